@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -294,7 +295,11 @@ func TestAllowShardsShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.Bytes, e.SHA256 = uint64(len(file)), sha256.Sum256(file)
-		if err := container.WriteAtomic(ctx, filepath.Join(dir, shard.ManifestName), manifestWriter(m)); err != nil {
+		err = container.WriteAtomic(ctx, filepath.Join(dir, shard.ManifestName), func(w io.Writer) error {
+			_, err := m.WriteTo(w)
+			return err
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = Open(dir)

@@ -54,22 +54,22 @@ func TestPatchFolder(t *testing.T) {
 	path := func(name string) string { return filepath.Join(top, name) }
 	deltaSet(t, path("old"), 0, 2000)
 	deltaSet(t, path("new"), 10, 2010)
-	d, err := bloomery.DiffFiles(ctx, path("old"), path("new"))
+	d, err := delta.DiffFiles(ctx, path("old"), path("new"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := files(t, path("new"))
-	if err := bloomery.PatchFile(ctx, path("old"), d, path("copy"), delta.Options{}); err != nil {
+	if err := delta.PatchFile(ctx, path("old"), d, path("copy"), delta.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := files(t, path("copy")); !maps.Equal(got, want) {
 		t.Errorf("%d files", len(got))
 	}
-	if err := bloomery.PatchFile(ctx, path("old"), d, path("copy"), delta.Options{}); err != nil {
+	if err := delta.PatchFile(ctx, path("old"), d, path("copy"), delta.Options{}); err != nil {
 		t.Errorf("again: %v", err)
 	}
 	before := files(t, path("old"))
-	if err := bloomery.PatchFile(ctx, path("old"), d, path("old"), delta.Options{}); err == nil {
+	if err := delta.PatchFile(ctx, path("old"), d, path("old"), delta.Options{}); err == nil {
 		t.Error("the names of shards in use were taken for other content")
 	}
 	if !maps.Equal(files(t, path("old")), before) {
@@ -79,7 +79,7 @@ func TestPatchFolder(t *testing.T) {
 		b := bytes.Clone(d)
 		b[at] ^= 0x10
 		for _, out := range []string{"old", "fresh", "copy"} {
-			err := bloomery.PatchFile(ctx, path("old"), b, path(out), delta.Options{})
+			err := delta.PatchFile(ctx, path("old"), b, path(out), delta.Options{})
 			if err == nil {
 				t.Fatalf("byte %d: no error", at)
 			}
@@ -94,10 +94,10 @@ func TestPatchFolder(t *testing.T) {
 	// names with hashes, as those of changed sets, are new ones
 	deltaSet(t, path("next"), 0, 2000)
 	deltaSet(t, path("next"), 10, 2010)
-	if d, err = bloomery.DiffFiles(ctx, path("old"), path("next")); err != nil {
+	if d, err = delta.DiffFiles(ctx, path("old"), path("next")); err != nil {
 		t.Fatal(err)
 	}
-	if err := bloomery.PatchFile(ctx, path("old"), d, path("old"), delta.Options{}); err != nil {
+	if err := delta.PatchFile(ctx, path("old"), d, path("old"), delta.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := files(t, path("old")); !maps.Equal(got, files(t, path("next"))) {

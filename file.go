@@ -7,6 +7,8 @@ import (
 
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/engine/shards"
+	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Open opens the Set in a file. Close it when done. A file of at least 1 MiB is mapped into memory: processes share it
@@ -55,13 +57,13 @@ func FromBytes(b []byte, o ...Option) (*Set, error) {
 }
 
 // ErrNoManifest means that a folder has no manifest, so that it is no sharded set. It wraps fs.ErrNotExist.
-var ErrNoManifest = shards.ErrNoManifest
+var ErrNoManifest = inset.ErrNoManifest
 
 // ErrLocked means that another process builds or changes the sharded set in the folder.
-var ErrLocked = shards.ErrLocked
+var ErrLocked = shard.ErrLocked
 
 // ShardedDir returns the folder of a sharded set, if path is a folder or its manifest.
-func ShardedDir(path string) (dir string, ok bool) { return shards.Dir(path) }
+func ShardedDir(path string) (dir string, ok bool) { return inset.Dir(path) }
 
 // Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
 // the new one. If ctx ends first, the file is unchanged. While others write to a Set for many writers, it saves a

@@ -26,7 +26,8 @@ var rooms = map[string][]string{
 	"internal/untrusted":  {"filter", "internal/bitvec"},
 	"internal/shrink":     {"filter"},
 	"internal/retry":      {"filter", "container", "shard"},
-	"internal/inset":      {"filter", "shard", "internal/untrusted"},
+	"internal/inset":      {"filter", "container", "shard"},
+	"internal/live":       {"internal/retry"},
 	"internal/filtertest": {"filter", "internal/stat"},
 	"internal/probe":      {"filter"},
 	"internal/stripe":     {"filter"},
@@ -40,20 +41,21 @@ var rooms = map[string][]string{
 	"internal/except":   {"filter", "internal/bitvec"},
 	"internal/portable": {"filter", "families", "container"},
 	"container":         {"filter", "internal/bitvec", "internal/untrusted"},
-	"delta":             {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer"},
-	"shard":             {"filter"},
-	"internal/spool":    {"filter"},
-	"internal/flock":    {"internal/untrusted"},
-	"internal/run":      {"filter", "shard"},
-	"internal/intake":   {"filter", "families", "internal/bitvec", "internal/run", "internal/spool"},
-	"admission":         {"filter", "family/*"},
-	"keyio":             {"filter", "internal/untrusted"},
-	"plan":              {"filter", "families"},
-	"plan/measure":      {"filter", "families", "plan"},
-	"internal/traffic":  {"keyio"},
-	"internal/figure":   {"internal/stat"},
-	"internal/paper":    {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
-	"lab/experiment":    {"filter", "family/standard", "internal/stat", "internal/figure"},
+	"delta": {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer",
+		"internal/inset", "internal/untrusted"},
+	"shard":            {"filter", "container", "internal/flock", "internal/untrusted"},
+	"internal/spool":   {"filter"},
+	"internal/flock":   {"internal/untrusted"},
+	"internal/run":     {"filter", "shard"},
+	"internal/intake":  {"filter", "families", "internal/bitvec", "internal/run", "internal/spool"},
+	"admission":        {"filter", "family/*"},
+	"keyio":            {"filter", "internal/untrusted"},
+	"plan":             {"filter", "families"},
+	"plan/measure":     {"filter", "families", "plan"},
+	"internal/traffic": {"keyio"},
+	"internal/figure":  {"internal/stat"},
+	"internal/paper":   {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
+	"lab/experiment":   {"filter", "family/standard", "internal/stat", "internal/figure"},
 	"lab/*": {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic",
 		"internal/figure", "internal/paper", "internal/anneal", "families", "plan", "plan/measure"},
 	"lab/publish": {".", "filter", "shard", "delta", "publish", "lab/experiment", "internal/figure",
@@ -69,16 +71,17 @@ var rooms = map[string][]string{
 	"internal/engine/one": {"filter", "families", "container", "internal/engine", "internal/bitvec", "internal/except",
 		"internal/inset", "internal/probe"},
 	"internal/engine/shards": {"filter", "families", "container", "shard", "internal/engine", "internal/engine/one",
-		"internal/bitvec", "internal/except", "internal/flock", "internal/retry", "internal/run", "internal/untrusted"},
+		"internal/bitvec", "internal/except", "internal/inset", "internal/retry", "internal/untrusted"},
 	"internal/bulk": {"filter", "internal/engine", "internal/gather", "internal/intake", "internal/run", "internal/spool",
 		"internal/stat"},
-	".": {"filter", "families", "container", "plan", "internal/engine", "internal/engine/one", "internal/engine/shards",
-		"internal/bulk", "internal/bitvec", "internal/except", "internal/intake", "internal/run",
-		"internal/flock", "shard", "delta", "internal/retry", "internal/shrink", "internal/untrusted", "internal/inset"},
-	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock",
+	".": {"filter", "families", "container", "plan", "shard", "internal/engine", "internal/engine/one",
+		"internal/engine/shards", "internal/bulk", "internal/except", "internal/flock", "internal/inset", "internal/intake",
+		"internal/live", "internal/run", "internal/shrink",
+		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
+	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run",
 		"internal/untrusted"},
 	"exact": {"filter", "container", "family/*", "internal/gather", "internal/probe", "internal/bitvec",
-		"internal/retry", "internal/shrink", "internal/trailer", "internal/untrusted"},
+		"internal/live", "internal/retry", "internal/shrink", "internal/trailer", "internal/untrusted"},
 	"internal/trailer": {"container"},
 	"publish": {".", "filter", "families", "container", "shard", "delta", "exact", "internal/except", "internal/flock",
 		"internal/shrink", "internal/untrusted", "publish/transport"},
@@ -119,6 +122,9 @@ func TestLayers(t *testing.T) {
 			if room == "lab/scale" { // its tests compare sizes of formats
 				allowed = append(allowed, "internal/run")
 			}
+			if room == "." { // its tests patch files and folders
+				allowed = append(allowed, "delta")
+			}
 			if room == "container" || room == "shard" { // its tests build filters of every family
 				allowed = append(allowed, "families", "family/*", "internal/except")
 			}
@@ -145,6 +151,27 @@ func TestLayers(t *testing.T) {
 	})
 	if err != nil || arrows < 20 {
 		t.Fatalf("%d arrows seen: %v", arrows, err)
+	}
+}
+
+// TestWorkName: the name of the folder of working files stands in package shard only.
+func TestWorkName(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		if n := strings.Count(string(text), `"work-`); n > 0 {
+			found += n
+			if p != filepath.Join("shard", "work.go") {
+				t.Errorf("%s has the name", p)
+			}
+		}
+		return err
+	})
+	if err != nil || found != 1 {
+		t.Errorf("found %d times, %v", found, err)
 	}
 }
 

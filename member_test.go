@@ -36,8 +36,8 @@ func TestFileOfSet(t *testing.T) {
 		"Lock":         func() error { _, err := bloomery.Lock(ctx, path, nil); return err },
 		"Save":         func() error { return other.Save(ctx, path) },
 		"Replace":      func() error { return other.Replace(ctx, path, was) },
-		"PatchFile":    func() error { return bloomery.PatchFile(ctx, path, d, path, delta.Options{}) },
-		"the output":   func() error { return bloomery.PatchFile(ctx, alone, d, path, delta.Options{}) },
+		"PatchFile":    func() error { return delta.PatchFile(ctx, path, d, path, delta.Options{}) },
+		"the output":   func() error { return delta.PatchFile(ctx, alone, d, path, delta.Options{}) },
 		"the manifest": func() error { return other.Save(ctx, manifest) },
 		"a link": func() error {
 			if err := os.Symlink(path, link); err != nil {

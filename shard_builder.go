@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/shard"
@@ -27,7 +28,7 @@ type ShardBuilder struct {
 	adder
 	config  Config // of the set
 	each    Config // of a shard, once the number of shards is known
-	folder  *shardFolder
+	folder  *shard.Folder
 	spill   *intake.Shards // nil until the number of shards is known
 	allowed *intake.List   // of Config.Allow, from Build on, else nil
 	losses  *losses        // with Config.Like, else nil
@@ -69,7 +70,7 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 			return nil, c.checkBytes(c.Like.Spec(), bytes)
 		}
 	}
-	if b.folder, err = openFolder(dir); err != nil {
+	if b.folder, err = inset.Replace(dir); err != nil {
 		return nil, err
 	}
 	if b.config.Shards == 0 || c.open() && c.Keys == 0 {
@@ -81,11 +82,11 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 		}
 		b.in = intake.Counted(hasher, b.memory()/2, c.TempDir, b.noValues(late))
 	} else if err = b.start(context.Background()); err != nil {
-		return nil, errors.Join(err, b.folder.close())
+		return nil, errors.Join(err, b.folder.Close())
 	} else {
 		b.in = intake.New(hasher, b.spill)
 	}
-	b.in.OnClose(b.folder.close)
+	b.in.OnClose(b.folder.Close)
 	return b, nil
 }
 
@@ -216,7 +217,7 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	if err := CheckShards(m, b.config.MaxFPR); err != nil {
 		return nil, err
 	}
-	return m, b.folder.commit(ctx, m)
+	return m, b.folder.Commit(ctx, m, nil, nil)
 }
 
 // shards builds and writes all shards, and sets their entries and the chosen rate in the manifest.
@@ -270,7 +271,7 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config) (e shard.Entr
 		return e, 0, err
 	}
 	b.losses.addShard(one.losses, set)
-	e, err = b.folder.write(ctx, set, s, b.config.Shards)
+	e, err = b.folder.Put(ctx, s, b.config.Shards, set.Info(), set)
 	if c.Progress != nil {
 		c.Progress(filter.Progress{Done: 1})
 	}

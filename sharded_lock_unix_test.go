@@ -5,6 +5,7 @@ package bloomery_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -48,4 +49,62 @@ func TestSaveBesideLocked(t *testing.T) {
 	if err := other.Save(t.Context(), dirs[0]); err != nil {
 		t.Error(err)
 	}
+}
+
+// locking is a context that locks and unlocks a folder whenever it is asked for its error.
+type locking struct {
+	context.Context
+	dir string
+}
+
+func (l locking) Err() error {
+	now, cancel := context.WithTimeout(context.Background(), time.Nanosecond)
+	defer cancel()
+	if other, err := bloomery.Lock(now, l.dir, nil); err == nil {
+		_ = other.Close()
+	}
+	return l.Context.Err()
+}
+
+// TestReplaceBesideLocked: Replace of a Set that was opened without the lock takes it, so that nobody who locks the
+// folder meanwhile takes its new shards for those of a killed writer. It waits for a Locked.
+func TestReplaceBesideLocked(t *testing.T) {
+	keys := names("key", 1000)
+	dir, _ := sharded(t, "standard(bytes=2048)", 4, keys)
+	manifest := filepath.Join(dir, "manifest.json")
+	set, err := bloomery.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	was, err := os.Stat(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.AddString("new"); err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Replace(locking{t.Context(), dir}, dir, was); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, dir, append(keys, "new"))
+
+	l, err := bloomery.Lock(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if was, err = os.Stat(manifest); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(set.AddString("other"), set.Replace(t.Context(), dir, was)); !errors.Is(err, bloomery.ErrLocked) {
+		t.Errorf("Replace beside a Locked: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Replace(t.Context(), dir, was); err != nil {
+		t.Errorf("Replace again: %v", err)
+	}
+	holds(t, dir, append(keys, "new", "other"))
 }

@@ -19,9 +19,10 @@ import (
 // 1 GiB; then they are written to new files, which no one reads until Replace.
 type Locked struct {
 	*Set
-	path string
-	file *os.File // nil after Close
-	was  fs.FileInfo
+	path   string
+	file   *os.File // of a lock; nil for a sharded set, which has its own
+	was    fs.FileInfo
+	closed bool
 }
 
 // Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while
@@ -41,40 +42,31 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 		return nil, err
 	}
 	opts := optionsOf(0, o)
-	dir, sharded := ShardedDir(path)
-	if sharded {
-		path = dir
-		if _, _, err := shards.ReadManifest(dir); err != nil { // do not wait for the lock of another folder
+	if dir, ok := ShardedDir(path); ok {
+		t, was, err := shards.Lock(ctx, dir, waiting, opts.Options)
+		s, err := made(t, err)
+		if err != nil {
 			return nil, err
 		}
-	} else if !st.Mode().IsRegular() {
+		return &Locked{Set: s, path: dir, was: was}, nil
+	}
+	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
-	} else if err := inset.Check(path); err != nil {
+	}
+	if err := inset.Check(path); err != nil {
 		return nil, err
 	}
 	file, was, err := flock.Lock(ctx, path, waiting)
 	if err != nil {
 		return nil, err
 	}
-	l := &Locked{path: path, file: file, was: was}
-	if sharded {
-		l.Set, l.was, err = openLocked(path, opts)
-	} else {
-		opts.InMemory = true
-		l.Set, err = openFile(path, opts)
-	}
+	opts.InMemory = true
+	s, err := openFile(path, opts)
 	if err != nil {
 		_ = flock.Unlock(file)
 		return nil, err
 	}
-	return l, nil
-}
-
-// openLocked opens the sharded set in a folder whose lock the caller has.
-func openLocked(dir string, o options) (*Set, fs.FileInfo, error) {
-	t, was, err := shards.OpenLocked(dir, o.Options)
-	s, err := made(t, err)
-	return s, was, err
+	return &Locked{Set: s, path: path, file: file, was: was}, nil
 }
 
 var errUnlocked = errors.New("the lock was released by Close; Replace needs it")
@@ -92,7 +84,7 @@ func (l *Locked) Replace(ctx context.Context) error {
 
 // held returns an error after Close.
 func (l *Locked) held() error {
-	if l.file == nil {
+	if l.closed {
 		return fmt.Errorf("%s: %w", l.path, errUnlocked)
 	}
 	return nil
@@ -108,10 +100,13 @@ func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
 
 // Close releases the lock. The Set remains usable, unless it is sharded. A second Close does nothing.
 func (l *Locked) Close() error {
-	if l.file == nil {
+	if l.closed {
 		return nil
 	}
-	file := l.file
-	l.file = nil
-	return errors.Join(l.inner().Close(), flock.Unlock(file))
+	l.closed = true
+	err := l.inner().Close()
+	if l.file != nil {
+		err = errors.Join(err, flock.Unlock(l.file))
+	}
+	return err
 }

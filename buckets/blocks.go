@@ -103,8 +103,7 @@ func (r remote) readView(ctx context.Context) (*view, error) {
 		return nil, fmt.Errorf("blocks of a filter with exceptions cannot be read: open the set without Blocks: %w",
 			filter.ErrUnsupported)
 	}
-	same := f.Hash == m.Hash && f.Seed == m.Seed && f.KeyCheck == m.KeyCheck && f.Bytes == e.Bytes
-	if err := foreign(m, e, f.Spec.Family(), same, f.Keys); err != nil {
+	if err := m.CheckHeader(r.shard, f); err != nil {
 		return nil, err
 	}
 	v, err := viewers[f.Spec.Family()](f.Spec)

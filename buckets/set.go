@@ -222,15 +222,10 @@ func (r remote) options() []bloomery.Option {
 // check returns an error unless a Set has the family, the hash function and the number of keys of the shard.
 func (r remote) check(set *bloomery.Set) error {
 	m, e := r.g.manifest, r.entry()
-	return foreign(m, e, set.Spec().Family(), m.Matches(set.Hasher()), set.Len())
-}
-
-// foreign returns an error wrapping shard.ErrForeign unless a filter is one of a manifest.
-func foreign(m *shard.Manifest, e shard.Entry, family string, sameHash bool, keys uint64) error {
-	switch {
+	switch family, keys := set.Spec().Family(), set.Len(); {
 	case family != m.Spec.Family():
 		return fmt.Errorf("family %s, want %s: %w", family, m.Spec.Family(), shard.ErrForeign)
-	case !sameHash:
+	case !m.Matches(set.Hasher()):
 		return fmt.Errorf("another hash function, seed or secret: %w", shard.ErrForeign)
 	case keys != e.Keys:
 		return fmt.Errorf("%d keys, want %d: %w", keys, e.Keys, shard.ErrForeign)

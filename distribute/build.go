@@ -22,15 +22,28 @@ import (
 
 // result is the file that Build writes for Finish: the entry of a shard.
 type result struct {
-	Shard        int     `json:"shard"`
-	File         string  `json:"file"`
-	Keys         uint64  `json:"keys"`
-	Bytes        uint64  `json:"bytes"`
-	SHA256       string  `json:"sha256"`
-	FPRPrior     float64 `json:"fpr_prior"`
-	FPRPosterior float64 `json:"fpr_posterior"`
-	FPRChosen    float64 `json:"fpr_chosen"`
-	Version      string  `json:"version,omitempty"` // Object.Version of the file
+	Shard        int      `json:"shard"`
+	File         string   `json:"file"`
+	Keys         uint64   `json:"keys"`
+	Bytes        uint64   `json:"bytes"`
+	SHA256       checksum `json:"sha256"`
+	FPRPrior     float64  `json:"fpr_prior"`
+	FPRPosterior float64  `json:"fpr_posterior"`
+	FPRChosen    float64  `json:"fpr_chosen"`
+	Version      string   `json:"version,omitempty"` // Object.Version of the file
+}
+
+// checksum is 64 hexadecimal digits in JSON.
+type checksum [sha256.Size]byte
+
+func (c checksum) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, c[:]), nil }
+
+func (c *checksum) UnmarshalText(b []byte) error {
+	if hex.DecodedLen(len(b)) != len(c) {
+		return errors.New("want a checksum of 64 digits")
+	}
+	_, err := hex.Decode(c[:], b)
+	return err
 }
 
 // maxResult is the largest result in bytes.
@@ -38,16 +51,10 @@ const maxResult = 4096
 
 func (p *Plan) resultName(s int) string { return p.work("shard-%05d.json", s) }
 
-func (r result) entry() (e shard.Entry, err error) {
-	sum, err := hex.DecodeString(r.SHA256)
-	if err == nil && len(sum) != sha256.Size {
-		err = errors.New("its checksum is too short")
+func (r result) entry() shard.Entry {
+	return shard.Entry{
+		File: r.File, Keys: r.Keys, Bytes: r.Bytes, SHA256: r.SHA256, FPRPrior: r.FPRPrior, FPRPosterior: r.FPRPosterior,
 	}
-	e = shard.Entry{
-		File: r.File, Keys: r.Keys, Bytes: r.Bytes, FPRPrior: r.FPRPrior, FPRPosterior: r.FPRPosterior,
-	}
-	copy(e.SHA256[:], sum)
-	return e, err
 }
 
 // Build builds the filter of shard s from its segments in the run files and writes it. The File of the entry is where
@@ -65,7 +72,7 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 	}
 	if f, err := p.keep(ctx, out, s); err == nil {
 		o.progress(1)
-		return f.entry()
+		return f.entry(), nil
 	} else if !missing(err) && !errors.Is(err, run.ErrDamaged) && !errors.Is(err, shard.ErrChanged) {
 		return shard.Entry{}, err
 	}
@@ -88,7 +95,7 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 		return shard.Entry{}, fmt.Errorf("shard %d: %w", s, err)
 	}
 	o.progress(1)
-	return r.entry()
+	return r.entry(), nil
 }
 
 // keep returns a shard that a former attempt has finished, after reading its file.
@@ -123,19 +130,13 @@ func (r result) sound(ctx context.Context, out Source) error {
 	if err != nil {
 		return err
 	}
-	if uint64(st.Size) != r.Bytes {
-		return fmt.Errorf("%s: %w", r.File, shard.ErrChanged)
+	var sum checksum
+	if uint64(st.Size) == r.Bytes {
+		if sum, err = sumOf(ctx, out, r.File); err != nil {
+			return err
+		}
 	}
-	f, err := out.Open(ctx, r.File, 0, -1)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return err
-	}
-	if hex.EncodeToString(sum.Sum(nil)) != r.SHA256 {
+	if sum != r.SHA256 {
 		return fmt.Errorf("%s: %w", r.File, shard.ErrChanged)
 	}
 	return nil
@@ -235,17 +236,14 @@ func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 // write writes the file of a shard and its result.
 func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
 	ctx = container.Batch(ctx) // Finish syncs the folder
-	info := set.Info()
-	r = result{
-		Shard: s, Keys: info.Keys, FPRChosen: set.FPRChosen(),
-		FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
-	}
-	sum := sha256.New()
-	n, err := set.WriteTo(sum)
-	if err != nil {
+	e := shard.EntryOf(set.Info())
+	if err := e.Measure(set, io.Discard); err != nil {
 		return r, err
 	}
-	r.Bytes, r.SHA256 = uint64(n), hex.EncodeToString(sum.Sum(nil))
+	r = result{
+		Shard: s, Keys: e.Keys, Bytes: e.Bytes, SHA256: e.SHA256, FPRChosen: set.FPRChosen(),
+		FPRPrior: e.FPRPrior, FPRPosterior: e.FPRPosterior,
+	}
 	if r.File, err = p.place(ctx, out, r, set); err != nil {
 		return r, err
 	}
@@ -258,10 +256,7 @@ func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (
 	if err != nil {
 		return r, err
 	}
-	return r, out.Write(ctx, p.resultName(s), func(w io.Writer) error {
-		_, err := w.Write(append(b, '\n'))
-		return err
-	})
+	return r, put(ctx, out, p.resultName(s), append(b, '\n'))
 }
 
 // manifestCache keeps the manifest in an output, so that not every shard of a large set reads it again.

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Dir returns the Store of a folder and the folders in it. It is a Renamer and a Locker: its lock is the one of
@@ -177,15 +177,9 @@ func (d dir) Rename(ctx context.Context, from, to []string) error {
 	folders := map[string]bool{}
 	for i := range from {
 		a, err := d.path("rename", from[i])
-		if err != nil {
+		b, err2 := d.path("rename", to[i])
+		if err := errors.Join(err, err2, context.Cause(ctx)); err != nil {
 			return err
-		}
-		b, err := d.path("rename", to[i])
-		if err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
 		}
 		if err := os.Rename(a, b); err != nil {
 			return err
@@ -201,27 +195,22 @@ func (d dir) Rename(ctx context.Context, from, to []string) error {
 // Lock creates the folder if it does not exist. Unlocking removes the temporary files that killed writers have left,
 // and the folder if Lock has created it and it is still empty.
 func (d dir) Lock(ctx context.Context) (unlock func() error, err error) {
-	_, err = os.Stat(d.root)
-	created := errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(d.root, 0o777); err != nil {
+	f, err := shard.LockFolder(ctx, d.root, shard.Locking{})
+	if err != nil {
 		return nil, err
 	}
-	f, _, err := flock.Lock(ctx, d.root, nil)
 	return func() error {
 		d.clean()
-		if created {
-			_ = os.Remove(d.root) // unless there is something in it
-		}
-		return flock.Unlock(f)
-	}, err
+		return f.Close()
+	}, nil
 }
 
 // clean removes the temporary files that killed writers have left, and folders of working files that are empty.
 func (d dir) clean() {
-	container.RemoveAbandoned(d.root, nil)
+	container.RemoveAbandoned(d.root, func(name string) bool { return shard.IsName(name) || name == shard.ManifestName })
 	all, _ := os.ReadDir(d.root)
 	for _, e := range all {
-		if e.IsDir() && strings.HasPrefix(e.Name(), workPrefix) {
+		if _, _, work := shard.CutWork(e.Name()); work && e.IsDir() {
 			container.RemoveAbandoned(filepath.Join(d.root, e.Name()), nil)
 			_ = os.Remove(filepath.Join(d.root, e.Name())) // unless there is something in it
 		}

@@ -29,9 +29,9 @@
 //
 //   - Input and output are the same for all machines. Objects of the output appear whole or not at all; see Store.
 //   - The input does not change. Its sizes and versions are in the plan, and a change is an error.
-//   - One plan at a time builds in an output: Finish removes the work of other plans. An attempt at a step that is
-//     still running then changes nothing of the finished set. What it leaves are working files, which the next Finish
-//     removes.
+//   - One plan at a time builds in an output: Finish removes the work of all plans that were saved before its manifest,
+//     which could not finish any more. An attempt at a step that is still running then changes nothing of the finished
+//     set. What it leaves are working files, which the next Finish removes.
 //   - In a Store without a lock, Save of another plan, or a change of the set, must not run at the same time as Finish.
 //     In a Conditional one, Finish is refused then, or finds that a shard is missing.
 //   - No secret is written. Every Range and Build needs it again: see Options.Secret.

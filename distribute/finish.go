@@ -20,9 +20,9 @@ import (
 const finishedName = "finished"
 
 // Finish requires all shards, checks that their files are those that Build wrote, gives them their final names, and
-// writes the manifest, after which the set can be opened. Then it removes the working files of this plan and of others,
-// and the files of an earlier set that the manifest does not name. If Finish was interrupted after the manifest, it
-// only removes.
+// writes the manifest, after which the set can be opened. Then it removes the working files of this plan, those of plans
+// that cannot finish any more because they were saved before, and the shards that the manifest does not name. If Finish
+// was interrupted after the manifest, it only removes.
 //
 // The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds Plan.MaxFPR,
 // ErrSetChanged if the output has another set than when the plan was saved and not the one of this plan, or is one of
@@ -81,10 +81,10 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 		case err != nil:
 			return err
 		}
-		entries[s], err = f.entry()
+		entries[s] = f.entry()
 		entries[s].File = f.final
 		all[s], chosen[s], built[s] = f, f.FPRChosen, true
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, nil, err
@@ -147,48 +147,39 @@ func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, er
 	if err != nil {
 		return nil, err
 	}
-	b, err := readAll(ctx, out, shard.ManifestName, 1<<30)
-	if missing(err) {
-		return nil, nil
-	}
-	if err != nil {
+	now, err := manifestSum(ctx, out)
+	if err != nil || now != string(note) {
 		return nil, err
 	}
-	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != string(note) {
-		return nil, nil
-	}
-	return shard.ReadManifest(bytes.NewReader(b))
+	return ReadManifest(ctx, out)
 }
 
-// clean removes all files that the manifest does not need. The plan, what each plan replaces and the note of commit are
-// the last ones.
+// clean removes all files that the manifest does not need, and leaves those of plans that may still finish: see running.
+// The plan, what each plan replaces and the note of commit are the last ones.
 func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Options) error {
+	text := manifestText(m)
 	there, same, err := watch(ctx, out)
-	if err == nil && (there == nil || manifestText(there) != manifestText(m)) {
+	if err == nil && (there == nil || manifestText(there) != text) {
 		err = ErrSetChanged
 	}
 	if err != nil {
 		return err
 	}
-	needed := map[string]bool{}
+	needed, leftover := map[string]bool{}, shard.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
 	for _, e := range m.Shards {
 		needed[e.File] = true
 	}
-	last := []string{p.work(planName), p.work(replacesName), p.work(finishedName)}
 	var names []string
+	work := map[string][]string{} // files by plan
 	for object, err := range out.List(ctx, "") {
 		if err != nil {
 			return err
 		}
-		name := object.Name
-		switch {
-		case needed[name]:
-			delete(needed, name)
-		case slices.Contains(last, name):
-		case strings.HasPrefix(name, workPrefix) && strings.HasSuffix(name, "/"+replacesName):
-			last = slices.Insert(last, 0, name)
-		case strings.HasPrefix(name, workPrefix) || shard.IsName(name):
-			names = append(names, name)
+		delete(needed, object.Name)
+		if id, file, ok := shard.CutWork(object.Name); ok {
+			work[id] = append(work[id], file)
+		} else if leftover(object.Name) {
+			names = append(names, object.Name)
 		}
 	}
 	if len(needed) > 0 { // a Store without a lock, and somebody made another plan or removed files meanwhile
@@ -196,13 +187,38 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 		return &shard.Error{File: name, Err: fmt.Errorf("it was removed meanwhile; build its shard and finish again: %w",
 			fs.ErrNotExist)}
 	}
+	shards, last := names, []string{p.work(planName), p.work(replacesName), p.work(finishedName)}
+	names = nil
+	for id, files := range work {
+		if id != p.ID() {
+			is, err := running(ctx, out, id, files, text)
+			if err != nil {
+				return err
+			}
+			if is {
+				shards = nil // it may have built or installed some
+				continue
+			}
+		}
+		for _, file := range files {
+			switch name := shard.WorkName(id, file); {
+			case slices.Contains(last, name):
+			case file == replacesName:
+				last = slices.Insert(last, 0, name)
+			default:
+				names = append(names, name)
+			}
+		}
+	}
+	names = append(names, shards...)
 	err = parallel(ctx, len(names), planReads, func(ctx context.Context, i int) error {
-		if !strings.HasPrefix(names[i], workPrefix) {
+		id, _, work := shard.CutWork(names[i])
+		if !work {
 			if err := same(ctx); err != nil {
 				return err
 			}
 		}
-		if o.Removed != nil && !strings.HasPrefix(names[i], workPrefix+p.ID()) {
+		if o.Removed != nil && id != p.ID() {
 			o.Removed(names[i])
 		}
 		return out.Remove(ctx, names[i])
@@ -213,6 +229,17 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 		}
 	}
 	return err
+}
+
+// running reports whether the plan with an id may still finish when the output has a manifest: it was saved for that
+// one, or its record was removed so that it replaces any set. files are its working files.
+func running(ctx context.Context, out Source, id string, files []string, manifest string) (bool, error) {
+	record, err := readAll(ctx, out, shard.WorkName(id, replacesName), 1<<10)
+	if missing(err) {
+		return slices.Contains(files, planName), nil
+	}
+	sum := sha256.Sum256([]byte(manifest))
+	return string(record) == hex.EncodeToString(sum[:]), err
 }
 
 // manifestText returns the manifest as it is written.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -41,39 +42,21 @@ func (o Options) progress(done float64) {
 }
 
 // parallel calls f(ctx, i) for all i below n, workers at a time. After an error it starts no more, cancels ctx and
-// returns the error with the lowest i among those that ended by themselves.
+// returns the first error.
 func parallel(ctx context.Context, n, workers int, f func(ctx context.Context, i int) error) error {
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var first error
-	next, failed := 0, n
 	for range min(workers, n) {
 		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				stop := i >= n || first != nil || inner.Err() != nil
-				mu.Unlock()
-				if stop {
-					return
-				}
-				if err := f(inner, i); err != nil {
-					mu.Lock()
-					if first == nil || i < failed && inner.Err() == nil {
-						first, failed = err, i
-					}
-					mu.Unlock()
-					cancel()
+			for i := next.Add(1) - 1; i < int64(n) && inner.Err() == nil; i = next.Add(1) - 1 {
+				if err := f(inner, int(i)); err != nil {
+					cancel(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return first
+	return context.Cause(inner)
 }

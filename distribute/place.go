@@ -3,7 +3,6 @@ package distribute
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -23,19 +22,12 @@ import (
 
 // staged returns the name under which Build writes a shard with that SHA-256 if Finish installs it.
 func (p *Plan) staged(s int, sum [sha256.Size]byte) string {
-	return p.work("%s", shard.Name(s, p.Shards, suffix(sum)))
+	return p.work("%s", shard.HashName(s, p.Shards, sum))
 }
-
-// suffix returns the suffix of names from the contents, as shard.NewName has it.
-func suffix(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:6]) }
 
 // checkPlace returns an error unless a result names a file that this version writes.
 func (p *Plan) checkPlace(r result, out Source) error {
-	e, err := r.entry()
-	if err != nil {
-		return err
-	}
-	if _, ok := out.(Conditional); ok && shard.IsName(r.File) || r.File == p.staged(r.Shard, e.SHA256) {
+	if _, ok := out.(Conditional); ok && shard.IsName(r.File) || r.File == p.staged(r.Shard, r.SHA256) {
 		return nil
 	}
 	return fmt.Errorf("%s is not where this version of Bloomery writes the shard; build it again", r.File)
@@ -43,23 +35,19 @@ func (p *Plan) checkPlace(r result, out Source) error {
 
 // place writes the file of a shard, unless it is there, and returns its name. r has its size and its SHA-256.
 func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set) (string, error) {
-	e, err := r.entry()
-	if err != nil {
-		return "", err
-	}
 	write := func(w io.Writer) error {
 		_, err := set.WriteTo(w)
 		return err
 	}
 	c, ok := out.(Conditional)
 	if !ok {
-		r.File = p.staged(r.Shard, e.SHA256)
+		r.File = p.staged(r.Shard, r.SHA256)
 	} else {
 		old, err := p.earlier.read(ctx, out)
 		if err != nil {
 			return "", err
 		}
-		r.File = shard.NewName(old, r.Shard, p.Shards, e.SHA256)
+		r.File = shard.NewName(old, r.Shard, p.Shards, r.SHA256)
 	}
 	there, err := r.exists(ctx, out)
 	if there || err != nil {
@@ -73,7 +61,7 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 		if there, err := r.exists(ctx, out); there || err != nil { // another attempt was faster
 			return r.File, err
 		}
-		r.File = shard.Name(r.Shard, p.Shards, suffix(e.SHA256))
+		r.File = shard.HashName(r.Shard, p.Shards, r.SHA256)
 		if there, err := r.exists(ctx, out); there || err != nil {
 			return r.File, err
 		}
@@ -106,17 +94,13 @@ func (p *Plan) find(
 	if err != nil {
 		return f, err
 	}
-	e, err := r.entry()
-	if err != nil {
-		return f, err
-	}
 	f = found{r, r.File, r.File}
-	if r.File == p.staged(s, e.SHA256) {
+	if r.File == p.staged(s, r.SHA256) {
 		m, err := old()
 		if err != nil {
 			return f, err
 		}
-		f.final = shard.NewName(m, s, p.Shards, e.SHA256)
+		f.final = shard.NewName(m, s, p.Shards, r.SHA256)
 	}
 	if err = check(r); err == nil || f.at == f.final {
 		return f, err
@@ -193,6 +177,5 @@ func (r result) inSet(ctx context.Context, out Source) bool {
 	if err != nil || m == nil || r.Shard >= len(m.Shards) {
 		return false
 	}
-	e, err := r.entry()
-	return err == nil && m.Shards[r.Shard].SHA256 == e.SHA256
+	return m.Shards[r.Shard].SHA256 == r.SHA256
 }

@@ -12,15 +12,12 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/shard"
 )
-
-// workPrefix begins the names of all working files.
-const workPrefix = run.WorkPrefix
 
 // work returns the name of a working file.
 func (p *Plan) work(format string, args ...any) string {
-	return workPrefix + p.ID() + "/" + fmt.Sprintf(format, args...)
+	return shard.WorkName(p.ID(), fmt.Sprintf(format, args...))
 }
 
 const planName = "plan.json"
@@ -122,11 +119,11 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 
 // Plans returns the ids of the plans in an output, sorted. Work on them has not finished.
 func Plans(ctx context.Context, out Source) (ids []string, err error) {
-	for o, err := range out.List(ctx, workPrefix) {
+	for o, err := range out.List(ctx, shard.WorkPrefix) {
 		if err != nil {
 			return nil, err
 		}
-		if id, rest, _ := strings.Cut(strings.TrimPrefix(o.Name, workPrefix), "/"); rest == planName {
+		if id, file, ok := shard.CutWork(o.Name); ok && file == planName {
 			ids = append(ids, id)
 		}
 	}
@@ -152,7 +149,7 @@ func ReadPlan(ctx context.Context, out Source, id string, formats Formats) (*Pla
 		}
 		id = ids[0]
 	}
-	b, err := readAll(ctx, out, workPrefix+id+"/"+planName, maxPlan)
+	b, err := readAll(ctx, out, shard.WorkName(id, planName), maxPlan)
 	if err != nil {
 		return nil, err
 	}

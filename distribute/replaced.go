@@ -23,19 +23,24 @@ const (
 
 // manifestSum returns the content of replacesName for the manifest that is in the output now.
 func manifestSum(ctx context.Context, out Source) (string, error) {
-	r, err := out.Open(ctx, shard.ManifestName, 0, -1)
+	sum, err := sumOf(ctx, out, shard.ManifestName)
 	if missing(err) {
 		return noManifest, nil
 	}
+	return hex.EncodeToString(sum[:]), err
+}
+
+// sumOf returns the SHA-256 of an object.
+func sumOf(ctx context.Context, s Source, name string) (sum checksum, err error) {
+	r, err := s.Open(ctx, name, 0, -1)
 	if err != nil {
-		return "", err
+		return sum, err
 	}
 	defer r.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, r); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	h := sha256.New()
+	_, err = io.Copy(h, r)
+	h.Sum(sum[:0])
+	return sum, err
 }
 
 // replaced is the manifest in the output before Finish.
@@ -115,18 +120,13 @@ func clearShards(ctx context.Context, out Store) error {
 	if err != nil {
 		return err
 	}
-	named := map[string]bool{}
-	if m != nil {
-		for _, e := range m.Shards {
-			named[e.File] = true
-		}
-	}
+	leftover := shard.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
 	var names []string
 	for o, err := range out.List(ctx, "") {
 		if err != nil {
 			return err
 		}
-		if shard.IsName(o.Name) && !named[o.Name] {
+		if leftover(o.Name) {
 			names = append(names, o.Name)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/bloomery/bloomery/internal/run"
@@ -94,7 +93,8 @@ func foreign(ctx context.Context, out Source) error {
 		if err != nil {
 			return err
 		}
-		if n := o.Name; n != shard.ManifestName && !shard.IsName(n) && !strings.HasPrefix(n, workPrefix) {
+		n := o.Name
+		if _, _, work := shard.CutWork(n); !work && n != shard.ManifestName && !shard.IsName(n) {
 			return fmt.Errorf("there is %s in the output, which belongs to no sharded set; name an empty folder", n)
 		}
 	}

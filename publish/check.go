@@ -1,16 +1,11 @@
 package publish
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
-
-	"github.com/bloomery/bloomery/delta"
-	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/shard"
 )
 
 // Checked is the result of Check.
@@ -37,6 +32,7 @@ func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(do
 	if c.report.Release, err = ParseRelease(raw); err != nil {
 		return Checked{}, fmt.Errorf("%s: %w", filepath.Join(dir, ReleaseName), err)
 	}
+	c.kind = kindOf(c.report.Release.Kind)
 	if c.report.Signers, err = Signers(raw); err != nil {
 		return Checked{}, err
 	}
@@ -52,6 +48,7 @@ func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(do
 // checker is a call of Check.
 type checker struct {
 	objects
+	kind   kind
 	seen   map[Hash]bool
 	report Checked
 	errs   []error
@@ -72,30 +69,32 @@ func (c *checker) see(ctx context.Context, what string, o Object) []byte {
 	return b
 }
 
-// content returns the file of a release, and for a set its manifest, if it and all shards are right.
-func (c *checker) content(ctx context.Context, what string, o Object) ([]byte, *shard.Manifest) {
+// content returns the content of a release and the SHA-256 of its parts, if all are right.
+func (c *checker) content(ctx context.Context, what string, o Object) ([]byte, map[string]Hash) {
 	b := c.see(ctx, what, o)
-	if b == nil || c.report.Release.Kind != Set {
-		return b, nil
+	if b == nil {
+		return nil, nil
 	}
-	m, err := shard.ReadManifest(bytes.NewReader(b))
+	parts, err := c.kind.parts(b)
 	if err != nil {
 		c.errs = append(c.errs, fmt.Errorf("%s: %w", what, err))
 		return nil, nil
 	}
-	for _, e := range m.Shards {
-		if c.see(ctx, what+": "+e.File, Object{e.SHA256, e.Bytes}) == nil {
+	sums := map[string]Hash{}
+	for _, p := range parts {
+		if c.see(ctx, what+": "+p.name, p.Object) == nil {
 			return nil, nil
 		}
+		sums[p.name] = p.SHA256
 	}
-	return b, m
+	return b, sums
 }
 
 func (c *checker) check(ctx context.Context, progress func(done, all int)) error {
 	r := c.report.Release
-	file, m := c.content(ctx, "the filter", r.Object)
+	file, sums := c.content(ctx, "the filter", r.Object)
 	if file != nil {
-		if err := c.decode(ctx, file, m); err != nil {
+		if err := c.kind.check(ctx, &c.objects, file); err != nil {
 			c.errs = append(c.errs, err)
 		}
 	}
@@ -110,7 +109,7 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c.step(ctx, step, m)
+		c.step(ctx, step, sums)
 		if progress != nil {
 			progress(i+1, len(h))
 		}
@@ -121,57 +120,19 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 	return errors.Join(c.errs...)
 }
 
-// decode checks the current filter.
-func (c *checker) decode(ctx context.Context, file []byte, m *shard.Manifest) error {
-	if c.report.Release.Kind == Exact {
-		_, err := exact.Inspect(file)
-		return err
-	}
-	if m == nil {
-		_, err := decode(file, false)
-		return err
-	}
-	for _, e := range m.Shards {
-		b, err := c.read(ctx, Object{e.SHA256, e.Bytes}, maxNumber)
-		if err == nil {
-			_, err = decode(b, false)
-		}
-		if err != nil {
-			return &shard.Error{File: e.File, Err: err}
-		}
-	}
-	return nil
-}
-
 // step checks an older release, and that its delta gives the current one.
-func (c *checker) step(ctx context.Context, step Step, current *shard.Manifest) {
+func (c *checker) step(ctx context.Context, step Step, sums map[string]Hash) {
 	what := fmt.Sprintf("release %d", step.Number)
-	old, m := c.content(ctx, what, Object{step.SHA256, step.Bytes})
+	old, _ := c.content(ctx, what, Object{step.SHA256, step.Bytes})
 	if step.Delta == nil {
 		return
 	}
 	d := c.see(ctx, what+": its delta", *step.Delta)
-	r := c.report.Release
-	if old == nil || d == nil || r.Kind == Set && current == nil {
+	if old == nil || d == nil || c.kind.folder() && sums == nil {
 		return
 	}
-	var got []byte
-	var err error
-	if limit := (delta.Options{MaxBytes: 1 << 62}); m == nil { // the sizes of the files limit it
-		got, err = delta.Patch(ctx, old, d, limit)
-	} else {
-		sums := map[string]Hash{}
-		for _, e := range current.Shards {
-			sums[e.File] = e.SHA256
-		}
-		got, err = delta.PatchSet(ctx, c.set(ctx, old, m, maxNumber), d, limit, func(name string, content []byte) error {
-			if sums[name] != sha256.Sum256(content) {
-				return fmt.Errorf("%w: shard %s", ErrObject, name)
-			}
-			return nil
-		})
-	}
-	if err == nil && Hash(sha256.Sum256(got)) != r.SHA256 {
+	got, err := c.kind.apply(ctx, &c.objects, old, d, sums)
+	if err == nil && Hash(sha256.Sum256(got)) != c.report.Release.SHA256 {
 		err = fmt.Errorf("%w: it gives another filter", ErrObject)
 	}
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,10 +29,9 @@ type content struct {
 	spec              string
 	keys              uint64
 	chosen, posterior float64
-	file              []byte          // the file or the manifest
-	manifest          *shard.Manifest // of a set
-	trimmed           uint64          // total bytes of the trimmed form; 0 if there is none, or if this is it
-	due               string          // why an exact set should be built anew, or empty
+	file              []byte // the file or the manifest
+	trimmed           uint64 // total bytes of the trimmed form; 0 if there is none, or if this is it
+	due               string // why an exact set should be built anew, or empty
 }
 
 // load reads a filter file, an exact set or a sharded set once, checks it completely, and stores the objects. A filter
@@ -163,10 +161,8 @@ func loadSet(ctx context.Context, dir string, s *objects, o Options) (*content, 
 
 // loadShards loads the shards of a manifest. It holds one of them in memory at a time.
 func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects, o Options) (*content, error) {
-	m := new(shard.Manifest)
-	*m = *old
-	m.Shards = slices.Clone(old.Shards)
-	c := &content{kind: Set, spec: m.Spec.String(), chosen: m.FPRChosen, keys: m.Keys(), manifest: m}
+	m := old.Clone()
+	c := &content{kind: Set, spec: m.Spec.String(), chosen: m.FPRChosen, keys: m.Keys()}
 	var saved uint64 // by the trimmed form
 	for i := range m.Shards {
 		if err := ctx.Err(); err != nil {
@@ -185,9 +181,8 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 			return nil, &shard.Error{File: path, Err: err}
 		}
 		one, err := decode(b, o.Trim)
-		if f := one.file; err == nil && (f.Hash != m.Hash || f.Seed != m.Seed || f.KeyCheck != m.KeyCheck ||
-			f.Spec.Family() != m.Spec.Family() || one.info.Keys != e.Keys) {
-			err = shard.ErrForeign
+		if err == nil {
+			err = m.CheckHeader(i, one.file)
 		}
 		if err != nil {
 			return nil, &shard.Error{File: path, Err: err}
@@ -200,7 +195,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 			return nil, err
 		}
 		e.SHA256, e.Bytes = stored.SHA256, stored.Bytes
-		e.File = shard.Name(i, len(m.Shards), hex.EncodeToString(e.SHA256[:6]))
+		e.File = shard.HashName(i, len(m.Shards), e.SHA256)
 	}
 	var out bytes.Buffer
 	if _, err := m.WriteTo(&out); err != nil {
@@ -219,17 +214,9 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 
 // readManifest reads the manifest in the folder of a sharded set.
 func readManifest(dir string) (*shard.Manifest, error) {
-	f, _, err := untrusted.Open(filepath.Join(dir, shard.ManifestName))
+	m, _, err := shard.ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w; name a filter file or the folder of a sharded set", dir, bloomery.ErrNoManifest)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	m, err := shard.ReadManifest(f)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", f.Name(), err)
+		err = fmt.Errorf("%s: %w; name a filter file or the folder of a sharded set", dir, bloomery.ErrNoManifest)
 	}
 	return m, err
 }

@@ -1,12 +1,8 @@
 package publish
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-
-	"github.com/bloomery/bloomery/delta"
-	"github.com/bloomery/bloomery/shard"
 )
 
 // deltas stores a delta from each of the older releases to c, where that is smaller than c, and sets Step.Delta. A
@@ -48,21 +44,7 @@ func (s *objects) diff(ctx context.Context, old Object, c *content) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	if c.kind != Set {
-		return delta.Diff(ctx, was, c.file)
-	}
-	m, err := shard.ReadManifest(bytes.NewReader(was))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrObject, err)
-	}
-	return delta.DiffSet(ctx, s.set(ctx, was, m, most), s.set(ctx, c.file, c.manifest, most))
-}
-
-// set returns a sharded set of objects of at most so many bytes each.
-func (s *objects) set(ctx context.Context, manifest []byte, m *shard.Manifest, most uint64) delta.Set {
-	return delta.Set{Manifest: manifest, Shard: func(i int) ([]byte, error) {
-		return s.read(ctx, Object{m.Shards[i].SHA256, m.Shards[i].Bytes}, most)
-	}}
+	return kindOf(c.kind).diff(ctx, s, was, c.file, most)
 }
 
 // named returns the objects that a release and its history name, with the shards of their manifests. If a manifest
@@ -74,23 +56,21 @@ func (s *objects) named(ctx context.Context, r *Release, h History) (map[Hash]bo
 			names[o.SHA256] = true
 		}
 	}
+	k := kindOf(r.Kind)
 	content := func(o Object) error {
 		add(&o)
-		if r.Kind != Set {
+		if !k.folder() {
 			return nil
 		}
 		b, err := s.read(ctx, o, maxNumber)
 		if err != nil {
 			return err
 		}
-		m, err := shard.ReadManifest(bytes.NewReader(b))
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrObject, err)
+		all, err := k.parts(b)
+		for _, p := range all {
+			names[p.SHA256] = true
 		}
-		for _, e := range m.Shards {
-			names[e.SHA256] = true
-		}
-		return nil
+		return err
 	}
 	add(r.History)
 	if r.Previous != nil {

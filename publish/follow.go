@@ -125,7 +125,7 @@ type Follower struct {
 	file    string
 	source  transport.Source
 	options followOptions
-	kind    string // File: filter files and sharded sets only; Exact: exact sets only; empty: all
+	kinds   []string // that it follows; nil: all
 
 	polls  chan struct{} // has an element while a poll runs
 	sums   sums
@@ -176,7 +176,7 @@ func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloo
 	if err != nil {
 		return nil, err
 	}
-	f.kind = File
+	f.kinds = []string{File, Set}
 	return follow(ctx, f, func(update updater) (*bloomery.Live, error) {
 		with := bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live) { update(ctx, l) })
 		return bloomery.OpenLive(f.file, append(f.options.open, with)...)
@@ -190,7 +190,7 @@ func FollowExact(ctx context.Context, address, file string, o ...FollowOption) (
 	if err != nil {
 		return nil, err
 	}
-	f.kind = Exact
+	f.kinds = []string{Exact}
 	return follow(ctx, f, func(update updater) (*exact.Live, error) {
 		return exact.OpenLive(f.file, exact.LiveOptions{Secret: f.options.secret,
 			Update: func(ctx context.Context, l *exact.Live) { update(ctx, l) }})

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
@@ -125,9 +123,9 @@ func (p *poll) tidy(ctx context.Context) {
 // fits returns an error if the path of the file has something of another kind than the release.
 func (p *poll) fits() error {
 	switch {
-	case p.held.exists && p.held.folder && p.release.Kind != Set:
+	case p.held.exists && p.held.folder && !p.kind().folder():
 		return lasting{fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)}
-	case p.held.exists && !p.held.folder && p.release.Kind == Set:
+	case p.held.exists && !p.held.folder && p.kind().folder():
 		return lasting{fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)}
 	}
 	return nil
@@ -165,7 +163,7 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 		p.unused = err
 	}
 	p.expected = p.loaded + int64(p.release.Total)
-	content, err := p.whole(ctx)
+	content, err := p.kind().whole(ctx, p)
 	if err != nil && p.unused != nil {
 		err = fmt.Errorf("%w; the delta was not used: %v", err, p.unused) // why the whole failed decides what comes next
 	}
@@ -173,6 +171,21 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 		return false, from, err
 	}
 	return false, from, p.install(ctx, content)
+}
+
+// kind returns the kind of the release.
+func (p *poll) kind() kind { return kindOf(p.release.Kind) }
+
+// install opens what was loaded, writes the state, and replaces what is held.
+func (p *poll) install(ctx context.Context, c loaded) error { return p.kind().install(ctx, p, c) }
+
+// patch loads and applies a delta.
+func (p *poll) patch(ctx context.Context, d *Object) (loaded, error) {
+	text, err := p.object(ctx, *d)
+	if err != nil {
+		return loaded{}, fmt.Errorf("delta: %w", err)
+	}
+	return p.kind().patch(ctx, p, text)
 }
 
 // delta returns the delta from what is held to the release, or nil, and the number of the release that is held, or 0.
@@ -206,81 +219,6 @@ func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
 		}
 	}
 	return nil, from
-}
-
-// loaded is a new content of the file that is ready to be installed.
-type loaded struct {
-	bytes []byte // of the file, or of the manifest of a set
-	part  string // or the file that has it
-}
-
-// patch applies a delta.
-func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
-	text, err := p.object(ctx, *d)
-	if err != nil {
-		return c, fmt.Errorf("delta: %w", err)
-	}
-	if p.release.Kind == Set {
-		return p.patchSet(ctx, text)
-	}
-	old, err := untrusted.ReadFile(ctx, p.file, untrusted.Limit{MaxBytes: math.MaxInt64}) // it was hashed, whole
-	if err != nil {
-		return c, err
-	}
-	c.bytes, err = delta.Patch(ctx, old, text, delta.Options{MaxBytes: p.options.maxBytes})
-	if err == nil {
-		err = p.release.Object.match(c.bytes)
-	}
-	return c, err
-}
-
-// whole loads all of the release that is not held.
-func (p *poll) whole(ctx context.Context) (c loaded, err error) {
-	if p.release.Kind == Set {
-		return p.wholeSet(ctx)
-	}
-	c.part, err = p.download(ctx, p.release.Object)
-	return c, err
-}
-
-// install opens the new content, writes the state, and replaces the file.
-func (p *poll) install(ctx context.Context, c loaded) error {
-	if p.release.Kind == Set {
-		return p.installSet(ctx, c)
-	}
-	if err := p.opens(ctx, c); err != nil {
-		return err
-	}
-	if err := p.writeState(ctx, p.was, p.next); err != nil {
-		return err
-	}
-	delete(p.sums, p.file)
-	return container.WriteAtomic(ctx, p.target, func(w io.Writer) (err error) {
-		if c.part == "" {
-			_, err = w.Write(c.bytes)
-		} else {
-			err = p.copyPart(w, c.part, p.release.Object)
-		}
-		if err != nil {
-			return err
-		}
-		return p.unchanged()
-	})
-}
-
-// unchanged returns an error wrapping container.ErrChanged if the file is not the one that was looked at.
-func (p *poll) unchanged() error {
-	now, err := os.Stat(p.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		if !p.held.exists {
-			return nil
-		}
-	} else if err != nil {
-		return err
-	} else if p.held.exists && p.held.file.is(now) {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", p.file, container.ErrChanged)
 }
 
 // held is what there is at the path of the file.

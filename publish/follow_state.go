@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/container"
@@ -142,7 +143,7 @@ func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
 	switch {
 	case name != "" && r.Name != name:
 		err = fmt.Errorf("%w: %q, and %s follows %q", ErrOtherName, r.Name, f.file, name)
-	case f.kind != "" && (f.kind == Exact) != (r.Kind == Exact):
+	case f.kinds != nil && !slices.Contains(f.kinds, r.Kind):
 		err = fmt.Errorf("%w: %s; FollowExact follows exact sets, and Follow filters", ErrKind, r.Kind)
 	default:
 		err = f.mayFollow(was, r.Number, r.SHA256)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/bloomery/bloomery/filter"
@@ -56,6 +57,13 @@ type Entry struct {
 func Rate(r float64) float64 {
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(r, 'g', 4, 64), 64)
 	return v
+}
+
+// Clone returns a copy that shares nothing with m.
+func (m *Manifest) Clone() *Manifest {
+	c := *m
+	c.Shards = slices.Clone(m.Shards)
+	return &c
 }
 
 // Keys returns the number of keys of all shards.

@@ -8,7 +8,7 @@ import (
 )
 
 // NewName returns the file name for new contents of shard s: the plain Name, or with a manifest old of as many shards
-// that is in the same place, a name with a suffix from the checksum of the contents, so that readers of old keep their
+// that is in the same place, its HashName, so that readers of old keep their
 // file. If the contents are those in old, it is the name in old.
 func NewName(old *Manifest, s, shards int, sum [sha256.Size]byte) string {
 	switch {
@@ -17,22 +17,34 @@ func NewName(old *Manifest, s, shards int, sum [sha256.Size]byte) string {
 	case old.Shards[s].SHA256 == sum:
 		return old.Shards[s].File
 	}
+	return HashName(s, shards, sum)
+}
+
+// HashName returns the file name of shard s with a suffix from the checksum of its contents.
+func HashName(s, shards int, sum [sha256.Size]byte) string {
 	return Name(s, shards, hex.EncodeToString(sum[:6]))
 }
 
 // IsName reports whether name is a Name of some shard of some set.
 func IsName(name string) bool {
+	_, _, ok := parseName(name)
+	return ok
+}
+
+// parseName returns the number and the count of shards in a Name.
+func parseName(name string) (s, shards int, ok bool) {
 	number, rest, ok := strings.Cut(name, "-of-")
 	if !ok || len(rest) < 5 {
-		return false
+		return 0, 0, false
 	}
 	end := strings.IndexByte(rest, '.')
 	if end < 5 {
-		return false
+		return 0, 0, false
 	}
-	s, err := strconv.ParseUint(number, 10, 32)
-	shards, err2 := strconv.ParseUint(rest[:end], 10, 32)
-	return err == nil && err2 == nil && s < shards && shards <= Max && checkName(name, int(s), int(shards)) == nil
+	i, err := strconv.ParseUint(number, 10, 32)
+	n, err2 := strconv.ParseUint(rest[:end], 10, 32)
+	ok = err == nil && err2 == nil && i < n && n <= Max && checkName(name, int(i), int(n)) == nil
+	return int(i), int(n), ok
 }
 
 // IsUnfinished reports whether name is that of a shard, or of a temporary file of container.WriteAtomic for a shard or

@@ -126,7 +126,7 @@ func mayReplaceDelta(path string) error {
 }
 
 func (a *app) diff(ctx context.Context, old, new, output string) error {
-	d, err := bloomery.DiffFiles(ctx, old, new)
+	d, err := delta.DiffFiles(ctx, old, new)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (a *app) patch(ctx context.Context, old, path, output string, o delta.Optio
 	if err != nil {
 		return err
 	}
-	if err := bloomery.PatchFile(ctx, old, d, output, o); err != nil {
+	if err := delta.PatchFile(ctx, old, d, output, o); err != nil {
 		return err
 	}
 	return a.printDelta(output, d, before, output)

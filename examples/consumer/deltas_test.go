@@ -23,17 +23,17 @@ func TestDeltas(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := must(bloomery.DiffFiles(t.Context(), old, next))(t)
+	d := must(delta.DiffFiles(t.Context(), old, next))(t)
 	if i, err := delta.Read(d); err != nil || i.Method != delta.Replay || len(d) > 50 {
 		t.Errorf("%v in %d bytes, %v", i.Method, len(d), err)
 	}
-	if err := bloomery.PatchFile(t.Context(), old, d, out, delta.Options{}); err != nil {
+	if err := delta.PatchFile(t.Context(), old, d, out, delta.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if want, got := must(os.ReadFile(next))(t), must(os.ReadFile(out))(t); !bytes.Equal(want, got) {
 		t.Error("the result differs")
 	}
-	if err := bloomery.PatchFile(t.Context(), out, d, out, delta.Options{}); !errors.Is(err, delta.ErrBase) {
+	if err := delta.PatchFile(t.Context(), out, d, out, delta.Options{}); !errors.Is(err, delta.ErrBase) {
 		t.Errorf("another base: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package inset guards sharded sets: a file of a set changes only together with its manifest.
+// Package inset finds sharded sets in folders and guards them: a file of a set changes only together with its manifest.
 package inset
 
 import (
@@ -9,14 +9,14 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // Check returns an error wrapping filter.ErrConfig if the file at path, or the one that a symbolic link there names, is
 // the manifest of a sharded set, or has the name of a shard and a manifest beside it. To replace a file of the set alone
-// would make it unreadable, and another one with such a name is removed by the next writer of the set. If that manifest cannot be read, so that nobody knows, Check returns the error. It reads nothing
-// unless the file has the name of a shard or a manifest.
+// would make it unreadable, and another one with such a name is removed by the next writer of the set. If that manifest
+// cannot be read, so that nobody knows, Check returns the error. It reads nothing unless the file has the name of a
+// shard or a manifest.
 func Check(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -25,7 +25,7 @@ func Check(path string) error {
 	if name != shard.ManifestName && !shard.IsName(name) {
 		return nil
 	}
-	m, err := read(filepath.Join(dir, shard.ManifestName))
+	m, _, err := shard.ReadFolder(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || name == shard.ManifestName && errors.Is(err, shard.ErrManifest):
 		return nil
@@ -47,18 +47,4 @@ func refused(path, what, dir string) error {
 	return &filter.ConfigError{Field: "file", Value: path, Reason: fmt.Sprintf(
 		"this is %s of a sharded set, which cannot be read if one file changes alone; name the folder %s",
 		what, filepath.Clean(dir))}
-}
-
-// read reads a manifest.
-func read(path string) (*shard.Manifest, error) {
-	f, _, err := untrusted.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	m, err := shard.ReadManifest(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
 }

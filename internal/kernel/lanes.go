@@ -12,29 +12,10 @@ const Lanes = 32
 //
 //	sum[i] = byte i of start + sum over a in at of (cells[a+i] & byte i of keep)
 //
-// No sum may exceed 255. It has no bounds checks: a+Lanes is at most len(cells) for every a. bestLanesPlain is the
-// specification.
+// No sum may exceed 255. It has no bounds checks: a+Lanes is at most len(cells) for every a. bestLanesPlain, in the
+// tests, is the specification.
 func BestLanes(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 	return bestLanes(cells, at, start, keep)
-}
-
-// bestLanesPlain is the specification of BestLanes.
-func bestLanesPlain(cells []byte, at []uint32, start, keep *[4]uint64) (best uint32) {
-	var sums [Lanes]uint64
-	var top uint64
-	for i := range sums {
-		sums[i] = start[i/8] >> (i % 8 * 8) & 255
-		for _, a := range at {
-			sums[i] += uint64(cells[int(a)+i]) & (keep[i/8] >> (i % 8 * 8))
-		}
-		top = max(top, sums[i])
-	}
-	for i, s := range sums {
-		if s == top {
-			best |= 1 << i
-		}
-	}
-	return best
 }
 
 const (

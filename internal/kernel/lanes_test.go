@@ -41,6 +41,25 @@ func TestBestLanes(t *testing.T) {
 	}
 }
 
+// bestLanesPlain is the specification of BestLanes.
+func bestLanesPlain(cells []byte, at []uint32, start, keep *[4]uint64) (best uint32) {
+	var sums [Lanes]uint64
+	var top uint64
+	for i := range sums {
+		sums[i] = start[i/8] >> (i % 8 * 8) & 255
+		for _, a := range at {
+			sums[i] += uint64(cells[int(a)+i]) & (keep[i/8] >> (i % 8 * 8))
+		}
+		top = max(top, sums[i])
+	}
+	for i, s := range sums {
+		if s == top {
+			best |= 1 << i
+		}
+	}
+	return best
+}
+
 func BenchmarkBestLanes(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	cells := make([]byte, 1<<12)

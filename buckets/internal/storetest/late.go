@@ -91,7 +91,7 @@ func Late(t *testing.T, s buckets.Store) {
 	}
 	got := contents(t, s)
 	for name := range got {
-		if strings.HasPrefix(name, "work-") {
+		if strings.HasPrefix(name, shard.WorkPrefix) {
 			t.Errorf("%s is left behind", name)
 		}
 	}

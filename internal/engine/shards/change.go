@@ -176,18 +176,10 @@ func (t *Set) relieve(keep int) error {
 
 // flush writes a changed shard to its new file and takes it out of memory.
 func (t *Set) flush(ctx context.Context, i int) error {
-	e, bits, err := target{t.dir, t.base, len(t.parts), true}.write(ctx, i, t.sets[i].Load())
+	e, bits, err := put(ctx, t.folder, i, len(t.parts), t.sets[i].Load())
 	if err != nil {
 		return t.Fail(i, err)
 	}
-	if was := t.manifest.Shards[i].File; was != e.File && was != t.base.Shards[i].File {
-		removeShard(t.dir, was) // written earlier and changed again
-	}
-	t.drop(i)
-	p := &t.parts[i]
-	p.release()
-	t.manifest.Shards[i] = e
-	p.bits = bits
-	p.changed.Store(false)
+	t.written(i, e, bits)
 	return nil
 }

@@ -59,7 +59,7 @@ func (t *Set) copyOf(i int) (s *one.Set, err error) {
 // derived returns a Set whose shard i is f(i), for any number of calls. It owns the Sets of origin.
 func (t *Set) derived(chosen float64, origin []*Set, f func(i int) (*one.Set, error)) *Set {
 	d := &Set{
-		dir: t.dir, manifest: clone(t.manifest), hasher: t.hasher, chosen: chosen, options: t.options,
+		dir: t.dir, manifest: t.manifest.Clone(), hasher: t.hasher, chosen: chosen, options: t.options,
 		version: t.version, derive: f, origin: origin,
 	}
 	d.alloc()
@@ -91,10 +91,9 @@ func (t *Set) compute() error {
 			return t.Fail(i, err)
 		}
 		info := s.Info()
-		t.manifest.Shards[i] = shard.Entry{
-			File: shard.Name(i, len(t.parts), ""), Keys: info.Keys, Bytes: bytes,
-			FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
-		}
+		e := shard.EntryOf(info)
+		e.File, e.Bytes = shard.Name(i, len(t.parts), ""), bytes
+		t.manifest.Shards[i] = e
 		if t.parts[i].sizes = sizesOf(info); keep {
 			t.publish(i, s)
 		}
@@ -183,7 +182,7 @@ func (t *Set) Form(trimmed bool) (engine.Engine, error) {
 // Copy returns a copy in which changed shards are copied, and others are loaded again.
 func (t *Set) Copy(plain bool) (engine.Engine, error) {
 	c := t.derived(t.chosen, nil, t.derive)
-	c.trimmed, c.base, c.was = t.trimmed, clone(t.manifest), t.was
+	c.trimmed, c.base, c.was = t.trimmed, t.manifest.Clone(), t.was
 	for i := range t.parts {
 		s := t.sets[i].Load()
 		if s == nil || !t.parts[i].changed.Load() && !t.options.Concurrent {

@@ -38,7 +38,7 @@ func (t *Set) Stored() engine.Stored {
 func (t *Set) Parts() engine.Parts { return t }
 
 // Manifest returns a copy of the manifest, as it was read or last written.
-func (t *Set) Manifest() *shard.Manifest { return clone(t.manifest) }
+func (t *Set) Manifest() *shard.Manifest { return t.manifest.Clone() }
 
 // Shard returns a shard, which it loads on first use.
 func (t *Set) Shard(i int) (engine.Engine, error) {

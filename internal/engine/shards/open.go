@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -23,17 +25,17 @@ const openers = 8
 // Open opens the sharded set in a folder. Between the manifest and its shards another process may replace the
 // set: if a shard is missing and the manifest has changed, Open starts again.
 func Open(dir string, o engine.Options) (*Set, error) {
-	manifest, was, err := ReadManifest(dir)
+	manifest, was, err := inset.Manifest(dir)
 	for err == nil {
 		var set *Set
 		if set, err = openManifest(dir, manifest, o); err == nil {
-			set.was, set.base = was, clone(manifest)
+			set.was, set.base = was, manifest.Clone()
 			return set, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		now, st, changed := ReadManifest(dir)
+		now, st, changed := inset.Manifest(dir)
 		if changed != nil || reflect.DeepEqual(now, manifest) {
 			return nil, err
 		}
@@ -42,15 +44,26 @@ func Open(dir string, o engine.Options) (*Set, error) {
 	return nil, err
 }
 
-// OpenLocked opens the sharded set in a folder for a change, and removes what a killed writer left there. The caller has
-// the lock of the folder. It also returns the FileInfo of the manifest.
-func OpenLocked(dir string, o engine.Options) (*Set, fs.FileInfo, error) {
-	o.InMemory, o.Lazy = false, true
-	t, err := Open(dir, o)
+// Lock locks the folder of a sharded set, until Close, opens the set for a change, and removes what a killed writer left
+// there. It also returns the FileInfo of the manifest.
+func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*Set, fs.FileInfo, error) {
+	if _, _, err := inset.Manifest(dir); err != nil { // do not wait for the lock of another folder
+		return nil, nil, err
+	}
+	to, err := shard.LockFolder(ctx, dir, shard.Locking{Change: true, Waiting: waiting})
 	if err != nil {
 		return nil, nil, err
 	}
-	sweep(dir, t.base)
+	o.InMemory, o.Lazy = false, true
+	t, err := Open(dir, o)
+	if err == nil {
+		err = to.Use(t.base)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, to.Close())
+	}
+	to.Sweep()
+	t.folder = to
 	return t, t.was, nil
 }
 

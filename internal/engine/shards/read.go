@@ -167,28 +167,12 @@ func (t *Set) letGo() (any bool) {
 
 // reading returns the options of container that check the header of a shard against the manifest.
 func (t *Set) reading(i int) container.Options {
-	e, limit := t.manifest.Shards[i], t.options.Limit()
+	limit := t.options.Limit()
 	return container.Options{MaxBytes: limit, Check: func(f *container.File, words []uint64) error {
-		m := t.manifest
-		foreign := func(at uint64, what string, have, want any) error {
-			return &container.FormatError{
-				Offset: at, What: fmt.Sprintf("%s %v, want %v", what, have, want),
-				Err: fmt.Errorf("%w%s", shard.ErrForeign, adviceCopy),
-			}
-		}
-		switch {
-		case f.Spec.Family() != m.Spec.Family():
-			return foreign(10, "family", f.Spec.Family(), m.Spec.Family())
-		case f.Hash != m.Hash:
-			return foreign(12, "hash", f.Hash, m.Hash)
-		case f.Seed != m.Seed:
-			return foreign(16, "seed", f.Seed, m.Seed)
-		case f.KeyCheck != m.KeyCheck:
-			return foreign(24, "check of the secret", f.KeyCheck, m.KeyCheck)
-		case f.Keys != e.Keys:
-			return foreign(32, "number of keys", f.Keys, e.Keys)
-		case f.Bytes != e.Bytes:
-			return foreign(40, "length", f.Bytes, e.Bytes)
+		err := t.manifest.CheckHeader(i, f)
+		if bad := (*container.FormatError)(nil); errors.As(err, &bad) {
+			bad.Err = fmt.Errorf("%w%s", bad.Err, adviceCopy)
+			return bad
 		}
 		return families.Accept(f.Family, f.Spec, f.Hash, words, limit-f.Bytes)
 	}}

@@ -40,9 +40,10 @@ type Set struct {
 	spreading spreading
 	trimmed   bool // all files have the trimmed form
 	version   uint16
-	crowded   atomic.Bool  // the process has too many open files: hold none
-	locked    bool         // in a Locked: memory is limited
-	memory    atomic.Int64 // bytes of shards in memory
+	crowded   atomic.Bool   // the process has too many open files: hold none
+	locked    bool          // in a Locked: memory is limited
+	folder    *shard.Folder // of a Locked until it is closed, else nil
+	memory    atomic.Int64  // bytes of shards in memory
 	// derive, if not nil, returns shard i of a Set that has no files; origin are the Sets that it reads.
 	derive func(i int) (*one.Set, error)
 	origin []*Set
@@ -224,8 +225,9 @@ func (t *Set) Close() error {
 		}
 		t.parts[i].release()
 	}
-	if t.base != nil {
-		t.abandon(nil)
+	if t.folder != nil {
+		all = append(all, t.folder.Close())
+		t.folder = nil
 	}
 	for _, s := range t.origin {
 		all = append(all, s.Close())

@@ -1,4 +1,4 @@
-package bloomery
+package delta
 
 import (
 	"bytes"
@@ -11,20 +11,18 @@ import (
 	"path/filepath"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/delta"
-	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// DiffFiles returns a delta that turns old into new, two filter files or the folders of two sharded sets. A file may be
-// a pipe of at most DefaultMaxBytes. It reads the rest of a file only if that begins like a filter file. Peak memory:
-// that of delta.Diff, for a sharded set with two shards at a time, and the delta. Errors are those of delta.Diff,
-// delta.DiffSet and the file system.
+// DiffFiles returns a delta that turns old into new: two filter files, two exact sets, or the folders of two sharded
+// sets. A file may be a pipe of at most DefaultMaxBytes. DiffFiles reads the rest of a file only if it begins like a
+// filter file. Peak memory: as for Diff, for a sharded set with two shards at a time, and the delta. Errors are those of
+// Diff, DiffSet and the file system, and wrap shard.ErrManifest or fs.ErrNotExist for a folder without a set.
 func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
-	from, sharded := ShardedDir(old)
-	to, ok := ShardedDir(new)
+	from, sharded := inset.Dir(old)
+	to, ok := inset.Dir(new)
 	switch {
 	case sharded != ok:
 		return nil, fmt.Errorf("%s and %s: a delta is for two files or two folders", old, new)
@@ -37,7 +35,7 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return delta.DiffSet(ctx, a, b)
+		return DiffSet(ctx, a, b)
 	}
 	a, err := readVersion(ctx, old)
 	if err != nil {
@@ -47,7 +45,7 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new file: %w", err)
 	}
-	return delta.Diff(ctx, a, b)
+	return Diff(ctx, a, b)
 }
 
 // PatchFile applies a delta to old, a filter file or the folder of a sharded set, and writes the result to out, all or
@@ -56,10 +54,10 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 // not overwrite a shard of the set in out: if that has one of the new names with other content, the error says so and
 // nothing is replaced.
 //
-// Peak memory: that of delta.Patch, for a sharded set with one shard at a time. Errors are those of delta.Patch,
-// delta.PatchSet and the file system, and wrap ErrLocked if another process holds the lock of the folder.
-func PatchFile(ctx context.Context, old string, d []byte, out string, o delta.Options) error {
-	if dir, ok := ShardedDir(old); ok {
+// Peak memory: as for Patch, for a sharded set with one shard at a time. Errors are those of Patch, PatchSet and the file
+// system, and wrap shard.ErrLocked if another process holds the lock of the folder.
+func PatchFile(ctx context.Context, old string, d []byte, out string, o Options) error {
+	if dir, ok := inset.Dir(old); ok {
 		return patchFolder(ctx, dir, d, out, o)
 	}
 	if err := inset.Check(out); err != nil {
@@ -69,23 +67,16 @@ func PatchFile(ctx context.Context, old string, d []byte, out string, o delta.Op
 	if err != nil {
 		return err
 	}
-	b, err = delta.Patch(ctx, b, d, o)
+	b, err = Patch(ctx, b, d, o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", old, err)
 	}
-	return container.WriteAtomic(ctx, out, writerOf(b))
+	return container.WriteAtomic(ctx, out, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
-func writerOf(b []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
-	}
-}
-
-// folderSet returns the sharded set in a folder for package delta.
-func folderSet(ctx context.Context, dir string) (s delta.Set, err error) {
-	m, st, err := shards.ReadManifest(dir)
+// folderSet returns the sharded set in a folder.
+func folderSet(ctx context.Context, dir string) (s Set, err error) {
+	m, st, err := inset.Manifest(dir)
 	if err != nil {
 		return s, err
 	}
@@ -105,7 +96,7 @@ func readVersion(ctx context.Context, path string) ([]byte, error) {
 	const head = 8 // the longest magic
 	limit := untrusted.Limit{MaxBytes: math.MaxInt64, Streams: true, Head: head, Check: func(b []byte) error {
 		if container.HasMagic(bytes.NewReader(b)) || bytes.HasPrefix(b, []byte(container.ExactMagic)) || len(b) < head {
-			return nil // if it is cut, package delta says where
+			return nil // if it is cut, Diff and Patch say where
 		}
 		return &container.FormatError{Offset: 0, What: "magic", Err: container.ErrMagic}
 	}}
@@ -116,21 +107,26 @@ func readVersion(ctx context.Context, path string) ([]byte, error) {
 }
 
 // patchFolder is PatchFile for a sharded set.
-func patchFolder(ctx context.Context, dir string, d []byte, out string, o delta.Options) (err error) {
-	to, err := openFolder(out)
+func patchFolder(ctx context.Context, dir string, d []byte, out string, o Options) (err error) {
+	to, err := inset.Replace(out)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, to.close()) }()
+	defer func() { err = errors.Join(err, to.Close()) }()
 	from, err := folderSet(ctx, dir)
 	if err != nil {
 		return err
 	}
 	made := map[string]bool{}
-	text, err := delta.PatchSet(ctx, from, d, o, func(name string, b []byte) error {
+	put := func(name string, b []byte) error {
 		made[name] = true
-		return to.put(ctx, name, b)
-	})
+		err := to.PutBytes(ctx, name, b)
+		if errors.Is(err, shard.ErrManifest) {
+			err = fmt.Errorf("%w; name another folder", err)
+		}
+		return err
+	}
+	text, err := PatchSet(ctx, from, d, o, put)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
@@ -138,54 +134,18 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o delta.
 	if err != nil {
 		return err
 	}
-	if !shards.SameFile(dir, out) {
-		if err := to.fill(ctx, dir, m, made); err != nil {
-			return err
-		}
-	}
-	return to.commitText(ctx, m, text)
-}
-
-// put writes the content of a shard, unless the folder has that file.
-func (f *shardFolder) put(ctx context.Context, name string, b []byte) error {
-	if f.named(name) {
-		was, err := untrusted.ReadFile(ctx, f.path(name), untrusted.Limit{MaxBytes: uint64(len(b))})
-		if err == nil && bytes.Equal(was, b) {
-			return nil
-		}
-		return fmt.Errorf("%s: the set in this folder has a shard of that name and other content; name another folder",
-			f.path(name))
-	}
-	f.written = append(f.written, name)
-	return container.WriteAtomic(container.Batch(ctx), f.path(name), writerOf(b))
-}
-
-// named reports whether the manifest in the folder names a file.
-func (f *shardFolder) named(name string) bool {
-	if f.old == nil {
-		return false
-	}
-	for _, e := range f.old.Shards {
-		if e.File == name {
-			return true
-		}
-	}
-	return false
-}
-
-// fill copies the shards of m from another folder, except those that were made.
-func (f *shardFolder) fill(ctx context.Context, dir string, m *shard.Manifest, made map[string]bool) error {
-	for _, e := range m.Shards {
-		if made[e.File] {
+	same := inset.Same(dir, out)
+	for _, e := range m.Shards { // those that both versions have
+		if same || made[e.File] {
 			continue
 		}
 		b, err := readShard(ctx, dir, e)
+		if err == nil {
+			err = put(e.File, b)
+		}
 		if err != nil {
 			return err
 		}
-		if err := f.put(ctx, e.File, b); err != nil {
-			return err
-		}
 	}
-	return nil
+	return to.Commit(ctx, m, text, nil)
 }

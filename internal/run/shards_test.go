@@ -2,7 +2,6 @@ package run_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -20,18 +19,6 @@ func TestCheckShards(t *testing.T) {
 	} {
 		if err := run.CheckShards(c.shards, c.keys); (err == nil) != c.ok || err != nil && !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%d shards, %d keys: %v", c.shards, c.keys, err)
-		}
-	}
-}
-
-func TestIsWork(t *testing.T) {
-	id := strings.Repeat("0f", run.PlanDigits/2)
-	for name, want := range map[string]bool{
-		"work-" + id: true, "work-": false, "work-12": false, id: false, "work-" + id + "0": false,
-		"work-" + strings.Repeat("x", 32): false,
-	} {
-		if run.IsWork(name) != want {
-			t.Errorf("%s: %v", name, !want)
 		}
 	}
 }
