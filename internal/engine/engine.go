@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -54,6 +55,10 @@ type Changes interface {
 	// Take takes over the filters of o, which were built for the same place. o must not be used afterwards.
 	Take(o Engine) error
 	SetChosen(rate float64)
+	// NewExceptions returns a Builder of exceptions, with about the geometry of those of like, which may be nil. Except
+	// gives the filter exceptions, in place of those that it has.
+	NewExceptions(like Engine) (*except.Builder, error)
+	Except(c *except.Cascade) error
 }
 
 // Facts describe the filter.

@@ -165,10 +165,8 @@ func (s *Set) Take(o engine.Engine) error { return s.replace(o.(*Set).filter) }
 
 // NewExceptions returns a Builder of exceptions to the filter. If like, which may be nil, has exceptions, the new ones
 // have about their geometry.
-func (s *Set) NewExceptions(like *Set) (*except.Builder, error) {
+func (s *Set) NewExceptions(like engine.Engine) (*except.Builder, error) {
 	switch {
-	case s.takes == engine.Nothing:
-		return nil, s.Lacks(0)
 	case s.shared != nil:
 		return nil, fmt.Errorf("exceptions for a set for many writers, which takes keys: %w", filter.ErrUnsupported)
 	case s.hasher.ID().Foreign():
@@ -176,13 +174,14 @@ func (s *Set) NewExceptions(like *Set) (*except.Builder, error) {
 			s.Spec(), s.hasher.ID(), filter.ErrUnsupported)
 	}
 	var sizes []except.Size
-	if like != nil && like.Exceptions() {
-		sizes = like.exceptions.Sizes()
+	if l, ok := like.(*Set); ok && l.Exceptions() {
+		sizes = l.exceptions.Sizes()
 	}
 	return except.NewBuilder(s.main, s.Len(), sizes), nil
 }
 
 // Except gives the filter exceptions, in place of those that it has.
-func (s *Set) Except(c *except.Cascade) {
+func (s *Set) Except(c *except.Cascade) error {
 	s.set(except.New(s.main, c))
+	return nil
 }

@@ -18,9 +18,6 @@ func (s *Set) EstimateKeys() (n float64) {
 
 // EstimateInterval is EstimateKeys with a 95% interval.
 func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
-	if n, ok := s.filter.(*none); ok {
-		return e, n.why()
-	}
 	if s.Can(filter.CanEstimate) != nil {
 		n := float64(s.Len())
 		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
@@ -44,9 +41,6 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 // EstimateOverlap estimates how many distinct keys two sets hold, together and in common.
 func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) {
 	o, err := other(with)
-	if s.takes == engine.Nothing && err != engine.ErrOneSharded {
-		return v, s.Lacks(filter.CanEstimate)
-	}
 	if err != nil {
 		return v, err
 	}

@@ -112,9 +112,6 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 
 // Encode returns the stored form of the filter.
 func (s *Set) Encode() (*container.File, error) {
-	if n, ok := s.filter.(*none); ok {
-		return nil, n.why()
-	}
 	plain, err := s.Single()
 	if err != nil {
 		return nil, err
@@ -171,12 +168,20 @@ func (s *Set) write(path string, f func(*container.File) error) error {
 // Check returns Err: a file is checked when it is opened.
 func (s *Set) Check(context.Context, func(uint64)) error { return s.Err() }
 
+// gone stands for a filter in a file that was unmapped.
+type gone struct{}
+
+func (gone) Has(filter.Hash) bool { return true }
+func (gone) Info() filter.Info    { return filter.Info{} }
+
 // Close unmaps the file, if there is one. Then the answers are unknown.
 func (s *Set) Close() error {
 	file := s.file
 	if file == nil {
 		return nil
 	}
-	s.vanish(filter.Hasher{}, engine.ErrClosed)
+	s.become(gone{}, filter.Hasher{})
+	s.stored = engine.Stored{}
+	s.failed(engine.ErrClosed)
 	return file.Close()
 }

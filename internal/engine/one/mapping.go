@@ -56,12 +56,9 @@ func (m *mapping) guard(f func()) {
 // Guarded calls f, which reads the filter, and returns its error, or one wrapping container.ErrFile if the mapped file
 // was changed in place.
 func (m *mapping) Guarded(f func() error) (err error) {
-	if m.file == nil {
-		return f()
-	}
-	fault := m.file.Guard(func() { err = f() })
+	fault := m.guarding(func() { err = f() })
 	if fault == nil && err == nil {
-		fault = m.file.Err()
+		fault = m.intact()
 	}
 	if fault != nil {
 		m.failed(fault)
@@ -98,7 +95,7 @@ func (m *mapping) release(words []uint64) {
 
 // Release takes the pages of a mapped filter out of memory until they are used.
 func (s *Set) Release() {
-	if e, ok := s.filter.(filter.Encoder); ok && s.file != nil {
+	if e, ok := s.filter.(filter.Encoder); ok {
 		for _, words := range e.Encode().Sections {
 			s.release(words)
 		}

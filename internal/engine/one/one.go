@@ -11,7 +11,7 @@ import (
 
 // Set is one filter with the hasher of its keys.
 type Set struct {
-	filter     filter.Filter // not nil: without one it is a *none
+	filter     filter.Filter
 	main       filter.Filter // the filter without its exceptions
 	exceptions *except.Cascade
 	hasher     filter.Hasher
@@ -112,13 +112,8 @@ func (s *Set) Front() engine.Front {
 	return f
 }
 
-// Filter returns the filter, or nil if there is none.
-func (s *Set) Filter() filter.Filter {
-	if s.takes == engine.Nothing {
-		return nil
-	}
-	return s.filter
-}
+// Filter returns the filter.
+func (s *Set) Filter() filter.Filter { return s.filter }
 
 // Hasher returns the hasher of the keys.
 func (s *Set) Hasher() filter.Hasher { return s.hasher }
@@ -129,10 +124,8 @@ func (s *Set) Spec() filter.Spec { return filter.SpecOf(s.filter) }
 // Info describes the filter.
 func (s *Set) Info() (i filter.Info) {
 	s.guard(func() { i = s.filter.Info() })
-	if s.takes != engine.Nothing {
-		lowest := s.hasher.ID().LowestRate(i.Keys)
-		i.FPRPrior, i.FPRPosterior = max(i.FPRPrior, lowest), max(i.FPRPosterior, lowest)
-	}
+	lowest := s.hasher.ID().LowestRate(i.Keys)
+	i.FPRPrior, i.FPRPosterior = max(i.FPRPrior, lowest), max(i.FPRPosterior, lowest)
 	i.FPRChosen = s.chosen
 	return i
 }
@@ -165,9 +158,6 @@ func (s *Set) Len() uint64 {
 
 // Can returns an error unless the family has an ability.
 func (s *Set) Can(a filter.Ability) error {
-	if s.takes == engine.Nothing {
-		return s.Lacks(a)
-	}
 	f, err := families.ByName(s.Spec().Family())
 	if err == nil && !f.Can.Has(a) {
 		err = s.Lacks(a)
@@ -177,8 +167,8 @@ func (s *Set) Can(a filter.Ability) error {
 
 // Lacks returns the error for an operation that the filter does not have.
 func (s *Set) Lacks(can filter.Ability) error {
-	if n, ok := s.filter.(*none); ok {
-		return n.why()
+	if _, ok := s.filter.(gone); ok {
+		return engine.ErrClosed
 	}
 	reads := can == filter.CanCount || can == filter.CanValues // as filters with exceptions do
 	if s.Exceptions() && !reads {

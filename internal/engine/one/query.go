@@ -97,7 +97,7 @@ func (s *Set) Count(h filter.Hash) (n uint64, saturated bool, err error) {
 func (s *Set) Get(h filter.Hash) (value uint64, ok bool, err error) {
 	v, is := s.main.(filter.Getter)
 	if !is || v.ValueBits() == 0 {
-		return 0, s.takes == engine.Nothing && s.filter.Has(h), s.noValues(is)
+		return 0, false, s.noValues(is)
 	}
 	err = s.guarding(func() {
 		if s.exceptions == nil || s.exceptions.Has(h) {
@@ -118,9 +118,6 @@ func (s *Set) ValueBits() (int, error) {
 
 // noValues returns the error for a filter without values; could says that others of its family have some.
 func (s *Set) noValues(could bool) error {
-	if n, ok := s.filter.(*none); ok {
-		return n.why()
-	}
 	others := families.With(filter.CanBuildValues) // all whose values can change are among them
 	problem := "%s does not keep values; families that do: %s: %w"
 	if could {

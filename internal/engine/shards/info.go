@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -146,3 +147,14 @@ func (t *Set) Encode() (*container.File, error) { return nil, errSharded }
 var errSharded = fmt.Errorf(
 	"a sharded Set is a folder of files, not a stream of bytes: %w; take Save, or WriteTo of each Shard",
 	filter.ErrUnsupported)
+
+// NewExceptions returns an error: the keys of all shards are needed at once.
+func (t *Set) NewExceptions(engine.Engine) (*except.Builder, error) {
+	return nil, fmt.Errorf("exceptions for a sharded set: %w; build it with them", filter.ErrUnsupported)
+}
+
+// Except returns the error of NewExceptions.
+func (t *Set) Except(*except.Cascade) error {
+	_, err := t.NewExceptions(nil)
+	return err
+}
