@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/bloomery/bloomery/families"
@@ -21,9 +22,11 @@ import (
 // numbered yields n keys of a list, which differ from those of every other list.
 func numbered(list string, n int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		var key []byte
+		key := []byte(list + "-")
+		prefix := len(key)
 		for i := range n {
-			if key = fmt.Appendf(key[:0], "%s-%d.example", list, i); !yield(key) {
+			key = append(strconv.AppendInt(key[:prefix], int64(i), 10), ".example"...)
+			if !yield(key) {
 				return
 			}
 		}
@@ -45,9 +48,12 @@ func allowing(t testing.TB, c Config, n, allowed int) *Set {
 func exact(t testing.TB, what string, s *Set, n, allowed int) {
 	t.Helper()
 	for list, want := range map[string]bool{"member": true, "allowed": false} {
-		var keys [][]byte
-		for key := range numbered(list, map[bool]int{true: n, false: allowed}[want]) {
-			keys = append(keys, bytes.Clone(key))
+		size := map[bool]int{true: n, false: allowed}[want]
+		keys, room := make([][]byte, 0, size), make([]byte, 0, size*(len(list)+20))
+		for key := range numbered(list, size) {
+			start := len(room)
+			room = append(room, key...)
+			keys = append(keys, room[start:])
 			if s.Contains(key) != want {
 				t.Fatalf("%s: %s is present: %t", what, key, !want)
 			}

@@ -226,9 +226,9 @@ func (b *Builder) texts() intake.Target {
 	}, b.spec, b.config.Keys, b.options())
 }
 
-func (b *Builder) options() intake.Options {
+func (b *Builder) options() filter.BuildOptions {
 	c := &b.config
-	return intake.Options{Memory: c.Memory, TempDir: c.TempDir, Workers: c.Workers, Progress: c.Progress}
+	return filter.BuildOptions{Memory: c.Memory, Dir: c.TempDir, Workers: c.Workers, Progress: c.Progress}
 }
 
 // Spec returns the Spec of the Config, or the one that the planner has chosen. It is zero until the planner has chosen.

@@ -15,14 +15,18 @@ import (
 
 const module = "github.com/bloomery/bloomery"
 
-// rooms lists, for each room of the module, the rooms that it may import. "family/*" and "internal/*" are all of those.
-// Test files may also import filtertest, paper, keyio and the examples. ARCHITECTURE.md draws the same arrows.
+// rooms lists, for each room of this module and of the lab, the rooms that it may import. "family/*" and "internal/*" are all of those.
+// Test files may also import filtertest, stat, keyio and the examples. ARCHITECTURE.md draws the same arrows.
 var rooms = map[string][]string{
 	"filter":              {},
 	"internal/bitvec":     {"filter"},
+	"internal/bitmap":     {"filter", "internal/bitvec"},
 	"internal/kernel":     {"filter", "internal/bitvec", "internal/probe"},
 	"internal/stat":       {},
+	"internal/crc":        {},
+	"internal/parallel":   {},
 	"internal/clock":      {},
+	"internal/cli":        {"container", "internal/untrusted"},
 	"internal/untrusted":  {"filter", "internal/bitvec"},
 	"internal/shrink":     {"filter"},
 	"internal/retry":      {"filter", "container", "shard"},
@@ -31,39 +35,43 @@ var rooms = map[string][]string{
 	"internal/filtertest": {"filter", "internal/stat"},
 	"internal/probe":      {"filter"},
 	"internal/stripe":     {"filter"},
-	"internal/gather":     {"filter"},
-	"internal/grid":       {},
+	"internal/batch":      {"filter"},
+	"internal/gather":     {"filter", "internal/parallel"},
+	"internal/grid":       {"internal/parallel"},
 	"internal/fill":       {"filter"},
-	"internal/anneal":     {"filter", "internal/bitvec", "internal/kernel", "internal/gather", "internal/grid"},
+	"internal/anneal": {"filter", "internal/bitvec", "internal/kernel", "internal/gather", "internal/grid",
+		"internal/parallel"},
 	"family/*": {"filter", "internal/anneal", "internal/grid", "internal/gather", "internal/fill",
-		"internal/bitvec", "internal/kernel", "internal/probe", "internal/stripe", "internal/stat"},
+		"internal/batch", "internal/bitvec", "internal/bitmap", "internal/kernel", "internal/probe", "internal/stripe", "internal/stat",
+		"internal/parallel"},
 	"families":          {"filter", "family/*"},
 	"internal/except":   {"filter", "internal/bitvec"},
 	"internal/portable": {"filter", "families", "container"},
-	"container":         {"filter", "internal/bitvec", "internal/untrusted"},
+	"container":         {"filter", "internal/bitvec", "internal/crc", "internal/untrusted"},
 	"delta": {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer",
-		"internal/inset", "internal/untrusted"},
-	"shard":            {"filter", "container", "internal/flock", "internal/untrusted"},
-	"internal/spool":   {"filter"},
-	"internal/flock":   {"internal/untrusted"},
-	"internal/run":     {"filter", "shard"},
-	"internal/intake":  {"filter", "families", "internal/bitvec", "internal/run", "internal/spool"},
-	"admission":        {"filter", "family/*"},
-	"keyio":            {"filter", "internal/untrusted"},
-	"plan":             {"filter", "families"},
-	"plan/measure":     {"filter", "families", "plan"},
-	"internal/traffic": {"keyio"},
-	"internal/figure":  {"internal/stat"},
-	"internal/paper":   {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
-	"lab/experiment":   {"filter", "family/standard", "internal/stat", "internal/figure"},
-	"lab/*": {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic",
-		"internal/figure", "internal/paper", "internal/anneal", "families", "plan", "plan/measure"},
-	"lab/publish": {".", "filter", "shard", "delta", "publish", "lab/experiment", "internal/figure",
+		"internal/crc", "internal/inset", "internal/parallel", "internal/untrusted"},
+	"shard":           {"filter", "container", "internal/flock", "internal/untrusted"},
+	"internal/spool":  {"filter"},
+	"internal/flock":  {"internal/untrusted"},
+	"internal/run":    {"filter", "shard", "internal/crc"},
+	"internal/intake": {"filter", "families", "internal/bitvec", "internal/run", "internal/spool"},
+	"admission":       {"filter", "family/*"},
+	"keyio":           {"filter", "internal/untrusted"},
+	"plan":            {"filter", "families", "internal/parallel"},
+	"internal/plot":   {},
+	"lab/measure":     {"filter", "families", "plan"},
+	"lab/traffic":     {"keyio"},
+	"lab/figure":      {"internal/plot", "internal/stat"},
+	"lab/paper":       {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
+	"lab/experiment":  {"filter", "family/standard", "internal/stat", "lab/figure"},
+	"lab/*": {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "lab/traffic",
+		"lab/figure", "lab/paper", "internal/anneal", "families", "plan", "lab/measure"},
+	"lab/publish": {".", "filter", "shard", "delta", "publish", "lab/experiment", "lab/figure",
 		"examples/domains"},
-	"lab/ribbon": {"lab/experiment", "filter", "families", "family/*", "container", "internal/stat", "internal/figure",
+	"lab/ribbon": {"lab/experiment", "filter", "families", "family/*", "container", "internal/stat", "lab/figure",
 		"internal/clock"},
-	"lab/exact":        {"lab/experiment", "exact", "internal/figure"},
-	"lab":              {"lab/*", "internal/figure"},
+	"lab/exact":        {"lab/experiment", "exact", "lab/figure"},
+	"lab":              {"lab/*"},
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
 	"examples/signup":  {".", "publish"},
@@ -71,27 +79,31 @@ var rooms = map[string][]string{
 	"internal/engine/one": {"filter", "families", "container", "internal/engine", "internal/bitvec", "internal/except",
 		"internal/inset", "internal/probe"},
 	"internal/engine/shards": {"filter", "families", "container", "shard", "internal/engine", "internal/engine/one",
-		"internal/bitvec", "internal/except", "internal/inset", "internal/retry", "internal/untrusted"},
+		"internal/bitvec", "internal/except", "internal/inset", "internal/parallel", "internal/retry", "internal/untrusted"},
 	"internal/bulk": {"filter", "internal/engine", "internal/gather", "internal/intake", "internal/run", "internal/spool",
 		"internal/stat"},
 	".": {"filter", "families", "container", "plan", "shard", "internal/engine", "internal/engine/one",
 		"internal/engine/shards", "internal/bulk", "internal/except", "internal/flock", "internal/inset", "internal/intake",
-		"internal/live", "internal/run", "internal/shrink",
+		"internal/live", "internal/parallel", "internal/run", "internal/shrink",
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run",
-		"internal/untrusted"},
+		"internal/untrusted", "internal/crc", "internal/parallel"},
 	"exact": {"filter", "container", "family/*", "internal/gather", "internal/probe", "internal/bitvec",
-		"internal/live", "internal/retry", "internal/shrink", "internal/trailer", "internal/untrusted"},
-	"internal/trailer": {"container"},
+		"internal/live", "internal/retry", "internal/shrink", "internal/trailer", "internal/untrusted", "internal/crc"},
+	"internal/trailer": {"container", "internal/crc"},
 	"publish": {".", "filter", "families", "container", "shard", "delta", "exact", "internal/except", "internal/flock",
 		"internal/shrink", "internal/untrusted", "publish/transport"},
 	"publish/transport": {"internal/untrusted"},
 	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"interop/clubcard":  {"container", "internal/untrusted"},
-	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "families", "container", "plan", "plan/measure",
-		"keyio", "lab", "internal/figure", "examples/domains", "distribute", "shard", "delta", "publish",
-		"publish/transport", "exact", "internal/untrusted", "internal/inset", "internal/shrink"},
+	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "families", "container", "plan",
+		"keyio", "internal/plot", "examples/domains", "distribute", "shard", "delta", "publish",
+		"publish/transport", "exact", "internal/cli", "internal/untrusted", "internal/inset", "internal/shrink"},
+	"lab/cmd/bloomery-lab": {"lab", "lab/*", "container", "families", "internal/cli"},
 }
+
+// labOnly are modules that only the lab uses, so that bloomery does not bring them along.
+var labOnly = []string{"gonum.org/", "github.com/gopacket/"}
 
 func TestLayers(t *testing.T) {
 	arrows := 0
@@ -101,7 +113,7 @@ func TestLayers(t *testing.T) {
 		}
 		if d.IsDir() && p != "." {
 			_, err := os.Stat(filepath.Join(p, "go.mod")) // another module
-			if err == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") {
+			if err == nil && p != "lab" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") {
 				return filepath.SkipDir
 			}
 		}
@@ -118,7 +130,7 @@ func TestLayers(t *testing.T) {
 			return nil
 		}
 		if strings.HasSuffix(p, "_test.go") {
-			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/paper", "internal/stat", "keyio", "examples/domains")
+			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/stat", "keyio", "examples/domains")
 			if room == "lab/scale" { // its tests compare sizes of formats
 				allowed = append(allowed, "internal/run")
 			}
@@ -135,6 +147,11 @@ func TestLayers(t *testing.T) {
 		}
 		for _, i := range f.Imports {
 			name, _ := strconv.Unquote(i.Path.Value)
+			for _, heavy := range labOnly {
+				if strings.HasPrefix(name, heavy) && !strings.HasPrefix(p, "lab") {
+					t.Errorf("%s imports %s: only the lab may", p, name)
+				}
+			}
 			if name != module && !strings.HasPrefix(name, module+"/") {
 				continue
 			}

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
-	"runtime"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/intake"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -223,10 +224,7 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 // shards builds and writes all shards, and sets their entries and the chosen rate in the manifest.
 func (b *ShardBuilder) shards(ctx context.Context, m *shard.Manifest) error {
 	n := b.config.Shards
-	workers := b.config.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := parallel.Workers(b.config.Workers)
 	at := min(workers, n) // shards at the same time
 	each := b.each
 	each.Workers = workers / at
@@ -236,10 +234,12 @@ func (b *ShardBuilder) shards(ctx context.Context, m *shard.Manifest) error {
 	progress := b.spill.Progress(n, b.in.Len(), b.config.Progress)
 	chosen := make([]float64, n)
 	m.Shards = make([]shard.Entry, n)
-	err := intake.Build(ctx, n, at, func(ctx context.Context, s int) (err error) {
+	err := parallel.Do(ctx, n, at, func(ctx context.Context, s int) (err error) {
 		c := each
 		c.Progress = progress(s)
-		m.Shards[s], chosen[s], err = b.shard(ctx, s, c)
+		if m.Shards[s], chosen[s], err = b.shard(ctx, s, c); err != nil {
+			err = fmt.Errorf("shard %d: %w", s, err)
+		}
 		return err
 	})
 	m.FPRChosen = shard.Chosen(chosen)

@@ -37,7 +37,6 @@ import (
 	"math/bits"
 	"sync"
 
-	"github.com/bloomery/bloomery/family/blocked"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -46,7 +45,7 @@ import (
 type Doorkeeper struct {
 	hasher      filter.Hasher
 	geometry    geometry
-	generations [2]*blocked.Bits
+	generations [2]*generation
 	shards      []shard
 }
 
@@ -75,7 +74,7 @@ func New(c Config) (*Doorkeeper, error) {
 		d.hasher = filter.NewKeyedHasher(secret)
 	}
 	for i := range d.generations {
-		if d.generations[i], err = blocked.NewBits(s.blocks*s.shards, s.k); err != nil {
+		if d.generations[i], err = s.generation(); err != nil {
 			return nil, err
 		}
 	}

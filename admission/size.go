@@ -47,6 +47,12 @@ type geometry struct {
 	k      int    // probes a key
 }
 
+// generation is the bits of one generation of all shards.
+type generation = blocked.Bits
+
+// generation returns an empty generation.
+func (s geometry) generation() (*generation, error) { return blocked.NewBits(s.blocks*s.shards, s.k) }
+
 // geometry returns the sizes. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) geometry() (s geometry, err error) {
 	switch {

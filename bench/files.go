@@ -3,11 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,20 +23,14 @@ func (r Result) fileName() string {
 	return name
 }
 
-// writeFiles writes JSON, page and plots into a folder, each completely or not at all, and then the README.md of the
-// folder.
+// writeFiles writes page and plots into a folder, each completely or not at all, and then the README.md of the folder.
 func (r Result) writeFiles(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	files := map[string]func(io.Writer) error{
-		".json": func(w io.Writer) error {
-			e := json.NewEncoder(w)
-			e.SetIndent("", " ")
-			return e.Encode(r)
-		},
 		".md": func(w io.Writer) error {
-			r.writePage(w, r.fileName())
+			r.writePage(w)
 			return nil
 		},
 	}
@@ -51,45 +45,59 @@ func (r Result) writeFiles(ctx context.Context, dir string) error {
 	return writeIndex(ctx, dir)
 }
 
-// writeIndex writes README.md, the list of all results with a JSON file in the folder, fewest keys first.
+// heading finds what the index says of a page: keys, rate, date and machine.
+var heading = regexp.MustCompile(`^# (\S+) keys, target rate (\S+)\n\nMeasured on ([^:]+): (.+?), (?:commit \S+, )?in `)
+
+// writeIndex writes README.md, the list of all pages in the folder, fewest keys first.
 func writeIndex(ctx context.Context, dir string) error {
-	paths, err := filepath.Glob(filepath.Join(dir, "bench-*.json"))
+	paths, err := filepath.Glob(filepath.Join(dir, "bench-*.md"))
 	if err != nil {
 		return err
 	}
-	var all []Result
+	type entry struct {
+		keys  int
+		fpr   float64
+		cells []string
+	}
+	var all []entry
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		var r Result
-		if err := json.Unmarshal(b, &r); err != nil {
+		found := heading.FindSubmatch(b)
+		if found == nil {
+			return fmt.Errorf("%s: no heading of a page", path)
+		}
+		keys, err := parseCount(string(found[1]))
+		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if name := strings.TrimSuffix(filepath.Base(path), ".json"); name == r.fileName() {
-			all = append(all, r)
+		fpr, err := parseRate(string(found[2]))
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
+		name := filepath.Base(path)
+		cells := []string{
+			string(found[1]), string(found[2]), string(found[3]), string(found[4]), fmt.Sprintf("[%s](%s)", name, name),
+		}
+		all = append(all, entry{keys, fpr, cells})
 	}
-	slices.SortFunc(all, func(a, b Result) int { return cmp.Or(cmp.Compare(a.Keys, b.Keys), cmp.Compare(b.FPR, a.FPR)) })
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.keys, b.keys), cmp.Compare(b.fpr, a.fpr)) })
 	return container.WriteAtomic(ctx, filepath.Join(dir, "README.md"), func(w io.Writer) error {
 		fmt.Fprint(w, `# Our families compared with other libraries
 
 Bits, build time, query time, memory and false-positive rate of every family and of other libraries, and the ratios of
 ours to theirs, slower results first. All filters hold the same keys and run alternately in one process.
 
-To write these pages and this list, run in `+"`"+`bench/`+"`"+`:
+To write these pages and this list, run in `+"`"+`bench/`+"`"+` (with `+"`"+`--json`+"`"+` it prints all numbers as JSON):
 
     go run . --keys 1M,20M --fpr 1% --out ../docs/results
 
 `)
-		t := cells{{"keys", "target rate", "measured on", "machine", "page", "numbers"}}
-		for _, r := range all {
-			name := r.fileName()
-			t = append(t, []string{
-				countText(r.Keys), rateText(r.FPR), r.Date, fmt.Sprintf("%s, %d cores, %s", r.Machine, r.Cores, r.Go),
-				fmt.Sprintf("[%s.md](%s.md)", name, name), fmt.Sprintf("[%s.json](%s.json)", name, name),
-			})
+		t := cells{{"keys", "target rate", "measured on", "machine", "page"}}
+		for _, e := range all {
+			t = append(t, e.cells)
 		}
 		t.writeMarkdown(w, "---")
 		return nil

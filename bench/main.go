@@ -12,6 +12,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -46,6 +47,7 @@ type options struct {
 	only   *regexp.Regexp
 	effort string
 	out    string
+	json   bool
 	// command is the command line, for the pages.
 	command string
 	settings
@@ -67,7 +69,7 @@ func main() {
 	}
 }
 
-// run measures as the arguments say. Tables go to w, everything else to wErr. It returns an error if one of our filters
+// run measures as the arguments say. Tables or JSON go to w, everything else to wErr. It returns an error if one of our filters
 // loses a key.
 func run(ctx context.Context, args []string, w, wErr io.Writer) error {
 	o, err := parse(args, wErr)
@@ -79,18 +81,31 @@ func run(ctx context.Context, args []string, w, wErr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		r.writeText(w)
+		if err := r.print(w, o.json); err != nil {
+			return err
+		}
 		if o.out != "" {
 			if err := r.writeFiles(context.WithoutCancel(ctx), o.out); err != nil {
 				return err
 			}
-			fmt.Fprintf(wErr, "%s keys: written to %s/%s.md, .json and .svg\n", countText(n), o.out, r.fileName())
+			fmt.Fprintf(wErr, "%s keys: written to %s/%s.md and .svg\n", countText(n), o.out, r.fileName())
 		}
 		if err := r.lost(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// print writes tables or JSON.
+func (r Result) print(w io.Writer, asJSON bool) error {
+	if !asJSON {
+		r.writeText(w)
+		return nil
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(r)
 }
 
 // parse reads the flags.
@@ -106,7 +121,8 @@ func parse(args []string, wErr io.Writer) (o options, err error) {
 	flags.DurationVar(&o.longest, "longest", 2*time.Minute,
 		"limit for all builds of a filter; leave out filters of which one build takes 5 times as long")
 	flags.StringVar(&o.effort, "effort", "", "effort of families that search: fast, default or max (default: default; fast above 20M keys)")
-	flags.StringVar(&o.out, "out", "results", `folder for JSON, page and plots; "" writes none`)
+	flags.StringVar(&o.out, "out", "results", `folder for page and plots; "" writes none`)
+	flags.BoolVar(&o.json, "json", false, "print all numbers as JSON instead of tables")
 	memory := flags.String("memory", "", "memory limit, such as 16G (default: the available memory of the system)")
 	flags.Usage = func() {
 		fmt.Fprint(wErr, usageText)

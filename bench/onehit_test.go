@@ -13,7 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery/admission"
 	"github.com/bloomery/bloomery/internal/stat"
-	"github.com/bloomery/bloomery/internal/traffic"
+	"github.com/bloomery/bloomery/lab/traffic"
 )
 
 var trace = flag.String("trace", "", "a file of requests for TestOneHit, one key a line")

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// writePage writes the result as a Markdown page that refers to the plots. name is the file name without extension.
-func (r Result) writePage(w io.Writer, name string) {
+// writePage writes the result as a Markdown page that refers to the plots.
+func (r Result) writePage(w io.Writer) {
 	fmt.Fprintf(w, "# %s keys, target rate %s\n\n", countText(r.Keys), rateText(r.FPR))
 	fmt.Fprintf(w, "Measured on %s: %s, %d cores, %s", r.Date, r.Machine, r.Cores, r.Go)
 	if r.Commit != "" {
 		fmt.Fprintf(w, ", commit %s", r.Commit)
 	}
-	fmt.Fprintf(w, ", in %v. Command: `cd bench && %s`. All numbers: [%s.json](%s.json).\n\n",
-		time.Duration(r.Seconds*1e9).Round(time.Second), r.Command, name, name)
+	fmt.Fprintf(w, ", in %v. Command: `cd bench && %s`. With `--json` it prints all numbers.\n\n",
+		time.Duration(r.Seconds*1e9).Round(time.Second), r.Command)
 
 	r.writeSummary(w)
 

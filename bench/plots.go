@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 
-	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/plot"
 )
 
 // plots returns the plots of the page: the time of an absent query and that of a build by bits per key. A plot without
 // measurements is omitted.
-func (r Result) plots() (all []figure.Plot) {
+func (r Result) plots() (all []plot.Plot) {
 	for _, p := range []struct{ operation, suffix, what, y string }{
 		{"absent", "", "size and time of a query", "ns per query for an absent key"},
 		{"build", "-build", "size and time of a build", "ns per key to build, one core"},
@@ -17,7 +17,7 @@ func (r Result) plots() (all []figure.Plot) {
 		if len(curves[0].Points)+len(curves[1].Points) == 0 {
 			continue
 		}
-		all = append(all, figure.Plot{
+		all = append(all, plot.Plot{
 			Name: r.fileName() + p.suffix, Title: fmt.Sprintf("%s keys, about %s: %s", countText(r.Keys), rateText(r.FPR), p.what),
 			X: "bits per key", Y: p.y, LogX: true, LogY: true, Curves: curves,
 		})
@@ -27,8 +27,8 @@ func (r Result) plots() (all []figure.Plot) {
 
 // curves returns our and other filters, with a point for each measured one. It omits the map, which has many times the
 // bits of filters; the page says so.
-func (r Result) curves(operation string) []figure.Curve {
-	ours, theirs := figure.Curve{Name: "ours", Dots: true}, figure.Curve{Name: "other libraries", Dots: true}
+func (r Result) curves(operation string) []plot.Curve {
+	ours, theirs := plot.Curve{Name: "ours", Dots: true}, plot.Curve{Name: "other libraries", Dots: true}
 	for _, row := range r.Rows {
 		s := row.Times[operation]
 		if s.N == 0 || row.Library == noModule {
@@ -42,5 +42,5 @@ func (r Result) curves(operation string) []figure.Curve {
 		c.Bars = append(c.Bars, [2]float64{s.Low, s.High})
 		c.Labels = append(c.Labels, row.Name)
 	}
-	return []figure.Curve{ours, theirs}
+	return []plot.Curve{ours, theirs}
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -353,7 +353,7 @@ func TestEveryFlippedBitMended(t *testing.T) {
 			for bit := range 8 * section.length {
 				file := forge(s.file, func(b []byte) {
 					b[section.offset+bit/8] ^= 1 << (bit % 8)
-					le.PutUint32(b[headerSize+sectionSize*i+16:], crc32.Checksum(b[section.offset:][:section.length], castagnoli))
+					le.PutUint32(b[headerSize+sectionSize*i+16:], crc.Sum(b[section.offset:][:section.length]))
 				})
 				got, err := readFilter(bytes.NewReader(file), limit, s.options())
 				if err != nil {
@@ -439,7 +439,7 @@ func TestForgedHeaders(t *testing.T) {
 	b := bytes.Clone(s.file)
 	b[len(b)-1] |= 0x80
 	at := align(uint64(headerSize + sectionSize + len(s.filter.Info().Spec.String())))
-	b = forge(b, func(b []byte) { le.PutUint32(b[80:], crc32.Checksum(b[at:], castagnoli)) })
+	b = forge(b, func(b []byte) { le.PutUint32(b[80:], crc.Sum(b[at:])) })
 	if _, err := readFilter(bytes.NewReader(b), limit, reading{}); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("bit behind m: %v", err)
 	}
@@ -624,7 +624,7 @@ func mended(file []byte) []byte {
 			}
 			offset, length := le.Uint64(b[at:]), le.Uint64(b[at+8:])
 			if n := uint64(len(b)); offset <= n && length <= n-offset {
-				le.PutUint32(b[at+16:], crc32.Checksum(b[offset:][:length], castagnoli))
+				le.PutUint32(b[at+16:], crc.Sum(b[offset:][:length]))
 			}
 		}
 	})

@@ -39,11 +39,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
 )
 
 // Version is the newest format version: that of files with exceptions. Files that do not need it have version 1 or 2.
@@ -63,8 +63,6 @@ const (
 	maxWords    = 1 << 56 // of a section, so that no sum of bytes overflows
 	alignment   = 64
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // File is the content of a filter file.
 type File struct {
@@ -224,7 +222,7 @@ func (h *header) marshal() []byte {
 
 // headerCRC returns the checksum of the bytes before end, except the checksum itself.
 func headerCRC(b []byte, end int) uint32 {
-	return crc32.Update(crc32.Checksum(b[:60], castagnoli), castagnoli, b[headerSize:end])
+	return crc.Sum(b[:60], b[headerSize:end])
 }
 
 // prefix checks the first 64 bytes and returns the number of bytes before the first section.

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
 )
 
 // HeadSize is the length in bytes of the fields of fixed length at the start of a file.
@@ -101,7 +101,7 @@ func NewImage(head []byte, spec string, sections []uint64, limit uint64) (*Image
 func (m *Image) Seal() {
 	le := binary.LittleEndian
 	for i := range m.Sections {
-		le.PutUint32(m.Bytes[headerSize+sectionSize*i+16:], crc32.Checksum(m.Section(i), castagnoli))
+		le.PutUint32(m.Bytes[headerSize+sectionSize*i+16:], crc.Sum(m.Section(i)))
 	}
 	end := headerSize + sectionSize*len(m.Sections) + len(m.Spec)
 	le.PutUint32(m.Bytes[60:], headerCRC(m.Bytes, end))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
@@ -137,7 +137,7 @@ func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 			return nil, false, err
 		}
 		part := b[s.offset:][:s.length:s.length]
-		if crc32.Checksum(part, castagnoli) != s.crc {
+		if crc.Sum(part) != s.crc {
 			return nil, false, &FormatError{s.offset, fmt.Sprintf("section %d", i), ErrChecksum}
 		}
 		w, _ := bitvec.View(part) // aligned as b is, by multiples of 64 bytes
@@ -247,13 +247,13 @@ func readWords(r io.Reader, at, n uint64, whole bool) (words []uint64, crc uint3
 }
 
 // readSummed fills words and updates their checksum, a mebibyte at a time, so that the bytes are still in the cache.
-func readSummed(r io.Reader, words []uint64, at uint64, crc *uint32) error {
+func readSummed(r io.Reader, words []uint64, at uint64, sum *uint32) error {
 	for part := range slices.Chunk(words, pieceWords) {
 		b := bitvec.Bytes(part)
 		if err := readFull(r, b, at); err != nil {
 			return err
 		}
-		*crc = crc32.Update(*crc, castagnoli, b)
+		*sum = crc.Update(*sum, b)
 		at += uint64(len(b))
 	}
 	return nil

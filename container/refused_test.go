@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/internal/crc"
 )
 
 // testdata/refused.json is a list of edits of files of testdata, each of which every reader must refuse or must accept.
@@ -72,7 +72,7 @@ func mend(b []byte) {
 		}
 		offset, length := le.Uint64(b[at:]), le.Uint64(b[at+8:])
 		if offset <= uint64(len(b)) && length <= uint64(len(b))-offset {
-			le.PutUint32(b[at+16:], crc32.Checksum(b[offset:][:length], castagnoli))
+			le.PutUint32(b[at+16:], crc.Sum(b[offset:][:length]))
 		}
 	}
 	if end := headerSize + sectionSize*n + specLen; end <= uint64(len(b)) {

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/bloomery/bloomery/internal/crc"
 )
 
 // used returns the number of bits of a section that can be set in some filter of its Spec, as the page of the family in
@@ -59,7 +60,7 @@ func TestSpareBits(t *testing.T) {
 			for bit := from; bit < 8*section.length; bit++ {
 				edited := forge(file, func(b []byte) {
 					b[section.offset+bit/8] |= 1 << (bit % 8)
-					crc := crc32.Checksum(b[section.offset:][:section.length], castagnoli)
+					crc := crc.Sum(b[section.offset:][:section.length])
 					le.PutUint32(b[headerSize+sectionSize*i+16:], crc)
 				})
 				if _, err := filterFromBytes(edited, o); !errors.Is(err, ErrCorrupt) {

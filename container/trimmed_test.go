@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"runtime"
 	"testing"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -104,7 +104,7 @@ func TestTrimmedLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range h.sections {
-			h.sections[i].crc = crc32.Checksum(make([]byte, h.sections[i].length), castagnoli)
+			h.sections[i].crc = crc.Sum(make([]byte, h.sections[i].length))
 		}
 		return append(h.marshal(), make([]byte, h.length-h.dataAt)...)
 	}

@@ -3,7 +3,6 @@ package container
 import (
 	"context"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/crc"
 )
 
 // Write writes a file to w, in version File.FormatVersion. The error wraps filter.ErrConfig if FPRChosen is no rate. It
@@ -70,7 +70,7 @@ func newHeader(f *File) (*header, error) {
 	}
 	for i, s := range f.stored() {
 		_ = chunks(s, func(b []byte) error { // never fails
-			h.sections[i].crc = crc32.Update(h.sections[i].crc, castagnoli, b)
+			h.sections[i].crc = crc.Update(h.sections[i].crc, b)
 			return nil
 		})
 	}

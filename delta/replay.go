@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // keys are the places of cells as numbers: the chain, counted over all buckets, then the first bits of the remainder.
@@ -189,19 +188,15 @@ func (e *edit) write(w *bitWriter) {
 // compare fills the edit that makes new of old, with a goroutine for each core.
 func (e *edit) compare(ctx context.Context, old, new table) error {
 	const least = 256 // buckets for a goroutine
-	parts := make([]edit, min(uint64(runtime.GOMAXPROCS(0)), e.Buckets/least+1))
-	var all sync.WaitGroup
-	for i := range parts {
-		all.Go(func() {
-			hi, lo := bits.Mul64(e.Buckets, uint64(i))
-			first, _ := bits.Div64(hi, lo, uint64(len(parts)))
-			hi, lo = bits.Mul64(e.Buckets, uint64(i)+1)
-			end, _ := bits.Div64(hi, lo, uint64(len(parts)))
-			parts[i].keys = e.keys
-			parts[i].compareRange(ctx, old, new, first, end)
-		})
-	}
-	all.Wait()
+	parts := make([]edit, min(uint64(parallel.Workers(0)), e.Buckets/least+1))
+	parallel.Each(len(parts), len(parts), func(_, i int) {
+		hi, lo := bits.Mul64(e.Buckets, uint64(i))
+		first, _ := bits.Div64(hi, lo, uint64(len(parts)))
+		hi, lo = bits.Mul64(e.Buckets, uint64(i)+1)
+		end, _ := bits.Div64(hi, lo, uint64(len(parts)))
+		parts[i].keys = e.keys
+		parts[i].compareRange(ctx, old, new, first, end)
+	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -7,11 +7,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"hash/crc32"
 	"strings"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -34,8 +34,6 @@ func (s *Set) file(m *shard.Manifest, i int) ([]byte, error) {
 	return b, nil
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // BaseOf returns the Info.Base of deltas for a filter file, of which the first 64 bytes suffice, for an exact set, or
 // for a manifest. Those of an exact set are of its SHA-256: a CRC-32C of all bytes of a set of version 1 depends on its
 // length only, since its records end with their CRCs.
@@ -47,7 +45,7 @@ func BaseOf(b []byte) uint32 {
 	if container.HasMagic(bytes.NewReader(b)) && len(b) >= container.HeadSize {
 		return container.ChecksumOf(b)
 	}
-	return crc32.Checksum(b, castagnoli)
+	return crc.Sum(b)
 }
 
 // How a delta of a set names the file of a shard, in 2 bits.

@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -175,7 +176,7 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	add := p.adder(b)
 	var mu sync.Mutex
 	read := uint64(0)
-	err = parallel(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
+	err = parallel.Do(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
 		g := all[i]
 		r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
 		if err == nil {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -70,7 +71,7 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 	}
 	all, built := make([]found, p.Shards), make([]bool, p.Shards)
 	entries, chosen := make([]shard.Entry, p.Shards), make([]float64, p.Shards)
-	err = parallel(ctx, p.Shards, planReads, func(ctx context.Context, s int) error {
+	err = parallel.Do(ctx, p.Shards, planReads, func(ctx context.Context, s int) error {
 		f, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil },
 			func(r result) error { return r.kept(ctx, out) })
 		switch {
@@ -211,7 +212,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 		}
 	}
 	names = append(names, shards...)
-	err = parallel(ctx, len(names), planReads, func(ctx context.Context, i int) error {
+	err = parallel.Do(ctx, len(names), planReads, func(ctx context.Context, i int) error {
 		id, _, work := shard.CutWork(names[i])
 		if !work {
 			if err := same(ctx); err != nil {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 
+	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
 )
 
@@ -24,8 +25,6 @@ const (
 	indexMagic   = "BLMINDEX"
 	indexVersion = 1
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // indexName returns the name of the shard index.
 func (p *Plan) indexName() string { return p.work("index") }
@@ -96,7 +95,7 @@ func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) 
 		all[d.Range] = d.index
 	}
 	if done == nil {
-		err := parallel(ctx, len(all), planReads, func(ctx context.Context, i int) (err error) {
+		err := parallel.Do(ctx, len(all), planReads, func(ctx context.Context, i int) (err error) {
 			if all[i], err = p.finished(ctx, out, i); missing(err) {
 				err = nil // reported below, with all others
 			}
@@ -177,7 +176,7 @@ func (p *Plan) shardMajor(all []*run.Index, header []byte, segments uint64) (row
 		binary.LittleEndian.PutUint64(row, uint64(next[s]/segmentSize-place.n))
 		binary.LittleEndian.PutUint64(row[8:], uint64(place.n))
 		binary.LittleEndian.PutUint64(row[16:], place.keys)
-		binary.LittleEndian.PutUint32(row[24:], crc32.Checksum(own, castagnoli))
+		binary.LittleEndian.PutUint32(row[24:], crc.Sum(own))
 		binary.LittleEndian.PutUint32(row[36:], rowSum(header, s, row))
 		rows = append(rows, row...)
 	}
@@ -186,9 +185,7 @@ func (p *Plan) shardMajor(all []*run.Index, header []byte, segments uint64) (row
 
 // rowSum returns the checksum of a row.
 func rowSum(header []byte, s int, row []byte) uint32 {
-	sum := crc32.Checksum(header, castagnoli)
-	sum = crc32.Update(sum, castagnoli, binary.LittleEndian.AppendUint32(nil, uint32(s)))
-	return crc32.Update(sum, castagnoli, row[:rowSize-4])
+	return crc.Sum(header, binary.LittleEndian.AppendUint32(nil, uint32(s)), row[:rowSize-4])
 }
 
 // segment is a part of the run file of a range.
@@ -236,7 +233,7 @@ func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, 
 			return nil, 0, err
 		}
 	}
-	if uint64(len(list)) != n*segmentSize || crc32.Checksum(list, castagnoli) != binary.LittleEndian.Uint32(row[24:]) {
+	if uint64(len(list)) != n*segmentSize || crc.Sum(list) != binary.LittleEndian.Uint32(row[24:]) {
 		return nil, 0, damaged("a checksum is wrong")
 	}
 	for ; len(list) > 0; list = list[segmentSize:] {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -50,7 +51,7 @@ func several(ctx context.Context, n, most int, o Options, f func(ctx context.Con
 	}
 	var mu sync.Mutex
 	parts, sum := make([]float64, n), 0.0
-	return parallel(ctx, n, at, func(ctx context.Context, i int) error {
+	return parallel.Do(ctx, n, at, func(ctx context.Context, i int) error {
 		own := each
 		if o.Progress != nil {
 			own.Progress = func(done float64) {

@@ -1,12 +1,8 @@
 package distribute
 
 import (
-	"context"
-	"runtime"
-	"sync"
-	"sync/atomic"
-
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // Options control how a step runs. They do not change its result.
@@ -28,35 +24,10 @@ type Options struct {
 	Removed func(name string)
 }
 
-func (o Options) workers() int {
-	if o.Workers > 0 {
-		return o.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
+func (o Options) workers() int { return parallel.Workers(o.Workers) }
 
 func (o Options) progress(done float64) {
 	if o.Progress != nil {
 		o.Progress(min(max(done, 0), 1))
 	}
-}
-
-// parallel calls f(ctx, i) for all i below n, workers at a time. After an error it starts no more, cancels ctx and
-// returns the first error.
-func parallel(ctx context.Context, n, workers int, f func(ctx context.Context, i int) error) error {
-	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, n) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n) && inner.Err() == nil; i = next.Add(1) - 1 {
-				if err := f(inner, int(i)); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(inner)
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -123,7 +124,7 @@ func (p *Plan) install(ctx context.Context, out Store, all []found) error {
 	if r, ok := out.(Renamer); ok {
 		return r.Rename(ctx, from, to)
 	}
-	return parallel(ctx, len(from), planReads, func(ctx context.Context, i int) error {
+	return parallel.Do(ctx, len(from), planReads, func(ctx context.Context, i int) error {
 		return out.Write(ctx, to[i], func(w io.Writer) error {
 			in, err := out.Open(ctx, from[i], 0, -1)
 			if err != nil {

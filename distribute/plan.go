@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -151,7 +152,7 @@ func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
 func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
 	format := c.Formats.get(p.Keys)
 	spans := make([][]Span, len(p.Objects))
-	err := parallel(ctx, len(spans), planReads, func(ctx context.Context, i int) (err error) {
+	err := parallel.Do(ctx, len(spans), planReads, func(ctx context.Context, i int) (err error) {
 		spans[i], err = format.Split(ctx, in, p.Objects[i], c.RangeBytes)
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -130,7 +131,7 @@ func clearShards(ctx context.Context, out Store) error {
 			names = append(names, o.Name)
 		}
 	}
-	return parallel(ctx, len(names), planReads, func(ctx context.Context, i int) error {
+	return parallel.Do(ctx, len(names), planReads, func(ctx context.Context, i int) error {
 		if err := same(ctx); err != nil {
 			return err
 		}

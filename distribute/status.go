@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -25,7 +26,7 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	st.Ranges, st.Shards = len(p.Ranges), p.Shards
 	var mu sync.Mutex
 	ranges, shards := make([]bool, st.Ranges), make([]bool, st.Shards)
-	err = parallel(ctx, st.Ranges, planReads, func(ctx context.Context, i int) error {
+	err = parallel.Do(ctx, st.Ranges, planReads, func(ctx context.Context, i int) error {
 		x, err := p.finished(ctx, out, i)
 		if missing(err) || errors.Is(err, run.ErrDamaged) {
 			return nil
@@ -45,7 +46,7 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	if err != nil {
 		return st, err
 	}
-	err = parallel(ctx, st.Shards, planReads, func(ctx context.Context, s int) error {
+	err = parallel.Do(ctx, st.Shards, planReads, func(ctx context.Context, s int) error {
 		_, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil }, func(r result) error {
 			o, err := out.Stat(ctx, r.File)
 			if err == nil && uint64(o.Size) != r.Bytes {

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/keyio"
 )
@@ -134,7 +135,7 @@ func (p *Plan) locate(ctx context.Context, out Source, all []segment, err error,
 	}
 	first := [2]int{len(p.Ranges), len(p.Ranges)} // ranges that have the key with each value
 	var mu sync.Mutex
-	failed := parallel(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
+	failed := parallel.Do(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
 		g := all[i]
 		r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"io"
 	"math"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
 
@@ -117,10 +117,10 @@ func header(body []byte, numbers ...uint64) []byte {
 	b := append([]byte(magic), firstVersion, kindBase, byte(filter.XXH3))
 	b = binary.LittleEndian.AppendUint64(b, 7)
 	b = appendUvarints(b, numbers...)
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	b = binary.LittleEndian.AppendUint32(b, crc.Sum(b))
 	b = append(b, make([]byte, padding(uint64(len(b))))...)
 	b = append(b, body...)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(body, castagnoli))
+	return binary.LittleEndian.AppendUint32(b, crc.Sum(body))
 }
 
 // TestRefusedNumbers gives numbers that contradict each other, or name more than the file has. No memory is taken for

@@ -5,14 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math/bits"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
 
@@ -88,7 +87,7 @@ func (c *cursor) limited(what string, most uint64) uint64 {
 
 // checksum reads the CRC of what was read from a byte on, and compares it.
 func (c *cursor) checksum(what string, from uint64) uint32 {
-	sum := crc32.Checksum(c.data[from:c.at], castagnoli)
+	sum := crc.Sum(c.data[from:c.at])
 	stored := c.bytes(what+" checksum", crcSize)
 	if c.mend && c.err == nil {
 		binary.LittleEndian.PutUint32(stored, sum)
@@ -314,7 +313,7 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 	if c.err != nil {
 		return
 	}
-	parts := make([]*ribbon.Filter, len(geometries))
+	parts := make([]*part, len(geometries))
 	for i, g := range geometries {
 		e := filter.Encoded{Spec: g.spec, Keys: g.keys}
 		for section, n := range sections[i] {
@@ -322,7 +321,7 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 			e.Sections = append(e.Sections, wordsOf(body[:bytes], n))
 			body = body[bytes:]
 		}
-		f, err := ribbon.Decode(e)
+		f, err := decodePart(e)
 		if err != nil {
 			c.at = at
 			c.fail("body", errors.Join(container.ErrCorrupt, err))
@@ -334,7 +333,7 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 }
 
 // setParts sets the parts, given in the order of the file.
-func (r *record) setParts(parts []*ribbon.Filter) {
+func (r *record) setParts(parts []*part) {
 	if len(r.classes) > 1 {
 		r.index, parts = parts[0], parts[1:]
 	}

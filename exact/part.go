@@ -21,6 +21,22 @@ const (
 	startUnit = 64 // a number of starts is a multiple of it
 )
 
+// A part is a filter of family ribbon: this file is the only one of the package that depends on the family.
+type (
+	part      = ribbon.Filter
+	partMaker = ribbon.Builder
+)
+
+// newMaker returns a builder of a part with that form and width, for about that many keys.
+func newMaker(f form, keys uint64, w uint) (*partMaker, error) {
+	return ribbon.NewBuilder(ribbon.Config{
+		Keys: keys, R: uint(f.r), ValueBits: uint(f.valueBits), Static: f.r == 0, W: w,
+	})
+}
+
+// decodePart returns the part of a stored form.
+func decodePart(e filter.Encoded) (*part, error) { return ribbon.Decode(e) }
+
 // form is what the classes decide about a part.
 type form struct {
 	r, valueBits int
@@ -40,13 +56,13 @@ func forms(classes []class) (all []form) {
 }
 
 // tailBits returns the number of bits of the tail of a part.
-func tailBits(f *ribbon.Filter) uint64 {
+func tailBits(f *part) uint64 {
 	r := f.Encode().Spec.Reader()
 	return r.Uint("tail") * (r.Uint("r") + r.Uint("value_bits"))
 }
 
 // appendGeometry appends the geometry of a part.
-func appendGeometry(b []byte, f *ribbon.Filter) []byte {
+func appendGeometry(b []byte, f *part) []byte {
 	e := f.Encode()
 	b = binary.AppendUvarint(b, e.Keys)
 	if e.Keys == 0 {

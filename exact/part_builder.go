@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -18,9 +17,9 @@ const (
 
 // partBuilder gathers the keys of a part.
 type partBuilder struct {
-	builders []*ribbon.Builder // one for each width to try
-	keys     uint64            // about how many there will be
-	valued   bool              // whether keys have values
+	builders []*partMaker // one for each width to try
+	keys     uint64       // about how many there will be
+	valued   bool         // whether keys have values
 	hashes   []filter.Hash
 	values   []uint64 // of hashes, if valued
 }
@@ -33,16 +32,15 @@ func newPart(f form, keys uint64, c Config, memory int64) (*partBuilder, error) 
 		widths = widths[1:]
 	}
 	for _, w := range widths {
-		b, err := ribbon.NewBuilder(ribbon.Config{
-			Keys: keys, R: uint(f.r), ValueBits: uint(f.valueBits), Static: f.r == 0, W: w,
-		})
+		b, err := newMaker(f, keys, w)
 		if err != nil {
 			return nil, err
 		}
-		b.SetWorkers(c.Workers)
+		o := filter.BuildOptions{Workers: c.Workers}
 		if c.Memory > 0 {
-			b.Limit(max(memory, 1), c.TempDir)
+			o.Memory, o.Dir = max(memory, 1), c.TempDir
 		}
+		b.SetOptions(o)
 		p.builders = append(p.builders, b)
 	}
 	return p, nil
@@ -86,19 +84,19 @@ func (p *partBuilder) expected() uint64 {
 }
 
 // build returns the part. Its keys are steps of the stage.
-func (p *partBuilder) build(ctx context.Context, steps *stages) (best *ribbon.Filter, err error) {
+func (p *partBuilder) build(ctx context.Context, steps *stages) (best *part, err error) {
 	if err := p.flush(); err != nil {
 		return nil, err
 	}
 	before := steps.steps
 	for _, b := range p.builders {
-		b.OnProgress(func(now filter.Progress) { steps.to(before + uint64(now.Done*float64(p.keys))) })
+		b.Progress = func(now filter.Progress) { steps.to(before + uint64(now.Done*float64(p.keys))) }
 		f, err := b.Build(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if part := f.(*ribbon.Filter); best == nil || part.Info().Bits < best.Info().Bits {
-			best = part
+		if p := f.(*part); best == nil || p.Info().Bits < best.Info().Bits {
+			best = p
 		}
 	}
 	steps.to(before + p.keys)

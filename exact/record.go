@@ -2,13 +2,12 @@ package exact
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"io"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
 
@@ -27,8 +26,6 @@ const (
 	// maxClasses is the largest number of classes: one for each code.
 	maxClasses = maxCodes
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Constants of rehash: the first 32 bytes of the SHA-256 hash of the text "bloomery exact level 2".
 const (
@@ -50,9 +47,9 @@ type record struct {
 	entropy           uint64 // of the partitions, in bits
 	classes           []class
 
-	index *ribbon.Filter           // the class of a partition, nil if there is one class
-	first [constant]*ribbon.Filter // level 1, by r; nil where no class needs it
-	last  *ribbon.Filter           // level 2
+	index *part           // the class of a partition, nil if there is one class
+	first [constant]*part // level 1, by r; nil where no class needs it
+	last  *part           // level 2
 
 	positions *positions // of kindPositions, which has nothing of the above but the counts
 
@@ -61,7 +58,7 @@ type record struct {
 }
 
 // parts returns the parts in the order of the file.
-func (r *record) parts() (all []*ribbon.Filter) {
+func (r *record) parts() (all []*part) {
 	if r.kind == kindPositions {
 		return nil
 	}
@@ -122,7 +119,7 @@ func (r *record) appendHeader(b []byte, p place) []byte {
 	for _, f := range r.parts() {
 		b = appendGeometry(b, f)
 	}
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
+	return binary.LittleEndian.AppendUint32(b, crc.Sum(b[start:]))
 }
 
 func appendUvarints(b []byte, values ...uint64) []byte {
@@ -178,7 +175,7 @@ func (r *record) writeWords(w io.Writer, words []uint64, n int) error {
 		b = b[:min(len(b), n)]
 		n -= len(b)
 		r.size += uint64(len(b))
-		r.crc = crc32.Update(r.crc, castagnoli, b)
+		r.crc = crc.Update(r.crc, b)
 		if _, err := w.Write(b); err != nil {
 			return err
 		}

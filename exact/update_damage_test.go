@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"io"
 	"math/bits"
 	"math/rand/v2"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
 
@@ -115,7 +115,7 @@ func TestUpdateHostile(t *testing.T) {
 		r := record{kind: kindPositions, universe: 100, members: 10, positions: &positions{}}
 		b := r.appendStart(nil, place{version: version, previous: binary.LittleEndian.Uint32(base[len(base)-4:])})
 		b = append(appendUvarints(b, c.count, c.bits, c.seed), c.body...)
-		crc := crc32.Checksum(b, castagnoli)
+		crc := crc.Sum(b)
 		b = slices.Concat(base, binary.LittleEndian.AppendUint32(b, crc))
 		b = trailer.Trailer{Length: uint64(len(b)) + trailer.Size, Updates: 1}.Append(b, crc)
 		if _, err := FromBytes(b, nil); !errors.Is(err, c.err) {

@@ -3,7 +3,6 @@ package exact
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math"
 	"math/bits"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -94,7 +94,7 @@ func (r *record) appendPositions(at place) []byte {
 		b = appendUvarints(b, uint64(p.bits), p.seed)
 		b = p.appendTo(b)
 	}
-	r.crc = crc32.Checksum(b, castagnoli)
+	r.crc = crc.Sum(b)
 	b = binary.LittleEndian.AppendUint32(b, r.crc)
 	r.size = uint64(len(b))
 	return b

@@ -25,7 +25,7 @@ func TestAbilities(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, gathers = b.(filter.Spiller)
+			_, gathers = b.(filter.Gatherer)
 			_, takesValues = b.(filter.ValueBuilder)
 			made = filtertest.Build(t, conformance(f), f.Name, filtertest.Hashes(10, 1))
 		}

@@ -27,9 +27,9 @@ func gatherers(t *testing.T, f families.Family) (specs []filter.Spec) {
 	}
 	for _, s := range plain {
 		b := builder(t, f, s, 0)
-		if spiller, ok := b.(filter.Spiller); ok {
+		if gatherer, ok := b.(filter.Gatherer); ok {
 			specs = append(specs, s, s.With("fpr", 0.003), s.With("bits_per_key", 20.0))
-			spiller.Close()
+			gatherer.Close()
 		}
 	}
 	if f.Can.Has(filter.CanSearch) {
@@ -100,19 +100,14 @@ func TestGatherers(t *testing.T) {
 					}
 					for _, memory := range []int64{1, 40 << 10} {
 						b := builder(t, f, s, 0)
-						b.(filter.Spiller).Limit(memory, t.TempDir())
+						b.(filter.Gatherer).SetOptions(filter.BuildOptions{Memory: memory, Dir: t.TempDir()})
 						if !equal(built(t, b, hs), want) {
 							t.Errorf("a limit of %d bytes changes the filter", memory)
 						}
 					}
 					for _, workers := range []int{0, 1, 3} {
 						b := builder(t, f, s, 0)
-						p, ok := b.(filter.Parallel)
-						if !ok {
-							b.(filter.Spiller).Close()
-							break
-						}
-						p.SetWorkers(workers)
+						b.(filter.Gatherer).SetOptions(filter.BuildOptions{Workers: workers})
 						if !equal(built(t, b, hs), want) {
 							t.Errorf("%d workers change the filter", workers)
 						}
@@ -188,16 +183,13 @@ func TestAbilitiesOfBuilders(t *testing.T) {
 		}
 		for _, form := range f.Forms {
 			b := builder(t, f, form.Spec, 10)
-			if s, ok := b.(filter.Spiller); ok {
+			if s, ok := b.(filter.Gatherer); ok {
 				s.Close()
 			} else if form.Can.Has(filter.CanSpill) {
 				t.Errorf("%s does not spill, against the list", form.Spec)
 			}
-			if _, ok := b.(filter.Parallel); !ok && form.Can.Has(filter.CanSearch) {
-				t.Errorf("%s searches and takes no number of workers", form.Spec)
-			}
-			if _, ok := b.(filter.Searcher); !ok && form.Can.Has(filter.CanSearch) {
-				t.Errorf("%s searches and reports no progress", form.Spec)
+			if _, ok := b.(filter.Gatherer); !ok && form.Can.Has(filter.CanSearch) {
+				t.Errorf("%s searches, takes no number of workers and reports no progress", form.Spec)
 			}
 		}
 	}

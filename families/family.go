@@ -1,6 +1,7 @@
 package families
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
@@ -74,7 +75,7 @@ func family[C config, F filter.Filter, B filter.Builder](
 			if err != nil {
 				return nil, err
 			}
-			return asFilter(empty(c))
+			return filter.As[filter.Filter](empty(c))
 		}
 	}
 	if build != nil {
@@ -83,17 +84,13 @@ func family[C config, F filter.Filter, B filter.Builder](
 			if err != nil {
 				return nil, err
 			}
-			b, err := build(c)
-			if err != nil {
-				return nil, err // not b: a nil pointer in an interface is not nil
-			}
-			return b, nil
+			return filter.As[filter.Builder](build(c))
 		}
 		f.NewBuilderLike = f.like
 	}
 	var none F
 	_, f.Chains = any(none).(filter.ChainTable)
-	f.Decode = func(e filter.Encoded) (filter.Filter, error) { return asFilter(decode(e)) }
+	f.Decode = func(e filter.Encoded) (filter.Filter, error) { return filter.As[filter.Filter](decode(e)) }
 	return f
 }
 
@@ -102,18 +99,23 @@ func (f Family) like(old filter.Filter) (filter.Builder, error) {
 	switch old := old.(type) {
 	case filter.Reoptimizer:
 		return old.Reoptimize(filter.Effort{Level: filter.Keep})
-	case filter.Rebuilder:
-		return old.Rebuild()
+	case filter.Like:
+		return old.Like()
 	}
 	return f.NewBuilder(filter.SpecOf(old).Without("trimmed"), 0)
 }
 
-// asFilter returns f as a Filter, or on error nil and not an interface that holds a nil pointer.
-func asFilter[F filter.Filter](f F, err error) (filter.Filter, error) {
-	if err != nil {
-		return nil, err
+// Empty returns a filter with the geometry of f, a filter of the family, and without keys. The family needs New.
+func (f Family) Empty(old filter.Filter) (filter.Filter, error) {
+	switch old.(type) {
+	case filter.Reoptimizer, filter.Like: // the Spec does not determine the geometry
+		b, err := f.like(old)
+		if err != nil {
+			return nil, err
+		}
+		return b.Build(context.Background())
 	}
-	return f, nil
+	return f.New(filter.SpecOf(old), 0)
 }
 
 // inflating sets Inflated.
@@ -189,15 +191,24 @@ func OwnHasher(id filter.HashID, seed uint64, secret *[filter.SecretSize]byte) (
 	return Family{}.Hasher(filter.Spec{}, id, seed, secret)
 }
 
-// usersOf describes the filters that take a hash function of another system.
-func usersOf(id filter.HashID) string {
+// UserOf returns the family that takes a hash function of another system, with the parameters that its filters need for
+// that; the zero Spec if there is none.
+func UserOf(id filter.HashID) filter.Spec {
 	for _, f := range list {
 		switch id {
 		case f.Hash:
-			return f.Name
+			return filter.NewSpec(f.Name)
 		case f.Also.Hash:
-			return f.Also.Spec.String()
+			return f.Also.Spec
 		}
+	}
+	return filter.Spec{}
+}
+
+// usersOf describes the filters that take a hash function of another system.
+func usersOf(id filter.HashID) string {
+	if s := UserOf(id); s.Family() != "" {
+		return s.String()
 	}
 	return "none of these filters"
 }

@@ -80,11 +80,11 @@ const (
 	CanLater                           // takes later=
 	CanGrow                            // takes growth=
 	CanSearch                          // Reoptimizer: a search fits the filter to its keys
-	CanSpill                           // its builder is a Spiller
+	CanSpill                           // its builder is a Gatherer
 	CanTrim                            // Trimmer
 	CanRawKeys                         // RawKeyFilter: takes keys, not hashes
 	CanEstimate                        // CellFilter: estimates how many keys two filters share
-	CanCountItself                     // its builder, if a Spiller, counts the distinct keys itself: NewBuilder needs no number
+	CanCountItself                     // its builder, if a Gatherer, counts the distinct keys itself: NewBuilder needs no number
 	CanBuildValues                     // Getter whose values may come with the keys of the build: its builder is a ValueBuilder
 )
 

@@ -127,29 +127,17 @@ type Upserter interface {
 
 // Merger is a Filter that can add all keys of another filter with the same Spec and Hasher.
 type Merger interface {
-	// Merge makes the receiver hold the keys of both. It returns an error wrapping ErrMismatch, and changes nothing, if
-	// other is nil or the two differ in anything but their keys.
-	Merge(other Filter) error
+	// Merge makes the receiver hold the keys of both. It reads each word of other once, in order. passed, if not nil, is
+	// called with the words that were read, at least once per MiB, so that the pages of a mapped file can be released. It
+	// returns an error wrapping ErrMismatch, and changes nothing, if other is nil or the two differ in anything but their
+	// keys.
+	Merge(other Filter, passed func(words []uint64)) error
 }
 
 // Intersecter is a Filter that can be reduced to the keys that are also in another filter.
 type Intersecter interface {
-	// Intersect makes the receiver hold at least the keys that both filters hold. Errors are those of Merge.
-	Intersect(other Filter) error
-}
-
-// PassMerger is a Merger that tells how far it has read the other filter. If that lies in a mapped file, its pages can
-// be released behind the pass.
-type PassMerger interface {
-	// MergePass is Merge. It reads each word of other once, in order, and calls passed, if not nil, with the words that
-	// it has read, at least once per MiB.
-	MergePass(other Filter, passed func(words []uint64)) error
-}
-
-// PassIntersecter is PassMerger for Intersect.
-type PassIntersecter interface {
-	// IntersectPass is Intersect, with passed as in MergePass.
-	IntersectPass(other Filter, passed func(words []uint64)) error
+	// Intersect makes the receiver hold at least the keys that both filters hold. passed and errors are those of Merge.
+	Intersect(other Filter, passed func(words []uint64)) error
 }
 
 // Estimator is a Filter that estimates from its bits how many distinct keys it holds.
@@ -192,16 +180,10 @@ type Trimmer interface {
 	Trimmable() error
 }
 
-// Emptier is a Filter whose Spec alone does not determine an empty filter of the same geometry.
-type Emptier interface {
-	// Empty returns a filter of the same geometry without keys.
-	Empty() (Filter, error)
-}
-
-// Rebuilder is a Filter whose Spec alone does not determine the Builder of a filter of the same geometry.
-type Rebuilder interface {
-	// Rebuild returns a Builder of a filter of the same geometry for other keys.
-	Rebuild() (Builder, error)
+// Like is a Filter whose Spec alone does not determine the Builder of a filter of the same geometry.
+type Like interface {
+	// Like returns a Builder of a filter of the same geometry for other keys. Without keys it builds an empty filter.
+	Like() (Builder, error)
 }
 
 // Reoptimizer is a Filter that a search has fitted to its keys.
@@ -232,11 +214,28 @@ type ValueBuilder interface {
 	AddValues(hs []Hash, values []uint64) error
 }
 
-// Searcher is a Builder that reports the progress of its Build.
-type Searcher interface {
+// Gatherer is a Builder that gathers its keys until Build. A Builder that is not a Gatherer keeps no keys.
+type Gatherer interface {
 	Builder
-	// OnProgress makes Build call f about ten times a second, from one goroutine. Call it before Build.
-	OnProgress(f func(Progress))
+	// SetOptions sets how the keys are gathered and built. Call it before the first key. A Builder ignores options that
+	// it has no use for.
+	SetOptions(BuildOptions)
+	// Close drops the keys and removes their file. Build calls it. Call it if you do not call Build.
+	Close() error
+}
+
+// BuildOptions are the options of a Gatherer. Zero fields take the default noted beside them.
+type BuildOptions struct {
+	// Memory is the maximum size in bytes of the keys in memory before Build; further keys go to a file in Dir. Default:
+	// no limit.
+	Memory int64
+	Dir    string // of the file; default: os.TempDir()
+	// Workers is the number of goroutines of Build; default, also below 0: GOMAXPROCS. The filter does not depend on it,
+	// except after a search by time.
+	Workers int
+	// Progress, if not nil, is called about ten times a second by Build, from one goroutine. If a search misses its rate
+	// and a second one follows, the progress begins again at 0.
+	Progress func(Progress)
 }
 
 // Progress is the progress of a Build.
@@ -244,25 +243,6 @@ type Progress struct {
 	Done float64       // share of the work done, in [0, 1]
 	Rate float64       // posterior rate so far: of the finished parts, or of the first one; 0 if unknown
 	Left time.Duration // estimated remaining time; 0 if unknown
-}
-
-// Parallel is a Builder whose Build uses several goroutines.
-type Parallel interface {
-	Builder
-	// SetWorkers sets how many goroutines Build uses at once, GOMAXPROCS if n is 0 or less. The filter does not depend
-	// on it, except after a search by time. Call it before the first key.
-	SetWorkers(n int)
-}
-
-// Spiller is a Builder that gathers its keys until Build and can keep some of them in a temporary file. A Builder that
-// is not a Spiller keeps no keys.
-type Spiller interface {
-	Builder
-	// Limit sets the maximum size in bytes of the keys in memory before Build, 0 for no limit. Further keys go to a
-	// file in dir, or in os.TempDir() if dir is empty. Call it before the first key.
-	Limit(memory int64, dir string)
-	// Close drops the keys and removes their file. Build calls it. Call it if you do not call Build.
-	Close() error
 }
 
 // Encoded is the stored form of a filter: a Spec from which every size follows, the number of keys, and the bits in
@@ -305,4 +285,13 @@ func SpecOf(f Filter) Spec {
 		return f.Spec()
 	}
 	return f.Info().Spec
+}
+
+// As returns v as an I, or the error with a nil I, not one that holds a nil pointer.
+func As[I, T any](v T, err error) (I, error) {
+	if err != nil {
+		var none I
+		return none, err
+	}
+	return any(v).(I), nil
 }

@@ -1,10 +1,11 @@
 package interop
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/family/bitsandblooms"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -18,7 +19,7 @@ import (
 //
 // A key is the bytes that Add takes. The library converts no other values.
 var bitsAndBlooms = codec{
-	format: BitsAndBlooms, bigEnd: true, family: bitsandblooms.Family, hash: filter.Murmur3Twice, want: "bitsandblooms",
+	format: BitsAndBlooms, bigEnd: true, hash: filter.Murmur3Twice,
 	head: func(r *reader) (*header, error) {
 		var b [24]byte
 		if err := r.full(b[:]); err != nil {
@@ -26,20 +27,27 @@ var bitsAndBlooms = codec{
 		}
 		m, k, length := binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])
 		switch {
-		case k == 0 || k > bitsandblooms.MaxK:
-			return nil, r.fail(ErrFormat, "%d probes, want 1 to %d", k, bitsandblooms.MaxK)
+		case k == 0 || k > maxProbes:
+			return nil, r.fail(ErrFormat, "%d probes, want 1 to %d", k, maxProbes)
 		case m == 0 || length < m:
 			return nil, r.fail(container.ErrCorrupt, "%d bits in a bit set of %d", m, length)
 		case length >= 1<<62:
 			return nil, r.fail(filter.ErrTooLarge, "%d bits", length)
 		}
-		spec := bitsandblooms.Spec(m, length, int(k))
+		spec := families.UserOf(filter.Murmur3Twice).With("k", k).With("m", m)
+		if length != m {
+			spec = spec.With("length", length)
+		}
 		return &header{spec: spec, words: (length + 63) / 64, keys: estimate(m, int(k))}, nil
 	},
 	marshal: func(f filter.Filter) ([]byte, error) {
-		m, length, k := f.(*bitsandblooms.Filter).Geometry()
+		s := filter.SpecOf(f).Reader()
+		m := s.Uint("m")
 		b := binary.BigEndian.AppendUint64(nil, m)
-		b = binary.BigEndian.AppendUint64(b, uint64(k))
-		return binary.BigEndian.AppendUint64(b, length), nil
+		b = binary.BigEndian.AppendUint64(b, s.Uint("k"))
+		return binary.BigEndian.AppendUint64(b, cmp.Or(s.Uint("length"), m)), s.Err()
 	},
 }
+
+// maxProbes is the largest number of probes per key that the family takes. The library has no limit.
+const maxProbes = 255

@@ -2,9 +2,10 @@ package interop
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/family/guava"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -20,31 +21,31 @@ import (
 // unencodedCharsFunnel two bytes per char, little endian, longFunnel 8 bytes, little endian (ContainsUint64),
 // integerFunnel 4 bytes, little endian.
 var guavaFile = codec{
-	format: Guava, bigEnd: true, family: guava.Family, hash: filter.Murmur3, want: "guava",
+	format: Guava, bigEnd: true, hash: filter.Murmur3,
 	head: func(r *reader) (*header, error) {
 		var b [6]byte
 		if err := r.full(b[:]); err != nil {
 			return nil, err
 		}
 		words := uint64(binary.BigEndian.Uint32(b[2:]))
-		k, strategy := int(b[1]), guava.Mitz32
+		k, strategy, reached := int(b[1]), 32, min(64*words, 1<<31)
 		switch {
 		case b[0] > 1:
 			return nil, r.fail(ErrFormat, "strategy %d, want 0 or 1", int8(b[0]))
-		case k == 0 || words == 0 || words > guava.MaxWords:
+		case k == 0 || words == 0 || words > math.MaxInt32:
 			return nil, r.fail(container.ErrCorrupt, "%d probes and %d words", k, int32(words))
 		case b[0] == 1:
-			strategy = guava.Mitz64
+			strategy, reached = 64, 64*words
 		}
-		spec := guava.Spec(words, k, strategy)
-		return &header{spec: spec, words: words, keys: estimate(guava.Reach(words, strategy), k)}, nil
+		spec := families.UserOf(filter.Murmur3).With("k", k).With("strategy", strategy).With("words", words)
+		return &header{spec: spec, words: words, keys: estimate(reached, k)}, nil
 	},
 	marshal: func(f filter.Filter) ([]byte, error) {
-		g := f.(*guava.Filter)
-		b := []byte{0, byte(g.K())}
-		if g.Strategy() == guava.Mitz64 {
+		s := filter.SpecOf(f).Reader()
+		b := []byte{0, byte(s.Uint("k"))}
+		if s.Uint("strategy") == 64 {
 			b[0] = 1
 		}
-		return binary.BigEndian.AppendUint32(b, uint32(len(g.Encode().Sections[0]))), nil
+		return binary.BigEndian.AppendUint32(b, uint32(s.Uint("words"))), s.Err()
 	},
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/family/redisbloom"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -64,11 +63,13 @@ type codec struct {
 	head func(*reader) (*header, error)
 	// marshal returns the header of a filter of the family.
 	marshal func(filter.Filter) ([]byte, error)
-	// family and hash are those of the filters that the format can hold.
-	family string
-	hash   filter.HashID
-	want   string // family for messages, with the parameters that the format requires
+	// hash is that of the filters that the format can hold. It stands for one family, or for a form of one:
+	// see families.UserOf.
+	hash filter.HashID
 }
+
+// spec returns the family of the filters that the format can hold, with the parameters that the format requires.
+func (c *codec) spec() filter.Spec { return families.UserOf(c.hash) }
 
 // header is what a file says about a filter before its words.
 type header struct {
@@ -113,7 +114,7 @@ func FormatOf(s *bloomery.Set) (Format, bool) {
 
 // is reports whether a Set can be written in the format. Family blocked takes hash XXH64 in the split layout only.
 func (c *codec) is(s *bloomery.Set) bool {
-	return s.Filter() != nil && s.Hasher().ID() == c.hash && filter.SpecOf(s.Filter()).Family() == c.family
+	return s.Filter() != nil && s.Hasher().ID() == c.hash && filter.SpecOf(s.Filter()).Family() == c.spec().Family()
 }
 
 // check returns an error wrapping ErrFormat if a Set cannot be written in the format.
@@ -125,7 +126,7 @@ func (c *codec) check(s *bloomery.Set) error {
 	if s.Filter() != nil {
 		have = fmt.Sprintf("%s with hash %s", filter.SpecOf(s.Filter()), s.Hasher().ID())
 	}
-	return fmt.Errorf("%s: %w: %s is for %s with hash %s", have, ErrFormat, c.format, c.want, c.hash)
+	return fmt.Errorf("%s: %w: %s is for %s with hash %s", have, ErrFormat, c.format, c.spec(), c.hash)
 }
 
 // Read reads one filter of at most maxBytes, header included, from r. It stops at the end of the filter: what follows
@@ -147,7 +148,7 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	family, err := families.ByName(c.family)
+	family, err := families.ByName(c.spec().Family())
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 		return nil, err
 	}
 	set := bloomery.NewSet(decoded, hasher)
-	if r, ok := decoded.(*redisbloom.Filter); ok && r.FPR() < 1 {
+	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format has the chosen rate
 		return set, set.SetFPRChosen(r.FPR())
 	}
 	return set, nil

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/family/blocked"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -23,7 +23,7 @@ import (
 // A key is the plain encoding of a value without the length of a BYTE_ARRAY: the bytes of a string, the 8 bytes of an
 // INT64, little endian (ContainsUint64), the 4 bytes of an INT32, little endian.
 var parquet = codec{
-	format: Parquet, family: blocked.Family, hash: filter.XXH64, want: "blocked(layout=split)",
+	format: Parquet, hash: filter.XXH64,
 	head: func(r *reader) (*header, error) {
 		var b [1]byte
 		if err := r.full(b[:]); err != nil {
@@ -58,12 +58,12 @@ var parquet = codec{
 		}
 		blocks := uint64(size) / 32
 		return &header{
-			spec:  filter.NewSpec(blocked.Family, "blocks", blocks, "k", 8, "layout", string(blocked.Split)),
+			spec:  families.UserOf(filter.XXH64).With("blocks", blocks).With("k", 8),
 			words: 4 * blocks, keys: estimate(256*blocks, 8),
 		}, nil
 	},
 	marshal: func(f filter.Filter) ([]byte, error) {
-		size := 8 * uint64(len(f.(*blocked.Filter).Encode().Sections[0]))
+		size := 8 * uint64(len(f.(filter.Encoder).Encode().Sections[0]))
 		if size > math.MaxInt32 {
 			return nil, fmt.Errorf("%d bytes, the limit of the header is %d", size, math.MaxInt32)
 		}

@@ -20,7 +20,7 @@ import (
 //
 // A key is the bytes of the item. Redis passes integers as their decimal digits.
 var redisBloom = codec{
-	format: RedisBloom, family: redisbloom.Family, hash: filter.Murmur64A, want: "redisbloom",
+	format: RedisBloom, hash: filter.Murmur64A,
 	head: func(r *reader) (*header, error) {
 		start, err := r.more(nil, redisbloom.ChainHeader)
 		if err != nil {

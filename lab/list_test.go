@@ -1,12 +1,14 @@
 package lab
 
 import (
+	"os"
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 func TestMatch(t *testing.T) {
@@ -55,5 +57,13 @@ func TestCores(t *testing.T) {
 		if !reflect.DeepEqual(run(1), run(4)) {
 			t.Errorf("%s: other results on other cores", e.Name)
 		}
+	}
+}
+
+// TestInstall requires a go.mod that "go install PACKAGE@VERSION" takes: one that replaces nothing.
+func TestInstall(t *testing.T) {
+	text, err := os.ReadFile("go.mod")
+	if err != nil || strings.Contains(string(text), "replace") {
+		t.Errorf("go.mod replaces a module; go.work may do it (%v)", err)
 	}
 }

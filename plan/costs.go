@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-//go:generate go run ../cmd/bloomery lab costs --out costs.json
+//go:generate go -C ../lab run ./cmd/bloomery-lab costs --out ../plan/costs.json
 
 //go:embed costs.json
 var measured []byte

@@ -1,6 +1,6 @@
 // Package plan forecasts size, false-positive rate and times of a filter without building it, and ranks the filters
 // that meet given needs. Sizes and rates come from the formulas of the families, or from the tables of families that
-// search. Times come from a table that was measured on one machine (package plan/measure).
+// search. Times come from a table that was measured on one machine (package lab/measure).
 package plan
 
 import (

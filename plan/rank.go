@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // Choice is a filter that meets the needs.
@@ -81,21 +80,11 @@ func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
 		choice Choice
 		why    string
 	}, len(kinds))
-	var wait sync.WaitGroup
-	free := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, k := range kinds {
-		if k.misses(&n) {
-			continue
+	parallel.Each(parallel.Workers(0), len(kinds), func(_, i int) {
+		if k := kinds[i]; !k.misses(&n) && ctx.Err() == nil {
+			tried[i].choice, tried[i].why = c.try(k, &n)
 		}
-		wait.Go(func() {
-			free <- struct{}{}
-			defer func() { <-free }()
-			if ctx.Err() == nil {
-				tried[i].choice, tried[i].why = c.try(k, &n)
-			}
-		})
-	}
-	wait.Wait()
+	})
 	if err := ctx.Err(); err != nil {
 		return Plan{}, err
 	}

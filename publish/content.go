@@ -100,11 +100,8 @@ func decode(b []byte, trim bool) (decoded, error) {
 	}
 	one, err := families.Decode(f.Encoded)
 	whole := one
-	if err == nil && f.Exceptions != nil {
-		var c *except.Cascade
-		if c, err = except.Decode(f.Exceptions); err == nil {
-			whole = except.New(one, c)
-		}
+	if err == nil {
+		whole, err = except.Wrap(one, f.Exceptions)
 	}
 	if err != nil {
 		return decoded{}, &container.FormatError{Offset: f.SpecAt(), What: err.Error(), Err: container.ErrCorrupt}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
 
@@ -38,7 +39,7 @@ func (f *allowFlags) check() error {
 		return errors.New("--conflicts needs --allow FILE")
 	}
 	for _, path := range f.lists {
-		if err := readable(path); err != nil {
+		if err := cli.Readable(path); err != nil {
 			return fmt.Errorf("--allow: %w", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -267,7 +268,7 @@ func (f *buildFlags) choose(c *cobra.Command, size filter.Sizing, b *bloomery.Co
 		return err
 	}
 	if effort.Level != "" {
-		return fmt.Errorf("--effort needs --family %s", either(families.With(filter.CanSearch)))
+		return fmt.Errorf("--effort needs --family %s", cli.Either(families.With(filter.CanSearch)))
 	}
 	n.Build = effort.Budget
 	b.Capacity, err = f.form.needs(c, &n)
@@ -330,15 +331,9 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	a.warnRate(f.output, r.info)
 	a.warnRoom(f, r)
 	a.warnAllow(r.info)
-	switch {
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
-	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, %s, in %.2f s\n",
+	err = a.report(r, "%s: %d keys, %s, %.4g bits a key, %s, in %.2f s",
 		pathName(f.output), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, rateText(r.info), time.Since(start).Seconds())
-	if err != nil {
+	if err != nil || a.json || a.quiet {
 		return err
 	}
 	return a.printExceptions(r)
@@ -353,17 +348,17 @@ func (a *app) buildSet(
 	if err != nil {
 		return nil, err
 	}
-	var p *progress // of the pass that is running
-	input, err := a.keys(in, paths, func(bytes int64) { p.read.Store(bytes) })
+	var p *cli.Progress // of the pass that is running
+	input, err := a.keys(in, paths, func(bytes int64) { p.Read.Store(bytes) })
 	if err != nil {
 		return nil, err
 	}
 	what := "reading"
 	if input.Rewindable() && config.Like == nil && (parse == nil || config.Spec == "") {
-		what, p = "building", newProgress()
+		what, p = "building", cli.NewProgress()
 		a.show(p, "counting", input.Size())
 		config.Keys, err = countKeys(ctx, input, parse)
-		p.end()
+		p.End()
 		if err != nil {
 			return nil, err
 		}
@@ -373,16 +368,16 @@ func (a *app) buildSet(
 	}
 	var b *bloomery.Builder
 	bar := a.later(func() string { return building(b.Spec(), config.Like != nil) })
-	defer bar.end()
+	defer bar.End()
 	config.Progress = bar.report
 	if b, err = bloomery.NewBuilder(config); err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	p = newProgress()
+	p = cli.NewProgress()
 	a.show(p, what, input.Size())
 	err = feed(ctx, input, p, parse, b.AddMany, b.AddManyValues)
-	p.end()
+	p.End()
 	if err != nil {
 		return nil, adviseBuild(err, b.Spec())
 	}
@@ -391,7 +386,7 @@ func (a *app) buildSet(
 }
 
 // feed passes the keys of all inputs to keys or, where parse finds values, both to withValues.
-func feed(ctx context.Context, input *keyio.Input, p *progress, parse parseValues,
+func feed(ctx context.Context, input *keyio.Input, p *cli.Progress, parse parseValues,
 	keys func([][]byte) error, withValues func([][]byte, []uint64) error) error {
 	return input.Process(ctx, 0, func(_ int, b *keyio.Batch) (err error) {
 		n := len(b.Keys)
@@ -407,7 +402,7 @@ func feed(ctx context.Context, input *keyio.Input, p *progress, parse parseValue
 			err = keys(b.Keys)
 		}
 		if err == nil {
-			p.keys.Add(int64(n))
+			p.Keys.Add(int64(n))
 		}
 		return err
 	}, nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -64,36 +65,36 @@ func (a *app) shardSet(
 ) (*shard.Manifest, error) {
 	defer limitGarbage(&config)()
 	failed := a.allow(ctx, f.allow, f.in, &config)
-	var p *progress // of the pass that is running
+	var p *cli.Progress // of the pass that is running
 	in, parse, err := f.values.input(f.in, specAtBuild(config))
 	if err != nil {
 		return nil, err
 	}
-	input, err := a.keys(in, paths, func(bytes int64) { p.read.Store(bytes) })
+	input, err := a.keys(in, paths, func(bytes int64) { p.Read.Store(bytes) })
 	if err != nil {
 		return nil, err
 	}
 	if input.Rewindable() && config.Like == nil && (config.Shards == 0 || config.Spec == "") {
-		p = newProgress()
+		p = cli.NewProgress()
 		a.show(p, "counting", input.Size())
 		config.Keys, err = countKeys(ctx, input, parse)
-		p.end()
+		p.End()
 		if err != nil {
 			return nil, err
 		}
 	}
 	var b *bloomery.ShardBuilder
 	bar := a.later(func() string { return "building shards" })
-	defer bar.end()
+	defer bar.End()
 	config.Progress = bar.report
 	if b, err = bloomery.NewShardBuilder(f.output, config); err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	p = newProgress()
+	p = cli.NewProgress()
 	a.show(p, "reading", input.Size())
 	err = feed(ctx, input, p, parse, b.AddMany, b.AddManyValues)
-	p.end()
+	p.End()
 	if err != nil {
 		return nil, err
 	}
@@ -124,15 +125,9 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 	}
 	a.warnRate(dir, r.info)
 	a.warnAllow(r.info)
-	switch {
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
-	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d shards, %d keys, %s, %.4g bits a key, %s, in %.2f s\n",
+	err = a.report(r, "%s: %d shards, %d keys, %s, %.4g bits a key, %s, in %.2f s",
 		dir, len(m.Shards), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, rateText(r.info), time.Since(start).Seconds())
-	if err != nil {
+	if err != nil || a.json || a.quiet {
 		return err
 	}
 	return a.printExceptions(r)

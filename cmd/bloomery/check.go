@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
 
@@ -132,7 +133,7 @@ func (a *app) answer(ask asker, f checkFlags, b *keyio.Batch) (selected int64) {
 			if f.in.rows {
 				line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), "\n"), "\r")
 			}
-			b.Out = appendJSON(b.Out, line)
+			b.Out = cli.AppendJSON(b.Out, line)
 		case !hit && !f.invert:
 		case f.in.rows:
 			b.Out = append(b.Out, b.Rows[i]...)

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 )
 
 func (a *app) countCommand() *cobra.Command {
@@ -54,7 +55,7 @@ func (a *app) countLine(set *bloomery.Set, end byte) lookup {
 			return to, false, err
 		}
 		if a.json {
-			return appendJSON(to, struct {
+			return cli.AppendJSON(to, struct {
 				Key       string `json:"key"`
 				Count     uint64 `json:"count"`
 				Saturated bool   `json:"saturated,omitempty"`

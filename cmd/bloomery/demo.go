@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/examples/domains"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -80,7 +81,7 @@ func (a *app) demo(ctx context.Context) error {
 	plain := len(strings.Join(blocked, "\n")) + 1
 	var rows []demoRow
 	for _, spec := range demoSpecs {
-		if !a.quiet && !a.json && isTerminal(a.stderr) {
+		if !a.quiet && !a.json && cli.IsTerminal(a.stderr) {
 			fmt.Fprintf(a.stderr, "\r%-40s", spec)
 		}
 		row, err := demoRun(ctx, spec, blocked, ordinary, absent)
@@ -94,7 +95,7 @@ func (a *app) demo(ctx context.Context) error {
 			"keys": len(blocked), "plain_bytes": plain, "ordinary": len(ordinary), "absent": demoAbsent, "rows": rows,
 		})
 	}
-	if !a.quiet && isTerminal(a.stderr) {
+	if !a.quiet && cli.IsTerminal(a.stderr) {
 		fmt.Fprintf(a.stderr, "\r%40s\r", "")
 	}
 	return a.printDemo(rows, len(blocked), len(ordinary), plain)

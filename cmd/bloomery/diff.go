@@ -184,15 +184,8 @@ func (a *app) printDelta(path string, d []byte, before uint64, new string) error
 		return err
 	}
 	r.Ratio = float64(r.Bytes) / float64(r.BytesNew)
-	switch {
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
-	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %s by a delta of %s, %.3g%% (before %s), method %s\n",
+	return a.report(r, "%s: %s by a delta of %s, %.3g%% (before %s), method %s",
 		path, bytesText(r.BytesNew), bytesText(r.Bytes), 100*r.Ratio, bytesText(r.BytesOld), r.Method)
-	return err
 }
 
 // lengthOf returns the length of a file, or of the manifest and the shards of a set.

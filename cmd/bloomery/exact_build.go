@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,26 +100,23 @@ func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.output == stdio {
-		_, err = set.WriteTo(a.stdout)
-	} else {
-		err = set.Save(ctx, f.output)
-	}
-	if err != nil {
+	if err := a.saveExact(ctx, set, f.output); err != nil {
 		return err
 	}
 	r := exactReportOf(set)
 	a.warnNoUniverse(r.Universe)
-	switch {
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
-	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d members of %d keys, %s, %.4g bits a member (entropy %.4g), in %.2f s\n",
+	return a.report(r, "%s: %d members of %d keys, %s, %.4g bits a member (entropy %.4g), in %.2f s",
 		pathName(f.output), r.Members, r.Universe, bytesText(r.FileBytes), r.BitsPerMember, r.EntropyPerMember,
 		time.Since(start).Seconds())
-	return err
+}
+
+// saveExact writes a set to a file or to standard output.
+func (a *app) saveExact(ctx context.Context, set *exact.Set, output string) error {
+	if output == stdio {
+		_, err := set.WriteTo(a.stdout)
+		return err
+	}
+	return set.Save(ctx, output)
 }
 
 // exactSet builds the set.
@@ -142,7 +138,7 @@ func (a *app) gatherExact(
 	ctx context.Context, f *exactBuildFlags, c exact.Config, build func(*exact.Builder) error,
 ) error {
 	bar := a.later(func() string { return "building" })
-	defer bar.end()
+	defer bar.End()
 	c.Memory, c.TempDir, c.Progress = f.limit, f.memory.dir, bar.report
 	b, err := exact.NewBuilder(c)
 	if err != nil {

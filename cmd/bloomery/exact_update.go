@@ -102,12 +102,7 @@ func (a *app) exactUpdate(ctx context.Context, f *exactUpdateFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.output == stdio {
-		_, err = set.WriteTo(a.stdout)
-	} else {
-		err = set.Save(ctx, f.output)
-	}
-	if err != nil {
+	if err := a.saveExact(ctx, set, f.output); err != nil {
 		return err
 	}
 	info := set.Info()

@@ -75,7 +75,7 @@ are compared by another hash function than that of the set.`,
 // exactVerify asks the set for all keys of the lists.
 func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactVerifyFlags) (r exactVerdict, err error) {
 	bar := a.later(func() string { return "comparing" })
-	defer bar.end()
+	defer bar.End()
 	v := set.NewVerifier(f.limit, f.memory.dir)
 	defer v.Close()
 	v.Progress = bar.report

@@ -150,15 +150,8 @@ var longExamples = []string{
 	"bloomery build -o line.bloom --family blockpartitioned --bits-per-key 8 --budget 30s keys.txt",
 	"bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom",
 	"bloomery demo --json", // "bloomery demo" runs completely
-	"bloomery lab run ph-late --out pictures",
 	"bloomery follow https://example.org/list -o list.bloom --key list.key.pub",
 	"bloomery follow https://example.org/list -o list.bloom --key list.key.pub --exec touch --exec-arg changed",
-	"bloomery lab report --quick --out report",
-	"bloomery lab costs --out costs.json",
-	"bloomery lab costs --family ribbon --out costs.json",
-	`bloomery lab report --out report "ph-*" --trials 10`,
-	"bloomery lab run ph-anneal",
-	`bloomery lab run "ph-*" --trials 10 --out pictures`,
 }
 
 // TestExamples runs every example of every help text as it is printed, in a shell, in a folder with the input files.
@@ -237,12 +230,12 @@ echo "no command of Redis: $first" >&2
 exit 1
 `
 
-// exampleBin returns a folder that is all of $PATH for the examples: bloomery, exampleTools and redisCLI. So an example
-// cannot reach a program, and through it a server, that the machine happens to have. TestMain has put bloomery into
-// $PATH.
+// exampleBin returns a folder that is all of $PATH for the examples: bloomery, fakeLab, exampleTools and redisCLI. So an example
+// cannot reach a program, and through it a server, that the machine happens to have. TestMain has put bloomery
+// and fakeLab into $PATH.
 func exampleBin(t *testing.T) string {
 	bin := t.TempDir()
-	for _, name := range append([]string{"bloomery"}, exampleTools...) {
+	for _, name := range append([]string{"bloomery", "bloomery-lab"}, exampleTools...) {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)

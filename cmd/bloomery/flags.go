@@ -12,7 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/lab"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -118,7 +118,7 @@ func (f *effortFlags) spec(c *cobra.Command, family families.Family, s filter.Sp
 	}
 	if !family.Can.Has(filter.CanSearch) {
 		return s, fmt.Errorf("--effort and --budget: family %s does not search; they need --family %s",
-			family.Name, either(families.With(filter.CanSearch)))
+			family.Name, cli.Either(families.With(filter.CanSearch)))
 	}
 	for _, name := range []string{"effort", "passes", "budget", "target"} {
 		if s.Has(name) {
@@ -206,7 +206,7 @@ func (f *formFlags) spec(c *cobra.Command, family families.Family, s filter.Spec
 		switch {
 		case !family.Takes(parameter):
 			return s, fmt.Errorf("--%s: family %s has no %s=; it needs --family %s",
-				flag, family.Name, parameter, either(families.Taking(parameter)))
+				flag, family.Name, parameter, cli.Either(families.Taking(parameter)))
 		case s.Has(parameter):
 			return s, fmt.Errorf("--family %s has %s= already; leave out --%s", s, parameter, flag)
 		case s.Has("buckets"):
@@ -234,42 +234,4 @@ func (f *formFlags) value(flag string) (any, error) {
 		return 1, nil
 	}
 	return 0, nil
-}
-
-// labFlags are the flags of running experiments.
-type labFlags struct {
-	config lab.Config
-}
-
-func (f *labFlags) register(c *cobra.Command) {
-	c.Flags().IntVar(&f.config.Trials, "trials", 0, "sets of keys (default: what the experiment says)")
-	c.Flags().Uint64Var(&f.config.Seed, "seed", 1, "seed of the keys")
-	c.Flags().BoolVar(&f.config.Quick, "quick", false, "fewer keys and trials, to see that it works")
-	c.Flags().BoolVar(&f.config.Full, "full", false, "larger sets of keys too, in experiments that have them: minutes")
-	c.Flags().StringVar(&f.config.Trace, "trace", "",
-		"`file` of requests, one key a line, for experiments that replay them (default: those parts are left out)")
-	c.Flags().StringVar(&f.config.Packets, "packets", "",
-		"pcap or pcapng `file`, for experiments that use payloads as keys (default: packets that come with the lab)")
-}
-
-// read returns the configuration, after checking that its files can be read.
-func (f *labFlags) read(c *cobra.Command) (lab.Config, error) {
-	if c.Flags().Changed("trials") && f.config.Trials < 1 {
-		return f.config, fmt.Errorf("--trials %d: want at least one", f.config.Trials)
-	}
-	if f.config.Quick && f.config.Full {
-		return f.config, errors.New("--quick and --full exclude each other")
-	}
-	for _, input := range []struct{ flag, path string }{{"trace", f.config.Trace}, {"packets", f.config.Packets}} {
-		if !c.Flags().Changed(input.flag) {
-			continue
-		}
-		if input.path == "" {
-			return f.config, fmt.Errorf("--%s: name a file", input.flag)
-		}
-		if err := readable(input.path); err != nil {
-			return f.config, fmt.Errorf("--%s: %w", input.flag, err)
-		}
-	}
-	return f.config, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/publish/transport"
 )
@@ -189,7 +190,7 @@ func (w *following) progress(loaded, expected int64) {
 
 func (w *following) endBar() {
 	if w.bar != nil {
-		w.bar.end()
+		w.bar.End()
 		w.bar = nil
 	}
 }
@@ -242,7 +243,7 @@ func (w *following) print(e publish.Event) {
 func (w *following) write(line followed, text string) {
 	switch {
 	case w.a.json:
-		_, _ = w.a.stdout.Write(appendJSON(nil, line))
+		_, _ = w.a.stdout.Write(cli.AppendJSON(nil, line))
 	case line.Event == "expired":
 		if !w.warned {
 			fmt.Fprintln(w.a.stderr, "bloomery: warning:", text)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/cli"
 )
 
 func (a *app) getCommand() *cobra.Command {
@@ -59,7 +60,7 @@ func (a *app) valueLine(set *bloomery.Set, end byte, watch *valueWatch) lookup {
 			if ok {
 				answer.Value = &value
 			}
-			return appendJSON(to, answer), ok, nil
+			return cli.AppendJSON(to, answer), ok, nil
 		case ok:
 			to = append(append(to, key...), '\t')
 			to = append(strconv.AppendUint(to, value, 10), end)

@@ -66,12 +66,8 @@ const (
 	adviceDamaged = "The file is damaged or incomplete: copy it again, or build it again."
 )
 
-// hint returns the hint for an error, or "".
+// hint returns the hint for an error without one of its own, or "".
 func hint(err error) string {
-	var own *advised
-	if errors.As(err, &own) {
-		return own.hint
-	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
 			return h.advice
@@ -95,6 +91,8 @@ type advised struct {
 }
 
 func (e *advised) Unwrap() error { return e.error }
+
+func (e *advised) Hint() string { return e.hint }
 
 // adviseBuild adds a hint to the error of a build whose filter was full before all keys were in it.
 func adviseBuild(err error, s filter.Spec) error {

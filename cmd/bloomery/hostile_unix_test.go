@@ -16,29 +16,19 @@ import (
 	"time"
 )
 
-// hostileEnv makes a process of this test become the command, with little address space.
-const hostileEnv = "BLOOMERY_TEST_HOSTILE"
-
-// TestHostileChild is the process of hostile.
-func TestHostileChild(t *testing.T) {
-	args := os.Getenv(hostileEnv)
-	if args == "" {
-		return
+func init() {
+	children["hostile"] = func(args []string) error {
+		const most = 3 << 30 // the runtime of Go reserves much that it does not use
+		if err := setAddressSpace(most); err != nil {
+			return err
+		}
+		return become(args)
 	}
-	const most = 3 << 30 // the runtime of Go reserves much that it does not use
-	if err := setAddressSpace(most); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Unsetenv(hostileEnv); err != nil {
-		t.Fatal(err)
-	}
-	t.Fatal(syscall.Exec(os.Args[0], strings.Split(args, "\n"), os.Environ()))
 }
 
 // hostile returns the command as a process with little address space.
 func hostile(t *testing.T, dir string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHostileChild$")
-	cmd.Env = append(os.Environ(), hostileEnv+"=bloomery\n"+strings.Join(args, "\n"))
+	cmd := child(t, "hostile", args...)
 	cmd.Dir = dir
 	return cmd
 }

@@ -129,14 +129,7 @@ func (a *app) printKeys(set *bloomery.Set, path string) error {
 		return err
 	}
 	a.warnRate(path, r.info)
-	switch {
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
-	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %s, false positive rate %.4g\n", pathName(path), r.keysText(), r.FPRPosterior)
-	return err
+	return a.report(r, "%s: %s, false positive rate %.4g", pathName(path), r.keysText(), r.FPRPosterior)
 }
 
 func (a *app) infoCommand() *cobra.Command {

@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"os"
 
-	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
 
@@ -25,9 +21,9 @@ func (a *app) keys(f inputFlags, paths []string, read func(bytes int64)) (*keyio
 }
 
 // follow opens inputs and shows the progress of the pass over them, unless what is empty. The caller ends the progress.
-func (a *app) follow(in inputFlags, paths []string, what string) (*keyio.Input, *progress, error) {
-	p := newProgress()
-	input, err := a.keys(in, paths, p.read.Store)
+func (a *app) follow(in inputFlags, paths []string, what string) (*keyio.Input, *cli.Progress, error) {
+	p := cli.NewProgress()
+	input, err := a.keys(in, paths, p.Read.Store)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -44,18 +40,18 @@ func (a *app) pass(
 	if err != nil {
 		return err
 	}
-	defer p.end()
+	defer p.End()
 	return process(ctx, input, p, work, emit)
 }
 
 // process is a pass over opened inputs, with its progress.
-func process(ctx context.Context, input *keyio.Input, p *progress, work, emit func(*keyio.Batch) error) error {
+func process(ctx context.Context, input *keyio.Input, p *cli.Progress, work, emit func(*keyio.Batch) error) error {
 	return input.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
 		n := len(b.Keys)
 		if err := work(b); err != nil {
 			return err
 		}
-		p.keys.Add(int64(n))
+		p.Keys.Add(int64(n))
 		return nil
 	}, emit)
 }
@@ -72,31 +68,8 @@ func (a *app) print(b *keyio.Batch) error {
 // answering returns the text of the progress bar of commands that print keys, or "" for no bar if the output is a
 // terminal, where the keys themselves show the progress.
 func (a *app) answering(what string) string {
-	if isTerminal(a.stdout) {
+	if cli.IsTerminal(a.stdout) {
 		return ""
 	}
 	return what
-}
-
-// readable returns an error if a file cannot be read. It does not open a pipe, whose writer could be gone later.
-func readable(path string) error {
-	switch st, err := os.Stat(path); {
-	case err != nil:
-		return err
-	case st.IsDir():
-		return fmt.Errorf("%s is a folder", path)
-	case !st.Mode().IsRegular():
-		return nil
-	}
-	f, _, err := untrusted.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s is empty", path)
-	} else if err != nil {
-		return err
-	}
-	return nil
 }

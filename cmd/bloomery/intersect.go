@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,15 +47,8 @@ func (a *app) intersect(ctx context.Context, paths []string, output string) erro
 		return err
 	}
 	r, err := written(set, output)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
 	}
-	_, err = fmt.Fprintf(a.stderr, "%s: at most %d keys, false positive rate %.4g\n",
-		pathName(output), r.Keys, r.FPRPosterior)
-	return err
+	return a.report(r, "%s: at most %d keys, false positive rate %.4g", pathName(output), r.Keys, r.FPRPosterior)
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
@@ -37,13 +35,4 @@ func (a *app) lookUp(
 		err = errNo
 	}
 	return err
-}
-
-// appendJSON appends a line of JSON. v must be a value that always encodes.
-func appendJSON(to []byte, v any) []byte {
-	b := bytes.NewBuffer(to)
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
-	return b.Bytes()
 }

@@ -1,70 +1,38 @@
 // Command bloomery builds, queries, changes and converts approximate-membership filters. Each subcommand has its own
-// file. flags.go has the shared flags, hints.go the hints for errors. The packages bloomery, keyio, plan, interop and
-// lab do the work.
+// file. flags.go has the shared flags, hints.go the hints for errors. The packages bloomery, keyio, plan and interop
+// do the work.
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"slices"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Exit codes, like those of grep.
-// A signal ends with the code of the shell: 130 for SIGINT, 143 for SIGTERM.
+// Exit codes. exitNo: check, count, get: no match; clubcard check: not "not revoked"; remove: key not found; verify:
+// rate not kept; exact verify: wrong answers; plan: impossible; publish --check: expired.
 const (
-	exitOK = 0
-	// check, count, get: no match; clubcard check: not "not revoked"; remove: key not found; verify: rate not kept;
-	// exact verify: wrong answers; plan: impossible; publish --check: expired
-	exitNo    = 1
-	exitError = 2
+	exitOK    = cli.ExitOK
+	exitNo    = cli.ExitNo
+	exitError = cli.ExitError
 )
 
 // errNo ends a command with exitNo and without a message.
-var errNo = errors.New("no")
+var errNo = cli.ErrNo
 
-func main() {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		s := <-signals
-		signal.Stop(signals) // a second signal kills
-		cancel(signalled{s})
-	}()
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-}
-
-// signalled is the cause of a context that a signal has ended.
-type signalled struct{ os.Signal }
-
-func (s signalled) Error() string { return "interrupted: " + s.String() }
-
-func (s signalled) Unwrap() error { return context.Canceled }
-
-// exitCode returns the exit code of a process that the signal has ended: 130 for SIGINT, 143 for SIGTERM.
-func (s signalled) exitCode() int {
-	if n, ok := s.Signal.(syscall.Signal); ok {
-		return 128 + int(n)
-	}
-	return exitError
-}
+func main() { cli.Main(run) }
 
 // app is the state that the subcommands share.
 type app struct {
@@ -78,72 +46,9 @@ type app struct {
 
 // run is the whole program. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	out := &checked{Writer: stdout}
+	out := &cli.Checked{Writer: stdout}
 	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
-	root := a.rootCommand()
-	root.SetArgs(args)
-	c, err := root.ExecuteContextC(container.WithWarnings(ctx, func(err error) {
-		fmt.Fprintln(stderr, "bloomery: warning:", err)
-	}))
-	err = plainUsage(c, err)
-	a.json = a.json || wantsJSON(args)
-	if err == nil || errors.Is(err, errNo) {
-		err = cmp.Or(out.err, err)
-	}
-	var end signalled
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.Is(err, errNo):
-		return exitNo
-	case errors.As(context.Cause(ctx), &end):
-		a.fail(err)
-		return end.exitCode()
-	}
-	a.fail(err)
-	return exitError
-}
-
-// wantsJSON reports whether the flags ask for JSON, for errors in the flags themselves.
-func wantsJSON(args []string) bool {
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
-	}
-	return slices.Contains(args, "--json")
-}
-
-// failure is an error as JSON.
-type failure struct {
-	Error string `json:"error"`
-	Hint  string `json:"hint,omitempty"`
-}
-
-// fail prints an error and its hint: as text, or with --json as one line of JSON.
-func (a *app) fail(err error) {
-	f := failure{err.Error(), strings.ReplaceAll(hint(err), "\n  ", "\n")}
-	if errors.Is(err, context.Canceled) {
-		f = failure{Error: "interrupted; nothing was left behind"}
-	}
-	if a.json {
-		_, _ = a.stderr.Write(appendJSON(nil, f))
-		return
-	}
-	fmt.Fprintln(a.stderr, "bloomery:", strings.ReplaceAll(f.Error, "\n", "\n  "))
-	if f.Hint != "" {
-		fmt.Fprintln(a.stderr, "  "+strings.ReplaceAll(f.Hint, "\n", "\n  "))
-	}
-}
-
-// checked is a writer that keeps its first error, for writers that ignore errors, such as those of help texts.
-type checked struct {
-	io.Writer
-	err error
-}
-
-func (w *checked) Write(b []byte) (n int, err error) {
-	n, err = w.Writer.Write(b)
-	w.err = cmp.Or(w.err, err)
-	return n, err
+	return cli.Program{Root: a.rootCommand(), JSON: &a.json, Stdout: out, Stderr: stderr, Hint: hint}.Run(ctx, args)
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -158,12 +63,9 @@ one of its files. Commands that change a filter then write only the shards that 
 		Example: `  bloomery build -o blocked.bloom --fpr 0.1% blocklist.txt
   bloomery check blocked.bloom visitors.txt
   bloomery verify blocked.bloom --members blocklist.txt --random 1000000`,
-		SilenceUsage: true, SilenceErrors: true,
 	}
 	a.versionFlag(root)
 	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the fields error and hint")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false,
@@ -178,13 +80,11 @@ one of its files. Commands that change a filter then write only the shards that 
 	root.AddCommand(
 		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
 		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),
-		a.intersectCommand(), a.manCommand(), a.estimateCommand(),
+		a.intersectCommand(), cli.ManCommand("bloomery", "bloomery-build"), a.estimateCommand(),
 		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(), a.shardCommand(),
 		a.diffCommand(), a.patchCommand(), a.keygenCommand(), a.publishCommand(), a.followCommand(), a.exactCommand(),
 		a.clubcardCommand(),
 	)
-	root.SetFlagErrorFunc(flagError)
-	strictUsage(root)
 	return root
 }
 
@@ -255,10 +155,19 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	}, bloomery.WithSecret(secret))
 }
 
+// report prints what a command did: r as JSON with --json, nothing with --quiet, else a line of text on stderr.
+func (a *app) report(r any, format string, args ...any) error {
+	switch {
+	case a.json:
+		return a.printJSON(r)
+	case a.quiet:
+		return nil
+	}
+	_, err := fmt.Fprintf(a.stderr, format+"\n", args...)
+	return err
+}
+
 // printJSON writes one indented JSON value.
 func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.stdout)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	return cli.WriteJSON(a.stdout, v)
 }

@@ -22,8 +22,34 @@ import (
 	"github.com/bloomery/bloomery/examples/domains"
 )
 
+// children are processes that run a command in another way, by the name that they have instead of "bloomery". They take
+// arguments of the command, and return only if they fail.
+var children = map[string]func(args []string) error{}
+
+// child returns a process of children, which ends with the test.
+func child(t *testing.T, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Args = append([]string{name}, args...)
+	return cmd
+}
+
+// become replaces this process by the command.
+func become(args []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(self, append([]string{"bloomery"}, args...), os.Environ())
+}
+
+// TestMain runs tests, the command for scripts and program, or one of children. A child must not reach testscript.Main,
+// which makes a temporary folder and removes it after the tests.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"bloomery": main})
+	if run := children[os.Args[0]]; run != nil {
+		fmt.Fprintln(os.Stderr, run(os.Args[1:]))
+		os.Exit(exitError)
+	}
+	testscript.Main(m, map[string]func(){"bloomery": main, "bloomery-lab": fakeLab})
 }
 
 // TestScripts runs testdata/script. $SITE is the address of a server that has nothing.
@@ -188,25 +214,6 @@ func TestConvertAdvice(t *testing.T) {
 	}
 }
 
-// TestInterruptedReport stops a report before its first experiment ends: the page stays and says what is missing.
-func TestInterruptedReport(t *testing.T) {
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var stderr strings.Builder
-	code := run(ctx, []string{"lab", "report", "--quick", "--out", dir, "ph-anneal", "ph-late"}, nil, os.Stdout, &stderr)
-	if code != exitError || !strings.Contains(stderr.String(), "interrupted; 0 of 2 experiments are in "+dir) {
-		t.Errorf("exit code %d, %q", code, stderr.String())
-	}
-	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
-	if err != nil || !strings.Contains(string(page), "Missing: <code>ph-anneal</code>, <code>ph-late</code>.") || !strings.HasSuffix(string(page), "</html>\n") {
-		t.Errorf("%v, a page of %d bytes", err, len(page))
-	}
-	if names, _ := os.ReadDir(dir); len(names) != 1 {
-		t.Errorf("left behind: %v", names)
-	}
-}
-
 // TestSecondSignal interrupts a process that cannot end by itself, since nobody takes its output.
 func TestSecondSignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -294,7 +301,7 @@ func TestFullOutput(t *testing.T) {
 		t.Fatalf("build: exit code %d", code)
 	}
 	for _, args := range [][]string{
-		{}, {"--help"}, {"help", "build"}, {"build", "--help"}, {"lab"}, {"lab", "list"}, {"completion", "zsh"}, {"version"},
+		{}, {"--help"}, {"help", "build"}, {"build", "--help"}, {"completion", "zsh"}, {"version"},
 		{"info", path}, {"info", "--json", path}, {"check", path}, {"count", path}, {"plan", "--keys", "1000"},
 		{"plan", "--keys", "1000", "--fpr", "0"},
 	} {

@@ -134,7 +134,7 @@ func (a *app) search(
 	ctx context.Context, set *bloomery.Set, f *optimizeFlags, e filter.Effort, c bloomery.Config, r *optimized,
 ) (*bloomery.Set, error) {
 	bar := a.later(func() string { return building(set.Spec(), f.keep) })
-	defer bar.end()
+	defer bar.End()
 	c.Progress = bar.report
 	b, err := set.Optimizer(e, c)
 	if err != nil {
@@ -180,14 +180,7 @@ func (a *app) search(
 
 func (a *app) printOptimized(path string, r optimized) error {
 	a.warnRate(path, r.After.info)
-	switch {
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
-	}
-	const text = "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)\n"
-	_, err := fmt.Fprintf(a.stderr, text,
+	const text = "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)"
+	return a.report(r, text,
 		path, r.After.Keys, r.Before.Keys, r.New, r.Read, r.After.FPRPosterior, r.Before.FPRPosterior)
-	return err
 }

@@ -85,12 +85,3 @@ func mayReplaceFolder(path string) error {
 func anySharded(paths ...string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { _, ok := bloomery.ShardedDir(path); return ok })
 }
-
-// makeFolder makes a folder for results. It returns an error if no file can be created in it. It is called before the
-// work.
-func makeFolder(path string) error {
-	if err := os.MkdirAll(path, 0o777); err != nil {
-		return err
-	}
-	return container.MayWrite(filepath.Join(path, "result"))
-}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
@@ -109,34 +110,12 @@ func readSecret(ctx context.Context, path string) (*[filter.SecretSize]byte, err
 	return (*[filter.SecretSize]byte)(b), nil
 }
 
-// short writes a number with three digits and a unit.
-func short(v float64) string {
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if v >= 0.9995*u.size { // not 1e+03k
-			return fmt.Sprintf("%.3g%s", v/u.size, u.name)
-		}
-	}
-	return fmt.Sprintf("%.3g", v)
-}
-
 // bytesText formats a number of bytes with a unit.
 func bytesText(n uint64) string {
 	if n < 10_000 {
 		return fmt.Sprintf("%d B", n)
 	}
-	return short(float64(n)) + "B"
-}
-
-// either joins names: "a, b or c".
-func either(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return cli.Short(float64(n)) + "B"
 }
 
 // parseDelimiter parses the character between the fields of CSV. A tab may be written as \t.

@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/plot"
 	"github.com/bloomery/bloomery/plan"
 )
 
 func (a *app) planCommand() *cobra.Command {
 	var needs planFlags
-	var plot string
+	var file string
 	c := &cobra.Command{
 		Use:   "plan --keys N [--fpr P] [--needs remove,count,...]",
 		Short: "Choose a filter, and see what it costs",
@@ -47,8 +48,8 @@ If no filter does it, the output says what is impossible and what comes nearest:
 			if err != nil && !errors.As(err, &impossible) {
 				return err
 			}
-			if plot != "" {
-				if err := a.plotPlan(c, n, plot); err != nil {
+			if file != "" {
+				if err := a.plotPlan(c, n, file); err != nil {
 					return err
 				}
 			}
@@ -69,7 +70,7 @@ If no filter does it, the output says what is impossible and what comes nearest:
 		},
 	}
 	needs.register(c)
-	c.Flags().StringVar(&plot, "plot", "", "SVG or PNG `file` to draw: bits per key against the rate, of every filter that fits")
+	c.Flags().StringVar(&file, "plot", "", "SVG or PNG `file` to draw: bits per key against the rate, of every filter that fits")
 	return c
 }
 
@@ -179,19 +180,19 @@ func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	if !ok || format != "svg" && format != "png" {
 		return fmt.Errorf("--plot %s: want a file that ends in .svg or .png", path)
 	}
-	p := newProgress()
-	a.show(p, "drawing", progressAll)
-	defer p.end()
-	curves, err := plan.Curves(c.Context(), n, func(done float64) { p.read.Store(int64(done * progressAll)) })
+	p := cli.NewProgress()
+	a.show(p, "drawing", cli.All)
+	defer p.End()
+	curves, err := plan.Curves(c.Context(), n, func(done float64) { p.Read.Store(int64(done * cli.All)) })
 	if err != nil {
 		return err
 	}
-	picture := figure.Plot{
+	picture := plot.Plot{
 		Name: "plan", Title: fmt.Sprintf("%d keys", n.Keys+n.Later),
 		X: "false positive rate", Y: "bits a key", LogX: true, LogY: true,
 	}
 	for _, curve := range curves {
-		picture.Curves = append(picture.Curves, figure.Curve{Name: curve.Name, Points: curve.Points, Bound: curve.Bound})
+		picture.Curves = append(picture.Curves, plot.Curve{Name: curve.Name, Points: curve.Points, Bound: curve.Bound})
 	}
 	return container.WriteAtomic(c.Context(), path, func(w io.Writer) error { return picture.Draw(w, format) })
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/publish"
 )
 
@@ -163,7 +164,7 @@ func (a *app) publish(c *cobra.Command, dir, file string, f publishFlags) error 
 		}
 	}
 	p := a.later(func() string { return "deltas" })
-	defer p.end()
+	defer p.End()
 	o.Progress = p.count
 	r, err := publish.Publish(c.Context(), dir, file, o)
 	if err != nil {
@@ -207,7 +208,7 @@ func (a *app) checkPublished(ctx context.Context, dir string, f publishFlags) er
 		return err
 	}
 	p := a.later(func() string { return "checking" })
-	defer p.end()
+	defer p.End()
 	r, err := publish.Check(ctx, dir, pinned, p.count)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
@@ -218,8 +219,8 @@ func (a *app) checkPublished(ctx context.Context, dir string, f publishFlags) er
 // count shows how much of the work is done.
 func (l *later) count(done, all int) {
 	l.once.Do(func() {
-		l.start = time.Now()
-		l.a.show(l.progress, l.what(), progressAll)
+		l.Start = time.Now()
+		l.a.show(l.Progress, l.what(), cli.All)
 	})
-	l.read.Store(int64(progressAll * done / cmp.Or(all, 1)))
+	l.Read.Store(int64(cli.All * done / cmp.Or(all, 1)))
 }

@@ -115,7 +115,7 @@ func (a *app) removeFrom(
 	ctx context.Context, f removeFlags, set *bloomery.Set, memory int64, inputs []string,
 ) (seen bloomery.Removed, err error) {
 	bar := a.later(func() string { return "removing" })
-	defer bar.end()
+	defer bar.End()
 	list, err := set.Removal(bloomery.Config{Memory: memory, TempDir: f.memory.dir, Progress: bar.report})
 	if err != nil {
 		return seen, err

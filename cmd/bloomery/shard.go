@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -107,17 +108,17 @@ func (f *stepFlags) numbers(args []string, what string, n int) (all []int, err e
 }
 
 // options returns the options of a step, and the progress bar, which the caller ends.
-func (a *app) stepOptions(c *cobra.Command, f *stepFlags, what string) (o distribute.Options, p *progress, err error) {
+func (a *app) stepOptions(c *cobra.Command, f *stepFlags, what string) (o distribute.Options, p *cli.Progress, err error) {
 	if o.Memory, err = f.memory.read(c); err != nil {
 		return o, nil, err
 	}
 	if o.Secret, err = a.secret(); err != nil {
 		return o, nil, err
 	}
-	p = newProgress()
+	p = cli.NewProgress()
 	o.TempDir = f.memory.dir
-	o.Progress = func(done float64) { p.read.Store(int64(done * progressAll)) }
-	a.show(p, what, progressAll)
+	o.Progress = func(done float64) { p.Read.Store(int64(done * cli.All)) }
+	a.show(p, what, cli.All)
 	return o, p, nil
 }
 

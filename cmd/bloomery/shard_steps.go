@@ -181,7 +181,7 @@ takes about 100 MiB of memory; as many as there are cores run at the same time, 
 				return err
 			}
 			done, err := p.RangeAll(ctx, distribute.Files(), out, numbers, o)
-			bar.end()
+			bar.End()
 			if err != nil {
 				return err
 			}
@@ -190,14 +190,7 @@ takes about 100 MiB of memory; as many as there are cores run at the same time, 
 				r.Keys += d.Keys
 				r.Ranges = append(r.Ranges, shardRange{d.Range, d.Keys})
 			}
-			switch {
-			case a.json:
-				return a.printJSON(r)
-			case a.quiet:
-				return nil
-			}
-			_, err = fmt.Fprintf(a.stderr, "%s: %d ranges with %d keys are finished\n", args[0], len(done), r.Keys)
-			return err
+			return a.report(r, "%s: %d ranges with %d keys are finished", args[0], len(done), r.Keys)
 		},
 	}
 	f.register(c, "ranges")
@@ -242,7 +235,7 @@ key.`,
 			if _, err = p.Gather(ctx, out, nil, o); err == nil {
 				entries, err = p.BuildAll(ctx, out, numbers, o)
 			}
-			bar.end()
+			bar.End()
 			if err != nil {
 				return adviseBuild(a.nameShardConflict(c, &f, p, err), p.Spec)
 			}
@@ -250,14 +243,7 @@ key.`,
 			for _, e := range entries {
 				r.Shards = append(r.Shards, entryOf(e))
 			}
-			switch {
-			case a.json:
-				return a.printJSON(r)
-			case a.quiet:
-				return nil
-			}
-			_, err = fmt.Fprintf(a.stderr, "%s: %d shards are finished\n", args[0], len(entries))
-			return err
+			return a.report(r, "%s: %d shards are finished", args[0], len(entries))
 		},
 	}
 	f.register(c, "shards")
@@ -274,6 +260,6 @@ func (a *app) nameShardConflict(c *cobra.Command, f *stepFlags, p *distribute.Pl
 	if failed != nil {
 		return err
 	}
-	defer bar.end()
+	defer bar.End()
 	return p.NameConflict(c.Context(), distribute.Files(), err, o)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/cli"
 )
 
 // stdio is the path that names standard input, or with -o standard output. A file of that name is ./-.
@@ -28,7 +29,7 @@ func (a *app) takeStdin() error {
 	if a.stdinTaken {
 		return errors.New("- is given for two filters; standard input can hold only one: name files for the others")
 	}
-	if isTerminal(a.stdin) {
+	if cli.IsTerminal(a.stdin) {
 		return errors.New("-: standard input is a terminal; pipe a filter into it, or name a file")
 	}
 	a.stdinTaken = true
@@ -105,7 +106,7 @@ func (a *app) mayWrite(path string, sources ...string) error {
 // mayWriteStdout returns an error if no filter can be written to standard output.
 func (a *app) mayWriteStdout() error {
 	switch {
-	case isTerminal(a.stdout):
+	case cli.IsTerminal(a.stdout):
 		return errors.New("-o -: standard output is a terminal, and a filter is no text; redirect it, or name a file")
 	case a.json:
 		return errors.New("-o - and --json would both write to standard output; name a file, or leave out --json")

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -267,12 +265,9 @@ func TestTrialFullDiskFollow(t *testing.T) {
 			}
 		}
 		for _, limit := range []int{0, 100, 1000, 10000} {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestTrialFullDisk$")
-			cmd.Env = append(os.Environ(), limitEnv+"="+strconv.Itoa(limit)+"\n"+strings.Join(args, "\n"))
-			out, err := cmd.CombinedOutput()
+			out, err := limited(t, limit, change{args, ""})
 			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != exitError ||
-				!bytes.Contains(out, []byte("file too large")) {
+			if !errors.As(err, &exit) || exit.ExitCode() != exitError || !strings.Contains(out, "file too large") {
 				t.Errorf("%d bytes: %v, %s", limit, err, out)
 			}
 			if now, err := s.held(path); now != 1 || err != nil {

@@ -261,14 +261,22 @@ func TestTrialRaces(t *testing.T) {
 	t.Logf("%d writers, %d rounds, %d reads", writers, rounds, reads)
 }
 
-// limitEnv makes a process of this test limit the size of its files and become the command.
-const limitEnv = "BLOOMERY_TEST_LIMIT"
+func init() {
+	// The first argument is the largest size of a file that the command can write.
+	children["limited"] = func(args []string) error {
+		n, err := strconv.ParseUint(args[0], 10, 64)
+		limit := syscall.Rlimit{Cur: n, Max: n}
+		if err = errors.Join(err, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)); err == nil {
+			err = become(args[1:])
+		}
+		return fmt.Errorf("skip: %w", err)
+	}
+}
 
 // limited runs a command that can write no file of more than limit bytes, and returns its output.
 func limited(t *testing.T, limit int, c change) (string, error) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestTrialFullDisk$")
-	cmd.Env = append(os.Environ(), limitEnv+"="+strconv.Itoa(limit)+"\n"+strings.Join(c.args, "\n"))
+	cmd := child(t, "limited", append([]string{strconv.Itoa(limit)}, c.args...)...)
 	cmd.Stdin = strings.NewReader(c.keys)
 	out, err := cmd.CombinedOutput()
 	said := string(out)
@@ -281,16 +289,6 @@ func limited(t *testing.T, limit int, c change) (string, error) {
 // TestTrialFullDisk lets commands write only so many bytes, as on a disk that fills up: exit code 2, a message that
 // names the file, the old file, and nothing left behind.
 func TestTrialFullDisk(t *testing.T) {
-	if text := os.Getenv(limitEnv); text != "" {
-		args := strings.Split(text, "\n")
-		n, err := strconv.ParseUint(args[0], 10, 64)
-		limit := syscall.Rlimit{Cur: n, Max: n}
-		if err = errors.Join(err, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)); err == nil {
-			err = syscall.Exec(os.Args[0], append([]string{"bloomery"}, args[1:]...), os.Environ())
-		}
-		fmt.Fprint(os.Stderr, "skip: ", err)
-		os.Exit(0)
-	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.bloom")
 	all := changes(t, dir, path)

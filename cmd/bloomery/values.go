@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
 
@@ -163,9 +164,9 @@ func (a *app) nameConflict(ctx context.Context, in *keyio.Input, parse parseValu
 	if !errors.As(err, &both) || !in.Rewindable() {
 		return err
 	}
-	p := newProgress()
+	p := cli.NewProgress()
 	a.show(p, "naming the key", in.Size())
-	defer p.end()
+	defer p.End()
 	failed := process(ctx, in, p, parse, func(b *keyio.Batch) error {
 		for _, key := range b.Keys {
 			if both.Of(h.Sum(key)) {

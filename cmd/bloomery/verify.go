@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
 
@@ -109,10 +110,10 @@ FILE may be the folder of a sharded set: all of its shards are first read and ch
 
 // checkShards checks all shards of a sharded set completely.
 func (a *app) checkShards(ctx context.Context, set *bloomery.Set) error {
-	p := newProgress()
+	p := cli.NewProgress()
 	a.show(p, "checking shards", int64(min(set.Stored().Bytes, math.MaxInt64)))
-	defer p.end()
-	return set.Check(ctx, func(bytes uint64) { p.read.Store(int64(bytes)) })
+	defer p.End()
+	return set.Check(ctx, func(bytes uint64) { p.Read.Store(int64(bytes)) })
 }
 
 // verify queries the set for members and absent keys.
@@ -168,7 +169,7 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 		return r, err
 	}
 	err = feed(ctx, input, p, parse, v.AskMembers, values)
-	p.end()
+	p.End()
 	if err != nil {
 		return r, err
 	}
@@ -178,9 +179,9 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 		}
 		return v.Result(ctx)
 	}
-	p = newProgress()
+	p = cli.NewProgress()
 	a.show(p, "sorting", 0)
-	defer p.end()
+	defer p.End()
 	return v.Result(ctx)
 }
 
@@ -204,12 +205,12 @@ func (a *app) askRandom(ctx context.Context, v *bloomery.Verifier, f verifyFlags
 	if err != nil {
 		return err
 	}
-	p := newProgress()
+	p := cli.NewProgress()
 	a.show(p, "random keys", int64(min(n, math.MaxInt64)))
-	defer p.end()
+	defer p.End()
 	return v.AskRandom(ctx, n, f.seed, func(keys uint64) {
-		p.read.Store(int64(keys))
-		p.keys.Store(int64(keys))
+		p.Read.Store(int64(keys))
+		p.Keys.Store(int64(keys))
 	})
 }
 

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/cli"
 )
 
 func (a *app) versionCommand() *cobra.Command {
@@ -35,18 +35,10 @@ func (a *app) printVersion() error {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if a.json {
 		return a.printJSON(map[string]any{
-			"version": version(), "format_version": container.Version, "go": runtime.Version(), "platform": platform,
+			"version": cli.Version(), "format_version": container.Version, "go": runtime.Version(), "platform": platform,
 		})
 	}
 	_, err := fmt.Fprintf(a.stdout, "bloomery %s, file format %d, %s %s\n",
-		version(), container.Version, runtime.Version(), platform)
+		cli.Version(), container.Version, runtime.Version(), platform)
 	return err
-}
-
-// version returns the version of the module from which the program was built.
-func version() string {
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		return b.Main.Version
-	}
-	return "(devel)"
 }

@@ -75,16 +75,16 @@ func TestLaws(t *testing.T) {
 			t.Errorf("HasKey allocates %v times", n)
 		}
 		a, b := filled(t, c, 0, 1000), filled(t, c, 1000, 1000)
-		if err := a.Merge(b); err != nil || !slices.Equal(a.words, f.words) || a.keys != f.keys {
+		if err := a.Merge(b, nil); err != nil || !slices.Equal(a.words, f.words) || a.keys != f.keys {
 			t.Errorf("%s: merged is not built at once: %v", e.Spec, err)
 		}
 	}
 	a, _ := New(Config{M: 64, K: 2})
-	if err := a.Merge(other{}); !errors.Is(err, filter.ErrMismatch) {
+	if err := a.Merge(other{}, nil); !errors.Is(err, filter.ErrMismatch) {
 		t.Errorf("merged with another family: %v", err)
 	}
 	for _, c := range []Config{{M: 65, K: 2}, {M: 64, K: 3}, {M: 64, Length: 128, K: 2}} {
-		if b, err := New(c); err != nil || !errors.Is(a.Merge(b), filter.ErrMismatch) {
+		if b, err := New(c); err != nil || !errors.Is(a.Merge(b, nil), filter.ErrMismatch) {
 			t.Errorf("%v merged", b.spec())
 		}
 	}
@@ -98,7 +98,7 @@ func TestIntersect(t *testing.T) {
 	for i := range want {
 		want[i] &= b.words[i]
 	}
-	if err := a.Intersect(b); err != nil || !slices.Equal(a.words, want) || a.keys != 900 {
+	if err := a.Intersect(b, nil); err != nil || !slices.Equal(a.words, want) || a.keys != 900 {
 		t.Errorf("%v, %d keys", err, a.keys)
 	}
 	for i := 700; i < 1000; i++ {
@@ -114,10 +114,10 @@ func TestMismatch(t *testing.T) {
 	before := slices.Clone(a.words)
 	small := filled(t, Config{M: 999, K: 3}, 0, 50)
 	for _, o := range []filter.Filter{nil, (*Filter)(nil), (*other)(nil), &other{}, other{}, small} {
-		if err := a.Merge(o); !errors.Is(err, filter.ErrMismatch) {
+		if err := a.Merge(o, nil); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("Merge with %T: %v", o, err)
 		}
-		if err := a.Intersect(o); !errors.Is(err, filter.ErrMismatch) {
+		if err := a.Intersect(o, nil); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("Intersect with %T: %v", o, err)
 		}
 	}

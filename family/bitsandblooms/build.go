@@ -43,7 +43,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 // Geometry returns the number of bits, the length in bits of the bit set, and the number of probes per key of the
 // filter that New makes. It does not allocate. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (m, length uint64, k int, err error) {
-	m, k, err = probe.Shape{Keys: c.Keys, Size: c.Size, M: c.M, K: c.K, MaxK: MaxK, Width: 1}.Resolve()
+	m, k, err = probe.Config{Keys: c.Keys, Size: c.Size, M: c.M, K: c.K, MaxK: MaxK, Width: 1}.Resolve()
 	if err != nil {
 		return 0, 0, 0, err
 	}

@@ -37,11 +37,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // Decode returns the filter that Encode stored. It keeps the words of e and does not copy them. It returns an error
 // if the sections do not have the sizes of SectionWords, or if a bit from length on is set.
 func Decode(e filter.Encoded) (*Filter, error) {
-	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
-		return nil, err
-	}
 	f, err := geometry(e.Spec)
-	if err != nil {
+	if err := e.CheckSections([]uint64{(f.length + 63) / 64}, err); err != nil {
 		return nil, err
 	}
 	f.words, f.keys = e.Sections[0], e.Keys

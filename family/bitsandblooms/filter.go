@@ -12,6 +12,7 @@ package bitsandblooms
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -74,44 +75,15 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return true
 }
 
-// Merge makes f hold the keys of both filters: the bitwise or. A key in both counts twice in Info.Keys. The error wraps
-// filter.ErrMismatch if other is nil or not a bitsandblooms filter with the same m, k and length.
-func (f *Filter) Merge(other filter.Filter) error { return f.MergePass(other, nil) }
-
-// MergePass is Merge and implements filter.PassMerger.
-func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
-	o, err := f.same(other)
-	if err != nil {
-		return err
-	}
-	bitvec.Or(f.words, o.words, passed)
-	f.keys += o.keys
-	return nil
+// Merge makes f hold the keys of both filters; see bitmap.Merge. The filters must have the same m, k
+// and length.
+func (f *Filter) Merge(other filter.Filter, passed func([]uint64)) error {
+	return bitmap.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its false-positive rate is at
-// most that of either, and above that of a filter built from the common keys alone. Info.Keys becomes the smaller of
-// the two numbers, an upper bound. Errors are those of Merge.
-func (f *Filter) Intersect(other filter.Filter) error { return f.IntersectPass(other, nil) }
-
-// IntersectPass is Intersect and implements filter.PassIntersecter.
-func (f *Filter) IntersectPass(other filter.Filter, passed func([]uint64)) error {
-	o, err := f.same(other)
-	if err != nil {
-		return err
-	}
-	bitvec.And(f.words, o.words, passed)
-	f.keys = min(f.keys, o.keys)
-	return nil
-}
-
-// same returns other as a filter of the same geometry, or an error wrapping filter.ErrMismatch.
-func (f *Filter) same(other filter.Filter) (*Filter, error) {
-	o, ok := other.(*Filter)
-	if !ok || o == nil || o.m != f.m || o.k != f.k || o.length != f.length {
-		return nil, filter.Mismatch(f.spec(), other)
-	}
-	return o, nil
+// Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
+func (f *Filter) Intersect(other filter.Filter, passed func([]uint64)) error {
+	return bitmap.Intersect(f, &f.keys, other, passed)
 }
 
 // ones returns the number of the first m bits that are set.
@@ -127,13 +99,7 @@ func (f *Filter) EstimateKeys() float64 {
 func (f *Filter) Cells() filter.Cells { return probe.Cells(f.m, f.k) }
 
 // Free returns the number of bits below m that are 0 in both filters. Errors are those of Merge.
-func (f *Filter) Free(other filter.Filter) (uint64, error) {
-	o, err := f.same(other)
-	if err != nil {
-		return 0, err
-	}
-	return bitvec.ZerosInBoth(f.words, o.words, f.m), nil
-}
+func (f *Filter) Free(other filter.Filter) (uint64, error) { return bitmap.Free(f, other, f.m) }
 
 // Info counts the set bits, which reads the whole filter. Fill is that of the first m bits. The rates are those of
 // probe.Double.

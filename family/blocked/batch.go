@@ -1,31 +1,19 @@
 package blocked
 
 import (
+	"slices"
+
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// batch is the number of keys that are tested together; see package standard.
-const batch = 32
-
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the blocks of a batch of keys before it reads any of
-// them. dst must be as long as hs.
+// HasMany sets dst[i] to Has(hs[i]) for every i, with vector code if there is some, else by batch.HasMany. dst must be
+// as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
-	dst = dst[:len(hs)] // for the compiler: no bounds checks below
-	if f.query.HasMany(dst, hs) {
-		return
-	}
-	var at [batch]uint64
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
-		for i, h := range group {
-			at[i] = f.block(h)
-		}
-		bitvec.Prefetch(f.words, at[:len(group)])
-		for i, h := range group {
-			dst[start+i] = f.Has(h)
-		}
+	if !f.query.HasMany(dst[:len(hs)], hs) {
+		batch.HasMany(batch.InCache, dst, hs, f.prefetch, f.hasEach)
 	}
 }
 
@@ -34,12 +22,24 @@ func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) { f.HasMany(dst, hs) 
 
 // Prefetch asks for the blocks of the keys.
 func (f *Filter) Prefetch(hs []filter.Hash) {
-	var at [batch]uint64
-	for ; len(hs) > 0; hs = hs[min(batch, len(hs)):] {
-		group := hs[:min(batch, len(hs))]
-		for i, h := range group {
-			at[i] = f.block(h)
-		}
-		bitvec.Prefetch(f.words, at[:len(group)])
+	for group := range slices.Chunk(hs, batch.Size) {
+		f.prefetch(group)
+	}
+}
+
+// prefetch is Prefetch of at most batch.Size keys.
+func (f *Filter) prefetch(hs []filter.Hash) {
+	var at [batch.Size]uint64
+	for i, h := range hs {
+		at[i] = f.block(h)
+	}
+	bitvec.Prefetch(f.words, at[:len(hs)])
+}
+
+// hasEach sets dst[i] to Has(hs[i]) for every i.
+func (f *Filter) hasEach(dst []bool, hs []filter.Hash) {
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
+	for i, h := range hs {
+		dst[i] = f.Has(h)
 	}
 }

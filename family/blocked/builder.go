@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/fill"
 	"github.com/bloomery/bloomery/internal/kernel"
@@ -34,12 +35,12 @@ func (f *Filter) addMany(hs []filter.Hash) {
 	if f.query.AddMany(hs) {
 		return
 	}
-	var at [batch]uint64
+	var at [batch.Size]uint64
 	for len(hs) > 0 {
-		group := hs[:min(batch, len(hs))]
+		group := hs[:min(batch.Size, len(hs))]
 		hs = hs[len(group):]
 		for i, h := range group {
-			at[i&(batch-1)] = f.block(h)
+			at[i&(batch.Size-1)] = f.block(h)
 		}
 		if len(f.words) > fill.Small {
 			bitvec.Prefetch(f.words, at[:len(group)])

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
@@ -50,9 +51,5 @@ func (f *Filter) Cells() filter.Cells {
 
 // Free returns the number of bits that are 0 in both filters. Errors are those of Merge.
 func (f *Filter) Free(other filter.Filter) (uint64, error) {
-	o, err := f.same(other)
-	if err != nil {
-		return 0, err
-	}
-	return bitvec.ZerosInBoth(f.words, o.words, uint64(len(f.words))*64), nil
+	return bitmap.Free(f, other, uint64(len(f.words))*64)
 }

@@ -17,7 +17,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -129,44 +129,15 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in Keys. The error
-// wraps filter.ErrMismatch if other is not a blocked filter with the same blocks, k and layout; f is then unchanged.
-func (f *Filter) Merge(other filter.Filter) error { return f.MergePass(other, nil) }
-
-// MergePass is Merge and implements filter.PassMerger.
-func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
-	o, err := f.same(other)
-	if err != nil {
-		return err
-	}
-	bitvec.Or(f.words, o.words, passed)
-	f.keys += o.keys
-	return nil
+// Merge makes f hold the keys of both filters; see bitmap.Merge. The filters must have the same blocks,
+// k and layout.
+func (f *Filter) Merge(other filter.Filter, passed func([]uint64)) error {
+	return bitmap.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
-// most that of either, but above that of a filter built from the common keys alone. Keys becomes the smaller one of
-// both, an upper bound. Errors are those of Merge.
-func (f *Filter) Intersect(other filter.Filter) error { return f.IntersectPass(other, nil) }
-
-// IntersectPass is Intersect and implements filter.PassIntersecter.
-func (f *Filter) IntersectPass(other filter.Filter, passed func([]uint64)) error {
-	o, err := f.same(other)
-	if err != nil {
-		return err
-	}
-	bitvec.And(f.words, o.words, passed)
-	f.keys = min(f.keys, o.keys)
-	return nil
-}
-
-// same returns other as a filter of the same geometry, or an error that names the difference.
-func (f *Filter) same(other filter.Filter) (*Filter, error) {
-	o, ok := other.(*Filter)
-	if !ok || o == nil || o.blocks != f.blocks || o.k != f.k || o.split != f.split {
-		return nil, filter.Mismatch(f.spec(), other)
-	}
-	return o, nil
+// Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
+func (f *Filter) Intersect(other filter.Filter, passed func([]uint64)) error {
+	return bitmap.Intersect(f, &f.keys, other, passed)
 }
 
 func (f *Filter) blockWords() int {

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/kernel"
 )
@@ -60,7 +61,7 @@ func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	var blocks [spreadBatch]unsafe.Pointer
 	for len(hs) > 0 {
 		n := min(len(hs), spreadBatch)
-		early := min(n, batch)
+		early := min(n, batch.Size)
 		s.find(blocks[:early], hs, at)
 		bitvec.PrefetchAt(blocks[:early]) // HasAt prefetches those behind them
 		s.find(blocks[early:n], hs[early:], at[early:])

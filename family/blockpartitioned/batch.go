@@ -4,46 +4,35 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// batch is the number of keys that are queried together; see family standard.
-const batch = 32
-
-// inCache is the number of words, 2 MiB, of a filter that the caches hold, for which batches gain nothing.
-const inCache = 1 << 18
-
-// HasMany sets dst[i] to Has(hs[i]). It prefetches the blocks of a batch of keys before it tests them. It panics if dst
-// and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]); see batch.HasMany.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
-	dst = dst[:len(hs)] // for the compiler: no bounds checks below
-	if len(f.words) < inCache {
-		for i, h := range hs {
-			dst[i] = f.Has(h)
-		}
-		return
-	}
-	f.hasMany(dst, hs)
+	batch.HasMany(len(f.words), dst, hs, f.prefetch, f.hasEach)
 }
 
-func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
+// prefetch prefetches the blocks of at most batch.Size keys.
+func (f *Filter) prefetch(hs []filter.Hash) {
 	lines := int(f.block / lineBits)
-	var at [2 * batch]uint64
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
-		for i, h := range group {
-			block, _ := bits.Mul64(h.Hi, f.blocks)
-			for l := range lines {
-				at[i*lines+l] = block*f.block + uint64(l)*lineBits
-			}
-		}
-		bitvec.PrefetchBits(f.words, at[:len(group)*lines])
-		for i, h := range group {
-			dst[start+i] = f.Has(h)
+	var at [2 * batch.Size]uint64
+	for i, h := range hs {
+		block, _ := bits.Mul64(h.Hi, f.blocks)
+		for l := range lines {
+			at[i*lines+l] = block*f.block + uint64(l)*lineBits
 		}
 	}
+	bitvec.PrefetchBits(f.words, at[:len(hs)*lines])
 }
 
 // lineBits is the number of bits of a cache line.
 const lineBits = 64 * bitvec.LineWords
+
+// hasEach sets dst[i] to Has(hs[i]) for every i.
+func (f *Filter) hasEach(dst []bool, hs []filter.Hash) {
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
+	for i, h := range hs {
+		dst[i] = f.Has(h)
+	}
+}

@@ -16,11 +16,12 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-var long = flag.Bool("long", false, "measure rates of large filters too")
+var long = flag.Bool("long", false, "run all cases of TestForecast and TestRates, measure rates of large filters too")
 
 func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	t.Helper()
@@ -39,15 +40,16 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 }
 
 // TestRates holds the promises of the default effort, all blocks with the loads that chance gives them. A plain blocked
-// filter has 0.0234, 0.0095 and 8.4e-4, a standard one 0.0216, 0.0082 and 4.6e-4.
+// filter has 0.0234, 0.0095 and 8.4e-4, a standard one 0.0216, 0.0082 and 4.6e-4. A third of the cases run.
 func TestRates(t *testing.T) {
+	runs := filtertest.Third(t, *long || testing.Short())
 	for _, c := range []struct {
 		bits   float64
 		block  uint64
 		atMost float64
 	}{{8, 512, 0.0097}, {10, 512, 0.0035}, {16, 512, 1.8e-4}, {8, 1024, 0.0086}} {
 		for _, n := range []int{100_000, 1_000_000} {
-			if n > 100_000 && !*long || testing.Short() {
+			if n > 100_000 && !*long || testing.Short() || !runs() {
 				continue
 			}
 			t.Run(fmt.Sprintf("%g/%d/%d", c.bits, c.block, n), func(t *testing.T) {
@@ -189,7 +191,7 @@ func TestEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.OnProgress(func(filter.Progress) { cancel(filter.ErrEnough) })
+	b.Progress = func(filter.Progress) { cancel(filter.ErrEnough) }
 	_ = b.AddMany(hs)
 	early, err := b.Build(ctx)
 	if err != nil {
@@ -297,7 +299,7 @@ func TestBatch(t *testing.T) {
 		f := build(t, Config{Block: block, Effort: filter.Effort{Level: filter.Fast}}, hs)
 		asked := append(hs[:len(hs):len(hs)], filtertest.Hashes(5001, 2)...)
 		dst := make([]bool, len(asked))
-		f.hasMany(dst, asked)
+		batch.HasMany(batch.InCache, dst, asked, f.prefetch, f.hasEach)
 		for i, h := range asked {
 			if dst[i] != f.Has(h) {
 				t.Fatalf("key %d: %v", i, dst[i])

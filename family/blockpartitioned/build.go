@@ -28,7 +28,7 @@ type Config struct {
 	Workers int           // stretches of blocks that are searched at once; default: GOMAXPROCS
 	Memory  int64         // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string        // default: os.TempDir()
-	Table   uint64        // version of the table that the shape comes from; default: the newest
+	Table   uint64        // version of the table that the block geometry comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
 	// effort filter.Keep leaves them as they are. Size, Block and K are not used. All keys are needed again; they may
 	// have changed.
@@ -52,32 +52,22 @@ func (c *Config) check() error {
 	if c.Block == 0 {
 		c.Block = lineBits
 	}
-	if err := c.Size.Check(); err != nil {
+	limits := anneal.Limits{Family: Family, Least: minBitsPerKey, Most: maxBitsPerKey, MaxK: maxK}
+	if err := limits.Check(c.common()); err != nil {
 		return err
 	}
-	if err := anneal.Check(c.Effort, c.From != nil); err != nil {
-		return err
-	}
-	if err := anneal.CheckTable(c.Table); err != nil {
-		return err
-	}
-	switch {
-	case c.Block != lineBits && c.Block != 2*lineBits:
+	if c.Block != lineBits && c.Block != 2*lineBits {
 		return &filter.ConfigError{Field: "block", Value: c.Block, Reason: "want 512 or 1024"}
-	case c.Size.BitsPerKey > maxBitsPerKey || c.Size.BitsPerKey != 0 && c.Size.BitsPerKey < minBitsPerKey:
-		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey,
-			Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
-	case c.Effort.Target != 0:
-		return &filter.ConfigError{Field: "target", Value: c.Effort.Target,
-			Reason: "blockpartitioned takes no target; give fpr"}
-	case c.From != nil && c.From.blocks == 0:
-		return &filter.ConfigError{Field: "from", Value: "an empty Filter", Reason: "want one that was built or read"}
-	case c.K < 0 || c.K > maxK:
-		return &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", maxK)}
-	case c.Workers < 0:
-		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	}
 	return nil
+}
+
+// common returns the part of the Config that all families with a search have.
+func (c Config) common() anneal.Common {
+	return anneal.Common{
+		Keys: c.Keys, Size: c.Size, K: c.K, Effort: c.Effort, Workers: c.Workers, Memory: c.Memory, Dir: c.Dir,
+		Table: c.Table, From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
+	}
 }
 
 // Builder gathers keys, 16 bytes each, and searches at the end.
@@ -92,8 +82,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	in := gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers})
-	return &Builder{Intake: in, c: c}, nil
+	return &Builder{Intake: c.common().Intake(), c: c}, nil
 }
 
 // Build searches for the shifts of all blocks and returns a *Filter. The result depends only on the set of keys, the

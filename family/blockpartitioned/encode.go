@@ -20,17 +20,17 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []uint64{g.words(), 2}, nil
+	return g.sections(), nil
 }
+
+// sections returns the number of words of each section.
+func (g geometry) sections() []uint64 { return []uint64{g.words(), 2} }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
 // the sizes of SectionWords, bits between head and payload are set, or the counts contradict each other.
 func Decode(e filter.Encoded) (*Filter, error) {
-	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
-		return nil, err
-	}
 	g, err := geometryFromSpec(e.Spec)
-	if err != nil {
+	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
 	}
 	f := newFilter(g, e.Sections[0], e.Keys)
@@ -69,7 +69,7 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	if err := r.Err(); err != nil {
 		return geometry{}, err
 	}
-	g := geometry{shape{block: block, groups: groups, k: int(min(k, maxK+1)), width: int(min(width, maxWidth+1))}, blocks}
+	g := geometry{blockGeometry{block, groups, int(min(k, maxK+1)), int(min(width, maxWidth+1))}, blocks}
 	if !g.valid() || blocks < 1 {
 		return geometry{}, &filter.ConfigError{Field: "spec", Value: s,
 			Reason: "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)"}

@@ -70,7 +70,7 @@ func TestDecodeCounts(t *testing.T) {
 // one of the head.
 func TestDecodeUnused(t *testing.T) {
 	hs := filtertest.Hashes(200, 1)
-	for unused, s := range map[uint64]shape{
+	for unused, s := range map[uint64]blockGeometry{
 		29: {block: 512, groups: 13, k: 3, width: 5}, 1: {block: 1024, groups: 1, k: 31, width: 1},
 		0: {block: 512, groups: 4, k: 8, width: 5},
 	} {

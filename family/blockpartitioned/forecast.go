@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/anneal"
 )
 
-// problem is what a shape is chosen for.
+// problem is what a block geometry is chosen for.
 type problem struct {
 	block  uint64
 	blocks float64
@@ -24,22 +24,22 @@ func (c Config) problem(n uint64, blocks float64) problem {
 	return problem{c.Block, blocks, c.K, float64(n) / blocks, float64(c.Later) / blocks, passes, anneal.Words(passes)}
 }
 
-// forecast is a shape, its rate, and the luck of the keys: the standard deviation of the rate over the rate.
+// forecast is a block geometry, its rate, and the luck of the keys: the standard deviation of the rate over the rate.
 type forecast struct {
-	shape
+	blockGeometry
 	rate, luck float64
 }
 
-// kept is how many shapes best returns.
+// kept is how many geometries best returns.
 const kept = 8
 
-// best returns the shapes with the lowest forecasts, the lowest first. It looks at all plausible numbers of slots and
-// of payload words, each with as many groups as the rest of the block has room for: at all of them with three numbers
-// of keys in a block, and at the best of them with all.
-func (p problem) best() []shape {
+// best returns the geometries with the lowest forecasts, the lowest first. It looks at all plausible numbers of slots
+// and of payload words, each with as many groups as the rest of the block has room for: at all of them with three
+// numbers of keys in a block, and at the best of them with all.
+func (p problem) best() []blockGeometry {
 	mean, deviation := p.load, math.Sqrt(3*p.load)
 	var tried []forecast
-	for _, s := range p.shapes() {
+	for _, s := range p.candidates() {
 		rate, later := 0.0, p.lots(s)
 		for i, j := range []float64{max(mean-deviation, mean/4), mean, mean + deviation} {
 			rate += [...]float64{1, 4, 1}[i] * p.rate(s, p.fill(s, j, p.yield(s, j)), later[len(later)/2:][:1])
@@ -50,18 +50,18 @@ func (p problem) best() []shape {
 	slices.SortStableFunc(tried, byRate)
 	tried = tried[:min(kept, len(tried))]
 	for i := range tried {
-		tried[i] = p.of(tried[i].shape)
+		tried[i] = p.of(tried[i].blockGeometry)
 	}
 	slices.SortStableFunc(tried, byRate)
-	shapes := make([]shape, len(tried))
+	geometries := make([]blockGeometry, len(tried))
 	for i := range tried {
-		shapes[i] = tried[i].shape
+		geometries[i] = tried[i].blockGeometry
 	}
-	return shapes
+	return geometries
 }
 
-// shapes returns all plausible shapes.
-func (p problem) shapes() (all []shape) {
+// candidates returns all plausible geometries of a block.
+func (p problem) candidates() (all []blockGeometry) {
 	per := min(maxBitsPerKey, float64(p.block)/(p.load+p.later)) // bits a key that are of use
 	least, most := max(1, int(0.4*per)), min(maxK, int(1.1*per)+2)
 	if p.k != 0 {
@@ -70,7 +70,7 @@ func (p problem) shapes() (all []shape) {
 	for k := least; k <= most; k++ {
 		for width := anneal.MinWords; width <= maxWidth; width++ {
 			for words := p.block / 32 / 2; words < p.block/32; words++ {
-				s := shape{block: p.block, groups: (p.block - 32*words) / uint64(k*width), k: k, width: width}
+				s := blockGeometry{block: p.block, groups: (p.block - 32*words) / uint64(k*width), k: k, width: width}
 				if s.payload() == 32*words && s.valid() && p.load <= anneal.MaxSize*float64(s.groups) {
 					all = append(all, s)
 				}
@@ -81,7 +81,7 @@ func (p problem) shapes() (all []shape) {
 }
 
 // fill returns the share of set bits of a block of j keys after a search with that yield.
-func (p problem) fill(s shape, j, yield float64) float64 {
+func (p problem) fill(s blockGeometry, j, yield float64) float64 {
 	bits := float64(s.payload())
 	return min(1, anneal.Fill(yield, j*float64(s.k)/bits)*(1+smaller*(1/bits-1./anneal.WordsBits)))
 }
@@ -90,7 +90,7 @@ func (p problem) fill(s shape, j, yield float64) float64 {
 const smaller = 5
 
 // yield returns that of a search of a block of j keys.
-func (p problem) yield(s shape, j float64) float64 {
+func (p problem) yield(s blockGeometry, j float64) float64 {
 	return p.search.Yield(s.width, float64(s.groups), j/float64(s.groups), j*float64(s.k)/float64(s.payload()))
 }
 
@@ -100,7 +100,7 @@ type lot struct{ weight, stay, throws float64 }
 
 // lots returns numbers of later keys. The number is Poisson: quantiles of the normal distribution (Gauss and Hermite),
 // with the skew of Poisson (Cornish and Fisher).
-func (p problem) lots(s shape) (all [len(normal)]lot) {
+func (p problem) lots(s blockGeometry) (all [len(normal)]lot) {
 	bits := float64(s.payload())
 	for i, x := range normal {
 		keys := max(0, p.later+math.Sqrt(p.later)*x.at+(x.at*x.at-1)/6)
@@ -112,7 +112,7 @@ func (p problem) lots(s shape) (all [len(normal)]lot) {
 
 // rate returns the rate of a block with that fill after the search, once the later keys are in it. What these set has
 // the mean and the variance of throws among the empty bits.
-func (p problem) rate(s shape, fill float64, later []lot) (sum float64) {
+func (p problem) rate(s blockGeometry, fill float64, later []lot) (sum float64) {
 	bits, k := float64(s.payload()), float64(s.k)
 	variance := anneal.Spread * fill * (1 - fill) / bits
 	if p.later == 0 {
@@ -139,8 +139,8 @@ func moment(mean, variance, k float64) float64 {
 	return min(1, math.Exp(float64(k*math.Log(mean))+float64(k*(k-1)/2*variance/(mean*mean))))
 }
 
-// of forecasts a shape: the mean over the number of keys of a block, which is Poisson.
-func (p problem) of(s shape) forecast {
+// of forecasts a block geometry: the mean over the number of keys of a block, which is Poisson.
+func (p problem) of(s blockGeometry) forecast {
 	deviation := math.Sqrt(p.load)
 	from, to := math.Floor(max(0, p.load-5*deviation-2)), math.Ceil(p.load+7*deviation+4)
 	stride := math.Ceil((to - from) / 20)
@@ -157,7 +157,7 @@ func (p problem) of(s shape) forecast {
 }
 
 // yields returns yield for the numbers of keys from a first to a last one, between some of them.
-func (p problem) yields(s shape, first, last float64) func(j float64) float64 {
+func (p problem) yields(s blockGeometry, first, last float64) func(j float64) float64 {
 	const points = 7
 	var at, yields [points]float64
 	for i := range points {

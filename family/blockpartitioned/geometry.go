@@ -8,14 +8,14 @@ import (
 	"github.com/bloomery/bloomery/internal/anneal"
 )
 
-// geometry is the shape of a filter.
+// geometry holds the sizes of a filter.
 type geometry struct {
-	shape
+	blockGeometry
 	blocks uint64
 }
 
-// shape is that of one block.
-type shape struct {
+// blockGeometry holds the sizes of one block.
+type blockGeometry struct {
 	block  uint64 // bits in all: 512 or 1024
 	groups uint64
 	k      int
@@ -30,7 +30,7 @@ const (
 )
 
 // payload returns the number of bits that keys set: those of all whole words of 32 bits behind the head.
-func (s shape) payload() uint64 {
+func (s blockGeometry) payload() uint64 {
 	head := s.groups * uint64(s.k*s.width)
 	if head > s.block {
 		return 0
@@ -38,8 +38,8 @@ func (s shape) payload() uint64 {
 	return (s.block - head) / 32 * 32
 }
 
-// valid reports whether a filter may have this shape.
-func (s shape) valid() bool {
+// valid reports whether a filter may have this block geometry.
+func (s blockGeometry) valid() bool {
 	return (s.block == lineBits || s.block == 2*lineBits) &&
 		s.groups >= 1 && s.groups <= s.block && s.k >= 1 && s.k <= maxK &&
 		s.width >= minWidth && s.width <= maxWidth && s.payload() >= 64 // and so 64 bits from any shift on lie in the block

@@ -50,7 +50,7 @@ func (s *searcher) layOut(keys []filter.Hash) {
 		_, group := f.place(h)
 		s.sizes[group]++
 	}
-	s.state.Reset(anneal.Shape{Bits: f.bits, K: f.k, Width: f.width, Words: true}, s.sizes)
+	s.state.Reset(anneal.Geometry{Bits: f.bits, K: f.k, Width: f.width, Words: true}, s.sizes)
 	for j := range s.sizes {
 		pos, size := s.state.Positions(j), s.state.Size(j)
 		for i, h := range keys[:size] {

@@ -61,18 +61,18 @@ func (c Config) geometry(n uint64) (geometry, error) {
 func (c Config) geometryForRate(n uint64) (geometry, error) {
 	all := float64(n) + float64(c.Later)
 	at := func(per float64) problem { return c.problem(n, per*all/float64(c.Block)) }
-	// The best shapes of a first guess, then those of the size that one of them needs, until both are the same.
+	// The best geometries of a first guess, then those of the size that one of them needs, until both are the same.
 	per := min(maxBitsPerKey, max(minBitsPerKey, -math.Log2(c.Size.FPR)/0.85))
 	for range 4 {
 		was, nearest := per, 0.0
-		shapes := at(per).best()
-		if len(shapes) == 0 {
+		geometries := at(per).best()
+		if len(geometries) == 0 {
 			return geometry{}, c.noShape()
 		}
 		per, nearest = anneal.LeastBits(c.Size.FPR, minBitsPerKey, maxBitsPerKey, func(per float64) float64 {
 			p := at(per)
-			f := p.of(shapes[0])
-			for _, s := range shapes[1:] {
+			f := p.of(geometries[0])
+			for _, s := range geometries[1:] {
 				if g := p.of(s); g.rate < f.rate {
 					f = g
 				}
@@ -99,13 +99,13 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 	return c.tuned(at(per), uint64(blocks))
 }
 
-// tuned returns the geometry with the best shape for a problem.
+// tuned returns the geometry with the best block geometry for a problem.
 func (c Config) tuned(p problem, blocks uint64) (geometry, error) {
-	shapes := p.best()
-	if len(shapes) == 0 {
+	geometries := p.best()
+	if len(geometries) == 0 {
 		return geometry{}, c.noShape()
 	}
-	return geometry{shapes[0], blocks}, nil
+	return geometry{geometries[0], blocks}, nil
 }
 
 // noShape is the error for a K that no block has room for.
@@ -124,11 +124,11 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return g.blocks * g.block, c.problem(max(n, 1), float64(g.blocks)).of(g.shape).rate, nil
+	return g.blocks * g.block, c.problem(max(n, 1), float64(g.blocks)).of(g.blockGeometry).rate, nil
 }
 
-// maxPasses bounds the passes that a shape is chosen for and forecast with. The rate of a longer search is lower than
-// its forecast, by less than 10%.
+// maxPasses bounds the passes that a block geometry is chosen for and forecast with. The rate of a longer search is
+// lower than its forecast, by less than 10%.
 const maxPasses = 150
 
 func (c Config) tunePasses() int {

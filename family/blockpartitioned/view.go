@@ -14,9 +14,9 @@ type View struct {
 	blocks uint64
 }
 
-// layout is what queries need to know of the shape of blocks.
+// layout is what queries need to know of the geometry of a block.
 type layout struct {
-	shape
+	blockGeometry
 	query *kernel.Slots // without words
 }
 
@@ -26,24 +26,24 @@ func ViewOf(s filter.Spec) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	return View{newLayout(g.shape), g.blocks}, nil
+	return View{newLayout(g.blockGeometry), g.blocks}, nil
 }
 
 // NewView returns the View of a filter without blocks; Resize sets their number. It returns false if no filter has this
-// shape: blocks of block bits, 512 or 1024, that start with groups of k shifts of width bits.
+// geometry: blocks of block bits, 512 or 1024, that start with groups of k shifts of width bits.
 func NewView(block, groups uint64, k, width int) (View, bool) {
-	s := shape{block: block, groups: groups, k: k, width: width}
+	s := blockGeometry{block: block, groups: groups, k: k, width: width}
 	if !s.valid() {
 		return View{}, false
 	}
 	return View{newLayout(s), 0}, true
 }
 
-func newLayout(s shape) *layout {
+func newLayout(s blockGeometry) *layout {
 	return &layout{s, kernel.NewSlots(nil, s.block, s.groups, s.payload(), s.k, s.width)}
 }
 
-// Resize returns the View of a filter with blocks of the same shape, as many as section has.
+// Resize returns the View of a filter with blocks of the same geometry, as many as section has.
 func (v View) Resize(section []byte) View {
 	v.blocks = uint64(len(section)) >> 6 >> (v.block >> 10) // a division takes as long as a query
 	return v

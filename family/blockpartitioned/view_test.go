@@ -26,7 +26,7 @@ func TestView(t *testing.T) {
 			filtertest.View(t, f, keys, []uint64{v.Bytes()}, func(s [][]byte, h filter.Hash) bool { return v.Has(s[0], h) })
 			other, ok := NewView(f.block, f.groups, f.k, f.width)
 			if !ok {
-				t.Fatalf("%v: not a shape", f.shape)
+				t.Fatalf("%v: not a blockGeometry", f.blockGeometry)
 			}
 			filtertest.View(t, f, keys, []uint64{v.Bytes()}, func(s [][]byte, h filter.Hash) bool {
 				v := other.Resize(s[0][:v.Bytes()])
@@ -61,9 +61,9 @@ func viewed(t *testing.T, spec string, n int) *Filter {
 	return f.(*Filter)
 }
 
-// TestViewShapes wants NewView to refuse shapes that no filter has.
+// TestViewShapes wants NewView to refuse geometries that no filter has.
 func TestViewShapes(t *testing.T) {
-	for _, s := range []shape{
+	for _, s := range []blockGeometry{
 		{}, {512, 1, 7, 0}, {768, 4, 8, 5}, {512, 4, 65, 5}, {512, 4, 8, 6}, {512, 13, 8, 5}, {512, 4, -8, -5},
 		{512, 1 << 60, 8, 5}, {512, 1<<64 - 1, 8, 5}, {512, 0, 8, 5},
 	} {

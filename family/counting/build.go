@@ -2,6 +2,7 @@ package counting
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/fill"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -21,14 +22,14 @@ type Config struct {
 // ConfigFromSpec reads counting(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys takes its
 // place. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	p, err := probe.ReadShape(s, keys, width)
+	p, err := probe.ReadConfig(s, keys, width)
 	return Config{Keys: p.Keys, Size: p.Size, Counters: p.M, K: p.K}, err
 }
 
 // Geometry returns the number of counters m and of probes per key k of the filter that New makes. It allocates no
 // filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (m uint64, k int, err error) {
-	return probe.Shape{Keys: c.Keys, Size: c.Size, M: c.Counters, K: c.K, Width: width, Scatter: true}.Resolve()
+	return probe.Config{Keys: c.Keys, Size: c.Size, M: c.Counters, K: c.K, Width: width, Scatter: true}.Resolve()
 }
 
 // New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
@@ -66,9 +67,9 @@ func NewBuilder(c Config) (*Builder, error) {
 // addMany adds keys and does not count them. In filters larger than the caches it prefetches the words of a batch of
 // keys before it writes to any of them.
 func (f *Filter) addMany(hs []filter.Hash) {
-	var room [batch * MaxK]uint64
+	var room [batch.Size * MaxK]uint64
 	for len(hs) > 0 {
-		group := hs[:min(batch, len(hs))]
+		group := hs[:min(batch.Size, len(hs))]
 		hs = hs[len(group):]
 		at := room[:len(group)*f.k]
 		for i, h := range group {
@@ -79,7 +80,7 @@ func (f *Filter) addMany(hs []filter.Hash) {
 				x = probe.Mix(x, by)
 			}
 		}
-		if len(f.words) >= inCache {
+		if len(f.words) >= batch.InCache {
 			bitvec.PrefetchBits(f.words, at)
 		}
 		for _, bit := range at {

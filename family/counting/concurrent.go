@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stripe"
@@ -60,18 +61,9 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 	return true
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first words of a batch of keys before it tests any
-// of them. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
-	var room [batch * first]uint64
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
-		c.f.prefetch(&room, group)
-		for i, h := range group {
-			dst[start+i] = c.Has(h)
-		}
-	}
+	batch.HasMany(batch.InCache, dst, hs, c.f.prefetch, batch.Has(c))
 }
 
 // Count returns how often the key was added, as Count of Filter does. While others write, the result is not below the

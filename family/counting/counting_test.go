@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -233,7 +234,7 @@ func TestMerge(t *testing.T) {
 		f.words[i], g.words[i] = r.Uint64(), r.Uint64()&r.Uint64()
 	}
 	was := slices.Clone(f.words)
-	if err := f.Merge(g); err != nil {
+	if err := f.Merge(g, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i := range uint64(1000) {
@@ -243,7 +244,7 @@ func TestMerge(t *testing.T) {
 		}
 	}
 	for _, c := range []Config{{Counters: 999, K: 1}, {Counters: 1000, K: 2}} {
-		if err := f.Merge(must(t, c)); !errors.Is(err, filter.ErrMismatch) {
+		if err := f.Merge(must(t, c), nil); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("merge with %+v: %v", c, err)
 		}
 	}
@@ -360,7 +361,7 @@ func TestBatch(t *testing.T) {
 		}
 		asked := append(hs[:len(hs):len(hs)], filtertest.Hashes(20_001, 2)...)
 		got := make([]bool, len(asked))
-		f.hasMany(got, asked)
+		batch.HasMany(batch.InCache, got, asked, f.prefetch, f.hasEach)
 		for i, h := range asked {
 			if want := countOf(f, h) > 0; got[i] != want || f.Has(h) != want || i < len(hs) && !want {
 				t.Fatalf("k=%d, key %d: %v, Has says %v, Count %d", k, i, got[i], f.Has(h), countOf(f, h))

@@ -30,11 +30,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // stuck and their sum is not k times the number of keys. With stuck counters, which do not follow removals, the sum
 // is undefined.
 func Decode(e filter.Encoded) (*Filter, error) {
-	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
-		return nil, err
-	}
 	m, k, err := probe.Built(e.Spec, width)
-	if err != nil {
+	if err := e.CheckSections([]uint64{wordsOf(m)}, err); err != nil {
 		return nil, err
 	}
 	f := &Filter{words: e.Sections[0], m: m, k: k, keys: e.Keys}

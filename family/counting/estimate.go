@@ -2,6 +2,7 @@ package counting
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -17,7 +18,7 @@ func (f *Filter) Cells() filter.Cells { return probe.Cells(f.m, f.k) }
 
 // Free returns the number of counters that are 0 in both filters. Errors are those of Merge.
 func (f *Filter) Free(other filter.Filter) (uint64, error) {
-	o, err := f.same(other)
+	o, err := bitmap.Same(f, other)
 	if err != nil {
 		return 0, err
 	}

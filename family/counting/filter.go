@@ -29,6 +29,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -188,11 +189,8 @@ func least(at, counters []uint64) uint64 {
 // Merge makes f hold the keys of both filters: counters add up, and those that reach 15 are stuck. The result is the
 // filter that all additions and removals of both would have given. The error wraps filter.ErrMismatch if other is not a
 // counting filter with the same m and k; f is then unchanged.
-func (f *Filter) Merge(other filter.Filter) error { return f.MergePass(other, nil) }
-
-// MergePass is Merge and implements filter.PassMerger.
-func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
-	o, err := f.same(other)
+func (f *Filter) Merge(other filter.Filter, passed func([]uint64)) error {
+	o, err := bitmap.Same(f, other)
 	if err != nil {
 		return err
 	}
@@ -204,15 +202,6 @@ func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
 	})
 	f.keys += o.keys
 	return nil
-}
-
-// same returns other as a filter of the same geometry, or an error that names the difference.
-func (f *Filter) same(other filter.Filter) (*Filter, error) {
-	o, ok := other.(*Filter)
-	if !ok || o == nil || o.m != f.m || o.k != f.k {
-		return nil, filter.Mismatch(f.spec(), other)
-	}
-	return o, nil
 }
 
 // addHalf adds the low halves of eight bytes. Sums above 15 become 15.

@@ -2,22 +2,16 @@ package dleft
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
-
-// batch is the number of keys that are tested together; see package standard.
-const batch = 32
-
-// inCache is a number of words, 2 MiB. Smaller filters are tested key by key: the caches answer so fast that batches
-// gain nothing.
-const inCache = 1 << 18
 
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the buckets of a batch of keys before it reads any of
 // them. dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
-	if len(f.words) < inCache {
+	if len(f.words) < batch.InCache {
 		for i, h := range hs {
 			dst[i] = f.Has(h)
 		}
@@ -27,9 +21,9 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 }
 
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
-	var places [batch]place
-	for from := 0; from < len(hs); from += batch {
-		to := min(from+batch, len(hs))
+	var places [batch.Size]place
+	for from := 0; from < len(hs); from += batch.Size {
+		to := min(from+batch.Size, len(hs))
 		for i, h := range hs[from:to] {
 			places[i] = f.place(h)
 			bitvec.PrefetchBits(f.words, places[i].at[:])

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/stripe"
 )
@@ -152,9 +153,9 @@ func (c *Concurrent) holds(p *place) bool {
 // them. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
-	var places [batch]place
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
+	var places [batch.Size]place
+	for start := 0; start < len(hs); start += batch.Size {
+		group := hs[start:min(start+batch.Size, len(hs))]
 		for i, h := range group {
 			places[i] = c.f.place(h)
 			bitvec.PrefetchBits(c.f.words, places[i].at[:])

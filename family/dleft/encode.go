@@ -35,18 +35,18 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []uint64{g.words()}, nil
+	return g.sections(), nil
 }
+
+// sections returns the number of words of each section.
+func (g geometry) sections() []uint64 { return []uint64{g.words()} }
 
 // Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
 // error if the section does not have the size of SectionWords, if bits behind the last bucket are set, if the number of
 // copies in all cells is not the number of keys, or if an empty cell counts copies.
 func Decode(e filter.Encoded) (*Filter, error) {
-	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
-		return nil, err
-	}
 	g, err := geometryFromSpec(e.Spec)
-	if err != nil {
+	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
 	}
 	f := &Filter{geometry: g, words: e.Sections[0], keys: e.Keys}

@@ -128,7 +128,7 @@ func Slots(n uint64) uint64 {
 }
 
 // Builder gathers keys and solves for the slots at the end, with about 30 bytes a key in memory: 8 for the key, the
-// others for the tables of the library. A limit of memory (filter.Spiller) holds only while keys are gathered.
+// others for the tables of the library. A limit of memory (filter.BuildOptions) holds only while keys are gathered.
 //
 // Without a limit the keys go straight into the slice that the library takes. Package gather would hold 16 bytes a key
 // beside it, and raise the peak at two million keys by half.
@@ -155,14 +155,13 @@ func NewBuilder(c Config) (*Builder, error) {
 // maxReserve is the most keys that AddMany reserves memory for before they come, 2 GiB.
 const maxReserve = 1 << 28
 
-// Limit sets how many bytes of keys the builder holds in memory at most while it gathers them, 16 a key; 0 for no
-// limit. It keeps the others in a temporary file in dir, or in os.TempDir() if dir is empty. Call it before the first
-// key.
-func (b *Builder) Limit(memory int64, dir string) {
+// SetOptions implements filter.Gatherer. It uses Memory and Dir only.
+func (b *Builder) SetOptions(o filter.BuildOptions) {
 	b.spill = nil
-	if memory > 0 {
+	if o.Memory > 0 {
 		b.spill = gather.New(gather.Config{
-			Memory: memory, Dir: dir, Expect: b.c.Keys, Form: func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Lo} },
+			Memory: o.Memory, Dir: o.Dir, Expect: b.c.Keys,
+			Form: func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Lo} },
 		})
 	}
 }

@@ -172,7 +172,7 @@ func TestLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.Limit(memory, t.TempDir())
+		b.SetOptions(filter.BuildOptions{Memory: memory, Dir: t.TempDir()})
 		for part := range slices.Chunk(hs, 700) {
 			if err := b.AddMany(part); err != nil {
 				t.Fatal(err)
@@ -190,7 +190,7 @@ func TestLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Limit(1, filepath.Join(t.TempDir(), "none"))
+	b.SetOptions(filter.BuildOptions{Memory: 1, Dir: filepath.Join(t.TempDir(), "none")})
 	if err := b.AddMany(hs); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder that does not exist: %v", err)
 	}

@@ -57,7 +57,7 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 	}
 	if words == 0 {
 		var m uint64
-		m, k, err = probe.Shape{Keys: c.Keys, Size: c.Size, K: k, MaxK: MaxK, Width: 1}.Resolve()
+		m, k, err = probe.Config{Keys: c.Keys, Size: c.Size, K: k, MaxK: MaxK, Width: 1}.Resolve()
 		if err != nil {
 			return 0, 0, err
 		}

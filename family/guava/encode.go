@@ -30,11 +30,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // Decode returns the filter that Encode stored. It keeps the words of e and does not copy them. It returns an error
 // if the sections do not have the sizes of SectionWords.
 func Decode(e filter.Encoded) (*Filter, error) {
-	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
-		return nil, err
-	}
 	c, err := geometry(e.Spec)
-	if err != nil {
+	if err := e.CheckSections([]uint64{c.Words}, err); err != nil {
 		return nil, err
 	}
 	return &Filter{words: e.Sections[0], k: c.K, strategy: c.Strategy, keys: e.Keys}, nil

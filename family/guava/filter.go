@@ -16,6 +16,8 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -84,26 +86,19 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return true
 }
 
-// batch is the number of keys that HasMany prefetches together; see package standard.
-const batch = 32
-
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first two probes of a batch of keys before it
-// tests them. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
-	dst = dst[:len(hs)] // for the compiler: no bounds checks below
-	var at [2 * batch]uint64
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
-		for i, h := range group {
-			x, by := f.step(h)
-			at[2*i], at[2*i+1] = f.at(x), f.at(x+by)
-		}
-		bitvec.PrefetchBits(f.words, at[:2*len(group)])
-		for i, h := range group {
-			dst[start+i] = f.Has(h)
-		}
+	batch.HasMany(batch.InCache, dst, hs, f.prefetch, batch.Has(f))
+}
+
+// prefetch prefetches the first two probes of at most batch.Size keys.
+func (f *Filter) prefetch(hs []filter.Hash) {
+	var at [2 * batch.Size]uint64
+	for i, h := range hs {
+		x, by := f.step(h)
+		at[2*i], at[2*i+1] = f.at(x), f.at(x+by)
 	}
+	bitvec.PrefetchBits(f.words, at[:2*len(hs)])
 }
 
 // Add adds the key with hash h. The error is always nil.
@@ -118,45 +113,15 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both filters: the bitwise or, which is putAll of Guava. A key in both counts twice
-// in Info.Keys. The error wraps filter.ErrMismatch if other is nil or not a guava filter with the same words, k and
-// strategy.
-func (f *Filter) Merge(other filter.Filter) error { return f.MergePass(other, nil) }
-
-// MergePass is Merge and implements filter.PassMerger.
-func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
-	o, err := f.same(other)
-	if err != nil {
-		return err
-	}
-	bitvec.Or(f.words, o.words, passed)
-	f.keys += o.keys
-	return nil
+// Merge makes f hold the keys of both filters; see bitmap.Merge. It is putAll of Guava. The filters must
+// have the same words, k and strategy.
+func (f *Filter) Merge(other filter.Filter, passed func([]uint64)) error {
+	return bitmap.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its false-positive rate is at
-// most that of either, and above that of a filter built from the common keys alone. Info.Keys becomes the smaller of
-// the two numbers, an upper bound. Errors are those of Merge.
-func (f *Filter) Intersect(other filter.Filter) error { return f.IntersectPass(other, nil) }
-
-// IntersectPass is Intersect and implements filter.PassIntersecter.
-func (f *Filter) IntersectPass(other filter.Filter, passed func([]uint64)) error {
-	o, err := f.same(other)
-	if err != nil {
-		return err
-	}
-	bitvec.And(f.words, o.words, passed)
-	f.keys = min(f.keys, o.keys)
-	return nil
-}
-
-// same returns other as a filter of the same geometry and strategy, or an error wrapping filter.ErrMismatch.
-func (f *Filter) same(other filter.Filter) (*Filter, error) {
-	o, ok := other.(*Filter)
-	if !ok || o == nil || len(o.words) != len(f.words) || o.k != f.k || o.strategy != f.strategy {
-		return nil, filter.Mismatch(f.spec(), other)
-	}
-	return o, nil
+// Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
+func (f *Filter) Intersect(other filter.Filter, passed func([]uint64)) error {
+	return bitmap.Intersect(f, &f.keys, other, passed)
 }
 
 // Reach returns the number of bits that probes can reach: all 64·words with Mitz64, at most the first 2^31 with Mitz32.
@@ -187,11 +152,7 @@ func (f *Filter) Cells() filter.Cells {
 
 // Free returns the number of bits that probes can reach and that are 0 in both filters. Errors are those of Merge.
 func (f *Filter) Free(other filter.Filter) (uint64, error) {
-	o, err := f.same(other)
-	if err != nil {
-		return 0, err
-	}
-	return bitvec.ZerosInBoth(f.words, o.words, Reach(uint64(len(f.words)), f.strategy)), nil
+	return bitmap.Free(f, other, Reach(uint64(len(f.words)), f.strategy))
 }
 
 // Info counts the set bits, which reads the whole filter. Fill is that of the bits that probes can reach. The rates are

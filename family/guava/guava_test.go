@@ -142,12 +142,12 @@ func TestMerge(t *testing.T) {
 	for i, h := range filtertest.Hashes(200, 4) {
 		_, _ = all.Add(h), [2]*Filter{a, b}[i%2].Add(h)
 	}
-	if err := a.Merge(b); err != nil || !slices.Equal(a.words, all.words) || a.keys != 200 {
+	if err := a.Merge(b, nil); err != nil || !slices.Equal(a.words, all.words) || a.keys != 200 {
 		t.Errorf("%v, %d keys", err, a.keys)
 	}
 	for _, c := range []Config{{Words: 21, K: 5}, {Words: 20, K: 6}, {Words: 20, K: 5, Strategy: Mitz32}} {
 		o, err := New(c)
-		if err != nil || !errors.Is(a.Merge(o), filter.ErrMismatch) || a.keys != 200 {
+		if err != nil || !errors.Is(a.Merge(o, nil), filter.ErrMismatch) || a.keys != 200 {
 			t.Errorf("%s merged, %v", o.spec(), err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestIntersect(t *testing.T) {
 		for i := range want {
 			want[i] &= b.words[i]
 		}
-		if err := a.Intersect(b); err != nil || !slices.Equal(a.words, want) || a.keys != 150 {
+		if err := a.Intersect(b, nil); err != nil || !slices.Equal(a.words, want) || a.keys != 150 {
 			t.Errorf("%v, %d keys", err, a.keys)
 		}
 		for _, h := range hs[150:200] {
@@ -197,10 +197,10 @@ func TestMismatch(t *testing.T) {
 	before := slices.Clone(a.words)
 	small, _ := New(Config{Words: 19, K: 5})
 	for _, o := range []filter.Filter{nil, (*Filter)(nil), (*otherType)(nil), &otherType{}, small} {
-		if err := a.Merge(o); !errors.Is(err, filter.ErrMismatch) {
+		if err := a.Merge(o, nil); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("Merge with %T: %v", o, err)
 		}
-		if err := a.Intersect(o); !errors.Is(err, filter.ErrMismatch) {
+		if err := a.Intersect(o, nil); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("Intersect with %T: %v", o, err)
 		}
 	}

@@ -1,6 +1,8 @@
 package partitioned
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+)
 
 // About describes the family. Package families lists it.
 var About = filter.About{
@@ -29,9 +31,5 @@ func (c Config) Check() error {
 // Reoptimize returns a builder of a filter with the geometry of f, whose search starts from f. It needs all keys
 // again; they may have changed. f must not change before Build returns. Errors wrap filter.ErrConfig.
 func (f *Filter) Reoptimize(e filter.Effort) (filter.Builder, error) {
-	b, err := NewBuilder(Config{From: f, Effort: e})
-	if err != nil {
-		return nil, err // not b: a nil pointer in an interface is not nil
-	}
-	return b, nil
+	return filter.As[filter.Builder](NewBuilder(Config{From: f, Effort: e}))
 }

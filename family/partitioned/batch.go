@@ -4,22 +4,17 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
-
-// batch is the number of keys that are queried together; see family standard.
-const batch = 32
-
-// inCache is the number of words, 2 MiB, of a filter that the caches hold, for which batches gain nothing.
-const inCache = 1 << 18
 
 // HasMany sets dst[i] to Has(hs[i]). It prefetches the shifts and the first slots of a batch of keys before it tests
 // them, then all other slots of the keys that may still be present. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
-	if len(f.bitmap) < inCache || f.width != maxWidth || f.k <= together {
+	if len(f.bitmap) < batch.InCache || f.width != maxWidth || f.k <= together {
 		for i, h := range hs {
 			dst[i] = f.Has(h)
 		}
@@ -30,8 +25,8 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	var p pending
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
+	for start := 0; start < len(hs); start += batch.Size {
+		group := hs[start:min(start+batch.Size, len(hs))]
 		out := dst[start:][:len(group)]
 		n := f.begin(&p, out, group)
 		f.finish(&p, out, group, n)
@@ -40,11 +35,11 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 
 // pending is the state of a batch between its passes.
 type pending struct {
-	side  [batch]uint64            // first bit of the shifts of a key's group
-	start [batch]uint64            // first bit of its shard
-	at    [batch * together]uint64 // bits of its first slots, before the shift
-	next  [batch]uint64            // x of the slot after them
-	maybe [batch]int               // keys whose first slots are all set
+	side  [batch.Size]uint64            // first bit of the shifts of a key's group
+	start [batch.Size]uint64            // first bit of its shard
+	at    [batch.Size * together]uint64 // bits of its first slots, before the shift
+	next  [batch.Size]uint64            // x of the slot after them
+	maybe [batch.Size]int               // keys whose first slots are all set
 	rest  [maxK]uint64
 }
 

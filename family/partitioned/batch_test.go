@@ -33,7 +33,7 @@ func BenchmarkBuild(b *testing.B) {
 	}{{filter.Fast, len(hs)}, {filter.Default, len(hs)}, {filter.Max, 50_000}} {
 		b.Run(fmt.Sprintf("op=build/effort=%s/n=%d", c.effort, c.n), func(b *testing.B) {
 			config := Config{Effort: filter.Effort{Level: c.effort}, Workers: 1}
-			build(b, config, hs[:c.n]) // finds the shape
+			build(b, config, hs[:c.n]) // finds the division
 			b.ResetTimer()
 			for b.Loop() {
 				build(b, config, hs[:c.n])

@@ -2,7 +2,6 @@ package partitioned
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -32,7 +31,7 @@ type Config struct {
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
-	Table   uint64 // version of the table that the shape comes from; default: the newest
+	Table   uint64 // version of the table that the division comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
 	// effort filter.Keep leaves them as they are. Size and K are not used. All keys are needed again; they may have
 	// changed.
@@ -52,25 +51,23 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 }
 
 func (c Config) check() error {
-	err := errors.Join(c.Size.Check(), anneal.Check(c.Effort, c.From != nil), anneal.CheckTable(c.Table))
-	if err != nil {
+	limits := anneal.Limits{Family: Family, Most: maxBitsPerKey, MaxK: maxK, Target: true}
+	if err := limits.Check(c.common()); err != nil {
 		return err
 	}
-	switch {
-	case c.From != nil && c.From.geometry.shards == 0:
-		return &filter.ConfigError{Field: "from", Value: "an empty Filter", Reason: "want one that was built or read"}
-	case c.K < 0 || c.K > maxK:
-		return &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", maxK)}
-	case c.Workers < 0:
-		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
-	case c.Size.BitsPerKey > maxBitsPerKey:
-		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey,
-			Reason: fmt.Sprintf("want at most %d", maxBitsPerKey)}
-	case c.Effort.Target != 0 && c.Size.FPR != 0:
+	if c.Effort.Target != 0 && c.Size.FPR != 0 {
 		return &filter.ConfigError{Field: "target", Value: c.Effort.Target,
 			Reason: "a size by fpr keeps its rate with any effort; give target with bits_per_key or bytes"}
 	}
 	return nil
+}
+
+// common returns the part of the Config that all families with a search have.
+func (c Config) common() anneal.Common {
+	return anneal.Common{
+		Keys: c.Keys, Size: c.Size, K: c.K, Effort: c.Effort, Workers: c.Workers, Memory: c.Memory, Dir: c.Dir,
+		Table: c.Table, From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
+	}
 }
 
 // Builder gathers keys, 16 bytes each, and searches at the end. A search takes about 8 + 4·k bytes more for each key of
@@ -86,8 +83,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	in := gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers})
-	return &Builder{Intake: in, c: c}, nil
+	return &Builder{Intake: c.common().Intake(), c: c}, nil
 }
 
 // Build searches for the shifts and returns a *Filter. The result depends only on the set of keys, the size and the

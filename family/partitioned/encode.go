@@ -30,17 +30,17 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []uint64{g.bitmapWords(), g.shiftWords(), 2}, nil
+	return g.sections(), nil
 }
+
+// sections returns the number of words of each section.
+func (g geometry) sections() []uint64 { return []uint64{g.bitmapWords(), g.shiftWords(), 2} }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
 // the sizes of SectionWords, bits behind the last one are set, or the counts contradict each other.
 func Decode(e filter.Encoded) (*Filter, error) {
-	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
-		return nil, err
-	}
 	g, err := geometryFromSpec(e.Spec)
-	if err != nil {
+	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
 	}
 	f := newFilter(g, e.Sections[0], e.Sections[1], e.Keys)

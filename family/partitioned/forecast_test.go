@@ -9,18 +9,20 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestForecast holds forecasts, and the shapes that they choose, against plain searches.
+// TestForecast holds forecasts, and the divisions that they choose, against plain searches: a third of the grid in a run.
 func TestForecast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	runs := filtertest.Third(t, *long)
 	for _, n := range []uint64{1, 10, 100, 1000, 16000} {
 		for _, per := range []float64{1, 2, 3, 5, 8, 12, 20, 35, 60} {
 			for _, passes := range []int{1, 24, 40, 64, 600} {
 				for _, later := range []float64{0, 0.3, 1, 10} {
-					if passes != 64 && later != 0 && later != 1 || passes == 600 && n != 1000 {
+					if passes != 64 && later != 0 && later != 1 || passes == 600 && n != 1000 || !runs() {
 						continue
 					}
 					bits := uint64(math.Ceil(per * float64(n) * (1 + later)))
@@ -32,7 +34,7 @@ func TestForecast(t *testing.T) {
 					var want float64
 					seeds := max(1, min(200, 8000/n))
 					for seed := range seeds {
-						want += simulate(f.shape, p, seed) / float64(seeds)
+						want += simulate(f.division, p, seed) / float64(seeds)
 					}
 					// The error, as a share of the size: how many more bits would make up for it.
 					off, bound := math.Log2(f.rate/want)/0.85/per, 0.01
@@ -49,8 +51,9 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// simulate is the specification of a forecast: it returns the rate of a shape after all keys, or 2 if they do not fit.
-func simulate(s shape, p problem, seed uint64) float64 {
+// simulate is the specification of a forecast: it returns the rate of a division after all keys, or 2 if they do not
+// fit.
+func simulate(s division, p problem, seed uint64) float64 {
 	g, ok := s.fit(p.keys, p.bits)
 	if !ok {
 		return 2

@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// geometry is the shape of a filter.
+// geometry holds the sizes of a filter.
 type geometry struct {
 	shards uint64
 	groups uint64 // a shard

@@ -15,7 +15,7 @@ func layOut(s *anneal.State, g geometry, shard uint64, keys []filter.Hash) {
 	for _, h := range keys {
 		sizes[g.group(h)-first]++
 	}
-	s.Reset(anneal.Shape{Bits: g.bits, K: g.k, Width: g.width}, sizes)
+	s.Reset(anneal.Geometry{Bits: g.bits, K: g.k, Width: g.width}, sizes)
 	base := g.base()
 	for j := range sizes {
 		pos, size := s.Positions(j), s.Size(j)

@@ -25,16 +25,16 @@ const (
 	maxLater = 1000
 )
 
-// shape is what a geometry is made from for any number of keys.
-type shape struct {
+// division is what a geometry is made from for any number of keys.
+type division struct {
 	k, width int
 	perGroup int // keys per group, on average
 }
 
-// fit returns the geometry with this shape for n keys in total bits, or false if the bits are too few.
-func (s shape) fit(n, total uint64) (geometry, bool) {
+// fit returns the geometry with this division for n keys in total bits, or false if the bits are too few.
+func (s division) fit(n, total uint64) (geometry, bool) {
 	if s.k == 0 {
-		return geometry{}, false // no shape fits
+		return geometry{}, false // no division fits
 	}
 	shards := max(1, (n+shardKeys/2)/shardKeys, total/shardBits)
 	g := geometry{shards: shards, groups: 1, k: s.k, width: s.width}
@@ -111,7 +111,7 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 
 // effortFor returns the fewest passes after which the forecast of a geometry reaches the target of the Effort.
 func (c Config) effortFor(g geometry, n uint64) (filter.Effort, error) {
-	target, s := c.Effort.Target, shape{g.k, g.width, g.perGroup(n)}
+	target, s := c.Effort.Target, division{g.k, g.width, g.perGroup(n)}
 	p := c.problem(max(n, 1), g.total())
 	after := func(passes int) float64 {
 		p.passes = passes
@@ -124,7 +124,7 @@ func (c Config) effortFor(g geometry, n uint64) (filter.Effort, error) {
 	return filter.Effort{Passes: 1 + sort.Search(maxPasses-1, func(i int) bool { return after(i+1) <= target })}, nil
 }
 
-// tunePasses returns the number of passes that a shape is chosen for.
+// tunePasses returns the number of passes that a division is chosen for.
 func (c Config) tunePasses() int {
 	if p := anneal.Passes(c.Effort); p != 0 {
 		return min(p, maxPasses)
@@ -137,7 +137,7 @@ func (c Config) tunePasses() int {
 
 const (
 	maxPasses    = 2500 // of the forecasts; the rate of a longer search is lower by a few percent at most
-	targetPasses = 600  // that a shape is chosen for, for a search towards a target
+	targetPasses = 600  // that a division is chosen for, for a search towards a target
 	budgetPasses = 150  // the same, for a search by time
 )
 
@@ -152,11 +152,11 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	f := c.problem(n, g.total()).forecast(shape{g.k, g.width, g.perGroup(n)}, g)
+	f := c.problem(n, g.total()).forecast(division{g.k, g.width, g.perGroup(n)}, g)
 	return g.total(), f.rate, err
 }
 
-// problem is what a shape is chosen for.
+// problem is what a division is chosen for.
 type problem struct {
 	keys, bits uint64
 	k          int     // 0 for any
@@ -171,16 +171,16 @@ func (c Config) problem(n, total uint64) problem {
 	return problem{n, total, c.K, float64(c.Later) / float64(n), passes, anneal.Windows(passes)}
 }
 
-// forecast is a shape, its rate, which is more than 1 if the keys do not fit, and the luck of the keys: the standard
+// forecast is a division, its rate, which is more than 1 if the keys do not fit, and the luck of the keys: the standard
 // deviation of the rate over the rate.
 type forecast struct {
-	shape
+	division
 	rate, luck float64
 }
 
-// forecast predicts the rate of a shape that has the geometry g. The bits at both ends of a shard, which not every
+// forecast predicts the rate of a division that has the geometry g. The bits at both ends of a shard, which not every
 // shift reaches, count half.
-func (p problem) forecast(s shape, g geometry) forecast {
+func (p problem) forecast(s division, g geometry) forecast {
 	keys, base := float64(p.keys)/float64(g.shards), float64(g.base())
 	k, bits := float64(g.k), base
 	load := k * keys / bits
@@ -195,12 +195,12 @@ func (p problem) forecast(s shape, g geometry) forecast {
 	}
 }
 
-// tune looks for the shape with the lowest forecast. From a first guess it changes one of k, the size of the groups and
-// the number of shifts at a time as long as that lowers the rate.
+// tune looks for the division with the lowest forecast. From a first guess it changes one of k, the size of the groups
+// and the number of shifts at a time as long as that lowers the rate.
 func (p problem) tune() forecast { return p.descend(p.of) }
 
-// of is forecast for the geometry of the shape.
-func (p problem) of(s shape) forecast {
+// of is forecast for the geometry of the division.
+func (p problem) of(s division) forecast {
 	g, ok := s.fit(p.keys, p.bits)
 	if !ok {
 		return forecast{s, 2, 0}
@@ -209,9 +209,9 @@ func (p problem) of(s shape) forecast {
 }
 
 // descend is tune for any function that forecasts.
-func (p problem) descend(of func(shape) forecast) forecast {
+func (p problem) descend(of func(division) forecast) forecast {
 	per := float64(p.bits) / (float64(p.keys) * (1 + p.later))
-	try := func(s shape) forecast {
+	try := func(s division) forecast {
 		if p.k != 0 {
 			s.k = p.k
 		}
@@ -221,15 +221,15 @@ func (p problem) descend(of func(shape) forecast) forecast {
 		return of(s)
 	}
 	best := forecast{rate: 2}
-	for _, guess := range []shape{
+	for _, guess := range []division{
 		{k: min(maxK, max(1, int(math.Round(math.Ln2*per)))), width: 0, perGroup: 1},
 		{k: min(maxK, max(1, int(math.Round(0.88*per)))), width: maxWidth, perGroup: 15},
 	} {
 		f := try(guess)
 		for better := f.rate <= 1; better; {
 			better = false
-			s := f.shape
-			for _, next := range []shape{
+			s := f.division
+			for _, next := range []division{
 				{s.k + 1, s.width, s.perGroup}, {s.k - 1, s.width, s.perGroup},
 				{s.k, s.width, s.perGroup + 1 + s.perGroup/10}, {s.k, s.width, s.perGroup - 1 - s.perGroup/10},
 				{s.k, s.width + 1, s.perGroup}, {s.k, s.width - 1, s.perGroup},

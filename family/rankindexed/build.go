@@ -250,7 +250,7 @@ func newFilter(g Geometry) (*Filter, error) {
 
 // over returns a filter whose words are those of the sections.
 func over(g Geometry, sections [levels][]uint64) *Filter {
-	f := &Filter{arrays: arrays{shape: newShape(g), table: sections[0]}}
+	f := &Filter{arrays: arrays{sizes: newSizes(g), table: sections[0]}}
 	f.walk = kernel.NewChains(f.table, f.layout())
 	for level := 1; level < levels; level++ {
 		f.pools[level] = newPool(g, level, sections[level])

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -199,17 +200,11 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 // HasMany sets dst[i] to Has(hs[i]) for every i, each at a time of its own. It prefetches as that of Filter does: of a
 // growing filter the old table. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
-	var at [batch]uint64
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
-		if t := c.table.Load(); len(t.table) >= inCache {
-			t.prefetch(&at, group)
+	batch.HasMany(batch.InCache, dst, hs, func(hs []filter.Hash) {
+		if t := c.table.Load(); len(t.table) >= batch.InCache {
+			t.prefetch(hs)
 		}
-		for i, h := range group {
-			dst[start+i] = c.Has(h)
-		}
-	}
+	}, batch.Has(c))
 }
 
 // Get is that of Filter.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -260,6 +261,7 @@ func TestSnapshotOfPools(t *testing.T) {
 					return
 				default:
 				}
+				runtime.Gosched() // else a snapshot waits for many times as many changes
 				h := hs[r.IntN(len(hs))]
 				var in int
 				for range 4 { // one key several times wants all extensions of a bucket
@@ -280,18 +282,18 @@ func TestSnapshotOfPools(t *testing.T) {
 			}
 		})
 	}
-	rounds := 1000
+	rounds := 5000
 	if testing.Short() {
-		rounds = 100
+		rounds = 500
 	}
-	for range rounds {
+	for round := range rounds {
 		s, err := c.Snapshot()
 		if err != nil {
 			t.Error(err)
 			break
 		}
 		if _, err := Decode(s.(*Filter).Encode()); err != nil {
-			t.Errorf("a snapshot does not decode: %v", err)
+			t.Errorf("snapshot %d does not decode: %v", round, err)
 			break
 		}
 	}

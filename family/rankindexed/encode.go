@@ -187,7 +187,7 @@ func (u *bucket) checkChains(used uint64) error {
 
 // checkRow is checkChains for cells that lie side by side, as their bits of the higher index do. The first of them are
 // the first cells of chains. It has no branches on bits of the index, which the processor would mispredict.
-func (s *shape) checkRow(words []uint64, higher, cells, first, used uint64) error {
+func (s *sizes) checkRow(words []uint64, higher, cells, first, used uint64) error {
 	w, reached, falls := uint64(s.width), first, uint64(0)
 	for c := uint64(0); reached < used; c++ {
 		if c == reached {

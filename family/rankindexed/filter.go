@@ -50,7 +50,7 @@ type Filter struct {
 // arrays are the parts of a filter. Operations on different buckets may run at the same time: buckets and extensions
 // are whole words, and pools have locks.
 type arrays struct {
-	shape
+	sizes
 	walk  kernel.Chains // the buckets' own cells, in table
 	table []uint64      // the buckets
 	pools [levels]*pool // their extensions; 0 is not used
@@ -62,8 +62,8 @@ type tally struct {
 	used uint64 // cells in use
 }
 
-// shape is a Geometry and the positions that follow from it.
-type shape struct {
+// sizes is a Geometry and the positions that follow from it.
+type sizes struct {
 	g       Geometry
 	buckets uint64
 	chains  uint64
@@ -78,8 +78,8 @@ type shape struct {
 	payload uint   // bits of a cell below its remainder
 }
 
-func newShape(g Geometry) shape {
-	s := shape{
+func newSizes(g Geometry) sizes {
+	s := sizes{
 		g: g, buckets: g.Buckets, chains: uint64(g.Chains), own: uint64(g.Cells[0]), words: g.words(0),
 		span: uint64(g.Chains + g.Cells[0]), width: uint(g.width()), payload: uint(g.payload()),
 	}
@@ -95,7 +95,7 @@ func newShape(g Geometry) shape {
 }
 
 // layout returns the positions of the parts of a bucket.
-func (s *shape) layout() kernel.ChainLayout {
+func (s *sizes) layout() kernel.ChainLayout {
 	return kernel.ChainLayout{
 		Buckets: s.buckets, Chains: s.chains, Cells: s.own, Stride: s.words, First: s.cells,
 		Hi: uint64(s.g.Growth), Lo: uint64(s.g.Remainder), Payload: uint64(s.payload),

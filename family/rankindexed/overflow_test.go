@@ -5,7 +5,6 @@ import (
 
 	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/paper"
 )
 
 // TestPlanOverflow requires that geometries keep the bound of the paper on an overflow.
@@ -18,7 +17,7 @@ func TestPlanOverflow(t *testing.T) {
 			limit = rankindexed.DefaultOverflow
 		}
 		g, err := c.Plan()
-		if bound := paper.RankIndexedOverflow(g); err != nil || bound > limit*(1+1e-9) {
+		if bound := g.OverflowBound(); err != nil || bound > limit*(1+1e-9) {
 			t.Errorf("%+v: bound %g, want at most %g: %v", g, bound, limit, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -238,7 +239,7 @@ func TestHasMany(t *testing.T) {
 	for _, n := range []int{0, 1, 31, 32, 33, 1000, len(hs)} {
 		dst := make([]bool, n)
 		part := hs[len(hs)-n:]
-		f.hasMany(dst, part)
+		batch.HasMany(batch.InCache, dst, part, f.prefetch, f.hasEach)
 		for i, got := range dst {
 			if got != f.Has(part[i]) {
 				t.Fatalf("hasMany of %d differs from Has at %d", n, i)

@@ -13,14 +13,14 @@ import (
 // reference is the table as the paper draws it: chains of cells, and the number of cells of each bucket. Filter is
 // compared with it.
 type reference struct {
-	s       shape
+	s       sizes
 	walk    kernel.Chains         // only Locate
 	buckets []map[uint64][]uint64 // of each bucket, its chains: cells in order
 	load    []uint64
 }
 
 func newReference(g Geometry) *reference {
-	r := &reference{s: newShape(g), buckets: make([]map[uint64][]uint64, g.Buckets), load: make([]uint64, g.Buckets)}
+	r := &reference{s: newSizes(g), buckets: make([]map[uint64][]uint64, g.Buckets), load: make([]uint64, g.Buckets)}
 	r.walk = kernel.NewChains(nil, r.s.layout())
 	for i := range r.buckets {
 		r.buckets[i] = map[uint64][]uint64{}

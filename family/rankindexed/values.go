@@ -20,22 +20,13 @@ type valued struct {
 // lowHalf is the part of Lo that holds a value.
 const lowHalf = 1<<32 - 1
 
-// Limit sets the maximum size in bytes of the keys in memory, 0 for no limit. See filter.Spiller. With values, half of
-// it is for keys and half for values. Call it before the first key.
-func (b *Builder) Limit(memory int64, dir string) {
+// SetOptions implements filter.Gatherer. With values, half of the memory is for keys and half for values.
+func (b *Builder) SetOptions(o filter.BuildOptions) {
 	if b.config.valueBits() > 0 {
-		memory = (memory + 1) / 2
+		o.Memory = (o.Memory + 1) / 2
 	}
-	b.Intake.Limit(memory, dir)
-	b.values.config.Memory, b.values.config.Dir = memory, dir
-	b.values.Keys = gather.New(b.values.config)
-}
-
-// SetWorkers sets how many goroutines Build uses at once, 0 for GOMAXPROCS. Call it before the first key.
-func (b *Builder) SetWorkers(n int) {
-	b.Intake.SetWorkers(n)
-	b.values.config.Workers = max(n, 0)
-	b.values.Keys = gather.New(b.values.config)
+	b.Intake.SetOptions(o)
+	b.values.Keys = gather.New(gather.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers})
 }
 
 // Close drops the keys and removes their files. Build calls it.

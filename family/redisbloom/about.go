@@ -38,25 +38,12 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	return l.Bits, l.double(1).FPR(min(keys, l.Capacity)), nil
 }
 
-// Empty returns a chain of the first link of f, without keys.
-func (f *Filter) Empty() (filter.Filter, error) {
-	e, err := f.empty()
-	if err != nil {
-		return nil, err // not e: a nil pointer in an interface is not nil
-	}
-	return e, nil
+// Like returns a Builder of a chain that begins with the first link of f and grows like f.
+func (f *Filter) Like() (filter.Builder, error) {
+	return filter.As[filter.Builder](NewBuilder(Config{From: f}))
 }
 
-// Rebuild returns a Builder of a chain that begins with the first link of f and grows like f.
-func (f *Filter) Rebuild() (filter.Builder, error) {
-	b, err := NewBuilder(Config{From: f})
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
-}
-
-// empty is Empty.
+// empty returns a chain of the first link of f, without keys.
 func (f *Filter) empty() (*Filter, error) {
 	l := f.links[0]
 	l.Keys = 0

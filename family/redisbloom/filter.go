@@ -21,6 +21,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -75,27 +76,20 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return false
 }
 
-// batch is the number of keys that HasMany prefetches together; see package standard.
-const batch = 32
-
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first two probes in the last link of a batch of
-// keys before it tests them. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
-	dst = dst[:len(hs)] // for the compiler: no bounds checks below
+	batch.HasMany(batch.InCache, dst, hs, f.prefetch, batch.Has(f))
+}
+
+// prefetch prefetches the first two probes in the last link of at most batch.Size keys.
+func (f *Filter) prefetch(hs []filter.Hash) {
 	last := &f.links[len(f.links)-1]
 	words := f.words[uint64(len(f.words))-last.Bits/64:]
-	var at [2 * batch]uint64
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
-		for i, h := range group {
-			at[2*i], at[2*i+1] = h.Lo%last.Bits, (h.Lo+h.Hi)%last.Bits
-		}
-		bitvec.PrefetchBits(words, at[:2*len(group)])
-		for i, h := range group {
-			dst[start+i] = f.Has(h)
-		}
+	var at [2 * batch.Size]uint64
+	for i, h := range hs {
+		at[2*i], at[2*i+1] = h.Lo%last.Bits, (h.Lo+h.Hi)%last.Bits
 	}
+	bitvec.PrefetchBits(words, at[:2*len(hs)])
 }
 
 // Add adds the key with hash h, unless it looks present. The error wraps filter.ErrFull if the chain is full and does

@@ -309,7 +309,7 @@ func TestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.Limit(limit, t.TempDir())
+		b.SetOptions(filter.BuildOptions{Memory: limit, Dir: t.TempDir()})
 		hs := make([]filter.Hash, n)
 		for i := range hs {
 			hs[i] = hasher.SumUint64(uint64(i))

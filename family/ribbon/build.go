@@ -11,20 +11,19 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // errHashes is wrapped by errors of builds that only hashes that are not random can cause.
 var errHashes = errors.New("the hashes of the keys are not random; hash the keys with another seed")
 
 // Builder gathers keys and solves for the slots at the end. Besides the filter, or two of them if it tries several
-// variants, Build takes 17 bytes a key for the keys, or at most twice the Limit, and 16 MiB a worker.
+// variants, Build takes 17 bytes a key for the keys, or at most twice the limit of memory, and 16 MiB a worker.
 type Builder struct {
 	gather.Intake
-	c      Config
-	memory int64 // of Limit
-	dir    string
-	done   progress
-	turn   uint64 // the factor of Hi of Keys, or 0 for 1
+	c    Config
+	done progress
+	turn uint64 // the factor of Hi of Keys, or 0 for 1
 }
 
 // NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
@@ -37,12 +36,6 @@ func NewBuilder(c Config) (*Builder, error) {
 		return nil, err
 	}
 	return &Builder{Intake: gather.NewIntake(gather.Config{Expect: c.Keys}), c: c}, nil
-}
-
-// Limit sets how many bytes of keys the builder holds in memory at most, 16 a key; 0 for no limit. See filter.Spiller.
-func (b *Builder) Limit(memory int64, dir string) {
-	b.memory, b.dir = memory, dir
-	b.Intake.Limit(memory, dir)
 }
 
 // Build solves for the slots and returns a *Filter. The result depends only on the set of keys: not on their order, on
@@ -162,7 +155,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		}
 	}
 	var classes []uint8
-	solvers := make([]solver, b.workers())
+	solvers := make([]solver, parallel.Workers(b.Workers))
 	for left := n; left > maxTail; {
 		if len(f.layers) == maxLayers {
 			return nil, nil, fmt.Errorf("ribbon: %d of %d keys are left after %d layers: %w",
@@ -172,7 +165,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		if err := f.reserve(); err != nil {
 			return nil, nil, err
 		}
-		next := gather.New(gather.Config{Memory: b.memory, Dir: b.dir, Workers: b.Workers})
+		next := gather.New(gather.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers})
 		of := make([]uint8, l.buckets())
 		err := b.solveLayer(ctx, f, solvers, of, keys, next)
 		if own {
@@ -216,7 +209,7 @@ func turned(factor uint64) func(filter.Hash) filter.Hash {
 
 // turned returns an empty Keys, within the memory limit, that multiplies Hi of its keys by a factor.
 func (b *Builder) turned(factor uint64) *gather.Keys {
-	return gather.New(gather.Config{Memory: b.memory, Dir: b.dir, Workers: b.Workers, Form: turned(factor)})
+	return gather.New(gather.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers, Form: turned(factor)})
 }
 
 // reserve makes room for the words of the last layer. For the first one it takes room for the others too: they have

@@ -41,7 +41,7 @@ func (g *geometry) addLayer(starts uint64) *layer {
 func (g *geometry) layer(i int, starts, words, buckets uint64) layer {
 	j := uint64(i) + maxLayers*g.seed
 	l := layer{
-		shape: shapeOf(g.w, starts), starts: starts, factor: factor(j), turn: int(11 * j % 64),
+		profile: profileOf(g.w, starts), starts: starts, factor: factor(j), turn: int(11 * j % 64),
 		columns: uint64(g.valueBits + g.r), word: words, bucket: buckets,
 	}
 	segments := (starts + segmentStart - 1) >> segmentBits

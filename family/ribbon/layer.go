@@ -21,40 +21,40 @@ const (
 	segmentBits  = 18
 	segmentStart = 1 << segmentBits // starts of a segment
 
-	smallLayer = 2048  // starts below which a layer has the smallest shape
+	smallLayer = 2048  // starts below which a layer has the smallest profile
 	wideLayer  = 49152 // starts from which a layer of width 128 has the largest buckets
 )
 
-// shape is what a layer's number of starts and the width of the filter decide.
-type shape struct {
+// profile is what a layer's number of starts and the width of the filter decide.
+type profile struct {
 	width  uint64    // w': slots that a key may use, 64 or 128
 	shift  uint      // log2 of the starts of a bucket
 	limits [4]uint64 // of a class: offsets in the bucket below it are bumped
 }
 
 var (
-	smallShape  = shape{64, 5, [4]uint64{0, 6, 13, 32}}
-	fastShape   = shape{64, 7, [4]uint64{0, 17, 38, 128}}
-	middleShape = shape{128, 8, [4]uint64{0, 20, 51, 256}}
-	largeShape  = shape{128, 9, [4]uint64{0, 41, 102, 512}}
+	smallProfile  = profile{64, 5, [4]uint64{0, 6, 13, 32}}
+	fastProfile   = profile{64, 7, [4]uint64{0, 17, 38, 128}}
+	middleProfile = profile{128, 8, [4]uint64{0, 20, 51, 256}}
+	largeProfile  = profile{128, 9, [4]uint64{0, 41, 102, 512}}
 )
 
-// shapeOf returns the shape of a layer in a filter of width w.
-func shapeOf(w uint, starts uint64) *shape {
+// profileOf returns the profile of a layer in a filter of width w.
+func profileOf(w uint, starts uint64) *profile {
 	switch {
 	case starts < smallLayer:
-		return &smallShape
+		return &smallProfile
 	case w == 64:
-		return &fastShape
+		return &fastProfile
 	case starts < wideLayer:
-		return &middleShape
+		return &middleProfile
 	}
-	return &largeShape
+	return &largeProfile
 }
 
 // layer is a layer of a filter: a linear system for the keys that the layers before it have bumped.
 type layer struct {
-	*shape
+	*profile
 	starts  uint64 // T
 	factor  uint64 // M(j)
 	turn    int    // bits by which coefficients are rotated

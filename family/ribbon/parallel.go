@@ -2,13 +2,11 @@ package ribbon
 
 import (
 	"context"
-	"errors"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -48,48 +46,8 @@ func (b *Builder) solveLayer(
 	if len(solvers) == 1 || segments == 1 {
 		return each(func(j job) error { return do(&solvers[0], &j) })
 	}
-	return parallel(solvers, do, each)
-}
-
-// workers returns how many goroutines Build uses.
-func (b *Builder) workers() int {
-	if b.Workers > 0 {
-		return b.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-// parallel calls produce once, and do for each job that it sends, in several goroutines. It returns the first error.
-// send fails after an error of do.
-func parallel(solvers []solver, do func(*solver, *job) error, produce func(send func(job) error) error) error {
-	jobs := make(chan job)
-	failed := make(chan struct{})
-	var first error
-	var once sync.Once
-	var wg sync.WaitGroup
-	for i := range solvers {
-		wg.Go(func() {
-			for j := range jobs {
-				if err := do(&solvers[i], &j); err != nil {
-					once.Do(func() {
-						first = err
-						close(failed)
-					})
-				}
-			}
-		})
-	}
-	err := produce(func(j job) error {
-		select {
-		case jobs <- j:
-			return nil
-		case <-failed:
-			return first
-		}
-	})
-	close(jobs)
-	wg.Wait()
-	return errors.Join(err, first)
+	worker := func(i int) func(job) error { return func(j job) error { return do(&solvers[i], &j) } }
+	return parallel.Feed(len(solvers), 0, worker, each)
 }
 
 // progress reports how many keys of a build have come to a segment.

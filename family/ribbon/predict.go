@@ -17,19 +17,19 @@ func startsFor(w uint, n uint64) uint64 {
 	slots := (n - n/1024*overload - n%1024*overload/1024) / 64 * 64
 	segments := (slots + segmentStart - 1) >> segmentBits
 	starts := slots - 64*segments
-	if shapeOf(w, starts).width == 64 {
+	if profileOf(w, starts).width == 64 {
 		return starts
 	}
-	// A number of slots may have starts for both shapes, or for neither.
+	// A number of slots may have starts for both profiles, or for neither.
 	return max(slots-128*segments, smallLayer)
 }
 
 // emptyPart is about which part of the slots of a layer stays empty: one in that many.
-func emptyPart(s *shape) uint64 {
+func emptyPart(s *profile) uint64 {
 	switch s {
-	case &smallShape:
+	case &smallProfile:
 		return 90
-	case &fastShape:
+	case &fastProfile:
 		return 2048
 	}
 	return 8192
@@ -49,7 +49,7 @@ func predict(w uint, n uint64, columns, wide uint) prediction {
 	for left > maxTail && len(p.layers) < maxLayers {
 		l := p.addLayer(startsFor(w, left))
 		slots := l.blocks * 64
-		next := left - slots + slots/emptyPart(l.shape)
+		next := left - slots + slots/emptyPart(l.profile)
 		p.bumped = append(p.bumped, float64(next)/float64(left))
 		left = next
 	}

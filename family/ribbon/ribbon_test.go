@@ -250,10 +250,11 @@ func TestWorkers(t *testing.T) {
 		}
 		for workers := range 4 {
 			b := builder(t, spec, 0)
-			b.SetWorkers(workers)
+			o := filter.BuildOptions{Workers: workers}
 			if workers > 1 {
-				b.Limit(1<<20, t.TempDir())
+				o.Memory, o.Dir = 1<<20, t.TempDir()
 			}
+			b.SetOptions(o)
 			for part := range slices.Chunk(append(slices.Clone(hs), hs[:1000]...), 10_000) {
 				if err := b.AddMany(part); err != nil {
 					t.Fatal(err)
@@ -273,7 +274,7 @@ func TestSeedMemory(t *testing.T) {
 	hs := filtertest.Hashes(3000, 4)
 	want := build(t, "ribbon(seed=9)", hs)
 	b := builder(t, "ribbon(seed=9)", 0)
-	b.Limit(16*1000, t.TempDir())
+	b.SetOptions(filter.BuildOptions{Memory: 16 * 1000, Dir: t.TempDir()})
 	keys := b.turned(5)
 	defer keys.Close()
 	if err := errors.Join(keys.AddMany(hs), b.AddMany(hs)); err != nil || !keys.Spilled() {
@@ -324,12 +325,12 @@ func TestProgress(t *testing.T) {
 	b := builder(t, "ribbon(r=1)", 0)
 	var last float64
 	reports := 0
-	b.OnProgress(func(p filter.Progress) {
+	b.Progress = func(p filter.Progress) {
 		if reports++; p.Done < last || p.Done > 1 || p.Left < 0 {
 			t.Errorf("%+v after %g", p, last)
 		}
 		last = p.Done
-	})
+	}
 	if err := b.AddMany(filtertest.Hashes(300_000, 1)); err != nil {
 		t.Fatal(err)
 	}

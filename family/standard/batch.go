@@ -1,14 +1,13 @@
 package standard
 
 import (
+	"slices"
+
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
-
-// batch is the number of keys that are tested together: enough cache misses to fill a core's queue (10 to 48), few
-// enough that the lines are still in the first-level cache when they are read.
-const batch = 32
 
 // first is the number of probes of every key that are prefetched at once. At half fill two probes leave a quarter of
 // the absent keys.
@@ -18,16 +17,12 @@ const first = 2
 // together.
 const maxAhead = 256
 
-// inCache is a number of words, 2 MiB. Smaller filters are tested key by key: the caches answer so fast that batches
-// cost more than they gain.
-const inCache = 1 << 18
-
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first lines of a batch of keys before it reads any
 // of them, then all other lines of the keys that may still be present. dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
-	if len(f.words) < inCache {
+	if len(f.words) < batch.InCache {
 		for i, h := range hs {
 			dst[i] = f.Has(h)
 		}
@@ -38,8 +33,8 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	var p pending
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
+	for start := 0; start < len(hs); start += batch.Size {
+		group := hs[start:min(start+batch.Size, len(hs))]
 		out := dst[start:][:len(group)]
 		n := f.begin(&p, out, group)
 		if f.k <= first {
@@ -53,10 +48,10 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 
 // pending is the state of a batch between its passes.
 type pending struct {
-	at    [batch * first]uint64 // positions of the first probes
-	next  [batch]uint64         // x of the probe after them
-	maybe [batch]int            // the keys whose first probes are all set
-	rest  [maxAhead]uint64      // positions of all other probes of those keys
+	at    [batch.Size * first]uint64 // positions of the first probes
+	next  [batch.Size]uint64         // x of the probe after them
+	maybe [batch.Size]int            // the keys whose first probes are all set
+	rest  [maxAhead]uint64           // positions of all other probes of those keys
 }
 
 // begin tests the first probes of a group of keys. It returns the number of keys that pass and stores them in p.maybe.
@@ -103,14 +98,14 @@ func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, keys []int)
 // addMany adds keys and does not count them. In filters larger than the caches it prefetches the words of a batch of
 // keys before it writes to any of them.
 func (f *Filter) addMany(hs []filter.Hash) {
-	if len(f.words) < inCache {
+	if len(f.words) < batch.InCache {
 		f.addCached(hs)
 		return
 	}
-	var room [batch * MaxK]uint64
+	var room [batch.Size * MaxK]uint64
 	k := f.k
 	for len(hs) > 0 {
-		group := hs[:min(batch, len(hs))]
+		group := hs[:min(batch.Size, len(hs))]
 		hs = hs[len(group):]
 		at := room[:len(group)*k]
 		for i, h := range group {
@@ -149,13 +144,17 @@ func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
 
 // Prefetch asks for the lines of the first two probes of the keys.
 func (f *Filter) Prefetch(hs []filter.Hash) {
-	var at [batch * first]uint64
-	for ; len(hs) > 0; hs = hs[min(batch, len(hs)):] {
-		group := hs[:min(batch, len(hs))]
-		for i, h := range group {
-			y := probe.Mix(h.Lo, probe.Mixer(h))
-			at[i*first], at[i*first+1] = probe.Position(h.Lo, f.m), probe.Position(y, f.m)
-		}
-		bitvec.PrefetchBits(f.words, at[:len(group)*first])
+	for group := range slices.Chunk(hs, batch.Size) {
+		f.prefetch(group)
 	}
+}
+
+// prefetch is Prefetch of at most batch.Size keys.
+func (f *Filter) prefetch(hs []filter.Hash) {
+	var at [batch.Size * first]uint64
+	for i, h := range hs {
+		y := probe.Mix(h.Lo, probe.Mixer(h))
+		at[i*first], at[i*first+1] = probe.Position(h.Lo, f.m), probe.Position(y, f.m)
+	}
+	bitvec.PrefetchBits(f.words, at[:len(hs)*first])
 }

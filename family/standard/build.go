@@ -21,14 +21,14 @@ type Config struct {
 // ConfigFromSpec reads standard(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys takes its
 // place. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	p, err := probe.ReadShape(s, keys, 1)
+	p, err := probe.ReadConfig(s, keys, 1)
 	return Config{Keys: p.Keys, Size: p.Size, Bits: p.M, K: p.K}, err
 }
 
 // Geometry returns the number of bits m and of probes per key k of the filter that New makes. It allocates no filter.
 // Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (m uint64, k int, err error) {
-	return probe.Shape{Keys: c.Keys, Size: c.Size, M: c.Bits, K: c.K, Width: 1, Scatter: true}.Resolve()
+	return probe.Config{Keys: c.Keys, Size: c.Size, M: c.Bits, K: c.K, Width: 1, Scatter: true}.Resolve()
 }
 
 // New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.

@@ -5,18 +5,15 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stripe"
 )
 
 // Concurrent is a standard Bloom filter that any number of goroutines may query and change at once. See
-// filter.Concurrent for its methods.
-//
-// Add and Has take no locks: bits are set by atomic ORs and never cleared, so the bits of a key that was added stay
-// set. This does not suffice for TestAndAdd: two goroutines that bring the same key could both find a bit unset.
-// TestAndAdd therefore holds a lock that the key's hash chooses (package stripe) while it tests and sets the bits. The
-// second goroutine then finds all of them set.
+// filter.Concurrent for its methods, and package bitmap for the locks.
 type Concurrent struct {
 	stripes stripe.Stripes
 	f       Filter // its keys field is not used: the stripes count
@@ -46,22 +43,9 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 	return true
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first words of a batch of keys before it tests any
-// of them. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
-	var at [batch * first]uint64
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
-		for i, h := range group {
-			at[i*first] = probe.Position(h.Lo, c.f.m)
-			at[i*first+1] = probe.Position(probe.Mix(h.Lo, probe.Mixer(h)), c.f.m)
-		}
-		bitvec.PrefetchBits(c.f.words, at[:len(group)*first])
-		for i, h := range group {
-			dst[start+i] = c.Has(h)
-		}
-	}
+	batch.HasMany(batch.InCache, dst, hs, c.f.prefetch, batch.Has(c))
 }
 
 // Add adds a key. The error is always nil.
@@ -74,17 +58,7 @@ func (c *Concurrent) Add(h filter.Hash) error {
 // TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the bits nor the
 // number of keys change. The error is always nil.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
-	if c.Has(h) {
-		return true, nil
-	}
-	s := c.stripes.Of(h)
-	s.Lock()
-	present = !c.set(h)
-	if !present {
-		s.Added()
-	}
-	s.Unlock()
-	return present, nil
+	return c.Has(h) || !c.stripes.Once(h, c.set), nil
 }
 
 // set sets the bits of a key and reports whether it found one of them unset. It writes only to words that lack a bit:
@@ -139,19 +113,12 @@ func (c *Concurrent) Info() filter.Info {
 	return c.f.info(keys, ones)
 }
 
-// Snapshot returns a copy, a *Filter. Since bits are only ever set, copying the words one by one while others write is
-// enough: the copy has every bit that was set before Snapshot began, hence every key whose Add had returned. It has
-// every key that its Keys counts. A key that is being added may have some of its bits in the copy, which raises the
-// rate of false positives as if it were added, at most. The error wraps filter.ErrTooLarge if there is no memory for
-// the copy.
+// Snapshot returns a copy, a *Filter; see bitmap.Copy. It has every key that its Keys counts.
 func (c *Concurrent) Snapshot() (filter.Filter, error) {
-	words, err := bitvec.Alloc(uint64(len(c.f.words)))
+	keys := c.Keys() // first: the bits of a key are set before it is counted
+	words, err := bitmap.Copy(c.f.words)
 	if err != nil {
 		return nil, err
-	}
-	keys := c.Keys() // first: the bits of a key are set before it is counted
-	for i := range words {
-		words[i] = atomic.LoadUint64(&c.f.words[i])
 	}
 	return &Filter{words: words, m: c.f.m, k: c.f.k, keys: keys}, nil
 }

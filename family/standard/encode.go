@@ -24,11 +24,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
 // error if the sections do not have the sizes of SectionWords or if bits from m on are set.
 func Decode(e filter.Encoded) (*Filter, error) {
-	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
-		return nil, err
-	}
 	m, k, err := probe.Built(e.Spec, 1)
-	if err != nil {
+	if err := e.CheckSections([]uint64{(m + 63) / 64}, err); err != nil {
 		return nil, err
 	}
 	words := e.Sections[0]

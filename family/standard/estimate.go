@@ -2,6 +2,7 @@ package standard
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -16,10 +17,4 @@ func (f *Filter) EstimateKeys() float64 {
 func (f *Filter) Cells() filter.Cells { return probe.Cells(f.m, f.k) }
 
 // Free returns the number of bits that are 0 in both filters. Errors are those of Merge.
-func (f *Filter) Free(other filter.Filter) (uint64, error) {
-	o, err := f.same(other)
-	if err != nil {
-		return 0, err
-	}
-	return bitvec.ZerosInBoth(f.words, o.words, f.m), nil
-}
+func (f *Filter) Free(other filter.Filter) (uint64, error) { return bitmap.Free(f, other, f.m) }

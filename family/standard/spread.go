@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -45,12 +46,12 @@ func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	filter.CheckBatch(dst, hs)
 	at = at[:len(hs)]
 	var both [2]spreadPending // of this batch and the next one
-	s.ask(&both[0], hs[:min(batch, len(hs))], at)
+	s.ask(&both[0], hs[:min(batch.Size, len(hs))], at)
 	for i := 0; len(hs) > 0; i++ {
-		p, size := &both[i%2], min(batch, len(hs))
+		p, size := &both[i%2], min(batch.Size, len(hs))
 		group, out := hs[:size], dst[:size]
 		dst, hs, at = dst[size:], hs[size:], at[size:]
-		s.ask(&both[(i+1)%2], hs[:min(batch, len(hs))], at)
+		s.ask(&both[(i+1)%2], hs[:min(batch.Size, len(hs))], at)
 		n := s.begin(p, out)
 		if s.k <= first {
 			continue
@@ -64,7 +65,7 @@ func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 // spreadPending is the state of a batch between its passes.
 type spreadPending struct {
 	pending
-	places [batch]place
+	places [batch.Size]place
 	ask    [maxAhead]uint64 // what to prefetch; see bitvec.PrefetchBitsAt
 }
 

@@ -77,7 +77,7 @@ func TestEstimateKeys(t *testing.T) {
 		}
 	}
 	near("keys", f.EstimateKeys(), 20_000, 0.01)
-	if err := f.Intersect(g); err != nil {
+	if err := f.Intersect(g, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, h := range hs[10_000:20_000] {
@@ -90,7 +90,7 @@ func TestEstimateKeys(t *testing.T) {
 		t.Error("a filter with every bit set has a finite estimate")
 	}
 	small, _ := New(Config{Bits: 10, K: 1})
-	if err := f.Merge(small); !errors.Is(err, filter.ErrMismatch) {
+	if err := f.Merge(small, nil); !errors.Is(err, filter.ErrMismatch) {
 		t.Errorf("merge of another size: %v", err)
 	}
 }
@@ -201,7 +201,7 @@ func TestMismatch(t *testing.T) {
 	}
 	filtertest.Mismatch(t, f, (*Filter)(nil), start(t)(1000))
 	want := "standard(k=7,m=960) and standard(k=7,m=9594): filters do not match"
-	if err := f.(*Filter).Merge(start(t)(1000)); err.Error() != want {
+	if err := f.(*Filter).Merge(start(t)(1000), nil); err.Error() != want {
 		t.Errorf("merge of another size: %v, want %s", err, want)
 	}
 }

@@ -2,7 +2,6 @@ package twochoice
 
 import (
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // About describes the family. Package families lists it.
@@ -32,18 +31,5 @@ func (c Config) Check() error {
 // Reoptimize returns a builder of a filter with the geometry of f, whose search starts from f. It needs all keys
 // again; they may have changed. f must not change before Build returns. Errors wrap filter.ErrConfig.
 func (f *Filter) Reoptimize(e filter.Effort) (filter.Builder, error) {
-	b, err := NewBuilder(Config{From: f, Effort: e})
-	if err != nil {
-		return nil, err // not b: a nil pointer in an interface is not nil
-	}
-	return b, nil
-}
-
-// Empty returns a filter of the same geometry without keys.
-func (f *Filter) Empty() (filter.Filter, error) {
-	words, err := bitvec.Alloc(f.geometry.words())
-	if err != nil {
-		return nil, err
-	}
-	return &Filter{geometry: f.geometry, words: words}, nil
+	return filter.As[filter.Builder](NewBuilder(Config{From: f, Effort: e}))
 }

@@ -2,38 +2,24 @@ package twochoice
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
-
-// batch is the number of keys that are queried together; see family standard.
-const batch = 16
 
 // first is the number of positions of each group that are prefetched. At half fill 1/8 of the groups need more.
 const first = 3
 
-// inCache is the number of words, 2 MiB, of a filter that the caches hold, for which batches gain nothing.
-const inCache = 1 << 18
-
-// HasMany sets dst[i] to Has(hs[i]). It prefetches the first lines of all groups of a batch of keys before it tests
-// them. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]); see batch.HasMany.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
-	dst = dst[:len(hs)] // for the compiler: no bounds checks below
-	if len(f.words) < inCache {
-		for i, h := range hs {
-			dst[i] = f.Has(h)
-		}
-		return
-	}
-	f.hasMany(dst, hs)
+	batch.HasMany(len(f.words), dst, hs, f.prefetch, batch.Has(f))
 }
 
-func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
-	var room [batch * MaxChoices * first]uint64
-	for from := 0; from < len(hs); from += batch {
-		to := min(from+batch, len(hs))
+// prefetch prefetches the first lines of all groups of at most batch.Size keys, half of them at a time.
+func (f *Filter) prefetch(hs []filter.Hash) {
+	var room [batch.Size / 2 * MaxChoices * first]uint64
+	for len(hs) > 0 {
 		at := room[:0]
-		for _, h := range hs[from:to] {
+		for _, h := range hs[:min(batch.Size/2, len(hs))] {
 			start := f.shard(h) * f.bits
 			for j := range f.choices {
 				w := f.walk(h, j)
@@ -43,8 +29,6 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 			}
 		}
 		bitvec.PrefetchBits(f.words, at)
-		for i := from; i < to; i++ {
-			dst[i] = f.Has(hs[i])
-		}
+		hs = hs[min(batch.Size/2, len(hs)):]
 	}
 }

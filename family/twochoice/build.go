@@ -2,7 +2,6 @@ package twochoice
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -37,7 +36,7 @@ type Config struct {
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
-	Table   uint64 // version of the table that the shape comes from; default: the newest
+	Table   uint64 // version of the table that the geometry comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from it. With the effort
 	// filter.Keep there is no search: a key that From contains takes the first group that From covers; then each other
 	// key, in the order of the hashes, takes the group that sets the fewest new bits. Size, Choices, K, Hashing and
@@ -79,32 +78,29 @@ func (c *Config) check() error {
 	if c.Size.IsZero() {
 		c.Size.BitsPerKey = DefaultBitsPerKey
 	}
-	err := errors.Join(c.Size.Check(), anneal.Check(c.Effort, c.From != nil), anneal.CheckTable(c.Table))
-	if err != nil {
+	limits := anneal.Limits{Family: Family, Least: minBitsPerKey, Most: maxBitsPerKey, MaxK: MaxK}
+	if err := limits.Check(c.common()); err != nil {
 		return err
 	}
 	switch {
 	case c.Choices < 2 || c.Choices > MaxChoices:
 		return &filter.ConfigError{Field: "choices", Value: c.Choices,
 			Reason: fmt.Sprintf("want 2 to %d; one choice is the standard family", MaxChoices)}
-	case c.K < 0 || c.K > MaxK:
-		return &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
 	case c.Hashing != Independent && c.Hashing != Double:
 		return &filter.ConfigError{Field: "hashing", Value: c.Hashing, Reason: "want independent or double"}
-	case c.Size.BitsPerKey > maxBitsPerKey || c.Size.BitsPerKey != 0 && c.Size.BitsPerKey < minBitsPerKey:
-		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey,
-			Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
-	case c.Effort.Target != 0:
-		return &filter.ConfigError{Field: "target", Value: c.Effort.Target, Reason: "twochoice takes no target; give fpr"}
 	case c.Shards > maxShards:
 		return &filter.ConfigError{Field: "shards", Value: c.Shards,
 			Reason: fmt.Sprintf("want at most %d", uint64(maxShards))}
-	case c.From != nil && c.From.geometry.shards == 0:
-		return &filter.ConfigError{Field: "from", Value: "an empty Filter", Reason: "want one that was built or read"}
-	case c.Workers < 0:
-		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	}
 	return nil
+}
+
+// common returns the part of the Config that all families with a search have.
+func (c Config) common() anneal.Common {
+	return anneal.Common{
+		Keys: c.Keys, Size: c.Size, K: c.K, Effort: c.Effort, Workers: c.Workers, Memory: c.Memory, Dir: c.Dir,
+		Table: c.Table, From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
+	}
 }
 
 // New returns an empty filter for Config.Keys keys that come one by one. It does not use the fields of a search:
@@ -138,8 +134,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	in := gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers})
-	return &Builder{Intake: in, c: c}, nil
+	return &Builder{Intake: c.common().Intake(), c: c}, nil
 }
 
 // Build searches for the groups and returns a *Filter. The result depends only on the set of keys, the size and the

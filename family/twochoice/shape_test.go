@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -24,7 +25,7 @@ func TestShards(t *testing.T) {
 	}
 	all := append(slices.Clone(hs), filtertest.Hashes(n, 6)...)
 	got := make([]bool, len(all))
-	f.hasMany(got, all)
+	batch.HasMany(batch.InCache, got, all, f.prefetch, batch.Has(f))
 	for i, h := range all {
 		if got[i] != f.Has(h) {
 			t.Fatal("HasMany differs from Has")

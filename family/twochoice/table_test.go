@@ -10,10 +10,14 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/grid"
 )
 
-var update = flag.Bool("update", false, "measure the tables and write them")
+var (
+	update = flag.Bool("update", false, "measure the tables and write them")
+	long   = flag.Bool("long", false, "run all cases of TestForecast")
+)
 
 // searched returns the yield of a plain search of random keys: one round after the other.
 func searched(choices, k, passes int, load float64, greedy bool, seed uint64) float64 {
@@ -64,17 +68,21 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestForecast holds forecasts against plain searches of filters of several sizes.
+// TestForecast holds forecasts against plain searches of filters of several sizes: a third of the grid in a run.
 func TestForecast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	runs := filtertest.Third(t, *long)
 	for _, n := range []uint64{10, 100, 1000, 10_000} {
 		for _, per := range []float64{1, 2, 5, 8, 12, 20, 40, 64} {
 			for _, c := range []Config{
 				{}, {Effort: filter.Effort{Level: filter.Fast}}, {Effort: filter.Effort{Passes: 2}}, {Effort: filter.Effort{Passes: 1}},
 				{Choices: 2}, {Choices: 5}, {Choices: 16}, {Greedy: true}, {K: 3}, {Hashing: Double, Choices: 2},
 			} {
+				if !runs() {
+					continue
+				}
 				if err := c.check(); err != nil {
 					t.Fatal(err)
 				}

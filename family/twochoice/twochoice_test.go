@@ -229,7 +229,7 @@ func TestStopped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.OnProgress(func(filter.Progress) { cancel(cause) })
+		b.Progress = func(filter.Progress) { cancel(cause) }
 		_ = b.AddMany(hs)
 		f, err := b.Build(ctx)
 		if cause != filter.ErrEnough {

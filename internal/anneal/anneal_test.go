@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var shapes = []Shape{
+var geometries = []Geometry{
 	{Bits: 300, K: 3, Width: 5},
 	{Bits: 352, K: 3, Width: 5, Words: true},
 	{Bits: 32, K: 2, Width: 5, Words: true},
@@ -18,18 +18,18 @@ var shapes = []Shape{
 }
 
 // fresh returns a state with random base positions.
-func fresh(shape Shape, groups, perGroup int, seed uint64) *State {
+func fresh(geometry Geometry, groups, perGroup int, seed uint64) *State {
 	r := rand.New(rand.NewPCG(seed, 1))
 	sizes := make([]uint32, groups)
 	for j := range sizes {
 		sizes[j] = r.Uint32N(uint32(2*perGroup + 1))
 	}
 	s := new(State)
-	s.Reset(shape, sizes)
+	s.Reset(geometry, sizes)
 	for j := range sizes {
 		for i := range s.Positions(j) {
-			u := r.Uint32N(uint32(shape.Base()))
-			if shape.Words {
+			u := r.Uint32N(uint32(geometry.Base()))
+			if geometry.Words {
 				u = Twice(u)
 			}
 			s.Positions(j)[i] = u
@@ -88,10 +88,10 @@ func check(t *testing.T, s *State) {
 
 // TestState runs passes of all amplitudes, in bitmaps from nearly empty to so full that cells saturate.
 func TestState(t *testing.T) {
-	for i, shape := range shapes {
+	for i, geometry := range geometries {
 		for _, perGroup := range []int{1, 5, 20, 60} {
 			t.Run(fmt.Sprintf("%d/%d", i, perGroup), func(t *testing.T) {
-				s := fresh(shape, 6, perGroup, uint64(perGroup))
+				s := fresh(geometry, 6, perGroup, uint64(perGroup))
 				var rnd Random
 				s.First(&rnd)
 				check(t, s)
@@ -111,8 +111,8 @@ func TestState(t *testing.T) {
 
 // TestPlain holds the vector form of a selection against the plain one, which takes groups of any size.
 func TestPlain(t *testing.T) {
-	for i, shape := range shapes {
-		s := fresh(shape, 8, 20, 7)
+	for i, geometry := range geometries {
+		s := fresh(geometry, 8, 20, 7)
 		var rnd Random
 		s.First(&rnd)
 		for range 50 {
@@ -128,7 +128,7 @@ func TestPlain(t *testing.T) {
 					}
 					s.move(pos, s.Shifts[j*s.K+l], &less)
 					if got, want := s.best(pos, &start), s.bestPlain(pos, &start); got != want {
-						t.Fatalf("shape %d, %d keys: %#x, want %#x", i, len(pos), got, want)
+						t.Fatalf("geometry %d, %d keys: %#x, want %#x", i, len(pos), got, want)
 					}
 					s.Shifts[j*s.K+l] = oneOf(s.bestPlain(pos, &start), rnd.Next())
 					s.move(pos, s.Shifts[j*s.K+l], &more)
@@ -171,15 +171,15 @@ func TestNoise(t *testing.T) {
 
 // TestReset uses a state again and expects what a new one gives.
 func TestReset(t *testing.T) {
-	used := fresh(shapes[0], 9, 30, 1)
+	used := fresh(geometries[0], 9, 30, 1)
 	var rnd Random
 	used.First(&rnd)
-	want := fresh(shapes[1], 5, 10, 2)
+	want := fresh(geometries[1], 5, 10, 2)
 	sizes := make([]uint32, 5)
 	for j := range sizes {
 		sizes[j] = uint32(want.Size(j))
 	}
-	used.Reset(shapes[1], sizes)
+	used.Reset(geometries[1], sizes)
 	copy(used.pos, want.pos)
 	for _, s := range []*State{used, want} {
 		rnd := Random(1)
@@ -196,7 +196,7 @@ func TestReset(t *testing.T) {
 func BenchmarkPass(b *testing.B) {
 	for _, n := range []int{1 << 13, 1 << 15, 1 << 16} {
 		b.Run(fmt.Sprintf("op=pass/keys=%d", n), func(b *testing.B) {
-			s := fresh(Shape{Bits: uint64(n) * 27 / 4, K: 7, Width: 5}, n/13, 13, 1)
+			s := fresh(Geometry{Bits: uint64(n) * 27 / 4, K: 7, Width: 5}, n/13, 13, 1)
 			var rnd Random
 			s.First(&rnd)
 			for b.Loop() {

@@ -3,11 +3,11 @@ package anneal
 import (
 	"context"
 	"errors"
-	"runtime"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // Goal is what a build has to reach.
@@ -103,10 +103,7 @@ func search[G any, F filter.Filter](
 
 // workers returns the number of goroutines that search: n, or GOMAXPROCS for 0, but no more than there are parts.
 func workers(n int, parts uint64) int {
-	if n == 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
-	return int(min(uint64(n), parts))
+	return int(min(uint64(parallel.Workers(n)), parts))
 }
 
 // unless returns a context that ends when ctx does, except if the cause is filter.ErrEnough. It is for the work before

@@ -140,7 +140,7 @@ func TestBuildStopped(t *testing.T) {
 // part uses up its time, and each state gets about as many passes as the others.
 func TestRunSmallInTime(t *testing.T) {
 	const states, perKey, passes = 200, 10 * time.Nanosecond, 50
-	s := fresh(shapes[1], 4, 5, 1)
+	s := fresh(geometries[1], 4, 5, 1)
 	keys := int(s.starts[len(s.starts)-1])
 	all := uint64(states * keys)
 	clock := NewClock(perKey)
@@ -148,7 +148,7 @@ func TestRunSmallInTime(t *testing.T) {
 	budget := time.Duration(all) * perKey * passes
 	part := NewPace(t.Context(), clock, filter.Effort{Budget: budget}, start, all, 1).Take(all)
 	for i := range states {
-		s.Reset(s.Shape, []uint32{uint32(keys)})
+		s.Reset(s.Geometry, []uint32{uint32(keys)})
 		rnd := Random(i)
 		before := part.spent
 		part.RunSmall(s, &rnd, keys, false)

@@ -10,9 +10,9 @@ import (
 	"github.com/bloomery/bloomery/internal/grid"
 )
 
-// tables is the version of the tables that shapes and forecasts come from, the parameter table= of a Spec. If a table
-// changes, or how a family uses it, that is a new version, and the old one stays: the same keys and the same Spec give
-// the same bytes.
+// tables is the version of the tables that geometries and forecasts come from, the parameter table= of a Spec. If a
+// table changes, or how a family uses it, that is a new version, and the old one stays: the same keys and the same Spec
+// give the same bytes.
 const tables = 1
 
 // CheckTable returns an error wrapping filter.ErrConfig if there is no table of that version. 0 is the newest.
@@ -75,7 +75,7 @@ func Windows(passes int) *Forecast {
 	return f
 }
 
-// Words is Windows for searches of many small States with Shape.Words, of MinWords bits of a shift or more.
+// Words is Windows for searches of many small States with Geometry.Words, of MinWords bits of a shift or more.
 func Words(passes int) *Forecast {
 	f := &Forecast{words: true}
 	for i, width := range wordsAxes[0] {

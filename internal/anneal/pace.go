@@ -1,6 +1,7 @@
 package anneal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // Pace divides a search among its parts, which workers search one after the other, and keeps the progress of all.
@@ -92,36 +94,28 @@ func (p *Pace) each(
 		part uint64
 		keys []filter.Hash
 	}
-	jobs := make(chan job, p.workers)
 	var once sync.Once
 	var failed error
-	var wg sync.WaitGroup
-	for range p.workers {
-		wg.Go(func() {
-			work := worker()
-			for j := range jobs {
-				if err := work(j.part, j.keys); err != nil {
-					once.Do(func() { failed = err })
-				}
+	err := parallel.Feed(p.workers, p.workers, func(int) func(job) error {
+		work := worker()
+		return func(j job) error {
+			if err := work(j.part, j.keys); err != nil {
+				once.Do(func() { failed = err })
 			}
-		})
-	}
-	err := keys.Each(context.WithoutCancel(p.ctx), part, func(part uint64, keys []filter.Hash) error {
-		if stopped, keep := p.Stopped(); stopped && !keep {
-			return p.ctx.Err()
+			return nil
 		}
-		jobs <- job{part, keys}
-		return nil
+	}, func(send func(job) error) error {
+		return keys.Each(context.WithoutCancel(p.ctx), part, func(part uint64, keys []filter.Hash) error {
+			if stopped, keep := p.Stopped(); stopped && !keep {
+				return p.ctx.Err()
+			}
+			return send(job{part, keys})
+		})
 	})
-	close(jobs)
-	wg.Wait()
 	if stopped, keep := p.Stopped(); stopped && !keep {
 		return p.ctx.Err()
 	}
-	if err == nil {
-		err = failed
-	}
-	return err
+	return cmp.Or(err, failed)
 }
 
 // finish notes the rate of a part that is finished.

@@ -27,8 +27,8 @@ import (
 // MaxWidth is the largest number of bits of a shift: kernel.BestLanes looks at 2^MaxWidth bits.
 const MaxWidth = 5
 
-// Shape is what a State is made for.
-type Shape struct {
+// Geometry is what a State is made for.
+type Geometry struct {
 	Bits  uint64 // of the bitmap, below 2^31
 	K     int
 	Width int // bits of a shift, 0 to MaxWidth
@@ -39,7 +39,7 @@ type Shape struct {
 
 // Base returns the number of base positions. With Words that is Bits; else the last one plus the largest shift is the
 // last bit.
-func (s Shape) Base() uint64 {
+func (s Geometry) Base() uint64 {
 	if s.Words {
 		return s.Bits
 	}
@@ -57,7 +57,7 @@ func (s Shape) Base() uint64 {
 // A State belongs to one goroutine. Loops over keys are marked norace: with the race detector a search takes forty
 // times as long.
 type State struct {
-	Shape
+	Geometry
 	Shifts []uint8
 	starts []uint32
 	pos    []uint32
@@ -94,26 +94,26 @@ var more, less = func() (more, less [256]uint8) {
 	return more, less
 }()
 
-// Reset makes s a state of the shape with that many keys in each group. All shifts are 0 and no bit is set. The caller
-// must then set all base positions. Reset reuses the memory of s.
-func (s *State) Reset(shape Shape, sizes []uint32) {
-	s.Shape = shape
+// Reset makes s a state of the geometry with that many keys in each group. All shifts are 0 and no bit is set. The
+// caller must then set all base positions. Reset reuses the memory of s.
+func (s *State) Reset(geometry Geometry, sizes []uint32) {
+	s.Geometry = geometry
 	s.starts = resize(s.starts, len(sizes)+1)
 	s.starts[0] = 0
 	for j, n := range sizes {
 		s.starts[j+1] = s.starts[j] + n
 	}
-	s.pos = resize(s.pos, int(s.starts[len(sizes)])*shape.K)
-	s.Shifts = resize(s.Shifts, len(sizes)*shape.K)
-	cells := shape.Bits + kernel.Lanes
-	if shape.Words {
-		cells = 2 * shape.Bits
+	s.pos = resize(s.pos, int(s.starts[len(sizes)])*geometry.K)
+	s.Shifts = resize(s.Shifts, len(sizes)*geometry.K)
+	cells := geometry.Bits + kernel.Lanes
+	if geometry.Words {
+		cells = 2 * geometry.Bits
 	}
 	s.cells = resize(s.cells, int(cells))
 	clear(s.Shifts)
 	clear(s.cells)
 	s.all, s.keep = [4]uint64{}, [4]uint64{}
-	for c := range 1 << shape.Width {
+	for c := range 1 << geometry.Width {
 		s.all[c/8] |= 255 << (c % 8 * 8)
 		s.keep[c/8] |= points << (c % 8 * 8)
 	}

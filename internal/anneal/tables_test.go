@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "measure the tables and write them")
 
-// throwsOf is the number of throws of a measurement: most where shapes are chosen from, fewer for long searches, which
-// scatter less.
+// throwsOf is the number of throws of a measurement: most where geometries are chosen from, fewer for long searches,
+// which scatter less.
 func throwsOf(width, passes int, size, load float64) float64 {
 	throws := 12_000.0
 	if width >= 3 && size >= 4 && load >= 0.2 {
@@ -37,9 +37,9 @@ func inWindows(width, passes int, size, load float64, seed uint64) float64 {
 		sizes[r.IntN(len(sizes))]++
 		throws++
 	}
-	shape := Shape{Bits: uint64(float64(throws)/load) + 1<<width - 1, K: 1, Width: width}
+	geometry := Geometry{Bits: uint64(float64(throws)/load) + 1<<width - 1, K: 1, Width: width}
 	var s State
-	lay(&s, shape, sizes, r)
+	lay(&s, geometry, sizes, r)
 	rnd := Random(seed)
 	NewPart(passes).Run(&s, &rnd, false)
 	return yield(&s, throws)
@@ -50,7 +50,7 @@ func inWords(width, passes, groups int, size, load float64, seed uint64) float64
 	r := rand.New(rand.NewPCG(seed, 0x776f726473))
 	keys := int(size) * groups
 	k := max(1, int(math.Round(load*WordsBits/float64(keys))))
-	shape := Shape{Bits: max(32, 32*uint64(math.Round(float64(keys*k)/load/32))), K: k, Width: width, Words: true}
+	geometry := Geometry{Bits: max(32, 32*uint64(math.Round(float64(keys*k)/load/32))), K: k, Width: width, Words: true}
 	blocks := max(24, int(throwsOf(width, passes, size, load)/float64(keys*k)))
 	sum := 0.0
 	var s State
@@ -60,7 +60,7 @@ func inWords(width, passes, groups int, size, load float64, seed uint64) float64
 		for range keys {
 			sizes[r.IntN(groups)]++
 		}
-		lay(&s, shape, sizes, r)
+		lay(&s, geometry, sizes, r)
 		NewPart(passes).RunSmall(&s, &rnd, keys, false)
 		sum += yield(&s, keys*k)
 	}
@@ -68,12 +68,12 @@ func inWords(width, passes, groups int, size, load float64, seed uint64) float64
 }
 
 // lay makes a state with random base positions.
-func lay(s *State, shape Shape, sizes []uint32, r *rand.Rand) {
-	s.Reset(shape, sizes)
+func lay(s *State, geometry Geometry, sizes []uint32, r *rand.Rand) {
+	s.Reset(geometry, sizes)
 	for j := range sizes {
 		pos := s.Positions(j)
 		for i := range pos {
-			if pos[i] = uint32(r.Uint64N(shape.Base())); shape.Words {
+			if pos[i] = uint32(r.Uint64N(geometry.Base())); geometry.Words {
 				pos[i] = Twice(pos[i])
 			}
 		}

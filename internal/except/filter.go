@@ -14,6 +14,18 @@ type Filter struct {
 	c     *Cascade
 }
 
+// Wrap returns f with the exceptions of a stored section, or f if the section is nil. Errors are those of Decode.
+func Wrap(f filter.Filter, section []uint64) (filter.Filter, error) {
+	if section == nil {
+		return f, nil
+	}
+	c, err := Decode(section)
+	if err != nil {
+		return nil, err
+	}
+	return New(f, c), nil
+}
+
 // New returns main with the exceptions of c. It keeps both.
 func New(main filter.Filter, c *Cascade) *Filter {
 	f := &Filter{main: main, c: c}

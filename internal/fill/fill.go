@@ -136,7 +136,7 @@ func (b *Builder[F]) Build(ctx context.Context) (filter.Filter, error) {
 		return nil, errBuilt
 	}
 	for _, c := range b.copies {
-		if err := b.filter.Merge(c); err != nil {
+		if err := b.filter.Merge(c, nil); err != nil {
 			return nil, err // copies of another geometry: a fault of the family
 		}
 	}

@@ -19,7 +19,7 @@ type list struct {
 
 func (l *list) Has(filter.Hash) bool { panic("not used") }
 func (l *list) Info() filter.Info    { return filter.Info{Keys: l.count} }
-func (l *list) Merge(other filter.Filter) error {
+func (l *list) Merge(other filter.Filter, _ func([]uint64)) error {
 	l.los = append(l.los, other.(*list).los...)
 	return nil
 }

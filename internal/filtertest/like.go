@@ -41,8 +41,8 @@ func buildLike(t *testing.T, f Family, old filter.Filter, hs []filter.Hash, work
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, ok := b.(filter.Parallel); ok {
-		p.SetWorkers(workers)
+	if g, ok := b.(filter.Gatherer); ok {
+		g.SetOptions(filter.BuildOptions{Workers: workers})
 	}
 	for part := range slices.Chunk(hs, 1000) {
 		if err := b.AddMany(part); err != nil {

@@ -14,11 +14,11 @@ func Mismatch(t *testing.T, f filter.Filter, others ...filter.Filter) {
 	t.Helper()
 	before := f.Info()
 	for _, other := range append(others, nil, foreign{}, (*foreign)(nil)) {
-		if err := f.(filter.Merger).Merge(other); !errors.Is(err, filter.ErrMismatch) {
+		if err := f.(filter.Merger).Merge(other, nil); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("Merge with %T: %v, want ErrMismatch", other, err)
 		}
 		if i, ok := f.(filter.Intersecter); ok {
-			if err := i.Intersect(other); !errors.Is(err, filter.ErrMismatch) {
+			if err := i.Intersect(other, nil); !errors.Is(err, filter.ErrMismatch) {
 				t.Errorf("Intersect with %T: %v, want ErrMismatch", other, err)
 			}
 		}

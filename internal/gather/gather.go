@@ -15,11 +15,11 @@ import (
 	"errors"
 	"math"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 const (
@@ -78,16 +78,13 @@ func New(c Config) *Keys {
 	k := &Keys{
 		limit:   math.MaxInt,
 		reserve: int(min(c.Expect, chunkLen)),
-		workers: c.Workers,
+		workers: parallel.Workers(c.Workers),
 		copies:  c.Copies,
 		form:    c.Form,
 		runs:    runs{dir: c.Dir, create: createTemp, copies: c.Copies},
 	}
 	if c.Memory > 0 {
 		k.limit = int(min(max(c.Memory/hashSize, minRun), math.MaxInt))
-	}
-	if k.workers <= 0 {
-		k.workers = runtime.GOMAXPROCS(0)
 	}
 	if k.runs.dir == "" {
 		k.runs.dir = os.TempDir()
@@ -225,7 +222,7 @@ func (k *Keys) Change(ctx context.Context, form func(filter.Hash) filter.Hash) e
 		return errFile
 	}
 	const step = 1 << 12 // hashes that a worker takes at once
-	each(k.workers, (k.array.n+step-1)/step, func(_, i int) {
+	parallel.Each(k.workers, (k.array.n+step-1)/step, func(_, i int) {
 		k.array.change(i*step, min((i+1)*step, k.array.n), form)
 	})
 	k.err = k.sort(ctx)

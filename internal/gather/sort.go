@@ -3,10 +3,10 @@ package gather
 import (
 	"context"
 	"math/bits"
-	"sync"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 const (
@@ -31,28 +31,12 @@ func (a *array) sort(ctx context.Context, workers int) (equal bool, err error) {
 	hs := a.few[:a.n]
 	bounds := split(ctx, hs, new(buckets))
 	var found atomic.Bool
-	each(workers, len(bounds)-1, func(_, b int) {
+	parallel.Each(workers, len(bounds)-1, func(_, b int) {
 		if ctx.Err() == nil && sortSlice(ctx, hs[bounds[b]:bounds[b+1]]) {
 			found.Store(true)
 		}
 	})
 	return found.Load() || bounds == nil, ctx.Err()
-}
-
-// each calls f for all i below n, in goroutines that it numbers from 0 on.
-func each(workers, n int, f func(worker, i int)) {
-	var next atomic.Int64
-	work := func(worker int) {
-		for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
-			f(worker, i-1)
-		}
-	}
-	var wg sync.WaitGroup
-	for worker := 1; worker < workers; worker++ {
-		wg.Go(func() { work(worker) })
-	}
-	work(0)
-	wg.Wait()
 }
 
 // sortSlice sorts hashes in place and reports whether some are equal.

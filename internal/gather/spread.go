@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 const (
@@ -87,7 +88,7 @@ func (a *array) sortPages(ctx context.Context, workers int) (equal bool, err err
 	}
 	const step = 64 // pages that a worker takes at once
 	spreaders := min(workers, max(a.n/(16*pageLen*count), 1))
-	each(spreaders, (used+step-1)/step, func(worker, i int) {
+	parallel.Each(spreaders, (used+step-1)/step, func(worker, i int) {
 		for p := i * step; p < min((i+1)*step, used) && ctx.Err() == nil; p++ {
 			all[worker].spread(d, &all[worker].piles, a.pages[p], min(a.n-p*pageLen, pageLen))
 		}
@@ -99,7 +100,7 @@ func (a *array) sortPages(ctx context.Context, workers int) (equal bool, err err
 		}
 	}
 	begins := all[0].place(0, buckets)
-	each(workers, count, func(worker, b int) { all[worker].sort(begins[b], buckets[b], d.below()) })
+	parallel.Each(workers, count, func(worker, b int) { all[worker].sort(begins[b], buckets[b], d.below()) })
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}

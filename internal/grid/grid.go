@@ -6,9 +6,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
+
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // Axis has the coordinates of a grid in one dimension, ascending, in a scale in which the function is smooth.
@@ -66,17 +66,9 @@ func Format(values []float64) []byte {
 // there are processors.
 func Measure(f func(at []float64) float64, axes ...Axis) []float64 {
 	values := make([]float64, Size(axes...))
-	free := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wait sync.WaitGroup
-	Each(func(i int, at []float64) {
-		at = slices.Clone(at)
-		free <- struct{}{}
-		wait.Go(func() {
-			values[i] = f(at)
-			<-free
-		})
-	}, axes...)
-	wait.Wait()
+	points := make([][]float64, len(values))
+	Each(func(i int, at []float64) { points[i] = slices.Clone(at) }, axes...)
+	parallel.Each(parallel.Workers(0), len(points), func(_, i int) { values[i] = f(points[i]) })
 	return values
 }
 

@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -209,31 +208,6 @@ func TestShards(t *testing.T) {
 		if err := in.Close(ErrSpent); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// TestBuild builds shards side by side: each once, and the first error names its shard.
-func TestBuild(t *testing.T) {
-	var mu sync.Mutex
-	seen := map[int]int{}
-	one := func(_ context.Context, s int) error {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[s]++
-		return nil
-	}
-	if err := Build(t.Context(), 50, 4, one); err != nil || len(seen) != 50 || seen[49] != 1 {
-		t.Errorf("%v, %d shards", err, len(seen))
-	}
-	bad := errors.New("bad")
-	err := Build(t.Context(), 5, 1, func(_ context.Context, s int) error {
-		if s == 3 {
-			return bad
-		}
-		return nil
-	})
-	if !errors.Is(err, bad) || err.Error() != "shard 3: bad" {
-		t.Error(err)
 	}
 }
 

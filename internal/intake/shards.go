@@ -2,7 +2,6 @@ package intake
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -89,31 +88,6 @@ func (p *pairs) add(hs []filter.Hash) error {
 		p.first, p.open = h, !p.open
 	}
 	return p.to.AddValueHashes(p.hs, p.values)
-}
-
-// Build calls one for each of the shards, for at most workers of them at the same time, until one fails. The error
-// names the shard.
-func Build(ctx context.Context, shards, workers int, one func(ctx context.Context, s int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, shards) {
-		wg.Go(func() {
-			for {
-				s := int(next.Add(1)) - 1
-				if s >= shards || ctx.Err() != nil {
-					return
-				}
-				if err := one(ctx, s); err != nil {
-					cancel(fmt.Errorf("shard %d: %w", s, err)) // the first cause counts
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
 }
 
 // Progress adds up the progress of the builds of all shards, each by its share of the keys, and reports the sum to a

@@ -16,14 +16,6 @@ type Target interface {
 	Build(ctx context.Context) (filter.Filter, error)
 }
 
-// Options of a Target. Zero fields are the defaults of the family.
-type Options struct {
-	Memory   int64  // limit of the hashes in memory in bytes
-	TempDir  string // of further ones
-	Workers  int
-	Progress func(filter.Progress)
-}
-
 // family is a Target with the builder of a family.
 type family struct {
 	filter.Builder     // nil after Build
@@ -33,15 +25,9 @@ type family struct {
 
 // Family returns the Target of a builder. If the Spec and its family are unknown, they are zero, and the Target takes
 // no values.
-func Family(b filter.Builder, f families.Family, s filter.Spec, o Options) Target {
-	if s, ok := b.(filter.Spiller); ok && (o.Memory > 0 || o.TempDir != "") {
-		s.Limit(max(o.Memory, 0), o.TempDir)
-	}
-	if p, ok := b.(filter.Parallel); ok {
-		p.SetWorkers(o.Workers)
-	}
-	if s, ok := b.(filter.Searcher); ok && o.Progress != nil {
-		s.OnProgress(o.Progress)
+func Family(b filter.Builder, f families.Family, s filter.Spec, o filter.BuildOptions) Target {
+	if g, ok := b.(filter.Gatherer); ok {
+		g.SetOptions(o)
 	}
 	t := &family{Builder: b, bits: f.BuildValueBits(s)}
 	if _, ok := b.(filter.ValueBuilder); !ok {
@@ -52,7 +38,7 @@ func Family(b filter.Builder, f families.Family, s filter.Spec, o Options) Targe
 
 // Gathers reports whether a builder keeps its keys until Build, and so need not know their number before.
 func Gathers(b filter.Builder) bool {
-	_, ok := b.(filter.Spiller)
+	_, ok := b.(filter.Gatherer)
 	return ok
 }
 
@@ -69,7 +55,7 @@ func (t *family) Build(ctx context.Context) (filter.Filter, error) {
 }
 
 func (t *family) Close() error {
-	if s, ok := t.Builder.(filter.Spiller); ok { // not after Build
+	if s, ok := t.Builder.(filter.Gatherer); ok { // not after Build
 		return s.Close()
 	}
 	return nil
@@ -89,14 +75,14 @@ type Texts struct {
 
 // NewTexts returns the Target of a filter that make returns for a number of keys. make is called before the first key
 // if that number is known: it is not 0, or the Spec has the size.
-func NewTexts(make func(keys uint64) (filter.Filter, error), s filter.Spec, keys uint64, o Options) *Texts {
+func NewTexts(make func(keys uint64) (filter.Filter, error), s filter.Spec, keys uint64, o filter.BuildOptions) *Texts {
 	t := &Texts{make: make, known: keys}
 	t.Sink = To(func([]filter.Hash) error { return ErrRawKeys }, t.end, NoValues(s))
 	if s.Has("m") && s.Has("k") {
 		t.known = max(keys, 1)
 	}
 	if t.known == 0 {
-		t.spool = spool.NewRaw(o.Memory, o.TempDir)
+		t.spool = spool.NewRaw(o.Memory, o.Dir)
 	}
 	return t
 }

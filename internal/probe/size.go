@@ -86,8 +86,8 @@ func fewKeys(n uint64, p float64, k int) (places float64, best int) {
 	return places, best
 }
 
-// Shape describes a filter of m places of Width bits in which each key probes k places. Fields may be left open.
-type Shape struct {
+// Config describes a filter of m places of Width bits in which each key probes k places. Fields may be left open.
+type Config struct {
 	Keys  uint64        // number of distinct keys to be added
 	Size  filter.Sizing // in bits, Width per place; default: FPR = DefaultFPR
 	M     uint64        // number of places, instead of Size
@@ -100,7 +100,7 @@ type Shape struct {
 
 // Resolve returns m and k. For an FPR it returns the fewest places that keep it. Errors wrap filter.ErrConfig, or
 // filter.ErrTooLarge from 2^62 bits on.
-func (s Shape) Resolve() (m uint64, k int, err error) {
+func (s Config) Resolve() (m uint64, k int, err error) {
 	if err := s.Size.Check(); err != nil {
 		return 0, 0, err
 	}
@@ -144,20 +144,20 @@ func (s Shape) Resolve() (m uint64, k int, err error) {
 	return m, k, nil
 }
 
-// ReadShape reads the parameters bits_per_key, fpr, bytes, capacity, m and k of a Spec. Keys becomes the larger one of
+// ReadConfig reads the parameters bits_per_key, fpr, bytes, capacity, m and k of a Spec. Keys becomes the larger one of
 // capacity and keys.
-func ReadShape(s filter.Spec, keys, width uint64) (Shape, error) {
+func ReadConfig(s filter.Spec, keys, width uint64) (Config, error) {
 	r := s.Reader()
-	c := Shape{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), M: r.Uint("m"), Width: width}
+	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), M: r.Uint("m"), Width: width}
 	k := r.Uint("k")
 	if err := r.Err(); err != nil {
-		return Shape{}, err
+		return Config{}, err
 	}
 	if k > MaxK || s.Has("k") && k == 0 {
-		return Shape{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
 	}
 	if s.Has("m") && c.M == 0 {
-		return Shape{}, &filter.ConfigError{Field: "m", Value: 0, Reason: "want at least 1"}
+		return Config{}, &filter.ConfigError{Field: "m", Value: 0, Reason: "want at least 1"}
 	}
 	c.K = int(k)
 	return c, nil
@@ -165,7 +165,7 @@ func ReadShape(s filter.Spec, keys, width uint64) (Shape, error) {
 
 // Built reads the canonical Spec of a built filter, FAMILY(k=,m=), and rejects any other.
 func Built(s filter.Spec, width uint64) (m uint64, k int, err error) {
-	c, err := ReadShape(s, 0, width)
+	c, err := ReadConfig(s, 0, width)
 	if err != nil {
 		return 0, 0, err
 	}

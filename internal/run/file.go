@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
 )
 
 // Writer writes a run file. It is not safe for concurrent use: the order of Add is that of the file.
@@ -88,7 +88,7 @@ func (b *Buffer) writeGroup(w io.Writer, buf []byte) ([]Count, []byte, error) {
 		from := len(buf) // of the bytes of this shard that have no checksum yet
 		err := b.Each(s, func(hs []filter.Hash) error {
 			if len(buf)+len(hs)*hashSize > cap(buf) {
-				counts[s].CRC = crc32.Update(counts[s].CRC, castagnoli, buf[from:])
+				counts[s].CRC = crc.Update(counts[s].CRC, buf[from:])
 				if _, err := w.Write(buf); err != nil {
 					return err
 				}
@@ -104,7 +104,7 @@ func (b *Buffer) writeGroup(w io.Writer, buf []byte) ([]Count, []byte, error) {
 			return nil, buf, err
 		}
 		counts[s].Keys = uint32(b.Count(s))
-		counts[s].CRC = crc32.Update(counts[s].CRC, castagnoli, buf[from:])
+		counts[s].CRC = crc.Update(counts[s].CRC, buf[from:])
 	}
 	_, err := w.Write(buf)
 	return counts, buf, err
@@ -138,7 +138,7 @@ func Read(r io.Reader, g Segment, f func(hs []filter.Hash) error) error {
 			return err
 		}
 		left -= int64(len(part))
-		sum = crc32.Update(sum, castagnoli, part)
+		sum = crc.Update(sum, part)
 		hs := b.hashes[:len(part)/hashSize]
 		for i := range hs {
 			hs[i].Hi = binary.LittleEndian.Uint64(part[i*hashSize:])

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -25,8 +25,6 @@ const (
 
 // ErrDamaged means that a run file is incomplete, damaged, or not the expected one.
 var ErrDamaged = errors.New("damaged run file")
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Header says what a run file holds.
 type Header struct {
@@ -155,7 +153,7 @@ func (x *Index) setCounts(b []byte) {
 func (x *Index) tail(h Header) []byte {
 	b := x.appendCounts(make([]byte, 0, len(x.Counts)*entrySize+trailerSize))
 	b = binary.LittleEndian.AppendUint32(b, uint32(x.Groups()))
-	sum := crc32.Update(crc32.Checksum(h.marshal(), castagnoli), castagnoli, b)
+	sum := crc.Sum(h.marshal(), b)
 	b = binary.LittleEndian.AppendUint32(b, sum)
 	return append(b, endMagic...)
 }

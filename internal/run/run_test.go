@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -203,7 +203,7 @@ func FuzzReadIndex(f *testing.F) {
 			x.Each(func(_ int, g Segment) {
 				n, part := uint32(0), b[g.Offset:]
 				err := Read(bytes.NewReader(part), g, func(hs []filter.Hash) error { n += uint32(len(hs)); return nil })
-				if right := crc32.Checksum(part[:g.Bytes()], castagnoli) == g.CRC; right != (err == nil) || right && n != g.Keys {
+				if right := crc.Sum(part[:g.Bytes()]) == g.CRC; right != (err == nil) || right && n != g.Keys {
 					t.Errorf("%d of %d hashes, checksum right: %t: %v", n, g.Keys, right, err)
 				}
 			})

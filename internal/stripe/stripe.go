@@ -62,6 +62,17 @@ func Key(h filter.Hash) uint8 { return uint8(h.Lo ^ h.Hi) }
 // Of returns the stripe of a key.
 func (s *Stripes) Of(h filter.Hash) *Stripe { return &s[Key(h)] }
 
+// Once calls set for a key while it holds the lock of the key's stripe, and counts the key if set returns true.
+func (s *Stripes) Once(h filter.Hash, set func(filter.Hash) bool) (added bool) {
+	of := s.Of(h)
+	of.Lock()
+	defer of.Unlock()
+	if added = set(h); added {
+		of.Added()
+	}
+	return added
+}
+
 // Start sets the number of keys. Call it before any other goroutine uses the stripes.
 func (s *Stripes) Start(keys uint64) { s[0].added.Store(keys) }
 

@@ -12,10 +12,10 @@ package trailer
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/crc"
 )
 
 const (
@@ -32,8 +32,6 @@ const (
 	FirstVersion = 2
 	versionAt    = 4 // in the file; the versions so far take one byte
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Trailer is the content of a trailer.
 type Trailer struct {
@@ -53,7 +51,7 @@ func (t Trailer) Append(b []byte, last uint32) []byte {
 // sum returns the CRC of a trailer.
 func sum(trailer []byte, last uint32) uint32 {
 	before := binary.LittleEndian.AppendUint32(nil, last)
-	return crc32.Update(crc32.Checksum(before, castagnoli), castagnoli, trailer[:crcAt])
+	return crc.Sum(before, trailer[:crcAt])
 }
 
 // Read reads a trailer of Size bytes. last is the CRC of the last record. The error wraps container.ErrCorrupt if the

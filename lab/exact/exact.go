@@ -8,8 +8,8 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.

@@ -7,8 +7,8 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 const (

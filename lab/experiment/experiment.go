@@ -5,7 +5,7 @@ package experiment
 import (
 	"context"
 
-	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // The documents of experiments in more than one room.

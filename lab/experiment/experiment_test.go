@@ -10,7 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // TestDo requires the name and the source of the experiment and finite points in a result, and the defaults in its

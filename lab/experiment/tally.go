@@ -3,8 +3,8 @@ package experiment
 import (
 	"fmt"
 
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // Tally is a number of absent keys and of the false positives among them.

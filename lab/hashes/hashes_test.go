@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/paper"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // TestHashings requires that every hashing gives a key the same valid positions again, and other keys other positions.

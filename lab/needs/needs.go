@@ -13,11 +13,11 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
+	"github.com/bloomery/bloomery/lab/measure"
 	"github.com/bloomery/bloomery/plan"
-	"github.com/bloomery/bloomery/plan/measure"
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.

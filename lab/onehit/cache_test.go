@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/traffic"
+	"github.com/bloomery/bloomery/lab/traffic"
 )
 
 // TestAger requires that an object is remembered for one to two generations and then forgotten.

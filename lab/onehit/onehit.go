@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/figure"
-	"github.com/bloomery/bloomery/internal/traffic"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
+	"github.com/bloomery/bloomery/lab/traffic"
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.

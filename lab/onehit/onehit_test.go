@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // TestTrace replays a compressed file, and requires an error for a file that is missing, empty or too short.

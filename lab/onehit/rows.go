@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // claimedShare is the claimed share of disk writes that remain with the filter: "decreased the rate of disk writes by

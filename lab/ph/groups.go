@@ -6,10 +6,10 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/bloomery/bloomery/internal/figure"
-	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // Figures 5 to 7 are about groups that try t sets of functions each, at n=1000, m=8000, k=6. Side information is not

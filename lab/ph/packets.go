@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // fig12, fig13 and fig14 compare random keys under random hashing with payloads of packets under CRC hashing, at 8, 16

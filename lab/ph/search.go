@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // partitionedHashing names the paper in the source of experiments.

@@ -9,9 +9,9 @@ import (
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // table1 compares the standard filter, the published search and ours.

@@ -8,9 +8,9 @@ import (
 	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // buildTime measures how the rate falls with the time of a build on one core. Builds run one after the other, so that

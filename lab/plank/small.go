@@ -11,10 +11,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/internal/figure"
-	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // example16bit reproduces the filter of 16 bits in Plank's notes.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/paper"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // TestReplay compares the bits after each event with the notes.

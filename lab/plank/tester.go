@@ -8,10 +8,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/internal/figure"
-	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // bfTester repeats the simulation of Plank's BF-tester: a cache stores blocks at their second request. Some blocks are

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/family/twochoice"
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // offlineRows is Table 3, without the rows of the standard filter, which Table 1 has.

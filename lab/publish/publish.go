@@ -7,8 +7,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.

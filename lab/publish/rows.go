@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/lab/figure"
 	drift "github.com/bloomery/bloomery/publish"
 )
 

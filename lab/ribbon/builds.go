@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // manyBuilds counts failed builds and lost keys in builds of few keys. Half of the builds have 0, 1, 2, ... keys, the

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // fractionRates are rates that are no power of two. Those of the form 2^-(r+0.472) are the most expensive for a mixture

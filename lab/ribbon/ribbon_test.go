@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 // TestSizes requires the sizes that filters report for known keys, and notes with the verdicts of the limits.

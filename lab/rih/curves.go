@@ -6,9 +6,9 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/family/rankindexed"
-	"github.com/bloomery/bloomery/internal/figure"
-	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // fig5 and fig6 plot bits a key by rate, of plain and of counting filters.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/figure"
-	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.
@@ -191,7 +191,7 @@ func described(g rankindexed.Geometry) string {
 		)/b,
 		100*float64(g.Pools[2])/b,
 		g.Buckets,
-		paper.RankIndexedOverflow(g),
+		g.OverflowBound(),
 		g.FPR(g.Capacity),
 	)
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/family/rankindexed"
-	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // TestRIHPublished compares all computed values with the paper: the rows of differ must disagree, all others agree.

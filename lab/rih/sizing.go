@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/family/rankindexed"
-	"github.com/bloomery/bloomery/internal/figure"
-	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // table1 measures the share of buckets with more keys than a threshold.
@@ -217,7 +217,7 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 
 // bound returns the row of the bound on an overflow of the configuration as printed.
 func (p config) bound(label string) figure.Row {
-	of := func(p config) float64 { return paper.RankIndexedOverflow(p.geometry(paperKeys, false)) }
+	of := func(p config) float64 { return p.geometry(paperKeys, false).OverflowBound() }
 	low, high := p.rounded(of)
 	verdict := "keeps"
 	if of(p) > paperOverflow {
@@ -232,7 +232,7 @@ func overflows(name string, g rankindexed.Geometry) figure.Curve {
 	curve := figure.Curve{Name: name}
 	for permille := uint64(970); permille <= 1030; permille++ {
 		g.Capacity = permille * paperKeys / 1000
-		curve.Points = append(curve.Points, [2]float64{float64(g.Capacity), paper.RankIndexedOverflow(g)})
+		curve.Points = append(curve.Points, [2]float64{float64(g.Capacity), g.OverflowBound()})
 	}
 	return curve
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/figure"
-	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // table3 and table4 measure bits a key of plain and of counting filters.

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/internal/figure"
-	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
+	"github.com/bloomery/bloomery/lab/paper"
 )
 
 // universal compares the universal families with random hashing, on random and on structured keys.

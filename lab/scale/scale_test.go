@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/lab/experiment"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 func TestConstants(t *testing.T) {

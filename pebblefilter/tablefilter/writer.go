@@ -93,8 +93,8 @@ func (w *Writer) build(family families.Family, s filter.Spec) (filter.Filter, er
 	if err != nil {
 		return nil, err
 	}
-	if b, ok := b.(filter.Parallel); ok {
-		b.SetWorkers(w.p.Workers)
+	if b, ok := b.(filter.Gatherer); ok {
+		b.SetOptions(filter.BuildOptions{Workers: w.p.Workers})
 	}
 	for _, c := range w.chunks {
 		if err := b.AddMany(c.hs[:c.n]); err != nil {

@@ -143,17 +143,11 @@ func (s *Set) copied() (f filter.Filter, err error) {
 
 // Reset removes all keys and keeps the geometry.
 func (s *Set) Reset() error {
-	spec := s.Spec()
-	family, err := families.ByName(spec.Family())
+	family, err := families.ByName(s.Spec().Family())
 	if s.Exceptions() || err != nil || family.New == nil {
 		return s.Lacks(filter.CanStartEmpty)
 	}
-	var f filter.Filter
-	if e, ok := s.filter.(filter.Emptier); ok {
-		f, err = e.Empty()
-	} else {
-		f, err = family.New(spec, 0)
-	}
+	f, err := family.Empty(s.filter)
 	if err != nil {
 		return err
 	}

@@ -63,19 +63,11 @@ func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
 // combiner returns the method of a filter for merging or intersecting, or nil if it has none.
 func combiner(f filter.Filter, how filter.Ability) func(o filter.Filter, passed func([]uint64)) error {
 	if how == filter.CanMerge {
-		if p, ok := f.(filter.PassMerger); ok {
-			return p.MergePass
-		}
 		if m, ok := f.(filter.Merger); ok {
-			return func(o filter.Filter, _ func([]uint64)) error { return m.Merge(o) }
+			return m.Merge
 		}
-		return nil
-	}
-	if p, ok := f.(filter.PassIntersecter); ok {
-		return p.IntersectPass
-	}
-	if i, ok := f.(filter.Intersecter); ok {
-		return func(o filter.Filter, _ func([]uint64)) error { return i.Intersect(o) }
+	} else if i, ok := f.(filter.Intersecter); ok {
+		return i.Intersect
 	}
 	return nil
 }

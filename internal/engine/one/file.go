@@ -86,11 +86,8 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 	}
 	var decoded filter.Filter
 	decode := func() {
-		if decoded, err = families.Decode(f.Encoded); err == nil && f.Exceptions != nil {
-			var c *except.Cascade
-			if c, err = except.Decode(f.Exceptions); err == nil {
-				decoded = except.New(decoded, c)
-			}
+		if decoded, err = families.Decode(f.Encoded); err == nil {
+			decoded, err = except.Wrap(decoded, f.Exceptions)
 		}
 	}
 	if m == nil {

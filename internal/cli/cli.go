@@ -1,0 +1,183 @@
+// Package cli has what the commands of this repository have in common: signals and exit codes, errors as text and as
+// JSON, errors of the command line in our words, a progress bar, and manual pages.
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/container"
+)
+
+// Exit codes, like those of grep. A signal ends with the code of the shell: 130 for SIGINT, 143 for SIGTERM.
+const (
+	ExitOK    = 0
+	ExitNo    = 1 // the answer is no: see ErrNo
+	ExitError = 2
+)
+
+// ErrNo ends a command with ExitNo and without a message.
+var ErrNo = errors.New("no")
+
+// Main calls run with a context that SIGINT or SIGTERM ends, and exits with its result. A second signal kills.
+func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		cancel(Signalled{s})
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// Signalled is the cause of a context that a signal has ended.
+type Signalled struct{ os.Signal }
+
+func (s Signalled) Error() string { return "interrupted: " + s.String() }
+
+func (s Signalled) Unwrap() error { return context.Canceled }
+
+// exitCode returns the exit code of a process that the signal has ended: 130 for SIGINT, 143 for SIGTERM.
+func (s Signalled) exitCode() int {
+	if n, ok := s.Signal.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return ExitError
+}
+
+// Program is a command line program.
+type Program struct {
+	Root   *cobra.Command
+	JSON   *bool // whether errors are printed as JSON: set by a flag of Root, or by Run if the arguments have --json
+	Stdout *Checked
+	Stderr io.Writer
+	Hint   func(error) string // a hint for an error that has none of its own, or ""; nil: no hints
+}
+
+// Run runs the program, prints its error, and returns the exit code.
+func (p Program) Run(ctx context.Context, args []string) int {
+	p.Root.SilenceUsage, p.Root.SilenceErrors = true, true
+	p.Root.SetOut(p.Stdout)
+	p.Root.SetErr(p.Stderr)
+	p.Root.SetFlagErrorFunc(flagError)
+	strictUsage(p.Root)
+	p.Root.SetArgs(args)
+	c, err := p.Root.ExecuteContextC(container.WithWarnings(ctx, func(err error) {
+		fmt.Fprintf(p.Stderr, "%s: warning: %v\n", p.Root.Name(), err)
+	}))
+	err = plainUsage(c, err)
+	*p.JSON = *p.JSON || wantsJSON(args)
+	var exit Exit
+	if err == nil || errors.Is(err, ErrNo) {
+		err = cmp.Or(p.Stdout.err, err)
+	}
+	var end Signalled
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, ErrNo):
+		return ExitNo
+	case errors.As(err, &exit):
+		return int(exit)
+	case errors.As(context.Cause(ctx), &end):
+		p.fail(err)
+		return end.exitCode()
+	}
+	p.fail(err)
+	return ExitError
+}
+
+// Exit ends a command with an exit code and without a message, such as that of a program that it ran.
+type Exit int
+
+func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// wantsJSON reports whether the flags ask for JSON, for errors in the flags themselves.
+func wantsJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
+}
+
+// failure is an error as JSON.
+type failure struct {
+	Error string `json:"error"`
+	Hint  string `json:"hint,omitempty"`
+}
+
+// fail prints an error and its hint: as text, or with --json as one line of JSON.
+func (p Program) fail(err error) {
+	hint := ""
+	var own interface{ Hint() string }
+	switch {
+	case errors.As(err, &own):
+		hint = own.Hint()
+	case p.Hint != nil:
+		hint = p.Hint(err)
+	}
+	f := failure{err.Error(), strings.ReplaceAll(hint, "\n  ", "\n")}
+	if errors.Is(err, context.Canceled) {
+		f = failure{Error: "interrupted; nothing was left behind"}
+	}
+	if *p.JSON {
+		_, _ = p.Stderr.Write(AppendJSON(nil, f))
+		return
+	}
+	fmt.Fprintf(p.Stderr, "%s: %s\n", p.Root.Name(), strings.ReplaceAll(f.Error, "\n", "\n  "))
+	if f.Hint != "" {
+		fmt.Fprintln(p.Stderr, "  "+strings.ReplaceAll(f.Hint, "\n", "\n  "))
+	}
+}
+
+// AppendJSON appends a line of JSON. v must be a value that always encodes.
+func AppendJSON(to []byte, v any) []byte {
+	b := bytes.NewBuffer(to)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v)
+	return b.Bytes()
+}
+
+// WriteJSON writes one indented JSON value.
+func WriteJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// Checked is a writer that keeps its first error, for writers that ignore errors, such as those of help texts.
+type Checked struct {
+	io.Writer
+	err error
+}
+
+func (w *Checked) Write(b []byte) (n int, err error) {
+	n, err = w.Writer.Write(b)
+	w.err = cmp.Or(w.err, err)
+	return n, err
+}
+
+// Version returns the version of the module from which the program was built.
+func Version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "(devel)"
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// Progress is a bar on a terminal while a pass runs: share of the input, keys per second, time left. It shows nothing
+// in the first half second.
+type Progress struct {
+	Read  atomic.Int64 // bytes taken in
+	Keys  atomic.Int64
+	Rate  atomic.Uint64 // the bits of the false-positive rate so far, 0 if there is none
+	Start time.Time     // of the work that the bar shows; this pass may have begun later
+	stop  chan struct{}
+	done  chan struct{}
+}
+
+// All is the size of work that reports its progress as a share.
+const All = 1 << 20
+
+// NewProgress returns a progress that starts now. The caller calls Show and End.
+func NewProgress() *Progress {
+	return &Progress{Start: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
+}
+
+// IsTerminal reports whether an input or output is a terminal.
+func IsTerminal(file any) bool {
+	if c, ok := file.(*Checked); ok {
+		file = c.Writer
+	}
+	f, ok := file.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Show draws the progress on w until it ends, if w is a terminal and what is not empty. The size is unknown if it is
+// not positive.
+func (p *Progress) Show(w io.Writer, what string, size int64) {
+	if what == "" || !IsTerminal(w) {
+		close(p.done)
+		return
+	}
+	if size <= 0 {
+		size = -1
+	}
+	go func() {
+		defer close(p.done)
+		p.draw(w, what, size)
+	}()
+}
+
+// draw draws the progress five times a second on one line, which it clears at the end. It adapts to the width of the
+// terminal, also when that changes.
+func (p *Progress) draw(w io.Writer, what string, size int64) {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	drawn := 0
+	for {
+		select {
+		case <-p.stop:
+			if drawn > 0 {
+				fmt.Fprintf(w, "\r%*s\r", drawn, "")
+			}
+			return
+		case <-tick.C:
+		}
+		since := time.Since(p.Start)
+		if since < 500*time.Millisecond {
+			continue
+		}
+		columns := columnsOf(w)
+		line := p.line(what, size, since, columns)
+		n := utf8.RuneCountInString(line)
+		fmt.Fprintf(w, "\r%s%*s", line, max(0, min(drawn, columns-1)-n), "")
+		drawn = n
+	}
+}
+
+// columnsOf returns the width of a terminal, 80 if it is unknown.
+func columnsOf(w io.Writer) int {
+	if c, ok := w.(*Checked); ok {
+		w = c.Writer
+	}
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return 80
+}
+
+// The cells of the bar: at most and at least.
+const mostCells, fewestCells = 24, 6
+
+// line returns the text of the progress, such as "building  45% ██████░░░░░░ 12s left, 7.18M keys/s". It is shorter
+// than the number of columns: what does not fit is left out, the false-positive rate first, then the bar, the keys per
+// second and the time left.
+func (p *Progress) line(what string, size int64, since time.Duration, columns int) string {
+	room := columns - 1 // some terminals go on to the next line in the last column
+	name := []rune(what)
+	head := string(name[:min(len(name), max(0, room-5))])
+	read := p.Read.Load()
+	if size > 0 {
+		head += fmt.Sprintf(" %3d%%", min(100, 100*max(read, 0)/size))
+	}
+	var tail []string
+	length := utf8.RuneCountInString(head)
+	add := func(text string) {
+		if text != "" && length+2+len(text) <= room {
+			tail = append(tail, text)
+			length += 2 + len(text)
+		}
+	}
+	add(timeLeft(size, read, since))
+	if keys := p.Keys.Load(); keys > 0 {
+		add(Short(float64(keys)/since.Seconds()) + " keys/s")
+	}
+	if rate := math.Float64frombits(p.Rate.Load()); rate > 0 && room-length-16 > fewestCells {
+		add(fmt.Sprintf("rate %.3g", rate))
+	}
+	if cells := min(mostCells, room-length-1); size > 0 && cells >= fewestCells {
+		full := int(int64(cells) * min(read, size) / size)
+		head += " " + strings.Repeat("█", full) + strings.Repeat("░", cells-full)
+	}
+	if len(tail) == 0 {
+		return head
+	}
+	return head + " " + strings.Join(tail, ", ")
+}
+
+// timeLeft returns the time that is left if the rest goes on at the pace so far, or "" if that is unknown.
+func timeLeft(size, read int64, since time.Duration) string {
+	if size <= 0 || read <= 0 {
+		return ""
+	}
+	left := since.Seconds() * float64(max(size-read, 0)) / float64(read)
+	switch {
+	case left < 100:
+		return fmt.Sprintf("%.0fs left", math.Ceil(left))
+	case left < 100*60:
+		return fmt.Sprintf("%.0fm left", math.Ceil(left/60))
+	case left < 1000*3600:
+		return fmt.Sprintf("%.0fh left", math.Ceil(left/3600))
+	}
+	return ""
+}
+
+// End removes the bar.
+func (p *Progress) End() {
+	close(p.stop)
+	<-p.done
+}
+
+// Share returns a function that takes the share done of a part of the work, in [0, 1]. The part is the range from
+// before to before+size of the whole.
+func (p *Progress) Share(before, size int64) func(done float64) {
+	p.Read.Store(before)
+	return func(done float64) { p.Read.Store(before + int64(done*float64(size))) }
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// usageError is an error of the command line with a hint what to do.
+type usageError struct {
+	error
+	hint string
+}
+
+func (e *usageError) Unwrap() error { return e.error }
+
+func (e *usageError) Hint() string { return e.hint }
+
+// Errors of the command line. cobra checks commands, arguments and flags; this file puts its errors into our words,
+// each with a hint what to do.
+
+// strictUsage puts the errors about arguments into our words, and makes help and commands with subcommands refuse
+// unknown names.
+func strictUsage(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch {
+		case c.Name() == "help":
+			c.Run, c.RunE = nil, showHelp
+		case c.HasSubCommands() && !c.Runnable():
+			c.Args = noSubcommand
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // else it would take any argument
+		}
+		strictArgs(c)
+	}
+}
+
+// strictArgs puts the errors about the arguments of a command and its subcommands into our words.
+func strictArgs(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		strictArgs(sub)
+	}
+	check := c.Args
+	if check == nil {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		var own interface{ Hint() string }
+		if err == nil || errors.As(err, &own) {
+			return err
+		}
+		for n := len(args) - 1; n >= 0; n-- {
+			if check(c, args[:n]) == nil {
+				return misused(c, "%s: argument %q is too many", nameOf(c), args[n])
+			}
+		}
+		return misused(c, "%s: an argument is missing", nameOf(c))
+	}
+}
+
+// nameOf returns the name of a command, such as "bloomery" or "lab run".
+func nameOf(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ") }
+
+// misused returns an error about the command line of a command, with its usage as the hint.
+func misused(c *cobra.Command, format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...),
+		fmt.Sprintf("Usage: %s\n  %s --help describes it.", c.UseLine(), c.CommandPath())}
+}
+
+// noSubcommand is the check of the arguments of a command with subcommands only.
+func noSubcommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return unknownCommand(c, args[0])
+}
+
+// unknownCommand returns the error for a command that parent does not have.
+func unknownCommand(parent *cobra.Command, name string) error {
+	var names []string
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	advice := "There are " + strings.Join(names, ", ") + "."
+	parent.SuggestionsMinimumDistance = 2
+	if near := parent.SuggestionsFor(name); name != "" && len(near) > 0 {
+		advice = "Did you mean " + Either(near) + "? " + advice
+	}
+	return &usageError{fmt.Errorf("%s has no command %q", nameOf(parent), name), advice}
+}
+
+// showHelp is the help command.
+func showHelp(help *cobra.Command, args []string) error {
+	c, rest, err := help.Root().Find(args)
+	switch {
+	case err != nil:
+		return unknownCommand(help.Root(), args[0])
+	case len(rest) > 0 && c.DisableFlagParsing: // another program reads the arguments, and describes them
+		c.SetContext(help.Context())
+		return c.RunE(c, append(rest, "--help"))
+	case len(rest) > 0:
+		return unknownCommand(c, rest[0])
+	}
+	c.InitDefaultHelpFlag()
+	return c.Help()
+}
+
+// Errors that cobra has no types for.
+var (
+	noCommand  = regexp.MustCompile(`^unknown command "(.*)" for "`)
+	noRequired = regexp.MustCompile(`^required flag\(s\) (".*") not set$`)
+	exclusive  = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+)
+
+// plainUsage puts an error of cobra about a command into our words.
+func plainUsage(c *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if m := noCommand.FindStringSubmatch(text); m != nil {
+		return unknownCommand(c, m[1])
+	}
+	if m := noRequired.FindStringSubmatch(text); m != nil {
+		return misused(c, "%s: %s is missing", nameOf(c), dashed(strings.NewReplacer(`"`, "", ",", "").Replace(m[1])))
+	}
+	if m := exclusive.FindStringSubmatch(text); m != nil {
+		return misused(c, "%s: %s exclude each other; give one of them", nameOf(c), dashed(m[1]))
+	}
+	return err
+}
+
+// dashed writes names of flags with their dashes: "--a and --b".
+func dashed(names string) string { return "--" + strings.Join(strings.Fields(names), " and --") }
+
+// flagError puts an error of pflag about the flags of a command into our words.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var value *pflag.InvalidValueError
+	var required *pflag.ValueRequiredError
+	var syntax *pflag.InvalidSyntaxError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return misused(c, "%s has no flag -%s", nameOf(c), unknown.GetSpecifiedName())
+	case errors.As(err, &unknown):
+		return noFlag(c, unknown.GetSpecifiedName())
+	case errors.As(err, &required):
+		return misused(c, "--%s: a value is missing", required.GetFlag().Name)
+	case errors.As(err, &value) && value.GetFlag().Value.Type() == "func":
+		return misused(c, "--%s %q: %w", value.GetFlag().Name, value.GetValue(), value.Unwrap())
+	case errors.As(err, &value):
+		return misused(c, "--%s %q: want %s", value.GetFlag().Name, value.GetValue(), wanted(value.GetFlag()))
+	case errors.As(err, &syntax):
+		return misused(c, "%s is not a flag", syntax.GetSpecifiedFlag())
+	}
+	return err
+}
+
+// wanted describes the values of a flag.
+func wanted(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "true or false"
+	case "uint64":
+		return "a whole number of 0 or more"
+	case "int":
+		return "a whole number"
+	case "float64":
+		return "a number"
+	case "duration":
+		return "a time such as 30s or 5m"
+	case "stringSlice":
+		return "a list such as a,b"
+	}
+	return "another value"
+}
+
+// noFlag returns the error for an unknown flag, with the flag that it resembles most.
+func noFlag(c *cobra.Command, name string) error {
+	best, least := "", 3
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := distance(name, f.Name); !f.Hidden && d < least {
+			best, least = f.Name, d
+		}
+	})
+	if best == "" {
+		return misused(c, "%s has no flag --%s", nameOf(c), name)
+	}
+	return misused(c, "%s has no flag --%s; did you mean --%s?", nameOf(c), name, best)
+}
+
+// distance returns the number of bytes to insert, delete or replace to turn a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		above := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := above
+			if a[i] != b[j] {
+				change++
+			}
+			above = row[j+1]
+			row[j+1] = min(change, above+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,103 @@
+// Package parallel divides work among goroutines: a range of numbers, or values that one goroutine produces.
+package parallel
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Workers returns n, or GOMAXPROCS if n is 0 or less.
+func Workers(n int) int {
+	if n > 0 {
+		return n
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// Each calls f for all i below n, in at most that many goroutines, which it numbers from 0 on. Worker 0 is that of the
+// caller.
+func Each(workers, n int, f func(worker, i int)) {
+	var next atomic.Int64
+	work := func(worker int) {
+		for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
+			f(worker, i-1)
+		}
+	}
+	var wg sync.WaitGroup
+	for worker := 1; worker < min(workers, n); worker++ {
+		wg.Go(func() { work(worker) })
+	}
+	work(0)
+	wg.Wait()
+}
+
+// Do calls f(ctx, i) for all i below n, workers at a time. After an error it starts no more, cancels ctx and returns
+// the error with the lowest i among those that ended by themselves.
+func Do(ctx context.Context, n, workers int, f func(ctx context.Context, i int) error) error {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var mu sync.Mutex
+	var first error
+	failed := n
+	Each(workers, n, func(_, i int) {
+		mu.Lock()
+		stop := first != nil || inner.Err() != nil
+		mu.Unlock()
+		if stop {
+			return
+		}
+		if err := f(inner, i); err != nil {
+			mu.Lock()
+			if first == nil || i < failed && inner.Err() == nil {
+				first, failed = err, i
+			}
+			mu.Unlock()
+			cancel()
+		}
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return first
+}
+
+// Feed calls produce once, and a function for each value that it sends, in that many goroutines: each of them calls
+// worker once, with its number, to get its function. ahead is how many values may wait for a goroutine. After an error
+// of a function send fails, and Feed returns the first such error; else it returns that of produce.
+func Feed[T any](
+	workers, ahead int, worker func(i int) func(T) error, produce func(send func(T) error) error,
+) error {
+	values := make(chan T, ahead)
+	failed := make(chan struct{})
+	var first error
+	var once sync.Once
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			work := worker(i)
+			for v := range values {
+				if err := work(v); err != nil {
+					once.Do(func() {
+						first = err
+						close(failed)
+					})
+				}
+			}
+		})
+	}
+	err := produce(func(v T) error {
+		select {
+		case values <- v:
+			return nil
+		case <-failed:
+			return first
+		}
+	})
+	close(values)
+	if wg.Wait(); first != nil {
+		return first
+	}
+	return err
+}

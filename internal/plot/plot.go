@@ -1,0 +1,112 @@
+// Package plot draws curves over two axes as SVG and PNG, with error bars, labels and a legend below. It knows nothing
+// of filters: the planner, the lab and the bench module use it. It uses no plotting library, so that the command
+// bloomery brings none along.
+//
+//	plot.go    what is drawn
+//	axis.go    ranges, ticks, and positions
+//	draw.go    the picture: grid, curves, marks, legend
+//	labels.go  where texts beside points are placed
+//	canvas.go  the four things that a picture consists of; svg.go and png.go write them
+package plot
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Plot is a picture: curves over common axes.
+type Plot struct {
+	Name   string  `json:"name"` // of the file, without extension
+	Title  string  `json:"title"`
+	X      string  `json:"x"`
+	Y      string  `json:"y"`
+	LogX   bool    `json:"log_x,omitempty"`
+	LogY   bool    `json:"log_y,omitempty"`
+	Curves []Curve `json:"curves"`
+	// Names, if there are any, label x = 1, 2, 3, ... instead of numbers. They may have several lines.
+	Names []string `json:"names,omitempty"`
+}
+
+// Curve is one line of a plot. With Dots it is drawn as points only. With Level it is a horizontal line at the y of its
+// only point.
+type Curve struct {
+	Name   string       `json:"name"`
+	Points [][2]float64 `json:"points"`
+	Dots   bool         `json:"dots,omitempty"`
+	Level  bool         `json:"level,omitempty"`
+	Bound  bool         `json:"bound,omitempty"` // a limit of what is possible: a line without marks
+	// the interval of the y of each point, low and high, if it is to be shown
+	Bars   [][2]float64 `json:"bars,omitempty"`
+	Labels []string     `json:"labels,omitempty"` // a text beside each point, if there is any
+}
+
+// Interval is a measured value with its confidence interval.
+type Interval interface {
+	Interval() (value, low, high float64)
+}
+
+// Add appends a value with its interval at x.
+func (c *Curve) Add(x float64, v Interval) { c.AddRatio(x, v, 1) }
+
+// AddRatio appends a value and its interval, both divided by the predicted value, at x.
+func (c *Curve) AddRatio(x float64, v Interval, predicted float64) {
+	value, low, high := v.Interval()
+	c.Points = append(c.Points, [2]float64{x, value / predicted})
+	c.Bars = append(c.Bars, [2]float64{low / predicted, high / predicted})
+}
+
+// One returns a horizontal line at y = 1: where measurements are as predicted.
+func One(name string) Curve { return Curve{Name: name, Level: true, Points: [][2]float64{{1, 1}}} }
+
+// Only returns the curve with the points for which keep returns true.
+func (c Curve) Only(keep func(x, y float64) bool) Curve {
+	points, bars, labels := c.Points, c.Bars, c.Labels
+	c.Points, c.Bars, c.Labels = [][2]float64{}, nil, nil
+	for i, q := range points {
+		if !keep(q[0], q[1]) {
+			continue
+		}
+		c.Points = append(c.Points, q)
+		if bars != nil {
+			c.Bars = append(c.Bars, bars[i])
+		}
+		if labels != nil {
+			c.Labels = append(c.Labels, labels[i])
+		}
+	}
+	return c
+}
+
+// drawable returns the plot without points that its axes cannot show and without curves that have no points then.
+func (p Plot) drawable() Plot {
+	shown := func(v float64, log bool) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !log) }
+	curves := p.Curves
+	p.Curves = nil
+	for _, c := range curves {
+		c = c.Only(func(x, y float64) bool { return shown(x, p.LogX) && shown(y, p.LogY) })
+		if len(c.Points) > 0 {
+			p.Curves = append(p.Curves, c)
+		}
+	}
+	return p
+}
+
+// bar returns the interval of point i. On a logarithmic axis an interval that reaches 0 is drawn down to a third of its
+// point.
+func (p Plot) bar(c Curve, i int) (low, high float64) {
+	low, high = c.Bars[i][0], c.Bars[i][1]
+	if p.LogY && low <= 0 {
+		low = c.Points[i][1] / 3
+	}
+	return low, high
+}
+
+// Alt returns a text alternative: the title, the axes and the names of the curves.
+func (p Plot) Alt() string {
+	var names []string
+	for _, c := range p.Curves {
+		names = append(names, c.Name)
+	}
+	return fmt.Sprintf("%s. Plot of %s over %s: %s.", p.Title, p.Y, p.X, strings.Join(names, "; "))
+}

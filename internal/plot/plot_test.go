@@ -1,0 +1,158 @@
+package plot
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"image"
+	"image/png"
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+// hostile does harm if it is not escaped.
+const hostile = "<script>alert(\"1\")</script> & 'a',\n"
+
+// madeUp returns a plot with a curve of every kind and points that cannot be drawn.
+func madeUp() Plot {
+	return Plot{
+		Name: "made-up", Title: hostile, Names: []string{"one", "two\nlines", "three", "four"}, X: hostile, Y: "rate",
+		LogY: true,
+		Curves: []Curve{
+			{
+				Name:   hostile,
+				Points: [][2]float64{{1, 0}, {2, 0.5}, {3, math.NaN()}, {4, 0.25}},
+				Bars:   [][2]float64{{0, 0}, {0.4, 0.6}, {0, 0}, {-0.2, 0.3}},
+				Labels: []string{"cut off", hostile, "cut off", "one beside a point"},
+			},
+			{Name: "line", Points: [][2]float64{{1, 0.1}, {4, 0.9}}},
+			{Name: "marks", Dots: true, Points: [][2]float64{{1, 0.2}, {3, 0.3}}},
+			{Name: "bound", Bound: true, Points: [][2]float64{{1, 0.2}, {4, 0.1}}},
+			{Name: "empty", Dots: true}, {Name: "none above zero", Level: true, Points: [][2]float64{{1, -1}}},
+			One("as predicted"),
+		},
+	}
+}
+
+// TestSVG requires XML whose texts are those of the plot, and nothing for points that cannot be drawn.
+func TestSVG(t *testing.T) {
+	var b bytes.Buffer
+	if err := madeUp().Draw(&b, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	texts, elements := "", map[string]int{}
+	for d := xml.NewDecoder(bytes.NewReader(b.Bytes())); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		switch e := token.(type) {
+		case xml.CharData:
+			texts += string(e) + "|"
+		case xml.StartElement:
+			elements[e.Name.Local]++
+		}
+	}
+	for _, want := range []string{
+		hostile, "one beside a point", "as predicted", "two|", "lines|", "Plot of rate over <script>",
+	} {
+		if !strings.Contains(texts, want) {
+			t.Errorf("no text %q in %q", want, texts)
+		}
+	}
+	if strings.Contains(texts, "cut off") || strings.Contains(texts, "empty") || strings.Contains(texts, "none above") ||
+		elements["script"] > 0 || elements["title"] != 1 || strings.Contains(b.String(), "NaN") {
+		t.Errorf("%v, %q", elements, texts)
+	}
+}
+
+// TestPNG looks for the line of a curve, its color and its ends.
+func TestPNG(t *testing.T) {
+	var b bytes.Buffer
+	p := Plot{Name: "line", Title: "a line", X: "x", Y: "y"}
+	p.Curves = []Curve{{Name: "c", Points: [][2]float64{{0, 0}, {10, 5}}}}
+	if err := p.Draw(&b, "png"); err != nil {
+		t.Fatal(err)
+	}
+	pic, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := pic.Bounds().Size(); size != image.Pt(1344, 912) {
+		t.Errorf("%v pixels", size)
+	}
+	found := map[int]bool{} // columns with a pixel of the curve
+	for x := range pic.Bounds().Dx() {
+		for y := range pic.Bounds().Dy() - 70 {
+			r, g, b, _ := pic.At(x, y).RGBA()
+			if near(r, colors[0].R) && near(g, colors[0].G) && near(b, colors[0].B) {
+				found[x] = true
+			}
+		}
+	}
+	if len(found) < 1000 {
+		t.Errorf("a line of %d pixels", len(found))
+	}
+}
+
+// near reports whether a color of 16 bits is about one of 8 bits.
+func near(a uint32, b uint8) bool { return max(a>>8, uint32(b))-min(a>>8, uint32(b)) <= 2 }
+
+// TestDashed requires dashes whose lengths sum up to their share of the line, also around corners.
+func TestDashed(t *testing.T) {
+	sum := 0.0
+	parts := dashed([]point{{0, 0}, {3, 0}, {3, 20}, {40, 20}}, []float64{5, 3})
+	for _, part := range parts {
+		for i := range part[1:] {
+			sum += part[i+1].minus(part[i]).length()
+		}
+	}
+	if len(parts) != 8 || math.Abs(sum-(7*5+4)) > 1e-9 { // 60 = 7·(5+3) + 4
+		t.Errorf("%d dashes of length %g: %v", len(parts), sum, parts)
+	}
+}
+
+// TestGlyphs requires that the font of PNG files has the signs that titles and labels use.
+func TestGlyphs(t *testing.T) {
+	for _, sign := range "ε²·≤≥±×–λσ→" {
+		if i, err := goFont().GlyphIndex(nil, sign); err != nil || i == 0 {
+			t.Errorf("no glyph for %c: %v", sign, err)
+		}
+	}
+}
+
+func TestDrawNothing(t *testing.T) {
+	p := madeUp()
+	p.Curves = p.Curves[4:]
+	for _, format := range []string{"svg", "png"} {
+		if err := p.Draw(&bytes.Buffer{}, format); err == nil {
+			t.Error("a picture of nothing")
+		}
+	}
+	if err := madeUp().Draw(&bytes.Buffer{}, "gif"); err == nil {
+		t.Error("a picture in an unknown format")
+	}
+}
+
+// TestLogTicks counts the labels of short and long axes: 3 to 13 are enough to read values and do not overlap.
+func TestLogTicks(t *testing.T) {
+	for _, axis := range [][2]float64{{0.0125, 0.022}, {0.0081, 0.026}, {0.0091, 0.046}, {0.007, 0.022}, {0.01, 0.1},
+		{0.2, 30}, {1, 1e4}, {1, 1e7}, {2e-9, 1}, {1e-30, 1}} {
+		labels := 0
+		for _, tick := range logTicks(axis[0], axis[1]) {
+			if tick.value < axis[0]*(1-1e-6) || tick.value > axis[1]*(1+1e-6) {
+				t.Errorf("%g: a mark at %g", axis, tick.value)
+			}
+			if tick.label != "" {
+				labels++
+			}
+		}
+		if labels < 3 || labels > 13 {
+			t.Errorf("%g: %d labels", axis, labels)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+// Package figure holds the results of measurements, tables with intervals and plots, and writes them as text, CSV,
+// JSON and as one HTML page. It does not depend on filters. Package internal/plot of the main module draws the plots.
+package figure
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/internal/plot"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+// Result is what an experiment found: rows of numbers and plots.
+type Result struct {
+	Name   string `json:"name"`
+	Source string `json:"source"`
+	Seed   uint64 `json:"seed"`
+	Trials int    `json:"trials"`
+	Rows   []Row  `json:"rows"`
+	Plots  []Plot `json:"plots"`
+	// Notes apply to the whole result, such as what replaces an input that is not available, or an error in a paper.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// DropNonFinite removes all points of all curves that have a coordinate which is NaN or infinite.
+func (r *Result) DropNonFinite() {
+	for _, p := range r.Plots {
+		for i, c := range p.Curves {
+			p.Curves[i] = c.Only(func(x, y float64) bool { return !math.IsNaN(x+y) && !math.IsInf(x+y, 0) })
+		}
+	}
+}
+
+// Row is one number of a table. Its JSON keys are the names of the fields in lower case; see MarshalJSON.
+type Row struct {
+	Label     string
+	Published *float64 // nil if there is no published value
+	Measured  float64
+	Low       float64 // the 95% confidence interval of the mean
+	High      float64
+	Tolerance float64 // largest difference from Published that counts as agreement, in the unit of Published
+	Agrees    *bool   // whether Published lies within Tolerance of Measured; nil without Published
+	Note      string
+}
+
+// Mean returns the row of the mean of measured, one value a trial, with its 95% interval.
+func Mean(label string, measured []float64) Row {
+	mean, low, high := stat.MeanInterval(measured)
+	return Row{Label: label, Measured: mean, Low: low, High: high}
+}
+
+// Exact returns the row of a value without a statistical error, such as one that is computed.
+func Exact(label string, v float64) Row { return Row{Label: label, Measured: v, Low: v, High: v} }
+
+// Against returns the row compared with a published value. The tolerance is in the unit of the value.
+func (r Row) Against(published, tolerance float64) Row {
+	agrees := math.Abs(r.Measured-published) <= tolerance
+	r.Published, r.Tolerance, r.Agrees = &published, tolerance, &agrees
+	return r
+}
+
+// Interval returns the measured value and its interval, for a curve.
+func (r Row) Interval() (value, low, high float64) { return r.Measured, r.Low, r.High }
+
+// Noted returns the row with a note.
+func (r Row) Noted(format string, args ...any) Row {
+	r.Note = fmt.Sprintf(format, args...)
+	return r
+}
+
+// Plot is a picture, and Curve one of its lines.
+type (
+	Plot  = plot.Plot
+	Curve = plot.Curve
+)
+
+// One returns a horizontal line at y = 1: where measurements are as predicted.
+func One(name string) Curve { return plot.One(name) }
