@@ -81,7 +81,7 @@ var rooms = map[string][]string{
 	"internal/engine/shards": {"filter", "families", "container", "shard", "internal/engine", "internal/engine/one",
 		"internal/bitvec", "internal/except", "internal/inset", "internal/parallel", "internal/retry", "internal/untrusted"},
 	"internal/bulk": {"filter", "internal/engine", "internal/gather", "internal/intake", "internal/run", "internal/spool",
-		"internal/stat"},
+		"internal/except", "internal/shrink", "internal/stat"},
 	".": {"filter", "families", "container", "plan", "shard", "internal/engine", "internal/engine/one",
 		"internal/engine/shards", "internal/bulk", "internal/except", "internal/flock", "internal/inset", "internal/intake",
 		"internal/live", "internal/parallel", "internal/run", "internal/shrink",
@@ -198,4 +198,33 @@ func generic(room string) string {
 		return dir + "/*"
 	}
 	return room
+}
+
+// homes lists the files of the root that may name a home of the engine: those that make, open or lock a Set. All others
+// know engine.Engine only, so that no method of Set asks which form it has.
+var homes = map[string][]string{
+	"internal/engine/one":    {"combine.go", "file.go", "like.go", "marshal.go", "set.go"},
+	"internal/engine/shards": {"combine.go", "file.go", "lock.go"},
+}
+
+func TestRootKnowsNoForm(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, p := range files {
+		if strings.HasSuffix(p, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range f.Imports {
+			name, _ := strconv.Unquote(i.Path.Value)
+			if in, ok := homes[strings.TrimPrefix(name, module+"/")]; ok && !slices.Contains(in, p) {
+				t.Errorf("%s imports %s; take a method of engine.Engine", p, name)
+			}
+		}
+	}
 }

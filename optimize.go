@@ -94,7 +94,7 @@ func (b *Builder) optimizeShards(ctx context.Context, old *Set, e filter.Effort,
 			better, err = one.Build(ctx)
 		}
 		if err == nil {
-			b.losses.addShard(one.losses, better)
+			b.losses.AddShard(one.losses, better.engine)
 		}
 		if err = errors.Join(err, one.Close()); err != nil {
 			return nil, parts.Fail(i, err)
