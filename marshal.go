@@ -109,7 +109,8 @@ func (s *Set) unmarshal(b []byte) error {
 		return err
 	}
 	if r.Len() > 0 {
-		return &container.FormatError{Offset: uint64(len(b) - r.Len()), What: "bytes behind the filter", Err: container.ErrCorrupt}
+		at := uint64(len(b) - r.Len())
+		return &container.FormatError{Offset: at, What: "bytes behind the filter", Err: container.ErrCorrupt}
 	}
 	return s.replace(set)
 }

@@ -2,6 +2,7 @@ package bloomery
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
@@ -12,11 +13,12 @@ import (
 // Set is a filter with the hash function of its keys. Queries are safe for concurrent use. Changes need exclusive use,
 // unless the Set was made with Config.Concurrent or WithConcurrent.
 //
-// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. If that fails, and after Close,
-// a Set without a filter cannot know its answers: Contains and the other queries are true, and Err says why. A Set must
-// not be copied after first use: see Clone.
+// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. If that fails, and after
+// Close, a Set without a filter cannot know its answers: Contains and the other queries are true, and Err says why. A
+// Set must not be copied after first use: see Clone.
 type Set struct {
-	filter filter.Filter // answers for hashes: the filter itself if it lies in memory; nil for raw keys
+	_      [0]atomic.Bool // go vet reports copies
+	filter filter.Filter  // answers for hashes: the filter itself if it lies in memory; nil for raw keys
 	hasher filter.Hasher
 	engine engine.Engine // nil in the zero Set: see inner
 	takes  engine.Takes
@@ -165,8 +167,8 @@ func (s *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 
 // Err returns an error wrapping container.ErrFile if the file of a mapped Set was overwritten or truncated in place
 // since Open. Earlier answers may then be wrong. It compares size, time of modification and header of the file, with a
-// system call. For a sharded Set it is a *shard.Error of a loaded shard, or of a shard whose last load failed, until a later
-// one succeeds. After Close, or if a Set without a filter could not be loaded, it says so. It returns nil for other
+// system call. For a sharded Set it is a *shard.Error of a loaded shard, or of a shard whose last load failed, until a
+// later one succeeds. After Close, or if a Set without a filter could not be loaded, it says so. It returns nil for other
 // Sets.
 func (s *Set) Err() error { return s.inner().Err() }
 

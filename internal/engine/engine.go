@@ -125,7 +125,8 @@ type Parts interface {
 
 // Front is what Set needs to pass on keys.
 type Front struct {
-	// Filter answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Takes is Hashes.
+	// Filter answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Takes is
+	// Hashes.
 	Filter filter.Filter
 	Hasher filter.Hasher
 	Takes  Takes

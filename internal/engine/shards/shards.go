@@ -69,7 +69,7 @@ type part struct {
 	failed   atomic.Pointer[retry.Failure] // of the last load, or nil
 	changed  atomic.Bool                   // its Set may differ from its file
 	resident atomic.Bool                   // its Set is in memory, not mapped
-	file     *os.File                      // held open since Open, so that a replaced shard can still be read; nil once mapped
+	file     *os.File                      // held open since Open, for a shard that is replaced; nil once mapped
 	sizes
 }
 
