@@ -126,7 +126,7 @@ func (s *Set) copied() (f filter.Filter, err error) {
 			if sections[i], err = bitvec.Alloc(uint64(len(w))); err != nil {
 				return err
 			}
-			bitvec.Pass(sections[i], w, s.release, func(words, other []uint64) { copy(words, other) })
+			bitvec.Pass(sections[i], w, s.file.Release, func(words, other []uint64) { copy(words, other) })
 		}
 		c.Sections = sections
 		if f, err = families.Decode(c); err != nil || s.exceptions == nil {

@@ -50,7 +50,7 @@ func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
 	if do == nil {
 		return s.Lacks(how)
 	}
-	if err := theirs.Guarded(func() error { return do(theirs.filter, theirs.release) }); err != nil {
+	if err := theirs.Guarded(func() error { return do(theirs.filter, theirs.file.Release) }); err != nil {
 		return err
 	}
 	if mine != s {

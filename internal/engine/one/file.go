@@ -33,9 +33,7 @@ func Open(path string, o engine.Options) (*Set, error) {
 	}
 	s, err := Decode(f, m, o)
 	if err != nil {
-		if m != nil {
-			_ = m.Close()
-		}
+		_ = m.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
@@ -90,9 +88,7 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 			decoded, err = except.Wrap(decoded, f.Exceptions)
 		}
 	}
-	if m == nil {
-		decode()
-	} else if fault := m.Guard(decode); fault != nil {
+	if fault := m.Guard(decode); fault != nil {
 		return nil, fault
 	}
 	if err != nil {
@@ -129,7 +125,7 @@ func (s *Set) Encode() (*container.File, error) {
 		return nil, fmt.Errorf("%s with hash %s: %w", e.Spec, s.hasher.ID(), filter.ErrMismatch)
 	}
 	file := container.New(family.ID, e, s.hasher)
-	file.FPRChosen, file.Intact = s.chosen, s.intact
+	file.FPRChosen, file.Intact = s.chosen, s.file.Err
 	if s.exceptions != nil {
 		file.Exceptions = s.exceptions.Words()
 	}

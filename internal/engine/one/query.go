@@ -85,7 +85,7 @@ func (s *Set) Count(h filter.Hash) (n uint64, saturated bool, err error) {
 	if !ok {
 		return 0, false, s.Lacks(filter.CanCount)
 	}
-	err = s.guarding(func() {
+	err = s.file.Guard(func() {
 		if s.exceptions == nil || s.exceptions.Has(h) {
 			n, saturated = c.Count(h)
 		}
@@ -99,7 +99,7 @@ func (s *Set) Get(h filter.Hash) (value uint64, ok bool, err error) {
 	if !is || v.ValueBits() == 0 {
 		return 0, false, s.noValues(is)
 	}
-	err = s.guarding(func() {
+	err = s.file.Guard(func() {
 		if s.exceptions == nil || s.exceptions.Has(h) {
 			value, ok = v.Get(h)
 		}
