@@ -137,7 +137,7 @@ func (s *Set) ReadFrom(r io.Reader) (int64, error) {
 
 // loaded keeps the error of a load into a Set without a filter for Err, and returns it.
 func (s *Set) loaded(err error) error {
-	if err != nil && s.takes == engine.Nothing {
+	if err != nil && s.isEmpty() {
 		s.take(one.Nothing(s.hasher, err))
 	}
 	return err

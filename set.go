@@ -73,6 +73,9 @@ func (s *Set) inner() engine.Engine {
 //go:noinline
 func (s *Set) nothing() engine.Engine { return one.Nothing(s.hasher, nil) } // so that inner is inlined
 
+// isEmpty reports whether s is nil or has no filter.
+func (s *Set) isEmpty() bool { return s == nil || s.takes == engine.Nothing }
+
 // take makes s stand on e.
 func (s *Set) take(e engine.Engine) {
 	f := e.Front()
