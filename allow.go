@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/run"
@@ -33,7 +32,6 @@ import (
 // that is built.
 type Allower struct {
 	set *Set
-	one *one.Set // what it stands on
 	b   *except.Builder
 }
 
@@ -44,16 +42,11 @@ type Allower struct {
 // The error wraps errors.ErrUnsupported for a Set that is sharded or for many writers, and for one with the hash
 // function of another system.
 func (s *Set) Allower(like *Set) (*Allower, error) {
-	e, ok := s.inner().(*one.Set)
-	if !ok {
-		return nil, fmt.Errorf("exceptions for a sharded set: %w; build it with them", filter.ErrUnsupported)
-	}
-	model, _ := like.other().(*one.Set)
-	b, err := e.NewExceptions(model)
+	b, err := s.inner().NewExceptions(like.other())
 	if err != nil {
 		return nil, err
 	}
-	return &Allower{s, e, b}, nil
+	return &Allower{s, b}, nil
 }
 
 // hasExceptions reports whether s, which may be nil, has exceptions; of a sharded Set, any shard.
@@ -99,9 +92,9 @@ func (a *Allower) Apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.one.Except(c)
-	s.moved()
-	return nil
+	err = s.inner().Except(c)
+	s.follow()
+	return err
 }
 
 // checkAllow returns an error if sets with that hash function cannot have exceptions.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/intake"
 )
 
@@ -26,10 +27,10 @@ type Builder struct {
 	target intake.Target                           // makes the filter; nil until the number of keys is known
 	finish func(ctx context.Context) (*Set, error) // makes the Set of all keys
 
-	chosen float64 // the rate to store, for an Optimizer or with Config.Like
-	trim   bool    // the Set is in the trimmed form, as Config.Like is
-	losses *losses // with Config.Like and of an Optimizer, else nil
-	part   bool    // it builds a shard: losses are those of the whole set
+	chosen float64      // the rate to store, for an Optimizer or with Config.Like
+	trim   bool         // the Set is in the trimmed form, as Config.Like is
+	losses *bulk.Losses // with Config.Like and of an Optimizer, else nil
+	part   bool         // it builds a shard: losses are those of the whole set
 }
 
 // adder has the methods that Builder and ShardBuilder share.
@@ -246,7 +247,7 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 			err = b.checkLosses(set)
 		}
 		if err == nil && b.config.Capacity > 0 {
-			if n := set.distinct(b.config.Capacity); n > b.config.Capacity {
+			if n := bulk.Distinct(set.inner(), b.config.Capacity); n > b.config.Capacity {
 				err = fmt.Errorf("%d keys for a capacity of %d: %w", n, b.config.Capacity, filter.ErrFull)
 			}
 		}
@@ -256,18 +257,18 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 
 // guard makes Build compare the new Set with an older one.
 func (b *Builder) guard(old *Set) (err error) {
-	if b.losses, err = newLosses(old, b.config.Shrink); err == nil && b.losses.sample != nil {
-		b.in.Watch(b.losses.add)
+	if b.losses, err = bulk.NewLosses(old.inner(), b.config.Shrink); err == nil && b.losses.Samples() {
+		b.in.Watch(b.losses.Add)
 	}
 	return err
 }
 
 // checkLosses returns an error if the Set has lost too much of the older one that it replaces.
 func (b *Builder) checkLosses(set *Set) error {
-	if err := b.losses.compare(set); err != nil || b.part {
+	if err := b.losses.Compare(set.inner()); err != nil || b.part {
 		return err
 	}
-	return b.losses.check(set.distinctLen())
+	return b.losses.Check(bulk.DistinctLen(set.inner()))
 }
 
 // finishOne makes the Set of a Builder of one filter.

@@ -22,7 +22,7 @@ func (s *Set) AddHash(h filter.Hash) error { return s.add(h, nil) }
 
 func (s *Set) add(h filter.Hash, raw []byte) error {
 	err := s.inner().Add(h, raw)
-	s.moved()
+	s.follow()
 	return err
 }
 
@@ -34,7 +34,7 @@ func (s *Set) AddHashes(hs []filter.Hash) error { return s.addMany(engine.Keys{H
 
 func (s *Set) addMany(keys engine.Keys) error {
 	err := s.inner().AddMany(keys)
-	s.moved()
+	s.follow()
 	return err
 }
 
@@ -60,25 +60,28 @@ func (s *Set) TestAndAddHash(h filter.Hash) (present bool, err error) {
 
 func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 	present, err = s.inner().TestAndAdd(h, raw)
-	s.moved()
+	s.follow()
 	return present, err
 }
 
 // Remove undoes one Add. Remove only keys that were added. For most other keys the error wraps filter.ErrNotFound and
 // the set is unchanged, but a key that collides with a present one removes that one. The error wraps
 // errors.ErrUnsupported if the family has no Remove. See RemoveMany for lists of keys.
-func (s *Set) Remove(key []byte) error { return s.RemoveHash(s.hash(key)) }
+func (s *Set) Remove(key []byte) error { return s.remove(s.key(key)) }
 
 // RemoveString is Remove for a string.
-func (s *Set) RemoveString(key string) error { return s.RemoveHash(s.hashOfString(key)) }
+func (s *Set) RemoveString(key string) error { return s.remove(s.keyOfString(key)) }
 
 // RemoveUint64 is Remove for the eight bytes of key, little endian.
-func (s *Set) RemoveUint64(key uint64) error { return s.RemoveHash(s.hashOfUint64(key)) }
+func (s *Set) RemoveUint64(key uint64) error { return s.remove(s.keyOfUint64(key)) }
 
 // RemoveHash is Remove for a key hashed by Hasher.
-func (s *Set) RemoveHash(h filter.Hash) error {
+func (s *Set) RemoveHash(h filter.Hash) error { return s.remove(h, nil) }
+
+// remove is RemoveHash. No filter of raw keys can remove any.
+func (s *Set) remove(h filter.Hash, _ []byte) error {
 	err := s.inner().Remove(h)
-	s.moved()
+	s.follow()
 	return err
 }
 
@@ -86,22 +89,27 @@ func (s *Set) RemoveHash(h filter.Hash) error {
 // true: then the counters of the key are at their maximum, and n is that maximum, a lower bound. The error wraps
 // errors.ErrUnsupported if the family does not count.
 func (s *Set) Count(key []byte) (n uint64, saturated bool, err error) {
-	return s.CountHash(s.hash(key))
+	return s.count(s.key(key))
 }
 
 // CountString is Count for a string.
 func (s *Set) CountString(key string) (n uint64, saturated bool, err error) {
-	return s.CountHash(s.hashOfString(key))
+	return s.count(s.keyOfString(key))
 }
 
 // CountUint64 is Count for the eight bytes of key, little endian.
 func (s *Set) CountUint64(key uint64) (n uint64, saturated bool, err error) {
-	return s.CountHash(s.hashOfUint64(key))
+	return s.count(s.keyOfUint64(key))
 }
 
 // CountHash is Count for a key hashed by Hasher.
 func (s *Set) CountHash(h filter.Hash) (n uint64, saturated bool, err error) {
 	return s.inner().Count(h)
+}
+
+// count is CountHash. No filter of raw keys counts.
+func (s *Set) count(h filter.Hash, _ []byte) (n uint64, saturated bool, err error) {
+	return s.CountHash(h)
 }
 
 // AddValue adds a key with a value. Each AddValue needs its own Remove, like each Add. The error wraps
@@ -133,9 +141,9 @@ func (s *Set) Upsert(key []byte, value uint64) error {
 
 // withValuer calls f with the filter that holds a key, ready to be changed.
 func (s *Set) withValuer(key []byte, f func(filter.Valuer, filter.Hash) error) error {
-	h := s.hash(key)
+	h, _ := s.key(key)
 	v, err := s.inner().Valuer(h)
-	s.moved()
+	s.follow()
 	if err != nil {
 		return err
 	}
@@ -147,32 +155,10 @@ func (s *Set) withValuer(key []byte, f func(filter.Valuer, filter.Hash) error) e
 // false-positive rate: always in a filter without fingerprints, such as ribbon(r=0,value_bits=8). The error wraps
 // errors.ErrUnsupported if the filter stores no values.
 func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
-	return s.inner().Get(s.hash(key))
+	h, _ := s.key(key)
+	return s.inner().Get(h)
 }
 
 // ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter
 // stores no values.
 func (s *Set) ValueBits() (int, error) { return s.inner().ValueBits() }
-
-// Hashes of keys, for operations that no filter of raw keys has. Without a filter the hasher may be invalid.
-
-func (s *Set) hash(key []byte) (h filter.Hash) {
-	if s.takes != engine.Nothing {
-		h = s.hasher.Sum(key)
-	}
-	return h
-}
-
-func (s *Set) hashOfString(key string) (h filter.Hash) {
-	if s.takes != engine.Nothing {
-		h = s.hasher.SumString(key)
-	}
-	return h
-}
-
-func (s *Set) hashOfUint64(key uint64) (h filter.Hash) {
-	if s.takes != engine.Nothing {
-		h = s.hasher.SumUint64(key)
-	}
-	return h
-}

@@ -1,13 +1,10 @@
 package bloomery
 
 import (
-	"io"
-
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/intake"
-	"github.com/bloomery/bloomery/shard"
 )
 
 // SetDerivedMemory sets the size up to which a derived sharded Set stays in memory and returns the old one.
@@ -48,11 +45,4 @@ func (s *Set) sizesOfExceptions() []except.Size {
 // sizesOf returns the numbers of an Info that a manifest does not have.
 func sizesOf(i filter.Info) [4]uint64 {
 	return [4]uint64{i.Bits, i.Allowed, i.Exceptions, i.ExceptionBits}
-}
-
-func manifestWriter(m *shard.Manifest) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := m.WriteTo(w)
-		return err
-	}
 }

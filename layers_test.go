@@ -49,7 +49,7 @@ var rooms = map[string][]string{
 	"internal/portable": {"filter", "families", "container"},
 	"container":         {"filter", "internal/bitvec", "internal/crc", "internal/untrusted"},
 	"delta": {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer",
-		"internal/crc", "internal/parallel", "internal/inset", "internal/untrusted"},
+		"internal/crc", "internal/inset", "internal/parallel", "internal/untrusted"},
 	"shard":           {"filter", "container", "internal/flock", "internal/untrusted"},
 	"internal/spool":  {"filter"},
 	"internal/flock":  {"internal/untrusted"},
@@ -75,15 +75,17 @@ var rooms = map[string][]string{
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
 	"examples/signup":  {".", "publish"},
-	"internal/engine":  {"filter", "container", "shard"},
+	"internal/engine":  {"filter", "container", "shard", "internal/except"},
 	"internal/engine/one": {"filter", "families", "container", "internal/engine", "internal/bitvec", "internal/except",
 		"internal/inset", "internal/probe"},
 	"internal/engine/shards": {"filter", "families", "container", "shard", "internal/engine", "internal/engine/one",
-		"internal/bitvec", "internal/except", "internal/inset", "internal/retry", "internal/untrusted"},
-	".": {"filter", "families", "container", "plan", "internal/engine", "internal/engine/one", "internal/engine/shards",
-		"internal/stat", "internal/spool", "internal/gather", "internal/bitvec", "internal/except", "internal/intake",
-		"internal/parallel", "internal/run", "internal/flock", "shard", "internal/live", "internal/retry",
-		"internal/shrink", "internal/untrusted", "internal/inset"},
+		"internal/bitvec", "internal/except", "internal/inset", "internal/parallel", "internal/retry", "internal/untrusted"},
+	"internal/bulk": {"filter", "internal/engine", "internal/gather", "internal/intake", "internal/run", "internal/spool",
+		"internal/except", "internal/shrink", "internal/stat"},
+	".": {"filter", "families", "container", "plan", "shard", "internal/engine", "internal/engine/one",
+		"internal/engine/shards", "internal/bulk", "internal/except", "internal/flock", "internal/inset", "internal/intake",
+		"internal/live", "internal/parallel", "internal/run", "internal/shrink",
+		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run",
 		"internal/untrusted", "internal/crc", "internal/parallel"},
 	"exact": {"filter", "container", "family/*", "internal/gather", "internal/probe", "internal/bitvec",
@@ -196,4 +198,33 @@ func generic(room string) string {
 		return dir + "/*"
 	}
 	return room
+}
+
+// homes lists the files of the root that may name a home of the engine: those that make, open or lock a Set. All others
+// know engine.Engine only, so that no method of Set asks which form it has.
+var homes = map[string][]string{
+	"internal/engine/one":    {"combine.go", "file.go", "like.go", "marshal.go", "set.go"},
+	"internal/engine/shards": {"combine.go", "file.go", "lock.go"},
+}
+
+func TestRootKnowsNoForm(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, p := range files {
+		if strings.HasSuffix(p, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range f.Imports {
+			name, _ := strconv.Unquote(i.Path.Value)
+			if in, ok := homes[strings.TrimPrefix(name, module+"/")]; ok && !slices.Contains(in, p) {
+				t.Errorf("%s imports %s; take a method of engine.Engine", p, name)
+			}
+		}
+	}
 }

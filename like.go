@@ -6,7 +6,6 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/shrink"
@@ -16,7 +15,7 @@ import (
 // checkLike returns an error if Like cannot be followed or another field contradicts it.
 func (c Config) checkLike() error {
 	old := c.Like
-	if old.takes == engine.Nothing {
+	if old.isEmpty() {
 		return &filter.ConfigError{Field: "like", Value: "an empty Set", Reason: "want one that was built or read"}
 	}
 	for _, f := range []struct {

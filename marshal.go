@@ -109,7 +109,8 @@ func (s *Set) unmarshal(b []byte) error {
 		return err
 	}
 	if r.Len() > 0 {
-		return &container.FormatError{Offset: uint64(len(b) - r.Len()), What: "bytes behind the filter", Err: container.ErrCorrupt}
+		at := uint64(len(b) - r.Len())
+		return &container.FormatError{Offset: at, What: "bytes behind the filter", Err: container.ErrCorrupt}
 	}
 	return s.replace(set)
 }
@@ -136,7 +137,7 @@ func (s *Set) ReadFrom(r io.Reader) (int64, error) {
 
 // loaded keeps the error of a load into a Set without a filter for Err, and returns it.
 func (s *Set) loaded(err error) error {
-	if err != nil && s.takes == engine.Nothing {
+	if err != nil && s.isEmpty() {
 		s.take(one.Nothing(s.hasher, err))
 	}
 	return err

@@ -28,7 +28,7 @@ func (s *Set) Optimize(ctx context.Context, keys iter.Seq[[]byte]) error {
 		return err
 	}
 	err = s.engine.Take(better.engine)
-	s.moved()
+	s.follow()
 	return err
 }
 
@@ -46,7 +46,7 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 		if err := errors.Join(s.inner().Can(filter.CanSearch), c.checkFields()); err != nil {
 			return nil, err
 		}
-		spill := newSpill(s, c)
+		spill := c.bulk().NewSpill(s.inner())
 		b.in = intake.New(s.hasher, intake.To(spill.Add, spill.Close, intake.NoValues(filter.Spec{})))
 		b.finish = func(ctx context.Context) (*Set, error) { return b.optimizeShards(ctx, s, e, spill) }
 	} else {
@@ -94,7 +94,7 @@ func (b *Builder) optimizeShards(ctx context.Context, old *Set, e filter.Effort,
 			better, err = one.Build(ctx)
 		}
 		if err == nil {
-			b.losses.addShard(one.losses, better)
+			b.losses.AddShard(one.losses, better.engine)
 		}
 		if err = errors.Join(err, one.Close()); err != nil {
 			return nil, parts.Fail(i, err)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-
-	"github.com/bloomery/bloomery/internal/engine"
 )
 
 // A Set and a Config never print the secret: not with any verb of fmt, not in log/slog, and a Config not in JSON. In
@@ -14,7 +12,7 @@ import (
 
 // String describes the set: its Spec, its hash function and the number of keys.
 func (s *Set) String() string {
-	if s == nil || s.takes == engine.Nothing {
+	if s.isEmpty() {
 		return "bloomery.Set()"
 	}
 	of := ""
@@ -29,7 +27,7 @@ func (s *Set) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String())
 
 // LogValue returns String, for package log/slog.
 func (s *Set) LogValue() slog.Value {
-	if s == nil || s.takes == engine.Nothing {
+	if s.isEmpty() {
 		return slog.GroupValue()
 	}
 	all := []slog.Attr{

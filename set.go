@@ -2,6 +2,7 @@ package bloomery
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
@@ -12,15 +13,17 @@ import (
 // Set is a filter with the hash function of its keys. Queries are safe for concurrent use. Changes need exclusive use,
 // unless the Set was made with Config.Concurrent or WithConcurrent.
 //
-// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. If that fails, and after Close,
-// a Set without a filter cannot know its answers: Contains and the other queries are true, and Err says why. A Set must
-// not be copied after first use: see Clone.
+// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. If that fails, and after
+// Close, a Set without a filter cannot know its answers: Contains and the other queries are true, and Err says why. A
+// Set must not be copied after first use: see Clone.
 type Set struct {
-	filter   filter.Filter // answers for hashes: the filter itself if it lies in memory; nil for raw keys
-	hasher   filter.Hasher
-	engine   engine.Engine // nil in the zero Set: see inner
-	takes    engine.Takes
-	replaced uint32 // Engine.Replaced when filter was set
+	_      [0]atomic.Bool // go vet reports copies
+	filter filter.Filter  // answers for hashes: the filter itself if it lies in memory; nil for raw keys
+	hasher filter.Hasher
+	engine engine.Engine // nil in the zero Set: see inner
+	takes  engine.Takes
+	moves  *uint32 // engine.Front.Moves; nil in the zero Set
+	moved  uint32  // *moves when filter was set
 }
 
 // Stored describes the file that a Set was read from.
@@ -62,22 +65,28 @@ func newClosed(err error) *Set { return setOf(one.Nothing(filter.Hasher{}, err))
 // inner returns the Engine.
 func (s *Set) inner() engine.Engine {
 	if s.engine == nil {
-		return one.Nothing(s.hasher, nil)
+		return s.nothing()
 	}
 	return s.engine
 }
 
+//go:noinline
+func (s *Set) nothing() engine.Engine { return one.Nothing(s.hasher, nil) } // so that inner is inlined
+
+// isEmpty reports whether s is nil or has no filter.
+func (s *Set) isEmpty() bool { return s == nil || s.takes == engine.Nothing }
+
 // take makes s stand on e.
 func (s *Set) take(e engine.Engine) {
 	f := e.Front()
-	s.filter, s.hasher, s.engine, s.takes, s.replaced = f.Filter, f.Hasher, e, f.Takes, e.Replaced()
+	s.filter, s.hasher, s.engine, s.takes, s.moves, s.moved = f.Filter, f.Hasher, e, f.Takes, f.Moves, *f.Moves
 }
 
-// moved follows the Engine after a call that may have replaced its filter. If it has not, moved writes nothing: many
+// follow follows the Engine after a call that may have replaced its filter. If it has not, follow writes nothing: many
 // goroutines may change a Set for many writers at once.
-func (s *Set) moved() {
-	if e := s.engine; e != nil && e.Replaced() != s.replaced {
-		s.take(e)
+func (s *Set) follow() {
+	if s.moves != nil && *s.moves != s.moved {
+		s.take(s.engine)
 	}
 }
 
@@ -161,8 +170,8 @@ func (s *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 
 // Err returns an error wrapping container.ErrFile if the file of a mapped Set was overwritten or truncated in place
 // since Open. Earlier answers may then be wrong. It compares size, time of modification and header of the file, with a
-// system call. For a sharded Set it is a *shard.Error of a loaded shard, or of a shard whose last load failed, until a later
-// one succeeds. After Close, or if a Set without a filter could not be loaded, it says so. It returns nil for other
+// system call. For a sharded Set it is a *shard.Error of a loaded shard, or of a shard whose last load failed, until a
+// later one succeeds. After Close, or if a Set without a filter could not be loaded, it says so. It returns nil for other
 // Sets.
 func (s *Set) Err() error { return s.inner().Err() }
 
@@ -182,3 +191,30 @@ func (s *Set) Close() error {
 	s.take(one.Nothing(filter.Hasher{}, engine.ErrClosed))
 	return e.Close()
 }
+
+// Estimate is an estimated number of distinct keys, with the ends of its 95% interval, which are whole numbers.
+type Estimate = engine.Estimate
+
+// Overlap has the numbers of distinct keys of two sets, of both together, and of those that they have in common.
+type Overlap = engine.Overlap
+
+// EstimateKeys returns the number of distinct keys, estimated from the bits if the family can, else Len. It is +Inf if
+// every bit is set. It may read the whole filter.
+func (s *Set) EstimateKeys() float64 { return s.inner().EstimateKeys() }
+
+// EstimateInterval is EstimateKeys with a 95% interval, in families with filter.CanEstimate: standard, blocked,
+// counting, guava and bitsandblooms. It assumes that the keys do not depend on the hash function. In other families the
+// Estimate is Counted. It may read the whole filter.
+//
+// The interval holds all numbers of keys that agree with the number of bits that are 0, see probe.KeysInCells for the
+// equations. It is exact up to the normal limit: TestEstimateCoverage measures how often it holds the number. For a
+// sharded Set it adds up the estimates of the shards.
+func (s *Set) EstimateInterval() (Estimate, error) { return s.inner().EstimateInterval() }
+
+// EstimateOverlap estimates how many distinct keys s and o hold, together and in common, with 95% intervals. Both must
+// have the same Spec and hash function, including seed or secret; else the error wraps filter.ErrMismatch. It wraps
+// errors.ErrUnsupported in families without filter.CanEstimate. It reads both filters and changes none.
+//
+// The estimate of the common keys is |A| + |B| - |A ∪ B| with an interval of its own; see probe.CommonInCells for the
+// equations. The interval does not shrink with the number of common keys: it is as wide as the error of the union.
+func (s *Set) EstimateOverlap(o *Set) (Overlap, error) { return s.inner().EstimateOverlap(o.other()) }

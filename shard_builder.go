@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/parallel"
@@ -32,7 +33,7 @@ type ShardBuilder struct {
 	folder  *shard.Folder
 	spill   *intake.Shards // nil until the number of shards is known
 	allowed *intake.List   // of Config.Allow, from Build on, else nil
-	losses  *losses        // with Config.Like, else nil
+	losses  *bulk.Losses   // with Config.Like, else nil
 }
 
 // shardMemory is the default limit of a ShardBuilder for hashes in memory.
@@ -64,7 +65,7 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 		}
 	}
 	if c.Like != nil {
-		if b.losses, err = newLosses(c.Like, c.Shrink); err != nil {
+		if b.losses, err = bulk.NewLosses(c.Like.inner(), c.Shrink); err != nil {
 			return nil, err
 		}
 		if bytes := c.Like.Info().Bits / 8; c.MaxBytes > 0 && bytes > c.MaxBytes {
@@ -209,7 +210,7 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	if err := b.allowed.Err(ctx); err != nil {
 		return nil, err
 	}
-	if err := b.losses.check(m.Keys()); err != nil {
+	if err := b.losses.Check(m.Keys()); err != nil {
 		return nil, err
 	}
 	if m.Hash == filter.SipHash {
@@ -270,7 +271,7 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config) (e shard.Entr
 	if err := b.except(ctx, set, s, c.Like); err != nil {
 		return e, 0, err
 	}
-	b.losses.addShard(one.losses, set)
+	b.losses.AddShard(one.losses, set.engine)
 	e, err = b.folder.Put(ctx, s, b.config.Shards, set.Info(), set)
 	if c.Progress != nil {
 		c.Progress(filter.Progress{Done: 1})

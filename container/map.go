@@ -16,7 +16,8 @@ import (
 // be wrong. Replace files by rename, as WriteFile does.
 var ErrFile = errors.New("the file was changed in place while it was in use")
 
-// Mapping is the memory of a mapped file.
+// Mapping is the memory of a mapped file. A nil Mapping stands for memory of the program, which cannot fault: Guard calls
+// f, Err returns nil, and Release and Close do nothing.
 type Mapping struct {
 	data []byte
 	head []byte // the first bytes when it was mapped
@@ -100,6 +101,9 @@ func (m *Mapping) open(o Options) (f *File, err error) {
 // Err returns an error wrapping ErrFile if the file was written to or truncated since it was mapped: if its size, time
 // of modification or header changed.
 func (m *Mapping) Err() error {
+	if m == nil {
+		return nil
+	}
 	changed, err := m.changed()
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.file.Name(), err)
@@ -121,7 +125,7 @@ func (m *Mapping) changed() (bool, error) {
 
 // Close unmaps the file. Its sections must not be used afterwards.
 func (m *Mapping) Close() error {
-	if m.file == nil {
+	if m == nil || m.file == nil {
 		return nil
 	}
 	err := errors.Join(m.unmap(), m.file.Close())
@@ -142,6 +146,9 @@ func (m *Mapping) unmap() (err error) {
 // again from the file. Called behind a pass over the sections, it keeps only a part of them in memory at a time. It
 // does nothing if words lie elsewhere, such as in memory that a filter keeps besides its sections.
 func (m *Mapping) Release(words []uint64) {
+	if m == nil {
+		return
+	}
 	b := bitvec.Bytes(words)
 	if at, ok := bitvec.Offset(m.data, b); ok {
 		page := os.Getpagesize()
@@ -152,6 +159,10 @@ func (m *Mapping) Release(words []uint64) {
 // Guard calls f and turns a fault in the mapping into an error wrapping ErrFile. Reading memory beyond the end of a
 // truncated file causes such a fault. Other panics propagate.
 func (m *Mapping) Guard(f func()) (err error) {
+	if m == nil {
+		f()
+		return nil
+	}
 	was := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(was)

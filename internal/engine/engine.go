@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -54,13 +55,16 @@ type Changes interface {
 	// Take takes over the filters of o, which were built for the same place. o must not be used afterwards.
 	Take(o Engine) error
 	SetChosen(rate float64)
+	// NewExceptions returns a Builder of exceptions, with about the geometry of those of like, which may be nil. Except
+	// gives the filter exceptions, in place of those that it has.
+	NewExceptions(like Engine) (*except.Builder, error)
+	Except(c *except.Cascade) error
 }
 
 // Facts describe the filter.
 type Facts interface {
-	// Front is what Set needs to pass on keys. It changes if Replaced does, which counts how often a filter was replaced.
+	// Front is what Set needs to pass on keys. It is asked for again when *Front.Moves has changed.
 	Front() Front
-	Replaced() uint32
 	// Filter returns the filter, with its exceptions if it has some, or nil if there is none or several.
 	Filter() filter.Filter
 	Spec() filter.Spec
@@ -121,10 +125,12 @@ type Parts interface {
 
 // Front is what Set needs to pass on keys.
 type Front struct {
-	// Filter answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Takes is Hashes.
+	// Filter answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Takes is
+	// Hashes.
 	Filter filter.Filter
 	Hasher filter.Hasher
 	Takes  Takes
+	Moves  *uint32 // how often the filter was replaced
 }
 
 // Stored describes the file that a Set was read from.

@@ -45,19 +45,15 @@ func (k *Keys) Sum(h filter.Hasher, dst []filter.Hash, from int) {
 	}
 }
 
-// Key returns key i as an Engine takes it: its hash, or its bytes, not nil.
-func (k *Keys) Key(i int, t Takes, h filter.Hasher) (hash filter.Hash, raw []byte) {
+// Key returns key i for an Engine that takes raw keys, which is the bytes, not nil, or nothing.
+func (k *Keys) Key(i int, t Takes) (h filter.Hash, raw []byte) {
 	switch {
 	case k.Hashes != nil:
-		return k.Hashes[i], nil
+		h = k.Hashes[i]
 	case t == RawKeys:
-		return hash, k.raw(i)
-	case t == Nothing: // the hasher may be invalid
-		return hash, nil
+		raw = k.raw(i)
 	}
-	var one [1]filter.Hash
-	k.Sum(h, one[:], i)
-	return one[0], nil
+	return h, raw
 }
 
 // raw returns the bytes of key i, not nil.
@@ -73,18 +69,29 @@ func (k *Keys) raw(i int) []byte {
 	return k.Bytes[i]
 }
 
-// BatchLen is the number of keys that Ask hashes before each query.
+// BatchLen is the number of keys that are hashed before they are passed on.
 const BatchLen = 256
 
 var hashPool = sync.Pool{New: func() any { return new([BatchLen]filter.Hash) }}
 
-// Ask sets dst[i] to the answer for key i, with hasMany for BatchLen hashes at a time.
-func (k *Keys) Ask(dst []bool, h filter.Hasher, hasMany func(dst []bool, hs []filter.Hash)) {
+// Each calls f with the hashes of BatchLen keys at a time; from is the number of the first of them.
+func (k *Keys) Each(h filter.Hasher, f func(from int, hs []filter.Hash) error) error {
 	buf := hashPool.Get().(*[BatchLen]filter.Hash)
 	defer hashPool.Put(buf)
-	for start := 0; start < len(dst); start += BatchLen {
-		part := dst[start:min(start+BatchLen, len(dst))]
-		k.Sum(h, buf[:len(part)], start)
-		hasMany(part, buf[:len(part)])
+	for from, n := 0, k.Len(); from < n; from += BatchLen {
+		hs := buf[:min(BatchLen, n-from)]
+		k.Sum(h, hs, from)
+		if err := f(from, hs); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// Ask sets dst[i] to the answer for key i, with hasMany for BatchLen hashes at a time.
+func (k *Keys) Ask(dst []bool, h filter.Hasher, hasMany func(dst []bool, hs []filter.Hash)) {
+	_ = k.Each(h, func(from int, hs []filter.Hash) error {
+		hasMany(dst[from:][:len(hs)], hs)
+		return nil
+	})
 }

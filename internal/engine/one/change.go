@@ -16,20 +16,31 @@ func (s *Set) Add(h filter.Hash, raw []byte) error {
 	if err := s.Own(); err != nil {
 		return err
 	}
-	if raw != nil {
+	switch {
+	case raw != nil:
 		return s.raw.AddKey(raw)
-	}
-	if a, ok := s.filter.(filter.Adder); ok {
-		return a.Add(h)
+	case s.adder != nil:
+		return s.adder.Add(h)
 	}
 	return s.lacksHash(filter.CanAdd)
 }
 
 // AddMany adds keys until one fails.
 func (s *Set) AddMany(keys engine.Keys) error {
+	wrap := func(i int, err error) error { return fmt.Errorf("key %d of %d: %w", i, keys.Len(), err) }
+	if s.takes == engine.Hashes {
+		return keys.Each(s.hasher, func(from int, hs []filter.Hash) error {
+			for i, h := range hs {
+				if err := s.Add(h, nil); err != nil {
+					return wrap(from+i, err)
+				}
+			}
+			return nil
+		})
+	}
 	for i := range keys.Len() {
-		if err := s.Add(keys.Key(i, s.takes, s.hasher)); err != nil {
-			return fmt.Errorf("key %d of %d: %w", i, keys.Len(), err)
+		if err := s.Add(keys.Key(i, s.takes)); err != nil {
+			return wrap(i, err)
 		}
 	}
 	return nil
@@ -46,14 +57,13 @@ func (s *Set) TestAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 	if err := s.Own(); err != nil {
 		return false, err
 	}
-	a, ok := s.filter.(filter.Adder)
-	if !ok {
+	if s.adder == nil {
 		return false, s.lacksHash(filter.CanAdd)
 	}
 	if s.filter.Has(h) {
 		return true, nil
 	}
-	return false, a.Add(h)
+	return false, s.adder.Add(h)
 }
 
 // Remove undoes one Add.
@@ -86,11 +96,15 @@ func (s *Set) Valuer(filter.Hash) (filter.Valuer, error) {
 // Own prepares the filter for changes: it copies one that lies in a mapped file or in the bytes given to FromBytes. A
 // filter with exceptions cannot change: the error is filter.ErrExceptions.
 func (s *Set) Own() error {
+	if !s.borrowed && s.exceptions == nil {
+		return nil
+	}
+	return s.own()
+}
+
+func (s *Set) own() error {
 	if s.Exceptions() {
 		return filter.ErrExceptions
-	}
-	if !s.borrowed {
-		return nil
 	}
 	f, err := s.copied()
 	if err != nil {
@@ -105,7 +119,6 @@ func (s *Set) copied() (f filter.Filter, err error) {
 	if !ok {
 		return nil, fmt.Errorf("%T cannot be copied: %w", s.filter, filter.ErrUnsupported)
 	}
-	_, exceptions := s.main()
 	err = s.Guarded(func() error {
 		c := e.Encode()
 		sections := make([][]uint64, len(c.Sections))
@@ -113,13 +126,13 @@ func (s *Set) copied() (f filter.Filter, err error) {
 			if sections[i], err = bitvec.Alloc(uint64(len(w))); err != nil {
 				return err
 			}
-			bitvec.Pass(sections[i], w, s.release, func(words, other []uint64) { copy(words, other) })
+			bitvec.Pass(sections[i], w, s.file.Release, func(words, other []uint64) { copy(words, other) })
 		}
 		c.Sections = sections
-		if f, err = families.Decode(c); err != nil || exceptions == nil {
+		if f, err = families.Decode(c); err != nil || s.exceptions == nil {
 			return err
 		}
-		copied, err := exceptions.Clone()
+		copied, err := s.exceptions.Clone()
 		if err == nil {
 			f = except.New(f, copied)
 		}
@@ -146,10 +159,8 @@ func (s *Set) Take(o engine.Engine) error { return s.replace(o.(*Set).filter) }
 
 // NewExceptions returns a Builder of exceptions to the filter. If like, which may be nil, has exceptions, the new ones
 // have about their geometry.
-func (s *Set) NewExceptions(like *Set) (*except.Builder, error) {
+func (s *Set) NewExceptions(like engine.Engine) (*except.Builder, error) {
 	switch {
-	case s.takes == engine.Nothing:
-		return nil, s.Lacks(0)
 	case s.shared != nil:
 		return nil, fmt.Errorf("exceptions for a set for many writers, which takes keys: %w", filter.ErrUnsupported)
 	case s.hasher.ID().Foreign():
@@ -157,18 +168,14 @@ func (s *Set) NewExceptions(like *Set) (*except.Builder, error) {
 			s.Spec(), s.hasher.ID(), filter.ErrUnsupported)
 	}
 	var sizes []except.Size
-	if like != nil && like.Exceptions() {
-		_, c := like.main()
-		sizes = c.Sizes()
+	if l, ok := like.(*Set); ok && l.Exceptions() {
+		sizes = l.exceptions.Sizes()
 	}
-	main, _ := s.main()
-	return except.NewBuilder(main, s.Len(), sizes), nil
+	return except.NewBuilder(s.main, s.Len(), sizes), nil
 }
 
 // Except gives the filter exceptions, in place of those that it has.
-func (s *Set) Except(c *except.Cascade) {
-	main, _ := s.main()
-	f := except.New(main, c)
-	s.filter, s.batcher, s.cold = f, f, f
-	s.replaced++
+func (s *Set) Except(c *except.Cascade) error {
+	s.set(except.New(s.main, c))
+	return nil
 }

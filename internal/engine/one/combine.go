@@ -12,22 +12,19 @@ import (
 
 // other returns another Set of one filter. The error wraps filter.ErrMismatch if e is nil, empty or sharded.
 func other(e engine.Engine) (*Set, error) {
-	o, ok := e.(*Set)
-	switch {
-	case e != nil && !ok:
-		return nil, engine.ErrOneSharded
-	case e == nil || o.takes == engine.Nothing:
+	switch o := e.(type) {
+	case *Set:
+		return o, nil
+	case nil, *None:
 		return nil, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
 	}
-	return o, nil
+	return nil, engine.ErrOneSharded
 }
 
 // Combine merges with o or intersects with it.
 func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
 	o, err := other(e)
 	switch {
-	case s.takes == engine.Nothing && err != engine.ErrOneSharded:
-		return s.Lacks(how)
 	case err != nil:
 		return err
 	case o.Exceptions():
@@ -53,10 +50,10 @@ func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
 	if do == nil {
 		return s.Lacks(how)
 	}
-	if err := theirs.Guarded(func() error { return do(theirs.filter, theirs.release) }); err != nil {
+	if err := theirs.Guarded(func() error { return do(theirs.filter, theirs.file.Release) }); err != nil {
 		return err
 	}
-	if s.shared != nil {
+	if mine != s {
 		s.become(s.inForm(mine.filter), s.hasher)
 	}
 	s.chosen = max(s.chosen, o.chosen)
@@ -86,21 +83,20 @@ func (s *Set) Copy(plain bool) (engine.Engine, error) {
 
 // Clone is Copy.
 func (s *Set) Clone(plain bool) (*Set, error) {
-	if n, ok := s.filter.(*none); ok {
-		return Nothing(filter.Hasher{}, nil), n.err
+	o, err := s.Single()
+	if err != nil {
+		return nil, err
 	}
-	if s.shared == nil {
-		f, err := s.copied()
-		if err != nil {
+	f := o.filter
+	if o == s {
+		if f, err = s.copied(); err != nil {
 			return nil, err
 		}
-		return s.like(f), nil
 	}
-	o, err := s.Single()
-	if err == nil && !plain {
-		o = s.like(s.inForm(o.filter))
+	if !plain {
+		f = s.inForm(f)
 	}
-	return o, err
+	return s.like(f), nil
 }
 
 // Model returns the filter without exceptions and in the form for one writer, as the model of another. If s lies in a
@@ -122,10 +118,7 @@ func (s *Set) Model(lasting bool) (f filter.Filter, err error) {
 // Equal reports whether Save would write the same file of both sets.
 func (s *Set) Equal(e engine.Engine) bool {
 	o, ok := e.(*Set)
-	if !ok || s.takes == engine.Nothing || o.takes == engine.Nothing {
-		return ok && s.takes == o.takes
-	}
-	if !s.hasher.Equal(o.hasher) || s.chosen != o.chosen {
+	if !ok || !s.hasher.Equal(o.hasher) || s.chosen != o.chosen {
 		return false
 	}
 	a, err := s.Encode()
@@ -167,16 +160,15 @@ func (s *Set) Trimmed() (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	main, exceptions := plain.main()
-	t, ok := main.(filter.Trimmer)
+	t, ok := plain.main.(filter.Trimmer)
 	if !ok {
 		return nil, families.Lacks(s.Spec(), filter.CanTrim)
 	}
 	if err := t.Trimmable(); err != nil {
 		return nil, err
 	}
-	if exceptions == nil {
+	if s.exceptions == nil {
 		return s.like(t.Trimmed()), nil
 	}
-	return s.like(except.New(t.Trimmed(), exceptions)), nil
+	return s.like(except.New(t.Trimmed(), s.exceptions)), nil
 }

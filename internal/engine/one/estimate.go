@@ -18,9 +18,6 @@ func (s *Set) EstimateKeys() (n float64) {
 
 // EstimateInterval is EstimateKeys with a 95% interval.
 func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
-	if n, ok := s.filter.(*none); ok {
-		return e, n.why()
-	}
 	if s.Can(filter.CanEstimate) != nil {
 		n := float64(s.Len())
 		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
@@ -29,13 +26,12 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 	if err != nil {
 		return e, err
 	}
-	main, _ := plain.main()
-	cells, ok := main.(filter.CellFilter)
+	cells, ok := plain.main.(filter.CellFilter)
 	if !ok {
 		return e, s.Lacks(filter.CanEstimate)
 	}
 	err = plain.Guarded(func() error {
-		free, err := cells.Free(main)
+		free, err := cells.Free(plain.main)
 		e.Keys, e.Low, e.High = probe.KeysInCells(cells.Cells(), free)
 		return err
 	})
@@ -45,9 +41,6 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 // EstimateOverlap estimates how many distinct keys two sets hold, together and in common.
 func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) {
 	o, err := other(with)
-	if s.takes == engine.Nothing && err != engine.ErrOneSharded {
-		return v, s.Lacks(filter.CanEstimate)
-	}
 	if err != nil {
 		return v, err
 	}
@@ -62,13 +55,11 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	if err != nil {
 		return v, err
 	}
-	mainA, _ := a.main()
-	mainB, _ := b.main()
-	mine, ok := mainA.(filter.CellFilter)
+	mine, ok := a.main.(filter.CellFilter)
 	if !ok {
 		return v, families.Lacks(a.Spec(), filter.CanEstimate)
 	}
-	theirs, ok := mainB.(filter.CellFilter)
+	theirs, ok := b.main.(filter.CellFilter)
 	switch {
 	case !ok:
 		return v, families.Lacks(b.Spec(), filter.CanEstimate)
@@ -76,12 +67,12 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 		return v, engine.ErrHasher
 	}
 	count := func() error {
-		both, err := mine.Free(mainB)
+		both, err := mine.Free(b.main)
 		if err != nil {
 			return err
 		}
-		inA, _ := mine.Free(mainA) // a filter matches itself
-		inB, _ := theirs.Free(mainB)
+		inA, _ := mine.Free(a.main) // a filter matches itself
+		inB, _ := theirs.Free(b.main)
 		c := mine.Cells()
 		v.A.Keys, v.A.Low, v.A.High = probe.KeysInCells(c, inA)
 		v.B.Keys, v.B.Low, v.B.High = probe.KeysInCells(c, inB)

@@ -33,9 +33,7 @@ func Open(path string, o engine.Options) (*Set, error) {
 	}
 	s, err := Decode(f, m, o)
 	if err != nil {
-		if m != nil {
-			_ = m.Close()
-		}
+		_ = m.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
@@ -90,9 +88,7 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 			decoded, err = except.Wrap(decoded, f.Exceptions)
 		}
 	}
-	if m == nil {
-		decode()
-	} else if fault := m.Guard(decode); fault != nil {
+	if fault := m.Guard(decode); fault != nil {
 		return nil, fault
 	}
 	if err != nil {
@@ -109,9 +105,6 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 
 // Encode returns the stored form of the filter.
 func (s *Set) Encode() (*container.File, error) {
-	if n, ok := s.filter.(*none); ok {
-		return nil, n.why()
-	}
 	plain, err := s.Single()
 	if err != nil {
 		return nil, err
@@ -132,9 +125,9 @@ func (s *Set) Encode() (*container.File, error) {
 		return nil, fmt.Errorf("%s with hash %s: %w", e.Spec, s.hasher.ID(), filter.ErrMismatch)
 	}
 	file := container.New(family.ID, e, s.hasher)
-	file.FPRChosen, file.Intact = s.chosen, s.intact
-	if _, c := plain.main(); c != nil {
-		file.Exceptions = c.Words()
+	file.FPRChosen, file.Intact = s.chosen, s.file.Err
+	if s.exceptions != nil {
+		file.Exceptions = s.exceptions.Words()
 	}
 	return file, nil
 }
@@ -168,12 +161,20 @@ func (s *Set) write(path string, f func(*container.File) error) error {
 // Check returns Err: a file is checked when it is opened.
 func (s *Set) Check(context.Context, func(uint64)) error { return s.Err() }
 
+// gone stands for a filter in a file that was unmapped.
+type gone struct{}
+
+func (gone) Has(filter.Hash) bool { return true }
+func (gone) Info() filter.Info    { return filter.Info{} }
+
 // Close unmaps the file, if there is one. Then the answers are unknown.
 func (s *Set) Close() error {
 	file := s.file
 	if file == nil {
 		return nil
 	}
-	s.vanish(filter.Hasher{}, engine.ErrClosed)
+	s.become(gone{}, filter.Hasher{})
+	s.stored = engine.Stored{}
+	s.failed(engine.ErrClosed)
 	return file.Close()
 }

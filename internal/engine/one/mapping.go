@@ -37,18 +37,9 @@ func (s *Set) faulted(p any) bool {
 	return true
 }
 
-// guarding calls f, which reads the filter, and returns the error of a fault in the mapping.
-func (m *mapping) guarding(f func()) error {
-	if m.file == nil {
-		f()
-		return nil
-	}
-	return m.file.Guard(f)
-}
-
-// guard is guarding that keeps the error for Err.
+// guard calls f, which reads the filter, and keeps the error of a fault for Err.
 func (m *mapping) guard(f func()) {
-	if err := m.guarding(f); err != nil {
+	if err := m.file.Guard(f); err != nil {
 		m.failed(err)
 	}
 }
@@ -56,9 +47,6 @@ func (m *mapping) guard(f func()) {
 // Guarded calls f, which reads the filter, and returns its error, or one wrapping container.ErrFile if the mapped file
 // was changed in place.
 func (m *mapping) Guarded(f func() error) (err error) {
-	if m.file == nil {
-		return f()
-	}
 	fault := m.file.Guard(func() { err = f() })
 	if fault == nil && err == nil {
 		fault = m.file.Err()
@@ -78,29 +66,14 @@ func (m *mapping) Err() error {
 	if err := m.fault.Load(); err != nil {
 		return *err
 	}
-	return m.intact()
-}
-
-// intact returns an error wrapping container.ErrFile if the mapped file was changed in place.
-func (m *mapping) intact() error {
-	if m.file == nil {
-		return nil
-	}
 	return m.file.Err()
-}
-
-// release takes words of a mapped filter out of memory after a pass over them.
-func (m *mapping) release(words []uint64) {
-	if m.file != nil {
-		m.file.Release(words)
-	}
 }
 
 // Release takes the pages of a mapped filter out of memory until they are used.
 func (s *Set) Release() {
-	if e, ok := s.filter.(filter.Encoder); ok && s.file != nil {
+	if e, ok := s.filter.(filter.Encoder); ok {
 		for _, words := range e.Encode().Sections {
-			s.release(words)
+			s.file.Release(words)
 		}
 	}
 }
@@ -112,10 +85,7 @@ func (m *mapping) Mapped() bool { return m.file != nil }
 func (s *Set) replace(f filter.Filter) error {
 	file := s.file
 	s.become(f, s.hasher)
-	if file != nil {
-		return file.Close()
-	}
-	return nil
+	return file.Close()
 }
 
 // Borrowed reports whether the memory of the filter is not our own, so that Own would copy it.

@@ -1,39 +1,108 @@
 package one
 
 import (
+	"context"
+	"fmt"
+	"io/fs"
+
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/except"
 )
 
-// none stands for the filter of a Set without one.
-type none struct {
-	err error // why its answers are unknown; nil for the zero Set, which contains nothing
+// None is the engine of a Set without a filter. It contains nothing, or its answers are unknown, so that Contains is
+// true.
+type None struct {
+	hasher filter.Hasher
+	err    error // why the answers are unknown, or nil
+	chosen float64
+	moves  uint32
 }
 
-// Nothing returns a Set without a filter, of the hasher of later ones. If err is not nil, its answers are unknown: Contains
-// is true.
-func Nothing(h filter.Hasher, err error) *Set {
-	s := new(Set)
-	s.vanish(h, err)
-	return s
-}
+var _ engine.Engine = (*None)(nil)
 
-// vanish makes s a Set without a filter.
-func (s *Set) vanish(h filter.Hasher, err error) {
-	s.become(&none{err}, h)
-	s.takes, s.stored = engine.Nothing, engine.Stored{}
-	if err != nil {
-		s.failed(err)
-	}
-}
-
-func (n *none) Has(filter.Hash) bool { return n.err != nil }
-func (n *none) Info() filter.Info    { return filter.Info{} }
+// Nothing returns a None with the hasher of a later filter. err says why its answers are unknown; it may be nil.
+func Nothing(h filter.Hasher, err error) *None { return &None{hasher: h, err: err} }
 
 // why returns the error of methods that need a filter.
-func (n *none) why() error {
+func (n *None) why() error {
 	if n.err != nil {
 		return n.err
 	}
 	return engine.ErrEmpty
 }
+
+// with is why, or an error if the other set is sharded.
+func (n *None) with(e engine.Engine) error {
+	if _, err := other(e); err == engine.ErrOneSharded {
+		return err
+	}
+	return n.why()
+}
+
+func (n *None) Contains(filter.Hash, []byte) bool     { return n.err != nil }
+func (n *None) Ask(filter.Hash, []byte) (bool, error) { return n.err != nil, n.err }
+
+func (n *None) ContainsMany(dst []bool, _ engine.Keys)       { n.HasMany(dst, nil) }
+func (n *None) Count(filter.Hash) (uint64, bool, error)      { return 0, false, n.why() }
+func (n *None) Get(filter.Hash) (uint64, bool, error)        { return 0, n.err != nil, n.why() }
+func (n *None) ValueBits() (int, error)                      { return 0, n.why() }
+func (n *None) Add(filter.Hash, []byte) error                { return n.why() }
+func (n *None) TestAndAdd(filter.Hash, []byte) (bool, error) { return false, n.why() }
+func (n *None) Remove(filter.Hash) error                     { return n.why() }
+func (n *None) Valuer(filter.Hash) (filter.Valuer, error)    { return nil, n.why() }
+func (n *None) Reset() error                                 { return n.why() }
+func (n *None) Take(engine.Engine) error                     { return n.why() }
+func (n *None) Except(*except.Cascade) error                 { return n.why() }
+
+func (n *None) Combine(e engine.Engine, _ filter.Ability) error { return n.with(e) }
+
+func (n *None) NewExceptions(engine.Engine) (*except.Builder, error) { return nil, n.why() }
+
+func (n *None) HasMany(dst []bool, _ []filter.Hash) {
+	for i := range dst {
+		dst[i] = n.err != nil
+	}
+}
+
+func (n *None) AddMany(keys engine.Keys) error {
+	if keys.Len() == 0 {
+		return nil
+	}
+	return fmt.Errorf("key 0 of %d: %w", keys.Len(), n.why())
+}
+
+func (n *None) Front() engine.Front {
+	return engine.Front{Hasher: n.hasher, Takes: engine.Nothing, Moves: &n.moves}
+}
+
+func (n *None) Filter() filter.Filter                  { return nil }
+func (n *None) Spec() filter.Spec                      { return filter.Spec{} }
+func (n *None) Info() filter.Info                      { return filter.Info{FPRChosen: n.chosen} }
+func (n *None) Chosen() float64                        { return n.chosen }
+func (n *None) SetChosen(rate float64)                 { n.chosen = rate }
+func (n *None) Len() uint64                            { return 0 }
+func (n *None) EstimateKeys() float64                  { return 0 }
+func (n *None) EstimateLoss(simple, _ float64) float64 { return simple }
+func (n *None) Equal(e engine.Engine) bool             { _, ok := e.(*None); return ok }
+func (n *None) Can(filter.Ability) error               { return n.why() }
+func (n *None) Lacks(filter.Ability) error             { return n.why() }
+func (n *None) Exceptions() bool                       { return false }
+
+func (n *None) EstimateInterval() (e engine.Estimate, err error) { return e, n.why() }
+
+func (n *None) EstimateOverlap(e engine.Engine) (v engine.Overlap, err error) { return v, n.with(e) }
+
+func (n *None) Stored() engine.Stored                     { return engine.Stored{} }
+func (n *None) Parts() engine.Parts                       { return nil }
+func (n *None) Copy(bool) (engine.Engine, error)          { return Nothing(filter.Hasher{}, nil), n.err }
+func (n *None) Form(bool) (engine.Engine, error)          { return nil, n.why() }
+func (n *None) Encode() (*container.File, error)          { return nil, n.why() }
+func (n *None) Guarded(f func() error) error              { return f() }
+func (n *None) Save(context.Context, string) error        { return n.why() }
+func (n *None) Check(context.Context, func(uint64)) error { return n.err }
+func (n *None) Err() error                                { return n.err }
+func (n *None) Close() error                              { return nil }
+
+func (n *None) Replace(context.Context, string, fs.FileInfo, engine.Engine) error { return n.why() }

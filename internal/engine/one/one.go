@@ -11,18 +11,21 @@ import (
 
 // Set is one filter with the hasher of its keys.
 type Set struct {
-	filter filter.Filter // not nil: without one it is a *none
-	hasher filter.Hasher
-	takes  engine.Takes
-	// batcher, cold, raw and shared are the filter if it is one of these, else nil.
+	filter     filter.Filter
+	main       filter.Filter // the filter without its exceptions
+	exceptions *except.Cascade
+	hasher     filter.Hasher
+	takes      engine.Takes
+	// adder, batcher, cold, raw and shared are the filter if it is one of these, else nil.
+	adder   filter.Adder
 	batcher filter.Batcher
 	cold    filter.ColdBatcher
 	raw     filter.RawKeyFilter
 	shared  filter.Concurrent
 	mapping
-	replaced uint32        // see engine.Facts
-	stored   engine.Stored // the file that the set was read from, or zero
-	chosen   float64       // the chosen false-positive rate, or 0
+	moves  uint32        // see engine.Front
+	stored engine.Stored // the file that the set was read from, or zero
+	chosen float64       // the chosen false-positive rate, or 0
 }
 
 var _ engine.Engine = (*Set)(nil)
@@ -51,16 +54,23 @@ func NewForm(f filter.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 
 // become makes s a Set of another filter.
 func (s *Set) become(f filter.Filter, h filter.Hasher) {
-	s.filter, s.hasher, s.takes = f, h, engine.Hashes
-	s.file, s.borrowed = nil, false
+	s.hasher, s.file, s.borrowed = h, nil, false
+	s.fault.Store(nil)
+	s.set(f)
+}
+
+// set sets the filter and what follows from it.
+func (s *Set) set(f filter.Filter) {
+	s.filter, s.takes = f, engine.Hashes
+	s.main, s.exceptions = except.Split(f)
+	s.adder, _ = f.(filter.Adder)
 	s.batcher, _ = f.(filter.Batcher)
 	s.cold, _ = f.(filter.ColdBatcher)
 	s.shared, _ = f.(filter.Concurrent)
 	if s.raw, _ = f.(filter.RawKeyFilter); s.raw != nil {
 		s.takes = engine.RawKeys
 	}
-	s.fault.Store(nil)
-	s.replaced++
+	s.moves++
 }
 
 // like returns a Set of another filter with the hasher and the chosen rate of s.
@@ -90,12 +100,9 @@ func (s *Set) Single() (*Set, error) {
 	return s.like(f), nil
 }
 
-// main returns the filter without its exceptions, and these, or nil if it has none.
-func (s *Set) main() (filter.Filter, *except.Cascade) { return except.Split(s.filter) }
-
 // Front has the filter if it is in memory, else s.
 func (s *Set) Front() engine.Front {
-	f := engine.Front{Hasher: s.hasher, Takes: s.takes, Filter: s}
+	f := engine.Front{Hasher: s.hasher, Takes: s.takes, Filter: s, Moves: &s.moves}
 	switch {
 	case s.takes != engine.Hashes:
 		f.Filter = nil
@@ -105,16 +112,8 @@ func (s *Set) Front() engine.Front {
 	return f
 }
 
-// Replaced counts how often the filter was replaced.
-func (s *Set) Replaced() uint32 { return s.replaced }
-
-// Filter returns the filter, or nil if there is none.
-func (s *Set) Filter() filter.Filter {
-	if s.takes == engine.Nothing {
-		return nil
-	}
-	return s.filter
-}
+// Filter returns the filter.
+func (s *Set) Filter() filter.Filter { return s.filter }
 
 // Hasher returns the hasher of the keys.
 func (s *Set) Hasher() filter.Hasher { return s.hasher }
@@ -125,10 +124,8 @@ func (s *Set) Spec() filter.Spec { return filter.SpecOf(s.filter) }
 // Info describes the filter.
 func (s *Set) Info() (i filter.Info) {
 	s.guard(func() { i = s.filter.Info() })
-	if s.takes != engine.Nothing {
-		lowest := s.hasher.ID().LowestRate(i.Keys)
-		i.FPRPrior, i.FPRPosterior = max(i.FPRPrior, lowest), max(i.FPRPosterior, lowest)
-	}
+	lowest := s.hasher.ID().LowestRate(i.Keys)
+	i.FPRPrior, i.FPRPosterior = max(i.FPRPrior, lowest), max(i.FPRPosterior, lowest)
 	i.FPRChosen = s.chosen
 	return i
 }
@@ -143,7 +140,7 @@ func (s *Set) SetChosen(rate float64) { s.chosen = rate }
 func (s *Set) Stored() engine.Stored { return s.stored }
 
 // Exceptions reports whether the filter has exceptions.
-func (s *Set) Exceptions() bool { _, c := s.main(); return c != nil }
+func (s *Set) Exceptions() bool { return s.exceptions != nil }
 
 // Parts returns nil: there is one filter.
 func (s *Set) Parts() engine.Parts { return nil }
@@ -161,9 +158,6 @@ func (s *Set) Len() uint64 {
 
 // Can returns an error unless the family has an ability.
 func (s *Set) Can(a filter.Ability) error {
-	if s.takes == engine.Nothing {
-		return s.Lacks(a)
-	}
 	f, err := families.ByName(s.Spec().Family())
 	if err == nil && !f.Can.Has(a) {
 		err = s.Lacks(a)
@@ -173,8 +167,8 @@ func (s *Set) Can(a filter.Ability) error {
 
 // Lacks returns the error for an operation that the filter does not have.
 func (s *Set) Lacks(can filter.Ability) error {
-	if n, ok := s.filter.(*none); ok {
-		return n.why()
+	if _, ok := s.filter.(gone); ok {
+		return engine.ErrClosed
 	}
 	reads := can == filter.CanCount || can == filter.CanValues // as filters with exceptions do
 	if s.Exceptions() && !reads {

@@ -33,7 +33,7 @@ func (s *Set) ContainsMany(dst []bool, keys engine.Keys) {
 		return
 	}
 	for i := range dst {
-		dst[i] = s.Contains(keys.Key(i, s.takes, s.hasher))
+		dst[i] = s.Contains(keys.Key(i, s.takes))
 	}
 }
 
@@ -81,13 +81,12 @@ func (s *Set) hasMany(dst []bool, hs []filter.Hash, cold bool) {
 
 // Count returns how often a key was added.
 func (s *Set) Count(h filter.Hash) (n uint64, saturated bool, err error) {
-	main, exceptions := s.main()
-	c, ok := main.(filter.Counter)
+	c, ok := s.main.(filter.Counter)
 	if !ok {
 		return 0, false, s.Lacks(filter.CanCount)
 	}
-	err = s.guarding(func() {
-		if exceptions == nil || exceptions.Has(h) {
+	err = s.file.Guard(func() {
+		if s.exceptions == nil || s.exceptions.Has(h) {
 			n, saturated = c.Count(h)
 		}
 	})
@@ -96,13 +95,12 @@ func (s *Set) Count(h filter.Hash) (n uint64, saturated bool, err error) {
 
 // Get returns the value of a key.
 func (s *Set) Get(h filter.Hash) (value uint64, ok bool, err error) {
-	main, exceptions := s.main()
-	v, is := main.(filter.Getter)
+	v, is := s.main.(filter.Getter)
 	if !is || v.ValueBits() == 0 {
-		return 0, s.takes == engine.Nothing && s.filter.Has(h), s.noValues(is)
+		return 0, false, s.noValues(is)
 	}
-	err = s.guarding(func() {
-		if exceptions == nil || exceptions.Has(h) {
+	err = s.file.Guard(func() {
+		if s.exceptions == nil || s.exceptions.Has(h) {
 			value, ok = v.Get(h)
 		}
 	})
@@ -111,8 +109,7 @@ func (s *Set) Get(h filter.Hash) (value uint64, ok bool, err error) {
 
 // ValueBits returns the number of bits of the value of a key.
 func (s *Set) ValueBits() (int, error) {
-	main, _ := s.main()
-	v, ok := main.(filter.Getter)
+	v, ok := s.main.(filter.Getter)
 	if !ok || v.ValueBits() == 0 {
 		return 0, s.noValues(ok)
 	}
@@ -121,9 +118,6 @@ func (s *Set) ValueBits() (int, error) {
 
 // noValues returns the error for a filter without values; could says that others of its family have some.
 func (s *Set) noValues(could bool) error {
-	if n, ok := s.filter.(*none); ok {
-		return n.why()
-	}
 	others := families.With(filter.CanBuildValues) // all whose values can change are among them
 	problem := "%s does not keep values; families that do: %s: %w"
 	if could {

@@ -9,16 +9,14 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // Front has t: the key says in which shard to look.
 func (t *Set) Front() engine.Front {
-	return engine.Front{Hasher: t.hasher, Takes: engine.Hashes, Filter: t}
+	return engine.Front{Filter: t, Hasher: t.hasher, Takes: engine.Hashes, Moves: &t.moves}
 }
-
-// Replaced returns 0: the Front stays the same.
-func (t *Set) Replaced() uint32 { return 0 }
 
 // Filter returns nil: there are several.
 func (t *Set) Filter() filter.Filter { return nil }
@@ -149,3 +147,14 @@ func (t *Set) Encode() (*container.File, error) { return nil, errSharded }
 var errSharded = fmt.Errorf(
 	"a sharded Set is a folder of files, not a stream of bytes: %w; take Save, or WriteTo of each Shard",
 	filter.ErrUnsupported)
+
+// NewExceptions returns an error: the keys of all shards are needed at once.
+func (t *Set) NewExceptions(engine.Engine) (*except.Builder, error) {
+	return nil, fmt.Errorf("exceptions for a sharded set: %w; build it with them", filter.ErrUnsupported)
+}
+
+// Except returns the error of NewExceptions.
+func (t *Set) Except(*except.Cascade) error {
+	_, err := t.NewExceptions(nil)
+	return err
+}

@@ -44,8 +44,8 @@ func Open(dir string, o engine.Options) (*Set, error) {
 	return nil, err
 }
 
-// Lock locks the folder of a sharded set, until Close, opens the set for a change, and removes what a killed writer left
-// there. It also returns the FileInfo of the manifest.
+// Lock locks the folder of a sharded set, until Close, opens the set for a change, and removes what a killed writer
+// left there. It also returns the FileInfo of the manifest.
 func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*Set, fs.FileInfo, error) {
 	if _, _, err := inset.Manifest(dir); err != nil { // do not wait for the lock of another folder
 		return nil, nil, err

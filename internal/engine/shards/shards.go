@@ -3,6 +3,7 @@
 package shards
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/retry"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -32,6 +34,7 @@ type Set struct {
 	was       fs.FileInfo     // of that file
 	hasher    filter.Hasher
 	chosen    float64
+	moves     uint32 // stays 0: see engine.Front
 	options   engine.Options
 	slots     []slot
 	sets      []atomic.Pointer[one.Set] // nil until the first use
@@ -66,7 +69,7 @@ type part struct {
 	failed   atomic.Pointer[retry.Failure] // of the last load, or nil
 	changed  atomic.Bool                   // its Set may differ from its file
 	resident atomic.Bool                   // its Set is in memory, not mapped
-	file     *os.File                      // held open since Open, so that a replaced shard can still be read; nil once mapped
+	file     *os.File                      // held open since Open, for a shard that is replaced; nil once mapped
 	sizes
 }
 
@@ -149,26 +152,7 @@ func (t *Set) loadAll() error {
 
 // parallel calls f for every shard, in that many goroutines, and returns the error of the first shard that has one.
 func (t *Set) parallel(workers int, f func(i int) error) error {
-	errs := make([]error, len(t.parts))
-	var next atomic.Int64
-	var failed atomic.Bool
-	var wg sync.WaitGroup
-	for range min(workers, len(t.parts)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(t.parts)) && !failed.Load(); i = next.Add(1) - 1 {
-				if errs[i] = f(int(i)); errs[i] != nil {
-					failed.Store(true)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return parallel.Do(context.Background(), len(t.parts), workers, func(_ context.Context, i int) error { return f(i) })
 }
 
 // visit calls f with the Set of each shard, in order, until f fails. Shards that it loads for this do not stay in

@@ -1,7 +1,6 @@
-package bloomery
+package bulk
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -10,7 +9,6 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/run"
-	"github.com/bloomery/bloomery/internal/spool"
 )
 
 // An Addition adds keys to a Set, those of a sharded Set shard by shard, so that each shard is loaded and written once.
@@ -22,33 +20,26 @@ import (
 //	if err != nil { ... }
 //	err = a.Add(ctx)
 type Addition struct {
-	set    *Set
-	spill  *run.Spill // of a sharded Set, else nil
+	set    Set
+	parts  engine.Parts // of a sharded Set, else nil
+	spill  *run.Spill   // of its hashes
+	shards int
 	report func(filter.Progress)
 	ended  atomic.Bool // by Add or Close
 }
 
 var errEnded = errors.New("bloomery: the Addition was added or closed, and takes no more keys")
 
-// Addition returns an Addition to s. For a sharded Set it keeps 16 bytes a key until Add: in memory up to c.Memory, by
-// default 64 MiB, then in a temporary file in c.TempDir. For other Sets it keeps nothing: keys are added at once. Of c
-// it also uses Progress. The error wraps errors.ErrUnsupported if the family is static. Close it when done.
-func (s *Set) Addition(c Config) (*Addition, error) {
-	if err := c.checkFields(); err != nil {
+// NewAddition returns an Addition to set, which stands on e. For a sharded Set it keeps the hashes until Add.
+func NewAddition(set Set, e engine.Engine, o Options) (*Addition, error) {
+	if err := e.Can(filter.CanAdd); err != nil {
 		return nil, err
 	}
-	if err := s.inner().Can(filter.CanAdd); err != nil {
-		return nil, err
-	}
-	a := &Addition{set: s, report: c.Progress}
-	if s.inner().Parts() != nil {
-		a.spill = newSpill(s, c)
+	a := &Addition{set: set, parts: e.Parts(), report: o.Progress}
+	if a.parts != nil {
+		a.spill, a.shards = o.NewSpill(e), e.Stored().Shards
 	}
 	return a, nil
-}
-
-func newSpill(s *Set, c Config) *run.Spill {
-	return run.NewSpill(s.Stored().Shards, cmp.Or(c.Memory, spool.DefaultMemory), c.TempDir)
 }
 
 // AddMany adds keys. Errors are those of Set.AddMany and of the temporary file. After Add or Close it returns an error.
@@ -59,7 +50,7 @@ func (a *Addition) AddMany(keys [][]byte) error {
 	if a.spill == nil {
 		return a.set.AddMany(keys)
 	}
-	return intake.Hash(a.set.hasher, keys, a.spill.Add)
+	return intake.Hash(a.set.Hasher(), keys, a.spill.Add)
 }
 
 // AddHashes is AddMany for keys hashed by Hasher. It does not keep hs.
@@ -82,19 +73,18 @@ func (a *Addition) Add(ctx context.Context) error {
 	if a.spill == nil {
 		return nil
 	}
-	parts, n := a.set.inner().Parts(), a.set.Stored().Shards
-	for i := range n {
+	for i := range a.shards {
 		if a.spill.Count(i) == 0 {
 			continue
 		}
-		err := parts.Change(i, func(part engine.Engine) error {
+		err := a.parts.Change(i, func(part engine.Engine) error {
 			return a.spill.Each(ctx, i, func(hs []filter.Hash) error { return part.AddMany(engine.Keys{Hashes: hs}) })
 		})
 		if err != nil {
 			return err
 		}
 		if a.report != nil {
-			a.report(filter.Progress{Done: float64(i+1) / float64(n)})
+			a.report(filter.Progress{Done: float64(i+1) / float64(a.shards)})
 		}
 	}
 	return nil

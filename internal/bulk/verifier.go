@@ -1,11 +1,9 @@
-package bloomery
+package bulk
 
 import (
 	"context"
 	"errors"
-	"iter"
 	"math/bits"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
@@ -22,7 +20,7 @@ import (
 // of AddAbsent, and 16 for each member that may be one of them: members are first looked up in a table of about two
 // bytes an absent key. Without AddAbsent it keeps nothing. Keys beyond VerifierConfig.Memory go to a temporary file.
 type Verifier struct {
-	set    *Set
+	set    Set
 	keys   *gather.Keys
 	sieve  sieve
 	absent atomic.Bool // AddAbsent was called
@@ -68,8 +66,8 @@ var (
 )
 
 // NewVerifier returns a Verifier of the Set.
-func (s *Set) NewVerifier(c VerifierConfig) *Verifier {
-	v := &Verifier{set: s, sieve: newSieve(c.Absent, c.Memory)}
+func NewVerifier(set Set, c VerifierConfig) *Verifier {
+	v := &Verifier{set: set, sieve: newSieve(c.Absent, c.Memory)}
 	if c.Memory > 0 {
 		c.Memory = max(c.Memory-int64(len(v.sieve.words))*8, 1)
 	}
@@ -182,33 +180,6 @@ func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(
 	return nil
 }
 
-// RandomKeys returns random names of 24 letters and digits without end. They have 120 random bits, so that none of them
-// is in a list of keys. The memory of a name is reused for the next one.
-func RandomKeys(seed uint64) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		next := randomKeys(seed)
-		for key := next(nil); yield(key); {
-			key = next(key[:0])
-		}
-	}
-}
-
-// randomKeys returns a function that appends the next random name to a slice.
-func randomKeys(seed uint64) func(to []byte) []byte {
-	r := rand.New(rand.NewPCG(seed, 0x616273656e74))
-	const letters = "abcdefghijklmnopqrstuvwxyz012345"
-	return func(to []byte) []byte {
-		for range 2 {
-			x := r.Uint64()
-			for range 12 {
-				to = append(to, letters[x&31])
-				x >>= 5
-			}
-		}
-		return to
-	}
-}
-
 // Result sorts the keys on all cores and returns the counts. It returns an error if keys beyond the limit cannot be
 // written or read back, if ctx ends, or Set.Err. Call it once, when no other method runs.
 func (v *Verifier) Result(ctx context.Context) (Verification, error) {
@@ -255,37 +226,3 @@ func (v *Verifier) countAbsent(ctx context.Context, r *Verification) error {
 
 // Close frees the memory and removes the temporary file.
 func (v *Verifier) Close() error { return v.keys.Close() }
-
-// sieve is a table of bits in which keys are looked up before they are kept. It has no false negatives.
-type sieve struct {
-	words []uint64
-	shift int // the bit of a hash is Hi >> shift
-}
-
-// newSieve returns a sieve with 8 to 16 bits a key, at least 128 KiB and at most 64 MiB, and of at most an eighth of a
-// memory limit. With twice as many keys as expected, it keeps a fifth of other keys.
-func newSieve(keys uint64, memory int64) sieve {
-	const least, most = 20, 29 // logarithms of the number of bits
-	if keys == 0 {
-		keys = 1 << 20
-	}
-	size := min(max(bits.Len64(min(keys, 1<<most))+3, least), most)
-	if memory > 0 {
-		size = max(min(size, bits.Len64(uint64(memory))-1), 6)
-	}
-	return sieve{make([]uint64, 1<<(size-6)), 64 - size}
-}
-
-// add may be called from several goroutines at once.
-func (s sieve) add(h filter.Hash) {
-	at := h.Hi >> s.shift
-	if word, bit := &s.words[at>>6], uint64(1)<<(at&63); atomic.LoadUint64(word)&bit == 0 {
-		atomic.OrUint64(word, bit)
-	}
-}
-
-// has reports whether h may have been added.
-func (s sieve) has(h filter.Hash) bool {
-	at := h.Hi >> s.shift
-	return s.words[at>>6]>>(at&63)&1 != 0
-}

@@ -1,19 +1,15 @@
-package bloomery
+package bulk
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"strconv"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/intake"
-	"github.com/bloomery/bloomery/internal/run"
-	"github.com/bloomery/bloomery/internal/spool"
 )
 
 // MaxStrangers is the value of Removed.Strangers from which a guarded removal changes nothing.
@@ -36,12 +32,9 @@ const MaxStrangers = 0.5
 //	removed, err := r.Remove(ctx, false)
 //	if errors.Is(err, filter.ErrStrangers) { ... } // nothing was changed
 type Removal struct {
-	set    *Set
-	in     *intake.Intake // of keys or spill
-	keys   *gather.Keys
-	spill  *run.Spill // in place of keys, for a sharded Set
-	report func(filter.Progress)
-	added  uint64
+	set    Set
+	loss   func(simple, keep float64) float64 // engine.Facts.EstimateLoss
+	list   list
 	looked bool
 	seen   Removed
 	// Distinct keys of the list, and those of them that the set does not hold at all.
@@ -62,38 +55,30 @@ type Removed struct {
 	Lost float64
 }
 
-// Removal returns a Removal of keys from s. Of c it uses Workers, Memory, TempDir and Progress. It keeps 16 bytes a
-// key: in memory up to Config.Memory, by default 64 MiB, then in a temporary file. If the family has no Remove, the
-// error wraps errors.ErrUnsupported. Close it when done.
-func (s *Set) Removal(c Config) (*Removal, error) {
-	if err := c.checkFields(); err != nil {
+// NewRemoval returns a Removal of keys from set, which stands on e.
+func NewRemoval(set Set, e engine.Engine, o Options) (*Removal, error) {
+	l, err := newList(e, o)
+	if err != nil {
 		return nil, err
 	}
-	if s.inner().Parts() != nil {
-		if err := s.inner().Can(filter.CanRemove); err != nil {
-			return nil, err
-		}
-		r := &Removal{set: s, spill: newSpill(s, c), report: c.Progress}
-		r.in = intake.New(s.hasher, intake.To(r.spill.Add, r.spill.Close, nil))
-		return r, nil
-	}
-	if _, ok := s.Filter().(filter.Remover); !ok {
-		return nil, s.inner().Lacks(filter.CanRemove)
-	}
-	memory := cmp.Or(c.Memory, spool.DefaultMemory)
-	keys := gather.New(gather.Config{Memory: memory, Dir: c.TempDir, Workers: c.Workers, Copies: true})
-	in := intake.New(s.hasher, intake.To(keys.AddMany, keys.Close, nil))
-	return &Removal{set: s, in: in, keys: keys, report: c.Progress}, nil
+	return &Removal{set: set, loss: e.EstimateLoss, list: l}, nil
 }
 
 // AddMany adds keys to the list. A key that was added to the Set several times is removed as often as it is in the
 // list. AddMany may be called from several goroutines at the same time. After Look or Remove it returns an error.
-func (r *Removal) AddMany(keys [][]byte) error { return r.in.AddMany(keys) }
+func (r *Removal) AddMany(keys [][]byte) error {
+	return intake.Hash(r.set.Hasher(), keys, r.AddHashes)
+}
 
 var errLooked = errors.New("bloomery: the Removal has looked at its list, and takes no more keys")
 
 // AddHashes is AddMany for keys hashed by Hasher. It does not keep hs.
-func (r *Removal) AddHashes(hs []filter.Hash) error { return r.in.AddHashes(hs) }
+func (r *Removal) AddHashes(hs []filter.Hash) error {
+	if r.looked {
+		return errLooked
+	}
+	return r.list.AddMany(hs)
+}
 
 // Look returns what Remove would do, and changes nothing. If strangers look like keys of the list, Remove finds a few
 // keys less.
@@ -101,15 +86,12 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 	if r.looked {
 		return r.seen, nil
 	}
-	var err error
-	if r.keys != nil {
-		if r.added, err = r.keys.Finish(ctx); err != nil {
-			return Removed{}, err
-		}
+	if err := r.list.finish(ctx); err != nil {
+		return Removed{}, err
 	}
 	var seen Removed
 	var hits []bool
-	err = r.each(ctx, 0, func(hs []filter.Hash) error {
+	err := r.list.each(ctx, 0, func(hs []filter.Hash) error {
 		hits = append(hits[:0], make([]bool, len(hs))...)
 		return r.set.Guarded(func() error {
 			r.set.HasMany(hits, hs)
@@ -125,7 +107,6 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 		return Removed{}, err
 	}
 	r.seen, r.looked = seen, true
-	r.in.End(errLooked)
 	return seen, nil
 }
 
@@ -176,7 +157,7 @@ func (r *Removal) estimate(seen *Removed) {
 	if kept == 0 {
 		return
 	}
-	loss := r.set.inner().EstimateLoss(p*kept/keys, kept/keys)
+	loss := r.loss(p*kept/keys, kept/keys)
 	seen.Lost = -kept * math.Expm1(-all*loss/kept) // a key is lost once: the loss slows down as keys are lost
 }
 
@@ -209,7 +190,7 @@ func (r *Removal) Remove(ctx context.Context, force bool) (Removed, error) {
 		return seen, err
 	}
 	seen.Removed, seen.NotFound = 0, 0
-	err = r.each(ctx, 0.5, func(hs []filter.Hash) error {
+	err = r.list.each(ctx, 0.5, func(hs []filter.Hash) error {
 		for _, h := range hs {
 			switch err := r.set.RemoveHash(h); {
 			case err == nil:
@@ -234,37 +215,5 @@ func about(v float64) string {
 	return strconv.FormatFloat(math.Round(v/unit)*unit, 'f', 0, 64)
 }
 
-// partKeys is about how many keys each gives f at once.
-const partKeys = 4096
-
-// each calls f with all keys of the list in order, equal ones together, and reports progress from done to done + 0.5.
-func (r *Removal) each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error {
-	if r.spill != nil {
-		return r.eachShard(ctx, done, f)
-	}
-	shift := 64 - min(bits.Len64(r.added/partKeys), 63)
-	part := func(h filter.Hash) uint64 { return h.Hi >> shift }
-	return r.keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
-		if r.report != nil {
-			r.report(filter.Progress{Done: done + float64(hs[0].Hi)/(1<<65)})
-		}
-		return f(hs)
-	})
-}
-
 // Close drops the list and removes its temporary file.
-func (r *Removal) Close() error { return r.in.Close(errLooked) }
-
-// RemoveMany removes keys, each as often as it comes, with the guard of Removal: if so many are not found that others
-// may be lost, it changes nothing, and the error wraps filter.ErrStrangers.
-func (s *Set) RemoveMany(keys [][]byte) (Removed, error) {
-	r, err := s.Removal(Config{})
-	if err != nil {
-		return Removed{}, err
-	}
-	defer r.Close()
-	if err := r.AddMany(keys); err != nil {
-		return Removed{}, err
-	}
-	return r.Remove(context.Background(), false)
-}
+func (r *Removal) Close() error { return r.list.Close() }

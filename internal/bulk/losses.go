@@ -1,4 +1,4 @@
-package bloomery
+package bulk
 
 import (
 	"maps"
@@ -7,13 +7,14 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/shrink"
 )
 
-// losses notices that a Set which replaces an older one, by Config.Like or an Optimizer, has lost keys or counts.
-type losses struct {
-	old     *Set          // nil: nothing is guarded
+// Losses notices that a Set which replaces an older one, by Config.Like or an Optimizer, has lost keys or counts.
+type Losses struct {
+	old     engine.Engine // nil: nothing is guarded
 	allowed float64       // the part that may be lost
 	limit   atomic.Uint64 // hashes with a smaller Hi are in the sample
 	mu      sync.Mutex
@@ -32,13 +33,13 @@ type lost struct {
 // as many.
 const sampleSize = 1 << 16
 
-// newLosses returns the guard for Sets that replace old.
-func newLosses(old *Set, option float64) (*losses, error) {
+// NewLosses returns the guard for Sets that replace old.
+func NewLosses(old engine.Engine, option float64) (*Losses, error) {
 	allowed, err := shrink.Allowed(option, shrink.List)
 	if err != nil {
 		return nil, err
 	}
-	l := &losses{old: old, allowed: allowed}
+	l := &Losses{old: old, allowed: allowed}
 	l.limit.Store(math.MaxUint64)
 	if n := old.Len(); n > sampleSize {
 		l.limit.Store(math.MaxUint64 / n * sampleSize)
@@ -50,8 +51,11 @@ func newLosses(old *Set, option float64) (*losses, error) {
 	return l, nil
 }
 
-// add puts keys of the new list into the sample.
-func (l *losses) add(hs []filter.Hash) error {
+// Samples reports whether Add needs the keys of the new list.
+func (l *Losses) Samples() bool { return l.sample != nil }
+
+// Add puts keys of the new list into the sample.
+func (l *Losses) Add(hs []filter.Hash) error {
 	for _, h := range hs {
 		if h.Hi < l.limit.Load() {
 			l.mu.Lock()
@@ -66,18 +70,18 @@ func (l *losses) add(hs []filter.Hash) error {
 	return nil
 }
 
-// compare notes what the new Set has, before the old one is closed.
-func (l *losses) compare(set *Set) error {
+// Compare notes what the new Set has, before the old one is closed.
+func (l *Losses) Compare(set engine.Engine) error {
 	if l == nil {
 		return nil
 	}
 	l.lost.allowedBefore, l.lost.allowedAfter = l.old.Info().Allowed, set.Info().Allowed
 	for h := range l.sample {
-		was, _, err := l.old.CountHash(h)
+		was, _, err := l.old.Count(h)
 		if err != nil {
 			return err
 		}
-		now, _, err := set.CountHash(h)
+		now, _, err := set.Count(h)
 		if err != nil {
 			return err
 		}
@@ -88,39 +92,39 @@ func (l *losses) compare(set *Set) error {
 	return nil
 }
 
-// distinctLen returns Len, or about the number of distinct keys if keys that came several times make it clearly less.
-func (s *Set) distinctLen() uint64 {
-	n := s.Len()
-	if s.Filter() == nil {
+// DistinctLen returns Len, or about the number of distinct keys if keys that came several times make it clearly less.
+func DistinctLen(e engine.Engine) uint64 {
+	n := e.Len()
+	if e.Parts() != nil {
 		return n
 	}
-	if e, err := s.EstimateInterval(); err == nil && !e.Counted && e.High < 0.95*float64(n) {
-		return uint64(e.High)
+	if x, err := e.EstimateInterval(); err == nil && !x.Counted && x.High < 0.95*float64(n) {
+		return uint64(x.High)
 	}
 	return n
 }
 
-// addShard adds what a shard has lost.
-func (l *losses) addShard(one *losses, set *Set) {
+// AddShard adds what a shard has lost.
+func (l *Losses) AddShard(one *Losses, set engine.Engine) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost.allowedBefore += one.old.Info().Allowed
-	l.lost.allowedAfter += set.Info().Allowed // with its exceptions, which compare did not see
+	l.lost.allowedAfter += set.Info().Allowed // with its exceptions, which Compare did not see
 	l.lost.sampled += one.lost.sampled
 	l.lost.before += one.lost.before
 	l.lost.after += one.lost.after
 }
 
-// check returns a *filter.ShrinkError if a Set of that many keys has lost too much.
-func (l *losses) check(keys uint64) error {
+// Check returns a *filter.ShrinkError if a Set of that many keys has lost too much.
+func (l *Losses) Check(keys uint64) error {
 	if l == nil {
 		return nil
 	}
 	x := l.lost
-	if err := shrink.Check("keys", l.old.distinctLen(), keys, l.allowed); err != nil {
+	if err := shrink.Check("keys", DistinctLen(l.old), keys, l.allowed); err != nil {
 		return err
 	}
 	if err := shrink.Check("allowed keys", x.allowedBefore, x.allowedAfter, l.allowed); err != nil {
@@ -134,4 +138,23 @@ func (l *losses) check(keys uint64) error {
 		return shrink.Check("repetitions of keys, which the filter counts", x.before, x.after, l.allowed)
 	}
 	return nil
+}
+
+// Distinct returns Len if it is at most the capacity, or if the bits do not contradict that all of these keys are
+// distinct. Otherwise some came several times: it returns the least number of distinct keys that agrees with the bits.
+// A filter that counts how often each key came stores copies in the room of one key and returns filter.ErrFull itself:
+// its Len is not compared with a capacity, and Distinct returns 0.
+func Distinct(e engine.Engine, capacity uint64) uint64 {
+	n := e.Len()
+	if n <= capacity {
+		return n
+	}
+	x, err := e.EstimateInterval()
+	switch {
+	case err == nil && x.Counted && e.Spec().Has("counting"):
+		return 0
+	case err == nil && x.High < float64(n):
+		return uint64(x.Low)
+	}
+	return n
 }

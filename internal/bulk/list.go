@@ -1,0 +1,103 @@
+package bulk
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"slices"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/run"
+)
+
+// list keeps the hashes of a Removal and returns them in an order in which equal ones follow each other.
+type list interface {
+	AddMany(hs []filter.Hash) error
+	// finish is called after the last AddMany.
+	finish(ctx context.Context) error
+	// each calls f with all hashes, and reports progress from done to done + 0.5.
+	each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error
+	Close() error
+}
+
+// newList returns the list for a removal from e.
+func newList(e engine.Engine, o Options) (list, error) {
+	if parts := e.Parts(); parts != nil {
+		if err := e.Can(filter.CanRemove); err != nil {
+			return nil, err
+		}
+		return &listByShard{o.NewSpill(e), e.Stored().Shards, parts, o.Progress}, nil
+	}
+	if _, ok := e.Filter().(filter.Remover); !ok {
+		return nil, e.Lacks(filter.CanRemove)
+	}
+	keys := gather.New(gather.Config{Memory: o.memory(), Dir: o.TempDir, Workers: o.Workers, Copies: true})
+	return &listOfOne{Keys: keys, report: o.Progress}, nil
+}
+
+// listOfOne is the list for one filter.
+type listOfOne struct {
+	*gather.Keys
+	report func(filter.Progress)
+	added  uint64
+}
+
+func (l *listOfOne) finish(ctx context.Context) (err error) {
+	l.added, err = l.Finish(ctx)
+	return err
+}
+
+// partKeys is about how many keys each gives f at once.
+const partKeys = 4096
+
+func (l *listOfOne) each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error {
+	shift := 64 - min(bits.Len64(l.added/partKeys), 63)
+	part := func(h filter.Hash) uint64 { return h.Hi >> shift }
+	return l.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
+		if l.report != nil {
+			l.report(filter.Progress{Done: done + float64(hs[0].Hi)/(1<<65)})
+		}
+		return f(hs)
+	})
+}
+
+// listByShard is the list for a sharded Set: f gets the keys of one shard at a time.
+type listByShard struct {
+	*run.Spill
+	shards int
+	parts  engine.Parts
+	report func(filter.Progress)
+}
+
+func (l *listByShard) AddMany(hs []filter.Hash) error { return l.Add(hs) }
+
+func (l *listByShard) finish(context.Context) error { return nil }
+
+func (l *listByShard) each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error {
+	for i := range l.shards {
+		if l.Count(i) == 0 {
+			continue
+		}
+		hs, err := l.sorted(ctx, i)
+		if err == nil {
+			err = f(hs)
+		}
+		if err != nil {
+			return l.parts.Fail(i, err)
+		}
+		if l.report != nil {
+			l.report(filter.Progress{Done: done + float64(i+1)/float64(2*l.shards)})
+		}
+	}
+	return nil
+}
+
+// sorted returns the hashes of a shard in order.
+func (l *listByShard) sorted(ctx context.Context, i int) (hs []filter.Hash, err error) {
+	hs = make([]filter.Hash, 0, l.Count(i))
+	err = l.Each(ctx, i, func(part []filter.Hash) error { hs = append(hs, part...); return nil })
+	slices.SortFunc(hs, func(a, b filter.Hash) int { return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo)) })
+	return hs, err
+}

@@ -1,0 +1,121 @@
+package bloomery
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+)
+
+// Contains reports whether key may be in the set. If it is false, the key is absent. For an absent key it is true with
+// probability Info().FPRPosterior. If the file of a mapped Set or a shard cannot be read, it is true, and Err returns
+// an error; see ContainsContext.
+func (s *Set) Contains(key []byte) bool {
+	if f := s.filter; f != nil {
+		return f.Has(s.hasher.Sum(key))
+	}
+	return s.inner().Contains(s.key(key))
+}
+
+// ContainsString is Contains for a string.
+func (s *Set) ContainsString(key string) bool {
+	if f := s.filter; f != nil {
+		return f.Has(s.hasher.SumString(key))
+	}
+	return s.inner().Contains(s.keyOfString(key))
+}
+
+// ContainsUint64 is Contains for the eight bytes of key, little endian.
+func (s *Set) ContainsUint64(key uint64) bool {
+	if f := s.filter; f != nil {
+		return f.Has(s.hasher.SumUint64(key))
+	}
+	return s.inner().Contains(s.keyOfUint64(key))
+}
+
+// Has is Contains for a key hashed by Hasher. A filter that takes raw keys has more false positives here.
+func (s *Set) Has(h filter.Hash) bool {
+	if f := s.filter; f != nil {
+		return f.Has(h)
+	}
+	return s.inner().Contains(h, nil)
+}
+
+// ContainsContext is Contains that also returns an error: if the answer cannot be known, because a shard or the mapped
+// file cannot be read or ctx has ended, it returns true and the error. In a sharded Set it may load a shard.
+func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
+	if ctx.Err() != nil {
+		return true, context.Cause(ctx)
+	}
+	return s.inner().Ask(s.key(key))
+}
+
+// ContainsMany sets dst[i] to Contains(keys[i]) for every i. If the filter is larger than the processor's caches, this
+// is several times as fast as single queries. It panics if dst and keys differ in length.
+func (s *Set) ContainsMany(dst []bool, keys [][]byte) {
+	s.containsMany(dst, engine.Keys{Bytes: keys})
+}
+
+// ContainsManyStrings is ContainsMany for strings.
+func (s *Set) ContainsManyStrings(dst []bool, keys []string) {
+	s.containsMany(dst, engine.Keys{Strings: keys})
+}
+
+// ContainsManyUint64 is ContainsMany for integers.
+func (s *Set) ContainsManyUint64(dst []bool, keys []uint64) {
+	s.containsMany(dst, engine.Keys{Uint64s: keys})
+}
+
+func (s *Set) containsMany(dst []bool, keys engine.Keys) {
+	sameLength("ContainsMany", len(dst), keys.Len())
+	s.inner().ContainsMany(dst, keys)
+}
+
+// HasMany is ContainsMany for keys hashed by Hasher. A filter that takes raw keys has more false positives here.
+func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
+	sameLength("HasMany", len(dst), len(hs))
+	s.inner().HasMany(dst, hs)
+}
+
+// sameLength panics if the numbers of results and keys differ.
+func sameLength(what string, dst, keys int) {
+	if dst != keys {
+		panic(fmt.Sprintf("bloomery: %s: dst has %d places for %d keys", what, dst, keys))
+	}
+}
+
+// key returns what the Engine takes of a key: its hash, or a copy of its bytes, so that key does not escape.
+func (s *Set) key(key []byte) (h filter.Hash, raw []byte) {
+	switch s.takes {
+	case engine.Hashes:
+		h = s.hasher.Sum(key)
+	case engine.RawKeys:
+		raw = make([]byte, len(key))
+		copy(raw, key)
+	}
+	return h, raw
+}
+
+// keyOfString is key for a string.
+func (s *Set) keyOfString(key string) (h filter.Hash, raw []byte) {
+	switch s.takes {
+	case engine.Hashes:
+		h = s.hasher.SumString(key)
+	case engine.RawKeys:
+		raw = []byte(key)
+	}
+	return h, raw
+}
+
+// keyOfUint64 is key for the eight bytes of key, little endian.
+func (s *Set) keyOfUint64(key uint64) (h filter.Hash, raw []byte) {
+	switch s.takes {
+	case engine.Hashes:
+		h = s.hasher.SumUint64(key)
+	case engine.RawKeys:
+		raw = binary.LittleEndian.AppendUint64(nil, key)
+	}
+	return h, raw
+}
