@@ -1,6 +1,7 @@
 package bloomery_test
 
 import (
+	"bytes"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -204,18 +205,28 @@ func generic(room string) string {
 // know engine.Engine only, so that no method of Set asks which form it has.
 var homes = map[string][]string{
 	"internal/engine/one":    {"combine.go", "file.go", "like.go", "marshal.go", "set.go"},
-	"internal/engine/shards": {"combine.go", "file.go", "lock.go"},
+	"internal/engine/shards": {"combine.go", "file.go"},
 }
 
+// TestRootKnowsNoForm also holds the size of the root: at most 15 files and 3,200 lines.
 func TestRootKnowsNoForm(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d files: %v", len(files), err)
 	}
+	files = slices.DeleteFunc(files, func(p string) bool { return strings.HasSuffix(p, "_test.go") })
+	lines := 0
 	for _, p := range files {
-		if strings.HasSuffix(p, "_test.go") {
-			continue
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
 		}
+		lines += bytes.Count(b, []byte("\n"))
+	}
+	if len(files) > 15 || lines > 3200 {
+		t.Errorf("the root has %d files and %d lines: move what is not its face into a room", len(files), lines)
+	}
+	for _, p := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 // half of Lo. Keys are distinguished by the other 96 bits.
 type valued struct {
 	*gather.Keys
-	config gather.Config
 }
 
 // lowHalf is the part of Lo that holds a value.
