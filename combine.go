@@ -38,9 +38,10 @@ func (s *Set) other() engine.Engine {
 	return s.inner()
 }
 
-// Snapshot returns a copy of s in the plain form, for one writer. Later changes of either do not affect the other. A Set
-// for many writers may change meanwhile: the copy contains all changes that returned before Snapshot began. Each
-// concurrent change is contained completely or not at all. If the filter is growing, Snapshot waits for the end of that.
+// Snapshot returns a copy of s in the plain form, for one writer. Later changes of either do not affect the other. A
+// Set for many writers may change meanwhile: the copy contains all changes that returned before Snapshot began. Each
+// concurrent change is contained completely or not at all. If the filter is growing, Snapshot waits for the end of
+// that.
 //
 // The copy takes the memory of the filter, also that of a mapped Set. Of a sharded Set it copies the shards that were
 // changed, as Clone does. Save and WriteTo need no Snapshot.

@@ -124,8 +124,8 @@ func AutoShards(keys uint64) int {
 // Sizes of c are those of the set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
 // divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
 // With Needs, the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be
-// set then. MaxFPR is that of the set, and 0 in the result; see CheckShards. MaxBytes is that of the set, and so are all
-// shards together compared with it. Shards is 0 and Allow is nil in the result: they are for all shards.
+// set then. MaxFPR is that of the set, and 0 in the result; see CheckShards. MaxBytes is that of the set, and so are
+// all shards together compared with it. Shards is 0 and Allow is nil in the result: they are for all shards.
 //
 // The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps

@@ -59,17 +59,25 @@ func TestContradictions(t *testing.T) {
 		config bloomery.Config
 		ways   string // in which the Config is refused
 	}{
-		"Spec and Needs":     {bloomery.Config{Spec: "standard", Needs: needs}, "New NewBuilder Build Check Choose Resolve ForShard BuildShards"},
+		"Spec and Needs": {bloomery.Config{Spec: "standard", Needs: needs},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildShards"},
 		"negative Workers":   {bloomery.Config{Workers: -1}, all},
 		"negative Memory":    {bloomery.Config{Memory: -1}, all},
 		"negative Shards":    {bloomery.Config{Shards: -1}, strings.ReplaceAll(all, " ForShard", "")},
 		"Shards of a filter": {bloomery.Config{Spec: "standard", Shards: 4}, "New NewBuilder Build"},
 		"Shards and Needs":   {bloomery.Config{Needs: needs, Shards: 4}, "New NewBuilder Build"},
-		"rate above 1":       {bloomery.Config{MaxFPR: 1.5}, "New NewBuilder Build Check Choose Resolve ForShard BuildShards Optimizer"},
-		"negative needs":     {bloomery.Config{Needs: plan.Needs{ValueBits: -1}, Keys: 1}, "New NewBuilder Build Choose Resolve ForShard BuildShards"},
-		"negative time":      {bloomery.Config{Needs: plan.Needs{Build: -time.Second}, Keys: 1}, "New NewBuilder Build Choose Resolve ForShard BuildShards"},
-		"Secret and Seed":    {bloomery.Config{Secret: bloomery.NewSecret(), Seed: 1}, "New NewBuilder Build Check BuildShards"},
-		"Secret and Hash":    {bloomery.Config{Spec: "blocked(layout=split)", Secret: bloomery.NewSecret(), Hash: filter.XXH64}, "New NewBuilder Build Check BuildShards"},
+		"rate above 1": {bloomery.Config{MaxFPR: 1.5},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildShards Optimizer"},
+		"negative needs": {bloomery.Config{Needs: plan.Needs{ValueBits: -1}, Keys: 1},
+			"New NewBuilder Build Choose Resolve ForShard BuildShards"},
+		"negative time": {bloomery.Config{Needs: plan.Needs{Build: -time.Second}, Keys: 1},
+			"New NewBuilder Build Choose Resolve ForShard BuildShards"},
+		"Secret and Seed": {bloomery.Config{Secret: bloomery.NewSecret(), Seed: 1},
+			"New NewBuilder Build Check BuildShards"},
+		"Secret and Hash": {
+			bloomery.Config{Spec: "blocked(layout=split)", Secret: bloomery.NewSecret(), Hash: filter.XXH64},
+			"New NewBuilder Build Check BuildShards",
+		},
 	} {
 		for _, way := range strings.Fields(c.ways) {
 			if err := ways[way](c.config); !errors.Is(err, filter.ErrConfig) {
@@ -104,11 +112,15 @@ func TestMaxBytes(t *testing.T) {
 	few := []string{"a", "b", "c"}
 	for name, c := range map[string]bloomery.Config{
 		"bytes": {Spec: "standard(bytes=1099511627776)"}, "bits": {Spec: "standard(k=3,m=8796093022208)"},
-		"keys": {Keys: 1 << 36}, "capacity": {Spec: "rankindexed(capacity=100000000000)"}, "blocks": {Spec: "blocked(blocks=4294967296)"},
-		"needs": {Needs: plan.Needs{FPR: 0.01}, Keys: 1 << 34}, "capacity of needs": {Needs: plan.Needs{FPR: 0.01}, Capacity: 1 << 34},
-		"bits a key": {Spec: "standard(bits_per_key=4096)", Keys: 1 << 30}, "raw keys": {Spec: "bitsandblooms(bytes=1099511627776)"},
-		"counting": {Spec: "counting(bytes=1099511627776)"}, "searched": {Spec: "partitioned(bits_per_key=8)", Keys: 1 << 30},
-		"fuse": {Spec: "fuse", Keys: 1 << 30}, "ribbon": {Spec: "ribbon(r=8)", Keys: 1 << 40}, "little": {Spec: "standard(bytes=1048584)"},
+		"keys": {Keys: 1 << 36}, "capacity": {Spec: "rankindexed(capacity=100000000000)"},
+		"blocks":            {Spec: "blocked(blocks=4294967296)"},
+		"needs":             {Needs: plan.Needs{FPR: 0.01}, Keys: 1 << 34},
+		"capacity of needs": {Needs: plan.Needs{FPR: 0.01}, Capacity: 1 << 34},
+		"bits a key":        {Spec: "standard(bits_per_key=4096)", Keys: 1 << 30},
+		"raw keys":          {Spec: "bitsandblooms(bytes=1099511627776)"},
+		"counting":          {Spec: "counting(bytes=1099511627776)"}, "searched": {Spec: "partitioned(bits_per_key=8)", Keys: 1 << 30},
+		"fuse": {Spec: "fuse", Keys: 1 << 30}, "ribbon": {Spec: "ribbon(r=8)", Keys: 1 << 40},
+		"little": {Spec: "standard(bytes=1048584)"},
 	} {
 		for way, make := range map[string]func(c bloomery.Config) error{
 			"New": func(c bloomery.Config) error { _, err := bloomery.New(c); return err },
@@ -233,7 +245,8 @@ func TestConfigJSON(t *testing.T) {
 // randomConfig returns a Config with some of the fields that JSON holds.
 func randomConfig(r *rand.Rand) (c bloomery.Config) {
 	for _, set := range []func(){
-		func() { c.Spec = "standard(fpr=0.01)" }, func() { c.Needs = plan.Needs{FPR: r.Float64(), Later: r.Uint64(), Remove: true} },
+		func() { c.Spec = "standard(fpr=0.01)" },
+		func() { c.Needs = plan.Needs{FPR: r.Float64(), Later: r.Uint64(), Remove: true} },
 		func() { c.Needs.Build, c.Needs.For = time.Duration(r.Int64()), plan.Fastest }, func() { c.Capacity = r.Uint64() },
 		func() { c.FPRChosen = r.Float64() }, func() { c.MaxFPR = r.Float64() }, func() { c.Keys = r.Uint64() },
 		func() { c.Shards = r.Int() }, func() { c.Seed = r.Uint64() }, func() { c.Hash = filter.XXH64 },

@@ -49,9 +49,9 @@ func (c Config) stored() storedConfig {
 	return s
 }
 
-// MarshalJSON returns the fields that are set, in an object that UnmarshalJSON reads. The secret is "***". It leaves out
-// Chosen and Progress, which do not change what is built. With Like or Allow, which have no JSON, it returns an error
-// wrapping filter.ErrUnsupported.
+// MarshalJSON returns the fields that are set, in an object that UnmarshalJSON reads. The secret is "***". It leaves
+// out Chosen and Progress, which do not change what is built. With Like or Allow, which have no JSON, it returns an
+// error wrapping filter.ErrUnsupported.
 func (c Config) MarshalJSON() ([]byte, error) {
 	for name, set := range map[string]bool{"like": c.Like != nil, "allow": c.Allow != nil} {
 		if set {
@@ -61,10 +61,10 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.stored())
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Fields that the JSON does not have stay as they are. It returns an error,
-// and changes nothing, if the JSON has an unknown field, or "secret", "like" or "allow" where the Config does not have
-// Secret, Like or Allow already: a filter without them would break what they promise. To read a Config of someone else,
-// overwrite MaxBytes and TempDir afterwards.
+// UnmarshalJSON reads what MarshalJSON writes. Fields that the JSON does not have stay as they are. It returns an
+// error, and changes nothing, if the JSON has an unknown field, or "secret", "like" or "allow" where the Config does
+// not have Secret, Like or Allow already: a filter without them would break what they promise. To read a Config of
+// someone else, overwrite MaxBytes and TempDir afterwards.
 func (c *Config) UnmarshalJSON(b []byte) error {
 	s := c.stored()
 	s.Secret, s.Like, s.Allow = "", false, false

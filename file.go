@@ -149,8 +149,8 @@ type Locked struct {
 
 // Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while
 // another process holds the lock; before that it calls waiting, if not nil. Close it when done. Errors are those of
-// Open, and ctx.Err() when ctx ends; for one shard of a sharded set, which changes only with its folder, the error wraps
-// filter.ErrConfig.
+// Open, and ctx.Err() when ctx ends; for one shard of a sharded set, which changes only with its folder, the error
+// wraps filter.ErrConfig.
 //
 //	l, err := bloomery.Lock(ctx, path, nil)
 //	if err != nil { ... }

@@ -16,8 +16,9 @@ import (
 
 const module = "github.com/bloomery/bloomery"
 
-// rooms lists, for each room of this module and of the lab, the rooms that it may import. "family/*" and "internal/*" are all of those.
-// Test files may also import filtertest, stat, keyio and the examples. ARCHITECTURE.md draws the same arrows.
+// rooms lists, for each room of this module and of the lab, the rooms that it may import. "family/*" and "internal/*"
+// are all of those. Test files may also import filtertest, stat, keyio and the examples. ARCHITECTURE.md draws the
+// same arrows.
 var rooms = map[string][]string{
 	"filter":              {},
 	"internal/bitvec":     {"filter"},
@@ -43,7 +44,8 @@ var rooms = map[string][]string{
 	"internal/anneal": {"filter", "internal/bitvec", "internal/kernel", "internal/gather", "internal/grid",
 		"internal/parallel"},
 	"family/*": {"filter", "internal/anneal", "internal/grid", "internal/gather", "internal/fill",
-		"internal/batch", "internal/bitvec", "internal/bitmap", "internal/kernel", "internal/probe", "internal/stripe", "internal/stat",
+		"internal/batch", "internal/bitvec", "internal/bitmap", "internal/kernel", "internal/probe",
+		"internal/stripe", "internal/stat",
 		"internal/parallel"},
 	"families":          {"filter", "family/*"},
 	"internal/except":   {"filter", "internal/bitvec"},

@@ -153,7 +153,8 @@ func TestShardsPassing(t *testing.T) {
 				t.Errorf("%d attempts, at most %d expected", n, most)
 			}
 			var named *shard.Error
-			if err := set.Err(); !errors.As(err, &named) || !errors.Is(err, syscall.ENOMEM) || !strings.Contains(named.File, dir) {
+			if err := set.Err(); !errors.As(err, &named) || !errors.Is(err, syscall.ENOMEM) ||
+				!strings.Contains(named.File, dir) {
 				t.Errorf("Err: %v", err)
 			}
 			present, err := set.ContainsContext(t.Context(), []byte(absent[0]))

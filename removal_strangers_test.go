@@ -56,13 +56,15 @@ func TestRemovalClosed(t *testing.T) {
 	if _, err := r.Look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.AddMany(keysOf(0, 0, 1)); err == nil || err.Error() != "bloomery: the Removal has looked at its list, and takes no more keys" {
+	if err := r.AddMany(keysOf(0, 0, 1)); err == nil ||
+		err.Error() != "bloomery: the Removal has looked at its list, and takes no more keys" {
 		t.Errorf("after Look: %v", err)
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.AddMany(keysOf(0, 0, 1)); err == nil || err.Error() != "bloomery: the Removal has looked at its list, and takes no more keys" {
+	if err := r.AddMany(keysOf(0, 0, 1)); err == nil ||
+		err.Error() != "bloomery: the Removal has looked at its list, and takes no more keys" {
 		t.Errorf("after Close: %v", err)
 	}
 }

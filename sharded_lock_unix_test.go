@@ -97,7 +97,8 @@ func TestReplaceBesideLocked(t *testing.T) {
 	if was, err = os.Stat(manifest); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(set.AddString("other"), set.Replace(t.Context(), dir, was)); !errors.Is(err, bloomery.ErrLocked) {
+	if err := errors.Join(set.AddString("other"), set.Replace(t.Context(), dir, was)); !errors.Is(err,
+		bloomery.ErrLocked) {
 		t.Errorf("Replace beside a Locked: %v", err)
 	}
 	if err := l.Close(); err != nil {

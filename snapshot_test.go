@@ -15,7 +15,8 @@ func TestSnapshotApart(t *testing.T) {
 	const spec = "rankindexed(capacity=1000)"
 	keys := []string{"a", "b"}
 	dir, file := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "f.bloom")
-	if _, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec, Shards: 2}); err != nil {
+	if _, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec,
+		Shards: 2}); err != nil {
 		t.Fatal(err)
 	}
 	// Large enough that Open maps it.

@@ -69,8 +69,8 @@ func main() {
 	}
 }
 
-// run measures as the arguments say. Tables or JSON go to w, everything else to wErr. It returns an error if one of our filters
-// loses a key.
+// run measures as the arguments say. Tables or JSON go to w, everything else to wErr. It returns an error if one of
+// our filters loses a key.
 func run(ctx context.Context, args []string, w, wErr io.Writer) error {
 	o, err := parse(args, wErr)
 	if err != nil {

@@ -26,7 +26,8 @@ import (
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"--keys", "2000", "--quick", "--json", "--out", dir}, &out, io.Discard); err != nil {
+	if err := run(t.Context(), []string{"--keys", "2000", "--quick", "--json", "--out", dir}, &out,
+		io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	var r Result

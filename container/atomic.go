@@ -15,8 +15,8 @@ import (
 // folder, syncs and renames it, and syncs the folder. After a crash at any moment the file is completely the old one or
 // completely the new one. If write fails, or ctx ends before the rename, it removes the temporary file and returns the
 // error, or ctx.Err(). The temporary file of a process that was killed is removed by the next writer of the same file.
-// If path is a symbolic link, its target is replaced, unless NoLinks says otherwise. Errors name path, not the temporary
-// file.
+// If path is a symbolic link, its target is replaced, unless NoLinks says otherwise. Errors name path, not the
+// temporary file.
 //
 // The new file has the owner, group and permissions of the old one; without an old one the umask decides, and
 // NotShared. If this process may not set owner or group, the file is written all the same, with permissions that let

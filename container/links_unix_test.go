@@ -25,7 +25,8 @@ func TestNoLinks(t *testing.T) {
 		if err := WriteAtomic(NoLinks(t.Context()), path, half("new", nil)); err != nil {
 			t.Fatal(err)
 		}
-		if text, err := os.ReadFile(elsewhere); missing != errors.Is(err, os.ErrNotExist) || !missing && string(text) != "old" {
+		if text, err := os.ReadFile(elsewhere); missing != errors.Is(err, os.ErrNotExist) || !missing &&
+			string(text) != "old" {
 			t.Errorf("the target has %q, %v", text, err)
 		}
 		if st, err := os.Lstat(path); err != nil || !st.Mode().IsRegular() || st.Size() != 3 {

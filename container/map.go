@@ -16,8 +16,8 @@ import (
 // be wrong. Replace files by rename, as WriteFile does.
 var ErrFile = errors.New("the file was changed in place while it was in use")
 
-// Mapping is the memory of a mapped file. A nil Mapping stands for memory of the program, which cannot fault: Guard calls
-// f, Err returns nil, and Release and Close do nothing.
+// Mapping is the memory of a mapped file. A nil Mapping stands for memory of the program, which cannot fault: Guard
+// calls f, Err returns nil, and Release and Close do nothing.
 type Mapping struct {
 	data []byte
 	head []byte // the first bytes when it was mapped

@@ -18,8 +18,8 @@ import (
 
 // DiffFiles returns a delta that turns old into new: two filter files, two exact sets, or the folders of two sharded
 // sets. A file may be a pipe of at most DefaultMaxBytes. DiffFiles reads the rest of a file only if it begins like a
-// filter file. Peak memory: as for Diff, for a sharded set with two shards at a time, and the delta. Errors are those of
-// Diff, DiffSet and the file system, and wrap shard.ErrManifest or fs.ErrNotExist for a folder without a set.
+// filter file. Peak memory: as for Diff, for a sharded set with two shards at a time, and the delta. Errors are those
+// of Diff, DiffSet and the file system, and wrap shard.ErrManifest or fs.ErrNotExist for a folder without a set.
 func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 	from, sharded := inset.Dir(old)
 	to, ok := inset.Dir(new)
@@ -54,8 +54,8 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 // not overwrite a shard of the set in out: if that has one of the new names with other content, the error says so and
 // nothing is replaced.
 //
-// Peak memory: as for Patch, for a sharded set with one shard at a time. Errors are those of Patch, PatchSet and the file
-// system, and wrap shard.ErrLocked if another process holds the lock of the folder.
+// Peak memory: as for Patch, for a sharded set with one shard at a time. Errors are those of Patch, PatchSet and the
+// file system, and wrap shard.ErrLocked if another process holds the lock of the folder.
 func PatchFile(ctx context.Context, old string, d []byte, out string, o Options) error {
 	if dir, ok := inset.Dir(old); ok {
 		return patchFolder(ctx, dir, d, out, o)

@@ -21,9 +21,9 @@ import (
 const finishedName = "finished"
 
 // Finish requires all shards, checks that their files are those that Build wrote, gives them their final names, and
-// writes the manifest, after which the set can be opened. Then it removes the working files of this plan, those of plans
-// that cannot finish any more because they were saved before, and the shards that the manifest does not name. If Finish
-// was interrupted after the manifest, it only removes.
+// writes the manifest, after which the set can be opened. Then it removes the working files of this plan, those of
+// plans that cannot finish any more because they were saved before, and the shards that the manifest does not name. If
+// Finish was interrupted after the manifest, it only removes.
 //
 // The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds Plan.MaxFPR,
 // ErrSetChanged if the output has another set than when the plan was saved and not the one of this plan, or is one of
@@ -155,8 +155,8 @@ func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, er
 	return ReadManifest(ctx, out)
 }
 
-// clean removes all files that the manifest does not need, and leaves those of plans that may still finish: see running.
-// The plan, what each plan replaces and the note of commit are the last ones.
+// clean removes all files that the manifest does not need, and leaves those of plans that may still finish: see
+// running. The plan, what each plan replaces and the note of commit are the last ones.
 func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Options) error {
 	text := manifestText(m)
 	there, same, err := watch(ctx, out)

@@ -11,8 +11,9 @@ import (
 	"github.com/bloomery/bloomery/distribute"
 )
 
-// TestFinishBesideRunning: a Finish was interrupted after its manifest, another plan is saved for that set and runs, and
-// the first Finish is repeated. It removes nothing of the running plan, which then finishes without a repeated step.
+// TestFinishBesideRunning: a Finish was interrupted after its manifest, another plan is saved for that set and runs,
+// and the first Finish is repeated. It removes nothing of the running plan, which then finishes without a repeated
+// step.
 func TestFinishBesideRunning(t *testing.T) {
 	want := files(t, "b")
 	for _, kind := range []string{"copies", "conditional"} {

@@ -84,8 +84,8 @@ const (
 	CanTrim                            // Trimmer
 	CanRawKeys                         // RawKeyFilter: takes keys, not hashes
 	CanEstimate                        // CellFilter: estimates how many keys two filters share
-	CanCountItself                     // its builder, if a Gatherer, counts the distinct keys itself: NewBuilder needs no number
-	CanBuildValues                     // Getter whose values may come with the keys of the build: its builder is a ValueBuilder
+	CanCountItself                     // its builder counts the distinct keys itself: NewBuilder needs no number
+	CanBuildValues                     // Getter whose values may come with the keys: its builder is a ValueBuilder
 )
 
 // verbs name the abilities in the order of their bits, as in "families that ... : standard, counting".

@@ -11,7 +11,8 @@ import (
 // blocks, Count agrees with them, and no key is longer than the limit.
 func FuzzProcess(f *testing.F) {
 	formats := []Options{
-		{}, {Format: Null}, {Format: CSV}, {Format: TSV}, {Format: CSV, Column: "b", Header: true}, {Format: TSV, Column: "2"},
+		{}, {Format: Null}, {Format: CSV}, {Format: TSV}, {Format: CSV, Column: "b", Header: true}, {Format: TSV,
+			Column: "2"},
 		{Format: CSV, Column: "2", Second: "1", Rows: true},
 	}
 	seeds := []string{

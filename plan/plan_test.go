@@ -83,7 +83,8 @@ func TestFor(t *testing.T) {
 			if n.Later > 0 && !c.Spec.Has("capacity") && !c.Spec.Has("later") {
 				t.Errorf("%+v: %s has no room for later keys", n, c.Spec)
 			}
-			if i > 0 && n.For == Smallest && n.FPR > 0 && c.FileBytes < p.Choices[i-1].FileBytes || i > 0 && n.For == Fastest && n.FPR > 0 && c.NsQuery < p.Choices[i-1].NsQuery {
+			if i > 0 && n.FPR > 0 && (n.For == Smallest && c.FileBytes < p.Choices[i-1].FileBytes ||
+				n.For == Fastest && c.NsQuery < p.Choices[i-1].NsQuery) {
 				t.Errorf("%+v: %s comes after %s", n, c.Spec, p.Choices[i-1].Spec)
 			}
 		}

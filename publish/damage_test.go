@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestDamagedFiles cuts and flips the small files of publishers and followers, 2,000 times each: what reads them refuses
-// the file, or finds the same in it.
+// TestDamagedFiles cuts and flips the small files of publishers and followers, 2,000 times each: what reads them
+// refuses the file, or finds the same in it.
 func TestDamagedFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

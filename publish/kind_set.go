@@ -21,8 +21,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// setKind is the kind of a sharded set. The published manifest names each shard by its content, so a new shard never has
-// the name of an old one.
+// setKind is the kind of a sharded set. The published manifest names each shard by its content, so a new shard never
+// has the name of an old one.
 type setKind struct{}
 
 func (setKind) folder() bool { return true }
@@ -267,7 +267,9 @@ func (p *poll) loadShard(ctx context.Context, to *shard.Folder, e shard.Entry) e
 	if err != nil {
 		return err
 	}
-	err = to.PutFile(ctx, e.File, e.SHA256, func(w io.Writer) error { return p.copyPart(w, part, Object{e.SHA256, e.Bytes}) })
+	err = to.PutFile(ctx, e.File, e.SHA256, func(w io.Writer) error {
+		return p.copyPart(w, part, Object{e.SHA256, e.Bytes})
+	})
 	if err == nil {
 		_ = os.Remove(part)
 	}

@@ -224,8 +224,9 @@ func (p *publisher) keep(ctx context.Context, r *Release) map[Hash]bool {
 }
 
 // sign gives a release its number, unless it has one, records it in the state files, and replaces release.json. The
-// state files are locked until the number is recorded: other folders may have the same keys. Nothing that is signed reaches the folder
-// before the number is recorded, not even a temporary file: somebody could keep it, and show it later.
+// state files are locked until the number is recorded: other folders may have the same keys. Nothing that is signed
+// reaches the folder before the number is recorded, not even a temporary file: somebody could keep it, and show it
+// later.
 func (p *publisher) sign(ctx context.Context, r *Release) error {
 	unlock, err := p.states.lock(ctx)
 	if err != nil {

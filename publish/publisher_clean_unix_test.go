@@ -29,8 +29,8 @@ func unreadable(t *testing.T, path string) (repair func()) {
 	}
 }
 
-// TestCleanUnreadable: a manifest of an older set cannot be read for a moment. Then no object is removed: when it can be
-// read again, all that the history names is there.
+// TestCleanUnreadable: a manifest of an older set cannot be read for a moment. Then no object is removed: when it can
+// be read again, all that the history names is there.
 func TestCleanUnreadable(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
 	o := Options{Now: start, Keep: 8}

@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// TestListOfAnotherFolder: a release.json of another list of the key, in a folder that the state does not know, does not
-// give its name to what is signed there. A folder that has moved needs the name once.
+// TestListOfAnotherFolder: a release.json of another list of the key, in a folder that the state does not know, does
+// not give its name to what is signed there. A folder that has moved needs the name once.
 func TestListOfAnotherFolder(t *testing.T) {
 	s := newSigner(t, "A")
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
@@ -89,8 +89,8 @@ func TestStateLocked(t *testing.T) {
 	}
 }
 
-// TestObjectsReplaced: while a filter is loaded, somebody puts the objects of another list in the place of the folder's.
-// Nothing is written or removed there.
+// TestObjectsReplaced: while a filter is loaded, somebody puts the objects of another list in the place of the
+// folder's. Nothing is written or removed there.
 func TestObjectsReplaced(t *testing.T) {
 	s := newSigner(t, "A")
 	dir, other := filepath.Join(t.TempDir(), "list"), filepath.Join(t.TempDir(), "other")

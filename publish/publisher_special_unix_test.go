@@ -76,7 +76,8 @@ func TestSpecialFiles(t *testing.T) {
 		repair := replaced(filepath.Join(dir, ReleaseName))
 		for name, f := range map[string]func() error{"publish": publish(next), "same": publish(good), "check": check} {
 			err := soon(t, what, f)
-			if want := map[bool]error{true: ErrRelease, false: untrusted.ErrNotRegular}[what == "sparse"]; !errors.Is(err, want) {
+			if want := map[bool]error{true: ErrRelease,
+				false: untrusted.ErrNotRegular}[what == "sparse"]; !errors.Is(err, want) {
 				t.Errorf("release.json is a %s, %s: %v", what, name, err)
 			}
 		}

@@ -109,7 +109,8 @@ func (f *Folder) Read() error {
 	return f.Use(m)
 }
 
-// ReadFolder reads the manifest in a folder. Its file is described, too. The error wraps fs.ErrNotExist if there is none.
+// ReadFolder reads the manifest in a folder. Its file is described, too. The error wraps fs.ErrNotExist if there is
+// none.
 func ReadFolder(dir string) (*Manifest, fs.FileInfo, error) {
 	in, st, err := untrusted.Open(filepath.Join(dir, ManifestName))
 	if err != nil {
@@ -136,8 +137,8 @@ func foreign(dir string) (string, error) {
 	return "", err
 }
 
-// Use sets the manifest that the caller has read since LockFolder, in place of Read. nil means that there is none, or one
-// that cannot be read.
+// Use sets the manifest that the caller has read since LockFolder, in place of Read. nil means that there is none, or
+// one that cannot be read.
 func (f *Folder) Use(m *Manifest) (err error) {
 	if f.old = m; m == nil {
 		f.foreign, err = foreign(f.dir)
@@ -220,9 +221,9 @@ func (f *Folder) remove(name string) {
 	_ = os.Remove(f.Path(name))
 }
 
-// Commit makes m the set in the folder and sweeps. text, unless nil, are the bytes of m; else they are those of WriteTo.
-// If was is not nil and the manifest is not that file any more, the error wraps container.ErrChanged. On error the old
-// set stays.
+// Commit makes m the set in the folder and sweeps. text, unless nil, are the bytes of m; else they are those of
+// WriteTo. If was is not nil and the manifest is not that file any more, the error wraps container.ErrChanged. On
+// error the old set stays.
 func (f *Folder) Commit(ctx context.Context, m *Manifest, text []byte, was fs.FileInfo) error {
 	write := func(w io.Writer) error { _, err := m.WriteTo(w); return err }
 	if text != nil {

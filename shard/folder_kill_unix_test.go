@@ -148,8 +148,9 @@ func setFolder(t *testing.T, s scenario) (dir string, foreign []string) {
 	return dir, []string{"notes.txt", work}
 }
 
-// TestKilledFolder kills a process at every step of a transaction, at two steps in the same folder. The folder then has the old
-// set or the new one, whole, a sweep leaves it so, and the next transaction leaves the new set and nothing else.
+// TestKilledFolder kills a process at every step of a transaction, at two steps in the same folder. The folder then
+// has the old set or the new one, whole, a sweep leaves it so, and the next transaction leaves the new set and nothing
+// else.
 func TestKilledFolder(t *testing.T) {
 	if env := strings.SplitN(os.Getenv(killEnv), "|", 3); len(env) == 3 {
 		left, err := strconv.ParseInt(env[1], 10, 64)

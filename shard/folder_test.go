@@ -46,7 +46,8 @@ func TestLeftover(t *testing.T) {
 	}
 }
 
-// TestAbort: Close removes what was put, except what a manifest names that another process has written without the lock.
+// TestAbort: Close removes what was put, except what a manifest names that another process has written without the
+// lock.
 func TestAbort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	m := &Manifest{Spec: mustSpec(t), Hash: filter.XXH3}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// WorkPrefix begins the name of the folder, in that of the set, with the working files of a distributed build. The id of
-// the plan, 32 hexadecimal digits, ends it.
+// WorkPrefix begins the name of the folder, in that of the set, with the working files of a distributed build. The id
+// of the plan, 32 hexadecimal digits, ends it.
 const WorkPrefix = "work-"
 
 const workDigits = 32

@@ -13,7 +13,8 @@ func TestEndlessStdin(t *testing.T) {
 	for _, args := range [][]string{
 		{"info", "-"}, {"check", "-", out}, {"trim", "-", "-o", out},
 		{"convert", "-", "-o", out}, {"convert", "-", "--from", "guava", "-o", out},
-		{"convert", "-", "--from", "redisbloom", "-o", out}, {"convert", "-", "--from", "bloomery", "--to", "guava", "-o", out},
+		{"convert", "-", "--from", "redisbloom", "-o", out}, {"convert", "-", "--from", "bloomery", "--to", "guava",
+			"-o", out},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -230,9 +230,9 @@ echo "no command of Redis: $first" >&2
 exit 1
 `
 
-// exampleBin returns a folder that is all of $PATH for the examples: bloomery, fakeLab, exampleTools and redisCLI. So an example
-// cannot reach a program, and through it a server, that the machine happens to have. TestMain has put bloomery
-// and fakeLab into $PATH.
+// exampleBin returns a folder that is all of $PATH for the examples: bloomery, fakeLab, exampleTools and redisCLI. So
+// an example cannot reach a program, and through it a server, that the machine happens to have. TestMain has put
+// bloomery and fakeLab into $PATH.
 func exampleBin(t *testing.T) string {
 	bin := t.TempDir()
 	for _, name := range append([]string{"bloomery", "bloomery-lab"}, exampleTools...) {

@@ -33,8 +33,8 @@ func hostile(t *testing.T, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// hostileArgs are commands. @ is an argument that a command reads or replaces; & one that may be a pipe, whose writer it
-// waits for.
+// hostileArgs are commands. @ is an argument that a command reads or replaces; & one that may be a pipe, whose writer
+// it waits for.
 var hostileArgs = []string{
 	"add @ keys", "add f.bloom &", "remove @ keys", "remove f.bloom &", "put @ keys", "put v.bloom &",
 	"build -o out.bloom &", "build -o @ keys", "build -o out.bloom --like & keys",
@@ -88,7 +88,8 @@ func hostileFiles(t *testing.T) (dir string) {
 		"build -o f.bloom --family rankindexed --capacity 100 keys", "build -o g.bloom --like f.bloom keys2",
 		"build -o s.bloom --family standard(m=1000,k=3) keys", "build -o t.bloom --family standard(m=1000,k=3) keys2",
 		"build -o c.bloom --family guava keys", "build -o k.bloom --family standard --secret-file secret keys",
-		"build -o o.bloom --family partitioned keys", "build -o v.bloom --family rankindexed(capacity=10,value_bits=4) values",
+		"build -o o.bloom --family partitioned keys",
+		"build -o v.bloom --family rankindexed(capacity=10,value_bits=4) values",
 		"diff f.bloom g.bloom -o d.delta",
 		"exact build -o e.exact --members keys2 --universe keys2",
 	} {

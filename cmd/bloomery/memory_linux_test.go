@@ -60,8 +60,8 @@ func peakOfReader(t *testing.T, stdin io.Reader, args ...string) int64 {
 	return kib << 10
 }
 
-// TestMemoryOfChanges holds the promise that a change of a filter file takes the filter once and 64 MiB. The limit of the
-// test is 32 MiB, since a program takes 23 MiB beside its filter and a second copy of a filter takes at least 32.
+// TestMemoryOfChanges holds the promise that a change of a filter file takes the filter once and 64 MiB. The limit of
+// the test is 32 MiB, since a program takes 23 MiB beside its filter and a second copy of a filter takes at least 32.
 func TestMemoryOfChanges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("filters of 32 MiB; left out with -short")

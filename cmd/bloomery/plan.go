@@ -70,7 +70,8 @@ If no filter does it, the output says what is impossible and what comes nearest:
 		},
 	}
 	needs.register(c)
-	c.Flags().StringVar(&file, "plot", "", "SVG or PNG `file` to draw: bits per key against the rate, of every filter that fits")
+	c.Flags().StringVar(&file, "plot", "", "SVG or PNG `file` to draw: bits per key against the rate, of every filter "+
+		"that fits")
 	return c
 }
 

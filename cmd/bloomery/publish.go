@@ -186,8 +186,8 @@ func advisePublish(err error) error {
 	case untrusted && is(publish.ErrUnsigned):
 		return &advised{err, "A first signature takes nothing from an unsigned folder. State both: " + adviceStated + "."}
 	case untrusted && is(publish.ErrOtherKey):
-		return &advised{err, `If you have replaced your key: --rotate OLD.pub. If somebody else has signed it, take nothing from
-  it: ` + adviceStated + "."}
+		return &advised{err, "If you have replaced your key: --rotate OLD.pub. If somebody else has signed it, " +
+			"take nothing\n  from it: " + adviceStated + "."}
 	case untrusted:
 		return &advised{err, "Restore release.json from a copy, or take nothing from it: " + adviceStated + "."}
 	case is(publish.ErrLost):

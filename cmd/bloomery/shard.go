@@ -108,7 +108,9 @@ func (f *stepFlags) numbers(args []string, what string, n int) (all []int, err e
 }
 
 // options returns the options of a step, and the progress bar, which the caller ends.
-func (a *app) stepOptions(c *cobra.Command, f *stepFlags, what string) (o distribute.Options, p *cli.Progress, err error) {
+func (a *app) stepOptions(
+	c *cobra.Command, f *stepFlags, what string,
+) (o distribute.Options, p *cli.Progress, err error) {
 	if o.Memory, err = f.memory.read(c); err != nil {
 		return o, nil, err
 	}

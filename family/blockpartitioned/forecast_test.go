@@ -13,7 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestForecast holds forecasts, and the geometries that they choose, against plain searches: a third of the grid in a run.
+// TestForecast holds forecasts, and the geometries that they choose, against plain searches: a third of the grid in a
+// run.
 func TestForecast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

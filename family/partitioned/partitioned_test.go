@@ -23,7 +23,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-var long = flag.Bool("long", false, "run all cases of TestForecast and TestRates, with large filters and long searches: some ten minutes")
+var long = flag.Bool("long", false, "run all cases of TestForecast and TestRates, with large filters: ten minutes")
 
 func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	t.Helper()

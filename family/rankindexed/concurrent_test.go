@@ -286,7 +286,7 @@ func TestSnapshotOfPools(t *testing.T) {
 	if testing.Short() {
 		rounds = 500
 	}
-	for round := range rounds {
+	for round := 0; round < rounds || full.Load() == 0 && round < 100*rounds; round++ { // until the pools were full, too
 		s, err := c.Snapshot()
 		if err != nil {
 			t.Error(err)

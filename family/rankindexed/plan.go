@@ -149,7 +149,7 @@ func (s *searched) pool(g Geometry, cells int) (size uint64) {
 		want := b
 		switch {
 		case b > 1:
-			want = quantile(b, stat.PoissonTail(load, cells), s.overflow*0.45/2)
+			want = stat.UpperQuantile(b, stat.PoissonTail(load, cells), s.overflow*0.45/2)
 		case g.Capacity <= uint64(cells): // the only bucket has all keys
 			want = 0
 		}
@@ -169,28 +169,9 @@ func (s *searched) deepest(g Geometry) int {
 	return cells
 }
 
-// quantile returns the least j with Pr[X > j] <= tail for a binomial X of n trials with probability p. If the standard
-// deviation is above 3000, it returns the mean plus nine standard deviations, which is more.
-func quantile(n uint64, p, tail float64) uint64 {
-	mean := float64(n) * p
-	spread := math.Sqrt(mean * (1 - p))
-	if spread > 3e3 {
-		return min(n, uint64(mean+9*spread)+1)
-	}
-	low, high := uint64(mean), min(n, uint64(mean+9*spread)+60)
-	for low < high {
-		if j := low + (high-low)/2; j >= n || stat.UpperTail(j+1, n, p) <= tail {
-			high = j
-		} else {
-			low = j + 1
-		}
-	}
-	return low
-}
-
 // OverflowBound returns the bound of section IV of the paper on the probability that the extensions do not suffice for
-// as many cells as the capacity, before any growth. It is the sum of the bounds on Pr[O_l > J_l], l = 2, 3, 4. Without a
-// level, the bound of the last existing level applies. The result is at most 1.
+// as many cells as the capacity, before any growth. It is the sum of the bounds on Pr[O_l > J_l], l = 2, 3, 4. Without
+// a level, the bound of the last existing level applies. The result is at most 1.
 func (g Geometry) OverflowBound() float64 {
 	b, load := float64(g.Buckets), float64(g.Capacity)/float64(g.Buckets)
 	sum, room := 0.0, 0

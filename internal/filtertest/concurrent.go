@@ -113,7 +113,8 @@ func dedup(t *testing.T, start func(keys uint64) filter.Filter) {
 func sameAnswers(t *testing.T, c filter.Concurrent, f filter.Filter, hs []filter.Hash) {
 	t.Helper()
 	a, b := c.Info(), f.Info()
-	if a.Keys != b.Keys || !a.Spec.Equal(b.Spec) || !a.Spec.Equal(c.Spec()) || a.FPRPosterior != b.FPRPosterior || a.Fill != b.Fill {
+	if a.Keys != b.Keys || !a.Spec.Equal(b.Spec) || !a.Spec.Equal(c.Spec()) || a.FPRPosterior != b.FPRPosterior ||
+		a.Fill != b.Fill {
 		t.Errorf("Info is %v, that of the snapshot %v", a, b)
 	}
 	for i, h := range append(slices.Clone(hs), Hashes(len(hs), 62)...) {

@@ -13,10 +13,10 @@ import (
 )
 
 // Check returns an error wrapping filter.ErrConfig if the file at path, or the one that a symbolic link there names, is
-// the manifest of a sharded set, or has the name of a shard and a manifest beside it. To replace a file of the set alone
-// would make it unreadable, and another one with such a name is removed by the next writer of the set. If that manifest
-// cannot be read, so that nobody knows, Check returns the error. It reads nothing unless the file has the name of a
-// shard or a manifest.
+// the manifest of a sharded set, or has the name of a shard and a manifest beside it. To replace a file of the set
+// alone would make it unreadable, and another one with such a name is removed by the next writer of the set. If that
+// manifest cannot be read, Check returns the error. It reads nothing unless the file has the name of a shard or a
+// manifest.
 func Check(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -36,8 +36,8 @@ func Check(path string) error {
 	case slices.ContainsFunc(m.Shards, func(e shard.Entry) bool { return e.File == name }):
 		return refused(path, "a shard", dir)
 	}
-	return &filter.ConfigError{Field: "file", Value: path, Reason: "this is a name of shards, in the folder of a sharded " +
-		"set: the next change of the set would remove it; take another name"}
+	return &filter.ConfigError{Field: "file", Value: path, Reason: "this is a name of shards, in the folder of a " +
+		"sharded set: the next change of the set would remove it; take another name"}
 }
 
 func refused(path, what, dir string) error {

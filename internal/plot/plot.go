@@ -35,7 +35,7 @@ type Curve struct {
 	Points [][2]float64 `json:"points"`
 	Dots   bool         `json:"dots,omitempty"`
 	Level  bool         `json:"level,omitempty"`
-	Bound  bool         `json:"bound,omitempty"` // a limit of what is possible: a line without marks
+	Bound  bool         `json:"bound,omitempty"` // drawn as a line without marks, such as a lower bound
 	// the interval of the y of each point, low and high, if it is to be shown
 	Bars   [][2]float64 `json:"bars,omitempty"`
 	Labels []string     `json:"labels,omitempty"` // a text beside each point, if there is any

@@ -155,7 +155,7 @@ export async function start(
     tell((error = isExpired() && !is ? expired(e) : e));
   };
 
-  /** Awaits the store, but not for ever. */
+  /** Awaits the store, up to a limit of time. */
   const timely = async <T>(p: Promise<T>): Promise<T> => {
     const { signal, set, free } = watch(end.signal, () => new Error(`no answer for ${timeout} ms`));
     set(timeout);

@@ -195,7 +195,7 @@ func (s *rankIndexedSearch) pools(g rankindexed.Geometry, t *tails, left float64
 		}
 		g.Pools[1], g.Pools[2] = j, 0
 		if g.Cells[2] > 0 {
-			g.Pools[2] = quantile(g.Buckets, t.above(g.Cells[0]+g.Cells[1]), rest/2)
+			g.Pools[2] = stat.UpperQuantile(g.Buckets, t.above(g.Cells[0]+g.Cells[1]), rest/2)
 		}
 		s.take(g)
 		if g.Pools[2] == third {
@@ -242,7 +242,7 @@ func (t *tails) above(cells int) float64 { return t.more[min(cells, len(t.more)-
 func (t *tails) minPool(cells int) uint64 {
 	j, ok := t.quantiles[cells]
 	if !ok {
-		j = quantile(t.buckets, t.above(cells), t.overflow/2)
+		j = stat.UpperQuantile(t.buckets, t.above(cells), t.overflow/2)
 		t.quantiles[cells] = j
 	}
 	return j
@@ -261,23 +261,4 @@ func (t *tails) last(cells int) float64 {
 func (t *tails) deepest() int {
 	load := t.n / t.buckets
 	return int(load) + sort.Search(1<<20, func(more int) bool { return t.last(int(load)+more) < t.overflow })
-}
-
-// quantile returns the smallest j with Pr[X > j] <= tail, X binomial with n trials of probability p. Above a variance
-// of 9·10^6 it returns nine standard deviations above the mean.
-func quantile(n uint64, p, tail float64) uint64 {
-	mean := float64(n) * p
-	spread := math.Sqrt(mean * (1 - p))
-	if spread > 3e3 {
-		return min(n, uint64(mean+9*spread)+1)
-	}
-	low, high := uint64(mean), min(n, uint64(mean+9*spread)+60)
-	for low < high {
-		if j := low + (high-low)/2; j >= n || stat.UpperTail(j+1, n, p) <= tail {
-			high = j
-		} else {
-			low = j + 1
-		}
-	}
-	return low
 }
