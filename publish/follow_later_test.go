@@ -75,9 +75,8 @@ func TestSlowestPace(t *testing.T) {
 	p.start()
 	defer p.stop()
 	for range 40 {
-		p.loaded(1 << 30)
-	}
-	if p.left < 24*time.Hour {
-		t.Errorf("%v left", p.left)
+		if p.loaded(1 << 30); p.left < 24*time.Hour {
+			t.Fatalf("%v left", p.left)
+		}
 	}
 }

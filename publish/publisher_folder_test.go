@@ -3,9 +3,10 @@ package publish
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,6 +93,9 @@ func TestStateLocked(t *testing.T) {
 // TestObjectsReplaced: while a filter is loaded, somebody puts the objects of another list in the place of the
 // folder's. Nothing is written or removed there.
 func TestObjectsReplaced(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows renames no folder that is open")
+	}
 	s := newSigner(t, "A")
 	dir, other := filepath.Join(t.TempDir(), "list"), filepath.Join(t.TempDir(), "other")
 	for range 2 {
@@ -102,11 +106,11 @@ func TestObjectsReplaced(t *testing.T) {
 	before := names(t, theirs)
 	o := s.Options
 	o.Progress = func(done, all int) {
-		if err := os.Rename(objects, objects+".aside"); errors.Is(err, fs.ErrNotExist) {
+		if done < all {
 			return
 		}
-		if err := os.Symlink(theirs, objects); err != nil {
-			t.Skip(err)
+		if err := errors.Join(os.Rename(objects, objects+".aside"), os.Symlink(theirs, objects)); err != nil {
+			t.Error(err)
 		}
 	}
 	r, err := Publish(t.Context(), dir, s.next(), o)
@@ -116,8 +120,8 @@ func TestObjectsReplaced(t *testing.T) {
 	if err != nil && !errors.Is(err, untrusted.ErrNotRegular) {
 		t.Error(err)
 	}
-	if after := names(t, theirs); len(after) < len(before) {
-		t.Errorf("objects of the other list: %d, and %d before", len(after), len(before))
+	if after := names(t, theirs); !slices.Equal(after, before) {
+		t.Errorf("objects of the other list: %q, and %q before", after, before)
 	}
 	if _, err := Check(t.Context(), other, nil, nil); err != nil {
 		t.Error("the other list: ", err)
