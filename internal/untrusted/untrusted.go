@@ -134,10 +134,23 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 	case o := <-done:
 		return o.f, o.err
 	case <-ctx.Done():
-		go release(path, gone)
+		// Waits for the release: else its writer, which writes nothing, could end the stream of the next reader.
+		released := make(chan struct{})
+		go func() {
+			defer close(released)
+			release(path, gone)
+		}()
+		select {
+		case <-released:
+		case <-time.After(releaseWait):
+		}
 		return nil, context.Cause(ctx)
 	}
 }
+
+// releaseWait bounds the wait for release, which takes some milliseconds, and has no end where the pipe was replaced or
+// may not be written.
+const releaseWait = 250 * time.Millisecond
 
 // release ends the wait for the writer of a pipe: it is one, and leaves at once. Else the file that is being opened
 // would take the bytes of a later writer.
