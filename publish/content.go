@@ -47,7 +47,7 @@ func load(ctx context.Context, path string, s *objects, o Options) (*content, er
 	if exact.HasMagic(bytes.NewReader(b)) {
 		return loadExact(ctx, path, b, s, o)
 	}
-	one, err := decode(b, o.Trim)
+	one, err := decodeFilter(b, o.Trim)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -88,8 +88,8 @@ type decoded struct {
 	trimmed uint64 // length of the trimmed form; 0 if there is none, or if this is it
 }
 
-// decode checks a filter file, header, checksums and content, and returns it, trimmed if asked for.
-func decode(b []byte, trim bool) (decoded, error) {
+// decodeFilter checks a filter file, header, checksums and content, and returns it, trimmed if asked for.
+func decodeFilter(b []byte, trim bool) (decoded, error) {
 	f, _, err := container.FromBytes(b, container.Options{
 		Check: func(f *container.File, words []uint64) error {
 			return families.Accept(f.Family, f.Spec, f.Hash, words, 1<<62)
@@ -177,7 +177,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 		if err != nil {
 			return nil, &shard.Error{File: path, Err: err}
 		}
-		one, err := decode(b, o.Trim)
+		one, err := decodeFilter(b, o.Trim)
 		if err == nil {
 			err = m.CheckHeader(i, one.file)
 		}

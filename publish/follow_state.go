@@ -39,8 +39,7 @@ const (
 // state is what a follower keeps of the release that it has accepted last, and of the newest one of each key. It is
 // written before the file is replaced, so that no number goes back, whenever the follower is killed.
 type state struct {
-	Format    string    `json:"format"`
-	Version   int       `json:"version"`
+	header
 	Name      string    `json:"name"`
 	Release   uint64    `json:"release"`
 	SHA256    Hash      `json:"sha256"`
@@ -74,17 +73,11 @@ func (f *Follower) readState(ctx context.Context) (*state, error) {
 	b, err := untrusted.Read(ctx, in, untrusted.Limit{MaxBytes: maxState})
 	switch {
 	case err == nil:
-		if err = checkSeal(b); err == nil {
-			err = json.Unmarshal(b, &s)
-		}
+		err = parseState(b, stateFormat, &s)
 	case !errors.Is(err, filter.ErrTooLarge):
 		return nil, err
 	}
-	switch {
-	case err != nil:
-	case s.Format != stateFormat || s.Version != 1:
-		err = fmt.Errorf("format %.40q, version %d", s.Format, s.Version)
-	case !ValidName(s.Name) || s.Release == 0:
+	if err == nil && (!ValidName(s.Name) || s.Release == 0) {
 		err = fmt.Errorf("name %.40q, release %d", s.Name, s.Release)
 	}
 	if err != nil {
@@ -121,7 +114,7 @@ func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
 		return nil, nil, fmt.Errorf("%w: it is a web page; does this network want a login, or is the address wrong?",
 			ErrRelease)
 	}
-	next := &state{Format: stateFormat, Version: 1, URL: f.source.String(), Seen: map[string]newest{}}
+	next := &state{header: header{stateFormat, formatVersion}, URL: f.source.String(), Seen: map[string]newest{}}
 	by := []string{unchecked}
 	if len(f.options.keys) > 0 {
 		var err error

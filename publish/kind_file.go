@@ -93,7 +93,7 @@ func (filterKind) members() string { return "keys" }
 func (filterKind) rated() bool { return true }
 
 func (filterKind) check(_ context.Context, _ *objects, content []byte) error {
-	_, err := decode(content, false)
+	_, err := decodeFilter(content, false)
 	return err
 }
 

@@ -56,7 +56,7 @@ func (k setKind) check(ctx context.Context, s *objects, content []byte) error {
 	for i := 0; i < len(all) && err == nil; i++ {
 		var b []byte
 		if b, err = s.read(ctx, all[i].Object, maxNumber); err == nil {
-			_, err = decode(b, false)
+			_, err = decodeFilter(b, false)
 		}
 		if err != nil {
 			err = &shard.Error{File: all[i].name, Err: err}

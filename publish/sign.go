@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -144,28 +143,17 @@ func Signers(b []byte) (ids []string, err error) {
 
 // signatures returns the signatures of a tail.
 func signatures(tail []byte) ([]signature, error) {
-	m, err := members(tail)
+	var all struct {
+		Signatures []signature `json:"signatures"`
+	}
+	err := decode(tail, &all)
+	if n := len(all.Signatures); err == nil && n > maxSignatures {
+		err = fmt.Errorf("%d signatures; want at most %d", n, maxSignatures)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrRelease, err)
 	}
-	var list []json.RawMessage
-	m.value("signatures", &list)
-	if len(list) > maxSignatures {
-		return nil, fmt.Errorf("%w: %d signatures; want at most %d", ErrRelease, len(list), maxSignatures)
-	}
-	all := make([]signature, len(list))
-	for i, raw := range list {
-		one, err := members(raw)
-		if err != nil {
-			return nil, err
-		}
-		one.text("key", &all[i].Key)
-		one.text("signature", &all[i].Signature)
-		if err := one.err(); err != nil {
-			return nil, err
-		}
-	}
-	return all, m.err()
+	return all.Signatures, nil
 }
 
 // Verify checks that a pinned key has signed a release.json, and returns that key. One right signature is enough;

@@ -2,9 +2,7 @@ package publish
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -61,29 +59,18 @@ func (l *lastSigned) check() error {
 	return nil
 }
 
-// keyState is a state file.
-type keyState struct {
-	Format  string       `json:"format"`
-	Version int          `json:"version"`
-	Lists   []lastSigned `json:"lists"` // sorted by name
-}
-
 // parseKeyState returns the lists of a state file. An empty file has none: it was just created.
 func parseKeyState(b []byte) ([]lastSigned, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil, nil
 	}
-	var s keyState
-	err := checkSeal(b)
-	if err == nil {
-		err = json.Unmarshal(b, &s)
+	var s struct {
+		Lists []lastSigned `json:"lists"` // sorted by name
 	}
-	switch {
-	case err != nil:
+	if err := parseState(b, keyStateFormat, &s); err != nil {
 		return nil, err
-	case s.Format != keyStateFormat || s.Version != 1:
-		return nil, fmt.Errorf("format %.40q, version %d", s.Format, s.Version)
-	case len(s.Lists) > maxLists:
+	}
+	if len(s.Lists) > maxLists {
 		return nil, fmt.Errorf("%d lists; want at most %d", len(s.Lists), maxLists)
 	}
 	for i := range s.Lists {
@@ -103,18 +90,13 @@ func marshalKeyState(lists []lastSigned) ([]byte, error) {
 		return nil, fmt.Errorf("%d lists; want at most %d: remove lines of lists that are no longer published",
 			len(lists), maxLists)
 	}
-	out := fmt.Appendf(nil, `{"format":%q,"version":1,"lists":[`, keyStateFormat)
 	for i := range lists {
-		line, err := json.Marshal(&lists[i])
-		if err = cmp.Or(lists[i].check(), err); err != nil {
+		if err := lists[i].check(); err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(out, '\n'), line...)
 	}
-	return seal(append(out, "\n]}\n"...)), nil
+	out, err := table(keyStateFormat, "lists", lists)
+	return seal(out), err
 }
 
 // merge returns lists with the entry l in the place of the one of its name. l is the only one with its folder.
