@@ -2,11 +2,9 @@ package publish
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"math"
@@ -15,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
 )
@@ -101,75 +100,89 @@ func (p *poll) openPart(path string) (*os.File, error) {
 // fill is one attempt of download. It reports whether it has used bytes that were there. If the error wraps ErrObject,
 // the file is empty.
 func (p *poll) fill(ctx context.Context, out *os.File, o Object) (resumed bool, err error) {
-	defer func() {
-		if errors.Is(err, ErrObject) {
-			err = errors.Join(err, out.Truncate(0))
-		}
-	}()
-	if _, err := out.Seek(0, io.SeekStart); err != nil {
-		return false, err
+	at, err := out.Seek(0, io.SeekEnd)
+	if err == nil && uint64(at) < o.Bytes {
+		err = p.rest(ctx, out, at, o)
 	}
-	sum := sha256.New()
-	at, err := io.Copy(sum, &reading{ctx, io.LimitReader(out, int64(o.Bytes)+1)})
-	if err != nil {
-		return false, err
+	if err == nil {
+		_, err = out.Seek(0, io.SeekStart)
 	}
-	resumed = at > 0
-	if uint64(at) < o.Bytes {
-		if at, err = p.rest(ctx, out, sum, at, o); err != nil {
-			return resumed, err
-		}
+	if err == nil {
+		err = o.copy(ctx, io.Discard, out)
 	}
-	if uint64(at) != o.Bytes || Hash(sum.Sum(nil)) != o.SHA256 {
-		return resumed, fmt.Errorf("%w: %d bytes with SHA-256 %.8s, and the release names %d with %.8s",
-			ErrObject, at, Hash(sum.Sum(nil)), o.Bytes, o.SHA256)
+	if errors.Is(err, ErrObject) {
+		err = errors.Join(err, out.Truncate(0))
 	}
-	return resumed, nil
+	return at > 0, err
 }
 
-// rest appends to a file what is missing behind at bytes, whose sum is given, and returns the length then.
-func (p *poll) rest(ctx context.Context, out *os.File, sum hash.Hash, at int64, o Object) (int64, error) {
+// rest appends to a file of at bytes what is missing.
+func (p *poll) rest(ctx context.Context, out *os.File, at int64, o Object) error {
 	name := objectName(o.SHA256)
 	got, err := p.get(ctx, name, transport.Request{Offset: at, MaxBytes: int64(o.Bytes)})
 	if err != nil {
-		return at, err
+		return err
 	}
 	defer got.Body.Close()
 	if got.Size >= 0 && uint64(got.Size) != o.Bytes {
-		return at, fmt.Errorf("%w: the server has %d bytes, and the release names %d", ErrObject, got.Size, o.Bytes)
+		return fmt.Errorf("%w: the server has %d bytes, and the release names %d", ErrObject, got.Size, o.Bytes)
 	}
 	if got.Offset != at {
-		sum.Reset()
-		if at, err = 0, out.Truncate(0); err != nil {
-			return at, err
+		at = 0
+		if err := out.Truncate(0); err != nil {
+			return err
 		}
 		if _, err := out.Seek(0, io.SeekStart); err != nil {
-			return at, err
+			return err
 		}
 	}
 	p.expected -= at
-	n, err := io.Copy(io.MultiWriter(out, sum), got.Body)
-	at += n
-	if err == nil && uint64(at) < o.Bytes {
+	n, err := io.Copy(out, got.Body)
+	if err == nil && uint64(at+n) < o.Bytes {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: after %d of %d bytes: %w", name, at, o.Bytes, err)
+		return fmt.Errorf("%s: after %d of %d bytes: %w", name, at+n, o.Bytes, err)
 	}
-	return at, err
+	return nil
 }
 
 // copyPart copies the part file of an object, and checks what it copies: the file may have changed since it was loaded.
-func (p *poll) copyPart(w io.Writer, path string, o Object) error {
+func (p *poll) copyPart(ctx context.Context, w io.Writer, path string, o Object) error {
 	in, _, err := p.options.guard.open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(in, int64(o.Bytes)+1))
-	if err == nil && (uint64(n) != o.Bytes || Hash(sum.Sum(nil)) != o.SHA256) {
-		err = fmt.Errorf("%w: %s was changed after it was loaded", ErrObject, path)
+	err = o.copy(ctx, w, in)
+	if errors.Is(err, ErrObject) {
+		err = fmt.Errorf("%s was changed after it was loaded: %w", path, err)
 	}
 	return err
+}
+
+// objectName returns the name of the object with a hash in the folder of a publisher.
+func objectName(h Hash) string { return ObjectsName + "/" + h.String() }
+
+// inMemory is the largest object in bytes that is loaded without a part file. A larger one is resumed by the next poll.
+const inMemory = 64 << 10
+
+// object loads an object into memory and checks it.
+func (p *poll) object(ctx context.Context, o Object) (b []byte, err error) {
+	switch {
+	case o.Bytes > p.options.maxBytes:
+		return nil, fmt.Errorf("an object of %d bytes, and at most %d are allowed: %w", o.Bytes, p.options.maxBytes,
+			filter.ErrTooLarge)
+	case o.Bytes <= inMemory:
+		b, _, err = p.load(ctx, objectName(o.SHA256), transport.Request{MaxBytes: int64(o.Bytes)})
+	default:
+		var path string
+		if path, err = p.download(ctx, o); err == nil {
+			b, err = untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: o.Bytes})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, o.match(b)
 }

@@ -102,10 +102,7 @@ func (f *Follower) writeState(ctx context.Context, was, s *state) error {
 	if !f.options.guard.off {
 		ctx = container.NotShared(ctx)
 	}
-	return container.WriteAtomic(ctx, path, func(w io.Writer) error {
-		_, err := w.Write(seal(b))
-		return err
-	})
+	return replace(ctx, path, seal(b))
 }
 
 // accept checks a release.json and returns its content and the state after it. was is the state before, or nil.

@@ -61,7 +61,7 @@ func (oneFile) install(ctx context.Context, p *poll, c loaded) error {
 		if c.part == "" {
 			_, err = w.Write(c.bytes)
 		} else {
-			err = p.copyPart(w, c.part, p.release.Object)
+			err = p.copyPart(ctx, w, c.part, p.release.Object)
 		}
 		if err != nil {
 			return err

@@ -37,7 +37,7 @@ func (setKind) parts(content []byte) (all []part, err error) {
 		return nil, err
 	}
 	for _, e := range m.Shards {
-		all = append(all, part{e.File, Object{e.SHA256, e.Bytes}})
+		all = append(all, part{e.File, objectOf(e)})
 	}
 	return all, nil
 }
@@ -69,7 +69,7 @@ func (k setKind) check(ctx context.Context, s *objects, content []byte) error {
 func (s *objects) set(ctx context.Context, manifest []byte, most uint64) (delta.Set, error) {
 	m, err := manifestOf(manifest)
 	return delta.Set{Manifest: manifest, Shard: func(i int) ([]byte, error) {
-		return s.read(ctx, Object{m.Shards[i].SHA256, m.Shards[i].Bytes}, most)
+		return s.read(ctx, objectOf(m.Shards[i]), most)
 	}}, err
 }
 
@@ -263,12 +263,12 @@ func (p *poll) loadShard(ctx context.Context, to *shard.Folder, e shard.Entry) e
 		p.expected -= int64(e.Bytes)
 		return err
 	}
-	part, err := p.download(ctx, Object{e.SHA256, e.Bytes})
+	part, err := p.download(ctx, objectOf(e))
 	if err != nil {
 		return err
 	}
 	err = to.PutFile(ctx, e.File, e.SHA256, func(w io.Writer) error {
-		return p.copyPart(w, part, Object{e.SHA256, e.Bytes})
+		return p.copyPart(ctx, w, part, objectOf(e))
 	})
 	if err == nil {
 		_ = os.Remove(part)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -256,11 +255,7 @@ func (p *publisher) write(ctx context.Context, r *Release) error {
 	if err != nil {
 		return err
 	}
-	err = container.WriteAtomic(container.NoLinks(ctx), p.path(), func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
-	})
-	if err != nil {
+	if err := replace(container.NoLinks(ctx), p.path(), b); err != nil {
 		return err
 	}
 	p.store.written = nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -256,10 +255,7 @@ func (s *states) record(ctx context.Context, l lastSigned) error {
 	for i, path := range s.paths {
 		b, err := marshalKeyState(merge(s.lists[i], l))
 		if err == nil {
-			err = container.WriteAtomic(ctx, path, func(w io.Writer) error {
-				_, err := w.Write(b)
-				return err
-			})
+			err = replace(ctx, path, b)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrKeyState, err)
