@@ -275,7 +275,7 @@ func (p *publisher) checkContent(c *content) error {
 		return fmt.Errorf("%w: the releases of %q are of kind %s, and this is a %s; publish it in another folder and "+
 			"under another name", ErrName, p.name, was.Kind, c.kind)
 	}
-	return errors.Join(shrink.Check(kindOf(c.kind).members(), was.Keys, c.keys, p.o.Shrink),
+	return errors.Join(shrink.Check(kindOf(c.kind).members, was.Keys, c.keys, p.o.Shrink),
 		shrink.Check("keys of the universe", was.Universe, universeOf(c.spec), p.o.Shrink))
 }
 

@@ -123,9 +123,9 @@ func (p *poll) tidy(ctx context.Context) {
 // fits returns an error if the path of the file has something of another kind than the release.
 func (p *poll) fits() error {
 	switch {
-	case p.held.exists && p.held.folder && !p.kind().folder():
+	case p.held.exists && p.held.folder && !p.kind().folder:
 		return lasting{fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)}
-	case p.held.exists && !p.held.folder && p.kind().folder():
+	case p.held.exists && !p.held.folder && p.kind().folder:
 		return lasting{fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)}
 	}
 	return nil
@@ -155,7 +155,7 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 		p.expected = p.loaded + int64(d.Bytes)
 		content, err := p.patch(ctx, d)
 		if err == nil {
-			return true, from, p.install(ctx, content)
+			return true, from, p.kind().install(ctx, p, content)
 		}
 		if ctx.Err() != nil {
 			return false, from, err
@@ -170,22 +170,34 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 	if err != nil {
 		return false, from, err
 	}
-	return false, from, p.install(ctx, content)
+	return false, from, p.kind().install(ctx, p, content)
 }
 
 // kind returns the kind of the release.
 func (p *poll) kind() kind { return kindOf(p.release.Kind) }
 
-// install opens what was loaded, writes the state, and replaces what is held.
-func (p *poll) install(ctx context.Context, c loaded) error { return p.kind().install(ctx, p, c) }
-
 // patch loads and applies a delta.
-func (p *poll) patch(ctx context.Context, d *Object) (loaded, error) {
+func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 	text, err := p.object(ctx, *d)
 	if err != nil {
-		return loaded{}, fmt.Errorf("delta: %w", err)
+		return c, fmt.Errorf("delta: %w", err)
 	}
-	return p.kind().patch(ctx, p, text)
+	old, err := p.kind().hold(ctx, p, &c)
+	if err != nil {
+		return c, err
+	}
+	read := func(e part) ([]byte, error) {
+		return untrusted.ReadFile(ctx, p.inSet(e.name), untrusted.Limit{MaxBytes: e.Bytes})
+	}
+	put := func(name string, content []byte) error { return c.to.PutBytes(ctx, name, content) }
+	c.bytes, err = p.kind().patch(ctx, old, text, p.options.maxBytes, read, put)
+	if err == nil {
+		err = p.release.Object.match(c.bytes)
+	}
+	if err != nil && c.to != nil {
+		err = errors.Join(err, c.to.Close())
+	}
+	return c, err
 }
 
 // delta returns the delta from what is held to the release, or nil, and the number of the release that is held, or 0.

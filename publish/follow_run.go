@@ -51,7 +51,7 @@ func (e Updated) String() string {
 		way = "delta"
 	}
 	s := fmt.Sprintf("release %d: %d bytes loaded (%s), %d keys", e.To.Number, e.Bytes, way, e.To.Keys)
-	if kindOf(e.To.Kind).rated() {
+	if kindOf(e.To.Kind).rated {
 		s += fmt.Sprintf(", false-positive rate %.3g%%", 100*e.To.FPRPosterior)
 	}
 	if e.Unused != nil {

@@ -12,8 +12,7 @@ import (
 type Step struct {
 	Number       uint64    `json:"release"`
 	Published    time.Time `json:"published"`
-	SHA256       Hash      `json:"sha256"`
-	Bytes        uint64    `json:"bytes"` // of the filter file, or of the manifest of a set
+	Object                 // the filter file, or the manifest of a set
 	Keys         uint64    `json:"keys"`
 	FPRPosterior float64   `json:"fpr_posterior"`
 	Delta        *Object   `json:"delta,omitempty"` // to the current release; nil if none is smaller than the whole file
@@ -22,12 +21,17 @@ type Step struct {
 // History lists the older releases that are kept, the newest first.
 type History []Step
 
+// step returns a release as an older one.
+func (r *Release) step() Step {
+	return Step{Number: r.Number, Published: r.Published, Object: r.Object, Keys: r.Keys, FPRPosterior: r.FPRPosterior}
+}
+
 // check returns an error if a field of a step is out of range.
 func (s *Step) check() error {
 	if s.Number == 0 || s.Number > maxNumber || s.Keys > maxNumber || !isRate(s.FPRPosterior) {
 		return fmt.Errorf("%w: history: release %d with %d keys, rate %v", ErrRelease, s.Number, s.Keys, s.FPRPosterior)
 	}
-	return errors.Join((&Object{Bytes: s.Bytes}).check(maxNumber), s.Delta.check(maxNumber))
+	return errors.Join(s.Object.check(maxNumber), s.Delta.check(maxNumber))
 }
 
 // Marshal returns the history object: one release a line. The error wraps ErrRelease if it is too large.

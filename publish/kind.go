@@ -7,28 +7,29 @@ import (
 )
 
 // kind is a kind of what is published, with all that differs between them.
-type kind interface {
-	// folder reports whether the content is the manifest of shards, which are objects of their own. It is followed in a
-	// folder.
-	folder() bool
-	// members returns what the keys are called, rated whether there are false positives.
-	members() string
-	rated() bool
+type kind struct {
+	folder  bool   // the content is the manifest of shards, which are objects of their own; it is followed in a folder
+	members string // what the keys are called
+	rated   bool   // it has false positives
+	form
+}
 
-	// parts returns the objects that a content names, nil if it is not a folder.
+// form is what a kind does with a content.
+type form interface {
+	// parts returns the objects that a content names.
 	parts(content []byte) ([]part, error)
-	// check checks a content whose objects are right.
-	check(ctx context.Context, s *objects, content []byte) error
-	// diff returns the delta between two contents whose objects are of at most so many bytes each.
-	diff(ctx context.Context, s *objects, old, new []byte, most uint64) ([]byte, error)
-	// apply returns the content that a delta makes. It compares the parts with those in sums, by name.
-	apply(ctx context.Context, s *objects, old, delta []byte, sums map[string]Hash) ([]byte, error)
+	// check checks a content whose parts are right.
+	check(content []byte, read reader) error
+	// diff returns the delta between two contents.
+	diff(ctx context.Context, old, new []byte, read reader) ([]byte, error)
+	// patch returns the content, of at most so many bytes with its parts, that a delta makes of an old one. It calls put
+	// with each part that is new.
+	patch(ctx context.Context, old, delta []byte, most uint64, read reader, put writer) ([]byte, error)
 
-	// patch returns what a delta makes of what a follower holds, and whole loads all that is not held.
-	patch(ctx context.Context, p *poll, delta []byte) (loaded, error)
+	// hold returns the content that a follower holds. c gets its transaction, if there is one.
+	hold(ctx context.Context, p *poll, c *loaded) ([]byte, error)
+	// whole loads all that a follower does not hold.
 	whole(ctx context.Context, p *poll) (loaded, error)
-	// opens returns an error if this program cannot open what was loaded.
-	opens(ctx context.Context, p *poll, c loaded) error
 	// install opens what was loaded, writes the state, and replaces what is held.
 	install(ctx context.Context, p *poll, c loaded) error
 }
@@ -39,6 +40,12 @@ type part struct {
 	Object
 }
 
+// reader reads a part of a content, and writer stores a new one.
+type (
+	reader func(part) ([]byte, error)
+	writer func(name string, content []byte) error
+)
+
 // loaded is new content that is ready to be installed.
 type loaded struct {
 	bytes []byte        // of the file, or of the manifest of a set
@@ -46,12 +53,16 @@ type loaded struct {
 	to    *shard.Folder // of a set with new shards: its transaction
 }
 
-var kinds = map[string]kind{File: filterKind{}, Set: setKind{}, Exact: exactKind{}}
+var kinds = map[string]kind{
+	File:  {members: "keys", rated: true, form: oneFile{checkFilter, openFilter}},
+	Set:   {folder: true, members: "keys", rated: true, form: setForm{}},
+	Exact: {members: "members", form: oneFile{checkExact, openExact}},
+}
 
 // kindOf returns the kind of a release that was checked.
 func kindOf(name string) kind {
 	if k, ok := kinds[name]; ok {
 		return k
 	}
-	return filterKind{}
+	return kinds[File]
 }

@@ -17,31 +17,27 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// oneFile is what the kinds of one file have in common.
-type oneFile struct{}
-
-func (oneFile) folder() bool { return false }
+// oneFile is the form of a kind of one file.
+type oneFile struct {
+	inspect func(content []byte) error
+	// opens returns an error if this program cannot open what was loaded.
+	opens func(ctx context.Context, p *poll, c loaded) error
+}
 
 func (oneFile) parts([]byte) ([]part, error) { return nil, nil }
 
-func (oneFile) diff(ctx context.Context, _ *objects, old, new []byte, _ uint64) ([]byte, error) {
+func (k oneFile) check(content []byte, _ reader) error { return k.inspect(content) }
+
+func (oneFile) diff(ctx context.Context, old, new []byte, _ reader) ([]byte, error) {
 	return delta.Diff(ctx, old, new)
 }
 
-func (oneFile) apply(ctx context.Context, _ *objects, old, d []byte, _ map[string]Hash) ([]byte, error) {
-	return delta.Patch(ctx, old, d, delta.Options{MaxBytes: 1 << 62}) // the sizes of the files limit it
+func (oneFile) patch(ctx context.Context, old, d []byte, most uint64, _ reader, _ writer) ([]byte, error) {
+	return delta.Patch(ctx, old, d, delta.Options{MaxBytes: most})
 }
 
-func (oneFile) patch(ctx context.Context, p *poll, d []byte) (c loaded, err error) {
-	old, err := untrusted.ReadFile(ctx, p.file, untrusted.Limit{MaxBytes: math.MaxInt64}) // it was hashed, whole
-	if err != nil {
-		return c, err
-	}
-	c.bytes, err = delta.Patch(ctx, old, d, delta.Options{MaxBytes: p.options.maxBytes})
-	if err == nil {
-		err = p.release.Object.match(c.bytes)
-	}
-	return c, err
+func (oneFile) hold(ctx context.Context, p *poll, _ *loaded) ([]byte, error) {
+	return untrusted.ReadFile(ctx, p.file, untrusted.Limit{MaxBytes: math.MaxInt64}) // it was hashed, whole
 }
 
 func (oneFile) whole(ctx context.Context, p *poll) (c loaded, err error) {
@@ -49,8 +45,8 @@ func (oneFile) whole(ctx context.Context, p *poll) (c loaded, err error) {
 	return c, err
 }
 
-func (oneFile) install(ctx context.Context, p *poll, c loaded) error {
-	if err := p.kind().opens(ctx, p, c); err != nil {
+func (k oneFile) install(ctx context.Context, p *poll, c loaded) error {
+	if err := k.opens(ctx, p, c); err != nil {
 		return err
 	}
 	if err := p.writeState(ctx, p.was, p.next); err != nil {
@@ -73,31 +69,21 @@ func (oneFile) install(ctx context.Context, p *poll, c loaded) error {
 // unchanged returns an error wrapping container.ErrChanged if the file is not the one that was looked at.
 func (p *poll) unchanged() error {
 	now, err := os.Stat(p.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		if !p.held.exists {
-			return nil
-		}
-	} else if err != nil {
-		return err
-	} else if p.held.exists && p.held.file.is(now) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !p.held.exists, err == nil && p.held.exists && p.held.file.is(now):
 		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
 	return fmt.Errorf("%s: %w", p.file, container.ErrChanged)
 }
 
-// filterKind is the kind of a filter file.
-type filterKind struct{ oneFile }
-
-func (filterKind) members() string { return "keys" }
-
-func (filterKind) rated() bool { return true }
-
-func (filterKind) check(_ context.Context, _ *objects, content []byte) error {
+func checkFilter(content []byte) error {
 	_, err := decodeFilter(content, false)
 	return err
 }
 
-func (filterKind) opens(_ context.Context, p *poll, c loaded) error {
+func openFilter(_ context.Context, p *poll, c loaded) error {
 	options := p.options.open
 	if p.options.guard.off { // another user may cut the part file, which would crash those that map it
 		options = append(slices.Clip(options), bloomery.InMemory())
@@ -120,19 +106,12 @@ func opened(s *bloomery.Set, err error) error {
 	return s.Close()
 }
 
-// exactKind is the kind of an exact set.
-type exactKind struct{ oneFile }
-
-func (exactKind) members() string { return "members" }
-
-func (exactKind) rated() bool { return false }
-
-func (exactKind) check(_ context.Context, _ *objects, content []byte) error {
+func checkExact(content []byte) error {
 	_, err := exact.Inspect(content)
 	return err
 }
 
-func (exactKind) opens(ctx context.Context, p *poll, c loaded) (err error) {
+func openExact(ctx context.Context, p *poll, c loaded) (err error) {
 	b := c.bytes
 	if c.part != "" {
 		if b, err = untrusted.ReadFile(ctx, c.part, untrusted.Limit{MaxBytes: p.release.Bytes}); err != nil {

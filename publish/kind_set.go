@@ -21,20 +21,14 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// setKind is the kind of a sharded set. The published manifest names each shard by its content, so a new shard never
+// setForm is the form of a sharded set. The published manifest names each shard by its content, so a new shard never
 // has the name of an old one.
-type setKind struct{}
+type setForm struct{}
 
-func (setKind) folder() bool { return true }
-
-func (setKind) members() string { return "keys" }
-
-func (setKind) rated() bool { return true }
-
-func (setKind) parts(content []byte) (all []part, err error) {
-	m, err := manifestOf(content)
+func (setForm) parts(content []byte) (all []part, err error) {
+	m, err := shard.ReadManifest(bytes.NewReader(content))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrObject, err)
 	}
 	for _, e := range m.Shards {
 		all = append(all, part{e.File, objectOf(e)})
@@ -42,20 +36,11 @@ func (setKind) parts(content []byte) (all []part, err error) {
 	return all, nil
 }
 
-// manifestOf returns the manifest that is an object.
-func manifestOf(content []byte) (*shard.Manifest, error) {
-	m, err := shard.ReadManifest(bytes.NewReader(content))
-	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrObject, err)
-	}
-	return m, err
-}
-
-func (k setKind) check(ctx context.Context, s *objects, content []byte) error {
+func (k setForm) check(content []byte, read reader) error {
 	all, err := k.parts(content)
 	for i := 0; i < len(all) && err == nil; i++ {
 		var b []byte
-		if b, err = s.read(ctx, all[i].Object, maxNumber); err == nil {
+		if b, err = read(all[i]); err == nil {
 			_, err = decodeFilter(b, false)
 		}
 		if err != nil {
@@ -65,37 +50,30 @@ func (k setKind) check(ctx context.Context, s *objects, content []byte) error {
 	return err
 }
 
-// set returns a sharded set of objects of at most so many bytes each.
-func (s *objects) set(ctx context.Context, manifest []byte, most uint64) (delta.Set, error) {
-	m, err := manifestOf(manifest)
-	return delta.Set{Manifest: manifest, Shard: func(i int) ([]byte, error) {
-		return s.read(ctx, objectOf(m.Shards[i]), most)
-	}}, err
+// set returns the set of a manifest.
+func (k setForm) set(manifest []byte, read reader) (delta.Set, error) {
+	all, err := k.parts(manifest)
+	return delta.Set{Manifest: manifest, Shard: func(i int) ([]byte, error) { return read(all[i]) }}, err
 }
 
-func (setKind) diff(ctx context.Context, s *objects, old, new []byte, most uint64) ([]byte, error) {
-	a, err := s.set(ctx, old, most)
+func (k setForm) diff(ctx context.Context, old, new []byte, read reader) ([]byte, error) {
+	a, err := k.set(old, read)
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.set(ctx, new, most)
+	b, err := k.set(new, read)
 	if err != nil {
 		return nil, err
 	}
 	return delta.DiffSet(ctx, a, b)
 }
 
-func (setKind) apply(ctx context.Context, s *objects, old, d []byte, sums map[string]Hash) ([]byte, error) {
-	was, err := s.set(ctx, old, maxNumber)
+func (k setForm) patch(ctx context.Context, old, d []byte, most uint64, read reader, put writer) ([]byte, error) {
+	was, err := k.set(old, read)
 	if err != nil {
 		return nil, err
 	}
-	return delta.PatchSet(ctx, was, d, delta.Options{MaxBytes: 1 << 62}, func(name string, content []byte) error {
-		if sums[name] != sha256.Sum256(content) {
-			return fmt.Errorf("%w: shard %s", ErrObject, name)
-		}
-		return nil
-	})
+	return delta.PatchSet(ctx, was, d, delta.Options{MaxBytes: most}, put)
 }
 
 // heldSet is the set in the folder that is followed.
@@ -172,30 +150,13 @@ func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shard.Folder, 
 // setWait is the time for which a poll waits for a command that changes the set.
 const setWait = 10 * time.Second
 
-// patch writes the new shards.
-func (setKind) patch(ctx context.Context, p *poll, text []byte) (c loaded, err error) {
-	if c.to, err = p.lockSet(ctx, setWait); err != nil {
-		return c, err
-	}
-	old := delta.Set{Manifest: p.held.set.text, Shard: func(i int) ([]byte, error) {
-		e := p.held.set.manifest.Shards[i]
-		return untrusted.ReadFile(ctx, p.inSet(e.File), untrusted.Limit{MaxBytes: e.Bytes})
-	}}
-	o := delta.Options{MaxBytes: p.options.maxBytes}
-	c.bytes, err = delta.PatchSet(ctx, old, text, o, func(name string, content []byte) error {
-		return c.to.PutBytes(ctx, name, content)
-	})
-	if err == nil {
-		err = p.release.Object.match(c.bytes)
-	}
-	if err != nil {
-		err = errors.Join(err, c.to.Close())
-	}
-	return c, err
+func (setForm) hold(ctx context.Context, p *poll, c *loaded) (manifest []byte, err error) {
+	c.to, err = p.lockSet(ctx, setWait)
+	return p.held.set.text, err
 }
 
 // whole loads the manifest.
-func (setKind) whole(ctx context.Context, p *poll) (c loaded, err error) {
+func (setForm) whole(ctx context.Context, p *poll) (c loaded, err error) {
 	if c.bytes, err = p.object(ctx, p.release.Object); err != nil {
 		err = fmt.Errorf("manifest: %w", err)
 	}
@@ -222,7 +183,7 @@ func (p *poll) checkSet(text []byte) (*shard.Manifest, error) {
 }
 
 // install loads the shards that are still missing, too. If it fails, they stay for the next poll.
-func (k setKind) install(ctx context.Context, p *poll, c loaded) error {
+func (setForm) install(ctx context.Context, p *poll, c loaded) error {
 	m, err := p.checkSet(c.bytes)
 	if err == nil && c.to == nil {
 		c.to, err = p.lockSet(ctx, setWait)
@@ -239,7 +200,7 @@ func (k setKind) install(ctx context.Context, p *poll, c loaded) error {
 			return fmt.Errorf("shard %s: %w", e.File, err)
 		}
 	}
-	if err := k.opens(ctx, p, c); err != nil {
+	if err := p.opensSet(m, c.bytes); err != nil {
 		c.to.Sweep()
 		return err
 	}
@@ -276,12 +237,9 @@ func (p *poll) loadShard(ctx context.Context, to *shard.Folder, e shard.Entry) e
 	return err
 }
 
-// opens opens the set in a folder of links to the shards.
-func (setKind) opens(_ context.Context, p *poll, c loaded) error {
-	m, err := shard.ReadManifest(bytes.NewReader(c.bytes))
-	if err != nil {
-		return err
-	}
+// opensSet returns an error if this program cannot open a set whose shards are in the folder. It opens it in a folder
+// of links to them.
+func (p *poll) opensSet(m *shard.Manifest, text []byte) error {
 	trial := p.part(p.release.SHA256) + trialSuffix
 	if err := errors.Join(p.options.guard.remove(trial), os.Mkdir(trial, 0o700)); err != nil {
 		return err
@@ -292,7 +250,7 @@ func (setKind) opens(_ context.Context, p *poll, c loaded) error {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(trial, shard.ManifestName), c.bytes, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(trial, shard.ManifestName), text, 0o600); err != nil {
 		return err
 	}
 	return opened(bloomery.Open(trial, p.options.open...))

@@ -146,10 +146,60 @@ func (s *objects) read(ctx context.Context, o Object, most uint64) ([]byte, erro
 	return b, err
 }
 
+// diff returns the delta from an older filter to c.
+func (s *objects) diff(ctx context.Context, old Object, c *content) ([]byte, error) {
+	most := 4*c.total + 1<<26 // a delta from a larger filter would not be smaller than c
+	was, err := s.read(ctx, old, most)
+	if err != nil {
+		return nil, err
+	}
+	return kindOf(c.kind).diff(ctx, was, c.file, s.reader(ctx, most))
+}
+
+// reader returns a function that reads objects of at most so many bytes.
+func (s *objects) reader(ctx context.Context, most uint64) reader {
+	return func(p part) ([]byte, error) { return s.read(ctx, p.Object, most) }
+}
+
 // any reports whether there is an object.
 func (s *objects) any() (bool, error) {
 	all, err := os.ReadDir(s.dir)
 	return slices.ContainsFunc(all, func(e fs.DirEntry) bool { return isHash(e.Name()) }), err
+}
+
+// named returns the objects that a release and its history name, with the shards of their manifests. If a manifest
+// cannot be read, nobody knows which shards are in use: named returns the error, and no object may be removed.
+func (s *objects) named(ctx context.Context, r *Release, h History) (map[Hash]bool, error) {
+	names := map[Hash]bool{}
+	add := func(o *Object) {
+		if o != nil {
+			names[o.SHA256] = true
+		}
+	}
+	add(r.History)
+	if r.Previous != nil {
+		add(r.Previous.Delta)
+	}
+	k := kindOf(r.Kind)
+	for _, step := range append(History{r.step()}, h...) {
+		add(&step.Object)
+		add(step.Delta)
+		if !k.folder {
+			continue
+		}
+		b, err := s.read(ctx, step.Object, maxNumber)
+		if err != nil {
+			return nil, err
+		}
+		parts, err := k.parts(b)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range parts {
+			add(&p.Object)
+		}
+	}
+	return names, nil
 }
 
 // undo removes the new files of put, after an error: a full disk gets its space back.

@@ -175,10 +175,8 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 		Object: c.Object, Total: c.total, Spec: c.spec, Keys: c.keys, FPRChosen: c.chosen, FPRPosterior: c.posterior,
 	}
 	if was := p.current; was != nil {
-		all := append(History{{Number: was.Number, Published: was.Published, SHA256: was.SHA256, Bytes: was.Bytes,
-			Keys: was.Keys, FPRPosterior: was.FPRPosterior}}, p.older...)
 		r.Previous = &Previous{Number: was.Number, SHA256: was.SHA256}
-		kept := retain(all, p.o.Keep, p.o.Now)
+		kept := retain(append(History{was.step()}, p.older...), p.o.Keep, p.o.Now)
 		if err := p.deltas(ctx, kept, c); err != nil {
 			return err
 		}
@@ -201,6 +199,37 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 	}
 	p.clean(p.keep(ctx, r))
 	p.finish()
+	return nil
+}
+
+// deltas stores a delta from each of the older releases to c, where that is smaller than c, and sets Step.Delta. A
+// release with the content of c needs none. An old file that cannot be used costs its delta, with a warning, not the release.
+func (p *publisher) deltas(ctx context.Context, older History, c *content) error {
+	same := map[Hash]*Object{c.SHA256: nil} // releases may have the same filter
+	for i := range older {
+		step := &older[i]
+		known, ok := same[step.SHA256]
+		if !ok {
+			d, err := p.store.diff(ctx, step.Object, c)
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil:
+				p.warn(fmt.Errorf("there is no delta from release %d: %w", step.Number, err))
+			case uint64(len(d)) < c.total:
+				o, err := p.store.put(ctx, d)
+				if err != nil {
+					return err
+				}
+				known = &o
+			}
+			same[step.SHA256] = known
+		}
+		step.Delta = known
+		if p.o.Progress != nil {
+			p.o.Progress(i+1, len(older))
+		}
+	}
 	return nil
 }
 
@@ -287,10 +316,7 @@ func (p *publisher) finish() {
 	case was.Delta != nil:
 		p.report.Daily = uint64(len(p.raw)) + was.Delta.Bytes
 	}
-	all := []Measured{{Release: r.Number, Keys: r.Keys, FPRPosterior: r.FPRPosterior}}
-	for _, s := range p.report.History {
-		all = append(all, Measured{Release: s.Number, Keys: s.Keys, FPRPosterior: s.FPRPosterior})
-	}
+	all := append(History{r.step()}, p.report.History...)
 	slices.Reverse(all)
 	p.report.Drift = DriftOf(r.FPRChosen, all)
 }

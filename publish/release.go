@@ -107,9 +107,9 @@ func (r *Release) check() error {
 		return fmt.Errorf("%w: number %d", ErrRelease, r.Number)
 	case !r.Expires.After(r.Published):
 		return fmt.Errorf("%w: it expires before it is published", ErrRelease)
-	case kinds[r.Kind] == nil:
+	case kinds[r.Kind].form == nil:
 		return fmt.Errorf("%w: kind %.40q", ErrVersion, r.Kind)
-	case r.Total < r.Bytes || r.Total > maxNumber || !kindOf(r.Kind).folder() && r.Total != r.Bytes:
+	case r.Total < r.Bytes || r.Total > maxNumber || !kindOf(r.Kind).folder && r.Total != r.Bytes:
 		return fmt.Errorf("%w: %d bytes of %d in total", ErrRelease, r.Bytes, r.Total)
 	case len(r.Spec) > maxSpec || !printable(r.Spec):
 		return fmt.Errorf("%w: spec %.80q", ErrRelease, r.Spec)

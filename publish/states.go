@@ -50,7 +50,7 @@ func (l *lastSigned) check() error {
 		return fmt.Errorf("name %.80q", l.Name)
 	case l.Number > maxNumber || l.Keys > maxNumber || l.Universe > maxNumber:
 		return fmt.Errorf("%q: release %d, %d keys, universe %d", l.Name, l.Number, l.Keys, l.Universe)
-	case l.Number > 0 && kinds[l.Kind] == nil:
+	case l.Number > 0 && kinds[l.Kind].form == nil:
 		return fmt.Errorf("%q: kind %.40q", l.Name, l.Kind)
 	case len(l.Folder) > maxFolder:
 		return fmt.Errorf("%q: a folder of %d bytes", l.Name, len(l.Folder))
