@@ -233,8 +233,10 @@ func follow[L any](ctx context.Context, f *Follower, open func(updater) (L, erro
 		}
 		wait := f.delay(failures, err)
 		f.tell(nil, err, wait)
-		if !sleep(ctx, wait) {
+		select {
+		case <-ctx.Done():
 			return none, errors.Join(err, context.Cause(ctx))
+		case <-time.After(wait):
 		}
 	}
 }

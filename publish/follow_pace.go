@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/bloomery/bloomery/publish/transport"
@@ -15,11 +14,11 @@ import (
 // that come slowly. Time between requests, for the files of this machine, does not count. So a poll ends soon although
 // each part of an answer comes within its own limit, and a large download goes on as long as it makes progress.
 type pace struct {
-	rate  float64 // bytes a second
-	timer *time.Timer
-	mu    sync.Mutex
-	left  time.Duration // from since on
-	since time.Time
+	rate    float64 // bytes a second
+	timer   *time.Timer
+	running bool          // during a request
+	left    time.Duration // from since on
+	since   time.Time
 }
 
 // newPace returns a pace that calls cancel, and is paused.
@@ -37,30 +36,21 @@ func newPace(patience time.Duration, rate int64, cancel context.CancelCauseFunc)
 // longest is far above the time of any poll, and far below the largest Duration.
 const longest = 50 * 365 * 24 * time.Hour
 
-// start begins a request.
-func (p *pace) start() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.since = time.Now()
-	p.timer.Reset(max(p.left, 0))
-}
+func (p *pace) start()       { p.step(true, 0) }
+func (p *pace) loaded(n int) { p.step(true, n) }
+func (p *pace) stop()        { p.step(false, 0) }
 
-// loaded extends the time for n bytes.
-func (p *pace) loaded(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// step takes off the time of the request since the last step, and adds that for n bytes.
+func (p *pace) step(running bool, n int) {
 	now := time.Now()
-	p.left = min(p.left+time.Duration(float64(n)/p.rate*float64(time.Second)), longest) - now.Sub(p.since)
-	p.since = now
-	p.timer.Reset(max(p.left, 0))
-}
-
-// stop ends a request.
-func (p *pace) stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.timer.Stop()
-	p.left -= time.Since(p.since)
+	if p.running {
+		p.left -= now.Sub(p.since)
+	}
+	p.left = min(p.left+time.Duration(float64(n)/p.rate*float64(time.Second)), longest)
+	p.running, p.since = running, now
+	if p.timer.Stop(); running {
+		p.timer.Reset(max(p.left, 0))
+	}
 }
 
 // get is Source.Get, at the pace of the poll. Closing the body is needed also if there is none.

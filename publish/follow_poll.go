@@ -72,31 +72,25 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 		request.Have = s.Validators
 	}
 	text, o, err := p.load(ctx, ReleaseName, request)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, absent(err)
-	}
-	if o.NotModified {
-		if request.Have == (transport.Validators{}) {
-			return nil, fmt.Errorf("%s: the server answers that %s has not changed, without being asked",
-				p.source, ReleaseName)
+	case !o.NotModified:
+		if p.release, p.next, err = p.accept(text, p.was); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.source, err)
 		}
+		p.next.Validators = o.Validators
+	case request.Have == (transport.Validators{}):
+		return nil, fmt.Errorf("%s: the server answers that %s has not changed, without being asked", p.source,
+			ReleaseName)
+	default:
 		p.next = p.was
+	}
+	if p.next.SHA256 == p.held.sum {
 		p.tidy(ctx)
-		return Unchanged{p.was.Release, p.loaded}, p.writeState(ctx, p.was, p.next)
+		return Unchanged{p.next.Release, p.loaded}, p.writeState(ctx, p.was, p.next)
 	}
-	if p.release, p.next, err = p.accept(text, p.was); err != nil {
-		return nil, fmt.Errorf("%s: %w", p.source, err)
-	}
-	p.next.Validators = o.Validators
-	if p.release.SHA256 == p.held.sum {
-		p.tidy(ctx)
-		return Unchanged{p.release.Number, p.loaded}, p.writeState(ctx, p.was, p.next)
-	}
-	if p.release.Total > p.options.maxBytes {
-		return nil, fmt.Errorf("release %d of %d bytes, and at most %d are allowed: %w",
-			p.release.Number, p.release.Total, p.options.maxBytes, filter.ErrTooLarge)
-	}
-	if err := errors.Join(p.fits(), p.mayReplace()); err != nil {
+	if err := p.mayReplace(); err != nil {
 		return nil, err
 	}
 	event := Updated{To: *p.release}
@@ -120,20 +114,19 @@ func (p *poll) tidy(ctx context.Context) {
 	}
 }
 
-// fits returns an error if the path of the file has something of another kind than the release.
-func (p *poll) fits() error {
-	switch {
-	case p.held.exists && p.held.folder && !p.kind().folder:
-		return lasting{fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)}
-	case p.held.exists && !p.held.folder && p.kind().folder:
-		return lasting{fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)}
-	}
-	return nil
-}
-
-// mayReplace returns an error if the file was never followed and is no filter: the path may be a mistake.
+// mayReplace returns an error if the release is too large, if the path of the file has something of another kind, or if
+// it was never followed and is no filter: the path may be a mistake.
 func (p *poll) mayReplace() error {
-	if p.was != nil || !p.held.exists || p.held.folder {
+	folder := p.kind().folder
+	switch h := p.held; {
+	case p.release.Total > p.options.maxBytes:
+		return fmt.Errorf("release %d of %d bytes, and at most %d are allowed: %w", p.release.Number, p.release.Total,
+			p.options.maxBytes, filter.ErrTooLarge)
+	case h.exists && h.folder && !folder:
+		return lasting{fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)}
+	case h.exists && !h.folder && folder:
+		return lasting{fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)}
+	case p.was != nil || !h.exists || h.folder:
 		return nil
 	}
 	in, st, err := untrusted.Open(p.file)
@@ -237,7 +230,7 @@ func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
 type held struct {
 	exists, folder bool
 	sum            Hash // of the file or of the manifest of a complete set, or zero
-	file           known
+	file           fs.FileInfo
 	set            heldSet
 }
 
@@ -250,17 +243,16 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 	if err != nil {
 		return h, err
 	}
-	h.exists, h.folder = true, st.IsDir()
+	h.exists, h.folder, h.file = true, st.IsDir(), st
 	switch {
 	case h.folder:
 		h.set, h.sum, err = f.lookSet(ctx)
 	case !st.Mode().IsRegular():
 		err = f.notRegular()
-	case uint64(st.Size()) > f.options.maxBytes: // no release that may be installed is as long
-		h.file.info = st
-	default:
-		h.file, err = f.sums.of(ctx, f.file)
-		h.sum = h.file.sum
+	case uint64(st.Size()) <= f.options.maxBytes: // else no release that may be installed is as long
+		var k known
+		k, err = f.sums.of(ctx, f.file)
+		h.sum, h.file = k.sum, k.info
 	}
 	return h, err
 }

@@ -70,7 +70,7 @@ func (k oneFile) install(ctx context.Context, p *poll, c loaded) error {
 func (p *poll) unchanged() error {
 	now, err := os.Stat(p.file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !p.held.exists, err == nil && p.held.exists && p.held.file.is(now):
+	case errors.Is(err, fs.ErrNotExist) && !p.held.exists, err == nil && p.held.exists && same(p.held.file, now):
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -123,8 +123,5 @@ func openExact(ctx context.Context, p *poll, c loaded) (err error) {
 	} else {
 		_, err = exact.FromBytes(b, p.options.secret)
 	}
-	if err != nil {
-		return cannotOpen(err)
-	}
-	return nil
+	return cannotOpen(err)
 }
