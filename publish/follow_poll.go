@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Poll makes the file current. It asks for release.json. Unless that is as before, it checks its signature, format,
@@ -57,7 +58,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 type poll struct {
 	*Follower
 	target    string // the file, or that of its link when the poll began
-	was, next *state // before and after; was is nil if there is none
+	was, next *state // before and after; was.Release is 0 if there is none
 	held      held
 	release   *Release
 	pace      *pace
@@ -68,7 +69,7 @@ type poll struct {
 
 func (p *poll) do(ctx context.Context) (Event, error) {
 	request := transport.Request{MaxBytes: MaxRelease}
-	if s := p.was; s != nil && p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
+	if s := p.was; p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
 		request.Have = s.Validators
 	}
 	text, o, err := p.load(ctx, ReleaseName, request)
@@ -88,7 +89,7 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 	}
 	if p.next.SHA256 == p.held.sum {
 		p.tidy(ctx)
-		return Unchanged{p.next.Release, p.loaded}, p.writeState(ctx, p.was, p.next)
+		return Unchanged{p.next.Release, p.loaded}, p.writeState(ctx)
 	}
 	if err := p.mayReplace(); err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (p *poll) mayReplace() error {
 		return lasting{fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)}
 	case h.exists && !h.folder && folder:
 		return lasting{fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)}
-	case p.was != nil || !h.exists || h.folder:
+	case p.was.Release != 0 || !h.exists || h.folder:
 		return nil
 	}
 	in, st, err := untrusted.Open(p.file)
@@ -144,26 +145,24 @@ func (p *poll) mayReplace() error {
 // update replaces the file by the release.
 func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error) {
 	d, from := p.delta(ctx)
-	if d != nil && d.Bytes < p.release.Total {
+	var content loaded
+	if byDelta = d != nil && d.Bytes < p.release.Total; byDelta {
 		p.expected = p.loaded + int64(d.Bytes)
-		content, err := p.patch(ctx, d)
-		if err == nil {
-			return true, from, p.kind().install(ctx, p, content)
+		content, p.unused = p.patch(ctx, d)
+		if byDelta = p.unused == nil; !byDelta && ctx.Err() != nil {
+			return false, from, p.unused
 		}
-		if ctx.Err() != nil {
-			return false, from, err
+	}
+	if !byDelta {
+		p.expected = p.loaded + int64(p.release.Total)
+		if content, err = p.kind().whole(ctx, p); err != nil && p.unused != nil {
+			err = fmt.Errorf("%w; the delta was not used: %v", err, p.unused) // why the whole failed decides what is next
 		}
-		p.unused = err
 	}
-	p.expected = p.loaded + int64(p.release.Total)
-	content, err := p.kind().whole(ctx, p)
-	if err != nil && p.unused != nil {
-		err = fmt.Errorf("%w; the delta was not used: %v", err, p.unused) // why the whole failed decides what comes next
+	if err == nil {
+		err = p.kind().install(ctx, p, content)
 	}
-	if err != nil {
-		return false, from, err
-	}
-	return false, from, p.kind().install(ctx, p, content)
+	return byDelta, from, err
 }
 
 // kind returns the kind of the release.
@@ -195,7 +194,7 @@ func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 
 // delta returns the delta from what is held to the release, or nil, and the number of the release that is held, or 0.
 func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
-	if p.was != nil && p.was.SHA256 == p.held.sum {
+	if p.was.SHA256 == p.held.sum {
 		from = p.was.Release
 	}
 	if p.held.sum == (Hash{}) {
@@ -231,7 +230,8 @@ type held struct {
 	exists, folder bool
 	sum            Hash // of the file or of the manifest of a complete set, or zero
 	file           fs.FileInfo
-	set            heldSet
+	text           []byte          // of the manifest of a set, or nil if there is none
+	manifest       *shard.Manifest // or nil if it cannot be read
 }
 
 // look returns what is held.
@@ -246,7 +246,7 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 	h.exists, h.folder, h.file = true, st.IsDir(), st
 	switch {
 	case h.folder:
-		h.set, h.sum, err = f.lookSet(ctx)
+		err = f.lookSet(ctx, &h)
 	case !st.Mode().IsRegular():
 		err = f.notRegular()
 	case uint64(st.Size()) <= f.options.maxBytes: // else no release that may be installed is as long

@@ -49,7 +49,7 @@ func (k oneFile) install(ctx context.Context, p *poll, c loaded) error {
 	if err := k.opens(ctx, p, c); err != nil {
 		return err
 	}
-	if err := p.writeState(ctx, p.was, p.next); err != nil {
+	if err := p.writeState(ctx); err != nil {
 		return err
 	}
 	delete(p.sums, p.file)

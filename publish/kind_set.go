@@ -76,27 +76,22 @@ func (k setForm) patch(ctx context.Context, old, d []byte, most uint64, read rea
 	return delta.PatchSet(ctx, was, d, delta.Options{MaxBytes: most}, put)
 }
 
-// heldSet is the set in the folder that is followed.
-type heldSet struct {
-	text     []byte          // of the manifest, or nil if there is none
-	manifest *shard.Manifest // or nil if it cannot be read
-}
-
-// lookSet returns the set in the folder, and the sum of its manifest if all shards are there and undamaged.
-func (f *Follower) lookSet(ctx context.Context) (s heldSet, sum Hash, err error) {
-	if s.text, err = f.readManifest(ctx); s.text == nil {
-		return s, sum, err
+// lookSet looks at the set in the folder. Its sum is known if all shards are there and undamaged.
+func (f *Follower) lookSet(ctx context.Context, h *held) (err error) {
+	if h.text, err = f.readManifest(ctx); h.text == nil {
+		return err
 	}
-	if s.manifest, err = shard.ReadManifest(bytes.NewReader(s.text)); err != nil {
-		s.manifest = nil
-		return s, sum, nil // it is loaded again
+	if h.manifest, err = shard.ReadManifest(bytes.NewReader(h.text)); err != nil {
+		h.manifest = nil
+		return nil // it is loaded again
 	}
-	for _, e := range s.manifest.Shards {
+	for _, e := range h.manifest.Shards {
 		if ok, err := f.hasShard(ctx, e); err != nil || !ok {
-			return s, sum, err
+			return err
 		}
 	}
-	return s, sha256.Sum256(s.text), nil
+	h.sum = sha256.Sum256(h.text)
+	return nil
 }
 
 // readManifest returns the text of the manifest in the folder that is followed, or nil if there is none.
@@ -114,10 +109,10 @@ func (f *Follower) inSet(name string) string { return filepath.Join(f.file, name
 // hasShard reports whether the folder has a shard.
 func (f *Follower) hasShard(ctx context.Context, e shard.Entry) (bool, error) {
 	st, err := os.Stat(f.inSet(e.File))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (!st.Mode().IsRegular() || uint64(st.Size()) != e.Bytes) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	}
-	if err != nil {
+	case err != nil || !st.Mode().IsRegular() || uint64(st.Size()) != e.Bytes:
 		return false, err
 	}
 	k, err := f.sums.of(ctx, f.inSet(e.File))
@@ -135,11 +130,11 @@ func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shard.Folder, 
 	if err == nil {
 		_, err = p.options.guard.follows(p.file) // another user may have made the folder since
 	}
-	if err == nil && !bytes.Equal(now, p.held.set.text) {
+	if err == nil && !bytes.Equal(now, p.held.text) {
 		err = fmt.Errorf("%s: %w", p.file, container.ErrChanged)
 	}
 	if err == nil {
-		err = to.Use(p.held.set.manifest)
+		err = to.Use(p.held.manifest)
 	}
 	if err != nil {
 		return nil, errors.Join(err, to.Unlock())
@@ -152,7 +147,7 @@ const setWait = 10 * time.Second
 
 func (setForm) hold(ctx context.Context, p *poll, c *loaded) (manifest []byte, err error) {
 	c.to, err = p.lockSet(ctx, setWait)
-	return p.held.set.text, err
+	return p.held.text, err
 }
 
 // whole loads the manifest.
@@ -169,15 +164,10 @@ func (p *poll) checkSet(text []byte) (*shard.Manifest, error) {
 	if err != nil {
 		return nil, lasting{err}
 	}
-	for _, e := range m.Shards { // so that the sum does not overflow
-		if e.Bytes > p.release.Total {
-			return nil, lasting{fmt.Errorf("%w: shard %s has %d bytes, and the release %d",
-				shard.ErrManifest, e.File, e.Bytes, p.release.Total)}
-		}
-	}
-	if total := m.Bytes() + uint64(len(text)); total != p.release.Total {
-		return nil, lasting{fmt.Errorf("%w: its files have %d bytes, and the release names %d",
-			shard.ErrManifest, total, p.release.Total)}
+	more := func(e shard.Entry) bool { return e.Bytes > p.release.Total } // the sum could overflow
+	if slices.ContainsFunc(m.Shards, more) || m.Bytes()+uint64(len(text)) != p.release.Total {
+		return nil, lasting{fmt.Errorf("%w: its files have %d bytes, and the release names %d", shard.ErrManifest,
+			m.Bytes()+uint64(len(text)), p.release.Total)}
 	}
 	return m, nil
 }
@@ -204,7 +194,7 @@ func (setForm) install(ctx context.Context, p *poll, c loaded) error {
 		c.to.Sweep()
 		return err
 	}
-	if err := p.writeState(ctx, p.was, p.next); err != nil {
+	if err := p.writeState(ctx); err != nil {
 		return err
 	}
 	if err := c.to.Commit(ctx, m, c.bytes, nil); err != nil {
@@ -270,7 +260,7 @@ func link(from, to string) error {
 
 // tidySet is tidy in the folder of a set. It takes the lock only if there is something to remove, and does not wait.
 func (p *poll) tidySet(ctx context.Context) {
-	m := p.held.set.manifest
+	m := p.held.manifest
 	all, _ := os.ReadDir(p.file)
 	leftover := shard.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
 	if m == nil || !slices.ContainsFunc(all, func(e fs.DirEntry) bool { return leftover(e.Name()) }) {

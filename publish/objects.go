@@ -57,7 +57,7 @@ type objects struct {
 
 // hold keeps the folder open: what is removed later is removed there, also if somebody has put another folder, or a
 // link to one, in its place.
-func (s *objects) hold() (err error) {
+func (s *objects) hold(context.Context) (err error) {
 	if s.root, err = os.OpenRoot(s.dir); err == nil {
 		err = s.still()
 	}
@@ -148,12 +148,12 @@ func (s *objects) read(ctx context.Context, o Object, most uint64) ([]byte, erro
 
 // diff returns the delta from an older filter to c.
 func (s *objects) diff(ctx context.Context, old Object, c *content) ([]byte, error) {
-	most := 4*c.total + 1<<26 // a delta from a larger filter would not be smaller than c
+	most := 4*c.Total + 1<<26 // a delta from a larger filter would not be smaller than c
 	was, err := s.read(ctx, old, most)
 	if err != nil {
 		return nil, err
 	}
-	return kindOf(c.kind).diff(ctx, was, c.file, s.reader(ctx, most))
+	return kindOf(c.Kind).diff(ctx, was, c.file, s.reader(ctx, most))
 }
 
 // reader returns a function that reads objects of at most so many bytes.

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 		return Report{}, err
 	}
 	_ = f.Close()
-	if err := p.checkFolder(); err != nil {
+	if err := p.checkFolder(ctx); err != nil {
 		return Report{}, err
 	}
 	if err := os.MkdirAll(p.store.dir, 0o777); err != nil {
@@ -92,35 +93,11 @@ func (p *publisher) warn(err error) { p.report.Warnings = append(p.report.Warnin
 
 // publish does the work of Publish, under the lock.
 func (p *publisher) publish(ctx context.Context, file string) error {
-	for _, path := range []string{p.path(), filepath.Join(p.store.dir, "object")} {
-		if err := container.MayWrite(path); err != nil {
+	for _, step := range []func(context.Context) error{
+		p.mayWrite, p.openStates, p.checkFolder, p.store.hold, p.readCurrent, p.findName, p.compareState, p.mayBeUnsigned,
+	} {
+		if err := step(ctx); err != nil {
 			return err
-		}
-	}
-	var err error
-	if p.states, err = openStates(ctx, p.o.State, p.warn); err != nil {
-		return err
-	}
-	p.states.waiting = p.o.Waiting
-	if err := p.checkFolder(); err != nil { // again, under the lock
-		return err
-	}
-	if err := p.store.hold(); err != nil {
-		return err
-	}
-	if err := p.readCurrent(ctx); err != nil {
-		return err
-	}
-	if err := p.findName(); err != nil {
-		return err
-	}
-	if err := p.compareState(ctx); err != nil {
-		return err
-	}
-	if p.current != nil && len(p.o.Sign) == 0 && !p.o.Unsigned {
-		if ids, err := Signers(p.raw); err != nil || len(ids) > 0 {
-			return fmt.Errorf("%s: %w, but the current one is; readers that pin its key would refuse it", p.dir,
-				ErrUnsigned)
 		}
 	}
 	c, err := load(ctx, file, &p.store, p.o)
@@ -137,6 +114,29 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 	return p.release(ctx, c)
 }
 
+func (p *publisher) mayWrite(context.Context) error {
+	return cmp.Or(container.MayWrite(p.path()), container.MayWrite(filepath.Join(p.store.dir, "object")))
+}
+
+func (p *publisher) openStates(ctx context.Context) (err error) {
+	p.states, err = openStates(ctx, p.o.State, p.warn)
+	if err == nil {
+		p.states.waiting = p.o.Waiting
+	}
+	return err
+}
+
+// mayBeUnsigned returns an error wrapping ErrUnsigned if an unsigned release would follow a signed one.
+func (p *publisher) mayBeUnsigned(context.Context) error {
+	if p.current == nil || len(p.o.Sign) > 0 || p.o.Unsigned {
+		return nil
+	}
+	if ids, err := Signers(p.raw); err != nil || len(ids) > 0 {
+		return fmt.Errorf("%s: %w, but the current one is; readers that pin its key would refuse it", p.dir, ErrUnsigned)
+	}
+	return nil
+}
+
 // renew ends a Publish of the filter of the current release. It gives that a new expiry if it needs one.
 func (p *publisher) renew(ctx context.Context) error {
 	p.report.Release, p.report.Same, p.report.History = p.current, true, p.older
@@ -148,8 +148,8 @@ func (p *publisher) renew(ctx context.Context) error {
 		return err
 	}
 	var now []string
-	for _, k := range p.o.Sign {
-		now = append(now, k.Public().ID())
+	for _, k := range p.o.signers() {
+		now = append(now, k.ID())
 	}
 	p.clean(nil)
 	left := p.current.Expires.Sub(p.o.Now)
@@ -170,10 +170,8 @@ func (p *publisher) renew(ctx context.Context) error {
 
 // release publishes new content.
 func (p *publisher) release(ctx context.Context, c *content) error {
-	r := &Release{
-		Name: p.name, Published: p.o.Now, Expires: p.o.Now.Add(p.o.Lifetime), Kind: c.kind,
-		Object: c.Object, Total: c.total, Spec: c.spec, Keys: c.keys, FPRChosen: c.chosen, FPRPosterior: c.posterior,
-	}
+	r := &c.Release
+	r.Name, r.Published, r.Expires = p.name, p.o.Now, p.o.Now.Add(p.o.Lifetime)
 	if was := p.current; was != nil {
 		r.Previous = &Previous{Number: was.Number, SHA256: was.SHA256}
 		kept := retain(append(History{was.step()}, p.older...), p.o.Keep, p.o.Now)
@@ -203,7 +201,8 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 }
 
 // deltas stores a delta from each of the older releases to c, where that is smaller than c, and sets Step.Delta. A
-// release with the content of c needs none. An old file that cannot be used costs its delta, with a warning, not the release.
+// release with the content of c needs none. An old file that cannot be used costs its delta, with a
+// warning, not the release.
 func (p *publisher) deltas(ctx context.Context, older History, c *content) error {
 	same := map[Hash]*Object{c.SHA256: nil} // releases may have the same filter
 	for i := range older {
@@ -216,7 +215,7 @@ func (p *publisher) deltas(ctx context.Context, older History, c *content) error
 				return ctx.Err()
 			case err != nil:
 				p.warn(fmt.Errorf("there is no delta from release %d: %w", step.Number, err))
-			case uint64(len(d)) < c.total:
+			case uint64(len(d)) < c.Total:
 				o, err := p.store.put(ctx, d)
 				if err != nil {
 					return err
@@ -239,15 +238,12 @@ func (p *publisher) keep(ctx context.Context, r *Release) map[Hash]bool {
 		return nil
 	}
 	keep, err := p.store.named(ctx, r, p.report.History)
-	if err == nil {
-		var before map[Hash]bool
-		before, err = p.store.named(ctx, p.current, p.older)
-		maps.Copy(keep, before)
-	}
-	if err != nil {
+	before, failed := p.store.named(ctx, p.current, p.older)
+	if err = cmp.Or(err, failed); err != nil {
 		p.warn(fmt.Errorf("objects of earlier releases are still there: %w", err))
 		return nil
 	}
+	maps.Copy(keep, before)
 	return keep
 }
 
@@ -268,18 +264,13 @@ func (p *publisher) sign(ctx context.Context, r *Release) error {
 		}
 	}
 	if p.last == nil || r.Number >= p.last.Number {
-		err := p.states.record(ctx, lastSigned{Name: r.Name, Number: r.Number, SHA256: r.SHA256, Kind: r.Kind,
-			Keys: r.Keys, Universe: universeOf(r.Spec), Folder: p.folder})
-		if err != nil {
+		l := r.signed()
+		l.Folder = p.folder
+		if err := p.states.record(ctx, l); err != nil {
 			return err
 		}
 	}
 	p.report.State = p.states.paths
-	return p.write(ctx, r)
-}
-
-// write replaces release.json. From then on no error undoes the release.
-func (p *publisher) write(ctx context.Context, r *Release) error {
 	b, err := r.Marshal(p.o.Sign...)
 	if err != nil {
 		return err
@@ -287,7 +278,7 @@ func (p *publisher) write(ctx context.Context, r *Release) error {
 	if err := replace(container.NoLinks(ctx), p.path(), b); err != nil {
 		return err
 	}
-	p.store.written = nil
+	p.store.written = nil // from now on no error undoes the release
 	p.report.Release, p.raw = r, b
 	return nil
 }

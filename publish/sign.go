@@ -50,34 +50,32 @@ func NewKey() (PrivateKey, error) {
 
 // ParsePublicKey returns the key of the text "ed25519:" and 44 characters of base64. Space around it is ignored. The
 // error wraps ErrKey.
-func ParsePublicKey(text string) (PublicKey, error) {
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, privatePrefix) {
-		return PublicKey{}, fmt.Errorf("%w: this is a private key; give the public one, with %s", ErrKey, publicPrefix)
-	}
+func ParsePublicKey(text string) (k PublicKey, err error) {
 	b, err := parseKey(text, publicPrefix, ed25519.PublicKeySize)
-	if err != nil {
-		return PublicKey{}, err
+	if err == nil {
+		k.key = [ed25519.PublicKeySize]byte(b)
 	}
-	return PublicKey{[ed25519.PublicKeySize]byte(b)}, nil
+	return k, err
 }
 
 // ParsePrivateKey returns the key of the text that PrivateKey.Text returns. Space around it is ignored. The error wraps
 // ErrKey and does not have the text.
-func ParsePrivateKey(text string) (PrivateKey, error) {
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, publicPrefix) {
-		return PrivateKey{}, fmt.Errorf("%w: this is a public key; give the file with the private one", ErrKey)
-	}
+func ParsePrivateKey(text string) (k PrivateKey, err error) {
 	seed, err := parseKey(text, privatePrefix, ed25519.SeedSize)
-	if err != nil {
-		return PrivateKey{}, err
+	if err == nil {
+		k.key = ed25519.NewKeyFromSeed(seed)
 	}
-	return PrivateKey{ed25519.NewKeyFromSeed(seed)}, nil
+	return k, err
 }
 
 func parseKey(text, prefix string, size int) ([]byte, error) {
-	digits, ok := strings.CutPrefix(text, prefix)
+	digits, ok := strings.CutPrefix(strings.TrimSpace(text), prefix)
+	switch {
+	case !ok && strings.HasPrefix(digits, privatePrefix):
+		return nil, fmt.Errorf("%w: this is a private key; give the public one, with %s", ErrKey, publicPrefix)
+	case !ok && strings.HasPrefix(digits, publicPrefix):
+		return nil, fmt.Errorf("%w: this is a public key; give the file with the private one", ErrKey)
+	}
 	b, err := base64.StdEncoding.Strict().DecodeString(digits)
 	if !ok || err != nil || len(b) != size || strings.ContainsAny(digits, "\r\n") {
 		return nil, fmt.Errorf("%w: want %s and %d characters of base64, as bloomery keygen writes them", ErrKey,

@@ -43,6 +43,12 @@ type lastSigned struct {
 	Folder   string `json:"folder,omitempty"`   // that published it, as an absolute path
 }
 
+// signed returns what state files keep of a release.
+func (r *Release) signed() lastSigned {
+	return lastSigned{Name: r.Name, Number: r.Number, SHA256: r.SHA256, Kind: r.Kind, Keys: r.Keys,
+		Universe: universeOf(r.Spec)}
+}
+
 // check returns an error if a field is out of range.
 func (l *lastSigned) check() error {
 	switch {
@@ -200,12 +206,7 @@ func (s *states) lock(ctx context.Context) (unlock func(), err error) {
 	}
 	for _, path := range s.paths {
 		held := fmt.Errorf("%s: another process has locked it for %v; end it", path, stateWait)
-		inner, cancel := context.WithTimeoutCause(ctx, stateWait, held)
-		f, _, err := flock.Lock(inner, path, s.waiting)
-		if err != nil && inner.Err() != nil {
-			err = context.Cause(inner)
-		}
-		cancel()
+		f, _, err := lockWithin(ctx, path, stateWait, held, s.waiting)
 		if err != nil {
 			unlock()
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
@@ -219,14 +220,24 @@ func (s *states) lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, nil
 }
 
+// lockWithin is flock.Lock for at most so long; the error is then late.
+func lockWithin(
+	ctx context.Context, path string, wait time.Duration, late error, waiting func(),
+) (*os.File, fs.FileInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, late)
+	defer cancel()
+	f, st, err := flock.Lock(ctx, path, waiting)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return f, st, err
+}
+
 // of returns the entry of a list with the highest number, or nil if no file has one.
-func (s *states) of(name string) *lastSigned {
-	var last *lastSigned
-	for _, lists := range s.lists {
-		for i := range lists {
-			if l := &lists[i]; l.Name == name && (last == nil || l.Number > last.Number) {
-				last = l
-			}
+func (s *states) of(name string) (last *lastSigned) {
+	for _, l := range slices.Concat(s.lists...) {
+		if l.Name == name && (last == nil || l.Number > last.Number) {
+			last = &l
 		}
 	}
 	return last
@@ -235,16 +246,14 @@ func (s *states) of(name string) *lastSigned {
 // nameIn returns the name of the list that a folder publishes, or "" if the files do not know it. The error wraps
 // ErrName if they say different ones.
 func (s *states) nameIn(folder string) (name string, err error) {
-	for _, lists := range s.lists {
-		for i := range lists {
-			switch l := &lists[i]; {
-			case l.Folder != folder || l.Name == name:
-			case name == "":
-				name = l.Name
-			default:
-				return "", fmt.Errorf("%s: %w: %q or %q, as the states of the keys say; state the name", folder, ErrName,
-					name, l.Name)
-			}
+	for _, l := range slices.Concat(s.lists...) {
+		switch {
+		case l.Folder != folder || l.Name == name:
+		case name == "":
+			name = l.Name
+		default:
+			return "", fmt.Errorf("%s: %w: %q or %q, as the states of the keys say; state the name", folder, ErrName,
+				name, l.Name)
 		}
 	}
 	return name, nil
