@@ -5,6 +5,13 @@ import (
 	"math"
 )
 
+// Measured is the false-positive rate of a release.
+type Measured struct {
+	Release      uint64
+	Keys         uint64
+	FPRPosterior float64 // in (0, 1), as in release.json
+}
+
 // Drift says how the false-positive rate of successive releases moves against the rate that was chosen for them. Builds
 // like an older filter keep its size, and searched families its search, so their rate rises until a fresh build.
 type Drift struct {
@@ -37,7 +44,7 @@ const (
 // the least-squares line through the last 30 releases since the last fresh build, which shows as a fall of the rate by
 // more than 5%. It needs at least three of them. chosen is 0 if no rate was chosen. Releases without a rate do not
 // count. DriftOf of no release is zero, except Exceeds and Due, which are Never.
-func DriftOf(chosen float64, releases []Step) Drift {
+func DriftOf(chosen float64, releases []Measured) Drift {
 	d := Drift{Exceeds: Never, Due: Never}
 	if !(chosen > 0 && chosen < 1) {
 		chosen = 0
@@ -68,8 +75,8 @@ func (d Drift) until(most float64) uint64 {
 }
 
 // sinceFresh returns the last releases with a rate, at most driftWindow, from the last fresh build on.
-func sinceFresh(releases []Step) []Step {
-	var since []Step
+func sinceFresh(releases []Measured) []Measured {
+	var since []Measured
 	for _, r := range releases {
 		if !(r.FPRPosterior > 0 && r.FPRPosterior < 1) {
 			continue
@@ -83,20 +90,20 @@ func sinceFresh(releases []Step) []Step {
 }
 
 // slopeOf returns the slope of the least-squares line, or 0 if it is not clear of the scatter around the line.
-func slopeOf(releases []Step) float64 {
+func slopeOf(releases []Measured) float64 {
 	n := float64(len(releases))
 	if n < 3 {
 		return 0
 	}
-	first := releases[0].Number
+	first := releases[0].Release
 	var meanX, meanY float64
 	for _, r := range releases {
-		meanX += float64(r.Number-first) / n
+		meanX += float64(r.Release-first) / n
 		meanY += r.FPRPosterior / n
 	}
 	var xx, xy, yy float64
 	for _, r := range releases {
-		x, y := float64(r.Number-first)-meanX, r.FPRPosterior-meanY
+		x, y := float64(r.Release-first)-meanX, r.FPRPosterior-meanY
 		xx, xy, yy = xx+x*x, xy+x*y, yy+y*y
 	}
 	if xx == 0 {

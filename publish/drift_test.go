@@ -8,11 +8,11 @@ import (
 )
 
 // rising returns releases whose rate is rate·(1 + growth·i) with a relative scatter.
-func rising(n int, rate, growth, scatter float64, rnd *rand.Rand) []Step {
-	r := make([]Step, n)
+func rising(n int, rate, growth, scatter float64, rnd *rand.Rand) []Measured {
+	r := make([]Measured, n)
 	for i := range r {
-		r[i] = Step{
-			Number: uint64(i + 1), Keys: 1000,
+		r[i] = Measured{
+			Release: uint64(i + 1), Keys: 1000,
 			FPRPosterior: rate * (1 + growth*float64(i) + scatter*rnd.NormFloat64()),
 		}
 	}
@@ -51,7 +51,7 @@ func TestDriftOfFreshBuild(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	releases := rising(40, 0.009, 0.02, 0, rnd)
 	for i, r := range rising(5, 0.0085, 0.001, 0, rnd) {
-		releases = append(releases, Step{Number: uint64(41 + i), Keys: 1000, FPRPosterior: r.FPRPosterior})
+		releases = append(releases, Measured{Release: uint64(41 + i), Keys: 1000, FPRPosterior: r.FPRPosterior})
 	}
 	if d := DriftOf(0.01, releases); math.Abs(d.Slope-0.0000085) > 1e-9 {
 		t.Errorf("the slope is %v: releases before the fresh build count", d.Slope)
@@ -76,9 +76,9 @@ func TestDriftOfEdges(t *testing.T) {
 		{"falling", 0.01, []float64{0.0099, 0.0098, 0.0097}, Never, Never, "falling"},
 		{"broken rates", 0.01, []float64{0.009, 0, math.NaN(), 2, -1}, Never, Never, "below the chosen 1%"},
 	} {
-		var releases []Step
+		var releases []Measured
 		for i, r := range c.rates {
-			releases = append(releases, Step{Number: uint64(i), FPRPosterior: r})
+			releases = append(releases, Measured{Release: uint64(i), FPRPosterior: r})
 		}
 		d := DriftOf(c.chosen, releases)
 		if d.Exceeds != c.exceeds || d.Due != c.due || !strings.Contains(d.String(), c.text) {
@@ -86,12 +86,11 @@ func TestDriftOfEdges(t *testing.T) {
 		}
 	}
 	// Equal numbers of releases, and a range that overflows no difference.
-	same := []Step{{Number: 7, FPRPosterior: 0.01}, {Number: 7, FPRPosterior: 0.01}, {Number: 7, FPRPosterior: 0.0101}}
+	same := []Measured{{7, 1, 0.01}, {7, 1, 0.01}, {7, 1, 0.0101}}
 	if d := DriftOf(0.01, same); d.Slope != 0 {
 		t.Errorf("%+v", d)
 	}
-	far := []Step{{Number: 1, FPRPosterior: 0.01}, {Number: 2, FPRPosterior: 0.0101},
-		{Number: math.MaxUint64, FPRPosterior: 0.0102}}
+	far := []Measured{{1, 1, 0.01}, {2, 1, 0.0101}, {math.MaxUint64, 1, 0.0102}}
 	if d := DriftOf(0.02, far); math.IsNaN(d.Slope) || d.Due != Never {
 		t.Errorf("%+v", d)
 	}

@@ -307,7 +307,10 @@ func (p *publisher) finish() {
 	case was.Delta != nil:
 		p.report.Daily = uint64(len(p.raw)) + was.Delta.Bytes
 	}
-	all := append(History{r.step()}, p.report.History...)
+	var all []Measured
+	for _, s := range append(History{r.step()}, p.report.History...) {
+		all = append(all, Measured{Release: s.Number, Keys: s.Keys, FPRPosterior: s.FPRPosterior})
+	}
 	slices.Reverse(all)
 	p.report.Drift = DriftOf(r.FPRChosen, all)
 }

@@ -42,6 +42,24 @@ func parse(b []byte, format string, v any) error {
 	return nil
 }
 
+// members calls f with the name in the tag of each field of a struct, whether it has omitempty, and the field.
+func members(of reflect.Value, f func(name string, optional bool, v reflect.Value) error) error {
+	for i := range of.NumField() {
+		field := of.Type().Field(i)
+		name, optional := strings.CutSuffix(field.Tag.Get("json"), ",omitempty")
+		var err error
+		if field.Anonymous {
+			err = members(of.Field(i), f)
+		} else {
+			err = f(name, optional, of.Field(i))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // decode sets the fields of the struct at v from the members of a JSON object, by the exact names in their tags, as
 // other languages do; encoding/json would ignore their case. Members must be there, except those with omitempty. Others
 // are ignored. Of several with one name the last one counts.
@@ -50,32 +68,20 @@ func decode(b []byte, v any) error {
 	if err := json.Unmarshal(b, &all); err != nil {
 		return err
 	}
-	return decodeFields(all, reflect.ValueOf(v).Elem())
-}
-
-func decodeFields(all map[string]json.RawMessage, to reflect.Value) error {
-	for i := range to.NumField() {
-		field := to.Type().Field(i)
-		if field.Anonymous {
-			if err := decodeFields(all, to.Field(i)); err != nil {
-				return err
-			}
-			continue
-		}
-		name, optional := strings.CutSuffix(field.Tag.Get("json"), ",omitempty")
+	return members(reflect.ValueOf(v).Elem(), func(name string, optional bool, to reflect.Value) error {
 		raw, ok := all[name]
 		if !ok && optional {
-			continue
+			return nil
 		}
 		err := errors.New("it is missing")
 		if ok && string(raw) != "null" {
-			err = decodeValue(raw, to.Field(i))
+			err = decodeValue(raw, to)
 		}
 		if err != nil {
 			return fmt.Errorf("member %s: %w", name, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // decodeValue decodes a value. Objects in it are decoded as by decode.
@@ -119,44 +125,29 @@ func wholeSeconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) 
 
 // lines returns the JSON of a struct with one member a line.
 func lines(v any) ([]byte, error) {
-	all, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	out := []byte("{\n")
-	d := json.NewDecoder(bytes.NewReader(all))
-	_, _ = d.Token() // the brace
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
+	var all [][]byte
+	err := members(reflect.ValueOf(v), func(name string, optional bool, v reflect.Value) error {
+		value, err := json.Marshal(v.Interface())
+		if !optional || !v.IsZero() {
+			all = append(all, fmt.Appendf(nil, "%q:%s", name, value))
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, err
-		}
-		if len(out) > len("{\n") {
-			out = append(out, ",\n"...)
-		}
-		out = fmt.Appendf(out, "%q:%s", name, value)
-	}
-	return append(out, "\n}"...), nil
+		return err
+	})
+	return fmt.Appendf(nil, "{\n%s\n}", bytes.Join(all, []byte(",\n"))), err
 }
 
 // table returns a record with a list of rows, one a line.
 func table[T any](format, list string, rows []T) ([]byte, error) {
-	out := fmt.Appendf(nil, `{"format":%q,"version":%d,%q:[`, format, formatVersion, list)
+	all := make([][]byte, len(rows))
 	for i := range rows {
 		line, err := json.Marshal(&rows[i])
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(out, '\n'), line...)
+		all[i] = append([]byte("\n"), line...)
 	}
-	return append(out, "\n]}\n"...), nil
+	return fmt.Appendf(nil, `{"format":%q,"version":%d,%q:[%s`+"\n]}\n", format, formatVersion, list,
+		bytes.Join(all, []byte(","))), nil
 }
 
 // A state file ends with a check, so that one flipped bit does not become another release number:
