@@ -45,7 +45,6 @@ func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(do
 	return c.report, err
 }
 
-// checker is a call of Check.
 type checker struct {
 	objects
 	kind   kind

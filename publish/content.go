@@ -200,7 +200,6 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 	return c, err
 }
 
-// readManifest reads the manifest in the folder of a sharded set.
 func readManifest(dir string) (*shard.Manifest, error) {
 	m, _, err := shard.ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {

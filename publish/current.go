@@ -65,7 +65,7 @@ func (p *publisher) readCurrent(ctx context.Context) error {
 	case err == nil:
 	case ctx.Err() != nil || !isUntrusted(err):
 		return err
-	case p.o.Name != "" && p.o.Number != 0:
+	case p.o.restarts():
 		p.warn(fmt.Errorf("%s: nothing was taken over: %w", p.path(), err))
 		return nil
 	default:
@@ -116,7 +116,6 @@ func (p *publisher) readHistory(ctx context.Context) error {
 	return err
 }
 
-// history returns the history of a release.
 func (s *objects) history(ctx context.Context, r *Release) (History, error) {
 	if r.History == nil {
 		return nil, nil
@@ -198,8 +197,8 @@ func (p *publisher) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch stated := p.o.Name != "" && p.o.Number != 0; {
-	case !lost || stated:
+	switch {
+	case !lost || p.o.restarts():
 	case len(p.o.Sign) > 0:
 		return fmt.Errorf("%s: %w", p.dir, ErrLost)
 	case p.o.Number == 0:
@@ -228,7 +227,6 @@ func (p *publisher) known() (newest lastSigned) {
 	return newest
 }
 
-// number returns the number of the next release.
 func (p *publisher) number() (uint64, error) {
 	used := p.known().Number
 	switch {
@@ -255,8 +253,7 @@ func (p *publisher) checkContent(c *content) error {
 	if was.Number == 0 {
 		return nil
 	}
-	restarted := p.current == nil && p.o.Name != "" && p.o.Number != 0
-	if was.Kind != c.Kind && !restarted {
+	if was.Kind != c.Kind && !(p.current == nil && p.o.restarts()) {
 		return fmt.Errorf("%w: the releases of %q are of kind %s, and this is a %s; publish it in another folder and "+
 			"under another name", ErrName, p.name, was.Kind, c.Kind)
 	}
@@ -264,7 +261,6 @@ func (p *publisher) checkContent(c *content) error {
 		shrink.Check("keys of the universe", was.Universe, universeOf(c.Spec), p.o.Shrink))
 }
 
-// exactSpec is the spec of an exact set.
 const exactSpec = "exact(universe=%d,partitions=%d,updates=%d)"
 
 // universeOf returns the size of the universe in the spec of an exact set, and 0 for other specs.

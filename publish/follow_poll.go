@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +53,6 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	return event, f.expired(p.next)
 }
 
-// poll is one poll.
 type poll struct {
 	*Follower
 	target    string // the file, or that of its link when the poll began
@@ -142,7 +140,6 @@ func (p *poll) mayReplace() error {
 	return lasting{fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)}
 }
 
-// update replaces the file by the release.
 func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error) {
 	d, from := p.delta(ctx)
 	var content loaded
@@ -165,10 +162,8 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 	return byDelta, from, err
 }
 
-// kind returns the kind of the release.
 func (p *poll) kind() kind { return kindOf(p.release.Kind) }
 
-// patch loads and applies a delta.
 func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 	text, err := p.object(ctx, *d)
 	if err != nil {
@@ -234,7 +229,6 @@ type held struct {
 	manifest       *shard.Manifest // or nil if it cannot be read
 }
 
-// look returns what is held.
 func (f *Follower) look(ctx context.Context) (h held, err error) {
 	st, err := os.Stat(f.file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -272,13 +266,12 @@ func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]by
 	if o.NotModified {
 		return nil, o, nil
 	}
-	var b bytes.Buffer
-	n, err := io.Copy(&b, o.Body)
-	if err == nil && o.Size >= 0 && n != o.Size {
+	b, err := io.ReadAll(o.Body)
+	if err == nil && o.Size >= 0 && int64(len(b)) != o.Size {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: after %d bytes: %w", name, n, err)
+		return nil, nil, fmt.Errorf("%s: after %d bytes: %w", name, len(b), err)
 	}
-	return b.Bytes(), o, nil
+	return b, o, nil
 }

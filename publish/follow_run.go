@@ -123,7 +123,6 @@ func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error
 	}
 }
 
-// runner is a call of run.
 type runner struct {
 	*Follower
 	after    func(Event, error)

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,16 +45,22 @@ func (g guard) folder(dir string, strict bool) error {
 	if err != nil {
 		return err
 	}
-	if g.off || st.Mode()&fs.ModeSticky != 0 {
+	by, stranger := g.stranger(dir, st)
+	switch {
+	case g.off || st.Mode()&fs.ModeSticky != 0:
 		return nil
-	}
-	if by, ok := g.owner(dir, st); ok && by.uid != g.user && by.uid != 0 && (strict || g.user != 0) {
-		return fmt.Errorf("folder %s: %w: it belongs to user %d", dir, ErrForeign, by.uid)
-	}
-	if g.shared(dir, st) {
+	case stranger && (strict || g.user != 0):
+		return fmt.Errorf("folder %s: %w: it belongs to user %d", dir, ErrForeign, by)
+	case g.shared(dir, st):
 		return fmt.Errorf("folder %s: %w: its permissions are %v", dir, ErrForeign, st.Mode())
 	}
 	return nil
+}
+
+// stranger returns the owner of a file, and reports whether that is neither this user nor root.
+func (g guard) stranger(path string, st fs.FileInfo) (uid int, is bool) {
+	by, ok := g.owner(path, st)
+	return by.uid, ok && by.uid != g.user && by.uid != 0
 }
 
 // shared reports whether others than its owner may write a file or folder. A group of the same number as the owner is
@@ -65,8 +72,8 @@ func (g guard) shared(path string, st fs.FileInfo) bool {
 
 // trusts returns an error wrapping ErrForeign if a file belongs to another user.
 func (g guard) trusts(path string, st fs.FileInfo) error {
-	if by, ok := g.owner(path, st); ok && by.uid != g.user && by.uid != 0 && !g.off {
-		return fmt.Errorf("%s: %w: it belongs to user %d", path, ErrForeign, by.uid)
+	if by, is := g.stranger(path, st); is && !g.off {
+		return fmt.Errorf("%s: %w: it belongs to user %d", path, ErrForeign, by)
 	}
 	return nil
 }
@@ -90,10 +97,10 @@ func (g guard) open(path string, flag int, perm fs.FileMode) (*os.File, fs.FileI
 // follows returns the path of the followed file, or of the target of its link. The error wraps ErrForeign if others may
 // change the link, its folder or that of the target. A folder that is followed must itself not be open to others.
 func (g guard) follows(file string) (target string, err error) {
-	target = file
 	if err := g.folder(filepath.Dir(file), false); err != nil {
 		return "", err
 	}
+	target = file
 	st, err := os.Lstat(file)
 	if err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		if err := g.trusts(file, st); err != nil {
@@ -110,9 +117,8 @@ func (g guard) follows(file string) (target string, err error) {
 		}
 	}
 	if err == nil && st.IsDir() {
-		var in fs.FileInfo
-		if in, err = os.Stat(filepath.Dir(target)); err == nil {
-			err = g.folder(target, in.Mode()&fs.ModeSticky != 0)
+		if st, err = os.Stat(filepath.Dir(target)); err == nil {
+			err = g.folder(target, st.Mode()&fs.ModeSticky != 0)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -190,8 +196,5 @@ func (f *Follower) lockFile(ctx context.Context, path string) (*os.File, error) 
 
 // patience is the time for which a poll waits for a lock, and for which a server may send less than the least rate.
 func (f *Follower) patience() time.Duration {
-	if stall := f.options.transport.Stall; stall > 0 {
-		return 2 * stall
-	}
-	return 2 * transport.DefaultStall
+	return 2 * cmp.Or(max(f.options.transport.Stall, 0), transport.DefaultStall)
 }

@@ -89,17 +89,12 @@ func retain(older History, n int, now time.Time) History {
 		keep[i] = true
 	}
 	for _, age := range horizons {
-		for i := range older {
-			if now.Sub(older[i].Published) >= age {
-				keep[i] = true
-				if i > 0 {
-					keep[i-1] = true
-				}
-				break
-			}
-			if i == len(older)-1 { // all are younger
-				keep[i] = true
-			}
+		at := slices.IndexFunc(older, func(s Step) bool { return now.Sub(s.Published) >= age })
+		if at < 0 { // all are younger
+			at = len(older)
+		}
+		for i := max(at-1, 0); i <= at && i < len(older); i++ {
+			keep[i] = true
 		}
 	}
 	var kept History

@@ -103,7 +103,6 @@ func (f *Follower) readManifest(ctx context.Context) ([]byte, error) {
 	return text, err
 }
 
-// inSet returns the path of a file of the set.
 func (f *Follower) inSet(name string) string { return filepath.Join(f.file, name) }
 
 // hasShard reports whether the folder has a shard.
@@ -150,7 +149,6 @@ func (setForm) hold(ctx context.Context, p *poll, c *loaded) (manifest []byte, e
 	return p.held.text, err
 }
 
-// whole loads the manifest.
 func (setForm) whole(ctx context.Context, p *poll) (c loaded, err error) {
 	if c.bytes, err = p.object(ctx, p.release.Object); err != nil {
 		err = fmt.Errorf("manifest: %w", err)

@@ -161,7 +161,6 @@ func (s *objects) reader(ctx context.Context, most uint64) reader {
 	return func(p part) ([]byte, error) { return s.read(ctx, p.Object, most) }
 }
 
-// any reports whether there is an object.
 func (s *objects) any() (bool, error) {
 	all, err := os.ReadDir(s.dir)
 	return slices.ContainsFunc(all, func(e fs.DirEntry) bool { return isHash(e.Name()) }), err

@@ -97,13 +97,15 @@ func (o *Options) check() error {
 	return nil
 }
 
-// signers returns the public keys of Sign.
 func (o *Options) signers() (keys []PublicKey) {
 	for _, k := range o.Sign {
 		keys = append(keys, k.Public())
 	}
 	return keys
 }
+
+// restarts reports whether the options say all that a release.json that is lost or cannot be trusted would say.
+func (o *Options) restarts() bool { return o.Name != "" && o.Number != 0 }
 
 // Report says what Publish did.
 type Report struct {

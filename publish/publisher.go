@@ -71,7 +71,6 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 	return p.report, nil
 }
 
-// publisher is a call of Publish.
 type publisher struct {
 	dir     string
 	o       Options
@@ -168,7 +167,6 @@ func (p *publisher) renew(ctx context.Context) error {
 	return nil
 }
 
-// release publishes new content.
 func (p *publisher) release(ctx context.Context, c *content) error {
 	r := &c.Release
 	r.Name, r.Published, r.Expires = p.name, p.o.Now, p.o.Now.Add(p.o.Lifetime)
@@ -296,7 +294,6 @@ func (p *publisher) clean(keep map[Hash]bool) {
 	}
 }
 
-// finish fills in the figures of the report.
 func (p *publisher) finish() {
 	r := p.report.Release
 	p.report.Daily = uint64(len(p.raw)) + r.Total

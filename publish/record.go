@@ -158,7 +158,6 @@ func table[T any](format, list string, rows []T) ([]byte, error) {
 // The digits are the first 8 bytes of the SHA-256 of all bytes before the comma. A file without a check is of an older
 // version, and an empty check belongs to a file that was changed by hand. Both are accepted.
 
-// checkMark is what stands before the digits.
 const checkMark = ",\n\"check\":\""
 
 var errSeal = errors.New(`its check is wrong: it was damaged; if you have changed it, write "check":""`)
@@ -187,7 +186,6 @@ func checkSeal(text []byte) error {
 	return nil
 }
 
-// parseState decodes a state file.
 func parseState(b []byte, format string, v any) error {
 	if err := checkSeal(b); err != nil {
 		return err

@@ -114,7 +114,6 @@ func (k PublicKey) ID() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// signature is a signature in release.json.
 type signature struct {
 	Key       string `json:"key"`
 	Signature string `json:"signature"`
@@ -122,7 +121,6 @@ type signature struct {
 
 func message(signed []byte) []byte { return append([]byte(signedPrefix), signed...) }
 
-// sign returns a signature of each key.
 func sign(signed []byte, keys []PrivateKey) []signature {
 	out := []signature{}
 	for _, k := range keys {
@@ -146,7 +144,6 @@ func Signers(b []byte) (ids []string, err error) {
 	return ids, err
 }
 
-// signatures returns the signatures of a tail.
 func signatures(tail []byte) ([]signature, error) {
 	var all struct {
 		Signatures []signature `json:"signatures"`
@@ -199,7 +196,6 @@ func Verify(b []byte, pinned ...PublicKey) (PublicKey, error) {
 // PublicSuffix is the suffix of the file with the public key, beside that of the private one.
 const PublicSuffix = ".pub"
 
-// maxKeyFile is the largest length of a file with a key.
 const maxKeyFile = 4 << 10
 
 // CreateKey makes a new key. It writes the private key to path, readable by its owner only, and the public one to
@@ -240,13 +236,9 @@ func isKeyText(b []byte) bool {
 // it, the two must belong together: a key has no checksum of its own. The error wraps ErrKey, or is that of the file
 // system.
 func ReadPrivateKey(path string) (PrivateKey, error) {
-	text, err := readKeyFile(path)
+	k, err := readKey(path, ParsePrivateKey)
 	if err != nil {
 		return PrivateKey{}, err
-	}
-	k, err := ParsePrivateKey(text)
-	if err != nil {
-		return PrivateKey{}, fmt.Errorf("%s: %w", path, err)
 	}
 	public, err := FindPublicKey(path + PublicSuffix)
 	switch {
@@ -264,25 +256,23 @@ func ReadPrivateKey(path string) (PrivateKey, error) {
 // FindPublicKey returns the public key of a text, "ed25519:" and base64, or of the file with that text that it names.
 // The error wraps ErrKey, or is that of the file system.
 func FindPublicKey(textOrPath string) (PublicKey, error) {
-	if strings.HasPrefix(textOrPath, publicPrefix) || strings.HasPrefix(textOrPath, privatePrefix) {
+	if isKeyText([]byte(textOrPath)) {
 		return ParsePublicKey(textOrPath)
 	}
-	text, err := readKeyFile(textOrPath)
-	if err != nil {
-		return PublicKey{}, err
-	}
-	k, err := ParsePublicKey(text)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", textOrPath, err)
-	}
-	return k, err
+	return readKey(textOrPath, ParsePublicKey)
 }
 
-func readKeyFile(path string) (string, error) {
+func readKey[K any](path string, parse func(text string) (K, error)) (k K, err error) {
 	b, err := untrusted.ReadFile(context.Background(), path, untrusted.Limit{MaxBytes: maxKeyFile})
 	if errors.Is(err, filter.ErrTooLarge) {
 		err = fmt.Errorf("%s: %w: more than %d bytes; want a file as bloomery keygen writes them", path, ErrKey,
 			maxKeyFile)
 	}
-	return string(b), err
+	if err != nil {
+		return k, err
+	}
+	if k, err = parse(string(b)); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return k, err
 }

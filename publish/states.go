@@ -2,6 +2,7 @@ package publish
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,28 +136,20 @@ type states struct {
 // folder is read-only, are left out: warn gets the error.
 func openStates(ctx context.Context, paths []string, warn func(error)) (*states, error) {
 	s := new(states)
-	paths = slices.Clone(paths)
-	slices.Sort(paths)
-	for _, path := range paths {
-		_, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = createFile(path, "", 0o600) // who can open it can lock it
-			if errors.Is(err, fs.ErrExist) {
-				err = nil // another publisher was faster
-			}
-			if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-				warn(fmt.Errorf("%w: %w; without it, only release.json says which numbers are used", ErrKeyState, err))
-				continue
-			}
+	for _, path := range slices.Sorted(slices.Values(paths)) {
+		var created error
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			created = createFile(path, "", 0o600) // who can open it can lock it
 		}
-		var st fs.FileInfo
-		if err == nil {
-			st, err = os.Stat(path)
+		if errors.Is(created, fs.ErrPermission) || errors.Is(created, syscall.EROFS) {
+			warn(fmt.Errorf("%w: %w; without it, only release.json says which numbers are used", ErrKeyState, created))
+			continue
 		}
-		if err == nil {
-			err = container.MayWrite(path)
+		if errors.Is(created, fs.ErrExist) {
+			created = nil // another publisher was faster
 		}
-		if err != nil {
+		st, err := os.Stat(path)
+		if err = cmp.Or(created, err, container.MayWrite(path)); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
 		}
 		if slices.ContainsFunc(s.files, func(o fs.FileInfo) bool { return os.SameFile(o, st) }) {
@@ -170,23 +163,20 @@ func openStates(ctx context.Context, paths []string, warn func(error)) (*states,
 	return s, s.read(ctx)
 }
 
-// read reads all files.
 func (s *states) read(ctx context.Context) error {
 	s.lists = nil
 	for _, path := range s.paths {
 		b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxKeyState})
-		var lists []lastSigned
-		if err == nil {
-			if lists, err = parseKeyState(b); err != nil {
-				advice := "repair it, or remove it: then the signed release.json counts"
-				if isKeyText(b) {
-					advice = "it is a key, not the state of one"
-				}
-				err = fmt.Errorf("%s: %w; %s", path, err, advice)
-			}
-		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrKeyState, err)
+		}
+		lists, err := parseKeyState(b)
+		switch {
+		case err != nil && isKeyText(b):
+			return fmt.Errorf("%w: %s: %w; it is a key, not the state of one", ErrKeyState, path, err)
+		case err != nil:
+			return fmt.Errorf("%w: %s: %w; repair it, or remove it: then the signed release.json counts", ErrKeyState, path,
+				err)
 		}
 		s.lists = append(s.lists, lists)
 	}

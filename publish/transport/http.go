@@ -49,7 +49,6 @@ const (
 	maxHeader    = 64 << 10 // bytes
 )
 
-// web is the Source of a web server.
 type web struct {
 	base   *url.URL // without user and password
 	user   *url.Userinfo
@@ -195,7 +194,6 @@ func (w *web) get(ctx context.Context, at *url.URL, r Request) (*Object, error) 
 	return nil, fmt.Errorf("more than %d redirects", maxRedirects)
 }
 
-// ask sends one request.
 func (w *web) ask(ctx context.Context, at *url.URL, r Request) (*http.Response, error) {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -262,7 +260,6 @@ func settled(h http.Header) bool {
 	return sent.Sub(changed) >= 2*time.Second
 }
 
-// partial reads the header Content-Range.
 func (o *Object) partial(value string, offset int64) error {
 	var first, last int64
 	var size string

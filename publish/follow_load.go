@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +18,6 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// part returns the path of the part file of an object.
 func (f *Follower) part(h Hash) string { return f.file + partSuffix + h.String()[:partDigits] }
 
 // isPart reports whether a name is that of a part file, or of the folder in which a set is tried.
@@ -36,11 +35,8 @@ func (f *Follower) clean(keep string) {
 	var other string
 	var newest time.Time
 	for _, e := range all {
-		if !f.isPart(e.Name()) {
-			continue
-		}
 		path := filepath.Join(filepath.Dir(f.file), e.Name())
-		if path == keep {
+		if path == keep || !f.isPart(e.Name()) {
 			continue
 		}
 		if st, err := e.Info(); keep != "" && err == nil && st.Mode().IsRegular() && st.ModTime().After(newest) {
@@ -55,8 +51,8 @@ func (f *Follower) clean(keep string) {
 // download loads an object into its part file, from where an earlier download has ended, checks it, and returns the
 // path.
 func (p *poll) download(ctx context.Context, o Object) (path string, err error) {
-	if o.Bytes >= math.MaxInt64 {
-		return "", fmt.Errorf("an object of %d bytes", o.Bytes)
+	if err := o.check(maxNumber); err != nil {
+		return "", err
 	}
 	path = p.part(o.SHA256)
 	p.clean(path)
@@ -129,10 +125,8 @@ func (p *poll) rest(ctx context.Context, out *os.File, at int64, o Object) error
 	}
 	if got.Offset != at {
 		at = 0
-		if err := out.Truncate(0); err != nil {
-			return err
-		}
-		if _, err := out.Seek(0, io.SeekStart); err != nil {
+		_, err := out.Seek(0, io.SeekStart)
+		if err = errors.Join(err, out.Truncate(0)); err != nil {
 			return err
 		}
 	}
@@ -167,7 +161,6 @@ func objectName(h Hash) string { return ObjectsName + "/" + h.String() }
 // inMemory is the largest object in bytes that is loaded without a part file. A larger one is resumed by the next poll.
 const inMemory = 64 << 10
 
-// object loads an object into memory and checks it.
 func (p *poll) object(ctx context.Context, o Object) (b []byte, err error) {
 	switch {
 	case o.Bytes > p.options.maxBytes:
@@ -185,4 +178,99 @@ func (p *poll) object(ctx context.Context, o Object) (b []byte, err error) {
 		return nil, err
 	}
 	return b, o.match(b)
+}
+
+// pace ends a poll whose requests take longer than patience + bytes / rate, all together: redirects, headers and bodies
+// that come slowly. Time between requests, for the files of this machine, does not count. So a poll ends soon although
+// each part of an answer comes within its own limit, and a large download goes on as long as it makes progress.
+type pace struct {
+	rate    float64 // bytes a second
+	timer   *time.Timer
+	running bool          // during a request
+	left    time.Duration // from since on
+	since   time.Time
+}
+
+// newPace returns a pace that calls cancel, and is paused.
+func newPace(patience time.Duration, rate int64, cancel context.CancelCauseFunc) *pace {
+	if rate <= 0 {
+		rate = transport.DefaultMinRate
+	}
+	slow := fmt.Errorf("%w: the requests of this poll take longer than %v + bytes / %d a second",
+		transport.ErrStalled, patience, rate)
+	p := &pace{rate: float64(rate), left: patience, timer: time.AfterFunc(time.Hour, func() { cancel(slow) })}
+	p.timer.Stop()
+	return p
+}
+
+// longest is far above the time of any poll, and far below the largest Duration.
+const longest = 50 * 365 * 24 * time.Hour
+
+func (p *pace) start()       { p.step(true, 0) }
+func (p *pace) loaded(n int) { p.step(true, n) }
+func (p *pace) stop()        { p.step(false, 0) }
+
+// step takes off the time of the request since the last step, and adds that for n bytes.
+func (p *pace) step(running bool, n int) {
+	now := time.Now()
+	if p.running {
+		p.left -= now.Sub(p.since)
+	}
+	p.left = min(p.left+time.Duration(float64(n)/p.rate*float64(time.Second)), longest)
+	p.running, p.since = running, now
+	if p.timer.Stop(); running {
+		p.timer.Reset(max(p.left, 0))
+	}
+}
+
+// get is Source.Get, at the pace of the poll. Closing the body is needed also if there is none.
+func (p *poll) get(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
+	p.pace.start()
+	o, err := p.source.Get(ctx, name, r)
+	if err != nil {
+		p.pace.stop()
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%s: %w", name, context.Cause(ctx))
+		}
+		return nil, err
+	}
+	got := *o
+	if got.Body == nil {
+		got.Body = http.NoBody
+	}
+	got.Body = &paced{ReadCloser: got.Body, ctx: ctx, p: p}
+	return &got, nil
+}
+
+// paced is a body whose bytes are counted.
+type paced struct {
+	io.ReadCloser
+	ctx context.Context
+	p   *poll
+}
+
+func (b *paced) Read(to []byte) (int, error) {
+	n, err := b.ReadCloser.Read(to)
+	if n > 0 {
+		b.p.pace.loaded(n)
+		b.p.loaded += int64(n)
+		b.p.report()
+	}
+	if err != nil && err != io.EOF && b.ctx.Err() != nil {
+		err = context.Cause(b.ctx)
+	}
+	return n, err
+}
+
+func (b *paced) Close() error {
+	b.p.pace.stop()
+	return b.ReadCloser.Close()
+}
+
+func (p *poll) report() {
+	if p.options.progress != nil && p.expected > 0 {
+		p.calls.Lock()
+		defer p.calls.Unlock()
+		p.options.progress(p.loaded, p.expected)
+	}
 }
