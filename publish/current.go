@@ -205,7 +205,7 @@ func (p *publisher) begin(ctx context.Context) error {
 		p.warn(fmt.Errorf("%s has objects, but no %s: the numbers start at 1 again, and readers that have seen a higher "+
 			"one refuse that; state a number", p.dir, ReleaseName))
 	}
-	unlock, err := p.states.lock(ctx)
+	unlock, err := p.states.lock(ctx, p.o.Waiting)
 	if err != nil {
 		return err
 	}

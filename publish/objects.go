@@ -66,9 +66,6 @@ func (s *objects) hold(context.Context) (err error) {
 
 // still returns an error if the folder that is held open has been replaced.
 func (s *objects) still() error {
-	if s.root == nil {
-		return nil
-	}
 	held, err := s.root.Stat(".")
 	if err != nil {
 		return err
@@ -209,13 +206,8 @@ func (s *objects) undo() {
 	s.written = nil
 }
 
-// clean removes the objects that are not in keep, and the temporary files of killed publishers. Other files stay. It
-// returns what it has removed.
+// clean removes the objects that are not in keep, and returns what it has removed. Other files stay.
 func (s *objects) clean(keep map[Hash]bool) (removed int, size uint64, err error) {
-	if err := s.still(); err != nil {
-		return 0, 0, err
-	}
-	container.RemoveAbandoned(s.dir, isHash)
 	all, err := fs.ReadDir(s.root.FS(), ".")
 	for _, e := range all {
 		var h Hash

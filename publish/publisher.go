@@ -119,9 +119,6 @@ func (p *publisher) mayWrite(context.Context) error {
 
 func (p *publisher) openStates(ctx context.Context) (err error) {
 	p.states, err = openStates(ctx, p.o.State, p.warn)
-	if err == nil {
-		p.states.waiting = p.o.Waiting
-	}
 	return err
 }
 
@@ -150,7 +147,7 @@ func (p *publisher) renew(ctx context.Context) error {
 	for _, k := range p.o.signers() {
 		now = append(now, k.ID())
 	}
-	p.clean(nil)
+	p.clean(ctx, nil)
 	left := p.current.Expires.Sub(p.o.Now)
 	if p.o.Renew || left < p.o.Lifetime/2 || left > p.o.Lifetime || !slices.Equal(before, now) {
 		r := *p.current
@@ -193,7 +190,7 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 	if err := p.sign(ctx, r); err != nil {
 		return err
 	}
-	p.clean(p.keep(ctx, r))
+	p.clean(ctx, r)
 	p.finish()
 	return nil
 }
@@ -230,27 +227,12 @@ func (p *publisher) deltas(ctx context.Context, older History, c *content) error
 	return nil
 }
 
-// keep returns the objects of a new release and of the one before, or nil if they are not known.
-func (p *publisher) keep(ctx context.Context, r *Release) map[Hash]bool {
-	if p.current == nil || p.keepAll { // the next release cleans
-		return nil
-	}
-	keep, err := p.store.named(ctx, r, p.report.History)
-	before, failed := p.store.named(ctx, p.current, p.older)
-	if err = cmp.Or(err, failed); err != nil {
-		p.warn(fmt.Errorf("objects of earlier releases are still there: %w", err))
-		return nil
-	}
-	maps.Copy(keep, before)
-	return keep
-}
-
 // sign gives a release its number, unless it has one, records it in the state files, and replaces release.json. The
 // state files are locked until the number is recorded: other folders may have the same keys. Nothing that is signed
 // reaches the folder before the number is recorded, not even a temporary file: somebody could keep it, and show it
 // later.
 func (p *publisher) sign(ctx context.Context, r *Release) error {
-	unlock, err := p.states.lock(ctx)
+	unlock, err := p.states.lock(ctx, p.o.Waiting)
 	if err != nil {
 		return err
 	}
@@ -281,15 +263,24 @@ func (p *publisher) sign(ctx context.Context, r *Release) error {
 	return nil
 }
 
-// clean removes temporary files, and the objects that are not in keep, unless that is nil.
-func (p *publisher) clean(keep map[Hash]bool) {
+// clean removes temporary files, and after a new release the objects that neither it nor the one before names. If those
+// are not known, the next release cleans.
+func (p *publisher) clean(ctx context.Context, r *Release) {
 	container.RemoveAbandoned(p.dir, func(name string) bool { return name == ReleaseName })
-	if keep == nil {
+	err := p.store.still()
+	if err == nil {
 		container.RemoveAbandoned(p.store.dir, isHash)
+	}
+	if r == nil || p.current == nil || p.keepAll {
 		return
 	}
-	var err error
-	if p.report.Removed, p.report.RemovedBytes, err = p.store.clean(keep); err != nil {
+	keep, unknown := p.store.named(ctx, r, p.report.History)
+	before, unknownBefore := p.store.named(ctx, p.current, p.older)
+	if err = cmp.Or(err, unknown, unknownBefore); err == nil {
+		maps.Copy(keep, before)
+		p.report.Removed, p.report.RemovedBytes, err = p.store.clean(keep)
+	}
+	if err != nil {
 		p.warn(fmt.Errorf("objects of earlier releases are still there: %w", err))
 	}
 }

@@ -76,30 +76,30 @@ func parseKeyState(b []byte) ([]lastSigned, error) {
 	if err := parseState(b, keyStateFormat, &s); err != nil {
 		return nil, err
 	}
-	if len(s.Lists) > maxLists {
-		return nil, fmt.Errorf("%d lists; want at most %d", len(s.Lists), maxLists)
+	return s.Lists, checkLists(s.Lists)
+}
+
+// checkLists returns an error unless a state file may have these lists.
+func checkLists(lists []lastSigned) error {
+	if len(lists) > maxLists {
+		return fmt.Errorf("%d lists; want at most %d: remove lines of lists that are no longer published", len(lists),
+			maxLists)
 	}
-	for i := range s.Lists {
-		if err := s.Lists[i].check(); err != nil {
-			return nil, err
+	for i := range lists {
+		if err := lists[i].check(); err != nil {
+			return err
 		}
-		if i > 0 && s.Lists[i].Name <= s.Lists[i-1].Name {
-			return nil, fmt.Errorf("%q after %q; want different names in order", s.Lists[i].Name, s.Lists[i-1].Name)
+		if i > 0 && lists[i].Name <= lists[i-1].Name {
+			return fmt.Errorf("%q after %q; want different names in order", lists[i].Name, lists[i-1].Name)
 		}
 	}
-	return s.Lists, nil
+	return nil
 }
 
 // marshalKeyState returns a state file, with one list a line.
 func marshalKeyState(lists []lastSigned) ([]byte, error) {
-	if len(lists) > maxLists {
-		return nil, fmt.Errorf("%d lists; want at most %d: remove lines of lists that are no longer published",
-			len(lists), maxLists)
-	}
-	for i := range lists {
-		if err := lists[i].check(); err != nil {
-			return nil, err
-		}
+	if err := checkLists(lists); err != nil {
+		return nil, err
 	}
 	out, err := table(keyStateFormat, "lists", lists)
 	return seal(out), err
@@ -126,16 +126,14 @@ func merge(lists []lastSigned, l lastSigned) []lastSigned {
 // states are the state files of the keys that sign, in the order of their paths. Each process locks them in that order.
 type states struct {
 	paths []string
-	files []fs.FileInfo  // of each path, when it was opened
 	lists [][]lastSigned // of each file, when it was last read
-	// waiting, if not nil, is called before lock waits for another publisher.
-	waiting func()
 }
 
 // openStates reads state files, and creates missing ones. Files that are missing and cannot be created, because their
 // folder is read-only, are left out: warn gets the error.
 func openStates(ctx context.Context, paths []string, warn func(error)) (*states, error) {
 	s := new(states)
+	var files []fs.FileInfo
 	for _, path := range slices.Sorted(slices.Values(paths)) {
 		var created error
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -152,13 +150,13 @@ func openStates(ctx context.Context, paths []string, warn func(error)) (*states,
 		if err = cmp.Or(created, err, container.MayWrite(path)); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
 		}
-		if slices.ContainsFunc(s.files, func(o fs.FileInfo) bool { return os.SameFile(o, st) }) {
+		if slices.ContainsFunc(files, func(o fs.FileInfo) bool { return os.SameFile(o, st) }) {
 			continue // two names of one file
 		}
 		if st.Mode().Perm()&0o007 != 0 {
 			_ = os.Chmod(path, st.Mode().Perm()&^0o007) // an older version let all read it
 		}
-		s.paths, s.files = append(s.paths, path), append(s.files, st)
+		s.paths, files = append(s.paths, path), append(files, st)
 	}
 	return s, s.read(ctx)
 }
@@ -186,8 +184,9 @@ func (s *states) read(ctx context.Context) error {
 // stateWait is the time for which a publisher waits for the lock of a state file. Others hold it for a moment.
 var stateWait = time.Minute
 
-// lock locks all files, reads them again, and returns a function that unlocks them.
-func (s *states) lock(ctx context.Context) (unlock func(), err error) {
+// lock locks all files, reads them again, and returns a function that unlocks them. It calls waiting, if not nil, before
+// it waits for another publisher.
+func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err error) {
 	var locked []*os.File
 	unlock = func() {
 		for _, f := range locked {
@@ -196,7 +195,7 @@ func (s *states) lock(ctx context.Context) (unlock func(), err error) {
 	}
 	for _, path := range s.paths {
 		held := fmt.Errorf("%s: another process has locked it for %v; end it", path, stateWait)
-		f, _, err := lockWithin(ctx, path, stateWait, held, s.waiting)
+		f, _, err := lockWithin(ctx, path, stateWait, held, waiting)
 		if err != nil {
 			unlock()
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
