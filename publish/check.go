@@ -45,7 +45,6 @@ func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(do
 	return c.report, err
 }
 
-// checker is a call of Check.
 type checker struct {
 	objects
 	kind   kind
@@ -54,11 +53,18 @@ type checker struct {
 	errs   []error
 }
 
-// see returns the content of an object that is right. It counts each object once.
-func (c *checker) see(ctx context.Context, what string, o Object) []byte {
-	b, err := c.read(ctx, o, maxNumber)
+// failed collects an error and reports whether there is one.
+func (c *checker) failed(what string, err error) bool {
 	if err != nil {
 		c.errs = append(c.errs, fmt.Errorf("%s: %w", what, err))
+	}
+	return err != nil
+}
+
+// see returns the content of an object that is right, else nil. It counts each object once.
+func (c *checker) see(ctx context.Context, what string, o Object) []byte {
+	b, err := c.read(ctx, o, maxNumber)
+	if c.failed(what, err) {
 		return nil
 	}
 	if !c.seen[o.SHA256] {
@@ -76,8 +82,7 @@ func (c *checker) content(ctx context.Context, what string, o Object) ([]byte, m
 		return nil, nil
 	}
 	parts, err := c.kind.parts(b)
-	if err != nil {
-		c.errs = append(c.errs, fmt.Errorf("%s: %w", what, err))
+	if c.failed(what, err) {
 		return nil, nil
 	}
 	sums := map[string]Hash{}
@@ -94,14 +99,12 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 	r := c.report.Release
 	file, sums := c.content(ctx, "the filter", r.Object)
 	if file != nil {
-		if err := c.kind.check(ctx, &c.objects, file); err != nil {
+		if err := c.kind.check(file, c.reader(ctx, maxNumber)); err != nil {
 			c.errs = append(c.errs, err)
 		}
 	}
 	h, err := c.history(ctx, r)
-	if err != nil {
-		c.errs = append(c.errs, fmt.Errorf("the history: %w", err))
-	} else if r.History != nil {
+	if !c.failed("the history", err) && r.History != nil {
 		c.see(ctx, "the history", *r.History)
 	}
 	c.report.History = h
@@ -120,24 +123,29 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 	return errors.Join(c.errs...)
 }
 
-// step checks an older release, and that its delta gives the current one.
+// step checks an older release, and that its delta gives the current one, whose parts are in sums.
 func (c *checker) step(ctx context.Context, step Step, sums map[string]Hash) {
 	what := fmt.Sprintf("release %d", step.Number)
-	old, _ := c.content(ctx, what, Object{step.SHA256, step.Bytes})
+	old, _ := c.content(ctx, what, step.Object)
 	if step.Delta == nil {
 		return
 	}
-	d := c.see(ctx, what+": its delta", *step.Delta)
-	if old == nil || d == nil || c.kind.folder() && sums == nil {
+	what += ": its delta"
+	d := c.see(ctx, what, *step.Delta)
+	if old == nil || d == nil || c.kind.folder && sums == nil {
 		return
 	}
-	got, err := c.kind.apply(ctx, &c.objects, old, d, sums)
+	const most = 1 << 62 // the sizes of the files limit it
+	got, err := c.kind.patch(ctx, old, d, most, c.reader(ctx, maxNumber), func(name string, content []byte) error {
+		if sums[name] != sha256.Sum256(content) {
+			return fmt.Errorf("%w: shard %s", ErrObject, name)
+		}
+		return nil
+	})
 	if err == nil && Hash(sha256.Sum256(got)) != c.report.Release.SHA256 {
 		err = fmt.Errorf("%w: it gives another filter", ErrObject)
 	}
-	if err != nil {
-		c.errs = append(c.errs, fmt.Errorf("%s: its delta: %w", what, err))
-		return
+	if !c.failed(what, err) {
+		c.report.Deltas++
 	}
-	c.report.Deltas++
 }

@@ -3,7 +3,6 @@ package publish
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,18 +19,12 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// content is the content of a release: a filter file, an exact set, or the manifest of a sharded set whose shards are
-// objects.
+// content is new content: a filter file, an exact set, or the manifest of a sharded set whose shards are objects.
 type content struct {
-	Object
-	kind              string
-	total             uint64 // bytes, with all shards
-	spec              string
-	keys              uint64
-	chosen, posterior float64
-	file              []byte // the file or the manifest
-	trimmed           uint64 // total bytes of the trimmed form; 0 if there is none, or if this is it
-	due               string // why an exact set should be built anew, or empty
+	Release        // without name, number and times
+	file    []byte // the file or the manifest
+	trimmed uint64 // total bytes of the trimmed form; 0 if there is none, or if this is it
+	due     string // why an exact set should be built anew, or empty
 }
 
 // load reads a filter file, an exact set or a sharded set once, checks it completely, and stores the objects. A filter
@@ -44,15 +37,11 @@ func load(ctx context.Context, path string, s *objects, o Options) (*content, er
 	if err != nil {
 		return nil, err
 	}
-	if exact.HasMagic(bytes.NewReader(b)) {
-		return loadExact(ctx, path, b, s, o)
-	}
-	one, err := decode(b, o.Trim)
+	c, err := contentOf(b, o.Trim)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	c := &content{kind: File, file: one.bytes, total: uint64(len(one.bytes)), spec: one.file.Spec.String(),
-		keys: one.info.Keys, chosen: one.file.FPRChosen, posterior: one.info.FPRPosterior, trimmed: one.trimmed}
+	c.Total = uint64(len(c.file))
 	c.Object, err = s.put(ctx, c.file)
 	return c, err
 }
@@ -65,19 +54,26 @@ func checkMagic(head []byte) error {
 	return container.ErrMagic
 }
 
-// loadExact is load for an exact set, whose bytes are given.
-func loadExact(ctx context.Context, path string, b []byte, s *objects, o Options) (*content, error) {
+// contentOf returns the content of a filter file or an exact set.
+func contentOf(b []byte, trim bool) (*content, error) {
+	if !exact.HasMagic(bytes.NewReader(b)) {
+		one, err := decodeFilter(b, trim)
+		if err != nil {
+			return nil, err
+		}
+		r := Release{Kind: File, Spec: one.file.Spec.String(), Keys: one.info.Keys, FPRChosen: one.file.FPRChosen,
+			FPRPosterior: one.info.FPRPosterior}
+		return &content{Release: r, file: one.bytes, trimmed: one.trimmed}, nil
+	}
 	i, err := exact.Inspect(b)
+	if err == nil && trim {
+		err = fmt.Errorf("an exact set has no trimmed form: %w", filter.ErrUnsupported)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
-	if o.Trim {
-		return nil, fmt.Errorf("%s: an exact set has no trimmed form: %w", path, filter.ErrUnsupported)
-	}
-	c := &content{kind: Exact, file: b, total: uint64(len(b)), keys: i.Members, due: i.BuildDue()}
-	c.spec = fmt.Sprintf(exactSpec, i.Universe, i.Partitions, i.Updates)
-	c.Object, err = s.put(ctx, b)
-	return c, err
+	spec := fmt.Sprintf(exactSpec, i.Universe, i.Partitions, i.Updates)
+	return &content{Release: Release{Kind: Exact, Spec: spec, Keys: i.Members}, file: b, due: i.BuildDue()}, nil
 }
 
 // decoded is a filter file that was read and checked.
@@ -88,8 +84,8 @@ type decoded struct {
 	trimmed uint64 // length of the trimmed form; 0 if there is none, or if this is it
 }
 
-// decode checks a filter file, header, checksums and content, and returns it, trimmed if asked for.
-func decode(b []byte, trim bool) (decoded, error) {
+// decodeFilter checks a filter file, header, checksums and content, and returns it, trimmed if asked for.
+func decodeFilter(b []byte, trim bool) (decoded, error) {
 	f, _, err := container.FromBytes(b, container.Options{
 		Check: func(f *container.File, words []uint64) error {
 			return families.Accept(f.Family, f.Spec, f.Hash, words, 1<<62)
@@ -109,17 +105,15 @@ func decode(b []byte, trim bool) (decoded, error) {
 	d := decoded{bytes: b, file: f, info: whole.Info()}
 	d.info.FPRPosterior = shard.Rate(max(d.info.FPRPosterior, f.Hash.LowestRate(d.info.Keys)))
 	t, ok := one.(filter.Trimmer)
-	if !ok {
-		if trim {
-			return decoded{}, fmt.Errorf("%s: family %s has no trimmed form: %w", f.Spec, f.Spec.Family(),
-				filter.ErrUnsupported)
-		}
-		return d, nil
+	if ok {
+		err = t.Trimmable()
+	} else {
+		err = fmt.Errorf("%s: family %s has no trimmed form: %w", f.Spec, f.Spec.Family(), filter.ErrUnsupported)
 	}
-	if err := t.Trimmable(); err != nil {
-		if trim {
-			return decoded{}, err
-		}
+	switch {
+	case err != nil && trim:
+		return decoded{}, err
+	case err != nil:
 		return d, nil
 	}
 	small := *f
@@ -159,7 +153,7 @@ func loadSet(ctx context.Context, dir string, s *objects, o Options) (*content, 
 // loadShards loads the shards of a manifest. It holds one of them in memory at a time.
 func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects, o Options) (*content, error) {
 	m := old.Clone()
-	c := &content{kind: Set, spec: m.Spec.String(), chosen: m.FPRChosen, keys: m.Keys()}
+	c := &content{Release: Release{Kind: Set, Spec: m.Spec.String(), Keys: m.Keys(), FPRChosen: m.FPRChosen}}
 	var saved uint64 // by the trimmed form
 	for i := range m.Shards {
 		if err := ctx.Err(); err != nil {
@@ -168,16 +162,13 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 		e := &m.Shards[i]
 		path := filepath.Join(dir, e.File)
 		b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: e.Bytes})
-		if errors.Is(err, filter.ErrTooLarge) {
-			err = shard.ErrChanged
-		}
-		if err == nil && (uint64(len(b)) != e.Bytes || sha256.Sum256(b) != e.SHA256) {
+		if errors.Is(err, filter.ErrTooLarge) || err == nil && objectOf(*e).match(b) != nil {
 			err = shard.ErrChanged
 		}
 		if err != nil {
 			return nil, &shard.Error{File: path, Err: err}
 		}
-		one, err := decode(b, o.Trim)
+		one, err := decodeFilter(b, o.Trim)
 		if err == nil {
 			err = m.CheckHeader(i, one.file)
 		}
@@ -198,18 +189,17 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 	if _, err := m.WriteTo(&out); err != nil {
 		return nil, err
 	}
-	_, c.posterior = m.FPR()
-	c.posterior = shard.Rate(c.posterior)
-	c.file, c.total = out.Bytes(), m.Bytes()+uint64(out.Len())
+	_, c.FPRPosterior = m.FPR()
+	c.FPRPosterior = shard.Rate(c.FPRPosterior)
+	c.file, c.Total = out.Bytes(), m.Bytes()+uint64(out.Len())
 	if saved > 0 {
-		c.trimmed = c.total - saved
+		c.trimmed = c.Total - saved
 	}
 	var err error
 	c.Object, err = s.put(ctx, c.file)
 	return c, err
 }
 
-// readManifest reads the manifest in the folder of a sharded set.
 func readManifest(dir string) (*shard.Manifest, error) {
 	m, _, err := shard.ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {

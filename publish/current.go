@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -25,7 +26,7 @@ var ErrLost = errors.New("release.json is lost, and the number of the next relea
 
 // checkFolder returns an error if release.json or objects is a symbolic link, a pipe or the like: who can write the
 // folder could make the publisher read, replace and remove files elsewhere.
-func (p *publisher) checkFolder() error {
+func (p *publisher) checkFolder(context.Context) error {
 	for path, folder := range map[string]bool{p.path(): false, p.store.dir: true} {
 		st, err := os.Lstat(path)
 		switch {
@@ -64,7 +65,7 @@ func (p *publisher) readCurrent(ctx context.Context) error {
 	case err == nil:
 	case ctx.Err() != nil || !isUntrusted(err):
 		return err
-	case p.o.Name != "" && p.o.Number != 0:
+	case p.o.restarts():
 		p.warn(fmt.Errorf("%s: nothing was taken over: %w", p.path(), err))
 		return nil
 	default:
@@ -80,23 +81,15 @@ func (p *publisher) readCurrent(ctx context.Context) error {
 
 // isUntrusted reports whether an error says that a release.json cannot be used, not that it could not be read.
 func isUntrusted(err error) bool {
-	for _, e := range []error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion},
+		func(reason error) bool { return errors.Is(err, reason) })
 }
 
 // trusted returns the content of the current release.json. If the next release is signed, a key that signs it or one of
 // Options.Rotate must have signed this one, too.
 func (p *publisher) trusted(raw []byte) (*Release, error) {
 	if len(p.o.Sign) > 0 {
-		keys := make([]PublicKey, len(p.o.Sign))
-		for i, k := range p.o.Sign {
-			keys[i] = k.Public()
-		}
-		_, err := Verify(raw, keys...)
+		_, err := Verify(raw, p.o.signers()...)
 		if errors.Is(err, ErrOtherKey) && len(p.o.Rotate) > 0 {
 			var old PublicKey
 			if old, err = Verify(raw, p.o.Rotate...); err == nil {
@@ -111,20 +104,18 @@ func (p *publisher) trusted(raw []byte) (*Release, error) {
 }
 
 // readHistory reads the history of the current release. If it is damaged, there are no deltas, and a warning says so.
-func (p *publisher) readHistory(ctx context.Context) (err error) {
-	p.older, err = p.store.history(ctx, p.current)
-	switch {
-	case err == nil:
-	case isUntrusted(err) || errors.Is(err, ErrObject):
-		p.older, p.keepAll = nil, true
+// After another error it may be there the next time.
+func (p *publisher) readHistory(ctx context.Context) error {
+	older, err := p.store.history(ctx, p.current)
+	if isUntrusted(err) || errors.Is(err, ErrObject) {
+		p.keepAll = true
 		p.warn(fmt.Errorf("older releases are lost, readers that skipped releases load the whole filter: %w", err))
-	default: // it may be there the next time
-		return err
+		return nil
 	}
-	return nil
+	p.older = older
+	return err
 }
 
-// history returns the history of a release.
 func (s *objects) history(ctx context.Context, r *Release) (History, error) {
 	if r.History == nil {
 		return nil, nil
@@ -137,7 +128,7 @@ func (s *objects) history(ctx context.Context, r *Release) (History, error) {
 }
 
 // findName sets the name of the release, and what the state files know about it.
-func (p *publisher) findName() (err error) {
+func (p *publisher) findName(context.Context) (err error) {
 	if p.folder, err = folderOf(p.dir); err != nil {
 		return err
 	}
@@ -206,15 +197,15 @@ func (p *publisher) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch stated := p.o.Name != "" && p.o.Number != 0; {
-	case !lost || stated:
+	switch {
+	case !lost || p.o.restarts():
 	case len(p.o.Sign) > 0:
 		return fmt.Errorf("%s: %w", p.dir, ErrLost)
 	case p.o.Number == 0:
 		p.warn(fmt.Errorf("%s has objects, but no %s: the numbers start at 1 again, and readers that have seen a higher "+
 			"one refuse that; state a number", p.dir, ReleaseName))
 	}
-	unlock, err := p.states.lock(ctx)
+	unlock, err := p.states.lock(ctx, p.o.Waiting)
 	if err != nil {
 		return err
 	}
@@ -225,21 +216,19 @@ func (p *publisher) begin(ctx context.Context) error {
 	return p.states.record(ctx, lastSigned{Name: p.name})
 }
 
-// floor returns the highest number that was used.
-func (p *publisher) floor() uint64 {
-	var n uint64
+// known returns the newest release that the folder or the state files know, or zero.
+func (p *publisher) known() (newest lastSigned) {
 	if p.current != nil {
-		n = p.current.Number
+		newest = p.current.signed()
 	}
-	if p.last != nil {
-		n = max(n, p.last.Number)
+	if p.last != nil && p.last.Number >= newest.Number {
+		newest = *p.last
 	}
-	return n
+	return newest
 }
 
-// number returns the number of the next release.
 func (p *publisher) number() (uint64, error) {
-	used := p.floor()
+	used := p.known().Number
 	switch {
 	case p.o.Number != 0 && p.o.Number <= used:
 		return 0, fmt.Errorf("%w: number %d; release %d of %q was signed, and may have been seen: state a higher number",
@@ -260,26 +249,18 @@ func (p *publisher) unchanged(c *content) bool {
 
 // checkContent compares new content with the newest release that is known: its kind stays, and it has not shrunk.
 func (p *publisher) checkContent(c *content) error {
-	var was lastSigned
-	if r := p.current; r != nil {
-		was = lastSigned{Number: r.Number, Kind: r.Kind, Keys: r.Keys, Universe: universeOf(r.Spec)}
-	}
-	if p.last != nil && p.last.Number >= was.Number {
-		was = *p.last
-	}
+	was := p.known()
 	if was.Number == 0 {
 		return nil
 	}
-	restarted := p.current == nil && p.o.Name != "" && p.o.Number != 0
-	if was.Kind != c.kind && !restarted {
+	if was.Kind != c.Kind && !(p.current == nil && p.o.restarts()) {
 		return fmt.Errorf("%w: the releases of %q are of kind %s, and this is a %s; publish it in another folder and "+
-			"under another name", ErrName, p.name, was.Kind, c.kind)
+			"under another name", ErrName, p.name, was.Kind, c.Kind)
 	}
-	return errors.Join(shrink.Check(kindOf(c.kind).members(), was.Keys, c.keys, p.o.Shrink),
-		shrink.Check("keys of the universe", was.Universe, universeOf(c.spec), p.o.Shrink))
+	return errors.Join(shrink.Check(kindOf(c.Kind).members, was.Keys, c.Keys, p.o.Shrink),
+		shrink.Check("keys of the universe", was.Universe, universeOf(c.Spec), p.o.Shrink))
 }
 
-// exactSpec is the spec of an exact set.
 const exactSpec = "exact(universe=%d,partitions=%d,updates=%d)"
 
 // universeOf returns the size of the universe in the spec of an exact set, and 0 for other specs.

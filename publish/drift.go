@@ -62,7 +62,6 @@ func DriftOf(chosen float64, releases []Measured) Drift {
 	return d
 }
 
-// until returns the number of releases until the rate is above most.
 func (d Drift) until(most float64) uint64 {
 	if d.Rate > most {
 		return 0

@@ -149,13 +149,11 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 		return nil, fmt.Errorf("publish: interval %v: %w", f.options.interval, filter.ErrConfig)
 	}
 	f.options.open = append([]bloomery.Option{bloomery.WithMaxBytes(f.options.maxBytes)}, f.options.open...)
-	f.source = f.options.source
-	if f.source == nil {
-		s, err := transport.Open(address, f.options.transport)
-		if err != nil {
+	if f.source = f.options.source; f.source == nil {
+		var err error
+		if f.source, err = transport.Open(address, f.options.transport); err != nil {
 			return nil, err
 		}
-		f.source = s
 	}
 	if _, local := f.source.(transport.Folder); len(f.options.keys) == 0 && !local && !f.options.insecure {
 		return nil, fmt.Errorf("%s: %w", f.source, ErrNoKey)
@@ -172,12 +170,7 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 // Live.Err returns the error of the last poll. It wraps ErrExpired as soon as the release has expired, and after the end
 // of ctx the cause of that. See also OnEvent. Options of opening are those of WithOpen.
 func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {
-	f, err := NewFollower(address, file, o...)
-	if err != nil {
-		return nil, err
-	}
-	f.kinds = []string{File, Set}
-	return follow(ctx, f, func(update updater) (*bloomery.Live, error) {
+	return follow(ctx, address, file, o, []string{File, Set}, func(f *Follower, update updater) (*bloomery.Live, error) {
 		with := bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live) { update(ctx, l) })
 		return bloomery.OpenLive(f.file, append(f.options.open, with)...)
 	})
@@ -186,12 +179,7 @@ func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloo
 // FollowExact is Follow for an exact set. If something else is published, the error wraps ErrKind. A keyed hash needs
 // WithSecret.
 func FollowExact(ctx context.Context, address, file string, o ...FollowOption) (*exact.Live, error) {
-	f, err := NewFollower(address, file, o...)
-	if err != nil {
-		return nil, err
-	}
-	f.kinds = []string{Exact}
-	return follow(ctx, f, func(update updater) (*exact.Live, error) {
+	return follow(ctx, address, file, o, []string{Exact}, func(f *Follower, update updater) (*exact.Live, error) {
 		return exact.OpenLive(f.file, exact.LiveOptions{Secret: f.options.secret,
 			Update: func(ctx context.Context, l *exact.Live) { update(ctx, l) }})
 	})
@@ -207,19 +195,26 @@ type live interface {
 type updater func(context.Context, live)
 
 // follow is Follow. open opens the file with a poll loop.
-func follow[L any](ctx context.Context, f *Follower, open func(updater) (L, error)) (none L, err error) {
+func follow[L any](
+	ctx context.Context, address, file string, o []FollowOption, kinds []string, open func(*Follower, updater) (L, error),
+) (none L, err error) {
+	f, err := NewFollower(address, file, o...)
+	if err != nil {
+		return none, err
+	}
+	f.kinds = kinds
 	for failures := 1; ; failures++ {
 		if st, err := os.Stat(f.file); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 			return none, f.notRegular()
 		}
-		l, opened := open(f.updater(ctx, false, nil))
+		l, opened := open(f, f.updater(ctx, false, nil))
 		if opened == nil {
 			return l, nil
 		}
 		event, err := f.Poll(ctx)
 		if event != nil {
 			f.tell(event, err, 0)
-			if l, opened = open(f.updater(ctx, true, err)); opened == nil || !errors.As(opened, new(syscall.Errno)) {
+			if l, opened = open(f, f.updater(ctx, true, err)); opened == nil || !errors.As(opened, new(syscall.Errno)) {
 				return l, opened
 			}
 			err = opened // the system has failed: too many open files, no memory
@@ -233,8 +228,10 @@ func follow[L any](ctx context.Context, f *Follower, open func(updater) (L, erro
 		}
 		wait := f.delay(failures, err)
 		f.tell(nil, err, wait)
-		if !sleep(ctx, wait) {
+		select {
+		case <-ctx.Done():
 			return none, errors.Join(err, context.Cause(ctx))
+		case <-time.After(wait):
 		}
 	}
 }

@@ -133,8 +133,8 @@ func TestHistory(t *testing.T) {
 		from := *s.publishing(t)
 		s.publish(filterOf(t, 20000, 2))
 		s.forge = func(r *Release) {
-			h := History{{Number: r.Number - 1, Published: r.Published, SHA256: r.Previous.SHA256, Bytes: r.Bytes},
-				{Number: from.Number, Published: r.Published, SHA256: from.SHA256, Bytes: r.Bytes,
+			h := History{{Number: r.Number - 1, Published: r.Published, Object: Object{r.Previous.SHA256, r.Bytes}},
+				{Number: from.Number, Published: r.Published, Object: Object{from.SHA256, r.Bytes},
 					Delta: s.delta(first, last)}}
 			text, err := h.Marshal()
 			if err != nil {

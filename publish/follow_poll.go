@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Poll makes the file current. It asks for release.json. Unless that is as before, it checks its signature, format,
@@ -53,11 +53,10 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	return event, f.expired(p.next)
 }
 
-// poll is one poll.
 type poll struct {
 	*Follower
 	target    string // the file, or that of its link when the poll began
-	was, next *state // before and after; was is nil if there is none
+	was, next *state // before and after; was.Release is 0 if there is none
 	held      held
 	release   *Release
 	pace      *pace
@@ -68,35 +67,29 @@ type poll struct {
 
 func (p *poll) do(ctx context.Context) (Event, error) {
 	request := transport.Request{MaxBytes: MaxRelease}
-	if s := p.was; s != nil && p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
+	if s := p.was; p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
 		request.Have = s.Validators
 	}
 	text, o, err := p.load(ctx, ReleaseName, request)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, absent(err)
-	}
-	if o.NotModified {
-		if request.Have == (transport.Validators{}) {
-			return nil, fmt.Errorf("%s: the server answers that %s has not changed, without being asked",
-				p.source, ReleaseName)
+	case !o.NotModified:
+		if p.release, p.next, err = p.accept(text, p.was); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.source, err)
 		}
+		p.next.Validators = o.Validators
+	case request.Have == (transport.Validators{}):
+		return nil, fmt.Errorf("%s: the server answers that %s has not changed, without being asked", p.source,
+			ReleaseName)
+	default:
 		p.next = p.was
+	}
+	if p.next.SHA256 == p.held.sum {
 		p.tidy(ctx)
-		return Unchanged{p.was.Release, p.loaded}, p.writeState(ctx, p.was, p.next)
+		return Unchanged{p.next.Release, p.loaded}, p.writeState(ctx)
 	}
-	if p.release, p.next, err = p.accept(text, p.was); err != nil {
-		return nil, fmt.Errorf("%s: %w", p.source, err)
-	}
-	p.next.Validators = o.Validators
-	if p.release.SHA256 == p.held.sum {
-		p.tidy(ctx)
-		return Unchanged{p.release.Number, p.loaded}, p.writeState(ctx, p.was, p.next)
-	}
-	if p.release.Total > p.options.maxBytes {
-		return nil, fmt.Errorf("release %d of %d bytes, and at most %d are allowed: %w",
-			p.release.Number, p.release.Total, p.options.maxBytes, filter.ErrTooLarge)
-	}
-	if err := errors.Join(p.fits(), p.mayReplace()); err != nil {
+	if err := p.mayReplace(); err != nil {
 		return nil, err
 	}
 	event := Updated{To: *p.release}
@@ -120,20 +113,19 @@ func (p *poll) tidy(ctx context.Context) {
 	}
 }
 
-// fits returns an error if the path of the file has something of another kind than the release.
-func (p *poll) fits() error {
-	switch {
-	case p.held.exists && p.held.folder && !p.kind().folder():
-		return lasting{fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)}
-	case p.held.exists && !p.held.folder && p.kind().folder():
-		return lasting{fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)}
-	}
-	return nil
-}
-
-// mayReplace returns an error if the file was never followed and is no filter: the path may be a mistake.
+// mayReplace returns an error if the release is too large, if the path of the file has something of another kind, or if
+// it was never followed and is no filter: the path may be a mistake.
 func (p *poll) mayReplace() error {
-	if p.was != nil || !p.held.exists || p.held.folder {
+	folder := p.kind().folder
+	switch h := p.held; {
+	case p.release.Total > p.options.maxBytes:
+		return fmt.Errorf("release %d of %d bytes, and at most %d are allowed: %w", p.release.Number, p.release.Total,
+			p.options.maxBytes, filter.ErrTooLarge)
+	case h.exists && h.folder && !folder:
+		return lasting{fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)}
+	case h.exists && !h.folder && folder:
+		return lasting{fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)}
+	case p.was.Release != 0 || !h.exists || h.folder:
 		return nil
 	}
 	in, st, err := untrusted.Open(p.file)
@@ -148,49 +140,56 @@ func (p *poll) mayReplace() error {
 	return lasting{fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)}
 }
 
-// update replaces the file by the release.
 func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error) {
 	d, from := p.delta(ctx)
-	if d != nil && d.Bytes < p.release.Total {
+	var content loaded
+	if byDelta = d != nil && d.Bytes < p.release.Total; byDelta {
 		p.expected = p.loaded + int64(d.Bytes)
-		content, err := p.patch(ctx, d)
-		if err == nil {
-			return true, from, p.install(ctx, content)
+		content, p.unused = p.patch(ctx, d)
+		if byDelta = p.unused == nil; !byDelta && ctx.Err() != nil {
+			return false, from, p.unused
 		}
-		if ctx.Err() != nil {
-			return false, from, err
+	}
+	if !byDelta {
+		p.expected = p.loaded + int64(p.release.Total)
+		if content, err = p.kind().whole(ctx, p); err != nil && p.unused != nil {
+			err = fmt.Errorf("%w; the delta was not used: %v", err, p.unused) // why the whole failed decides what is next
 		}
-		p.unused = err
 	}
-	p.expected = p.loaded + int64(p.release.Total)
-	content, err := p.kind().whole(ctx, p)
-	if err != nil && p.unused != nil {
-		err = fmt.Errorf("%w; the delta was not used: %v", err, p.unused) // why the whole failed decides what comes next
+	if err == nil {
+		err = p.kind().install(ctx, p, content)
 	}
-	if err != nil {
-		return false, from, err
-	}
-	return false, from, p.install(ctx, content)
+	return byDelta, from, err
 }
 
-// kind returns the kind of the release.
 func (p *poll) kind() kind { return kindOf(p.release.Kind) }
 
-// install opens what was loaded, writes the state, and replaces what is held.
-func (p *poll) install(ctx context.Context, c loaded) error { return p.kind().install(ctx, p, c) }
-
-// patch loads and applies a delta.
-func (p *poll) patch(ctx context.Context, d *Object) (loaded, error) {
+func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 	text, err := p.object(ctx, *d)
 	if err != nil {
-		return loaded{}, fmt.Errorf("delta: %w", err)
+		return c, fmt.Errorf("delta: %w", err)
 	}
-	return p.kind().patch(ctx, p, text)
+	old, err := p.kind().hold(ctx, p, &c)
+	if err != nil {
+		return c, err
+	}
+	read := func(e part) ([]byte, error) {
+		return untrusted.ReadFile(ctx, p.inSet(e.name), untrusted.Limit{MaxBytes: e.Bytes})
+	}
+	put := func(name string, content []byte) error { return c.to.PutBytes(ctx, name, content) }
+	c.bytes, err = p.kind().patch(ctx, old, text, p.options.maxBytes, read, put)
+	if err == nil {
+		err = p.release.Object.match(c.bytes)
+	}
+	if err != nil && c.to != nil {
+		err = errors.Join(err, c.to.Close())
+	}
+	return c, err
 }
 
 // delta returns the delta from what is held to the release, or nil, and the number of the release that is held, or 0.
 func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
-	if p.was != nil && p.was.SHA256 == p.held.sum {
+	if p.was.SHA256 == p.held.sum {
 		from = p.was.Release
 	}
 	if p.held.sum == (Hash{}) {
@@ -225,11 +224,11 @@ func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
 type held struct {
 	exists, folder bool
 	sum            Hash // of the file or of the manifest of a complete set, or zero
-	file           known
-	set            heldSet
+	file           fs.FileInfo
+	text           []byte          // of the manifest of a set, or nil if there is none
+	manifest       *shard.Manifest // or nil if it cannot be read
 }
 
-// look returns what is held.
 func (f *Follower) look(ctx context.Context) (h held, err error) {
 	st, err := os.Stat(f.file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -238,17 +237,16 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 	if err != nil {
 		return h, err
 	}
-	h.exists, h.folder = true, st.IsDir()
+	h.exists, h.folder, h.file = true, st.IsDir(), st
 	switch {
 	case h.folder:
-		h.set, h.sum, err = f.lookSet(ctx)
+		err = f.lookSet(ctx, &h)
 	case !st.Mode().IsRegular():
 		err = f.notRegular()
-	case uint64(st.Size()) > f.options.maxBytes: // no release that may be installed is as long
-		h.file.info = st
-	default:
-		h.file, err = f.sums.of(ctx, f.file)
-		h.sum = h.file.sum
+	case uint64(st.Size()) <= f.options.maxBytes: // else no release that may be installed is as long
+		var k known
+		k, err = f.sums.of(ctx, f.file)
+		h.sum, h.file = k.sum, k.info
 	}
 	return h, err
 }
@@ -268,13 +266,12 @@ func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]by
 	if o.NotModified {
 		return nil, o, nil
 	}
-	var b bytes.Buffer
-	n, err := io.Copy(&b, o.Body)
-	if err == nil && o.Size >= 0 && n != o.Size {
+	b, err := io.ReadAll(o.Body)
+	if err == nil && o.Size >= 0 && int64(len(b)) != o.Size {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: after %d bytes: %w", name, n, err)
+		return nil, nil, fmt.Errorf("%s: after %d bytes: %w", name, len(b), err)
 	}
-	return b.Bytes(), o, nil
+	return b, o, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,12 +21,11 @@ type Event interface{ String() string }
 
 // Updated means that the file is a new release now.
 type Updated struct {
-	From  uint64  // the release that it was before, or 0 if that is not known
-	To    Release // the release that it is
-	Bytes int64   // of all bodies that were loaded
-	Delta bool    // it was made by a delta; else it was loaded whole
-	// Unused says why a delta was not used although there was one, or is nil.
-	Unused error
+	From   uint64  // the release that it was before, or 0 if that is not known
+	To     Release // the release that it is
+	Bytes  int64   // of all bodies that were loaded
+	Delta  bool    // it was made by a delta; else it was loaded whole
+	Unused error   // why a delta was not used although there was one, or nil
 }
 
 // Unchanged means that the file is the newest release of the server.
@@ -51,7 +52,7 @@ func (e Updated) String() string {
 		way = "delta"
 	}
 	s := fmt.Sprintf("release %d: %d bytes loaded (%s), %d keys", e.To.Number, e.Bytes, way, e.To.Keys)
-	if kindOf(e.To.Kind).rated() {
+	if kindOf(e.To.Kind).rated {
 		s += fmt.Sprintf(", false-positive rate %.3g%%", 100*e.To.FPRPosterior)
 	}
 	if e.Unused != nil {
@@ -76,12 +77,19 @@ func (e Failed) String() string {
 // errors the time doubles, up to 10 times the interval, of which a random half is left out. See OnEvent.
 func (f *Follower) Run(ctx context.Context) error { return f.run(ctx, false, func(Event, error) {}) }
 
+// Times of looking at the clock: after the start, when a poll may just replace an expired release, and later. A computer
+// that sleeps, or whose clock is set, may reach the expiry earlier than a timer does.
+const (
+	firstLook = time.Second
+	lookAgain = 3 * time.Second
+)
+
 // run is Run, with a function that gets what each poll returns before OnEvent does, and Expired events. If the file was
 // just polled, the first poll is left out.
 func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error)) error {
-	r := runner{Follower: f, after: after, watch: time.NewTimer(firstLook)}
+	r := runner{Follower: f, after: after, first: !polled, watch: time.NewTimer(firstLook)}
 	if r.newest.Load() == nil {
-		if s, err := f.readState(ctx); err == nil {
+		if s, err := f.readState(ctx); err == nil && s.Release != 0 {
 			r.newest.CompareAndSwap(nil, s)
 		}
 	}
@@ -92,43 +100,33 @@ func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error
 			r.told = s
 		}
 	}
-	done := make(chan polling, 1)
-	running := false
-	for first := !polled; ; {
+	done := make(chan func() time.Duration, 1)
+	var polls sync.WaitGroup
+	defer polls.Wait()
+	for {
 		select {
 		case <-ctx.Done():
-			if running {
-				<-done
-			}
 			return context.Cause(ctx)
 		case <-r.watch.C:
 			r.look()
 		case <-next.C:
-			running = true
-			go func() {
+			polls.Go(func() {
 				event, err := f.Poll(ctx)
-				done <- polling{event, err}
-			}()
-		case p := <-done:
-			if running = false; ctx.Err() != nil {
+				done <- func() time.Duration { return r.ended(event, err) }
+			})
+		case ended := <-done:
+			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			next.Reset(r.ended(p, first))
-			first = false
+			next.Reset(ended())
 		}
 	}
 }
 
-// polling is what a poll returns.
-type polling struct {
-	event Event
-	err   error
-}
-
-// runner is a call of run.
 type runner struct {
 	*Follower
 	after    func(Event, error)
+	first    bool // no poll has ended
 	failures int
 	failed   error       // of the last poll, or nil
 	watch    *time.Timer // of the expiry
@@ -136,23 +134,23 @@ type runner struct {
 }
 
 // ended tells what a poll has returned, and returns the time until the next one.
-func (r *runner) ended(p polling, first bool) time.Duration {
-	r.failed = nil
-	if p.event == nil {
-		r.failed = p.err
+func (r *runner) ended(event Event, err error) time.Duration {
+	if event == nil {
+		r.failed = err
 		r.failures++
 		r.after(nil, r.failing())
 	} else {
-		r.failures = 0
-		if r.after(p.event, p.err); p.err != nil {
+		r.failed, r.failures = nil, 0
+		if r.after(event, err); err != nil {
 			r.told = r.newest.Load()
 		}
 	}
-	wait := r.delay(r.failures, p.err)
-	if first && r.failures == 0 {
+	wait := r.delay(r.failures, err)
+	if r.first && r.failures == 0 {
 		wait = r.start()
 	}
-	r.tell(p.event, p.err, wait)
+	r.first = false
+	r.tell(event, err, wait)
 	r.watch.Reset(0)
 	return wait
 }
@@ -164,13 +162,6 @@ func (r *runner) failing() error {
 	}
 	return r.failed
 }
-
-// Times of looking at the clock: after the start, when a poll may just replace an expired release, and later. A computer
-// that sleeps, or whose clock is set, may reach the expiry earlier than a timer does.
-const (
-	firstLook = time.Second
-	lookAgain = 3 * time.Second
-)
 
 // look tells once when the newest release expires.
 func (r *runner) look() {
@@ -197,13 +188,13 @@ const maxBackoff = 10
 
 // delay returns the time until the next poll after so many failed ones.
 func (f *Follower) delay(failures int, err error) time.Duration {
-	most := float64(f.options.interval) * maxBackoff
+	interval := float64(f.options.interval)
 	if failures == 0 {
-		return time.Duration(float64(f.options.interval) * (0.9 + 0.1*rand.Float64()))
+		return time.Duration(interval * (0.9 + 0.1*rand.Float64()))
 	}
-	wait := min(float64(f.options.interval)*float64(uint64(1)<<min(failures-1, 10)), most) * (0.5 + 0.5*rand.Float64())
+	wait := interval * float64(min(1<<min(failures-1, 10), maxBackoff)) * (0.5 + 0.5*rand.Float64())
 	if status := (*transport.StatusError)(nil); errors.As(err, &status) {
-		wait = max(wait, min(float64(status.RetryAfter), most))
+		wait = max(wait, min(float64(status.RetryAfter), interval*maxBackoff))
 	}
 	return time.Duration(wait)
 }
@@ -225,18 +216,6 @@ func (f *Follower) tell(e Event, err error, wait time.Duration) {
 	}
 }
 
-// sleep waits and reports whether ctx is still alive.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
-}
-
 // permanent are the errors that another poll will hardly mend.
 var permanent = []error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion, ErrOlder, ErrConflict,
 	ErrOtherName, ErrKind, ErrState, ErrForeign, filter.ErrTooLarge, untrusted.ErrNotRegular, fs.ErrPermission}
@@ -255,9 +234,12 @@ func absent(err error) error {
 	return err
 }
 
-// cannotOpen returns the error of a release that this program cannot open. It is lasting unless the system has failed,
-// for example without memory.
+// cannotOpen returns the error of a release that this program cannot open, or nil. It is lasting unless the system has
+// failed, for example without memory.
 func cannotOpen(err error) error {
+	if err == nil {
+		return nil
+	}
 	err = fmt.Errorf("this program cannot open it: %w", err)
 	if errors.As(err, new(syscall.Errno)) {
 		return err
@@ -267,10 +249,6 @@ func cannotOpen(err error) error {
 
 // passes reports whether an error may pass.
 func passes(err error) bool {
-	for _, p := range permanent {
-		if errors.Is(err, p) {
-			return false
-		}
-	}
-	return !errors.As(err, new(lasting))
+	is := func(p error) bool { return errors.Is(err, p) }
+	return !slices.ContainsFunc(permanent, is) && !errors.As(err, new(lasting))
 }

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -39,11 +40,9 @@ const (
 // state is what a follower keeps of the release that it has accepted last, and of the newest one of each key. It is
 // written before the file is replaced, so that no number goes back, whenever the follower is killed.
 type state struct {
-	Format    string    `json:"format"`
-	Version   int       `json:"version"`
-	Name      string    `json:"name"`
-	Release   uint64    `json:"release"`
-	SHA256    Hash      `json:"sha256"`
+	header
+	Name string `json:"name"`
+	newest
 	Published time.Time `json:"published"`
 	Expires   time.Time `json:"expires"`
 	Key       string    `json:"key,omitempty"` // the id of a key that signed it, or none if it was not checked
@@ -54,13 +53,13 @@ type state struct {
 	old  bool              // the file is one of an older version
 }
 
-// readState returns the state, or nil if there is none.
+// readState returns the state. Its Release is 0 if there is none.
 func (f *Follower) readState(ctx context.Context) (*state, error) {
 	path := f.file + stateSuffix
 	in, st, err := f.options.guard.open(path, os.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return new(state), nil
 	case errors.Is(err, untrusted.ErrNotRegular):
 		return nil, fmt.Errorf("%w: %w; remove it", ErrState, err)
 	case err != nil:
@@ -74,17 +73,11 @@ func (f *Follower) readState(ctx context.Context) (*state, error) {
 	b, err := untrusted.Read(ctx, in, untrusted.Limit{MaxBytes: maxState})
 	switch {
 	case err == nil:
-		if err = checkSeal(b); err == nil {
-			err = json.Unmarshal(b, &s)
-		}
+		err = parseState(b, stateFormat, &s)
 	case !errors.Is(err, filter.ErrTooLarge):
 		return nil, err
 	}
-	switch {
-	case err != nil:
-	case s.Format != stateFormat || s.Version != 1:
-		err = fmt.Errorf("format %.40q, version %d", s.Format, s.Version)
-	case !ValidName(s.Name) || s.Release == 0:
+	if err == nil && (!ValidName(s.Name) || s.Release == 0) {
 		err = fmt.Errorf("name %.40q, release %d", s.Name, s.Release)
 	}
 	if err != nil {
@@ -97,65 +90,54 @@ func (f *Follower) readState(ctx context.Context) (*state, error) {
 }
 
 // writeState replaces the state unless it is the same.
-func (f *Follower) writeState(ctx context.Context, was, s *state) error {
-	b, err := json.Marshal(s)
+func (p *poll) writeState(ctx context.Context) error {
+	b, err := json.Marshal(p.next)
 	if err != nil {
 		return err
 	}
-	if old, err := json.Marshal(was); err == nil && bytes.Equal(old, b) && !was.old {
+	if old, err := json.Marshal(p.was); err == nil && bytes.Equal(old, b) && !p.was.old {
 		return nil
 	}
-	path := f.file + stateSuffix
-	if !f.options.guard.off {
+	if !p.options.guard.off {
 		ctx = container.NotShared(ctx)
 	}
-	return container.WriteAtomic(ctx, path, func(w io.Writer) error {
-		_, err := w.Write(seal(b))
-		return err
-	})
+	return replace(ctx, p.file+stateSuffix, seal(b))
 }
 
-// accept checks a release.json and returns its content and the state after it. was is the state before, or nil.
+// accept checks a release.json and returns its content and the state after it. was is the state before.
 func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
-	if start := bytes.TrimSpace(text); len(start) > 0 && start[0] == '<' {
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) {
 		return nil, nil, fmt.Errorf("%w: it is a web page; does this network want a login, or is the address wrong?",
 			ErrRelease)
 	}
-	next := &state{Format: stateFormat, Version: 1, URL: f.source.String(), Seen: map[string]newest{}}
-	by := []string{unchecked}
-	if len(f.options.keys) > 0 {
-		var err error
-		if by, err = f.signers(text); err != nil {
-			return nil, nil, err
-		}
-		next.Key = by[0]
+	by, err := f.signers(text)
+	if err != nil {
+		return nil, nil, err
 	}
 	r, err := ParseRelease(text)
 	if err != nil {
 		return nil, nil, err
 	}
-	next.Name, next.Release, next.SHA256 = r.Name, r.Number, r.SHA256
-	next.Published, next.Expires = r.Published, r.Expires
-	name := f.options.name
-	if name == "" && was != nil {
-		name = was.Name
-	}
-	switch {
+	now := newest{r.Number, r.SHA256}
+	switch name := cmp.Or(f.options.name, was.Name); {
 	case name != "" && r.Name != name:
 		err = fmt.Errorf("%w: %q, and %s follows %q", ErrOtherName, r.Name, f.file, name)
 	case f.kinds != nil && !slices.Contains(f.kinds, r.Kind):
 		err = fmt.Errorf("%w: %s; FollowExact follows exact sets, and Follow filters", ErrKind, r.Kind)
 	default:
-		err = f.mayFollow(was, r.Number, r.SHA256)
+		err = f.mayFollow(was, now)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if was != nil {
-		maps.Copy(next.Seen, was.Seen)
-	}
+	next := &state{header: header{stateFormat, formatVersion}, Name: r.Name, newest: now, Published: r.Published,
+		Expires: r.Expires, URL: f.source.String(), Seen: map[string]newest{}}
+	maps.Copy(next.Seen, was.Seen)
 	for _, id := range by {
-		next.Seen[id] = newest{r.Number, r.SHA256}
+		next.Seen[id] = now
+	}
+	if by[0] != unchecked {
+		next.Key = by[0]
 	}
 	return r, next, nil
 }
@@ -178,9 +160,9 @@ type known struct {
 	sum  Hash
 }
 
-// is reports whether a file is the known one, unchanged.
-func (k known) is(now fs.FileInfo) bool {
-	return os.SameFile(k.info, now) && k.info.Size() == now.Size() && k.info.ModTime().Equal(now.ModTime())
+// same reports whether a file has not changed.
+func same(was, now fs.FileInfo) bool {
+	return os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
 
 // of returns what is known of a file, with its SHA-256.
@@ -190,7 +172,7 @@ func (s sums) of(ctx context.Context, path string) (k known, err error) {
 		return k, err
 	}
 	defer in.Close()
-	if k, ok := s[path]; ok && k.is(now) {
+	if k, ok := s[path]; ok && same(k.info, now) {
 		return k, nil
 	}
 	h := sha256.New()
@@ -214,4 +196,89 @@ func (r *reading) Read(b []byte) (int, error) {
 		return 0, context.Cause(r.ctx)
 	}
 	return r.Reader.Read(b)
+}
+
+// The number of a release must not go down: else a mirror could serve an old one. But a thief of a key can sign the
+// largest number there is. So the number counts for the keys that signed it, and the floor of the next release is the
+// largest number of the keys that are pinned now. A reader that pins only the next key of the publisher is free of what
+// the stolen key alone has signed.
+
+// newest is the newest release that a key has verified.
+type newest struct {
+	Release uint64 `json:"release"`
+	SHA256  Hash   `json:"sha256"`
+}
+
+// unchecked stands for a key in state.Seen: releases that were taken without a check.
+const unchecked = "unchecked"
+
+// ids returns the ids of the pinned keys, or unchecked if there are none.
+func (f *Follower) ids() []string {
+	if len(f.options.keys) == 0 {
+		return []string{unchecked}
+	}
+	var ids []string
+	for _, k := range f.options.keys {
+		ids = append(ids, k.ID())
+	}
+	return ids
+}
+
+// signers returns the ids of all pinned keys that have signed a release.json, or unchecked if no key is pinned. Errors
+// are those of Verify.
+func (f *Follower) signers(text []byte) (ids []string, err error) {
+	if len(f.options.keys) == 0 {
+		return f.ids(), nil
+	}
+	if _, err := Verify(text, f.options.keys...); err != nil {
+		return nil, err
+	}
+	for _, k := range f.options.keys {
+		if _, err := Verify(text, k); err == nil {
+			ids = append(ids, k.ID())
+		}
+	}
+	return ids, nil
+}
+
+// seenBefore returns what a state of an older version has seen. It names one key of several that may have signed the
+// release. So that no release before it is accepted, it counts for every key that is pinned now, and for none.
+func (f *Follower) seenBefore(s *state) map[string]newest {
+	seen := map[string]newest{unchecked: s.newest}
+	for _, id := range append(f.ids(), s.Key) {
+		if id != "" {
+			seen[id] = s.newest
+		}
+	}
+	return seen
+}
+
+// mayFollow returns an error wrapping ErrOlder or ErrConflict unless a release may follow what the pinned keys have
+// verified.
+func (f *Follower) mayFollow(was *state, next newest) error {
+	floor, by := newest{}, ""
+	for _, id := range f.ids() {
+		seen, ok := was.Seen[id]
+		if ok && next.Release == seen.Release && next.SHA256 != seen.SHA256 {
+			return fmt.Errorf("%w: %d has SHA-256 %.8s, and %.8s was seen before", ErrConflict, next.Release, next.SHA256,
+				seen.SHA256)
+		}
+		if seen.Release > floor.Release {
+			floor, by = seen, id
+		}
+	}
+	if next.Release >= floor.Release {
+		return nil
+	}
+	if by != unchecked {
+		by = "signed by key " + by
+	}
+	return fmt.Errorf("%w: %d, and %d was seen before, %s", ErrOlder, next.Release, floor.Release, by)
+}
+
+// stands reports whether the release of a state would be accepted again: a key that is pinned has signed what the state
+// says of it, and the name and number are right. Only then may a server answer that nothing has changed.
+func (f *Follower) stands(s *state) bool {
+	return slices.Contains(f.ids(), cmp.Or(s.Key, unchecked)) && f.mayFollow(s, s.newest) == nil &&
+		(f.options.name == "" || f.options.name == s.Name)
 }

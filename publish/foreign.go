@@ -1,13 +1,18 @@
 package publish
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/publish/transport"
 )
 
 // ErrForeign means that another user of this machine could change what a follower relies on; see WithForeign.
@@ -40,16 +45,22 @@ func (g guard) folder(dir string, strict bool) error {
 	if err != nil {
 		return err
 	}
-	if g.off || st.Mode()&fs.ModeSticky != 0 {
+	by, stranger := g.stranger(dir, st)
+	switch {
+	case g.off || st.Mode()&fs.ModeSticky != 0:
 		return nil
-	}
-	if by, ok := g.owner(dir, st); ok && by.uid != g.user && by.uid != 0 && (strict || g.user != 0) {
-		return fmt.Errorf("folder %s: %w: it belongs to user %d", dir, ErrForeign, by.uid)
-	}
-	if g.shared(dir, st) {
+	case stranger && (strict || g.user != 0):
+		return fmt.Errorf("folder %s: %w: it belongs to user %d", dir, ErrForeign, by)
+	case g.shared(dir, st):
 		return fmt.Errorf("folder %s: %w: its permissions are %v", dir, ErrForeign, st.Mode())
 	}
 	return nil
+}
+
+// stranger returns the owner of a file, and reports whether that is neither this user nor root.
+func (g guard) stranger(path string, st fs.FileInfo) (uid int, is bool) {
+	by, ok := g.owner(path, st)
+	return by.uid, ok && by.uid != g.user && by.uid != 0
 }
 
 // shared reports whether others than its owner may write a file or folder. A group of the same number as the owner is
@@ -61,8 +72,8 @@ func (g guard) shared(path string, st fs.FileInfo) bool {
 
 // trusts returns an error wrapping ErrForeign if a file belongs to another user.
 func (g guard) trusts(path string, st fs.FileInfo) error {
-	if by, ok := g.owner(path, st); ok && by.uid != g.user && by.uid != 0 && !g.off {
-		return fmt.Errorf("%s: %w: it belongs to user %d", path, ErrForeign, by.uid)
+	if by, is := g.stranger(path, st); is && !g.off {
+		return fmt.Errorf("%s: %w: it belongs to user %d", path, ErrForeign, by)
 	}
 	return nil
 }
@@ -86,10 +97,10 @@ func (g guard) open(path string, flag int, perm fs.FileMode) (*os.File, fs.FileI
 // follows returns the path of the followed file, or of the target of its link. The error wraps ErrForeign if others may
 // change the link, its folder or that of the target. A folder that is followed must itself not be open to others.
 func (g guard) follows(file string) (target string, err error) {
-	target = file
 	if err := g.folder(filepath.Dir(file), false); err != nil {
 		return "", err
 	}
+	target = file
 	st, err := os.Lstat(file)
 	if err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		if err := g.trusts(file, st); err != nil {
@@ -106,9 +117,8 @@ func (g guard) follows(file string) (target string, err error) {
 		}
 	}
 	if err == nil && st.IsDir() {
-		var in fs.FileInfo
-		if in, err = os.Stat(filepath.Dir(target)); err == nil {
-			err = g.folder(target, in.Mode()&fs.ModeSticky != 0)
+		if st, err = os.Stat(filepath.Dir(target)); err == nil {
+			err = g.folder(target, st.Mode()&fs.ModeSticky != 0)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,4 +145,56 @@ func (g guard) perm(mode, private fs.FileMode) fs.FileMode {
 		return mode
 	}
 	return private
+}
+
+// lock takes the lock of the file against other followers of it. After patience the error wraps transport.ErrStalled.
+func (f *Follower) lock(ctx context.Context) (unlock func(), err error) {
+	path := f.file + lockSuffix
+	waiting, cancel := context.WithTimeoutCause(ctx, f.patience(), fmt.Errorf("%s: %w: another follower has held "+
+		"the lock for %v; if it loads a large release, wait for it", path, transport.ErrStalled, f.patience()))
+	defer cancel()
+	select {
+	case f.polls <- struct{}{}:
+	case <-waiting.Done():
+		return nil, context.Cause(waiting)
+	}
+	file, err := f.lockFile(waiting, path)
+	if err != nil {
+		<-f.polls
+		if waiting.Err() != nil {
+			err = context.Cause(waiting)
+		}
+		return nil, err
+	}
+	return func() {
+		_ = flock.Unlock(file)
+		<-f.polls
+	}, nil
+}
+
+// lockFile makes the lock file and locks it. Nobody but its owner may open it: who can open a file can lock it.
+func (f *Follower) lockFile(ctx context.Context, path string) (*os.File, error) {
+	g := f.options.guard
+	l, st, err := g.open(path, os.O_RDONLY|os.O_CREATE, g.perm(0o666, 0o600))
+	if err != nil {
+		return nil, err
+	}
+	if by, ok := g.owner(path, st); ok && by.uid == g.user && by.links == 1 && !g.off && st.Mode().Perm()&0o077 != 0 {
+		_ = l.Chmod(0o600) // an older version let others read it
+	}
+	_ = l.Close()
+	file, st, err := flock.Lock(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.trusts(path, st); err != nil {
+		_ = flock.Unlock(file)
+		return nil, err
+	}
+	return file, nil
+}
+
+// patience is the time for which a poll waits for a lock, and for which a server may send less than the least rate.
+func (f *Follower) patience() time.Duration {
+	return 2 * cmp.Or(max(f.options.transport.Stall, 0), transport.DefaultStall)
 }

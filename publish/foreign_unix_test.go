@@ -238,7 +238,7 @@ func TestPartChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.next = p.was
-	if err := p.install(t.Context(), loaded{part: path}); !errors.Is(err, ErrObject) {
+	if err := p.kind().install(t.Context(), p, loaded{part: path}); !errors.Is(err, ErrObject) {
 		t.Error(err)
 	}
 	holds(t, f, first)

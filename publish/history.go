@@ -1,64 +1,50 @@
 package publish
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
 // Step is an older release in a History.
 type Step struct {
-	Number       uint64
-	Published    time.Time
-	SHA256       Hash
-	Bytes        uint64 // of the filter file, or of the manifest of a set
-	Keys         uint64
-	FPRPosterior float64
-	Delta        *Object // from it to the current release; nil if there is none smaller than the whole file
+	Number       uint64    `json:"release"`
+	Published    time.Time `json:"published"`
+	Object                 // the filter file, or the manifest of a set
+	Keys         uint64    `json:"keys"`
+	FPRPosterior float64   `json:"fpr_posterior"`
+	Delta        *Object   `json:"delta,omitempty"` // to the current release; nil if none is smaller than the whole file
 }
 
 // History lists the older releases that are kept, the newest first.
 type History []Step
+
+// step returns a release as an older one.
+func (r *Release) step() Step {
+	return Step{Number: r.Number, Published: r.Published, Object: r.Object, Keys: r.Keys, FPRPosterior: r.FPRPosterior}
+}
 
 // check returns an error if a field of a step is out of range.
 func (s *Step) check() error {
 	if s.Number == 0 || s.Number > maxNumber || s.Keys > maxNumber || !isRate(s.FPRPosterior) {
 		return fmt.Errorf("%w: history: release %d with %d keys, rate %v", ErrRelease, s.Number, s.Keys, s.FPRPosterior)
 	}
-	return errors.Join((&Object{Bytes: s.Bytes}).check(maxNumber), s.Delta.check(maxNumber))
-}
-
-// stepJSON is the JSON form of a Step, for writing.
-type stepJSON struct {
-	Number       uint64      `json:"release"`
-	Published    string      `json:"published"`
-	SHA256       Hash        `json:"sha256"`
-	Bytes        uint64      `json:"bytes"`
-	Keys         uint64      `json:"keys"`
-	FPRPosterior float64     `json:"fpr_posterior"`
-	Delta        *objectJSON `json:"delta,omitempty"`
+	return errors.Join(s.Object.check(maxNumber), s.Delta.check(maxNumber))
 }
 
 // Marshal returns the history object: one release a line. The error wraps ErrRelease if it is too large.
 func (h History) Marshal() ([]byte, error) {
-	out := fmt.Appendf(nil, `{"format":%q,"version":%d,"releases":[`, historyFormat, formatVersion)
-	for i, s := range h {
-		line, err := json.Marshal(stepJSON{s.Number, s.Published.UTC().Format(timeForm), s.SHA256, s.Bytes, s.Keys,
-			s.FPRPosterior, (*objectJSON)(s.Delta)})
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(out, '\n'), line...)
+	whole := slices.Clone(h)
+	for i := range whole {
+		whole[i].Published = wholeSeconds(whole[i].Published)
 	}
-	if out = append(out, "\n]}\n"...); len(out) > MaxHistory {
-		return nil, fmt.Errorf("%w: a history of %d bytes; want at most %d: keep fewer releases",
-			ErrRelease, len(out), MaxHistory)
+	out, err := table(historyFormat, "releases", whole)
+	if err == nil && len(out) > MaxHistory {
+		err = fmt.Errorf("%w: a history of %d bytes; want at most %d: keep fewer releases", ErrRelease, len(out), MaxHistory)
 	}
-	return out, h.check()
+	return out, cmp.Or(err, h.check())
 }
 
 // ParseHistory returns the content of a history object. The error wraps ErrRelease or ErrVersion.
@@ -66,38 +52,13 @@ func ParseHistory(b []byte) (History, error) {
 	if len(b) > MaxHistory {
 		return nil, fmt.Errorf("%w: a history of %d bytes; want at most %d", ErrRelease, len(b), MaxHistory)
 	}
-	m, err := members(b)
-	if err != nil {
+	var all struct {
+		Releases History `json:"releases"`
+	}
+	if err := parse(b, historyFormat, &all); err != nil {
 		return nil, err
 	}
-	if err := m.format(historyFormat); err != nil {
-		return nil, err
-	}
-	var all []json.RawMessage
-	m.value("releases", &all)
-	if err := m.err(); err != nil {
-		return nil, err
-	}
-	var h History
-	for _, raw := range all {
-		m, err := members(raw)
-		if err != nil {
-			return nil, err
-		}
-		var s Step
-		m.number("release", &s.Number)
-		m.time("published", &s.Published)
-		m.hash("sha256", &s.SHA256)
-		m.number("bytes", &s.Bytes)
-		m.number("keys", &s.Keys)
-		m.value("fpr_posterior", &s.FPRPosterior)
-		s.Delta = m.optional("delta")
-		if err := m.err(); err != nil {
-			return nil, err
-		}
-		h = append(h, s)
-	}
-	return h, h.check()
+	return all.Releases, all.Releases.check()
 }
 
 // check returns an error unless the numbers descend and all steps are valid.
@@ -112,4 +73,35 @@ func (h History) check() error {
 		}
 	}
 	return nil
+}
+
+// horizons are the ages that a reader may have skipped: of each, a version stays as long as it is the newest so old.
+var horizons = []time.Duration{7 * 24 * time.Hour, 30 * 24 * time.Hour}
+
+// retain returns the releases to keep: the newest n, and for each horizon the newest one that is at least so old, and
+// the oldest one that is younger, which is going to replace it. older is in descending order. With n = 0 it keeps none.
+func retain(older History, n int, now time.Time) History {
+	if n == 0 {
+		return nil
+	}
+	keep := make([]bool, len(older))
+	for i := range min(n, len(older)) {
+		keep[i] = true
+	}
+	for _, age := range horizons {
+		at := slices.IndexFunc(older, func(s Step) bool { return now.Sub(s.Published) >= age })
+		if at < 0 { // all are younger
+			at = len(older)
+		}
+		for i := max(at-1, 0); i <= at && i < len(older); i++ {
+			keep[i] = true
+		}
+	}
+	var kept History
+	for i, s := range older {
+		if keep[i] {
+			kept = append(kept, s)
+		}
+	}
+	return kept
 }

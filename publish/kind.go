@@ -2,42 +2,60 @@ package publish
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
 
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // kind is a kind of what is published, with all that differs between them.
-type kind interface {
-	// folder reports whether the content is the manifest of shards, which are objects of their own. It is followed in a
-	// folder.
-	folder() bool
-	// members returns what the keys are called, rated whether there are false positives.
-	members() string
-	rated() bool
+type kind struct {
+	folder  bool   // the content is the manifest of shards, which are objects of their own; it is followed in a folder
+	members string // what the keys are called
+	rated   bool   // it has false positives
+	form
+}
 
-	// parts returns the objects that a content names, nil if it is not a folder.
+// form is what a kind does with a content.
+type form interface {
+	// parts returns the objects that a content names.
 	parts(content []byte) ([]part, error)
-	// check checks a content whose objects are right.
-	check(ctx context.Context, s *objects, content []byte) error
-	// diff returns the delta between two contents whose objects are of at most so many bytes each.
-	diff(ctx context.Context, s *objects, old, new []byte, most uint64) ([]byte, error)
-	// apply returns the content that a delta makes. It compares the parts with those in sums, by name.
-	apply(ctx context.Context, s *objects, old, delta []byte, sums map[string]Hash) ([]byte, error)
+	// check checks a content whose parts are right.
+	check(content []byte, read reader) error
+	// diff returns the delta between two contents.
+	diff(ctx context.Context, old, new []byte, read reader) ([]byte, error)
+	// patch returns the content, of at most so many bytes with its parts, that a delta makes of an old one. It calls put
+	// with each part that is new.
+	patch(ctx context.Context, old, delta []byte, most uint64, read reader, put writer) ([]byte, error)
 
-	// patch returns what a delta makes of what a follower holds, and whole loads all that is not held.
-	patch(ctx context.Context, p *poll, delta []byte) (loaded, error)
+	// hold returns the content that a follower holds. c gets its transaction, if there is one.
+	hold(ctx context.Context, p *poll, c *loaded) ([]byte, error)
+	// whole loads all that a follower does not hold.
 	whole(ctx context.Context, p *poll) (loaded, error)
-	// opens returns an error if this program cannot open what was loaded.
-	opens(ctx context.Context, p *poll, c loaded) error
 	// install opens what was loaded, writes the state, and replaces what is held.
 	install(ctx context.Context, p *poll, c loaded) error
 }
 
-// part is an object that a content names.
 type part struct {
 	name string
 	Object
 }
+
+// reader reads a part of a content, and writer stores a new one.
+type (
+	reader func(part) ([]byte, error)
+	writer func(name string, content []byte) error
+)
 
 // loaded is new content that is ready to be installed.
 type loaded struct {
@@ -46,12 +64,125 @@ type loaded struct {
 	to    *shard.Folder // of a set with new shards: its transaction
 }
 
-var kinds = map[string]kind{File: filterKind{}, Set: setKind{}, Exact: exactKind{}}
+var kinds = map[string]kind{
+	File:  {members: "keys", rated: true, form: oneFile{checkFilter, openFilter}},
+	Set:   {folder: true, members: "keys", rated: true, form: setForm{}},
+	Exact: {members: "members", form: oneFile{checkExact, openExact}},
+}
 
 // kindOf returns the kind of a release that was checked.
 func kindOf(name string) kind {
 	if k, ok := kinds[name]; ok {
 		return k
 	}
-	return filterKind{}
+	return kinds[File]
+}
+
+// oneFile is the form of a kind of one file.
+type oneFile struct {
+	inspect func(content []byte) error
+	// opens returns an error if this program cannot open what was loaded.
+	opens func(ctx context.Context, p *poll, c loaded) error
+}
+
+func (oneFile) parts([]byte) ([]part, error) { return nil, nil }
+
+func (k oneFile) check(content []byte, _ reader) error { return k.inspect(content) }
+
+func (oneFile) diff(ctx context.Context, old, new []byte, _ reader) ([]byte, error) {
+	return delta.Diff(ctx, old, new)
+}
+
+func (oneFile) patch(ctx context.Context, old, d []byte, most uint64, _ reader, _ writer) ([]byte, error) {
+	return delta.Patch(ctx, old, d, delta.Options{MaxBytes: most})
+}
+
+func (oneFile) hold(ctx context.Context, p *poll, _ *loaded) ([]byte, error) {
+	return untrusted.ReadFile(ctx, p.file, untrusted.Limit{MaxBytes: math.MaxInt64}) // it was hashed, whole
+}
+
+func (oneFile) whole(ctx context.Context, p *poll) (c loaded, err error) {
+	c.part, err = p.download(ctx, p.release.Object)
+	return c, err
+}
+
+func (k oneFile) install(ctx context.Context, p *poll, c loaded) error {
+	if err := k.opens(ctx, p, c); err != nil {
+		return err
+	}
+	if err := p.writeState(ctx); err != nil {
+		return err
+	}
+	delete(p.sums, p.file)
+	return container.WriteAtomic(ctx, p.target, func(w io.Writer) (err error) {
+		if c.part == "" {
+			_, err = w.Write(c.bytes)
+		} else {
+			err = p.copyPart(ctx, w, c.part, p.release.Object)
+		}
+		if err != nil {
+			return err
+		}
+		return p.unchanged()
+	})
+}
+
+// unchanged returns an error wrapping container.ErrChanged if the file is not the one that was looked at.
+func (p *poll) unchanged() error {
+	now, err := os.Stat(p.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !p.held.exists, err == nil && p.held.exists && same(p.held.file, now):
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return fmt.Errorf("%s: %w", p.file, container.ErrChanged)
+}
+
+func checkFilter(content []byte) error {
+	_, err := decodeFilter(content, false)
+	return err
+}
+
+func openFilter(_ context.Context, p *poll, c loaded) error {
+	options := p.options.open
+	if p.options.guard.off { // another user may cut the part file, which would crash those that map it
+		options = append(slices.Clip(options), bloomery.InMemory())
+	}
+	if c.part != "" {
+		return opened(bloomery.Open(c.part, options...))
+	}
+	return opened(bloomery.FromBytes(c.bytes, options...))
+}
+
+// opened closes a Set that was opened to see whether this program can do it. A missing secret is no error: the version
+// and the family are known, and who has the secret can open it.
+func opened(s *bloomery.Set, err error) error {
+	switch {
+	case errors.Is(err, container.ErrNoSecret):
+		return nil
+	case err != nil:
+		return cannotOpen(err)
+	}
+	return s.Close()
+}
+
+func checkExact(content []byte) error {
+	_, err := exact.Inspect(content)
+	return err
+}
+
+func openExact(ctx context.Context, p *poll, c loaded) (err error) {
+	b := c.bytes
+	if c.part != "" {
+		if b, err = untrusted.ReadFile(ctx, c.part, untrusted.Limit{MaxBytes: p.release.Bytes}); err != nil {
+			return err
+		}
+	}
+	if p.options.secret == nil {
+		_, err = exact.Inspect(b)
+	} else {
+		_, err = exact.FromBytes(b, p.options.secret)
+	}
+	return cannotOpen(err)
 }

@@ -21,42 +21,27 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// setKind is the kind of a sharded set. The published manifest names each shard by its content, so a new shard never
+// setForm is the form of a sharded set. The published manifest names each shard by its content, so a new shard never
 // has the name of an old one.
-type setKind struct{}
+type setForm struct{}
 
-func (setKind) folder() bool { return true }
-
-func (setKind) members() string { return "keys" }
-
-func (setKind) rated() bool { return true }
-
-func (setKind) parts(content []byte) (all []part, err error) {
-	m, err := manifestOf(content)
+func (setForm) parts(content []byte) (all []part, err error) {
+	m, err := shard.ReadManifest(bytes.NewReader(content))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrObject, err)
 	}
 	for _, e := range m.Shards {
-		all = append(all, part{e.File, Object{e.SHA256, e.Bytes}})
+		all = append(all, part{e.File, objectOf(e)})
 	}
 	return all, nil
 }
 
-// manifestOf returns the manifest that is an object.
-func manifestOf(content []byte) (*shard.Manifest, error) {
-	m, err := shard.ReadManifest(bytes.NewReader(content))
-	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrObject, err)
-	}
-	return m, err
-}
-
-func (k setKind) check(ctx context.Context, s *objects, content []byte) error {
+func (k setForm) check(content []byte, read reader) error {
 	all, err := k.parts(content)
 	for i := 0; i < len(all) && err == nil; i++ {
 		var b []byte
-		if b, err = s.read(ctx, all[i].Object, maxNumber); err == nil {
-			_, err = decode(b, false)
+		if b, err = read(all[i]); err == nil {
+			_, err = decodeFilter(b, false)
 		}
 		if err != nil {
 			err = &shard.Error{File: all[i].name, Err: err}
@@ -65,60 +50,48 @@ func (k setKind) check(ctx context.Context, s *objects, content []byte) error {
 	return err
 }
 
-// set returns a sharded set of objects of at most so many bytes each.
-func (s *objects) set(ctx context.Context, manifest []byte, most uint64) (delta.Set, error) {
-	m, err := manifestOf(manifest)
-	return delta.Set{Manifest: manifest, Shard: func(i int) ([]byte, error) {
-		return s.read(ctx, Object{m.Shards[i].SHA256, m.Shards[i].Bytes}, most)
-	}}, err
+// set returns the set of a manifest.
+func (k setForm) set(manifest []byte, read reader) (delta.Set, error) {
+	all, err := k.parts(manifest)
+	return delta.Set{Manifest: manifest, Shard: func(i int) ([]byte, error) { return read(all[i]) }}, err
 }
 
-func (setKind) diff(ctx context.Context, s *objects, old, new []byte, most uint64) ([]byte, error) {
-	a, err := s.set(ctx, old, most)
+func (k setForm) diff(ctx context.Context, old, new []byte, read reader) ([]byte, error) {
+	a, err := k.set(old, read)
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.set(ctx, new, most)
+	b, err := k.set(new, read)
 	if err != nil {
 		return nil, err
 	}
 	return delta.DiffSet(ctx, a, b)
 }
 
-func (setKind) apply(ctx context.Context, s *objects, old, d []byte, sums map[string]Hash) ([]byte, error) {
-	was, err := s.set(ctx, old, maxNumber)
+func (k setForm) patch(ctx context.Context, old, d []byte, most uint64, read reader, put writer) ([]byte, error) {
+	was, err := k.set(old, read)
 	if err != nil {
 		return nil, err
 	}
-	return delta.PatchSet(ctx, was, d, delta.Options{MaxBytes: 1 << 62}, func(name string, content []byte) error {
-		if sums[name] != sha256.Sum256(content) {
-			return fmt.Errorf("%w: shard %s", ErrObject, name)
-		}
-		return nil
-	})
+	return delta.PatchSet(ctx, was, d, delta.Options{MaxBytes: most}, put)
 }
 
-// heldSet is the set in the folder that is followed.
-type heldSet struct {
-	text     []byte          // of the manifest, or nil if there is none
-	manifest *shard.Manifest // or nil if it cannot be read
-}
-
-// lookSet returns the set in the folder, and the sum of its manifest if all shards are there and undamaged.
-func (f *Follower) lookSet(ctx context.Context) (s heldSet, sum Hash, err error) {
-	if s.text, err = f.readManifest(ctx); s.text == nil {
-		return s, sum, err
+// lookSet looks at the set in the folder. Its sum is known if all shards are there and undamaged.
+func (f *Follower) lookSet(ctx context.Context, h *held) (err error) {
+	if h.text, err = f.readManifest(ctx); h.text == nil {
+		return err
 	}
-	if s.manifest, err = shard.ReadManifest(bytes.NewReader(s.text)); err != nil {
-		s.manifest = nil
-		return s, sum, nil // it is loaded again
+	if h.manifest, err = shard.ReadManifest(bytes.NewReader(h.text)); err != nil {
+		h.manifest = nil
+		return nil // it is loaded again
 	}
-	for _, e := range s.manifest.Shards {
+	for _, e := range h.manifest.Shards {
 		if ok, err := f.hasShard(ctx, e); err != nil || !ok {
-			return s, sum, err
+			return err
 		}
 	}
-	return s, sha256.Sum256(s.text), nil
+	h.sum = sha256.Sum256(h.text)
+	return nil
 }
 
 // readManifest returns the text of the manifest in the folder that is followed, or nil if there is none.
@@ -130,16 +103,15 @@ func (f *Follower) readManifest(ctx context.Context) ([]byte, error) {
 	return text, err
 }
 
-// inSet returns the path of a file of the set.
 func (f *Follower) inSet(name string) string { return filepath.Join(f.file, name) }
 
 // hasShard reports whether the folder has a shard.
 func (f *Follower) hasShard(ctx context.Context, e shard.Entry) (bool, error) {
 	st, err := os.Stat(f.inSet(e.File))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (!st.Mode().IsRegular() || uint64(st.Size()) != e.Bytes) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	}
-	if err != nil {
+	case err != nil || !st.Mode().IsRegular() || uint64(st.Size()) != e.Bytes:
 		return false, err
 	}
 	k, err := f.sums.of(ctx, f.inSet(e.File))
@@ -157,11 +129,11 @@ func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shard.Folder, 
 	if err == nil {
 		_, err = p.options.guard.follows(p.file) // another user may have made the folder since
 	}
-	if err == nil && !bytes.Equal(now, p.held.set.text) {
+	if err == nil && !bytes.Equal(now, p.held.text) {
 		err = fmt.Errorf("%s: %w", p.file, container.ErrChanged)
 	}
 	if err == nil {
-		err = to.Use(p.held.set.manifest)
+		err = to.Use(p.held.manifest)
 	}
 	if err != nil {
 		return nil, errors.Join(err, to.Unlock())
@@ -172,30 +144,12 @@ func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shard.Folder, 
 // setWait is the time for which a poll waits for a command that changes the set.
 const setWait = 10 * time.Second
 
-// patch writes the new shards.
-func (setKind) patch(ctx context.Context, p *poll, text []byte) (c loaded, err error) {
-	if c.to, err = p.lockSet(ctx, setWait); err != nil {
-		return c, err
-	}
-	old := delta.Set{Manifest: p.held.set.text, Shard: func(i int) ([]byte, error) {
-		e := p.held.set.manifest.Shards[i]
-		return untrusted.ReadFile(ctx, p.inSet(e.File), untrusted.Limit{MaxBytes: e.Bytes})
-	}}
-	o := delta.Options{MaxBytes: p.options.maxBytes}
-	c.bytes, err = delta.PatchSet(ctx, old, text, o, func(name string, content []byte) error {
-		return c.to.PutBytes(ctx, name, content)
-	})
-	if err == nil {
-		err = p.release.Object.match(c.bytes)
-	}
-	if err != nil {
-		err = errors.Join(err, c.to.Close())
-	}
-	return c, err
+func (setForm) hold(ctx context.Context, p *poll, c *loaded) (manifest []byte, err error) {
+	c.to, err = p.lockSet(ctx, setWait)
+	return p.held.text, err
 }
 
-// whole loads the manifest.
-func (setKind) whole(ctx context.Context, p *poll) (c loaded, err error) {
+func (setForm) whole(ctx context.Context, p *poll) (c loaded, err error) {
 	if c.bytes, err = p.object(ctx, p.release.Object); err != nil {
 		err = fmt.Errorf("manifest: %w", err)
 	}
@@ -208,21 +162,16 @@ func (p *poll) checkSet(text []byte) (*shard.Manifest, error) {
 	if err != nil {
 		return nil, lasting{err}
 	}
-	for _, e := range m.Shards { // so that the sum does not overflow
-		if e.Bytes > p.release.Total {
-			return nil, lasting{fmt.Errorf("%w: shard %s has %d bytes, and the release %d",
-				shard.ErrManifest, e.File, e.Bytes, p.release.Total)}
-		}
-	}
-	if total := m.Bytes() + uint64(len(text)); total != p.release.Total {
-		return nil, lasting{fmt.Errorf("%w: its files have %d bytes, and the release names %d",
-			shard.ErrManifest, total, p.release.Total)}
+	more := func(e shard.Entry) bool { return e.Bytes > p.release.Total } // the sum could overflow
+	if slices.ContainsFunc(m.Shards, more) || m.Bytes()+uint64(len(text)) != p.release.Total {
+		return nil, lasting{fmt.Errorf("%w: its files have %d bytes, and the release names %d", shard.ErrManifest,
+			m.Bytes()+uint64(len(text)), p.release.Total)}
 	}
 	return m, nil
 }
 
 // install loads the shards that are still missing, too. If it fails, they stay for the next poll.
-func (k setKind) install(ctx context.Context, p *poll, c loaded) error {
+func (setForm) install(ctx context.Context, p *poll, c loaded) error {
 	m, err := p.checkSet(c.bytes)
 	if err == nil && c.to == nil {
 		c.to, err = p.lockSet(ctx, setWait)
@@ -239,11 +188,11 @@ func (k setKind) install(ctx context.Context, p *poll, c loaded) error {
 			return fmt.Errorf("shard %s: %w", e.File, err)
 		}
 	}
-	if err := k.opens(ctx, p, c); err != nil {
+	if err := p.opensSet(m, c.bytes); err != nil {
 		c.to.Sweep()
 		return err
 	}
-	if err := p.writeState(ctx, p.was, p.next); err != nil {
+	if err := p.writeState(ctx); err != nil {
 		return err
 	}
 	if err := c.to.Commit(ctx, m, c.bytes, nil); err != nil {
@@ -263,12 +212,12 @@ func (p *poll) loadShard(ctx context.Context, to *shard.Folder, e shard.Entry) e
 		p.expected -= int64(e.Bytes)
 		return err
 	}
-	part, err := p.download(ctx, Object{e.SHA256, e.Bytes})
+	part, err := p.download(ctx, objectOf(e))
 	if err != nil {
 		return err
 	}
 	err = to.PutFile(ctx, e.File, e.SHA256, func(w io.Writer) error {
-		return p.copyPart(w, part, Object{e.SHA256, e.Bytes})
+		return p.copyPart(ctx, w, part, objectOf(e))
 	})
 	if err == nil {
 		_ = os.Remove(part)
@@ -276,12 +225,9 @@ func (p *poll) loadShard(ctx context.Context, to *shard.Folder, e shard.Entry) e
 	return err
 }
 
-// opens opens the set in a folder of links to the shards.
-func (setKind) opens(_ context.Context, p *poll, c loaded) error {
-	m, err := shard.ReadManifest(bytes.NewReader(c.bytes))
-	if err != nil {
-		return err
-	}
+// opensSet returns an error if this program cannot open a set whose shards are in the folder. It opens it in a folder
+// of links to them.
+func (p *poll) opensSet(m *shard.Manifest, text []byte) error {
 	trial := p.part(p.release.SHA256) + trialSuffix
 	if err := errors.Join(p.options.guard.remove(trial), os.Mkdir(trial, 0o700)); err != nil {
 		return err
@@ -292,7 +238,7 @@ func (setKind) opens(_ context.Context, p *poll, c loaded) error {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(trial, shard.ManifestName), c.bytes, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(trial, shard.ManifestName), text, 0o600); err != nil {
 		return err
 	}
 	return opened(bloomery.Open(trial, p.options.open...))
@@ -312,7 +258,7 @@ func link(from, to string) error {
 
 // tidySet is tidy in the folder of a set. It takes the lock only if there is something to remove, and does not wait.
 func (p *poll) tidySet(ctx context.Context) {
-	m := p.held.set.manifest
+	m := p.held.manifest
 	all, _ := os.ReadDir(p.file)
 	leftover := shard.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
 	if m == nil || !slices.ContainsFunc(all, func(e fs.DirEntry) bool { return leftover(e.Name()) }) {

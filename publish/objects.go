@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // ObjectsName is the name of the folder with the objects, in the folder of a publisher.
@@ -23,6 +23,30 @@ const ObjectsName = "objects"
 
 // ErrObject means that an object of a release is missing or not the one that it names.
 var ErrObject = errors.New("an object of the release is missing or damaged")
+
+// objectOf returns the object that has a shard.
+func objectOf(e shard.Entry) Object { return Object{e.SHA256, e.Bytes} }
+
+// copy copies r to w, and returns an error wrapping ErrObject unless it is the object. It reads at most one byte more
+// than that has, and returns the cause of ctx soon after ctx ends.
+func (o Object) copy(ctx context.Context, w io.Writer, r io.Reader) error {
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w, sum), &reading{ctx, io.LimitReader(r, int64(o.Bytes)+1)})
+	switch got := Hash(sum.Sum(nil)); {
+	case err != nil:
+		return err
+	case uint64(n) != o.Bytes:
+		return fmt.Errorf("%w: %d bytes or more, and the release names %d", ErrObject, n, o.Bytes)
+	case got != o.SHA256:
+		return fmt.Errorf("%w: SHA-256 %.8s, and the release names %.8s", ErrObject, got, o.SHA256)
+	}
+	return nil
+}
+
+// match returns an error wrapping ErrObject unless b is the object.
+func (o Object) match(b []byte) error {
+	return o.copy(context.Background(), io.Discard, bytes.NewReader(b))
+}
 
 // objects is the folder of objects.
 type objects struct {
@@ -33,7 +57,7 @@ type objects struct {
 
 // hold keeps the folder open: what is removed later is removed there, also if somebody has put another folder, or a
 // link to one, in its place.
-func (s *objects) hold() (err error) {
+func (s *objects) hold(context.Context) (err error) {
 	if s.root, err = os.OpenRoot(s.dir); err == nil {
 		err = s.still()
 	}
@@ -42,9 +66,6 @@ func (s *objects) hold() (err error) {
 
 // still returns an error if the folder that is held open has been replaced.
 func (s *objects) still() error {
-	if s.root == nil {
-		return nil
-	}
 	held, err := s.root.Stat(".")
 	if err != nil {
 		return err
@@ -73,79 +94,108 @@ func (s *objects) put(ctx context.Context, content []byte) (Object, error) {
 		return o, err
 	}
 	st, err := os.Lstat(s.path(o.SHA256))
-	if err == nil && st.Mode().IsRegular() && s.has(ctx, o) == nil { // a link would let others change it later
+	if err == nil && st.Mode().IsRegular() && s.has(ctx, o) { // a link would let others change it later
 		return o, nil
 	}
 	isNew := errors.Is(err, fs.ErrNotExist)
-	err = container.WriteAtomic(container.Batch(container.NoLinks(ctx)), s.path(o.SHA256), func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
+	err = replace(container.Batch(container.NoLinks(ctx)), s.path(o.SHA256), content)
 	if err == nil && isNew {
 		s.written = append(s.written, o)
 	}
 	return o, err
 }
 
-// open opens an object and checks its length. The error wraps ErrObject if it is missing, no regular file, or has
-// another length.
-func (s *objects) open(o Object) (*os.File, error) {
-	f, st, err := untrusted.Open(s.path(o.SHA256))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, untrusted.ErrNotRegular) {
-		return nil, fmt.Errorf("%w: %w", ErrObject, err)
-	}
+// has reports whether an object is there, with the right content.
+func (s *objects) has(ctx context.Context, o Object) bool {
+	f, _, err := untrusted.Open(s.path(o.SHA256))
 	if err != nil {
-		return nil, err
-	}
-	if uint64(st.Size()) != o.Bytes {
-		_ = f.Close()
-		return nil, fmt.Errorf("%w: %s has %d bytes, want %d", ErrObject, f.Name(), st.Size(), o.Bytes)
-	}
-	return f, nil
-}
-
-// has returns an error unless the object is there, with the right content.
-func (s *objects) has(ctx context.Context, o Object) error {
-	f, err := s.open(o)
-	if err != nil {
-		return err
+		return false
 	}
 	defer f.Close()
-	return o.copy(ctx, io.Discard, f)
+	return o.copy(ctx, io.Discard, f) == nil
 }
 
-// read returns the content of an object. The error wraps filter.ErrTooLarge if it has more than most bytes.
+// replace writes a file by container.WriteAtomic.
+func replace(ctx context.Context, path string, content []byte) error {
+	return container.WriteAtomic(ctx, path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// read returns the content of an object. The error wraps ErrObject if it is missing, no regular file, or has other
+// content, and filter.ErrTooLarge if it has more than most bytes.
 func (s *objects) read(ctx context.Context, o Object, most uint64) ([]byte, error) {
-	if o.Bytes > min(most, math.MaxInt) {
+	if o.Bytes > most {
 		return nil, fmt.Errorf("object %s: %d bytes: %w", o.SHA256, o.Bytes, filter.ErrTooLarge)
 	}
-	f, err := s.open(o)
+	b, err := untrusted.ReadFile(ctx, s.path(o.SHA256), untrusted.Limit{MaxBytes: o.Bytes})
+	switch {
+	case err == nil:
+		if err = o.match(b); err != nil {
+			err = fmt.Errorf("%s: %w", s.path(o.SHA256), err)
+		}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, untrusted.ErrNotRegular):
+		err = fmt.Errorf("%w: %w", ErrObject, err)
+	case errors.Is(err, filter.ErrTooLarge): // longer than the object
+		err = fmt.Errorf("%w: %v", ErrObject, err)
+	}
+	return b, err
+}
+
+// diff returns the delta from an older filter to c.
+func (s *objects) diff(ctx context.Context, old Object, c *content) ([]byte, error) {
+	most := 4*c.Total + 1<<26 // a delta from a larger filter would not be smaller than c
+	was, err := s.read(ctx, old, most)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	b := bytes.NewBuffer(make([]byte, 0, o.Bytes)) // the file has that length
-	err = o.copy(ctx, b, f)
-	return b.Bytes(), err
+	return kindOf(c.Kind).diff(ctx, was, c.file, s.reader(ctx, most))
 }
 
-// copy copies an object to w and checks it. It returns ctx.Err() soon after ctx ends.
-func (o Object) copy(ctx context.Context, w io.Writer, f *os.File) error {
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w, sum), &reading{ctx, io.LimitReader(f, int64(o.Bytes))})
-	if err != nil {
-		return err
-	}
-	if uint64(n) != o.Bytes || Hash(sum.Sum(nil)) != o.SHA256 {
-		return fmt.Errorf("%w: %s does not have the content that its name says", ErrObject, f.Name())
-	}
-	return nil
+// reader returns a function that reads objects of at most so many bytes.
+func (s *objects) reader(ctx context.Context, most uint64) reader {
+	return func(p part) ([]byte, error) { return s.read(ctx, p.Object, most) }
 }
 
-// any reports whether there is an object.
 func (s *objects) any() (bool, error) {
 	all, err := os.ReadDir(s.dir)
 	return slices.ContainsFunc(all, func(e fs.DirEntry) bool { return isHash(e.Name()) }), err
+}
+
+// named returns the objects that a release and its history name, with the shards of their manifests. If a manifest
+// cannot be read, nobody knows which shards are in use: named returns the error, and no object may be removed.
+func (s *objects) named(ctx context.Context, r *Release, h History) (map[Hash]bool, error) {
+	names := map[Hash]bool{}
+	add := func(o *Object) {
+		if o != nil {
+			names[o.SHA256] = true
+		}
+	}
+	add(r.History)
+	if r.Previous != nil {
+		add(r.Previous.Delta)
+	}
+	k := kindOf(r.Kind)
+	for _, step := range append(History{r.step()}, h...) {
+		add(&step.Object)
+		add(step.Delta)
+		if !k.folder {
+			continue
+		}
+		b, err := s.read(ctx, step.Object, maxNumber)
+		if err != nil {
+			return nil, err
+		}
+		parts, err := k.parts(b)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range parts {
+			add(&p.Object)
+		}
+	}
+	return names, nil
 }
 
 // undo removes the new files of put, after an error: a full disk gets its space back.
@@ -156,13 +206,8 @@ func (s *objects) undo() {
 	s.written = nil
 }
 
-// clean removes the objects that are not in keep, and the temporary files of killed publishers. Other files stay. It
-// returns what it has removed.
+// clean removes the objects that are not in keep, and returns what it has removed. Other files stay.
 func (s *objects) clean(keep map[Hash]bool) (removed int, size uint64, err error) {
-	if err := s.still(); err != nil {
-		return 0, 0, err
-	}
-	container.RemoveAbandoned(s.dir, isHash)
 	all, err := fs.ReadDir(s.root.FS(), ".")
 	for _, e := range all {
 		var h Hash

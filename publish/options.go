@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -62,19 +63,12 @@ type Options struct {
 
 // check fills in the defaults and returns an error wrapping ErrOptions if a field is out of range.
 func (o *Options) check() error {
-	switch {
-	case o.Keep < 0:
-		o.Keep = 0
-	case o.Keep == 0:
-		o.Keep = DefaultKeep
-	}
-	if o.Lifetime == 0 {
-		o.Lifetime = DefaultLifetime
-	}
+	o.Keep = max(cmp.Or(o.Keep, DefaultKeep), 0)
+	o.Lifetime = cmp.Or(o.Lifetime, DefaultLifetime)
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
-	o.Now = o.Now.UTC().Truncate(time.Second)
+	o.Now = wholeSeconds(o.Now)
 	switch {
 	case o.Keep > MaxKeep:
 		return fmt.Errorf("%w: keep %d releases; want at most %d", ErrOptions, o.Keep, MaxKeep)
@@ -94,13 +88,24 @@ func (o *Options) check() error {
 	if len(o.Sign) == 0 {
 		o.State = nil
 	}
-	for i, k := range o.Sign {
-		if slices.ContainsFunc(o.Sign[:i], func(other PrivateKey) bool { return other.Public() == k.Public() }) {
-			return fmt.Errorf("%w: key %s is given twice", ErrOptions, k.Public().ID())
+	keys := o.signers()
+	for i, k := range keys {
+		if slices.Contains(keys[:i], k) {
+			return fmt.Errorf("%w: key %s is given twice", ErrOptions, k.ID())
 		}
 	}
 	return nil
 }
+
+func (o *Options) signers() (keys []PublicKey) {
+	for _, k := range o.Sign {
+		keys = append(keys, k.Public())
+	}
+	return keys
+}
+
+// restarts reports whether the options say all that a release.json that is lost or cannot be trusted would say.
+func (o *Options) restarts() bool { return o.Name != "" && o.Number != 0 }
 
 // Report says what Publish did.
 type Report struct {

@@ -1,10 +1,10 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -52,7 +52,7 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 		return Report{}, err
 	}
 	_ = f.Close()
-	if err := p.checkFolder(); err != nil {
+	if err := p.checkFolder(ctx); err != nil {
 		return Report{}, err
 	}
 	if err := os.MkdirAll(p.store.dir, 0o777); err != nil {
@@ -71,7 +71,6 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 	return p.report, nil
 }
 
-// publisher is a call of Publish.
 type publisher struct {
 	dir     string
 	o       Options
@@ -93,35 +92,11 @@ func (p *publisher) warn(err error) { p.report.Warnings = append(p.report.Warnin
 
 // publish does the work of Publish, under the lock.
 func (p *publisher) publish(ctx context.Context, file string) error {
-	for _, path := range []string{p.path(), filepath.Join(p.store.dir, "object")} {
-		if err := container.MayWrite(path); err != nil {
+	for _, step := range []func(context.Context) error{
+		p.mayWrite, p.openStates, p.checkFolder, p.store.hold, p.readCurrent, p.findName, p.compareState, p.mayBeUnsigned,
+	} {
+		if err := step(ctx); err != nil {
 			return err
-		}
-	}
-	var err error
-	if p.states, err = openStates(ctx, p.o.State, p.warn); err != nil {
-		return err
-	}
-	p.states.waiting = p.o.Waiting
-	if err := p.checkFolder(); err != nil { // again, under the lock
-		return err
-	}
-	if err := p.store.hold(); err != nil {
-		return err
-	}
-	if err := p.readCurrent(ctx); err != nil {
-		return err
-	}
-	if err := p.findName(); err != nil {
-		return err
-	}
-	if err := p.compareState(ctx); err != nil {
-		return err
-	}
-	if p.current != nil && len(p.o.Sign) == 0 && !p.o.Unsigned {
-		if ids, err := Signers(p.raw); err != nil || len(ids) > 0 {
-			return fmt.Errorf("%s: %w, but the current one is; readers that pin its key would refuse it", p.dir,
-				ErrUnsigned)
 		}
 	}
 	c, err := load(ctx, file, &p.store, p.o)
@@ -138,6 +113,26 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 	return p.release(ctx, c)
 }
 
+func (p *publisher) mayWrite(context.Context) error {
+	return cmp.Or(container.MayWrite(p.path()), container.MayWrite(filepath.Join(p.store.dir, "object")))
+}
+
+func (p *publisher) openStates(ctx context.Context) (err error) {
+	p.states, err = openStates(ctx, p.o.State, p.warn)
+	return err
+}
+
+// mayBeUnsigned returns an error wrapping ErrUnsigned if an unsigned release would follow a signed one.
+func (p *publisher) mayBeUnsigned(context.Context) error {
+	if p.current == nil || len(p.o.Sign) > 0 || p.o.Unsigned {
+		return nil
+	}
+	if ids, err := Signers(p.raw); err != nil || len(ids) > 0 {
+		return fmt.Errorf("%s: %w, but the current one is; readers that pin its key would refuse it", p.dir, ErrUnsigned)
+	}
+	return nil
+}
+
 // renew ends a Publish of the filter of the current release. It gives that a new expiry if it needs one.
 func (p *publisher) renew(ctx context.Context) error {
 	p.report.Release, p.report.Same, p.report.History = p.current, true, p.older
@@ -149,10 +144,10 @@ func (p *publisher) renew(ctx context.Context) error {
 		return err
 	}
 	var now []string
-	for _, k := range p.o.Sign {
-		now = append(now, k.Public().ID())
+	for _, k := range p.o.signers() {
+		now = append(now, k.ID())
 	}
-	p.clean(nil)
+	p.clean(ctx, nil)
 	left := p.current.Expires.Sub(p.o.Now)
 	if p.o.Renew || left < p.o.Lifetime/2 || left > p.o.Lifetime || !slices.Equal(before, now) {
 		r := *p.current
@@ -169,17 +164,12 @@ func (p *publisher) renew(ctx context.Context) error {
 	return nil
 }
 
-// release publishes new content.
 func (p *publisher) release(ctx context.Context, c *content) error {
-	r := &Release{
-		Name: p.name, Published: p.o.Now, Expires: p.o.Now.Add(p.o.Lifetime), Kind: c.kind,
-		Object: c.Object, Total: c.total, Spec: c.spec, Keys: c.keys, FPRChosen: c.chosen, FPRPosterior: c.posterior,
-	}
+	r := &c.Release
+	r.Name, r.Published, r.Expires = p.name, p.o.Now, p.o.Now.Add(p.o.Lifetime)
 	if was := p.current; was != nil {
-		all := append(History{{Number: was.Number, Published: was.Published, SHA256: was.SHA256, Bytes: was.Bytes,
-			Keys: was.Keys, FPRPosterior: was.FPRPosterior}}, p.older...)
 		r.Previous = &Previous{Number: was.Number, SHA256: was.SHA256}
-		kept := retain(all, p.o.Keep, p.o.Now)
+		kept := retain(append(History{was.step()}, p.older...), p.o.Keep, p.o.Now)
 		if err := p.deltas(ctx, kept, c); err != nil {
 			return err
 		}
@@ -200,27 +190,41 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 	if err := p.sign(ctx, r); err != nil {
 		return err
 	}
-	p.clean(p.keep(ctx, r))
+	p.clean(ctx, r)
 	p.finish()
 	return nil
 }
 
-// keep returns the objects of a new release and of the one before, or nil if they are not known.
-func (p *publisher) keep(ctx context.Context, r *Release) map[Hash]bool {
-	if p.current == nil || p.keepAll { // the next release cleans
-		return nil
+// deltas stores a delta from each of the older releases to c, where that is smaller than c, and sets Step.Delta. A
+// release with the content of c needs none. An old file that cannot be used costs its delta, with a
+// warning, not the release.
+func (p *publisher) deltas(ctx context.Context, older History, c *content) error {
+	same := map[Hash]*Object{c.SHA256: nil} // releases may have the same filter
+	for i := range older {
+		step := &older[i]
+		known, ok := same[step.SHA256]
+		if !ok {
+			d, err := p.store.diff(ctx, step.Object, c)
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil:
+				p.warn(fmt.Errorf("there is no delta from release %d: %w", step.Number, err))
+			case uint64(len(d)) < c.Total:
+				o, err := p.store.put(ctx, d)
+				if err != nil {
+					return err
+				}
+				known = &o
+			}
+			same[step.SHA256] = known
+		}
+		step.Delta = known
+		if p.o.Progress != nil {
+			p.o.Progress(i+1, len(older))
+		}
 	}
-	keep, err := p.store.named(ctx, r, p.report.History)
-	if err == nil {
-		var before map[Hash]bool
-		before, err = p.store.named(ctx, p.current, p.older)
-		maps.Copy(keep, before)
-	}
-	if err != nil {
-		p.warn(fmt.Errorf("objects of earlier releases are still there: %w", err))
-		return nil
-	}
-	return keep
+	return nil
 }
 
 // sign gives a release its number, unless it has one, records it in the state files, and replaces release.json. The
@@ -228,7 +232,7 @@ func (p *publisher) keep(ctx context.Context, r *Release) map[Hash]bool {
 // reaches the folder before the number is recorded, not even a temporary file: somebody could keep it, and show it
 // later.
 func (p *publisher) sign(ctx context.Context, r *Release) error {
-	unlock, err := p.states.lock(ctx)
+	unlock, err := p.states.lock(ctx, p.o.Waiting)
 	if err != nil {
 		return err
 	}
@@ -240,48 +244,47 @@ func (p *publisher) sign(ctx context.Context, r *Release) error {
 		}
 	}
 	if p.last == nil || r.Number >= p.last.Number {
-		err := p.states.record(ctx, lastSigned{Name: r.Name, Number: r.Number, SHA256: r.SHA256, Kind: r.Kind,
-			Keys: r.Keys, Universe: universeOf(r.Spec), Folder: p.folder})
-		if err != nil {
+		l := r.signed()
+		l.Folder = p.folder
+		if err := p.states.record(ctx, l); err != nil {
 			return err
 		}
 	}
 	p.report.State = p.states.paths
-	return p.write(ctx, r)
-}
-
-// write replaces release.json. From then on no error undoes the release.
-func (p *publisher) write(ctx context.Context, r *Release) error {
 	b, err := r.Marshal(p.o.Sign...)
 	if err != nil {
 		return err
 	}
-	err = container.WriteAtomic(container.NoLinks(ctx), p.path(), func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
-	})
-	if err != nil {
+	if err := replace(container.NoLinks(ctx), p.path(), b); err != nil {
 		return err
 	}
-	p.store.written = nil
+	p.store.written = nil // from now on no error undoes the release
 	p.report.Release, p.raw = r, b
 	return nil
 }
 
-// clean removes temporary files, and the objects that are not in keep, unless that is nil.
-func (p *publisher) clean(keep map[Hash]bool) {
+// clean removes temporary files, and after a new release the objects that neither it nor the one before names. If those
+// are not known, the next release cleans.
+func (p *publisher) clean(ctx context.Context, r *Release) {
 	container.RemoveAbandoned(p.dir, func(name string) bool { return name == ReleaseName })
-	if keep == nil {
+	err := p.store.still()
+	if err == nil {
 		container.RemoveAbandoned(p.store.dir, isHash)
+	}
+	if r == nil || p.current == nil || p.keepAll {
 		return
 	}
-	var err error
-	if p.report.Removed, p.report.RemovedBytes, err = p.store.clean(keep); err != nil {
+	keep, unknown := p.store.named(ctx, r, p.report.History)
+	before, unknownBefore := p.store.named(ctx, p.current, p.older)
+	if err = cmp.Or(err, unknown, unknownBefore); err == nil {
+		maps.Copy(keep, before)
+		p.report.Removed, p.report.RemovedBytes, err = p.store.clean(keep)
+	}
+	if err != nil {
 		p.warn(fmt.Errorf("objects of earlier releases are still there: %w", err))
 	}
 }
 
-// finish fills in the figures of the report.
 func (p *publisher) finish() {
 	r := p.report.Release
 	p.report.Daily = uint64(len(p.raw)) + r.Total
@@ -292,8 +295,8 @@ func (p *publisher) finish() {
 	case was.Delta != nil:
 		p.report.Daily = uint64(len(p.raw)) + was.Delta.Bytes
 	}
-	all := []Measured{{Release: r.Number, Keys: r.Keys, FPRPosterior: r.FPRPosterior}}
-	for _, s := range p.report.History {
+	var all []Measured
+	for _, s := range append(History{r.step()}, p.report.History...) {
 		all = append(all, Measured{Release: s.Number, Keys: s.Keys, FPRPosterior: s.FPRPosterior})
 	}
 	slices.Reverse(all)

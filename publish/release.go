@@ -2,9 +2,11 @@ package publish
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -22,11 +24,9 @@ const (
 	maxNumber  = 1<<53 - 1
 )
 
-// The fields format and version.
 const (
 	releaseFormat = "bloomery-release"
 	historyFormat = "bloomery-history"
-	formatVersion = 1
 )
 
 // Errors of ParseRelease and ParseHistory.
@@ -46,34 +46,56 @@ const (
 	Exact = "exact"
 )
 
+// Hash is a SHA-256. Its text is 64 lower-case hexadecimal digits.
+type Hash [32]byte
+
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText returns the 64 hexadecimal digits.
+func (h Hash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
+
+// UnmarshalText takes 64 lower-case hexadecimal digits and nothing else.
+func (h *Hash) UnmarshalText(b []byte) error {
+	var got Hash
+	if len(b) != 2*len(got) {
+		return fmt.Errorf("a hash of %d digits; want 64", len(b))
+	}
+	if _, err := hex.Decode(got[:], b); err != nil || got.String() != string(b) {
+		return fmt.Errorf("hash %q; want lower-case hexadecimal digits", b)
+	}
+	*h = got
+	return nil
+}
+
 // Object is a file in the folder objects.
 type Object struct {
-	SHA256 Hash
-	Bytes  uint64 // its length, 1 to 2^53 - 1
+	SHA256 Hash   `json:"sha256"`
+	Bytes  uint64 `json:"bytes"` // its length, 1 to 2^53 - 1
 }
 
 // Previous is the release before the current one.
 type Previous struct {
-	Number uint64
-	SHA256 Hash
-	Delta  *Object // from it to the current one; nil if there is none smaller than the whole file
+	Number uint64  `json:"release"`
+	SHA256 Hash    `json:"sha256"`
+	Delta  *Object `json:"delta,omitempty"` // from it to the current one; nil if there is none smaller than the whole file
 }
 
 // Release describes the current state of a published filter. All numbers are at most 2^53 - 1.
 type Release struct {
-	Name      string    // of the published filter; printable, 1 to MaxName bytes
-	Number    uint64    // 1 or more; each release has a higher one than the one before
-	Published time.Time // UTC, whole seconds
-	Expires   time.Time // after Published
-	Kind      string    // File, Set or Exact
+	Name      string    `json:"name"`      // of the published filter; printable, 1 to MaxName bytes
+	Number    uint64    `json:"release"`   // 1 or more; each release has a higher one than the one before
+	Published time.Time `json:"published"` // UTC, whole seconds
+	Expires   time.Time `json:"expires"`   // after Published
+	Kind      string    `json:"kind"`      // File, Set or Exact
 	Object              // the file, or the manifest of a set
-	Total     uint64    // bytes of the file, or of the manifest and all shards
-	Spec      string    // of the filter, or of each shard; to be shown, not to be trusted
-	Keys      uint64
+	Total     uint64    `json:"total_bytes"` // of the file, or of the manifest and all shards
+	Spec      string    `json:"spec"`        // of the filter, or of each shard; to be shown, not to be trusted
+	Keys      uint64    `json:"keys"`
 	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is that of the filter.
-	FPRChosen, FPRPosterior float64
-	Previous                *Previous // nil in the first release
-	History                 *Object   // older releases, including Previous; nil if there are none
+	FPRChosen    float64   `json:"fpr_chosen"`
+	FPRPosterior float64   `json:"fpr_posterior"`
+	Previous     *Previous `json:"previous,omitempty"` // nil in the first release
+	History      *Object   `json:"history,omitempty"`  // older releases, including Previous; nil if there are none
 }
 
 // check returns an error wrapping ErrRelease if a field is out of range.
@@ -85,9 +107,9 @@ func (r *Release) check() error {
 		return fmt.Errorf("%w: number %d", ErrRelease, r.Number)
 	case !r.Expires.After(r.Published):
 		return fmt.Errorf("%w: it expires before it is published", ErrRelease)
-	case kinds[r.Kind] == nil:
+	case kinds[r.Kind].form == nil:
 		return fmt.Errorf("%w: kind %.40q", ErrVersion, r.Kind)
-	case r.Total < r.Bytes || r.Total > maxNumber || !kindOf(r.Kind).folder() && r.Total != r.Bytes:
+	case r.Total < r.Bytes || r.Total > maxNumber || !kindOf(r.Kind).folder && r.Total != r.Bytes:
 		return fmt.Errorf("%w: %d bytes of %d in total", ErrRelease, r.Bytes, r.Total)
 	case len(r.Spec) > maxSpec || !printable(r.Spec):
 		return fmt.Errorf("%w: spec %.80q", ErrRelease, r.Spec)
@@ -120,12 +142,7 @@ func (o *Object) check(most uint64) error {
 func ValidName(name string) bool { return name != "" && len(name) <= MaxName && printable(name) }
 
 func printable(s string) bool {
-	for _, c := range s {
-		if c == utf8.RuneError || !unicode.IsPrint(c) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
 }
 
 func isRate(r float64) bool { return r >= 0 && r <= 1 }
@@ -158,32 +175,7 @@ func ParseRelease(b []byte) (*Release, error) {
 		return nil, err
 	}
 	var r Release
-	m, err := members(append(bytes.Clone(signed[:len(signed)-1]), "\n}"...))
-	if err != nil {
-		return nil, err
-	}
-	if err := m.format(releaseFormat); err != nil {
-		return nil, err
-	}
-	m.text("name", &r.Name)
-	m.number("release", &r.Number)
-	m.time("published", &r.Published)
-	m.time("expires", &r.Expires)
-	m.text("kind", &r.Kind)
-	m.object(&r.Object)
-	m.number("total_bytes", &r.Total)
-	m.text("spec", &r.Spec)
-	m.number("keys", &r.Keys)
-	m.value("fpr_chosen", &r.FPRChosen)
-	m.value("fpr_posterior", &r.FPRPosterior)
-	if p := m.within("previous"); p != nil {
-		r.Previous = new(Previous)
-		p.number("release", &r.Previous.Number)
-		p.hash("sha256", &r.Previous.SHA256)
-		r.Previous.Delta = p.optional("delta")
-	}
-	r.History = m.optional("history")
-	if err := m.err(); err != nil {
+	if err := parse(append(bytes.Clone(signed[:len(signed)-1]), "\n}"...), releaseFormat, &r); err != nil {
 		return nil, err
 	}
 	if err := r.check(); err != nil {
@@ -191,37 +183,6 @@ func ParseRelease(b []byte) (*Release, error) {
 	}
 	return &r, nil
 }
-
-// The JSON forms, for writing.
-type (
-	releaseJSON struct {
-		Format       string        `json:"format"`
-		Version      int           `json:"version"`
-		Name         string        `json:"name"`
-		Number       uint64        `json:"release"`
-		Published    string        `json:"published"`
-		Expires      string        `json:"expires"`
-		Kind         string        `json:"kind"`
-		SHA256       Hash          `json:"sha256"`
-		Bytes        uint64        `json:"bytes"`
-		Total        uint64        `json:"total_bytes"`
-		Spec         string        `json:"spec"`
-		Keys         uint64        `json:"keys"`
-		FPRChosen    float64       `json:"fpr_chosen"`
-		FPRPosterior float64       `json:"fpr_posterior"`
-		Previous     *previousJSON `json:"previous,omitempty"`
-		History      *objectJSON   `json:"history,omitempty"`
-	}
-	previousJSON struct {
-		Number uint64      `json:"release"`
-		SHA256 Hash        `json:"sha256"`
-		Delta  *objectJSON `json:"delta,omitempty"`
-	}
-	objectJSON struct {
-		SHA256 Hash   `json:"sha256"`
-		Bytes  uint64 `json:"bytes"`
-	}
-)
 
 // Marshal returns release.json, with a signature of each key. The same content and keys give the same bytes. The error
 // wraps ErrRelease if a field is out of range.
@@ -232,16 +193,12 @@ func (r *Release) Marshal(keys ...PrivateKey) ([]byte, error) {
 	if len(keys) > maxSignatures {
 		return nil, fmt.Errorf("%w: %d signatures; want at most %d", ErrRelease, len(keys), maxSignatures)
 	}
-	j := releaseJSON{
-		Format: releaseFormat, Version: formatVersion, Name: r.Name, Number: r.Number,
-		Published: r.Published.UTC().Format(timeForm), Expires: r.Expires.UTC().Format(timeForm), Kind: r.Kind,
-		SHA256: r.SHA256, Bytes: r.Bytes, Total: r.Total, Spec: r.Spec, Keys: r.Keys,
-		FPRChosen: r.FPRChosen, FPRPosterior: r.FPRPosterior, History: (*objectJSON)(r.History),
-	}
-	if p := r.Previous; p != nil {
-		j.Previous = &previousJSON{p.Number, p.SHA256, (*objectJSON)(p.Delta)}
-	}
-	text, err := lines(j)
+	whole := *r
+	whole.Published, whole.Expires = wholeSeconds(r.Published), wholeSeconds(r.Expires)
+	text, err := lines(struct {
+		header
+		Release
+	}{header{releaseFormat, formatVersion}, whole})
 	if err != nil {
 		return nil, err
 	}
@@ -255,30 +212,4 @@ func (r *Release) Marshal(keys ...PrivateKey) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(text), MaxRelease)
 	}
 	return text, nil
-}
-
-// lines returns the JSON of a struct with one member a line.
-func lines(v any) ([]byte, error) {
-	all, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	out := []byte("{\n")
-	d := json.NewDecoder(bytes.NewReader(all))
-	_, _ = d.Token() // the brace
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, err
-		}
-		if len(out) > len("{\n") {
-			out = append(out, ",\n"...)
-		}
-		out = fmt.Appendf(out, "%q:%s", name, value)
-	}
-	return append(out, "\n}"...), nil
 }

@@ -14,8 +14,8 @@ func testHistory() History {
 	var h History
 	r := testRelease()
 	for n := uint64(16); n >= 10; n-- {
-		s := Step{Number: n, Published: r.Published.Add(-time.Duration(17-n) * 24 * time.Hour), SHA256: r.SHA256,
-			Bytes: 160336, Keys: 133000 + n, FPRPosterior: 0.01}
+		s := Step{Number: n, Published: r.Published.Add(-time.Duration(17-n) * 24 * time.Hour),
+			Object: Object{r.SHA256, 160336}, Keys: 133000 + n, FPRPosterior: 0.01}
 		s.SHA256[0] = byte(n)
 		if n%3 != 0 {
 			s.Delta = &Object{r.SHA256, 1000 - n}

@@ -1,14 +1,20 @@
 package publish
 
 import (
+	"bytes"
+	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Errors of Verify.
@@ -44,34 +50,32 @@ func NewKey() (PrivateKey, error) {
 
 // ParsePublicKey returns the key of the text "ed25519:" and 44 characters of base64. Space around it is ignored. The
 // error wraps ErrKey.
-func ParsePublicKey(text string) (PublicKey, error) {
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, privatePrefix) {
-		return PublicKey{}, fmt.Errorf("%w: this is a private key; give the public one, with %s", ErrKey, publicPrefix)
-	}
+func ParsePublicKey(text string) (k PublicKey, err error) {
 	b, err := parseKey(text, publicPrefix, ed25519.PublicKeySize)
-	if err != nil {
-		return PublicKey{}, err
+	if err == nil {
+		k.key = [ed25519.PublicKeySize]byte(b)
 	}
-	return PublicKey{[ed25519.PublicKeySize]byte(b)}, nil
+	return k, err
 }
 
 // ParsePrivateKey returns the key of the text that PrivateKey.Text returns. Space around it is ignored. The error wraps
 // ErrKey and does not have the text.
-func ParsePrivateKey(text string) (PrivateKey, error) {
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, publicPrefix) {
-		return PrivateKey{}, fmt.Errorf("%w: this is a public key; give the file with the private one", ErrKey)
-	}
+func ParsePrivateKey(text string) (k PrivateKey, err error) {
 	seed, err := parseKey(text, privatePrefix, ed25519.SeedSize)
-	if err != nil {
-		return PrivateKey{}, err
+	if err == nil {
+		k.key = ed25519.NewKeyFromSeed(seed)
 	}
-	return PrivateKey{ed25519.NewKeyFromSeed(seed)}, nil
+	return k, err
 }
 
 func parseKey(text, prefix string, size int) ([]byte, error) {
-	digits, ok := strings.CutPrefix(text, prefix)
+	digits, ok := strings.CutPrefix(strings.TrimSpace(text), prefix)
+	switch {
+	case !ok && strings.HasPrefix(digits, privatePrefix):
+		return nil, fmt.Errorf("%w: this is a private key; give the public one, with %s", ErrKey, publicPrefix)
+	case !ok && strings.HasPrefix(digits, publicPrefix):
+		return nil, fmt.Errorf("%w: this is a public key; give the file with the private one", ErrKey)
+	}
 	b, err := base64.StdEncoding.Strict().DecodeString(digits)
 	if !ok || err != nil || len(b) != size || strings.ContainsAny(digits, "\r\n") {
 		return nil, fmt.Errorf("%w: want %s and %d characters of base64, as bloomery keygen writes them", ErrKey,
@@ -110,7 +114,6 @@ func (k PublicKey) ID() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// signature is a signature in release.json.
 type signature struct {
 	Key       string `json:"key"`
 	Signature string `json:"signature"`
@@ -118,7 +121,6 @@ type signature struct {
 
 func message(signed []byte) []byte { return append([]byte(signedPrefix), signed...) }
 
-// sign returns a signature of each key.
 func sign(signed []byte, keys []PrivateKey) []signature {
 	out := []signature{}
 	for _, k := range keys {
@@ -142,30 +144,18 @@ func Signers(b []byte) (ids []string, err error) {
 	return ids, err
 }
 
-// signatures returns the signatures of a tail.
 func signatures(tail []byte) ([]signature, error) {
-	m, err := members(tail)
+	var all struct {
+		Signatures []signature `json:"signatures"`
+	}
+	err := decode(tail, &all)
+	if n := len(all.Signatures); err == nil && n > maxSignatures {
+		err = fmt.Errorf("%d signatures; want at most %d", n, maxSignatures)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrRelease, err)
 	}
-	var list []json.RawMessage
-	m.value("signatures", &list)
-	if len(list) > maxSignatures {
-		return nil, fmt.Errorf("%w: %d signatures; want at most %d", ErrRelease, len(list), maxSignatures)
-	}
-	all := make([]signature, len(list))
-	for i, raw := range list {
-		one, err := members(raw)
-		if err != nil {
-			return nil, err
-		}
-		one.text("key", &all[i].Key)
-		one.text("signature", &all[i].Signature)
-		if err := one.err(); err != nil {
-			return nil, err
-		}
-	}
-	return all, m.err()
+	return all.Signatures, nil
 }
 
 // Verify checks that a pinned key has signed a release.json, and returns that key. One right signature is enough;
@@ -201,4 +191,88 @@ func Verify(b []byte, pinned ...PublicKey) (PublicKey, error) {
 		return PublicKey{}, fmt.Errorf("%w (key %s)", ErrSignature, strings.Join(wrong, ", "))
 	}
 	return PublicKey{}, fmt.Errorf("%w, but by %s", ErrOtherKey, strings.Join(others, ", "))
+}
+
+// PublicSuffix is the suffix of the file with the public key, beside that of the private one.
+const PublicSuffix = ".pub"
+
+const maxKeyFile = 4 << 10
+
+// CreateKey makes a new key. It writes the private key to path, readable by its owner only, and the public one to
+// path.pub. It replaces no file: the error then wraps fs.ErrExist.
+func CreateKey(path string) (PublicKey, error) {
+	k, err := NewKey()
+	if err != nil {
+		return PublicKey{}, err
+	}
+	if err := createFile(path+PublicSuffix, k.Public().String(), 0o644); err != nil {
+		return PublicKey{}, err
+	}
+	if err := createFile(path, k.Text(), 0o600); err != nil {
+		return PublicKey{}, errors.Join(err, os.Remove(path+PublicSuffix))
+	}
+	return k.Public(), nil
+}
+
+// createFile creates a file with a line of text. On error it leaves none.
+func createFile(path, text string, mode os.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, text+"\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// isKeyText reports whether the content of a file begins like a key.
+func isKeyText(b []byte) bool {
+	return bytes.HasPrefix(b, []byte(privatePrefix)) || bytes.HasPrefix(b, []byte(publicPrefix))
+}
+
+// ReadPrivateKey reads a private key from a file. If the file with its public key stands beside it, as CreateKey writes
+// it, the two must belong together: a key has no checksum of its own. The error wraps ErrKey, or is that of the file
+// system.
+func ReadPrivateKey(path string) (PrivateKey, error) {
+	k, err := readKey(path, ParsePrivateKey)
+	if err != nil {
+		return PrivateKey{}, err
+	}
+	public, err := FindPublicKey(path + PublicSuffix)
+	switch {
+	case errors.Is(err, ErrKey):
+		return PrivateKey{}, err
+	case err != nil: // there is none
+		return k, nil
+	case public != k.Public():
+		return PrivateKey{}, fmt.Errorf("%s: %w: %s is the public key of another one, or one of the two is damaged", path,
+			ErrKey, path+PublicSuffix)
+	}
+	return k, nil
+}
+
+// FindPublicKey returns the public key of a text, "ed25519:" and base64, or of the file with that text that it names.
+// The error wraps ErrKey, or is that of the file system.
+func FindPublicKey(textOrPath string) (PublicKey, error) {
+	if isKeyText([]byte(textOrPath)) {
+		return ParsePublicKey(textOrPath)
+	}
+	return readKey(textOrPath, ParsePublicKey)
+}
+
+func readKey[K any](path string, parse func(text string) (K, error)) (k K, err error) {
+	b, err := untrusted.ReadFile(context.Background(), path, untrusted.Limit{MaxBytes: maxKeyFile})
+	if errors.Is(err, filter.ErrTooLarge) {
+		err = fmt.Errorf("%s: %w: more than %d bytes; want a file as bloomery keygen writes them", path, ErrKey,
+			maxKeyFile)
+	}
+	if err != nil {
+		return k, err
+	}
+	if k, err = parse(string(b)); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return k, err
 }

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,6 +44,12 @@ type lastSigned struct {
 	Folder   string `json:"folder,omitempty"`   // that published it, as an absolute path
 }
 
+// signed returns what state files keep of a release.
+func (r *Release) signed() lastSigned {
+	return lastSigned{Name: r.Name, Number: r.Number, SHA256: r.SHA256, Kind: r.Kind, Keys: r.Keys,
+		Universe: universeOf(r.Spec)}
+}
+
 // check returns an error if a field is out of range.
 func (l *lastSigned) check() error {
 	switch {
@@ -53,7 +57,7 @@ func (l *lastSigned) check() error {
 		return fmt.Errorf("name %.80q", l.Name)
 	case l.Number > maxNumber || l.Keys > maxNumber || l.Universe > maxNumber:
 		return fmt.Errorf("%q: release %d, %d keys, universe %d", l.Name, l.Number, l.Keys, l.Universe)
-	case l.Number > 0 && kinds[l.Kind] == nil:
+	case l.Number > 0 && kinds[l.Kind].form == nil:
 		return fmt.Errorf("%q: kind %.40q", l.Name, l.Kind)
 	case len(l.Folder) > maxFolder:
 		return fmt.Errorf("%q: a folder of %d bytes", l.Name, len(l.Folder))
@@ -61,60 +65,44 @@ func (l *lastSigned) check() error {
 	return nil
 }
 
-// keyState is a state file.
-type keyState struct {
-	Format  string       `json:"format"`
-	Version int          `json:"version"`
-	Lists   []lastSigned `json:"lists"` // sorted by name
-}
-
 // parseKeyState returns the lists of a state file. An empty file has none: it was just created.
 func parseKeyState(b []byte) ([]lastSigned, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil, nil
 	}
-	var s keyState
-	err := checkSeal(b)
-	if err == nil {
-		err = json.Unmarshal(b, &s)
+	var s struct {
+		Lists []lastSigned `json:"lists"` // sorted by name
 	}
-	switch {
-	case err != nil:
+	if err := parseState(b, keyStateFormat, &s); err != nil {
 		return nil, err
-	case s.Format != keyStateFormat || s.Version != 1:
-		return nil, fmt.Errorf("format %.40q, version %d", s.Format, s.Version)
-	case len(s.Lists) > maxLists:
-		return nil, fmt.Errorf("%d lists; want at most %d", len(s.Lists), maxLists)
 	}
-	for i := range s.Lists {
-		if err := s.Lists[i].check(); err != nil {
-			return nil, err
+	return s.Lists, checkLists(s.Lists)
+}
+
+// checkLists returns an error unless a state file may have these lists.
+func checkLists(lists []lastSigned) error {
+	if len(lists) > maxLists {
+		return fmt.Errorf("%d lists; want at most %d: remove lines of lists that are no longer published", len(lists),
+			maxLists)
+	}
+	for i := range lists {
+		if err := lists[i].check(); err != nil {
+			return err
 		}
-		if i > 0 && s.Lists[i].Name <= s.Lists[i-1].Name {
-			return nil, fmt.Errorf("%q after %q; want different names in order", s.Lists[i].Name, s.Lists[i-1].Name)
+		if i > 0 && lists[i].Name <= lists[i-1].Name {
+			return fmt.Errorf("%q after %q; want different names in order", lists[i].Name, lists[i-1].Name)
 		}
 	}
-	return s.Lists, nil
+	return nil
 }
 
 // marshalKeyState returns a state file, with one list a line.
 func marshalKeyState(lists []lastSigned) ([]byte, error) {
-	if len(lists) > maxLists {
-		return nil, fmt.Errorf("%d lists; want at most %d: remove lines of lists that are no longer published",
-			len(lists), maxLists)
+	if err := checkLists(lists); err != nil {
+		return nil, err
 	}
-	out := fmt.Appendf(nil, `{"format":%q,"version":1,"lists":[`, keyStateFormat)
-	for i := range lists {
-		line, err := json.Marshal(&lists[i])
-		if err = cmp.Or(lists[i].check(), err); err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(out, '\n'), line...)
-	}
-	return seal(append(out, "\n]}\n"...)), nil
+	out, err := table(keyStateFormat, "lists", lists)
+	return seal(out), err
 }
 
 // merge returns lists with the entry l in the place of the one of its name. l is the only one with its folder.
@@ -138,68 +126,55 @@ func merge(lists []lastSigned, l lastSigned) []lastSigned {
 // states are the state files of the keys that sign, in the order of their paths. Each process locks them in that order.
 type states struct {
 	paths []string
-	files []fs.FileInfo  // of each path, when it was opened
 	lists [][]lastSigned // of each file, when it was last read
-	// waiting, if not nil, is called before lock waits for another publisher.
-	waiting func()
 }
 
 // openStates reads state files, and creates missing ones. Files that are missing and cannot be created, because their
 // folder is read-only, are left out: warn gets the error.
 func openStates(ctx context.Context, paths []string, warn func(error)) (*states, error) {
 	s := new(states)
-	paths = slices.Clone(paths)
-	slices.Sort(paths)
-	for _, path := range paths {
-		_, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = createFile(path, "", 0o600) // who can open it can lock it
-			if errors.Is(err, fs.ErrExist) {
-				err = nil // another publisher was faster
-			}
-			if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-				warn(fmt.Errorf("%w: %w; without it, only release.json says which numbers are used", ErrKeyState, err))
-				continue
-			}
+	var files []fs.FileInfo
+	for _, path := range slices.Sorted(slices.Values(paths)) {
+		var created error
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			created = createFile(path, "", 0o600) // who can open it can lock it
 		}
-		var st fs.FileInfo
-		if err == nil {
-			st, err = os.Stat(path)
+		if errors.Is(created, fs.ErrPermission) || errors.Is(created, syscall.EROFS) {
+			warn(fmt.Errorf("%w: %w; without it, only release.json says which numbers are used", ErrKeyState, created))
+			continue
 		}
-		if err == nil {
-			err = container.MayWrite(path)
+		if errors.Is(created, fs.ErrExist) {
+			created = nil // another publisher was faster
 		}
-		if err != nil {
+		st, err := os.Stat(path)
+		if err = cmp.Or(created, err, container.MayWrite(path)); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
 		}
-		if slices.ContainsFunc(s.files, func(o fs.FileInfo) bool { return os.SameFile(o, st) }) {
+		if slices.ContainsFunc(files, func(o fs.FileInfo) bool { return os.SameFile(o, st) }) {
 			continue // two names of one file
 		}
 		if st.Mode().Perm()&0o007 != 0 {
 			_ = os.Chmod(path, st.Mode().Perm()&^0o007) // an older version let all read it
 		}
-		s.paths, s.files = append(s.paths, path), append(s.files, st)
+		s.paths, files = append(s.paths, path), append(files, st)
 	}
 	return s, s.read(ctx)
 }
 
-// read reads all files.
 func (s *states) read(ctx context.Context) error {
 	s.lists = nil
 	for _, path := range s.paths {
 		b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxKeyState})
-		var lists []lastSigned
-		if err == nil {
-			if lists, err = parseKeyState(b); err != nil {
-				advice := "repair it, or remove it: then the signed release.json counts"
-				if isKeyText(b) {
-					advice = "it is a key, not the state of one"
-				}
-				err = fmt.Errorf("%s: %w; %s", path, err, advice)
-			}
-		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrKeyState, err)
+		}
+		lists, err := parseKeyState(b)
+		switch {
+		case err != nil && isKeyText(b):
+			return fmt.Errorf("%w: %s: %w; it is a key, not the state of one", ErrKeyState, path, err)
+		case err != nil:
+			return fmt.Errorf("%w: %s: %w; repair it, or remove it: then the signed release.json counts", ErrKeyState, path,
+				err)
 		}
 		s.lists = append(s.lists, lists)
 	}
@@ -209,8 +184,9 @@ func (s *states) read(ctx context.Context) error {
 // stateWait is the time for which a publisher waits for the lock of a state file. Others hold it for a moment.
 var stateWait = time.Minute
 
-// lock locks all files, reads them again, and returns a function that unlocks them.
-func (s *states) lock(ctx context.Context) (unlock func(), err error) {
+// lock locks all files, reads them again, and returns a function that unlocks them. waiting, if not nil, is called
+// before it waits for another publisher.
+func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err error) {
 	var locked []*os.File
 	unlock = func() {
 		for _, f := range locked {
@@ -219,12 +195,7 @@ func (s *states) lock(ctx context.Context) (unlock func(), err error) {
 	}
 	for _, path := range s.paths {
 		held := fmt.Errorf("%s: another process has locked it for %v; end it", path, stateWait)
-		inner, cancel := context.WithTimeoutCause(ctx, stateWait, held)
-		f, _, err := flock.Lock(inner, path, s.waiting)
-		if err != nil && inner.Err() != nil {
-			err = context.Cause(inner)
-		}
-		cancel()
+		f, _, err := lockWithin(ctx, path, stateWait, held, waiting)
 		if err != nil {
 			unlock()
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
@@ -238,14 +209,24 @@ func (s *states) lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, nil
 }
 
+// lockWithin is flock.Lock for at most so long; the error is then late.
+func lockWithin(
+	ctx context.Context, path string, wait time.Duration, late error, waiting func(),
+) (*os.File, fs.FileInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, late)
+	defer cancel()
+	f, st, err := flock.Lock(ctx, path, waiting)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return f, st, err
+}
+
 // of returns the entry of a list with the highest number, or nil if no file has one.
-func (s *states) of(name string) *lastSigned {
-	var last *lastSigned
-	for _, lists := range s.lists {
-		for i := range lists {
-			if l := &lists[i]; l.Name == name && (last == nil || l.Number > last.Number) {
-				last = l
-			}
+func (s *states) of(name string) (last *lastSigned) {
+	for _, l := range slices.Concat(s.lists...) {
+		if l.Name == name && (last == nil || l.Number > last.Number) {
+			last = &l
 		}
 	}
 	return last
@@ -254,16 +235,14 @@ func (s *states) of(name string) *lastSigned {
 // nameIn returns the name of the list that a folder publishes, or "" if the files do not know it. The error wraps
 // ErrName if they say different ones.
 func (s *states) nameIn(folder string) (name string, err error) {
-	for _, lists := range s.lists {
-		for i := range lists {
-			switch l := &lists[i]; {
-			case l.Folder != folder || l.Name == name:
-			case name == "":
-				name = l.Name
-			default:
-				return "", fmt.Errorf("%s: %w: %q or %q, as the states of the keys say; state the name", folder, ErrName,
-					name, l.Name)
-			}
+	for _, l := range slices.Concat(s.lists...) {
+		switch {
+		case l.Folder != folder || l.Name == name:
+		case name == "":
+			name = l.Name
+		default:
+			return "", fmt.Errorf("%s: %w: %q or %q, as the states of the keys say; state the name", folder, ErrName,
+				name, l.Name)
 		}
 	}
 	return name, nil
@@ -274,10 +253,7 @@ func (s *states) record(ctx context.Context, l lastSigned) error {
 	for i, path := range s.paths {
 		b, err := marshalKeyState(merge(s.lists[i], l))
 		if err == nil {
-			err = container.WriteAtomic(ctx, path, func(w io.Writer) error {
-				_, err := w.Write(b)
-				return err
-			})
+			err = replace(ctx, path, b)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrKeyState, err)

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,17 +35,11 @@ const (
 )
 
 func (c Config) withDefaults() Config {
-	for _, d := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{{&c.Connect, 10 * time.Second}, {&c.Answer, 30 * time.Second}, {&c.Stall, DefaultStall}} {
-		if *d.field <= 0 {
-			*d.field = d.value
-		}
-	}
-	if c.UserAgent == "" {
-		c.UserAgent = "bloomery"
-	}
+	or := func(d, normal time.Duration) time.Duration { return cmp.Or(max(d, 0), normal) }
+	c.Connect = or(c.Connect, 10*time.Second)
+	c.Answer = or(c.Answer, 30*time.Second)
+	c.Stall = or(c.Stall, DefaultStall)
+	c.UserAgent = cmp.Or(c.UserAgent, "bloomery")
 	return c
 }
 
@@ -53,7 +49,6 @@ const (
 	maxHeader    = 64 << 10 // bytes
 )
 
-// web is the Source of a web server.
 type web struct {
 	base   *url.URL // without user and password
 	user   *url.Userinfo
@@ -85,16 +80,13 @@ func newHTTP(u *url.URL, c Config) (Source, error) {
 	return w, nil
 }
 
+var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+	http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
+
 // redirect returns the address that an answer leads to, or nil if it is no redirect.
 func redirect(a *http.Response, from *url.URL) (*url.URL, error) {
-	switch a.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
-		http.StatusPermanentRedirect:
-	default:
-		return nil, nil
-	}
 	location := a.Header.Get("Location")
-	if location == "" {
+	if location == "" || !slices.Contains(redirects, a.StatusCode) {
 		return nil, nil
 	}
 	to, err := from.Parse(location)
@@ -132,15 +124,6 @@ func clean(u *url.URL) string {
 	return c.String()
 }
 
-// withoutURL returns the error in a url.Error, whose text has the whole URL.
-func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
-}
-
 func (w *web) String() string { return clean(w.base) }
 
 // StatusError is an answer of a web server other than success.
@@ -170,24 +153,22 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 	at := w.base.JoinPath(name)
 	ctx, cancel := context.WithCancelCause(ctx)
 	o, err := w.get(ctx, at, r)
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		cancel(nil)
-		var status *StatusError
-		if !errors.As(err, &status) {
-			err = fmt.Errorf("%s: %w", clean(at), withoutURL(err))
-		}
-		return nil, err
-	}
-	if o.NotModified {
-		cancel(nil)
+	if err == nil && !o.NotModified {
+		limits := Limits{MaxBytes: r.MaxBytes, Size: o.Size, Stall: w.config.Stall, Name: clean(at)}
+		o.Body = limits.Body(ctx, cancel, o.Body, o.Offset)
 		return o, nil
 	}
-	limits := Limits{MaxBytes: r.MaxBytes, Size: o.Size, Stall: w.config.Stall, Name: clean(at)}
-	o.Body = limits.Body(ctx, cancel, o.Body, o.Offset)
-	return o, nil
+	if cause := context.Cause(ctx); cause != nil && err != nil {
+		err = cause
+	}
+	cancel(nil)
+	if inner := (*url.Error)(nil); errors.As(err, &inner) {
+		err = inner.Err // without the text, which has the whole URL
+	}
+	if err != nil && !errors.As(err, new(*StatusError)) {
+		err = fmt.Errorf("%s: %w", clean(at), err)
+	}
+	return o, err
 }
 
 // get follows redirects by requests of its own. An http.Client would read their bodies, which have no limits.
@@ -197,27 +178,22 @@ func (w *web) get(ctx context.Context, at *url.URL, r Request) (*Object, error) 
 		if err != nil {
 			return nil, err
 		}
+		var o *Object
 		to, err := redirect(a, at)
 		if err == nil && to == nil {
-			o, err := object(a, r)
-			if err != nil || o.NotModified {
-				_ = a.Body.Close()
-			}
-			return o, err
+			o, err = object(a, r)
 		}
-		_ = a.Body.Close() // reads nothing
-		if err != nil {
-			return nil, err
+		if o == nil || o.NotModified {
+			_ = a.Body.Close() // reads nothing
+		}
+		if err != nil || o != nil {
+			return o, err
 		}
 		at = to
 	}
 	return nil, fmt.Errorf("more than %d redirects", maxRedirects)
 }
 
-// conditional reports whether a request has a condition.
-func (r Request) conditional() bool { return r.Offset == 0 && r.Have != Validators{} }
-
-// ask sends one request.
 func (w *web) ask(ctx context.Context, at *url.URL, r Request) (*http.Response, error) {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -229,11 +205,10 @@ func (w *web) ask(ctx context.Context, at *url.URL, r Request) (*http.Response, 
 	}
 	q.Header.Set("User-Agent", w.config.UserAgent)
 	q.Header.Set("Accept-Encoding", "identity")
-	if r.conditional() && r.Have.ETag != "" {
-		q.Header.Set("If-None-Match", r.Have.ETag)
-	}
-	if r.conditional() && r.Have.LastModified != "" {
-		q.Header.Set("If-Modified-Since", r.Have.LastModified)
+	for name, value := range map[string]string{"If-None-Match": r.Have.ETag, "If-Modified-Since": r.Have.LastModified} {
+		if value != "" && r.Offset == 0 {
+			q.Header.Set(name, value)
+		}
 	}
 	if r.Offset > 0 {
 		q.Header.Set("Range", fmt.Sprintf("bytes=%d-", r.Offset))
@@ -248,7 +223,7 @@ func object(a *http.Response, r Request) (*Object, error) {
 		o.Validators = Validators{bound(a.Header.Get("ETag")), bound(a.Header.Get("Last-Modified"))}
 	}
 	switch {
-	case a.StatusCode == http.StatusNotModified && r.conditional():
+	case a.StatusCode == http.StatusNotModified && r.Offset == 0 && r.Have != Validators{}:
 		return &Object{NotModified: true, Body: http.NoBody, Validators: r.Have}, nil
 	case a.StatusCode == http.StatusPartialContent && r.Offset > 0:
 		if err := o.partial(a.Header.Get("Content-Range"), r.Offset); err != nil {
@@ -285,7 +260,6 @@ func settled(h http.Header) bool {
 	return sent.Sub(changed) >= 2*time.Second
 }
 
-// partial reads the header Content-Range.
 func (o *Object) partial(value string, offset int64) error {
 	var first, last int64
 	var size string

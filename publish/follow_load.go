@@ -1,0 +1,276 @@
+package publish
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/publish/transport"
+)
+
+func (f *Follower) part(h Hash) string { return f.file + partSuffix + h.String()[:partDigits] }
+
+// isPart reports whether a name is that of a part file, or of the folder in which a set is tried.
+func (f *Follower) isPart(name string) bool {
+	digits, ok := strings.CutPrefix(name, filepath.Base(f.file)+partSuffix)
+	digits = strings.TrimSuffix(digits, trialSuffix)
+	_, err := hex.DecodeString(digits)
+	return ok && err == nil && len(digits) == partDigits
+}
+
+// clean removes all part files. If keep is not empty, it leaves that one and the newest other one: a poll that loads a
+// delta must not lose what an earlier one has loaded of the whole file.
+func (f *Follower) clean(keep string) {
+	all, _ := os.ReadDir(filepath.Dir(f.file))
+	var other string
+	var newest time.Time
+	for _, e := range all {
+		path := filepath.Join(filepath.Dir(f.file), e.Name())
+		if path == keep || !f.isPart(e.Name()) {
+			continue
+		}
+		if st, err := e.Info(); keep != "" && err == nil && st.Mode().IsRegular() && st.ModTime().After(newest) {
+			path, other, newest = other, path, st.ModTime()
+		}
+		if path != "" {
+			_ = f.options.guard.remove(path)
+		}
+	}
+}
+
+// download loads an object into its part file, from where an earlier download has ended, checks it, and returns the
+// path.
+func (p *poll) download(ctx context.Context, o Object) (path string, err error) {
+	if err := o.check(maxNumber); err != nil {
+		return "", err
+	}
+	path = p.part(o.SHA256)
+	p.clean(path)
+	out, err := p.openPart(path)
+	if err != nil {
+		return "", err
+	}
+	resumed, err := p.fill(ctx, out, o)
+	if resumed && errors.Is(err, ErrObject) { // what was there may have been damaged
+		_, err = p.fill(ctx, out, o)
+	}
+	err = errors.Join(err, out.Close())
+	if errors.Is(err, ErrObject) {
+		_ = os.Remove(path)
+	}
+	return path, err
+}
+
+// openPart opens or creates a part file. What nobody but this user or root may have written is resumed. All else with
+// that name, such as a link, is removed; if that fails, it is an error. WithForeign accepts the files of others.
+func (p *poll) openPart(path string) (*os.File, error) {
+	g := p.options.guard
+	out, st, err := g.open(path, os.O_RDWR, 0)
+	if err == nil {
+		by, _ := g.owner(path, st)
+		if by.links <= 1 && (g.off || !g.shared(path, st)) {
+			return out, nil
+		}
+		err = fmt.Errorf("%s: %w: it has permissions %v and %d names", path, ErrForeign, st.Mode(), by.links)
+		_ = out.Close()
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		if failed := g.remove(path); failed != nil {
+			return nil, errors.Join(err, failed)
+		}
+	}
+	out, _, err = untrusted.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, g.perm(0o666, 0o600))
+	return out, err
+}
+
+// fill is one attempt of download. It reports whether it has used bytes that were there. If the error wraps ErrObject,
+// the file is empty.
+func (p *poll) fill(ctx context.Context, out *os.File, o Object) (resumed bool, err error) {
+	at, err := out.Seek(0, io.SeekEnd)
+	if err == nil && uint64(at) < o.Bytes {
+		err = p.rest(ctx, out, at, o)
+	}
+	if err == nil {
+		_, err = out.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		err = o.copy(ctx, io.Discard, out)
+	}
+	if errors.Is(err, ErrObject) {
+		err = errors.Join(err, out.Truncate(0))
+	}
+	return at > 0, err
+}
+
+// rest appends to a file of at bytes what is missing.
+func (p *poll) rest(ctx context.Context, out *os.File, at int64, o Object) error {
+	name := objectName(o.SHA256)
+	got, err := p.get(ctx, name, transport.Request{Offset: at, MaxBytes: int64(o.Bytes)})
+	if err != nil {
+		return err
+	}
+	defer got.Body.Close()
+	if got.Size >= 0 && uint64(got.Size) != o.Bytes {
+		return fmt.Errorf("%w: the server has %d bytes, and the release names %d", ErrObject, got.Size, o.Bytes)
+	}
+	if got.Offset != at {
+		at = 0
+		_, err := out.Seek(0, io.SeekStart)
+		if err = errors.Join(err, out.Truncate(0)); err != nil {
+			return err
+		}
+	}
+	p.expected -= at
+	n, err := io.Copy(out, got.Body)
+	if err == nil && uint64(at+n) < o.Bytes {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return fmt.Errorf("%s: after %d of %d bytes: %w", name, at+n, o.Bytes, err)
+	}
+	return nil
+}
+
+// copyPart copies the part file of an object, and checks what it copies: the file may have changed since it was loaded.
+func (p *poll) copyPart(ctx context.Context, w io.Writer, path string, o Object) error {
+	in, _, err := p.options.guard.open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	err = o.copy(ctx, w, in)
+	if errors.Is(err, ErrObject) {
+		err = fmt.Errorf("%s was changed after it was loaded: %w", path, err)
+	}
+	return err
+}
+
+// objectName returns the name of the object with a hash in the folder of a publisher.
+func objectName(h Hash) string { return ObjectsName + "/" + h.String() }
+
+// inMemory is the largest object in bytes that is loaded without a part file. A larger one is resumed by the next poll.
+const inMemory = 64 << 10
+
+func (p *poll) object(ctx context.Context, o Object) (b []byte, err error) {
+	switch {
+	case o.Bytes > p.options.maxBytes:
+		return nil, fmt.Errorf("an object of %d bytes, and at most %d are allowed: %w", o.Bytes, p.options.maxBytes,
+			filter.ErrTooLarge)
+	case o.Bytes <= inMemory:
+		b, _, err = p.load(ctx, objectName(o.SHA256), transport.Request{MaxBytes: int64(o.Bytes)})
+	default:
+		var path string
+		if path, err = p.download(ctx, o); err == nil {
+			b, err = untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: o.Bytes})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, o.match(b)
+}
+
+// pace ends a poll whose requests take longer than patience + bytes / rate, all together: redirects, headers and bodies
+// that come slowly. Time between requests, for the files of this machine, does not count. So a poll ends soon although
+// each part of an answer comes within its own limit, and a large download goes on as long as it makes progress.
+type pace struct {
+	rate    float64 // bytes a second
+	timer   *time.Timer
+	running bool          // during a request
+	left    time.Duration // from since on
+	since   time.Time
+}
+
+// newPace returns a pace that calls cancel, and is paused.
+func newPace(patience time.Duration, rate int64, cancel context.CancelCauseFunc) *pace {
+	if rate <= 0 {
+		rate = transport.DefaultMinRate
+	}
+	slow := fmt.Errorf("%w: the requests of this poll take longer than %v + bytes / %d a second",
+		transport.ErrStalled, patience, rate)
+	p := &pace{rate: float64(rate), left: patience, timer: time.AfterFunc(time.Hour, func() { cancel(slow) })}
+	p.timer.Stop()
+	return p
+}
+
+// longest is far above the time of any poll, and far below the largest Duration.
+const longest = 50 * 365 * 24 * time.Hour
+
+func (p *pace) start()       { p.step(true, 0) }
+func (p *pace) loaded(n int) { p.step(true, n) }
+func (p *pace) stop()        { p.step(false, 0) }
+
+// step takes off the time of the request since the last step, and adds that for n bytes.
+func (p *pace) step(running bool, n int) {
+	now := time.Now()
+	if p.running {
+		p.left -= now.Sub(p.since)
+	}
+	p.left = min(p.left+time.Duration(float64(n)/p.rate*float64(time.Second)), longest)
+	p.running, p.since = running, now
+	if p.timer.Stop(); running {
+		p.timer.Reset(max(p.left, 0))
+	}
+}
+
+// get is Source.Get, at the pace of the poll. Closing the body is needed also if there is none.
+func (p *poll) get(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
+	p.pace.start()
+	o, err := p.source.Get(ctx, name, r)
+	if err != nil {
+		p.pace.stop()
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%s: %w", name, context.Cause(ctx))
+		}
+		return nil, err
+	}
+	got := *o
+	if got.Body == nil {
+		got.Body = http.NoBody
+	}
+	got.Body = &paced{ReadCloser: got.Body, ctx: ctx, p: p}
+	return &got, nil
+}
+
+// paced is a body whose bytes are counted.
+type paced struct {
+	io.ReadCloser
+	ctx context.Context
+	p   *poll
+}
+
+func (b *paced) Read(to []byte) (int, error) {
+	n, err := b.ReadCloser.Read(to)
+	if n > 0 {
+		b.p.pace.loaded(n)
+		b.p.loaded += int64(n)
+		b.p.report()
+	}
+	if err != nil && err != io.EOF && b.ctx.Err() != nil {
+		err = context.Cause(b.ctx)
+	}
+	return n, err
+}
+
+func (b *paced) Close() error {
+	b.p.pace.stop()
+	return b.ReadCloser.Close()
+}
+
+func (p *poll) report() {
+	if p.options.progress != nil && p.expected > 0 {
+		p.calls.Lock()
+		defer p.calls.Unlock()
+		p.options.progress(p.loaded, p.expected)
+	}
+}
