@@ -2,6 +2,7 @@ package delta
 
 import (
 	"encoding/binary"
+	"iter"
 	"math/bits"
 )
 
@@ -77,7 +78,9 @@ func kind(old, new uint64) int {
 func (p *pair) putCells(log uint, w *bitWriter, most uint64) bool {
 	old, new := grid{p.old, log}, grid{p.new, log}
 	var changed [kinds]uint64
-	p.eachCell(log, func(i uint64) { changed[kind(old.at(i), new.at(i))]++ })
+	for i := range p.cells(log) {
+		changed[kind(old.at(i), new.at(i))]++
+	}
 	if changed[others]*4 > changed[falls]+changed[rises] {
 		return false
 	}
@@ -89,10 +92,10 @@ func (p *pair) putCells(log uint, w *bitWriter, most uint64) bool {
 		}
 		l := newList(old.count(k), changed[k])
 		word, rank := uint64(0), uint64(0) // cells that count before the word
-		p.eachCell(log, func(i uint64) {
+		for i := range p.cells(log) {
 			v, u := old.at(i), new.at(i)
 			if kind(v, u) != k || w.bits() >= most {
-				return
+				continue
 			}
 			for ; word < i<<log/64; word++ {
 				rank += uint64(bits.OnesCount64(old.of(k, word)))
@@ -102,21 +105,22 @@ func (p *pair) putCells(log uint, w *bitWriter, most uint64) bool {
 			if k == others {
 				w.field(u, 1<<log)
 			}
-		})
+		}
 	}
 	return w.bits() < most
 }
 
-// eachCell calls give with the cells that differ, in order.
-func (p *pair) eachCell(log uint, give func(i uint64)) {
-	last := ^uint64(0)
-	p.each(func(bit uint64) bool {
-		if i := bit >> log; i != last {
-			last = i
-			give(i)
+// cells returns the cells that differ, in order.
+func (p *pair) cells(log uint) iter.Seq[uint64] {
+	return func(yield func(i uint64) bool) {
+		last := ^uint64(0)
+		for bit := range p.all() {
+			if i := bit >> log; i != last && !yield(i) {
+				return
+			}
+			last = bit >> log
 		}
-		return true
-	})
+	}
 }
 
 // getCells changes cells of b, which is a copy of old.
@@ -128,8 +132,7 @@ func getCells(r *bitReader, b, old []byte) {
 		if len(old) > 0 {
 			mask = was.of(k, 0)
 		}
-		for l := begin(r, was.count(k)); l.left > 0 && r.err == nil; {
-			to := l.get(r)
+		for to := range begin(r, was.count(k)).all(r) {
 			for n := uint64(bits.OnesCount64(mask)); rank+n <= to; n = uint64(bits.OnesCount64(mask)) {
 				rank += n
 				word++

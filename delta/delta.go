@@ -257,5 +257,5 @@ func apply(ctx context.Context, from *container.Image, what byte, body []byte, l
 	if method == Replay {
 		return replay(ctx, r, from, h, limit)
 	}
-	return flip(ctx, r, from, h, limit)
+	return h.file(ctx, r, from, nil, limit)
 }

@@ -1,49 +1,46 @@
 package delta
 
 import (
+	"iter"
 	"math/bits"
+	"slices"
 )
 
-// scan calls give with the positions of the bits that differ, in ascending order, until it returns false.
-func (p *pair) scan(give func(bit uint64) bool) {
+// scan finds the positions of the bits that differ, in ascending order.
+func (p *pair) scan(yield func(bit uint64) bool) {
 	for at := 0; at < len(p.old); at += 8 {
 		for w := p.differ(at); w != 0; w &= w - 1 {
-			if !give(8*uint64(at) + uint64(bits.TrailingZeros64(w))) {
+			if !yield(8*uint64(at) + uint64(bits.TrailingZeros64(w))) {
 				return
 			}
 		}
 	}
 }
 
-// each is scan, or reads the list if there is one.
-func (p *pair) each(give func(bit uint64) bool) {
+// all returns the positions of scan, from the list if there is one.
+func (p *pair) all() iter.Seq[uint64] {
 	if len(p.at) == 0 {
-		p.scan(give)
-		return
+		return p.scan
 	}
-	for _, bit := range p.at {
-		if !give(bit) {
-			return
-		}
-	}
+	return slices.Values(p.at)
 }
 
 // putGaps appends mode gaps: the list of the bits that differ.
 func (p *pair) putGaps(w *bitWriter, most uint64) bool {
 	w.number(p.flips)
 	l := newList(8*uint64(len(p.new)), p.flips)
-	p.each(func(bit uint64) bool {
-		l.put(w, bit)
-		return w.bits() < most
-	})
+	for bit := range p.all() {
+		if l.put(w, bit); w.bits() >= most {
+			break
+		}
+	}
 	return l.left == 0
 }
 
 // getGaps inverts the bits of a list.
 func getGaps(r *bitReader, b []byte) {
-	l := begin(r, 8*uint64(len(b)))
-	for l.left > 0 && r.err == nil {
-		invert(b, l.get(r))
+	for bit := range begin(r, 8*uint64(len(b))).all(r) {
+		invert(b, bit)
 	}
 }
 
@@ -115,11 +112,9 @@ func putBlock(w *bitWriter, old []byte, bits []uint64, first uint64, apart bool)
 // getBlocks inverts bits of b, which is a copy of old, in blocks.
 func getBlocks(r *bitReader, b, old []byte) {
 	log := leastBlock + uint(r.field(blockBits))
-	apart := r.field(1) == 1
+	apart := r.flag()
 	center, k := r.field(6), uint(r.field(3))
-	l := begin(r, blocksOf(b, log))
-	for l.left > 0 && r.err == nil {
-		block := l.get(r)
+	for block := range begin(r, blocksOf(b, log)).all(r) {
 		was, now := blockAt(old, block, log), blockAt(b, block, log)
 		room := 8 * uint64(len(was))
 		n := unfold(unrice(r, k), center)
@@ -144,8 +139,8 @@ func getBlocks(r *bitReader, b, old []byte) {
 
 // getBits inverts the bits of a list, which at places.
 func getBits(r *bitReader, b []byte, l list, at func(uint64) uint64) {
-	for l.left > 0 && r.err == nil {
-		invert(b, at(l.get(r)))
+	for v := range l.all(r) {
+		invert(b, at(v))
 	}
 }
 

@@ -61,10 +61,7 @@ func (h *header) write(w *bitWriter) {
 		w.field(binary.LittleEndian.Uint64(h.head[atRate:]), 64)
 	}
 	if h.flags&flagSpec != 0 {
-		w.number(uint64(len(h.spec)))
-		for _, c := range []byte(h.spec) {
-			w.field(uint64(c), 8)
-		}
+		w.text(h.spec)
 	}
 	if h.flags&flagForm != 0 {
 		w.field(uint64(binary.LittleEndian.Uint16(h.head[atVersion:])), 8)
@@ -83,11 +80,7 @@ func readHeader(r *bitReader, from *container.Image, flags byte) header {
 		binary.LittleEndian.PutUint64(h.head[atRate:], r.field(64))
 	}
 	if flags&flagSpec != 0 {
-		spec := make([]byte, r.count(filter.MaxSpecLen))
-		for i := range spec {
-			spec[i] = byte(r.field(8))
-		}
-		h.spec = string(spec)
+		h.spec = r.text(filter.MaxSpecLen)
 	}
 	if flags&flagForm != 0 {
 		binary.LittleEndian.PutUint16(h.head[atVersion:], uint16(r.field(8)))

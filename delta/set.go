@@ -69,13 +69,8 @@ func DiffSet(ctx context.Context, old, new Set) ([]byte, error) {
 	}
 	w := &bitWriter{}
 	text := !derives(from, to, new.Manifest)
-	if text {
-		w.field(1, 1)
-		w.number(uint64(len(new.Manifest)))
-		w.align()
-		w.b = append(w.b, new.Manifest...)
-	} else {
-		w.field(0, 1)
+	if w.flag(text); text {
+		w.part(new.Manifest)
 	}
 	var changed []int
 	for i, e := range to.Shards {
@@ -94,9 +89,7 @@ func DiffSet(ctx context.Context, old, new Set) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.number(uint64(len(part)))
-		w.align()
-		w.b = append(w.b, part...)
+		w.part(part)
 	}
 	return append(start(Shards, 0, BaseOf(old.Manifest), new.Manifest), w.bytes()...), nil
 }
@@ -151,10 +144,7 @@ func putEntry(w *bitWriter, old, new shard.Entry, i, shards int) {
 		w.field(nameHashed, 2)
 	default:
 		w.field(nameText, 2)
-		w.number(uint64(len(suffix)))
-		for _, c := range []byte(suffix) {
-			w.field(uint64(c), 8)
-		}
+		w.text(suffix)
 	}
 	w.signed(stepOf(new.FPRPrior) - stepOf(old.FPRPrior))
 	w.signed(stepOf(new.FPRPosterior) - stepOf(old.FPRPosterior))
@@ -218,7 +208,7 @@ type setPatch struct {
 func (p *setPatch) run() (manifest []byte, err error) {
 	next := *p.from
 	next.Shards = append([]shard.Entry(nil), p.from.Shards...)
-	if p.field(1) == 1 {
+	if p.flag() {
 		if manifest = p.bytes(p.number()); p.err != nil {
 			return nil, p.err
 		}
@@ -228,8 +218,8 @@ func (p *setPatch) run() (manifest []byte, err error) {
 		}
 		next = *m
 	}
-	for l := begin(&p.bitReader, uint64(len(next.Shards))); l.left > 0 && p.err == nil; {
-		i := int(l.get(&p.bitReader))
+	for number := range begin(&p.bitReader, uint64(len(next.Shards))).all(&p.bitReader) {
+		i := int(number)
 		e := next.Shards[i]
 		if manifest == nil {
 			p.entry(&e, i)
@@ -277,11 +267,7 @@ func (p *setPatch) entry(e *shard.Entry, i int) {
 	case nameHashed:
 		e.File = ""
 	case nameText:
-		suffix := make([]byte, p.count(64))
-		for j := range suffix {
-			suffix[j] = byte(p.field(8))
-		}
-		e.File = shard.Name(i, len(p.from.Shards), string(suffix))
+		e.File = shard.Name(i, len(p.from.Shards), p.text(64))
 	}
 	e.FPRPrior = rateOf(stepOf(e.FPRPrior) + p.signed())
 	e.FPRPosterior = rateOf(stepOf(e.FPRPosterior) + p.signed())
