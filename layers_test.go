@@ -48,7 +48,7 @@ var rooms = map[string][]string{
 		"internal/stripe", "internal/stat",
 		"internal/parallel"},
 	"families":          {"filter", "family/*"},
-	"internal/except":   {"filter", "internal/bitvec"},
+	"internal/except":   {"filter", "internal/batch", "internal/bitvec", "internal/probe"},
 	"internal/portable": {"filter", "families", "container"},
 	"container":         {"filter", "internal/bitvec", "internal/crc", "internal/untrusted"},
 	"delta": {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer",
