@@ -102,14 +102,13 @@ func (b *Builder) newLevels(ctx context.Context, p *stages, partitions []named, 
 		r.classes = append(r.classes, class{code: c})
 	}
 	var entropy uint64
-	err = each(ctx, sorted, p, func(i int, t tally) {
-		c := &r.classes[index[i]]
-		c.add(t)
+	for i, t := range each(ctx, sorted, p) {
+		r.classes[index[i]].add(t)
 		r.universe += t.keys
 		r.members += t.members
 		entropy += log2Choose(t.keys, t.members)
-	})
-	if err != nil {
+	}
+	if err := ctx.Err(); err != nil {
 		return l, err
 	}
 	if !b.config.Partitioned {
