@@ -57,6 +57,7 @@ type Builder struct {
 	hasher filter.Hasher
 	keys   *gather.Keys
 	names  names
+	stages // of Build or Update
 
 	toggled []filter.Hash // of an update: the keys whose answer it toggles, ascending; nil if they are not known yet
 }
@@ -75,7 +76,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		return nil, &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	}
 	// The other half of the memory is for the keys of the levels.
-	return &Builder{config: c, hasher: c.hasher(), keys: gather.New(gather.Config{
+	return &Builder{config: c, hasher: c.hasher(), stages: stages{report: c.Progress}, keys: gather.New(gather.Config{
 		Memory: c.Memory - c.Memory/2, Dir: c.TempDir, Workers: c.Workers,
 	})}, nil
 }

@@ -105,14 +105,17 @@ func join(ctx context.Context, keys *gather.Keys, inside func(joined) error, out
 	return end()
 }
 
-// join is join for the keys of a Builder. If a member is not in the universe, the error is an *OutsideError, after all
+// join is join for the keys of a Builder, each a step of a stage. If a member is not in the universe, the error is an *OutsideError, after all
 // keys of the universe. For an update, the members are the keys to toggle, as soon as these are known.
 func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
 	if b.toggled != nil {
 		inside = b.toggling(inside)
 	}
 	e := &OutsideError{hasher: b.hasher}
-	err := join(ctx, b.keys, inside, func(h filter.Hash) {
+	err := join(ctx, b.keys, func(k joined) error {
+		b.done(1)
+		return inside(k)
+	}, func(h filter.Hash) {
 		if e.Count++; len(e.hashes) < maxNamed {
 			e.hashes = append(e.hashes, h)
 		}
@@ -127,10 +130,9 @@ func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
 func (b *Builder) partitions() int { return max(len(b.names.ids), 1) }
 
 // count returns the keys and members of each partition.
-func (b *Builder) count(ctx context.Context, p *stages) ([]tally, error) {
+func (b *Builder) count(ctx context.Context) ([]tally, error) {
 	counts := make([]tally, b.partitions())
 	return counts, b.join(ctx, func(k joined) error {
-		p.done(1)
 		counts[k.partition].count(k.member)
 		return nil
 	})

@@ -109,12 +109,11 @@ func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err 
 	case len(old.records) > MaxUpdates:
 		return nil, u, ErrUpdates
 	}
-	p, err := b.finish(ctx)
-	if err != nil {
+	if err := b.finish(ctx); err != nil {
 		return nil, u, err
 	}
 	c := comparison{Builder: b, batch: batch{set: old}, counts: make([]tally, b.partitions())}
-	if err := c.run(ctx, p); err != nil {
+	if err := c.run(ctx); err != nil {
 		return nil, u, err
 	}
 	u = c.Updated
@@ -131,7 +130,7 @@ func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err 
 		return old, u, nil
 	}
 	u.Entropy = ldexp(log2Choose(c.universe, uint64(len(c.toggled))))
-	r, err := c.smallest(ctx, p, next)
+	r, err := c.smallest(ctx, next)
 	if err != nil {
 		return nil, u, err
 	}
@@ -159,7 +158,7 @@ func (c *comparison) lost(last *record) error {
 type comparison struct {
 	*Builder
 	batch
-	names   []filter.Hash // of the partitions, by their numbers
+	named   []filter.Hash // the hashes of the names of the partitions, by their numbers
 	waiting []joined
 	answers [batchLen]bool
 
@@ -169,10 +168,10 @@ type comparison struct {
 }
 
 // run asks the set for all keys, and lists those to toggle.
-func (c *comparison) run(ctx context.Context, p *stages) error {
-	c.names = make([]filter.Hash, len(c.counts))
-	for _, n := range c.Builder.names.sorted() {
-		c.names[n.id] = c.hasher.SumString(n.name)
+func (c *comparison) run(ctx context.Context) error {
+	c.named = make([]filter.Hash, len(c.counts))
+	for name, id := range c.Builder.names.ids {
+		c.named[id] = c.hasher.SumString(name)
 	}
 	toggled := []filter.Hash{} // not nil, so that it is known
 	flush := func() {
@@ -192,12 +191,11 @@ func (c *comparison) run(ctx context.Context, p *stages) error {
 		c.waiting = c.waiting[:0]
 	}
 	err := c.join(ctx, func(k joined) error {
-		p.done(1)
 		c.universe++
 		if k.member {
 			c.members++
 		}
-		c.batch.names[len(c.waiting)], c.hashes[len(c.waiting)] = c.names[k.partition], k.hash
+		c.batch.names[len(c.waiting)], c.hashes[len(c.waiting)] = c.named[k.partition], k.hash
 		if c.waiting = append(c.waiting, k); len(c.waiting) == batchLen {
 			flush()
 		}
@@ -220,7 +218,7 @@ func (b *Builder) toggling(inside func(joined) error) func(joined) error {
 }
 
 // smallest returns the record of the update, as a set or as positions. next has its counts.
-func (c *comparison) smallest(ctx context.Context, p *stages, next record) (*record, error) {
+func (c *comparison) smallest(ctx context.Context, next record) (*record, error) {
 	var listed *record
 	if len(c.toggled) <= tryPositions {
 		var err error
@@ -228,7 +226,7 @@ func (c *comparison) smallest(ctx context.Context, p *stages, next record) (*rec
 			return listed, err
 		}
 	}
-	r, err := c.record(ctx, p, c.counts)
+	r, err := c.record(ctx, c.counts)
 	if err != nil {
 		return nil, err
 	}
