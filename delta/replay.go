@@ -2,7 +2,6 @@ package delta
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
@@ -82,7 +81,7 @@ func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 		if m.Sections[i].Bytes != 8*n {
 			return t, errTable
 		}
-		e.Sections = append(e.Sections, wordsOf(m.Section(i)))
+		e.Sections = append(e.Sections, bitvec.Words(m.Section(i), n))
 	}
 	f, err := families.Decode(e)
 	if err != nil {
@@ -93,18 +92,6 @@ func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 		return t, errTable
 	}
 	return table{chains, spec.Has("trimmed"), len(words)}, nil
-}
-
-// wordsOf returns bytes as words, which share their memory if the machine allows that.
-func wordsOf(b []byte) []uint64 {
-	if w, ok := bitvec.View(b); ok {
-		return w
-	}
-	w := make([]uint64, len(b)/8)
-	for i := range w {
-		w[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	return w
 }
 
 // specWith returns a spec for that number of cells.

@@ -318,7 +318,7 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 		e := filter.Encoded{Spec: g.spec, Keys: g.keys}
 		for section, n := range sections[i] {
 			bytes := sectionBytes(r.kind, section, n, g.tail)
-			e.Sections = append(e.Sections, wordsOf(body[:bytes], n))
+			e.Sections = append(e.Sections, bitvec.Words(body[:bytes], n))
 			body = body[bytes:]
 		}
 		f, err := decodePart(e)
@@ -343,18 +343,4 @@ func (r *record) setParts(parts []*part) {
 		}
 	}
 	r.last = parts[0]
-}
-
-// wordsOf returns n words of a file, of which b has all bytes except zeros at the end. They share the memory of b if
-// they can.
-func wordsOf(b []byte, n uint64) []uint64 {
-	if uint64(len(b)) == 8*n {
-		if words, ok := bitvec.View(b); ok {
-			return words
-		}
-	}
-	words := make([]uint64, n)
-	copy(bitvec.Bytes(words), b)
-	bitvec.FixOrder(words)
-	return words
 }
