@@ -25,31 +25,34 @@ func regular(name string, stat func(name string) (fs.FileInfo, error)) error {
 	return err
 }
 
-// readFile returns the content of a regular file. It reads the rest only if the first bytes are not those of another
-// format, for which read must return an error wrapping ErrFormat or ErrIndex.
-func readFile(folder fs.FS, name string, read func(head []byte) error) ([]byte, error) {
+// readFile returns what read makes of a regular file. It reads the rest only if the first bytes are not those of
+// another format, for which read must return an error wrapping ErrFormat or ErrIndex.
+func readFile[T any](folder fs.FS, name string, read func([]byte) (T, error)) (v T, err error) {
 	if s, ok := folder.(fs.StatFS); ok { // to open a pipe would wait for its writer
 		if err := regular(name, s.Stat); err != nil {
-			return nil, err
+			return v, err
 		}
 	}
 	f, err := folder.Open(name)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
 	defer f.Close()
 	if err := regular(name, func(string) (fs.FileInfo, error) { return f.Stat() }); err != nil {
-		return nil, err
+		return v, err
 	}
 	limit := untrusted.Limit{MaxBytes: maxFile, Head: headSize, Check: func(head []byte) error {
-		if err := read(head); errors.Is(err, ErrFormat) || errors.Is(err, ErrIndex) {
+		if _, err := read(head); errors.Is(err, ErrFormat) || errors.Is(err, ErrIndex) {
 			return err
 		}
 		return nil // perhaps cut
 	}}
 	data, err := untrusted.Read(context.Background(), f, limit)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if err == nil {
+		v, err = read(data)
 	}
-	return data, nil
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return v, err
 }
