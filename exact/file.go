@@ -69,12 +69,12 @@ func readLimit(maxBytes uint64) uint64 {
 // verifies all checksums. The error wraps container.ErrMagic (ErrFilter for a filter file), ErrVersion, ErrHash,
 // ErrSecret (ErrNoSecret if none was given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
 func FromBytes(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
-	return parse(data, secret)
+	return (&cursor{data: data, secret: secret}).parse()
 }
 
 // Inspect verifies and describes the set in data. It needs no secret. Errors are those of FromBytes.
 func Inspect(data []byte) (Info, error) {
-	s, err := (&cursor{data: data, inspect: true}).parse(nil)
+	s, err := (&cursor{data: data, inspect: true}).parse()
 	if err != nil {
 		return Info{}, err
 	}

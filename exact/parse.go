@@ -21,7 +21,8 @@ type cursor struct {
 	at   uint64
 	err  error // a *container.FormatError
 
-	inspect bool // a keyed hash needs no secret
+	secret  *[filter.SecretSize]byte // of a keyed hash
+	inspect bool                     // a keyed hash needs no secret
 	// mend, of tests, writes what is right over wrong checksums and trailers in data, so that damage of any kind reaches
 	// the code behind them.
 	mend bool
@@ -99,22 +100,14 @@ func (c *cursor) checksum(what string, from uint64) uint32 {
 	return sum
 }
 
-// parse reads the records of a file. The words of the set share the memory of data where they can.
-func parse(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
-	return (&cursor{data: data}).parse(secret)
-}
-
-func (c *cursor) parse(secret *[filter.SecretSize]byte) (*Set, error) {
+// parse reads the records of a file. The words of the set share the memory of the file where they can.
+func (c *cursor) parse() (*Set, error) {
 	s := &Set{}
-	for !s.parseEnd(c) {
+	for c.err == nil && !s.parseEnd(c) {
 		if len(s.records) > MaxUpdates {
 			c.corrupt("update", "there are more than %d", MaxUpdates)
 		}
-		r := s.parseRecord(c, secret)
-		if c.err != nil {
-			return nil, c.err
-		}
-		s.records = append(s.records, r)
+		s.records = append(s.records, s.parseRecord(c))
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -158,7 +151,7 @@ func (s *Set) parseEnd(c *cursor) bool {
 }
 
 // parseRecord reads the next record.
-func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
+func (s *Set) parseRecord(c *cursor) *record {
 	start := c.at
 	r := &record{}
 	if m := c.bytes("magic", uint64(len(magic))); c.err == nil && string(m) != magic {
@@ -170,7 +163,7 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 		c.corrupt("kind", "the first record must be a base, and no other")
 	}
 	if r.kind == kindBase {
-		s.parseHasher(c, secret)
+		s.parseHasher(c)
 	} else {
 		s.parsePrevious(c)
 	}
@@ -223,7 +216,7 @@ func (s *Set) parsePrevious(c *cursor) {
 }
 
 // parseHasher reads the hash function and its seed or key check.
-func (s *Set) parseHasher(c *cursor, secret *[filter.SecretSize]byte) {
+func (s *Set) parseHasher(c *cursor) {
 	id := c.uvarint("hash")
 	seed := binary.LittleEndian.Uint64(c.bytes("seed", 8))
 	switch {
@@ -235,10 +228,10 @@ func (s *Set) parseHasher(c *cursor, secret *[filter.SecretSize]byte) {
 	case seed == 0:
 		c.corrupt("check of the secret", "it is 0")
 	case c.inspect:
-	case secret == nil:
+	case c.secret == nil:
 		c.fail("check of the secret", container.ErrNoSecret)
 	default:
-		if s.hasher = filter.NewKeyedHasher(*secret); s.hasher.KeyCheck() != seed {
+		if s.hasher = filter.NewKeyedHasher(*c.secret); s.hasher.KeyCheck() != seed {
 			c.fail("check of the secret", container.ErrSecret)
 		}
 	}
