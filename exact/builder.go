@@ -119,20 +119,14 @@ func (b *Builder) add(partitions, keys [][]byte, bit uint64) error {
 		return &filter.ConfigError{Field: "partitioned", Value: b.config.Partitioned,
 			Reason: "add keys with partitions to a partitioned set, and only to one"}
 	}
-	hs := make([]filter.Hash, len(keys))
-	var buffer []byte
+	hs := sumAll(b.hasher, partitions, keys)
 	var id uint64
-	for i, key := range keys {
-		if partitions == nil {
-			hs[i] = cut(b.hasher.Sum(key))
-		} else {
+	for i := range hs {
+		if partitions != nil && (i == 0 || string(partitions[i]) != string(partitions[i-1])) {
 			var err error
-			if i == 0 || string(partitions[i]) != string(partitions[i-1]) {
-				if id, err = b.names.id(partitions[i]); err != nil {
-					return err
-				}
+			if id, err = b.names.id(partitions[i]); err != nil {
+				return err
 			}
-			hs[i], buffer = sumIn(b.hasher, buffer, partitions[i], key)
 		}
 		hs[i].Lo |= id<<1 | bit
 	}

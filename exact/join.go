@@ -44,17 +44,15 @@ func (e *OutsideError) Unwrap() error { return ErrOutside }
 // Name adds those of the members that are among the keys to name. partitions is nil for a set without partitions. It
 // must not be called from several goroutines at once.
 func (e *OutsideError) Name(partitions, members [][]byte) {
-	var buffer []byte
-	for i, key := range members {
-		var h filter.Hash
-		text := fmt.Sprintf("%.60q", key)
-		if partitions == nil {
-			h = cut(e.hasher.Sum(key))
-		} else {
-			h, buffer = sumIn(e.hasher, buffer, partitions[i], key)
+	for i, h := range sumAll(e.hasher, partitions, members) {
+		if !slices.Contains(e.hashes, h) {
+			continue
+		}
+		text := fmt.Sprintf("%.60q", members[i])
+		if partitions != nil {
 			text = fmt.Sprintf("%.60q: %s", partitions[i], text)
 		}
-		if slices.Contains(e.hashes, h) && !slices.Contains(e.Keys, text) {
+		if !slices.Contains(e.Keys, text) {
 			e.Keys = append(e.Keys, text)
 		}
 	}

@@ -118,6 +118,20 @@ func sumIn(h filter.Hasher, buffer, partition, key []byte) (filter.Hash, []byte)
 	return cut(h.Sum(buffer)), buffer
 }
 
+// sumAll returns the hashes of keys, which are in partitions unless these are nil.
+func sumAll(h filter.Hasher, partitions, keys [][]byte) []filter.Hash {
+	hs := make([]filter.Hash, len(keys))
+	var buffer []byte
+	for i, key := range keys {
+		if partitions == nil {
+			hs[i] = cut(h.Sum(key))
+		} else {
+			hs[i], buffer = sumIn(h, buffer, partitions[i], key)
+		}
+	}
+	return hs
+}
+
 // cut clears the bits that a set does not use.
 func cut(h filter.Hash) filter.Hash {
 	h.Lo &^= partitionMask

@@ -54,14 +54,8 @@ func (v *Verifier) AddUniverse(partitions, keys [][]byte) error { return v.add(p
 func (v *Verifier) add(partitions, keys [][]byte, bit uint64) error {
 	hits := make([]bool, len(keys))
 	v.set.containsMany(hits, partitions, keys)
-	hs := make([]filter.Hash, len(keys))
-	var buffer []byte
-	for i, key := range keys {
-		if partitions == nil {
-			hs[i] = cut(v.hasher.Sum(key))
-		} else {
-			hs[i], buffer = sumIn(v.hasher, buffer, partitions[i], key)
-		}
+	hs := sumAll(v.hasher, partitions, keys)
+	for i := range hs {
 		if hs[i].Lo |= bit; hits[i] {
 			hs[i].Lo |= presentBit
 		}
