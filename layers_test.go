@@ -51,8 +51,9 @@ var rooms = map[string][]string{
 	"internal/except":   {"filter", "internal/batch", "internal/bitvec", "internal/probe"},
 	"internal/portable": {"filter", "families", "container"},
 	"container":         {"filter", "internal/bitvec", "internal/crc", "internal/untrusted"},
-	"delta": {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer",
-		"internal/crc", "internal/inset", "internal/parallel", "internal/untrusted"},
+	"delta": {"filter", "families", "container", "shard", "internal/bitvec", "internal/trailer",
+		"internal/crc", "internal/inset", "internal/parallel", "internal/untrusted",
+		"exact"}, // this one in tests only
 	"shard":           {"filter", "container", "internal/flock", "internal/untrusted"},
 	"internal/spool":  {"filter"},
 	"internal/flock":  {"internal/untrusted"},

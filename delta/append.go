@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
 
 // isExact reports whether a file begins like an exact set. Of such files only the trailer is read besides: an update
 // replaces the trailer, so that a delta is what the new file has behind the records of the old one.
-func isExact(b []byte) bool { return exact.HasMagic(bytes.NewReader(b)) }
+func isExact(b []byte) bool { return bytes.HasPrefix(b, []byte(container.ExactMagic)) }
 
 // diffExact is Diff for two exact sets.
 func diffExact(ctx context.Context, old, new []byte) ([]byte, error) {
