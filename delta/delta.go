@@ -17,6 +17,7 @@ package delta
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -90,12 +91,7 @@ type Options struct {
 	MaxBytes uint64
 }
 
-func (o Options) limit() uint64 {
-	if o.MaxBytes == 0 {
-		return DefaultMaxBytes
-	}
-	return o.MaxBytes
-}
+func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, DefaultMaxBytes) }
 
 // A delta begins with the magic bytes, a byte with the method in its lower and flags in its upper half, the base in 4
 // bytes and the start of the target's SHA-256 in 16.

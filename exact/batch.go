@@ -26,7 +26,7 @@ func (s *Set) containsMany(dst []bool, partitions, keys [][]byte) {
 	}
 	if len(s.records) == 0 {
 		for i := range dst {
-			dst[i] = s.unknown()
+			dst[i] = s.fault != nil
 		}
 		return
 	}

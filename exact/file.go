@@ -2,6 +2,7 @@ package exact
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -58,12 +59,7 @@ func limit(maxBytes uint64) untrusted.Limit {
 }
 
 // readLimit returns the largest file that Read takes: with more, growing buffers could fail on a 32-bit platform.
-func readLimit(maxBytes uint64) uint64 {
-	if maxBytes == 0 {
-		maxBytes = DefaultMaxBytes
-	}
-	return min(maxBytes, math.MaxInt/4)
-}
+func readLimit(maxBytes uint64) uint64 { return min(cmp.Or(maxBytes, DefaultMaxBytes), math.MaxInt/4) }
 
 // FromBytes returns the set in data, which must not change afterwards: its words are shared where they are aligned. It
 // verifies all checksums. The error wraps container.ErrMagic (ErrFilter for a filter file), ErrVersion, ErrHash,

@@ -39,9 +39,6 @@ func (s *Set) empty() error {
 	return nil
 }
 
-// unknown is the answer of a Set without records: false for the zero Set, and true if Err says why.
-func (s *Set) unknown() bool { return s.fault != nil }
-
 // Partitioned reports whether keys have partitions: ContainsIn then has the answers, else Contains.
 func (s *Set) Partitioned() bool { return len(s.records) > 0 && s.records[0].partitions > 0 }
 
@@ -55,7 +52,7 @@ func (s *Set) Contains(key []byte) bool {
 	case s.Partitioned():
 		return s.ContainsIn(nil, key)
 	case len(s.records) == 0:
-		return s.unknown()
+		return s.fault != nil
 	}
 	return s.has(filter.Hash{}, cut(s.hasher.Sum(key)))
 }
