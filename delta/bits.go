@@ -25,7 +25,6 @@ func (w *bitWriter) field(v uint64, width uint) {
 	}
 }
 
-// flag appends a bit.
 func (w *bitWriter) flag(set bool) {
 	if set {
 		w.field(1, 1)
@@ -119,7 +118,6 @@ func (r *bitReader) fail(err error) {
 	}
 }
 
-// left returns the number of bits that are left.
 func (r *bitReader) left() uint64 { return 8*uint64(len(r.b)) - r.at }
 
 // field reads width bits, at most 64.
@@ -137,7 +135,6 @@ func (r *bitReader) field(width uint) uint64 {
 	return v
 }
 
-// flag reads a bit.
 func (r *bitReader) flag() bool { return r.field(1) == 1 }
 
 // load returns the 64 bits from the start of the next byte on, zeros behind the end.
@@ -178,7 +175,6 @@ func (r *bitReader) count(most uint64) uint64 {
 	return v
 }
 
-// signed reads a signed number.
 func (r *bitReader) signed() int64 {
 	v := r.number()
 	return int64(v>>1) ^ -int64(v&1)

@@ -141,7 +141,6 @@ func getBlocks(r *bitReader, b, old []byte) {
 // blocksOf returns the number of blocks of 2^log bits of a section; the last one can be shorter.
 func blocksOf(b []byte, log uint) uint64 { return (8*uint64(len(b)) + 1<<log - 1) >> log }
 
-// blockAt returns a block of a section.
 func blockAt(b []byte, block uint64, log uint) []byte {
 	first := block << log / 8
 	return b[first:min(first+1<<log/8, uint64(len(b)))]

@@ -150,7 +150,6 @@ type edit struct {
 	used    [2]uint64
 }
 
-// write appends both lists.
 func (e *edit) write(w *bitWriter) {
 	gone, come := uint64(len(e.removed)), uint64(len(e.added))
 	w.number(gone)
@@ -279,7 +278,6 @@ func replay(ctx context.Context, r *bitReader, from *container.Image, h header, 
 	return h.file(ctx, r, from, new.Stored(old.trimmed).Sections, limit)
 }
 
-// read reads both lists.
 func (e *edit) read(r *bitReader) {
 	e.removed = slices.Collect(begin(r, e.used[0]).all(r))
 	come := uint64(len(e.removed)) + uint64(r.signed())

@@ -194,7 +194,6 @@ func PatchSet(
 	return manifest, nil
 }
 
-// setPatch is one PatchSet.
 type setPatch struct {
 	bitReader
 	ctx   context.Context
@@ -204,7 +203,6 @@ type setPatch struct {
 	write func(name string, content []byte) error
 }
 
-// run returns the new manifest.
 func (p *setPatch) run() (manifest []byte, err error) {
 	next := *p.from
 	next.Shards = append([]shard.Entry(nil), p.from.Shards...)

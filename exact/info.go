@@ -112,7 +112,6 @@ func ldexp(v uint64) float64 { return math.Ldexp(float64(v), -outBits) }
 // toggled returns how often exactly one of two independent events occurs.
 func toggled(a, b float64) float64 { return a*(1-b) + b*(1-a) }
 
-// unknownRate returns Info.UnknownRate.
 func (s *Set) unknownRate() float64 {
 	const names = 1 << 13
 	random := rand.New(rand.NewPCG(1, 2)) // the same figure each time
@@ -131,7 +130,6 @@ func (s *Set) unknownRate() float64 {
 	return sum / names
 }
 
-// outsideRate is Info.OutsideRate of one record.
 func (r *record) outsideRate() float64 {
 	if r.kind == kindPositions {
 		return r.positions.outsideRate()

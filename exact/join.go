@@ -127,7 +127,6 @@ func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
 // partitions returns the number of partitions, 1 for a set without.
 func (b *Builder) partitions() int { return max(len(b.names.ids), 1) }
 
-// count returns the keys and members of each partition.
 func (b *Builder) count(ctx context.Context) ([]tally, error) {
 	counts := make([]tally, b.partitions())
 	return counts, b.join(ctx, func(k joined) error {
@@ -136,7 +135,6 @@ func (b *Builder) count(ctx context.Context) ([]tally, error) {
 	})
 }
 
-// count counts a key.
 func (t *tally) count(member bool) {
 	t.keys++
 	if member {

@@ -9,7 +9,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// build makes the base from the keys.
 func (b *Builder) build(ctx context.Context) (*record, error) {
 	if err := b.finish(ctx); err != nil {
 		return nil, err
@@ -107,7 +106,6 @@ func (b *Builder) newLevels(ctx context.Context, names []string, counts []tally)
 	return l, nil
 }
 
-// add adds the keys of a partition.
 func (t *tally) add(other tally) {
 	t.keys += other.keys
 	t.members += other.members
@@ -150,7 +148,6 @@ func (l *levels) begin() (err error) {
 	return err
 }
 
-// list adds the keys of level 1.
 func (l *levels) list(ctx context.Context) error {
 	l.next(stageList, l.record.universe)
 	return l.join(ctx, func(k joined) error {
@@ -161,7 +158,6 @@ func (l *levels) list(ctx context.Context) error {
 	})
 }
 
-// buildFirst builds level 1.
 func (l *levels) buildFirst(ctx context.Context) (err error) {
 	keys := uint64(0)
 	for _, part := range l.first {

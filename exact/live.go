@@ -52,7 +52,6 @@ func OpenLive(path string, o LiveOptions) (*Live, error) {
 	return l, nil
 }
 
-// open opens the file.
 func (o LiveOptions) open(path string) (*Set, error) {
 	if o.opening != nil {
 		if err := o.opening(path); err != nil {

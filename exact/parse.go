@@ -28,19 +28,17 @@ type cursor struct {
 	mend bool
 }
 
-// fail sets the error, unless there is one.
+// fail keeps the first error.
 func (c *cursor) fail(what string, err error) {
 	if c.err == nil {
 		c.err = &container.FormatError{Offset: c.at, What: what, Err: err}
 	}
 }
 
-// corrupt sets an error wrapping container.ErrCorrupt.
 func (c *cursor) corrupt(what, format string, args ...any) {
 	c.fail(what, fmt.Errorf("%w: %s", container.ErrCorrupt, fmt.Sprintf(format, args...)))
 }
 
-// left returns the bytes that have not been read.
 func (c *cursor) left() uint64 { return uint64(len(c.data)) - c.at }
 
 // bytes reads n bytes. They share the memory of the file.
@@ -56,7 +54,6 @@ func (c *cursor) bytes(what string, n uint64) []byte {
 	return c.data[c.at-n : c.at : c.at]
 }
 
-// uvarint reads a number.
 func (c *cursor) uvarint(what string) uint64 {
 	if c.err != nil {
 		return 0
@@ -150,7 +147,6 @@ func (s *Set) parseEnd(c *cursor) bool {
 	return true
 }
 
-// parseRecord reads the next record.
 func (s *Set) parseRecord(c *cursor) *record {
 	start := c.at
 	r := &record{}
@@ -249,7 +245,6 @@ func (s *Set) parseCounts(c *cursor, r *record) {
 	}
 }
 
-// parseClasses reads the class table.
 func (r *record) parseClasses(c *cursor) {
 	n := c.limited("number of classes", maxClasses)
 	if c.err == nil && (n == 0 || n > 1 && r.partitions == 0) {
@@ -269,7 +264,6 @@ func (r *record) parseClasses(c *cursor) {
 	}
 }
 
-// parseGeometries reads the geometries of all parts.
 func (r *record) parseGeometries(c *cursor) (all []geometry) {
 	if c.err != nil {
 		return nil

@@ -32,7 +32,6 @@ const (
 // A part is a filter of family ribbon: this file is the only one of the package that depends on the family.
 type part = ribbon.Filter
 
-// decodePart returns the part of a stored form.
 func decodePart(e filter.Encoded) (*part, error) { return ribbon.Decode(e) }
 
 // form is what the classes decide about a part.
@@ -59,7 +58,6 @@ func tailBits(f *part) uint64 {
 	return r.Uint("tail") * (r.Uint("r") + r.Uint("value_bits"))
 }
 
-// appendGeometry appends the geometry of a part.
 func appendGeometry(b []byte, f *part) []byte {
 	e := f.Encode()
 	b = binary.AppendUvarint(b, e.Keys)

@@ -96,12 +96,11 @@ func order(words []uint64, bigEnd bool) {
 
 // writeWords writes words in the byte order of a file, 512 KiB at a time.
 func writeWords(w io.Writer, words []uint64, bigEnd bool) error {
-	room := make([]uint64, min(len(words), 1<<16))
-	for len(words) > 0 {
-		n := copy(room, words)
-		words = words[n:]
-		order(room[:n], bigEnd)
-		if _, err := w.Write(bitvec.Bytes(room[:n])); err != nil {
+	var copied []uint64
+	for part := range slices.Chunk(words, 1<<16) {
+		copied = append(copied[:0], part...)
+		order(copied, bigEnd)
+		if _, err := w.Write(bitvec.Bytes(copied)); err != nil {
 			return err
 		}
 	}

@@ -165,7 +165,6 @@ func (l *level) add(h filter.Hash) {
 	}
 }
 
-// position returns the bit of probe j.
 func (l *level) position(h filter.Hash, j uint64) uint64 {
 	x := probe.Mix(probe.Mix(h.Lo^(l.round+j), h.Hi^prime), prime)
 	return probe.Position(x, 64*uint64(len(l.bits)))

@@ -48,7 +48,6 @@ func (t Trailer) Append(b []byte, last uint32) []byte {
 	return binary.LittleEndian.AppendUint32(b, sum(b[start:], last))
 }
 
-// sum returns the CRC of a trailer.
 func sum(trailer []byte, last uint32) uint32 {
 	before := binary.LittleEndian.AppendUint32(nil, last)
 	return crc.Sum(before, trailer[:crcAt])

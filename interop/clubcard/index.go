@@ -137,7 +137,6 @@ type entry struct {
 	first, last uint64
 }
 
-// entryOf returns an entry of entrySize bytes.
 func entryOf(b []byte) entry {
 	in := &input{data: b}
 	return entry{int(in.uint("", 2)), in.uint("", 8), in.uint("", 8)}

@@ -139,7 +139,6 @@ func (in *input) uint(what string, n uint64) (v uint64) {
 	return v
 }
 
-// hash returns the next HashSize bytes.
 func (in *input) hash(what string) (h [HashSize]byte) {
 	copy(h[:], in.bytes(what, HashSize))
 	return h
@@ -161,7 +160,6 @@ func (in *input) fits(what string, n, size uint64) uint64 {
 	return n
 }
 
-// column returns a column.
 func (in *input) column(what string) column {
 	return in.bytes(what, 8*in.uint(what, 4))
 }
