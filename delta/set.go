@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -140,7 +139,7 @@ func putEntry(w *bitWriter, old, new shard.Entry, i, shards int) {
 		w.field(nameKept, 2)
 	case suffix == "":
 		w.field(namePlain, 2)
-	case new.File == shard.Name(i, shards, hashSuffix(new.SHA256)):
+	case new.File == shard.HashName(i, shards, new.SHA256):
 		w.field(nameHashed, 2)
 	default:
 		w.field(nameText, 2)
@@ -155,8 +154,6 @@ func suffixOf(name, plain string) string {
 	s := strings.TrimPrefix(name, strings.TrimSuffix(plain, ".bloom"))
 	return strings.TrimPrefix(strings.TrimSuffix(s, ".bloom"), ".")
 }
-
-func hashSuffix(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:6]) }
 
 // PatchSet applies a delta of DiffSet. It calls write with the name and the content of each file that the new manifest
 // names with another name, length or SHA-256 than the old one, and then returns the new manifest, byte for byte. It
@@ -310,7 +307,7 @@ func describe(e *shard.Entry, content []byte, i, shards int) error {
 	}
 	e.Keys, e.Bytes, e.SHA256 = m.Keys, uint64(len(content)), sha256.Sum256(content)
 	if e.File == "" {
-		e.File = shard.Name(i, shards, hashSuffix(e.SHA256))
+		e.File = shard.HashName(i, shards, e.SHA256)
 	}
 	if !shard.IsName(e.File) {
 		return errNumber

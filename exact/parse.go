@@ -264,26 +264,21 @@ func (r *record) parseClasses(c *cursor) {
 	}
 }
 
-func (r *record) parseGeometries(c *cursor) (all []geometry) {
-	if c.err != nil {
-		return nil
-	}
-	for _, f := range forms(r.classes) {
-		g, err := readGeometry(c, f)
-		if err != nil {
-			return nil
+func (r *record) parseGeometries(c *cursor) (all []filter.Encoded) {
+	if c.err == nil {
+		for _, f := range forms(r.classes) {
+			all = append(all, readGeometry(c, f))
 		}
-		all = append(all, g)
 	}
 	return all
 }
 
 // parseBody reads the parts, after it has compared their sizes with what is left of the file.
-func (r *record) parseBody(c *cursor, geometries []geometry) {
+func (r *record) parseBody(c *cursor, all []filter.Encoded) {
 	var size uint64
-	sections := make([][]uint64, len(geometries))
-	for i, g := range geometries {
-		words, n, err := g.sections(r.kind)
+	sections := make([][]uint64, len(all))
+	for i, e := range all {
+		words, n, err := sectionsOf(e.Spec, r.kind)
 		sum, over := bits.Add64(size, n, 0)
 		if err == nil && over != 0 {
 			err = filter.ErrTooLarge
@@ -300,11 +295,10 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 	if c.err != nil {
 		return
 	}
-	parts := make([]*part, len(geometries))
-	for i, g := range geometries {
-		e := filter.Encoded{Spec: g.spec, Keys: g.keys}
+	parts := make([]*part, len(all))
+	for i, e := range all {
 		for section, n := range sections[i] {
-			bytes := sectionBytes(r.kind, section, n, g.tail)
+			bytes := sectionBytes(e.Spec, r.kind, section, n)
 			e.Sections = append(e.Sections, bitvec.Words(body[:bytes], n))
 			body = body[bytes:]
 		}

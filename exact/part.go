@@ -52,12 +52,6 @@ func forms(classes []class) (all []form) {
 	return append(all, form{0, 1})
 }
 
-// tailBits returns the number of bits of the tail of a part.
-func tailBits(f *part) uint64 {
-	r := f.Encode().Spec.Reader()
-	return r.Uint("tail") * (r.Uint("r") + r.Uint("value_bits"))
-}
-
 func appendGeometry(b []byte, f *part) []byte {
 	e := f.Encode()
 	b = binary.AppendUvarint(b, e.Keys)
@@ -83,26 +77,19 @@ func appendGeometry(b []byte, f *part) []byte {
 	return binary.AppendUvarint(b, r.Uint("tail_seed"))
 }
 
-// geometry is a part that has been read up to its body.
-type geometry struct {
-	spec filter.Spec
-	keys uint64
-	tail uint64 // bits of the tail
-}
-
-// readGeometry reads the geometry of a part with that form.
-func readGeometry(c *cursor, f form) (g geometry, err error) {
+// readGeometry reads the geometry of a part with that form: the result has no sections yet.
+func readGeometry(c *cursor, f form) filter.Encoded {
 	const maxKeys = 1 << 56
-	if g.keys = c.limited("keys of a part", maxKeys-1); c.err != nil || g.keys == 0 {
-		g.spec = newSpec(f, 64)
-		return g, c.err
+	e := filter.Encoded{Keys: c.limited("keys of a part", maxKeys-1)}
+	if e.Keys == 0 {
+		e.Spec = newSpec(f, 64)
+		return e
 	}
 	shape := c.limited("shape", 2*maxLayers+1)
-	w := 64 * (1 + shape%2)
-	g.spec = newSpec(f, w)
+	e.Spec = newSpec(f, 64*(1+shape%2))
 	with := func(name string, value uint64) {
 		if value != 0 {
-			g.spec = g.spec.With(name, value)
+			e.Spec = e.Spec.With(name, value)
 		}
 	}
 	with("seed", c.limited("seed of a part", maxSeed))
@@ -112,13 +99,11 @@ func readGeometry(c *cursor, f form) (g geometry, err error) {
 		starts = append(starts, strconv.FormatUint(n*startUnit, 10))
 	}
 	if len(starts) > 0 {
-		g.spec = g.spec.With("starts", strings.Join(starts, "-"))
+		e.Spec = e.Spec.With("starts", strings.Join(starts, "-"))
 	}
-	tail := c.limited("tail of a part", maxTail)
-	with("tail", tail)
+	with("tail", c.limited("tail of a part", maxTail))
 	with("tail_seed", c.limited("seed of a tail", maxSeed))
-	g.tail = tail * uint64(f.r+f.valueBits)
-	return g, c.err
+	return e
 }
 
 func newSpec(f form, w uint64) filter.Spec {
@@ -129,26 +114,28 @@ func newSpec(f form, w uint64) filter.Spec {
 	return s
 }
 
-// sections returns the number of words of each section, and the number of bytes that they take in a record of a kind.
-func (g geometry) sections(kind uint64) (words []uint64, bytes uint64, err error) {
-	if words, err = ribbon.SectionWords(g.spec); err != nil {
+// sectionsOf returns the number of words of each section of a part, and the number of bytes that they take in a record
+// of a kind.
+func sectionsOf(s filter.Spec, kind uint64) (words []uint64, bytes uint64, err error) {
+	if words, err = ribbon.SectionWords(s); err != nil {
 		return nil, 0, err
 	}
 	for i, n := range words {
 		if n > math.MaxInt64/64 {
 			return nil, 0, fmt.Errorf("a part of %d words is %w", n, filter.ErrTooLarge)
 		}
-		bytes += sectionBytes(kind, i, n, g.tail)
+		bytes += sectionBytes(s, kind, i, n)
 	}
 	return words, bytes, nil
 }
 
 // sectionBytes returns the number of bytes of a section of n words in a record of a kind.
-func sectionBytes(kind uint64, section int, n, tailBits uint64) uint64 {
-	if kind != kindBase && section == tailSection {
-		return (tailBits + 7) / 8
+func sectionBytes(s filter.Spec, kind uint64, section int, n uint64) uint64 {
+	if kind == kindBase || section != tailSection {
+		return 8 * n
 	}
-	return 8 * n
+	r := s.Reader()
+	return (r.Uint("tail")*(r.Uint("r")+r.Uint("value_bits")) + 7) / 8
 }
 
 // partBuilder gathers the keys of a part.

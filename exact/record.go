@@ -144,8 +144,9 @@ func (r *record) writeTo(w io.Writer, p place) error {
 	}
 	r.crc, r.size = 0, uint64(len(head))
 	for _, f := range r.parts() {
-		for i, words := range f.Encode().Sections {
-			left := sectionBytes(r.kind, i, uint64(len(words)), tailBits(f))
+		e := f.Encode()
+		for i, words := range e.Sections {
+			left := sectionBytes(e.Spec, r.kind, i, uint64(len(words)))
 			err := bitvec.Pieces(words, func(b []byte) error {
 				b = b[:min(uint64(len(b)), left)]
 				left -= uint64(len(b))
