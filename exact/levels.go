@@ -131,19 +131,16 @@ func (l *levels) begin() (err error) {
 		}
 	}
 	memory := c.Memory / 2
-	for at := range l.first {
-		if l.first[at] == nil {
-			continue
+	for _, f := range r.forms() {
+		switch {
+		case err != nil:
+		case f.r > 0:
+			l.first[f.r], err = newPart(f, listed[f.r], c, memory/int64(layered))
+		case f.part == &r.last:
+			l.last, err = newPart(f, last, c, memory)
+		default:
+			l.index, err = newPart(f, r.partitions, c, memory)
 		}
-		if l.first[at], err = newPart(form{at, 0}, listed[at], c, memory/int64(layered)); err != nil {
-			return err
-		}
-	}
-	if l.last, err = newPart(form{0, 1}, last, c, memory); err != nil {
-		return err
-	}
-	if n := indexBits(len(r.classes)); n > 0 {
-		l.index, err = newPart(form{0, n}, r.partitions, c, memory)
 	}
 	return err
 }

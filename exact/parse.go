@@ -169,7 +169,11 @@ func (s *Set) parseRecord(c *cursor) *record {
 		return r
 	}
 	r.parseClasses(c)
-	geometries := r.parseGeometries(c)
+	var parts []filter.Encoded
+	forms := r.forms()
+	for _, f := range forms {
+		parts = append(parts, readGeometry(c, f))
+	}
 	c.checksum("header", start)
 	if r.kind == kindBase {
 		for _, b := range c.bytes("padding", padding(c.at)) {
@@ -178,7 +182,7 @@ func (s *Set) parseRecord(c *cursor) *record {
 			}
 		}
 	}
-	r.parseBody(c, geometries)
+	r.parseBody(c, forms, parts)
 	r.size = c.at - start
 	return r
 }
@@ -264,17 +268,8 @@ func (r *record) parseClasses(c *cursor) {
 	}
 }
 
-func (r *record) parseGeometries(c *cursor) (all []filter.Encoded) {
-	if c.err == nil {
-		for _, f := range forms(r.classes) {
-			all = append(all, readGeometry(c, f))
-		}
-	}
-	return all
-}
-
 // parseBody reads the parts, after it has compared their sizes with what is left of the file.
-func (r *record) parseBody(c *cursor, all []filter.Encoded) {
+func (r *record) parseBody(c *cursor, forms []form, all []filter.Encoded) {
 	var size uint64
 	sections := make([][]uint64, len(all))
 	for i, e := range all {
@@ -295,33 +290,17 @@ func (r *record) parseBody(c *cursor, all []filter.Encoded) {
 	if c.err != nil {
 		return
 	}
-	parts := make([]*part, len(all))
 	for i, e := range all {
 		for section, n := range sections[i] {
 			bytes := sectionBytes(e.Spec, r.kind, section, n)
 			e.Sections = append(e.Sections, bitvec.Words(body[:bytes], n))
 			body = body[bytes:]
 		}
-		f, err := decodePart(e)
-		if err != nil {
+		var err error
+		if *forms[i].part, err = decodePart(e); err != nil {
 			c.at = at
 			c.fail("body", errors.Join(container.ErrCorrupt, err))
 			return
 		}
-		parts[i] = f
 	}
-	r.setParts(parts)
-}
-
-// setParts sets the parts, given in the order of the file.
-func (r *record) setParts(parts []*part) {
-	if len(r.classes) > 1 {
-		r.index, parts = parts[0], parts[1:]
-	}
-	for _, c := range r.classes {
-		if c.layered() && r.first[c.rate()] == nil {
-			r.first[c.rate()], parts = parts[0], parts[1:]
-		}
-	}
-	r.last = parts[0]
 }

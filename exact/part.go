@@ -37,19 +37,20 @@ func decodePart(e filter.Encoded) (*part, error) { return ribbon.Decode(e) }
 // form is what the classes decide about a part.
 type form struct {
 	r, valueBits int
+	part         **part // where it stands in the record
 }
 
-// forms returns the forms of the parts of a record with these classes, in the order of the file.
-func forms(classes []class) (all []form) {
-	if n := indexBits(len(classes)); n > 0 {
-		all = append(all, form{0, n})
+// forms returns the forms of the parts of a record with classes, in the order of the file.
+func (r *record) forms() (all []form) {
+	if n := indexBits(len(r.classes)); n > 0 {
+		all = append(all, form{0, n, &r.index})
 	}
-	for i, c := range classes {
-		if c.layered() && (i == 0 || classes[i-1].rate() != c.rate()) {
-			all = append(all, form{c.rate(), 0})
+	for i, c := range r.classes {
+		if c.layered() && (i == 0 || r.classes[i-1].rate() != c.rate()) {
+			all = append(all, form{c.rate(), 0, &r.first[c.rate()]})
 		}
 	}
-	return append(all, form{0, 1})
+	return append(all, form{0, 1, &r.last})
 }
 
 func appendGeometry(b []byte, f *part) []byte {

@@ -62,15 +62,10 @@ func (r *record) parts() (all []*part) {
 	if r.kind == kindPositions {
 		return nil
 	}
-	if r.index != nil {
-		all = append(all, r.index)
+	for _, f := range r.forms() {
+		all = append(all, *f.part)
 	}
-	for _, f := range r.first {
-		if f != nil {
-			all = append(all, f)
-		}
-	}
-	return append(all, r.last)
+	return all
 }
 
 // bits returns the size of the parts in bits.
