@@ -60,12 +60,15 @@ type levels struct {
 // sorted: the result does not depend on the order of the keys. Also after an error it must be closed.
 func (b *Builder) newLevels(ctx context.Context, names []string, counts []tally) (*levels, error) {
 	r := &record{}
-	sorted := make([]tally, 0, len(counts))
-	for _, name := range names {
-		sorted = append(sorted, counts[b.names.ids[name]])
-	}
-	if !b.config.Partitioned {
-		sorted = counts
+	sorted, ids := counts, []uint32{0}
+	if b.config.Partitioned {
+		sorted, ids = nil, nil
+		for _, name := range names {
+			id := b.names.ids[name]
+			sorted, ids = append(sorted, counts[id]), append(ids, id)
+		}
+		// All partitions have keys of the universe: else members would be outside. But there may be no keys.
+		r.partitions = uint64(max(len(names), 1))
 	}
 	l := &levels{Builder: b, record: r, class: make([]code, len(counts))}
 	codes, index, err := choose(ctx, sorted, &b.stages)
@@ -85,15 +88,11 @@ func (b *Builder) newLevels(ctx context.Context, names []string, counts []tally)
 	if err := ctx.Err(); err != nil {
 		return l, err
 	}
-	if !b.config.Partitioned {
-		l.class[0] = codes[0]
-		return l, l.begin()
+	if r.partitions > 0 {
+		r.entropy = (entropy + 1<<(outBits-1)) >> outBits
 	}
-	// A partition without keys of the universe cannot be here: its members would be outside. But there may be no keys.
-	r.partitions = uint64(max(len(names), 1))
-	r.entropy = (entropy + 1<<(outBits-1)) >> outBits
-	for i, name := range names {
-		l.class[b.names.ids[name]] = codes[index[i]]
+	for i, id := range ids {
+		l.class[id] = codes[index[i]]
 	}
 	if err := l.begin(); err != nil || l.index == nil {
 		return l, err
