@@ -36,19 +36,15 @@ func compare(from, to *container.Image) (header, bool) {
 		!bytes.Equal(a[atSeed:atKeys], b[atSeed:atKeys]) {
 		return h, false
 	}
-	for _, f := range []struct {
-		differs bool
-		flag    byte
-	}{
-		{h.keys != 0, flagKeys},
-		{!bytes.Equal(a[atRate:atRate+8], b[atRate:atRate+8]), flagRate},
-		{from.Spec != to.Spec, flagSpec},
-		{from.Version != to.Version || len(from.Sections) != len(to.Sections), flagForm},
-	} {
-		if f.differs {
-			h.flags |= f.flag
+	set := func(flag byte, differs bool) {
+		if differs {
+			h.flags |= flag
 		}
 	}
+	set(flagKeys, h.keys != 0)
+	set(flagRate, !bytes.Equal(a[atRate:atRate+8], b[atRate:atRate+8]))
+	set(flagSpec, from.Spec != to.Spec)
+	set(flagForm, from.Version != to.Version || len(from.Sections) != len(to.Sections))
 	return h, true
 }
 

@@ -84,11 +84,8 @@ func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 		e.Sections = append(e.Sections, bitvec.Words(m.Section(i), n))
 	}
 	f, err := families.Decode(e)
-	if err != nil {
-		return t, errTable
-	}
 	chains, ok := f.(filter.ChainTable)
-	if !ok {
+	if err != nil || !ok {
 		return t, errTable
 	}
 	return table{chains, spec.Has("trimmed"), len(words)}, nil

@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"iter"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -98,16 +99,11 @@ func choose(ctx context.Context, partitions []tally, p *stages) (codes []code, i
 func reduce(ctx context.Context, groups []group, partitions int, p *stages) (best []code, least uint64) {
 	n := uint64(len(groups))
 	p.next(stagePick, n)
-	var used [maxCodes]bool
+	used := map[code]bool{}
 	for _, g := range each(ctx, groups, p) {
 		used[cheapest(g.tally, allCodes)] = true
 	}
-	var codes []code
-	for c, ok := range used {
-		if ok {
-			codes = append(codes, code(c))
-		}
-	}
+	codes := slices.Sorted(maps.Keys(used))
 	if len(codes) == 0 { // no partition
 		codes = []code{2 * constant}
 	}

@@ -31,15 +31,18 @@ type LiveOptions struct {
 	// which waits for it and which it must not call.
 	Update func(ctx context.Context, l *Live)
 
-	opening func(path string) error // nil except in tests: returns an error of the system
+	open func(string, *[filter.SecretSize]byte) (*Set, error) // Open if nil: only tests have another one
 }
 
 // OpenLive opens the set in a file and follows the file. Close it when done. Errors are those of Open.
 func OpenLive(path string, o LiveOptions) (*Live, error) {
+	if o.open == nil {
+		o.open = Open
+	}
 	l := new(Live)
 	c := live.Config[*Set]{
 		Path:     func() string { return path },
-		Open:     func() (*Set, error) { return o.open(path) },
+		Open:     func() (*Set, error) { return o.open(path, o.Secret) },
 		Closed:   &Set{fault: errClosed},
 		Interval: cmp.Or(max(o.Interval, 0), DefaultInterval),
 	}
@@ -50,15 +53,6 @@ func OpenLive(path string, o LiveOptions) (*Live, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-func (o LiveOptions) open(path string) (*Set, error) {
-	if o.opening != nil {
-		if err := o.opening(path); err != nil {
-			return nil, err
-		}
-	}
-	return Open(path, o.Secret)
 }
 
 // Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with an error that may
