@@ -103,8 +103,9 @@ func join(ctx context.Context, keys *gather.Keys, inside func(joined) error, out
 	return end()
 }
 
-// join is join for the keys of a Builder, each a step of a stage. If a member is not in the universe, the error is an *OutsideError, after all
-// keys of the universe. For an update, the members are the keys to toggle, as soon as these are known.
+// join is join for the keys of a Builder, each a step of a stage. If a member is not in the universe, the error is an
+// *OutsideError, after all keys of the universe. For an update, the members are the keys to toggle, as soon as these
+// are known.
 func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
 	if b.toggled != nil {
 		inside = b.toggling(inside)

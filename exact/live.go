@@ -16,10 +16,8 @@ const DefaultInterval = time.Second
 // Live is a Set that follows its file. When the file is replaced by rename, as Save does, Live reads and verifies the
 // new file and swaps it in. Running queries finish on the old one. All methods are safe for concurrent use.
 //
-// If the new file cannot be opened, Live keeps the current Set, and Err returns the error. After an error that may
-// pass, such as too many open files, Live tries again: first after 100 ms, then after twice as long each time, at most
-// 30 s, and never less often than it checks the file if the interval is shorter. After damage, or with the wrong
-// secret, it tries again when the file changes.
+// If the new file cannot be opened, Live keeps the current Set, and Err returns the error. It tries again when
+// bloomery.Live does: soon after an error that may pass, else when the file changes.
 type Live struct{ file live.File[*Set] }
 
 // LiveOptions are the options of OpenLive.
