@@ -80,18 +80,15 @@ func (s *Set) Info() Info {
 		Entropy:          ldexp(log2Choose(newest.universe, newest.members)),
 		PartitionEntropy: float64(base.entropy),
 	}
-	for n, r := range s.records {
+	for _, r := range s.records {
 		i.Bits += r.bits()
 		i.OutsideRate = toggled(i.OutsideRate, r.outsideRate())
-		if n > 0 {
-			continue
-		}
-		for _, c := range r.classes {
-			i.Classes = append(i.Classes, ClassInfo{
-				R: c.rate(), Inverted: c.inverted(), Universe: c.keys, Members: c.tally.members,
-				OutsideRate: c.outsideRate(),
-			})
-		}
+	}
+	for _, c := range base.classes {
+		i.Classes = append(i.Classes, ClassInfo{
+			R: c.rate(), Inverted: c.inverted(), Universe: c.keys, Members: c.tally.members,
+			OutsideRate: c.outsideRate(),
+		})
 	}
 	if s.Partitioned() {
 		i.UnknownRate = s.unknownRate()
