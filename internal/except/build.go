@@ -132,11 +132,8 @@ func (b *Builder) Both() map[filter.Hash]string {
 func (b *Builder) start() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.started {
-		return nil
-	}
-	b.started = true
-	if len(b.found) == 0 {
+	was := b.started
+	if b.started = true; was || len(b.found) == 0 {
 		return nil
 	}
 	n := float64(len(b.found))
