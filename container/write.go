@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -29,7 +28,7 @@ func Write(w io.Writer, f *File) error {
 		if _, err := w.Write(make([]byte, h.sections[i].offset-at)); err != nil {
 			return err
 		}
-		if err := chunks(s, func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
+		if err := bitvec.Pieces(s, func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
 			return err
 		}
 		at = h.sections[i].offset + h.sections[i].length
@@ -69,7 +68,7 @@ func newHeader(f *File) (*header, error) {
 		return nil, err
 	}
 	for i, s := range f.stored() {
-		_ = chunks(s, func(b []byte) error { // never fails
+		_ = bitvec.Pieces(s, func(b []byte) error { // never fails
 			h.sections[i].crc = crc.Update(h.sections[i].crc, b)
 			return nil
 		})
@@ -77,24 +76,8 @@ func newHeader(f *File) (*header, error) {
 	return h, nil
 }
 
-// pieceWords is the number of words that are read or written at a time: 1 MiB.
+// pieceWords is the number of words that are read at a time: 1 MiB.
 const pieceWords = 1 << 17
-
-// chunks calls give with the words as bytes in file order, at most 1 MiB at a time.
-func chunks(words []uint64, give func([]byte) error) error {
-	var ordered []uint64 // a piece in file order, on a big-endian machine
-	for part := range slices.Chunk(words, pieceWords) {
-		if !bitvec.LittleEndian {
-			ordered = append(ordered[:0], part...)
-			bitvec.FixOrder(ordered)
-			part = ordered
-		}
-		if err := give(bitvec.Bytes(part)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // WriteFile writes a filter file with WriteAtomic.
 func WriteFile(ctx context.Context, path string, f *File) error {

@@ -25,10 +25,6 @@ func (w *bitWriter) field(v uint64, width uint) {
 	}
 }
 
-// align fills the last byte with zeros.
-func (w *bitWriter) align() { w.field(0, -w.n&7) }
-
-// flag appends a bit.
 func (w *bitWriter) flag(set bool) {
 	if set {
 		w.field(1, 1)
@@ -50,8 +46,25 @@ func (w *bitWriter) join(o *bitWriter) {
 
 // bytes returns all bytes, the last one filled with zeros.
 func (w *bitWriter) bytes() []byte {
-	w.align()
+	w.field(0, -w.n&7)
 	return w.b
+}
+
+// raw appends b from the next whole byte on.
+func (w *bitWriter) raw(b []byte) { w.b = append(w.bytes(), b...) }
+
+// part appends the length of b and b.
+func (w *bitWriter) part(b []byte) {
+	w.number(uint64(len(b)))
+	w.raw(b)
+}
+
+// text appends the length of s and s, not aligned.
+func (w *bitWriter) text(s string) {
+	w.number(uint64(len(s)))
+	for _, c := range []byte(s) {
+		w.field(uint64(c), 8)
+	}
 }
 
 // number appends a number below maxNumber, in groups of seven bits, the lowest first, each followed by a bit that is
@@ -105,7 +118,6 @@ func (r *bitReader) fail(err error) {
 	}
 }
 
-// left returns the number of bits that are left.
 func (r *bitReader) left() uint64 { return 8*uint64(len(r.b)) - r.at }
 
 // field reads width bits, at most 64.
@@ -122,6 +134,8 @@ func (r *bitReader) field(width uint) uint64 {
 	r.at += uint64(width)
 	return v
 }
+
+func (r *bitReader) flag() bool { return r.field(1) == 1 }
 
 // load returns the 64 bits from the start of the next byte on, zeros behind the end.
 func (r *bitReader) load() uint64 {
@@ -161,7 +175,6 @@ func (r *bitReader) count(most uint64) uint64 {
 	return v
 }
 
-// signed reads a signed number.
 func (r *bitReader) signed() int64 {
 	v := r.number()
 	return int64(v>>1) ^ -int64(v&1)
@@ -207,6 +220,15 @@ func (r *bitReader) bytes(n uint64) []byte {
 	b := r.b[r.at/8:][:n]
 	r.at += 8 * n
 	return b
+}
+
+// text reads a text of at most most bytes.
+func (r *bitReader) text(most uint64) string {
+	b := make([]byte, r.count(most))
+	for i := range b {
+		b[i] = byte(r.field(8))
+	}
+	return string(b)
 }
 
 // end returns an error unless all bits were read, except those that fill the last byte, which must be clear.

@@ -2,6 +2,7 @@ package delta
 
 import (
 	"encoding/binary"
+	"iter"
 	"math/bits"
 )
 
@@ -11,8 +12,9 @@ const (
 	cellSizes = 1 << cellBits
 )
 
-// The lists of mode cells, in this order: cells that fall by one, of those that are not 0; cells that rise by one, of
-// those that do not have the largest value; other changes, of all cells.
+// The lists of mode cells, and of a block of mode blocks, whose cells are bits, in this order: cells that fall by one,
+// of those that are not 0; cells that rise by one, of those that do not have the largest value; other changes, of all
+// cells.
 const (
 	falls = iota
 	rises
@@ -62,6 +64,37 @@ func (g grid) count(kind int) (n uint64) {
 	return n
 }
 
+// ranks finds the cells that count in a list by their number among them, and the converse, in ascending order.
+type ranks struct {
+	grid
+	kind int
+	word uint64
+	rank uint64 // cells that count before the word
+}
+
+// of returns the rank of cell i, and whether it counts.
+func (s *ranks) of(i uint64) (rank uint64, ok bool) {
+	for ; s.word < i<<s.log/64; s.word++ {
+		s.rank += uint64(bits.OnesCount64(s.grid.of(s.kind, s.word)))
+	}
+	mask, bit := s.grid.of(s.kind, s.word), i<<s.log%64
+	return s.rank + uint64(bits.OnesCount64(mask&(1<<bit-1))), mask>>bit&1 == 1
+}
+
+// cell returns the cell of a rank, which must be below the number of those that count.
+func (s *ranks) cell(rank uint64) uint64 {
+	mask := s.grid.of(s.kind, s.word)
+	for n := uint64(bits.OnesCount64(mask)); s.rank+n <= rank; n = uint64(bits.OnesCount64(mask)) {
+		s.rank += n
+		s.word++
+		mask = s.grid.of(s.kind, s.word)
+	}
+	for range rank - s.rank {
+		mask &= mask - 1
+	}
+	return (64*s.word + uint64(bits.TrailingZeros64(mask))) >> s.log
+}
+
 // kind returns the list of a change.
 func kind(old, new uint64) int {
 	switch new {
@@ -77,7 +110,9 @@ func kind(old, new uint64) int {
 func (p *pair) putCells(log uint, w *bitWriter, most uint64) bool {
 	old, new := grid{p.old, log}, grid{p.new, log}
 	var changed [kinds]uint64
-	p.eachCell(log, func(i uint64) { changed[kind(old.at(i), new.at(i))]++ })
+	for i := range p.cells(log) {
+		changed[kind(old.at(i), new.at(i))]++
+	}
 	if changed[others]*4 > changed[falls]+changed[rises] {
 		return false
 	}
@@ -88,35 +123,32 @@ func (p *pair) putCells(log uint, w *bitWriter, most uint64) bool {
 			continue
 		}
 		l := newList(old.count(k), changed[k])
-		word, rank := uint64(0), uint64(0) // cells that count before the word
-		p.eachCell(log, func(i uint64) {
-			v, u := old.at(i), new.at(i)
-			if kind(v, u) != k || w.bits() >= most {
-				return
+		ranks := ranks{grid: old, kind: k}
+		for i := range p.cells(log) {
+			u := new.at(i)
+			if kind(old.at(i), u) != k || w.bits() >= most {
+				continue
 			}
-			for ; word < i<<log/64; word++ {
-				rank += uint64(bits.OnesCount64(old.of(k, word)))
-			}
-			below := uint64(1)<<(i<<log%64) - 1
-			l.put(w, rank+uint64(bits.OnesCount64(old.of(k, word)&below)))
-			if k == others {
+			rank, _ := ranks.of(i)
+			if l.put(w, rank); k == others {
 				w.field(u, 1<<log)
 			}
-		})
+		}
 	}
 	return w.bits() < most
 }
 
-// eachCell calls give with the cells that differ, in order.
-func (p *pair) eachCell(log uint, give func(i uint64)) {
-	last := ^uint64(0)
-	p.each(func(bit uint64) bool {
-		if i := bit >> log; i != last {
-			last = i
-			give(i)
+// cells returns the cells that differ, in order.
+func (p *pair) cells(log uint) iter.Seq[uint64] {
+	return func(yield func(i uint64) bool) {
+		last := ^uint64(0)
+		for bit := range p.all() {
+			if i := bit >> log; i != last && !yield(i) {
+				return
+			}
+			last = bit >> log
 		}
-		return true
-	})
+	}
 }
 
 // getCells changes cells of b, which is a copy of old.
@@ -124,21 +156,9 @@ func getCells(r *bitReader, b, old []byte) {
 	log := uint(r.field(cellBits))
 	was, now := grid{old, log}, grid{b, log}
 	for k := range kinds {
-		word, rank, mask := uint64(0), uint64(0), uint64(0)
-		if len(old) > 0 {
-			mask = was.of(k, 0)
-		}
-		for l := begin(r, was.count(k)); l.left > 0 && r.err == nil; {
-			to := l.get(r)
-			for n := uint64(bits.OnesCount64(mask)); rank+n <= to; n = uint64(bits.OnesCount64(mask)) {
-				rank += n
-				word++
-				mask = was.of(k, word)
-			}
-			for ; rank < to; rank++ {
-				mask &= mask - 1
-			}
-			i := (64*word + uint64(bits.TrailingZeros64(mask))) >> log
+		ranks := ranks{grid: was, kind: k}
+		for rank := range begin(r, was.count(k)).all(r) {
+			i := ranks.cell(rank)
 			switch v := was.at(i); k {
 			case falls:
 				now.set(i, v-1)

@@ -17,14 +17,17 @@ package delta
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/trailer"
 )
 
 // Errors of Patch, PatchSet and Read; Diff and DiffSet return none of them. Others wrap filter.ErrTooLarge.
@@ -90,12 +93,7 @@ type Options struct {
 	MaxBytes uint64
 }
 
-func (o Options) limit() uint64 {
-	if o.MaxBytes == 0 {
-		return DefaultMaxBytes
-	}
-	return o.MaxBytes
-}
+func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, DefaultMaxBytes) }
 
 // A delta begins with the magic bytes, a byte with the method in its lower and flags in its upper half, the base in 4
 // bytes and the start of the target's SHA-256 in 16.
@@ -257,5 +255,47 @@ func apply(ctx context.Context, from *container.Image, what byte, body []byte, l
 	if method == Replay {
 		return replay(ctx, r, from, h, limit)
 	}
-	return flip(ctx, r, from, h, limit)
+	return h.file(ctx, r, from, nil, limit)
+}
+
+// isExact reports whether a file begins like an exact set. Of such files only the trailer is read besides: an update
+// replaces the trailer, so that a delta is what the new file has behind the records of the old one.
+func isExact(b []byte) bool { return bytes.HasPrefix(b, []byte(container.ExactMagic)) }
+
+// diffExact is Diff for two exact sets.
+func diffExact(ctx context.Context, old, new []byte) ([]byte, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	records, err := trailer.Records(old)
+	if err != nil {
+		return nil, fmt.Errorf("old file: %w", err)
+	}
+	if _, err := trailer.Records(new); err != nil {
+		return nil, fmt.Errorf("new file: %w", err)
+	}
+	if rest, ok := bytes.CutPrefix(new, records); ok {
+		return append(start(Append, 0, BaseOf(old), new), rest...), nil
+	}
+	return append(start(Whole, 0, BaseOf(old), new), new...), nil
+}
+
+// patchExact is apply for an exact set.
+func patchExact(ctx context.Context, old []byte, what byte, body []byte, limit uint64) ([]byte, error) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case Method(what&15) == Whole:
+		return apply(ctx, nil, what, body, limit)
+	case what != byte(Append):
+		return nil, errNumber
+	}
+	records, err := trailer.Records(old)
+	if err != nil {
+		return nil, fmt.Errorf("the file to patch: %w", err)
+	}
+	if n := uint64(len(records)) + uint64(len(body)); n > limit {
+		return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w", n, limit, filter.ErrTooLarge)
+	}
+	return slices.Concat(records, body), nil
 }

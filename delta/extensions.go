@@ -1,6 +1,11 @@
 package delta
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/bloomery/bloomery/filter"
+)
 
 const (
 	movedRice = 1 // parameter of the number of extensions that have another number than before
@@ -13,7 +18,7 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 	inOrder := true
 	had, moved := uint64(0), []uint64(nil)
 	kept := make([]bool, s.Records[level])
-	var fresh, all uint64
+	all := uint64(0)
 	for b := range s.Buckets {
 		number, ok := new.Extension(b, level)
 		if !ok {
@@ -22,27 +27,17 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 		inOrder = inOrder && number == all
 		all++
 		if was, ok := old.Extension(b, level); ok {
-			if was == number {
-				kept[number] = true
-			} else {
+			if kept[number] = was == number; was != number {
 				moved = append(moved, had)
-				fresh++
 			}
 			had++
-		} else {
-			fresh++
 		}
 	}
-	if inOrder {
-		w.field(1, 1)
+	if w.flag(inOrder); inOrder {
 		return
 	}
-	w.field(0, 1)
 	rice(w, uint64(len(moved)), movedRice)
-	l := newList(had, uint64(len(moved)))
-	for _, i := range moved {
-		l.put(w, i)
-	}
+	w.list(had, moved)
 	free := freeOf(kept)
 	var ranks []uint64
 	for b := range s.Buckets {
@@ -84,7 +79,7 @@ func (x *extensions) next(levels int) (n [filter.ChainLevels]uint64) {
 func getExtensions(r *bitReader, old table, e *edit, cells []uint16) (x extensions, err error) {
 	for level := 1; level < filter.ChainLevels; level++ {
 		records := e.Records[level]
-		ordered := old.trimmed || records == 0 || r.field(1) == 1
+		ordered := old.trimmed || records == 0 || r.flag()
 		var keep []uint64 // by bucket that needs one: its number in the base + 1, or 0
 		had := uint64(0)
 		for b, n := range cells {
@@ -125,20 +120,13 @@ func choices(r *bitReader, keep []uint64, had, records uint64) ([]uint64, error)
 	if r.err != nil {
 		return nil, r.err
 	}
-	l := newList(had, moved)
-	next, i := ^uint64(0), uint64(0)
-	if l.left > 0 {
-		next = l.get(r)
-	}
+	i, changed := uint64(0), slices.Collect(newList(had, moved).all(r))
 	for b, n := range keep {
 		if n == 0 {
 			continue
 		}
-		if i == next {
-			keep[b] = 0
-			if l.left > 0 {
-				next = l.get(r)
-			}
+		if len(changed) > 0 && changed[0] == i {
+			keep[b], changed = 0, changed[1:]
 		} else {
 			kept[n-1] = true
 		}
@@ -160,4 +148,55 @@ func choices(r *bitReader, keep []uint64, had, records uint64) ([]uint64, error)
 		free.remove(keep[b])
 	}
 	return keep, r.err
+}
+
+// freeNumbers is a set of numbers below a limit. It finds and removes numbers by their rank, in time logarithmic in the
+// limit: a delta decides how many are removed.
+type freeNumbers struct {
+	left uint64
+	// tree is a Fenwick tree: element i, from 1 on, counts the free numbers of the i & -i numbers that end at i-1.
+	tree []uint64
+}
+
+// freeOf returns the numbers i for which kept[i] is false.
+func freeOf(kept []bool) *freeNumbers {
+	f := &freeNumbers{tree: make([]uint64, len(kept)+1)}
+	for i := 1; i < len(f.tree); i++ {
+		if !kept[i-1] {
+			f.tree[i]++
+			f.left++
+		}
+		if up := i + i&-i; up < len(f.tree) {
+			f.tree[up] += f.tree[i]
+		}
+	}
+	return f
+}
+
+// rank returns how many free numbers are below a number.
+func (f *freeNumbers) rank(number uint64) (n uint64) {
+	for i := number; i > 0; i &= i - 1 {
+		n += f.tree[i]
+	}
+	return n
+}
+
+// at returns the free number of a rank, which must be below left.
+func (f *freeNumbers) at(rank uint64) uint64 {
+	at := uint64(0)
+	for step := uint64(1) << bits.Len(uint(len(f.tree))); step > 0; step /= 2 {
+		if next := at + step; next < uint64(len(f.tree)) && f.tree[next] <= rank {
+			at = next
+			rank -= f.tree[next]
+		}
+	}
+	return at
+}
+
+// remove removes a number, which must be free.
+func (f *freeNumbers) remove(number uint64) {
+	f.left--
+	for i := number + 1; i < uint64(len(f.tree)); i += i & -i {
+		f.tree[i]--
+	}
 }

@@ -1,49 +1,46 @@
 package delta
 
 import (
+	"iter"
 	"math/bits"
+	"slices"
 )
 
-// scan calls give with the positions of the bits that differ, in ascending order, until it returns false.
-func (p *pair) scan(give func(bit uint64) bool) {
+// scan finds the positions of the bits that differ, in ascending order.
+func (p *pair) scan(yield func(bit uint64) bool) {
 	for at := 0; at < len(p.old); at += 8 {
 		for w := p.differ(at); w != 0; w &= w - 1 {
-			if !give(8*uint64(at) + uint64(bits.TrailingZeros64(w))) {
+			if !yield(8*uint64(at) + uint64(bits.TrailingZeros64(w))) {
 				return
 			}
 		}
 	}
 }
 
-// each is scan, or reads the list if there is one.
-func (p *pair) each(give func(bit uint64) bool) {
+// all returns the positions of scan, from the list if there is one.
+func (p *pair) all() iter.Seq[uint64] {
 	if len(p.at) == 0 {
-		p.scan(give)
-		return
+		return p.scan
 	}
-	for _, bit := range p.at {
-		if !give(bit) {
-			return
-		}
-	}
+	return slices.Values(p.at)
 }
 
 // putGaps appends mode gaps: the list of the bits that differ.
 func (p *pair) putGaps(w *bitWriter, most uint64) bool {
 	w.number(p.flips)
 	l := newList(8*uint64(len(p.new)), p.flips)
-	p.each(func(bit uint64) bool {
-		l.put(w, bit)
-		return w.bits() < most
-	})
+	for bit := range p.all() {
+		if l.put(w, bit); w.bits() >= most {
+			break
+		}
+	}
 	return l.left == 0
 }
 
 // getGaps inverts the bits of a list.
 func getGaps(r *bitReader, b []byte) {
-	l := begin(r, 8*uint64(len(b)))
-	for l.left > 0 && r.err == nil {
-		invert(b, l.get(r))
+	for bit := range begin(r, 8*uint64(len(b))).all(r) {
+		invert(b, bit)
 	}
 }
 
@@ -76,120 +73,77 @@ func (p *pair) putBlocks(log uint, apart bool, w *bitWriter, most uint64) bool {
 		}
 		l.put(w, block)
 		rice(w, fold(uint64(n), c.center), c.rice)
-		putBlock(w, blockAt(p.old, block, log), rest[:n], block<<log, apart)
+		putBlock(w, grid{b: blockAt(p.old, block, log)}, rest[:n], block<<log, apart)
 		rest = rest[n:]
 	}
 	return w.bits() < most
 }
 
 // putBlock appends the bits that differ of a block with that first bit.
-func putBlock(w *bitWriter, old []byte, bits []uint64, first uint64, apart bool) {
-	n := uint64(len(bits))
-	if !apart {
-		l := newList(8*uint64(len(old)), n)
+func putBlock(w *bitWriter, old grid, bits []uint64, first uint64, apart bool) {
+	n, fallen := uint64(len(bits)), uint64(0)
+	ones := old.count(falls)
+	if apart {
 		for _, bit := range bits {
-			l.put(w, bit-first)
+			fallen += old.at(bit - first)
 		}
-		return
+		w.unary(fallen, min(n, ones))
 	}
-	ones := onesIn(old)
-	falls := uint64(0)
-	for _, bit := range bits {
-		falls += bitOf(old, bit-first)
-	}
-	w.unary(falls, min(n, ones))
-	l := [2]list{newList(8*uint64(len(old))-ones, n-falls), newList(ones, falls)}
-	for _, kind := range []uint64{1, 0} {
+	for kind, l := range listsOf(old, n, ones, fallen, apart) {
+		ranks := ranks{grid: old, kind: kind}
 		for _, bit := range bits {
-			if bit -= first; bitOf(old, bit) == kind {
-				rank := rankOf(old, bit)
-				if kind == 0 {
-					rank = bit - rank
-				}
-				l[kind].put(w, rank)
+			if l.left == 0 {
+				break
+			}
+			if rank, ok := ranks.of(bit - first); ok {
+				l.put(w, rank)
 			}
 		}
 	}
 }
 
+// listsOf returns the lists of n bits of a block, of which a number falls, given how many are set.
+func listsOf(old grid, n, ones, fallen uint64, apart bool) (l [kinds]list) {
+	room := 8 * uint64(len(old.b))
+	if apart {
+		l[falls], l[rises] = newList(ones, fallen), newList(room-ones, n-fallen)
+	} else {
+		l[others] = newList(room, n)
+	}
+	return l
+}
+
 // getBlocks inverts bits of b, which is a copy of old, in blocks.
 func getBlocks(r *bitReader, b, old []byte) {
 	log := leastBlock + uint(r.field(blockBits))
-	apart := r.field(1) == 1
+	apart := r.flag()
 	center, k := r.field(6), uint(r.field(3))
-	l := begin(r, blocksOf(b, log))
-	for l.left > 0 && r.err == nil {
-		block := l.get(r)
-		was, now := blockAt(old, block, log), blockAt(b, block, log)
-		room := 8 * uint64(len(was))
+	for block := range begin(r, blocksOf(b, log)).all(r) {
+		was, now := grid{b: blockAt(old, block, log)}, blockAt(b, block, log)
+		room, ones, fallen := 8*uint64(len(now)), was.count(falls), uint64(0)
 		n := unfold(unrice(r, k), center)
-		if n > room || r.err != nil {
+		if apart && n <= room {
+			fallen = r.unary(min(n, ones))
+		}
+		if n > room || apart && n-fallen > room-ones || r.err != nil {
 			r.fail(errNumber)
 			return
 		}
-		if !apart {
-			getBits(r, now, newList(room, n), func(v uint64) uint64 { return v })
-			continue
+		for kind, l := range listsOf(was, n, ones, fallen, apart) {
+			ranks := ranks{grid: was, kind: kind}
+			for rank := range l.all(r) {
+				invert(now, ranks.cell(rank))
+			}
 		}
-		ones := onesIn(was)
-		falls := r.unary(min(n, ones))
-		if n-falls > room-ones {
-			r.fail(errNumber)
-			return
-		}
-		getBits(r, now, newList(ones, falls), func(v uint64) uint64 { return selectBit(was, v, 1) })
-		getBits(r, now, newList(room-ones, n-falls), func(v uint64) uint64 { return selectBit(was, v, 0) })
-	}
-}
-
-// getBits inverts the bits of a list, which at places.
-func getBits(r *bitReader, b []byte, l list, at func(uint64) uint64) {
-	for l.left > 0 && r.err == nil {
-		invert(b, at(l.get(r)))
 	}
 }
 
 // blocksOf returns the number of blocks of 2^log bits of a section; the last one can be shorter.
 func blocksOf(b []byte, log uint) uint64 { return (8*uint64(len(b)) + 1<<log - 1) >> log }
 
-// blockAt returns a block of a section.
 func blockAt(b []byte, block uint64, log uint) []byte {
 	first := block << log / 8
 	return b[first:min(first+1<<log/8, uint64(len(b)))]
-}
-
-func bitOf(b []byte, bit uint64) uint64 { return uint64(b[bit/8] >> (bit % 8) & 1) }
-
-// onesIn returns the number of set bits.
-func onesIn(b []byte) (n uint64) {
-	for _, x := range b {
-		n += uint64(bits.OnesCount8(x))
-	}
-	return n
-}
-
-// rankOf returns the number of set bits before a bit.
-func rankOf(b []byte, bit uint64) uint64 {
-	return onesIn(b[:bit/8]) + uint64(bits.OnesCount8(b[bit/8]&(1<<(bit%8)-1)))
-}
-
-// selectBit returns the place of the bit with that value and that number of such bits before it.
-func selectBit(b []byte, rank, value uint64) uint64 {
-	for i, x := range b {
-		if value == 0 {
-			x = ^x
-		}
-		n := uint64(bits.OnesCount8(x))
-		if rank >= n {
-			rank -= n
-			continue
-		}
-		for ; rank > 0; rank-- {
-			x &= x - 1
-		}
-		return 8*uint64(i) + uint64(bits.TrailingZeros8(x))
-	}
-	return 0 // not with a rank below the number of these bits
 }
 
 // fold maps a number from 1 on to one from 0 on, those next to the center first: center, center-1, center+1,

@@ -36,19 +36,15 @@ func compare(from, to *container.Image) (header, bool) {
 		!bytes.Equal(a[atSeed:atKeys], b[atSeed:atKeys]) {
 		return h, false
 	}
-	for _, f := range []struct {
-		differs bool
-		flag    byte
-	}{
-		{h.keys != 0, flagKeys},
-		{!bytes.Equal(a[atRate:atRate+8], b[atRate:atRate+8]), flagRate},
-		{from.Spec != to.Spec, flagSpec},
-		{from.Version != to.Version || len(from.Sections) != len(to.Sections), flagForm},
-	} {
-		if f.differs {
-			h.flags |= f.flag
+	set := func(flag byte, differs bool) {
+		if differs {
+			h.flags |= flag
 		}
 	}
+	set(flagKeys, h.keys != 0)
+	set(flagRate, !bytes.Equal(a[atRate:atRate+8], b[atRate:atRate+8]))
+	set(flagSpec, from.Spec != to.Spec)
+	set(flagForm, from.Version != to.Version || len(from.Sections) != len(to.Sections))
 	return h, true
 }
 
@@ -61,10 +57,7 @@ func (h *header) write(w *bitWriter) {
 		w.field(binary.LittleEndian.Uint64(h.head[atRate:]), 64)
 	}
 	if h.flags&flagSpec != 0 {
-		w.number(uint64(len(h.spec)))
-		for _, c := range []byte(h.spec) {
-			w.field(uint64(c), 8)
-		}
+		w.text(h.spec)
 	}
 	if h.flags&flagForm != 0 {
 		w.field(uint64(binary.LittleEndian.Uint16(h.head[atVersion:])), 8)
@@ -83,11 +76,7 @@ func readHeader(r *bitReader, from *container.Image, flags byte) header {
 		binary.LittleEndian.PutUint64(h.head[atRate:], r.field(64))
 	}
 	if flags&flagSpec != 0 {
-		spec := make([]byte, r.count(filter.MaxSpecLen))
-		for i := range spec {
-			spec[i] = byte(r.field(8))
-		}
-		h.spec = string(spec)
+		h.spec = r.text(filter.MaxSpecLen)
 	}
 	if flags&flagForm != 0 {
 		binary.LittleEndian.PutUint16(h.head[atVersion:], uint16(r.field(8)))

@@ -1,5 +1,7 @@
 package delta
 
+import "iter"
+
 // list codes count numbers in ascending order, without repetition, each below a bound. Each number is coded as the gap
 // to the one before, by a Golomb code whose parameter follows from the numbers that are left and their room, so that it
 // needs no parameter and about 0.03 bits more than the logarithm of the number of choices.
@@ -43,6 +45,22 @@ func (l *list) get(r *bitReader) uint64 {
 	v := l.next + q*m + r.below(min(m, room-q*m))
 	l.next, l.left = v+1, l.left-1
 	return v
+}
+
+// list appends numbers in ascending order, each below bound, without their count.
+func (w *bitWriter) list(bound uint64, numbers []uint64) {
+	l := newList(bound, uint64(len(numbers)))
+	for _, v := range numbers {
+		l.put(w, v)
+	}
+}
+
+// all reads all numbers, up to an error.
+func (l list) all(r *bitReader) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for l.left > 0 && r.err == nil && yield(l.get(r)) {
+		}
+	}
 }
 
 // begin reads the count of a list of numbers below bound, which follow.

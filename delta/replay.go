@@ -2,7 +2,6 @@ package delta
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
@@ -82,29 +81,14 @@ func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 		if m.Sections[i].Bytes != 8*n {
 			return t, errTable
 		}
-		e.Sections = append(e.Sections, wordsOf(m.Section(i)))
+		e.Sections = append(e.Sections, bitvec.Words(m.Section(i), n))
 	}
 	f, err := families.Decode(e)
-	if err != nil {
-		return t, errTable
-	}
 	chains, ok := f.(filter.ChainTable)
-	if !ok {
+	if err != nil || !ok {
 		return t, errTable
 	}
 	return table{chains, spec.Has("trimmed"), len(words)}, nil
-}
-
-// wordsOf returns bytes as words, which share their memory if the machine allows that.
-func wordsOf(b []byte) []uint64 {
-	if w, ok := bitvec.View(b); ok {
-		return w
-	}
-	w := make([]uint64, len(b)/8)
-	for i := range w {
-		w[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	return w
 }
 
 // specWith returns a spec for that number of cells.
@@ -152,13 +136,7 @@ func replayed(ctx context.Context, c change, limit uint64) ([]byte, error) {
 			}
 		}
 	}
-	if _, err := putSections(ctx, w, c, old.sections); err != nil {
-		return nil, err
-	}
-	if uint64(len(w.b)) > limit {
-		return nil, nil
-	}
-	return append(start(Replay, h.flags, c.from.Checksum(), c.to.Bytes), w.bytes()...), nil
+	return c.delta(ctx, w, Replay, h.flags, old.sections, limit)
 }
 
 // edit is the cells that go and those that come.
@@ -169,16 +147,12 @@ type edit struct {
 	used    [2]uint64
 }
 
-// write appends both lists.
 func (e *edit) write(w *bitWriter) {
 	gone, come := uint64(len(e.removed)), uint64(len(e.added))
 	w.number(gone)
-	l := newList(e.used[0], gone)
-	for _, rank := range e.removed {
-		l.put(w, rank)
-	}
+	w.list(e.used[0], e.removed)
 	w.signed(int64(come - gone))
-	l = newList(e.bound()+come-1, come)
+	l := newList(e.bound()+come-1, come)
 	for i, a := range e.added {
 		l.put(w, a.key+uint64(i))
 		w.field(a.tail, e.tail())
@@ -188,14 +162,11 @@ func (e *edit) write(w *bitWriter) {
 // compare fills the edit that makes new of old, with a goroutine for each core.
 func (e *edit) compare(ctx context.Context, old, new table) error {
 	const least = 256 // buckets for a goroutine
-	parts := make([]edit, min(uint64(parallel.Workers(0)), e.Buckets/least+1))
+	n := min(uint64(parallel.Workers(0)), e.Buckets/least+1)
+	parts := make([]edit, n)
 	parallel.Each(len(parts), len(parts), func(_, i int) {
-		hi, lo := bits.Mul64(e.Buckets, uint64(i))
-		first, _ := bits.Div64(hi, lo, uint64(len(parts)))
-		hi, lo = bits.Mul64(e.Buckets, uint64(i)+1)
-		end, _ := bits.Div64(hi, lo, uint64(len(parts)))
 		parts[i].keys = e.keys
-		parts[i].compareRange(ctx, old, new, first, end)
+		parts[i].compareRange(ctx, old, new, e.Buckets*uint64(i)/n, e.Buckets*uint64(i+1)/n) // below maxKey·n
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -299,41 +270,19 @@ func replay(ctx context.Context, r *bitReader, from *container.Image, h header, 
 	if err != nil {
 		return nil, err
 	}
-	stored := new.Stored(old.trimmed)
 	h.spec = specWith(h.spec, old.trimmed, e.used[1])
 	h.setKeys(from.Keys + uint64(h.keys) + e.used[1] - e.used[0])
-	forms := readForms(r, from, old.sections, h.sections, limit)
-	if r.err != nil {
-		return nil, r.err
-	}
-	var sizes []uint64
-	for _, s := range stored.Sections {
-		sizes = append(sizes, 8*uint64(len(s)))
-	}
-	to, err := container.NewImage(h.head, h.spec, append(sizes, lengths(forms)...), limit)
-	if err != nil {
-		return nil, refused(err)
-	}
-	for i, s := range stored.Sections {
-		bitvec.FixOrder(s)
-		copy(to.Section(i), bitvec.Bytes(s))
-	}
-	return finish(ctx, r, from, to, forms)
+	return h.file(ctx, r, from, new.Stored(old.trimmed).Sections, limit)
 }
 
-// read reads both lists.
 func (e *edit) read(r *bitReader) {
-	for l := begin(r, e.used[0]); l.left > 0 && r.err == nil; {
-		e.removed = append(e.removed, l.get(r))
-	}
+	e.removed = slices.Collect(begin(r, e.used[0]).all(r))
 	come := uint64(len(e.removed)) + uint64(r.signed())
 	if come > e.Most() || come > maxKey {
 		r.fail(errNumber)
 	}
-	l := newList(e.bound()+come-1, come)
-	for i := uint64(0); l.left > 0 && r.err == nil; i++ {
-		key := l.get(r) - i
-		e.added = append(e.added, added{key, r.field(e.tail())})
+	for key := range newList(e.bound()+come-1, come).all(r) {
+		e.added = append(e.added, added{key - uint64(len(e.added)), r.field(e.tail())})
 	}
 	e.used[1] = e.used[0] + come - uint64(len(e.removed))
 }

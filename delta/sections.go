@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // The modes of a section.
@@ -24,7 +26,7 @@ const modeBits = 3
 
 // form is how a section is coded.
 type form struct {
-	mode  int
+	trial
 	bytes uint64 // length of the section
 	body  bitWriter
 }
@@ -33,95 +35,137 @@ type form struct {
 func flipped(ctx context.Context, c change, limit uint64) ([]byte, error) {
 	w := &bitWriter{}
 	c.header.write(w)
-	method, err := putSections(ctx, w, c, 0)
-	if err != nil || uint64(len(w.b)) > limit {
-		return nil, err
-	}
-	return append(start(method, c.header.flags, c.from.Checksum(), c.to.Bytes), w.bytes()...), nil
+	return c.delta(ctx, w, Bits, c.header.flags, 0, limit)
 }
 
-// putSections appends the modes of the sections from first on, then their bodies.
-func putSections(ctx context.Context, w *bitWriter, c change, first int) (method Method, err error) {
-	method = Bits
+// delta appends the modes of the sections from first on, then their bodies, and returns the delta, or nil if it would
+// have more than limit bytes. Bits becomes Cells if a section has that mode.
+func (c *change) delta(
+	ctx context.Context, w *bitWriter, m Method, flags byte, first int, limit uint64,
+) (d []byte, err error) {
 	forms := make([]form, len(c.to.Sections)-first)
 	for i := range forms {
 		f := &forms[i]
-		if *f, err = choose(ctx, c, first+i); err != nil {
-			return 0, err
+		if *f, err = c.choose(ctx, first+i); err != nil {
+			return nil, err
 		}
 		w.field(uint64(f.mode), modeBits)
-		switch f.mode {
-		case raw:
+		switch {
+		case f.mode == raw:
 			w.number(f.bytes / 8)
-		case cells:
-			method = Cells
+		case f.mode == cells && m == Bits:
+			m = Cells
 		}
 	}
 	for i := range forms {
 		if forms[i].mode == raw {
-			w.align()
-			w.b = append(w.b, c.to.Section(first+i)...)
+			w.raw(c.to.Section(first + i))
 		} else {
 			w.join(&forms[i].body)
 		}
 	}
-	return method, nil
+	if uint64(len(w.b)) > limit {
+		return nil, nil
+	}
+	return append(start(m, flags, c.from.Checksum(), c.to.Bytes), w.bytes()...), nil
 }
 
 // choose returns the form of section i that takes the fewest bits.
-func choose(ctx context.Context, c change, i int) (best form, err error) {
+func (c *change) choose(ctx context.Context, i int) (form, error) {
 	b := c.to.Section(i)
-	best = form{mode: raw, bytes: uint64(len(b))}
+	whole := form{trial: trial{mode: raw}, bytes: uint64(len(b))}
 	if i >= len(c.from.Sections) || len(c.from.Section(i)) != len(b) {
-		return best, nil
+		return whole, nil
 	}
 	p := newPair(c.from.Section(i), b)
 	if p.flips == 0 {
-		return form{mode: same, bytes: best.bytes}, nil
+		return form{trial: trial{mode: same}, bytes: whole.bytes}, nil
 	}
-	least := 8 * best.bytes
-	for _, t := range p.better() {
+	all, err := p.better(ctx)
+	if err != nil {
+		return whole, err
+	}
+	return p.smallest(ctx, all, whole, 8*whole.bytes)
+}
+
+// smallest returns the form of the trial that takes the fewest bits, or best if none takes less than least.
+func (p *pair) smallest(ctx context.Context, all []trial, best form, least uint64) (form, error) {
+	for _, t := range all {
 		if ctx.Err() != nil {
 			return best, context.Cause(ctx)
 		}
 		var w bitWriter
 		if p.put(t, &w, least) && w.bits() < least {
 			least = w.bits()
-			best = form{mode: t.mode, bytes: best.bytes, body: w}
+			best = form{t, best.bytes, w}
 		}
 	}
 	return best, nil
 }
 
-// flip returns the new file of methods 1 and 2.
-func flip(ctx context.Context, r *bitReader, from *container.Image, h header, limit uint64) ([]byte, error) {
-	forms := readForms(r, from, 0, h.sections, limit)
+// file reads the sections behind those of stored, and returns the new file with all of them.
+func (h *header) file(
+	ctx context.Context, r *bitReader, from *container.Image, stored [][]uint64, limit uint64,
+) ([]byte, error) {
+	forms := readForms(r, from, len(stored), h.sections, limit)
 	if r.err != nil {
 		return nil, r.err
 	}
-	to, err := container.NewImage(h.head, h.spec, lengths(forms), limit)
-	if err != nil {
-		return nil, refused(err)
+	var sizes []uint64
+	for _, s := range stored {
+		sizes = append(sizes, 8*uint64(len(s)))
 	}
-	return finish(ctx, r, from, to, forms)
+	for _, f := range forms {
+		sizes = append(sizes, f.bytes)
+	}
+	to, err := container.NewImage(h.head, h.spec, sizes, limit)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	for i, s := range stored {
+		bitvec.FixOrder(s)
+		copy(to.Section(i), bitvec.Bytes(s))
+	}
+	for i, f := range forms {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		f.read(r, from, to, len(stored)+i)
+		if r.err != nil {
+			return nil, r.err
+		}
+	}
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	to.Seal()
+	return to.Bytes, nil
 }
 
-// refused returns the error of container.NewImage for the numbers of a delta.
-func refused(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }
-
-func lengths(forms []form) []uint64 {
-	n := make([]uint64, len(forms))
-	for i, f := range forms {
-		n[i] = f.bytes
+// read reads section i of the new file.
+func (f *form) read(r *bitReader, from, to *container.Image, i int) {
+	b := to.Section(i)
+	if f.mode == raw {
+		copy(b, r.bytes(uint64(len(b))))
+		return
 	}
-	return n
+	old := from.Section(i)
+	copy(b, old)
+	switch f.mode {
+	case gaps:
+		getGaps(r, b)
+	case blocks:
+		getBlocks(r, b, old)
+	case cells:
+		getCells(r, b, old)
+	}
 }
 
 // readForms reads the modes of sections [first, end).
 func readForms(r *bitReader, from *container.Image, first, end int, limit uint64) []form {
 	var forms []form
 	for i := first; i < end && r.err == nil; i++ {
-		f := form{mode: int(r.field(modeBits))}
+		f := form{trial: trial{mode: int(r.field(modeBits))}}
 		switch {
 		case f.mode >= modes:
 			r.fail(errNumber)
@@ -135,39 +179,6 @@ func readForms(r *bitReader, from *container.Image, first, end int, limit uint64
 		forms = append(forms, f)
 	}
 	return forms
-}
-
-// finish fills the last sections of the new file, those of forms, and writes its checksums.
-func finish(ctx context.Context, r *bitReader, from, to *container.Image, forms []form) ([]byte, error) {
-	first := len(to.Sections) - len(forms)
-	for i, f := range forms {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		b := to.Section(first + i)
-		if f.mode == raw {
-			copy(b, r.bytes(uint64(len(b))))
-			continue
-		}
-		old := from.Section(first + i)
-		copy(b, old)
-		switch f.mode {
-		case gaps:
-			getGaps(r, b)
-		case blocks:
-			getBlocks(r, b, old)
-		case cells:
-			getCells(r, b, old)
-		}
-		if r.err != nil {
-			return nil, r.err
-		}
-	}
-	if err := r.end(); err != nil {
-		return nil, err
-	}
-	to.Seal()
-	return to.Bytes, nil
 }
 
 // pair is two sections of equal length.
@@ -184,11 +195,7 @@ func newPair(old, new []byte) pair {
 	p := pair{old: old, new: new}
 	p.flips = p.count()
 	if 8*p.flips <= max(uint64(len(old)), listMemory) {
-		p.at = make([]uint64, 0, p.flips)
-		p.scan(func(bit uint64) bool {
-			p.at = append(p.at, bit)
-			return true
-		})
+		p.at = slices.AppendSeq(make([]uint64, 0, p.flips), p.scan)
 	}
 	return p
 }
@@ -235,21 +242,15 @@ func (p *pair) trials() []trial {
 const sample = 1 << 14
 
 // better returns the trials that are worth trying with all of the section: of many changes the best in a part of it.
-func (p *pair) better() []trial {
+func (p *pair) better(ctx context.Context) ([]trial, error) {
 	all := p.trials()
 	if len(all) == 0 || len(p.at) < 2*sample {
-		return all
+		return all, nil
 	}
 	end := (p.at[sample] + 63) / 64 * 8
 	part := newPair(p.old[:end], p.new[:end])
-	best, least := all[0], uint64(math.MaxUint64)
-	for _, t := range all {
-		var w bitWriter
-		if part.put(t, &w, least) && w.bits() < least {
-			best, least = t, w.bits()
-		}
-	}
-	return []trial{best}
+	best, err := part.smallest(ctx, all, form{trial: all[0]}, math.MaxUint64)
+	return []trial{best.trial}, err
 }
 
 // put appends the section by a trial. It returns false, with part of the bits written, if it takes at least most, or if

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -69,13 +68,8 @@ func DiffSet(ctx context.Context, old, new Set) ([]byte, error) {
 	}
 	w := &bitWriter{}
 	text := !derives(from, to, new.Manifest)
-	if text {
-		w.field(1, 1)
-		w.number(uint64(len(new.Manifest)))
-		w.align()
-		w.b = append(w.b, new.Manifest...)
-	} else {
-		w.field(0, 1)
+	if w.flag(text); text {
+		w.part(new.Manifest)
 	}
 	var changed []int
 	for i, e := range to.Shards {
@@ -94,9 +88,7 @@ func DiffSet(ctx context.Context, old, new Set) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.number(uint64(len(part)))
-		w.align()
-		w.b = append(w.b, part...)
+		w.part(part)
 	}
 	return append(start(Shards, 0, BaseOf(old.Manifest), new.Manifest), w.bytes()...), nil
 }
@@ -147,14 +139,11 @@ func putEntry(w *bitWriter, old, new shard.Entry, i, shards int) {
 		w.field(nameKept, 2)
 	case suffix == "":
 		w.field(namePlain, 2)
-	case new.File == shard.Name(i, shards, hashSuffix(new.SHA256)):
+	case new.File == shard.HashName(i, shards, new.SHA256):
 		w.field(nameHashed, 2)
 	default:
 		w.field(nameText, 2)
-		w.number(uint64(len(suffix)))
-		for _, c := range []byte(suffix) {
-			w.field(uint64(c), 8)
-		}
+		w.text(suffix)
 	}
 	w.signed(stepOf(new.FPRPrior) - stepOf(old.FPRPrior))
 	w.signed(stepOf(new.FPRPosterior) - stepOf(old.FPRPosterior))
@@ -165,8 +154,6 @@ func suffixOf(name, plain string) string {
 	s := strings.TrimPrefix(name, strings.TrimSuffix(plain, ".bloom"))
 	return strings.TrimPrefix(strings.TrimSuffix(s, ".bloom"), ".")
 }
-
-func hashSuffix(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:6]) }
 
 // PatchSet applies a delta of DiffSet. It calls write with the name and the content of each file that the new manifest
 // names with another name, length or SHA-256 than the old one, and then returns the new manifest, byte for byte. It
@@ -204,7 +191,6 @@ func PatchSet(
 	return manifest, nil
 }
 
-// setPatch is one PatchSet.
 type setPatch struct {
 	bitReader
 	ctx   context.Context
@@ -214,11 +200,10 @@ type setPatch struct {
 	write func(name string, content []byte) error
 }
 
-// run returns the new manifest.
 func (p *setPatch) run() (manifest []byte, err error) {
 	next := *p.from
 	next.Shards = append([]shard.Entry(nil), p.from.Shards...)
-	if p.field(1) == 1 {
+	if p.flag() {
 		if manifest = p.bytes(p.number()); p.err != nil {
 			return nil, p.err
 		}
@@ -228,8 +213,8 @@ func (p *setPatch) run() (manifest []byte, err error) {
 		}
 		next = *m
 	}
-	for l := begin(&p.bitReader, uint64(len(next.Shards))); l.left > 0 && p.err == nil; {
-		i := int(l.get(&p.bitReader))
+	for number := range begin(&p.bitReader, uint64(len(next.Shards))).all(&p.bitReader) {
+		i := int(number)
 		e := next.Shards[i]
 		if manifest == nil {
 			p.entry(&e, i)
@@ -277,11 +262,7 @@ func (p *setPatch) entry(e *shard.Entry, i int) {
 	case nameHashed:
 		e.File = ""
 	case nameText:
-		suffix := make([]byte, p.count(64))
-		for j := range suffix {
-			suffix[j] = byte(p.field(8))
-		}
-		e.File = shard.Name(i, len(p.from.Shards), string(suffix))
+		e.File = shard.Name(i, len(p.from.Shards), p.text(64))
 	}
 	e.FPRPrior = rateOf(stepOf(e.FPRPrior) + p.signed())
 	e.FPRPosterior = rateOf(stepOf(e.FPRPosterior) + p.signed())
@@ -326,7 +307,7 @@ func describe(e *shard.Entry, content []byte, i, shards int) error {
 	}
 	e.Keys, e.Bytes, e.SHA256 = m.Keys, uint64(len(content)), sha256.Sum256(content)
 	if e.File == "" {
-		e.File = shard.Name(i, shards, hashSuffix(e.SHA256))
+		e.File = shard.HashName(i, shards, e.SHA256)
 	}
 	if !shard.IsName(e.File) {
 		return errNumber

@@ -26,24 +26,24 @@ func (s *Set) containsMany(dst []bool, partitions, keys [][]byte) {
 	}
 	if len(s.records) == 0 {
 		for i := range dst {
-			dst[i] = s.unknown()
+			dst[i] = s.fault != nil
 		}
 		return
 	}
 	q := batch{set: s}
 	for len(keys) > 0 {
 		n := min(len(keys), batchLen)
-		if !s.Partitioned() {
-			for i, key := range keys[:n] {
-				q.hashes[i] = cut(s.hasher.Sum(key))
-			}
-		} else {
-			q.sumAll(partitions[:min(n, len(partitions))], keys[:n])
+		names := emptyNames[:n]
+		if partitions != nil {
+			names, partitions = partitions[:n], partitions[n:]
 		}
+		q.sumAll(names, keys[:n])
 		q.answer(dst[:n])
-		dst, keys, partitions = dst[n:], keys[n:], partitions[min(n, len(partitions)):]
+		dst, keys = dst[n:], keys[n:]
 	}
 }
+
+var emptyNames [batchLen][]byte
 
 // batch is at most batchLen keys that are asked together, and room for their answers.
 type batch struct {
@@ -58,19 +58,20 @@ type batch struct {
 	hits  [batchLen]bool
 }
 
-// sumAll hashes keys and their partitions, all with the empty name if there are none.
+// sumAll hashes keys, with their partitions if the set has some.
 func (q *batch) sumAll(partitions, keys [][]byte) {
+	in := q.set.Partitioned()
 	for i, key := range keys {
-		var p []byte
-		if len(partitions) > 0 {
-			p = partitions[i]
-		}
-		if i > 0 && (len(partitions) == 0 || string(p) == string(partitions[i-1])) {
+		switch p := partitions[i]; {
+		case !in:
+			q.hashes[i] = cut(q.set.hasher.Sum(key))
+			continue
+		case i > 0 && string(p) == string(partitions[i-1]):
 			q.names[i] = q.names[i-1]
-		} else {
+		default:
 			q.names[i] = q.set.hasher.Sum(p)
 		}
-		q.hashes[i], q.buffer = sumIn(q.set.hasher, q.buffer, p, key)
+		q.hashes[i], q.buffer = sumIn(q.set.hasher, q.buffer, partitions[i], key)
 	}
 }
 

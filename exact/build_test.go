@@ -211,8 +211,7 @@ func TestProgress(t *testing.T) {
 // TestSteps wants the stages that take long to count their steps, so that the progress moves.
 func TestSteps(t *testing.T) {
 	const n = 20_000
-	p := &stages{}
-	want := func(what string, least uint64) {
+	want := func(what string, p *stages, least uint64) {
 		t.Helper()
 		if p.steps < least || p.steps > p.all {
 			t.Errorf("%s: %d of %d steps, want at least %d", what, p.steps, p.all, least)
@@ -227,45 +226,43 @@ func TestSteps(t *testing.T) {
 		if err == nil {
 			err = feed(t.Context(), alone(universeOf(n)), false, func(_, k [][]byte) error { return b.AddUniverse(k) })
 		}
-		if _, e := b.finish(t.Context()); err != nil || e != nil {
+		if e := b.finish(t.Context()); err != nil || e != nil {
 			t.Fatal(err, e)
 		}
 		t.Cleanup(func() { b.Close() })
 		return b
 	}
 	b := filled(Config{})
-	p.next(stageCount, n)
-	counts, err := b.count(t.Context(), p)
+	counts, err := b.count(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	want("count", n)
-	l, err := b.newLevels(t.Context(), p, nil, counts)
+	want("count", &b.stages, n)
+	l, err := b.newLevels(t.Context(), nil, counts)
 	if err == nil {
-		err = l.list(t.Context(), b, &stages{})
+		err = l.list(t.Context())
 	}
 	if err == nil {
-		err = l.buildFirst(t.Context(), p)
+		err = l.buildFirst(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	want("level 1", counts[0].members)
-	if err := l.ask(t.Context(), b, &stages{}); err != nil {
+	want("level 1", &b.stages, counts[0].members)
+	if err := l.ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.finish(t.Context(), b, p); err != nil {
+	if err := l.buildLast(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want("level 2", 2*counts[0].members)
+	want("level 2", &b.stages, 2*counts[0].members)
 
 	old := mustBuild(t, n, .1, 1, Config{})
 	c := comparison{Builder: filled(old.Config(Config{})), batch: batch{set: old}, counts: make([]tally, 1)}
-	p.next(stageCount, n)
-	if err := c.run(t.Context(), p); err != nil || len(c.toggled) > 0 {
+	if err := c.run(t.Context()); err != nil || len(c.toggled) > 0 {
 		t.Errorf("%d keys to toggle, %v", len(c.toggled), err)
 	}
-	want("comparison", n)
+	want("comparison", &c.stages, n)
 }
 
 func TestVerifier(t *testing.T) {

@@ -2,6 +2,8 @@ package exact
 
 import (
 	"context"
+	"iter"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -80,70 +82,60 @@ var allCodes = func() []code {
 // first, it returns ctx.Err(). Time: a few microseconds for each partition.
 func choose(ctx context.Context, partitions []tally, p *stages) (codes []code, index []uint8, err error) {
 	groups := grouped(partitions)
-	codes, least, err := reduce(ctx, groups, len(partitions), p)
-	if err != nil {
-		return nil, nil, err
-	}
-	if codes, err = grow(ctx, groups, len(partitions), codes, least, p); err != nil {
-		return nil, nil, err
-	}
+	codes, least := reduce(ctx, groups, len(partitions), p)
+	codes = grow(ctx, groups, len(partitions), codes, least, p)
 	index = make([]uint8, len(partitions))
-	err = each(ctx, partitions, p, func(i int, t tally) { index[i] = uint8(slices.Index(codes, cheapest(t, codes))) })
-	if err != nil {
+	for i, t := range each(ctx, partitions, p) {
+		index[i] = uint8(slices.Index(codes, cheapest(t, codes)))
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
 	return codes, index, nil
 }
 
 // reduce starts with the best code for each partition, then removes one code after the other, always the one that is
-// missed least, and returns the best set on the way, and its size. If ctx ends first, it returns ctx.Err().
-func reduce(ctx context.Context, groups []group, partitions int, p *stages) (best []code, least uint64, err error) {
+// missed least, and returns the best set on the way, and its size. If ctx ends first, they mean nothing.
+func reduce(ctx context.Context, groups []group, partitions int, p *stages) (best []code, least uint64) {
 	n := uint64(len(groups))
 	p.next(stagePick, n)
-	var used [maxCodes]bool
-	err = each(ctx, groups, p, func(_ int, g group) { used[cheapest(g.tally, allCodes)] = true })
-	if err != nil {
-		return nil, 0, err
+	used := map[code]bool{}
+	for _, g := range each(ctx, groups, p) {
+		used[cheapest(g.tally, allCodes)] = true
 	}
-	var codes []code
-	for c, ok := range used {
-		if ok {
-			codes = append(codes, code(c))
-		}
-	}
+	codes := slices.Sorted(maps.Keys(used))
 	if len(codes) == 0 { // no partition
 		codes = []code{2 * constant}
 	}
 	p.next(stageDrop, n*uint64(len(codes)))
 	for least = math.MaxUint64; ; {
-		total, drop, err := missed(ctx, groups, partitions, codes, p)
-		if err != nil {
-			return nil, 0, err
-		}
+		total, drop := missed(ctx, groups, partitions, codes, p)
 		if total < least {
 			least, best = total, slices.Clone(codes)
 		}
 		if drop < 0 {
-			return best, least, nil
+			return best, least
 		}
 		codes = slices.Delete(codes, drop, drop+1)
 	}
 }
 
-// each calls f for each partition or group, as a step of a stage, until ctx ends.
-func each[T tally | group](ctx context.Context, all []T, p *stages, f func(i int, t T)) error {
+// each returns the partitions or groups, each a step of a stage, until ctx ends.
+func each[T tally | group](ctx context.Context, all []T, p *stages) iter.Seq2[int, T] {
 	const block = 1 << 12
-	for from := 0; from < len(all); from += block {
-		if err := ctx.Err(); err != nil {
-			return err
+	return func(yield func(int, T) bool) {
+		for i, t := range all {
+			if i%block == 0 && ctx.Err() != nil {
+				return
+			}
+			if !yield(i, t) {
+				return
+			}
+			if n := i%block + 1; n == block || i+1 == len(all) {
+				p.done(uint64(n))
+			}
 		}
-		part := all[from:min(from+block, len(all))]
-		for i, t := range part {
-			f(from+i, t)
-		}
-		p.done(uint64(len(part)))
 	}
-	return nil
 }
 
 // cheapest returns the best of the codes for a partition, the first one if there are several.
@@ -159,11 +151,9 @@ func cheapest(t tally, codes []code) (best code) {
 
 // missed returns the size of all partitions with these codes, and the position of the code without which they take
 // least, or -1 if none can be left out.
-func missed(
-	ctx context.Context, groups []group, partitions int, codes []code, p *stages,
-) (total uint64, drop int, err error) {
+func missed(ctx context.Context, groups []group, partitions int, codes []code, p *stages) (total uint64, drop int) {
 	more := make([]uint64, len(codes)) // what the partitions take more without a code
-	err = each(ctx, groups, p, func(_ int, g group) {
+	for _, g := range each(ctx, groups, p) {
 		first, second, at := uint64(impossible), uint64(impossible), 0
 		for i, c := range codes {
 			switch cost := g.cost(c); {
@@ -175,12 +165,12 @@ func missed(
 		}
 		total = min(total+g.all(first), impossible)
 		more[at] = min(more[at]+g.all(second)-g.all(first), impossible)
-	})
+	}
 	total += fixed(codes, partitions)
 	drop = -1
 	least := uint64(impossible)
-	if len(codes) == 1 || err != nil {
-		return total, drop, err
+	if len(codes) == 1 {
+		return total, drop
 	}
 	for i, m := range more {
 		rest := slices.Delete(slices.Clone(codes), i, i+1)
@@ -188,7 +178,7 @@ func missed(
 			drop, least = i, size
 		}
 	}
-	return total, drop, nil
+	return total, drop
 }
 
 // fixed returns the size of what does not depend on which partition has which code.

@@ -48,7 +48,7 @@ func TestChoose(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := func(codes []code) uint64 {
-			total, _, _ := missed(t.Context(), grouped(partitions), len(partitions), codes, &stages{})
+			total, _ := missed(t.Context(), grouped(partitions), len(partitions), codes, &stages{})
 			return total
 		}
 		if !slices.IsSorted(codes) || len(index) != len(partitions) {

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -58,23 +59,18 @@ func limit(maxBytes uint64) untrusted.Limit {
 }
 
 // readLimit returns the largest file that Read takes: with more, growing buffers could fail on a 32-bit platform.
-func readLimit(maxBytes uint64) uint64 {
-	if maxBytes == 0 {
-		maxBytes = DefaultMaxBytes
-	}
-	return min(maxBytes, math.MaxInt/4)
-}
+func readLimit(maxBytes uint64) uint64 { return min(cmp.Or(maxBytes, DefaultMaxBytes), math.MaxInt/4) }
 
 // FromBytes returns the set in data, which must not change afterwards: its words are shared where they are aligned. It
 // verifies all checksums. The error wraps container.ErrMagic (ErrFilter for a filter file), ErrVersion, ErrHash,
 // ErrSecret (ErrNoSecret if none was given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
 func FromBytes(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
-	return parse(data, secret)
+	return (&cursor{data: data, secret: secret}).parse()
 }
 
 // Inspect verifies and describes the set in data. It needs no secret. Errors are those of FromBytes.
 func Inspect(data []byte) (Info, error) {
-	s, err := (&cursor{data: data, inspect: true}).parse(nil)
+	s, err := (&cursor{data: data, inspect: true}).parse()
 	if err != nil {
 		return Info{}, err
 	}

@@ -14,7 +14,7 @@ import (
 // the copy.
 func mended(data []byte) (*Set, []byte, error) {
 	data = bytes.Clone(data)
-	s, err := (&cursor{data: data, mend: true}).parse(&vectorSecret)
+	s, err := (&cursor{data: data, secret: &vectorSecret, mend: true}).parse()
 	return s, data, err
 }
 

@@ -74,43 +74,39 @@ type grower struct {
 // code for all partitions together, and adds one code after the other; see next. Many small partitions need that: the
 // best code for all of them together is often the best one for none of them alone. It ignores gains below 1/32, which
 // are within the error of the costs, and sets of few partitions, where it gains a level 1 at most. If ctx ends first,
-// it returns ctx.Err().
-func grow(
-	ctx context.Context, groups []group, partitions int, best []code, least uint64, p *stages,
-) ([]code, error) {
+// the codes mean nothing.
+func grow(ctx context.Context, groups []group, partitions int, best []code, least uint64, p *stages) []code {
 	if partitions < growFrom {
-		return best, nil
+		return best
 	}
 	p.next(stageAdd, uint64(len(groups)*len(allCodes)))
 	g := &grower{ctx: ctx, groups: groups, partitions: partitions, candidates: candidates(groups),
 		sizes: make([]uint64, len(groups)), p: p}
-	err := each(ctx, groups, p, func(_ int, one group) { g.floor += one.n * one.cost(cheapest(one.tally, allCodes)) })
+	for _, one := range each(ctx, groups, p) {
+		g.floor += one.n * one.cost(cheapest(one.tally, allCodes))
+	}
 	enough := least - least/32
-	for codes := best[:0:0]; err == nil && g.least(len(codes)+1) < enough; {
+	for codes := best[:0:0]; ctx.Err() == nil && g.least(len(codes)+1) < enough; {
 		var size uint64
-		if codes, size, err = g.next(codes); size < enough {
+		if codes, size = g.next(codes); size < enough {
 			best, enough = slices.Sorted(slices.Values(codes)), size
 		}
 	}
-	return best, err
+	return best
 }
 
 // next returns one more code and the size with them: it adds the code that saves most, then replaces one code by
 // another as long as that saves 1/256.
-func (g *grower) next(codes []code) ([]code, uint64, error) {
-	c, size, err := g.add(codes)
+func (g *grower) next(codes []code) ([]code, uint64) {
+	c, size := g.add(codes)
 	codes = append(codes, c)
-	for at, kept := 0, 1; err == nil && kept < len(codes); at, kept = at+1, kept+1 {
-		var other uint64
+	for at, kept := 0, 1; g.ctx.Err() == nil && kept < len(codes); at, kept = at+1, kept+1 {
 		rest := slices.Delete(slices.Clone(codes), at%len(codes), at%len(codes)+1)
-		if c, other, err = g.add(rest); err == nil && other < size-size/256 {
+		if c, other := g.add(rest); other < size-size/256 {
 			codes, size, kept = append(rest, c), other, 0
 		}
 	}
-	if err != nil {
-		return nil, math.MaxUint64, err
-	}
-	return codes, size, nil
+	return codes, size
 }
 
 // least returns a bound for the size with that many codes, or MaxUint64 if there are not that many.
@@ -122,28 +118,25 @@ func (g *grower) least(codes int) uint64 {
 }
 
 // add returns the code that saves most besides others, and the size with it.
-func (g *grower) add(codes []code) (best code, least uint64, err error) {
-	err = each(g.ctx, g.groups, g.p, func(i int, one group) {
+func (g *grower) add(codes []code) (best code, least uint64) {
+	for i, one := range each(g.ctx, g.groups, g.p) {
 		g.sizes[i] = impossible
 		for _, c := range codes {
 			g.sizes[i] = min(g.sizes[i], one.cost(c))
 		}
-	})
+	}
 	least = math.MaxUint64
 	for _, c := range g.candidates {
-		if err != nil {
-			return 0, 0, err
-		}
 		if slices.Contains(codes, c) {
 			continue
 		}
 		size := uint64(0)
-		err = each(g.ctx, g.groups, g.p, func(i int, one group) {
+		for i, one := range each(g.ctx, g.groups, g.p) {
 			size = min(size+one.all(min(g.sizes[i], one.cost(c))), impossible)
-		})
+		}
 		if size += fixed(append(slices.Clone(codes), c), g.partitions); size < least {
 			best, least = c, size
 		}
 	}
-	return best, least, err
+	return best, least
 }

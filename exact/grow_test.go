@@ -40,7 +40,7 @@ func TestChooseSmall(t *testing.T) {
 		}
 		groups := grouped(partitions)
 		size := func(codes []code) uint64 {
-			total, _, _ := missed(t.Context(), groups, len(partitions), codes, &stages{})
+			total, _ := missed(t.Context(), groups, len(partitions), codes, &stages{})
 			return total
 		}
 		got, best := size(codes), uint64(math.MaxUint64)

@@ -80,18 +80,15 @@ func (s *Set) Info() Info {
 		Entropy:          ldexp(log2Choose(newest.universe, newest.members)),
 		PartitionEntropy: float64(base.entropy),
 	}
-	for n, r := range s.records {
+	for _, r := range s.records {
 		i.Bits += r.bits()
 		i.OutsideRate = toggled(i.OutsideRate, r.outsideRate())
-		if n > 0 {
-			continue
-		}
-		for _, c := range r.classes {
-			i.Classes = append(i.Classes, ClassInfo{
-				R: c.rate(), Inverted: c.inverted(), Universe: c.keys, Members: c.tally.members,
-				OutsideRate: c.outsideRate(),
-			})
-		}
+	}
+	for _, c := range base.classes {
+		i.Classes = append(i.Classes, ClassInfo{
+			R: c.rate(), Inverted: c.inverted(), Universe: c.keys, Members: c.tally.members,
+			OutsideRate: c.outsideRate(),
+		})
 	}
 	if s.Partitioned() {
 		i.UnknownRate = s.unknownRate()
@@ -112,7 +109,6 @@ func ldexp(v uint64) float64 { return math.Ldexp(float64(v), -outBits) }
 // toggled returns how often exactly one of two independent events occurs.
 func toggled(a, b float64) float64 { return a*(1-b) + b*(1-a) }
 
-// unknownRate returns Info.UnknownRate.
 func (s *Set) unknownRate() float64 {
 	const names = 1 << 13
 	random := rand.New(rand.NewPCG(1, 2)) // the same figure each time
@@ -131,7 +127,6 @@ func (s *Set) unknownRate() float64 {
 	return sum / names
 }
 
-// outsideRate is Info.OutsideRate of one record.
 func (r *record) outsideRate() float64 {
 	if r.kind == kindPositions {
 		return r.positions.outsideRate()

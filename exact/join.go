@@ -44,17 +44,15 @@ func (e *OutsideError) Unwrap() error { return ErrOutside }
 // Name adds those of the members that are among the keys to name. partitions is nil for a set without partitions. It
 // must not be called from several goroutines at once.
 func (e *OutsideError) Name(partitions, members [][]byte) {
-	var buffer []byte
-	for i, key := range members {
-		var h filter.Hash
-		text := fmt.Sprintf("%.60q", key)
-		if partitions == nil {
-			h = cut(e.hasher.Sum(key))
-		} else {
-			h, buffer = sumIn(e.hasher, buffer, partitions[i], key)
+	for i, h := range sumAll(e.hasher, partitions, members) {
+		if !slices.Contains(e.hashes, h) {
+			continue
+		}
+		text := fmt.Sprintf("%.60q", members[i])
+		if partitions != nil {
 			text = fmt.Sprintf("%.60q: %s", partitions[i], text)
 		}
-		if slices.Contains(e.hashes, h) && !slices.Contains(e.Keys, text) {
+		if !slices.Contains(e.Keys, text) {
 			e.Keys = append(e.Keys, text)
 		}
 	}
@@ -105,14 +103,18 @@ func join(ctx context.Context, keys *gather.Keys, inside func(joined) error, out
 	return end()
 }
 
-// join is join for the keys of a Builder. If a member is not in the universe, the error is an *OutsideError, after all
-// keys of the universe. For an update, the members are the keys to toggle, as soon as these are known.
+// join is join for the keys of a Builder, each a step of a stage. If a member is not in the universe, the error is an
+// *OutsideError, after all keys of the universe. For an update, the members are the keys to toggle, as soon as these
+// are known.
 func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
 	if b.toggled != nil {
 		inside = b.toggling(inside)
 	}
 	e := &OutsideError{hasher: b.hasher}
-	err := join(ctx, b.keys, inside, func(h filter.Hash) {
+	err := join(ctx, b.keys, func(k joined) error {
+		b.done(1)
+		return inside(k)
+	}, func(h filter.Hash) {
 		if e.Count++; len(e.hashes) < maxNamed {
 			e.hashes = append(e.hashes, h)
 		}
@@ -126,17 +128,14 @@ func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
 // partitions returns the number of partitions, 1 for a set without.
 func (b *Builder) partitions() int { return max(len(b.names.ids), 1) }
 
-// count returns the keys and members of each partition.
-func (b *Builder) count(ctx context.Context, p *stages) ([]tally, error) {
+func (b *Builder) count(ctx context.Context) ([]tally, error) {
 	counts := make([]tally, b.partitions())
 	return counts, b.join(ctx, func(k joined) error {
-		p.done(1)
 		counts[k.partition].count(k.member)
 		return nil
 	})
 }
 
-// count counts a key.
 func (t *tally) count(member bool) {
 	t.keys++
 	if member {

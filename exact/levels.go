@@ -3,63 +3,52 @@ package exact
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/bloomery/bloomery/filter"
 )
 
-// build makes the base from the keys.
 func (b *Builder) build(ctx context.Context) (*record, error) {
-	p, err := b.finish(ctx)
+	if err := b.finish(ctx); err != nil {
+		return nil, err
+	}
+	counts, err := b.count(ctx)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := b.count(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return b.record(ctx, p, counts)
+	return b.record(ctx, counts)
 }
 
 // finish ends the adding of keys.
-func (b *Builder) finish(ctx context.Context) (*stages, error) {
-	p := &stages{report: b.config.Progress}
-	p.next(stageSort, 0)
+func (b *Builder) finish(ctx context.Context) error {
+	b.next(stageSort, 0)
 	n, err := b.keys.Finish(ctx)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return err
+	case n/2 > MaxKeys:
+		return fmt.Errorf("%d keys: %w; the limit is %d", n, filter.ErrTooLarge, uint64(MaxKeys))
 	}
-	if n/2 > MaxKeys {
-		return nil, fmt.Errorf("%d keys: %w; the limit is %d", n, filter.ErrTooLarge, uint64(MaxKeys))
-	}
-	p.next(stageCount, n)
-	return p, nil
+	b.next(stageCount, n)
+	return nil
 }
 
 // record makes a record from the keys, given the counts of each partition.
-func (b *Builder) record(ctx context.Context, p *stages, counts []tally) (*record, error) {
-	l, err := b.newLevels(ctx, p, b.names.sorted(), counts)
+func (b *Builder) record(ctx context.Context, counts []tally) (*record, error) {
+	l, err := b.newLevels(ctx, slices.Sorted(maps.Keys(b.names.ids)), counts)
 	defer l.close()
-	if err != nil {
-		return nil, err
+	for _, step := range []func(context.Context) error{l.list, l.buildFirst, l.ask, l.buildLast} {
+		if err == nil {
+			err = step(ctx)
+		}
 	}
-	p.next(stageList, l.record.universe)
-	if err := l.list(ctx, b, p); err != nil {
-		return nil, err
-	}
-	if err := l.buildFirst(ctx, p); err != nil {
-		return nil, err
-	}
-	p.next(stageAsk, l.record.universe)
-	if err := l.ask(ctx, b, p); err != nil {
-		return nil, err
-	}
-	return l.finish(ctx, b, p)
+	return l.record, err
 }
 
 // levels is a record that is being built.
 type levels struct {
+	*Builder
 	record *record
 	class  []code // of each partition, by its number
 	first  [constant]*partBuilder
@@ -67,34 +56,22 @@ type levels struct {
 	index  *partBuilder
 }
 
-// sorted returns the numbers of the partitions in the order of their names, which does not depend on the order of the
-// keys.
-func (n *names) sorted() (all []named) {
-	for name, id := range n.ids {
-		all = append(all, named{name, id})
-	}
-	slices.SortFunc(all, func(a, b named) int { return strings.Compare(a.name, b.name) })
-	return all
-}
-
-type named struct {
-	name string
-	id   uint32
-}
-
-// newLevels chooses the classes of the partitions, whose keys were counted, and begins their parts. Also after an error
-// the result must be closed.
-func (b *Builder) newLevels(ctx context.Context, p *stages, partitions []named, counts []tally) (*levels, error) {
+// newLevels chooses the classes of the partitions, whose keys were counted, and begins their parts. The names are
+// sorted: the result does not depend on the order of the keys. Also after an error it must be closed.
+func (b *Builder) newLevels(ctx context.Context, names []string, counts []tally) (*levels, error) {
 	r := &record{}
-	sorted := make([]tally, 0, len(counts))
-	for _, named := range partitions {
-		sorted = append(sorted, counts[named.id])
+	sorted, ids := counts, []uint32{0}
+	if b.config.Partitioned {
+		sorted, ids = nil, nil
+		for _, name := range names {
+			id := b.names.ids[name]
+			sorted, ids = append(sorted, counts[id]), append(ids, id)
+		}
+		// All partitions have keys of the universe: else members would be outside. But there may be no keys.
+		r.partitions = uint64(max(len(names), 1))
 	}
-	if !b.config.Partitioned {
-		sorted = counts
-	}
-	l := &levels{record: r, class: make([]code, len(counts))}
-	codes, index, err := choose(ctx, sorted, p)
+	l := &levels{Builder: b, record: r, class: make([]code, len(counts))}
+	codes, index, err := choose(ctx, sorted, &b.stages)
 	if err != nil {
 		return l, err
 	}
@@ -102,46 +79,40 @@ func (b *Builder) newLevels(ctx context.Context, p *stages, partitions []named, 
 		r.classes = append(r.classes, class{code: c})
 	}
 	var entropy uint64
-	err = each(ctx, sorted, p, func(i int, t tally) {
-		c := &r.classes[index[i]]
-		c.add(t)
+	for i, t := range each(ctx, sorted, &b.stages) {
+		r.classes[index[i]].add(t)
 		r.universe += t.keys
 		r.members += t.members
 		entropy += log2Choose(t.keys, t.members)
-	})
-	if err != nil {
+	}
+	if err := ctx.Err(); err != nil {
 		return l, err
 	}
-	if !b.config.Partitioned {
-		l.class[0] = codes[0]
-		return l, l.begin(b.config)
+	if r.partitions > 0 {
+		r.entropy = (entropy + 1<<(outBits-1)) >> outBits
 	}
-	// A partition without keys of the universe cannot be here: its members would be outside. But there may be no keys.
-	r.partitions = uint64(max(len(partitions), 1))
-	r.entropy = (entropy + 1<<(outBits-1)) >> outBits
-	for i, named := range partitions {
-		l.class[named.id] = codes[index[i]]
+	for i, id := range ids {
+		l.class[id] = codes[index[i]]
 	}
-	if err := l.begin(b.config); err != nil || l.index == nil {
+	if err := l.begin(); err != nil || l.index == nil {
 		return l, err
 	}
-	for i, named := range partitions {
-		if err := l.index.addValue(b.hasher.SumString(named.name), uint64(index[i])); err != nil {
+	for i, name := range names {
+		if err := l.index.addValue(b.hasher.SumString(name), uint64(index[i])); err != nil {
 			return l, err
 		}
 	}
 	return l, nil
 }
 
-// add adds the keys of a partition.
 func (t *tally) add(other tally) {
 	t.keys += other.keys
 	t.members += other.members
 }
 
 // begin makes the builders of all parts.
-func (l *levels) begin(c Config) (err error) {
-	r := l.record
+func (l *levels) begin() (err error) {
+	r, c := l.record, l.config
 	var listed [constant]uint64
 	last, layered := uint64(0), uint64(0) // keys of level 2, and parts of level 1
 	for _, class := range r.classes {
@@ -159,27 +130,23 @@ func (l *levels) begin(c Config) (err error) {
 		}
 	}
 	memory := c.Memory / 2
-	for at := range l.first {
-		if l.first[at] == nil {
-			continue
+	for _, f := range r.forms() {
+		switch {
+		case err != nil:
+		case f.r > 0:
+			l.first[f.r], err = newPart(f, listed[f.r], c, memory/int64(layered))
+		case f.part == &r.last:
+			l.last, err = newPart(f, last, c, memory)
+		default:
+			l.index, err = newPart(f, r.partitions, c, memory)
 		}
-		if l.first[at], err = newPart(form{at, 0}, listed[at], c, memory/int64(layered)); err != nil {
-			return err
-		}
-	}
-	if l.last, err = newPart(form{0, 1}, last, c, memory); err != nil {
-		return err
-	}
-	if n := indexBits(len(r.classes)); n > 0 {
-		l.index, err = newPart(form{0, n}, r.partitions, c, memory)
 	}
 	return err
 }
 
-// list adds the keys of level 1.
-func (l *levels) list(ctx context.Context, b *Builder, p *stages) error {
-	return b.join(ctx, func(k joined) error {
-		p.done(1)
+func (l *levels) list(ctx context.Context) error {
+	l.next(stageList, l.record.universe)
+	return l.join(ctx, func(k joined) error {
 		if c := l.class[k.partition]; c.layered() && k.member != c.inverted() {
 			return l.first[c.rate()].add(k.hash)
 		}
@@ -187,18 +154,17 @@ func (l *levels) list(ctx context.Context, b *Builder, p *stages) error {
 	})
 }
 
-// buildFirst builds level 1.
-func (l *levels) buildFirst(ctx context.Context, p *stages) (err error) {
+func (l *levels) buildFirst(ctx context.Context) (err error) {
 	keys := uint64(0)
 	for _, part := range l.first {
 		keys += part.expected()
 	}
-	p.next(stageFirst, keys)
+	l.next(stageFirst, keys)
 	for at, part := range l.first {
 		if part == nil {
 			continue
 		}
-		if l.record.first[at], err = part.build(ctx, p); err != nil {
+		if l.record.first[at], err = part.build(ctx, &l.stages); err != nil {
 			return err
 		}
 	}
@@ -206,7 +172,8 @@ func (l *levels) buildFirst(ctx context.Context, p *stages) (err error) {
 }
 
 // ask adds the keys of level 2: those for which level 1 is true, or that have none.
-func (l *levels) ask(ctx context.Context, b *Builder, p *stages) error {
+func (l *levels) ask(ctx context.Context) error {
+	l.next(stageAsk, l.record.universe)
 	const batch = 1 << 10
 	var waiting [constant][]filter.Hash // keys that level 1 does not list
 	hits := make([]bool, batch)
@@ -223,8 +190,7 @@ func (l *levels) ask(ctx context.Context, b *Builder, p *stages) error {
 		}
 		return nil
 	}
-	err := b.join(ctx, func(k joined) error {
-		p.done(1)
+	err := l.join(ctx, func(k joined) error {
 		c := l.class[k.partition]
 		listed := k.member != c.inverted()
 		switch {
@@ -248,21 +214,17 @@ func (l *levels) ask(ctx context.Context, b *Builder, p *stages) error {
 	return err
 }
 
-// finish builds level 2 and the class function. The keys are not needed any more.
-func (l *levels) finish(ctx context.Context, b *Builder, p *stages) (*record, error) {
-	p.next(stageLast, l.last.expected()+l.index.expected())
-	r := l.record
-	err := b.keys.Close()
+// buildLast builds level 2 and the class function. The keys are not needed any more.
+func (l *levels) buildLast(ctx context.Context) error {
+	l.next(stageLast, l.last.expected()+l.index.expected())
+	err := l.keys.Close()
 	if err == nil {
-		r.last, err = l.last.build(ctx, p)
+		l.record.last, err = l.last.build(ctx, &l.stages)
 	}
 	if err == nil && l.index != nil {
-		r.index, err = l.index.build(ctx, p)
+		l.record.index, err = l.index.build(ctx, &l.stages)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+	return err
 }
 
 // close drops the keys of parts that were not built.

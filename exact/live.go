@@ -16,10 +16,8 @@ const DefaultInterval = time.Second
 // Live is a Set that follows its file. When the file is replaced by rename, as Save does, Live reads and verifies the
 // new file and swaps it in. Running queries finish on the old one. All methods are safe for concurrent use.
 //
-// If the new file cannot be opened, Live keeps the current Set, and Err returns the error. After an error that may
-// pass, such as too many open files, Live tries again: first after 100 ms, then after twice as long each time, at most
-// 30 s, and never less often than it checks the file if the interval is shorter. After damage, or with the wrong
-// secret, it tries again when the file changes.
+// If the new file cannot be opened, Live keeps the current Set, and Err returns the error. It tries again when
+// bloomery.Live does: soon after an error that may pass, else when the file changes.
 type Live struct{ file live.File[*Set] }
 
 // LiveOptions are the options of OpenLive.
@@ -31,15 +29,18 @@ type LiveOptions struct {
 	// which waits for it and which it must not call.
 	Update func(ctx context.Context, l *Live)
 
-	opening func(path string) error // nil except in tests: returns an error of the system
+	open func(string, *[filter.SecretSize]byte) (*Set, error) // Open if nil: only tests have another one
 }
 
 // OpenLive opens the set in a file and follows the file. Close it when done. Errors are those of Open.
 func OpenLive(path string, o LiveOptions) (*Live, error) {
+	if o.open == nil {
+		o.open = Open
+	}
 	l := new(Live)
 	c := live.Config[*Set]{
 		Path:     func() string { return path },
-		Open:     func() (*Set, error) { return o.open(path) },
+		Open:     func() (*Set, error) { return o.open(path, o.Secret) },
 		Closed:   &Set{fault: errClosed},
 		Interval: cmp.Or(max(o.Interval, 0), DefaultInterval),
 	}
@@ -50,16 +51,6 @@ func OpenLive(path string, o LiveOptions) (*Live, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-// open opens the file.
-func (o LiveOptions) open(path string) (*Set, error) {
-	if o.opening != nil {
-		if err := o.opening(path); err != nil {
-			return nil, err
-		}
-	}
-	return Open(path, o.Secret)
 }
 
 // Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with an error that may

@@ -21,25 +21,24 @@ type cursor struct {
 	at   uint64
 	err  error // a *container.FormatError
 
-	inspect bool // a keyed hash needs no secret
+	secret  *[filter.SecretSize]byte // of a keyed hash
+	inspect bool                     // a keyed hash needs no secret
 	// mend, of tests, writes what is right over wrong checksums and trailers in data, so that damage of any kind reaches
 	// the code behind them.
 	mend bool
 }
 
-// fail sets the error, unless there is one.
+// fail keeps the first error.
 func (c *cursor) fail(what string, err error) {
 	if c.err == nil {
 		c.err = &container.FormatError{Offset: c.at, What: what, Err: err}
 	}
 }
 
-// corrupt sets an error wrapping container.ErrCorrupt.
 func (c *cursor) corrupt(what, format string, args ...any) {
 	c.fail(what, fmt.Errorf("%w: %s", container.ErrCorrupt, fmt.Sprintf(format, args...)))
 }
 
-// left returns the bytes that have not been read.
 func (c *cursor) left() uint64 { return uint64(len(c.data)) - c.at }
 
 // bytes reads n bytes. They share the memory of the file.
@@ -55,7 +54,6 @@ func (c *cursor) bytes(what string, n uint64) []byte {
 	return c.data[c.at-n : c.at : c.at]
 }
 
-// uvarint reads a number.
 func (c *cursor) uvarint(what string) uint64 {
 	if c.err != nil {
 		return 0
@@ -99,22 +97,14 @@ func (c *cursor) checksum(what string, from uint64) uint32 {
 	return sum
 }
 
-// parse reads the records of a file. The words of the set share the memory of data where they can.
-func parse(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
-	return (&cursor{data: data}).parse(secret)
-}
-
-func (c *cursor) parse(secret *[filter.SecretSize]byte) (*Set, error) {
+// parse reads the records of a file. The words of the set share the memory of the file where they can.
+func (c *cursor) parse() (*Set, error) {
 	s := &Set{}
-	for !s.parseEnd(c) {
+	for c.err == nil && !s.parseEnd(c) {
 		if len(s.records) > MaxUpdates {
 			c.corrupt("update", "there are more than %d", MaxUpdates)
 		}
-		r := s.parseRecord(c, secret)
-		if c.err != nil {
-			return nil, c.err
-		}
-		s.records = append(s.records, r)
+		s.records = append(s.records, s.parseRecord(c))
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -157,8 +147,7 @@ func (s *Set) parseEnd(c *cursor) bool {
 	return true
 }
 
-// parseRecord reads the next record.
-func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
+func (s *Set) parseRecord(c *cursor) *record {
 	start := c.at
 	r := &record{}
 	if m := c.bytes("magic", uint64(len(magic))); c.err == nil && string(m) != magic {
@@ -170,7 +159,7 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 		c.corrupt("kind", "the first record must be a base, and no other")
 	}
 	if r.kind == kindBase {
-		s.parseHasher(c, secret)
+		s.parseHasher(c)
 	} else {
 		s.parsePrevious(c)
 	}
@@ -180,7 +169,11 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 		return r
 	}
 	r.parseClasses(c)
-	geometries := r.parseGeometries(c)
+	var parts []filter.Encoded
+	forms := r.forms()
+	for _, f := range forms {
+		parts = append(parts, readGeometry(c, f))
+	}
 	c.checksum("header", start)
 	if r.kind == kindBase {
 		for _, b := range c.bytes("padding", padding(c.at)) {
@@ -189,7 +182,7 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 			}
 		}
 	}
-	r.parseBody(c, geometries)
+	r.parseBody(c, forms, parts)
 	r.size = c.at - start
 	return r
 }
@@ -223,7 +216,7 @@ func (s *Set) parsePrevious(c *cursor) {
 }
 
 // parseHasher reads the hash function and its seed or key check.
-func (s *Set) parseHasher(c *cursor, secret *[filter.SecretSize]byte) {
+func (s *Set) parseHasher(c *cursor) {
 	id := c.uvarint("hash")
 	seed := binary.LittleEndian.Uint64(c.bytes("seed", 8))
 	switch {
@@ -235,10 +228,10 @@ func (s *Set) parseHasher(c *cursor, secret *[filter.SecretSize]byte) {
 	case seed == 0:
 		c.corrupt("check of the secret", "it is 0")
 	case c.inspect:
-	case secret == nil:
+	case c.secret == nil:
 		c.fail("check of the secret", container.ErrNoSecret)
 	default:
-		if s.hasher = filter.NewKeyedHasher(*secret); s.hasher.KeyCheck() != seed {
+		if s.hasher = filter.NewKeyedHasher(*c.secret); s.hasher.KeyCheck() != seed {
 			c.fail("check of the secret", container.ErrSecret)
 		}
 	}
@@ -256,7 +249,6 @@ func (s *Set) parseCounts(c *cursor, r *record) {
 	}
 }
 
-// parseClasses reads the class table.
 func (r *record) parseClasses(c *cursor) {
 	n := c.limited("number of classes", maxClasses)
 	if c.err == nil && (n == 0 || n > 1 && r.partitions == 0) {
@@ -276,27 +268,12 @@ func (r *record) parseClasses(c *cursor) {
 	}
 }
 
-// parseGeometries reads the geometries of all parts.
-func (r *record) parseGeometries(c *cursor) (all []geometry) {
-	if c.err != nil {
-		return nil
-	}
-	for _, f := range forms(r.classes) {
-		g, err := readGeometry(c, f)
-		if err != nil {
-			return nil
-		}
-		all = append(all, g)
-	}
-	return all
-}
-
 // parseBody reads the parts, after it has compared their sizes with what is left of the file.
-func (r *record) parseBody(c *cursor, geometries []geometry) {
+func (r *record) parseBody(c *cursor, forms []form, all []filter.Encoded) {
 	var size uint64
-	sections := make([][]uint64, len(geometries))
-	for i, g := range geometries {
-		words, n, err := g.sections(r.kind)
+	sections := make([][]uint64, len(all))
+	for i, e := range all {
+		words, n, err := sectionsOf(e.Spec, r.kind)
 		sum, over := bits.Add64(size, n, 0)
 		if err == nil && over != 0 {
 			err = filter.ErrTooLarge
@@ -313,48 +290,17 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 	if c.err != nil {
 		return
 	}
-	parts := make([]*part, len(geometries))
-	for i, g := range geometries {
-		e := filter.Encoded{Spec: g.spec, Keys: g.keys}
+	for i, e := range all {
 		for section, n := range sections[i] {
-			bytes := sectionBytes(r.kind, section, n, g.tail)
-			e.Sections = append(e.Sections, wordsOf(body[:bytes], n))
+			bytes := sectionBytes(e.Spec, r.kind, section, n)
+			e.Sections = append(e.Sections, bitvec.Words(body[:bytes], n))
 			body = body[bytes:]
 		}
-		f, err := decodePart(e)
-		if err != nil {
+		var err error
+		if *forms[i].part, err = decodePart(e); err != nil {
 			c.at = at
 			c.fail("body", errors.Join(container.ErrCorrupt, err))
 			return
 		}
-		parts[i] = f
 	}
-	r.setParts(parts)
-}
-
-// setParts sets the parts, given in the order of the file.
-func (r *record) setParts(parts []*part) {
-	if len(r.classes) > 1 {
-		r.index, parts = parts[0], parts[1:]
-	}
-	for _, c := range r.classes {
-		if c.layered() && r.first[c.rate()] == nil {
-			r.first[c.rate()], parts = parts[0], parts[1:]
-		}
-	}
-	r.last = parts[0]
-}
-
-// wordsOf returns n words of a file, of which b has all bytes except zeros at the end. They share the memory of b if
-// they can.
-func wordsOf(b []byte, n uint64) []uint64 {
-	if uint64(len(b)) == 8*n {
-		if words, ok := bitvec.View(b); ok {
-			return words
-		}
-	}
-	words := make([]uint64, n)
-	copy(bitvec.Bytes(words), b)
-	bitvec.FixOrder(words)
-	return words
 }

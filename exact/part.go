@@ -1,7 +1,9 @@
 package exact
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -19,49 +21,38 @@ const (
 	maxSeed   = 1<<16 - 1
 	maxStarts = 1 << 48
 	startUnit = 64 // a number of starts is a multiple of it
+
+	// tryBoth is the number of keys below which a part is built with both widths, and the smaller one is taken. Above
+	// it, width 128 is always smaller.
+	tryBoth = 1 << 17
+	// partBatch is the number of keys that a partBuilder passes on together.
+	partBatch = 1 << 10
 )
 
 // A part is a filter of family ribbon: this file is the only one of the package that depends on the family.
-type (
-	part      = ribbon.Filter
-	partMaker = ribbon.Builder
-)
+type part = ribbon.Filter
 
-// newMaker returns a builder of a part with that form and width, for about that many keys.
-func newMaker(f form, keys uint64, w uint) (*partMaker, error) {
-	return ribbon.NewBuilder(ribbon.Config{
-		Keys: keys, R: uint(f.r), ValueBits: uint(f.valueBits), Static: f.r == 0, W: w,
-	})
-}
-
-// decodePart returns the part of a stored form.
 func decodePart(e filter.Encoded) (*part, error) { return ribbon.Decode(e) }
 
 // form is what the classes decide about a part.
 type form struct {
 	r, valueBits int
+	part         **part // where it stands in the record
 }
 
-// forms returns the forms of the parts of a record with these classes, in the order of the file.
-func forms(classes []class) (all []form) {
-	if n := indexBits(len(classes)); n > 0 {
-		all = append(all, form{0, n})
+// forms returns the forms of the parts of a record with classes, in the order of the file.
+func (r *record) forms() (all []form) {
+	if n := indexBits(len(r.classes)); n > 0 {
+		all = append(all, form{0, n, &r.index})
 	}
-	for i, c := range classes {
-		if c.layered() && (i == 0 || classes[i-1].rate() != c.rate()) {
-			all = append(all, form{c.rate(), 0})
+	for i, c := range r.classes {
+		if c.layered() && (i == 0 || r.classes[i-1].rate() != c.rate()) {
+			all = append(all, form{c.rate(), 0, &r.first[c.rate()]})
 		}
 	}
-	return append(all, form{0, 1})
+	return append(all, form{0, 1, &r.last})
 }
 
-// tailBits returns the number of bits of the tail of a part.
-func tailBits(f *part) uint64 {
-	r := f.Encode().Spec.Reader()
-	return r.Uint("tail") * (r.Uint("r") + r.Uint("value_bits"))
-}
-
-// appendGeometry appends the geometry of a part.
 func appendGeometry(b []byte, f *part) []byte {
 	e := f.Encode()
 	b = binary.AppendUvarint(b, e.Keys)
@@ -87,26 +78,19 @@ func appendGeometry(b []byte, f *part) []byte {
 	return binary.AppendUvarint(b, r.Uint("tail_seed"))
 }
 
-// geometry is a part that has been read up to its body.
-type geometry struct {
-	spec filter.Spec
-	keys uint64
-	tail uint64 // bits of the tail
-}
-
-// readGeometry reads the geometry of a part with that form.
-func readGeometry(c *cursor, f form) (g geometry, err error) {
+// readGeometry reads the geometry of a part with that form: the result has no sections yet.
+func readGeometry(c *cursor, f form) filter.Encoded {
 	const maxKeys = 1 << 56
-	if g.keys = c.limited("keys of a part", maxKeys-1); c.err != nil || g.keys == 0 {
-		g.spec = newSpec(f, 64)
-		return g, c.err
+	e := filter.Encoded{Keys: c.limited("keys of a part", maxKeys-1)}
+	if e.Keys == 0 {
+		e.Spec = newSpec(f, 64)
+		return e
 	}
 	shape := c.limited("shape", 2*maxLayers+1)
-	w := 64 * (1 + shape%2)
-	g.spec = newSpec(f, w)
+	e.Spec = newSpec(f, 64*(1+shape%2))
 	with := func(name string, value uint64) {
 		if value != 0 {
-			g.spec = g.spec.With(name, value)
+			e.Spec = e.Spec.With(name, value)
 		}
 	}
 	with("seed", c.limited("seed of a part", maxSeed))
@@ -116,13 +100,11 @@ func readGeometry(c *cursor, f form) (g geometry, err error) {
 		starts = append(starts, strconv.FormatUint(n*startUnit, 10))
 	}
 	if len(starts) > 0 {
-		g.spec = g.spec.With("starts", strings.Join(starts, "-"))
+		e.Spec = e.Spec.With("starts", strings.Join(starts, "-"))
 	}
-	tail := c.limited("tail of a part", maxTail)
-	with("tail", tail)
+	with("tail", c.limited("tail of a part", maxTail))
 	with("tail_seed", c.limited("seed of a tail", maxSeed))
-	g.tail = tail * uint64(f.r+f.valueBits)
-	return g, c.err
+	return e
 }
 
 func newSpec(f form, w uint64) filter.Spec {
@@ -133,24 +115,125 @@ func newSpec(f form, w uint64) filter.Spec {
 	return s
 }
 
-// sections returns the number of words of each section, and the number of bytes that they take in a record of a kind.
-func (g geometry) sections(kind uint64) (words []uint64, bytes uint64, err error) {
-	if words, err = ribbon.SectionWords(g.spec); err != nil {
+// sectionsOf returns the number of words of each section of a part, and the number of bytes that they take in a record
+// of a kind.
+func sectionsOf(s filter.Spec, kind uint64) (words []uint64, bytes uint64, err error) {
+	if words, err = ribbon.SectionWords(s); err != nil {
 		return nil, 0, err
 	}
 	for i, n := range words {
 		if n > math.MaxInt64/64 {
 			return nil, 0, fmt.Errorf("a part of %d words is %w", n, filter.ErrTooLarge)
 		}
-		bytes += sectionBytes(kind, i, n, g.tail)
+		bytes += sectionBytes(s, kind, i, n)
 	}
 	return words, bytes, nil
 }
 
 // sectionBytes returns the number of bytes of a section of n words in a record of a kind.
-func sectionBytes(kind uint64, section int, n, tailBits uint64) uint64 {
-	if kind != kindBase && section == tailSection {
-		return (tailBits + 7) / 8
+func sectionBytes(s filter.Spec, kind uint64, section int, n uint64) uint64 {
+	if kind == kindBase || section != tailSection {
+		return 8 * n
 	}
-	return 8 * n
+	r := s.Reader()
+	return (r.Uint("tail")*(r.Uint("r")+r.Uint("value_bits")) + 7) / 8
+}
+
+// partBuilder gathers the keys of a part.
+type partBuilder struct {
+	builders []*ribbon.Builder // one for each width to try
+	keys     uint64            // about how many there will be
+	valued   bool              // whether keys have values
+	hashes   []filter.Hash
+	values   []uint64 // of hashes, if valued
+}
+
+// newPart returns a builder of a part with that form, for about that many keys.
+func newPart(f form, keys uint64, c Config, memory int64) (*partBuilder, error) {
+	p := &partBuilder{valued: f.valueBits > 0, keys: keys}
+	widths := []uint{64, 128}
+	if keys >= tryBoth {
+		widths = widths[1:]
+	}
+	for _, w := range widths {
+		b, err := ribbon.NewBuilder(ribbon.Config{
+			Keys: keys, R: uint(f.r), ValueBits: uint(f.valueBits), Static: f.r == 0, W: w,
+		})
+		if err != nil {
+			return nil, err
+		}
+		o := filter.BuildOptions{Workers: c.Workers}
+		if c.Memory > 0 {
+			o.Memory, o.Dir = max(memory, 1), c.TempDir
+		}
+		b.SetOptions(o)
+		p.builders = append(p.builders, b)
+	}
+	return p, nil
+}
+
+// add adds a key without a value.
+func (p *partBuilder) add(h filter.Hash) error {
+	if p.hashes = append(p.hashes, h); len(p.hashes) < partBatch {
+		return nil
+	}
+	return p.flush()
+}
+
+// addValue adds a key and its value.
+func (p *partBuilder) addValue(h filter.Hash, v uint64) error {
+	p.values = append(p.values, v)
+	return p.add(h)
+}
+
+func (p *partBuilder) flush() (err error) {
+	if len(p.hashes) == 0 {
+		return nil
+	}
+	for _, b := range p.builders {
+		if p.valued {
+			err = errors.Join(err, b.AddValues(p.hashes, p.values))
+		} else {
+			err = errors.Join(err, b.AddMany(p.hashes))
+		}
+	}
+	p.hashes, p.values = p.hashes[:0], p.values[:0]
+	return err
+}
+
+// expected returns about how many keys the part will have: 0 if there is no part.
+func (p *partBuilder) expected() uint64 {
+	if p == nil {
+		return 0
+	}
+	return p.keys
+}
+
+// build returns the part. Its keys are steps of the stage.
+func (p *partBuilder) build(ctx context.Context, steps *stages) (best *part, err error) {
+	if err := p.flush(); err != nil {
+		return nil, err
+	}
+	before := steps.steps
+	for _, b := range p.builders {
+		b.Progress = func(now filter.Progress) { steps.to(before + uint64(now.Done*float64(p.keys))) }
+		f, err := b.Build(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if p := f.(*part); best == nil || p.Info().Bits < best.Info().Bits {
+			best = p
+		}
+	}
+	steps.to(before + p.keys)
+	p.builders, p.hashes, p.values = nil, nil, nil
+	return best, nil
+}
+
+// close drops the keys.
+func (p *partBuilder) close() (err error) {
+	for _, b := range p.builders {
+		err = errors.Join(err, b.Close())
+	}
+	return err
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/retry"
 )
 
@@ -42,13 +43,14 @@ func TestLivePassing(t *testing.T) {
 		save()
 		var on atomic.Bool
 		var opens atomic.Int64
-		live, err := OpenLive(path, LiveOptions{Interval: time.Millisecond, opening: func(path string) error {
+		open := func(path string, secret *[filter.SecretSize]byte) (*Set, error) {
 			if !on.Load() {
-				return nil
+				return Open(path, secret)
 			}
 			opens.Add(1)
-			return &os.PathError{Op: "open", Path: path, Err: errno}
-		}})
+			return nil, &os.PathError{Op: "open", Path: path, Err: errno}
+		}
+		live, err := OpenLive(path, LiveOptions{Interval: time.Millisecond, open: open})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +99,10 @@ func TestLiveDamage(t *testing.T) {
 	}
 	var opens atomic.Int64
 	live, err := OpenLive(path, LiveOptions{Interval: time.Millisecond,
-		opening: func(string) error { opens.Add(1); return nil }})
+		open: func(path string, secret *[filter.SecretSize]byte) (*Set, error) {
+			opens.Add(1)
+			return Open(path, secret)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func (r *random) set(t *testing.T, old *Set) (s *Set) {
 	if old == nil {
 		s, err = build(t.Context(), r.seq(true), r.seq(false), c)
 	} else {
-		s, _, err = update(t.Context(), old, r.seq(true), r.seq(false), c)
+		s, _, err = update(t.Context(), old, r.seq(true), r.seq(false), c, old.Partitioned())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -62,15 +62,10 @@ func (r *record) parts() (all []*part) {
 	if r.kind == kindPositions {
 		return nil
 	}
-	if r.index != nil {
-		all = append(all, r.index)
+	for _, f := range r.forms() {
+		all = append(all, *f.part)
 	}
-	for _, f := range r.first {
-		if f != nil {
-			all = append(all, f)
-		}
-	}
-	return append(all, r.last)
+	return all
 }
 
 // bits returns the size of the parts in bits.
@@ -144,12 +139,18 @@ func (r *record) writeTo(w io.Writer, p place) error {
 	}
 	r.crc, r.size = 0, uint64(len(head))
 	for _, f := range r.parts() {
-		for i, words := range f.Encode().Sections {
-			n := 8 * len(words)
-			if r.kind != kindBase && i == tailSection {
-				n = int(tailBits(f)+7) / 8
-			}
-			if err := r.writeWords(w, words, n); err != nil {
+		e := f.Encode()
+		for i, words := range e.Sections {
+			left := sectionBytes(e.Spec, r.kind, i, uint64(len(words)))
+			err := bitvec.Pieces(words, func(b []byte) error {
+				b = b[:min(uint64(len(b)), left)]
+				left -= uint64(len(b))
+				r.size += uint64(len(b))
+				r.crc = crc.Update(r.crc, b)
+				_, err := w.Write(b)
+				return err
+			})
+			if err != nil {
 				return err
 			}
 		}
@@ -157,30 +158,6 @@ func (r *record) writeTo(w io.Writer, p place) error {
 	r.size += crcSize
 	_, err := w.Write(binary.LittleEndian.AppendUint32(nil, r.crc))
 	return err
-}
-
-// writeWords writes the first n bytes of words, as a part of the body.
-func (r *record) writeWords(w io.Writer, words []uint64, n int) error {
-	const most = 1 << 16 // words at a time
-	var swapped []uint64
-	for n > 0 {
-		part := words[:min(len(words), most)]
-		words = words[len(part):]
-		if !bitvec.LittleEndian {
-			swapped = append(swapped[:0], part...)
-			bitvec.FixOrder(swapped)
-			part = swapped
-		}
-		b := bitvec.Bytes(part)
-		b = b[:min(len(b), n)]
-		n -= len(b)
-		r.size += uint64(len(b))
-		r.crc = crc.Update(r.crc, b)
-		if _, err := w.Write(b); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // padding returns how many bytes are missing to a multiple of 8.

@@ -39,9 +39,6 @@ func (s *Set) empty() error {
 	return nil
 }
 
-// unknown is the answer of a Set without records: false for the zero Set, and true if Err says why.
-func (s *Set) unknown() bool { return s.fault != nil }
-
 // Partitioned reports whether keys have partitions: ContainsIn then has the answers, else Contains.
 func (s *Set) Partitioned() bool { return len(s.records) > 0 && s.records[0].partitions > 0 }
 
@@ -55,7 +52,7 @@ func (s *Set) Contains(key []byte) bool {
 	case s.Partitioned():
 		return s.ContainsIn(nil, key)
 	case len(s.records) == 0:
-		return s.unknown()
+		return s.fault != nil
 	}
 	return s.has(filter.Hash{}, cut(s.hasher.Sum(key)))
 }
@@ -116,6 +113,20 @@ func sumIn(h filter.Hasher, buffer, partition, key []byte) (filter.Hash, []byte)
 	buffer = binary.AppendUvarint(buffer[:0], uint64(len(partition)))
 	buffer = append(append(buffer, partition...), key...)
 	return cut(h.Sum(buffer)), buffer
+}
+
+// sumAll returns the hashes of keys, which are in partitions unless these are nil.
+func sumAll(h filter.Hasher, partitions, keys [][]byte) []filter.Hash {
+	hs := make([]filter.Hash, len(keys))
+	var buffer []byte
+	for i, key := range keys {
+		if partitions == nil {
+			hs[i] = cut(h.Sum(key))
+		} else {
+			hs[i], buffer = sumIn(h, buffer, partitions[i], key)
+		}
+	}
+	return hs
 }
 
 // cut clears the bits that a set does not use.

@@ -57,25 +57,22 @@ func (s *Set) Config(c Config) Config {
 // The hash function is that of old, whatever c says. Memory and other errors are those of Build, and 16 bytes for each
 // key that is toggled; or the error is ErrUpdates.
 func Update(ctx context.Context, old *Set, members, universe iter.Seq[[]byte], c Config) (*Set, Updated, error) {
-	if old.Partitioned() {
-		return nil, Updated{}, errPartitioned(true)
-	}
-	return update(ctx, old, alone(members), alone(universe), c)
+	return update(ctx, old, alone(members), alone(universe), c, false)
 }
 
 // UpdatePartitioned is Update for pairs of a partition and a key.
 func UpdatePartitioned(
 	ctx context.Context, old *Set, members, universe iter.Seq2[[]byte, []byte], c Config,
 ) (*Set, Updated, error) {
-	if !old.Partitioned() {
-		return nil, Updated{}, errPartitioned(false)
-	}
-	return update(ctx, old, members, universe, c)
+	return update(ctx, old, members, universe, c, true)
 }
 
 func update(
-	ctx context.Context, old *Set, members, universe iter.Seq2[[]byte, []byte], c Config,
+	ctx context.Context, old *Set, members, universe iter.Seq2[[]byte, []byte], c Config, partitioned bool,
 ) (s *Set, u Updated, err error) {
+	if is := old.Partitioned(); is != partitioned {
+		return nil, u, errPartitioned(is)
+	}
 	err = gathered(ctx, members, universe, old.Config(c), func(b *Builder) error {
 		s, u, err = b.Update(ctx, old)
 		return err
@@ -109,29 +106,28 @@ func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err 
 	case len(old.records) > MaxUpdates:
 		return nil, u, ErrUpdates
 	}
-	p, err := b.finish(ctx)
-	if err != nil {
+	if err := b.finish(ctx); err != nil {
 		return nil, u, err
 	}
 	c := comparison{Builder: b, batch: batch{set: old}, counts: make([]tally, b.partitions())}
-	if err := c.run(ctx, p); err != nil {
+	if b.config.Partitioned {
+		c.next.partitions = uint64(len(c.counts))
+	}
+	last := old.records[len(old.records)-1]
+	err = c.run(ctx)
+	if err == nil {
+		err = c.lost(last)
+	}
+	if err != nil {
 		return nil, u, err
 	}
+	if len(c.toggled) == 0 && c.next.universe == last.universe && c.next.members == last.members &&
+		c.next.partitions == last.partitions {
+		return old, c.Updated, nil
+	}
 	u = c.Updated
-	last := old.records[len(old.records)-1]
-	if err := c.lost(last); err != nil {
-		return nil, Updated{}, err
-	}
-	next := record{universe: c.universe, members: c.members, partitions: uint64(len(b.names.ids))}
-	if b.config.Partitioned {
-		next.partitions = max(next.partitions, 1)
-	}
-	if len(c.toggled) == 0 && next.universe == last.universe && next.members == last.members &&
-		next.partitions == last.partitions {
-		return old, u, nil
-	}
-	u.Entropy = ldexp(log2Choose(c.universe, uint64(len(c.toggled))))
-	r, err := c.smallest(ctx, p, next)
+	u.Entropy = ldexp(log2Choose(c.next.universe, uint64(len(c.toggled))))
+	r, err := c.smallest(ctx)
 	if err != nil {
 		return nil, u, err
 	}
@@ -151,28 +147,28 @@ func (c *comparison) lost(last *record) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(shrink.Check("members", last.members, c.members, members),
-		shrink.Check("keys of the universe", last.universe, c.universe, keys))
+	return errors.Join(shrink.Check("members", last.members, c.next.members, members),
+		shrink.Check("keys of the universe", last.universe, c.next.universe, keys))
 }
 
 // comparison compares the answers of a set with what they should be.
 type comparison struct {
 	*Builder
 	batch
-	names   []filter.Hash // of the partitions, by their numbers
+	named   []filter.Hash // the hashes of the names of the partitions, by their numbers
 	waiting []joined
 	answers [batchLen]bool
 
-	counts            []tally // of each partition: keys, and keys to toggle
-	universe, members uint64
+	counts []tally // of each partition: keys, and keys to toggle
+	next   record  // with the counts of the update
 	Updated
 }
 
 // run asks the set for all keys, and lists those to toggle.
-func (c *comparison) run(ctx context.Context, p *stages) error {
-	c.names = make([]filter.Hash, len(c.counts))
-	for _, n := range c.Builder.names.sorted() {
-		c.names[n.id] = c.hasher.SumString(n.name)
+func (c *comparison) run(ctx context.Context) error {
+	c.named = make([]filter.Hash, len(c.counts))
+	for name, id := range c.Builder.names.ids {
+		c.named[id] = c.hasher.SumString(name)
 	}
 	toggled := []filter.Hash{} // not nil, so that it is known
 	flush := func() {
@@ -192,12 +188,11 @@ func (c *comparison) run(ctx context.Context, p *stages) error {
 		c.waiting = c.waiting[:0]
 	}
 	err := c.join(ctx, func(k joined) error {
-		p.done(1)
-		c.universe++
+		c.next.universe++
 		if k.member {
-			c.members++
+			c.next.members++
 		}
-		c.batch.names[len(c.waiting)], c.hashes[len(c.waiting)] = c.names[k.partition], k.hash
+		c.batch.names[len(c.waiting)], c.hashes[len(c.waiting)] = c.named[k.partition], k.hash
 		if c.waiting = append(c.waiting, k); len(c.waiting) == batchLen {
 			flush()
 		}
@@ -219,20 +214,20 @@ func (b *Builder) toggling(inside func(joined) error) func(joined) error {
 	}
 }
 
-// smallest returns the record of the update, as a set or as positions. next has its counts.
-func (c *comparison) smallest(ctx context.Context, p *stages, next record) (*record, error) {
+// smallest returns the record of the update, as a set or as positions.
+func (c *comparison) smallest(ctx context.Context) (*record, error) {
 	var listed *record
 	if len(c.toggled) <= tryPositions {
 		var err error
-		if listed, err = c.listed(ctx, next); err != nil || len(c.toggled) == 0 {
+		if listed, err = c.listed(ctx); err != nil || len(c.toggled) == 0 {
 			return listed, err
 		}
 	}
-	r, err := c.record(ctx, p, c.counts)
+	r, err := c.record(ctx, c.counts)
 	if err != nil {
 		return nil, err
 	}
-	r.kind, r.members = kindUpdate, next.members
+	r.kind, r.members = kindUpdate, c.next.members
 	if err := c.measure(r); err != nil || listed == nil || listed.size > r.size {
 		return r, err
 	}
@@ -240,7 +235,8 @@ func (c *comparison) smallest(ctx context.Context, p *stages, next record) (*rec
 }
 
 // listed returns the record of the update as positions, or nil if there are none that no other key has.
-func (c *comparison) listed(ctx context.Context, r record) (*record, error) {
+func (c *comparison) listed(ctx context.Context) (*record, error) {
+	r := c.next
 	r.kind, r.positions = kindPositions, &positions{}
 	if len(c.toggled) > 0 {
 		f := newFinder(c.toggled)

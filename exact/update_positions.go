@@ -78,12 +78,7 @@ func (p *positions) appendTo(b []byte) []byte {
 }
 
 // outsideRate returns the share of keys outside of the universe that have a position in the list.
-func (p *positions) outsideRate() float64 {
-	if len(p.list) == 0 {
-		return 0
-	}
-	return math.Ldexp(float64(len(p.list)), -int(p.bits))
-}
+func (p *positions) outsideRate() float64 { return math.Ldexp(float64(len(p.list)), -int(p.bits)) }
 
 // appendPositions returns the record, of kindPositions, and sets its CRC and size.
 func (r *record) appendPositions(at place) []byte {

@@ -54,14 +54,8 @@ func (v *Verifier) AddUniverse(partitions, keys [][]byte) error { return v.add(p
 func (v *Verifier) add(partitions, keys [][]byte, bit uint64) error {
 	hits := make([]bool, len(keys))
 	v.set.containsMany(hits, partitions, keys)
-	hs := make([]filter.Hash, len(keys))
-	var buffer []byte
-	for i, key := range keys {
-		if partitions == nil {
-			hs[i] = cut(v.hasher.Sum(key))
-		} else {
-			hs[i], buffer = sumIn(v.hasher, buffer, partitions[i], key)
-		}
+	hs := sumAll(v.hasher, partitions, keys)
+	for i := range hs {
 		if hs[i].Lo |= bit; hits[i] {
 			hs[i].Lo |= presentBit
 		}
@@ -75,15 +69,15 @@ func (v *Verifier) Close() error { return v.keys.Close() }
 // Result compares the answers. If ctx ends first, it returns ctx.Err().
 func (v *Verifier) Result(ctx context.Context) (result Verification, err error) {
 	defer v.Close()
-	v.report(0, 1)
+	v.report(0)
 	n, err := v.keys.Finish(ctx)
 	if err != nil {
 		return result, err
 	}
 	err = join(ctx, v.keys, func(k joined) error {
 		present := k.partition == presentBit>>1
-		if result.Universe++; result.Universe%(1<<12) == 0 {
-			v.report(float64(result.Universe+result.Members), float64(n))
+		if result.Universe++; result.Universe%(1<<12) == 0 { // sorting takes about as long
+			v.report(.5 + .5*min(float64(result.Universe+result.Members)/float64(n), 1))
 		}
 		if k.member {
 			result.Members++
@@ -99,14 +93,8 @@ func (v *Verifier) Result(ctx context.Context) (result Verification, err error) 
 	return result, err
 }
 
-// report reports that some of all hashes have been compared. Sorting them takes about as long as that.
-func (v *Verifier) report(some, all float64) {
-	if v.Progress == nil {
-		return
+func (v *Verifier) report(done float64) {
+	if v.Progress != nil {
+		v.Progress(filter.Progress{Done: done})
 	}
-	done := .0
-	if some > 0 {
-		done = .5 + .5*min(some/all, 1)
-	}
-	v.Progress(filter.Progress{Done: done})
 }

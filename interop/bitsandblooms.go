@@ -20,25 +20,22 @@ import (
 // A key is the bytes that Add takes. The library converts no other values.
 var bitsAndBlooms = codec{
 	format: BitsAndBlooms, bigEnd: true, hash: filter.Murmur3Twice,
-	head: func(r *reader) (*header, error) {
-		var b [24]byte
-		if err := r.full(b[:]); err != nil {
-			return nil, err
-		}
-		m, k, length := binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])
+	head: func(r *reader) header {
+		b := r.bytes(24)
+		m, k, length := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])
 		switch {
 		case k == 0 || k > maxProbes:
-			return nil, r.fail(ErrFormat, "%d probes, want 1 to %d", k, maxProbes)
+			r.fail(ErrFormat, "%d probes, want 1 to %d", k, maxProbes)
 		case m == 0 || length < m:
-			return nil, r.fail(container.ErrCorrupt, "%d bits in a bit set of %d", m, length)
+			r.fail(container.ErrCorrupt, "%d bits in a bit set of %d", m, length)
 		case length >= 1<<62:
-			return nil, r.fail(filter.ErrTooLarge, "%d bits", length)
+			r.fail(filter.ErrTooLarge, "%d bits", length)
 		}
 		spec := families.UserOf(filter.Murmur3Twice).With("k", k).With("m", m)
 		if length != m {
 			spec = spec.With("length", length)
 		}
-		return &header{spec: spec, words: (length + 63) / 64, keys: estimate(m, int(k))}, nil
+		return header{spec: spec, words: (length + 63) / 64, keys: estimate(m, int(k))}
 	},
 	marshal: func(f filter.Filter) ([]byte, error) {
 		s := filter.SpecOf(f).Reader()

@@ -22,23 +22,20 @@ import (
 // integerFunnel 4 bytes, little endian.
 var guavaFile = codec{
 	format: Guava, bigEnd: true, hash: filter.Murmur3,
-	head: func(r *reader) (*header, error) {
-		var b [6]byte
-		if err := r.full(b[:]); err != nil {
-			return nil, err
-		}
+	head: func(r *reader) header {
+		b := r.bytes(6)
 		words := uint64(binary.BigEndian.Uint32(b[2:]))
 		k, strategy, reached := int(b[1]), 32, min(64*words, 1<<31)
 		switch {
 		case b[0] > 1:
-			return nil, r.fail(ErrFormat, "strategy %d, want 0 or 1", int8(b[0]))
+			r.fail(ErrFormat, "strategy %d, want 0 or 1", int8(b[0]))
 		case k == 0 || words == 0 || words > math.MaxInt32:
-			return nil, r.fail(container.ErrCorrupt, "%d probes and %d words", k, int32(words))
+			r.fail(container.ErrCorrupt, "%d probes and %d words", k, int32(words))
 		case b[0] == 1:
 			strategy, reached = 64, 64*words
 		}
 		spec := families.UserOf(filter.Murmur3).With("k", k).With("strategy", strategy).With("words", words)
-		return &header{spec: spec, words: words, keys: estimate(reached, k)}, nil
+		return header{spec: spec, words: words, keys: estimate(reached, k)}
 	},
 	marshal: func(f filter.Filter) ([]byte, error) {
 		s := filter.SpecOf(f).Reader()

@@ -59,8 +59,8 @@ func (formError) Is(target error) bool { return target == ErrFormat }
 type codec struct {
 	format Format
 	bigEnd bool // words are big endian, else little endian
-	// head reads and checks the header.
-	head func(*reader) (*header, error)
+	// head reads and checks the header. After an error of the reader it means nothing.
+	head func(*reader) header
 	// marshal returns the header of a filter of the family.
 	marshal func(filter.Filter) ([]byte, error)
 	// hash is that of the filters that the format can hold. It stands for one family, or for a form of one:
@@ -140,13 +140,10 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 		return nil, err
 	}
 	in := &reader{r: r, max: maxBytes}
-	h, err := c.head(in)
-	if err != nil {
-		return nil, err
-	}
-	words, err := in.words(h.words, c.bigEnd)
-	if err != nil {
-		return nil, err
+	h := c.head(in)
+	words := in.words(h.words, c.bigEnd)
+	if in.err != nil {
+		return nil, in.err
 	}
 	family, err := families.ByName(c.spec().Family())
 	if err != nil {
@@ -204,15 +201,15 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	}
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
-		h, err := c.head(in)
+		h := c.head(in)
 		var invalid *container.FormatError
 		switch {
-		case err == nil && in.at+8*h.words == uint64(size):
+		case in.err == nil && in.at+8*h.words == uint64(size):
 			return c.format, nil
-		case errors.Is(err, ErrForm):
-			return "", fmt.Errorf("%s: %w", c.format, err)
-		case err != nil && !errors.As(err, &invalid):
-			return "", err
+		case errors.Is(in.err, ErrForm):
+			return "", fmt.Errorf("%s: %w", c.format, in.err)
+		case in.err != nil && !errors.As(in.err, &invalid):
+			return "", in.err
 		}
 	}
 	return "", fmt.Errorf("%w or any other known one", ErrFormat)
@@ -223,10 +220,10 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 func MaxSize(head []byte) (most uint64) {
 	for _, c := range codecs() {
 		in := &reader{r: bytes.NewReader(head), max: math.MaxInt64}
-		switch h, err := c.head(in); {
-		case err == nil && h.words <= math.MaxInt64/16:
+		switch h := c.head(in); {
+		case in.err == nil && h.words <= math.MaxInt64/16:
 			most = max(most, in.at+8*h.words)
-		case errors.Is(err, io.ErrUnexpectedEOF):
+		case errors.Is(in.err, io.ErrUnexpectedEOF):
 			most = math.MaxInt64
 		}
 	}

@@ -24,43 +24,34 @@ import (
 // INT64, little endian (ContainsUint64), the 4 bytes of an INT32, little endian.
 var parquet = codec{
 	format: Parquet, hash: filter.XXH64,
-	head: func(r *reader) (*header, error) {
-		var b [1]byte
-		if err := r.full(b[:]); err != nil {
-			return nil, err
-		}
-		if b[0] != 0x15 {
-			return nil, r.fail(ErrFormat, "a header that begins with byte %#x, want 0x15", b[0])
+	head: func(r *reader) header {
+		if b := r.bytes(1); b[0] != 0x15 {
+			r.fail(ErrFormat, "a header that begins with byte %#x, want 0x15", b[0])
 		}
 		var varint []byte
-		for len(varint) == 0 || b[0]&0x80 != 0 {
+		for last := byte(0x80); last&0x80 != 0; {
 			if len(varint) == 5 {
-				return nil, r.fail(container.ErrCorrupt, "numBytes of more than 5 bytes")
+				r.fail(container.ErrCorrupt, "numBytes of more than 5 bytes")
 			}
-			if err := r.full(b[:]); err != nil {
-				return nil, err
-			}
-			varint = append(varint, b[0])
+			last = r.bytes(1)[0]
+			varint = append(varint, last)
 		}
 		size, _ := binary.Varint(varint)
-		if len(varint) > 1 && b[0] == 0 || size <= 0 || size > math.MaxInt32 || size%32 != 0 {
-			return nil, r.fail(container.ErrCorrupt, "numBytes %d, want a multiple of 32 in the fewest bytes", size)
+		if len(varint) > 1 && varint[len(varint)-1] == 0 || size <= 0 || size > math.MaxInt32 || size%32 != 0 {
+			r.fail(container.ErrCorrupt, "numBytes %d, want a multiple of 32 in the fewest bytes", size)
 		}
-		var rest [len(parquetTail)]byte
-		if err := r.full(rest[:]); err != nil {
-			return nil, err
-		}
+		rest := r.bytes(len(parquetTail))
 		if rest[0] != parquetTail[0] {
-			return nil, r.fail(ErrFormat, "field %#x after numBytes", rest[0])
+			r.fail(ErrFormat, "field %#x after numBytes", rest[0])
 		}
-		if string(rest[:]) != parquetTail {
-			return nil, r.fail(ErrForm, "want a header of BLOCK, XXHASH and UNCOMPRESSED, in this order")
+		if string(rest) != parquetTail {
+			r.fail(ErrForm, "want a header of BLOCK, XXHASH and UNCOMPRESSED, in this order")
 		}
 		blocks := uint64(size) / 32
-		return &header{
+		return header{
 			spec:  families.UserOf(filter.XXH64).With("blocks", blocks).With("k", 8),
 			words: 4 * blocks, keys: estimate(256*blocks, 8),
-		}, nil
+		}
 	},
 	marshal: func(f filter.Filter) ([]byte, error) {
 		size := 8 * uint64(len(f.(filter.Encoder).Encode().Sections[0]))

@@ -21,33 +21,26 @@ import (
 // A key is the bytes of the item. Redis passes integers as their decimal digits.
 var redisBloom = codec{
 	format: RedisBloom, hash: filter.Murmur64A,
-	head: func(r *reader) (*header, error) {
-		start, err := r.more(nil, redisbloom.ChainHeader)
-		if err != nil {
-			return nil, err
+	head: func(r *reader) header {
+		check := func(err, as error) {
+			switch {
+			case err == nil:
+				return
+			case errors.Is(err, redisbloom.ErrOldForm):
+				as = ErrForm
+			case errors.Is(err, filter.ErrTooLarge):
+				as = filter.ErrTooLarge
+			}
+			r.fail(as, "%v", err)
 		}
+		start := r.more(nil, redisbloom.ChainHeader)
 		links, err := redisbloom.HeaderLinks(start)
-		if errors.Is(err, redisbloom.ErrOldForm) {
-			return nil, r.fail(ErrForm, "%v", err)
-		} else if err != nil {
-			return nil, r.fail(ErrFormat, "%v", err)
-		}
-		whole, err := r.more(start, links*redisbloom.LinkHeader)
-		if err != nil {
-			return nil, err
-		}
+		check(err, ErrFormat)
+		whole := r.more(start, links*redisbloom.LinkHeader)
 		spec, section, words, err := redisbloom.EncodedHeader(whole)
-		switch {
-		case errors.Is(err, redisbloom.ErrOldForm):
-			return nil, r.fail(ErrForm, "%v", err)
-		case errors.Is(err, filter.ErrTooLarge):
-			return nil, r.fail(filter.ErrTooLarge, "%v", err)
-		case err != nil:
-			return nil, r.fail(container.ErrCorrupt, "%v", err)
-		}
-		keys := section[0]
-		stored := func([]uint64) uint64 { return keys }
-		return &header{spec: spec, before: [][]uint64{section}, words: words, keys: stored}, nil
+		check(err, container.ErrCorrupt)
+		stored := func([]uint64) uint64 { return section[0] }
+		return header{spec: spec, before: [][]uint64{section}, words: words, keys: stored}
 	},
 	marshal: func(f filter.Filter) ([]byte, error) { return f.(*redisbloom.Filter).Header(), nil },
 }

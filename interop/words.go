@@ -12,66 +12,76 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// reader reads from r and counts bytes.
+// reader reads from r and counts bytes. After an error it reads nothing.
 type reader struct {
 	r   io.Reader
 	at  uint64 // bytes that were read
 	max uint64 // bytes that a whole filter may have
+	err error  // of r, or a *container.FormatError
 }
 
-// fail returns a *container.FormatError at the next byte, which wraps err.
-func (r *reader) fail(err error, format string, args ...any) error {
-	return &container.FormatError{Offset: r.at, What: fmt.Sprintf(format, args...), Err: err}
+// fail sets the error, which wraps err, at the next byte, unless there is one.
+func (r *reader) fail(err error, format string, args ...any) {
+	if r.err == nil {
+		r.err = &container.FormatError{Offset: r.at, What: fmt.Sprintf(format, args...), Err: err}
+	}
 }
 
 // full fills b. If the input ends before, the error wraps io.ErrUnexpectedEOF.
-func (r *reader) full(b []byte) error {
+func (r *reader) full(b []byte) {
+	if r.err != nil {
+		return
+	}
 	n, err := io.ReadFull(r.r, b)
 	r.at += uint64(n)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return r.fail(io.ErrUnexpectedEOF, "end of the input")
+		r.fail(io.ErrUnexpectedEOF, "end of the input")
+	} else {
+		r.err = err
 	}
-	return err
+}
+
+// bytes returns the next n bytes.
+func (r *reader) bytes(n int) []byte {
+	b := make([]byte, n)
+	r.full(b)
+	return b
 }
 
 // more appends the next n bytes to b. It allocates as bytes arrive: at most as many as there are already, or 512.
-func (r *reader) more(b []byte, n uint64) ([]byte, error) {
+func (r *reader) more(b []byte, n uint64) []byte {
 	if n > r.max || r.at > r.max-n {
-		return nil, r.fail(filter.ErrTooLarge, "a header with %d more bytes, over the limit of %d in total", n, r.max)
+		r.fail(filter.ErrTooLarge, "a header with %d more bytes, over the limit of %d in total", n, r.max)
 	}
-	for n > 0 {
+	for n > 0 && r.err == nil {
 		part := min(n, max(uint64(len(b)), 512))
 		b = slices.Grow(b, int(part))[:uint64(len(b))+part]
-		if err := r.full(b[uint64(len(b))-part:]); err != nil {
-			return nil, err
-		}
+		r.full(b[uint64(len(b))-part:])
 		n -= part
 	}
-	return b, nil
+	return b
 }
 
 // firstWords is the number of words that are allocated before any has arrived: 8 MiB.
 const firstWords = 1 << 20
 
 // words reads n words. It allocates as words arrive: each time at most twice as many as there are, or firstWords.
-func (r *reader) words(n uint64, bigEnd bool) ([]uint64, error) {
+func (r *reader) words(n uint64, bigEnd bool) (words []uint64) {
 	if n > r.max/8 || r.at > r.max-8*n {
-		return nil, r.fail(filter.ErrTooLarge, "%d words of 8 bytes, over the limit of %d bytes in total", n, r.max)
+		r.fail(filter.ErrTooLarge, "%d words of 8 bytes, over the limit of %d bytes in total", n, r.max)
 	}
-	var words []uint64
-	for have := uint64(0); have < n || words == nil; have = uint64(len(words)) {
+	for have := uint64(0); r.err == nil && (have < n || words == nil); have = uint64(len(words)) {
 		grown, err := bitvec.Alloc(min(n, max(2*have, firstWords)))
 		if err != nil {
-			return nil, r.fail(err, "%d words", n)
+			r.fail(err, "%d words", n)
+			break
 		}
 		copy(grown, words)
-		if err := r.full(bitvec.Bytes(grown[have:])); err != nil {
-			return nil, err
-		}
+		r.full(bitvec.Bytes(grown[have:]))
 		order(grown[have:], bigEnd)
 		words = grown
 	}
-	return words, nil
+	return words
 }
 
 // order converts words between the byte order of a file and that of this machine, in place. It is its own inverse.
@@ -86,12 +96,11 @@ func order(words []uint64, bigEnd bool) {
 
 // writeWords writes words in the byte order of a file, 512 KiB at a time.
 func writeWords(w io.Writer, words []uint64, bigEnd bool) error {
-	room := make([]uint64, min(len(words), 1<<16))
-	for len(words) > 0 {
-		n := copy(room, words)
-		words = words[n:]
-		order(room[:n], bigEnd)
-		if _, err := w.Write(bitvec.Bytes(room[:n])); err != nil {
+	var copied []uint64
+	for part := range slices.Chunk(words, 1<<16) {
+		copied = append(copied[:0], part...)
+		order(copied, bigEnd)
+		if _, err := w.Write(bitvec.Bytes(copied)); err != nil {
 			return err
 		}
 	}

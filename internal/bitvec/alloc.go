@@ -3,6 +3,7 @@ package bitvec
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
@@ -42,6 +43,34 @@ func View(b []byte) ([]uint64, bool) {
 		return nil, false
 	}
 	return unsafe.Slice((*uint64)(p), len(b)/8), true
+}
+
+// Words returns n words of a file, of which b has all bytes except zeros at the end. They share the memory of b if they
+// can.
+func Words(b []byte, n uint64) []uint64 {
+	if words, ok := View(b); ok && uint64(len(b)) == 8*n {
+		return words
+	}
+	words := make([]uint64, n)
+	copy(Bytes(words), b)
+	FixOrder(words)
+	return words
+}
+
+// Pieces calls give with the words as bytes in file order, at most 1 MiB at a time.
+func Pieces(words []uint64, give func([]byte) error) error {
+	var ordered []uint64 // a piece in file order, on a big-endian machine
+	for part := range slices.Chunk(words, 1<<17) {
+		if !LittleEndian {
+			ordered = append(ordered[:0], part...)
+			FixOrder(ordered)
+			part = ordered
+		}
+		if err := give(Bytes(part)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // As returns v as a value of type T, which must be the underlying type of V.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -26,7 +27,7 @@ var (
 // Peak memory, besides the filter: about 80 bytes for each exception and its text, and 16 for each member that is in
 // level 1, about 0.7 an exception.
 type Builder struct {
-	main    filter.Filter
+	many    func(dst []bool, hs []filter.Hash) // HasMany of the filter
 	members float64
 	like    []Size
 
@@ -48,7 +49,7 @@ type Builder struct {
 // version of the filter: the new cascade has the same ones, if it needs about as much.
 func NewBuilder(main filter.Filter, members uint64, like []Size) *Builder {
 	return &Builder{
-		main: main, members: float64(max(members, 1)), like: like,
+		many: many(main), members: float64(max(members, 1)), like: like,
 		found: map[filter.Hash]string{}, both: map[filter.Hash]string{},
 	}
 }
@@ -56,7 +57,7 @@ func NewBuilder(main filter.Filter, members uint64, like []Size) *Builder {
 // Allow adds keys of the list by their hashes. text returns key i as text, for errors; it may be nil.
 func (b *Builder) Allow(hs []filter.Hash, text func(i int) string) error {
 	hits := make([]bool, len(hs))
-	hasMany(b.main, hits, hs)
+	b.many(hits, hs)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.started {
@@ -84,7 +85,7 @@ func (b *Builder) Members(hs []filter.Hash) error {
 		return err
 	}
 	hits := make([]bool, len(hs))
-	hasMany(b.main, hits, hs)
+	b.many(hits, hs)
 	var missing uint64
 	var caught []filter.Hash
 	for i, h := range hs {
@@ -112,17 +113,6 @@ func (b *Builder) Members(hs []filter.Hash) error {
 	return nil
 }
 
-// hasMany queries a filter that may be no Batcher.
-func hasMany(f filter.Filter, dst []bool, hs []filter.Hash) {
-	if b, ok := f.(filter.Batcher); ok {
-		b.HasMany(dst, hs)
-		return
-	}
-	for i, h := range hs {
-		dst[i] = f.Has(h)
-	}
-}
-
 // Seen returns the number of members so far, and how many of them the filter does not have: a filter has all its
 // members, so they are those of another one.
 func (b *Builder) Seen() (members, missing uint64) {
@@ -142,11 +132,8 @@ func (b *Builder) Both() map[filter.Hash]string {
 func (b *Builder) start() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.started {
-		return nil
-	}
-	b.started = true
-	if len(b.found) == 0 {
+	was := b.started
+	if b.started = true; was || len(b.found) == 0 {
 		return nil
 	}
 	n := float64(len(b.found))
@@ -154,26 +141,19 @@ func (b *Builder) start() error {
 	if suits(b.like, b.sizes) {
 		b.sizes = b.like
 	}
-	hs := make([]filter.Hash, 0, len(b.found))
-	for h := range b.found {
-		hs = append(hs, h)
-	}
 	var err error
-	b.first, err = b.level(b.sizes[0], hs)
+	b.first, err = b.level(b.sizes[0], maps.Keys(b.found))
 	return err
 }
 
 // suits reports whether levels of the sizes like can replace those of a plan: if each of the larger ones differs by
 // less than an eighth.
 func suits(like, plan []Size) bool {
-	if len(like) == 0 {
-		return false
-	}
 	for i, p := range plan {
-		if i == len(like) {
+		switch {
+		case i == len(like):
 			return false
-		}
-		if p.Words < 2*steps {
+		case p.Words < 2*steps:
 			return like[i].Words < 4*steps
 		}
 		if l := like[i]; l.Probes != p.Probes || 8*l.Words < 7*p.Words || 8*l.Words > 9*p.Words {
@@ -184,14 +164,14 @@ func suits(like, plan []Size) bool {
 }
 
 // level appends a level of these keys.
-func (b *Builder) level(s Size, hs []filter.Hash) (*level, error) {
+func (b *Builder) level(s Size, hs iter.Seq[filter.Hash]) (*level, error) {
 	words, err := bitvec.Alloc(s.Words)
 	if err != nil {
 		return nil, err
 	}
 	l := &level{words, s.Probes, roundOf(len(b.words))}
 	b.words = append(b.words, words)
-	for _, h := range hs {
+	for h := range hs {
 		l.add(h)
 	}
 	return l, nil
@@ -235,11 +215,11 @@ func (b *Builder) cascade(ctx context.Context) error {
 	if b.first == nil {
 		return nil
 	}
-	in := sortedHashes(b.caught) // of the next level
-	out := make([]filter.Hash, 0, len(b.found))
-	for h := range b.found {
-		out = append(out, h)
-	}
+	slices.SortFunc(b.caught, func(a, b filter.Hash) int {
+		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
+	})
+	in := slices.Compact(b.caught) // of the next level
+	out := slices.Collect(maps.Keys(b.found))
 	for i := 1; len(in) > 0 || i < len(b.sizes); i++ {
 		switch {
 		case ctx.Err() != nil:
@@ -249,25 +229,11 @@ func (b *Builder) cascade(ctx context.Context) error {
 		case i >= len(b.sizes): // the numbers of keys were not the expected ones
 			b.sizes = append(b.sizes[:i:i], plan(float64(len(in)), float64(len(out)))...)
 		}
-		l, err := b.level(b.sizes[i], in)
+		l, err := b.level(b.sizes[i], slices.Values(in))
 		if err != nil {
 			return err
 		}
-		through := out[:0:0]
-		for _, h := range out {
-			if l.has(h) {
-				through = append(through, h)
-			}
-		}
-		in, out = through, in
+		in, out = slices.DeleteFunc(out, func(h filter.Hash) bool { return !l.has(h) }), in
 	}
 	return nil
-}
-
-// sortedHashes returns hs in order, each once. It reuses the memory.
-func sortedHashes(hs []filter.Hash) []filter.Hash {
-	slices.SortFunc(hs, func(a, b filter.Hash) int {
-		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
-	})
-	return slices.Compact(hs)
 }

@@ -39,11 +39,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
-	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 const (
@@ -166,27 +165,7 @@ func (l *level) add(h filter.Hash) {
 	}
 }
 
-// position returns the bit of probe j.
 func (l *level) position(h filter.Hash, j uint64) uint64 {
-	x := fold(fold(h.Lo^(l.round+j), h.Hi^prime), prime)
-	at, _ := bits.Mul64(x, 64*uint64(len(l.bits)))
-	return at
-}
-
-func fold(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a, b)
-	return hi ^ lo
-}
-
-// InFirst reports whether level 1 has a key; FirstRate is the share of keys for which it is true by chance. They are
-// for tests of the hash functions.
-func (c *Cascade) InFirst(h filter.Hash) bool { return len(c.levels) > 0 && c.levels[0].has(h) }
-
-// FirstRate returns the rate of level 1, computed from its set bits, or 0 without levels.
-func (c *Cascade) FirstRate() float64 {
-	if len(c.levels) == 0 {
-		return 0
-	}
-	l := c.levels[0]
-	return math.Pow(float64(bitvec.OnesCount(l.bits))/float64(64*len(l.bits)), float64(l.probes))
+	x := probe.Mix(probe.Mix(h.Lo^(l.round+j), h.Hi^prime), prime)
+	return probe.Position(x, 64*uint64(len(l.bits)))
 }

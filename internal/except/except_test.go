@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -91,13 +92,9 @@ func TestPlanWrong(t *testing.T) {
 		if err := b.start(); err != nil {
 			t.Fatal(err)
 		}
-		var in []filter.Hash
-		for h := range b.found {
-			in = append(in, h)
-		}
 		b.sizes, b.words = tiny, nil
 		var err error
-		if b.first, err = b.level(tiny[0], in); err != nil {
+		if b.first, err = b.level(tiny[0], maps.Keys(b.found)); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.Members(members); err != nil {

@@ -2,16 +2,17 @@ package except
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 )
 
 // Filter is a filter with exceptions. It answers queries like the other filter, except that it answers false for the
 // exceptions. It has no method that changes it: a new member could be one of the exceptions, and a new false positive
 // one of the keys of the list.
 type Filter struct {
-	main  filter.Filter
-	batch filter.Batcher // main, or nil
-	cold  filter.ColdBatcher
-	c     *Cascade
+	main filter.Filter
+	many func(dst []bool, hs []filter.Hash) // HasMany of main
+	cold filter.ColdBatcher                 // main, or nil
+	c    *Cascade
 }
 
 // Wrap returns f with the exceptions of a stored section, or f if the section is nil. Errors are those of Decode.
@@ -28,10 +29,17 @@ func Wrap(f filter.Filter, section []uint64) (filter.Filter, error) {
 
 // New returns main with the exceptions of c. It keeps both.
 func New(main filter.Filter, c *Cascade) *Filter {
-	f := &Filter{main: main, c: c}
-	f.batch, _ = main.(filter.Batcher)
+	f := &Filter{main: main, many: many(main), c: c}
 	f.cold, _ = main.(filter.ColdBatcher)
 	return f
+}
+
+// many returns HasMany of a filter, or the same by Has if the filter is no Batcher.
+func many(f filter.Filter) func(dst []bool, hs []filter.Hash) {
+	if b, ok := f.(filter.Batcher); ok {
+		return b.HasMany
+	}
+	return batch.Has(f)
 }
 
 // Main returns the filter without the exceptions.
@@ -45,14 +53,8 @@ func (f *Filter) Has(h filter.Hash) bool { return f.main.Has(h) && f.c.Has(h) }
 
 // HasMany implements filter.Batcher.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	if f.batch == nil {
-		filter.CheckBatch(dst, hs)
-		for i, h := range hs {
-			dst[i] = f.Has(h)
-		}
-		return
-	}
-	f.batch.HasMany(dst, hs)
+	filter.CheckBatch(dst, hs)
+	f.many(dst, hs)
 	f.except(dst, hs)
 }
 

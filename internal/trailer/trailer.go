@@ -24,10 +24,6 @@ const (
 	// Magic begins a trailer.
 	Magic = "\x89BLE"
 
-	lengthAt  = 4
-	updatesAt = 12
-	crcAt     = 16
-
 	// FirstVersion is the first version of the file that has a trailer.
 	FirstVersion = 2
 	versionAt    = 4 // in the file; the versions so far take one byte
@@ -45,26 +41,20 @@ func (t Trailer) Append(b []byte, last uint32) []byte {
 	b = append(b, Magic...)
 	b = binary.LittleEndian.AppendUint64(b, t.Length)
 	b = binary.LittleEndian.AppendUint32(b, t.Updates)
-	return binary.LittleEndian.AppendUint32(b, sum(b[start:], last))
-}
-
-// sum returns the CRC of a trailer.
-func sum(trailer []byte, last uint32) uint32 {
 	before := binary.LittleEndian.AppendUint32(nil, last)
-	return crc.Sum(before, trailer[:crcAt])
+	return binary.LittleEndian.AppendUint32(b, crc.Sum(before, b[start:]))
 }
 
 // Read reads a trailer of Size bytes. last is the CRC of the last record. The error wraps container.ErrCorrupt if the
 // magic differs, or container.ErrChecksum.
 func Read(b []byte, last uint32) (t Trailer, err error) {
+	t = Trailer{Length: binary.LittleEndian.Uint64(b[4:]), Updates: binary.LittleEndian.Uint32(b[12:])}
 	switch {
 	case string(b[:len(Magic)]) != Magic:
-		return t, fmt.Errorf("%w: it is not there", container.ErrCorrupt)
-	case binary.LittleEndian.Uint32(b[crcAt:]) != sum(b, last):
-		return t, container.ErrChecksum
+		return Trailer{}, fmt.Errorf("%w: it is not there", container.ErrCorrupt)
+	case string(t.Append(nil, last)) != string(b):
+		return Trailer{}, container.ErrChecksum
 	}
-	t.Length = binary.LittleEndian.Uint64(b[lengthAt:])
-	t.Updates = binary.LittleEndian.Uint32(b[updatesAt:])
 	return t, nil
 }
 

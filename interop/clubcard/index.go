@@ -3,13 +3,14 @@ package clubcard
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // IndexName is the name of the index in a folder of Clubcards.
@@ -50,24 +51,17 @@ type indexLog struct {
 func ReadIndex(data []byte) (*Index, error) {
 	in := &input{data: data}
 	if m := in.bytes("magic", uint64(len(indexMagic))); in.err == nil && string(m) != indexMagic {
-		return nil, in.at(0, "magic", ErrIndex)
+		in.failAt(0, "magic", ErrIndex)
 	}
 	names, logs := in.uint("number of names", 2), in.uint("number of logs", 4)
-	in.fits("names", names, indexNameSize)
-	x := &Index{}
-	if in.err == nil {
-		x.names = make([]string, 0, names)
+	x := &Index{names: make([]string, in.fits("names", names, indexNameSize))}
+	for i := range x.names {
+		x.names[i] = in.name()
 	}
-	for ; names > 0 && in.err == nil; names-- {
-		x.names = append(x.names, in.name())
-	}
-	in.fits("logs", logs, indexLogSize)
-	if in.err == nil {
-		x.logs = make([]indexLog, 0, logs)
-	}
-	tables := uint64(in.pos) + logs*indexLogSize // end of the tables; logs fits into 32 bits
-	for ; logs > 0 && in.err == nil; logs-- {
-		x.logs = append(x.logs, in.log(tables))
+	x.logs = make([]indexLog, in.fits("logs", logs, indexLogSize))
+	tables := in.pos + len(x.logs)*indexLogSize // end of the tables
+	for i := range x.logs {
+		x.logs[i] = in.log(uint64(tables))
 	}
 	if in.err == nil {
 		x.checkLogs(in)
@@ -83,7 +77,7 @@ func ReadIndex(data []byte) (*Index, error) {
 func (x *Index) checkLogs(in *input) {
 	for i := 1; i < len(x.logs); i++ {
 		if bytes.Compare(x.logs[i-1].log[:], x.logs[i].log[:]) >= 0 {
-			in.fail("logs", fmt.Errorf("%w: logs do not ascend", container.ErrCorrupt))
+			in.corrupt("logs", "logs do not ascend")
 		}
 	}
 	byStart := slices.Clone(x.logs)
@@ -93,13 +87,13 @@ func (x *Index) checkLogs(in *input) {
 	end := uint64(0)
 	for _, l := range byStart {
 		if l.start < end {
-			in.fail("logs", fmt.Errorf("%w: entries of two logs overlap", container.ErrCorrupt))
+			in.corrupt("logs", "entries of two logs overlap")
 			return // or entries could be checked many times
 		}
 		end = l.start + uint64(len(l.entries))
 		for b := range slices.Chunk(l.entries, entrySize) {
 			if file := entryOf(b).file; file >= len(x.names) {
-				in.fail("entries", fmt.Errorf("%w: name %d of %d", container.ErrCorrupt, file, len(x.names)))
+				in.corrupt("entries", "name %d of %d", file, len(x.names))
 			}
 		}
 	}
@@ -118,7 +112,7 @@ func (in *input) name() string {
 	bad := slices.ContainsFunc(name, func(c byte) bool { return !allowed(c) })
 	padded := !slices.ContainsFunc(pad, func(c byte) bool { return c != 0 })
 	if s := string(name); bad || !padded || s == "" || s == "." || s == ".." {
-		in.fail("name", fmt.Errorf("%w: %q is no name of a file", container.ErrCorrupt, b))
+		in.corrupt("name", "%q is no name of a file", b)
 	}
 	return string(name)
 }
@@ -129,7 +123,7 @@ func (in *input) log(tables uint64) indexLog {
 	n := in.uint("number of entries", 2)
 	size := uint64(len(in.data))
 	if l.start < tables || l.start > size || n > (size-l.start)/entrySize {
-		in.fail("log", fmt.Errorf("%w: %d entries at byte %d of %d", container.ErrCorrupt, n, l.start, size))
+		in.corrupt("log", "%d entries at byte %d of %d", n, l.start, size)
 	}
 	if in.err == nil {
 		l.entries = in.data[l.start:][:n*entrySize]
@@ -143,7 +137,6 @@ type entry struct {
 	first, last uint64
 }
 
-// entryOf returns an entry of entrySize bytes.
 func entryOf(b []byte) entry {
 	in := &input{data: b}
 	return entry{int(in.uint("", 2)), in.uint("", 8), in.uint("", 8)}
@@ -191,23 +184,15 @@ func checkDir(folder fs.FS, c Certificate) (Status, error) {
 	if len(c.SCTs) == 0 {
 		return NotCovered, nil
 	}
-	data, err := readFile(folder, IndexName, func(b []byte) error { _, err := ReadIndex(b); return err })
+	x, err := readFile(folder, IndexName, ReadIndex)
 	if err != nil {
 		return NotCovered, err
 	}
-	x, err := ReadIndex(data)
-	if err != nil {
-		return NotCovered, fmt.Errorf("%s: %w", IndexName, err)
-	}
 	names, answer := x.Covering(c.SCTs...), NotCovered
 	for _, name := range names {
-		data, err := readFile(folder, name, func(b []byte) error { _, err := Read(b); return err })
+		f, err := readFile(folder, name, Read)
 		if err != nil {
 			return NotCovered, err
-		}
-		f, err := Read(data)
-		if err != nil {
-			return NotCovered, fmt.Errorf("%s: %w", name, err)
 		}
 		if answer = Combine(answer, f.Check(c)); answer == Revoked {
 			break
@@ -217,4 +202,47 @@ func checkDir(folder fs.FS, c Certificate) (Status, error) {
 		return NotCovered, fmt.Errorf("%w: %s", ErrNoneCovers, strings.Join(names, ", "))
 	}
 	return answer, nil
+}
+
+const (
+	// maxFile is the largest file that is read, 1 GiB.
+	maxFile = 1 << 30
+	// headSize is the number of bytes of a file that tell its format.
+	headSize = len(indexMagic)
+)
+
+// readFile returns what read makes of a regular file. It reads the rest only if the first bytes are not those of
+// another format, for which read must return an error wrapping ErrFormat or ErrIndex.
+func readFile[T any](folder fs.FS, name string, read func([]byte) (T, error)) (v T, err error) {
+	regular := func(st fs.FileInfo, err error) error {
+		if err == nil && !st.Mode().IsRegular() {
+			err = &fs.PathError{Op: "open", Path: name, Err: untrusted.ErrNotRegular}
+		}
+		return err
+	}
+	if err := regular(fs.Stat(folder, name)); err != nil { // to open a pipe would wait for its writer
+		return v, err
+	}
+	f, err := folder.Open(name)
+	if err != nil {
+		return v, err
+	}
+	defer f.Close()
+	if err := regular(f.Stat()); err != nil {
+		return v, err
+	}
+	limit := untrusted.Limit{MaxBytes: maxFile, Head: headSize, Check: func(head []byte) error {
+		if _, err := read(head); errors.Is(err, ErrFormat) || errors.Is(err, ErrIndex) {
+			return err
+		}
+		return nil // perhaps cut
+	}}
+	data, err := untrusted.Read(context.Background(), f, limit)
+	if err == nil {
+		v, err = read(data)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return v, err
 }

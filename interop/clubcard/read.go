@@ -28,9 +28,9 @@ func Read(data []byte) (*Filter, error) {
 	in := &input{data: data}
 	f := &Filter{size: len(data)}
 	if v := in.bytes("version", 2); in.err == nil && v[0] != Version {
-		return nil, in.at(0, "version", fmt.Errorf("%w: version %d", ErrFormat, v[0]))
+		in.failAt(0, "version", fmt.Errorf("%w: version %d", ErrFormat, v[0]))
 	} else if in.err == nil && v[1] != 0 {
-		return nil, in.at(1, "reserved byte", fmt.Errorf("%w: %d, want 0", ErrFormat, v[1]))
+		in.failAt(1, "reserved byte", fmt.Errorf("%w: %d, want 0", ErrFormat, v[1]))
 	}
 	f.readCoverage(in)
 	f.readIssuers(in)
@@ -39,13 +39,12 @@ func Read(data []byte) (*Filter, error) {
 		f.columns[i] = in.column("column")
 	}
 	f.exact = in.column("exact matrix")
-	if in.err == nil && in.pos < len(data) {
-		in.fail("end", fmt.Errorf("%w: %d more bytes", container.ErrCorrupt, len(data)-in.pos))
+	if in.pos < len(data) {
+		in.corrupt("end", "%d more bytes", len(data)-in.pos)
 	}
-	for i := range f.blocks {
-		if r := int(f.blocks[i].rank); in.err == nil && r > len(f.columns) {
-			in.fail("issuers", fmt.Errorf("%w: issuer %x needs %d columns of %d", container.ErrCorrupt,
-				f.blocks[i].issuer, r, len(f.columns)))
+	for _, b := range f.blocks {
+		if int(b.rank) > len(f.columns) {
+			in.corrupt("issuers", "issuer %x needs %d columns of %d", b.issuer, b.rank, len(f.columns))
 		}
 	}
 	if in.err != nil {
@@ -64,8 +63,8 @@ func (f *Filter) readCoverage(in *input) {
 	}
 	slices.SortFunc(f.logs, func(a, b Coverage) int { return bytes.Compare(a.Log[:], b.Log[:]) })
 	for i := 1; i < len(f.logs); i++ {
-		if f.logs[i].Log == f.logs[i-1].Log && in.err == nil {
-			in.err = in.at(start, "coverage", fmt.Errorf("%w: log %x comes twice", container.ErrCorrupt, f.logs[i].Log))
+		if f.logs[i].Log == f.logs[i-1].Log {
+			in.failAt(start, "coverage", fmt.Errorf("%w: log %x comes twice", container.ErrCorrupt, f.logs[i].Log))
 		}
 	}
 }
@@ -89,9 +88,9 @@ func (f *Filter) readIssuers(in *input) {
 		}
 		switch last := len(f.blocks) - 1; {
 		case inverted > 1:
-			in.err = in.at(start, "issuer", fmt.Errorf("%w: inverted is %d", container.ErrCorrupt, inverted))
+			in.failAt(start, "issuer", fmt.Errorf("%w: inverted is %d", container.ErrCorrupt, inverted))
 		case last >= 0 && bytes.Compare(f.blocks[last].issuer[:], b.issuer[:]) >= 0:
-			in.err = in.at(start, "issuer", fmt.Errorf("%w: issuers do not ascend", container.ErrCorrupt))
+			in.failAt(start, "issuer", fmt.Errorf("%w: issuers do not ascend", container.ErrCorrupt))
 		}
 		f.blocks = append(f.blocks, b)
 	}
@@ -104,16 +103,19 @@ type input struct {
 	err  error
 }
 
-// at returns an error at an offset.
-func (in *input) at(pos int, what string, err error) error {
-	return &container.FormatError{Offset: uint64(pos), What: what, Err: err}
+// failAt keeps the first error, which is at an offset.
+func (in *input) failAt(pos int, what string, err error) {
+	if in.err == nil {
+		in.err = &container.FormatError{Offset: uint64(pos), What: what, Err: err}
+	}
 }
 
-// fail keeps the first error.
-func (in *input) fail(what string, err error) {
-	if in.err == nil {
-		in.err = in.at(in.pos, what, err)
-	}
+// fail is failAt the next byte.
+func (in *input) fail(what string, err error) { in.failAt(in.pos, what, err) }
+
+// corrupt is fail with an error wrapping container.ErrCorrupt.
+func (in *input) corrupt(what, format string, args ...any) {
+	in.fail(what, fmt.Errorf("%w: %s", container.ErrCorrupt, fmt.Sprintf(format, args...)))
 }
 
 // bytes returns the next n bytes, or nil after an error.
@@ -137,7 +139,6 @@ func (in *input) uint(what string, n uint64) (v uint64) {
 	return v
 }
 
-// hash returns the next HashSize bytes.
 func (in *input) hash(what string) (h [HashSize]byte) {
 	copy(h[:], in.bytes(what, HashSize))
 	return h
@@ -145,22 +146,20 @@ func (in *input) hash(what string) (h [HashSize]byte) {
 
 // count returns a count of n bytes, of elements of at least size bytes each, which must fit into what is left.
 func (in *input) count(what string, n, size uint64) uint64 {
-	v := in.uint(what, n)
-	in.fits(what, v, size)
-	if in.err != nil {
-		return 0
-	}
-	return v
+	return in.fits(what, in.uint(what, n), size)
 }
 
-// fits fails if n elements of at least size bytes each do not fit into what is left.
-func (in *input) fits(what string, n, size uint64) {
+// fits returns n. It fails if n elements of at least size bytes each do not fit into what is left.
+func (in *input) fits(what string, n, size uint64) uint64 {
 	if left := uint64(len(in.data) - in.pos); n > left/size {
 		in.fail(what, fmt.Errorf("%w: %d elements do not fit into %d bytes", io.ErrUnexpectedEOF, n, left))
 	}
+	if in.err != nil {
+		return 0
+	}
+	return n
 }
 
-// column returns a column.
 func (in *input) column(what string) column {
 	return in.bytes(what, 8*in.uint(what, 4))
 }
@@ -172,7 +171,7 @@ func (in *input) exceptions() []byte {
 	for range n {
 		size := in.uint("exception", 1)
 		if size == 0 {
-			in.fail("exception", fmt.Errorf("%w: an empty serial number", container.ErrCorrupt))
+			in.corrupt("exception", "an empty serial number")
 		}
 		in.bytes("exception", size)
 	}
