@@ -15,7 +15,7 @@ import (
 func (a *app) addCommand() *cobra.Command {
 	var in inputFlags
 	var values valueFlags
-	var rate rateFlags
+	var most float64
 	c := &cobra.Command{
 		Use:   "add FILE [INPUT...]",
 		Short: "Add keys to a filter file",
@@ -40,29 +40,27 @@ exit code 2.`,
   bloomery add --max-fpr 1% blocked.bloom allowed.txt`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			most, err := rate.read(c)
-			if err != nil {
-				return err
-			}
-			l, err := a.lock(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			if err := a.add(c.Context(), in, values, l.Set, args[1:]); err != nil {
-				return adviseAdd(err, args[0], l.Spec())
-			}
-			return a.replace(c.Context(), l, args[0], most)
+			return a.change(c.Context(), args[0], most, func(set *bloomery.Set) error {
+				return a.add(c.Context(), in, values, set, args[1:])
+			})
 		},
 	}
 	in.register(c)
 	values.register(c)
-	rate.register(c)
+	maxFPRFlag(c, &most)
 	return c
 }
 
-// replace writes a changed set back and reports, unless its rate exceeds most.
-func (a *app) replace(ctx context.Context, l *bloomery.Locked, path string, most float64) error {
+// change locks the file at path, adds keys to its set, and unless its rate then exceeds most, writes it back and reports.
+func (a *app) change(ctx context.Context, path string, most float64, add func(*bloomery.Set) error) error {
+	l, err := a.lock(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := add(l.Set); err != nil {
+		return adviseAdd(err, path, l.Spec())
+	}
 	if err := l.CheckFPR(most); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -83,18 +81,18 @@ func (a *app) add(
 	if err != nil {
 		return err
 	}
-	if _, raw := set.Filter().(filter.RawKeyFilter); raw {
-		add := func(b *keyio.Batch) error { return each(b.Keys, set.Add) }
-		return a.pass(ctx, in, inputs, "adding", func(*keyio.Batch) error { return nil }, add)
-	}
-	if parse != nil {
+	_, raw := set.Filter().(filter.RawKeyFilter)
+	switch {
+	case raw || parse != nil:
 		return a.pass(ctx, in, inputs, "adding", parse, func(b *keyio.Batch) error { return addBatch(set, b) })
-	}
-	if set.Manifest() != nil {
+	case set.Manifest() != nil:
 		return a.addShards(ctx, in, set, inputs)
 	}
-	add := func(b *keyio.Batch) error { return each(b.Hashes, set.AddHash) }
-	return a.pass(ctx, in, inputs, "adding", hashing(set), add)
+	hash := hashing(set) // one goroutine adds, any number hash
+	return a.pass(ctx, in, inputs, "adding", func(b *keyio.Batch) error {
+		hash(b)
+		return nil
+	}, func(b *keyio.Batch) error { return each(b.Hashes, set.AddHash) })
 }
 
 // addBatch adds the keys of a batch with their values, or without if it has none.
@@ -121,9 +119,7 @@ func (a *app) addShards(ctx context.Context, in inputFlags, set *bloomery.Set, i
 	defer all.Close()
 	hash := hashing(set)
 	err = a.pass(ctx, in, inputs, "reading", func(b *keyio.Batch) error {
-		if err := hash(b); err != nil {
-			return err
-		}
+		hash(b)
 		return all.AddHashes(b.Hashes)
 	}, nil)
 	if err != nil {
@@ -142,14 +138,12 @@ func each[T any](all []T, do func(T) error) error {
 	return nil
 }
 
-// hashing returns a function that fills the Hashes of batches: a filter file has one writer, but any number of
-// goroutines hash.
-func hashing(set *bloomery.Set) func(*keyio.Batch) error {
+// hashing returns a function that fills the Hashes of batches.
+func hashing(set *bloomery.Set) func(*keyio.Batch) {
 	hasher := set.Hasher()
-	return func(b *keyio.Batch) error {
+	return func(b *keyio.Batch) {
 		for _, k := range b.Keys {
 			b.Hashes = append(b.Hashes, hasher.Sum(k))
 		}
-		return nil
 	}
 }

@@ -72,7 +72,7 @@ func (a *app) sequence(
 			return
 		}
 		again = true
-		err = a.pass(ctx, in, paths, what, func(*keyio.Batch) error { return nil }, func(b *keyio.Batch) error {
+		err = a.pass(ctx, in, paths, what, nil, func(b *keyio.Batch) error {
 			for _, key := range b.Keys {
 				if !yield(key) {
 					return errStop
@@ -103,36 +103,6 @@ func (a *app) listConflicts(f allowFlags, err error) error {
 		if _, err := io.WriteString(a.stdout, key+"\n"); err != nil {
 			return err
 		}
-	}
-	return err
-}
-
-// warnAllow prints a warning if the lists of a build with --allow have no keys.
-func (a *app) warnAllow(i filter.Info) {
-	if i.ExceptionBits > 0 && i.Allowed == 0 {
-		fmt.Fprintln(a.stderr, "bloomery: warning: --allow: there is no key in the list; the filter is exact for nothing")
-	}
-}
-
-// exceptionsText describes the exceptions of a filter.
-func exceptionsText(i filter.Info) string {
-	text := fmt.Sprintf("%d of %d allowed keys", i.Exceptions, i.Allowed)
-	if i.Exceptions == 0 {
-		return text + " would be false positives"
-	}
-	bits := float64(i.ExceptionBits)
-	text += fmt.Sprintf(" would be false positives; %s, %.4g bits each", bytesText(i.ExceptionBits/8),
-		bits/float64(i.Exceptions))
-	if i.Keys > 0 {
-		text += fmt.Sprintf(", %.4g bits a key", bits/float64(i.Keys))
-	}
-	return text
-}
-
-// printExceptions prints the last line of a build with --allow.
-func (a *app) printExceptions(r report) (err error) {
-	if r.ExceptionBits > 0 {
-		_, err = fmt.Fprintf(a.stderr, "  exact for the list: %s\n", exceptionsText(r.info))
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/interop"
 )
@@ -237,8 +238,8 @@ func readForeign(
 		return nil, refusal(name, f, from, err)
 	}
 	if n, _ := io.ReadFull(f, make([]byte, 1)); n > 0 {
-		return nil, &advised{fmt.Errorf("%s: there are bytes behind the %s filter: %w", name, from, container.ErrCorrupt),
-			fmt.Sprintf("If it is whole, give it alone, its first %d bytes: head -c %d", in.n, in.n)}
+		return nil, cli.Advise(fmt.Errorf("%s: there are bytes behind the %s filter: %w", name, from, container.ErrCorrupt),
+			fmt.Sprintf("If it is whole, give it alone, its first %d bytes: head -c %d", in.n, in.n))
 	}
 	return set, nil
 }
@@ -261,11 +262,11 @@ func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 	var start [4]byte
 	switch _, _ = f.ReadAt(start[:], 0); {
 	case string(start[:]) == "PAR1" && (from == "" || from == interop.Parquet):
-		return &advised{fmt.Errorf("%s is a whole Parquet file: %w", path, err), adviceParquet}
+		return cli.Advise(fmt.Errorf("%s is a whole Parquet file: %w", path, err), adviceParquet)
 	case errors.Is(err, interop.ErrForm):
-		return &advised{named, adviceForm}
+		return cli.Advise(named, adviceForm)
 	case from == "":
-		return &advised{named, adviceFrom}
+		return cli.Advise(named, adviceFrom)
 	}
 	return named
 }

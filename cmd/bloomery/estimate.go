@@ -3,15 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 )
 
 // estimates is the report of estimate.
@@ -47,7 +48,13 @@ adversary chose the keys.`,
 			if err != nil {
 				return err
 			}
-			return a.printEstimates(e)
+			return a.table(e, func(w io.Writer) {
+				fmt.Fprintf(w, "%s\t%s\n", e.Files[0], estimateText(e.A))
+				if e.B != nil {
+					fmt.Fprintf(w, "%s\t%s\nunion\t%s\nintersection\t%s\n", e.Files[1], estimateText(*e.B),
+						estimateText(*e.Union), estimateText(*e.Intersection))
+				}
+			})
 		},
 	}
 }
@@ -68,27 +75,12 @@ func (a *app) estimate(paths []string) (e estimates, err error) {
 	}
 	o, err := sets[0].EstimateOverlap(sets[1])
 	if errors.Is(err, filter.ErrMismatch) {
-		return e, &advised{fmt.Errorf("%s and %s: %w", paths[0], paths[1], err), adviceCompare}
+		return e, cli.Advise(fmt.Errorf("%s and %s: %w", paths[0], paths[1], err),
+			`Filters can be compared if their specs and seeds are the same: build them with the same
+  --family, size, --capacity and --seed.`)
 	}
 	e.A, e.B, e.Union, e.Intersection = o.A, &o.B, &o.Union, &o.Intersection
 	return e, errors.Join(err, sets[0].Err(), sets[1].Err())
-}
-
-const adviceCompare = `Filters can be compared if their specs and seeds are the same: build them with the same
-  --family, size, --capacity and --seed.`
-
-func (a *app) printEstimates(e estimates) error {
-	if a.json {
-		return a.printJSON(e)
-	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\t%s\n", e.Files[0], estimateText(e.A))
-	if e.B != nil {
-		fmt.Fprintf(w, "%s\t%s\n", e.Files[1], estimateText(*e.B))
-		fmt.Fprintf(w, "union\t%s\n", estimateText(*e.Union))
-		fmt.Fprintf(w, "intersection\t%s\n", estimateText(*e.Intersection))
-	}
-	return w.Flush()
 }
 
 // estimateText returns the numbers as text, such as "1004 keys (95%: 990 to 1018)".

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,34 +13,17 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// exactMemory is the default of exact build --memory, and of exact verify.
-const exactMemory = 2 << 30
-
 // exactBuildFlags are the flags of bloomery exact build.
 type exactBuildFlags struct {
-	in     inputFlags
-	lists  exactLists
+	exactFlags
 	output string
 	seed   uint64
-	memory memoryFlags
-	limit  int64 // of memory, in bytes
 }
 
 // register adds the flags that build and update share.
 func (f *exactBuildFlags) register(c *cobra.Command) {
-	f.in.register(c)
-	f.in.partitionFlag(c)
-	f.lists.register(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
-	registerExactMemory(c, &f.memory)
-}
-
-// read reads the memory limit, and returns an error if the output cannot be written.
-func (f *exactBuildFlags) read(a *app, c *cobra.Command) (err error) {
-	if f.limit, err = exactLimit(c, &f.memory); err != nil {
-		return err
-	}
-	return a.mayWriteExact(f.output)
+	f.exactFlags.register(c)
+	outputFlag(c, &f.output)
 }
 
 func (a *app) exactBuildCommand() *cobra.Command {
@@ -63,44 +48,21 @@ names none of them.`,
 			`--input-format csv --column serial --partition-column issuer
   zcat seen.gz | bloomery exact build -o bots.exact --members bots.txt --universe - --memory 1GiB`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := f.read(a, c); err != nil {
-				return err
-			}
-			return a.exactBuild(c.Context(), &f)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return a.exactBuild(c.Context(), &f) },
 	}
 	f.register(c)
 	c.Flags().Uint64Var(&f.seed, "hash-seed", 0, "seed of the hash function")
 	return c
 }
 
-// registerExactMemory registers the flags for memory, with the default of exact sets.
-func registerExactMemory(c *cobra.Command, f *memoryFlags) {
-	f.register(c)
-	c.Flags().Lookup("memory").Usage = "most bytes of key hashes in memory, such as 512MiB; " +
-		"the others go to temporary files (default 2GiB)"
-}
-
-// exactLimit returns the limit of memory in bytes.
-func exactLimit(c *cobra.Command, f *memoryFlags) (int64, error) {
-	if !c.Flags().Changed("memory") {
-		return exactMemory, nil
-	}
-	return f.read(c)
-}
-
 // exactBuild builds the set, writes it and reports.
 func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
 	start := time.Now()
-	if err := f.lists.check(); err != nil {
-		return err
-	}
-	set, err := a.exactSet(ctx, f)
+	set, err := a.makeExact(ctx, f, func() (exact.Config, error) {
+		secret, err := a.secret()
+		return exact.Config{Seed: f.seed, Secret: secret, Partitioned: f.in.second != ""}, err
+	}, (*exact.Builder).Build)
 	if err != nil {
-		return err
-	}
-	if err := a.saveExact(ctx, set, f.output); err != nil {
 		return err
 	}
 	r := exactReportOf(set)
@@ -110,81 +72,49 @@ func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
 		time.Since(start).Seconds())
 }
 
-// saveExact writes a set to a file or to standard output.
-func (a *app) saveExact(ctx context.Context, set *exact.Set, output string) error {
-	if output == stdio {
-		_, err := set.WriteTo(a.stdout)
-		return err
+// makeExact makes a set of the keys of the lists and writes it. It checks the lists and the output before the work.
+func (a *app) makeExact(ctx context.Context, f *exactBuildFlags, config func() (exact.Config, error),
+	build func(*exact.Builder, context.Context) (*exact.Set, error)) (*exact.Set, error) {
+	if err := cmp.Or(a.mayWriteExact(f.output), f.check()); err != nil {
+		return nil, err
 	}
-	return set.Save(ctx, output)
-}
-
-// exactSet builds the set.
-func (a *app) exactSet(ctx context.Context, f *exactBuildFlags) (set *exact.Set, err error) {
-	secret, err := a.secret()
+	c, err := config()
 	if err != nil {
 		return nil, err
 	}
-	c := exact.Config{Seed: f.seed, Secret: secret, Partitioned: f.in.second != ""}
-	err = a.gatherExact(ctx, f, c, func(b *exact.Builder) error {
-		set, err = b.Build(ctx)
-		return err
-	})
-	return set, err
-}
-
-// gatherExact calls build with a Builder that has all keys of the lists.
-func (a *app) gatherExact(
-	ctx context.Context, f *exactBuildFlags, c exact.Config, build func(*exact.Builder) error,
-) error {
 	bar := a.later(func() string { return "building" })
 	defer bar.End()
-	c.Memory, c.TempDir, c.Progress = f.limit, f.memory.dir, bar.report
+	c.Memory, c.TempDir, c.Progress = f.memory, f.tempDir, bar.report
 	b, err := exact.NewBuilder(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer b.Close()
-	defer collectEarly(f.limit)()
-	add := [2]func(partitions, keys [][]byte) error{b.AddMembersIn, b.AddUniverseIn}
-	if f.in.second == "" {
-		add = [2]func(partitions, keys [][]byte) error{
-			func(_, keys [][]byte) error { return b.AddMembers(keys) },
-			func(_, keys [][]byte) error { return b.AddUniverse(keys) },
-		}
+	defer collectEarly(f.memory)()
+	members, universe := b.AddMembersIn, b.AddUniverseIn
+	if !c.Partitioned {
+		members = func(_, keys [][]byte) error { return b.AddMembers(keys) }
+		universe = func(_, keys [][]byte) error { return b.AddUniverse(keys) }
 	}
-	for i, paths := range [][]string{f.lists.members, f.lists.universe} {
-		what := [2]string{"reading members", "reading universe"}[i]
-		err := a.pass(ctx, f.in, paths, what, func(b *keyio.Batch) error {
-			return add[i](b.Second, b.Keys)
-		}, nil)
-		if err != nil {
-			return err
-		}
+	if err := a.readLists(ctx, &f.exactFlags, "reading ", members, universe); err != nil {
+		return nil, err
 	}
-	err = build(b)
+	set, err := build(b, ctx)
 	var outside *exact.OutsideError
-	if errors.As(err, &outside) {
-		a.nameOutside(ctx, f, outside)
-	}
-	return err
-}
-
-// nameOutside adds some of the members that are not in the universe to the error, if the lists can be read again.
-func (a *app) nameOutside(ctx context.Context, f *exactBuildFlags, e *exact.OutsideError) {
-	for _, path := range f.lists.members {
-		if path == stdio || isPipe(path) {
-			return
-		}
-	}
-	// If the list cannot be read again, the error names no keys.
-	_ = a.pass(ctx, f.in, f.lists.members, "naming keys", func(*keyio.Batch) error { return nil },
-		func(b *keyio.Batch) error {
-			var partitions [][]byte
-			if f.in.second != "" {
-				partitions = b.Second
-			}
-			e.Name(partitions, b.Keys)
+	if errors.As(err, &outside) && !slices.ContainsFunc(f.members, func(p string) bool { return p == stdio || isPipe(p) }) {
+		// The lists are read again to name members. If that fails, the error names none.
+		_ = a.pass(ctx, f.in, f.members, "naming keys", nil, func(b *keyio.Batch) error {
+			outside.Name(f.in.partitions(b), b.Keys)
 			return nil
 		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.output == stdio {
+		_, err = set.WriteTo(a.stdout)
+	} else {
+		err = set.Save(ctx, f.output)
+	}
+	return set, err
 }

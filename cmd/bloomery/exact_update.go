@@ -9,14 +9,14 @@ import (
 
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 )
 
 // exactUpdateFlags are the flags of bloomery exact update: those of exact build, and the file to update.
 type exactUpdateFlags struct {
 	exactBuildFlags
 	base   string
-	shrink shrinkFlags
-	most   float64 // of the keys that may be lost, 0 for the default
+	shrink float64 // of the keys may be lost, 0 for the default
 }
 
 func (a *app) exactUpdateCommand() *cobra.Command {
@@ -42,19 +42,10 @@ build is due: bloomery exact build.`,
 			"--universe issued.txt\n" +
 			"  bloomery diff monday.exact tuesday.exact -o tuesday.delta",
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := f.read(a, c); err != nil {
-				return err
-			}
-			var err error
-			if f.most, err = f.shrink.read(c); err != nil {
-				return err
-			}
-			return a.exactUpdate(c.Context(), &f)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return a.exactUpdate(c.Context(), &f) },
 	}
 	f.register(c)
-	f.shrink.register(c, "10% of the members, and no key of the universe")
+	shrinkFlag(c, &f.shrink, "10% of the members, and no key of the universe")
 	c.Flags().StringVar(&f.base, "base", "", "exact set to update, - for standard input")
 	_ = c.MarkFlagRequired("base")
 	return c
@@ -77,32 +68,23 @@ type exactUpdated struct {
 
 // exactUpdate updates the set, writes it and reports.
 func (a *app) exactUpdate(ctx context.Context, f *exactUpdateFlags) error {
-	if err := f.lists.check(); err != nil {
-		return err
-	}
-	old, err := a.openExact(f.base)
-	if err != nil {
-		return err
-	}
-	if err := f.in.fitsPartitions(old, pathName(f.base)); err != nil {
-		return err
-	}
-	var set *exact.Set
+	var old *exact.Set
 	var u exact.Updated
-	err = a.gatherExact(ctx, &f.exactBuildFlags, old.Config(exact.Config{Shrink: f.most}), func(b *exact.Builder) error {
+	set, err := a.makeExact(ctx, &f.exactBuildFlags, func() (c exact.Config, err error) {
+		if old, err = a.openExact(f.base); err != nil {
+			return c, err
+		}
+		return old.Config(exact.Config{Shrink: f.shrink}), f.in.fitsPartitions(old, pathName(f.base))
+	}, func(b *exact.Builder, ctx context.Context) (set *exact.Set, err error) {
 		set, u, err = b.Update(ctx, old)
-		return err
+		return set, err
 	})
-	if errors.Is(err, exact.ErrUpdates) {
-		return &advised{err, "bloomery exact build -o FILE --members LIST --universe LIST"}
-	}
-	if errors.Is(err, filter.ErrShrunk) {
-		err = fmt.Errorf("%s: %w", pathName(f.base), err)
-	}
-	if err != nil {
-		return err
-	}
-	if err := a.saveExact(ctx, set, f.output); err != nil {
+	switch {
+	case errors.Is(err, exact.ErrUpdates):
+		return cli.Advise(err, "bloomery exact build -o FILE --members LIST --universe LIST")
+	case errors.Is(err, filter.ErrShrunk):
+		return fmt.Errorf("%s: %w", pathName(f.base), err)
+	case err != nil:
 		return err
 	}
 	info := set.Info()
@@ -123,24 +105,17 @@ func (a *app) printUpdated(path string, i exact.Info, u exact.Updated) error {
 	case u.Bytes == 0:
 		r.Method = "none"
 	}
-	switch {
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
-	}
 	if u.Bytes == 0 {
-		_, err := fmt.Fprintf(a.stderr, "%s: nothing has changed\n", path)
-		return err
+		return a.report(r, "%s: nothing has changed", path)
 	}
 	updates := "1 update"
 	if r.Updates > 1 {
 		updates = fmt.Sprintf("%d updates", r.Updates)
 	}
-	_, err := fmt.Fprintf(a.stderr, "%s: %d added, %d removed of %d keys by an update of %s, method %s; %s with %s\n",
-		path, r.Added, r.Removed, r.Universe, bytesText(r.Bytes), r.Method, bytesText(r.FileBytes), updates)
-	if err == nil && r.BuildDue != "" {
-		_, err = fmt.Fprintf(a.stderr, "bloomery: a full build is due, by exact build: %s\n", r.BuildDue)
+	due := ""
+	if r.BuildDue != "" {
+		due = "\nbloomery: a full build is due, by exact build: " + r.BuildDue
 	}
-	return err
+	return a.report(r, "%s: %d added, %d removed of %d keys by an update of %s, method %s; %s with %s%s",
+		path, r.Added, r.Removed, r.Universe, bytesText(r.Bytes), r.Method, bytesText(r.FileBytes), updates, due)
 }

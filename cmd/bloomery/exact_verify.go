@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/keyio"
 )
 
 // exactVerdict is the report of exact verify.
@@ -21,16 +20,8 @@ type exactVerdict struct {
 	Same           bool   `json:"same_counts"` // the lists have as many keys as those that the set was built from
 }
 
-// exactVerifyFlags are the flags of bloomery exact verify.
-type exactVerifyFlags struct {
-	in     inputFlags
-	lists  exactLists
-	memory memoryFlags
-	limit  int64 // of memory, in bytes
-}
-
 func (a *app) exactVerifyCommand() *cobra.Command {
-	var f exactVerifyFlags
+	var f exactFlags
 	c := &cobra.Command{
 		Use:   "verify FILE --members LIST --universe LIST",
 		Short: "Ask an exact set for every key of its universe",
@@ -44,11 +35,8 @@ are compared by another hash function than that of the set.`,
   bloomery exact verify parts.exact --members revoked.csv --universe issued.csv ` +
 			`--input-format csv --column serial --partition-column issuer --json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			if f.limit, err = exactLimit(c, &f.memory); err != nil {
-				return err
-			}
-			if err := f.lists.check(); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
 				return err
 			}
 			set, err := a.openExact(args[0])
@@ -65,33 +53,20 @@ are compared by another hash function than that of the set.`,
 			return a.printExactVerdict(v)
 		},
 	}
-	f.in.register(c)
-	f.in.partitionFlag(c)
-	f.lists.register(c)
-	registerExactMemory(c, &f.memory)
+	f.register(c)
 	return c
 }
 
 // exactVerify asks the set for all keys of the lists.
-func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactVerifyFlags) (r exactVerdict, err error) {
+func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) (r exactVerdict, err error) {
 	bar := a.later(func() string { return "comparing" })
 	defer bar.End()
-	v := set.NewVerifier(f.limit, f.memory.dir)
+	v := set.NewVerifier(f.memory, f.tempDir)
 	defer v.Close()
 	v.Progress = bar.report
-	defer collectEarly(f.limit)()
-	add := [2]func(partitions, keys [][]byte) error{v.AddMembers, v.AddUniverse}
-	for i, paths := range [][]string{f.lists.members, f.lists.universe} {
-		what := [2]string{"members", "universe"}[i]
-		err := a.pass(ctx, f.in, paths, what, func(b *keyio.Batch) error {
-			if f.in.second == "" {
-				return add[i](nil, b.Keys)
-			}
-			return add[i](b.Second, b.Keys)
-		}, nil)
-		if err != nil {
-			return r, err
-		}
+	defer collectEarly(f.memory)()
+	if err := a.readLists(ctx, f, "", v.AddMembers, v.AddUniverse); err != nil {
+		return r, err
 	}
 	got, err := v.Result(ctx)
 	if err != nil {
@@ -106,21 +81,14 @@ func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactVerifyFla
 }
 
 // printExactVerdict prints the report. It returns errNo if an answer is wrong.
-func (a *app) printExactVerdict(v exactVerdict) (err error) {
-	if a.json {
-		err = a.printJSON(v)
-	} else {
-		const format = "%d wrong answers for %d keys: %d of %d members missing, %d other keys falsely present\n"
-		_, err = fmt.Fprintf(a.stdout, format, v.Wrong, v.Universe, v.Missing, v.Members, v.FalselyPresent)
-	}
+func (a *app) printExactVerdict(v exactVerdict) error {
+	const format = "%d wrong answers for %d keys: %d of %d members missing, %d other keys falsely present\n"
+	err := a.answer(v, format, v.Wrong, v.Universe, v.Missing, v.Members, v.FalselyPresent)
 	if err == nil && v.Outside > 0 {
 		_, err = fmt.Fprintf(a.stderr, "bloomery: %v\n", &exact.OutsideError{Count: v.Outside})
 	}
-	if !v.Same && !a.quiet {
-		fmt.Fprintln(a.stderr, "bloomery: the lists do not have as many keys as those that the set was built from")
+	if !v.Same {
+		a.note("the lists do not have as many keys as those that the set was built from")
 	}
-	if err == nil && v.Wrong+v.Outside > 0 {
-		return errNo
-	}
-	return err
+	return exitIf(v.Wrong+v.Outside > 0, err)
 }

@@ -24,12 +24,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 		"lines, csv, tsv (fields between tabs, quotes are part of them) or null; "+
 			"gzip, zstd and bzip2 are recognised by content")
 	const columnHelp = "csv, tsv: `name` in the header row, or number from 1 (default the first)"
-	c.Flags().Func("column", columnHelp, func(s string) error {
-		if f.column = s; s == "" { // an unset shell variable must not select the first column
-			return errors.New("name a column")
-		}
-		return nil
-	})
+	c.Flags().Func("column", columnHelp, named(&f.column, "column"))
 	const delimiterHelp = "csv: `character` between the fields, which may be quoted, such as \";\" or \"\\t\" " +
 		"(default \",\")"
 	c.Flags().Func("delimiter", delimiterHelp, func(s string) (err error) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/publish/transport"
@@ -20,11 +19,11 @@ import (
 
 // followFlags are the flags of follow.
 type followFlags struct {
-	output, name, maxBytes, minRate string
-	interval                        time.Duration
-	once, insecure, allowForeign    bool
-	keys, execArgs                  []string
-	exec                            string
+	output, name, exec           string
+	maxBytes, minRate            uint64
+	interval                     time.Duration
+	once, insecure, allowForeign bool
+	keys, execArgs               []string
 }
 
 func (a *app) followCommand() *cobra.Command {
@@ -74,8 +73,8 @@ it runs until it is interrupted.`,
 	flags.DurationVar(&f.interval, "interval", publish.DefaultFollowInterval,
 		"longest time between two polls, such as 30s or 1h")
 	flags.BoolVar(&f.once, "once", false, "poll once")
-	flags.StringVar(&f.maxBytes, "max-bytes", "1GiB", "refuse larger releases")
-	flags.StringVar(&f.minRate, "min-rate", "64KiB", "end a poll that loads less than `SIZE` a second")
+	parseDefault(c, &f.maxBytes, "max-bytes", "1GiB", "refuse larger releases", parseBytes)
+	parseDefault(c, &f.minRate, "min-rate", "64KiB", "end a poll that loads less than `SIZE` a second", parseBytes)
 	flags.BoolVar(&f.allowForeign, "allow-foreign", false,
 		"accept a folder and files beside FILE that other users may change")
 	flags.StringVar(&f.exec, "exec", "", "`program` to run after each new release")
@@ -104,7 +103,7 @@ func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error 
 	}
 	follower, err := publish.NewFollower(url, f.output, options...)
 	if errors.Is(err, publish.ErrNoKey) {
-		return &advised{err, "Name the publisher's public key: --key FILE; or take releases unchecked: --insecure."}
+		return cli.Advise(err, "Name the publisher's public key: --key FILE; or take releases unchecked: --insecure.")
 	}
 	if err != nil {
 		return err
@@ -142,14 +141,6 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 	if err != nil {
 		return nil, err
 	}
-	most, err := parseBytes("--max-bytes", f.maxBytes)
-	if err != nil {
-		return nil, err
-	}
-	rate, err := parseBytes("--min-rate", f.minRate)
-	if err != nil {
-		return nil, err
-	}
 	if f.exec == "" && len(f.execArgs) > 0 {
 		return nil, errors.New("--exec-arg needs --exec")
 	}
@@ -159,9 +150,11 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 		}
 	}
 	o = []publish.FollowOption{
-		publish.WithInterval(f.interval), publish.WithName(f.name), publish.WithMaxBytes(most),
+		publish.WithInterval(f.interval), publish.WithName(f.name), publish.WithMaxBytes(f.maxBytes),
 		publish.OnEvent(w.print), publish.OnProgress(w.progress),
-		publish.WithTransport(transport.Config{UserAgent: "bloomery-follow", MinRate: int64(min(rate, math.MaxInt64))}),
+		publish.WithTransport(transport.Config{
+			UserAgent: "bloomery-follow", MinRate: int64(min(f.minRate, math.MaxInt64)),
+		}),
 		publish.WithSecret(secret),
 	}
 	if f.insecure {
@@ -170,14 +163,8 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 	if f.allowForeign {
 		o = append(o, publish.WithForeign())
 	}
-	for _, k := range f.keys {
-		key, err := publish.FindPublicKey(k)
-		if err != nil {
-			return nil, fmt.Errorf("--key: %w", err)
-		}
-		o = append(o, publish.WithKeys(key))
-	}
-	return o, nil
+	keys, err := publicKeys("--key", f.keys)
+	return append(o, publish.WithKeys(keys...)), err
 }
 
 // progress shows how much of a release is loaded.
@@ -185,7 +172,7 @@ func (w *following) progress(loaded, expected int64) {
 	if w.bar == nil {
 		w.bar = w.a.later(func() string { return "loading" })
 	}
-	w.bar.report(filter.Progress{Done: float64(loaded) / float64(max(expected, 1))})
+	w.bar.share(float64(loaded) / float64(max(expected, 1)))
 }
 
 func (w *following) endBar() {
@@ -246,7 +233,7 @@ func (w *following) write(line followed, text string) {
 		_, _ = w.a.stdout.Write(cli.AppendJSON(nil, line))
 	case line.Event == "expired":
 		if !w.warned {
-			fmt.Fprintln(w.a.stderr, "bloomery: warning:", text)
+			w.a.warn("%s", text)
 		}
 		w.warned = true
 	case line.Error != "":

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/publish"
 )
 
@@ -30,19 +31,15 @@ follow --key does. No file is replaced.`,
 		RunE: func(*cobra.Command, []string) error {
 			public, err := publish.CreateKey(output)
 			if errors.Is(err, fs.ErrExist) {
-				return &advised{err, "A key is never replaced. Name another file with -o."}
+				return cli.Advise(err, "A key is never replaced. Name another file with -o.")
 			}
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(keygenReport{public.String(), public.ID(), output})
-			}
-			if !a.quiet {
+			if !a.quiet && !a.json {
 				fmt.Fprintf(a.stderr, "%s: private key %s; keep it secret, and keep a copy\n", output, public.ID())
 			}
-			_, err = fmt.Fprintln(a.stdout, public)
-			return err
+			return a.answer(keygenReport{public.String(), public.ID(), output}, "%v\n", public)
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write the private key to")

@@ -74,10 +74,9 @@ func labProgram(ctx context.Context) (string, error) {
 	if v := cli.Version(); strings.HasPrefix(v, "v") && !strings.ContainsAny(v, "-+") {
 		version = v
 	}
-	return "", &advised{
+	return "", cli.Advise(
 		errors.New("bloomery-lab is neither beside bloomery nor in PATH"),
-		"To get it: go install " + labPackage + "@" + version,
-	}
+		"To get it: go install "+labPackage+"@"+version)
 }
 
 // labSources returns the folder of the lab in the checkout from which this program was built or in which it lies, or ""

@@ -25,15 +25,12 @@ type optimized struct {
 
 // optimizeFlags are the flags of bloomery optimize.
 type optimizeFlags struct {
-	in     inputFlags
-	effort effortFlags
-	memory memoryFlags
-	rate   rateFlags
-	keys   []string
-	output string
-	shrink shrinkFlags
-	force  bool
-	keep   bool
+	in          inputFlags
+	effort      effortFlags
+	config      bloomery.Config // limits
+	keys        []string
+	output      string
+	force, keep bool
 }
 
 func (a *app) optimizeCommand() *cobra.Command {
@@ -61,15 +58,15 @@ does the same for a new file.`,
 	}
 	f.in.register(c)
 	f.effort.register(c)
-	f.memory.register(c)
-	f.rate.register(c)
+	memoryFlags(c, &f.config.Memory, &f.config.TempDir, oneFile)
+	maxFPRFlag(c, &f.config.MaxFPR)
 	c.Flags().StringArrayVar(&f.keys, "keys", nil, "list of keys; may be given several times, - is standard input")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of FILE")
 	c.Flags().BoolVar(&f.keep, "keep-shifts", false, "do not search: keep the shifts, so that few bits change")
 	c.MarkFlagsMutuallyExclusive("keep-shifts", "effort")
 	c.MarkFlagsMutuallyExclusive("keep-shifts", "budget")
 	c.Flags().BoolVar(&f.force, "force", false, "do it although most keys are new, or most of the filter's are left out")
-	f.shrink.register(c, "at most half, never all")
+	shrinkFlag(c, &f.config.Shrink, "at most half, never all")
 	_ = c.MarkFlagFilename("keys")
 	return c
 }
@@ -84,25 +81,14 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 			return err
 		}
 	}
-	effort, err := f.effort.read(c)
-	if err != nil {
+	if err := f.effort.check(c); err != nil {
 		return err
 	}
 	if f.keep {
-		effort.Level = filter.Keep
-	}
-	config := bloomery.Config{TempDir: f.memory.dir}
-	if config.Memory, err = f.memory.read(c); err != nil {
-		return err
-	}
-	if config.MaxFPR, err = f.rate.read(c); err != nil {
-		return err
-	}
-	if config.Shrink, err = f.shrink.read(c); err != nil {
-		return err
+		f.effort.Level = filter.Keep
 	}
 	if f.force {
-		config.Shrink = 1
+		f.config.Shrink = 1
 	}
 	l, err := a.lock(c.Context(), path)
 	if err != nil {
@@ -110,7 +96,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	}
 	defer l.Close()
 	r := optimized{Before: reportOf(l.Set, l.Stored())}
-	better, err := a.search(c.Context(), l.Set, f, effort, config, &r)
+	better, err := a.search(c.Context(), l.Set, f, &r)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -126,17 +112,19 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	if r.After, err = written(better, f.output); err != nil {
 		return err
 	}
-	return a.printOptimized(f.output, r)
+	a.warnRate(f.output, r.After.info)
+	return a.report(r, "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)",
+		f.output, r.After.Keys, r.Before.Keys, r.New, r.Read, r.After.FPRPosterior, r.Before.FPRPosterior)
 }
 
 // search continues the search of the filter with the keys of the lists and returns the new filter.
 func (a *app) search(
-	ctx context.Context, set *bloomery.Set, f *optimizeFlags, e filter.Effort, c bloomery.Config, r *optimized,
+	ctx context.Context, set *bloomery.Set, f *optimizeFlags, r *optimized,
 ) (*bloomery.Set, error) {
 	bar := a.later(func() string { return building(set.Spec(), f.keep) })
 	defer bar.End()
-	c.Progress = bar.report
-	b, err := set.Optimizer(e, c)
+	f.config.Progress = bar.report
+	b, err := set.Optimizer(f.effort.Effort, f.config)
 	if err != nil {
 		return nil, err
 	}
@@ -144,9 +132,7 @@ func (a *app) search(
 	hash := hashing(set)
 	var read, unknown atomic.Uint64
 	err = a.pass(ctx, f.in, f.keys, "reading", func(batch *keyio.Batch) error {
-		if err := hash(batch); err != nil {
-			return err
-		}
+		hash(batch)
 		n := uint64(0)
 		for _, h := range batch.Hashes {
 			if !set.Has(h) {
@@ -176,11 +162,4 @@ func (a *app) search(
 			lists, lost.After, lost.Before, err)
 	}
 	return better, err
-}
-
-func (a *app) printOptimized(path string, r optimized) error {
-	a.warnRate(path, r.After.info)
-	const text = "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)"
-	return a.report(r, text,
-		path, r.After.Keys, r.Before.Keys, r.New, r.Read, r.After.FPRPosterior, r.Before.FPRPosterior)
 }

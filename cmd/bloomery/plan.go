@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -43,7 +45,12 @@ If no filter does it, the output says what is impossible and what comes nearest:
 			if err != nil {
 				return err
 			}
-			p, err := a.rank(c, n, needs.exact())
+			var p plan.Plan
+			if needs.exact {
+				err = plan.NeverWrong(c.Context(), n)
+			} else {
+				p, err = plan.For(c.Context(), n)
+			}
 			var impossible *plan.Impossible
 			if err != nil && !errors.As(err, &impossible) {
 				return err
@@ -75,12 +82,50 @@ If no filter does it, the output says what is impossible and what comes nearest:
 	return c
 }
 
-// rank calls the planner. exact requests a rate of 0.
-func (a *app) rank(c *cobra.Command, n plan.Needs, exact bool) (plan.Plan, error) {
-	if exact {
-		return plan.Plan{}, plan.NeverWrong(c.Context(), n)
+// planFlags are the flags of bloomery plan.
+type planFlags struct {
+	plan.Needs
+	exact  bool // the rate must be 0
+	values uint64
+	wishes wishFlags
+}
+
+func (f *planFlags) register(c *cobra.Command) {
+	parse(c, &f.Keys, "keys", "number of keys, such as 133604, 10M or 5G", parseCount)
+	parse(c, &f.Later, "later", "number of keys that are added after the build", parseCount)
+	const rate = "false-positive rate to keep, such as 0.01 or 1% (default 1% without a limit on the size)"
+	parse(c, &f.FPR, "fpr", rate, func(flag, text string) (float64, error) {
+		v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(text), "%"), 64)
+		if f.exact = err == nil && v == 0; f.exact {
+			return 0, nil
+		}
+		return parseRate(flag, text)
+	})
+	c.Flags().Float64Var(&f.BitsPerKey, "bits-per-key", 0, "most bits per key")
+	parse(c, &f.Bytes, "bytes", "most bytes of the whole filter, such as 64KiB or 10MB", parseBytes)
+	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value that each key has")
+	c.Flags().Float64Var(&f.Absent, "absent", 0.5, "share of queries for absent keys")
+	c.Flags().DurationVar(&f.Build, "build", 0, "longest build on one core, such as 10s")
+	parse(c, &f.Memory, "memory", "most memory of a build besides the filter, such as 1GiB; "+
+		"keys that can go to a file do not count", parseBytes)
+	f.wishes.register(c)
+	c.MarkFlagsMutuallyExclusive("bits-per-key", "bytes")
+	_ = c.MarkFlagRequired("keys")
+}
+
+func (f *planFlags) read(c *cobra.Command) (plan.Needs, error) {
+	f.ValueBits = int(min(f.values, math.MaxInt))
+	if err := checkBitsPerKey(c, f.BitsPerKey); err != nil {
+		return f.Needs, err
 	}
-	return plan.For(c.Context(), n)
+	switch {
+	case c.Flags().Changed("build") && f.Build <= 0:
+		return f.Needs, fmt.Errorf("--build %v: want a time above 0, such as 10s", f.Build)
+	case !(f.Absent > 0 && f.Absent <= 1):
+		return f.Needs, fmt.Errorf("--absent %v: want a share above 0 and at most 1", f.Absent)
+	}
+	err := f.wishes.read(&f.Needs)
+	return f.Needs, err
 }
 
 // columns is the width of a screen.
@@ -157,10 +202,7 @@ func (a *app) printPlan(p plan.Plan, usual plan.Choice) error {
 
 func (a *app) printImpossible(e *plan.Impossible) error {
 	if a.json {
-		if err := a.printJSON(map[string]any{"impossible": e.What, "nearest": e.Nearest}); err != nil {
-			return err
-		}
-		return errNo
+		return exitIf(true, a.printJSON(map[string]any{"impossible": e.What, "nearest": e.Nearest}))
 	}
 	fmt.Fprintln(a.stdout, "impossible:")
 	for line := range strings.Lines(e.What) {
@@ -181,8 +223,7 @@ func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	if !ok || format != "svg" && format != "png" {
 		return fmt.Errorf("--plot %s: want a file that ends in .svg or .png", path)
 	}
-	p := cli.NewProgress()
-	a.show(p, "drawing", cli.All)
+	p := a.bar("drawing", cli.All)
 	defer p.End()
 	curves, err := plan.Curves(c.Context(), n, func(done float64) { p.Read.Store(int64(done * cli.All)) })
 	if err != nil {

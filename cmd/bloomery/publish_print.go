@@ -1,10 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
+	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/bloomery/bloomery/publish"
@@ -76,19 +75,14 @@ func (a *app) printPublished(r publish.Report, o publish.Options) error {
 	for _, w := range r.Warnings {
 		p.Warnings = append(p.Warnings, w.Error())
 	}
-	switch {
-	case a.json:
-		return a.printJSON(p)
-	case a.quiet:
+	if a.quiet && !a.json {
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	p.print(w, r.Drift)
-	return w.Flush()
+	return a.table(p, func(w io.Writer) { p.write(w, r.Drift) })
 }
 
-// print prints the report as text.
-func (p published) print(w *tabwriter.Writer, drift publish.Drift) {
+// write prints the report as text.
+func (p published) write(w io.Writer, drift publish.Drift) {
 	what := ""
 	switch {
 	case p.Renewed:
@@ -159,13 +153,6 @@ func (a *app) printChecked(r publish.Checked, now time.Time) error {
 		Expired: now.After(r.Release.Expires), Signers: append([]string{}, r.Signers...), Objects: r.Objects,
 		Bytes: r.Bytes, Deltas: r.Deltas,
 	}
-	var exit error
-	if c.Expired {
-		exit = errNo
-	}
-	if a.json {
-		return cmp.Or(a.printJSON(c), exit)
-	}
 	signers := "nobody"
 	if len(c.Signers) > 0 {
 		signers = strings.Join(c.Signers, ", ")
@@ -174,11 +161,11 @@ func (a *app) printChecked(r publish.Checked, now time.Time) error {
 	if c.Expired {
 		expired = ": it has expired; publish --renew"
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "release\t%d of %s\n", c.Release, c.Name)
-	fmt.Fprintf(w, "expires\t%s%s\n", c.Expires.Format(time.DateTime+" MST"), expired)
-	fmt.Fprintf(w, "signed by\t%s\n", signers)
-	fmt.Fprintf(w, "objects\t%d, %s, all right\n", c.Objects, bytesText(c.Bytes))
-	fmt.Fprintf(w, "deltas\t%d, all give release %d\n", c.Deltas, c.Release)
-	return cmp.Or(w.Flush(), exit)
+	return exitIf(c.Expired, a.table(c, func(w io.Writer) {
+		fmt.Fprintf(w, "release\t%d of %s\n", c.Release, c.Name)
+		fmt.Fprintf(w, "expires\t%s%s\n", c.Expires.Format(time.DateTime+" MST"), expired)
+		fmt.Fprintf(w, "signed by\t%s\n", signers)
+		fmt.Fprintf(w, "objects\t%d, %s, all right\n", c.Objects, bytesText(c.Bytes))
+		fmt.Fprintf(w, "deltas\t%d, all give release %d\n", c.Deltas, c.Release)
+	}))
 }

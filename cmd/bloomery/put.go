@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
 
@@ -16,7 +17,7 @@ import (
 type putFlags struct {
 	separator separatorFlag
 	add, null bool
-	rate      rateFlags
+	most      float64 // rate
 }
 
 func (a *app) putCommand() *cobra.Command {
@@ -38,22 +39,12 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
 			if err := f.separator.check(); err != nil {
 				return err
 			}
-			most, err := f.rate.read(c)
-			if err != nil {
-				return err
-			}
-			l, err := a.lock(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			if err := a.put(c.Context(), l.Set, f, args[0], args[1:]); err != nil {
-				return adviseAdd(err, args[0], l.Spec())
-			}
-			return a.replace(c.Context(), l, args[0], most)
+			return a.change(c.Context(), args[0], f.most, func(set *bloomery.Set) error {
+				return a.put(c.Context(), set, f, args[0], args[1:])
+			})
 		},
 	}
-	f.rate.register(c)
+	maxFPRFlag(c, &f.most)
 	c.Flags().BoolVar(&f.add, "add", false, "add the keys of the inputs, each with its value")
 	c.Flags().BoolVarP(&f.null, "null", "0", false, "lines end in a NUL byte, so that keys may contain line feeds")
 	f.separator.register(c)
@@ -76,7 +67,8 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, f putFlags, path strin
 		for i, key := range b.Keys {
 			err := put(key, b.Values[i])
 			if errors.Is(err, filter.ErrNotFound) {
-				return &advised{fmt.Errorf("%s: a key is not in %s: %w", b.Input, path, err), advicePut}
+				return cli.Advise(fmt.Errorf("%s: a key is not in %s: %w", b.Input, path, err),
+					"Nothing was written. put --add adds the keys of the input, each with its value.")
 			}
 			if err != nil {
 				return err

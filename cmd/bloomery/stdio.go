@@ -16,14 +16,6 @@ import (
 // stdio is the path that names standard input, or with -o standard output. A file of that name is ./-.
 const stdio = "-"
 
-// pathName returns the name of an output in messages.
-func pathName(path string) string {
-	if path == stdio {
-		return "standard output"
-	}
-	return path
-}
-
 // takeStdin notes that standard input is the filter or exact set of the command.
 func (a *app) takeStdin() error {
 	if a.stdinTaken {
@@ -45,14 +37,11 @@ func (a *app) stdinFree(inputs []string) error {
 	return nil
 }
 
-// openStdin reads the filter on standard input, up to its end.
-func (a *app) openStdin(o ...bloomery.Option) (*bloomery.Set, error) {
-	if err := a.takeStdin(); err != nil {
-		return nil, err
-	}
-	set, err := interruptible(a.ctx, func() (*bloomery.Set, error) { return readWhole(a.stdin, o...) })
+// read reads a filter that must end where r does, until the command is interrupted.
+func (a *app) read(name string, r io.Reader, o ...bloomery.Option) (*bloomery.Set, error) {
+	set, err := interruptible(a.ctx, func() (*bloomery.Set, error) { return readWhole(r, o...) })
 	if err != nil {
-		return nil, fmt.Errorf("standard input: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return set, nil
 }
@@ -124,42 +113,4 @@ func (a *app) save(ctx context.Context, set *bloomery.Set, path string) error {
 	}
 	_, err := set.WriteTo(a.stdout)
 	return err
-}
-
-// combine applies files to the filter files, and do to two sets if one of the paths is "-". Both must not depend on the
-// order of the filters.
-func (a *app) combine(
-	paths []string, files func([]string, ...bloomery.Option) (*bloomery.Set, error),
-	do func(s, other *bloomery.Set) error,
-) (*bloomery.Set, error) {
-	at := slices.Index(paths, stdio)
-	if at < 0 {
-		secret, err := a.secret()
-		if err != nil {
-			return nil, err
-		}
-		return interruptible(a.ctx, func() (*bloomery.Set, error) { // one may be a pipe
-			return files(paths, bloomery.WithSecret(secret))
-		})
-	}
-	set, err := a.open(stdio)
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range slices.Delete(slices.Clone(paths), at, at+1) {
-		if err := a.combineWith(set, path, do); err != nil {
-			return nil, fmt.Errorf("standard input and %s: %w", path, err)
-		}
-	}
-	return set, nil
-}
-
-// combineWith applies do to a set and that of a file.
-func (a *app) combineWith(set *bloomery.Set, path string, do func(s, other *bloomery.Set) error) error {
-	other, err := a.open(path)
-	if err != nil {
-		return err
-	}
-	defer other.Close()
-	return errors.Join(do(set, other), other.Err())
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -42,12 +44,7 @@ type valueFlags struct {
 func (f *valueFlags) register(c *cobra.Command) {
 	f.separator.register(c)
 	const help = "csv, tsv: `name` or number of the column with the values (default the second)"
-	c.Flags().Func("value-column", help, func(s string) error {
-		if f.column = s; s == "" {
-			return errors.New("name a column")
-		}
-		return nil
-	})
+	c.Flags().Func("value-column", help, named(&f.column, "column"))
 }
 
 // parseValues sets the values of a batch; see keyio.Values.
@@ -77,7 +74,7 @@ type sameForAll struct {
 
 func (s *sameForAll) read(b *keyio.Batch) error {
 	if err := s.Read(b); err != nil {
-		return &advised{err, adviceSeparator}
+		return cli.Advise(err, adviceSeparator)
 	}
 	switch {
 	case len(b.Keys) == 0:
@@ -88,7 +85,7 @@ func (s *sameForAll) read(b *keyio.Batch) error {
 		s.without.Store(true)
 	}
 	if s.with.Load() && s.without.Load() {
-		return &advised{fmt.Errorf("%s: some keys have a value and others have none", b.Input), adviceSeparator}
+		return cli.Advise(fmt.Errorf("%s: some keys have a value and others have none", b.Input), adviceSeparator)
 	}
 	return nil
 }
@@ -144,30 +141,13 @@ func staticValues(s filter.Spec) bool {
 	return f.NeedsValues(s)
 }
 
-// countKeys returns the number of keys of the inputs, which parse, if not nil, may drop lines of.
-func countKeys(ctx context.Context, in *keyio.Input, parse parseValues) (uint64, error) {
-	if parse == nil {
-		return in.Count(ctx)
-	}
-	var total atomic.Uint64
-	err := in.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
-		err := parse(b)
-		total.Add(uint64(len(b.Keys)))
-		return err
-	}, nil)
-	return total.Load(), err
-}
-
 // nameConflict names the key of an error about a key with two values. It reads the inputs again, unless they are pipes.
-func (a *app) nameConflict(ctx context.Context, in *keyio.Input, parse parseValues, h filter.Hasher, err error) error {
+func (s *source) nameConflict(ctx context.Context, parse parseValues, h filter.Hasher, err error) error {
 	var both *filter.ValueError
-	if !errors.As(err, &both) || !in.Rewindable() {
+	if !errors.As(err, &both) || !s.Rewindable() {
 		return err
 	}
-	p := cli.NewProgress()
-	a.show(p, "naming the key", in.Size())
-	defer p.End()
-	failed := process(ctx, in, p, parse, func(b *keyio.Batch) error {
+	failed := s.pass(ctx, "naming the key", parse, func(b *keyio.Batch) error {
 		for _, key := range b.Keys {
 			if both.Of(h.Sum(key)) {
 				both.Key = string(key)
@@ -186,7 +166,50 @@ func (a *app) nameConflict(ctx context.Context, in *keyio.Input, parse parseValu
 func valueBits(set *bloomery.Set) (int, error) {
 	bits, err := set.ValueBits()
 	if errors.Is(err, filter.ErrUnsupported) {
-		err = &advised{err, adviceValues}
+		err = cli.Advise(err, "Build the filter with values: bloomery build --value-bits V, or --family ribbon --value-bits V.")
 	}
 	return bits, err
+}
+
+// valueWatch notices inputs with values, such as those of the build, in commands that read a line as a key: these lines
+// are not found, but their keys are.
+type valueWatch struct {
+	set         *bloomery.Set
+	lines, keys atomic.Uint64 // lines that end in a value; those whose key the set holds
+}
+
+// watchValues returns nil unless the set has values and the inputs have no columns.
+func watchValues(set *bloomery.Set, in inputFlags) *valueWatch {
+	if _, err := set.ValueBits(); err != nil || in.columns() {
+		return nil
+	}
+	return &valueWatch{set: set}
+}
+
+// absent tells a line that was not found.
+func (w *valueWatch) absent(line []byte) {
+	if w == nil {
+		return
+	}
+	at := bytes.LastIndexByte(line, tab[0])
+	if at < 0 {
+		return
+	}
+	if _, err := strconv.ParseUint(string(line[at+1:]), 10, 64); err != nil {
+		return
+	}
+	w.lines.Add(1)
+	if w.set.Contains(line[:at]) {
+		w.keys.Add(1)
+	}
+}
+
+// warnValues prints a warning if lines of the inputs seem to have values.
+func (a *app) warnValues(path string, w *valueWatch) {
+	if w == nil || w.lines.Load() == 0 || 2*w.keys.Load() <= w.lines.Load() {
+		return
+	}
+	a.warn("%d lines were not found, and without the number behind the tab %d are in %s\n"+
+		"  Lines are keys here. If these have values, take the keys only: --input-format tsv.",
+		w.lines.Load(), w.keys.Load(), path)
 }

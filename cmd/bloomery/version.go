@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -33,12 +32,7 @@ func (a *app) versionFlag(root *cobra.Command) {
 
 func (a *app) printVersion() error {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
-	if a.json {
-		return a.printJSON(map[string]any{
-			"version": cli.Version(), "format_version": container.Version, "go": runtime.Version(), "platform": platform,
-		})
-	}
-	_, err := fmt.Fprintf(a.stdout, "bloomery %s, file format %d, %s %s\n",
-		cli.Version(), container.Version, runtime.Version(), platform)
-	return err
+	return a.answer(map[string]any{
+		"version": cli.Version(), "format_version": container.Version, "go": runtime.Version(), "platform": platform,
+	}, "bloomery %s, file format %d, %s %s\n", cli.Version(), container.Version, runtime.Version(), platform)
 }

@@ -10,15 +10,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// usageError is an error of the command line with a hint what to do.
-type usageError struct {
+// advised is an error with a hint what to do.
+type advised struct {
 	error
 	hint string
 }
 
-func (e *usageError) Unwrap() error { return e.error }
+func (e *advised) Unwrap() error { return e.error }
 
-func (e *usageError) Hint() string { return e.hint }
+func (e *advised) Hint() string { return e.hint }
+
+// Advise adds a hint what to do to an error.
+func Advise(err error, hint string) error { return &advised{err, hint} }
 
 // Errors of the command line. cobra checks commands, arguments and flags; this file puts its errors into our words,
 // each with a hint what to do.
@@ -69,8 +72,8 @@ func nameOf(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath()
 
 // misused returns an error about the command line of a command, with its usage as the hint.
 func misused(c *cobra.Command, format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...),
-		fmt.Sprintf("Usage: %s\n  %s --help describes it.", c.UseLine(), c.CommandPath())}
+	return Advise(fmt.Errorf(format, args...),
+		fmt.Sprintf("Usage: %s\n  %s --help describes it.", c.UseLine(), c.CommandPath()))
 }
 
 // noSubcommand is the check of the arguments of a command with subcommands only.
@@ -94,7 +97,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if near := parent.SuggestionsFor(name); name != "" && len(near) > 0 {
 		advice = "Did you mean " + Either(near) + "? " + advice
 	}
-	return &usageError{fmt.Errorf("%s has no command %q", nameOf(parent), name), advice}
+	return Advise(fmt.Errorf("%s has no command %q", nameOf(parent), name), advice)
 }
 
 // showHelp is the help command.
@@ -154,6 +157,8 @@ func flagError(c *cobra.Command, err error) error {
 		return noFlag(c, unknown.GetSpecifiedName())
 	case errors.As(err, &required):
 		return misused(c, "--%s: a value is missing", required.GetFlag().Name)
+	case errors.As(err, &value) && value.GetFlag().Value.Type() == "string": // a parsed one: the text says all
+		return value.Unwrap()
 	case errors.As(err, &value) && value.GetFlag().Value.Type() == "func":
 		return misused(c, "--%s %q: %w", value.GetFlag().Name, value.GetValue(), value.Unwrap())
 	case errors.As(err, &value):

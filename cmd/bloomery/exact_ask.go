@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/keyio"
 )
 
 func (a *app) exactInfoCommand() *cobra.Command {
@@ -36,17 +37,13 @@ error. The report says it of a file of version 1, and as cut_seen in JSON.`,
 				return err
 			}
 			r := exactReportOf(set)
-			if a.json {
-				return a.printJSON(r)
-			}
-			return a.printExact(r)
+			return a.table(r, r.write)
 		},
 	}
 }
 
-// printExact prints the report of an exact set.
-func (a *app) printExact(r exactReport) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+// write prints the report as text.
+func (r exactReport) write(w io.Writer) {
 	fmt.Fprintf(w, "members\t%d\n", r.Members)
 	fmt.Fprintf(w, "universe\t%d\n", r.Universe)
 	if r.Partitions > 0 {
@@ -78,7 +75,6 @@ func (a *app) printExact(r exactReport) error {
 		fmt.Fprintf(w, "class r=%d%s\t%d members of %d keys, outside %.3g\n",
 			c.R, inverted, c.Members, c.Universe, c.OutsideRate)
 	}
-	return w.Flush()
 }
 
 // exactReport is the report of exact build and info.
@@ -126,4 +122,41 @@ func exactReportOf(set *exact.Set) exactReport {
 		r.Classes = append(r.Classes, exactClass(c))
 	}
 	return r
+}
+
+func (a *app) exactCheckCommand() *cobra.Command {
+	var f checkFlags
+	c := &cobra.Command{
+		Use:   "check FILE [INPUT...]",
+		Short: "Print the members among keys, without error for keys of the universe",
+		Long: `Print those keys of the inputs, or of standard input, that are members, in their order, one a line, as
+soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. Rows, --json, -v and -c
+work as in bloomery check.
+
+For keys of the universe that the set was built with, no answer is wrong. Other keys are printed at the rate
+outside_rate of exact info.
+
+A set with partitions needs --partition-column. A partition that the universe did not have gets any answer.`,
+		Example: `  bloomery exact check revoked.exact serials.txt
+  bloomery exact check parts.exact --input-format csv --column serial --partition-column issuer seen.csv
+  echo example.com | bloomery exact check -c blocked.exact`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			set, err := a.openExact(args[0])
+			if err != nil {
+				return err
+			}
+			if err := f.in.fitsPartitions(set, args[0]); err != nil {
+				return err
+			}
+			ask := func(hits []bool, b *keyio.Batch) { set.ContainsMany(hits, b.Keys) }
+			if set.Partitioned() {
+				ask = func(hits []bool, b *keyio.Batch) { set.ContainsManyIn(hits, b.Second, b.Keys) }
+			}
+			return a.check(c.Context(), ask, func() error { return nil }, f, args[1:])
+		},
+	}
+	f.register(c)
+	f.in.partitionFlag(c)
+	return c
 }
