@@ -17,7 +17,6 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// allowFlags are the flags of commands that store exceptions for allowed keys.
 type allowFlags struct {
 	lists     []string
 	conflicts bool

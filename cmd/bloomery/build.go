@@ -17,7 +17,6 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// buildFlags are the flags of bloomery build.
 type buildFlags struct {
 	in           inputFlags
 	values       valueFlags

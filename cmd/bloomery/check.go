@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// checkFlags are the flags of bloomery check.
 type checkFlags struct {
 	in            inputFlags
 	invert, count bool

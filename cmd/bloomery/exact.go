@@ -53,7 +53,6 @@ func (f *inputFlags) partitionFlag(c *cobra.Command) {
 	c.Flags().Func("partition-column", help, named(&f.second, "column"))
 }
 
-// exactFlags are the flags of commands that read members and universe.
 type exactFlags struct {
 	in                inputFlags
 	members, universe []string

@@ -13,7 +13,6 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// exactBuildFlags are the flags of bloomery exact build.
 type exactBuildFlags struct {
 	exactFlags
 	output string

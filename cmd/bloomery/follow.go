@@ -17,7 +17,6 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// followFlags are the flags of follow.
 type followFlags struct {
 	output, name, exec           string
 	maxBytes, minRate            uint64

@@ -118,11 +118,3 @@ func adviseAdd(err error, path string, s filter.Spec) error {
   as "rankindexed(fpr=0.01,growth=6)", which lets it double six times. A key that comes again takes room each time,
   with --counting every fourth time.`)
 }
-
-// Hints for files of other systems.
-const (
-	adviceParquet = `Cut the filter of a column chunk out of it: bloom_filter_length bytes from bloom_filter_offset on, as the
-  metadata of the column says: tail -c +$((OFFSET+1)) FILE | head -c LENGTH`
-	adviceForm = "Filters of that form cannot be converted: let the other system make a new one from the keys."
-	adviceFrom = `If you know which system wrote it, --from FORMAT tells what is wrong with it; see convert --help.`
-)

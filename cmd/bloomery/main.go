@@ -1,5 +1,6 @@
-// Command bloomery builds, queries, changes and converts approximate-membership filters. Each subcommand has its own
-// file. flags.go has the shared flags, hints.go the hints for errors. The packages bloomery, keyio, plan and interop
+// Command bloomery builds, queries, changes and converts approximate-membership filters. A file has one subcommand or a
+// few that are alike; flags.go has the shared flags, input.go the passes over keys, print.go the reports and hints.go the
+// hints for errors. The packages bloomery, keyio, plan and interop
 // do the work.
 package main
 
@@ -8,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -135,4 +137,32 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	}
 	return bloomery.Lock(ctx, path, func() { a.note("waiting for another process that changes %s", path) },
 		bloomery.WithSecret(secret))
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print version, file format and platform",
+		Example: "  bloomery version --json\n  bloomery --version",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.printVersion() },
+	}
+}
+
+// versionFlag adds --version to the program, which then does the same as the command version.
+func (a *app) versionFlag(root *cobra.Command) {
+	show := root.Flags().Bool("version", false, "print version, file format and platform")
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if *show {
+			return a.printVersion()
+		}
+		return c.Help()
+	}
+}
+
+func (a *app) printVersion() error {
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	return a.answer(map[string]any{
+		"version": cli.Version(), "format_version": container.Version, "go": runtime.Version(), "platform": platform,
+	}, "bloomery %s, file format %d, %s %s\n", cli.Version(), container.Version, runtime.Version(), platform)
 }

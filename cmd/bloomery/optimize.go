@@ -23,7 +23,6 @@ type optimized struct {
 	New    uint64 `json:"lines_new"` // lines with a key that the filter did not hold before
 }
 
-// optimizeFlags are the flags of bloomery optimize.
 type optimizeFlags struct {
 	in          inputFlags
 	effort      effortFlags

@@ -82,7 +82,6 @@ If no filter does it, the output says what is impossible and what comes nearest:
 	return c
 }
 
-// planFlags are the flags of bloomery plan.
 type planFlags struct {
 	plan.Needs
 	exact  bool // the rate must be 0

@@ -25,7 +25,6 @@ type removed struct {
 	Lost      float64 `json:"expected_lost"`      // members that were lost, or without --force would be
 }
 
-// removeFlags are the flags of bloomery remove.
 type removeFlags struct {
 	in         inputFlags
 	config     bloomery.Config // limits

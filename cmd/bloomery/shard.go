@@ -54,7 +54,6 @@ With make -j, every range and every shard is a target:
 	return c
 }
 
-// stepFlags are the flags of the steps after the plan.
 type stepFlags struct {
 	plan  string
 	all   bool

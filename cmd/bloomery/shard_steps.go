@@ -16,7 +16,6 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// shardPlanFlags are the flags of shard plan.
 type shardPlanFlags struct {
 	buildFlags
 	rangeBytes int64

@@ -32,7 +32,6 @@ type verdict struct {
 	info           filter.Info
 }
 
-// verifyFlags are the flags of bloomery verify.
 type verifyFlags struct {
 	in              inputFlags
 	values          valueFlags // of the members
