@@ -325,7 +325,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 // reportBuilt reports a filter that was just built, like the one at like if it is not empty. shards says how many there
 // are.
 func (a *app) reportBuilt(path, like, shards string, r report, start time.Time) error {
-	a.warnRate(path, r.info)
+	a.warnRate(path, r.Info)
 	if like != "" && r.Capacity > 0 && r.Keys > r.Capacity {
 		a.warn("%s: %d keys, and the size of %s is for %d; soon they will have no room\n"+
 			"  Build a new one with more room: --capacity N.", pathName(path), r.Keys, like, r.Capacity)
@@ -334,15 +334,15 @@ func (a *app) reportBuilt(path, like, shards string, r report, start time.Time) 
 		a.warn("--allow: there is no key in the list; the filter is exact for nothing")
 	}
 	rate := fmt.Sprintf("false positive rate %.4g", r.FPRPosterior)
-	if r.info.ValuesOnly() {
+	if r.ValuesOnly() {
 		rate = "values without fingerprints: every key seems to be present"
 	}
 	exact := ""
 	if r.ExceptionBits > 0 {
-		exact = "\n  exact for the list: " + exceptionsText(r.info)
+		exact = "\n  exact for the list: " + exceptionsText(r.Info)
 	}
 	return a.report(r, "%s: %s%d keys, %s, %.4g bits a key, %s, in %.2f s%s", pathName(path), shards, r.Keys,
-		bytesText(r.FileBytes), r.BitsPerKey, rate, time.Since(start).Seconds(), exact)
+		bytesText(r.file.Bytes), r.BitsPerKey(), rate, time.Since(start).Seconds(), exact)
 }
 
 // builder is a bloomery.Builder or a bloomery.ShardBuilder.

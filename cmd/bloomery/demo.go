@@ -72,7 +72,7 @@ ordinary mail domains and a million random names with it, and print size, rates 
 
 func (a *app) demo(ctx context.Context) error {
 	blocked, ordinary := domains.Disposable(), domains.Ordinary()
-	absent := make([]string, 0, demoAbsent)
+	var absent []string
 	for key := range bloomery.RandomKeys(1) {
 		if absent = append(absent, string(key)); len(absent) == demoAbsent {
 			break
@@ -90,23 +90,33 @@ func (a *app) demo(ctx context.Context) error {
 		}
 		rows = append(rows, row)
 	}
+	if !a.quiet && !a.json && cli.IsTerminal(a.stderr) {
+		fmt.Fprintf(a.stderr, "\r%40s\r", "")
+	}
 	if a.json {
 		return a.printJSON(map[string]any{
 			"keys": len(blocked), "plain_bytes": plain, "ordinary": len(ordinary), "absent": demoAbsent, "rows": rows,
 		})
 	}
-	if !a.quiet && cli.IsTerminal(a.stderr) {
-		fmt.Fprintf(a.stderr, "\r%40s\r", "")
+	fmt.Fprintf(a.stdout, "%d disposable mail domains: %s as a plain list.\n", len(blocked), bytesText(uint64(plain)))
+	fmt.Fprintf(a.stdout, "Each filter is asked for all of them, for %d ordinary domains and for %d random names.\n\n",
+		len(ordinary), demoAbsent)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	const name = "%-30s" // flush left; numbers are flush right
+	const heads = "\tsize\tbits\tpromised\tposterior\tobserved\tordinary\tmissing\tbuild\tpresent\tabsent\t\n"
+	fmt.Fprintf(w, name+heads, "filter")
+	fmt.Fprintf(w, name+"\t\ta key\trate\trate\trate\tflagged\tkeys\tns a key\tns a query\tns a query\t\n", "")
+	for _, r := range rows {
+		fmt.Fprintf(w, name+"\t%s\t%.2f\t%.4f%%\t%.4f%%\t%.4f%%\t%d\t%d\t%.0f\t%.0f\t%.0f\t\n",
+			r.Spec, bytesText(r.Bytes), r.BitsPerKey, 100*r.FPRPromised, 100*r.FPRPosterior, 100*r.FPRObserved,
+			r.Ordinary, r.Missing, r.NsBuild, r.NsPresent, r.NsAbsent)
 	}
-	return a.printDemo(rows, len(blocked), len(ordinary), plain)
+	return w.Flush()
 }
 
 func demoRun(ctx context.Context, spec string, blocked, ordinary, absent []string) (demoRow, error) {
 	parsed, err := filter.ParseSpec(spec)
 	if err != nil {
-		return demoRow{}, err
-	}
-	if err := ctx.Err(); err != nil {
 		return demoRow{}, err
 	}
 	promised := plan.Forecast(parsed, uint64(len(blocked))).FPRPrior
@@ -139,21 +149,4 @@ func askAll(set *bloomery.Set, keys []string) (hits int, ns float64) {
 		}
 	}
 	return hits, float64(time.Since(start).Nanoseconds()) / float64(len(keys))
-}
-
-func (a *app) printDemo(rows []demoRow, keys, ordinary, plain int) error {
-	fmt.Fprintf(a.stdout, "%d disposable mail domains: %s as a plain list.\n", keys, bytesText(uint64(plain)))
-	fmt.Fprintf(a.stdout, "Each filter is asked for all of them, for %d ordinary domains and for %d random names.\n\n",
-		ordinary, demoAbsent)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	const name = "%-30s" // flush left; numbers are flush right
-	const heads = "\tsize\tbits\tpromised\tposterior\tobserved\tordinary\tmissing\tbuild\tpresent\tabsent\t\n"
-	fmt.Fprintf(w, name+heads, "filter")
-	fmt.Fprintf(w, name+"\t\ta key\trate\trate\trate\tflagged\tkeys\tns a key\tns a query\tns a query\t\n", "")
-	for _, r := range rows {
-		fmt.Fprintf(w, name+"\t%s\t%.2f\t%.4f%%\t%.4f%%\t%.4f%%\t%d\t%d\t%.0f\t%.0f\t%.0f\t\n",
-			r.Spec, bytesText(r.Bytes), r.BitsPerKey, 100*r.FPRPromised, 100*r.FPRPosterior, 100*r.FPRObserved,
-			r.Ordinary, r.Missing, r.NsBuild, r.NsPresent, r.NsAbsent)
-	}
-	return w.Flush()
 }

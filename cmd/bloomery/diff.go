@@ -19,15 +19,6 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// difference is the report of diff and patch.
-type difference struct {
-	Method   string  `json:"method"`
-	Bytes    uint64  `json:"bytes"`     // of the delta
-	BytesOld uint64  `json:"bytes_old"` // of the file, or of the manifest and all shards
-	BytesNew uint64  `json:"bytes_new"`
-	Ratio    float64 `json:"ratio"` // bytes / bytes_new
-}
-
 func (a *app) diffCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
@@ -168,13 +159,18 @@ func (a *app) printDelta(path string, d []byte, before uint64, new string) error
 	if err != nil {
 		return err
 	}
-	r := difference{Method: info.Method.String(), Bytes: uint64(len(d)), BytesOld: before}
-	if r.BytesNew, err = lengthOf(new); err != nil {
+	after, err := lengthOf(new)
+	if err != nil {
 		return err
 	}
-	r.Ratio = float64(r.Bytes) / float64(r.BytesNew)
-	return a.report(r, "%s: %s by a delta of %s, %.3g%% (before %s), method %s",
-		path, bytesText(r.BytesNew), bytesText(r.Bytes), 100*r.Ratio, bytesText(r.BytesOld), r.Method)
+	n := uint64(len(d))
+	ratio := float64(n) / float64(after)
+	return a.report(object{
+		{"method", info.Method.String()}, {"bytes", n}, // of the delta
+		{"bytes_old", before}, {"bytes_new", after}, // of the file, or of the manifest and all shards
+		{"ratio", ratio},
+	}, "%s: %s by a delta of %s, %.3g%% (before %s), method %s",
+		path, bytesText(after), bytesText(n), 100*ratio, bytesText(before), info.Method)
 }
 
 // lengthOf returns the length of a file, or of the manifest and the shards of a set.

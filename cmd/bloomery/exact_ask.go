@@ -53,17 +53,17 @@ func (r exactReport) write(w io.Writer) {
 	if r.Updates > 0 {
 		fmt.Fprintf(w, "updates\t%d, %s\n", r.Updates, bytesText(r.UpdateBytes))
 	}
-	fmt.Fprintf(w, "file\t%s\n", bytesText(r.FileBytes))
-	if !r.CutSeen {
+	fmt.Fprintf(w, "file\t%s\n", bytesText(r.Bytes))
+	if r.Version <= 1 {
 		fmt.Fprintf(w, "version\t%d: if the file is cut after an update, nothing shows it; "+
 			"the next build or update writes version 2\n", r.Version)
 	}
-	fmt.Fprintf(w, "bits a member\t%.5g\n", r.BitsPerMember)
-	fmt.Fprintf(w, "entropy a member\t%.5g\n", r.EntropyPerMember)
+	fmt.Fprintf(w, "bits a member\t%.5g\n", r.BitsPerMember())
+	fmt.Fprintf(w, "entropy a member\t%.5g\n", r.EntropyPerMember())
 	if r.Partitions > 0 {
-		fmt.Fprintf(w, "without partitions\t%.5g\n", r.EntropyTotal)
+		fmt.Fprintf(w, "without partitions\t%.5g\n", r.unpartitioned())
 	}
-	fmt.Fprintf(w, "hash\t%s\n", r.Hash)
+	fmt.Fprintf(w, "hash\t%s\n", r.hash)
 	fmt.Fprintf(w, "outside the universe\tyes at a rate of %.3g\n", r.OutsideRate)
 	if r.Partitions > 0 {
 		fmt.Fprintf(w, "other partitions\tyes at a rate of %.2g\n", r.UnknownRate)
@@ -78,51 +78,38 @@ func (r exactReport) write(w io.Writer) {
 	}
 }
 
-// exactReport is the report of exact build and info.
+// exactReport is what exact build and info say about a set.
 type exactReport struct {
-	Members          uint64       `json:"members"`
-	Universe         uint64       `json:"universe"`
-	Partitions       uint64       `json:"partitions"`
-	Updates          int          `json:"updates"`
-	Bits             uint64       `json:"bits"`
-	BitsPerMember    float64      `json:"bits_per_member"`
-	EntropyPerMember float64      `json:"entropy_per_member"`
-	EntropyTotal     float64      `json:"entropy_unpartitioned_per_member"`
-	FileBytes        uint64       `json:"file_bytes"`
-	Version          int          `json:"version"`  // of the file format
-	CutSeen          bool         `json:"cut_seen"` // a file that was cut is an error, at every place
-	UpdateBytes      uint64       `json:"update_bytes"`
-	BuildDue         string       `json:"build_due,omitempty"` // why the set should be built anew
-	Hash             string       `json:"hash"`
-	OutsideRate      float64      `json:"outside_rate"`
-	UnknownRate      float64      `json:"unknown_partition_rate"` // in partitions outside of the universe
-	Classes          []exactClass `json:"classes"`
+	exact.Info
+	hash string
 }
 
-// exactClass is a class of partitions in the report.
-type exactClass struct {
-	R           int     `json:"r"`
-	Inverted    bool    `json:"inverted"`
-	Universe    uint64  `json:"universe"`
-	Members     uint64  `json:"members"`
-	OutsideRate float64 `json:"outside_rate"`
+func exactReportOf(set *exact.Set) exactReport { return exactReport{set.Info(), set.Hasher().String()} }
+
+// unpartitioned returns the entropy a member if the partitions of the keys were not known.
+func (r exactReport) unpartitioned() float64 {
+	if r.Members == 0 {
+		return 0
+	}
+	return r.Entropy / float64(r.Members)
 }
 
-func exactReportOf(set *exact.Set) exactReport {
-	i := set.Info()
-	r := exactReport{
-		Members: i.Members, Universe: i.Universe, Partitions: i.Partitions, Updates: i.Updates, Bits: i.Bits,
-		BitsPerMember: i.BitsPerMember(), EntropyPerMember: i.EntropyPerMember(), FileBytes: i.Bytes,
-		Hash: set.Hasher().String(), OutsideRate: i.OutsideRate, UpdateBytes: i.UpdateBytes, BuildDue: i.BuildDue(),
-		UnknownRate: i.UnknownRate, Version: i.Version, CutSeen: i.Version > 1,
+func (r exactReport) MarshalJSON() ([]byte, error) {
+	var classes []object
+	for _, c := range r.Classes {
+		classes = append(classes, object{{"r", c.R}, {"inverted", c.Inverted}, {"universe", c.Universe},
+			{"members", c.Members}, {"outside_rate", c.OutsideRate}})
 	}
-	if i.Members > 0 {
-		r.EntropyTotal = i.Entropy / float64(i.Members)
-	}
-	for _, c := range i.Classes {
-		r.Classes = append(r.Classes, exactClass(c))
-	}
-	return r
+	return object{
+		{"members", r.Members}, {"universe", r.Universe}, {"partitions", r.Partitions}, {"updates", r.Updates},
+		{"bits", r.Bits}, {"bits_per_member", r.BitsPerMember()}, {"entropy_per_member", r.EntropyPerMember()},
+		{"entropy_unpartitioned_per_member", r.unpartitioned()}, {"file_bytes", r.Bytes},
+		{"version", r.Version}, {"cut_seen", r.Version > 1}, // a file that was cut is an error, at every place
+		{"update_bytes", r.UpdateBytes}, {"build_due,omitempty", r.BuildDue()}, // why the set should be built anew
+		{"hash", r.hash}, {"outside_rate", r.OutsideRate},
+		{"unknown_partition_rate", r.UnknownRate}, // in partitions outside of the universe
+		{"classes", classes},
+	}.MarshalJSON()
 }
 
 func (a *app) exactCheckCommand() *cobra.Command {
@@ -162,17 +149,6 @@ A set with partitions needs --partition-column. A partition that the universe di
 	return c
 }
 
-// exactVerdict is the report of exact verify.
-type exactVerdict struct {
-	Universe       uint64 `json:"universe"`
-	Members        uint64 `json:"members"`
-	Wrong          uint64 `json:"wrong"`
-	Missing        uint64 `json:"missing"`
-	FalselyPresent uint64 `json:"falsely_present"`
-	Outside        uint64 `json:"outside"`
-	Same           bool   `json:"same_counts"` // the lists have as many keys as those that the set was built from
-}
-
 func (a *app) exactVerifyCommand() *cobra.Command {
 	var f exactFlags
 	c := &cobra.Command{
@@ -199,19 +175,38 @@ are compared by another hash function than that of the set.`,
 			if err := f.in.fitsPartitions(set, args[0]); err != nil {
 				return err
 			}
-			v, err := a.exactVerify(c.Context(), set, &f)
-			if err != nil {
-				return err
-			}
-			return a.printExactVerdict(v)
+			return a.exactVerify(c.Context(), set, &f)
 		},
 	}
 	f.register(c)
 	return c
 }
 
-// exactVerify asks the set for all keys of the lists.
-func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) (r exactVerdict, err error) {
+// exactVerify asks the set for all keys of the lists and reports. It returns errNo if an answer is wrong.
+func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) error {
+	r, err := a.compareExact(ctx, set, f)
+	if err != nil {
+		return err
+	}
+	info := set.Info()
+	same := r.Universe == info.Universe && r.Members == info.Members
+	err = a.answer(object{
+		{"universe", r.Universe}, {"members", r.Members}, {"wrong", r.Wrong()}, {"missing", r.Missing},
+		{"falsely_present", r.FalselyPresent}, {"outside", r.Outside},
+		{"same_counts", same}, // the lists have as many keys as those that the set was built from
+	}, "%d wrong answers for %d keys: %d of %d members missing, %d other keys falsely present\n",
+		r.Wrong(), r.Universe, r.Missing, r.Members, r.FalselyPresent)
+	if err == nil && r.Outside > 0 {
+		_, err = fmt.Fprintf(a.stderr, "bloomery: %v\n", &exact.OutsideError{Count: r.Outside})
+	}
+	if !same {
+		a.note("the lists do not have as many keys as those that the set was built from")
+	}
+	return exitIf(r.Wrong()+r.Outside > 0, err)
+}
+
+// compareExact asks the set for all keys of the lists.
+func (a *app) compareExact(ctx context.Context, set *exact.Set, f *exactFlags) (r exact.Verification, err error) {
 	bar := a.later(func() string { return "comparing" })
 	defer bar.End()
 	v := set.NewVerifier(f.memory, f.tempDir)
@@ -221,27 +216,5 @@ func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) (r
 	if err := a.readLists(ctx, f, "", v.AddMembers, v.AddUniverse); err != nil {
 		return r, err
 	}
-	got, err := v.Result(ctx)
-	if err != nil {
-		return r, err
-	}
-	info := set.Info()
-	return exactVerdict{
-		Universe: got.Universe, Members: got.Members, Wrong: got.Wrong(), Missing: got.Missing,
-		FalselyPresent: got.FalselyPresent, Outside: got.Outside,
-		Same: got.Universe == info.Universe && got.Members == info.Members,
-	}, nil
-}
-
-// printExactVerdict prints the report. It returns errNo if an answer is wrong.
-func (a *app) printExactVerdict(v exactVerdict) error {
-	const format = "%d wrong answers for %d keys: %d of %d members missing, %d other keys falsely present\n"
-	err := a.answer(v, format, v.Wrong, v.Universe, v.Missing, v.Members, v.FalselyPresent)
-	if err == nil && v.Outside > 0 {
-		_, err = fmt.Fprintf(a.stderr, "bloomery: %v\n", &exact.OutsideError{Count: v.Outside})
-	}
-	if !v.Same {
-		a.note("the lists do not have as many keys as those that the set was built from")
-	}
-	return exitIf(v.Wrong+v.Outside > 0, err)
+	return v.Result(ctx)
 }

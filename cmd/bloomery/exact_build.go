@@ -67,7 +67,7 @@ func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
 	r := exactReportOf(set)
 	a.warnNoUniverse(r.Universe)
 	return a.report(r, "%s: %d members of %d keys, %s, %.4g bits a member (entropy %.4g), in %.2f s",
-		pathName(f.output), r.Members, r.Universe, bytesText(r.FileBytes), r.BitsPerMember, r.EntropyPerMember,
+		pathName(f.output), r.Members, r.Universe, bytesText(r.Bytes), r.BitsPerMember(), r.EntropyPerMember(),
 		time.Since(start).Seconds())
 }
 

@@ -51,21 +51,6 @@ build is due: bloomery exact build.`,
 	return c
 }
 
-// exactUpdated is the report of exact update.
-type exactUpdated struct {
-	Members      uint64 `json:"members"`
-	Universe     uint64 `json:"universe"`
-	Added        uint64 `json:"added"`   // keys that are members from now on
-	Removed      uint64 `json:"removed"` // keys that were
-	Method       string `json:"method"`  // set, positions, or none if nothing has changed
-	Bytes        uint64 `json:"bytes"`   // of the update
-	EntropyBytes uint64 `json:"entropy_bytes"`
-	Updates      int    `json:"updates"`
-	UpdateBytes  uint64 `json:"update_bytes"` // of all updates
-	FileBytes    uint64 `json:"file_bytes"`
-	BuildDue     string `json:"build_due,omitempty"` // why the set should be built anew
-}
-
 // exactUpdate updates the set, writes it and reports.
 func (a *app) exactUpdate(ctx context.Context, f *exactUpdateFlags) error {
 	var old *exact.Set
@@ -94,28 +79,30 @@ func (a *app) exactUpdate(ctx context.Context, f *exactUpdateFlags) error {
 
 // printUpdated prints the report of exact update.
 func (a *app) printUpdated(path string, i exact.Info, u exact.Updated) error {
-	r := exactUpdated{
-		Members: i.Members, Universe: i.Universe, Added: u.Added, Removed: u.Removed, Method: "set", Bytes: u.Bytes,
-		EntropyBytes: uint64(u.Entropy+7) / 8, Updates: i.Updates, UpdateBytes: i.UpdateBytes, FileBytes: i.Bytes,
-		BuildDue: i.BuildDue(),
-	}
+	method := "set"
 	switch {
 	case u.Positions:
-		r.Method = "positions"
+		method = "positions"
 	case u.Bytes == 0:
-		r.Method = "none"
+		method = "none"
+	}
+	r := object{
+		{"members", i.Members}, {"universe", i.Universe}, {"added", u.Added}, {"removed", u.Removed}, {"method", method},
+		{"bytes", u.Bytes}, {"entropy_bytes", uint64(u.Entropy+7) / 8}, {"updates", i.Updates},
+		{"update_bytes", i.UpdateBytes}, // of all updates
+		{"file_bytes", i.Bytes}, {"build_due,omitempty", i.BuildDue()},
 	}
 	if u.Bytes == 0 {
 		return a.report(r, "%s: nothing has changed", path)
 	}
 	updates := "1 update"
-	if r.Updates > 1 {
-		updates = fmt.Sprintf("%d updates", r.Updates)
+	if i.Updates > 1 {
+		updates = fmt.Sprintf("%d updates", i.Updates)
 	}
 	due := ""
-	if r.BuildDue != "" {
-		due = "\nbloomery: a full build is due, by exact build: " + r.BuildDue
+	if i.BuildDue() != "" {
+		due = "\nbloomery: a full build is due, by exact build: " + i.BuildDue()
 	}
 	return a.report(r, "%s: %d added, %d removed of %d keys by an update of %s, method %s; %s with %s%s",
-		path, r.Added, r.Removed, r.Universe, bytesText(r.Bytes), r.Method, bytesText(r.FileBytes), updates, due)
+		path, u.Added, u.Removed, i.Universe, bytesText(u.Bytes), method, bytesText(i.Bytes), updates, due)
 }

@@ -181,63 +181,52 @@ func (w *following) endBar() {
 	}
 }
 
-// followed is an event as JSON.
-type followed struct {
-	Event        string  `json:"event"` // updated, unchanged, expired, failed or exec_failed
-	File         string  `json:"file"`
-	Release      uint64  `json:"release,omitempty"`
-	From         uint64  `json:"from,omitempty"`
-	SHA256       string  `json:"sha256,omitempty"`
-	Bytes        int64   `json:"bytes,omitempty"` // loaded
-	Delta        *bool   `json:"delta,omitempty"`
-	Unused       string  `json:"delta_unused,omitempty"`
-	Keys         uint64  `json:"keys,omitempty"`
-	FPRPosterior float64 `json:"fpr_posterior,omitempty"`
-	Error        string  `json:"error,omitempty"`
-	Retry        float64 `json:"retry_seconds,omitempty"`
-}
-
 // print prints an event, and runs the program of --exec after an update.
 func (w *following) print(e publish.Event) {
 	w.endBar()
-	line := followed{File: w.flags.output}
 	switch e := e.(type) {
 	case publish.Updated:
 		w.warned = false
-		line.Event, line.Release, line.From, line.SHA256 = "updated", e.To.Number, e.From, e.To.SHA256.String()
-		line.Bytes, line.Delta, line.Keys, line.FPRPosterior = e.Bytes, &e.Delta, e.To.Keys, e.To.FPRPosterior
+		unused := ""
 		if e.Unused != nil {
-			line.Unused = e.Unused.Error()
+			unused = e.Unused.Error()
+		}
+		w.write("updated", false, e.String(), object{
+			{"release,omitempty", e.To.Number}, {"from,omitempty", e.From}, {"sha256,omitempty", e.To.SHA256.String()},
+			{"bytes,omitempty", e.Bytes}, {"delta", e.Delta}, {"delta_unused,omitempty", unused}, // bytes that were loaded
+			{"keys,omitempty", e.To.Keys}, {"fpr_posterior,omitempty", e.To.FPRPosterior},
+		})
+		if w.flags.exec == "" {
+			return
+		}
+		if w.err = w.run(e); w.err != nil && !w.flags.once {
+			w.write("exec_failed", true, w.err.Error(),
+				object{{"release,omitempty", e.To.Number}, {"error", w.err.Error()}})
 		}
 	case publish.Unchanged:
-		line.Event, line.Release, line.Bytes = "unchanged", e.Release, e.Bytes
+		w.write("unchanged", false, e.String(), object{{"release,omitempty", e.Release}, {"bytes,omitempty", e.Bytes}})
 	case publish.Expired:
-		line.Event, line.Error = "expired", e.Err.Error()
+		w.write("expired", true, e.String(), object{{"error", e.Err.Error()}})
 	case publish.Failed:
-		line.Event, line.Error, line.Retry = "failed", e.Err.Error(), e.Retry.Seconds()
-	}
-	w.write(line, e.String())
-	if updated, ok := e.(publish.Updated); ok && w.flags.exec != "" {
-		if w.err = w.run(updated); w.err != nil && !w.flags.once {
-			failed := followed{Event: "exec_failed", File: line.File, Release: line.Release, Error: w.err.Error()}
-			w.write(failed, w.err.Error())
-		}
+		w.write("failed", true, e.String(),
+			object{{"error", e.Err.Error()}, {"retry_seconds,omitempty", e.Retry.Seconds()}})
 	}
 }
 
-// write prints a line: errors and warnings on standard error, or all as JSON on standard output.
-func (w *following) write(line followed, text string) {
+// write prints an event: errors and warnings on standard error, or all as JSON on standard output.
+func (w *following) write(event string, failed bool, text string, more object) {
 	switch {
 	case w.a.json:
+		line := append(object{{"event", event}, {"file", w.flags.output}}, more...)
 		_, _ = w.a.stdout.Write(cli.AppendJSON(nil, line))
-	case line.Event == "expired":
+	case event == "expired":
 		if !w.warned {
 			w.a.warn("%s", text)
 		}
 		w.warned = true
-	case line.Error != "":
+	case failed:
 		fmt.Fprintln(w.a.stderr, "bloomery:", text)
-	case line.Event == "unchanged" && !w.flags.once || w.a.quiet:
+	case event == "unchanged" && !w.flags.once || w.a.quiet:
 	default:
 		fmt.Fprintf(w.a.stdout, "%s: %s\n", w.flags.output, text)
 	}

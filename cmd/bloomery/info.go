@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/shard"
 )
 
 func (a *app) infoCommand() *cobra.Command {
@@ -37,7 +38,7 @@ their contents; the numbers are sums, and the rates means over the shards. --jso
 			if err != nil {
 				return err
 			}
-			a.warnRate(args[0], r.info)
+			a.warnRate(args[0], r.Info)
 			return a.table(r, r.write)
 		},
 	}
@@ -45,9 +46,17 @@ their contents; the numbers are sums, and the rates means over the shards. --jso
 
 // fileReport is one file in the report of info about several. It has a report or an error.
 type fileReport struct {
-	File string `json:"file"`
+	path string
 	*report
-	Error string `json:"error,omitempty"`
+	err error
+}
+
+func (f fileReport) MarshalJSON() ([]byte, error) {
+	o := object{{"file", f.path}}
+	if f.err != nil {
+		return append(o, object{{"error", f.err.Error()}}...).MarshalJSON()
+	}
+	return append(o, f.json()...).MarshalJSON()
 }
 
 // infoTable describes several files, one a line. A file that cannot be read does not hide the others: its error comes
@@ -56,29 +65,29 @@ func (a *app) infoTable(paths []string) error {
 	files := make([]fileReport, len(paths))
 	var failed []error
 	for i, path := range paths {
-		files[i].File = path
+		files[i].path = path
 		r, err := a.describe(path)
 		if err != nil {
-			files[i].Error = err.Error()
+			files[i].err = err
 			failed = append(failed, err)
 			continue
 		}
 		files[i].report = &r
-		a.warnRate(path, r.info)
+		a.warnRate(path, r.Info)
 	}
 	err := a.table(files, func(w io.Writer) {
 		fmt.Fprintln(w, "FILE\tFAMILY\tKEYS\tSIZE\tBITS/KEY\tLOAD\tFALSE POSITIVES")
 		for _, f := range files {
 			if f.report == nil {
-				fmt.Fprintf(w, "%s\terror\t-\t-\t-\t-\t-\n", f.File)
+				fmt.Fprintf(w, "%s\terror\t-\t-\t-\t-\t-\n", f.path)
 				continue
 			}
 			load := "-"
 			if f.Capacity > 0 {
-				load = fmt.Sprintf("%.1f%%", 100*f.Load)
+				load = fmt.Sprintf("%.1f%%", 100*f.Load())
 			}
 			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%.5g\t%s\t%.3g\n",
-				f.File, f.Family, f.Keys, bytesText(f.FileBytes), f.BitsPerKey, load, f.FPRPosterior)
+				f.path, f.Spec.Family(), f.Keys, bytesText(f.file.Bytes), f.BitsPerKey(), load, f.FPRPosterior)
 		}
 	})
 	return errors.Join(append([]error{err}, failed...)...)
@@ -87,62 +96,64 @@ func (a *app) infoTable(paths []string) error {
 // write prints the report as text.
 func (r report) write(w io.Writer) {
 	fmt.Fprintf(w, "spec\t%s\n", r.Spec)
-	if r.foreign {
-		fmt.Fprintf(w, "hash\t%s, that of another system\n", r.Hash)
+	if id := r.hasher.ID(); id.Foreign() {
+		fmt.Fprintf(w, "hash\t%s, that of another system\n", id)
 	} else {
-		fmt.Fprintf(w, "hash\t%s, seed %d\n", r.Hash, r.Seed)
+		fmt.Fprintf(w, "hash\t%s, seed %d\n", id, r.hasher.Seed())
 	}
-	if r.Distinct > 0 {
-		fmt.Fprintf(w, "keys\t%d, about %d of them distinct\n", r.Keys, r.Distinct)
+	if r.distinct > 0 {
+		fmt.Fprintf(w, "keys\t%d, about %d of them distinct\n", r.Keys, r.distinct)
 	} else {
 		fmt.Fprintf(w, "keys\t%d\n", r.Keys)
 	}
-	fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey)
+	fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey())
 	if r.Capacity > 0 {
-		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.Load)
-		fmt.Fprintf(w, "room left\t%d keys\n", *r.Room)
+		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.Load())
+		fmt.Fprintf(w, "room left\t%d keys\n", r.Room())
 	}
 	for level, p := range r.Pools {
 		fmt.Fprintf(w, "extensions %d\t%d of %d in use\n", level+2, p.Used, p.Size)
 	}
 	if r.ExceptionBits > 0 {
-		fmt.Fprintf(w, "exceptions\t%s\n", exceptionsText(r.info))
+		fmt.Fprintf(w, "exceptions\t%s\n", exceptionsText(r.Info))
 	}
-	if r.Sharded == nil {
+	if r.manifest == nil {
 		fmt.Fprintf(w, "fill\t%.4f\n", r.Fill)
 	}
 	if r.Late > 0 {
 		fmt.Fprintf(w, "\t%.4f after the search; %d keys came later: see bloomery optimize\n", r.FillSearched, r.Late)
 	}
 	prior := "predicted"
-	if f, err := families.ByName(r.Family); err == nil && f.Can.Has(filter.CanSearch) {
+	if f, err := families.ByName(r.Spec.Family()); err == nil && f.Can.Has(filter.CanSearch) {
 		prior = "before the search"
 	}
-	if r.info.ValuesOnly() {
+	lowest := r.hasher.ID().LowestRate(r.Keys) // at which an absent key has the hash of one of the keys
+	if r.ValuesOnly() {
 		fmt.Fprintln(w, "false positive rate\tnone: values without fingerprints; every key seems to be present")
-	} else if r.FPRPosterior == r.lowest && r.Keys > 0 {
+	} else if r.FPRPosterior == lowest && r.Keys > 0 {
 		const text = "false positive rate\t%.4g, that of equal hashes: no filter with this hash has a lower one\n"
-		fmt.Fprintf(w, text, r.lowest)
+		fmt.Fprintf(w, text, lowest)
 	} else {
 		fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
 	}
 	if r.FPRChosen > 0 {
-		fmt.Fprintf(w, "chosen rate\t%.4g, %s\n", r.FPRChosen, map[bool]string{false: "kept", true: "EXCEEDED"}[r.FPRExceeded])
+		fmt.Fprintf(w, "chosen rate\t%.4g, %s\n", r.FPRChosen, map[bool]string{false: "kept", true: "EXCEEDED"}[r.Exceeded()])
 	}
-	if s := r.Sharded; s != nil {
-		fmt.Fprintf(w, "shards\t%d, plan %s\n", s.Count, s.Plan)
-		line := func(name string, e shardEntry) {
+	if m := r.manifest; m != nil {
+		fmt.Fprintf(w, "shards\t%d, plan %s\n", len(m.Shards), m.ID())
+		line := func(name string, e shard.Entry) {
 			fmt.Fprintf(w, "%s\t%d, %s, false positive rate %.4g: %s\n",
 				name, e.Keys, bytesText(e.Bytes), e.FPRPosterior, e.File)
 		}
-		line("fewest keys", s.Smallest)
-		line("most keys", s.Largest)
+		few, many := fewestAndMost(m)
+		line("fewest keys", few)
+		line("most keys", many)
 	}
 	form := ""
-	if r.Trimmed {
+	if r.file.Trimmed {
 		form = ", trimmed"
 	}
-	fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.FileBytes), r.FormatVersion, form)
+	fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.file.Bytes), r.file.Version, form)
 }
 
 // estimates is the report of estimate.

@@ -15,14 +15,6 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// optimized is the report of optimize.
-type optimized struct {
-	Before report `json:"before"`
-	After  report `json:"after"`
-	Read   uint64 `json:"lines_read"`
-	New    uint64 `json:"lines_new"` // lines with a key that the filter did not hold before
-}
-
 type optimizeFlags struct {
 	in          inputFlags
 	effort      effortFlags
@@ -94,8 +86,8 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 		return err
 	}
 	defer l.Close()
-	r := optimized{Before: reportOf(l.Set, l.Stored())}
-	better, err := a.search(c.Context(), l.Set, f, &r)
+	before := reportOf(l.Set, l.Stored())
+	better, read, unknown, err := a.search(c.Context(), l.Set, f)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -108,24 +100,29 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	if r.After, err = written(better, f.output); err != nil {
+	after, err := written(better, f.output)
+	if err != nil {
 		return err
 	}
-	a.warnRate(f.output, r.After.info)
-	return a.report(r, "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)",
-		f.output, r.After.Keys, r.Before.Keys, r.New, r.Read, r.After.FPRPosterior, r.Before.FPRPosterior)
+	a.warnRate(f.output, after.Info)
+	return a.report(object{
+		{"before", before}, {"after", after}, {"lines_read", read},
+		{"lines_new", unknown}, // lines with a key that the filter did not hold before
+	}, "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)",
+		f.output, after.Keys, before.Keys, unknown, read, after.FPRPosterior, before.FPRPosterior)
 }
 
-// search continues the search of the filter with the keys of the lists and returns the new filter.
+// search continues the search of the filter with the keys of the lists. It returns the new filter, and how many keys
+// the lists have and how many of them the filter did not hold before.
 func (a *app) search(
-	ctx context.Context, set *bloomery.Set, f *optimizeFlags, r *optimized,
-) (*bloomery.Set, error) {
+	ctx context.Context, set *bloomery.Set, f *optimizeFlags,
+) (better *bloomery.Set, all, fresh uint64, err error) {
 	bar := a.later(func() string { return building(set.Spec(), f.keep) })
 	defer bar.End()
 	f.config.Progress = bar.report
 	b, err := set.Optimizer(f.effort.Effort, f.config)
 	if err != nil {
-		return nil, err
+		return nil, 0, 0, err
 	}
 	defer b.Close()
 	hash := hashing(set)
@@ -143,22 +140,22 @@ func (a *app) search(
 		return b.AddHashes(batch.Hashes)
 	}, nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, 0, err
 	}
-	r.Read, r.New = read.Load(), unknown.Load()
+	all, fresh = read.Load(), unknown.Load()
 	lists := strings.Join(f.keys, ", ")
-	if r.Read == 0 {
-		return nil, fmt.Errorf("there is no key in %s; the filter stays as it is", lists)
+	if all == 0 {
+		return nil, 0, 0, fmt.Errorf("there is no key in %s; the filter stays as it is", lists)
 	}
-	if !f.force && r.New > r.Read/2 {
-		return nil, fmt.Errorf("most keys of %s were not in the filter, which stays as it is; "+
+	if !f.force && fresh > all/2 {
+		return nil, 0, 0, fmt.Errorf("most keys of %s were not in the filter, which stays as it is; "+
 			"if these are the right lists, add --force", lists)
 	}
-	better, err := b.Build(ctx)
+	better, err = b.Build(ctx)
 	var lost *filter.ShrinkError
 	if errors.As(err, &lost) {
 		err = fmt.Errorf("%s: %d keys instead of %d, and the filter would forget all others; it stays as it is: %w",
 			lists, lost.After, lost.Before, err)
 	}
-	return better, err
+	return better, all, fresh, err
 }

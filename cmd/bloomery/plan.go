@@ -224,7 +224,7 @@ func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	}
 	p := a.bar("drawing", cli.All)
 	defer p.End()
-	curves, err := plan.Curves(c.Context(), n, func(done float64) { p.Read.Store(int64(done * cli.All)) })
+	curves, err := plan.Curves(c.Context(), n, p.Share(0, cli.All))
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/bloomery/bloomery/filter"
@@ -39,6 +43,33 @@ func (a *app) table(v any, write func(w io.Writer)) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	write(w)
 	return w.Flush()
+}
+
+// object is a JSON object whose fields keep their order. A name may end in ",omitempty", which means the same as in the
+// tag of a struct.
+type object []struct {
+	name  string
+	value any
+}
+
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	before := "{"
+	for _, f := range o {
+		name, omit := strings.CutSuffix(f.name, ",omitempty")
+		if v := reflect.ValueOf(f.value); omit && (v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0) {
+			continue
+		}
+		fmt.Fprintf(&b, "%s%q:", before, name)
+		if err := e.Encode(f.value); err != nil {
+			return nil, err
+		}
+		before = ","
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // printJSON writes one indented JSON value.

@@ -15,13 +15,6 @@ import (
 	"github.com/bloomery/bloomery/publish"
 )
 
-// keygenReport is the report of keygen.
-type keygenReport struct {
-	Public string `json:"public"`
-	ID     string `json:"id"`
-	File   string `json:"file"`
-}
-
 func (a *app) keygenCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
@@ -43,7 +36,7 @@ follow --key does. No file is replaced.`,
 			if !a.quiet && !a.json {
 				fmt.Fprintf(a.stderr, "%s: private key %s; keep it secret, and keep a copy\n", output, public.ID())
 			}
-			return a.answer(keygenReport{public.String(), public.ID(), output}, "%v\n", public)
+			return a.answer(object{{"public", public.String()}, {"id", public.ID()}, {"file", output}}, "%v\n", public)
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write the private key to")

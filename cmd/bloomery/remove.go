@@ -15,16 +15,6 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// removed is the report of remove.
-type removed struct {
-	Removed   uint64  `json:"removed"`
-	NotFound  uint64  `json:"not_found"`
-	Keys      uint64  `json:"keys"` // that are left
-	Written   bool    `json:"written"`
-	Strangers float64 `json:"expected_strangers"` // keys that look present and were never added
-	Lost      float64 `json:"expected_lost"`      // members that were lost, or without --force would be
-}
-
 type removeFlags struct {
 	in         inputFlags
 	config     bloomery.Config // limits
@@ -77,32 +67,45 @@ temporary file. With --json the report has the fields expected_strangers and exp
 	return c
 }
 
-// remove removes the keys of the inputs from the file at path, which is locked, and reports.
+// remove removes the keys of the inputs from the file at path, which is locked, and reports. It returns errNo if a key
+// was not found.
 func (a *app) remove(ctx context.Context, f removeFlags, l *bloomery.Locked, path string, inputs []string) error {
-	r := removed{Keys: l.Len()}
+	left, removed, written := l.Len(), uint64(0), false
 	seen, err := a.removeFrom(ctx, f, l.Set, inputs)
 	refused := errors.Is(err, filter.ErrStrangers)
 	if err != nil && !refused {
 		return err
 	}
-	r.NotFound, r.Strangers, r.Lost = seen.NotFound, seen.Strangers, seen.Lost
 	if seen.Removed > 0 && !refused && (!f.all || seen.NotFound == 0) {
 		if err := l.Replace(ctx); err != nil {
 			return err
 		}
-		r.Removed, r.Keys, r.Written = seen.Removed, l.Len(), true
+		left, removed, written = l.Len(), seen.Removed, true
 	}
-	if !refused {
-		return a.printRemoved(path, r)
+	r := object{
+		{"removed", removed}, {"not_found", seen.NotFound}, {"keys", left}, {"written", written},
+		{"expected_strangers", seen.Strangers}, // keys that look present and were never added
+		{"expected_lost", seen.Lost},           // members that were lost, or without --force would be
 	}
-	if a.json {
-		if err := a.printJSON(r); err != nil {
-			return err
+	if refused {
+		if a.json {
+			if err := a.printJSON(r); err != nil {
+				return err
+			}
 		}
-	}
-	return cli.Advise(fmt.Errorf("%s: %w; nothing was changed", path, err),
-		`Check that the list belongs to this filter, and that no key is in it more often than it was added:
+		return cli.Advise(fmt.Errorf("%s: %w; nothing was changed", path, err),
+			`Check that the list belongs to this filter, and that no key is in it more often than it was added:
   sort -u leaves each key once. --force removes what is found all the same.`)
+	}
+	end := ""
+	if !written {
+		end = "; the file is as it was"
+	} else if seen.Strangers >= bloomery.MaxStrangers {
+		end = fmt.Sprintf("; about %.0f of the removed keys were never added, and about %.0f members are lost",
+			seen.Strangers, seen.Lost)
+	}
+	err = a.report(r, "%s: %d keys removed, %d not found, %d left%s", path, removed, seen.NotFound, left, end)
+	return exitIf(seen.NotFound > 0, err)
 }
 
 // removeFrom removes the keys of the inputs from a set. With --all it removes none if one is not found.
@@ -149,17 +152,4 @@ func (a *app) removeFrom(
 		return seen, err
 	}
 	return list.Remove(ctx, f.force)
-}
-
-// printRemoved prints the report. It returns errNo if a key was not found.
-func (a *app) printRemoved(path string, r removed) error {
-	end := ""
-	if !r.Written {
-		end = "; the file is as it was"
-	} else if r.Strangers >= bloomery.MaxStrangers {
-		end = fmt.Sprintf("; about %.0f of the removed keys were never added, and about %.0f members are lost",
-			r.Strangers, r.Lost)
-	}
-	err := a.report(r, "%s: %d keys removed, %d not found, %d left%s", path, r.Removed, r.NotFound, r.Keys, end)
-	return exitIf(r.NotFound > 0, err)
 }

@@ -14,57 +14,46 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// report is the output of info about a file.
+// report is what info says about a file.
 type report struct {
-	Family        string        `json:"family"`
-	Spec          filter.Spec   `json:"spec"`
-	Hash          string        `json:"hash"`
-	Seed          uint64        `json:"seed"`
-	Keys          uint64        `json:"keys"`                    // a key that was added twice counts twice
-	Distinct      uint64        `json:"keys_distinct,omitempty"` // estimated; absent unless it is less than keys
-	Bits          uint64        `json:"bits"`
-	BitsPerKey    float64       `json:"bits_per_key"`
-	Late          uint64        `json:"keys_late,omitempty"`
-	Capacity      uint64        `json:"capacity,omitempty"`
-	Load          float64       `json:"load,omitempty"`
-	Room          *uint64       `json:"room,omitempty"` // keys until the capacity; absent without a capacity
-	Pools         []filter.Pool `json:"pools,omitempty"`
-	Fill          float64       `json:"fill"`
-	FillSearched  float64       `json:"fill_searched,omitempty"`
-	FPRPrior      float64       `json:"fpr_prior"`
-	FPRPosterior  float64       `json:"fpr_posterior"`
-	FPRChosen     float64       `json:"fpr_chosen,omitempty"`
-	FPRExceeded   bool          `json:"fpr_exceeded"` // the rate has left the chosen one, or is useless
-	FileBytes     uint64        `json:"file_bytes"`
-	Allowed       uint64        `json:"allowed,omitempty"` // keys of --allow
-	Exceptions    uint64        `json:"exceptions,omitempty"`
-	ExceptionBits uint64        `json:"exception_bits,omitempty"` // part of bits; absent without --allow
-	Trimmed       bool          `json:"trimmed,omitempty"`
-	FormatVersion uint16        `json:"format_version"`
-	Sharded       *sharded      `json:"sharded,omitempty"`
-	foreign       bool
-	lowest        float64 // the rate at which an absent key has the hash of one of the keys
-	info          filter.Info
+	filter.Info
+	hasher   filter.Hasher
+	file     bloomery.Stored
+	distinct uint64 // about how many keys are distinct, 0 unless they are less than the keys
+	manifest *shard.Manifest
 }
 
 // reportOf describes a set and its file.
 func reportOf(set *bloomery.Set, file bloomery.Stored) report {
-	i, h := set.Info(), set.Hasher()
-	r := report{
-		Family: i.Spec.Family(), Spec: i.Spec, Hash: h.ID().String(), Seed: h.Seed(), Keys: i.Keys, Bits: i.Bits,
-		BitsPerKey: i.BitsPerKey(), Late: i.Late, Capacity: i.Capacity, Load: i.Load(), Pools: i.Pools,
-		Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
-		FPRChosen: i.FPRChosen, FPRExceeded: i.Exceeded(),
-		Allowed: i.Allowed, Exceptions: i.Exceptions, ExceptionBits: i.ExceptionBits,
-		FileBytes: file.Bytes, Trimmed: file.Trimmed, FormatVersion: file.Version, foreign: h.ID().Foreign(),
-		lowest: h.ID().LowestRate(i.Keys), info: i, Sharded: shardedOf(set),
-	}
-	if room := i.Room(); i.Capacity > 0 {
-		r.Room = &room
-	}
-	r.Distinct = distinctOf(set, i)
-	return r
+	i := set.Info()
+	return report{i, set.Hasher(), file, distinctOf(set, i), set.Manifest()}
 }
+
+func (r report) json() object {
+	var room *uint64
+	if n := r.Room(); r.Capacity > 0 {
+		room = &n
+	}
+	return object{
+		{"family", r.Spec.Family()}, {"spec", r.Spec}, {"hash", r.hasher.ID().String()}, {"seed", r.hasher.Seed()},
+		{"keys", r.Keys}, // a key that was added twice counts twice
+		{"keys_distinct,omitempty", r.distinct},
+		{"bits", r.Bits}, {"bits_per_key", r.BitsPerKey()},
+		{"keys_late,omitempty", r.Late},
+		{"capacity,omitempty", r.Capacity}, {"load,omitempty", r.Load()}, {"room,omitempty", room},
+		{"pools,omitempty", r.Pools},
+		{"fill", r.Fill}, {"fill_searched,omitempty", r.FillSearched},
+		{"fpr_prior", r.FPRPrior}, {"fpr_posterior", r.FPRPosterior}, {"fpr_chosen,omitempty", r.FPRChosen},
+		{"fpr_exceeded", r.Exceeded()}, // the rate has left the chosen one, or is useless
+		{"file_bytes", r.file.Bytes},
+		{"allowed,omitempty", r.Allowed}, {"exceptions,omitempty", r.Exceptions}, // keys of --allow, and false positives
+		{"exception_bits,omitempty", r.ExceptionBits}, // part of bits
+		{"trimmed,omitempty", r.file.Trimmed}, {"format_version", r.file.Version},
+		{"sharded,omitempty", shardsOf(r.manifest)},
+	}
+}
+
+func (r report) MarshalJSON() ([]byte, error) { return r.json().MarshalJSON() }
 
 // distinctOf returns about how many distinct keys a set holds if its bits say that they are less than its keys, as
 // after the merge of filters with common keys. Else it returns 0. For sharded sets it would have to read all shards.
@@ -101,9 +90,9 @@ func written(set *bloomery.Set, path string) (report, error) {
 	if r.ExceptionBits > 0 {
 		file.Exceptions = []uint64{}
 	}
-	r.FormatVersion = file.FormatVersion()
+	r.file.Version = file.FormatVersion()
 	if of := set.Stored(); of.Shards > 0 {
-		r.FormatVersion = of.Version
+		r.file.Version = of.Version
 	}
 	return r, nil
 }
@@ -135,47 +124,35 @@ func (a *app) printKeys(set *bloomery.Set, path string) error {
 	if err != nil {
 		return err
 	}
-	a.warnRate(path, r.info)
+	a.warnRate(path, r.Info)
 	keys := fmt.Sprintf("%d keys", r.Keys)
-	if r.Distinct > 0 {
-		keys = fmt.Sprintf("about %d distinct keys, added %d times", r.Distinct, r.Keys)
+	if r.distinct > 0 {
+		keys = fmt.Sprintf("about %d distinct keys, added %d times", r.distinct, r.Keys)
 	}
 	return a.report(r, "%s: %s, false positive rate %.4g", pathName(path), keys, r.FPRPosterior)
 }
 
-// sharded is the report of info about the shards of a set.
-type sharded struct {
-	Plan     string       `json:"plan"`
-	Count    int          `json:"count"`
-	Smallest shardEntry   `json:"smallest"` // by keys
-	Largest  shardEntry   `json:"largest"`
-	Shards   []shardEntry `json:"shards"`
-}
-
-type shardEntry struct {
-	File         string  `json:"file"`
-	Keys         uint64  `json:"keys"`
-	Bytes        uint64  `json:"bytes"`
-	SHA256       string  `json:"sha256"`
-	FPRPrior     float64 `json:"fpr_prior"`
-	FPRPosterior float64 `json:"fpr_posterior"`
-}
-
-func entryOf(e shard.Entry) shardEntry {
-	return shardEntry{e.File, e.Keys, e.Bytes, hex.EncodeToString(e.SHA256[:]), e.FPRPrior, e.FPRPosterior}
-}
-
-// shardedOf describes the shards of a sharded set. It is nil for other sets.
-func shardedOf(set *bloomery.Set) *sharded {
-	m := set.Manifest()
+// shardsOf describes the shards of a sharded set, nil for none.
+func shardsOf(m *shard.Manifest) *object {
 	if m == nil {
 		return nil
 	}
-	s := &sharded{Plan: m.ID(), Count: len(m.Shards)}
+	var all []object
 	for _, e := range m.Shards {
-		s.Shards = append(s.Shards, entryOf(e))
+		all = append(all, entryOf(e))
 	}
-	byKeys := func(a, b shardEntry) int { return cmp.Compare(a.Keys, b.Keys) }
-	s.Smallest, s.Largest = slices.MinFunc(s.Shards, byKeys), slices.MaxFunc(s.Shards, byKeys)
-	return s
+	few, many := fewestAndMost(m)
+	return &object{{"plan", m.ID()}, {"count", len(m.Shards)}, {"smallest", entryOf(few)}, {"largest", entryOf(many)},
+		{"shards", all}}
+}
+
+func entryOf(e shard.Entry) object {
+	return object{{"file", e.File}, {"keys", e.Keys}, {"bytes", e.Bytes}, {"sha256", hex.EncodeToString(e.SHA256[:])},
+		{"fpr_prior", e.FPRPrior}, {"fpr_posterior", e.FPRPosterior}}
+}
+
+// fewestAndMost returns the shards with the fewest and the most keys.
+func fewestAndMost(m *shard.Manifest) (few, many shard.Entry) {
+	byKeys := func(a, b shard.Entry) int { return cmp.Compare(a.Keys, b.Keys) }
+	return slices.MinFunc(m.Shards, byKeys), slices.MaxFunc(m.Shards, byKeys)
 }

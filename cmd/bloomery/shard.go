@@ -119,19 +119,6 @@ If the set is finished already, it is only reported.`,
 	return c
 }
 
-// shardState is the report of shard status.
-type shardState struct {
-	Plan          string `json:"plan"`
-	Spec          string `json:"spec"`
-	Ranges        int    `json:"ranges"`
-	Shards        int    `json:"shards"`
-	MissingRanges []int  `json:"missing_ranges"`
-	MissingShards []int  `json:"missing_shards"`
-	Keys          uint64 `json:"keys"`
-	Input         int64  `json:"input_bytes"`
-	SetChanged    bool   `json:"set_changed,omitempty"` // finish will refuse
-}
-
 func (a *app) shardStatusCommand() *cobra.Command {
 	var f stepFlags
 	c := &cobra.Command{
@@ -151,15 +138,17 @@ and headers tell. Exit code 0 if finish can run, 1 if something is missing or th
 			if err != nil {
 				return err
 			}
-			s := shardState{p.ID(), p.Spec.String(), st.Ranges, st.Shards, st.MissingRanges, st.MissingShards, st.Keys, p.Size(),
-				st.SetChanged}
-			err = a.answer(s, "plan %s: %s\nranges: %d of %d missing%s\nshards: %d of %d missing%s\n",
-				s.Plan, s.Spec, len(s.MissingRanges), s.Ranges, listed(s.MissingRanges),
-				len(s.MissingShards), s.Shards, listed(s.MissingShards))
-			if err == nil && s.SetChanged {
+			ranges, shards := st.MissingRanges, st.MissingShards
+			err = a.answer(object{
+				{"plan", p.ID()}, {"spec", p.Spec.String()}, {"ranges", st.Ranges}, {"shards", st.Shards},
+				{"missing_ranges", ranges}, {"missing_shards", shards}, {"keys", st.Keys}, {"input_bytes", p.Size()},
+				{"set_changed,omitempty", st.SetChanged}, // finish will refuse
+			}, "plan %s: %s\nranges: %d of %d missing%s\nshards: %d of %d missing%s\n", p.ID(), p.Spec,
+				len(ranges), st.Ranges, listed(ranges), len(shards), st.Shards, listed(shards))
+			if err == nil && st.SetChanged {
 				a.warn("%s: %v; finish will refuse to replace it", args[0], distribute.ErrSetChanged)
 			}
-			return exitIf(s.SetChanged || len(s.MissingRanges)+len(s.MissingShards) > 0, err)
+			return exitIf(st.SetChanged || len(ranges)+len(shards) > 0, err)
 		},
 	}
 	f.registerPlan(c)

@@ -50,16 +50,6 @@ and flags give the same plan, and what is finished of it stays. No secret is sto
 	return c
 }
 
-// shardPlanned is the report of shard plan.
-type shardPlanned struct {
-	Plan   string `json:"plan"`
-	Spec   string `json:"spec"` // of each shard
-	Ranges int    `json:"ranges"`
-	Shards int    `json:"shards"`
-	Files  int    `json:"files"`
-	Input  int64  `json:"input_bytes"`
-}
-
 func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err error) {
 	ctx := c.Context()
 	switch {
@@ -114,9 +104,11 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	if err := p.Save(ctx, distribute.Dir(f.output)); err != nil {
 		return fmt.Errorf("%s: %w", f.output, err)
 	}
-	r := shardPlanned{p.ID(), p.Spec.String(), len(p.Ranges), p.Shards, len(p.Objects), p.Size()}
-	return a.answer(r, "ranges: %d\nfiles: %d, %s\nshards: %d of %s\nplan: %s\n",
-		r.Ranges, r.Files, bytesText(uint64(r.Input)), r.Shards, r.Spec, r.Plan)
+	return a.answer(object{
+		{"plan", p.ID()}, {"spec", p.Spec.String()}, {"ranges", len(p.Ranges)}, {"shards", p.Shards},
+		{"files", len(p.Objects)}, {"input_bytes", p.Size()},
+	}, "ranges: %d\nfiles: %d, %s\nshards: %d of %s\nplan: %s\n",
+		len(p.Ranges), len(p.Objects), bytesText(uint64(p.Size())), p.Shards, p.Spec, p.ID())
 }
 
 // parseRange reads the size of a range.
@@ -126,18 +118,6 @@ func parseRange(flag, text string) (int64, error) {
 		err = fmt.Errorf("%s %s: every range is a file from which every shard reads; want 64KiB or more", flag, text)
 	}
 	return int64(min(size, 1<<50)), err
-}
-
-// shardRanges is the report of shard range.
-type shardRanges struct {
-	Plan   string       `json:"plan"`
-	Keys   uint64       `json:"keys"`
-	Ranges []shardRange `json:"ranges"`
-}
-
-type shardRange struct {
-	Range int    `json:"range"`
-	Keys  uint64 `json:"keys"`
 }
 
 func (a *app) shardRangeCommand() *cobra.Command {
@@ -155,19 +135,14 @@ takes about 100 MiB of memory; as many as there are cores run at the same time, 
 		if err != nil {
 			return err
 		}
-		r := shardRanges{Plan: s.ID(), Ranges: []shardRange{}}
+		keys, ranges := uint64(0), []object{}
 		for _, d := range done {
-			r.Keys += d.Keys
-			r.Ranges = append(r.Ranges, shardRange{d.Range, d.Keys})
+			keys += d.Keys
+			ranges = append(ranges, object{{"range", d.Range}, {"keys", d.Keys}})
 		}
-		return a.report(r, "%s: %d ranges with %d keys are finished", s.dir, len(done), r.Keys)
+		return a.report(object{{"plan", s.ID()}, {"keys", keys}, {"ranges", ranges}},
+			"%s: %d ranges with %d keys are finished", s.dir, len(done), keys)
 	})
-}
-
-// shardBuilt is the report of shard build.
-type shardBuilt struct {
-	Plan   string       `json:"plan"`
-	Shards []shardEntry `json:"shards"`
 }
 
 func (a *app) shardBuildCommand() *cobra.Command {
@@ -198,11 +173,11 @@ key.`,
 		if err != nil {
 			return adviseBuild(err, s.Spec)
 		}
-		r := shardBuilt{Plan: s.ID(), Shards: []shardEntry{}}
+		shards := []object{}
 		for _, e := range entries {
-			r.Shards = append(r.Shards, entryOf(e))
+			shards = append(shards, entryOf(e))
 		}
-		return a.report(r, "%s: %d shards are finished", s.dir, len(entries))
+		return a.report(object{{"plan", s.ID()}, {"shards", shards}}, "%s: %d shards are finished", s.dir, len(entries))
 	})
 }
 
@@ -252,7 +227,7 @@ func (a *app) stepCommand(
 // stepBar returns the progress bar of a step with these options.
 func (a *app) stepBar(what string, o *distribute.Options) *cli.Progress {
 	bar := a.bar(what, cli.All)
-	o.Progress = func(done float64) { bar.Read.Store(int64(done * cli.All)) }
+	o.Progress = bar.Share(0, cli.All)
 	return bar
 }
 

@@ -13,16 +13,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// trimmed is the report of trim.
-type trimmed struct {
-	Keys        uint64  `json:"keys"`
-	BytesBefore uint64  `json:"bytes_before"` // of the file
-	BytesAfter  uint64  `json:"bytes_after"`
-	BitsBefore  float64 `json:"bits_per_key_before"` // of the file
-	BitsAfter   float64 `json:"bits_per_key_after"`
-	Trimmed     bool    `json:"trimmed"`
-}
-
 func (a *app) trimCommand() *cobra.Command {
 	var output string
 	var full bool
@@ -91,12 +81,15 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	if err != nil {
 		return err
 	}
-	r := trimmed{Keys: set.Len(), BytesBefore: set.Stored().Bytes, BytesAfter: bytes, Trimmed: !full}
-	if r.Keys > 0 {
-		r.BitsBefore, r.BitsAfter = 8*float64(r.BytesBefore)/float64(r.Keys), 8*float64(r.BytesAfter)/float64(r.Keys)
+	before, beforeBits, bits := set.Stored().Bytes, 0.0, 0.0
+	if n := float64(set.Len()); n > 0 {
+		beforeBits, bits = 8*float64(before)/n, 8*float64(bytes)/n
 	}
-	return a.report(r, "%s: %d keys, %s (before %s), %.4g bits a key in the file (before %.4g)",
-		pathName(output), r.Keys, bytesText(r.BytesAfter), bytesText(r.BytesBefore), r.BitsAfter, r.BitsBefore)
+	return a.report(object{
+		{"keys", set.Len()}, {"bytes_before", before}, {"bytes_after", bytes}, // of the file, and so the bits
+		{"bits_per_key_before", beforeBits}, {"bits_per_key_after", bits}, {"trimmed", !full},
+	}, "%s: %d keys, %s (before %s), %.4g bits a key in the file (before %.4g)",
+		pathName(output), set.Len(), bytesText(bytes), bytesText(before), bits, beforeBits)
 }
 
 // sameFile reports whether two paths name one file.

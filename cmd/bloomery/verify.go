@@ -16,20 +16,26 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// verdict is the report of verify.
+// verdict is what verify found.
 type verdict struct {
-	Members        uint64     `json:"members"`
-	FalseNegatives uint64     `json:"false_negatives"`
-	Absent         uint64     `json:"absent"`
-	FalsePositives uint64     `json:"false_positives"`
-	FPRObserved    float64    `json:"fpr_observed"`
-	FPRInterval    [2]float64 `json:"fpr_interval"`
-	FPRPosterior   float64    `json:"fpr_posterior"`
-	Holds          bool       `json:"holds"`
-	FPRChosen      float64    `json:"fpr_chosen,omitempty"`
-	HoldsChosen    bool       `json:"holds_chosen"` // true without a chosen rate
-	WrongValues    *uint64    `json:"wrong_values,omitempty"`
-	info           filter.Info
+	bloomery.Verification
+	rate         bloomery.Rate // observed
+	info         filter.Info
+	values       bool // were compared
+	holds, chose bool // the stated rate, and the chosen one if there is one
+}
+
+func (v verdict) MarshalJSON() ([]byte, error) {
+	var wrong *uint64
+	if v.values {
+		wrong = &v.WrongValues
+	}
+	return object{
+		{"members", v.Members}, {"false_negatives", v.FalseNegatives}, {"absent", v.Absent},
+		{"false_positives", v.FalsePositives}, {"fpr_observed", v.rate.Observed},
+		{"fpr_interval", [2]float64{v.rate.Low, v.rate.High}}, {"fpr_posterior", v.info.FPRPosterior}, {"holds", v.holds},
+		{"fpr_chosen,omitempty", v.info.FPRChosen}, {"holds_chosen", v.chose}, {"wrong_values,omitempty", wrong},
+	}.MarshalJSON()
 }
 
 type verifyFlags struct {
@@ -83,7 +89,7 @@ FILE may be the folder of a sharded set: all of its shards are first read and ch
 				return err
 			}
 			a.warnRate(args[0], v.info)
-			return exitIf(!v.Holds || !v.HoldsChosen, a.table(v, v.write))
+			return exitIf(!v.holds || !v.chose, a.table(v, v.write))
 		},
 	}
 	f.in.register(c)
@@ -100,28 +106,21 @@ FILE may be the folder of a sharded set: all of its shards are first read and ch
 
 // verify queries the set for members and absent keys.
 func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (verdict, error) {
-	info := set.Info()
-	v := verdict{FPRPosterior: info.FPRPosterior, FPRChosen: info.FPRChosen, info: info}
-	counts, err := a.ask(ctx, set, f)
-	if err != nil {
+	v := verdict{info: set.Info(), values: staticValues(set.Spec())}
+	var err error
+	if v.Verification, err = a.ask(ctx, set, f); err != nil {
 		return v, err
 	}
-	v.Members, v.FalseNegatives = counts.Members, counts.FalseNegatives
-	v.Absent, v.FalsePositives = counts.Absent, counts.FalsePositives
-	if staticValues(set.Spec()) {
-		v.WrongValues = &counts.WrongValues
-	}
-	if v.Members == 0 && info.Keys > 0 {
+	if v.Members == 0 && v.info.Keys > 0 {
 		return v, fmt.Errorf("--members %s: no keys to ask for, so nothing would be verified", strings.Join(f.members, " "))
 	}
 	if v.Absent == 0 {
 		return v, errors.New("no absent key is left to ask for, so nothing would be verified; " +
 			"give other --absent keys or --random 1M")
 	}
-	rate := counts.Rate()
-	v.FPRObserved, v.FPRInterval = rate.Observed, [2]float64{rate.Low, rate.High}
-	v.Holds = v.FalseNegatives == 0 && counts.WrongValues == 0 && rate.Holds(v.FPRPosterior)
-	v.HoldsChosen = rate.HoldsChosen(info)
+	v.rate = v.Rate()
+	v.holds = v.FalseNegatives == 0 && v.WrongValues == 0 && v.rate.Holds(v.info.FPRPosterior)
+	v.chose = v.rate.HoldsChosen(v.info)
 	return v, nil
 }
 
@@ -179,15 +178,15 @@ var holds = map[bool]string{true: "holds", false: "IS BROKEN"}
 // write prints the report as text.
 func (v verdict) write(w io.Writer) {
 	fmt.Fprintf(w, "members\t%d, %d of them missing\n", v.Members, v.FalseNegatives)
-	if v.WrongValues != nil {
-		fmt.Fprintf(w, "values\t%d of them wrong\n", *v.WrongValues)
+	if v.values {
+		fmt.Fprintf(w, "values\t%d of them wrong\n", v.WrongValues)
 	}
 	fmt.Fprintf(w, "absent\t%d, %d of them falsely present\n", v.Absent, v.FalsePositives)
-	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.FPRObserved, v.FPRInterval[0], v.FPRInterval[1])
-	fmt.Fprintf(w, "promised rate\t%.4g\n", v.FPRPosterior)
-	fmt.Fprintf(w, "the promise\t%s\n", holds[v.Holds])
-	if v.FPRChosen > 0 {
-		fmt.Fprintf(w, "chosen rate\t%.4g\n", v.FPRChosen)
-		fmt.Fprintf(w, "the choice\t%s\n", holds[v.HoldsChosen])
+	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.rate.Observed, v.rate.Low, v.rate.High)
+	fmt.Fprintf(w, "promised rate\t%.4g\n", v.info.FPRPosterior)
+	fmt.Fprintf(w, "the promise\t%s\n", holds[v.holds])
+	if v.info.FPRChosen > 0 {
+		fmt.Fprintf(w, "chosen rate\t%.4g\n", v.info.FPRChosen)
+		fmt.Fprintf(w, "the choice\t%s\n", holds[v.chose])
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -36,7 +37,12 @@ func strictUsage(root *cobra.Command) {
 		case c.Name() == "help":
 			c.Run, c.RunE = nil, showHelp
 		case c.HasSubCommands() && !c.Runnable():
-			c.Args = noSubcommand
+			c.Args = func(c *cobra.Command, args []string) error {
+				if len(args) == 0 {
+					return nil
+				}
+				return unknownCommand(c, args[0])
+			}
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // else it would take any argument
 		}
 		strictArgs(c)
@@ -74,14 +80,6 @@ func nameOf(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath()
 func misused(c *cobra.Command, format string, args ...any) error {
 	return Advise(fmt.Errorf(format, args...),
 		fmt.Sprintf("Usage: %s\n  %s --help describes it.", c.UseLine(), c.CommandPath()))
-}
-
-// noSubcommand is the check of the arguments of a command with subcommands only.
-func noSubcommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return unknownCommand(c, args[0])
 }
 
 // unknownCommand returns the error for a command that parent does not have.
@@ -131,11 +129,9 @@ func plainUsage(c *cobra.Command, err error) error {
 	text := err.Error()
 	if m := noCommand.FindStringSubmatch(text); m != nil {
 		return unknownCommand(c, m[1])
-	}
-	if m := noRequired.FindStringSubmatch(text); m != nil {
+	} else if m := noRequired.FindStringSubmatch(text); m != nil {
 		return misused(c, "%s: %s is missing", nameOf(c), dashed(strings.NewReplacer(`"`, "", ",", "").Replace(m[1])))
-	}
-	if m := exclusive.FindStringSubmatch(text); m != nil {
+	} else if m := exclusive.FindStringSubmatch(text); m != nil {
 		return misused(c, "%s: %s exclude each other; give one of them", nameOf(c), dashed(m[1]))
 	}
 	return err
@@ -162,30 +158,18 @@ func flagError(c *cobra.Command, err error) error {
 	case errors.As(err, &value) && value.GetFlag().Value.Type() == "func":
 		return misused(c, "--%s %q: %w", value.GetFlag().Name, value.GetValue(), value.Unwrap())
 	case errors.As(err, &value):
-		return misused(c, "--%s %q: want %s", value.GetFlag().Name, value.GetValue(), wanted(value.GetFlag()))
+		return misused(c, "--%s %q: want %s", value.GetFlag().Name, value.GetValue(),
+			cmp.Or(wanted[value.GetFlag().Value.Type()], "another value"))
 	case errors.As(err, &syntax):
 		return misused(c, "%s is not a flag", syntax.GetSpecifiedFlag())
 	}
 	return err
 }
 
-// wanted describes the values of a flag.
-func wanted(f *pflag.Flag) string {
-	switch f.Value.Type() {
-	case "bool":
-		return "true or false"
-	case "uint64":
-		return "a whole number of 0 or more"
-	case "int":
-		return "a whole number"
-	case "float64":
-		return "a number"
-	case "duration":
-		return "a time such as 30s or 5m"
-	case "stringSlice":
-		return "a list such as a,b"
-	}
-	return "another value"
+// wanted describes the values of a flag of some types.
+var wanted = map[string]string{
+	"bool": "true or false", "uint64": "a whole number of 0 or more", "int": "a whole number", "float64": "a number",
+	"duration": "a time such as 30s or 5m", "stringSlice": "a list such as a,b",
 }
 
 // noFlag returns the error for an unknown flag, with the flag that it resembles most.
