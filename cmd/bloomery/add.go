@@ -72,7 +72,6 @@ func (a *app) change(ctx context.Context, path string, most float64, add func(*b
 	return a.printKeys(l.Set, path)
 }
 
-// add adds the keys of the inputs to a set.
 func (a *app) add(
 	ctx context.Context, in inputFlags, values valueFlags, set *bloomery.Set, inputs []string,
 ) error {
@@ -94,13 +93,13 @@ func (a *app) add(
 	return a.pass(ctx, in, inputs, "adding", func(b *keyio.Batch) error {
 		hash(b)
 		return nil
-	}, func(b *keyio.Batch) error { return each(b.Hashes, set.AddHash) })
+	}, func(b *keyio.Batch) error { return set.AddHashes(b.Hashes) })
 }
 
 // addBatch adds the keys of a batch with their values, or without if it has none.
 func addBatch(set *bloomery.Set, b *keyio.Batch) error {
 	if len(b.Values) == 0 {
-		return each(b.Keys, set.Add)
+		return set.AddMany(b.Keys)
 	}
 	for i, key := range b.Keys {
 		if err := set.AddValue(key, b.Values[i]); err != nil {
@@ -130,16 +129,6 @@ func (a *app) addShards(ctx context.Context, in inputFlags, set *bloomery.Set, i
 	return all.Add(ctx)
 }
 
-// each calls do for each element until it fails.
-func each[T any](all []T, do func(T) error) error {
-	for _, x := range all {
-		if err := do(x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // hashing returns a function that fills the Hashes of batches.
 func hashing(set *bloomery.Set) func(*keyio.Batch) {
 	hasher := set.Hasher()
@@ -151,7 +140,7 @@ func hashing(set *bloomery.Set) func(*keyio.Batch) {
 }
 
 type putFlags struct {
-	separator separatorFlag
+	separator byte
 	add, null bool
 	most      float64 // rate
 }
@@ -172,9 +161,6 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
   bloomery put routes.bloom changes.tsv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.separator.check(); err != nil {
-				return err
-			}
 			return a.change(c.Context(), args[0], f.most, func(set *bloomery.Set) error {
 				return a.put(c.Context(), set, f, args[0], args[1:])
 			})
@@ -183,7 +169,7 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
 	maxFPRFlag(c, &f.most)
 	c.Flags().BoolVar(&f.add, "add", false, "add the keys of the inputs, each with its value")
 	c.Flags().BoolVarP(&f.null, "null", "0", false, "lines end in a NUL byte, so that keys may contain line feeds")
-	f.separator.register(c)
+	separatorFlag(c, &f.separator)
 	return c
 }
 
@@ -198,7 +184,7 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, f putFlags, path strin
 		put = set.AddValue
 	}
 	lines := inputFlags{format: "lines", keep: true, null: f.null} // empty lines count for the line number in an error
-	parse := keyio.Values{Bits: bits, Separator: f.separator[0]}.Read
+	parse := keyio.Values{Bits: bits, Separator: f.separator}.Read
 	return a.pass(ctx, lines, inputs, "putting", parse, func(b *keyio.Batch) error {
 		for i, key := range b.Keys {
 			err := put(key, b.Values[i])

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"slices"
 
@@ -45,33 +44,24 @@ func (f *allowFlags) check() error {
 	return nil
 }
 
-// allow sets the list of a build. failed returns the error of reading it.
-func (a *app) allow(ctx context.Context, f allowFlags, in inputFlags, b *bloomery.Config) (failed func() error) {
-	if len(f.lists) == 0 {
-		return func() error { return nil }
-	}
-	var keys iter.Seq[[]byte]
-	keys, failed = a.sequence(ctx, in, f.lists, "allowed keys")
-	b.Allow = keys
-	return failed
-}
-
 // errStop ends a pass early without an error.
 var errStop = errors.New("stop")
 
-// sequence returns the keys of inputs in order, and a function that returns the error of the last pass over them. If an
-// input is a pipe, there are no keys after the first pass.
-func (a *app) sequence(
-	ctx context.Context, in inputFlags, paths []string, what string,
-) (keys iter.Seq[[]byte], failed func() error) {
+// allow sets the list of a build. failed returns the error of the last pass over it. If a list is a pipe, there are no
+// keys after the first pass.
+func (a *app) allow(ctx context.Context, f allowFlags, in inputFlags, c *bloomery.Config) (failed func() error) {
 	var err error
+	failed = func() error { return err }
+	if len(f.lists) == 0 {
+		return failed
+	}
 	again := false
-	keys = func(yield func([]byte) bool) {
-		if again && slices.ContainsFunc(paths, isPipe) {
+	c.Allow = func(yield func([]byte) bool) {
+		if again && slices.ContainsFunc(f.lists, isPipe) {
 			return
 		}
 		again = true
-		err = a.pass(ctx, in, paths, what, nil, func(b *keyio.Batch) error {
+		err = a.pass(ctx, in, f.lists, "allowed keys", nil, func(b *keyio.Batch) error {
 			for _, key := range b.Keys {
 				if !yield(key) {
 					return errStop
@@ -83,7 +73,7 @@ func (a *app) sequence(
 			err = nil
 		}
 	}
-	return keys, func() error { return err }
+	return failed
 }
 
 // isPipe reports whether a path names a pipe or device, which cannot be read twice.

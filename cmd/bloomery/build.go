@@ -28,7 +28,7 @@ type buildFlags struct {
 	form         formFlags
 	hash         hashFlags
 	wishes       wishFlags
-	shards       shardsFlag
+	shards       int
 	allow        allowFlags
 }
 
@@ -85,7 +85,9 @@ func (a *app) buildCommand() *cobra.Command {
 	memoryFlags(c, &f.config.Memory, &f.config.TempDir, oneFile)
 	f.allow.register(c)
 	shrinkFlag(c, &f.config.Shrink, "with --like at most half, never all")
-	f.shards.register(c, "write a sharded set to the folder -o DIR: number of shards, or auto for one per 4 million keys")
+	shardsFlag(c, &f.shards,
+		"write a sharded set to the folder -o DIR: number of shards, or auto for one per 4 million keys")
+	complete(c, "shards", "auto")
 	return c
 }
 
@@ -170,7 +172,6 @@ place of a file. Sizes (--bytes, --capacity, --bits-per-key) and rates are those
 except with auto or without --family. Hashes of keys stay in memory up to half of --memory, by default 1 GiB; further
 ones go to a temporary file. An existing set is replaced when the new one is complete.`
 
-// familyHelp lists the families with the parameters of their specs.
 func familyHelp() string {
 	var b strings.Builder
 	b.WriteString("Families and the parameters of their specs, besides bits_per_key=, fpr= and bytes=:\n")
@@ -210,7 +211,6 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 	return b, b.Check()
 }
 
-// name sets the Spec of a build with --family.
 func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 	spec, err := filter.ParseSpec(f.family)
 	if err != nil {
@@ -233,7 +233,6 @@ func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 	return f.hash.checkSeed(c, family.Foreign(), b.Secret != nil)
 }
 
-// choose sets the Needs of a build without --family.
 func (f *buildFlags) choose(c *cobra.Command, b *bloomery.Config) error {
 	if f.hash.id != 0 {
 		return fmt.Errorf(`--hash %s: that of filters of Parquet; add --family "blocked(layout=split)"`, f.hash.id)
@@ -294,7 +293,6 @@ func (a *app) printChoice(best plan.Choice, exact bool) {
 	}
 }
 
-// build builds the filter, writes it and reports.
 func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config bloomery.Config) error {
 	start := time.Now()
 	var b *bloomery.Builder

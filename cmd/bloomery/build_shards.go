@@ -16,27 +16,17 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// shardsFlag is the number of shards of a set: a number, or "auto".
-type shardsFlag string
-
-func (f *shardsFlag) register(c *cobra.Command, help string) {
-	c.Flags().StringVar((*string)(f), "shards", "", help)
-	complete(c, "shards", "auto")
+// shardsFlag adds the flag for the number of shards of a set; 0 is auto.
+func shardsFlag(c *cobra.Command, to *int, usage string) {
+	parse(c, to, "shards", usage, func(flag, text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if text != "auto" && (err != nil || n < 1 || n > shard.Max) {
+			return 0, fmt.Errorf("%s %q: want auto, or a number from 1 to %d", flag, text, shard.Max)
+		}
+		return n, nil
+	})
 }
 
-// read returns the number of shards, 0 for auto.
-func (f shardsFlag) read() (int, error) {
-	if f == "auto" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(string(f))
-	if err != nil || n < 1 || n > shard.Max {
-		return 0, fmt.Errorf("--shards %q: want auto, or a number from 1 to %d", string(f), shard.Max)
-	}
-	return n, nil
-}
-
-// buildShards builds a sharded set, writes it and reports.
 func (a *app) buildShards(c *cobra.Command, f *buildFlags, paths []string) (err error) {
 	start := time.Now()
 	switch f.output {
@@ -49,13 +39,10 @@ func (a *app) buildShards(c *cobra.Command, f *buildFlags, paths []string) (err 
 	if err != nil {
 		return err
 	}
-	if config.Shards, err = f.shards.read(); err != nil {
-		return err
-	}
+	config.Shards = f.shards
 	return a.shardSet(c.Context(), f, paths, config, start)
 }
 
-// shardSet builds the sharded set of all keys of the inputs and reports.
 func (a *app) shardSet(
 	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config, start time.Time,
 ) error {
@@ -94,7 +81,6 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 	return a.reportBuilt(dir, "", fmt.Sprintf("%d shards, ", len(m.Shards)), r, start)
 }
 
-// fixedByLike are the flags of build that contradict --like.
 var fixedByLike = []string{
 	"family", "fpr", "bits-per-key", "bytes", "capacity", "counting", "value-bits", "effort", "budget", "seed", "hash",
 	"needs", "for", "shards",

@@ -146,7 +146,6 @@ func readChain(ctx context.Context, path string) (c clubcard.Certificate, err er
 	return c, err
 }
 
-// parseChain is readChain for the content of the file.
 func parseChain(data []byte) (c clubcard.Certificate, err error) {
 	var chain []*x509.Certificate
 	for b, rest := pem.Decode(data); b != nil && len(chain) < 2; b, rest = pem.Decode(rest) {

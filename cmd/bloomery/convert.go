@@ -76,7 +76,6 @@ Only RedisBloom stores the number of keys; for others it is estimated. FILE may 
 	return c
 }
 
-// convert reads a filter file of any format and writes it in another one.
 func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
 	set, source, err := a.readAny(ctx, path, interop.Format(f.from))
 	if err != nil {
@@ -127,7 +126,6 @@ func (f convertFlags) target(set *bloomery.Set, source interop.Format) (interop.
 	return "", fmt.Errorf("%s with hash %s: %w", set.Spec(), set.Hasher().ID(), errNoOther)
 }
 
-// errNoOther returns the error for a filter that no other system has.
 var errNoOther = errors.New("no other system has filters like it")
 
 // readAny reads a filter of that format. If format is empty, the content decides.

@@ -47,7 +47,6 @@ partition then gets levels of its own kind, and the file is smaller.`,
 	return c
 }
 
-// partitionFlag registers the flag for the column of partitions.
 func (f *inputFlags) partitionFlag(c *cobra.Command) {
 	const help = "csv, tsv: column with the partition of each key, by `name` in the header row, or number from 1"
 	c.Flags().Func("partition-column", help, named(&f.second, "column"))
@@ -170,7 +169,6 @@ func (a *app) warnNoUniverse(universe uint64) {
 	}
 }
 
-// mayWriteExact returns an error if no exact set can be written to path.
 func (a *app) mayWriteExact(path string) error {
 	if path == stdio {
 		return a.mayWriteStdout()

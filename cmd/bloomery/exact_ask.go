@@ -43,7 +43,6 @@ error. The report says it of a file of version 1, and as cut_seen in JSON.`,
 	}
 }
 
-// write prints the report as text.
 func (r exactReport) write(w io.Writer) {
 	fmt.Fprintf(w, "members\t%d\n", r.Members)
 	fmt.Fprintf(w, "universe\t%d\n", r.Universe)
@@ -78,7 +77,6 @@ func (r exactReport) write(w io.Writer) {
 	}
 }
 
-// exactReport is what exact build and info say about a set.
 type exactReport struct {
 	exact.Info
 	hash string
@@ -205,7 +203,6 @@ func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) er
 	return exitIf(r.Wrong()+r.Outside > 0, err)
 }
 
-// compareExact asks the set for all keys of the lists.
 func (a *app) compareExact(ctx context.Context, set *exact.Set, f *exactFlags) (r exact.Verification, err error) {
 	bar := a.later(func() string { return "comparing" })
 	defer bar.End()

@@ -63,7 +63,6 @@ func complete(c *cobra.Command, flag string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// outputFlag adds -o for a file or standard output.
 func outputFlag(c *cobra.Command, to *string) {
 	c.Flags().StringVarP(to, "output", "o", "", "file to write, - for standard output")
 }
@@ -104,7 +103,6 @@ func memoryFlags(c *cobra.Command, bytes *int64, dir *string, rest string) {
 // oneFile is the usual rest of memoryFlags.
 const oneFile = "a temporary file (default no limit)"
 
-// sizeFlags adds the flags for the size of a filter.
 func sizeFlags(c *cobra.Command, s *filter.Sizing) {
 	c.Flags().Float64Var(&s.BitsPerKey, "bits-per-key", 0, "size in bits per key, fractions allowed")
 	parse(c, &s.FPR, "fpr", "size from the false-positive rate to keep, such as 0.01 or 1%", parseRate)
@@ -112,7 +110,6 @@ func sizeFlags(c *cobra.Command, s *filter.Sizing) {
 	c.MarkFlagsMutuallyExclusive("bits-per-key", "fpr", "bytes")
 }
 
-// checkBitsPerKey returns an error if --bits-per-key is given and not positive.
 func checkBitsPerKey(c *cobra.Command, v float64) error {
 	if c.Flags().Changed("bits-per-key") && !(v > 0) {
 		return fmt.Errorf("--bits-per-key %v: want more than 0", v)
@@ -120,7 +117,6 @@ func checkBitsPerKey(c *cobra.Command, v float64) error {
 	return nil
 }
 
-// hashFlags are the flags for the hash function.
 type hashFlags struct {
 	id   filter.HashID // 0 for that of the family
 	seed uint64
@@ -145,7 +141,6 @@ func (f *hashFlags) checkSeed(c *cobra.Command, foreign, secret bool) error {
 	return nil
 }
 
-// effortFlags are the flags for the effort of a search.
 type effortFlags struct{ filter.Effort }
 
 func (f *effortFlags) register(c *cobra.Command) {
@@ -208,7 +203,6 @@ func (f *formFlags) register(c *cobra.Command) {
 
 var errNoValues = errors.New("--value-bits 0: want a number above 0, or leave it out")
 
-// needs sets the needs of the flags.
 func (f *formFlags) needs(c *cobra.Command, n *plan.Needs) error {
 	n.Count = n.Count || f.counting
 	n.ValueBits = int(min(f.values, math.MaxInt))
@@ -244,13 +238,11 @@ func (f *formFlags) spec(c *cobra.Command, family families.Family, s filter.Spec
 	return s, nil
 }
 
-// wishFlags are the flags for the needs of the planner.
 type wishFlags struct {
 	needs     []string
 	objective string
 }
 
-// needWords are the values of --needs.
 var needWords = map[string]func(*plan.Needs){
 	"remove": func(n *plan.Needs) { n.Remove = true }, "count": func(n *plan.Needs) { n.Count = true },
 	"merge": func(n *plan.Needs) { n.Merge = true }, "line": func(n *plan.Needs) { n.OneLine = true },
@@ -267,7 +259,6 @@ func (f *wishFlags) register(c *cobra.Command) {
 	complete(c, "for", string(plan.Smallest), string(plan.Fastest))
 }
 
-// read sets the needs.
 func (f *wishFlags) read(n *plan.Needs) error {
 	n.For = plan.Objective(f.objective)
 	for _, word := range f.needs {

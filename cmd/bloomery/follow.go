@@ -83,7 +83,6 @@ it runs until it is interrupted.`,
 	return c
 }
 
-// following is a running follow command.
 type following struct {
 	a     *app
 	flags followFlags
@@ -133,7 +132,6 @@ func ended(err error) error {
 	return err
 }
 
-// options returns the options of the follower.
 func (w *following) options() (o []publish.FollowOption, err error) {
 	f := w.flags
 	secret, err := w.a.secret()
@@ -166,7 +164,6 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 	return append(o, publish.WithKeys(keys...)), err
 }
 
-// progress shows how much of a release is loaded.
 func (w *following) progress(loaded, expected int64) {
 	if w.bar == nil {
 		w.bar = w.a.later(func() string { return "loading" })
@@ -232,7 +229,6 @@ func (w *following) write(event string, failed bool, text string, more object) {
 	}
 }
 
-// run runs the program of --exec.
 func (w *following) run(e publish.Updated) error {
 	file, err := filepath.Abs(w.flags.output)
 	if err != nil {

@@ -93,7 +93,6 @@ func (a *app) infoTable(paths []string) error {
 	return errors.Join(append([]error{err}, failed...)...)
 }
 
-// write prints the report as text.
 func (r report) write(w io.Writer) {
 	fmt.Fprintf(w, "spec\t%s\n", r.Spec)
 	if id := r.hasher.ID(); id.Foreign() {
@@ -156,15 +155,6 @@ func (r report) write(w io.Writer) {
 	fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.file.Bytes), r.file.Version, form)
 }
 
-// estimates is the report of estimate.
-type estimates struct {
-	Files        []string           `json:"files"`
-	A            bloomery.Estimate  `json:"a"`
-	B            *bloomery.Estimate `json:"b,omitempty"`
-	Union        *bloomery.Estimate `json:"union,omitempty"`
-	Intersection *bloomery.Estimate `json:"intersection,omitempty"`
-}
-
 func (a *app) estimateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "estimate A [B]",
@@ -185,43 +175,43 @@ adversary chose the keys.`,
   bloomery estimate monday.bloom tuesday.bloom`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			e, err := a.estimate(args)
-			if err != nil {
-				return err
-			}
-			return a.table(e, func(w io.Writer) {
-				fmt.Fprintf(w, "%s\t%s\n", e.Files[0], estimateText(e.A))
-				if e.B != nil {
-					fmt.Fprintf(w, "%s\t%s\nunion\t%s\nintersection\t%s\n", e.Files[1], estimateText(*e.B),
-						estimateText(*e.Union), estimateText(*e.Intersection))
-				}
-			})
+			return a.estimate(args)
 		},
 	}
 }
 
-// estimate returns the estimates for one or two files.
-func (a *app) estimate(paths []string) (e estimates, err error) {
-	e.Files = paths
+func (a *app) estimate(paths []string) (err error) {
 	sets := make([]*bloomery.Set, len(paths))
 	for i, path := range paths {
 		if sets[i], err = a.open(path); err != nil {
-			return e, err
+			return err
 		}
 		defer sets[i].Close()
 	}
 	if len(sets) == 1 {
-		e.A, err = sets[0].EstimateInterval()
-		return e, errors.Join(err, sets[0].Err())
+		e, err := sets[0].EstimateInterval()
+		if err := errors.Join(err, sets[0].Err()); err != nil {
+			return err
+		}
+		return a.table(object{{"files", paths}, {"a", e}}, func(w io.Writer) {
+			fmt.Fprintf(w, "%s\t%s\n", paths[0], estimateText(e))
+		})
 	}
-	o, err := sets[0].EstimateOverlap(sets[1])
+	e, err := sets[0].EstimateOverlap(sets[1])
 	if errors.Is(err, filter.ErrMismatch) {
-		return e, cli.Advise(fmt.Errorf("%s and %s: %w", paths[0], paths[1], err),
+		return cli.Advise(fmt.Errorf("%s and %s: %w", paths[0], paths[1], err),
 			`Filters can be compared if their specs and seeds are the same: build them with the same
   --family, size, --capacity and --seed.`)
 	}
-	e.A, e.B, e.Union, e.Intersection = o.A, &o.B, &o.Union, &o.Intersection
-	return e, errors.Join(err, sets[0].Err(), sets[1].Err())
+	if err := errors.Join(err, sets[0].Err(), sets[1].Err()); err != nil {
+		return err
+	}
+	return a.table(object{
+		{"files", paths}, {"a", e.A}, {"b", e.B}, {"union", e.Union}, {"intersection", e.Intersection},
+	}, func(w io.Writer) {
+		fmt.Fprintf(w, "%s\t%s\n%s\t%s\n", paths[0], estimateText(e.A), paths[1], estimateText(e.B))
+		fmt.Fprintf(w, "union\t%s\nintersection\t%s\n", estimateText(e.Union), estimateText(e.Intersection))
+	})
 }
 
 // estimateText returns the numbers as text, such as "1004 keys (95%: 990 to 1018)".

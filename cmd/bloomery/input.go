@@ -106,7 +106,6 @@ type source struct {
 	p *cli.Progress // of the pass that is running
 }
 
-// source opens inputs.
 func (a *app) source(f inputFlags, paths []string) (*source, error) {
 	o, err := f.options()
 	if err != nil {

@@ -50,13 +50,14 @@ built from or lies in, Go compiles it. Otherwise, get it with:
 // be somebody else's.
 func labProgram(ctx context.Context) (string, error) {
 	const name = "bloomery-lab"
+	places := []string{name}
 	if self, err := os.Executable(); err == nil {
-		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), name)); err == nil {
+		places = []string{filepath.Join(filepath.Dir(self), name), name}
+	}
+	for _, place := range places {
+		if path, err := exec.LookPath(place); err == nil {
 			return path, nil
 		}
-	}
-	if path, err := exec.LookPath(name); err == nil {
-		return path, nil
 	}
 	compiler, err := exec.LookPath("go")
 	if dir := labSources(); dir != "" && err == nil {

@@ -72,7 +72,6 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// printJSON writes one indented JSON value.
 func (a *app) printJSON(v any) error { return cli.WriteJSON(a.stdout, v) }
 
 // warn prints a warning, also with --quiet.

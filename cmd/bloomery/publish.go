@@ -124,7 +124,6 @@ of DIR are read and checked, and each delta is applied. Exit code 1 if the relea
 	return c
 }
 
-// options returns the options of the flags.
 func (f *publishFlags) options(a *app) (o publish.Options, err error) {
 	o = f.Options
 	if o.Keep < 0 {
@@ -158,7 +157,6 @@ func (f *publishFlags) options(a *app) (o publish.Options, err error) {
 	return o, nil
 }
 
-// publicKeys returns the public keys of a flag.
 func publicKeys(flag string, texts []string) (keys []publish.PublicKey, err error) {
 	for _, text := range texts {
 		k, err := publish.FindPublicKey(text)
@@ -170,7 +168,6 @@ func publicKeys(flag string, texts []string) (keys []publish.PublicKey, err erro
 	return keys, nil
 }
 
-// publish publishes a filter and prints the report.
 func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) error {
 	o, err := f.options(a)
 	if err != nil {
@@ -215,7 +212,6 @@ func advisePublish(err error) error {
 	return err
 }
 
-// checkPublished is publish --check.
 func (a *app) checkPublished(ctx context.Context, dir string, f publishFlags) error {
 	pinned, err := publicKeys("--key", f.key)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/bloomery/bloomery/publish"
 )
 
-// printPublished prints the report of publish.
 func (a *app) printPublished(r publish.Report, o publish.Options) error {
 	var signers, warnings []string
 	for _, k := range o.Sign {
@@ -99,7 +98,6 @@ func (a *app) printPublished(r publish.Report, o publish.Options) error {
 	})
 }
 
-// printChecked prints the report of publish --check.
 func (a *app) printChecked(r publish.Checked, now time.Time) error {
 	p := r.Release
 	expired, note, signers := now.After(p.Expires), "", "nobody"

@@ -23,7 +23,6 @@ type report struct {
 	manifest *shard.Manifest
 }
 
-// reportOf describes a set and its file.
 func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 	i := set.Info()
 	return report{i, set.Hasher(), file, distinctOf(set, i), set.Manifest()}
@@ -68,7 +67,6 @@ func distinctOf(set *bloomery.Set, i filter.Info) uint64 {
 	return uint64(math.Round(e.Keys))
 }
 
-// describe returns the report of a file.
 func (a *app) describe(path string) (report, error) {
 	set, err := a.open(path)
 	if err != nil {
@@ -109,7 +107,6 @@ func writtenBytes(set *bloomery.Set, path string) (uint64, error) {
 	return fileSize(path)
 }
 
-// fileSize returns the length of a file.
 func fileSize(path string) (uint64, error) {
 	st, err := os.Stat(path)
 	if err != nil {

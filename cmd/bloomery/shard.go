@@ -65,7 +65,6 @@ func (f *stepFlags) registerPlan(c *cobra.Command) {
 	c.Flags().StringVar(&f.plan, "plan", "", "id of the plan, if there are several in the folder")
 }
 
-// readPlan reads the plan in a folder.
 func (a *app) readPlan(ctx context.Context, dir, id string) (*distribute.Plan, distribute.Store, error) {
 	out := distribute.Dir(dir)
 	if st, err := os.Stat(dir); err != nil {

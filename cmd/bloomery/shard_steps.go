@@ -42,7 +42,7 @@ and flags give the same plan, and what is finished of it stays. No secret is sto
 	}
 	f.register(c, "what --needs asks for")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "folder of the set")
-	c.Flags().StringVar((*string)(&f.shards), "shards", "", "number of shards; 4 million keys a shard are a good size")
+	shardsFlag(c, &f.shards, "number of shards; 4 million keys a shard are a good size")
 	parseDefault(c, &f.rangeBytes, "range", "32MiB", "size of a range of plain text, at least 64KiB", parseRange)
 	parse(c, &f.keys, "keys", "about how many keys there are, for a build without --family", parseCount)
 	_ = c.MarkFlagRequired("shards")
@@ -62,10 +62,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	if config.Build, err = a.buildConfig(c, &f.buildFlags); err != nil {
 		return err
 	}
-	if config.Build.Shards, err = f.shards.read(); err != nil {
-		return err
-	}
-	if config.Build.Shards == 0 {
+	if config.Build.Shards = f.shards; f.shards == 0 {
 		return errors.New("--shards auto: nothing has counted the keys; give a number, one shard for each 4 million keys")
 	}
 	if config.Build.Spec == "" && !c.Flags().Changed("keys") {
@@ -83,7 +80,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	}
 	config.Keys = distribute.KeysOf(o)
 	if parse != nil && !in.columns() {
-		config.Keys.Separator = string(f.values.separator)
+		config.Keys.Separator = string([]byte{f.values.separator})
 	}
 	for i, pattern := range args {
 		if pattern == "" {
@@ -111,7 +108,6 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 		len(p.Ranges), len(p.Objects), bytesText(uint64(p.Size())), p.Shards, p.Spec, p.ID())
 }
 
-// parseRange reads the size of a range.
 func parseRange(flag, text string) (int64, error) {
 	size, err := parseBytes(flag, text)
 	if err == nil && size < distribute.LeastRangeBytes {

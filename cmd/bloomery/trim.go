@@ -92,7 +92,6 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 		pathName(output), set.Len(), bytesText(bytes), bytesText(before), bits, beforeBits)
 }
 
-// sameFile reports whether two paths name one file.
 func sameFile(a, b string) bool {
 	if a == b {
 		return true

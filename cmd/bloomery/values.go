@@ -18,31 +18,27 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// tab is the default separator.
-const tab = "\t"
+const tab = '\t'
 
-// separatorFlag is the byte between a key and its value in a line.
-type separatorFlag string
-
-func (f *separatorFlag) register(c *cobra.Command) {
-	c.Flags().StringVar((*string)(f), "separator", tab, "byte between a key and its value in a line")
-}
-
-func (f separatorFlag) check() error {
-	if len(f) != 1 || f == "\n" {
-		return fmt.Errorf("--separator %q: want one byte", string(f))
-	}
-	return nil
+// separatorFlag adds the flag for the byte between a key and its value in a line.
+func separatorFlag(c *cobra.Command, to *byte) {
+	const usage = "byte between a key and its value in a line"
+	parseDefault(c, to, "separator", string(tab), usage, func(flag, text string) (byte, error) {
+		if len(text) != 1 || text == "\n" {
+			return 0, fmt.Errorf("%s %q: want one byte", flag, text)
+		}
+		return text[0], nil
+	})
 }
 
 // valueFlags say where the inputs of a command have the values of their keys, for filters such as ribbon(value_bits=8).
 type valueFlags struct {
-	separator separatorFlag
+	separator byte
 	column    string
 }
 
 func (f *valueFlags) register(c *cobra.Command) {
-	f.separator.register(c)
+	separatorFlag(c, &f.separator)
 	const help = "csv, tsv: `name` or number of the column with the values (default the second)"
 	c.Flags().Func("value-column", help, named(&f.column, "column"))
 }
@@ -115,11 +111,8 @@ func (f *valueFlags) read(in inputFlags, bits int) (inputFlags, keyio.Values, er
 	if f.column != "" {
 		return in, none, fmt.Errorf("--value-column %s: lines have no columns; add --input-format csv or tsv", f.column)
 	}
-	if err := f.separator.check(); err != nil {
-		return in, none, err
-	}
 	in.keep = true // empty lines count for the line number in an error
-	return in, keyio.Values{Bits: bits, Separator: f.separator[0]}, nil
+	return in, keyio.Values{Bits: bits, Separator: f.separator}, nil
 }
 
 // specAtBuild returns the Spec of the filter that a Config makes, as far as it is known before the keys. If the planner
@@ -191,7 +184,7 @@ func (w *valueWatch) absent(line []byte) {
 	if w == nil {
 		return
 	}
-	at := bytes.LastIndexByte(line, tab[0])
+	at := bytes.LastIndexByte(line, tab)
 	if at < 0 {
 		return
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// verdict is what verify found.
 type verdict struct {
 	bloomery.Verification
 	rate         bloomery.Rate // observed
@@ -175,7 +174,6 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 
 var holds = map[bool]string{true: "holds", false: "IS BROKEN"}
 
-// write prints the report as text.
 func (v verdict) write(w io.Writer) {
 	fmt.Fprintf(w, "members\t%d, %d of them missing\n", v.Members, v.FalseNegatives)
 	if v.values {

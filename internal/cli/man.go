@@ -54,7 +54,6 @@ func writePages(ctx context.Context, c *cobra.Command, dir string) error {
 	return err
 }
 
-// documented reports whether a command has a page.
 func documented(c *cobra.Command) bool { return c.IsAvailableCommand() && c.Name() != "help" }
 
 // pageName returns the name of a page, such as bloomery-lab-run.

@@ -98,7 +98,6 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return Advise(fmt.Errorf("%s has no command %q", nameOf(parent), name), advice)
 }
 
-// showHelp is the help command.
 func showHelp(help *cobra.Command, args []string) error {
 	c, rest, err := help.Root().Find(args)
 	switch {
