@@ -111,7 +111,7 @@ func addBatch(set *bloomery.Set, b *keyio.Batch) error {
 
 // addShards adds the keys of the inputs to a sharded set, shard by shard.
 func (a *app) addShards(ctx context.Context, in inputFlags, set *bloomery.Set, inputs []string) error {
-	bar := a.later(func() string { return "adding" })
+	bar := a.later("adding")
 	defer bar.End()
 	all, err := set.Addition(bloomery.Config{Progress: bar.report})
 	if err != nil {

@@ -265,28 +265,23 @@ func (a *app) printChoice(best plan.Choice, exact bool) {
 		return
 	}
 	fmt.Fprintf(a.stderr, "bloomery: chose %s: %s\n", best.Spec, best.Reason)
-	values := best.Can.Has(filter.CanValues)
 	switch {
 	case exact:
 		fmt.Fprintln(a.stderr, "  exact for the list of --allow: nothing can change later; build it again for that")
 	case best.Can.Has(filter.CanAdd):
 		can := best.Can & (filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanValues | filter.CanMerge)
-		full := false
+		full := ""
 		if f, err := families.ByName(best.Spec.Family()); err == nil && f.Bounded && !best.Spec.Has("capacity") {
-			can, full = can&^filter.CanAdd, true
+			can &^= filter.CanAdd
+			full = "\n  it has room for the keys of the build; --capacity N makes room for others"
 		}
-		fmt.Fprintf(a.stderr, "  later it can: %s\n", can)
-		if full {
-			fmt.Fprintln(a.stderr, "  it has room for the keys of the build; --capacity N makes room for others")
-		}
+		fmt.Fprintf(a.stderr, "  later it can: %s%s\n", can, full)
 	default:
 		fmt.Fprintln(a.stderr, "  static: no key can be added; --needs add for that")
 	}
-	switch {
-	case values && exact:
-		fmt.Fprintln(a.stderr, "  values: behind a tab in each line of the input, else 0")
-	case values:
-		fmt.Fprintln(a.stderr, "  values: behind a tab in each line of the input, else 0; put changes them")
+	if best.Can.Has(filter.CanValues) {
+		fmt.Fprintf(a.stderr, "  values: behind a tab in each line of the input, else 0%s\n",
+			map[bool]string{false: "; put changes them"}[exact])
 	}
 	if best.Warning != "" {
 		fmt.Fprintf(a.stderr, "  but: %s\n", best.Warning)
@@ -380,18 +375,16 @@ func (a *app) gather(ctx context.Context, f *buildFlags, paths []string, config 
 		}
 	}
 	var b builder
-	bar := a.later(func() string {
-		if sharded {
-			return "building shards"
-		}
-		return building(b.Spec(), config.Like != nil)
-	})
+	bar := a.later("building shards")
 	defer bar.End()
 	config.Progress = bar.report
 	if b, err = open(config); err != nil {
 		return err
 	}
 	defer b.Close()
+	if !sharded {
+		bar.what = building(b.Spec(), config.Like != nil)
+	}
 	if err = s.feed(ctx, what, parse, b.AddMany, b.AddManyValues); err == nil {
 		err = s.nameConflict(ctx, parse, b.Hasher(), build())
 	}

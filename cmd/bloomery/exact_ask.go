@@ -204,7 +204,7 @@ func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) er
 }
 
 func (a *app) compareExact(ctx context.Context, set *exact.Set, f *exactFlags) (r exact.Verification, err error) {
-	bar := a.later(func() string { return "comparing" })
+	bar := a.later("comparing")
 	defer bar.End()
 	v := set.NewVerifier(f.memory, f.tempDir)
 	defer v.Close()

@@ -83,7 +83,7 @@ func (a *app) makeExact(ctx context.Context, f *exactBuildFlags, config func() (
 	if err != nil {
 		return nil, err
 	}
-	bar := a.later(func() string { return "building" })
+	bar := a.later("building")
 	defer bar.End()
 	c.Memory, c.TempDir, c.Progress = f.memory, f.tempDir, bar.report
 	b, err := exact.NewBuilder(c)

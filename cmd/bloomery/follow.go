@@ -166,7 +166,7 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 
 func (w *following) progress(loaded, expected int64) {
 	if w.bar == nil {
-		w.bar = w.a.later(func() string { return "loading" })
+		w.bar = w.a.later("loading")
 	}
 	w.bar.share(float64(loaded) / float64(max(expected, 1)))
 }

@@ -218,11 +218,11 @@ func (a *app) show(p *cli.Progress, what string, size int64) {
 type later struct {
 	*cli.Progress
 	a    *app
-	what func() string // the text of the bar
+	what string // the text of the bar
 	once sync.Once
 }
 
-func (a *app) later(what func() string) *later {
+func (a *app) later(what string) *later {
 	return &later{Progress: cli.NewProgress(), a: a, what: what}
 }
 
@@ -230,7 +230,7 @@ func (a *app) later(what func() string) *later {
 func (l *later) share(done float64) {
 	l.once.Do(func() {
 		l.Start = time.Now()
-		l.a.show(l.Progress, l.what(), cli.All)
+		l.a.show(l.Progress, l.what, cli.All)
 	})
 	l.Read.Store(int64(done * cli.All))
 }

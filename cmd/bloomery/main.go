@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -117,23 +118,22 @@ func (a *app) open(path string, o ...bloomery.Option) (*bloomery.Set, error) {
 // lock locks a filter file for a change and reads it, after checking that a file can be written there.
 func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	if path == stdio {
-		return nil, errStdinLock
+		return nil, errors.New("-: this command locks a file and replaces it, which standard input cannot be; name a file")
 	}
 	secret, err := a.secret()
 	if err != nil {
 		return nil, err
 	}
-	switch st, err := os.Stat(path); {
+	st, err := os.Stat(path)
+	switch {
 	case err != nil:
-		return nil, err
 	case st.Mode().IsRegular(): // Lock returns an error for others
-		if err := container.MayWrite(path); err != nil {
-			return nil, err
-		}
+		err = container.MayWrite(path)
 	case st.IsDir():
-		if err := container.MayWrite(filepath.Join(path, shard.ManifestName)); err != nil {
-			return nil, err
-		}
+		err = container.MayWrite(filepath.Join(path, shard.ManifestName))
+	}
+	if err != nil {
+		return nil, err
 	}
 	return bloomery.Lock(ctx, path, func() { a.note("waiting for another process that changes %s", path) },
 		bloomery.WithSecret(secret))

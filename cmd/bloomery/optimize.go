@@ -117,7 +117,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 func (a *app) search(
 	ctx context.Context, set *bloomery.Set, f *optimizeFlags,
 ) (better *bloomery.Set, all, fresh uint64, err error) {
-	bar := a.later(func() string { return building(set.Spec(), f.keep) })
+	bar := a.later(building(set.Spec(), f.keep))
 	defer bar.End()
 	f.config.Progress = bar.report
 	b, err := set.Optimizer(f.effort.Effort, f.config)

@@ -131,7 +131,7 @@ func (f *planFlags) read(c *cobra.Command) (plan.Needs, error) {
 const columns = 100
 
 // printChoices prints a line of figures for each choice, then what to know about each.
-func (a *app) printChoices(choices []plan.Choice) error {
+func (a *app) printChoices(choices []plan.Choice) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "size\tbits a key\trate\tpresent\tabsent\tfar\tbuild\t")
@@ -139,9 +139,7 @@ func (a *app) printChoices(choices []plan.Choice) error {
 		fmt.Fprintf(w, "%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t%.0f\t\n",
 			bytesText(c.FileBytes), c.BitsPerKey, c.FPRPrior, c.NsPresent, c.NsAbsent, c.FarQuery, c.NsBuild)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	_ = w.Flush() // a Builder never fails
 	head, lines, _ := strings.Cut(text.String(), "\n")
 	at := strings.Index(head, "present")
 	fmt.Fprintf(a.stdout, "%*sns a query%*s\n%s  spec\n", at, "", len(head)-at-len("ns a query"), "ns a key", head)
@@ -163,31 +161,25 @@ func (a *app) printChoices(choices []plan.Choice) error {
 		fmt.Fprintf(a.stdout, "\n%s\n", c.Spec)
 		a.printWrapped(words)
 	}
-	return nil
 }
 
 // printWrapped prints text, indented, in lines of at most 100 columns.
 func (a *app) printWrapped(text string) {
 	const indent = "  "
-	line := indent
+	line := ""
 	for _, word := range strings.Fields(text) {
-		if len(line) > len(indent) && len(line)+1+len(word) > columns {
-			fmt.Fprintln(a.stdout, line)
-			line = indent
+		if line != "" && len(indent+line)+1+len(word) > columns {
+			fmt.Fprintln(a.stdout, indent+line)
+			line = ""
 		}
-		if len(line) > len(indent) {
-			line += " "
-		}
-		line += word
+		line = strings.TrimPrefix(line+" "+word, " ")
 	}
-	fmt.Fprintln(a.stdout, line)
+	fmt.Fprintln(a.stdout, indent+line)
 }
 
 // printPlan prints a plan, and what a build without --family takes for the same needs.
 func (a *app) printPlan(p plan.Plan, usual plan.Choice) error {
-	if err := a.printChoices(p.Choices); err != nil {
-		return err
-	}
+	a.printChoices(p.Choices)
 	for i, r := range p.Refused {
 		if i == 0 {
 			fmt.Fprintln(a.stdout, "\nnot:")
@@ -209,9 +201,7 @@ func (a *app) printImpossible(e *plan.Impossible) error {
 	}
 	if len(e.Nearest) > 0 {
 		fmt.Fprintln(a.stdout, "\nnearest:")
-		if err := a.printChoices(e.Nearest); err != nil {
-			return err
-		}
+		a.printChoices(e.Nearest)
 	}
 	return errNo
 }

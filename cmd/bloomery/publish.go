@@ -174,7 +174,7 @@ func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) err
 		return err
 	}
 	o.Waiting = func() { a.note("waiting for another process that publishes in %s", dir) }
-	p := a.later(func() string { return "deltas" })
+	p := a.later("deltas")
 	defer p.End()
 	o.Progress = p.count
 	r, err := publish.Publish(ctx, dir, file, o)
@@ -217,7 +217,7 @@ func (a *app) checkPublished(ctx context.Context, dir string, f publishFlags) er
 	if err != nil {
 		return err
 	}
-	p := a.later(func() string { return "checking" })
+	p := a.later("checking")
 	defer p.End()
 	r, err := publish.Check(ctx, dir, pinned, p.count)
 	if err != nil {

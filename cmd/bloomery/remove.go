@@ -112,7 +112,7 @@ func (a *app) remove(ctx context.Context, f removeFlags, l *bloomery.Locked, pat
 func (a *app) removeFrom(
 	ctx context.Context, f removeFlags, set *bloomery.Set, inputs []string,
 ) (seen bloomery.Removed, err error) {
-	bar := a.later(func() string { return "removing" })
+	bar := a.later("removing")
 	defer bar.End()
 	f.config.Progress = bar.report
 	list, err := set.Removal(f.config)

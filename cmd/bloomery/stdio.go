@@ -82,10 +82,6 @@ func interruptible[T any](ctx context.Context, read func() (T, error)) (result T
 	}
 }
 
-// errStdinLock is the error of commands that change a file in place.
-var errStdinLock = errors.New("-: this command locks a file and replaces it, which standard input cannot be; " +
-	"name a file")
-
 // mayWrite returns an error if no filter can be written to path, or for "-" to standard output. It is called before the
 // work. If one of the sources is a folder, so is the output.
 func (a *app) mayWrite(path string, sources ...string) error {

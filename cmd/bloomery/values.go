@@ -90,29 +90,24 @@ const adviceSeparator = `Nothing was written. Give every key a value or none. If
   another one: --separator. Keys without values have the value 0, and put sets them.`
 
 // read returns the flags of inputs with a value of that many bits beside each key, and where the values are.
-func (f *valueFlags) read(in inputFlags, bits int) (inputFlags, keyio.Values, error) {
-	none := keyio.Values{}
+func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values, err error) {
 	switch {
 	case bits == 0 && (f.column != "" || f.separator != tab):
-		return in, none, fmt.Errorf("--separator and --value-column: the keys of this filter have no values at its " +
+		return in, v, errors.New("--separator and --value-column: the keys of this filter have no values at its " +
 			"build; they need --family ribbon --value-bits V, or --value-bits V for values that change")
 	case bits == 0:
-		return in, none, nil
+		return in, v, nil
+	case !in.columns() && f.column != "":
+		return in, v, fmt.Errorf("--value-column %s: lines have no columns; add --input-format csv or tsv", f.column)
+	case !in.columns():
+		in.keep = true // empty lines count for the line number in an error
+		return in, keyio.Values{Bits: bits, Separator: f.separator}, nil
 	}
-	if in.columns() {
-		if in.second = f.column; in.second == "" {
-			in.second = "2"
-		}
-		if keys := cmp.Or(in.column, "1"); keys == in.second {
-			return in, none, fmt.Errorf("--value-column: column %s has the keys; name the one with the values", keys)
-		}
-		return in, keyio.Values{Bits: bits, Column: true}, nil
+	in.second = cmp.Or(f.column, "2")
+	if keys := cmp.Or(in.column, "1"); keys == in.second {
+		return in, v, fmt.Errorf("--value-column: column %s has the keys; name the one with the values", keys)
 	}
-	if f.column != "" {
-		return in, none, fmt.Errorf("--value-column %s: lines have no columns; add --input-format csv or tsv", f.column)
-	}
-	in.keep = true // empty lines count for the line number in an error
-	return in, keyio.Values{Bits: bits, Separator: f.separator}, nil
+	return in, keyio.Values{Bits: bits, Column: true}, nil
 }
 
 // specAtBuild returns the Spec of the filter that a Config makes, as far as it is known before the keys. If the planner
