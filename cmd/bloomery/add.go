@@ -53,7 +53,8 @@ exit code 2.`,
 	return c
 }
 
-// change locks the file at path, adds keys to its set, and unless its rate then exceeds most, writes it back and reports.
+// change locks the file at path and adds keys to its set. Unless its rate then exceeds most, it writes the set back and
+// reports.
 func (a *app) change(ctx context.Context, path string, most float64, add func(*bloomery.Set) error) error {
 	l, err := a.lock(ctx, path)
 	if err != nil {

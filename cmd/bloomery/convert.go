@@ -256,9 +256,11 @@ func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 			`Cut the filter of a column chunk out of it: bloom_filter_length bytes from bloom_filter_offset on, as the
   metadata of the column says: tail -c +$((OFFSET+1)) FILE | head -c LENGTH`)
 	case errors.Is(err, interop.ErrForm):
-		return cli.Advise(named, "Filters of that form cannot be converted: let the other system make a new one from the keys.")
+		return cli.Advise(named,
+			"Filters of that form cannot be converted: let the other system make a new one from the keys.")
 	case from == "":
-		return cli.Advise(named, "If you know which system wrote it, --from FORMAT tells what is wrong with it; see convert --help.")
+		return cli.Advise(named,
+			"If you know which system wrote it, --from FORMAT tells what is wrong with it; see convert --help.")
 	}
 	return named
 }

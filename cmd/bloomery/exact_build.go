@@ -102,7 +102,8 @@ func (a *app) makeExact(ctx context.Context, f *exactBuildFlags, config func() (
 	}
 	set, err := build(b, ctx)
 	var outside *exact.OutsideError
-	if errors.As(err, &outside) && !slices.ContainsFunc(f.members, func(p string) bool { return p == stdio || isPipe(p) }) {
+	once := func(path string) bool { return path == stdio || isPipe(path) }
+	if errors.As(err, &outside) && !slices.ContainsFunc(f.members, once) {
 		// The lists are read again to name members. If that fails, the error names none.
 		_ = a.pass(ctx, f.in, f.members, "naming keys", nil, func(b *keyio.Batch) error {
 			outside.Name(f.in.partitions(b), b.Keys)

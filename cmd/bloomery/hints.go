@@ -40,11 +40,14 @@ var hints = []struct {
 	{container.ErrChanged, "Nothing was written; run the command again."},
 	{filter.ErrRate, `Nothing was written. Build the filter from all of its keys with a larger size: --fpr or --capacity,
   or more --bits-per-key or --bytes; or raise --max-fpr.`},
-	{filter.ErrShrunk, `Nothing was written. Is the list complete? If it is, allow the loss: --shrink, or --shrink=P% for at most
+	{filter.ErrShrunk,
+		`Nothing was written. Is the list complete? If it is, allow the loss: --shrink, or --shrink=P% for at most
   that part of the keys.`},
 	{filter.ErrKeys, adviceChanged},
-	{publish.ErrForeign, `Use a folder that only you may write, or remove what others have put there; --allow-foreign accepts it.`},
-	{publish.ErrOlder, `Is this mirror late? Try another one. If the key that signed the larger number was stolen, leave it out
+	{publish.ErrForeign,
+		`Use a folder that only you may write, or remove what others have put there; --allow-foreign accepts it.`},
+	{publish.ErrOlder,
+		`Is this mirror late? Try another one. If the key that signed the larger number was stolen, leave it out
   of --key: its numbers do not count then.`},
 	{keyio.ErrChanged, adviceChanged},
 	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter

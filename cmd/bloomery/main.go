@@ -1,7 +1,6 @@
 // Command bloomery builds, queries, changes and converts approximate-membership filters. A file has one subcommand or a
-// few that are alike; flags.go has the shared flags, input.go the passes over keys, print.go the reports and hints.go the
-// hints for errors. The packages bloomery, keyio, plan and interop
-// do the work.
+// few that are alike; flags.go has the shared flags, input.go the passes over keys, print.go the reports and hints.go
+// the hints for errors. The packages bloomery, keyio, plan and interop do the work.
 package main
 
 import (
@@ -71,7 +70,8 @@ one of its files. Commands that change a filter then write only the shards that 
 	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the fields error and hint")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false,
 		"show no progress, notes and summary; answers, --json reports, warnings and errors stay")
-	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits", named(&a.secretFile, "file"))
+	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits",
+		named(&a.secretFile, "file"))
 	root.AddCommand(
 		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
 		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),

@@ -154,7 +154,8 @@ func (s *source) nameConflict(ctx context.Context, parse parseValues, h filter.H
 func valueBits(set *bloomery.Set) (int, error) {
 	bits, err := set.ValueBits()
 	if errors.Is(err, filter.ErrUnsupported) {
-		err = cli.Advise(err, "Build the filter with values: bloomery build --value-bits V, or --family ribbon --value-bits V.")
+		err = cli.Advise(err,
+			"Build the filter with values: bloomery build --value-bits V, or --family ribbon --value-bits V.")
 	}
 	return bits, err
 }
