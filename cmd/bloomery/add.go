@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,13 +10,14 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
 
 func (a *app) addCommand() *cobra.Command {
 	var in inputFlags
 	var values valueFlags
-	var rate rateFlags
+	var most float64
 	c := &cobra.Command{
 		Use:   "add FILE [INPUT...]",
 		Short: "Add keys to a filter file",
@@ -40,29 +42,28 @@ exit code 2.`,
   bloomery add --max-fpr 1% blocked.bloom allowed.txt`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			most, err := rate.read(c)
-			if err != nil {
-				return err
-			}
-			l, err := a.lock(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			if err := a.add(c.Context(), in, values, l.Set, args[1:]); err != nil {
-				return adviseAdd(err, args[0], l.Spec())
-			}
-			return a.replace(c.Context(), l, args[0], most)
+			return a.change(c.Context(), args[0], most, func(set *bloomery.Set) error {
+				return a.add(c.Context(), in, values, set, args[1:])
+			})
 		},
 	}
 	in.register(c)
 	values.register(c)
-	rate.register(c)
+	maxFPRFlag(c, &most)
 	return c
 }
 
-// replace writes a changed set back and reports, unless its rate exceeds most.
-func (a *app) replace(ctx context.Context, l *bloomery.Locked, path string, most float64) error {
+// change locks the file at path and adds keys to its set. Unless its rate then exceeds most, it writes the set back and
+// reports.
+func (a *app) change(ctx context.Context, path string, most float64, add func(*bloomery.Set) error) error {
+	l, err := a.lock(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := add(l.Set); err != nil {
+		return adviseAdd(err, path, l.Spec())
+	}
 	if err := l.CheckFPR(most); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -72,7 +73,6 @@ func (a *app) replace(ctx context.Context, l *bloomery.Locked, path string, most
 	return a.printKeys(l.Set, path)
 }
 
-// add adds the keys of the inputs to a set.
 func (a *app) add(
 	ctx context.Context, in inputFlags, values valueFlags, set *bloomery.Set, inputs []string,
 ) error {
@@ -83,24 +83,24 @@ func (a *app) add(
 	if err != nil {
 		return err
 	}
-	if _, raw := set.Filter().(filter.RawKeyFilter); raw {
-		add := func(b *keyio.Batch) error { return each(b.Keys, set.Add) }
-		return a.pass(ctx, in, inputs, "adding", func(*keyio.Batch) error { return nil }, add)
-	}
-	if parse != nil {
+	_, raw := set.Filter().(filter.RawKeyFilter)
+	switch {
+	case raw || parse != nil:
 		return a.pass(ctx, in, inputs, "adding", parse, func(b *keyio.Batch) error { return addBatch(set, b) })
-	}
-	if set.Manifest() != nil {
+	case set.Manifest() != nil:
 		return a.addShards(ctx, in, set, inputs)
 	}
-	add := func(b *keyio.Batch) error { return each(b.Hashes, set.AddHash) }
-	return a.pass(ctx, in, inputs, "adding", hashing(set), add)
+	hash := hashing(set) // one goroutine adds, any number hash
+	return a.pass(ctx, in, inputs, "adding", func(b *keyio.Batch) error {
+		hash(b)
+		return nil
+	}, func(b *keyio.Batch) error { return set.AddHashes(b.Hashes) })
 }
 
 // addBatch adds the keys of a batch with their values, or without if it has none.
 func addBatch(set *bloomery.Set, b *keyio.Batch) error {
 	if len(b.Values) == 0 {
-		return each(b.Keys, set.Add)
+		return set.AddMany(b.Keys)
 	}
 	for i, key := range b.Keys {
 		if err := set.AddValue(key, b.Values[i]); err != nil {
@@ -112,7 +112,7 @@ func addBatch(set *bloomery.Set, b *keyio.Batch) error {
 
 // addShards adds the keys of the inputs to a sharded set, shard by shard.
 func (a *app) addShards(ctx context.Context, in inputFlags, set *bloomery.Set, inputs []string) error {
-	bar := a.later(func() string { return "adding" })
+	bar := a.later("adding")
 	defer bar.End()
 	all, err := set.Addition(bloomery.Config{Progress: bar.report})
 	if err != nil {
@@ -121,9 +121,7 @@ func (a *app) addShards(ctx context.Context, in inputFlags, set *bloomery.Set, i
 	defer all.Close()
 	hash := hashing(set)
 	err = a.pass(ctx, in, inputs, "reading", func(b *keyio.Batch) error {
-		if err := hash(b); err != nil {
-			return err
-		}
+		hash(b)
 		return all.AddHashes(b.Hashes)
 	}, nil)
 	if err != nil {
@@ -132,24 +130,73 @@ func (a *app) addShards(ctx context.Context, in inputFlags, set *bloomery.Set, i
 	return all.Add(ctx)
 }
 
-// each calls do for each element until it fails.
-func each[T any](all []T, do func(T) error) error {
-	for _, x := range all {
-		if err := do(x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// hashing returns a function that fills the Hashes of batches: a filter file has one writer, but any number of
-// goroutines hash.
-func hashing(set *bloomery.Set) func(*keyio.Batch) error {
+// hashing returns a function that fills the Hashes of batches.
+func hashing(set *bloomery.Set) func(*keyio.Batch) {
 	hasher := set.Hasher()
-	return func(b *keyio.Batch) error {
+	return func(b *keyio.Batch) {
 		for _, k := range b.Keys {
 			b.Hashes = append(b.Hashes, hasher.Sum(k))
 		}
-		return nil
 	}
+}
+
+type putFlags struct {
+	separator byte
+	add, null bool
+	most      float64 // rate
+}
+
+func (a *app) putCommand() *cobra.Command {
+	var f putFlags
+	c := &cobra.Command{
+		Use:   "put FILE [INPUT...]",
+		Short: "Set the values of keys in a filter file",
+		Long: `Set the values of keys, from lines such as "yopmail.com<TAB>3", in a rankindexed filter file that was
+built with --value-bits, and write it back, all or nothing. The value is a decimal number behind the last tab of the
+line. The keys must be there, from build or add; with --add each line adds a new key instead, which takes a place of its
+own even if the key is there already.
+
+Keys that look alike, at the false-positive rate, share a value: the last one that was put.`,
+		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M /dev/null
+  bloomery put --add routes.bloom routes.tsv
+  bloomery put routes.bloom changes.tsv`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.change(c.Context(), args[0], f.most, func(set *bloomery.Set) error {
+				return a.put(c.Context(), set, f, args[0], args[1:])
+			})
+		},
+	}
+	maxFPRFlag(c, &f.most)
+	c.Flags().BoolVar(&f.add, "add", false, "add the keys of the inputs, each with its value")
+	c.Flags().BoolVarP(&f.null, "null", "0", false, "lines end in a NUL byte, so that keys may contain line feeds")
+	separatorFlag(c, &f.separator)
+	return c
+}
+
+// put sets the values of the keys in the inputs, in the set of the file at path.
+func (a *app) put(ctx context.Context, set *bloomery.Set, f putFlags, path string, inputs []string) error {
+	bits, err := valueBits(set)
+	if err != nil {
+		return err
+	}
+	put := set.Put
+	if f.add {
+		put = set.AddValue
+	}
+	lines := inputFlags{format: "lines", keep: true, null: f.null} // empty lines count for the line number in an error
+	parse := keyio.Values{Bits: bits, Separator: f.separator}.Read
+	return a.pass(ctx, lines, inputs, "putting", parse, func(b *keyio.Batch) error {
+		for i, key := range b.Keys {
+			err := put(key, b.Values[i])
+			if errors.Is(err, filter.ErrNotFound) {
+				return cli.Advise(fmt.Errorf("%s: a key is not in %s: %w", b.Input, path, err),
+					"Nothing was written. put --add adds the keys of the input, each with its value.")
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

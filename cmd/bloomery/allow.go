@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"slices"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// allowFlags are the flags of commands that store exceptions for allowed keys.
 type allowFlags struct {
 	lists     []string
 	conflicts bool
@@ -46,33 +44,24 @@ func (f *allowFlags) check() error {
 	return nil
 }
 
-// allow sets the list of a build. failed returns the error of reading it.
-func (a *app) allow(ctx context.Context, f allowFlags, in inputFlags, b *bloomery.Config) (failed func() error) {
-	if len(f.lists) == 0 {
-		return func() error { return nil }
-	}
-	var keys iter.Seq[[]byte]
-	keys, failed = a.sequence(ctx, in, f.lists, "allowed keys")
-	b.Allow = keys
-	return failed
-}
-
 // errStop ends a pass early without an error.
 var errStop = errors.New("stop")
 
-// sequence returns the keys of inputs in order, and a function that returns the error of the last pass over them. If an
-// input is a pipe, there are no keys after the first pass.
-func (a *app) sequence(
-	ctx context.Context, in inputFlags, paths []string, what string,
-) (keys iter.Seq[[]byte], failed func() error) {
+// allow sets the list of a build. failed returns the error of the last pass over it. If a list is a pipe, there are no
+// keys after the first pass.
+func (a *app) allow(ctx context.Context, f allowFlags, in inputFlags, c *bloomery.Config) (failed func() error) {
 	var err error
+	failed = func() error { return err }
+	if len(f.lists) == 0 {
+		return failed
+	}
 	again := false
-	keys = func(yield func([]byte) bool) {
-		if again && slices.ContainsFunc(paths, isPipe) {
+	c.Allow = func(yield func([]byte) bool) {
+		if again && slices.ContainsFunc(f.lists, isPipe) {
 			return
 		}
 		again = true
-		err = a.pass(ctx, in, paths, what, func(*keyio.Batch) error { return nil }, func(b *keyio.Batch) error {
+		err = a.pass(ctx, in, f.lists, "allowed keys", nil, func(b *keyio.Batch) error {
 			for _, key := range b.Keys {
 				if !yield(key) {
 					return errStop
@@ -84,7 +73,7 @@ func (a *app) sequence(
 			err = nil
 		}
 	}
-	return keys, func() error { return err }
+	return failed
 }
 
 // isPipe reports whether a path names a pipe or device, which cannot be read twice.
@@ -103,36 +92,6 @@ func (a *app) listConflicts(f allowFlags, err error) error {
 		if _, err := io.WriteString(a.stdout, key+"\n"); err != nil {
 			return err
 		}
-	}
-	return err
-}
-
-// warnAllow prints a warning if the lists of a build with --allow have no keys.
-func (a *app) warnAllow(i filter.Info) {
-	if i.ExceptionBits > 0 && i.Allowed == 0 {
-		fmt.Fprintln(a.stderr, "bloomery: warning: --allow: there is no key in the list; the filter is exact for nothing")
-	}
-}
-
-// exceptionsText describes the exceptions of a filter.
-func exceptionsText(i filter.Info) string {
-	text := fmt.Sprintf("%d of %d allowed keys", i.Exceptions, i.Allowed)
-	if i.Exceptions == 0 {
-		return text + " would be false positives"
-	}
-	bits := float64(i.ExceptionBits)
-	text += fmt.Sprintf(" would be false positives; %s, %.4g bits each", bytesText(i.ExceptionBits/8),
-		bits/float64(i.Exceptions))
-	if i.Keys > 0 {
-		text += fmt.Sprintf(", %.4g bits a key", bits/float64(i.Keys))
-	}
-	return text
-}
-
-// printExceptions prints the last line of a build with --allow.
-func (a *app) printExceptions(r report) (err error) {
-	if r.ExceptionBits > 0 {
-		_, err = fmt.Fprintf(a.stderr, "  exact for the list: %s\n", exceptionsText(r.info))
 	}
 	return err
 }

@@ -14,27 +14,22 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/plan"
 )
 
-// buildFlags are the flags of bloomery build.
 type buildFlags struct {
-	in     inputFlags
-	values valueFlags
-	size   sizeFlags
-	rate   rateFlags
-	output string
-	family string
-	like   string
-	effort effortFlags
-	form   formFlags
-	memory memoryFlags
-	hash   hashFlags
-	wishes wishFlags
-	shards shardsFlag
-	allow  allowFlags
-	shrink shrinkFlags
+	in           inputFlags
+	values       valueFlags
+	size         filter.Sizing
+	config       bloomery.Config // limits, from flags
+	output, like string
+	family       string
+	effort       effortFlags
+	form         formFlags
+	hash         hashFlags
+	wishes       wishFlags
+	shards       int
+	allow        allowFlags
 }
 
 func (a *app) buildCommand() *cobra.Command {
@@ -61,16 +56,16 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o next.bloom --like small.bloom keys.txt
   bloomery build -o blocklist.bloom --family standard --allow allowed.txt blocklist.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
+			given := c.Flags().Changed
 			if err := f.allow.check(); err != nil {
 				return err
 			}
-			if c.Flags().Changed("like") {
+			switch {
+			case given("like"):
 				return a.buildLike(c, &f, args)
-			}
-			if c.Flags().Changed("shrink") {
+			case given("shrink"):
 				return errors.New("--shrink: only a filter like an older one is compared with it; add --like OLD")
-			}
-			if c.Flags().Changed("shards") {
+			case given("shards"):
 				return a.buildShards(c, &f, args)
 			}
 			if err := a.mayWrite(f.output); err != nil {
@@ -83,27 +78,33 @@ func (a *app) buildCommand() *cobra.Command {
 			return a.build(c.Context(), &f, args, config)
 		},
 	}
-	f.in.register(c)
-	f.values.register(c)
-	f.size.register(c)
-	f.rate.register(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
-	c.Flags().StringVar(&f.family, "family", "",
-		"family of the filter, or a spec (default: ribbon, or what --needs asks for)")
+	f.register(c, "ribbon, or what --needs asks for")
+	outputFlag(c, &f.output)
 	c.Flags().StringVar(&f.like, "like", "",
 		"filter `file` or sharded set of a similar list: its size, hash function and rate, no search; few bits differ")
+	memoryFlags(c, &f.config.Memory, &f.config.TempDir, oneFile)
+	f.allow.register(c)
+	shrinkFlag(c, &f.config.Shrink, "with --like at most half, never all")
+	shardsFlag(c, &f.shards,
+		"write a sharded set to the folder -o DIR: number of shards, or auto for one per 4 million keys")
+	complete(c, "shards", "auto")
+	return c
+}
+
+// register adds the flags that describe a filter. normal is the family without --family.
+func (f *buildFlags) register(c *cobra.Command, normal string) {
+	f.in.register(c)
+	f.values.register(c)
+	sizeFlags(c, &f.size)
+	maxFPRFlag(c, &f.config.MaxFPR)
+	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: "+normal+")")
 	f.effort.register(c)
 	f.form.register(c)
-	f.memory.register(c)
 	f.hash.register(c)
 	f.wishes.register(c)
-	f.allow.register(c)
-	f.shrink.register(c, "with --like at most half, never all")
-	f.shards.register(c, "write a sharded set to the folder -o DIR: number of shards, or auto for one per 4 million keys")
 	c.MarkFlagsMutuallyExclusive("family", "needs")
 	c.MarkFlagsMutuallyExclusive("family", "for")
 	complete(c, "family", families.Names()...)
-	return c
 }
 
 const buildHelp = `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or
@@ -171,7 +172,6 @@ place of a file. Sizes (--bytes, --capacity, --bits-per-key) and rates are those
 except with auto or without --family. Hashes of keys stay in memory up to half of --memory, by default 1 GiB; further
 ones go to a temporary file. An existing set is replaced when the new one is complete.`
 
-// familyHelp lists the families with the parameters of their specs.
 func familyHelp() string {
 	var b strings.Builder
 	b.WriteString("Families and the parameters of their specs, besides bits_per_key=, fpr= and bytes=:\n")
@@ -187,28 +187,23 @@ func familyHelp() string {
 
 // buildConfig returns the checked Config of the flags. It reads no keys.
 func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, err error) {
-	b.TempDir, b.Seed = f.memory.dir, f.hash.seed
+	b = f.config
+	b.Seed, b.Hash = f.hash.seed, f.hash.id
 	b.Chosen = func(best plan.Choice) { a.printChoice(best, b.Allow != nil) }
 	if len(f.allow.lists) > 0 {
 		b.Allow = func(func([]byte) bool) {} // for Check; allow sets the list
 	}
-	size, err := f.size.read(c)
-	if err != nil {
-		return b, err
-	}
-	if b.Memory, err = f.memory.read(c); err != nil {
-		return b, err
-	}
-	if b.MaxFPR, err = f.rate.read(c); err != nil {
+	if err := cmp.Or(checkBitsPerKey(c, f.size.BitsPerKey), f.size.Check()); err != nil {
 		return b, err
 	}
 	if b.Secret, err = a.secret(); err != nil {
 		return b, err
 	}
+	b.Capacity = f.form.capacity
 	if f.family == "" {
-		err = f.choose(c, size, &b)
+		err = f.choose(c, &b)
 	} else {
-		err = f.name(c, size, &b)
+		err = f.name(c, &b)
 	}
 	if err != nil {
 		return b, err
@@ -216,8 +211,7 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 	return b, b.Check()
 }
 
-// name sets the Spec of a build with --family.
-func (f *buildFlags) name(c *cobra.Command, size filter.Sizing, b *bloomery.Config) error {
+func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 	spec, err := filter.ParseSpec(f.family)
 	if err != nil {
 		return err
@@ -226,7 +220,7 @@ func (f *buildFlags) name(c *cobra.Command, size filter.Sizing, b *bloomery.Conf
 	if err != nil {
 		return err
 	}
-	if !size.IsZero() && (spec.Has("bits_per_key") || spec.Has("fpr") || spec.Has("bytes")) {
+	if !f.size.IsZero() && (spec.Has("bits_per_key") || spec.Has("fpr") || spec.Has("bytes")) {
 		return fmt.Errorf("--family %s has a size already; leave out --bits-per-key, --fpr and --bytes", spec)
 	}
 	if spec, err = f.effort.spec(c, family, spec); err != nil {
@@ -235,45 +229,34 @@ func (f *buildFlags) name(c *cobra.Command, size filter.Sizing, b *bloomery.Conf
 	if spec, err = f.form.spec(c, family, spec); err != nil {
 		return err
 	}
-	b.Spec = plan.WithSize(spec, size).String()
-	if c.Flags().Changed("capacity") {
-		if b.Capacity, err = f.form.room(); err != nil {
-			return err
-		}
-	}
-	b.Hash, err = f.hash.read(c, family.Foreign(), b.Secret != nil)
-	return err
+	b.Spec = plan.WithSize(spec, f.size).String()
+	return f.hash.checkSeed(c, family.Foreign(), b.Secret != nil)
 }
 
-// choose sets the Needs of a build without --family.
-func (f *buildFlags) choose(c *cobra.Command, size filter.Sizing, b *bloomery.Config) (err error) {
-	if c.Flags().Changed("hash") {
-		return fmt.Errorf(`--hash %s: that of filters of Parquet; add --family "blocked(layout=split)"`, f.hash.name)
+func (f *buildFlags) choose(c *cobra.Command, b *bloomery.Config) error {
+	if f.hash.id != 0 {
+		return fmt.Errorf(`--hash %s: that of filters of Parquet; add --family "blocked(layout=split)"`, f.hash.id)
 	}
-	if b.Hash, err = f.hash.read(c, false, b.Secret != nil); err != nil {
+	if err := f.hash.checkSeed(c, false, b.Secret != nil); err != nil {
 		return err
 	}
-	if size.IsZero() {
-		size.FPR = plan.DefaultFPR
+	b.Needs = plan.Needs{FPR: f.size.FPR, BitsPerKey: f.size.BitsPerKey, Bytes: f.size.Bytes, Build: f.effort.Budget}
+	if f.size.IsZero() {
+		b.Needs.FPR = plan.DefaultFPR
 	}
-	n := plan.Needs{FPR: size.FPR, BitsPerKey: size.BitsPerKey, Bytes: size.Bytes}
-	if err := f.wishes.read(&n); err != nil {
+	if err := f.wishes.read(&b.Needs); err != nil {
 		return err
 	}
-	if n.Adversarial && b.Secret == nil {
+	if b.Needs.Adversarial && b.Secret == nil {
 		return errors.New("--needs adversarial: the hash function must be secret; give --secret-file FILE")
 	}
-	effort, err := f.effort.read(c)
-	if err != nil {
+	if err := f.effort.check(c); err != nil {
 		return err
 	}
-	if effort.Level != "" {
+	if f.effort.Level != "" {
 		return fmt.Errorf("--effort needs --family %s", cli.Either(families.With(filter.CanSearch)))
 	}
-	n.Build = effort.Budget
-	b.Capacity, err = f.form.needs(c, &n)
-	b.Needs = n
-	return err
+	return f.form.needs(c, &b.Needs)
 }
 
 // printChoice prints the choice of the planner, for a filter that is exact for a list or not.
@@ -282,41 +265,42 @@ func (a *app) printChoice(best plan.Choice, exact bool) {
 		return
 	}
 	fmt.Fprintf(a.stderr, "bloomery: chose %s: %s\n", best.Spec, best.Reason)
-	values := best.Can.Has(filter.CanValues)
 	switch {
 	case exact:
 		fmt.Fprintln(a.stderr, "  exact for the list of --allow: nothing can change later; build it again for that")
 	case best.Can.Has(filter.CanAdd):
 		can := best.Can & (filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanValues | filter.CanMerge)
-		full := false
+		full := ""
 		if f, err := families.ByName(best.Spec.Family()); err == nil && f.Bounded && !best.Spec.Has("capacity") {
-			can, full = can&^filter.CanAdd, true
+			can &^= filter.CanAdd
+			full = "\n  it has room for the keys of the build; --capacity N makes room for others"
 		}
-		fmt.Fprintf(a.stderr, "  later it can: %s\n", can)
-		if full {
-			fmt.Fprintln(a.stderr, "  it has room for the keys of the build; --capacity N makes room for others")
-		}
+		fmt.Fprintf(a.stderr, "  later it can: %s%s\n", can, full)
 	default:
 		fmt.Fprintln(a.stderr, "  static: no key can be added; --needs add for that")
 	}
-	switch {
-	case values && exact:
-		fmt.Fprintln(a.stderr, "  values: behind a tab in each line of the input, else 0")
-	case values:
-		fmt.Fprintln(a.stderr, "  values: behind a tab in each line of the input, else 0; put changes them")
+	if best.Can.Has(filter.CanValues) {
+		fmt.Fprintf(a.stderr, "  values: behind a tab in each line of the input, else 0%s\n",
+			map[bool]string{false: "; put changes them"}[exact])
 	}
 	if best.Warning != "" {
 		fmt.Fprintf(a.stderr, "  but: %s\n", best.Warning)
 	}
 }
 
-// build builds the filter, writes it and reports.
 func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config bloomery.Config) error {
 	start := time.Now()
-	failed := a.allow(ctx, f.allow, f.in, &config)
-	set, err := a.buildSet(ctx, f, paths, config)
-	if err := cmp.Or(failed(), err); err != nil {
-		return a.listConflicts(f.allow, err)
+	var b *bloomery.Builder
+	var set *bloomery.Set
+	err := a.gather(ctx, f, paths, config, false, func(c bloomery.Config) (_ builder, err error) {
+		b, err = bloomery.NewBuilder(c)
+		return b, err
+	}, func() (err error) {
+		set, err = b.Build(ctx)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if err := a.save(ctx, set, f.output); err != nil {
 		return err
@@ -326,86 +310,85 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 		return err
 	}
 	if r.Keys == 0 && r.Capacity <= 1 { // an empty filter with room for keys is intended
-		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the filter holds nothing")
+		a.warn("there was no key in the input; the filter holds nothing")
 	}
-	a.warnRate(f.output, r.info)
-	a.warnRoom(f, r)
-	a.warnAllow(r.info)
-	err = a.report(r, "%s: %d keys, %s, %.4g bits a key, %s, in %.2f s",
-		pathName(f.output), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, rateText(r.info), time.Since(start).Seconds())
-	if err != nil || a.json || a.quiet {
-		return err
-	}
-	return a.printExceptions(r)
+	return a.reportBuilt(f.output, f.like, "", r, start)
 }
 
-// buildSet builds the filter of all keys of the inputs. It counts the keys first if they can be read twice.
-func (a *app) buildSet(
-	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config,
-) (*bloomery.Set, error) {
+// reportBuilt reports a filter that was just built, like the one at like if it is not empty. shards says how many there
+// are.
+func (a *app) reportBuilt(path, like, shards string, r report, start time.Time) error {
+	a.warnRate(path, r.Info)
+	if like != "" && r.Capacity > 0 && r.Keys > r.Capacity {
+		a.warn("%s: %d keys, and the size of %s is for %d; soon they will have no room\n"+
+			"  Build a new one with more room: --capacity N.", pathName(path), r.Keys, like, r.Capacity)
+	}
+	if r.ExceptionBits > 0 && r.Allowed == 0 {
+		a.warn("--allow: there is no key in the list; the filter is exact for nothing")
+	}
+	rate := fmt.Sprintf("false positive rate %.4g", r.FPRPosterior)
+	if r.ValuesOnly() {
+		rate = "values without fingerprints: every key seems to be present"
+	}
+	exact := ""
+	if r.ExceptionBits > 0 {
+		exact = "\n  exact for the list: " + exceptionsText(r.Info)
+	}
+	return a.report(r, "%s: %s%d keys, %s, %.4g bits a key, %s, in %.2f s%s", pathName(path), shards, r.Keys,
+		bytesText(r.file.Bytes), r.BitsPerKey(), rate, time.Since(start).Seconds(), exact)
+}
+
+// builder is a bloomery.Builder or a bloomery.ShardBuilder.
+type builder interface {
+	AddMany(keys [][]byte) error
+	AddManyValues(keys [][]byte, values []uint64) error
+	Hasher() filter.Hasher
+	Spec() filter.Spec
+	Close() error
+}
+
+// gather opens a builder, gives it all keys of the inputs, and calls build. It counts the keys first if the filter or
+// the number of shards depends on them and they can be read twice.
+func (a *app) gather(ctx context.Context, f *buildFlags, paths []string, config bloomery.Config, sharded bool,
+	open func(bloomery.Config) (builder, error), build func() error) error {
+	failed := a.allow(ctx, f.allow, f.in, &config)
 	defer limitGarbage(&config)()
 	in, parse, err := f.values.input(f.in, specAtBuild(config))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var p *cli.Progress // of the pass that is running
-	input, err := a.keys(in, paths, func(bytes int64) { p.Read.Store(bytes) })
+	s, err := a.source(in, paths)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	what := "reading"
-	if input.Rewindable() && config.Like == nil && (parse == nil || config.Spec == "") {
-		what, p = "building", cli.NewProgress()
-		a.show(p, "counting", input.Size())
-		config.Keys, err = countKeys(ctx, input, parse)
-		p.End()
-		if err != nil {
-			return nil, err
+	depends := config.Spec == "" || !sharded && parse == nil || sharded && config.Shards == 0
+	if s.Rewindable() && config.Like == nil && depends {
+		if config.Keys, err = s.count(ctx, parse); err != nil {
+			return err
 		}
-		if config, err = config.Resolve(ctx); err != nil {
-			return nil, err
+		if !sharded {
+			what = "building"
+			if config, err = config.Resolve(ctx); err != nil {
+				return err
+			}
 		}
 	}
-	var b *bloomery.Builder
-	bar := a.later(func() string { return building(b.Spec(), config.Like != nil) })
+	var b builder
+	bar := a.later("building shards")
 	defer bar.End()
 	config.Progress = bar.report
-	if b, err = bloomery.NewBuilder(config); err != nil {
-		return nil, err
+	if b, err = open(config); err != nil {
+		return err
 	}
 	defer b.Close()
-	p = cli.NewProgress()
-	a.show(p, what, input.Size())
-	err = feed(ctx, input, p, parse, b.AddMany, b.AddManyValues)
-	p.End()
-	if err != nil {
-		return nil, adviseBuild(err, b.Spec())
+	if !sharded {
+		bar.what = building(b.Spec(), config.Like != nil)
 	}
-	set, err := b.Build(ctx)
-	return set, adviseBuild(a.nameConflict(ctx, input, parse, b.Hasher(), err), b.Spec())
-}
-
-// feed passes the keys of all inputs to keys or, where parse finds values, both to withValues.
-func feed(ctx context.Context, input *keyio.Input, p *cli.Progress, parse parseValues,
-	keys func([][]byte) error, withValues func([][]byte, []uint64) error) error {
-	return input.Process(ctx, 0, func(_ int, b *keyio.Batch) (err error) {
-		n := len(b.Keys)
-		if parse != nil {
-			err = parse(b)
-		}
-		switch {
-		case err != nil:
-			return err
-		case len(b.Values) > 0:
-			err = withValues(b.Keys, b.Values)
-		default:
-			err = keys(b.Keys)
-		}
-		if err == nil {
-			p.Keys.Add(int64(n))
-		}
-		return err
-	}, nil)
+	if err = s.feed(ctx, what, parse, b.AddMany, b.AddManyValues); err == nil {
+		err = s.nameConflict(ctx, parse, b.Hasher(), build())
+	}
+	return a.listConflicts(f.allow, adviseBuild(cmp.Or(failed(), err), b.Spec()))
 }
 
 // building returns the text of the progress bar after the last key, for a filter of its own or one like another one.

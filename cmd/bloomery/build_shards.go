@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,31 +10,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// shardsFlag is the number of shards of a set: a number, or "auto".
-type shardsFlag string
-
-func (f *shardsFlag) register(c *cobra.Command, help string) {
-	c.Flags().StringVar((*string)(f), "shards", "", help)
-	complete(c, "shards", "auto")
+// shardsFlag adds the flag for the number of shards of a set; 0 is auto.
+func shardsFlag(c *cobra.Command, to *int, usage string) {
+	parse(c, to, "shards", usage, func(flag, text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if text != "auto" && (err != nil || n < 1 || n > shard.Max) {
+			return 0, fmt.Errorf("%s %q: want auto, or a number from 1 to %d", flag, text, shard.Max)
+		}
+		return n, nil
+	})
 }
 
-// read returns the number of shards, 0 for auto.
-func (f shardsFlag) read() (int, error) {
-	if f == "auto" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(string(f))
-	if err != nil || n < 1 || n > shard.Max {
-		return 0, fmt.Errorf("--shards %q: want auto, or a number from 1 to %d", string(f), shard.Max)
-	}
-	return n, nil
-}
-
-// buildShards builds a sharded set, writes it and reports.
 func (a *app) buildShards(c *cobra.Command, f *buildFlags, paths []string) (err error) {
 	start := time.Now()
 	switch f.output {
@@ -48,62 +39,26 @@ func (a *app) buildShards(c *cobra.Command, f *buildFlags, paths []string) (err 
 	if err != nil {
 		return err
 	}
-	if config.Shards, err = f.shards.read(); err != nil {
+	config.Shards = f.shards
+	return a.shardSet(c.Context(), f, paths, config, start)
+}
+
+func (a *app) shardSet(
+	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config, start time.Time,
+) error {
+	var b *bloomery.ShardBuilder
+	var m *shard.Manifest
+	err := a.gather(ctx, f, paths, config, true, func(c bloomery.Config) (_ builder, err error) {
+		b, err = bloomery.NewShardBuilder(f.output, c)
+		return b, err
+	}, func() (err error) {
+		m, err = b.Build(ctx)
 		return err
-	}
-	m, err := a.shardSet(c.Context(), f, paths, config)
+	})
 	if err != nil {
 		return err
 	}
 	return a.reportShards(f.output, m, start)
-}
-
-// shardSet builds the sharded set of all keys of the inputs. It counts the keys first if the number of shards or the
-// filter depends on them and they can be read twice.
-func (a *app) shardSet(
-	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config,
-) (*shard.Manifest, error) {
-	defer limitGarbage(&config)()
-	failed := a.allow(ctx, f.allow, f.in, &config)
-	var p *cli.Progress // of the pass that is running
-	in, parse, err := f.values.input(f.in, specAtBuild(config))
-	if err != nil {
-		return nil, err
-	}
-	input, err := a.keys(in, paths, func(bytes int64) { p.Read.Store(bytes) })
-	if err != nil {
-		return nil, err
-	}
-	if input.Rewindable() && config.Like == nil && (config.Shards == 0 || config.Spec == "") {
-		p = cli.NewProgress()
-		a.show(p, "counting", input.Size())
-		config.Keys, err = countKeys(ctx, input, parse)
-		p.End()
-		if err != nil {
-			return nil, err
-		}
-	}
-	var b *bloomery.ShardBuilder
-	bar := a.later(func() string { return "building shards" })
-	defer bar.End()
-	config.Progress = bar.report
-	if b, err = bloomery.NewShardBuilder(f.output, config); err != nil {
-		return nil, err
-	}
-	defer b.Close()
-	p = cli.NewProgress()
-	a.show(p, "reading", input.Size())
-	err = feed(ctx, input, p, parse, b.AddMany, b.AddManyValues)
-	p.End()
-	if err != nil {
-		return nil, err
-	}
-	m, err := b.Build(ctx)
-	err = a.nameConflict(ctx, input, parse, b.Hasher(), err)
-	if err := cmp.Or(failed(), err); err != nil {
-		return nil, a.listConflicts(f.allow, adviseBuild(err, b.Spec()))
-	}
-	return m, nil
 }
 
 // fewKeys is the number of keys a shard from which on headers and rates of a set are about those of one filter; see
@@ -113,22 +68,69 @@ const fewKeys = 1000
 // reportShards reports a sharded set that was just written, as bloomery info does.
 func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error {
 	if m.Keys() == 0 {
-		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the set holds nothing")
+		a.warn("there was no key in the input; the set holds nothing")
 	}
 	if n := m.Keys() / uint64(len(m.Shards)); n < fewKeys && len(m.Shards) > 1 && m.Keys() > 0 {
-		fmt.Fprintf(a.stderr, "bloomery: warning: only %d keys a shard; files and headers take more than filters. "+
-			"Better: --shards of at most %d for these keys\n", n, max(m.Keys()/fewKeys, 1))
+		a.warn("only %d keys a shard; files and headers take more than filters. "+
+			"Better: --shards of at most %d for these keys", n, max(m.Keys()/fewKeys, 1))
 	}
 	r, err := a.describe(dir)
 	if err != nil {
 		return err
 	}
-	a.warnRate(dir, r.info)
-	a.warnAllow(r.info)
-	err = a.report(r, "%s: %d shards, %d keys, %s, %.4g bits a key, %s, in %.2f s",
-		dir, len(m.Shards), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, rateText(r.info), time.Since(start).Seconds())
-	if err != nil || a.json || a.quiet {
+	return a.reportBuilt(dir, "", fmt.Sprintf("%d shards, ", len(m.Shards)), r, start)
+}
+
+var fixedByLike = []string{
+	"family", "fpr", "bits-per-key", "bytes", "capacity", "counting", "value-bits", "effort", "budget", "seed", "hash",
+	"needs", "for", "shards",
+}
+
+// buildLike builds a filter like another one: with its geometry, hash function and chosen rate, and without a search.
+func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err error) {
+	start := time.Now()
+	for _, name := range fixedByLike {
+		if c.Flags().Changed(name) {
+			return fmt.Errorf("--like %s: the new filter has size, hash function, chosen rate and shards of that one; "+
+				"leave out --%s", f.like, name)
+		}
+	}
+	if f.like == stdio {
+		return errors.New("--like -: keys may come from standard input; name a file")
+	}
+	config, sharded := f.config, anySharded(f.like)
+	var o []bloomery.Option
+	if !sharded {
+		o = append(o, bloomery.InMemory()) // -o may name the same file
+	}
+	if config.Like, err = a.open(f.like, o...); err != nil {
 		return err
 	}
-	return a.printExceptions(r)
+	defer config.Like.Close()
+	if of, err := families.ByName(config.Like.Spec().Family()); err == nil && !of.Can.Has(filter.CanAdd) {
+		a.note("note: %s: all bits of a %s filter change with its keys; the new one only has the same rate", f.like, of.Name)
+	}
+	if err := a.mayWrite(f.output, f.like); err != nil {
+		return err
+	}
+	if sharded {
+		err = a.shardSet(c.Context(), f, paths, config, start)
+	} else {
+		err = a.build(c.Context(), f, paths, config)
+	}
+	return f.adviseLike(err)
+}
+
+// adviseLike says what to do if the filter of --like has exceptions and there is no list.
+func (f *buildFlags) adviseLike(err error) error {
+	var wrong *filter.ConfigError
+	switch errors.As(err, &wrong); {
+	case wrong == nil:
+	case wrong.Field == "allow":
+		return cli.Advise(fmt.Errorf("--like %s: %w", f.like, err), "Give the list, too, with --allow LIST.")
+	case wrong.Field == "values":
+		return cli.Advise(fmt.Errorf("--like %s, which has a value with each key: %w", f.like, err),
+			"Nothing was written. bloomery get prints keys with their values.")
+	}
+	return err
 }

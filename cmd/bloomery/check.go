@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync/atomic"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// checkFlags are the flags of bloomery check.
 type checkFlags struct {
 	in            inputFlags
 	invert, count bool
@@ -87,7 +85,7 @@ func (a *app) check(ctx context.Context, ask asker, failed func() error, f check
 	f.in.rows = f.in.columns() && !f.count
 	var selected atomic.Int64
 	err := a.pass(ctx, f.in, inputs, what, func(b *keyio.Batch) error {
-		selected.Add(a.answer(ask, f, b))
+		selected.Add(a.answers(ask, f, b))
 		return nil
 	}, func(b *keyio.Batch) error {
 		if !a.json && len(b.Header) > 0 {
@@ -100,21 +98,14 @@ func (a *app) check(ctx context.Context, ask asker, failed func() error, f check
 	if err == nil {
 		err = failed()
 	}
-	if err == nil && f.count {
-		if a.json {
-			err = a.printJSON(map[string]int64{"count": selected.Load()})
-		} else {
-			_, err = fmt.Fprintln(a.stdout, selected.Load())
-		}
+	if n := selected.Load(); err == nil && f.count {
+		err = a.answer(map[string]int64{"count": n}, "%d\n", n)
 	}
-	if err == nil && selected.Load() == 0 {
-		err = errNo
-	}
-	return err
+	return exitIf(selected.Load() == 0, err)
 }
 
-// answer appends the lines about a batch of keys to its output, and returns the number of keys that match.
-func (a *app) answer(ask asker, f checkFlags, b *keyio.Batch) (selected int64) {
+// answers appends the lines about a batch of keys to its output, and returns the number of keys that match.
+func (a *app) answers(ask asker, f checkFlags, b *keyio.Batch) (selected int64) {
 	hits := make([]bool, len(b.Keys))
 	ask(hits, b)
 	for i, hit := range hits {

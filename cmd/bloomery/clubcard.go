@@ -7,12 +7,13 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/interop/clubcard"
 )
@@ -28,14 +29,6 @@ version 4 (https://c2sp.org/upki-revocation). They are read only.`,
 	}
 	c.AddCommand(a.clubcardCheckCommand(), a.clubcardInfoCommand())
 	return c
-}
-
-// clubcardReport is the report of clubcard check.
-type clubcardReport struct {
-	Status     clubcard.Status `json:"status"`
-	Issuer     string          `json:"issuer"` // SHA-256 of its SubjectPublicKeyInfo
-	Serial     string          `json:"serial"`
-	Timestamps int             `json:"timestamps"`
 }
 
 func (a *app) clubcardCheckCommand() *cobra.Command {
@@ -63,16 +56,11 @@ of the issuer is checked: validate the certificate and its timestamps first. FIL
 			if err != nil {
 				return err
 			}
-			if a.json {
-				err = a.printJSON(clubcardReport{answer, hex.EncodeToString(cert.Issuer[:]),
-					hex.EncodeToString(cert.Serial), len(cert.SCTs)})
-			} else {
-				_, err = fmt.Fprintln(a.stdout, answer)
-			}
-			if err == nil && answer != clubcard.NotRevoked {
-				err = errNo
-			}
-			return err
+			return exitIf(answer != clubcard.NotRevoked, a.answer(object{
+				{"status", answer},
+				{"issuer", hex.EncodeToString(cert.Issuer[:])}, // SHA-256 of its SubjectPublicKeyInfo
+				{"serial", hex.EncodeToString(cert.Serial)}, {"timestamps", len(cert.SCTs)},
+			}, "%v\n", answer))
 		},
 	}
 }
@@ -90,22 +78,18 @@ func (a *app) clubcardInfoCommand() *cobra.Command {
 				return err
 			}
 			i := f.Info()
-			if a.json {
-				return a.printJSON(i)
-			}
-			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintf(w, "format\tClubcard, version %d\n", i.Version)
-			fmt.Fprintf(w, "size\t%d bytes: %d bits of the approximate matrix in %d columns, %d of the exact matrix\n",
-				i.Bytes, i.Approx, i.Columns, i.Exact)
-			newest := "none"
-			if !i.Newest.IsZero() {
-				newest = i.Newest.Format(time.RFC3339)
-			}
-			fmt.Fprintf(w, "logs\t%d, newest timestamp %s\n", i.Logs, newest)
-			fmt.Fprintf(w, "issuers\t%d, %d of them with the certificates that are not revoked\n",
-				i.Issuers, i.Inverted)
-			fmt.Fprintf(w, "exceptions\t%d serial numbers\n", i.Exceptions)
-			return w.Flush()
+			return a.table(i, func(w io.Writer) {
+				newest := "none"
+				if !i.Newest.IsZero() {
+					newest = i.Newest.Format(time.RFC3339)
+				}
+				fmt.Fprintf(w, "format\tClubcard, version %d\n", i.Version)
+				fmt.Fprintf(w, "size\t%d bytes: %d bits of the approximate matrix in %d columns, %d of the exact matrix\n",
+					i.Bytes, i.Approx, i.Columns, i.Exact)
+				fmt.Fprintf(w, "logs\t%d, newest timestamp %s\n", i.Logs, newest)
+				fmt.Fprintf(w, "issuers\t%d, %d of them with the certificates that are not revoked\n", i.Issuers, i.Inverted)
+				fmt.Fprintf(w, "exceptions\t%d serial numbers\n", i.Exceptions)
+			})
 		},
 	}
 }
@@ -150,42 +134,37 @@ func checkClubcard(ctx context.Context, path string, c clubcard.Certificate) (cl
 	return f.Check(c), nil
 }
 
-// errChain is an error of a file without two certificates.
-var errChain = &advised{errors.New("want two certificates as PEM: the certificate, then that of its issuer"),
-	"Write what the server sends: openssl s_client -showcerts -connect HOST:443 </dev/null > chain.pem"}
-
 // readChain returns the first certificate of a PEM file, whose issuer is the second. Errors name the path.
-func readChain(ctx context.Context, path string) (clubcard.Certificate, error) {
+func readChain(ctx context.Context, path string) (c clubcard.Certificate, err error) {
 	data, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxChain, Streams: true})
 	if err != nil {
-		return clubcard.Certificate{}, err
+		return c, err
 	}
-	c, err := parseChain(data)
-	if err != nil {
+	if c, err = parseChain(data); err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return c, err
 }
 
-// parseChain is readChain for the content of the file.
-func parseChain(data []byte) (clubcard.Certificate, error) {
+func parseChain(data []byte) (c clubcard.Certificate, err error) {
 	var chain []*x509.Certificate
 	for b, rest := pem.Decode(data); b != nil && len(chain) < 2; b, rest = pem.Decode(rest) {
 		if b.Type != "CERTIFICATE" {
 			continue
 		}
-		c, err := x509.ParseCertificate(b.Bytes)
+		cert, err := x509.ParseCertificate(b.Bytes)
 		if err != nil {
-			return clubcard.Certificate{}, err
+			return c, err
 		}
-		chain = append(chain, c)
+		chain = append(chain, cert)
 	}
 	if len(chain) < 2 {
-		return clubcard.Certificate{}, errChain
+		return c, cli.Advise(errors.New("want two certificates as PEM: the certificate, then that of its issuer"),
+			"Write what the server sends: openssl s_client -showcerts -connect HOST:443 </dev/null > chain.pem")
 	}
 	if err := chain[0].CheckSignatureFrom(chain[1]); err != nil {
-		return clubcard.Certificate{}, &advised{fmt.Errorf("the second certificate did not sign the first: %w", err),
-			"The issuer's certificate comes second in the file."}
+		return c, cli.Advise(fmt.Errorf("the second certificate did not sign the first: %w", err),
+			"The issuer's certificate comes second in the file.")
 	}
 	return clubcard.CertificateOf(chain[0], chain[1])
 }

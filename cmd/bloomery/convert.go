@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/interop"
 )
@@ -22,7 +23,6 @@ import (
 // ownFormat is the name of our own files among the formats.
 const ownFormat interop.Format = "bloomery"
 
-// convertFlags are the flags of bloomery convert.
 type convertFlags struct {
 	from, to, output, redisKey string
 }
@@ -66,7 +66,7 @@ Only RedisBloom stores the number of keys; for others it is estimated. FILE may 
 	c.Flags().StringVar(&f.from, "from", "", "format of the file to read")
 	c.Flags().StringVar(&f.to, "to", "", "format of the file to write")
 	c.Flags().StringVar(&f.redisKey, "redis-key", "", "write commands that load the filter under this key")
-	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
+	outputFlag(c, &f.output)
 	var names []string
 	for _, format := range append(interop.Formats(), ownFormat) {
 		names = append(names, string(format))
@@ -76,7 +76,6 @@ Only RedisBloom stores the number of keys; for others it is estimated. FILE may 
 	return c
 }
 
-// convert reads a filter file of any format and writes it in another one.
 func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
 	set, source, err := a.readAny(ctx, path, interop.Format(f.from))
 	if err != nil {
@@ -86,21 +85,26 @@ func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	may, write := a.mayWriteForeign, a.writeForeign
 	if target == ownFormat {
-		if err := a.mayWrite(f.output); err != nil {
-			return err
+		may = func(path string) error { return a.mayWrite(path) }
+		write = func(ctx context.Context, set *bloomery.Set, f convertFlags, _ interop.Format) error {
+			return a.save(ctx, set, f.output)
 		}
-		err = a.save(ctx, set, f.output)
-	} else {
-		if err := a.mayWriteForeign(f.output); err != nil {
-			return err
-		}
-		err = a.writeForeign(ctx, f.output, set, target, f.redisKey)
 	}
-	if err != nil {
+	if err := may(f.output); err != nil {
 		return err
 	}
-	return a.printConverted(f.output, set, source, target)
+	if err := write(ctx, set, f, target); err != nil {
+		return err
+	}
+	i, hash := set.Info(), set.Hasher().ID().String()
+	about := map[bool]string{true: "about "}[source != ownFormat && source != interop.RedisBloom]
+	return a.report(map[string]any{
+		"from": source, "to": target, "spec": i.Spec, "hash": hash, "keys": i.Keys, "keys_estimated": about != "",
+		"bits": i.Bits, "fill": i.Fill, "fpr_posterior": i.FPRPosterior,
+	}, "%s: %s, hash %s, %s%d keys, false positive rate %.4g",
+		pathName(f.output), i.Spec, hash, about, i.Keys, i.FPRPosterior)
 }
 
 // target returns the output format for a set that was read in the source format.
@@ -122,7 +126,6 @@ func (f convertFlags) target(set *bloomery.Set, source interop.Format) (interop.
 	return "", fmt.Errorf("%s with hash %s: %w", set.Spec(), set.Hasher().ID(), errNoOther)
 }
 
-// errNoOther returns the error for a filter that no other system has.
 var errNoOther = errors.New("no other system has filters like it")
 
 // readAny reads a filter of that format. If format is empty, the content decides.
@@ -227,7 +230,7 @@ func readForeign(
 		io.ReaderAt
 	}, from interop.Format, limit uint64, known bool,
 ) (*bloomery.Set, error) {
-	in := &counted{r: f}
+	in := &io.LimitedReader{R: f, N: math.MaxInt64} // counts
 	set, err := interop.Read(in, from, limit)
 	if err != nil {
 		if errors.Is(err, filter.ErrTooLarge) && known {
@@ -237,22 +240,10 @@ func readForeign(
 		return nil, refusal(name, f, from, err)
 	}
 	if n, _ := io.ReadFull(f, make([]byte, 1)); n > 0 {
-		return nil, &advised{fmt.Errorf("%s: there are bytes behind the %s filter: %w", name, from, container.ErrCorrupt),
-			fmt.Sprintf("If it is whole, give it alone, its first %d bytes: head -c %d", in.n, in.n)}
+		return nil, cli.Advise(fmt.Errorf("%s: there are bytes behind the %s filter: %w", name, from, container.ErrCorrupt),
+			fmt.Sprintf("If it is whole, give it alone, its first %[1]d bytes: head -c %[1]d", math.MaxInt64-in.N))
 	}
 	return set, nil
-}
-
-// counted counts the bytes read.
-type counted struct {
-	r io.Reader
-	n uint64
-}
-
-func (c *counted) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	c.n += uint64(n)
-	return n, err
 }
 
 // refusal adds a hint to the error about a file that cannot be read. from is empty if its format was not recognised.
@@ -261,11 +252,15 @@ func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 	var start [4]byte
 	switch _, _ = f.ReadAt(start[:], 0); {
 	case string(start[:]) == "PAR1" && (from == "" || from == interop.Parquet):
-		return &advised{fmt.Errorf("%s is a whole Parquet file: %w", path, err), adviceParquet}
+		return cli.Advise(fmt.Errorf("%s is a whole Parquet file: %w", path, err),
+			`Cut the filter of a column chunk out of it: bloom_filter_length bytes from bloom_filter_offset on, as the
+  metadata of the column says: tail -c +$((OFFSET+1)) FILE | head -c LENGTH`)
 	case errors.Is(err, interop.ErrForm):
-		return &advised{named, adviceForm}
+		return cli.Advise(named,
+			"Filters of that form cannot be converted: let the other system make a new one from the keys.")
 	case from == "":
-		return &advised{named, adviceFrom}
+		return cli.Advise(named,
+			"If you know which system wrote it, --from FORMAT tells what is wrong with it; see convert --help.")
 	}
 	return named
 }
@@ -296,46 +291,24 @@ func (a *app) mayWriteForeign(path string) error {
 // writeForeign writes a filter of another system to a file, or for "-" to standard output. For RedisBloom, if a key is
 // given, it writes the commands that load it.
 func (a *app) writeForeign(
-	ctx context.Context, path string, set *bloomery.Set, to interop.Format, redisKey string,
+	ctx context.Context, set *bloomery.Set, f convertFlags, to interop.Format,
 ) error {
 	if !slices.Contains(interop.Formats(), to) {
 		return fmt.Errorf("--to: %w and %s", interop.Write(io.Discard, set, to), ownFormat)
 	}
 	write := func(w io.Writer) (err error) {
-		if redisKey != "" {
-			err = interop.WriteCommands(w, set, redisKey)
+		if f.redisKey != "" {
+			err = interop.WriteCommands(w, set, f.redisKey)
 		} else {
 			err = interop.Write(w, set, to)
 		}
 		if err != nil {
-			err = fmt.Errorf("%s: %w", pathName(path), err)
+			err = fmt.Errorf("%s: %w", pathName(f.output), err)
 		}
 		return err
 	}
-	if path == stdio {
+	if f.output == stdio {
 		return write(a.stdout)
 	}
-	return container.WriteAtomic(ctx, path, write)
-}
-
-// printConverted reports what was written.
-func (a *app) printConverted(path string, set *bloomery.Set, from, to interop.Format) error {
-	if a.quiet && !a.json {
-		return nil
-	}
-	i, hash := set.Info(), set.Hasher().ID().String()
-	estimated := from != ownFormat && from != interop.RedisBloom
-	if a.json {
-		return a.printJSON(map[string]any{
-			"from": from, "to": to, "spec": i.Spec, "hash": hash, "keys": i.Keys, "keys_estimated": estimated,
-			"bits": i.Bits, "fill": i.Fill, "fpr_posterior": i.FPRPosterior,
-		})
-	}
-	about := ""
-	if estimated {
-		about = "about "
-	}
-	_, err := fmt.Fprintf(a.stderr, "%s: %s, hash %s, %s%d keys, false positive rate %.4g\n",
-		pathName(path), i.Spec, hash, about, i.Keys, i.FPRPosterior)
-	return err
+	return container.WriteAtomic(ctx, f.output, write)
 }

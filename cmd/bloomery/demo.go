@@ -40,22 +40,6 @@ var demoSpecs = []string{
 	"dleft(fpr=0.01)",
 }
 
-// demoRow is one line of the table.
-type demoRow struct {
-	Spec         string  `json:"spec"`
-	Bytes        uint64  `json:"bytes"`
-	BitsPerKey   float64 `json:"bits_per_key"`
-	FPRPromised  float64 `json:"fpr_promised"`
-	FPRPosterior float64 `json:"fpr_posterior"`
-	FPRObserved  float64 `json:"fpr_observed"`
-	Ordinary     int     `json:"ordinary_flagged"`
-	Missing      int     `json:"false_negatives"`
-	NsBuild      float64 `json:"ns_build"`
-	NsPresent    float64 `json:"ns_present"`
-	NsAbsent     float64 `json:"ns_absent"`
-}
-
-// demoAbsent is the number of random names that the demo queries.
 const demoAbsent = 1_000_000
 
 func (a *app) demoCommand() *cobra.Command {
@@ -72,62 +56,76 @@ ordinary mail domains and a million random names with it, and print size, rates 
 
 func (a *app) demo(ctx context.Context) error {
 	blocked, ordinary := domains.Disposable(), domains.Ordinary()
-	absent := make([]string, 0, demoAbsent)
+	var absent []string
 	for key := range bloomery.RandomKeys(1) {
 		if absent = append(absent, string(key)); len(absent) == demoAbsent {
 			break
 		}
 	}
 	plain := len(strings.Join(blocked, "\n")) + 1
-	var rows []demoRow
+	var rows []object
+	var lines strings.Builder
 	for _, spec := range demoSpecs {
 		if !a.quiet && !a.json && cli.IsTerminal(a.stderr) {
 			fmt.Fprintf(a.stderr, "\r%-40s", spec)
 		}
-		row, err := demoRun(ctx, spec, blocked, ordinary, absent)
+		row, line, err := demoRun(ctx, spec, blocked, ordinary, absent)
 		if err != nil {
 			return err
 		}
 		rows = append(rows, row)
+		lines.WriteString(line)
+	}
+	if !a.quiet && !a.json && cli.IsTerminal(a.stderr) {
+		fmt.Fprintf(a.stderr, "\r%40s\r", "")
 	}
 	if a.json {
 		return a.printJSON(map[string]any{
 			"keys": len(blocked), "plain_bytes": plain, "ordinary": len(ordinary), "absent": demoAbsent, "rows": rows,
 		})
 	}
-	if !a.quiet && cli.IsTerminal(a.stderr) {
-		fmt.Fprintf(a.stderr, "\r%40s\r", "")
-	}
-	return a.printDemo(rows, len(blocked), len(ordinary), plain)
+	fmt.Fprintf(a.stdout, "%d disposable mail domains: %s as a plain list.\n", len(blocked), bytesText(uint64(plain)))
+	fmt.Fprintf(a.stdout, "Each filter is asked for all of them, for %d ordinary domains and for %d random names.\n\n",
+		len(ordinary), demoAbsent)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	const heads = "\tsize\tbits\tpromised\tposterior\tobserved\tordinary\tmissing\tbuild\tpresent\tabsent\t\n"
+	fmt.Fprintf(w, demoName+heads, "filter")
+	fmt.Fprintf(w, demoName+"\t\ta key\trate\trate\trate\tflagged\tkeys\tns a key\tns a query\tns a query\t\n%s",
+		"", &lines)
+	return w.Flush()
 }
 
-func demoRun(ctx context.Context, spec string, blocked, ordinary, absent []string) (demoRow, error) {
+const demoName = "%-30s" // flush left; numbers are flush right
+
+// demoRun returns the figures of a filter, as JSON and as a line of the table.
+func demoRun(ctx context.Context, spec string, blocked, ordinary, absent []string) (object, string, error) {
 	parsed, err := filter.ParseSpec(spec)
 	if err != nil {
-		return demoRow{}, err
+		return nil, "", err
 	}
-	if err := ctx.Err(); err != nil {
-		return demoRow{}, err
-	}
-	promised := plan.Forecast(parsed, uint64(len(blocked))).FPRPrior
+	n := float64(len(blocked))
+	promised := plan.Forecast(parsed, uint64(n)).FPRPrior
 	start := time.Now()
-	set, err := bloomery.Build(ctx, slices.Values(blocked), bloomery.Config{Spec: spec, Keys: uint64(len(blocked))})
+	set, err := bloomery.Build(ctx, slices.Values(blocked), bloomery.Config{Spec: spec, Keys: uint64(n)})
 	if err != nil {
-		return demoRow{}, err
+		return nil, "", err
 	}
-	built := time.Since(start)
+	build := float64(time.Since(start).Nanoseconds()) / n
 	if err := ctx.Err(); err != nil {
-		return demoRow{}, err
+		return nil, "", err
 	}
-	present, nsPresent := askAll(set, blocked)
+	found, nsPresent := askAll(set, blocked)
 	flagged, _ := askAll(set, ordinary)
 	wrong, nsAbsent := askAll(set, absent)
-	i := set.Info()
-	return demoRow{
-		Spec: spec, Bytes: (i.Bits + 7) / 8, BitsPerKey: i.BitsPerKey(), FPRPromised: promised, FPRPosterior: i.FPRPosterior,
-		FPRObserved: float64(wrong) / float64(len(absent)), Ordinary: flagged, Missing: len(blocked) - present,
-		NsBuild: float64(built.Nanoseconds()) / float64(len(blocked)), NsPresent: nsPresent, NsAbsent: nsAbsent,
-	}, nil
+	i, missing, observed := set.Info(), len(blocked)-found, float64(wrong)/float64(len(absent))
+	bytes := (i.Bits + 7) / 8
+	return object{
+			{"spec", spec}, {"bytes", bytes}, {"bits_per_key", i.BitsPerKey()}, {"fpr_promised", promised},
+			{"fpr_posterior", i.FPRPosterior}, {"fpr_observed", observed}, {"ordinary_flagged", flagged},
+			{"false_negatives", missing}, {"ns_build", build}, {"ns_present", nsPresent}, {"ns_absent", nsAbsent},
+		}, fmt.Sprintf(demoName+"\t%s\t%.2f\t%.4f%%\t%.4f%%\t%.4f%%\t%d\t%d\t%.0f\t%.0f\t%.0f\t\n",
+			spec, bytesText(bytes), i.BitsPerKey(), 100*promised, 100*i.FPRPosterior, 100*observed,
+			flagged, missing, build, nsPresent, nsAbsent), nil
 }
 
 // askAll returns the number of keys that are present, and the nanoseconds per query.
@@ -139,21 +137,4 @@ func askAll(set *bloomery.Set, keys []string) (hits int, ns float64) {
 		}
 	}
 	return hits, float64(time.Since(start).Nanoseconds()) / float64(len(keys))
-}
-
-func (a *app) printDemo(rows []demoRow, keys, ordinary, plain int) error {
-	fmt.Fprintf(a.stdout, "%d disposable mail domains: %s as a plain list.\n", keys, bytesText(uint64(plain)))
-	fmt.Fprintf(a.stdout, "Each filter is asked for all of them, for %d ordinary domains and for %d random names.\n\n",
-		ordinary, demoAbsent)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	const name = "%-30s" // flush left; numbers are flush right
-	const heads = "\tsize\tbits\tpromised\tposterior\tobserved\tordinary\tmissing\tbuild\tpresent\tabsent\t\n"
-	fmt.Fprintf(w, name+heads, "filter")
-	fmt.Fprintf(w, name+"\t\ta key\trate\trate\trate\tflagged\tkeys\tns a key\tns a query\tns a query\t\n", "")
-	for _, r := range rows {
-		fmt.Fprintf(w, name+"\t%s\t%.2f\t%.4f%%\t%.4f%%\t%.4f%%\t%d\t%d\t%.0f\t%.0f\t%.0f\t\n",
-			r.Spec, bytesText(r.Bytes), r.BitsPerKey, 100*r.FPRPromised, 100*r.FPRPosterior, 100*r.FPRObserved,
-			r.Ordinary, r.Missing, r.NsBuild, r.NsPresent, r.NsAbsent)
-	}
-	return w.Flush()
 }

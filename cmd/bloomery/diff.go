@@ -2,12 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,15 +18,6 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
-
-// difference is the report of diff and patch.
-type difference struct {
-	Method   string  `json:"method"`
-	Bytes    uint64  `json:"bytes"`     // of the delta
-	BytesOld uint64  `json:"bytes_old"` // of the file, or of the manifest and all shards
-	BytesNew uint64  `json:"bytes_new"`
-	Ratio    float64 `json:"ratio"` // bytes / bytes_new
-}
 
 func (a *app) diffCommand() *cobra.Command {
 	var output string
@@ -61,7 +53,7 @@ file.`,
 
 func (a *app) patchCommand() *cobra.Command {
 	var output string
-	var most string
+	var o delta.Options
 	c := &cobra.Command{
 		Use:   "patch OLD DELTA -o NEW",
 		Short: "Make the new version of a filter from the old one and a delta",
@@ -77,27 +69,18 @@ byte-identical to it: it is compared with the SHA-256 in the delta. NEW may be O
 			if err := a.mayWrite(output, args[0]); err != nil {
 				return err
 			}
-			var o delta.Options
-			if c.Flags().Changed("max-bytes") {
-				var err error
-				if o.MaxBytes, err = parseBytes("--max-bytes", most); err != nil {
-					return err
-				}
-			}
 			return a.patch(c.Context(), args[0], args[1], output, o)
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file or folder to write")
-	c.Flags().StringVar(&most, "max-bytes", "", "largest NEW, such as 4GiB (default 1GiB)")
+	parse(c, &o.MaxBytes, "max-bytes", "largest NEW, such as 4GiB (default 1GiB)", parseBytes)
 	return c
 }
 
 // noStdio returns an error if a path is "-".
 func noStdio(paths ...string) error {
-	for _, p := range paths {
-		if p == stdio {
-			return errors.New("-: a delta and its files cannot be standard input or output; name files")
-		}
+	if slices.Contains(paths, stdio) {
+		return errors.New("-: a delta and its files cannot be standard input or output; name files")
 	}
 	return nil
 }
@@ -160,10 +143,7 @@ func (a *app) patch(ctx context.Context, old, path, output string, o delta.Optio
 
 // readDelta reads a delta. It reads the rest only if the first bytes are those of one.
 func readDelta(ctx context.Context, path string, o delta.Options) ([]byte, error) {
-	most := uint64(delta.DefaultMaxBytes)
-	if o.MaxBytes > 0 {
-		most = o.MaxBytes
-	}
+	most := cmp.Or(o.MaxBytes, delta.DefaultMaxBytes)
 	limit := untrusted.Limit{
 		MaxBytes: most + most/8 + 1<<20, // a delta holds no more than the new file and some bytes a section or shard
 		Head:     24,
@@ -179,40 +159,28 @@ func (a *app) printDelta(path string, d []byte, before uint64, new string) error
 	if err != nil {
 		return err
 	}
-	r := difference{Method: info.Method.String(), Bytes: uint64(len(d)), BytesOld: before}
-	if r.BytesNew, err = lengthOf(new); err != nil {
+	after, err := lengthOf(new)
+	if err != nil {
 		return err
 	}
-	r.Ratio = float64(r.Bytes) / float64(r.BytesNew)
-	return a.report(r, "%s: %s by a delta of %s, %.3g%% (before %s), method %s",
-		path, bytesText(r.BytesNew), bytesText(r.Bytes), 100*r.Ratio, bytesText(r.BytesOld), r.Method)
+	n := uint64(len(d))
+	ratio := float64(n) / float64(after)
+	return a.report(object{
+		{"method", info.Method.String()}, {"bytes", n}, // of the delta
+		{"bytes_old", before}, {"bytes_new", after}, // of the file, or of the manifest and all shards
+		{"ratio", ratio},
+	}, "%s: %s by a delta of %s, %.3g%% (before %s), method %s",
+		path, bytesText(after), bytesText(n), 100*ratio, bytesText(before), info.Method)
 }
 
 // lengthOf returns the length of a file, or of the manifest and the shards of a set.
 func lengthOf(path string) (uint64, error) {
-	dir, ok := bloomery.ShardedDir(path)
-	if ok {
-		path = filepath.Join(dir, shard.ManifestName)
+	if dir, ok := bloomery.ShardedDir(path); ok {
+		m, st, err := shard.ReadFolder(dir)
+		if err != nil {
+			return 0, err
+		}
+		return uint64(st.Size()) + m.Bytes(), nil
 	}
-	st, err := os.Stat(path)
-	if err != nil || !ok {
-		return sizeOf(st), err
-	}
-	in, _, err := untrusted.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer in.Close()
-	m, err := shard.ReadManifest(in)
-	if err != nil {
-		return 0, err
-	}
-	return sizeOf(st) + m.Bytes(), nil
-}
-
-func sizeOf(st os.FileInfo) uint64 {
-	if st == nil {
-		return 0
-	}
-	return uint64(st.Size())
+	return fileSize(path)
 }

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/keyio"
 )
 
@@ -43,36 +47,36 @@ partition then gets levels of its own kind, and the file is smaller.`,
 	return c
 }
 
-// partitionFlag registers the flag for the column of partitions.
 func (f *inputFlags) partitionFlag(c *cobra.Command) {
 	const help = "csv, tsv: column with the partition of each key, by `name` in the header row, or number from 1"
-	c.Flags().Func("partition-column", help, func(s string) error {
-		if f.second = s; s == "" { // an unset shell variable must not build another set
-			return errors.New("name a column")
-		}
-		return nil
-	})
+	c.Flags().Func("partition-column", help, named(&f.second, "column"))
 }
 
-// exactLists are the flags that name members and universe.
-type exactLists struct {
+type exactFlags struct {
+	in                inputFlags
 	members, universe []string
+	memory            int64 // in bytes
+	tempDir           string
 }
 
-func (f *exactLists) register(c *cobra.Command) {
+func (f *exactFlags) register(c *cobra.Command) {
+	f.in.register(c)
+	f.in.partitionFlag(c)
 	c.Flags().StringArrayVar(&f.members, "members", nil, "file with the members (may be repeated)")
 	c.Flags().StringArrayVar(&f.universe, "universe", nil, "file with all keys, the members too (may be repeated)")
 	_ = c.MarkFlagRequired("members")
 	_ = c.MarkFlagRequired("universe")
+	f.memory = 2 << 30
+	memoryFlags(c, &f.memory, &f.tempDir, "temporary files (default 2GiB)")
 }
 
 // check returns an error if standard input is needed twice, or a file cannot be read.
-func (f *exactLists) check() error {
+func (f *exactFlags) check() error {
 	stdin := 0
-	for _, path := range append(append([]string{}, f.members...), f.universe...) {
+	for _, path := range slices.Concat(f.members, f.universe) {
 		if path == stdio {
 			stdin++
-		} else if err := existing(path); err != nil {
+		} else if _, err := keyio.Open([]string{path}, keyio.Options{}); err != nil {
 			return err
 		}
 	}
@@ -82,10 +86,31 @@ func (f *exactLists) check() error {
 	return nil
 }
 
-// existing returns an error if a file cannot be read, before the first list is read. It may be empty.
-func existing(path string) error {
-	_, err := keyio.Open([]string{path}, keyio.Options{})
-	return err
+// readLists passes the keys of both lists to functions. partitions is nil if the flags name no column for them.
+func (a *app) readLists(
+	ctx context.Context, f *exactFlags, verb string, members, universe func(partitions, keys [][]byte) error,
+) error {
+	for _, list := range []struct {
+		what  string
+		paths []string
+		add   func(partitions, keys [][]byte) error
+	}{{"members", f.members, members}, {"universe", f.universe, universe}} {
+		err := a.pass(ctx, f.in, list.paths, verb+list.what, func(b *keyio.Batch) error {
+			return list.add(f.in.partitions(b), b.Keys)
+		}, nil)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partitions returns the partitions of the keys of a batch, nil if the flags name no column for them.
+func (f *inputFlags) partitions(b *keyio.Batch) [][]byte {
+	if f.second == "" {
+		return nil
+	}
+	return b.Second
 }
 
 // openExact opens an exact set, or for "-" reads standard input. A stream may have at most exact.DefaultMaxBytes; a
@@ -101,31 +126,28 @@ func (a *app) openExact(path string) (*exact.Set, error) {
 		if err := a.takeStdin(); err != nil {
 			return nil, err
 		}
-		return a.readExact("standard input", secret, func() (io.Reader, error) { return a.stdin, nil })
+		return a.readExact("standard input", secret, a.stdin)
 	case err == nil && st.Mode()&fs.ModeNamedPipe != 0: // of a shell: <(COMMAND)
-		return a.readExact(path, secret, func() (io.Reader, error) { return os.Open(path) })
+		f, err := untrusted.OpenStream(a.ctx, path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		defer f.Close()
+		return a.readExact(path, secret, f)
 	}
 	set, err := exact.Open(path, secret)
 	return set, notExact(err)
 }
 
-// readExact reads an exact set from a stream, or a regular file behind it, until the context ends.
-func (a *app) readExact(
-	name string, secret *[filter.SecretSize]byte, open func() (io.Reader, error),
-) (*exact.Set, error) {
-	set, err := interruptible(a.ctx, func() (*exact.Set, error) {
-		r, err := open()
-		if err != nil {
-			return nil, err
+// readExact reads an exact set from a stream, or a regular file behind it, until the command is interrupted.
+func (a *app) readExact(name string, secret *[filter.SecretSize]byte, r io.Reader) (*exact.Set, error) {
+	most := uint64(exact.DefaultMaxBytes)
+	if f, ok := r.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			most = max(most, uint64(st.Size()))
 		}
-		most := uint64(exact.DefaultMaxBytes)
-		if f, ok := r.(*os.File); ok {
-			if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
-				most = max(most, uint64(st.Size()))
-			}
-		}
-		return exact.Read(r, most, secret)
-	})
+	}
+	set, err := interruptible(a.ctx, func() (*exact.Set, error) { return exact.Read(r, most, secret) })
 	if err != nil {
 		return nil, notExact(fmt.Errorf("%s: %w", name, err))
 	}
@@ -135,7 +157,7 @@ func (a *app) readExact(
 // notExact adds a hint to the error of a file that is neither an exact set nor a filter.
 func notExact(err error) error {
 	if errors.Is(err, container.ErrMagic) && !errors.Is(err, exact.ErrFilter) {
-		return &advised{err, "Give a file that bloomery exact build wrote; lists of keys come after it."}
+		return cli.Advise(err, "Give a file that bloomery exact build wrote; lists of keys come after it.")
 	}
 	return err
 }
@@ -143,11 +165,10 @@ func notExact(err error) error {
 // warnNoUniverse warns if a set was built without a key: most likely a list is missing.
 func (a *app) warnNoUniverse(universe uint64) {
 	if universe == 0 {
-		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the universe; the set holds nothing")
+		a.warn("there was no key in the universe; the set holds nothing")
 	}
 }
 
-// mayWriteExact returns an error if no exact set can be written to path.
 func (a *app) mayWriteExact(path string) error {
 	if path == stdio {
 		return a.mayWriteStdout()

@@ -1,44 +1,31 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// exactMemory is the default of exact build --memory, and of exact verify.
-const exactMemory = 2 << 30
-
-// exactBuildFlags are the flags of bloomery exact build.
 type exactBuildFlags struct {
-	in     inputFlags
-	lists  exactLists
+	exactFlags
 	output string
 	seed   uint64
-	memory memoryFlags
-	limit  int64 // of memory, in bytes
 }
 
 // register adds the flags that build and update share.
 func (f *exactBuildFlags) register(c *cobra.Command) {
-	f.in.register(c)
-	f.in.partitionFlag(c)
-	f.lists.register(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
-	registerExactMemory(c, &f.memory)
-}
-
-// read reads the memory limit, and returns an error if the output cannot be written.
-func (f *exactBuildFlags) read(a *app, c *cobra.Command) (err error) {
-	if f.limit, err = exactLimit(c, &f.memory); err != nil {
-		return err
-	}
-	return a.mayWriteExact(f.output)
+	f.exactFlags.register(c)
+	outputFlag(c, &f.output)
 }
 
 func (a *app) exactBuildCommand() *cobra.Command {
@@ -63,128 +50,166 @@ names none of them.`,
 			`--input-format csv --column serial --partition-column issuer
   zcat seen.gz | bloomery exact build -o bots.exact --members bots.txt --universe - --memory 1GiB`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := f.read(a, c); err != nil {
-				return err
-			}
-			return a.exactBuild(c.Context(), &f)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return a.exactBuild(c.Context(), &f) },
 	}
 	f.register(c)
 	c.Flags().Uint64Var(&f.seed, "hash-seed", 0, "seed of the hash function")
 	return c
 }
 
-// registerExactMemory registers the flags for memory, with the default of exact sets.
-func registerExactMemory(c *cobra.Command, f *memoryFlags) {
-	f.register(c)
-	c.Flags().Lookup("memory").Usage = "most bytes of key hashes in memory, such as 512MiB; " +
-		"the others go to temporary files (default 2GiB)"
-}
-
-// exactLimit returns the limit of memory in bytes.
-func exactLimit(c *cobra.Command, f *memoryFlags) (int64, error) {
-	if !c.Flags().Changed("memory") {
-		return exactMemory, nil
-	}
-	return f.read(c)
-}
-
-// exactBuild builds the set, writes it and reports.
 func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
 	start := time.Now()
-	if err := f.lists.check(); err != nil {
-		return err
-	}
-	set, err := a.exactSet(ctx, f)
+	set, err := a.makeExact(ctx, f, func() (exact.Config, error) {
+		secret, err := a.secret()
+		return exact.Config{Seed: f.seed, Secret: secret, Partitioned: f.in.second != ""}, err
+	}, (*exact.Builder).Build)
 	if err != nil {
-		return err
-	}
-	if err := a.saveExact(ctx, set, f.output); err != nil {
 		return err
 	}
 	r := exactReportOf(set)
 	a.warnNoUniverse(r.Universe)
 	return a.report(r, "%s: %d members of %d keys, %s, %.4g bits a member (entropy %.4g), in %.2f s",
-		pathName(f.output), r.Members, r.Universe, bytesText(r.FileBytes), r.BitsPerMember, r.EntropyPerMember,
+		pathName(f.output), r.Members, r.Universe, bytesText(r.Bytes), r.BitsPerMember(), r.EntropyPerMember(),
 		time.Since(start).Seconds())
 }
 
-// saveExact writes a set to a file or to standard output.
-func (a *app) saveExact(ctx context.Context, set *exact.Set, output string) error {
-	if output == stdio {
-		_, err := set.WriteTo(a.stdout)
-		return err
+// makeExact makes a set of the keys of the lists and writes it. It checks the lists and the output before the work.
+func (a *app) makeExact(ctx context.Context, f *exactBuildFlags, config func() (exact.Config, error),
+	build func(*exact.Builder, context.Context) (*exact.Set, error)) (*exact.Set, error) {
+	if err := cmp.Or(a.mayWriteExact(f.output), f.check()); err != nil {
+		return nil, err
 	}
-	return set.Save(ctx, output)
-}
-
-// exactSet builds the set.
-func (a *app) exactSet(ctx context.Context, f *exactBuildFlags) (set *exact.Set, err error) {
-	secret, err := a.secret()
+	c, err := config()
 	if err != nil {
 		return nil, err
 	}
-	c := exact.Config{Seed: f.seed, Secret: secret, Partitioned: f.in.second != ""}
-	err = a.gatherExact(ctx, f, c, func(b *exact.Builder) error {
-		set, err = b.Build(ctx)
-		return err
-	})
+	bar := a.later("building")
+	defer bar.End()
+	c.Memory, c.TempDir, c.Progress = f.memory, f.tempDir, bar.report
+	b, err := exact.NewBuilder(c)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	defer collectEarly(f.memory)()
+	members, universe := b.AddMembersIn, b.AddUniverseIn
+	if !c.Partitioned {
+		members = func(_, keys [][]byte) error { return b.AddMembers(keys) }
+		universe = func(_, keys [][]byte) error { return b.AddUniverse(keys) }
+	}
+	if err := a.readLists(ctx, &f.exactFlags, "reading ", members, universe); err != nil {
+		return nil, err
+	}
+	set, err := build(b, ctx)
+	var outside *exact.OutsideError
+	once := func(path string) bool { return path == stdio || isPipe(path) }
+	if errors.As(err, &outside) && !slices.ContainsFunc(f.members, once) {
+		// The lists are read again to name members. If that fails, the error names none.
+		_ = a.pass(ctx, f.in, f.members, "naming keys", nil, func(b *keyio.Batch) error {
+			outside.Name(f.in.partitions(b), b.Keys)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.output == stdio {
+		_, err = set.WriteTo(a.stdout)
+	} else {
+		err = set.Save(ctx, f.output)
+	}
 	return set, err
 }
 
-// gatherExact calls build with a Builder that has all keys of the lists.
-func (a *app) gatherExact(
-	ctx context.Context, f *exactBuildFlags, c exact.Config, build func(*exact.Builder) error,
-) error {
-	bar := a.later(func() string { return "building" })
-	defer bar.End()
-	c.Memory, c.TempDir, c.Progress = f.limit, f.memory.dir, bar.report
-	b, err := exact.NewBuilder(c)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	defer collectEarly(f.limit)()
-	add := [2]func(partitions, keys [][]byte) error{b.AddMembersIn, b.AddUniverseIn}
-	if f.in.second == "" {
-		add = [2]func(partitions, keys [][]byte) error{
-			func(_, keys [][]byte) error { return b.AddMembers(keys) },
-			func(_, keys [][]byte) error { return b.AddUniverse(keys) },
-		}
-	}
-	for i, paths := range [][]string{f.lists.members, f.lists.universe} {
-		what := [2]string{"reading members", "reading universe"}[i]
-		err := a.pass(ctx, f.in, paths, what, func(b *keyio.Batch) error {
-			return add[i](b.Second, b.Keys)
-		}, nil)
-		if err != nil {
-			return err
-		}
-	}
-	err = build(b)
-	var outside *exact.OutsideError
-	if errors.As(err, &outside) {
-		a.nameOutside(ctx, f, outside)
-	}
-	return err
+// exactUpdateFlags are the flags of bloomery exact update: those of exact build, and the file to update.
+type exactUpdateFlags struct {
+	exactBuildFlags
+	base   string
+	shrink float64 // of the keys may be lost, 0 for the default
 }
 
-// nameOutside adds some of the members that are not in the universe to the error, if the lists can be read again.
-func (a *app) nameOutside(ctx context.Context, f *exactBuildFlags, e *exact.OutsideError) {
-	for _, path := range f.lists.members {
-		if path == stdio || isPipe(path) {
-			return
-		}
+func (a *app) exactUpdateCommand() *cobra.Command {
+	var f exactUpdateFlags
+	c := &cobra.Command{
+		Use:   "update -o NEW --base OLD --members LIST --universe LIST",
+		Short: "Append what has changed since a set was built",
+		Long: `Write NEW: the bytes of OLD, followed by one update with the keys whose answer changes. --members and
+--universe name the lists as they are now, as for exact build; the answers of NEW are right for all keys of this
+universe. Removed members, new ones, and new keys that OLD answers wrongly cost about log2(U/changes) + 2 bits each, and
+the update 30 to 50 bytes besides. Keys that left the universe cost nothing. If nothing has changed, NEW is OLD. NEW may
+be the same file as OLD.
+
+A list that was cut would take away members without an error. So nothing is written if NEW would have less than 90% of
+the members of OLD, or fewer keys in the universe. If that is meant, because certificates expire faster than new ones
+are issued, --shrink=P% allows to lose up to that part of both, and --shrink everything. Only the numbers are compared,
+since a set does not have the keys of its universe; the report says how many members were removed.
+
+bloomery diff, publish and follow ship only what was appended. OLD may have updates already, at most 255. Each makes
+queries a little slower. When the updates take a third of the bytes of the base, or are 100, the report says that a full
+build is due: bloomery exact build.`,
+		Example: "  bloomery exact update -o tuesday.exact --base monday.exact --members revoked.txt " +
+			"--universe issued.txt\n" +
+			"  bloomery diff monday.exact tuesday.exact -o tuesday.delta",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.exactUpdate(c.Context(), &f) },
 	}
-	// If the list cannot be read again, the error names no keys.
-	_ = a.pass(ctx, f.in, f.lists.members, "naming keys", func(*keyio.Batch) error { return nil },
-		func(b *keyio.Batch) error {
-			var partitions [][]byte
-			if f.in.second != "" {
-				partitions = b.Second
-			}
-			e.Name(partitions, b.Keys)
-			return nil
-		})
+	f.register(c)
+	shrinkFlag(c, &f.shrink, "10% of the members, and no key of the universe")
+	c.Flags().StringVar(&f.base, "base", "", "exact set to update, - for standard input")
+	_ = c.MarkFlagRequired("base")
+	return c
+}
+
+func (a *app) exactUpdate(ctx context.Context, f *exactUpdateFlags) error {
+	var old *exact.Set
+	var u exact.Updated
+	set, err := a.makeExact(ctx, &f.exactBuildFlags, func() (c exact.Config, err error) {
+		if old, err = a.openExact(f.base); err != nil {
+			return c, err
+		}
+		return old.Config(exact.Config{Shrink: f.shrink}), f.in.fitsPartitions(old, pathName(f.base))
+	}, func(b *exact.Builder, ctx context.Context) (set *exact.Set, err error) {
+		set, u, err = b.Update(ctx, old)
+		return set, err
+	})
+	switch {
+	case errors.Is(err, exact.ErrUpdates):
+		return cli.Advise(err, "bloomery exact build -o FILE --members LIST --universe LIST")
+	case errors.Is(err, filter.ErrShrunk):
+		return fmt.Errorf("%s: %w", pathName(f.base), err)
+	case err != nil:
+		return err
+	}
+	info := set.Info()
+	a.warnNoUniverse(info.Universe)
+	return a.printUpdated(pathName(f.output), info, u)
+}
+
+func (a *app) printUpdated(path string, i exact.Info, u exact.Updated) error {
+	method := "set"
+	switch {
+	case u.Positions:
+		method = "positions"
+	case u.Bytes == 0:
+		method = "none"
+	}
+	r := object{
+		{"members", i.Members}, {"universe", i.Universe}, {"added", u.Added}, {"removed", u.Removed}, {"method", method},
+		{"bytes", u.Bytes}, {"entropy_bytes", uint64(u.Entropy+7) / 8}, {"updates", i.Updates},
+		{"update_bytes", i.UpdateBytes}, // of all updates
+		{"file_bytes", i.Bytes}, {"build_due,omitempty", i.BuildDue()},
+	}
+	if u.Bytes == 0 {
+		return a.report(r, "%s: nothing has changed", path)
+	}
+	updates := "1 update"
+	if i.Updates > 1 {
+		updates = fmt.Sprintf("%d updates", i.Updates)
+	}
+	due := ""
+	if i.BuildDue() != "" {
+		due = "\nbloomery: a full build is due, by exact build: " + i.BuildDue()
+	}
+	return a.report(r, "%s: %d added, %d removed of %d keys by an update of %s, method %s; %s with %s%s",
+		path, u.Added, u.Removed, i.Universe, bytesText(u.Bytes), method, bytesText(i.Bytes), updates, due)
 }

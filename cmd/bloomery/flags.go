@@ -3,10 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,104 +17,152 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// The groups of flags that commands share. Each has a method register and a method that reads the values. An empty
-// value of a flag that is given is an error.
+// parsed is the value of a flag whose text read turns into a T. Its errors are whole messages.
+type parsed[T any] struct {
+	to         *T
+	name, text string
+	read       func(flag, text string) (T, error)
+}
+
+func (p *parsed[T]) Set(text string) (err error) {
+	p.text = text
+	*p.to, err = p.read("--"+p.name, text)
+	return err
+}
+
+func (p *parsed[T]) String() string { return p.text }
+
+func (p *parsed[T]) Type() string { return "string" } // in the help
+
+// parse adds a flag that sets to. An empty text is passed to read, too: an unset shell variable must be an error.
+func parse[T any](c *cobra.Command, to *T, name, usage string, read func(flag, text string) (T, error)) {
+	c.Flags().Var(&parsed[T]{to: to, name: name, read: read}, name, usage)
+}
+
+// parseDefault is parse for a flag with a default.
+func parseDefault[T any](c *cobra.Command, to *T, name, text, usage string, read func(flag, text string) (T, error)) {
+	parse(c, to, name, usage, read)
+	f := c.Flags().Lookup(name)
+	_ = f.Value.Set(text)
+	f.DefValue = text
+}
+
+// named returns the function of a flag for a name, such as that of a file. An empty name is an error: an unset shell
+// variable must not be the same as no flag.
+func named(to *string, what string) func(string) error {
+	return func(text string) error {
+		if *to = text; text == "" {
+			return errors.New("name a " + what)
+		}
+		return nil
+	}
+}
 
 // complete sets the words that the shell offers for a flag.
 func complete(c *cobra.Command, flag string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// sizeFlags are the flags for the size of a filter.
-type sizeFlags struct {
-	bitsPerKey float64
-	fpr        string
-	bytes      string
+func outputFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVarP(to, "output", "o", "", "file to write, - for standard output")
 }
 
-func (f *sizeFlags) register(c *cobra.Command) {
-	c.Flags().Float64Var(&f.bitsPerKey, "bits-per-key", 0, "size in bits per key, fractions allowed")
-	c.Flags().StringVar(&f.fpr, "fpr", "", "size from the false-positive rate to keep, such as 0.01 or 1%")
-	c.Flags().StringVar(&f.bytes, "bytes", "", "size of the whole filter, such as 65536, 64KiB or 10MB")
+// maxFPRFlag adds --max-fpr, for commands that raise the false-positive rate of a filter.
+func maxFPRFlag(c *cobra.Command, to *float64) {
+	parse(c, to, "max-fpr", "write nothing if the false-positive rate would be more than a tenth above this `rate`: "+
+		"exit code 2", parseRate)
+}
+
+// shrinkFlag adds --shrink, for commands that replace a good file by one made from a list. It sets the fraction of the
+// keys that may be lost. normal says what may be lost without it.
+func shrinkFlag(c *cobra.Command, to *float64, normal string) {
+	parse(c, to, "shrink", "allow a list that has lost keys: all, or with `--shrink=P%` that many of them (default: "+
+		normal+")", func(flag, text string) (float64, error) {
+		if text == "100%" {
+			return 1, nil
+		}
+		return parseRate(flag, text)
+	})
+	c.Flags().Lookup("shrink").NoOptDefVal = "100%"
+}
+
+// memoryFlags adds the flags that limit the memory for keys. rest says where the others go, and the default.
+func memoryFlags(c *cobra.Command, bytes *int64, dir *string, rest string) {
+	usage := "most bytes of key hashes in memory, such as 512MiB; the others go to " + rest
+	parse(c, bytes, "memory", usage, func(flag, text string) (int64, error) {
+		n, err := parseBytes(flag, text)
+		if err == nil && n > 1<<60 {
+			err = fmt.Errorf("%s %s: want at most 2^60 bytes", flag, text)
+		}
+		return int64(n), err
+	})
+	c.Flags().StringVar(dir, "temp-dir", os.TempDir(), "folder of temporary files")
+	_ = c.MarkFlagDirname("temp-dir")
+}
+
+// oneFile is the usual rest of memoryFlags.
+const oneFile = "a temporary file (default no limit)"
+
+func sizeFlags(c *cobra.Command, s *filter.Sizing) {
+	c.Flags().Float64Var(&s.BitsPerKey, "bits-per-key", 0, "size in bits per key, fractions allowed")
+	parse(c, &s.FPR, "fpr", "size from the false-positive rate to keep, such as 0.01 or 1%", parseRate)
+	parse(c, &s.Bytes, "bytes", "size of the whole filter, such as 65536, 64KiB or 10MB", parseBytes)
 	c.MarkFlagsMutuallyExclusive("bits-per-key", "fpr", "bytes")
 }
 
-func (f *sizeFlags) read(c *cobra.Command) (s filter.Sizing, err error) {
-	switch {
-	case c.Flags().Changed("bits-per-key"):
-		if !(f.bitsPerKey > 0) {
-			return s, fmt.Errorf("--bits-per-key %v: want more than 0", f.bitsPerKey)
-		}
-		s.BitsPerKey = f.bitsPerKey
-	case c.Flags().Changed("fpr"):
-		s.FPR, err = parseRate("--fpr", f.fpr)
-	case c.Flags().Changed("bytes"):
-		s.Bytes, err = parseBytes("--bytes", f.bytes)
+func checkBitsPerKey(c *cobra.Command, v float64) error {
+	if c.Flags().Changed("bits-per-key") && !(v > 0) {
+		return fmt.Errorf("--bits-per-key %v: want more than 0", v)
 	}
-	if err == nil {
-		err = s.Check()
-	}
-	return s, err
+	return nil
 }
 
-// hashFlags are the flags for the hash function.
 type hashFlags struct {
-	name string
+	id   filter.HashID // 0 for that of the family
 	seed uint64
 }
 
 func (f *hashFlags) register(c *cobra.Command) {
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the hash function")
-	c.Flags().StringVar(&f.name, "hash", "",
-		"hash function of another system: xxh64 makes a blocked(layout=split) filter one of Parquet")
+	parse(c, &f.id, "hash",
+		"hash function of another system: xxh64 makes a blocked(layout=split) filter one of Parquet", parseHash)
 	complete(c, "hash", filter.XXH64.String())
 }
 
-// read returns the hash function, 0 for that of the family. It checks the seed if one is given; the seed may be 0.
-func (f *hashFlags) read(c *cobra.Command, foreign, secret bool) (id filter.HashID, err error) {
-	if c.Flags().Changed("hash") {
-		if id, err = parseHash(f.name); err != nil {
-			return 0, err
-		}
-	}
+// checkSeed returns an error if a seed is given, which may be 0, and the hash function takes none.
+func (f *hashFlags) checkSeed(c *cobra.Command, foreign, secret bool) error {
 	switch {
 	case !c.Flags().Changed("seed"):
-	case foreign || id.Foreign():
-		err = fmt.Errorf("--seed %d: the hash function of another system takes no seed; leave it out", f.seed)
+	case foreign || f.id.Foreign():
+		return fmt.Errorf("--seed %d: the hash function of another system takes no seed; leave it out", f.seed)
 	case secret:
-		err = fmt.Errorf("--seed %d: a keyed hash has a secret in place of a seed; leave one out", f.seed)
+		return fmt.Errorf("--seed %d: a keyed hash has a secret in place of a seed; leave one out", f.seed)
 	}
-	return id, err
+	return nil
 }
 
-// effortFlags are the flags for the effort of a search.
-type effortFlags struct {
-	level  string
-	budget time.Duration
-}
+type effortFlags struct{ filter.Effort }
 
 func (f *effortFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.level, "effort", "", "how long families with a search search: fast, default or max")
-	c.Flags().DurationVar(&f.budget, "budget", 0, "time for the whole search, such as 30s or 5m, instead of --effort")
+	c.Flags().StringVar((*string)(&f.Level), "effort", "", "how long families with a search search: fast, default or max")
+	c.Flags().DurationVar(&f.Budget, "budget", 0, "time for the whole search, such as 30s or 5m, instead of --effort")
 	c.MarkFlagsMutuallyExclusive("effort", "budget")
 	complete(c, "effort", "fast", "default", "max")
 }
 
-func (f *effortFlags) read(c *cobra.Command) (filter.Effort, error) {
-	e := filter.Effort{Level: filter.Level(f.level), Budget: f.budget}
-	if c.Flags().Changed("budget") && f.budget <= 0 {
-		return e, fmt.Errorf("--budget %v: want a time above 0, such as 30s", f.budget)
+func (f *effortFlags) check(c *cobra.Command) error {
+	switch {
+	case c.Flags().Changed("budget") && f.Budget <= 0:
+		return fmt.Errorf("--budget %v: want a time above 0, such as 30s", f.Budget)
+	case f.Level == filter.Keep:
+		return errors.New("--effort keep: want fast, default or max; optimize --keep-shifts makes no search")
 	}
-	if e.Level == filter.Keep {
-		return e, errors.New("--effort keep: want fast, default or max; optimize --keep-shifts makes no search")
-	}
-	return e, e.Check()
+	return f.Check()
 }
 
 // spec returns the Spec with the effort as a parameter.
 func (f *effortFlags) spec(c *cobra.Command, family families.Family, s filter.Spec) (filter.Spec, error) {
-	e, err := f.read(c)
-	if err != nil || e == (filter.Effort{}) {
+	if err := f.check(c); err != nil || *f == (effortFlags{}) {
 		return s, err
 	}
 	if !family.Can.Has(filter.CanSearch) {
@@ -125,113 +174,99 @@ func (f *effortFlags) spec(c *cobra.Command, family families.Family, s filter.Sp
 			return s, fmt.Errorf("--family %s says already how long to search; leave out --effort and --budget", s)
 		}
 	}
-	if e.Budget != 0 {
-		return s.With("budget", e.Budget.String()), nil
+	if f.Budget != 0 {
+		return s.With("budget", f.Budget.String()), nil
 	}
-	return s.With("effort", string(e.Level)), nil
-}
-
-// memoryFlags are the flags that limit the memory for keys.
-type memoryFlags struct {
-	memory string
-	dir    string
-}
-
-func (f *memoryFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.memory, "memory", "",
-		"most bytes of key hashes in memory, such as 512MiB; the others go to a temporary file (default no limit)")
-	c.Flags().StringVar(&f.dir, "temp-dir", os.TempDir(), "folder of temporary files")
-	_ = c.MarkFlagDirname("temp-dir")
-}
-
-func (f *memoryFlags) read(c *cobra.Command) (bytes int64, err error) {
-	if !c.Flags().Changed("memory") {
-		return 0, nil
-	}
-	n, err := parseBytes("--memory", f.memory)
-	if err == nil && n > 1<<60 {
-		err = fmt.Errorf("--memory %s: want at most 2^60 bytes", f.memory)
-	}
-	return int64(n), err
+	return s.With("effort", string(f.Level)), nil
 }
 
 // formFlags are the flags for later keys, and for counts and values of keys.
 type formFlags struct {
-	counting bool
-	values   uint64
-	capacity string
+	counting         bool
+	values, capacity uint64
 }
 
 func (f *formFlags) register(c *cobra.Command) {
 	takers := func(parameter string) string { return " (" + strings.Join(families.Taking(parameter), ", ") + ")" }
 	c.Flags().BoolVar(&f.counting, "counting", false, "count how often each key comes"+takers("counting"))
 	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value of a key, 1 to 32"+takers("value_bits"))
-	c.Flags().StringVar(&f.capacity, "capacity", "",
-		"number of keys to make room for, such as 10M, those that are added later included")
-	c.MarkFlagsMutuallyExclusive("counting", "value-bits")
-}
-
-// needs sets the needs of the flags, and returns the capacity.
-func (f *formFlags) needs(c *cobra.Command, n *plan.Needs) (room uint64, err error) {
-	n.Count = n.Count || f.counting
-	if c.Flags().Changed("value-bits") {
-		if f.values == 0 {
-			return 0, errNoValues
+	const usage = "number of keys to make room for, such as 10M, those that are added later included"
+	parse(c, &f.capacity, "capacity", usage, func(flag, text string) (uint64, error) {
+		n, err := parseCount(flag, text)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%s %s: want a number above 0", flag, text)
 		}
-		n.ValueBits = int(min(f.values, math.MaxInt))
-	}
-	if c.Flags().Changed("capacity") {
-		room, err = f.room()
-	}
-	return room, err
+		return n, err
+	})
+	c.MarkFlagsMutuallyExclusive("counting", "value-bits")
 }
 
 var errNoValues = errors.New("--value-bits 0: want a number above 0, or leave it out")
 
-func (f *formFlags) room() (uint64, error) {
-	n, err := parseCount("--capacity", f.capacity)
-	if err == nil && n == 0 {
-		err = fmt.Errorf("--capacity %s: want a number above 0", f.capacity)
+func (f *formFlags) needs(c *cobra.Command, n *plan.Needs) error {
+	n.Count = n.Count || f.counting
+	n.ValueBits = int(min(f.values, math.MaxInt))
+	if c.Flags().Changed("value-bits") && f.values == 0 {
+		return errNoValues
 	}
-	return n, err
+	return nil
 }
 
 // spec returns the Spec with the flags as parameters.
 func (f *formFlags) spec(c *cobra.Command, family families.Family, s filter.Spec) (filter.Spec, error) {
-	for _, flag := range []string{"counting", "value-bits", "capacity"} {
-		if !c.Flags().Changed(flag) {
+	for _, p := range []struct {
+		flag  string
+		value any
+	}{{"counting", map[bool]int{true: 1}[f.counting]}, {"value-bits", f.values}, {"capacity", f.capacity}} {
+		if !c.Flags().Changed(p.flag) {
 			continue
 		}
-		parameter := strings.ReplaceAll(flag, "-", "_")
+		parameter := strings.ReplaceAll(p.flag, "-", "_")
 		switch {
 		case !family.Takes(parameter):
 			return s, fmt.Errorf("--%s: family %s has no %s=; it needs --family %s",
-				flag, family.Name, parameter, cli.Either(families.Taking(parameter)))
+				p.flag, family.Name, parameter, cli.Either(families.Taking(parameter)))
 		case s.Has(parameter):
-			return s, fmt.Errorf("--family %s has %s= already; leave out --%s", s, parameter, flag)
+			return s, fmt.Errorf("--family %s has %s= already; leave out --%s", s, parameter, p.flag)
 		case s.Has("buckets"):
-			return s, fmt.Errorf("--family %s fixes all sizes; leave out --%s", s, flag)
+			return s, fmt.Errorf("--family %s fixes all sizes; leave out --%s", s, p.flag)
+		case p.flag == "value-bits" && f.values == 0:
+			return s, errNoValues
 		}
-		v, err := f.value(flag)
-		if err != nil {
-			return s, err
-		}
-		s = s.With(parameter, v)
+		s = s.With(parameter, p.value)
 	}
 	return s, nil
 }
 
-// value returns the value of one of the flags as a parameter of a Spec.
-func (f *formFlags) value(flag string) (any, error) {
-	switch {
-	case flag == "capacity":
-		return f.room()
-	case flag == "value-bits" && f.values == 0:
-		return nil, errNoValues
-	case flag == "value-bits":
-		return f.values, nil
-	case f.counting:
-		return 1, nil
+type wishFlags struct {
+	needs     []string
+	objective string
+}
+
+var needWords = map[string]func(*plan.Needs){
+	"remove": func(n *plan.Needs) { n.Remove = true }, "count": func(n *plan.Needs) { n.Count = true },
+	"merge": func(n *plan.Needs) { n.Merge = true }, "line": func(n *plan.Needs) { n.OneLine = true },
+	"writers": func(n *plan.Needs) { n.Writers = true }, "adversarial": func(n *plan.Needs) { n.Adversarial = true },
+	"unpatented": func(n *plan.Needs) { n.Unpatented = true }, "add": func(n *plan.Needs) { n.Add = true },
+}
+
+func needNames() []string { return slices.Sorted(maps.Keys(needWords)) }
+
+func (f *wishFlags) register(c *cobra.Command) {
+	c.Flags().StringSliceVar(&f.needs, "needs", nil, "what the filter must do: "+strings.Join(needNames(), ", "))
+	c.Flags().StringVar(&f.objective, "for", "", "rank by size or speed; the first may change with the number of keys")
+	complete(c, "needs", needNames()...)
+	complete(c, "for", string(plan.Smallest), string(plan.Fastest))
+}
+
+func (f *wishFlags) read(n *plan.Needs) error {
+	n.For = plan.Objective(f.objective)
+	for _, word := range f.needs {
+		set, ok := needWords[strings.TrimSpace(word)]
+		if !ok {
+			return fmt.Errorf("--needs %s: there are %s", word, strings.Join(needNames(), ", "))
+		}
+		set(n)
 	}
-	return 0, nil
+	return nil
 }

@@ -12,19 +12,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// followFlags are the flags of follow.
 type followFlags struct {
-	output, name, maxBytes, minRate string
-	interval                        time.Duration
-	once, insecure, allowForeign    bool
-	keys, execArgs                  []string
-	exec                            string
+	output, name, exec           string
+	maxBytes, minRate            uint64
+	interval                     time.Duration
+	once, insecure, allowForeign bool
+	keys, execArgs               []string
 }
 
 func (a *app) followCommand() *cobra.Command {
@@ -74,8 +72,8 @@ it runs until it is interrupted.`,
 	flags.DurationVar(&f.interval, "interval", publish.DefaultFollowInterval,
 		"longest time between two polls, such as 30s or 1h")
 	flags.BoolVar(&f.once, "once", false, "poll once")
-	flags.StringVar(&f.maxBytes, "max-bytes", "1GiB", "refuse larger releases")
-	flags.StringVar(&f.minRate, "min-rate", "64KiB", "end a poll that loads less than `SIZE` a second")
+	parseDefault(c, &f.maxBytes, "max-bytes", "1GiB", "refuse larger releases", parseBytes)
+	parseDefault(c, &f.minRate, "min-rate", "64KiB", "end a poll that loads less than `SIZE` a second", parseBytes)
 	flags.BoolVar(&f.allowForeign, "allow-foreign", false,
 		"accept a folder and files beside FILE that other users may change")
 	flags.StringVar(&f.exec, "exec", "", "`program` to run after each new release")
@@ -85,7 +83,6 @@ it runs until it is interrupted.`,
 	return c
 }
 
-// following is a running follow command.
 type following struct {
 	a     *app
 	flags followFlags
@@ -104,7 +101,7 @@ func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error 
 	}
 	follower, err := publish.NewFollower(url, f.output, options...)
 	if errors.Is(err, publish.ErrNoKey) {
-		return &advised{err, "Name the publisher's public key: --key FILE; or take releases unchecked: --insecure."}
+		return cli.Advise(err, "Name the publisher's public key: --key FILE; or take releases unchecked: --insecure.")
 	}
 	if err != nil {
 		return err
@@ -135,18 +132,9 @@ func ended(err error) error {
 	return err
 }
 
-// options returns the options of the follower.
 func (w *following) options() (o []publish.FollowOption, err error) {
 	f := w.flags
 	secret, err := w.a.secret()
-	if err != nil {
-		return nil, err
-	}
-	most, err := parseBytes("--max-bytes", f.maxBytes)
-	if err != nil {
-		return nil, err
-	}
-	rate, err := parseBytes("--min-rate", f.minRate)
 	if err != nil {
 		return nil, err
 	}
@@ -159,9 +147,11 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 		}
 	}
 	o = []publish.FollowOption{
-		publish.WithInterval(f.interval), publish.WithName(f.name), publish.WithMaxBytes(most),
+		publish.WithInterval(f.interval), publish.WithName(f.name), publish.WithMaxBytes(f.maxBytes),
 		publish.OnEvent(w.print), publish.OnProgress(w.progress),
-		publish.WithTransport(transport.Config{UserAgent: "bloomery-follow", MinRate: int64(min(rate, math.MaxInt64))}),
+		publish.WithTransport(transport.Config{
+			UserAgent: "bloomery-follow", MinRate: int64(min(f.minRate, math.MaxInt64)),
+		}),
 		publish.WithSecret(secret),
 	}
 	if f.insecure {
@@ -170,22 +160,15 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 	if f.allowForeign {
 		o = append(o, publish.WithForeign())
 	}
-	for _, k := range f.keys {
-		key, err := publish.FindPublicKey(k)
-		if err != nil {
-			return nil, fmt.Errorf("--key: %w", err)
-		}
-		o = append(o, publish.WithKeys(key))
-	}
-	return o, nil
+	keys, err := publicKeys("--key", f.keys)
+	return append(o, publish.WithKeys(keys...)), err
 }
 
-// progress shows how much of a release is loaded.
 func (w *following) progress(loaded, expected int64) {
 	if w.bar == nil {
-		w.bar = w.a.later(func() string { return "loading" })
+		w.bar = w.a.later("loading")
 	}
-	w.bar.report(filter.Progress{Done: float64(loaded) / float64(max(expected, 1))})
+	w.bar.share(float64(loaded) / float64(max(expected, 1)))
 }
 
 func (w *following) endBar() {
@@ -195,69 +178,57 @@ func (w *following) endBar() {
 	}
 }
 
-// followed is an event as JSON.
-type followed struct {
-	Event        string  `json:"event"` // updated, unchanged, expired, failed or exec_failed
-	File         string  `json:"file"`
-	Release      uint64  `json:"release,omitempty"`
-	From         uint64  `json:"from,omitempty"`
-	SHA256       string  `json:"sha256,omitempty"`
-	Bytes        int64   `json:"bytes,omitempty"` // loaded
-	Delta        *bool   `json:"delta,omitempty"`
-	Unused       string  `json:"delta_unused,omitempty"`
-	Keys         uint64  `json:"keys,omitempty"`
-	FPRPosterior float64 `json:"fpr_posterior,omitempty"`
-	Error        string  `json:"error,omitempty"`
-	Retry        float64 `json:"retry_seconds,omitempty"`
-}
-
 // print prints an event, and runs the program of --exec after an update.
 func (w *following) print(e publish.Event) {
 	w.endBar()
-	line := followed{File: w.flags.output}
 	switch e := e.(type) {
 	case publish.Updated:
 		w.warned = false
-		line.Event, line.Release, line.From, line.SHA256 = "updated", e.To.Number, e.From, e.To.SHA256.String()
-		line.Bytes, line.Delta, line.Keys, line.FPRPosterior = e.Bytes, &e.Delta, e.To.Keys, e.To.FPRPosterior
+		unused := ""
 		if e.Unused != nil {
-			line.Unused = e.Unused.Error()
+			unused = e.Unused.Error()
+		}
+		w.write("updated", false, e.String(), object{
+			{"release,omitempty", e.To.Number}, {"from,omitempty", e.From}, {"sha256,omitempty", e.To.SHA256.String()},
+			{"bytes,omitempty", e.Bytes}, {"delta", e.Delta}, {"delta_unused,omitempty", unused}, // bytes that were loaded
+			{"keys,omitempty", e.To.Keys}, {"fpr_posterior,omitempty", e.To.FPRPosterior},
+		})
+		if w.flags.exec == "" {
+			return
+		}
+		if w.err = w.run(e); w.err != nil && !w.flags.once {
+			w.write("exec_failed", true, w.err.Error(),
+				object{{"release,omitempty", e.To.Number}, {"error", w.err.Error()}})
 		}
 	case publish.Unchanged:
-		line.Event, line.Release, line.Bytes = "unchanged", e.Release, e.Bytes
+		w.write("unchanged", false, e.String(), object{{"release,omitempty", e.Release}, {"bytes,omitempty", e.Bytes}})
 	case publish.Expired:
-		line.Event, line.Error = "expired", e.Err.Error()
+		w.write("expired", true, e.String(), object{{"error", e.Err.Error()}})
 	case publish.Failed:
-		line.Event, line.Error, line.Retry = "failed", e.Err.Error(), e.Retry.Seconds()
-	}
-	w.write(line, e.String())
-	if updated, ok := e.(publish.Updated); ok && w.flags.exec != "" {
-		if w.err = w.run(updated); w.err != nil && !w.flags.once {
-			failed := followed{Event: "exec_failed", File: line.File, Release: line.Release, Error: w.err.Error()}
-			w.write(failed, w.err.Error())
-		}
+		w.write("failed", true, e.String(),
+			object{{"error", e.Err.Error()}, {"retry_seconds,omitempty", e.Retry.Seconds()}})
 	}
 }
 
-// write prints a line: errors and warnings on standard error, or all as JSON on standard output.
-func (w *following) write(line followed, text string) {
+// write prints an event: errors and warnings on standard error, or all as JSON on standard output.
+func (w *following) write(event string, failed bool, text string, more object) {
 	switch {
 	case w.a.json:
+		line := append(object{{"event", event}, {"file", w.flags.output}}, more...)
 		_, _ = w.a.stdout.Write(cli.AppendJSON(nil, line))
-	case line.Event == "expired":
+	case event == "expired":
 		if !w.warned {
-			fmt.Fprintln(w.a.stderr, "bloomery: warning:", text)
+			w.a.warn("%s", text)
 		}
 		w.warned = true
-	case line.Error != "":
+	case failed:
 		fmt.Fprintln(w.a.stderr, "bloomery:", text)
-	case line.Event == "unchanged" && !w.flags.once || w.a.quiet:
+	case event == "unchanged" && !w.flags.once || w.a.quiet:
 	default:
 		fmt.Fprintf(w.a.stdout, "%s: %s\n", w.flags.output, text)
 	}
 }
 
-// run runs the program of --exec.
 func (w *following) run(e publish.Updated) error {
 	file, err := filepath.Abs(w.flags.output)
 	if err != nil {

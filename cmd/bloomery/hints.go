@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/interop"
 	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/publish"
@@ -37,11 +38,17 @@ var hints = []struct {
 	{container.ErrChecksum, adviceDamaged},
 	{container.ErrCorrupt, adviceDamaged},
 	{container.ErrChanged, "Nothing was written; run the command again."},
-	{filter.ErrRate, adviceMaxRate},
-	{filter.ErrShrunk, adviceShrink},
+	{filter.ErrRate, `Nothing was written. Build the filter from all of its keys with a larger size: --fpr or --capacity,
+  or more --bits-per-key or --bytes; or raise --max-fpr.`},
+	{filter.ErrShrunk,
+		`Nothing was written. Is the list complete? If it is, allow the loss: --shrink, or --shrink=P% for at most
+  that part of the keys.`},
 	{filter.ErrKeys, adviceChanged},
-	{publish.ErrForeign, adviceForeign},
-	{publish.ErrOlder, adviceOlder},
+	{publish.ErrForeign,
+		`Use a folder that only you may write, or remove what others have put there; --allow-foreign accepts it.`},
+	{publish.ErrOlder,
+		`Is this mirror late? Try another one. If the key that signed the larger number was stolen, leave it out
+  of --key: its numbers do not count then.`},
 	{keyio.ErrChanged, adviceChanged},
 	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter
   files by rename, as every bloomery command does; do not write into them.`},
@@ -59,9 +66,8 @@ var hints = []struct {
 }
 
 const (
-	adviceOlder = `Is this mirror late? Try another one. If the key that signed the larger number was stolen, leave it out
-  of --key: its numbers do not count then.`
-	adviceForeign = `Use a folder that only you may write, or remove what others have put there; --allow-foreign accepts it.`
+	adviceChanged = `Nothing was written. Run the command again when the input no longer changes, or pipe it: a pipe is
+  read once: cat INPUT | bloomery build -o FILE`
 	adviceFormats = "bloomery convert --help lists the files and filters that it knows."
 	adviceDamaged = "The file is damaged or incomplete: copy it again, or build it again."
 )
@@ -84,16 +90,6 @@ func hint(err error) string {
 	return ""
 }
 
-// advised is an error with its own hint.
-type advised struct {
-	error
-	hint string
-}
-
-func (e *advised) Unwrap() error { return e.error }
-
-func (e *advised) Hint() string { return e.hint }
-
 // adviseBuild adds a hint to the error of a build whose filter was full before all keys were in it.
 func adviseBuild(err error, s filter.Spec) error {
 	if !errors.Is(err, filter.ErrFull) {
@@ -102,13 +98,13 @@ func adviseBuild(err error, s filter.Spec) error {
 	const room = "if there are more keys than that, make room for them: --capacity N"
 	switch {
 	case s.Has("expansion"):
-		return &advised{err, "Leave out expansion=0, so that the chain grows as it fills; or make room: --capacity N."}
+		return cli.Advise(err, "Leave out expansion=0, so that the chain grows as it fills; or make room: --capacity N.")
 	case s.Has("counting"):
-		return &advised{err, `A key that comes hundreds of times fills its bucket, however large the filter: leave out --counting,
-  and each key is added once; ` + room + "."}
+		return cli.Advise(err, `A key that comes hundreds of times fills its bucket, however large the filter: leave out --counting,
+  and each key is added once; `+room+".")
 	}
-	return &advised{err, `Where duplicates are not dropped, a key takes room each time that it comes: --counting;
-  ` + room + ", or give a spec without sizes."}
+	return cli.Advise(err, `Where duplicates are not dropped, a key takes room each time that it comes: --counting;
+  `+room+", or give a spec without sizes.")
 }
 
 // adviseAdd names the file in the error of a change, and adds a hint if the filter is full.
@@ -118,28 +114,10 @@ func adviseAdd(err error, path string, s filter.Spec) error {
 	}
 	err = fmt.Errorf("%s: %w", path, err)
 	if f, _ := families.ByName(s.Family()); f.Takes("expansion") {
-		return &advised{err, `Nothing was written. Chains made with expansion=0, or NONSCALING in Redis, do not grow: build it
-  again without that, or with --capacity N.`}
+		return cli.Advise(err, `Nothing was written. Chains made with expansion=0, or NONSCALING in Redis, do not grow: build it
+  again without that, or with --capacity N.`)
 	}
-	return &advised{err, `Nothing was written. Build it again with room for later keys: --capacity N, or growth=G in the spec, such
+	return cli.Advise(err, `Nothing was written. Build it again with room for later keys: --capacity N, or growth=G in the spec, such
   as "rankindexed(fpr=0.01,growth=6)", which lets it double six times. A key that comes again takes room each time,
-  with --counting every fourth time.`}
+  with --counting every fourth time.`)
 }
-
-// Hints for errors about values of a filter.
-const (
-	adviceValues = "Build the filter with values: bloomery build --value-bits V, or --family ribbon --value-bits V."
-	advicePut    = "Nothing was written. put --add adds the keys of the input, each with its value."
-)
-
-// adviceStrangers is the hint for a list of keys to remove that has keys that were never added.
-const adviceStrangers = `Check that the list belongs to this filter, and that no key is in it more often than it was added:
-  sort -u leaves each key once. --force removes what is found all the same.`
-
-// Hints for files of other systems.
-const (
-	adviceParquet = `Cut the filter of a column chunk out of it: bloom_filter_length bytes from bloom_filter_offset on, as the
-  metadata of the column says: tail -c +$((OFFSET+1)) FILE | head -c LENGTH`
-	adviceForm = "Filters of that form cannot be converted: let the other system make a new one from the keys."
-	adviceFrom = `If you know which system wrote it, --from FORMAT tells what is wrong with it; see convert --help.`
-)

@@ -1,136 +1,20 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/shard"
 )
-
-// report is the output of info about a file.
-type report struct {
-	Family        string        `json:"family"`
-	Spec          filter.Spec   `json:"spec"`
-	Hash          string        `json:"hash"`
-	Seed          uint64        `json:"seed"`
-	Keys          uint64        `json:"keys"`                    // a key that was added twice counts twice
-	Distinct      uint64        `json:"keys_distinct,omitempty"` // estimated; absent unless it is less than keys
-	Bits          uint64        `json:"bits"`
-	BitsPerKey    float64       `json:"bits_per_key"`
-	Late          uint64        `json:"keys_late,omitempty"`
-	Capacity      uint64        `json:"capacity,omitempty"`
-	Load          float64       `json:"load,omitempty"`
-	Room          *uint64       `json:"room,omitempty"` // keys until the capacity; absent without a capacity
-	Pools         []filter.Pool `json:"pools,omitempty"`
-	Fill          float64       `json:"fill"`
-	FillSearched  float64       `json:"fill_searched,omitempty"`
-	FPRPrior      float64       `json:"fpr_prior"`
-	FPRPosterior  float64       `json:"fpr_posterior"`
-	FPRChosen     float64       `json:"fpr_chosen,omitempty"`
-	FPRExceeded   bool          `json:"fpr_exceeded"` // the rate has left the chosen one, or is useless
-	FileBytes     uint64        `json:"file_bytes"`
-	Allowed       uint64        `json:"allowed,omitempty"` // keys of --allow
-	Exceptions    uint64        `json:"exceptions,omitempty"`
-	ExceptionBits uint64        `json:"exception_bits,omitempty"` // part of bits; absent without --allow
-	Trimmed       bool          `json:"trimmed,omitempty"`
-	FormatVersion uint16        `json:"format_version"`
-	Sharded       *sharded      `json:"sharded,omitempty"`
-	foreign       bool
-	lowest        float64 // the rate at which an absent key has the hash of one of the keys
-	info          filter.Info
-}
-
-// reportOf describes a set and its file.
-func reportOf(set *bloomery.Set, file bloomery.Stored) report {
-	i, h := set.Info(), set.Hasher()
-	r := report{
-		Family: i.Spec.Family(), Spec: i.Spec, Hash: h.ID().String(), Seed: h.Seed(), Keys: i.Keys, Bits: i.Bits,
-		BitsPerKey: i.BitsPerKey(), Late: i.Late, Capacity: i.Capacity, Load: i.Load(), Pools: i.Pools,
-		Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
-		FPRChosen: i.FPRChosen, FPRExceeded: i.Exceeded(),
-		Allowed: i.Allowed, Exceptions: i.Exceptions, ExceptionBits: i.ExceptionBits,
-		FileBytes: file.Bytes, Trimmed: file.Trimmed, FormatVersion: file.Version, foreign: h.ID().Foreign(),
-		lowest: h.ID().LowestRate(i.Keys), info: i, Sharded: shardedOf(set),
-	}
-	if room := i.Room(); i.Capacity > 0 {
-		r.Room = &room
-	}
-	r.Distinct = distinctOf(set, i)
-	return r
-}
-
-// distinctOf returns about how many distinct keys a set holds if its bits say that they are less than its keys, as
-// after the merge of filters with common keys. Else it returns 0. For sharded sets it would have to read all shards.
-func distinctOf(set *bloomery.Set, i filter.Info) uint64 {
-	if set.Manifest() != nil || i.FPRPosterior >= 0.9*i.FPRPrior {
-		return 0
-	}
-	e, err := set.EstimateInterval()
-	if err != nil || e.Counted || !(e.High < float64(i.Keys)) {
-		return 0
-	}
-	return uint64(math.Round(e.Keys))
-}
-
-// keysText says how many keys there are, and how many of them are distinct if that is less.
-func (r report) keysText() string {
-	if r.Distinct == 0 {
-		return fmt.Sprintf("%d keys", r.Keys)
-	}
-	return fmt.Sprintf("about %d distinct keys, added %d times", r.Distinct, r.Keys)
-}
-
-// written returns the report of a set that was just written to a file.
-func written(set *bloomery.Set, path string) (report, error) {
-	bytes, err := writtenBytes(set, path)
-	if err != nil {
-		return report{}, err
-	}
-	file := container.File{FPRChosen: set.FPRChosen()}
-	r := reportOf(set, bloomery.Stored{Bytes: bytes})
-	if r.ExceptionBits > 0 {
-		file.Exceptions = []uint64{}
-	}
-	r.FormatVersion = file.FormatVersion()
-	if of := set.Stored(); of.Shards > 0 {
-		r.FormatVersion = of.Version
-	}
-	return r, nil
-}
-
-// writtenBytes returns the length of the file at path, of all shards, or for "-" of the set that went to standard
-// output.
-func writtenBytes(set *bloomery.Set, path string) (uint64, error) {
-	switch {
-	case set.Manifest() != nil:
-		return set.Stored().Bytes, nil
-	case path == stdio:
-		return set.EncodedLen()
-	}
-	st, err := os.Stat(path)
-	if err != nil {
-		return 0, err
-	}
-	return uint64(st.Size()), nil
-}
-
-// printKeys prints the number of keys in a file after a change, and the false-positive rate.
-func (a *app) printKeys(set *bloomery.Set, path string) error {
-	r, err := written(set, path)
-	if err != nil {
-		return err
-	}
-	a.warnRate(path, r.info)
-	return a.report(r, "%s: %s, false positive rate %.4g", pathName(path), r.keysText(), r.FPRPosterior)
-}
 
 func (a *app) infoCommand() *cobra.Command {
 	return &cobra.Command{
@@ -154,69 +38,191 @@ their contents; the numbers are sums, and the rates means over the shards. --jso
 			if err != nil {
 				return err
 			}
-			a.warnRate(args[0], r.info)
-			if a.json {
-				return a.printJSON(r)
-			}
-			return r.write(a.stdout)
+			a.warnRate(args[0], r.Info)
+			return a.table(r, r.write)
 		},
 	}
 }
 
-// write prints the report as text.
-func (r report) write(to io.Writer) error {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "spec\t%s\n", r.Spec)
-	if r.foreign {
-		fmt.Fprintf(w, "hash\t%s, that of another system\n", r.Hash)
-	} else {
-		fmt.Fprintf(w, "hash\t%s, seed %d\n", r.Hash, r.Seed)
+// fileReport is one file in the report of info about several. It has a report or an error.
+type fileReport struct {
+	path string
+	*report
+	err error
+}
+
+func (f fileReport) MarshalJSON() ([]byte, error) {
+	o := object{{"file", f.path}}
+	if f.err != nil {
+		return append(o, object{{"error", f.err.Error()}}...).MarshalJSON()
 	}
-	if r.Distinct > 0 {
-		fmt.Fprintf(w, "keys\t%d, about %d of them distinct\n", r.Keys, r.Distinct)
+	return append(o, f.json()...).MarshalJSON()
+}
+
+// infoTable describes several files, one a line. A file that cannot be read does not hide the others: its error comes
+// at the end.
+func (a *app) infoTable(paths []string) error {
+	files := make([]fileReport, len(paths))
+	var failed []error
+	for i, path := range paths {
+		files[i].path = path
+		r, err := a.describe(path)
+		if err != nil {
+			files[i].err = err
+			failed = append(failed, err)
+			continue
+		}
+		files[i].report = &r
+		a.warnRate(path, r.Info)
+	}
+	err := a.table(files, func(w io.Writer) {
+		fmt.Fprintln(w, "FILE\tFAMILY\tKEYS\tSIZE\tBITS/KEY\tLOAD\tFALSE POSITIVES")
+		for _, f := range files {
+			if f.report == nil {
+				fmt.Fprintf(w, "%s\terror\t-\t-\t-\t-\t-\n", f.path)
+				continue
+			}
+			load := "-"
+			if f.Capacity > 0 {
+				load = fmt.Sprintf("%.1f%%", 100*f.Load())
+			}
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%.5g\t%s\t%.3g\n",
+				f.path, f.Spec.Family(), f.Keys, bytesText(f.file.Bytes), f.BitsPerKey(), load, f.FPRPosterior)
+		}
+	})
+	return errors.Join(append([]error{err}, failed...)...)
+}
+
+func (r report) write(w io.Writer) {
+	fmt.Fprintf(w, "spec\t%s\n", r.Spec)
+	if id := r.hasher.ID(); id.Foreign() {
+		fmt.Fprintf(w, "hash\t%s, that of another system\n", id)
+	} else {
+		fmt.Fprintf(w, "hash\t%s, seed %d\n", id, r.hasher.Seed())
+	}
+	if r.distinct > 0 {
+		fmt.Fprintf(w, "keys\t%d, about %d of them distinct\n", r.Keys, r.distinct)
 	} else {
 		fmt.Fprintf(w, "keys\t%d\n", r.Keys)
 	}
-	fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey)
+	fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey())
 	if r.Capacity > 0 {
-		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.Load)
-		fmt.Fprintf(w, "room left\t%d keys\n", *r.Room)
+		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.Load())
+		fmt.Fprintf(w, "room left\t%d keys\n", r.Room())
 	}
 	for level, p := range r.Pools {
 		fmt.Fprintf(w, "extensions %d\t%d of %d in use\n", level+2, p.Used, p.Size)
 	}
 	if r.ExceptionBits > 0 {
-		fmt.Fprintf(w, "exceptions\t%s\n", exceptionsText(r.info))
+		fmt.Fprintf(w, "exceptions\t%s\n", exceptionsText(r.Info))
 	}
-	if r.Sharded == nil {
+	if r.manifest == nil {
 		fmt.Fprintf(w, "fill\t%.4f\n", r.Fill)
 	}
 	if r.Late > 0 {
 		fmt.Fprintf(w, "\t%.4f after the search; %d keys came later: see bloomery optimize\n", r.FillSearched, r.Late)
 	}
 	prior := "predicted"
-	if f, err := families.ByName(r.Family); err == nil && f.Can.Has(filter.CanSearch) {
+	if f, err := families.ByName(r.Spec.Family()); err == nil && f.Can.Has(filter.CanSearch) {
 		prior = "before the search"
 	}
-	if r.info.ValuesOnly() {
+	lowest := r.hasher.ID().LowestRate(r.Keys) // at which an absent key has the hash of one of the keys
+	if r.ValuesOnly() {
 		fmt.Fprintln(w, "false positive rate\tnone: values without fingerprints; every key seems to be present")
-	} else if r.FPRPosterior == r.lowest && r.Keys > 0 {
+	} else if r.FPRPosterior == lowest && r.Keys > 0 {
 		const text = "false positive rate\t%.4g, that of equal hashes: no filter with this hash has a lower one\n"
-		fmt.Fprintf(w, text, r.lowest)
+		fmt.Fprintf(w, text, lowest)
 	} else {
 		fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
 	}
 	if r.FPRChosen > 0 {
-		state := map[bool]string{false: "kept", true: "EXCEEDED"}[r.FPRExceeded]
-		fmt.Fprintf(w, "chosen rate\t%.4g, %s\n", r.FPRChosen, state)
+		fmt.Fprintf(w, "chosen rate\t%.4g, %s\n", r.FPRChosen, map[bool]string{false: "kept", true: "EXCEEDED"}[r.Exceeded()])
+	}
+	if m := r.manifest; m != nil {
+		fmt.Fprintf(w, "shards\t%d, plan %s\n", len(m.Shards), m.ID())
+		line := func(name string, e shard.Entry) {
+			fmt.Fprintf(w, "%s\t%d, %s, false positive rate %.4g: %s\n",
+				name, e.Keys, bytesText(e.Bytes), e.FPRPosterior, e.File)
+		}
+		few, many := fewestAndMost(m)
+		line("fewest keys", few)
+		line("most keys", many)
 	}
 	form := ""
-	if r.Trimmed {
+	if r.file.Trimmed {
 		form = ", trimmed"
 	}
-	if r.Sharded != nil {
-		r.Sharded.write(w)
+	fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.file.Bytes), r.file.Version, form)
+}
+
+func (a *app) estimateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "estimate A [B]",
+		Short: "Estimate how many keys one or two filters hold",
+		Long: `Estimate the number of distinct keys of a filter from its bits, and with a second filter the number of
+keys that are in at least one of them (union) and in both (intersection), each with a 95% interval. No filter changes.
+
+Two filters must have the same spec and seed: build them with the same --family, size, --capacity and --seed.
+Families: ` + strings.Join(families.With(filter.CanEstimate), ", ") + `, guava, bitsandblooms.
+For one filter of another family, the number is the one that the filter counts: see info.
+
+The more bits are set, the wider the intervals. If every bit is set, the bits only tell that there are at least so
+many keys; with --json the unknown numbers are then null. A number that is in the interval can still be wrong if an
+adversary chose the keys.`,
+		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
+  bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
+  bloomery estimate monday.bloom
+  bloomery estimate monday.bloom tuesday.bloom`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.estimate(args)
+		},
 	}
-	fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.FileBytes), r.FormatVersion, form)
-	return w.Flush()
+}
+
+func (a *app) estimate(paths []string) (err error) {
+	sets := make([]*bloomery.Set, len(paths))
+	for i, path := range paths {
+		if sets[i], err = a.open(path); err != nil {
+			return err
+		}
+		defer sets[i].Close()
+	}
+	if len(sets) == 1 {
+		e, err := sets[0].EstimateInterval()
+		if err := errors.Join(err, sets[0].Err()); err != nil {
+			return err
+		}
+		return a.table(object{{"files", paths}, {"a", e}}, func(w io.Writer) {
+			fmt.Fprintf(w, "%s\t%s\n", paths[0], estimateText(e))
+		})
+	}
+	e, err := sets[0].EstimateOverlap(sets[1])
+	if errors.Is(err, filter.ErrMismatch) {
+		return cli.Advise(fmt.Errorf("%s and %s: %w", paths[0], paths[1], err),
+			`Filters can be compared if their specs and seeds are the same: build them with the same
+  --family, size, --capacity and --seed.`)
+	}
+	if err := errors.Join(err, sets[0].Err(), sets[1].Err()); err != nil {
+		return err
+	}
+	return a.table(object{
+		{"files", paths}, {"a", e.A}, {"b", e.B}, {"union", e.Union}, {"intersection", e.Intersection},
+	}, func(w io.Writer) {
+		fmt.Fprintf(w, "%s\t%s\n%s\t%s\n", paths[0], estimateText(e.A), paths[1], estimateText(e.B))
+		fmt.Fprintf(w, "union\t%s\nintersection\t%s\n", estimateText(e.Union), estimateText(e.Intersection))
+	})
+}
+
+// estimateText returns the numbers as text, such as "1004 keys (95%: 990 to 1018)".
+func estimateText(e bloomery.Estimate) string {
+	switch {
+	case e.Counted:
+		return fmt.Sprintf("%.0f keys, as counted by the filter", e.Keys)
+	case math.IsInf(e.High, 1) && e.Low == 0:
+		return "any number of keys: every bit is set"
+	case math.IsInf(e.High, 1):
+		return fmt.Sprintf("at least %.0f keys (95%%): every bit is set", e.Low)
+	}
+	return fmt.Sprintf("%.0f keys (95%%: %.0f to %.0f)", e.Keys, e.Low, e.High)
 }

@@ -1,14 +1,112 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// keys opens inputs. read, if not nil, is called with the number of bytes read so far.
-func (a *app) keys(f inputFlags, paths []string, read func(bytes int64)) (*keyio.Input, error) {
+type inputFlags struct {
+	format, column     string
+	delimiter          rune // 0 if not given
+	header, keep, null bool
+	rows               bool   // keep whole rows; no flag
+	second             string // a second column: --partition-column or --value-column
+	maxKey             int    // 0: the limit of keyio
+}
+
+func (f *inputFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.format, "input-format", "lines",
+		"lines, csv, tsv (fields between tabs, quotes are part of them) or null; "+
+			"gzip, zstd and bzip2 are recognised by content")
+	const columnHelp = "csv, tsv: `name` in the header row, or number from 1 (default the first)"
+	c.Flags().Func("column", columnHelp, named(&f.column, "column"))
+	const delimiterHelp = "csv: `character` between the fields, which may be quoted, such as \";\" or \"\\t\" " +
+		"(default \",\")"
+	c.Flags().Func("delimiter", delimiterHelp, func(s string) (err error) {
+		f.delimiter, err = parseDelimiter(s)
+		return err
+	})
+	c.Flags().BoolVar(&f.header, "header", false,
+		"csv, tsv: the first row is a header, although the column is a number")
+	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys too")
+	c.Flags().BoolVarP(&f.null, "null", "0", false,
+		"keys end in a NUL byte, as those of find -print0, in the input and the output; same as --input-format null")
+	c.Flags().Func("max-key-bytes", "longest key in `bytes`, up to 1GiB (default 1MiB); a row may be 1 MiB longer",
+		func(s string) error {
+			n, err := parseBytes("--max-key-bytes", s)
+			if err != nil || n > 1<<30 {
+				return errors.New("want 1 byte to 1GiB, such as 64KiB or 10MB")
+			}
+			f.maxKey = int(n)
+			return nil
+		})
+	complete(c, "input-format", "lines", "csv", "tsv", "null")
+}
+
+// options returns the checked options of keyio.
+func (f *inputFlags) options() (o keyio.Options, err error) {
+	o = keyio.Options{
+		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows,
+		Delimiter: f.delimiter, MaxKey: f.maxKey, Second: f.second,
+	}
+	if f.null {
+		if o.Format != keyio.Lines && o.Format != keyio.Null {
+			return o, fmt.Errorf("--null: keys in columns have no NUL bytes; leave out --input-format %s", f.format)
+		}
+		o.Format = keyio.Null
+	}
+	columns := o.Format == keyio.CSV || o.Format == keyio.TSV
+	switch {
+	case !columns && o.Format != keyio.Lines && o.Format != keyio.Null:
+		return o, fmt.Errorf("--input-format %q: want lines, csv, tsv or null", f.format)
+	case !columns && f.column != "":
+		return o, fmt.Errorf("--column %s: lines have no columns; add --input-format csv or tsv", f.column)
+	case !columns && f.second != "":
+		return o, fmt.Errorf("column %s: lines have no columns; add --input-format csv or tsv", f.second)
+	case !columns && f.header:
+		return o, errors.New("--header: lines have no header row; add --input-format csv or tsv")
+	case f.delimiter != 0 && o.Format == keyio.TSV:
+		return o, fmt.Errorf("--delimiter %q: tsv has tabs; use --input-format csv", f.delimiter)
+	case f.delimiter != 0 && !columns:
+		return o, fmt.Errorf("--delimiter %q: lines have no columns; add --input-format csv", f.delimiter)
+	}
+	return o, nil
+}
+
+// end returns the byte that ends a key in the output.
+func (f *inputFlags) end() byte {
+	if f.null || f.format == string(keyio.Null) {
+		return 0
+	}
+	return '\n'
+}
+
+// columns reports whether the inputs have rows.
+func (f *inputFlags) columns() bool {
+	return f.format == string(keyio.CSV) || f.format == string(keyio.TSV)
+}
+
+// source is a list of inputs with keys.
+type source struct {
+	*keyio.Input
+	a *app
+	p *cli.Progress // of the pass that is running
+}
+
+func (a *app) source(f inputFlags, paths []string) (*source, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
@@ -16,44 +114,70 @@ func (a *app) keys(f inputFlags, paths []string, read func(bytes int64)) (*keyio
 	if err := a.stdinFree(paths); err != nil {
 		return nil, err
 	}
-	o.Stdin, o.Progress = a.stdin, read
-	return keyio.Open(paths, o)
+	s := &source{a: a}
+	o.Stdin, o.Progress = a.stdin, func(bytes int64) { s.p.Read.Store(bytes) }
+	s.Input, err = keyio.Open(paths, o)
+	return s, err
 }
 
-// follow opens inputs and shows the progress of the pass over them, unless what is empty. The caller ends the progress.
-func (a *app) follow(in inputFlags, paths []string, what string) (*keyio.Input, *cli.Progress, error) {
-	p := cli.NewProgress()
-	input, err := a.keys(in, paths, p.Read.Store)
-	if err != nil {
-		return nil, nil, err
-	}
-	a.show(p, what, input.Size())
-	return input, p, nil
+// pass reads all keys once and shows its progress, unless what is empty. work gets batches in several goroutines, emit
+// then gets them in input order in one. Both may be nil.
+func (s *source) pass(ctx context.Context, what string, work, emit func(*keyio.Batch) error) error {
+	s.p = s.a.bar(what, s.Size())
+	defer s.p.End()
+	return s.Process(ctx, 0, func(_ int, b *keyio.Batch) (err error) {
+		n := len(b.Keys)
+		if work != nil {
+			err = work(b)
+		}
+		if err == nil {
+			s.p.Keys.Add(int64(n))
+		}
+		return err
+	}, emit)
 }
 
-// pass reads all keys once. work gets batches in several goroutines, emit then gets them in input order in one; emit
-// may be nil.
+// pass is a pass over inputs that are read once.
 func (a *app) pass(
 	ctx context.Context, in inputFlags, paths []string, what string, work, emit func(*keyio.Batch) error,
 ) error {
-	input, p, err := a.follow(in, paths, what)
+	s, err := a.source(in, paths)
 	if err != nil {
 		return err
 	}
-	defer p.End()
-	return process(ctx, input, p, work, emit)
+	return s.pass(ctx, what, work, emit)
 }
 
-// process is a pass over opened inputs, with its progress.
-func process(ctx context.Context, input *keyio.Input, p *cli.Progress, work, emit func(*keyio.Batch) error) error {
-	return input.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
-		n := len(b.Keys)
-		if err := work(b); err != nil {
-			return err
+// feed passes all keys to keys or, where parse finds values, both to withValues. parse may be nil.
+func (s *source) feed(ctx context.Context, what string, parse parseValues, keys func([][]byte) error,
+	withValues func([][]byte, []uint64) error) error {
+	return s.pass(ctx, what, func(b *keyio.Batch) error {
+		if parse != nil {
+			if err := parse(b); err != nil {
+				return err
+			}
 		}
-		p.Keys.Add(int64(n))
-		return nil
-	}, emit)
+		if len(b.Values) > 0 {
+			return withValues(b.Keys, b.Values)
+		}
+		return keys(b.Keys)
+	}, nil)
+}
+
+// count returns the number of keys. parse, if not nil, may drop lines.
+func (s *source) count(ctx context.Context, parse parseValues) (uint64, error) {
+	s.p = s.a.bar("counting", s.Size())
+	defer s.p.End()
+	if parse == nil {
+		return s.Count(ctx)
+	}
+	var total atomic.Uint64
+	err := s.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
+		err := parse(b)
+		total.Add(uint64(len(b.Keys)))
+		return err
+	}, nil)
+	return total.Load(), err
 }
 
 // print writes the output of a batch immediately: the sender of the keys may wait for the answer to a key.
@@ -72,4 +196,56 @@ func (a *app) answering(what string) string {
 		return ""
 	}
 	return what
+}
+
+// bar returns a progress that starts now. The size is unknown if it is not positive. The caller ends it.
+func (a *app) bar(what string, size int64) *cli.Progress {
+	p := cli.NewProgress()
+	a.show(p, what, size)
+	return p
+}
+
+// show draws the progress until it ends, unless with --quiet.
+func (a *app) show(p *cli.Progress, what string, size int64) {
+	if a.quiet {
+		what = ""
+	}
+	p.Show(a.stderr, what, size)
+}
+
+// later shows progress that the work reports itself. The clock starts with the first report: the time before, in which
+// keys were read, says nothing about the time left.
+type later struct {
+	*cli.Progress
+	a    *app
+	what string // the text of the bar
+	once sync.Once
+}
+
+func (a *app) later(what string) *later {
+	return &later{Progress: cli.NewProgress(), a: a, what: what}
+}
+
+// share shows the part of the work that is done, in [0, 1].
+func (l *later) share(done float64) {
+	l.once.Do(func() {
+		l.Start = time.Now()
+		l.a.show(l.Progress, l.what, cli.All)
+	})
+	l.Read.Store(int64(done * cli.All))
+}
+
+// report is a Config.Progress.
+func (l *later) report(now filter.Progress) {
+	l.share(now.Done)
+	l.Rate.Store(math.Float64bits(now.Rate))
+}
+
+// count shows that done of all parts of the work are done.
+func (l *later) count(done, all int) { l.share(float64(done) / float64(cmp.Or(all, 1))) }
+
+// End removes the bar, if there is one.
+func (l *later) End() {
+	l.once.Do(func() { l.Show(io.Discard, "", 0) })
+	l.Progress.End()
 }

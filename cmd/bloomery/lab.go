@@ -50,13 +50,14 @@ built from or lies in, Go compiles it. Otherwise, get it with:
 // be somebody else's.
 func labProgram(ctx context.Context) (string, error) {
 	const name = "bloomery-lab"
+	places := []string{name}
 	if self, err := os.Executable(); err == nil {
-		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), name)); err == nil {
+		places = []string{filepath.Join(filepath.Dir(self), name), name}
+	}
+	for _, place := range places {
+		if path, err := exec.LookPath(place); err == nil {
 			return path, nil
 		}
-	}
-	if path, err := exec.LookPath(name); err == nil {
-		return path, nil
 	}
 	compiler, err := exec.LookPath("go")
 	if dir := labSources(); dir != "" && err == nil {
@@ -74,10 +75,9 @@ func labProgram(ctx context.Context) (string, error) {
 	if v := cli.Version(); strings.HasPrefix(v, "v") && !strings.ContainsAny(v, "-+") {
 		version = v
 	}
-	return "", &advised{
+	return "", cli.Advise(
 		errors.New("bloomery-lab is neither beside bloomery nor in PATH"),
-		"To get it: go install " + labPackage + "@" + version,
-	}
+		"To get it: go install "+labPackage+"@"+version)
 }
 
 // labSources returns the folder of the lab in the checkout from which this program was built or in which it lies, or ""

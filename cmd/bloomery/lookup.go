@@ -1,12 +1,137 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"strconv"
+	"strings"
 	"sync/atomic"
 
+	"github.com/spf13/cobra"
+
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
+
+func (a *app) countCommand() *cobra.Command {
+	var in inputFlags
+	c := &cobra.Command{
+		Use:   "count FILE [INPUT...]",
+		Short: "Print how often a filter holds each key",
+		Long: `Print for each key of the inputs, or of standard input, how often it was added less how often it was
+removed, a tab and the key, in their order, as soon as they come. The number may be too large, at the false-positive
+rate. It is never too small: a counter at its maximum is printed as >=15, and the key may have been added any number
+of times.
+
+Families: ` + strings.Join(families.With(filter.CanCount), ", ") + `.
+Families that also have a form without counters (--counting) then count each key once for the build, and every time that it
+is added later. Exit code 0 if a number was above 0, 1 if none was, 2 on an error.
+
+With --json every key gets a line such as {"key":"yopmail.com","count":2}, with "saturated":true if the count is a
+lower bound.`,
+		Example: `  bloomery build -o seen.bloom --family rankindexed --counting log.txt
+  bloomery count seen.bloom names.txt`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			set, err := a.open(args[0])
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			if _, _, err := set.CountHash(filter.Hash{}); err != nil {
+				return err
+			}
+			return a.lookUp(c.Context(), set, in, args[1:], "counting", a.countLine(set, in.end()))
+		},
+	}
+	in.register(c)
+	return c
+}
+
+// countLine prints the count of a key, with that end of the line.
+func (a *app) countLine(set *bloomery.Set, end byte) lookup {
+	return func(to, key []byte) ([]byte, bool, error) {
+		n, saturated, err := set.Count(key)
+		if err != nil {
+			return to, false, err
+		}
+		if a.json {
+			return cli.AppendJSON(to, struct {
+				Key       string `json:"key"`
+				Count     uint64 `json:"count"`
+				Saturated bool   `json:"saturated,omitempty"`
+			}{string(key), n, saturated}), n > 0, nil
+		}
+		if saturated {
+			to = append(to, ">="...)
+		}
+		to = append(strconv.AppendUint(to, n, 10), '\t')
+		return append(append(to, key...), end), n > 0, nil
+	}
+}
+
+func (a *app) getCommand() *cobra.Command {
+	var in inputFlags
+	c := &cobra.Command{
+		Use:   "get FILE [INPUT...]",
+		Short: "Print the values of keys",
+		Long: `Print those keys of the inputs, or of standard input, that the filter holds, each with a tab and its
+value, in their order, as soon as they come. A build takes values with the keys, and put sets them; a key without one
+has 0. The lines are keys: for a file with values add --input-format tsv. An absent key has, at the false-positive rate,
+an arbitrary value, and always in a filter without fingerprints, such as ribbon(r=0,value_bits=8). Exit code 0 if a key
+was printed, 1 if none was, 2 on an error.
+
+With --json every key gets a line such as {"key":"yopmail.com","present":true,"value":3}.`,
+		Example: "  bloomery get routes.bloom addresses.txt",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			set, err := a.open(args[0])
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			if _, err := valueBits(set); err != nil {
+				return err
+			}
+			watch := watchValues(set, in)
+			defer a.warnValues(args[0], watch)
+			return a.lookUp(c.Context(), set, in, args[1:], "looking up", a.valueLine(set, in.end(), watch))
+		},
+	}
+	in.register(c)
+	return c
+}
+
+// valueLine prints the value of a key, with that end of the line.
+func (a *app) valueLine(set *bloomery.Set, end byte, watch *valueWatch) lookup {
+	return func(to, key []byte) ([]byte, bool, error) {
+		value, ok, err := set.Get(key)
+		if err == nil && !ok {
+			watch.absent(key)
+		}
+		switch {
+		case err != nil:
+			return to, false, err
+		case a.json:
+			answer := struct {
+				Key     string  `json:"key"`
+				Present bool    `json:"present"`
+				Value   *uint64 `json:"value,omitempty"`
+			}{Key: string(key), Present: ok}
+			if ok {
+				answer.Value = &value
+			}
+			return cli.AppendJSON(to, answer), ok, nil
+		case ok:
+			to = append(append(to, key...), '\t')
+			to = append(strconv.AppendUint(to, value, 10), end)
+		}
+		return to, ok, nil
+	}
+}
 
 // lookup appends the line about a key to a buffer, if there is one, and reports whether the filter holds the key.
 type lookup func(to, key []byte) (line []byte, present bool, err error)
@@ -28,11 +153,5 @@ func (a *app) lookUp(
 		}
 		return nil
 	}, a.print)
-	if err == nil {
-		err = set.Err()
-	}
-	if err == nil && !any.Load() {
-		err = errNo
-	}
-	return err
+	return exitIf(!any.Load(), cmp.Or(err, set.Err()))
 }

@@ -1,15 +1,15 @@
-// Command bloomery builds, queries, changes and converts approximate-membership filters. Each subcommand has its own
-// file. flags.go has the shared flags, hints.go the hints for errors. The packages bloomery, keyio, plan and interop
-// do the work.
+// Command bloomery builds, queries, changes and converts approximate-membership filters. A file has one subcommand or a
+// few that are alike; flags.go has the shared flags, input.go the passes over keys, print.go the reports and hints.go
+// the hints for errors. The packages bloomery, keyio, plan and interop do the work.
 package main
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -70,13 +70,8 @@ one of its files. Commands that change a filter then write only the shards that 
 	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the fields error and hint")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false,
 		"show no progress, notes and summary; answers, --json reports, warnings and errors stay")
-	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits", func(path string) error {
-		if path == "" { // an unset shell variable must not build without a secret
-			return errors.New("name a file")
-		}
-		a.secretFile = path
-		return nil
-	})
+	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits",
+		named(&a.secretFile, "file"))
 	root.AddCommand(
 		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
 		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),
@@ -96,78 +91,78 @@ func (a *app) secret() (*[filter.SecretSize]byte, error) {
 	return readSecret(a.ctx, a.secretFile)
 }
 
-// open opens a filter file, or for "-" reads standard input, with the secret of --secret-file.
+// open opens a filter file, or reads a pipe or for "-" standard input up to its end, with the secret of --secret-file.
 func (a *app) open(path string, o ...bloomery.Option) (*bloomery.Set, error) {
 	secret, err := a.secret()
 	if err != nil {
 		return nil, err
 	}
-	if o = append(o, bloomery.WithSecret(secret)); path == stdio {
-		return a.openStdin(o...)
+	o = append(o, bloomery.WithSecret(secret))
+	switch {
+	case path == stdio:
+		if err := a.takeStdin(); err != nil {
+			return nil, err
+		}
+		return a.read("standard input", a.stdin, o...)
+	case !isPipe(path):
+		return bloomery.Open(path, o...)
 	}
-	if isPipe(path) {
-		return a.openPipe(path, o...)
-	}
-	return bloomery.Open(path, o...)
-}
-
-// openPipe reads a filter from a named pipe or a device, up to its end. It ends when the command is interrupted.
-func (a *app) openPipe(path string, o ...bloomery.Option) (*bloomery.Set, error) {
 	f, err := untrusted.OpenStream(a.ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	set, err := interruptible(a.ctx, func() (*bloomery.Set, error) {
-		defer f.Close()
-		return readWhole(f, o...)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return set, nil
+	defer f.Close()
+	return a.read(path, f, o...)
 }
 
 // lock locks a filter file for a change and reads it, after checking that a file can be written there.
 func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	if path == stdio {
-		return nil, errStdinLock
+		return nil, errors.New("-: this command locks a file and replaces it, which standard input cannot be; name a file")
 	}
 	secret, err := a.secret()
 	if err != nil {
 		return nil, err
 	}
-	switch st, err := os.Stat(path); {
-	case err != nil:
-		return nil, err
-	case st.Mode().IsRegular(): // Lock returns an error for others
-		if err := container.MayWrite(path); err != nil {
-			return nil, err
-		}
-	case st.IsDir():
-		if err := container.MayWrite(filepath.Join(path, shard.ManifestName)); err != nil {
-			return nil, err
-		}
-	}
-	return bloomery.Lock(ctx, path, func() {
-		if !a.quiet {
-			fmt.Fprintf(a.stderr, "bloomery: waiting for another process that changes %s\n", path)
-		}
-	}, bloomery.WithSecret(secret))
-}
-
-// report prints what a command did: r as JSON with --json, nothing with --quiet, else a line of text on stderr.
-func (a *app) report(r any, format string, args ...any) error {
+	st, err := os.Stat(path)
 	switch {
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
+	case err != nil:
+	case st.Mode().IsRegular(): // Lock returns an error for others
+		err = container.MayWrite(path)
+	case st.IsDir():
+		err = container.MayWrite(filepath.Join(path, shard.ManifestName))
 	}
-	_, err := fmt.Fprintf(a.stderr, format+"\n", args...)
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return bloomery.Lock(ctx, path, func() { a.note("waiting for another process that changes %s", path) },
+		bloomery.WithSecret(secret))
 }
 
-// printJSON writes one indented JSON value.
-func (a *app) printJSON(v any) error {
-	return cli.WriteJSON(a.stdout, v)
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print version, file format and platform",
+		Example: "  bloomery version --json\n  bloomery --version",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.printVersion() },
+	}
+}
+
+// versionFlag adds --version to the program, which then does the same as the command version.
+func (a *app) versionFlag(root *cobra.Command) {
+	show := root.Flags().Bool("version", false, "print version, file format and platform")
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if *show {
+			return a.printVersion()
+		}
+		return c.Help()
+	}
+}
+
+func (a *app) printVersion() error {
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	return a.answer(map[string]any{
+		"version": cli.Version(), "format_version": container.Version, "go": runtime.Version(), "platform": platform,
+	}, "bloomery %s, file format %d, %s %s\n", cli.Version(), container.Version, runtime.Version(), platform)
 }

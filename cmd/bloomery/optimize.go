@@ -15,25 +15,13 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// optimized is the report of optimize.
-type optimized struct {
-	Before report `json:"before"`
-	After  report `json:"after"`
-	Read   uint64 `json:"lines_read"`
-	New    uint64 `json:"lines_new"` // lines with a key that the filter did not hold before
-}
-
-// optimizeFlags are the flags of bloomery optimize.
 type optimizeFlags struct {
-	in     inputFlags
-	effort effortFlags
-	memory memoryFlags
-	rate   rateFlags
-	keys   []string
-	output string
-	shrink shrinkFlags
-	force  bool
-	keep   bool
+	in          inputFlags
+	effort      effortFlags
+	config      bloomery.Config // limits
+	keys        []string
+	output      string
+	force, keep bool
 }
 
 func (a *app) optimizeCommand() *cobra.Command {
@@ -61,15 +49,15 @@ does the same for a new file.`,
 	}
 	f.in.register(c)
 	f.effort.register(c)
-	f.memory.register(c)
-	f.rate.register(c)
+	memoryFlags(c, &f.config.Memory, &f.config.TempDir, oneFile)
+	maxFPRFlag(c, &f.config.MaxFPR)
 	c.Flags().StringArrayVar(&f.keys, "keys", nil, "list of keys; may be given several times, - is standard input")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of FILE")
 	c.Flags().BoolVar(&f.keep, "keep-shifts", false, "do not search: keep the shifts, so that few bits change")
 	c.MarkFlagsMutuallyExclusive("keep-shifts", "effort")
 	c.MarkFlagsMutuallyExclusive("keep-shifts", "budget")
 	c.Flags().BoolVar(&f.force, "force", false, "do it although most keys are new, or most of the filter's are left out")
-	f.shrink.register(c, "at most half, never all")
+	shrinkFlag(c, &f.config.Shrink, "at most half, never all")
 	_ = c.MarkFlagFilename("keys")
 	return c
 }
@@ -84,33 +72,22 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 			return err
 		}
 	}
-	effort, err := f.effort.read(c)
-	if err != nil {
+	if err := f.effort.check(c); err != nil {
 		return err
 	}
 	if f.keep {
-		effort.Level = filter.Keep
-	}
-	config := bloomery.Config{TempDir: f.memory.dir}
-	if config.Memory, err = f.memory.read(c); err != nil {
-		return err
-	}
-	if config.MaxFPR, err = f.rate.read(c); err != nil {
-		return err
-	}
-	if config.Shrink, err = f.shrink.read(c); err != nil {
-		return err
+		f.effort.Level = filter.Keep
 	}
 	if f.force {
-		config.Shrink = 1
+		f.config.Shrink = 1
 	}
 	l, err := a.lock(c.Context(), path)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	r := optimized{Before: reportOf(l.Set, l.Stored())}
-	better, err := a.search(c.Context(), l.Set, f, effort, config, &r)
+	before := reportOf(l.Set, l.Stored())
+	better, read, unknown, err := a.search(c.Context(), l.Set, f)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -123,30 +100,35 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	if r.After, err = written(better, f.output); err != nil {
+	after, err := written(better, f.output)
+	if err != nil {
 		return err
 	}
-	return a.printOptimized(f.output, r)
+	a.warnRate(f.output, after.Info)
+	return a.report(object{
+		{"before", before}, {"after", after}, {"lines_read", read},
+		{"lines_new", unknown}, // lines with a key that the filter did not hold before
+	}, "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)",
+		f.output, after.Keys, before.Keys, unknown, read, after.FPRPosterior, before.FPRPosterior)
 }
 
-// search continues the search of the filter with the keys of the lists and returns the new filter.
+// search continues the search of the filter with the keys of the lists. It returns the new filter, and how many keys
+// the lists have and how many of them the filter did not hold before.
 func (a *app) search(
-	ctx context.Context, set *bloomery.Set, f *optimizeFlags, e filter.Effort, c bloomery.Config, r *optimized,
-) (*bloomery.Set, error) {
-	bar := a.later(func() string { return building(set.Spec(), f.keep) })
+	ctx context.Context, set *bloomery.Set, f *optimizeFlags,
+) (better *bloomery.Set, all, fresh uint64, err error) {
+	bar := a.later(building(set.Spec(), f.keep))
 	defer bar.End()
-	c.Progress = bar.report
-	b, err := set.Optimizer(e, c)
+	f.config.Progress = bar.report
+	b, err := set.Optimizer(f.effort.Effort, f.config)
 	if err != nil {
-		return nil, err
+		return nil, 0, 0, err
 	}
 	defer b.Close()
 	hash := hashing(set)
 	var read, unknown atomic.Uint64
 	err = a.pass(ctx, f.in, f.keys, "reading", func(batch *keyio.Batch) error {
-		if err := hash(batch); err != nil {
-			return err
-		}
+		hash(batch)
 		n := uint64(0)
 		for _, h := range batch.Hashes {
 			if !set.Has(h) {
@@ -158,29 +140,22 @@ func (a *app) search(
 		return b.AddHashes(batch.Hashes)
 	}, nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, 0, err
 	}
-	r.Read, r.New = read.Load(), unknown.Load()
+	all, fresh = read.Load(), unknown.Load()
 	lists := strings.Join(f.keys, ", ")
-	if r.Read == 0 {
-		return nil, fmt.Errorf("there is no key in %s; the filter stays as it is", lists)
+	if all == 0 {
+		return nil, 0, 0, fmt.Errorf("there is no key in %s; the filter stays as it is", lists)
 	}
-	if !f.force && r.New > r.Read/2 {
-		return nil, fmt.Errorf("most keys of %s were not in the filter, which stays as it is; "+
+	if !f.force && fresh > all/2 {
+		return nil, 0, 0, fmt.Errorf("most keys of %s were not in the filter, which stays as it is; "+
 			"if these are the right lists, add --force", lists)
 	}
-	better, err := b.Build(ctx)
+	better, err = b.Build(ctx)
 	var lost *filter.ShrinkError
 	if errors.As(err, &lost) {
 		err = fmt.Errorf("%s: %d keys instead of %d, and the filter would forget all others; it stays as it is: %w",
 			lists, lost.After, lost.Before, err)
 	}
-	return better, err
-}
-
-func (a *app) printOptimized(path string, r optimized) error {
-	a.warnRate(path, r.After.info)
-	const text = "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)"
-	return a.report(r, text,
-		path, r.After.Keys, r.Before.Keys, r.New, r.Read, r.After.FPRPosterior, r.Before.FPRPosterior)
+	return better, all, fresh, err
 }

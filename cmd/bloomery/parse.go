@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
@@ -82,7 +81,7 @@ func parseSpan(flag, text string) (time.Duration, error) {
 }
 
 // parseHash reads the name of a hash function of another system.
-func parseHash(name string) (filter.HashID, error) {
+func parseHash(flag, name string) (filter.HashID, error) {
 	var names []string
 	for id := filter.XXH64; id.Foreign(); id++ {
 		if id.String() == name {
@@ -90,7 +89,7 @@ func parseHash(name string) (filter.HashID, error) {
 		}
 		names = append(names, id.String())
 	}
-	return 0, fmt.Errorf("--hash %q: there are %s", name, strings.Join(names, ", "))
+	return 0, fmt.Errorf("%s %q: there are %s", flag, name, strings.Join(names, ", "))
 }
 
 // maxSecret is the largest file with a secret that is read, in bytes.
@@ -108,14 +107,6 @@ func readSecret(ctx context.Context, path string) (*[filter.SecretSize]byte, err
 			path)
 	}
 	return (*[filter.SecretSize]byte)(b), nil
-}
-
-// bytesText formats a number of bytes with a unit.
-func bytesText(n uint64) string {
-	if n < 10_000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return cli.Short(float64(n)) + "B"
 }
 
 // parseDelimiter parses the character between the fields of CSV. A tab may be written as \t.

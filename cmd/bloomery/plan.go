@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -43,7 +45,12 @@ If no filter does it, the output says what is impossible and what comes nearest:
 			if err != nil {
 				return err
 			}
-			p, err := a.rank(c, n, needs.exact())
+			var p plan.Plan
+			if needs.exact {
+				err = plan.NeverWrong(c.Context(), n)
+			} else {
+				p, err = plan.For(c.Context(), n)
+			}
 			var impossible *plan.Impossible
 			if err != nil && !errors.As(err, &impossible) {
 				return err
@@ -75,19 +82,56 @@ If no filter does it, the output says what is impossible and what comes nearest:
 	return c
 }
 
-// rank calls the planner. exact requests a rate of 0.
-func (a *app) rank(c *cobra.Command, n plan.Needs, exact bool) (plan.Plan, error) {
-	if exact {
-		return plan.Plan{}, plan.NeverWrong(c.Context(), n)
+type planFlags struct {
+	plan.Needs
+	exact  bool // the rate must be 0
+	values uint64
+	wishes wishFlags
+}
+
+func (f *planFlags) register(c *cobra.Command) {
+	parse(c, &f.Keys, "keys", "number of keys, such as 133604, 10M or 5G", parseCount)
+	parse(c, &f.Later, "later", "number of keys that are added after the build", parseCount)
+	const rate = "false-positive rate to keep, such as 0.01 or 1% (default 1% without a limit on the size)"
+	parse(c, &f.FPR, "fpr", rate, func(flag, text string) (float64, error) {
+		v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(text), "%"), 64)
+		if f.exact = err == nil && v == 0; f.exact {
+			return 0, nil
+		}
+		return parseRate(flag, text)
+	})
+	c.Flags().Float64Var(&f.BitsPerKey, "bits-per-key", 0, "most bits per key")
+	parse(c, &f.Bytes, "bytes", "most bytes of the whole filter, such as 64KiB or 10MB", parseBytes)
+	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value that each key has")
+	c.Flags().Float64Var(&f.Absent, "absent", 0.5, "share of queries for absent keys")
+	c.Flags().DurationVar(&f.Build, "build", 0, "longest build on one core, such as 10s")
+	parse(c, &f.Memory, "memory", "most memory of a build besides the filter, such as 1GiB; "+
+		"keys that can go to a file do not count", parseBytes)
+	f.wishes.register(c)
+	c.MarkFlagsMutuallyExclusive("bits-per-key", "bytes")
+	_ = c.MarkFlagRequired("keys")
+}
+
+func (f *planFlags) read(c *cobra.Command) (plan.Needs, error) {
+	f.ValueBits = int(min(f.values, math.MaxInt))
+	if err := checkBitsPerKey(c, f.BitsPerKey); err != nil {
+		return f.Needs, err
 	}
-	return plan.For(c.Context(), n)
+	switch {
+	case c.Flags().Changed("build") && f.Build <= 0:
+		return f.Needs, fmt.Errorf("--build %v: want a time above 0, such as 10s", f.Build)
+	case !(f.Absent > 0 && f.Absent <= 1):
+		return f.Needs, fmt.Errorf("--absent %v: want a share above 0 and at most 1", f.Absent)
+	}
+	err := f.wishes.read(&f.Needs)
+	return f.Needs, err
 }
 
 // columns is the width of a screen.
 const columns = 100
 
 // printChoices prints a line of figures for each choice, then what to know about each.
-func (a *app) printChoices(choices []plan.Choice) error {
+func (a *app) printChoices(choices []plan.Choice) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "size\tbits a key\trate\tpresent\tabsent\tfar\tbuild\t")
@@ -95,9 +139,7 @@ func (a *app) printChoices(choices []plan.Choice) error {
 		fmt.Fprintf(w, "%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t%.0f\t\n",
 			bytesText(c.FileBytes), c.BitsPerKey, c.FPRPrior, c.NsPresent, c.NsAbsent, c.FarQuery, c.NsBuild)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	_ = w.Flush() // a Builder never fails
 	head, lines, _ := strings.Cut(text.String(), "\n")
 	at := strings.Index(head, "present")
 	fmt.Fprintf(a.stdout, "%*sns a query%*s\n%s  spec\n", at, "", len(head)-at-len("ns a query"), "ns a key", head)
@@ -119,31 +161,25 @@ func (a *app) printChoices(choices []plan.Choice) error {
 		fmt.Fprintf(a.stdout, "\n%s\n", c.Spec)
 		a.printWrapped(words)
 	}
-	return nil
 }
 
 // printWrapped prints text, indented, in lines of at most 100 columns.
 func (a *app) printWrapped(text string) {
 	const indent = "  "
-	line := indent
+	line := ""
 	for _, word := range strings.Fields(text) {
-		if len(line) > len(indent) && len(line)+1+len(word) > columns {
-			fmt.Fprintln(a.stdout, line)
-			line = indent
+		if line != "" && len(indent+line)+1+len(word) > columns {
+			fmt.Fprintln(a.stdout, indent+line)
+			line = ""
 		}
-		if len(line) > len(indent) {
-			line += " "
-		}
-		line += word
+		line = strings.TrimPrefix(line+" "+word, " ")
 	}
-	fmt.Fprintln(a.stdout, line)
+	fmt.Fprintln(a.stdout, indent+line)
 }
 
 // printPlan prints a plan, and what a build without --family takes for the same needs.
 func (a *app) printPlan(p plan.Plan, usual plan.Choice) error {
-	if err := a.printChoices(p.Choices); err != nil {
-		return err
-	}
+	a.printChoices(p.Choices)
 	for i, r := range p.Refused {
 		if i == 0 {
 			fmt.Fprintln(a.stdout, "\nnot:")
@@ -157,10 +193,7 @@ func (a *app) printPlan(p plan.Plan, usual plan.Choice) error {
 
 func (a *app) printImpossible(e *plan.Impossible) error {
 	if a.json {
-		if err := a.printJSON(map[string]any{"impossible": e.What, "nearest": e.Nearest}); err != nil {
-			return err
-		}
-		return errNo
+		return exitIf(true, a.printJSON(map[string]any{"impossible": e.What, "nearest": e.Nearest}))
 	}
 	fmt.Fprintln(a.stdout, "impossible:")
 	for line := range strings.Lines(e.What) {
@@ -168,9 +201,7 @@ func (a *app) printImpossible(e *plan.Impossible) error {
 	}
 	if len(e.Nearest) > 0 {
 		fmt.Fprintln(a.stdout, "\nnearest:")
-		if err := a.printChoices(e.Nearest); err != nil {
-			return err
-		}
+		a.printChoices(e.Nearest)
 	}
 	return errNo
 }
@@ -181,10 +212,9 @@ func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	if !ok || format != "svg" && format != "png" {
 		return fmt.Errorf("--plot %s: want a file that ends in .svg or .png", path)
 	}
-	p := cli.NewProgress()
-	a.show(p, "drawing", cli.All)
+	p := a.bar("drawing", cli.All)
 	defer p.End()
-	curves, err := plan.Curves(c.Context(), n, func(done float64) { p.Read.Store(int64(done * cli.All)) })
+	curves, err := plan.Curves(c.Context(), n, p.Share(0, cli.All))
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"time"
@@ -15,15 +15,40 @@ import (
 	"github.com/bloomery/bloomery/publish"
 )
 
-// publishFlags are the flags of bloomery publish.
+func (a *app) keygenCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "keygen -o KEY",
+		Short: "Make a key that signs releases",
+		Long: `Make an Ed25519 key that signs releases. The private key goes to the file KEY, readable by its owner
+only, for bloomery publish --sign KEY. The public key goes to KEY.pub and is printed: readers pin it, as bloomery
+follow --key does. No file is replaced.`,
+		Example: "  bloomery keygen -o release.key",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			public, err := publish.CreateKey(output)
+			if errors.Is(err, fs.ErrExist) {
+				return cli.Advise(err, "A key is never replaced. Name another file with -o.")
+			}
+			if err != nil {
+				return err
+			}
+			if !a.quiet && !a.json {
+				fmt.Fprintf(a.stderr, "%s: private key %s; keep it secret, and keep a copy\n", output, public.ID())
+			}
+			return a.answer(object{{"public", public.String()}, {"id", public.ID()}, {"file", output}}, "%v\n", public)
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "file to write the private key to")
+	_ = c.MarkFlagRequired("output")
+	return c
+}
+
 type publishFlags struct {
-	name, expires, state  string
-	sign, key, rotate     []string
-	keep                  int
-	number                uint64
-	renew, trim, unsigned bool
-	check                 bool
-	shrink                shrinkFlags
+	publish.Options
+	state             string
+	sign, key, rotate []string
+	check             bool
 }
 
 func (a *app) publishCommand() *cobra.Command {
@@ -70,22 +95,23 @@ of DIR are read and checked, and each delta is applied. Exit code 1 if the relea
 			if len(f.key) > 0 {
 				return errors.New("--key is for --check; --sign names the private key")
 			}
-			return a.publish(c, args[0], args[1], f)
+			return a.publish(c.Context(), args[0], args[1], f)
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.name, "name", "", "name of the filter (default: that in the current release, or that of DIR)")
-	flags.Uint64Var(&f.number, "number", 0, "number of the release, if DIR was lost (default: the next one)")
+	flags.StringVar(&f.Name, "name", "", "name of the filter (default: that in the current release, or that of DIR)")
+	flags.Uint64Var(&f.Number, "number", 0, "number of the release, if DIR was lost (default: the next one)")
 	flags.StringArrayVar(&f.sign, "sign", nil, "`file` with a private key of bloomery keygen (may be repeated)")
 	flags.StringArrayVar(&f.rotate, "rotate", nil,
 		"public `key`, or a file with it, that signed the current release and is replaced (may be repeated)")
 	flags.StringVar(&f.state, "state", "", "`file` that remembers what was signed (default: KEY.state beside each KEY)")
-	flags.IntVar(&f.keep, "keep", publish.DefaultKeep, "number of older versions to keep, with a delta from each")
-	flags.StringVar(&f.expires, "expires", "7d", "time until readers warn that the release is old, such as 36h or 7d")
-	flags.BoolVar(&f.renew, "renew", false, "sign the current release anew, with a new expiry")
-	flags.BoolVar(&f.trim, "trim", false, "publish the trimmed form, see bloomery trim")
-	f.shrink.register(c, "50%")
-	flags.BoolVar(&f.unsigned, "unsigned", false, "allow an unsigned release after a signed one")
+	flags.IntVar(&f.Keep, "keep", publish.DefaultKeep, "number of older versions to keep, with a delta from each")
+	parseDefault(c, &f.Lifetime, "expires", "7d", "time until readers warn that the release is old, such as 36h or 7d",
+		parseSpan)
+	flags.BoolVar(&f.Renew, "renew", false, "sign the current release anew, with a new expiry")
+	flags.BoolVar(&f.Trim, "trim", false, "publish the trimmed form, see bloomery trim")
+	shrinkFlag(c, &f.Shrink, "50%")
+	flags.BoolVar(&f.Unsigned, "unsigned", false, "allow an unsigned release after a signed one")
 	flags.BoolVar(&f.check, "check", false, "publish nothing, check DIR")
 	flags.StringArrayVar(&f.key, "key", nil, "public `key`, or a file with it, that must have signed, for --check")
 	for _, other := range []string{"sign", "renew", "trim", "unsigned", "name", "keep", "expires", "number",
@@ -98,21 +124,13 @@ of DIR are read and checked, and each delta is applied. Exit code 1 if the relea
 	return c
 }
 
-// options returns the options of the flags.
-func (f *publishFlags) options(a *app, c *cobra.Command) (o publish.Options, err error) {
-	o = publish.Options{Name: f.name, Keep: f.keep, Renew: f.renew, Trim: f.trim, Unsigned: f.unsigned,
-		Number: f.number}
-	if f.keep < 0 {
-		return o, fmt.Errorf("--keep %d: want 0 or more", f.keep)
+func (f *publishFlags) options(a *app) (o publish.Options, err error) {
+	o = f.Options
+	if o.Keep < 0 {
+		return o, fmt.Errorf("--keep %d: want 0 or more", o.Keep)
 	}
-	if f.keep == 0 {
+	if o.Keep == 0 {
 		o.Keep = -1
-	}
-	if o.Lifetime, err = parseSpan("--expires", f.expires); err != nil {
-		return o, err
-	}
-	if o.Shrink, err = f.shrink.read(c); err != nil {
-		return o, err
 	}
 	if len(f.sign) == 0 && (len(f.rotate) > 0 || f.state != "") {
 		return o, errors.New("--rotate and --state need --sign")
@@ -129,8 +147,7 @@ func (f *publishFlags) options(a *app, c *cobra.Command) (o publish.Options, err
 			return o, fmt.Errorf("--sign: %w", err)
 		}
 		if st, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0 {
-			fmt.Fprintf(a.stderr, "bloomery: warning: others may read the private key %[1]s; run chmod 600 %[1]s\n",
-				path)
+			a.warn("others may read the private key %[1]s; run chmod 600 %[1]s", path)
 		}
 		o.Sign = append(o.Sign, k)
 		if f.state == "" {
@@ -140,7 +157,6 @@ func (f *publishFlags) options(a *app, c *cobra.Command) (o publish.Options, err
 	return o, nil
 }
 
-// publicKeys returns the public keys of a flag.
 func publicKeys(flag string, texts []string) (keys []publish.PublicKey, err error) {
 	for _, text := range texts {
 		k, err := publish.FindPublicKey(text)
@@ -152,26 +168,21 @@ func publicKeys(flag string, texts []string) (keys []publish.PublicKey, err erro
 	return keys, nil
 }
 
-// publish publishes a filter and prints the report.
-func (a *app) publish(c *cobra.Command, dir, file string, f publishFlags) error {
-	o, err := f.options(a, c)
+func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) error {
+	o, err := f.options(a)
 	if err != nil {
 		return err
 	}
-	o.Waiting = func() {
-		if !a.quiet {
-			fmt.Fprintf(a.stderr, "bloomery: waiting for another process that publishes in %s\n", dir)
-		}
-	}
-	p := a.later(func() string { return "deltas" })
+	o.Waiting = func() { a.note("waiting for another process that publishes in %s", dir) }
+	p := a.later("deltas")
 	defer p.End()
 	o.Progress = p.count
-	r, err := publish.Publish(c.Context(), dir, file, o)
+	r, err := publish.Publish(ctx, dir, file, o)
 	if err != nil {
 		return advisePublish(err)
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintln(a.stderr, "bloomery: warning:", w)
+		a.warn("%v", w)
 	}
 	return a.printPublished(r, o)
 }
@@ -184,43 +195,33 @@ func advisePublish(err error) error {
 	untrusted := is(publish.ErrUntrusted)
 	switch {
 	case untrusted && is(publish.ErrUnsigned):
-		return &advised{err, "A first signature takes nothing from an unsigned folder. State both: " + adviceStated + "."}
+		return cli.Advise(err, "A first signature takes nothing from an unsigned folder. State both: "+adviceStated+".")
 	case untrusted && is(publish.ErrOtherKey):
-		return &advised{err, "If you have replaced your key: --rotate OLD.pub. If somebody else has signed it, " +
-			"take nothing\n  from it: " + adviceStated + "."}
+		return cli.Advise(err, "If you have replaced your key: --rotate OLD.pub. If somebody else has signed it, "+
+			"take nothing\n  from it: "+adviceStated+".")
 	case untrusted:
-		return &advised{err, "Restore release.json from a copy, or take nothing from it: " + adviceStated + "."}
+		return cli.Advise(err, "Restore release.json from a copy, or take nothing from it: "+adviceStated+".")
 	case is(publish.ErrLost):
-		return &advised{err, `Restore release.json, or KEY.state beside the key. Without them, state both:
-  ` + adviceStated + ". If nothing was ever published in the folder: --number 1."}
+		return cli.Advise(err, `Restore release.json, or KEY.state beside the key. Without them, state both:
+  `+adviceStated+". If nothing was ever published in the folder: --number 1.")
 	case is(publish.ErrUnsigned):
-		return &advised{err, "Sign the new one too: --sign KEY; or publish it as it is: --unsigned."}
+		return cli.Advise(err, "Sign the new one too: --sign KEY; or publish it as it is: --unsigned.")
 	case is(publish.ErrKeyState):
-		return &advised{err, "Nothing was published. --state FILE keeps the state in another place."}
+		return cli.Advise(err, "Nothing was published. --state FILE keeps the state in another place.")
 	}
 	return err
 }
 
-// checkPublished is publish --check.
 func (a *app) checkPublished(ctx context.Context, dir string, f publishFlags) error {
 	pinned, err := publicKeys("--key", f.key)
 	if err != nil {
 		return err
 	}
-	p := a.later(func() string { return "checking" })
+	p := a.later("checking")
 	defer p.End()
 	r, err := publish.Check(ctx, dir, pinned, p.count)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	return a.printChecked(r, time.Now())
-}
-
-// count shows how much of the work is done.
-func (l *later) count(done, all int) {
-	l.once.Do(func() {
-		l.Start = time.Now()
-		l.a.show(l.Progress, l.what(), cli.All)
-	})
-	l.Read.Store(int64(cli.All * done / cmp.Or(all, 1)))
 }

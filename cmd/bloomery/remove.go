@@ -11,23 +11,13 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// removed is the report of remove.
-type removed struct {
-	Removed   uint64  `json:"removed"`
-	NotFound  uint64  `json:"not_found"`
-	Keys      uint64  `json:"keys"` // that are left
-	Written   bool    `json:"written"`
-	Strangers float64 `json:"expected_strangers"` // keys that look present and were never added
-	Lost      float64 `json:"expected_lost"`      // members that were lost, or without --force would be
-}
-
-// removeFlags are the flags of bloomery remove.
 type removeFlags struct {
 	in         inputFlags
-	memory     memoryFlags
+	config     bloomery.Config // limits
 	all, force bool
 }
 
@@ -61,78 +51,97 @@ temporary file. With --json the report has the fields expected_strangers and exp
   echo key-77 | bloomery remove --all --json sessions.bloom`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			memory, err := f.memory.read(c)
-			if err != nil {
-				return err
-			}
 			l, err := a.lock(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer l.Close()
-			return a.remove(c.Context(), f, l, memory, args[0], args[1:])
+			return a.remove(c.Context(), f, l, args[0], args[1:])
 		},
 	}
 	f.in.register(c)
-	f.memory.register(c)
-	c.Flags().Lookup("memory").Usage = strings.Replace(c.Flags().Lookup("memory").Usage, "no limit", "64MiB", 1)
+	memoryFlags(c, &f.config.Memory, &f.config.TempDir, "a temporary file (default 64MiB)")
 	c.Flags().BoolVar(&f.all, "all", false, "remove nothing unless every key is found")
 	c.Flags().BoolVar(&f.force, "force", false,
 		"remove although the list has keys that were never added: members are lost")
 	return c
 }
 
-// remove removes the keys of the inputs from the file at path, which is locked, and reports.
-func (a *app) remove(
-	ctx context.Context, f removeFlags, l *bloomery.Locked, memory int64, path string, inputs []string,
-) error {
-	r := removed{Keys: l.Len()}
-	seen, err := a.removeFrom(ctx, f, l.Set, memory, inputs)
+// remove removes the keys of the inputs from the file at path, which is locked, and reports. It returns errNo if a key
+// was not found.
+func (a *app) remove(ctx context.Context, f removeFlags, l *bloomery.Locked, path string, inputs []string) error {
+	left, removed, written := l.Len(), uint64(0), false
+	seen, err := a.removeFrom(ctx, f, l.Set, inputs)
 	refused := errors.Is(err, filter.ErrStrangers)
 	if err != nil && !refused {
 		return err
 	}
-	r.NotFound, r.Strangers, r.Lost = seen.NotFound, seen.Strangers, seen.Lost
 	if seen.Removed > 0 && !refused && (!f.all || seen.NotFound == 0) {
 		if err := l.Replace(ctx); err != nil {
 			return err
 		}
-		r.Removed, r.Keys, r.Written = seen.Removed, l.Len(), true
+		left, removed, written = l.Len(), seen.Removed, true
 	}
-	if !refused {
-		return a.printRemoved(path, r)
+	r := object{
+		{"removed", removed}, {"not_found", seen.NotFound}, {"keys", left}, {"written", written},
+		{"expected_strangers", seen.Strangers}, // keys that look present and were never added
+		{"expected_lost", seen.Lost},           // members that were lost, or without --force would be
 	}
-	if a.json {
-		if err := a.printJSON(r); err != nil {
-			return err
+	if refused {
+		if a.json {
+			if err := a.printJSON(r); err != nil {
+				return err
+			}
 		}
+		return cli.Advise(fmt.Errorf("%s: %w; nothing was changed", path, err),
+			`Check that the list belongs to this filter, and that no key is in it more often than it was added:
+  sort -u leaves each key once. --force removes what is found all the same.`)
 	}
-	return &advised{fmt.Errorf("%s: %w; nothing was changed", path, err), adviceStrangers}
+	end := ""
+	if !written {
+		end = "; the file is as it was"
+	} else if seen.Strangers >= bloomery.MaxStrangers {
+		end = fmt.Sprintf("; about %.0f of the removed keys were never added, and about %.0f members are lost",
+			seen.Strangers, seen.Lost)
+	}
+	err = a.report(r, "%s: %d keys removed, %d not found, %d left%s", path, removed, seen.NotFound, left, end)
+	return exitIf(seen.NotFound > 0, err)
 }
 
 // removeFrom removes the keys of the inputs from a set. With --all it removes none if one is not found.
 func (a *app) removeFrom(
-	ctx context.Context, f removeFlags, set *bloomery.Set, memory int64, inputs []string,
+	ctx context.Context, f removeFlags, set *bloomery.Set, inputs []string,
 ) (seen bloomery.Removed, err error) {
-	bar := a.later(func() string { return "removing" })
+	bar := a.later("removing")
 	defer bar.End()
-	list, err := set.Removal(bloomery.Config{Memory: memory, TempDir: f.memory.dir, Progress: bar.report})
+	f.config.Progress = bar.report
+	list, err := set.Removal(f.config)
 	if err != nil {
 		return seen, err
 	}
 	defer list.Close()
 	watch := watchValues(set, f.in)
 	defer a.warnValues("the filter", watch)
-	shown := 0
+	named := 0
+	if a.quiet {
+		named = maxNamed
+	}
+	hash := hashing(set)
 	err = a.pass(ctx, f.in, inputs, "reading", func(b *keyio.Batch) error {
-		return missing(set, b)
-	}, func(b *keyio.Batch) error {
-		for i := 0; i < len(b.Out) && shown < maxNamed && !a.quiet; i++ {
-			if b.Out[i] != 0 {
-				watch.absent(b.Keys[i])
-				shown++
-				fmt.Fprintf(a.stderr, "bloomery: not found: %q\n", b.Keys[i])
+		hash(b)
+		hits := make([]bool, len(b.Hashes))
+		set.HasMany(hits, b.Hashes)
+		for i, hit := range hits {
+			if !hit {
+				b.Values = append(b.Values, uint64(i)) // of the keys that are missing
 			}
+		}
+		return nil
+	}, func(b *keyio.Batch) error {
+		for _, i := range b.Values[:min(len(b.Values), maxNamed-named)] {
+			watch.absent(b.Keys[i])
+			named++
+			a.note("not found: %q", b.Keys[i])
 		}
 		return list.AddHashes(b.Hashes)
 	})
@@ -143,43 +152,4 @@ func (a *app) removeFrom(
 		return seen, err
 	}
 	return list.Remove(ctx, f.force)
-}
-
-// missing hashes the keys of a batch, and sets its output to a byte for each key: 1 if the set does not hold it.
-func missing(set *bloomery.Set, b *keyio.Batch) error {
-	hasher := set.Hasher()
-	for _, k := range b.Keys {
-		b.Hashes = append(b.Hashes, hasher.Sum(k))
-	}
-	hits := make([]bool, len(b.Hashes))
-	set.HasMany(hits, b.Hashes)
-	for _, hit := range hits {
-		b.Out = append(b.Out, 1)
-		if hit {
-			b.Out[len(b.Out)-1] = 0
-		}
-	}
-	return nil
-}
-
-// printRemoved prints the report. It returns errNo if a key was not found.
-func (a *app) printRemoved(path string, r removed) (err error) {
-	switch {
-	case a.json:
-		err = a.printJSON(r)
-	case a.quiet:
-	default:
-		text := fmt.Sprintf("%s: %d keys removed, %d not found, %d left", path, r.Removed, r.NotFound, r.Keys)
-		if !r.Written {
-			text += "; the file is as it was"
-		} else if r.Strangers >= bloomery.MaxStrangers {
-			text += fmt.Sprintf("; about %.0f of the removed keys were never added, and about %.0f members are lost",
-				r.Strangers, r.Lost)
-		}
-		_, err = fmt.Fprintln(a.stderr, text)
-	}
-	if err == nil && r.NotFound > 0 {
-		err = errNo
-	}
-	return err
 }

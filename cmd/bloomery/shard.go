@@ -54,77 +54,17 @@ With make -j, every range and every shard is a target:
 	return c
 }
 
-// stepFlags are the flags of the steps after the plan.
 type stepFlags struct {
-	plan   string
-	all    bool
-	every  string
-	memory memoryFlags
-}
-
-func (f *stepFlags) register(c *cobra.Command, what string) {
-	f.registerPlan(c)
-	c.Flags().BoolVar(&f.all, "all", false, "all "+what)
-	c.Flags().StringVar(&f.every, "every", "",
-		"the "+what+" of worker `K/N`: of N workers, counted from 0, K does those that leave the remainder K")
-	c.MarkFlagsMutuallyExclusive("all", "every")
-	f.memory.register(c)
+	plan  string
+	all   bool
+	every string
+	limit distribute.Options
 }
 
 func (f *stepFlags) registerPlan(c *cobra.Command) {
 	c.Flags().StringVar(&f.plan, "plan", "", "id of the plan, if there are several in the folder")
 }
 
-// numbers returns the numbers of the ranges or shards to do, of n.
-func (f *stepFlags) numbers(args []string, what string, n int) (all []int, err error) {
-	first, step := 0, 1
-	switch {
-	case len(args) > 0 && (f.all || f.every != ""):
-		return nil, fmt.Errorf("give numbers of %ss, --all or --every", what)
-	case len(args) > 0:
-		for _, arg := range args {
-			i, err := strconv.Atoi(arg)
-			if err != nil || i < 0 || i >= n {
-				return nil, fmt.Errorf("%s %q: the plan has %d, counted from 0", what, arg, n)
-			}
-			all = append(all, i)
-		}
-		return all, nil
-	case f.every != "":
-		k, of, _ := strings.Cut(f.every, "/")
-		var err2 error
-		first, err = strconv.Atoi(k)
-		step, err2 = strconv.Atoi(of)
-		if err != nil || err2 != nil || first < 0 || first >= step {
-			return nil, fmt.Errorf("--every %q: want K/N with K from 0 to N-1, such as 0/20", f.every)
-		}
-	case !f.all:
-		return nil, fmt.Errorf("which %ss? Give their numbers, --all or --every K/N", what)
-	}
-	for i := first; i < n; i += step {
-		all = append(all, i)
-	}
-	return all, nil
-}
-
-// options returns the options of a step, and the progress bar, which the caller ends.
-func (a *app) stepOptions(
-	c *cobra.Command, f *stepFlags, what string,
-) (o distribute.Options, p *cli.Progress, err error) {
-	if o.Memory, err = f.memory.read(c); err != nil {
-		return o, nil, err
-	}
-	if o.Secret, err = a.secret(); err != nil {
-		return o, nil, err
-	}
-	p = cli.NewProgress()
-	o.TempDir = f.memory.dir
-	o.Progress = func(done float64) { p.Read.Store(int64(done * cli.All)) }
-	a.show(p, what, cli.All)
-	return o, p, nil
-}
-
-// readPlan reads the plan in a folder.
 func (a *app) readPlan(ctx context.Context, dir, id string) (*distribute.Plan, distribute.Store, error) {
 	out := distribute.Dir(dir)
 	if st, err := os.Stat(dir); err != nil {
@@ -141,7 +81,7 @@ func (a *app) readPlan(ctx context.Context, dir, id string) (*distribute.Plan, d
 		if _, err := out.Stat(ctx, shard.ManifestName); err == nil {
 			advice = "There is a finished set, of which bloomery info tells more. To build another one: bloomery shard plan."
 		}
-		err = &advised{err, advice}
+		err = cli.Advise(err, advice)
 	}
 	return p, out, err
 }
@@ -178,19 +118,6 @@ If the set is finished already, it is only reported.`,
 	return c
 }
 
-// shardState is the report of shard status.
-type shardState struct {
-	Plan          string `json:"plan"`
-	Spec          string `json:"spec"`
-	Ranges        int    `json:"ranges"`
-	Shards        int    `json:"shards"`
-	MissingRanges []int  `json:"missing_ranges"`
-	MissingShards []int  `json:"missing_shards"`
-	Keys          uint64 `json:"keys"`
-	Input         int64  `json:"input_bytes"`
-	SetChanged    bool   `json:"set_changed,omitempty"` // finish will refuse
-}
-
 func (a *app) shardStatusCommand() *cobra.Command {
 	var f stepFlags
 	c := &cobra.Command{
@@ -210,23 +137,17 @@ and headers tell. Exit code 0 if finish can run, 1 if something is missing or th
 			if err != nil {
 				return err
 			}
-			s := shardState{p.ID(), p.Spec.String(), st.Ranges, st.Shards, st.MissingRanges, st.MissingShards, st.Keys, p.Size(),
-				st.SetChanged}
-			if a.json {
-				err = a.printJSON(s)
-			} else {
-				_, err = fmt.Fprintf(a.stdout, "plan %s: %s\nranges: %d of %d missing%s\nshards: %d of %d missing%s\n",
-					s.Plan, s.Spec, len(s.MissingRanges), s.Ranges, listed(s.MissingRanges),
-					len(s.MissingShards), s.Shards, listed(s.MissingShards))
+			ranges, shards := st.MissingRanges, st.MissingShards
+			err = a.answer(object{
+				{"plan", p.ID()}, {"spec", p.Spec.String()}, {"ranges", st.Ranges}, {"shards", st.Shards},
+				{"missing_ranges", ranges}, {"missing_shards", shards}, {"keys", st.Keys}, {"input_bytes", p.Size()},
+				{"set_changed,omitempty", st.SetChanged}, // finish will refuse
+			}, "plan %s: %s\nranges: %d of %d missing%s\nshards: %d of %d missing%s\n", p.ID(), p.Spec,
+				len(ranges), st.Ranges, listed(ranges), len(shards), st.Shards, listed(shards))
+			if err == nil && st.SetChanged {
+				a.warn("%s: %v; finish will refuse to replace it", args[0], distribute.ErrSetChanged)
 			}
-			if err == nil && s.SetChanged {
-				_, err = fmt.Fprintf(a.stderr, "bloomery: warning: %s: %v; finish will refuse to replace it\n", args[0],
-					distribute.ErrSetChanged)
-			}
-			if err == nil && (s.SetChanged || len(s.MissingRanges)+len(s.MissingShards) > 0) {
-				err = errNo
-			}
-			return err
+			return exitIf(st.SetChanged || len(ranges)+len(shards) > 0, err)
 		},
 	}
 	f.registerPlan(c)

@@ -1,23 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/distribute"
-	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// shardPlanFlags are the flags of shard plan.
 type shardPlanFlags struct {
 	buildFlags
-	size string // of a range
-	keys string
+	rangeBytes int64
+	keys       uint64
 }
 
 func (a *app) shardPlanCommand() *cobra.Command {
@@ -38,35 +40,14 @@ and flags give the same plan, and what is finished of it stays. No secret is sto
   bloomery shard plan -o countries.set --shards 4 --family ribbon --value-bits 8 addresses.tsv`,
 		RunE: func(c *cobra.Command, args []string) error { return a.shardPlan(c, &f, args) },
 	}
-	f.in.register(c)
-	f.values.register(c)
-	f.buildFlags.size.register(c)
-	f.rate.register(c)
+	f.register(c, "what --needs asks for")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "folder of the set")
-	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: what --needs asks for)")
-	f.effort.register(c)
-	f.form.register(c)
-	f.hash.register(c)
-	f.wishes.register(c)
-	c.Flags().StringVar((*string)(&f.shards), "shards", "", "number of shards; 4 million keys a shard are a good size")
-	c.Flags().StringVar(&f.size, "range", "32MiB", "size of a range of plain text, at least 64KiB")
-	c.Flags().StringVar(&f.keys, "keys", "", "about how many keys there are, for a build without --family")
-	c.MarkFlagsMutuallyExclusive("family", "needs")
-	c.MarkFlagsMutuallyExclusive("family", "for")
+	shardsFlag(c, &f.shards, "number of shards; 4 million keys a shard are a good size")
+	parseDefault(c, &f.rangeBytes, "range", "32MiB", "size of a range of plain text, at least 64KiB", parseRange)
+	parse(c, &f.keys, "keys", "about how many keys there are, for a build without --family", parseCount)
 	_ = c.MarkFlagRequired("shards")
 	_ = c.MarkFlagDirname("output")
-	complete(c, "family", families.Names()...)
 	return c
-}
-
-// shardPlanned is the report of shard plan.
-type shardPlanned struct {
-	Plan   string `json:"plan"`
-	Spec   string `json:"spec"` // of each shard
-	Ranges int    `json:"ranges"`
-	Shards int    `json:"shards"`
-	Files  int    `json:"files"`
-	Input  int64  `json:"input_bytes"`
 }
 
 func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err error) {
@@ -81,27 +62,13 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	if config.Build, err = a.buildConfig(c, &f.buildFlags); err != nil {
 		return err
 	}
-	if config.Build.Shards, err = f.shards.read(); err != nil {
-		return err
-	}
-	if config.Build.Shards == 0 {
+	if config.Build.Shards = f.shards; f.shards == 0 {
 		return errors.New("--shards auto: nothing has counted the keys; give a number, one shard for each 4 million keys")
 	}
-	if c.Flags().Changed("keys") {
-		if config.Build.Keys, err = parseCount("--keys", f.keys); err != nil {
-			return err
-		}
-	} else if config.Build.Spec == "" {
+	if config.Build.Spec == "" && !c.Flags().Changed("keys") {
 		return errors.New("nothing has counted the keys: give --family, or about how many there are with --keys")
 	}
-	size, err := parseBytes("--range", f.size)
-	if err != nil {
-		return err
-	}
-	if size < distribute.LeastRangeBytes {
-		return fmt.Errorf("--range %s: every range is a file from which every shard reads; want 64KiB or more", f.size)
-	}
-	config.RangeBytes = int64(min(size, 1<<50))
+	config.Build.Keys, config.RangeBytes = f.keys, f.rangeBytes
 	in, parse, err := f.values.input(f.in, specAtBuild(config.Build))
 	if err != nil {
 		return err
@@ -113,7 +80,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	}
 	config.Keys = distribute.KeysOf(o)
 	if parse != nil && !in.columns() {
-		config.Keys.Separator = string(f.values.separator)
+		config.Keys.Separator = string([]byte{f.values.separator})
 	}
 	for i, pattern := range args {
 		if pattern == "" {
@@ -134,30 +101,23 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	if err := p.Save(ctx, distribute.Dir(f.output)); err != nil {
 		return fmt.Errorf("%s: %w", f.output, err)
 	}
-	r := shardPlanned{p.ID(), p.Spec.String(), len(p.Ranges), p.Shards, len(p.Objects), p.Size()}
-	if a.json {
-		return a.printJSON(r)
+	return a.answer(object{
+		{"plan", p.ID()}, {"spec", p.Spec.String()}, {"ranges", len(p.Ranges)}, {"shards", p.Shards},
+		{"files", len(p.Objects)}, {"input_bytes", p.Size()},
+	}, "ranges: %d\nfiles: %d, %s\nshards: %d of %s\nplan: %s\n",
+		len(p.Ranges), len(p.Objects), bytesText(uint64(p.Size())), p.Shards, p.Spec, p.ID())
+}
+
+func parseRange(flag, text string) (int64, error) {
+	size, err := parseBytes(flag, text)
+	if err == nil && size < distribute.LeastRangeBytes {
+		err = fmt.Errorf("%s %s: every range is a file from which every shard reads; want 64KiB or more", flag, text)
 	}
-	_, err = fmt.Fprintf(a.stdout, "ranges: %d\nfiles: %d, %s\nshards: %d of %s\nplan: %s\n",
-		r.Ranges, r.Files, bytesText(uint64(r.Input)), r.Shards, r.Spec, r.Plan)
-	return err
-}
-
-// shardRanges is the report of shard range.
-type shardRanges struct {
-	Plan   string       `json:"plan"`
-	Keys   uint64       `json:"keys"`
-	Ranges []shardRange `json:"ranges"`
-}
-
-type shardRange struct {
-	Range int    `json:"range"`
-	Keys  uint64 `json:"keys"`
+	return int64(min(size, 1<<50)), err
 }
 
 func (a *app) shardRangeCommand() *cobra.Command {
-	var f stepFlags
-	c := &cobra.Command{
+	return a.stepCommand(&cobra.Command{
 		Use:   "range DIR [RANGE...]",
 		Short: "Hash the keys of ranges into run files",
 		Long: `Hash the keys of ranges, counted from 0, and write a run file for each. Finished run files are kept. A range
@@ -165,47 +125,24 @@ takes about 100 MiB of memory; as many as there are cores run at the same time, 
 		Example: `  bloomery shard range large.set 0 1
   bloomery shard range large.set --every 0/20
   bloomery shard range large.set --all`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			ctx := c.Context()
-			p, out, err := a.readPlan(ctx, args[0], f.plan)
-			if err != nil {
-				return err
-			}
-			numbers, err := f.numbers(args[1:], "range", len(p.Ranges))
-			if err != nil {
-				return err
-			}
-			o, bar, err := a.stepOptions(c, &f, "hashing")
-			if err != nil {
-				return err
-			}
-			done, err := p.RangeAll(ctx, distribute.Files(), out, numbers, o)
-			bar.End()
-			if err != nil {
-				return err
-			}
-			r := shardRanges{Plan: p.ID(), Ranges: []shardRange{}}
-			for _, d := range done {
-				r.Keys += d.Keys
-				r.Ranges = append(r.Ranges, shardRange{d.Range, d.Keys})
-			}
-			return a.report(r, "%s: %d ranges with %d keys are finished", args[0], len(done), r.Keys)
-		},
-	}
-	f.register(c, "ranges")
-	return c
-}
-
-// shardBuilt is the report of shard build.
-type shardBuilt struct {
-	Plan   string       `json:"plan"`
-	Shards []shardEntry `json:"shards"`
+	}, "range", "hashing", func(ctx context.Context, s step) error {
+		done, err := s.RangeAll(ctx, distribute.Files(), s.out, s.numbers, s.o)
+		s.bar.End()
+		if err != nil {
+			return err
+		}
+		keys, ranges := uint64(0), []object{}
+		for _, d := range done {
+			keys += d.Keys
+			ranges = append(ranges, object{{"range", d.Range}, {"keys", d.Keys}})
+		}
+		return a.report(object{{"plan", s.ID()}, {"keys", keys}, {"ranges", ranges}},
+			"%s: %d ranges with %d keys are finished", s.dir, len(done), keys)
+	})
 }
 
 func (a *app) shardBuildCommand() *cobra.Command {
-	var f stepFlags
-	c := &cobra.Command{
+	return a.stepCommand(&cobra.Command{
 		Use:   "build DIR [SHARD...]",
 		Short: "Build the filters of shards from the run files",
 		Long: `Build the filters of shards, counted from 0, from the run files of all ranges, which must be finished. They
@@ -216,50 +153,108 @@ key.`,
 		Example: `  bloomery shard build large.set 0 1
   bloomery shard build large.set --every 0/20
   bloomery shard build large.set --all`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			ctx := c.Context()
-			p, out, err := a.readPlan(ctx, args[0], f.plan)
-			if err != nil {
-				return err
-			}
-			numbers, err := f.numbers(args[1:], "shard", p.Shards)
-			if err != nil {
-				return err
-			}
-			o, bar, err := a.stepOptions(c, &f, "building shards")
-			if err != nil {
-				return err
-			}
-			var entries []shard.Entry
-			if _, err = p.Gather(ctx, out, nil, o); err == nil {
-				entries, err = p.BuildAll(ctx, out, numbers, o)
-			}
+	}, "shard", "building shards", func(ctx context.Context, s step) error {
+		var entries []shard.Entry
+		_, err := s.Gather(ctx, s.out, nil, s.o)
+		if err == nil {
+			entries, err = s.BuildAll(ctx, s.out, s.numbers, s.o)
+		}
+		s.bar.End()
+		var both *distribute.ConflictError
+		if errors.As(err, &both) { // ranges of the input are read again to name the key
+			bar := a.stepBar("naming the key", &s.o)
+			err = s.NameConflict(ctx, distribute.Files(), err, s.o)
 			bar.End()
-			if err != nil {
-				return adviseBuild(a.nameShardConflict(c, &f, p, err), p.Spec)
-			}
-			r := shardBuilt{Plan: p.ID(), Shards: []shardEntry{}}
-			for _, e := range entries {
-				r.Shards = append(r.Shards, entryOf(e))
-			}
-			return a.report(r, "%s: %d shards are finished", args[0], len(entries))
-		},
+		}
+		if err != nil {
+			return adviseBuild(err, s.Spec)
+		}
+		shards := []object{}
+		for _, e := range entries {
+			shards = append(shards, entryOf(e))
+		}
+		return a.report(object{{"plan", s.ID()}, {"shards", shards}}, "%s: %d shards are finished", s.dir, len(entries))
+	})
+}
+
+// step is one of the steps after the plan.
+type step struct {
+	*distribute.Plan
+	dir     string
+	out     distribute.Store
+	numbers []int // of the ranges or shards to do
+	o       distribute.Options
+	bar     *cli.Progress
+}
+
+// stepCommand completes the command of a step. what is what it does in numbers, a range or a shard; do ends the bar.
+func (a *app) stepCommand(
+	c *cobra.Command, what, verb string, do func(context.Context, step) error,
+) *cobra.Command {
+	var f stepFlags
+	c.Args = cobra.MinimumNArgs(1)
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		s := step{dir: args[0], o: f.limit}
+		if s.Plan, s.out, err = a.readPlan(c.Context(), args[0], f.plan); err != nil {
+			return err
+		}
+		n := s.Shards
+		if what == "range" {
+			n = len(s.Ranges)
+		}
+		if s.numbers, err = f.numbers(args[1:], what, n); err != nil {
+			return err
+		}
+		if s.o.Secret, err = a.secret(); err != nil {
+			return err
+		}
+		s.bar = a.stepBar(verb, &s.o)
+		return do(c.Context(), s)
 	}
-	f.register(c, "shards")
+	f.registerPlan(c)
+	c.Flags().BoolVar(&f.all, "all", false, "all "+what+"s")
+	c.Flags().StringVar(&f.every, "every", "",
+		"the "+what+"s of worker `K/N`: of N workers, counted from 0, K does those that leave the remainder K")
+	c.MarkFlagsMutuallyExclusive("all", "every")
+	memoryFlags(c, &f.limit.Memory, &f.limit.TempDir, oneFile)
 	return c
 }
 
-// nameShardConflict names the key of an error about a key with two values. It reads ranges of the input again.
-func (a *app) nameShardConflict(c *cobra.Command, f *stepFlags, p *distribute.Plan, err error) error {
-	var both *distribute.ConflictError
-	if !errors.As(err, &both) {
-		return err
+// stepBar returns the progress bar of a step with these options.
+func (a *app) stepBar(what string, o *distribute.Options) *cli.Progress {
+	bar := a.bar(what, cli.All)
+	o.Progress = bar.Share(0, cli.All)
+	return bar
+}
+
+// numbers returns the numbers of the ranges or shards to do, of n.
+func (f *stepFlags) numbers(args []string, what string, n int) (all []int, err error) {
+	first, step := 0, 1
+	switch {
+	case len(args) > 0 && (f.all || f.every != ""):
+		return nil, fmt.Errorf("give numbers of %ss, --all or --every", what)
+	case len(args) > 0:
+		for _, arg := range args {
+			i, err := strconv.Atoi(arg)
+			if err != nil || i < 0 || i >= n {
+				return nil, fmt.Errorf("%s %q: the plan has %d, counted from 0", what, arg, n)
+			}
+			all = append(all, i)
+		}
+		return all, nil
+	case f.every != "":
+		k, of, _ := strings.Cut(f.every, "/")
+		var err2 error
+		first, err = strconv.Atoi(k)
+		step, err2 = strconv.Atoi(of)
+		if err != nil || err2 != nil || first < 0 || first >= step {
+			return nil, fmt.Errorf("--every %q: want K/N with K from 0 to N-1, such as 0/20", f.every)
+		}
+	case !f.all:
+		return nil, fmt.Errorf("which %ss? Give their numbers, --all or --every K/N", what)
 	}
-	o, bar, failed := a.stepOptions(c, f, "naming the key")
-	if failed != nil {
-		return err
+	for i := first; i < n; i += step {
+		all = append(all, i)
 	}
-	defer bar.End()
-	return p.NameConflict(c.Context(), distribute.Files(), err, o)
+	return all, nil
 }

@@ -5,24 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // stdio is the path that names standard input, or with -o standard output. A file of that name is ./-.
 const stdio = "-"
-
-// pathName returns the name of an output in messages.
-func pathName(path string) string {
-	if path == stdio {
-		return "standard output"
-	}
-	return path
-}
 
 // takeStdin notes that standard input is the filter or exact set of the command.
 func (a *app) takeStdin() error {
@@ -45,14 +43,11 @@ func (a *app) stdinFree(inputs []string) error {
 	return nil
 }
 
-// openStdin reads the filter on standard input, up to its end.
-func (a *app) openStdin(o ...bloomery.Option) (*bloomery.Set, error) {
-	if err := a.takeStdin(); err != nil {
-		return nil, err
-	}
-	set, err := interruptible(a.ctx, func() (*bloomery.Set, error) { return readWhole(a.stdin, o...) })
+// read reads a filter that must end where r does, until the command is interrupted.
+func (a *app) read(name string, r io.Reader, o ...bloomery.Option) (*bloomery.Set, error) {
+	set, err := interruptible(a.ctx, func() (*bloomery.Set, error) { return readWhole(r, o...) })
 	if err != nil {
-		return nil, fmt.Errorf("standard input: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return set, nil
 }
@@ -86,10 +81,6 @@ func interruptible[T any](ctx context.Context, read func() (T, error)) (result T
 		return result, context.Cause(ctx)
 	}
 }
-
-// errStdinLock is the error of commands that change a file in place.
-var errStdinLock = errors.New("-: this command locks a file and replaces it, which standard input cannot be; " +
-	"name a file")
 
 // mayWrite returns an error if no filter can be written to path, or for "-" to standard output. It is called before the
 // work. If one of the sources is a folder, so is the output.
@@ -126,40 +117,72 @@ func (a *app) save(ctx context.Context, set *bloomery.Set, path string) error {
 	return err
 }
 
-// combine applies files to the filter files, and do to two sets if one of the paths is "-". Both must not depend on the
-// order of the filters.
-func (a *app) combine(
-	paths []string, files func([]string, ...bloomery.Option) (*bloomery.Set, error),
-	do func(s, other *bloomery.Set) error,
-) (*bloomery.Set, error) {
-	at := slices.Index(paths, stdio)
-	if at < 0 {
-		secret, err := a.secret()
+// mayReplace returns an error if no filter can be written to path. It is called before the work. Only filter files and
+// empty files are replaced, so that a typing error does not destroy a list of keys.
+func mayReplace(path string) error { return mayReplaceIf(path, "filter file", container.HasMagic) }
+
+// mayReplaceIf is mayReplace for files of another kind, which has recognises by their first bytes.
+func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
+	if path == "" {
+		return errors.New("name the file to write: -o FILE")
+	}
+	switch st, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case st.IsDir():
+		return fmt.Errorf("%s is a folder; name the file to write in it", path)
+	case !st.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", path)
+	case st.Size() > 0:
+		f, _, err := untrusted.Open(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return interruptible(a.ctx, func() (*bloomery.Set, error) { // one may be a pipe
-			return files(paths, bloomery.WithSecret(secret))
-		})
-	}
-	set, err := a.open(stdio)
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range slices.Delete(slices.Clone(paths), at, at+1) {
-		if err := a.combineWith(set, path, do); err != nil {
-			return nil, fmt.Errorf("standard input and %s: %w", path, err)
+		defer f.Close()
+		if !has(f) {
+			return fmt.Errorf("%s exists and is no %s; remove it first or name another -o", path, kind)
 		}
 	}
-	return set, nil
+	if err := inset.Check(path); err != nil {
+		return err
+	}
+	return container.MayWrite(path)
 }
 
-// combineWith applies do to a set and that of a file.
-func (a *app) combineWith(set *bloomery.Set, path string, do func(s, other *bloomery.Set) error) error {
-	other, err := a.open(path)
+// mayReplaceFolder is mayReplace for the folder of a sharded set: it must be new, empty or that of a set,
+// which may be unfinished since its writer was killed.
+func mayReplaceFolder(path string) error {
+	switch path {
+	case "":
+		return errors.New("name the folder to write: -o DIR")
+	case stdio:
+		return errors.New("-o -: a sharded set is a folder and cannot be standard output; name a folder")
+	}
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.Ext(path) == ".bloom":
+		return fmt.Errorf("-o %s: that is the name of a file, and a sharded set is a folder; name a folder", path)
+	case errors.Is(err, fs.ErrNotExist):
+		return container.MayWrite(path)
+	case err != nil:
+		return err
+	case !st.IsDir():
+		return fmt.Errorf("-o %s: that is a file, and a sharded set is a folder; name a folder", path)
+	}
+	all, err := os.ReadDir(path)
 	if err != nil {
 		return err
 	}
-	defer other.Close()
-	return errors.Join(do(set, other), other.Err())
+	set := slices.ContainsFunc(all, func(e fs.DirEntry) bool { return e.Name() == shard.ManifestName })
+	foreign := func(e fs.DirEntry) bool { return !shard.IsUnfinished(e.Name()) }
+	if !set && slices.ContainsFunc(all, foreign) {
+		return fmt.Errorf("-o %s: the folder has files and is no sharded set; name a new folder", path)
+	}
+	return container.MayWrite(filepath.Join(path, shard.ManifestName))
+}
+
+// anySharded reports whether one of the paths is the folder of a sharded set.
+func anySharded(paths ...string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool { _, ok := bloomery.ShardedDir(path); return ok })
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
@@ -13,16 +12,6 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
-
-// trimmed is the report of trim.
-type trimmed struct {
-	Keys        uint64  `json:"keys"`
-	BytesBefore uint64  `json:"bytes_before"` // of the file
-	BytesAfter  uint64  `json:"bytes_after"`
-	BitsBefore  float64 `json:"bits_per_key_before"` // of the file
-	BitsAfter   float64 `json:"bits_per_key_after"`
-	Trimmed     bool    `json:"trimmed"`
-}
 
 func (a *app) trimCommand() *cobra.Command {
 	var output string
@@ -42,9 +31,6 @@ Families: ` + strings.Join(families.With(filter.CanTrim), ", ") + `.`,
 			if args[0] == stdio && output == "" {
 				return errors.New("trim -: standard input cannot be written back; name the file to write, or -o -")
 			}
-			if output == "" || args[0] != stdio && sameFile(args[0], output) {
-				return a.trimInPlace(c.Context(), args[0], full)
-			}
 			return a.trim(c.Context(), args[0], output, full)
 		},
 	}
@@ -53,56 +39,59 @@ Families: ` + strings.Join(families.With(filter.CanTrim), ", ") + `.`,
 	return c
 }
 
-// trim writes the other form of a filter to a new file.
+// trim writes the full or the trimmed form of a filter to a new file, or in place under the lock of the file.
 func (a *app) trim(ctx context.Context, path, output string, full bool) error {
-	if err := a.mayWrite(output, path); err != nil {
-		return err
+	var set *bloomery.Set
+	var save func(form *bloomery.Set) error
+	if output == "" || path != stdio && sameFile(path, output) {
+		l, err := a.lock(ctx, path)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		output, set = path, l.Set
+		save = func(form *bloomery.Set) error { return l.ReplaceWith(ctx, form) }
+	} else {
+		if err := a.mayWrite(output, path); err != nil {
+			return err
+		}
+		var o []bloomery.Option
+		if !anySharded(path) {
+			o = append(o, bloomery.InMemory())
+		}
+		var err error
+		if set, err = a.open(path, o...); err != nil {
+			return err
+		}
+		defer set.Close()
+		save = func(form *bloomery.Set) error { return a.save(ctx, form, output) }
 	}
-	var o []bloomery.Option
-	if !anySharded(path) {
-		o = append(o, bloomery.InMemory())
-	}
-	set, err := a.open(path, o...)
-	if err != nil {
-		return err
-	}
-	defer set.Close()
-	form, err := formOf(set, full)
-	if err != nil {
-		return err
-	}
-	if err := a.save(ctx, form, output); err != nil {
-		return err
-	}
-	return a.printTrimmed(output, form, set, full)
-}
-
-// trimInPlace replaces a file by its other form, under its lock.
-func (a *app) trimInPlace(ctx context.Context, path string, full bool) error {
-	l, err := a.lock(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	form, err := formOf(l.Set, full)
-	if err != nil {
-		return err
-	}
-	if err := l.ReplaceWith(ctx, form); err != nil {
-		return err
-	}
-	return a.printTrimmed(path, form, l.Set, full)
-}
-
-// formOf returns the full or the trimmed form of a set whose family has both.
-func formOf(set *bloomery.Set, full bool) (*bloomery.Set, error) {
+	change := set.Trimmed
 	if full {
-		return set.Full()
+		change = set.Full
 	}
-	return set.Trimmed()
+	form, err := change()
+	if err != nil {
+		return err
+	}
+	if err := save(form); err != nil {
+		return err
+	}
+	bytes, err := writtenBytes(form, output)
+	if err != nil {
+		return err
+	}
+	before, beforeBits, bits := set.Stored().Bytes, 0.0, 0.0
+	if n := float64(set.Len()); n > 0 {
+		beforeBits, bits = 8*float64(before)/n, 8*float64(bytes)/n
+	}
+	return a.report(object{
+		{"keys", set.Len()}, {"bytes_before", before}, {"bytes_after", bytes}, // of the file, and so the bits
+		{"bits_per_key_before", beforeBits}, {"bits_per_key_after", bits}, {"trimmed", !full},
+	}, "%s: %d keys, %s (before %s), %.4g bits a key in the file (before %.4g)",
+		pathName(output), set.Len(), bytesText(bytes), bytesText(before), bits, beforeBits)
 }
 
-// sameFile reports whether two paths name one file.
 func sameFile(a, b string) bool {
 	if a == b {
 		return true
@@ -110,25 +99,4 @@ func sameFile(a, b string) bool {
 	one, err := os.Stat(a)
 	two, err2 := os.Stat(b)
 	return err == nil && err2 == nil && os.SameFile(one, two)
-}
-
-// printTrimmed prints the report about the form of a set that was written to path.
-func (a *app) printTrimmed(path string, form, set *bloomery.Set, full bool) error {
-	if a.quiet && !a.json {
-		return nil
-	}
-	bytes, err := writtenBytes(form, path)
-	if err != nil {
-		return err
-	}
-	r := trimmed{Keys: set.Len(), BytesBefore: set.Stored().Bytes, BytesAfter: bytes, Trimmed: !full}
-	if r.Keys > 0 {
-		r.BitsBefore, r.BitsAfter = 8*float64(r.BytesBefore)/float64(r.Keys), 8*float64(r.BytesAfter)/float64(r.Keys)
-	}
-	if a.json {
-		return a.printJSON(r)
-	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s (before %s), %.4g bits a key in the file (before %.4g)\n",
-		pathName(path), r.Keys, bytesText(r.BytesAfter), bytesText(r.BytesBefore), r.BitsAfter, r.BitsBefore)
-	return err
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -16,38 +18,29 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// tab is the default separator.
-const tab = "\t"
+const tab = '\t'
 
-// separatorFlag is the byte between a key and its value in a line.
-type separatorFlag string
-
-func (f *separatorFlag) register(c *cobra.Command) {
-	c.Flags().StringVar((*string)(f), "separator", tab, "byte between a key and its value in a line")
-}
-
-func (f separatorFlag) check() error {
-	if len(f) != 1 || f == "\n" {
-		return fmt.Errorf("--separator %q: want one byte", string(f))
-	}
-	return nil
+// separatorFlag adds the flag for the byte between a key and its value in a line.
+func separatorFlag(c *cobra.Command, to *byte) {
+	const usage = "byte between a key and its value in a line"
+	parseDefault(c, to, "separator", string(tab), usage, func(flag, text string) (byte, error) {
+		if len(text) != 1 || text == "\n" {
+			return 0, fmt.Errorf("%s %q: want one byte", flag, text)
+		}
+		return text[0], nil
+	})
 }
 
 // valueFlags say where the inputs of a command have the values of their keys, for filters such as ribbon(value_bits=8).
 type valueFlags struct {
-	separator separatorFlag
+	separator byte
 	column    string
 }
 
 func (f *valueFlags) register(c *cobra.Command) {
-	f.separator.register(c)
+	separatorFlag(c, &f.separator)
 	const help = "csv, tsv: `name` or number of the column with the values (default the second)"
-	c.Flags().Func("value-column", help, func(s string) error {
-		if f.column = s; s == "" {
-			return errors.New("name a column")
-		}
-		return nil
-	})
+	c.Flags().Func("value-column", help, named(&f.column, "column"))
 }
 
 // parseValues sets the values of a batch; see keyio.Values.
@@ -77,7 +70,7 @@ type sameForAll struct {
 
 func (s *sameForAll) read(b *keyio.Batch) error {
 	if err := s.Read(b); err != nil {
-		return &advised{err, adviceSeparator}
+		return cli.Advise(err, adviceSeparator)
 	}
 	switch {
 	case len(b.Keys) == 0:
@@ -88,7 +81,7 @@ func (s *sameForAll) read(b *keyio.Batch) error {
 		s.without.Store(true)
 	}
 	if s.with.Load() && s.without.Load() {
-		return &advised{fmt.Errorf("%s: some keys have a value and others have none", b.Input), adviceSeparator}
+		return cli.Advise(fmt.Errorf("%s: some keys have a value and others have none", b.Input), adviceSeparator)
 	}
 	return nil
 }
@@ -97,32 +90,24 @@ const adviceSeparator = `Nothing was written. Give every key a value or none. If
   another one: --separator. Keys without values have the value 0, and put sets them.`
 
 // read returns the flags of inputs with a value of that many bits beside each key, and where the values are.
-func (f *valueFlags) read(in inputFlags, bits int) (inputFlags, keyio.Values, error) {
-	none := keyio.Values{}
+func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values, err error) {
 	switch {
 	case bits == 0 && (f.column != "" || f.separator != tab):
-		return in, none, fmt.Errorf("--separator and --value-column: the keys of this filter have no values at its " +
+		return in, v, errors.New("--separator and --value-column: the keys of this filter have no values at its " +
 			"build; they need --family ribbon --value-bits V, or --value-bits V for values that change")
 	case bits == 0:
-		return in, none, nil
+		return in, v, nil
+	case !in.columns() && f.column != "":
+		return in, v, fmt.Errorf("--value-column %s: lines have no columns; add --input-format csv or tsv", f.column)
+	case !in.columns():
+		in.keep = true // empty lines count for the line number in an error
+		return in, keyio.Values{Bits: bits, Separator: f.separator}, nil
 	}
-	if in.columns() {
-		if in.second = f.column; in.second == "" {
-			in.second = "2"
-		}
-		if keys := cmp.Or(in.column, "1"); keys == in.second {
-			return in, none, fmt.Errorf("--value-column: column %s has the keys; name the one with the values", keys)
-		}
-		return in, keyio.Values{Bits: bits, Column: true}, nil
+	in.second = cmp.Or(f.column, "2")
+	if keys := cmp.Or(in.column, "1"); keys == in.second {
+		return in, v, fmt.Errorf("--value-column: column %s has the keys; name the one with the values", keys)
 	}
-	if f.column != "" {
-		return in, none, fmt.Errorf("--value-column %s: lines have no columns; add --input-format csv or tsv", f.column)
-	}
-	if err := f.separator.check(); err != nil {
-		return in, none, err
-	}
-	in.keep = true // empty lines count for the line number in an error
-	return in, keyio.Values{Bits: bits, Separator: f.separator[0]}, nil
+	return in, keyio.Values{Bits: bits, Column: true}, nil
 }
 
 // specAtBuild returns the Spec of the filter that a Config makes, as far as it is known before the keys. If the planner
@@ -144,30 +129,13 @@ func staticValues(s filter.Spec) bool {
 	return f.NeedsValues(s)
 }
 
-// countKeys returns the number of keys of the inputs, which parse, if not nil, may drop lines of.
-func countKeys(ctx context.Context, in *keyio.Input, parse parseValues) (uint64, error) {
-	if parse == nil {
-		return in.Count(ctx)
-	}
-	var total atomic.Uint64
-	err := in.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
-		err := parse(b)
-		total.Add(uint64(len(b.Keys)))
-		return err
-	}, nil)
-	return total.Load(), err
-}
-
 // nameConflict names the key of an error about a key with two values. It reads the inputs again, unless they are pipes.
-func (a *app) nameConflict(ctx context.Context, in *keyio.Input, parse parseValues, h filter.Hasher, err error) error {
+func (s *source) nameConflict(ctx context.Context, parse parseValues, h filter.Hasher, err error) error {
 	var both *filter.ValueError
-	if !errors.As(err, &both) || !in.Rewindable() {
+	if !errors.As(err, &both) || !s.Rewindable() {
 		return err
 	}
-	p := cli.NewProgress()
-	a.show(p, "naming the key", in.Size())
-	defer p.End()
-	failed := process(ctx, in, p, parse, func(b *keyio.Batch) error {
+	failed := s.pass(ctx, "naming the key", parse, func(b *keyio.Batch) error {
 		for _, key := range b.Keys {
 			if both.Of(h.Sum(key)) {
 				both.Key = string(key)
@@ -186,7 +154,51 @@ func (a *app) nameConflict(ctx context.Context, in *keyio.Input, parse parseValu
 func valueBits(set *bloomery.Set) (int, error) {
 	bits, err := set.ValueBits()
 	if errors.Is(err, filter.ErrUnsupported) {
-		err = &advised{err, adviceValues}
+		err = cli.Advise(err,
+			"Build the filter with values: bloomery build --value-bits V, or --family ribbon --value-bits V.")
 	}
 	return bits, err
+}
+
+// valueWatch notices inputs with values, such as those of the build, in commands that read a line as a key: these lines
+// are not found, but their keys are.
+type valueWatch struct {
+	set         *bloomery.Set
+	lines, keys atomic.Uint64 // lines that end in a value; those whose key the set holds
+}
+
+// watchValues returns nil unless the set has values and the inputs have no columns.
+func watchValues(set *bloomery.Set, in inputFlags) *valueWatch {
+	if _, err := set.ValueBits(); err != nil || in.columns() {
+		return nil
+	}
+	return &valueWatch{set: set}
+}
+
+// absent tells a line that was not found.
+func (w *valueWatch) absent(line []byte) {
+	if w == nil {
+		return
+	}
+	at := bytes.LastIndexByte(line, tab)
+	if at < 0 {
+		return
+	}
+	if _, err := strconv.ParseUint(string(line[at+1:]), 10, 64); err != nil {
+		return
+	}
+	w.lines.Add(1)
+	if w.set.Contains(line[:at]) {
+		w.keys.Add(1)
+	}
+}
+
+// warnValues prints a warning if lines of the inputs seem to have values.
+func (a *app) warnValues(path string, w *valueWatch) {
+	if w == nil || w.lines.Load() == 0 || 2*w.keys.Load() <= w.lines.Load() {
+		return
+	}
+	a.warn("%d lines were not found, and without the number behind the tab %d are in %s\n"+
+		"  Lines are keys here. If these have values, take the keys only: --input-format tsv.",
+		w.lines.Load(), w.keys.Load(), path)
 }

@@ -4,44 +4,45 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// verdict is the report of verify.
 type verdict struct {
-	Members        uint64     `json:"members"`
-	FalseNegatives uint64     `json:"false_negatives"`
-	Absent         uint64     `json:"absent"`
-	FalsePositives uint64     `json:"false_positives"`
-	FPRObserved    float64    `json:"fpr_observed"`
-	FPRInterval    [2]float64 `json:"fpr_interval"`
-	FPRPosterior   float64    `json:"fpr_posterior"`
-	Holds          bool       `json:"holds"`
-	FPRChosen      float64    `json:"fpr_chosen,omitempty"`
-	HoldsChosen    bool       `json:"holds_chosen"` // true without a chosen rate
-	WrongValues    *uint64    `json:"wrong_values,omitempty"`
-	info           filter.Info
+	bloomery.Verification
+	rate         bloomery.Rate // observed
+	info         filter.Info
+	values       bool // were compared
+	holds, chose bool // the stated rate, and the chosen one if there is one
 }
 
-// verifyFlags are the flags of bloomery verify.
+func (v verdict) MarshalJSON() ([]byte, error) {
+	var wrong *uint64
+	if v.values {
+		wrong = &v.WrongValues
+	}
+	return object{
+		{"members", v.Members}, {"false_negatives", v.FalseNegatives}, {"absent", v.Absent},
+		{"false_positives", v.FalsePositives}, {"fpr_observed", v.rate.Observed},
+		{"fpr_interval", [2]float64{v.rate.Low, v.rate.High}}, {"fpr_posterior", v.info.FPRPosterior}, {"holds", v.holds},
+		{"fpr_chosen,omitempty", v.info.FPRChosen}, {"holds_chosen", v.chose}, {"wrong_values,omitempty", wrong},
+	}.MarshalJSON()
+}
+
 type verifyFlags struct {
 	in              inputFlags
 	values          valueFlags // of the members
 	members, absent []string
-	random          string
-	seed            uint64
-	memory          memoryFlags
-	limit           int64 // of memory, in bytes, 0 for none
+	random, seed    uint64
+	limit           bloomery.VerifierConfig
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -67,10 +68,7 @@ FILE may be the folder of a sharded set: all of its shards are first read and ch
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
   bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt --json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			if f.limit, err = f.memory.read(c); err != nil {
-				return err
-			}
+		RunE: func(c *cobra.Command, args []string) error {
 			if slices.Contains(f.members, "-") && slices.Contains(f.absent, "-") {
 				return errors.New("--members - and --absent -: standard input can be read only once; name a file")
 			}
@@ -79,7 +77,10 @@ FILE may be the folder of a sharded set: all of its shards are first read and ch
 				return err
 			}
 			defer set.Close()
-			if err := a.checkShards(c.Context(), set); err != nil {
+			p := a.bar("checking shards", int64(min(set.Stored().Bytes, math.MaxInt64)))
+			err = set.Check(c.Context(), func(bytes uint64) { p.Read.Store(int64(bytes)) })
+			p.End()
+			if err != nil {
 				return err
 			}
 			v, err := a.verify(c.Context(), set, f)
@@ -87,71 +88,55 @@ FILE may be the folder of a sharded set: all of its shards are first read and ch
 				return err
 			}
 			a.warnRate(args[0], v.info)
-			if err := a.printVerdict(v); err != nil {
-				return err
-			}
-			if !v.Holds || !v.HoldsChosen {
-				return errNo
-			}
-			return nil
+			return exitIf(!v.holds || !v.chose, a.table(v, v.write))
 		},
 	}
 	f.in.register(c)
 	f.values.register(c)
 	c.Flags().StringArrayVar(&f.members, "members", nil, "file with the keys of the filter (may be repeated)")
 	c.Flags().StringArrayVar(&f.absent, "absent", nil, "file with other keys (may be repeated)")
-	c.Flags().StringVar(&f.random, "random", "1M", "number of random keys to ask for, instead of --absent")
+	parseDefault(c, &f.random, "random", "1M", "number of random keys to ask for, instead of --absent", parseCount)
 	c.Flags().Uint64Var(&f.seed, "random-seed", 1, "seed of the random keys")
-	f.memory.register(c)
+	memoryFlags(c, &f.limit.Memory, &f.limit.TempDir, oneFile)
 	_ = c.MarkFlagRequired("members")
 	c.MarkFlagsMutuallyExclusive("absent", "random")
 	return c
 }
 
-// checkShards checks all shards of a sharded set completely.
-func (a *app) checkShards(ctx context.Context, set *bloomery.Set) error {
-	p := cli.NewProgress()
-	a.show(p, "checking shards", int64(min(set.Stored().Bytes, math.MaxInt64)))
-	defer p.End()
-	return set.Check(ctx, func(bytes uint64) { p.Read.Store(int64(bytes)) })
-}
-
 // verify queries the set for members and absent keys.
 func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (verdict, error) {
-	info := set.Info()
-	v := verdict{FPRPosterior: info.FPRPosterior, FPRChosen: info.FPRChosen, info: info}
-	counts, err := a.ask(ctx, set, f)
-	if err != nil {
+	v := verdict{info: set.Info(), values: staticValues(set.Spec())}
+	var err error
+	if v.Verification, err = a.ask(ctx, set, f); err != nil {
 		return v, err
 	}
-	v.Members, v.FalseNegatives = counts.Members, counts.FalseNegatives
-	v.Absent, v.FalsePositives = counts.Absent, counts.FalsePositives
-	if staticValues(set.Spec()) {
-		v.WrongValues = &counts.WrongValues
-	}
-	if v.Members == 0 && info.Keys > 0 {
+	if v.Members == 0 && v.info.Keys > 0 {
 		return v, fmt.Errorf("--members %s: no keys to ask for, so nothing would be verified", strings.Join(f.members, " "))
 	}
 	if v.Absent == 0 {
 		return v, errors.New("no absent key is left to ask for, so nothing would be verified; " +
 			"give other --absent keys or --random 1M")
 	}
-	rate := counts.Rate()
-	v.FPRObserved, v.FPRInterval = rate.Observed, [2]float64{rate.Low, rate.High}
-	v.Holds = v.FalseNegatives == 0 && counts.WrongValues == 0 && rate.Holds(v.FPRPosterior)
-	v.HoldsChosen = rate.HoldsChosen(info)
+	v.rate = v.Rate()
+	v.holds = v.FalseNegatives == 0 && v.WrongValues == 0 && v.rate.Holds(v.info.FPRPosterior)
+	v.chose = v.rate.HoldsChosen(v.info)
 	return v, nil
 }
 
 // ask queries the set for the absent keys and then the members.
 func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloomery.Verification, err error) {
-	v, err := a.verifier(set, f)
-	if err != nil {
-		return r, err
-	}
-	defer v.Close()
+	var absent *source
 	if len(f.absent) > 0 {
-		err = a.pass(ctx, f.in, f.absent, "absent keys", func(b *keyio.Batch) error { return v.AddAbsent(b.Keys) }, nil)
+		if absent, err = a.source(f.in, f.absent); err != nil {
+			return r, err
+		}
+		const keyBytes = 16 // a guess
+		f.limit.Absent = uint64(max(absent.Size(), 0)) / keyBytes
+	}
+	v := set.NewVerifier(f.limit)
+	defer v.Close()
+	if absent != nil {
+		err := absent.pass(ctx, "absent keys", func(b *keyio.Batch) error { return v.AddAbsent(b.Keys) }, nil)
 		if err != nil {
 			return r, err
 		}
@@ -164,74 +149,42 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 	if !staticValues(set.Spec()) { // put may have changed them, and keys that look alike share one
 		values = func(keys [][]byte, _ []uint64) error { return v.AskMembers(keys) }
 	}
-	input, p, err := a.follow(in, f.members, "members")
+	members, err := a.source(in, f.members)
 	if err != nil {
 		return r, err
 	}
-	err = feed(ctx, input, p, parse, v.AskMembers, values)
-	p.End()
-	if err != nil {
+	if err := members.feed(ctx, "members", parse, v.AskMembers, values); err != nil {
 		return r, err
 	}
-	if len(f.absent) == 0 {
-		if err := a.askRandom(ctx, v, f); err != nil {
-			return r, err
-		}
+	if absent != nil {
+		defer a.bar("sorting", 0).End()
 		return v.Result(ctx)
 	}
-	p = cli.NewProgress()
-	a.show(p, "sorting", 0)
+	p := a.bar("random keys", int64(min(f.random, math.MaxInt64)))
 	defer p.End()
-	return v.Result(ctx)
-}
-
-// verifier returns the Verifier of the flags.
-func (a *app) verifier(set *bloomery.Set, f verifyFlags) (*bloomery.Verifier, error) {
-	c := bloomery.VerifierConfig{Memory: f.limit, TempDir: f.memory.dir}
-	if len(f.absent) > 0 {
-		input, err := a.keys(f.in, f.absent, nil)
-		if err != nil {
-			return nil, err
-		}
-		const keyBytes = 16 // a guess
-		c.Absent = uint64(max(input.Size(), 0)) / keyBytes
-	}
-	return set.NewVerifier(c), nil
-}
-
-// askRandom asks for random keys.
-func (a *app) askRandom(ctx context.Context, v *bloomery.Verifier, f verifyFlags) error {
-	n, err := parseCount("--random", f.random)
-	if err != nil {
-		return err
-	}
-	p := cli.NewProgress()
-	a.show(p, "random keys", int64(min(n, math.MaxInt64)))
-	defer p.End()
-	return v.AskRandom(ctx, n, f.seed, func(keys uint64) {
+	err = v.AskRandom(ctx, f.random, f.seed, func(keys uint64) {
 		p.Read.Store(int64(keys))
 		p.Keys.Store(int64(keys))
 	})
+	if err != nil {
+		return r, err
+	}
+	return v.Result(ctx)
 }
 
 var holds = map[bool]string{true: "holds", false: "IS BROKEN"}
 
-func (a *app) printVerdict(v verdict) error {
-	if a.json {
-		return a.printJSON(v)
-	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+func (v verdict) write(w io.Writer) {
 	fmt.Fprintf(w, "members\t%d, %d of them missing\n", v.Members, v.FalseNegatives)
-	if v.WrongValues != nil {
-		fmt.Fprintf(w, "values\t%d of them wrong\n", *v.WrongValues)
+	if v.values {
+		fmt.Fprintf(w, "values\t%d of them wrong\n", v.WrongValues)
 	}
 	fmt.Fprintf(w, "absent\t%d, %d of them falsely present\n", v.Absent, v.FalsePositives)
-	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.FPRObserved, v.FPRInterval[0], v.FPRInterval[1])
-	fmt.Fprintf(w, "promised rate\t%.4g\n", v.FPRPosterior)
-	fmt.Fprintf(w, "the promise\t%s\n", holds[v.Holds])
-	if v.FPRChosen > 0 {
-		fmt.Fprintf(w, "chosen rate\t%.4g\n", v.FPRChosen)
-		fmt.Fprintf(w, "the choice\t%s\n", holds[v.HoldsChosen])
+	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.rate.Observed, v.rate.Low, v.rate.High)
+	fmt.Fprintf(w, "promised rate\t%.4g\n", v.info.FPRPosterior)
+	fmt.Fprintf(w, "the promise\t%s\n", holds[v.holds])
+	if v.info.FPRChosen > 0 {
+		fmt.Fprintf(w, "chosen rate\t%.4g\n", v.info.FPRChosen)
+		fmt.Fprintf(w, "the choice\t%s\n", holds[v.chose])
 	}
-	return w.Flush()
 }

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Exit codes, like those of grep. A signal ends with the code of the shell: 130 for SIGINT, 143 for SIGTERM.
@@ -115,12 +117,6 @@ func wantsJSON(args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// failure is an error as JSON.
-type failure struct {
-	Error string `json:"error"`
-	Hint  string `json:"hint,omitempty"`
-}
-
 // fail prints an error and its hint: as text, or with --json as one line of JSON.
 func (p Program) fail(err error) {
 	hint := ""
@@ -131,9 +127,12 @@ func (p Program) fail(err error) {
 	case p.Hint != nil:
 		hint = p.Hint(err)
 	}
-	f := failure{err.Error(), strings.ReplaceAll(hint, "\n  ", "\n")}
+	f := struct {
+		Error string `json:"error"`
+		Hint  string `json:"hint,omitempty"`
+	}{err.Error(), strings.ReplaceAll(hint, "\n  ", "\n")}
 	if errors.Is(err, context.Canceled) {
-		f = failure{Error: "interrupted; nothing was left behind"}
+		f.Error, f.Hint = "interrupted; nothing was left behind", ""
 	}
 	if *p.JSON {
 		_, _ = p.Stderr.Write(AppendJSON(nil, f))
@@ -180,4 +179,58 @@ func Version() string {
 		return b.Main.Version
 	}
 	return "(devel)"
+}
+
+// Short writes a number with three digits and a unit.
+func Short(v float64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if v >= 0.9995*u.size { // not 1e+03k
+			return fmt.Sprintf("%.3g%s", v/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// Either joins names: "a, b or c".
+func Either(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// Readable returns an error if a file cannot be read. It does not open a pipe, whose writer could be gone later.
+func Readable(path string) error {
+	switch st, err := os.Stat(path); {
+	case err != nil:
+		return err
+	case st.IsDir():
+		return fmt.Errorf("%s is a folder", path)
+	case !st.Mode().IsRegular():
+		return nil
+	}
+	f, _, err := untrusted.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s is empty", path)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// MakeFolder makes a folder for results. It returns an error if no file can be created in it. It is called before the
+// work.
+func MakeFolder(path string) error {
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return err
+	}
+	return container.MayWrite(filepath.Join(path, "result"))
 }

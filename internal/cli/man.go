@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -53,7 +54,6 @@ func writePages(ctx context.Context, c *cobra.Command, dir string) error {
 	return err
 }
 
-// documented reports whether a command has a page.
 func documented(c *cobra.Command) bool { return c.IsAvailableCommand() && c.Name() != "help" }
 
 // pageName returns the name of a page, such as bloomery-lab-run.
@@ -72,7 +72,14 @@ func writePage(w io.Writer, c *cobra.Command) error {
 	}
 	b.WriteString(".fi\n.SH DESCRIPTION\n")
 	writeText(&b, c.Long)
-	writeCommands(&b, c)
+	if c.HasAvailableSubCommands() {
+		b.WriteString(".SH COMMANDS\n")
+		for _, sub := range c.Commands() {
+			if documented(sub) {
+				fmt.Fprintf(&b, ".TP\n.BR %s (1)\n%s\n", roff(pageName(sub)), roff(sub.Short))
+			}
+		}
+	}
 	writeFlags(&b, "OPTIONS", c.NonInheritedFlags())
 	writeFlags(&b, "GLOBAL OPTIONS", c.InheritedFlags())
 	if c.Example != "" {
@@ -108,19 +115,6 @@ func writeText(b *strings.Builder, text string) {
 	}
 }
 
-// writeCommands writes the list of the commands below one.
-func writeCommands(b *strings.Builder, c *cobra.Command) {
-	if !c.HasAvailableSubCommands() {
-		return
-	}
-	b.WriteString(".SH COMMANDS\n")
-	for _, sub := range c.Commands() {
-		if documented(sub) {
-			fmt.Fprintf(b, ".TP\n.BR %s (1)\n%s\n", roff(pageName(sub)), roff(sub.Short))
-		}
-	}
-}
-
 func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
 		return
@@ -131,12 +125,9 @@ func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 			return
 		}
 		value, usage := pflag.UnquoteUsage(f)
-		text := "--" + f.Name
+		text := strings.TrimSuffix("--"+f.Name+" "+value, " ")
 		if f.Shorthand != "" {
 			text = "-" + f.Shorthand + ", " + text
-		}
-		if value != "" {
-			text += " " + value
 		}
 		if d := f.DefValue; d != "" && d != "false" && d != "0" && d != "0s" && d != "[]" {
 			if f.Value.Type() == "string" {
@@ -148,15 +139,9 @@ func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	})
 }
 
+var beginsMacro = regexp.MustCompile(`(?m)^[.']`)
+
 // roff escapes text: backslashes, hyphens, and points and apostrophes at the start of a line, which begin macros.
 func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
-			b.WriteString(`\&`)
-		}
-		b.WriteString(line)
-	}
-	return b.String()
+	return beginsMacro.ReplaceAllString(strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text), `\&$0`)
 }

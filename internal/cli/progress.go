@@ -34,11 +34,17 @@ func NewProgress() *Progress {
 
 // IsTerminal reports whether an input or output is a terminal.
 func IsTerminal(file any) bool {
+	f := fileOf(file)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// fileOf returns the file behind an input or output, or nil.
+func fileOf(file any) *os.File {
 	if c, ok := file.(*Checked); ok {
 		file = c.Writer
 	}
-	f, ok := file.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f, _ := file.(*os.File)
+	return f
 }
 
 // Show draws the progress on w until it ends, if w is a terminal and what is not empty. The size is unknown if it is
@@ -47,9 +53,6 @@ func (p *Progress) Show(w io.Writer, what string, size int64) {
 	if what == "" || !IsTerminal(w) {
 		close(p.done)
 		return
-	}
-	if size <= 0 {
-		size = -1
 	}
 	go func() {
 		defer close(p.done)
@@ -76,25 +79,15 @@ func (p *Progress) draw(w io.Writer, what string, size int64) {
 		if since < 500*time.Millisecond {
 			continue
 		}
-		columns := columnsOf(w)
+		columns, _, err := term.GetSize(int(fileOf(w).Fd()))
+		if err != nil || columns <= 0 {
+			columns = 80
+		}
 		line := p.line(what, size, since, columns)
 		n := utf8.RuneCountInString(line)
 		fmt.Fprintf(w, "\r%s%*s", line, max(0, min(drawn, columns-1)-n), "")
 		drawn = n
 	}
-}
-
-// columnsOf returns the width of a terminal, 80 if it is unknown.
-func columnsOf(w io.Writer) int {
-	if c, ok := w.(*Checked); ok {
-		w = c.Writer
-	}
-	if f, ok := w.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
-			return columns
-		}
-	}
-	return 80
 }
 
 // The cells of the bar: at most and at least.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,15 +11,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// usageError is an error of the command line with a hint what to do.
-type usageError struct {
+// advised is an error with a hint what to do.
+type advised struct {
 	error
 	hint string
 }
 
-func (e *usageError) Unwrap() error { return e.error }
+func (e *advised) Unwrap() error { return e.error }
 
-func (e *usageError) Hint() string { return e.hint }
+func (e *advised) Hint() string { return e.hint }
+
+// Advise adds a hint what to do to an error.
+func Advise(err error, hint string) error { return &advised{err, hint} }
 
 // Errors of the command line. cobra checks commands, arguments and flags; this file puts its errors into our words,
 // each with a hint what to do.
@@ -33,7 +37,12 @@ func strictUsage(root *cobra.Command) {
 		case c.Name() == "help":
 			c.Run, c.RunE = nil, showHelp
 		case c.HasSubCommands() && !c.Runnable():
-			c.Args = noSubcommand
+			c.Args = func(c *cobra.Command, args []string) error {
+				if len(args) == 0 {
+					return nil
+				}
+				return unknownCommand(c, args[0])
+			}
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // else it would take any argument
 		}
 		strictArgs(c)
@@ -69,16 +78,8 @@ func nameOf(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath()
 
 // misused returns an error about the command line of a command, with its usage as the hint.
 func misused(c *cobra.Command, format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...),
-		fmt.Sprintf("Usage: %s\n  %s --help describes it.", c.UseLine(), c.CommandPath())}
-}
-
-// noSubcommand is the check of the arguments of a command with subcommands only.
-func noSubcommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return unknownCommand(c, args[0])
+	return Advise(fmt.Errorf(format, args...),
+		fmt.Sprintf("Usage: %s\n  %s --help describes it.", c.UseLine(), c.CommandPath()))
 }
 
 // unknownCommand returns the error for a command that parent does not have.
@@ -94,10 +95,9 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if near := parent.SuggestionsFor(name); name != "" && len(near) > 0 {
 		advice = "Did you mean " + Either(near) + "? " + advice
 	}
-	return &usageError{fmt.Errorf("%s has no command %q", nameOf(parent), name), advice}
+	return Advise(fmt.Errorf("%s has no command %q", nameOf(parent), name), advice)
 }
 
-// showHelp is the help command.
 func showHelp(help *cobra.Command, args []string) error {
 	c, rest, err := help.Root().Find(args)
 	switch {
@@ -128,11 +128,9 @@ func plainUsage(c *cobra.Command, err error) error {
 	text := err.Error()
 	if m := noCommand.FindStringSubmatch(text); m != nil {
 		return unknownCommand(c, m[1])
-	}
-	if m := noRequired.FindStringSubmatch(text); m != nil {
+	} else if m := noRequired.FindStringSubmatch(text); m != nil {
 		return misused(c, "%s: %s is missing", nameOf(c), dashed(strings.NewReplacer(`"`, "", ",", "").Replace(m[1])))
-	}
-	if m := exclusive.FindStringSubmatch(text); m != nil {
+	} else if m := exclusive.FindStringSubmatch(text); m != nil {
 		return misused(c, "%s: %s exclude each other; give one of them", nameOf(c), dashed(m[1]))
 	}
 	return err
@@ -154,33 +152,23 @@ func flagError(c *cobra.Command, err error) error {
 		return noFlag(c, unknown.GetSpecifiedName())
 	case errors.As(err, &required):
 		return misused(c, "--%s: a value is missing", required.GetFlag().Name)
+	case errors.As(err, &value) && value.GetFlag().Value.Type() == "string": // a parsed one: the text says all
+		return value.Unwrap()
 	case errors.As(err, &value) && value.GetFlag().Value.Type() == "func":
 		return misused(c, "--%s %q: %w", value.GetFlag().Name, value.GetValue(), value.Unwrap())
 	case errors.As(err, &value):
-		return misused(c, "--%s %q: want %s", value.GetFlag().Name, value.GetValue(), wanted(value.GetFlag()))
+		return misused(c, "--%s %q: want %s", value.GetFlag().Name, value.GetValue(),
+			cmp.Or(wanted[value.GetFlag().Value.Type()], "another value"))
 	case errors.As(err, &syntax):
 		return misused(c, "%s is not a flag", syntax.GetSpecifiedFlag())
 	}
 	return err
 }
 
-// wanted describes the values of a flag.
-func wanted(f *pflag.Flag) string {
-	switch f.Value.Type() {
-	case "bool":
-		return "true or false"
-	case "uint64":
-		return "a whole number of 0 or more"
-	case "int":
-		return "a whole number"
-	case "float64":
-		return "a number"
-	case "duration":
-		return "a time such as 30s or 5m"
-	case "stringSlice":
-		return "a list such as a,b"
-	}
-	return "another value"
+// wanted describes the values of a flag of some types.
+var wanted = map[string]string{
+	"bool": "true or false", "uint64": "a whole number of 0 or more", "int": "a whole number", "float64": "a number",
+	"duration": "a time such as 30s or 5m", "stringSlice": "a list such as a,b",
 }
 
 // noFlag returns the error for an unknown flag, with the flag that it resembles most.

@@ -20,46 +20,30 @@ type axis struct {
 	ticks    []tick
 }
 
-// x returns the horizontal axis, without its positions.
-func (p Plot) x() axis {
-	if p.Names != nil {
-		a := axis{lo: 0.5, hi: float64(len(p.Names)) + 0.5}
-		for i, name := range p.Names {
-			a.ticks = append(a.ticks, tick{float64(i + 1), name})
-		}
-		return a
-	}
-	lo, hi := p.span()
-	return newAxis(lo, hi, p.LogX)
-}
-
-// y returns the vertical axis, without its positions.
-func (p Plot) y() axis {
-	lo, hi := math.Inf(1), math.Inf(-1)
+// axes returns the axes, without their positions. ok is false if there is no point on the horizontal one: levels do not
+// count.
+func (p Plot) axes() (x, y axis, ok bool) {
+	low, high := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
 	for _, c := range p.Curves {
 		for i, q := range c.Points {
-			lo, hi = min(lo, q[1]), max(hi, q[1])
-			if c.Bars != nil {
-				low, high := p.bar(c, i)
-				lo, hi = min(lo, low), max(hi, high)
+			if !c.Level {
+				low.x, high.x = min(low.x, q[0]), max(high.x, q[0])
 			}
+			down, up := p.bar(c, i)
+			low.y, high.y = min(low.y, q[1], down), max(high.y, q[1], up)
 		}
 	}
-	return newAxis(lo, hi, p.LogY)
-}
-
-// span returns the smallest and the largest x of all curves but levels; lo > hi if there is none.
-func (p Plot) span() (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for _, c := range p.Curves {
-		if c.Level {
-			continue
-		}
-		for _, q := range c.Points {
-			lo, hi = min(lo, q[0]), max(hi, q[0])
+	if low.x > high.x {
+		return x, y, false
+	}
+	x, y = newAxis(low.x, high.x, p.LogX), newAxis(low.y, high.y, p.LogY)
+	if p.Names != nil {
+		x = axis{lo: 0.5, hi: float64(len(p.Names)) + 0.5}
+		for i, name := range p.Names {
+			x.ticks = append(x.ticks, tick{float64(i + 1), name})
 		}
 	}
-	return lo, hi
+	return x, y, true
 }
 
 // newAxis returns an axis of a range. A single value is in the middle.
@@ -70,11 +54,11 @@ func newAxis(lo, hi float64, log bool) axis {
 	case lo == hi:
 		lo, hi = lo-1, hi+1
 	}
-	a := axis{lo: lo, hi: hi, log: log, ticks: evenTicks(lo, hi)}
+	ticks := evenTicks
 	if log {
-		a.ticks = logTicks(lo, hi)
+		ticks = logTicks
 	}
-	return a
+	return axis{lo: lo, hi: hi, log: log, ticks: ticks(lo, hi)}
 }
 
 // at returns the position of a value.
@@ -96,16 +80,13 @@ func logTicks(lo, hi float64) (ticks []tick) {
 	step := int(math.Ceil(powers / 10)) // powers of ten from one label to the next
 	for exponent := int(math.Floor(math.Log10(lo))); float64(exponent) <= math.Log10(hi)+1e-9; exponent++ {
 		for d := 1; d < 10; d++ {
-			v := float64(d) * math.Pow(10, float64(exponent))
-			if v < lo*(1-1e-9) || v > hi*(1+1e-9) || powers > 8 && d > 1 {
+			t := tick{value: float64(d) * math.Pow(10, float64(exponent))}
+			if t.value < lo*(1-1e-9) || t.value > hi*(1+1e-9) || powers > 8 && d > 1 {
 				continue
 			}
-			t := tick{value: v}
-			switch {
-			case d == 1 && exponent%step == 0,
-				powers < 4 && (d == 2 || d == 5),
-				powers < math.Log10(12) && d != 9 && (d != 7 || powers < math.Log10(6)):
-				t.label = mark(v)
+			if d == 1 && exponent%step == 0 || powers < 4 && (d == 2 || d == 5) ||
+				powers < math.Log10(12) && d != 9 && (d != 7 || powers < math.Log10(6)) {
+				t.label = mark(t.value)
 			}
 			ticks = append(ticks, t)
 		}
@@ -116,11 +97,10 @@ func logTicks(lo, hi float64) (ticks []tick) {
 // evenTicks labels about five round values at equal distances.
 func evenTicks(lo, hi float64) (ticks []tick) {
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
-	for _, d := range []float64{5, 2} {
-		if step*d <= (hi-lo)/4 {
-			step *= d
-			break
-		}
+	if most := (hi - lo) / 4; step*5 <= most {
+		step *= 5
+	} else if step*2 <= most {
+		step *= 2
 	}
 	for i := math.Ceil(lo/step - 1e-9); i*step <= hi*(1+1e-9); i++ {
 		ticks = append(ticks, tick{i * step, mark(i * step)})

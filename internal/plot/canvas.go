@@ -1,8 +1,13 @@
 package plot
 
 import (
+	"bytes"
+	"fmt"
+	"html"
 	"image/color"
 	"math"
+	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/image/font"
@@ -12,17 +17,12 @@ import (
 
 // canvas is what a picture is drawn on. Lengths are in points of 1/72 inch, from the left upper corner.
 type canvas interface {
-	// fill fills a polygon.
-	fill(path []point, c color.RGBA)
-	// stroke draws lines from each point to the next.
-	stroke(path []point, s stroke)
-	// circle fills a circle.
+	fill(polygon []point, c color.RGBA)
+	stroke(path []point, s stroke) // lines from each point to the next
 	circle(at point, radius float64, c color.RGBA)
-	// text writes a line whose baseline begins, has its middle, or ends at a point.
-	text(at point, t text)
+	text(at point, t text) // a line whose baseline begins, has its middle, or ends at a point
 }
 
-// point is a position.
 type point struct{ x, y float64 }
 
 func (p point) plus(q point) point    { return point{p.x + q.x, p.y + q.y} }
@@ -49,24 +49,14 @@ type text struct {
 	up    bool    // written from below to above
 }
 
-const (
-	start  = 0.0
-	middle = 0.5
-	end    = 1.0
-)
+const start, middle, end = 0.0, 0.5, 1.0
 
 // width returns the width of the text in the Go font, which is about that of the usual sans-serif fonts.
-func (t text) width() float64 {
-	return float64(font.MeasureString(face(t.size), t.text)) / 64
-}
+func (t text) width() float64 { return float64(font.MeasureString(face(t.size), t.text)) / 64 }
 
 // Parts of the size of a font above and below the baseline, for digits and letters.
-const (
-	ascent  = 0.74
-	descent = 0.22
-)
+const ascent, descent = 0.74, 0.22
 
-// goFont returns the Go font.
 var goFont = sync.OnceValue(func() *opentype.Font {
 	f, err := opentype.Parse(goregular.TTF)
 	if err != nil {
@@ -82,4 +72,65 @@ func face(size float64) font.Face {
 		panic(err) // never returned by x/image
 	}
 	return f
+}
+
+// svg is a canvas that writes SVG.
+type svg struct{ bytes.Buffer }
+
+// put writes a line. In format, %s stands for lengths, colors, paths, and texts, which are escaped.
+func (s *svg) put(format string, args ...any) {
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case float64:
+			args[i] = number(v)
+		case color.RGBA:
+			args[i] = fmt.Sprintf("#%02x%02x%02x", v.R, v.G, v.B)
+		case []point:
+			var b strings.Builder
+			for _, p := range v {
+				b.WriteString("L" + number(p.x) + " " + number(p.y))
+			}
+			args[i] = "M" + b.String()[1:]
+		case string:
+			args[i] = html.EscapeString(v)
+		}
+	}
+	fmt.Fprintf(s, format+"\n", args...)
+}
+
+// number formats a length in points.
+func number(v float64) string {
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
+}
+
+// begin begins a picture with a title for screen readers.
+func (s *svg) begin(width, height float64, title string) {
+	s.put(`<svg role="img" xmlns="http://www.w3.org/2000/svg" width="%spt" height="%spt" viewBox="0 0 %s %s"`+
+		` font-family="Liberation Sans,Arimo,Arial,Helvetica,sans-serif">`, width, height, width, height)
+	s.put("<title>%s</title>", title)
+}
+
+func (s *svg) fill(polygon []point, c color.RGBA) { s.put(`<path d="%sZ" fill="%s"/>`, polygon, c) }
+
+func (s *svg) stroke(path []point, l stroke) {
+	format, args := `<path d="%s" fill="none" stroke="%s" stroke-width="%s"`, []any{path, l.color, l.width}
+	if l.dash != nil {
+		format, args = format+` stroke-dasharray="%s %s"`, append(args, l.dash[0], l.dash[1])
+	}
+	s.put(format+"/>", args...)
+}
+
+func (s *svg) circle(at point, radius float64, c color.RGBA) {
+	s.put(`<circle cx="%s" cy="%s" r="%s" fill="%s"/>`, at.x, at.y, radius, c)
+}
+
+func (s *svg) text(at point, t text) {
+	format, args := `<text x="%s" y="%s"`, []any{at.x, at.y}
+	if t.up {
+		format, args = format+` transform="rotate(-90 %s %s)"`, append(args, at.x, at.y)
+	}
+	if t.at != start {
+		format += ` text-anchor="` + map[float64]string{middle: "middle", end: "end"}[t.at] + `"`
+	}
+	s.put(format+` font-size="%s" fill="%s">%s</text>`, append(args, t.size, t.color, t.text)...)
 }

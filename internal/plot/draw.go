@@ -47,23 +47,27 @@ var dashes = [][]float64{{5, 3}, {1.5, 2}}
 // Draw writes the picture, with its legend below, in the format "svg" or "png". It omits points that the axes cannot
 // show, such as 0 on a logarithmic axis, and returns an error if no point is left.
 func (p Plot) Draw(w io.Writer, format string) error {
-	p = p.drawable()
-	if lo, hi := p.span(); lo > hi {
+	d := drawing{Plot: p.drawable()}
+	var ok bool
+	if d.x, d.y, ok = d.axes(); !ok {
 		return fmt.Errorf("%s: no point can be drawn", p.Name)
 	}
-	lines := p.lines()
+	lines := d.lines()
 	rows := legendRows(lines)
-	below := legendRow*float64(len(rows)) + legendSpace
+	bottom := height + legendRow*float64(len(rows)) + legendSpace
 	switch format {
 	case "svg":
-		s := newSVG(width, height+below, p.Alt())
-		p.draw(s, lines, rows, below)
-		s.end()
+		var s svg
+		d.canvas = &s
+		s.begin(width, bottom, d.Alt())
+		d.draw(lines, rows, bottom)
+		s.put("</svg>")
 		_, err := s.WriteTo(w)
 		return err
 	case "png":
-		r := newRaster(width, height+below)
-		p.draw(r, lines, rows, below)
+		r := newRaster(width, bottom)
+		d.canvas = r
+		d.draw(lines, rows, bottom)
 		return png.Encode(w, r)
 	}
 	return fmt.Errorf("%s: no format %q; there are svg and png", p.Name, format)
@@ -100,125 +104,116 @@ func (p Plot) lines() (lines []line) {
 	return lines
 }
 
-// draw draws the picture. below is the height of the legend.
-func (p Plot) draw(c canvas, lines []line, rows [][]line, below float64) {
-	c.fill([]point{{0, 0}, {width, 0}, {width, height + below}, {0, height + below}}, white)
-	x, y := p.x(), p.y()
-	wide := 0.0
-	for _, t := range y.ticks {
+// drawing is a plot on a canvas.
+type drawing struct {
+	Plot
+	canvas
+	x, y axis
+	area rect // between the axes
+}
+
+// at returns the position of a point of a curve.
+func (d *drawing) at(q [2]float64) point { return point{d.x.at(q[0]), d.y.at(q[1])} }
+
+// draw draws the picture, whose last row of the legend ends at bottom.
+func (d *drawing) draw(lines []line, rows [][]line, bottom float64) {
+	d.fill([]point{{0, 0}, {width, 0}, {width, bottom}, {0, bottom}}, white)
+	wide, rowsBelow := 0.0, 1 // of the names of ticks
+	for _, t := range d.y.ticks {
 		wide = max(wide, text{text: t.label, size: tickSize}.width())
 	}
-	left, right := 6+axisSize+legendSpace+wide+2+tickLength, width-legendMargin
-	rowsBelow := 1 // of the names of ticks
-	for _, t := range x.ticks {
+	for _, t := range d.x.ticks {
 		rowsBelow = max(rowsBelow, 1+strings.Count(t.label, "\n"))
 	}
-	top := 6 + titleSize + legendSpace
-	bottom := height - 6 - axisSize - tickSize*float64(rowsBelow) - tickLength - legendSpace
-	x.from, x.to = left+inset, right-inset
-	y.from, y.to = bottom-inset, top+inset
+	low := point{6 + axisSize + legendSpace + wide + 2 + tickLength, 6 + titleSize + legendSpace}
+	high := point{width - legendMargin, height - 6 - axisSize - tickSize*float64(rowsBelow) - tickLength - legendSpace}
+	d.area = rect{low, high}
+	d.x.from, d.x.to = low.x+inset, high.x-inset
+	d.y.from, d.y.to = high.y-inset, low.y+inset
 
-	title := text{text: p.Title, size: titleSize, color: black, at: middle}
+	title := text{text: d.Title, size: titleSize, color: black, at: middle}
 	if most := (width - 2*legendMargin) * 7 / 8; title.width() > most {
 		title.size *= most / title.width()
 	}
 	most := width - legendMargin - title.width()*8/7/2 // where fonts are wider than ours, too
-	c.text(point{min((left+right)/2, most), 6 + titleSize*ascent}, title)
-	nameX := text{text: p.X, size: axisSize, color: black, at: middle}
-	c.text(point{(left + right) / 2, height - 6 - axisSize*descent}, nameX)
-	nameY := text{text: p.Y, size: axisSize, color: black, at: middle, up: true}
-	c.text(point{6 + axisSize*ascent, (top + bottom) / 2}, nameY)
-	drawAxes(c, x, y, rect{point{left, top}, point{right, bottom}})
-	p.drawCurves(c, x, y, lines)
-	p.drawLabels(c, x, y, rect{point{left, top}, point{right, bottom}})
-	drawLegend(c, rows, height+below)
+	center := point{(low.x + high.x) / 2, (low.y + high.y) / 2}
+	d.text(point{min(center.x, most), 6 + titleSize*ascent}, title)
+	nameX, nameY := text{text: d.X, size: axisSize, color: black, at: middle}, text{text: d.Y, size: axisSize,
+		color: black, at: middle, up: true}
+	d.text(point{center.x, height - 6 - axisSize*descent}, nameX)
+	d.text(point{6 + axisSize*ascent, center.y}, nameY)
+	d.drawAxes()
+	d.drawCurves(lines)
+	d.drawLabels()
+	for i, row := range rows {
+		d.drawLegend(row, bottom-legendRow*(float64(len(rows)-i)-0.5))
+	}
 }
 
 // drawAxes draws the grid, and the axes with their ticks.
-func drawAxes(c canvas, x, y axis, area rect) {
-	left, top, right, bottom := area.min.x, area.min.y, area.max.x, area.max.y
-	for _, t := range x.ticks {
-		if t.label != "" {
-			c.stroke([]point{{x.at(t.value), bottom}, {x.at(t.value), top}}, stroke{color: pale, width: 0.5})
+func (d *drawing) drawAxes() {
+	low, high := d.area.min, d.area.max
+	grid, axis := stroke{color: pale, width: 0.5}, stroke{color: black, width: 0.5}
+	for _, t := range d.x.ticks {
+		if at := d.x.at(t.value); t.label != "" {
+			d.stroke([]point{{at, high.y}, {at, low.y}}, grid)
 		}
 	}
-	for _, t := range y.ticks {
-		if t.label != "" {
-			c.stroke([]point{{left, y.at(t.value)}, {right, y.at(t.value)}}, stroke{color: pale, width: 0.5})
+	for _, t := range d.y.ticks {
+		if at := d.y.at(t.value); t.label != "" {
+			d.stroke([]point{{low.x, at}, {high.x, at}}, grid)
 		}
 	}
-	axis := stroke{color: black, width: 0.5}
-	c.stroke([]point{{left, top}, {left, bottom}, {right, bottom}}, axis)
-	length := func(t tick) float64 {
-		if t.label == "" {
-			return tickLength / 2
-		}
-		return tickLength
-	}
-	for _, t := range x.ticks {
-		at := x.at(t.value)
-		c.stroke([]point{{at, bottom}, {at, bottom + length(t)}}, axis)
+	d.stroke([]point{low, {low.x, high.y}, high}, axis)
+	length := map[bool]float64{true: tickLength / 2, false: tickLength} // with an empty label, and with a text
+	for _, t := range d.x.ticks {
+		at := d.x.at(t.value)
+		d.stroke([]point{{at, high.y}, {at, high.y + length[t.label == ""]}}, axis)
 		for i, line := range strings.Split(t.label, "\n") {
 			label := text{text: line, size: tickSize, color: black, at: middle}
-			c.text(point{min(at, width-2-label.width()/2), bottom + tickLength + 1 + tickSize*(ascent+float64(i))}, label)
+			d.text(point{min(at, width-2-label.width()/2), high.y + tickLength + 1 + tickSize*(ascent+float64(i))}, label)
 		}
 	}
-	for _, t := range y.ticks {
-		at := y.at(t.value)
-		c.stroke([]point{{left - length(t), at}, {left, at}}, axis)
+	for _, t := range d.y.ticks {
+		at := d.y.at(t.value)
+		d.stroke([]point{{low.x - length[t.label == ""], at}, {low.x, at}}, axis)
 		label := text{text: t.label, size: tickSize, color: black, at: end}
-		c.text(point{left - tickLength - 2, at + tickSize*(ascent-descent)/2}, label)
+		d.text(point{low.x - tickLength - 2, at + tickSize*(ascent-descent)/2}, label)
 	}
 }
 
 // drawCurves draws intervals and lines, and over them all marks.
-func (p Plot) drawCurves(c canvas, x, y axis, lines []line) {
+func (d *drawing) drawCurves(lines []line) {
 	for _, l := range lines {
-		path := make([]point, len(l.Points))
+		var path []point
 		for i, q := range l.Points {
-			path[i] = point{x.at(q[0]), y.at(q[1])}
-		}
-		if l.Level {
-			path = []point{{x.from, path[0].y}, {x.to, path[0].y}}
-		}
-		for i := range l.Bars {
-			low, high := p.bar(l.Curve, i)
-			at, bar := path[i].x, stroke{color: l.markers, width: 1}
-			c.stroke([]point{{at, y.at(low)}, {at, y.at(high)}}, bar)
-			for _, end := range []float64{y.at(low), y.at(high)} {
-				c.stroke([]point{{at - 2.5, end}, {at + 2.5, end}}, bar)
+			at := d.at(q)
+			if l.Level {
+				at.x = d.x.from
+			}
+			path = append(path, at)
+			if l.Bars == nil {
+				continue
+			}
+			low, high := d.bar(l.Curve, i)
+			bar := stroke{color: l.markers, width: 1}
+			d.stroke([]point{{at.x, d.y.at(low)}, {at.x, d.y.at(high)}}, bar)
+			for _, end := range []float64{d.y.at(low), d.y.at(high)} {
+				d.stroke([]point{{at.x - 2.5, end}, {at.x + 2.5, end}}, bar)
 			}
 		}
+		if l.Level {
+			path = append(path[:1], point{d.x.to, path[0].y})
+		}
 		if l.stroke.width > 0 && len(path) > 1 {
-			c.stroke(path, l.stroke)
+			d.stroke(path, l.stroke)
 		}
 	}
 	for _, l := range lines {
 		for _, q := range l.Points {
-			l.mark.draw(c, point{x.at(q[0]), y.at(q[1])}, l.markers)
+			l.mark.draw(d, d.at(q), l.markers)
 		}
 	}
-}
-
-// drawLabels draws the labels of all curves, if there are any.
-func (p Plot) drawLabels(c canvas, x, y axis, within rect) {
-	var points []labelled
-	var bars []rect
-	for curve, l := range p.Curves {
-		for i, q := range l.Points {
-			at, of := point{x.at(q[0]), y.at(q[1])}, colors[curve%len(colors)]
-			label := labelled{at: at, color: of, text: text{size: labelSize, color: of, at: middle}}
-			if l.Labels != nil {
-				label.text.text = l.Labels[i]
-			}
-			points = append(points, label)
-			if l.Bars != nil {
-				low, high := p.bar(l, i)
-				bars = append(bars, rect{point{at.x - halfMark/2, y.at(high)}, point{at.x + halfMark/2, y.at(low)}})
-			}
-		}
-	}
-	drawLabels(c, points, bars, within)
 }
 
 // legendWidth returns the width of an entry, plus 1/7 for fonts that are wider than ours.
@@ -239,19 +234,17 @@ func legendRows(lines []line) (rows [][]line) {
 	return rows
 }
 
-// drawLegend draws the rows at the bottom of the picture.
-func drawLegend(c canvas, rows [][]line, bottom float64) {
-	for i, row := range rows {
-		x, y := legendMargin, bottom-legendRow*(float64(len(rows)-i)-0.5)
-		for _, l := range row {
-			if l.stroke.width > 0 {
-				c.stroke([]point{{x, y}, {x + legendThumb, y}}, l.stroke)
-			}
-			l.mark.draw(c, point{x + legendThumb/2, y}, l.markers)
-			name := text{text: l.Name, size: legendSize, color: black}
-			c.text(point{x + legendThumb + 4, y + legendSize*(ascent-descent)/2}, name)
-			x += l.legendWidth()
+// drawLegend draws a row of the legend.
+func (d *drawing) drawLegend(row []line, y float64) {
+	x := legendMargin
+	for _, l := range row {
+		if l.stroke.width > 0 {
+			d.stroke([]point{{x, y}, {x + legendThumb, y}}, l.stroke)
 		}
+		l.mark.draw(d, point{x + legendThumb/2, y}, l.markers)
+		name := text{text: l.Name, size: legendSize, color: black}
+		d.text(point{x + legendThumb + 4, y + legendSize*(ascent-descent)/2}, name)
+		x += l.legendWidth()
 	}
 }
 

@@ -1,19 +1,15 @@
 package plot
 
 import (
-	"image/color"
 	"math"
 	"math/rand/v2"
 )
 
-// rect is a rectangle.
 type rect struct{ min, max point }
 
-// labelled is a point of the picture, its text (may be empty), and the color of both.
-type labelled struct {
-	at    point
-	text  text
-	color color.RGBA
+// around returns the rectangle of a size with a center.
+func around(center, size point) rect {
+	return rect{center.minus(size.times(0.5)), center.plus(size.times(0.5))}
 }
 
 // halfMark is half the width of a mark, including a margin.
@@ -27,54 +23,62 @@ const orders = 60
 
 // drawLabels writes texts beside points: as near as possible, without covering marks, intervals and other labels where
 // that is possible. Labels also avoid the marks of points that have none.
-func drawLabels(c canvas, points []labelled, bars []rect, within rect) {
-	s := scene{bars: bars, within: within}
+func (d *drawing) drawLabels() {
+	s := scene{within: d.area}
+	var texts []text
 	var order []int
-	sizes := make([]point, len(points))
-	for i, p := range points {
-		s.at = append(s.at, p.at)
-		if p.text.text != "" {
-			order = append(order, i)
-			sizes[i] = point{p.text.width() * 8 / 7, p.text.size * (ascent + descent)} // other fonts may be wider
+	for i, c := range d.Curves {
+		for k, q := range c.Points {
+			at, label := d.at(q), text{size: labelSize, color: colors[i%len(colors)], at: middle}
+			if c.Labels != nil {
+				label.text = c.Labels[k]
+			}
+			size := point{y: labelSize * (ascent + descent)}
+			if label.text != "" {
+				order = append(order, len(texts))
+				size.x = label.width() * 8 / 7 // other fonts may be wider
+			}
+			texts, s.at, s.sizes = append(texts, label), append(s.at, at), append(s.sizes, size)
+			if c.Bars != nil {
+				low, high := d.bar(c, k)
+				s.bars = append(s.bars, rect{point{at.x - halfMark/2, d.y.at(high)}, point{at.x + halfMark/2, d.y.at(low)}})
+			}
 		}
-	}
-	if len(order) == 0 {
-		return
 	}
 	best, least := map[int]rect{}, math.Inf(1)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range orders {
-		if boxes, cost := s.place(order, sizes); cost < least {
+		if boxes, cost := s.place(order); cost < least {
 			best, least = boxes, cost
 		}
 		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	}
-	for i, p := range points {
+	for i, t := range texts {
 		box, ok := best[i]
 		if !ok {
 			continue
 		}
-		if from, to := leader(p.at, box); from != to {
-			c.stroke([]point{from, to}, stroke{color: p.color, width: 0.5})
+		if from, to := leader(s.at[i], box); from != to {
+			d.stroke([]point{from, to}, stroke{color: t.color, width: 0.5})
 		}
-		c.text(point{(box.min.x + box.max.x) / 2, box.max.y - p.text.size*descent}, p.text)
+		d.text(point{(box.min.x + box.max.x) / 2, box.max.y - t.size*descent}, t)
 	}
 }
 
 // scene has what labels must avoid: marks, intervals and the edges of the plot.
 type scene struct {
-	at     []point
-	bars   []rect
-	within rect
+	at, sizes []point // marks, and the sizes of their labels
+	bars      []rect
+	within    rect
 }
 
 // place returns a box for each label, placed greedily in the given order, and the sum of their costs.
-func (s scene) place(order []int, sizes []point) (boxes map[int]rect, sum float64) {
+func (s scene) place(order []int) (boxes map[int]rect, sum float64) {
 	boxes = map[int]rect{}
 	for _, i := range order {
 		best, least := rect{}, math.Inf(1)
-		for _, center := range around(s.at[i], sizes[i], halfMark) {
-			box := rect{center.minus(sizes[i].times(0.5)), center.plus(sizes[i].times(0.5))}
+		for _, center := range centers(s.at[i], s.sizes[i], halfMark) {
+			box := around(center, s.sizes[i])
 			if cost := s.cost(i, box, boxes); cost < least {
 				best, least = box, cost
 			}
@@ -92,7 +96,7 @@ func (s scene) cost(i int, box rect, placed map[int]rect) float64 {
 	line := to.minus(from)
 	cost := 100*outside(box, s.within) + line.length()
 	for j, at := range s.at {
-		mark := rect{at.minus(point{halfMark, halfMark}), at.plus(point{halfMark, halfMark})}
+		mark := around(at, point{2 * halfMark, 2 * halfMark})
 		cost += shared(box, mark)
 		if j != i && touches(from, to, mark) {
 			cost += 50
@@ -108,14 +112,11 @@ func (s scene) cost(i int, box rect, placed map[int]rect) float64 {
 		}
 		cost += 2 * shared(box, other)
 		otherFrom, otherTo := leader(s.at[j], other)
-		if touches(from, to, other) {
-			cost += 50
-		}
-		if touches(otherFrom, otherTo, box) {
-			cost += 50
-		}
-		if cross(from, to, otherFrom, otherTo) {
-			cost += 50
+		for _, bad := range []bool{touches(from, to, other), touches(otherFrom, otherTo, box),
+			cross(from, to, otherFrom, otherTo)} {
+			if bad {
+				cost += 50
+			}
 		}
 	}
 	return cost
@@ -150,9 +151,9 @@ func cross(a, b, c, d point) bool {
 	return a != b && c != d && side(a, b, c) != side(a, b, d) && side(c, d, a) != side(c, d, b)
 }
 
-// around returns the positions to try for the center of a label, the best first: right, left, above, below, the
+// centers returns the positions to try for the center of a label, the best first: right, left, above, below, the
 // diagonals, and then the same farther away.
-func around(at point, size point, half float64) (centers []point) {
+func centers(at, size point, half float64) (centers []point) {
 	for _, gap := range []float64{1, 6, 12, 20, 30, 42} {
 		wide, high := size.x/2+half+gap/2, size.y/2+half/2+gap
 		for _, side := range [][2]float64{{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1},

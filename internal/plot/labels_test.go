@@ -34,7 +34,7 @@ func TestLabels(t *testing.T) {
 func TestAround(t *testing.T) {
 	at, size := point{100, 100}, point{40, 10}
 	mark := rect{point{95, 95}, point{105, 105}}
-	for i, center := range around(at, size, 5)[:12] {
+	for i, center := range centers(at, size, 5)[:12] {
 		box := rect{center.minus(size.times(0.5)), center.plus(size.times(0.5))}
 		if i < 2 && shared(box, mark) > 0 {
 			t.Errorf("place %d covers the mark", i)

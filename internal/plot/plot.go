@@ -6,7 +6,7 @@
 //	axis.go    ranges, ticks, and positions
 //	draw.go    the picture: grid, curves, marks, legend
 //	labels.go  where texts beside points are placed
-//	canvas.go  the four things that a picture consists of; svg.go and png.go write them
+//	canvas.go  the four things that a picture consists of, in SVG; png.go has them in pixels
 package plot
 
 import (
@@ -61,18 +61,18 @@ func One(name string) Curve { return Curve{Name: name, Level: true, Points: [][2
 
 // Only returns the curve with the points for which keep returns true.
 func (c Curve) Only(keep func(x, y float64) bool) Curve {
-	points, bars, labels := c.Points, c.Bars, c.Labels
+	all := c
 	c.Points, c.Bars, c.Labels = [][2]float64{}, nil, nil
-	for i, q := range points {
+	for i, q := range all.Points {
 		if !keep(q[0], q[1]) {
 			continue
 		}
 		c.Points = append(c.Points, q)
-		if bars != nil {
-			c.Bars = append(c.Bars, bars[i])
+		if all.Bars != nil {
+			c.Bars = append(c.Bars, all.Bars[i])
 		}
-		if labels != nil {
-			c.Labels = append(c.Labels, labels[i])
+		if all.Labels != nil {
+			c.Labels = append(c.Labels, all.Labels[i])
 		}
 	}
 	return c
@@ -92,12 +92,15 @@ func (p Plot) drawable() Plot {
 	return p
 }
 
-// bar returns the interval of point i. On a logarithmic axis an interval that reaches 0 is drawn down to a third of its
-// point.
+// bar returns the interval of point i: its y twice without one. On a logarithmic axis an interval that reaches 0 is
+// drawn down to a third of its point.
 func (p Plot) bar(c Curve, i int) (low, high float64) {
-	low, high = c.Bars[i][0], c.Bars[i][1]
-	if p.LogY && low <= 0 {
-		low = c.Points[i][1] / 3
+	y := c.Points[i][1]
+	if c.Bars == nil {
+		return y, y
+	}
+	if low, high = c.Bars[i][0], c.Bars[i][1]; p.LogY && low <= 0 {
+		low = y / 3
 	}
 	return low, high
 }

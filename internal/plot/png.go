@@ -125,30 +125,25 @@ func (r raster) polygons(all [][]point, c color.RGBA) {
 }
 
 func (r raster) text(at point, t text) {
-	t.text = strings.ReplaceAll(t.text, "\n", " ")
-	f := face(t.size * scale)
-	if t.up {
-		at.y += t.at * t.width()
-	} else {
-		at.x -= t.at * t.width()
-	}
-	if !t.up {
-		d := font.Drawer{Dst: r.RGBA, Src: image.NewUniform(t.color), Face: f,
-			Dot: fixed.Point26_6{X: fixed.Int26_6(at.x * scale * 64), Y: fixed.Int26_6(at.y * scale * 64)}}
+	write := func(to *image.RGBA, dot fixed.Point26_6) {
+		d := font.Drawer{Dst: to, Src: image.NewUniform(t.color), Face: face(t.size * scale), Dot: dot}
 		d.DrawString(t.text)
+	}
+	t.text = strings.ReplaceAll(t.text, "\n", " ")
+	if !t.up {
+		x := (at.x - t.at*t.width()) * scale * 64
+		write(r.RGBA, fixed.Point26_6{X: fixed.Int26_6(x), Y: fixed.Int26_6(at.y * scale * 64)})
 		return
 	}
 	high, wide := int(2*t.size*scale), int(math.Ceil(t.width()*scale))+2
-	flat := image.NewRGBA(image.Rect(0, 0, wide, high))
+	flat, up := image.NewRGBA(image.Rect(0, 0, wide, high)), image.NewRGBA(image.Rect(0, 0, high, wide))
 	base := high * 3 / 4
-	d := font.Drawer{Dst: flat, Src: image.NewUniform(t.color), Face: f, Dot: fixed.P(0, base)}
-	d.DrawString(t.text)
-	up := image.NewRGBA(image.Rect(0, 0, high, wide))
+	write(flat, fixed.P(0, base))
 	for x := range wide {
 		for y := range high {
 			up.SetRGBA(y, wide-1-x, flat.RGBAAt(x, y))
 		}
 	}
-	corner := image.Pt(int(at.x*scale)-base, int(at.y*scale)-wide)
+	corner := image.Pt(int(at.x*scale)-base, int((at.y+t.at*t.width())*scale)-wide)
 	draw.Draw(r.RGBA, up.Bounds().Add(corner), up, image.Point{}, draw.Over)
 }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+)
+
+func (a *app) mergeCommand() *cobra.Command {
+	var output string
+	var most float64
+	c := &cobra.Command{
+		Use:   "merge -o FILE A B...",
+		Short: "Merge filter files of the same spec and seed",
+		Long: `Write a filter that holds the keys of all the given ones. They must have the same spec and seed: build them
+with the same --family, size, --capacity and --seed. The result has the size of one of them. Its number of keys is the
+sum: common keys count in each filter. The output says how many are distinct, estimated from the bits, if that is less.
+If its rate exceeds the chosen one, merge prints a warning. Of different chosen rates the highest counts. Name each file
+once; one of the filters may be -, standard input.
+
+Families: ` + strings.Join(families.Having(filter.CanMerge), ", ") + ".",
+		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
+  bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
+  bloomery merge -o all.bloom monday.bloom tuesday.bloom`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			set, err := a.combine(args, output, bloomery.MergeFiles, (*bloomery.Set).Merge)
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			if err := set.CheckFPR(most); err != nil {
+				return fmt.Errorf("%s: %w", output, err)
+			}
+			if err := a.save(c.Context(), set, output); err != nil {
+				return err
+			}
+			return a.printKeys(set, output)
+		},
+	}
+	maxFPRFlag(c, &most)
+	outputFlag(c, &output)
+	return c
+}
+
+func (a *app) intersectCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "intersect -o FILE A B...",
+		Short: "Write a filter of the keys that all filters hold",
+		Long: `Write a filter that holds every key that is in all the given ones. They must have the same spec and seed:
+build them with the same --family, size, --capacity and --seed.
+
+Families: ` + strings.Join(families.Having(filter.CanIntersect), ", ") + `.
+
+A key that is in none of them is falsely present at a rate that is at most that of any of them, but larger than that
+of a filter built from the common keys. A key that is in some of them is falsely present if the others say yes: at
+their rates. Its number of keys is the smallest of theirs, an upper bound; see bloomery estimate A B.`,
+		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
+  bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
+  bloomery intersect -o both.bloom monday.bloom tuesday.bloom`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			set, err := a.combine(args, output, bloomery.IntersectFiles, (*bloomery.Set).Intersect)
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			if err := a.save(c.Context(), set, output); err != nil {
+				return err
+			}
+			r, err := written(set, output)
+			if err != nil {
+				return err
+			}
+			return a.report(r, "%s: at most %d keys, false positive rate %.4g", pathName(output), r.Keys, r.FPRPosterior)
+		},
+	}
+	outputFlag(c, &output)
+	return c
+}
+
+// combine applies files to the filter files, and do to two sets if one of the paths is "-". Both must not depend on the
+// order of the filters. It returns an error before the work if the output cannot be written.
+func (a *app) combine(
+	paths []string, output string, files func([]string, ...bloomery.Option) (*bloomery.Set, error),
+	do func(s, other *bloomery.Set) error,
+) (*bloomery.Set, error) {
+	if err := a.mayWrite(output, paths...); err != nil {
+		return nil, err
+	}
+	at := slices.Index(paths, stdio)
+	if at < 0 {
+		secret, err := a.secret()
+		if err != nil {
+			return nil, err
+		}
+		return interruptible(a.ctx, func() (*bloomery.Set, error) { // one may be a pipe
+			return files(paths, bloomery.WithSecret(secret))
+		})
+	}
+	set, err := a.open(stdio)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range slices.Delete(slices.Clone(paths), at, at+1) {
+		if err := a.combineWith(set, path, do); err != nil {
+			return nil, fmt.Errorf("standard input and %s: %w", path, err)
+		}
+	}
+	return set, nil
+}
+
+// combineWith applies do to a set and that of a file.
+func (a *app) combineWith(set *bloomery.Set, path string, do func(s, other *bloomery.Set) error) error {
+	other, err := a.open(path)
+	if err != nil {
+		return err
+	}
+	defer other.Close()
+	return errors.Join(do(set, other), other.Err())
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/keyio"
+)
+
+func (a *app) exactInfoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "info FILE",
+		Short: "Describe an exact set",
+		Long: `Describe an exact set: members, universe, size, and what the choice of the members is worth: log2
+C(universe, members) bits, or with partitions the sum of that over the partitions. bits counts what a query may read,
+without the headers of the file; file_bytes is the whole file.
+
+outside_rate is how often the answer for a key outside of the universe is yes, if such keys are spread over the
+partitions as the keys of the universe. In a partition that the universe did not have, answers are yes at another rate,
+unknown_partition_rate, which is known to about 0.01: such a partition gets any class.
+
+A class is the partitions with the same r: level 1 of the set has the rate 2^-r, and r=32 means that all keys of the
+partitions are members, or none is. Inverted classes have more members than others. After updates, classes and
+the entropy of partitions are still those of the build.
+
+version is that of the file format. A file of version 1, which older programs wrote, does not say how long it is: cut
+at the end of an update, it is a complete older file, with the answers from before. In later versions every cut is an
+error. The report says it of a file of version 1, and as cut_seen in JSON.`,
+		Example: "  bloomery exact info revoked.exact --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			set, err := a.openExact(args[0])
+			if err != nil {
+				return err
+			}
+			r := exactReportOf(set)
+			return a.table(r, r.write)
+		},
+	}
+}
+
+func (r exactReport) write(w io.Writer) {
+	fmt.Fprintf(w, "members\t%d\n", r.Members)
+	fmt.Fprintf(w, "universe\t%d\n", r.Universe)
+	if r.Partitions > 0 {
+		fmt.Fprintf(w, "partitions\t%d\n", r.Partitions)
+	}
+	if r.Updates > 0 {
+		fmt.Fprintf(w, "updates\t%d, %s\n", r.Updates, bytesText(r.UpdateBytes))
+	}
+	fmt.Fprintf(w, "file\t%s\n", bytesText(r.Bytes))
+	if r.Version <= 1 {
+		fmt.Fprintf(w, "version\t%d: if the file is cut after an update, nothing shows it; "+
+			"the next build or update writes version 2\n", r.Version)
+	}
+	fmt.Fprintf(w, "bits a member\t%.5g\n", r.BitsPerMember())
+	fmt.Fprintf(w, "entropy a member\t%.5g\n", r.EntropyPerMember())
+	if r.Partitions > 0 {
+		fmt.Fprintf(w, "without partitions\t%.5g\n", r.unpartitioned())
+	}
+	fmt.Fprintf(w, "hash\t%s\n", r.hash)
+	fmt.Fprintf(w, "outside the universe\tyes at a rate of %.3g\n", r.OutsideRate)
+	if r.Partitions > 0 {
+		fmt.Fprintf(w, "other partitions\tyes at a rate of %.2g\n", r.UnknownRate)
+	}
+	for _, c := range r.Classes {
+		inverted := ""
+		if c.Inverted {
+			inverted = ", inverted"
+		}
+		fmt.Fprintf(w, "class r=%d%s\t%d members of %d keys, outside %.3g\n",
+			c.R, inverted, c.Members, c.Universe, c.OutsideRate)
+	}
+}
+
+type exactReport struct {
+	exact.Info
+	hash string
+}
+
+func exactReportOf(set *exact.Set) exactReport { return exactReport{set.Info(), set.Hasher().String()} }
+
+// unpartitioned returns the entropy a member if the partitions of the keys were not known.
+func (r exactReport) unpartitioned() float64 {
+	if r.Members == 0 {
+		return 0
+	}
+	return r.Entropy / float64(r.Members)
+}
+
+func (r exactReport) MarshalJSON() ([]byte, error) {
+	var classes []object
+	for _, c := range r.Classes {
+		classes = append(classes, object{{"r", c.R}, {"inverted", c.Inverted}, {"universe", c.Universe},
+			{"members", c.Members}, {"outside_rate", c.OutsideRate}})
+	}
+	return object{
+		{"members", r.Members}, {"universe", r.Universe}, {"partitions", r.Partitions}, {"updates", r.Updates},
+		{"bits", r.Bits}, {"bits_per_member", r.BitsPerMember()}, {"entropy_per_member", r.EntropyPerMember()},
+		{"entropy_unpartitioned_per_member", r.unpartitioned()}, {"file_bytes", r.Bytes},
+		{"version", r.Version}, {"cut_seen", r.Version > 1}, // a file that was cut is an error, at every place
+		{"update_bytes", r.UpdateBytes}, {"build_due,omitempty", r.BuildDue()}, // why the set should be built anew
+		{"hash", r.hash}, {"outside_rate", r.OutsideRate},
+		{"unknown_partition_rate", r.UnknownRate}, // in partitions outside of the universe
+		{"classes", classes},
+	}.MarshalJSON()
+}
+
+func (a *app) exactCheckCommand() *cobra.Command {
+	var f checkFlags
+	c := &cobra.Command{
+		Use:   "check FILE [INPUT...]",
+		Short: "Print the members among keys, without error for keys of the universe",
+		Long: `Print those keys of the inputs, or of standard input, that are members, in their order, one a line, as
+soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. Rows, --json, -v and -c
+work as in bloomery check.
+
+For keys of the universe that the set was built with, no answer is wrong. Other keys are printed at the rate
+outside_rate of exact info.
+
+A set with partitions needs --partition-column. A partition that the universe did not have gets any answer.`,
+		Example: `  bloomery exact check revoked.exact serials.txt
+  bloomery exact check parts.exact --input-format csv --column serial --partition-column issuer seen.csv
+  echo example.com | bloomery exact check -c blocked.exact`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			set, err := a.openExact(args[0])
+			if err != nil {
+				return err
+			}
+			if err := f.in.fitsPartitions(set, args[0]); err != nil {
+				return err
+			}
+			ask := func(hits []bool, b *keyio.Batch) { set.ContainsMany(hits, b.Keys) }
+			if set.Partitioned() {
+				ask = func(hits []bool, b *keyio.Batch) { set.ContainsManyIn(hits, b.Second, b.Keys) }
+			}
+			return a.check(c.Context(), ask, func() error { return nil }, f, args[1:])
+		},
+	}
+	f.register(c)
+	f.in.partitionFlag(c)
+	return c
+}
+
+func (a *app) exactVerifyCommand() *cobra.Command {
+	var f exactFlags
+	c := &cobra.Command{
+		Use:   "verify FILE --members LIST --universe LIST",
+		Short: "Ask an exact set for every key of its universe",
+		Long: `Ask an exact set for every key of the universe, and compare the answers with the list of members. Exit
+code 1 if an answer is wrong, or a member is not in the universe. If the lists do not have as many keys as those that
+the set was built from, that is said, too.
+
+A key of the universe and a member take 16 bytes of memory each; beyond --memory they go to a temporary file. The keys
+are compared by another hash function than that of the set.`,
+		Example: `  bloomery exact verify revoked.exact --members revoked.txt --universe issued.txt
+  bloomery exact verify parts.exact --members revoked.csv --universe issued.csv ` +
+			`--input-format csv --column serial --partition-column issuer --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			set, err := a.openExact(args[0])
+			if err != nil {
+				return err
+			}
+			if err := f.in.fitsPartitions(set, args[0]); err != nil {
+				return err
+			}
+			return a.exactVerify(c.Context(), set, &f)
+		},
+	}
+	f.register(c)
+	return c
+}
+
+// exactVerify asks the set for all keys of the lists and reports. It returns errNo if an answer is wrong.
+func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) error {
+	r, err := a.compareExact(ctx, set, f)
+	if err != nil {
+		return err
+	}
+	info := set.Info()
+	same := r.Universe == info.Universe && r.Members == info.Members
+	err = a.answer(object{
+		{"universe", r.Universe}, {"members", r.Members}, {"wrong", r.Wrong()}, {"missing", r.Missing},
+		{"falsely_present", r.FalselyPresent}, {"outside", r.Outside},
+		{"same_counts", same}, // the lists have as many keys as those that the set was built from
+	}, "%d wrong answers for %d keys: %d of %d members missing, %d other keys falsely present\n",
+		r.Wrong(), r.Universe, r.Missing, r.Members, r.FalselyPresent)
+	if err == nil && r.Outside > 0 {
+		_, err = fmt.Fprintf(a.stderr, "bloomery: %v\n", &exact.OutsideError{Count: r.Outside})
+	}
+	if !same {
+		a.note("the lists do not have as many keys as those that the set was built from")
+	}
+	return exitIf(r.Wrong()+r.Outside > 0, err)
+}
+
+func (a *app) compareExact(ctx context.Context, set *exact.Set, f *exactFlags) (r exact.Verification, err error) {
+	bar := a.later("comparing")
+	defer bar.End()
+	v := set.NewVerifier(f.memory, f.tempDir)
+	defer v.Close()
+	v.Progress = bar.report
+	defer collectEarly(f.memory)()
+	if err := a.readLists(ctx, f, "", v.AddMembers, v.AddUniverse); err != nil {
+		return r, err
+	}
+	return v.Result(ctx)
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
+)
+
+// report prints what a command did: r as JSON with --json, nothing with --quiet, else a line of text on stderr.
+func (a *app) report(r any, format string, args ...any) error {
+	switch {
+	case a.json:
+		return a.printJSON(r)
+	case a.quiet:
+		return nil
+	}
+	_, err := fmt.Fprintf(a.stderr, format+"\n", args...)
+	return err
+}
+
+// answer prints what was asked for: v as JSON with --json, else text on stdout.
+func (a *app) answer(v any, format string, args ...any) error {
+	if a.json {
+		return a.printJSON(v)
+	}
+	_, err := fmt.Fprintf(a.stdout, format, args...)
+	return err
+}
+
+// table prints what was asked for: v as JSON with --json, else the lines that write writes, with their cells, which end
+// in tabs, in columns.
+func (a *app) table(v any, write func(w io.Writer)) error {
+	if a.json {
+		return a.printJSON(v)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	write(w)
+	return w.Flush()
+}
+
+// object is a JSON object whose fields keep their order. A name may end in ",omitempty", which means the same as in the
+// tag of a struct.
+type object []struct {
+	name  string
+	value any
+}
+
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	before := "{"
+	for _, f := range o {
+		name, omit := strings.CutSuffix(f.name, ",omitempty")
+		if v := reflect.ValueOf(f.value); omit && (v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0) {
+			continue
+		}
+		fmt.Fprintf(&b, "%s%q:", before, name)
+		if err := e.Encode(f.value); err != nil {
+			return nil, err
+		}
+		before = ","
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+func (a *app) printJSON(v any) error { return cli.WriteJSON(a.stdout, v) }
+
+// warn prints a warning, also with --quiet.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "bloomery: warning: "+format+"\n", args...)
+}
+
+// note prints a line, unless with --quiet.
+func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.stderr, "bloomery: "+format+"\n", args...)
+	}
+}
+
+// exitIf returns err, or errNo if there is none and no is true.
+func exitIf(no bool, err error) error {
+	if err == nil && no {
+		return errNo
+	}
+	return err
+}
+
+// pathName returns the name of an output in messages.
+func pathName(path string) string {
+	if path == stdio {
+		return "standard output"
+	}
+	return path
+}
+
+// bytesText formats a number of bytes with a unit.
+func bytesText(n uint64) string {
+	if n < 10_000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return cli.Short(float64(n)) + "B"
+}
+
+// warnRate prints a warning if the false-positive rate of a file has left the chosen one, or is useless.
+func (a *app) warnRate(path string, i filter.Info) {
+	if !i.Exceeded() {
+		return
+	}
+	problem, why := filter.RateError{FPR: i.FPRPosterior, Most: i.FPRChosen, Keys: i.Keys}, ", the chosen rate"
+	if i.FPRChosen == 0 {
+		problem.Most, why = filter.UselessFPR, ": the filter is useless"
+	}
+	a.warn("%s: %v%s\n  Build a new one from all of its keys, with room: --fpr, --capacity, or later= in a spec.",
+		path, &problem, why)
+}
+
+// exceptionsText describes the exceptions of a filter.
+func exceptionsText(i filter.Info) string {
+	text := fmt.Sprintf("%d of %d allowed keys would be false positives", i.Exceptions, i.Allowed)
+	if i.Exceptions == 0 {
+		return text
+	}
+	bits := float64(i.ExceptionBits)
+	text += fmt.Sprintf("; %s, %.4g bits each", bytesText(i.ExceptionBits/8), bits/float64(i.Exceptions))
+	if i.Keys > 0 {
+		text += fmt.Sprintf(", %.4g bits a key", bits/float64(i.Keys))
+	}
+	return text
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// report is what info says about a file.
+type report struct {
+	filter.Info
+	hasher   filter.Hasher
+	file     bloomery.Stored
+	distinct uint64 // about how many keys are distinct, 0 unless they are less than the keys
+	manifest *shard.Manifest
+}
+
+func reportOf(set *bloomery.Set, file bloomery.Stored) report {
+	i := set.Info()
+	return report{i, set.Hasher(), file, distinctOf(set, i), set.Manifest()}
+}
+
+func (r report) json() object {
+	var room *uint64
+	if n := r.Room(); r.Capacity > 0 {
+		room = &n
+	}
+	return object{
+		{"family", r.Spec.Family()}, {"spec", r.Spec}, {"hash", r.hasher.ID().String()}, {"seed", r.hasher.Seed()},
+		{"keys", r.Keys}, // a key that was added twice counts twice
+		{"keys_distinct,omitempty", r.distinct},
+		{"bits", r.Bits}, {"bits_per_key", r.BitsPerKey()},
+		{"keys_late,omitempty", r.Late},
+		{"capacity,omitempty", r.Capacity}, {"load,omitempty", r.Load()}, {"room,omitempty", room},
+		{"pools,omitempty", r.Pools},
+		{"fill", r.Fill}, {"fill_searched,omitempty", r.FillSearched},
+		{"fpr_prior", r.FPRPrior}, {"fpr_posterior", r.FPRPosterior}, {"fpr_chosen,omitempty", r.FPRChosen},
+		{"fpr_exceeded", r.Exceeded()}, // the rate has left the chosen one, or is useless
+		{"file_bytes", r.file.Bytes},
+		{"allowed,omitempty", r.Allowed}, {"exceptions,omitempty", r.Exceptions}, // keys of --allow, and false positives
+		{"exception_bits,omitempty", r.ExceptionBits}, // part of bits
+		{"trimmed,omitempty", r.file.Trimmed}, {"format_version", r.file.Version},
+		{"sharded,omitempty", shardsOf(r.manifest)},
+	}
+}
+
+func (r report) MarshalJSON() ([]byte, error) { return r.json().MarshalJSON() }
+
+// distinctOf returns about how many distinct keys a set holds if its bits say that they are less than its keys, as
+// after the merge of filters with common keys. Else it returns 0. For sharded sets it would have to read all shards.
+func distinctOf(set *bloomery.Set, i filter.Info) uint64 {
+	if set.Manifest() != nil || i.FPRPosterior >= 0.9*i.FPRPrior {
+		return 0
+	}
+	e, err := set.EstimateInterval()
+	if err != nil || e.Counted || !(e.High < float64(i.Keys)) {
+		return 0
+	}
+	return uint64(math.Round(e.Keys))
+}
+
+func (a *app) describe(path string) (report, error) {
+	set, err := a.open(path)
+	if err != nil {
+		return report{}, err
+	}
+	defer set.Close()
+	r := reportOf(set, set.Stored())
+	return r, set.Err()
+}
+
+// written returns the report of a set that was just written to a file.
+func written(set *bloomery.Set, path string) (report, error) {
+	bytes, err := writtenBytes(set, path)
+	if err != nil {
+		return report{}, err
+	}
+	r := reportOf(set, bloomery.Stored{Bytes: bytes})
+	file := container.File{FPRChosen: set.FPRChosen()}
+	if r.ExceptionBits > 0 {
+		file.Exceptions = []uint64{}
+	}
+	r.file.Version = file.FormatVersion()
+	if of := set.Stored(); of.Shards > 0 {
+		r.file.Version = of.Version
+	}
+	return r, nil
+}
+
+// writtenBytes returns the length of the file at path, of all shards, or for "-" of the set that went to standard
+// output.
+func writtenBytes(set *bloomery.Set, path string) (uint64, error) {
+	switch {
+	case set.Manifest() != nil:
+		return set.Stored().Bytes, nil
+	case path == stdio:
+		return set.EncodedLen()
+	}
+	return fileSize(path)
+}
+
+func fileSize(path string) (uint64, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return uint64(st.Size()), nil
+}
+
+// printKeys prints the number of keys in a file after a change, and the false-positive rate.
+func (a *app) printKeys(set *bloomery.Set, path string) error {
+	r, err := written(set, path)
+	if err != nil {
+		return err
+	}
+	a.warnRate(path, r.Info)
+	keys := fmt.Sprintf("%d keys", r.Keys)
+	if r.distinct > 0 {
+		keys = fmt.Sprintf("about %d distinct keys, added %d times", r.distinct, r.Keys)
+	}
+	return a.report(r, "%s: %s, false positive rate %.4g", pathName(path), keys, r.FPRPosterior)
+}
+
+// shardsOf describes the shards of a sharded set, nil for none.
+func shardsOf(m *shard.Manifest) *object {
+	if m == nil {
+		return nil
+	}
+	var all []object
+	for _, e := range m.Shards {
+		all = append(all, entryOf(e))
+	}
+	few, many := fewestAndMost(m)
+	return &object{{"plan", m.ID()}, {"count", len(m.Shards)}, {"smallest", entryOf(few)}, {"largest", entryOf(many)},
+		{"shards", all}}
+}
+
+func entryOf(e shard.Entry) object {
+	return object{{"file", e.File}, {"keys", e.Keys}, {"bytes", e.Bytes}, {"sha256", hex.EncodeToString(e.SHA256[:])},
+		{"fpr_prior", e.FPRPrior}, {"fpr_posterior", e.FPRPosterior}}
+}
+
+// fewestAndMost returns the shards with the fewest and the most keys.
+func fewestAndMost(m *shard.Manifest) (few, many shard.Entry) {
+	byKeys := func(a, b shard.Entry) int { return cmp.Compare(a.Keys, b.Keys) }
+	return slices.MinFunc(m.Shards, byKeys), slices.MaxFunc(m.Shards, byKeys)
+}
