@@ -42,15 +42,21 @@ type Allower struct {
 // The error wraps errors.ErrUnsupported for a Set that is sharded or for many writers, and for one with the hash
 // function of another system.
 func (s *Set) Allower(like *Set) (*Allower, error) {
-	b, err := s.inner().NewExceptions(like.other())
-	if err != nil {
+	if err := s.inner().Except(nil); err != nil {
 		return nil, err
 	}
-	return &Allower{s, b}, nil
+	var sizes []except.Size
+	if like != nil {
+		if _, c := except.Split(like.Filter()); c != nil {
+			sizes = c.Sizes()
+		}
+	}
+	main, _ := except.Split(s.Filter())
+	return &Allower{s, except.NewBuilder(main, s.Len(), sizes)}, nil
 }
 
 // hasExceptions reports whether s, which may be nil, has exceptions; of a sharded Set, any shard.
-func (s *Set) hasExceptions() bool { return s != nil && s.inner().Exceptions() }
+func (s *Set) hasExceptions() bool { return s != nil && s.Info().ExceptionBits > 0 }
 
 // AllowMany adds keys of the list. Duplicates are allowed and count. It keeps a copy of those that are false positives.
 // It returns an error after the first call of AddMembers.

@@ -51,7 +51,15 @@ func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
 	if ctx.Err() != nil {
 		return true, context.Cause(ctx)
 	}
-	return s.inner().Ask(s.key(key))
+	h, raw := s.key(key)
+	one, err := s.inner().At(h, false)
+	if err != nil { // an empty Set knows that it has no key
+		if !s.inner().Contains(h, raw) {
+			err = nil
+		}
+		return err != nil, err
+	}
+	return one.Ask(h, raw)
 }
 
 // ContainsMany sets dst[i] to Contains(keys[i]) for every i. If the filter is larger than the processor's caches, this
@@ -78,7 +86,7 @@ func (s *Set) containsMany(dst []bool, keys engine.Keys) {
 // HasMany is ContainsMany for keys hashed by Hasher. A filter that takes raw keys has more false positives here.
 func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 	sameLength("HasMany", len(dst), len(hs))
-	s.inner().HasMany(dst, hs)
+	s.inner().ContainsMany(dst, engine.Keys{Hashes: hs})
 }
 
 // sameLength panics if the numbers of results and keys differ.
@@ -90,36 +98,28 @@ func sameLength(what string, dst, keys int) {
 
 // key returns what the Engine takes of a key: its hash, or a copy of its bytes, so that key does not escape.
 func (s *Set) key(key []byte) (h filter.Hash, raw []byte) {
-	switch s.takes {
-	case engine.Hashes:
-		h = s.hasher.Sum(key)
-	case engine.RawKeys:
-		raw = make([]byte, len(key))
-		copy(raw, key)
+	if s.hashes {
+		return s.hasher.Sum(key), nil
 	}
+	raw = make([]byte, len(key))
+	copy(raw, key)
 	return h, raw
 }
 
 // keyOfString is key for a string.
 func (s *Set) keyOfString(key string) (h filter.Hash, raw []byte) {
-	switch s.takes {
-	case engine.Hashes:
-		h = s.hasher.SumString(key)
-	case engine.RawKeys:
-		raw = []byte(key)
+	if s.hashes {
+		return s.hasher.SumString(key), nil
 	}
-	return h, raw
+	return h, []byte(key)
 }
 
 // keyOfUint64 is key for the eight bytes of key, little endian.
 func (s *Set) keyOfUint64(key uint64) (h filter.Hash, raw []byte) {
-	switch s.takes {
-	case engine.Hashes:
-		h = s.hasher.SumUint64(key)
-	case engine.RawKeys:
-		raw = binary.LittleEndian.AppendUint64(nil, key)
+	if s.hashes {
+		return s.hasher.SumUint64(key), nil
 	}
-	return h, raw
+	return h, binary.LittleEndian.AppendUint64(nil, key)
 }
 
 // Rate is an observed false-positive rate: the number of false positives among Trials absent keys.

@@ -78,7 +78,7 @@ var rooms = map[string][]string{
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
 	"examples/signup":  {".", "publish"},
-	"internal/engine":  {"filter", "container", "shard", "internal/except"},
+	"internal/engine":  {"filter", "families", "container", "shard", "internal/except"},
 	"internal/engine/one": {"filter", "families", "container", "internal/engine", "internal/bitvec", "internal/except",
 		"internal/inset", "internal/probe"},
 	"internal/engine/shards": {"filter", "families", "container", "shard", "internal/engine", "internal/engine/one",

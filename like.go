@@ -60,16 +60,17 @@ func (c Config) likeBuilder() (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{config: c, chosen: old.Chosen()}
+	facts := old.Facts()
+	b := &Builder{config: c, chosen: *facts.Chosen}
 	b.finish = b.finishOne
 	b.spec = old.Spec().Without("trimmed")
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
 		return nil, err
 	}
-	if err := c.checkBuilt(old.Filter()); err != nil {
+	if err := c.checkBuilt(facts.Filter); err != nil {
 		return nil, err
 	}
-	b.trim = !c.Concurrent && (old.Stored().Trimmed || !b.spec.Equal(old.Spec()))
+	b.trim = !c.Concurrent && (facts.Stored.Trimmed || !b.spec.Equal(old.Spec()))
 	if b.target, err = b.likeTarget(old); err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	c.Keys = 0
 	b := &Builder{config: c, chosen: s.FPRChosen()}
 	if s.inner().Parts() != nil {
-		if err := errors.Join(s.inner().Can(filter.CanSearch), c.checkFields()); err != nil {
+		if err := errors.Join(engine.Can(s.inner(), filter.CanSearch), c.checkFields()); err != nil {
 			return nil, err
 		}
 		spill := c.bulk().NewSpill(s.inner())

@@ -51,6 +51,9 @@ var (
 	ErrClosed = errors.New("bloomery: the Set is closed")
 )
 
+// ErrRawKeys is the error of hashes for a family that takes raw keys.
+var ErrRawKeys = fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
+
 // The errors of two Sets that cannot be combined.
 var (
 	ErrOneSharded = fmt.Errorf("only one of the sets is sharded: %w", filter.ErrMismatch)

@@ -27,7 +27,7 @@ func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
 	switch {
 	case err != nil:
 		return err
-	case o.Exceptions():
+	case o.exceptions != nil:
 		return fmt.Errorf("the other set: %w", filter.ErrExceptions)
 	case !s.hasher.Equal(o.hasher):
 		return engine.ErrHasher
@@ -35,7 +35,7 @@ func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
 	if err := s.Own(); err != nil {
 		return err
 	}
-	if s.Can(how) != nil {
+	if engine.Can(s, how) != nil {
 		return s.Lacks(how)
 	}
 	mine, err := s.Single()
@@ -74,11 +74,7 @@ func combiner(f filter.Filter, how filter.Ability) func(o filter.Filter, passed 
 
 // Copy returns a copy that shares nothing with s, in the form for one writer if plain is true.
 func (s *Set) Copy(plain bool) (engine.Engine, error) {
-	o, err := s.Clone(plain)
-	if err != nil {
-		return nil, err
-	}
-	return o, nil
+	return filter.As[engine.Engine](s.Clone(plain))
 }
 
 // Clone is Copy.
@@ -153,7 +149,7 @@ func (s *Set) Form(trimmed bool) (engine.Engine, error) {
 
 // Trimmed returns the trimmed form.
 func (s *Set) Trimmed() (*Set, error) {
-	if err := s.Can(filter.CanTrim); err != nil {
+	if err := engine.Can(s, filter.CanTrim); err != nil {
 		return nil, err
 	}
 	plain, err := s.Single()

@@ -15,9 +15,6 @@ import (
 // shards to their new files, which the manifest does not name yet. Tests set it.
 var LockedMemory = int64(1 << 30)
 
-// changing returns the shard of a key, ready to be changed.
-func (t *Set) changing(h filter.Hash) (*one.Set, error) { return t.change(shard.Route(h, len(t.sets))) }
-
 // change returns a shard, ready to be changed.
 func (t *Set) change(i int) (*one.Set, error) {
 	s, err := t.get(i)
@@ -46,15 +43,6 @@ func (t *Set) Change(i int, f func(engine.Engine) error) error {
 	return nil
 }
 
-// Add adds a key.
-func (t *Set) Add(h filter.Hash, _ []byte) error {
-	s, err := t.changing(h)
-	if err != nil {
-		return err
-	}
-	return s.Add(h, nil)
-}
-
 // AddMany adds keys until one fails, those of one shard after the other.
 func (t *Set) AddMany(keys engine.Keys) error {
 	n := keys.Len()
@@ -66,43 +54,20 @@ func (t *Set) AddMany(keys engine.Keys) error {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return ids[a] - ids[b] })
 	for _, i := range order {
-		if err := t.Add(hs[i], nil); err != nil {
+		s, err := t.change(ids[i])
+		if err == nil {
+			err = s.Add(hs[i], nil)
+		}
+		if err != nil {
 			return fmt.Errorf("key %d of %d: %w", i, n, err)
 		}
 	}
 	return nil
 }
 
-// TestAndAdd adds a key unless it looks present.
-func (t *Set) TestAndAdd(h filter.Hash, _ []byte) (present bool, err error) {
-	s, err := t.changing(h)
-	if err != nil {
-		return false, err
-	}
-	return s.TestAndAdd(h, nil)
-}
-
-// Remove undoes one Add.
-func (t *Set) Remove(h filter.Hash) error {
-	s, err := t.changing(h)
-	if err != nil {
-		return err
-	}
-	return s.Remove(h)
-}
-
-// Valuer returns the filter that holds a key as a Valuer, ready to be changed.
-func (t *Set) Valuer(h filter.Hash) (filter.Valuer, error) {
-	s, err := t.changing(h)
-	if err != nil {
-		return nil, err
-	}
-	return s.Valuer(h)
-}
-
 // Reset removes all keys.
 func (t *Set) Reset() error {
-	if err := t.Can(filter.CanStartEmpty); err != nil {
+	if err := engine.Can(t, filter.CanStartEmpty); err != nil {
 		return err
 	}
 	for i := range t.parts {

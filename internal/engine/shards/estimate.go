@@ -56,27 +56,6 @@ func (t *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	return v, err
 }
 
-// EstimateLoss is the mean over the shards in memory, which are those that the keys of a list belong to.
-func (t *Set) EstimateLoss(simple, keep float64) float64 {
-	sum, n := 0.0, 0
-	for i := range t.sets {
-		s := t.sets[i].Load()
-		if s == nil {
-			continue
-		}
-		loss, ok := s.Loss(0, keep)
-		if !ok {
-			return simple
-		}
-		sum += loss
-		n++
-	}
-	if n == 0 {
-		return simple
-	}
-	return sum / float64(n)
-}
-
 // other returns another Set of shards. The error wraps filter.ErrMismatch unless the shards of both correspond.
 func (t *Set) other(e engine.Engine) (*Set, error) {
 	o, ok := e.(*Set)

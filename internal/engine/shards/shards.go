@@ -34,7 +34,7 @@ type Set struct {
 	was       fs.FileInfo     // of that file
 	hasher    filter.Hasher
 	chosen    float64
-	moves     uint32 // stays 0: see engine.Front
+	moves     uint32 // stays 0: see engine.Facts
 	options   engine.Options
 	slots     []slot
 	sets      []atomic.Pointer[one.Set] // nil until the first use
