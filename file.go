@@ -84,7 +84,8 @@ func (s *Set) Save(ctx context.Context, path string) error { return s.inner().Sa
 
 // Replace is Save for a file that was read earlier; was is its os.FileInfo at that time. If the file has been replaced
 // or written to since, Replace leaves it unchanged and returns an error wrapping container.ErrChanged. For a sharded
-// Set path is the folder that it was opened from, and was that of the manifest.
+// Set path is the folder that it was opened from, and was that of the manifest; the error wraps ErrLocked if another
+// process builds or changes the set there.
 func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo) error {
 	e := s.inner()
 	return e.Replace(ctx, path, was, e)

@@ -2,6 +2,7 @@ package bloomery
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -159,11 +160,10 @@ func (s *Set) Manifest() *shard.Manifest {
 // Shard returns the Set of one shard of a sharded Set, which it loads on first use. Do not change or close it. The
 // error is a *shard.Error if the shard cannot be read; it wraps filter.ErrConfig if there is no such shard.
 func (s *Set) Shard(i int) (*Set, error) {
-	parts := s.inner().Parts()
-	if parts == nil {
-		return nil, engine.NoShard(i, 0)
+	if n := s.Stored().Shards; i < 0 || i >= n {
+		return nil, fmt.Errorf("shard %d of a Set with %d shards: %w", i, n, filter.ErrConfig)
 	}
-	return made(parts.Shard(i))
+	return made(s.inner().Parts().Shard(i))
 }
 
 // Check reads all shards of a sharded Set that are not loaded and checks them completely, without keeping them in

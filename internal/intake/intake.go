@@ -54,10 +54,8 @@ type Intake struct {
 
 var (
 	// ErrSpent is the error of builders that were built or closed.
-	ErrSpent = errors.New("bloomery: the Builder was built or closed, and takes no more keys")
-	// ErrRawKeys is the error of hashes for a family that takes raw keys.
-	ErrRawKeys = fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
-	errNoSpec  = errors.New(
+	ErrSpent  = errors.New("bloomery: the Builder was built or closed, and takes no more keys")
+	errNoSpec = errors.New(
 		"bloomery: values at the build need a Spec or Needs with values, such as ribbon(value_bits=8)")
 )
 
@@ -65,7 +63,7 @@ var (
 func New(h filter.Hasher, s Sink) *Intake {
 	in := &Intake{hasher: h, sink: s, closers: []func() error{s.Close}}
 	if in.texts, _ = s.(*Texts); in.texts != nil {
-		in.refuse(ErrRawKeys)
+		in.refuse(s.AddMany(nil))
 	}
 	return in
 }

@@ -22,7 +22,7 @@ func (s *Set) Add(h filter.Hash, raw []byte) error {
 	case s.adder != nil:
 		return s.adder.Add(h)
 	}
-	return s.lacksHash(filter.CanAdd)
+	return s.Lacks(filter.CanAdd)
 }
 
 // AddMany adds keys until one fails.
@@ -58,7 +58,7 @@ func (s *Set) TestAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 		return false, err
 	}
 	if s.adder == nil {
-		return false, s.lacksHash(filter.CanAdd)
+		return false, s.Lacks(filter.CanAdd)
 	}
 	if s.filter.Has(h) {
 		return true, nil
@@ -158,7 +158,13 @@ func (s *Set) Reset() error {
 }
 
 // Take takes over the filter of o, another Set of one filter.
-func (s *Set) Take(o engine.Engine) error { return s.replace(o.(*Set).filter) }
+func (s *Set) Take(e engine.Engine) error {
+	o, err := other(e)
+	if err != nil {
+		return err
+	}
+	return s.replace(o.filter)
+}
 
 // Except gives the filter exceptions, in place of those that it has, unless c is nil.
 func (s *Set) Except(c *except.Cascade) error {

@@ -113,8 +113,8 @@ func (s *Set) Model(lasting bool) (f filter.Filter, err error) {
 
 // Equal reports whether Save would write the same file of both sets.
 func (s *Set) Equal(e engine.Engine) bool {
-	o, ok := e.(*Set)
-	if !ok || !s.hasher.Equal(o.hasher) || s.chosen != o.chosen {
+	o, err := other(e)
+	if err != nil || !s.hasher.Equal(o.hasher) || s.chosen != o.chosen {
 		return false
 	}
 	a, err := s.Encode()

@@ -139,9 +139,9 @@ func (s *Set) Save(ctx context.Context, path string) error {
 
 // Replace is Save of by, a Set of one filter, for a file that was was when it was read.
 func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engine.Engine) error {
-	next, ok := by.(*Set)
-	if !ok {
-		return engine.NumberDiffers(path)
+	next, err := other(by)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return next.write(path, func(f *container.File) error { return container.ReplaceFile(ctx, path, f, was) })
 }

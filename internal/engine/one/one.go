@@ -103,7 +103,7 @@ func (s *Set) Facts() engine.Facts {
 		Filter: s.filter, Hasher: s.hasher, Hashes: s.raw == nil, Chosen: &s.chosen, Moves: &s.moves, Stored: s.stored,
 	}
 	switch {
-	case s.raw != nil:
+	case !f.Hashes:
 	case s.file != nil:
 		f.Query = s
 	default:

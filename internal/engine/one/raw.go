@@ -1,10 +1,5 @@
 package one
 
-import (
-	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
-)
-
 // Families that take raw keys hash them themselves, so that they need their bytes.
 
 // hasKey reports whether a raw key may be in the set.
@@ -23,12 +18,4 @@ func (s *Set) testAndAddKey(key []byte) (present bool, err error) {
 		return true, nil
 	}
 	return false, s.raw.AddKey(key)
-}
-
-// lacksHash is Lacks for an operation on hashes. A filter that takes raw keys may have the operation for keys only.
-func (s *Set) lacksHash(can filter.Ability) error {
-	if s.raw != nil {
-		return engine.ErrRawKeys
-	}
-	return s.Lacks(can)
 }

@@ -84,9 +84,13 @@ func (t *Set) Reset() error {
 }
 
 // Take takes over the shards of o, a Set in memory. The files stay those of t.
-func (t *Set) Take(o engine.Engine) error {
+func (t *Set) Take(e engine.Engine) error {
+	o, err := sharded(e)
+	if err != nil {
+		return err
+	}
 	for i := range t.parts {
-		t.publish(i, o.(*Set).sets[i].Load())
+		t.publish(i, o.sets[i].Load())
 		t.parts[i].changed.Store(true)
 	}
 	return nil

@@ -126,14 +126,14 @@ func join(paths []string, how filter.Ability, open func(path string) (engine.Eng
 	if err != nil {
 		return nil, err
 	}
-	first, _ := e.(*Set)
+	first, mixed := sharded(e)
 	sets, chosen := []*Set{first}, *e.Facts().Chosen
 	for i, path := range paths[1:] {
 		if e, err = open(path); err != nil {
 			return nil, err
 		}
-		o, err := (*Set)(nil), engine.ErrOneSharded
-		if first != nil {
+		o, err := (*Set)(nil), mixed
+		if err == nil {
 			o, err = first.other(e)
 		}
 		if err != nil {

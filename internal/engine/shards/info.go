@@ -32,9 +32,6 @@ func (t *Set) Manifest() *shard.Manifest { return t.manifest.Clone() }
 
 // Shard returns a shard, which it loads on first use.
 func (t *Set) Shard(i int) (engine.Engine, error) {
-	if i < 0 || i >= len(t.sets) {
-		return nil, engine.NoShard(i, len(t.sets))
-	}
 	return filter.As[engine.Engine](t.get(i))
 }
 
