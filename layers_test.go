@@ -206,7 +206,7 @@ func generic(room string) string {
 // homes lists the files of the root that may name a home of the engine: those that make, open or lock a Set. All others
 // know engine.Engine only, so that no method of Set asks which form it has.
 var homes = map[string][]string{
-	"internal/engine/one":    {"combine.go", "file.go", "like.go", "marshal.go", "set.go"},
+	"internal/engine/one":    {"builder.go", "combine.go", "file.go", "marshal.go", "set.go"},
 	"internal/engine/shards": {"combine.go", "file.go"},
 }
 

@@ -37,8 +37,7 @@ func OpenLive(path string, o ...Option) (*Live, error) {
 	all := optionsOf(0, o)
 	all.Regular = true
 	if all.Concurrent {
-		const reason = "a Live set is replaced by its file: it takes no keys"
-		return nil, &filter.ConfigError{Field: "concurrent", Value: true, Reason: reason}
+		return nil, filter.Invalid("concurrent", true, "a Live set is replaced by its file: it takes no keys")
 	}
 	l := &Live{path: path}
 	c := live.Config[*Set]{

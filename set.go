@@ -74,6 +74,14 @@ func (s *Set) inner() engine.Engine {
 //go:noinline
 func (s *Set) nothing() engine.Engine { return one.Nothing(s.hasher, nil) } // so that inner is inlined
 
+// other returns the Engine of the other set of an operation on two, or nil if that is nil.
+func (s *Set) other() engine.Engine {
+	if s == nil {
+		return nil
+	}
+	return s.inner()
+}
+
 // isEmpty reports whether s is nil or has no filter.
 func (s *Set) isEmpty() bool {
 	if s == nil {
@@ -120,11 +128,19 @@ func (s *Set) FPRChosen() float64 { return *s.inner().Facts().Chosen }
 // SetFPRChosen sets the chosen rate, for a Set that was not built with one. 0 removes it. The error wraps
 // filter.ErrConfig if rate is not below 1, or negative. It needs exclusive use.
 func (s *Set) SetFPRChosen(rate float64) error {
-	if err := (Config{FPRChosen: rate}).checkFields(); err != nil {
+	if err := checkRate("fpr_chosen", rate); err != nil {
 		return err
 	}
 	s.choose(rate)
 	return nil
+}
+
+// checkRate returns an error unless rate is a rate, or 0.
+func checkRate(field string, rate float64) error {
+	if rate >= 0 && rate < 1 {
+		return nil
+	}
+	return filter.Invalid(field, rate, "want a rate above 0 and below 1, or 0 for none")
 }
 
 // choose sets the chosen rate.

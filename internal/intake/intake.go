@@ -129,8 +129,7 @@ func (in *Intake) Check(announced uint64, values bool) error {
 		return &filter.KeysError{Announced: announced, Added: n}
 	}
 	if values && v != n {
-		return &filter.ConfigError{Field: "values", Value: "none",
-			Reason: fmt.Sprintf("%d keys came without a value; give each key its value", n-v)}
+		return filter.Invalid("values", "none", "%d keys came without a value; give each key its value", n-v)
 	}
 	return nil
 }
@@ -222,12 +221,11 @@ func (in *Intake) fits(values ...uint64) error {
 		return err
 	}
 	if bits == 0 {
-		return &filter.ConfigError{Field: "value_bits", Value: 0, Reason: "keys with values need it in the Spec"}
+		return filter.Invalid("value_bits", 0, "keys with values need it in the Spec")
 	}
 	for _, v := range values {
 		if v>>bits != 0 {
-			return &filter.ConfigError{Field: "value", Value: v,
-				Reason: fmt.Sprintf("want less than 2^%d, as value_bits= says", bits)}
+			return filter.Invalid("value", v, "want less than 2^%d, as value_bits= says", bits)
 		}
 	}
 	return nil

@@ -72,6 +72,41 @@ func combiner(f filter.Filter, how filter.Ability) func(o filter.Filter, passed 
 	return nil
 }
 
+// Join returns the Set of several files, merged or intersected. It reads the first one into memory and combines it with
+// each of the others, which are mapped. They are opened first, because that reads them: the pages are released again
+// before the first file takes its memory.
+func Join(paths []string, how filter.Ability, o engine.Options) (*Set, error) {
+	others := make([]*Set, 0, len(paths))
+	defer func() {
+		for _, s := range others {
+			_ = s.Close()
+		}
+	}()
+	for _, path := range paths[1:] {
+		other, err := Open(path, o)
+		if err != nil {
+			return nil, err
+		}
+		others = append(others, other)
+		other.Release()
+	}
+	o.InMemory = true
+	set, err := Open(paths[0], o)
+	if err != nil {
+		return nil, err
+	}
+	for i, other := range others {
+		err := set.Combine(other, how)
+		if err == nil {
+			err = other.Err()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s and %s: %w", paths[0], paths[i+1], err)
+		}
+	}
+	return set, nil
+}
+
 // Copy returns a copy that shares nothing with s, in the form for one writer if plain is true.
 func (s *Set) Copy(plain bool) (engine.Engine, error) {
 	return filter.As[engine.Engine](s.Clone(plain))
