@@ -84,7 +84,7 @@ func (s *Set) containsMany(dst []bool, keys engine.Keys) {
 // HasMany is ContainsMany for keys hashed by Hasher. A filter that takes raw keys has more false positives here.
 func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 	sameLength("HasMany", len(dst), len(hs))
-	s.inner().ContainsMany(dst, engine.Keys{Hashes: hs})
+	s.inner().HasMany(dst, hs)
 }
 
 // sameLength panics if the numbers of results and keys differ.

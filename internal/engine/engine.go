@@ -32,7 +32,8 @@ type Keyed interface {
 	// Contains reports whether a key may be in the set. Unless Facts.Hashes is true, raw has the bytes of the key, not nil,
 	// and the hash is not used. No method keeps raw.
 	Contains(h filter.Hash, raw []byte) bool
-	// ContainsMany sets dst[i] to the answer for key i. The lengths agree.
+	// HasMany and ContainsMany set dst[i] to the answer for key i. The lengths agree.
+	HasMany(dst []bool, hs []filter.Hash)
 	ContainsMany(dst []bool, keys Keys)
 	// At returns the filter that holds a key. change says that the caller will change it.
 	At(h filter.Hash, change bool) (One, error)

@@ -56,12 +56,8 @@ const BatchLen = 256
 
 var hashPool = sync.Pool{New: func() any { return new([BatchLen]filter.Hash) }}
 
-// Each calls f with the hashes of BatchLen keys at a time, or of all keys if they are hashed; from is the number of the
-// first of them.
+// Each calls f with the hashes of BatchLen keys at a time; from is the number of the first of them.
 func (k *Keys) Each(h filter.Hasher, f func(from int, hs []filter.Hash) error) error {
-	if k.Hashes != nil {
-		return f(0, k.Hashes)
-	}
 	buf := hashPool.Get().(*[BatchLen]filter.Hash)
 	defer hashPool.Put(buf)
 	for from, n := 0, k.Len(); from < n; from += BatchLen {
@@ -74,7 +70,7 @@ func (k *Keys) Each(h filter.Hasher, f func(from int, hs []filter.Hash) error) e
 	return nil
 }
 
-// Ask sets dst[i] to the answer for key i, with hasMany for the hashes that Each has at a time.
+// Ask sets dst[i] to the answer for key i, with hasMany for BatchLen hashes at a time.
 func (k *Keys) Ask(dst []bool, h filter.Hasher, hasMany func(dst []bool, hs []filter.Hash)) {
 	_ = k.Each(h, func(from int, hs []filter.Hash) error {
 		hasMany(dst[from:][:len(hs)], hs)

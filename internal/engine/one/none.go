@@ -49,7 +49,9 @@ func (n *None) Except(*except.Cascade) error             { return n.why() }
 
 func (n *None) Combine(e engine.Engine, _ filter.Ability) error { return n.with(e) }
 
-func (n *None) ContainsMany(dst []bool, _ engine.Keys) {
+func (n *None) ContainsMany(dst []bool, _ engine.Keys) { n.HasMany(dst, nil) }
+
+func (n *None) HasMany(dst []bool, _ []filter.Hash) {
 	for i := range dst {
 		dst[i] = n.err != nil
 	}

@@ -28,7 +28,7 @@ func (s *Set) Ask(h filter.Hash, raw []byte) (bool, error) {
 
 // ContainsMany sets dst[i] to Contains of key i.
 func (s *Set) ContainsMany(dst []bool, keys engine.Keys) {
-	if s.raw == nil || keys.Hashes != nil {
+	if s.raw == nil {
 		keys.Ask(dst, s.hasher, s.HasMany)
 		return
 	}

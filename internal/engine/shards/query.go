@@ -44,7 +44,7 @@ const groupFrom = 4
 
 // ContainsMany sets dst[i] to Contains of key i.
 func (t *Set) ContainsMany(dst []bool, keys engine.Keys) {
-	if t.spreading.ready.Load() || keys.Hashes != nil {
+	if t.spreading.ready.Load() {
 		keys.Ask(dst, t.hasher, t.HasMany)
 		return
 	}
