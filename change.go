@@ -21,7 +21,7 @@ func (s *Set) AddUint64(key uint64) error { return s.add(s.keyOfUint64(key)) }
 func (s *Set) AddHash(h filter.Hash) error { return s.add(h, nil) }
 
 func (s *Set) add(h filter.Hash, raw []byte) error {
-	one, err := s.inner().At(h, true)
+	one, err := s.at(h, true)
 	if err == nil {
 		err = one.Add(h, raw)
 		s.follow()
@@ -62,7 +62,7 @@ func (s *Set) TestAndAddHash(h filter.Hash) (present bool, err error) {
 }
 
 func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
-	one, err := s.inner().At(h, true)
+	one, err := s.at(h, true)
 	if err == nil {
 		present, err = one.TestAndAdd(h, raw)
 		s.follow()
@@ -86,7 +86,7 @@ func (s *Set) RemoveHash(h filter.Hash) error { return s.remove(h, nil) }
 
 // remove is RemoveHash. No filter of raw keys can remove any.
 func (s *Set) remove(h filter.Hash, _ []byte) error {
-	one, err := s.inner().At(h, true)
+	one, err := s.at(h, true)
 	if err == nil {
 		err = one.Remove(h)
 		s.follow()
@@ -113,16 +113,16 @@ func (s *Set) CountUint64(key uint64) (n uint64, saturated bool, err error) {
 
 // CountHash is Count for a key hashed by Hasher.
 func (s *Set) CountHash(h filter.Hash) (n uint64, saturated bool, err error) {
-	one, err := s.inner().At(h, false)
-	if err != nil {
-		return 0, false, err
-	}
-	return one.Count(h)
+	return s.count(h, nil)
 }
 
 // count is CountHash. No filter of raw keys counts.
 func (s *Set) count(h filter.Hash, _ []byte) (n uint64, saturated bool, err error) {
-	return s.CountHash(h)
+	one, err := s.at(h, false)
+	if err != nil {
+		return 0, false, err
+	}
+	return one.Count(h)
 }
 
 // AddValue adds a key with a value. Each AddValue needs its own Remove, like each Add. The error wraps
@@ -155,7 +155,7 @@ func (s *Set) Upsert(key []byte, value uint64) error {
 // withValuer calls f with the filter that holds a key, ready to be changed.
 func (s *Set) withValuer(key []byte, f func(filter.Valuer, filter.Hash) error) error {
 	h, _ := s.key(key)
-	one, err := s.inner().At(h, true)
+	one, err := s.at(h, true)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (s *Set) withValuer(key []byte, f func(filter.Valuer, filter.Hash) error) e
 // errors.ErrUnsupported if the filter stores no values.
 func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
 	h, _ := s.key(key)
-	one, err := s.inner().At(h, false)
+	one, err := s.at(h, false)
 	if err != nil {
 		return 0, s.Has(h), err
 	}
@@ -183,7 +183,7 @@ func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
 // ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter
 // stores no values.
 func (s *Set) ValueBits() (int, error) {
-	one, err := s.inner().At(filter.Hash{}, false) // any
+	one, err := s.at(filter.Hash{}, false) // any
 	if err != nil {
 		return 0, err
 	}

@@ -50,7 +50,7 @@ func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
 		return true, context.Cause(ctx)
 	}
 	h, raw := s.key(key)
-	one, err := s.inner().At(h, false)
+	one, err := s.at(h, false)
 	if err != nil { // an empty Set knows that it has no key
 		if !s.inner().Contains(h, raw) {
 			err = nil

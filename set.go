@@ -22,6 +22,7 @@ type Set struct {
 	filter filter.Filter  // engine.Facts.Query
 	hasher filter.Hasher
 	engine engine.Engine // nil in the zero Set: see inner
+	one    engine.One    // the Engine if it is one filter, else nil
 	hashes bool          // engine.Facts.Hashes
 	moves  *uint32       // engine.Facts.Moves; nil in the zero Set
 	moved  uint32        // *moves when filter was set
@@ -74,6 +75,19 @@ func (s *Set) inner() engine.Engine {
 //go:noinline
 func (s *Set) nothing() engine.Engine { return one.Nothing(s.hasher, nil) } // so that inner is inlined
 
+// at is Engine.At.
+func (s *Set) at(h filter.Hash, change bool) (engine.One, error) {
+	if s.one != nil {
+		return s.one, nil
+	}
+	return s.find(h, change)
+}
+
+//go:noinline
+func (s *Set) find(h filter.Hash, change bool) (engine.One, error) { // so that at is inlined
+	return s.inner().At(h, change)
+}
+
 // other returns the Engine of the other set of an operation on two, or nil if that is nil.
 func (s *Set) other() engine.Engine {
 	if s == nil {
@@ -95,6 +109,7 @@ func (s *Set) isEmpty() bool {
 func (s *Set) take(e engine.Engine) {
 	f := e.Facts()
 	s.filter, s.hasher, s.engine, s.hashes, s.moves, s.moved = f.Query, f.Hasher, e, f.Hashes, f.Moves, *f.Moves
+	s.one, _ = e.(engine.One)
 }
 
 // follow follows the Engine after a call that may have replaced its filter. If it has not, follow writes nothing: many

@@ -35,7 +35,7 @@ type Keyed interface {
 	// HasMany and ContainsMany set dst[i] to the answer for key i. The lengths agree.
 	HasMany(dst []bool, hs []filter.Hash)
 	ContainsMany(dst []bool, keys Keys)
-	// At returns the filter that holds a key. change says that the caller will change it.
+	// At returns the filter that holds a key: the Engine itself if it is a One. change says that the caller will change it.
 	At(h filter.Hash, change bool) (One, error)
 	AddMany(keys Keys) error
 }
