@@ -21,21 +21,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/spool"
 )
-
-// Sink takes the hashes of keys. AddMany and AddValues are those of filter.Builder and filter.ValueBuilder.
-type Sink interface {
-	AddMany(hs []filter.Hash) error
-	// AddValues takes values of at most ValueBits bits.
-	AddValues(hs []filter.Hash, values []uint64) error
-	// ValueBits returns how many bits a value may have, or an error if the Sink takes none.
-	ValueBits() (int, error)
-	// Close drops the keys and removes their temporary files.
-	Close() error
-}
 
 // Intake hashes keys and passes them to a Sink. Methods that add keys are safe for concurrent use, except during
 // Flush, Start and End.
@@ -51,13 +39,6 @@ type Intake struct {
 
 	stripes [stripes]stripe
 }
-
-var (
-	// ErrSpent is the error of builders that were built or closed.
-	ErrSpent  = errors.New("bloomery: the Builder was built or closed, and takes no more keys")
-	errNoSpec = errors.New(
-		"bloomery: values at the build need a Spec or Needs with values, such as ribbon(value_bits=8)")
-)
 
 // New returns an Intake that passes keys to a Sink.
 func New(h filter.Hasher, s Sink) *Intake {
@@ -253,12 +234,4 @@ func CheckPairs[K any](keys []K, values []uint64) {
 	if len(keys) != len(values) {
 		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(keys)))
 	}
-}
-
-// NoValues returns the error for values that come with the keys of a filter of that Spec, which may be zero.
-func NoValues(s filter.Spec) error {
-	if s.Family() == "" {
-		return errNoSpec
-	}
-	return families.Lacks(s, filter.CanBuildValues)
 }

@@ -51,19 +51,21 @@ func (s *Set) TestAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 	if s.shared != nil {
 		return s.shared.TestAndAdd(h)
 	}
-	if raw != nil {
-		return s.testAndAddKey(raw)
-	}
 	if err := s.Own(); err != nil {
 		return false, err
 	}
-	if s.adder == nil {
+	switch {
+	case raw != nil:
+		present = s.raw.HasKey(raw)
+	case s.adder == nil:
 		return false, s.Lacks(filter.CanAdd)
+	default:
+		present = s.filter.Has(h)
 	}
-	if s.filter.Has(h) {
+	if present {
 		return true, nil
 	}
-	return false, s.adder.Add(h)
+	return false, s.Add(h, raw)
 }
 
 // Remove undoes one Add.
@@ -114,6 +116,13 @@ func (s *Set) own() error {
 		return err
 	}
 	return s.replace(f)
+}
+
+// replace makes f the filter, and unmaps the file of the old one.
+func (s *Set) replace(f filter.Filter) error {
+	file := s.file
+	s.become(f, s.hasher)
+	return file.Close()
 }
 
 // copied returns a copy of the filter.

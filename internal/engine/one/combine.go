@@ -10,17 +10,6 @@ import (
 	"github.com/bloomery/bloomery/internal/except"
 )
 
-// other returns another Set of one filter. The error wraps filter.ErrMismatch if e is nil, empty or sharded.
-func other(e engine.Engine) (*Set, error) {
-	switch o := e.(type) {
-	case *Set:
-		return o, nil
-	case nil, *None:
-		return nil, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
-	}
-	return nil, engine.ErrOneSharded
-}
-
 // Combine merges with o or intersects with it.
 func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
 	o, err := other(e)

@@ -161,12 +161,6 @@ func (s *Set) write(path string, f func(*container.File) error) error {
 // Check returns Err: a file is checked when it is opened.
 func (s *Set) Check(context.Context, func(uint64)) error { return s.Err() }
 
-// gone stands for a filter in a file that was unmapped.
-type gone struct{}
-
-func (gone) Has(filter.Hash) bool { return true }
-func (gone) Info() filter.Info    { return filter.Info{} }
-
 // Close unmaps the file, if there is one. Then the answers are unknown.
 func (s *Set) Close() error {
 	file := s.file

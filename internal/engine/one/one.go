@@ -3,6 +3,8 @@
 package one
 
 import (
+	"fmt"
+
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
@@ -75,6 +77,17 @@ func (s *Set) like(f filter.Filter) *Set {
 	o := New(f, s.hasher)
 	o.chosen = s.chosen
 	return o
+}
+
+// other returns another Set of one filter. The error wraps filter.ErrMismatch if e is nil, empty or sharded.
+func other(e engine.Engine) (*Set, error) {
+	switch o := e.(type) {
+	case *Set:
+		return o, nil
+	case nil, *None:
+		return nil, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
+	}
+	return nil, engine.ErrOneSharded
 }
 
 // inForm returns a filter in the form of s: for many writers or for one.
@@ -155,3 +168,9 @@ func (s *Set) Lacks(can filter.Ability) error {
 	}
 	return families.Lacks(s.Spec(), can)
 }
+
+// gone stands for a filter in a file that was unmapped.
+type gone struct{}
+
+func (gone) Has(filter.Hash) bool { return true }
+func (gone) Info() filter.Info    { return filter.Info{} }

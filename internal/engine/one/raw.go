@@ -8,14 +8,3 @@ func (s *Set) hasKey(key []byte) (present bool) {
 	s.guard(func() { present = s.raw.HasKey(key) })
 	return present
 }
-
-// testAndAddKey is TestAndAdd for a raw key.
-func (s *Set) testAndAddKey(key []byte) (present bool, err error) {
-	if err := s.Own(); err != nil {
-		return false, err
-	}
-	if s.raw.HasKey(key) {
-		return true, nil
-	}
-	return false, s.raw.AddKey(key)
-}
