@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -36,27 +35,6 @@ func Same(a, b string) bool {
 	one, err := os.Stat(a)
 	two, err2 := os.Stat(b)
 	return err == nil && err2 == nil && os.SameFile(one, two)
-}
-
-// Distinct returns an error wrapping filter.ErrConfig if two paths name one file. It ignores files that are missing.
-func Distinct(paths []string) error {
-	files := make([]fs.FileInfo, len(paths))
-	for i, path := range paths {
-		if dir, ok := Dir(path); ok {
-			path = dir
-		}
-		st, err := os.Stat(path)
-		if err != nil {
-			continue
-		}
-		for j, other := range files[:i] {
-			if other != nil && os.SameFile(st, other) {
-				return fmt.Errorf("%s and %s are one file; name it once: %w", paths[j], path, filter.ErrConfig)
-			}
-		}
-		files[i] = st
-	}
-	return nil
 }
 
 // Manifest reads the manifest in a folder. The error wraps ErrNoManifest if there is none.
