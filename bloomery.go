@@ -25,106 +25,21 @@
 package bloomery
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"iter"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/shard"
 )
-
-// DefaultSpec is the filter of a Config without Spec and Needs.
-const DefaultSpec = "standard(fpr=0.01)"
 
 // Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian.
 type Key interface{ ~string | ~[]byte | ~uint64 }
-
-// Config selects the filter and how to build it. The zero value selects a standard Bloom filter with a rate of 1%.
-type Config struct {
-	// Spec names a family and its parameters, see the package comment. Default: DefaultSpec, unless Needs is set.
-	Spec string
-	// Needs makes the planner choose the filter, as the command does without --family; see Config.Choose. It cannot be
-	// combined with Spec. Needs.Keys is ignored: set Keys. New needs a filter that takes keys, as if Needs.Add were set.
-	Needs plan.Needs
-	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry, hash
-	// function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ: few bytes update a
-	// copy of Like, see package delta. Families that search keep what the search of Like has chosen and do not search
-	// again; their rate rises as keys change, see Set.CheckFPR. ribbon and fuse keep only the size of their
-	// fingerprints: all their bits change with their keys. If Like has values, every key needs one. Build returns an error
-	// wrapping filter.ErrFull if Like has no room for the keys.
-	//
-	// Spec, Needs, Capacity, FPRChosen, Seed, Secret and Hash must not be set, and Shards must be 0 or that of Like.
-	// Like must not change before Build has returned. A ShardBuilder takes a sharded Set, Build and a Builder one that
-	// is not, New none.
-	Like *Set
-	// Shrink is the largest fraction, in [0, 1], of the keys of Like that the new Set may have lost. Default: 0.5, and
-	// never all of them; 1 allows every loss. It holds for the keys, for the list of Allow, and for counts: how often keys
-	// come again in a Set that counts. If more is lost, Build returns a *filter.ShrinkError, and a ShardBuilder leaves the
-	// folder as it is: a list that was cut must not replace a good one. An Optimizer takes it, too. It must be 0 without
-	// Like.
-	Shrink float64
-	// Capacity is the number of keys for which the planner must choose a filter, including keys that are added later:
-	// it raises Needs.Later. With a Spec, use its parameter capacity instead. Build returns an error wrapping
-	// filter.ErrFull if the Set would have more distinct keys than Capacity, as far as its bits tell.
-	Capacity uint64
-	// Chosen, if not nil, is called when the planner has chosen a filter, before keys are added to it.
-	Chosen func(plan.Choice)
-	// FPRChosen is the false-positive rate that the filter is meant to keep. It is stored in the file, and Info.Exceeded
-	// compares the filter with it. Default: the rate of Spec (fpr=, or the rate of a family that has one by default) or
-	// of Needs; for a size in bits per key the rate forecast for the keys, or for the capacity, to three digits, if it is
-	// at most filter.UselessFPR; else none.
-	FPRChosen float64
-	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter Exceeds it, Build returns
-	// a *filter.RateError. After other changes use Set.CheckFPR.
-	MaxFPR float64
-	// Keys is the number of keys. New sizes the filter for it. For Build and a Builder it must be exact, or 0 if it is
-	// unknown: they then keep the hashes of all keys, 16 bytes each, until they are counted. With another number than
-	// Keys, Build returns a *filter.KeysError. Duplicates count as keys and increase the size, except in families that
-	// drop them (ribbon, fuse, partitioned, blockpartitioned, twochoice, and rankindexed without counters).
-	Keys uint64
-	// MaxBytes, if not 0, is the largest size in bytes of the filter that is made, of all shards together: set it to use
-	// a Config from someone else. If the Config, or the number of keys, asks for more, the error wraps
-	// filter.ErrTooLarge, before memory is allocated for the filter. A build takes memory for the keys besides; see
-	// Memory. Families that gather their keys count duplicates here.
-	MaxBytes uint64
-	// Shards is the number of shards of a ShardBuilder and BuildShards, at most shard.Max. 0 is AutoShards of the number
-	// of keys. More shards than keys are an error if there are more than 4,096. It must be 0 for Build, a Builder and
-	// New, which make one filter.
-	Shards int
-	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
-	Seed uint64
-	// Secret selects a keyed hash (SipHash-128): false positives cannot be found without the secret. Files do not
-	// contain it; Open and Read need it again. It cannot be combined with Seed. See NewSecret.
-	Secret *[filter.SecretSize]byte
-	// Hash selects the hash function of another system: with XXH64, blocked(layout=split) is a filter of Parquet. It
-	// cannot be combined with Seed and Secret. Zero: the family's own hash; in ours, SipHash with a Secret, else XXH3.
-	Hash filter.HashID
-	// Workers is the number of goroutines that a Build uses for searching and sorting. Default: GOMAXPROCS.
-	Workers int
-	// Memory is the maximum size in bytes of the key hashes that a Build holds in memory. Further hashes go to a
-	// temporary file in TempDir. Default: no limit in families that gather keys, and 64 MiB while keys are only
-	// counted. The memory of the filter and of a search is not included.
-	Memory int64
-	// TempDir is the folder of temporary files. Default: os.TempDir().
-	TempDir string
-	// Progress, if not nil, is called by Build about ten times per second, from one goroutine, in families with a long
-	// build after the last key.
-	Progress func(filter.Progress)
-	// Concurrent selects the form of the Set that any number of goroutines may change and query at the same time.
-	// Families: standard, blocked, rankindexed, counting, dleft.
-	Concurrent bool
-	// Allow, if not nil, yields keys that are not members and for which the Set must answer false. Build stores with
-	// the Set which of them would be false positives: see Allower. It ranges over Allow once, after the filter is made.
-	// If one of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until
-	// then, as without Keys. With Like, exceptions have about the geometry of those of that Set. A ShardBuilder ranges
-	// over Allow before it makes the shards, and again only to name the keys that are members. New does not take it,
-	// nor do families and hash functions of other systems. The keys of the Set cannot change: Needs must not ask for
-	// Add, Remove, Count, Merge or Writers.
-	Allow iter.Seq[[]byte]
-}
 
 // NewSecret returns a random secret for Config.Secret.
 func NewSecret() *[filter.SecretSize]byte {
@@ -138,11 +53,10 @@ func NewSecret() *[filter.SecretSize]byte {
 // in rankindexed a little beyond Config.Keys unless its spec has growth=.
 func New(c Config) (*Set, error) {
 	if c.Like != nil {
-		const reason = "New makes none like it; take Clone and Reset"
-		return nil, &filter.ConfigError{Field: "like", Value: "a Set", Reason: reason}
+		return nil, filter.Invalid("like", "a Set", "New makes none like it; take Clone and Reset")
 	}
 	if c.Allow != nil {
-		return nil, &filter.ConfigError{Field: "allow", Value: "list", Reason: "exceptions need all members; use Build"}
+		return nil, filter.Invalid("allow", "list", "exceptions need all members; use Build")
 	}
 	if err := c.checkOne(); err != nil {
 		return nil, err
@@ -172,7 +86,7 @@ func New(c Config) (*Set, error) {
 	}
 	set, err := newSet(f, h, c.Concurrent)
 	if err == nil {
-		set.choose(c.chosenFPR(family, spec, c.Keys, set))
+		set.choose(cmp.Or(c.FPRChosen, engine.ChosenFPR(set.inner(), family, spec, c.Keys)))
 	}
 	return set, err
 }
@@ -195,32 +109,37 @@ func Build[K Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set, error)
 	return b.Build(ctx)
 }
 
+// BuildValues returns a Set of keys with values, for a Spec such as ribbon(value_bits=8): see Builder.AddValue. It
+// ranges over keys once, and once more to name the key if one has two values: the error is a *filter.ValueError. It
+// keeps no slice that keys yields.
+func BuildValues[K Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config) (*Set, error) {
+	b, err := NewBuilder(c)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	if err := intake.FeedValues(ctx, b.in, keys); err != nil {
+		return nil, err
+	}
+	set, err := b.Build(ctx)
+	return set, intake.NameConflict(err, b.Hasher(), keys)
+}
+
+// BuildShards builds the sharded set of keys in the folder dir; see NewShardBuilder and ShardBuilder.Build. It ranges
+// over keys once and keeps no slice that keys yields.
+func BuildShards[K Key](ctx context.Context, keys iter.Seq[K], dir string, c Config) (*shard.Manifest, error) {
+	b, err := NewShardBuilder(dir, c)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	if err := intake.Feed(ctx, b.in, keys); err != nil {
+		return nil, err
+	}
+	return b.Build(ctx)
+}
+
 // Plan returns the filters that meet the needs, best first, with size and times of each. Use the Spec of a choice in a
 // Config. Errors are those of plan.For. If no filter meets the needs, the error gives the reason and the nearest
 // filters.
 func Plan(ctx context.Context, n plan.Needs) (plan.Plan, error) { return plan.For(ctx, n) }
-
-// family returns the family and the Spec of a Config without open Needs.
-func (c Config) family() (families.Family, filter.Spec, error) {
-	text := c.Spec
-	if text == "" {
-		text = DefaultSpec
-	}
-	s, err := filter.ParseSpec(text)
-	if err != nil {
-		return families.Family{}, s, err
-	}
-	if err := errors.Join(c.checkFields(), c.checkShrink()); err != nil {
-		return families.Family{}, s, err
-	}
-	f, err := families.ByName(s.Family())
-	if err == nil && c.Concurrent && !f.Can.Has(filter.CanConcurrent) {
-		err = families.Lacks(s, filter.CanConcurrent)
-	}
-	return f, s, err
-}
-
-// open reports whether the planner must choose the Spec.
-func (c Config) open() bool {
-	return c.Like == nil && c.Spec == "" && (c.Needs != plan.Needs{} || c.Capacity > 0)
-}

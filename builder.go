@@ -1,15 +1,17 @@
 package bloomery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/intake"
 )
 
@@ -155,16 +157,16 @@ func (c Config) memberBuilder() (*Builder, error) {
 		}
 		// A filter with values takes them with the keys: it is chosen before their number is known.
 		if n := c.Needs; n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0 {
-			const reason = "values with room for later keys, or in a given size, need the number of keys"
-			return nil, &filter.ConfigError{Field: "keys", Value: 0, Reason: reason}
+			return nil, filter.Invalid("keys", 0,
+				"values with room for later keys, or in a given size, need the number of keys")
 		}
 	}
 	var err error
 	if b.config, err = c.Resolve(context.Background()); err != nil {
 		return nil, err
 	}
-	h, err := b.resolve()
-	if err != nil {
+	var h filter.Hasher
+	if b.family, b.spec, h, err = b.config.resolved(); err != nil {
 		return nil, err
 	}
 	if b.target, err = b.newTarget(c.Keys, false); err != nil {
@@ -178,18 +180,60 @@ func (c Config) memberBuilder() (*Builder, error) {
 	return b, nil
 }
 
-// resolve sets family and spec of a Config that names a Spec, checks them, and returns the hasher of the keys.
-func (b *Builder) resolve() (h filter.Hasher, err error) {
-	if b.family, b.spec, err = b.config.family(); err != nil {
-		return h, err
+// likeBuilder returns the Builder of a Config with Like.
+func (c Config) likeBuilder() (*Builder, error) {
+	if err := c.checkLike(); err != nil {
+		return nil, err
 	}
-	if err := b.family.Check(b.spec); err != nil {
-		return h, err
+	like, ok := c.Like.engine.(*one.Set)
+	if !ok {
+		return nil, fmt.Errorf("like a sharded Set: take a ShardBuilder: %w", filter.ErrUnsupported)
 	}
-	if h, err = b.family.Hasher(b.spec, b.config.Hash, b.config.Seed, b.config.Secret); err != nil {
-		return h, err
+	old, err := like.Single()
+	if err != nil {
+		return nil, err
 	}
-	return h, b.config.checkAllow(h)
+	facts := old.Facts()
+	b := &Builder{config: c, chosen: *facts.Chosen}
+	b.finish = b.finishOne
+	b.spec = old.Spec().Without("trimmed")
+	if b.family, err = families.ByName(b.spec.Family()); err != nil {
+		return nil, err
+	}
+	if err := c.checkBuilt(facts.Filter); err != nil {
+		return nil, err
+	}
+	b.trim = !c.Concurrent && (facts.Stored.Trimmed || !b.spec.Equal(old.Spec()))
+	if b.target, err = b.likeTarget(old); err != nil {
+		return nil, err
+	}
+	b.in = intake.New(old.Hasher(), b.target)
+	return b, b.guard(c.Like)
+}
+
+// likeTarget returns the Target of a filter like that of old.
+func (b *Builder) likeTarget(old *one.Set) (intake.Target, error) {
+	if b.family.Can.Has(filter.CanRawKeys) {
+		return b.texts(), nil
+	}
+	f, err := old.Model(b.family.Can.Has(filter.CanSearch)) // Build reads it, perhaps when its file has changed
+	if err != nil {
+		return nil, err
+	}
+	inner, err := b.family.NewBuilderLike(f)
+	if err != nil {
+		return nil, err
+	}
+	return b.targetOf(inner), nil
+}
+
+// noRoom explains why a filter like another one is full.
+func (b *Builder) noRoom(err error) error {
+	if b.config.Like == nil || !errors.Is(err, filter.ErrFull) {
+		return err
+	}
+	return fmt.Errorf("%d keys have no room in a filter like the given one, which has %d; build a new one with more "+
+		"room (capacity=, growth=): %w", b.in.Len(), b.config.Like.Len(), err)
 }
 
 // newTarget returns the Target of a filter of that number of keys. Unless that is counted, 0 means unknown: there is no
@@ -283,7 +327,7 @@ func (b *Builder) finishOne(ctx context.Context) (*Set, error) {
 	}
 	switch set.choose(b.chosen); {
 	case b.config.Like == nil && b.family.Name != "":
-		set.choose(b.config.chosenFPR(b.family, b.spec, b.in.Len(), set))
+		set.choose(cmp.Or(b.config.FPRChosen, engine.ChosenFPR(set.inner(), b.family, b.spec, b.in.Len())))
 	case b.trim:
 		if set, err = set.Trimmed(); err != nil {
 			return nil, err
@@ -326,7 +370,7 @@ func (b *Builder) startCounted(ctx context.Context) (err error) {
 		if b.config, err = b.config.Resolve(ctx); err != nil {
 			return err
 		}
-		if _, err := b.resolve(); err != nil {
+		if b.family, b.spec, _, err = b.config.resolved(); err != nil {
 			return err
 		}
 	}
@@ -336,18 +380,17 @@ func (b *Builder) startCounted(ctx context.Context) (err error) {
 	return b.in.Start(ctx, b.target)
 }
 
-// BuildValues returns a Set of keys with values, for a Spec such as ribbon(value_bits=8): see Builder.AddValue. It
-// ranges over keys once, and once more to name the key if one has two values: the error is a *filter.ValueError. It
-// keeps no slice that keys yields.
-func BuildValues[K Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config) (*Set, error) {
-	b, err := NewBuilder(c)
+// allow applies Config.Allow to a set that was built from the kept keys.
+func (b *Builder) allow(ctx context.Context, set *Set) error {
+	a, err := set.Allower(b.config.Like)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer b.Close()
-	if err := intake.FeedValues(ctx, b.in, keys); err != nil {
-		return nil, err
+	if err := intake.Copies(ctx, b.config.Allow, a.AllowMany); err != nil {
+		return err
 	}
-	set, err := b.Build(ctx)
-	return set, intake.NameConflict(err, b.Hasher(), keys)
+	if err := b.in.Members(ctx, a.AddMemberHashes); err != nil {
+		return err
+	}
+	return a.Apply(ctx)
 }

@@ -21,8 +21,11 @@ func (s *Set) AddUint64(key uint64) error { return s.add(s.keyOfUint64(key)) }
 func (s *Set) AddHash(h filter.Hash) error { return s.add(h, nil) }
 
 func (s *Set) add(h filter.Hash, raw []byte) error {
-	err := s.inner().Add(h, raw)
-	s.follow()
+	one, err := s.at(h, true)
+	if err == nil {
+		err = one.Add(h, raw)
+		s.follow()
+	}
 	return err
 }
 
@@ -59,8 +62,11 @@ func (s *Set) TestAndAddHash(h filter.Hash) (present bool, err error) {
 }
 
 func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
-	present, err = s.inner().TestAndAdd(h, raw)
-	s.follow()
+	one, err := s.at(h, true)
+	if err == nil {
+		present, err = one.TestAndAdd(h, raw)
+		s.follow()
+	}
 	return present, err
 }
 
@@ -80,8 +86,11 @@ func (s *Set) RemoveHash(h filter.Hash) error { return s.remove(h, nil) }
 
 // remove is RemoveHash. No filter of raw keys can remove any.
 func (s *Set) remove(h filter.Hash, _ []byte) error {
-	err := s.inner().Remove(h)
-	s.follow()
+	one, err := s.at(h, true)
+	if err == nil {
+		err = one.Remove(h)
+		s.follow()
+	}
 	return err
 }
 
@@ -104,12 +113,16 @@ func (s *Set) CountUint64(key uint64) (n uint64, saturated bool, err error) {
 
 // CountHash is Count for a key hashed by Hasher.
 func (s *Set) CountHash(h filter.Hash) (n uint64, saturated bool, err error) {
-	return s.inner().Count(h)
+	return s.count(h, nil)
 }
 
 // count is CountHash. No filter of raw keys counts.
 func (s *Set) count(h filter.Hash, _ []byte) (n uint64, saturated bool, err error) {
-	return s.CountHash(h)
+	one, err := s.at(h, false)
+	if err != nil {
+		return 0, false, err
+	}
+	return one.Count(h)
 }
 
 // AddValue adds a key with a value. Each AddValue needs its own Remove, like each Add. The error wraps
@@ -142,7 +155,11 @@ func (s *Set) Upsert(key []byte, value uint64) error {
 // withValuer calls f with the filter that holds a key, ready to be changed.
 func (s *Set) withValuer(key []byte, f func(filter.Valuer, filter.Hash) error) error {
 	h, _ := s.key(key)
-	v, err := s.inner().Valuer(h)
+	one, err := s.at(h, true)
+	if err != nil {
+		return err
+	}
+	v, err := one.Valuer()
 	s.follow()
 	if err != nil {
 		return err
@@ -156,9 +173,19 @@ func (s *Set) withValuer(key []byte, f func(filter.Valuer, filter.Hash) error) e
 // errors.ErrUnsupported if the filter stores no values.
 func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
 	h, _ := s.key(key)
-	return s.inner().Get(h)
+	one, err := s.at(h, false)
+	if err != nil {
+		return 0, s.Has(h), err
+	}
+	return one.Get(h)
 }
 
 // ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter
 // stores no values.
-func (s *Set) ValueBits() (int, error) { return s.inner().ValueBits() }
+func (s *Set) ValueBits() (int, error) {
+	one, err := s.at(filter.Hash{}, false) // any
+	if err != nil {
+		return 0, err
+	}
+	return one.ValueBits()
+}

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"strconv"
+	"fmt"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // smallBuild limits the memory for key hashes of a build that the planner chooses, unless Config.Memory or Needs.Memory
@@ -74,7 +75,7 @@ func (c Config) Check() error {
 		h, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
 		return errors.Join(c.checkNeeds(), err, c.checkAllow(h))
 	}
-	_, err := (&Builder{config: c}).resolve()
+	_, _, _, err := c.resolved()
 	return err
 }
 
@@ -85,49 +86,124 @@ func (c Config) checkNeeds() error {
 	}
 	switch {
 	case c.Like != nil:
-		const reason = "the planner has nothing to choose; leave out needs"
-		return &filter.ConfigError{Field: "like", Value: "set", Reason: reason}
+		return filter.Invalid("like", "set", "the planner has nothing to choose; leave out needs")
 	case c.Needs.Adversarial && c.Secret == nil:
-		return &filter.ConfigError{Field: "secret", Value: "none", Reason: "filters that an adversary may query need a secret"}
+		return filter.Invalid("secret", "none", "filters that an adversary may query need a secret")
 	case c.Hash != 0:
-		return &filter.ConfigError{Field: "hash", Value: c.Hash, Reason: "a hash function of another system needs a Spec"}
+		return filter.Invalid("hash", c.Hash, "a hash function of another system needs a Spec")
 	}
 	return nil
 }
 
-// chosenFPR returns the rate to store with a new set of that number of keys, see Config.FPRChosen.
-func (c Config) chosenFPR(f families.Family, s filter.Spec, keys uint64, set *Set) float64 {
-	r := s.Reader()
-	size, room := filter.ReadSizing(r), r.Uint("capacity")
-	switch {
-	case c.FPRChosen != 0:
-		return c.FPRChosen
-	case size.FPR != 0:
-		return size.FPR
-	case size.Bytes != 0 || slices.ContainsFunc(f.Sizes, s.Has):
-		return 0
-	case size.BitsPerKey == 0 && f.DefaultFPR != 0:
-		return f.DefaultFPR
+// checkSetSize returns an error if the shards of a set with that number of keys have more than MaxBytes together. each
+// is the Config of a shard, from ForShard.
+func (c Config) checkSetSize(each Config, keys uint64) error {
+	if c.MaxBytes == 0 || each.Like != nil { // each shard is compared then
+		return nil
 	}
-	keys = max(keys, room)
-	if keys == 0 {
-		return 0
+	f, s, err := each.family()
+	if err != nil {
+		return err
 	}
-	var fpr float64
-	var err error
-	if f.Can.Has(filter.CanSearch) && !s.Has(filter.LaterParameter.Name) {
-		fpr = set.Info().FPRPosterior // a forecast would take a search of its own
-	} else if _, fpr, err = f.Forecast(set.Spec(), keys); err != nil { // no size needs to be found again
-		_, fpr, err = f.Forecast(s, keys) // the family does not build from the Spec of a filter
+	n := uint64(c.Shards)
+	bits, _, err := f.Forecast(s, max(keys/n, 1))
+	if err != nil {
+		return err
 	}
-	if err != nil || !(fpr > 0 && fpr <= filter.UselessFPR) {
-		return 0
+	if bytes := bits / 8; bytes > c.MaxBytes/n {
+		return fmt.Errorf("%d shards of %s take %d bytes each, together more than the limit of %d: %w",
+			n, s, bytes, c.MaxBytes, filter.ErrTooLarge)
 	}
-	return threeDigits(fpr)
+	return nil
 }
 
-// threeDigits rounds, so that a forecast is the same number on machines whose floating-point results differ slightly.
-func threeDigits(v float64) float64 {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // parses what was formatted
-	return v
+// KeysPerShard is the largest mean number of keys of a shard that AutoShards chooses: a shard of 8 MiB has 16 bits a
+// key then, and a build of it takes about 100 MiB.
+const KeysPerShard = 1 << 22
+
+// AutoShards returns the number of shards for Config.Shards = 0: the smallest with at most KeysPerShard keys a shard on
+// average.
+func AutoShards(keys uint64) int {
+	return int(min(max(1, (keys+KeysPerShard-1)/KeysPerShard), shard.Max))
+}
+
+// ForShard returns the Config of each shard of a set with c.Shards shards. It has a Spec.
+//
+// Sizes of c are those of the set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
+// divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
+// With Needs, the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be
+// set then. MaxFPR is that of the set, and 0 in the result; see CheckShards. MaxBytes is that of the set, and so are
+// all shards together compared with it. Shards is 0 and Allow is nil in the result: they are for all shards.
+//
+// The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
+// such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
+// filter.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
+func (c Config) ForShard(ctx context.Context) (Config, error) {
+	if c.Shards < 1 || c.Shards > shard.Max {
+		return c, filter.Invalid("shards", c.Shards, "want 1 to %d", shard.Max)
+	}
+	if c.Concurrent {
+		return c, filter.Invalid("concurrent", true, "shards are written to files; leave it out")
+	}
+	if c.Like != nil {
+		return c, filter.Invalid("like", "a Set", "only a ShardBuilder follows it")
+	}
+	if err := c.checkFields(); err != nil {
+		return c, err
+	}
+	set := c
+	c.Capacity, c.MaxFPR, c.Allow = intake.PerShard(c.Capacity, c.Shards), 0, nil
+	if c.open() {
+		if c.Keys == 0 {
+			return c, filter.Invalid("keys", 0,
+				"the planner needs the number of keys: give it, or a spec with --family")
+		}
+		c.Keys = intake.PerShard(c.Keys, c.Shards)
+		c.Needs.Later, c.Needs.Bytes = intake.PerShard(c.Needs.Later, c.Shards), intake.Divided(c.Needs.Bytes, c.Shards)
+		var err error
+		if c, err = c.Resolve(ctx); err != nil {
+			return c, err
+		}
+	} else {
+		f, s, err := c.family()
+		if err != nil {
+			return c, err
+		}
+		if s, err = intake.ShardSpec(f, s, c.Shards); err != nil {
+			return c, err
+		}
+		c.Spec = s.String()
+	}
+	c.Keys, c.Shards = 0, 0
+	if err := c.checkShard(); err != nil {
+		return c, err
+	}
+	return c, set.checkSetSize(c, set.Keys)
+}
+
+// checkShard returns an error if the Spec cannot be that of a shard.
+func (c Config) checkShard() error {
+	f, s, err := c.family()
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.Can.Has(filter.CanRawKeys):
+		return fmt.Errorf("%s takes raw keys, and shards are built from hashes; choose another family: %w",
+			f.Name, filter.ErrUnsupported)
+	case s.Has("budget"):
+		return filter.Invalid("budget", s, "the same keys would not give the same bytes again; use effort= or passes=")
+	}
+	return c.Check()
+}
+
+// CheckShards returns a *filter.RateError if the false-positive rate of a sharded set exceeds most by the rules of
+// filter.Info.Exceeds, and nil if most is 0.
+func CheckShards(m *shard.Manifest, most float64) error {
+	info := filter.Info{Spec: m.Spec, Keys: m.Keys()}
+	info.FPRPrior, info.FPRPosterior = m.FPR()
+	if f, err := families.ByName(m.Spec.Family()); err == nil && f.Can.Has(filter.CanSearch) {
+		info.FillSearched = 1 // the posterior rate decides alone
+	}
+	return info.CheckFPR(most)
 }

@@ -141,3 +141,27 @@ func TestFailedLoadKeeps(t *testing.T) {
 		t.Error("it finds everything")
 	}
 }
+
+// TestUnopenedLive: a Live that was not opened cannot know its answers, like a closed one.
+func TestUnopenedLive(t *testing.T) {
+	l := new(bloomery.Live)
+	if !l.Contains([]byte("a")) || !l.ContainsString("a") || !l.ContainsUint64(1) {
+		t.Error("a key is absent")
+	}
+	dst := []bool{false}
+	if l.ContainsMany(dst, [][]byte{[]byte("a")}); !dst[0] {
+		t.Error("a key of a batch is absent")
+	}
+	if _, ok, err := l.Get([]byte("a")); !ok || err == nil {
+		t.Errorf("Get: %v, %v", ok, err)
+	}
+	if l.Err() == nil || l.Reload() == nil {
+		t.Errorf("Err %v, Reload %v", l.Err(), l.Reload())
+	}
+	if l.Swaps() != 0 || l.String() != "bloomery.Live(, bloomery.Set())" {
+		t.Errorf("%d swaps, %v", l.Swaps(), l)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,39 +1,158 @@
 package bloomery
 
 import (
-	"context"
+	"cmp"
+	"errors"
 	"fmt"
-	"math"
-	"slices"
+	"iter"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shrink"
 	"github.com/bloomery/bloomery/plan"
-	"github.com/bloomery/bloomery/shard"
 )
+
+// DefaultSpec is the filter of a Config without Spec and Needs.
+const DefaultSpec = "standard(fpr=0.01)"
+
+// Config selects the filter and how to build it. The zero value selects a standard Bloom filter with a rate of 1%.
+type Config struct {
+	// Spec names a family and its parameters, see the package comment. Default: DefaultSpec, unless Needs is set.
+	Spec string
+	// Needs makes the planner choose the filter, as the command does without --family; see Config.Choose. It cannot be
+	// combined with Spec. Needs.Keys is ignored: set Keys. New needs a filter that takes keys, as if Needs.Add were set.
+	Needs plan.Needs
+	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry, hash
+	// function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ: few bytes update a
+	// copy of Like, see package delta. Families that search keep what the search of Like has chosen and do not search
+	// again; their rate rises as keys change, see Set.CheckFPR. ribbon and fuse keep only the size of their
+	// fingerprints: all their bits change with their keys. If Like has values, every key needs one. Build returns an error
+	// wrapping filter.ErrFull if Like has no room for the keys.
+	//
+	// Spec, Needs, Capacity, FPRChosen, Seed, Secret and Hash must not be set, and Shards must be 0 or that of Like.
+	// Like must not change before Build has returned. A ShardBuilder takes a sharded Set, Build and a Builder one that
+	// is not, New none.
+	Like *Set
+	// Shrink is the largest fraction, in [0, 1], of the keys of Like that the new Set may have lost. Default: 0.5, and
+	// never all of them; 1 allows every loss. It holds for the keys, for the list of Allow, and for counts: how often keys
+	// come again in a Set that counts. If more is lost, Build returns a *filter.ShrinkError, and a ShardBuilder leaves the
+	// folder as it is: a list that was cut must not replace a good one. An Optimizer takes it, too. It must be 0 without
+	// Like.
+	Shrink float64
+	// Capacity is the number of keys for which the planner must choose a filter, including keys that are added later:
+	// it raises Needs.Later. With a Spec, use its parameter capacity instead. Build returns an error wrapping
+	// filter.ErrFull if the Set would have more distinct keys than Capacity, as far as its bits tell.
+	Capacity uint64
+	// Chosen, if not nil, is called when the planner has chosen a filter, before keys are added to it.
+	Chosen func(plan.Choice)
+	// FPRChosen is the false-positive rate that the filter is meant to keep. It is stored in the file, and Info.Exceeded
+	// compares the filter with it. Default: the rate of Spec (fpr=, or the rate of a family that has one by default) or
+	// of Needs; for a size in bits per key the rate forecast for the keys, or for the capacity, to three digits, if it is
+	// at most filter.UselessFPR; else none.
+	FPRChosen float64
+	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter Exceeds it, Build returns
+	// a *filter.RateError. After other changes use Set.CheckFPR.
+	MaxFPR float64
+	// Keys is the number of keys. New sizes the filter for it. For Build and a Builder it must be exact, or 0 if it is
+	// unknown: they then keep the hashes of all keys, 16 bytes each, until they are counted. With another number than
+	// Keys, Build returns a *filter.KeysError. Duplicates count as keys and increase the size, except in families that
+	// drop them (ribbon, fuse, partitioned, blockpartitioned, twochoice, and rankindexed without counters).
+	Keys uint64
+	// MaxBytes, if not 0, is the largest size in bytes of the filter that is made, of all shards together: set it to use
+	// a Config from someone else. If the Config, or the number of keys, asks for more, the error wraps
+	// filter.ErrTooLarge, before memory is allocated for the filter. A build takes memory for the keys besides; see
+	// Memory. Families that gather their keys count duplicates here.
+	MaxBytes uint64
+	// Shards is the number of shards of a ShardBuilder and BuildShards, at most shard.Max. 0 is AutoShards of the number
+	// of keys. More shards than keys are an error if there are more than 4,096. It must be 0 for Build, a Builder and
+	// New, which make one filter.
+	Shards int
+	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
+	Seed uint64
+	// Secret selects a keyed hash (SipHash-128): false positives cannot be found without the secret. Files do not
+	// contain it; Open and Read need it again. It cannot be combined with Seed. See NewSecret.
+	Secret *[filter.SecretSize]byte
+	// Hash selects the hash function of another system: with XXH64, blocked(layout=split) is a filter of Parquet. It
+	// cannot be combined with Seed and Secret. Zero: the family's own hash; in ours, SipHash with a Secret, else XXH3.
+	Hash filter.HashID
+	// Workers is the number of goroutines that a Build uses for searching and sorting. Default: GOMAXPROCS.
+	Workers int
+	// Memory is the maximum size in bytes of the key hashes that a Build holds in memory. Further hashes go to a
+	// temporary file in TempDir. Default: no limit in families that gather keys, and 64 MiB while keys are only
+	// counted. The memory of the filter and of a search is not included.
+	Memory int64
+	// TempDir is the folder of temporary files. Default: os.TempDir().
+	TempDir string
+	// Progress, if not nil, is called by Build about ten times per second, from one goroutine, in families with a long
+	// build after the last key.
+	Progress func(filter.Progress)
+	// Concurrent selects the form of the Set that any number of goroutines may change and query at the same time.
+	// Families: standard, blocked, rankindexed, counting, dleft.
+	Concurrent bool
+	// Allow, if not nil, yields keys that are not members and for which the Set must answer false. Build stores with
+	// the Set which of them would be false positives: see Allower. It ranges over Allow once, after the filter is made.
+	// If one of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until
+	// then, as without Keys. With Like, exceptions have about the geometry of those of that Set. A ShardBuilder ranges
+	// over Allow before it makes the shards, and again only to name the keys that are members. New does not take it,
+	// nor do families and hash functions of other systems. The keys of the Set cannot change: Needs must not ask for
+	// Add, Remove, Count, Merge or Writers.
+	Allow iter.Seq[[]byte]
+}
+
+// family returns the family and the Spec of a Config without open Needs.
+func (c Config) family() (families.Family, filter.Spec, error) {
+	text := c.Spec
+	if text == "" {
+		text = DefaultSpec
+	}
+	s, err := filter.ParseSpec(text)
+	if err != nil {
+		return families.Family{}, s, err
+	}
+	if err := errors.Join(c.checkFields(), c.checkShrink()); err != nil {
+		return families.Family{}, s, err
+	}
+	f, err := families.ByName(s.Family())
+	if err == nil && c.Concurrent && !f.Can.Has(filter.CanConcurrent) {
+		err = families.Lacks(s, filter.CanConcurrent)
+	}
+	return f, s, err
+}
+
+// open reports whether the planner must choose the Spec.
+func (c Config) open() bool {
+	return c.Like == nil && c.Spec == "" && (c.Needs != plan.Needs{} || c.Capacity > 0)
+}
+
+// resolved returns the family and the Spec of a Config that names a Spec, checked, and the hasher of the keys.
+func (c Config) resolved() (f families.Family, s filter.Spec, h filter.Hasher, err error) {
+	if f, s, err = c.family(); err != nil {
+		return f, s, h, err
+	}
+	if err = f.Check(s); err != nil {
+		return f, s, h, err
+	}
+	if h, err = f.Hasher(s, c.Hash, c.Seed, c.Secret); err == nil {
+		err = c.checkAllow(h)
+	}
+	return f, s, h, err
+}
 
 // checkFields returns an error if a field of the Config is out of range by itself, or if Spec and Needs are set.
 func (c Config) checkFields() error {
-	for _, r := range []struct {
-		name string
-		rate float64
-	}{{"fpr_chosen", c.FPRChosen}, {"max_fpr", c.MaxFPR}} {
-		if !(r.rate >= 0 && r.rate < 1) {
-			const reason = "want a rate above 0 and below 1, or 0 for none"
-			return &filter.ConfigError{Field: r.name, Value: r.rate, Reason: reason}
-		}
+	if err := cmp.Or(checkRate("fpr_chosen", c.FPRChosen), checkRate("max_fpr", c.MaxFPR)); err != nil {
+		return err
 	}
 	for _, n := range []struct {
 		name  string
 		value int64
 	}{{"shards", int64(c.Shards)}, {"workers", int64(c.Workers)}, {"memory", c.Memory}} {
 		if n.value < 0 {
-			return &filter.ConfigError{Field: n.name, Value: n.value, Reason: "want 0, for the default, or more"}
+			return filter.Invalid(n.name, n.value, "want 0, for the default, or more")
 		}
 	}
 	if c.Spec != "" && c.Needs != (plan.Needs{}) {
-		const reason = "the planner has nothing to choose; leave out the spec or the needs"
-		return &filter.ConfigError{Field: "spec", Value: c.Spec, Reason: reason}
+		return filter.Invalid("spec", c.Spec, "the planner has nothing to choose; leave out the spec or the needs")
 	}
 	return nil
 }
@@ -41,8 +160,7 @@ func (c Config) checkFields() error {
 // checkOne returns an error if the Config is not that of one filter.
 func (c Config) checkOne() error {
 	if c.Shards != 0 {
-		const reason = "one filter has no shards; leave it out, or take a ShardBuilder"
-		return &filter.ConfigError{Field: "shards", Value: c.Shards, Reason: reason}
+		return filter.Invalid("shards", c.Shards, "one filter has no shards; leave it out, or take a ShardBuilder")
 	}
 	return c.checkFields()
 }
@@ -87,155 +205,70 @@ func (c Config) checkBytes(s filter.Spec, bytes uint64) error {
 	return nil
 }
 
-// checkSetSize returns an error if the shards of a set with that number of keys have more than MaxBytes together. each
-// is the Config of a shard, from ForShard.
-func (c Config) checkSetSize(each Config, keys uint64) error {
-	if c.MaxBytes == 0 || each.Like != nil { // each shard is compared then
+// checkAllow returns an error if sets with that hash function cannot have exceptions.
+func (c Config) checkAllow(h filter.Hasher) error {
+	switch {
+	case c.Allow == nil && c.Like != nil && c.Like.Info().ExceptionBits > 0:
+		return filter.Invalid("allow", "none", "the set that the new one is like is exact for a list: give the list again")
+	case c.Allow == nil:
 		return nil
-	}
-	f, s, err := each.family()
-	if err != nil {
-		return err
-	}
-	n := uint64(c.Shards)
-	bits, _, err := f.Forecast(s, max(keys/n, 1))
-	if err != nil {
-		return err
-	}
-	if bytes := bits / 8; bytes > c.MaxBytes/n {
-		return fmt.Errorf("%d shards of %s take %d bytes each, together more than the limit of %d: %w",
-			n, s, bytes, c.MaxBytes, filter.ErrTooLarge)
+	case c.Needs.Add || c.Needs.Remove || c.Needs.Count || c.Needs.Merge || c.Needs.Writers:
+		return filter.Invalid("allow", "list", "the exceptions hold only for the keys of the build, so that no key can be "+
+			"added, removed or merged, and no count can change; leave out the list or these needs")
+	case c.Concurrent:
+		return filter.Invalid("allow", "list",
+			"a set for many writers takes further keys, which may be in the list; leave one out")
+	case h.ID().Foreign():
+		return filter.Invalid("allow", "list",
+			"filters of other systems have no exceptions, and %s is the hash function of one; take another family", h.ID())
 	}
 	return nil
 }
 
-// KeysPerShard is the largest mean number of keys of a shard that AutoShards chooses: a shard of 8 MiB has 16 bits a
-// key then, and a build of it takes about 100 MiB.
-const KeysPerShard = 1 << 22
-
-// AutoShards returns the number of shards for Config.Shards = 0: the smallest with at most KeysPerShard keys a shard on
-// average.
-func AutoShards(keys uint64) int {
-	return int(min(max(1, (keys+KeysPerShard-1)/KeysPerShard), shard.Max))
+// checkLike returns an error if Like cannot be followed or another field contradicts it.
+func (c Config) checkLike() error {
+	old := c.Like
+	if old.isEmpty() {
+		return filter.Invalid("like", "an empty Set", "want one that was built or read")
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"spec", c.Spec != ""}, {"needs", c.Needs != (plan.Needs{})}, {"capacity", c.Capacity != 0},
+		{"fpr_chosen", c.FPRChosen != 0}, {"seed", c.Seed != 0}, {"secret", c.Secret != nil}, {"hash", c.Hash != 0},
+		{"shards", c.Shards != 0 && c.Shards != old.Stored().Shards},
+	} {
+		if f.set {
+			return filter.Invalid(f.name, "a value",
+				"with like, size, hash function, chosen rate and shards are those of that set; leave it out")
+		}
+	}
+	_, err := shrink.Allowed(c.Shrink, shrink.List)
+	return errors.Join(c.checkFields(), err)
 }
 
-// ForShard returns the Config of each shard of a set with c.Shards shards. It has a Spec.
-//
-// Sizes of c are those of the set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
-// divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
-// With Needs, the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be
-// set then. MaxFPR is that of the set, and 0 in the result; see CheckShards. MaxBytes is that of the set, and so are
-// all shards together compared with it. Shards is 0 and Allow is nil in the result: they are for all shards.
-//
-// The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
-// such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
-// filter.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
-func (c Config) ForShard(ctx context.Context) (Config, error) {
-	if c.Shards < 1 || c.Shards > shard.Max {
-		return c, &filter.ConfigError{Field: "shards", Value: c.Shards, Reason: fmt.Sprintf("want 1 to %d", shard.Max)}
+// checkShrink returns an error if Shrink is set without Like.
+func (c Config) checkShrink() error {
+	if c.Shrink != 0 && c.Like == nil {
+		return filter.Invalid("shrink", c.Shrink, "it is for like; leave it out")
 	}
-	if c.Concurrent {
-		return c, &filter.ConfigError{Field: "concurrent", Value: true, Reason: "shards are written to files; leave it out"}
-	}
-	if c.Like != nil {
-		return c, &filter.ConfigError{Field: "like", Value: "a Set", Reason: "only a ShardBuilder follows it"}
-	}
-	if err := c.checkFields(); err != nil {
-		return c, err
-	}
-	set := c
-	c.Capacity, c.MaxFPR, c.Allow = perShard(c.Capacity, c.Shards), 0, nil
-	if c.open() {
-		if c.Keys == 0 {
-			return c, &filter.ConfigError{Field: "keys", Value: 0,
-				Reason: "the planner needs the number of keys: give it, or a spec with --family"}
-		}
-		c.Keys = perShard(c.Keys, c.Shards)
-		c.Needs.Later, c.Needs.Bytes = perShard(c.Needs.Later, c.Shards), divided(c.Needs.Bytes, c.Shards)
-		var err error
-		if c, err = c.Resolve(ctx); err != nil {
-			return c, err
-		}
-	} else {
-		f, s, err := c.family()
-		if err != nil {
-			return c, err
-		}
-		if s, err = shardSpec(f, s, c.Shards); err != nil {
-			return c, err
-		}
-		c.Spec = s.String()
-	}
-	c.Keys, c.Shards = 0, 0
-	if err := c.checkShard(); err != nil {
-		return c, err
-	}
-	return c, set.checkSetSize(c, set.Keys)
+	return nil
 }
 
-// checkShard returns an error if the Spec cannot be that of a shard.
-func (c Config) checkShard() error {
-	f, s, err := c.family()
-	if err != nil {
-		return err
+// checkLikeShards returns the hasher of a sharded set like another one.
+func (c Config) checkLikeShards() (filter.Hasher, error) {
+	if err := c.checkLike(); err != nil {
+		return filter.Hasher{}, err
 	}
-	switch {
-	case f.Can.Has(filter.CanRawKeys):
-		return fmt.Errorf("%s takes raw keys, and shards are built from hashes; choose another family: %w",
-			f.Name, filter.ErrUnsupported)
-	case s.Has("budget"):
-		return &filter.ConfigError{Field: "budget", Value: s,
-			Reason: "the same keys would not give the same bytes again; use effort= or passes="}
+	if c.Like.Stored().Shards == 0 {
+		return filter.Hasher{}, filter.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
 	}
-	return c.Check()
+	return c.Like.hasher, nil
 }
 
-// shardSpec returns the spec of each shard of a set with spec s.
-func shardSpec(f families.Family, s filter.Spec, shards int) (filter.Spec, error) {
-	if err := f.Check(s); err != nil {
-		return s, err
-	}
-	r := s.Reader()
-	for _, p := range []string{"capacity", filter.LaterParameter.Name} {
-		if n := r.Uint(p); n > 0 {
-			s = s.With(p, perShard(n, shards))
-		}
-	}
-	if n := r.Uint("bytes"); n > 0 {
-		s = s.With("bytes", divided(n, shards))
-		return s, nil
-	}
-	// A geometry that is the same for any number of keys is that of one filter.
-	if shards > 1 && slices.ContainsFunc(f.Sizes, s.Has) && !s.Has("capacity") {
-		few, _, err := f.Forecast(s, 1000)
-		if many, _, err2 := f.Forecast(s, 1_000_000); err == nil && err2 == nil && few == many {
-			return s, &filter.ConfigError{Field: "spec", Value: s,
-				Reason: "it fixes the size of one filter; use bytes= for the size of the whole set"}
-		}
-	}
-	return s, nil
-}
-
-// perShard returns the number of keys for which each shard has room if the set has keys: the mean plus six standard
-// deviations. One shard in 10^9 has more.
-func perShard(keys uint64, shards int) uint64 {
-	if keys == 0 || shards == 1 {
-		return keys
-	}
-	mean := float64(keys) / float64(shards)
-	return min(keys, uint64(math.Ceil(mean+6*math.Sqrt(mean))))
-}
-
-// divided returns the size of a shard in bytes, at least 1 unless that of the set is 0.
-func divided(bytes uint64, shards int) uint64 { return min(bytes, max(1, bytes/uint64(shards))) }
-
-// CheckShards returns a *filter.RateError if the false-positive rate of a sharded set exceeds most by the rules of
-// filter.Info.Exceeds, and nil if most is 0.
-func CheckShards(m *shard.Manifest, most float64) error {
-	info := filter.Info{Spec: m.Spec, Keys: m.Keys()}
-	info.FPRPrior, info.FPRPosterior = m.FPR()
-	if f, err := families.ByName(m.Spec.Family()); err == nil && f.Can.Has(filter.CanSearch) {
-		info.FillSearched = 1 // the posterior rate decides alone
-	}
-	return info.CheckFPR(most)
+// likeShards returns the Config of each shard of a set like Like; Like is still that of the set.
+func (c Config) likeShards() Config {
+	return Config{Like: c.Like, Shrink: c.Shrink, MaxBytes: c.MaxBytes, Workers: c.Workers, Memory: c.Memory,
+		TempDir: c.TempDir}
 }

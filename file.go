@@ -41,11 +41,13 @@ func Open(path string, o ...Option) (*Set, error) {
 	return openFile(path, optionsOf(0, o))
 }
 
-func openFile(path string, o options) (*Set, error) {
+func openFile(path string, o options) (*Set, error) { return made(openEngine(path, o)) }
+
+func openEngine(path string, o options) (engine.Engine, error) {
 	if dir, ok := ShardedDir(path); ok {
-		return made(shards.Open(dir, o.Options))
+		return filter.As[engine.Engine](shards.Open(dir, o.Options))
 	}
-	return made(one.Open(path, o.Options))
+	return filter.As[engine.Engine](one.Open(path, o.Options))
 }
 
 // Read reads a Set from r and stops at its end. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader,
@@ -84,7 +86,8 @@ func (s *Set) Save(ctx context.Context, path string) error { return s.inner().Sa
 
 // Replace is Save for a file that was read earlier; was is its os.FileInfo at that time. If the file has been replaced
 // or written to since, Replace leaves it unchanged and returns an error wrapping container.ErrChanged. For a sharded
-// Set path is the folder that it was opened from, and was that of the manifest.
+// Set path is the folder that it was opened from, and was that of the manifest; the error wraps ErrLocked if another
+// process builds or changes the set there.
 func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo) error {
 	e := s.inner()
 	return e.Replace(ctx, path, was, e)
@@ -197,25 +200,12 @@ var errUnlocked = errors.New("the lock was released by Close; Replace needs it")
 // names, then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new
 // one. If a process without the lock has replaced or written to the file, Replace leaves it unchanged and returns an
 // error wrapping container.ErrChanged. Call it at most once, and before Close: after Close it returns an error.
-func (l *Locked) Replace(ctx context.Context) error {
-	if err := l.held(); err != nil {
-		return err
-	}
-	return l.Set.Replace(ctx, l.path, l.was)
-}
-
-// held returns an error after Close.
-func (l *Locked) held() error {
-	if l.closed {
-		return fmt.Errorf("%s: %w", l.path, errUnlocked)
-	}
-	return nil
-}
+func (l *Locked) Replace(ctx context.Context) error { return l.ReplaceWith(ctx, l.Set) }
 
 // ReplaceWith is Replace with another set, such as the result of an Optimizer.
 func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
-	if err := l.held(); err != nil {
-		return err
+	if l.closed {
+		return fmt.Errorf("%s: %w", l.path, errUnlocked)
 	}
 	return l.inner().Replace(ctx, l.path, l.was, s.inner())
 }

@@ -79,7 +79,7 @@ var rooms = map[string][]string{
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
 	"examples/signup":  {".", "publish"},
-	"internal/engine":  {"filter", "container", "shard", "internal/except"},
+	"internal/engine":  {"filter", "families", "container", "shard", "internal/except"},
 	"internal/engine/one": {"filter", "families", "container", "internal/engine", "internal/bitvec", "internal/except",
 		"internal/inset", "internal/probe"},
 	"internal/engine/shards": {"filter", "families", "container", "shard", "internal/engine", "internal/engine/one",
@@ -207,11 +207,11 @@ func generic(room string) string {
 // homes lists the files of the root that may name a home of the engine: those that make, open or lock a Set. All others
 // know engine.Engine only, so that no method of Set asks which form it has.
 var homes = map[string][]string{
-	"internal/engine/one":    {"combine.go", "file.go", "like.go", "marshal.go", "set.go"},
+	"internal/engine/one":    {"builder.go", "combine.go", "file.go", "marshal.go", "set.go"},
 	"internal/engine/shards": {"combine.go", "file.go"},
 }
 
-// TestRootKnowsNoForm also holds the size of the root: at most 15 files and 3,200 lines.
+// TestRootKnowsNoForm also holds the size of the root: at most 15 files and 2,900 lines.
 func TestRootKnowsNoForm(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 10 {
@@ -226,7 +226,7 @@ func TestRootKnowsNoForm(t *testing.T) {
 		}
 		lines += bytes.Count(b, []byte("\n"))
 	}
-	if len(files) > 15 || lines > 3200 {
+	if len(files) > 15 || lines > 2900 {
 		t.Errorf("the root has %d files and %d lines: move what is not its face into a room", len(files), lines)
 	}
 	for _, p := range files {

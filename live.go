@@ -23,7 +23,7 @@ const DefaultInterval = time.Second
 // If the new file cannot be opened, Live keeps the current Set, and Err returns the error. After an error that may
 // pass, such as too many open files, Live tries again: first after 100 ms, then after twice as long each time, at most
 // 30 s, and never less often than it checks the file if the interval is shorter. After damage, or with the wrong
-// secret, it tries again when the file changes.
+// secret, it tries again when the file changes. A Live that OpenLive did not return is like a closed one.
 type Live struct {
 	path string
 	file live.File[*Set]
@@ -37,8 +37,7 @@ func OpenLive(path string, o ...Option) (*Live, error) {
 	all := optionsOf(0, o)
 	all.Regular = true
 	if all.Concurrent {
-		const reason = "a Live set is replaced by its file: it takes no keys"
-		return nil, &filter.ConfigError{Field: "concurrent", Value: true, Reason: reason}
+		return nil, filter.Invalid("concurrent", true, "a Live set is replaced by its file: it takes no keys")
 	}
 	l := &Live{path: path}
 	c := live.Config[*Set]{
@@ -55,6 +54,14 @@ func OpenLive(path string, o ...Option) (*Live, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// opened returns the file, a closed one unless OpenLive has returned l.
+func (l *Live) opened() *live.File[*Set] {
+	if !l.file.Started() {
+		l.file.StartClosed(newClosed(errClosed))
+	}
+	return &l.file
 }
 
 // followed returns the path of the file to follow: that of the manifest if the path is a folder.
@@ -78,34 +85,34 @@ func WithUpdater(update func(ctx context.Context, l *Live)) Option {
 }
 
 // Report makes Err return err, unless the file itself has an error, until the next Report. nil clears it.
-func (l *Live) Report(err error) { l.file.Report(err) }
+func (l *Live) Report(err error) { l.opened().Report(err) }
 
 // Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with an error that may
 // pass. If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the same error
 // until a Reload succeeds.
-func (l *Live) Reload() error { return l.file.Reload() }
+func (l *Live) Reload() error { return l.opened().Reload() }
 
 // View calls f with the current Set, which stays open until f returns. f must not keep, change or close it. After Close
 // f gets a closed Set.
-func (l *Live) View(f func(s *Set)) { l.file.View(f) }
+func (l *Live) View(f func(s *Set)) { l.opened().View(f) }
 
 // Contains is Set.Contains on the current file. After Close it returns true, and Err an error.
 func (l *Live) Contains(key []byte) bool {
-	g, u := l.file.Acquire()
+	g, u := l.opened().Acquire()
 	defer g.Release(u)
 	return g.Value.Contains(key)
 }
 
 // ContainsString is Contains for a string.
 func (l *Live) ContainsString(key string) bool {
-	g, u := l.file.Acquire()
+	g, u := l.opened().Acquire()
 	defer g.Release(u)
 	return g.Value.ContainsString(key)
 }
 
 // ContainsUint64 is Contains for the eight bytes of key, little endian.
 func (l *Live) ContainsUint64(key uint64) bool {
-	g, u := l.file.Acquire()
+	g, u := l.opened().Acquire()
 	defer g.Release(u)
 	return g.Value.ContainsUint64(key)
 }
@@ -134,15 +141,15 @@ func (l *Live) Info() (i filter.Info) {
 }
 
 // Swaps returns how many times a new file was swapped in.
-func (l *Live) Swaps() uint64 { return l.file.Swaps() }
+func (l *Live) Swaps() uint64 { return l.opened().Swaps() }
 
 // Err returns the error of the last Reload, or an error if the current file was changed in place (see Set.Err), or the
 // error of the last Report, or nil. After Close it returns an error.
-func (l *Live) Err() error { return l.file.Err() }
+func (l *Live) Err() error { return l.opened().Err() }
 
 // Close stops following the file, waits for running queries, and closes the Set. Later queries cannot
 // know their answer: Contains is true, and Err returns an error.
-func (l *Live) Close() error { return l.file.Close() }
+func (l *Live) Close() error { return l.opened().Close() }
 
 // String describes the current set, without its secret.
 func (l *Live) String() (s string) {

@@ -2,7 +2,6 @@ package bloomery
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -13,16 +12,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
-)
-
-var (
-	_ encoding.BinaryMarshaler   = (*Set)(nil)
-	_ encoding.BinaryAppender    = (*Set)(nil)
-	_ encoding.BinaryUnmarshaler = (*Set)(nil)
-	_ encoding.TextMarshaler     = (*Set)(nil)
-	_ encoding.TextUnmarshaler   = (*Set)(nil)
-	_ io.WriterTo                = (*Set)(nil)
-	_ io.ReaderFrom              = (*Set)(nil)
 )
 
 // EncodedLen returns the number of bytes that WriteTo, Save and MarshalBinary write. For a trimmed form it takes as
@@ -129,8 +118,8 @@ func (s *Set) UnmarshalText(text []byte) error {
 // ReadFrom replaces s by a set of at most DefaultMaxBytes that it reads from r, and stops at its end. It treats secrets
 // and errors like UnmarshalBinary. It returns the number of bytes read, also on error.
 func (s *Set) ReadFrom(r io.Reader) (int64, error) {
-	c := reader{r: r}
-	set, err := s.readLike(&c)
+	c := counter{w: io.Discard}
+	set, err := s.readLike(io.TeeReader(r, &c))
 	if err != nil {
 		return c.n, s.loaded(err)
 	}
@@ -143,18 +132,6 @@ func (s *Set) loaded(err error) error {
 		s.take(one.Nothing(s.hasher, err))
 	}
 	return err
-}
-
-// reader counts the bytes read.
-type reader struct {
-	r io.Reader
-	n int64
-}
-
-func (c *reader) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	c.n += int64(n)
-	return n, err
 }
 
 // readLike reads a filter with the secret and in the form of s.

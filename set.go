@@ -2,6 +2,7 @@ package bloomery
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -18,12 +19,13 @@ import (
 // Set must not be copied after first use: see Clone.
 type Set struct {
 	_      [0]atomic.Bool // go vet reports copies
-	filter filter.Filter  // answers for hashes: the filter itself if it lies in memory; nil for raw keys
+	filter filter.Filter  // engine.Facts.Query
 	hasher filter.Hasher
 	engine engine.Engine // nil in the zero Set: see inner
-	takes  engine.Takes
-	moves  *uint32 // engine.Front.Moves; nil in the zero Set
-	moved  uint32  // *moves when filter was set
+	one    engine.One    // the Engine if it is one filter, else nil
+	hashes bool          // engine.Facts.Hashes
+	moves  *uint32       // engine.Facts.Moves; nil in the zero Set
+	moved  uint32        // *moves when filter was set
 }
 
 // Stored describes the file that a Set was read from.
@@ -73,13 +75,41 @@ func (s *Set) inner() engine.Engine {
 //go:noinline
 func (s *Set) nothing() engine.Engine { return one.Nothing(s.hasher, nil) } // so that inner is inlined
 
+// at is Engine.At.
+func (s *Set) at(h filter.Hash, change bool) (engine.One, error) {
+	if s.one != nil {
+		return s.one, nil
+	}
+	return s.find(h, change)
+}
+
+//go:noinline
+func (s *Set) find(h filter.Hash, change bool) (engine.One, error) { // so that at is inlined
+	return s.inner().At(h, change)
+}
+
+// other returns the Engine of the other set of an operation on two, or nil if that is nil.
+func (s *Set) other() engine.Engine {
+	if s == nil {
+		return nil
+	}
+	return s.inner()
+}
+
 // isEmpty reports whether s is nil or has no filter.
-func (s *Set) isEmpty() bool { return s == nil || s.takes == engine.Nothing }
+func (s *Set) isEmpty() bool {
+	if s == nil {
+		return true
+	}
+	_, none := s.inner().(*one.None)
+	return none
+}
 
 // take makes s stand on e.
 func (s *Set) take(e engine.Engine) {
-	f := e.Front()
-	s.filter, s.hasher, s.engine, s.takes, s.moves, s.moved = f.Filter, f.Hasher, e, f.Takes, f.Moves, *f.Moves
+	f := e.Facts()
+	s.filter, s.hasher, s.engine, s.hashes, s.moves, s.moved = f.Query, f.Hasher, e, f.Hashes, f.Moves, *f.Moves
+	s.one, _ = e.(engine.One)
 }
 
 // follow follows the Engine after a call that may have replaced its filter. If it has not, follow writes nothing: many
@@ -92,7 +122,7 @@ func (s *Set) follow() {
 
 // Filter returns the filter, for methods that only its family has. It is nil for the zero Set and a sharded one; see
 // Shard. Do not change the filter of a Set from Open or FromBytes, and read that of a Set from Open in Guarded.
-func (s *Set) Filter() filter.Filter { return s.inner().Filter() }
+func (s *Set) Filter() filter.Filter { return s.inner().Facts().Filter }
 
 // Hasher returns the hash function of the keys.
 func (s *Set) Hasher() filter.Hasher { return s.hasher }
@@ -108,22 +138,30 @@ func (s *Set) Info() filter.Info { return s.inner().Info() }
 
 // FPRChosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It
 // is stored in the file, and every change keeps it. Info().Exceeded reports whether the filter has left it.
-func (s *Set) FPRChosen() float64 { return s.inner().Chosen() }
+func (s *Set) FPRChosen() float64 { return *s.inner().Facts().Chosen }
 
 // SetFPRChosen sets the chosen rate, for a Set that was not built with one. 0 removes it. The error wraps
 // filter.ErrConfig if rate is not below 1, or negative. It needs exclusive use.
 func (s *Set) SetFPRChosen(rate float64) error {
-	if err := (Config{FPRChosen: rate}).checkFields(); err != nil {
+	if err := checkRate("fpr_chosen", rate); err != nil {
 		return err
 	}
 	s.choose(rate)
 	return nil
 }
 
+// checkRate returns an error unless rate is a rate, or 0.
+func checkRate(field string, rate float64) error {
+	if rate >= 0 && rate < 1 {
+		return nil
+	}
+	return filter.Invalid(field, rate, "want a rate above 0 and below 1, or 0 for none")
+}
+
 // choose sets the chosen rate.
 func (s *Set) choose(rate float64) {
 	s.engine = s.inner()
-	s.engine.SetChosen(rate)
+	*s.engine.Facts().Chosen = rate
 }
 
 // CheckFPR returns a *filter.RateError if the false-positive rate Exceeds most. Call it after a change and before Save.
@@ -140,7 +178,7 @@ func (s *Set) CheckFPR(most float64) error {
 func (s *Set) Len() uint64 { return s.inner().Len() }
 
 // Stored describes the file, or the bytes, that the Set was read from, also after changes. It is zero for other Sets.
-func (s *Set) Stored() Stored { return s.inner().Stored() }
+func (s *Set) Stored() Stored { return s.inner().Facts().Stored }
 
 // Manifest returns a copy of the manifest of a sharded Set, as it was read or last written, or nil for other Sets.
 func (s *Set) Manifest() *shard.Manifest {
@@ -153,11 +191,10 @@ func (s *Set) Manifest() *shard.Manifest {
 // Shard returns the Set of one shard of a sharded Set, which it loads on first use. Do not change or close it. The
 // error is a *shard.Error if the shard cannot be read; it wraps filter.ErrConfig if there is no such shard.
 func (s *Set) Shard(i int) (*Set, error) {
-	parts := s.inner().Parts()
-	if parts == nil {
-		return nil, engine.NoShard(i, 0)
+	if n := s.Stored().Shards; i < 0 || i >= n {
+		return nil, fmt.Errorf("shard %d of a Set with %d shards: %w", i, n, filter.ErrConfig)
 	}
-	return made(parts.Shard(i))
+	return made(s.inner().Parts().Shard(i))
 }
 
 // Check reads all shards of a sharded Set that are not loaded and checks them completely, without keeping them in
@@ -185,7 +222,7 @@ func (s *Set) Guarded(f func() error) error { return s.inner().Guarded(f) }
 // for queries. For other Sets, such as those of New and Build, Close does nothing.
 func (s *Set) Close() error {
 	e := s.inner()
-	if e.Stored() == (Stored{}) {
+	if e.Facts().Stored == (Stored{}) {
 		return nil
 	}
 	s.take(one.Nothing(filter.Hasher{}, engine.ErrClosed))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
@@ -18,9 +17,8 @@ import (
 )
 
 // ShardBuilder builds a sharded set: a folder with a manifest and the filters of the shards, see package shard. Open
-// opens it. Each shard is the filter that Build makes of its keys. All methods except Build and Close are safe for
-// concurrent use, and none of them keeps a key. Every ShardBuilder must be closed; after Build, Close does nothing.
-// After Build, also a failed one, and Close, all methods that add keys return an error.
+// opens it. Each shard is the filter that Build makes of its keys. The rules of Builder for several goroutines, Close and
+// keys after Build hold here too.
 //
 // The hashes of the keys, 16 bytes each, stay in memory up to half of Config.Memory, by default 1 GiB; further ones go
 // to a temporary file. Build then makes one shard after the other, several at a time on a machine with several cores.
@@ -76,11 +74,11 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 		return nil, err
 	}
 	if b.config.Shards == 0 || c.open() && c.Keys == 0 {
-		late := &filter.ConfigError{Field: "shards", Value: 0,
-			Reason: "values need the number of shards before the keys, and a Spec or the number of keys"}
-		if b.config.Shards > 0 {
-			late.Field = "keys"
-			late.Reason = "values need a Spec, such as rankindexed(value_bits=8), or the number of keys before the keys"
+		late := filter.Invalid("keys", 0,
+			"values need a Spec, such as rankindexed(value_bits=8), or the number of keys before the keys")
+		if b.config.Shards == 0 {
+			late = filter.Invalid("shards", 0,
+				"values need the number of shards before the keys, and a Spec or the number of keys")
 		}
 		b.in = intake.Counted(hasher, b.memory()/2, c.TempDir, b.noValues(late))
 	} else if err = b.start(context.Background()); err != nil {
@@ -135,8 +133,7 @@ func (b *ShardBuilder) memory() int64 {
 // noValues returns the error for keys with values if the set takes none: with Config.Allow another one.
 func (b *ShardBuilder) noValues(other error) error {
 	if b.config.Allow != nil {
-		return &filter.ConfigError{Field: "allow", Value: "list",
-			Reason: "a sharded set with values has no exceptions; leave one out"}
+		return filter.Invalid("allow", "list", "a sharded set with values has no exceptions; leave one out")
 	}
 	return other
 }
@@ -279,16 +276,34 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config) (e shard.Entr
 	return e, set.FPRChosen(), err
 }
 
-// BuildShards builds the sharded set of keys in the folder dir; see NewShardBuilder and ShardBuilder.Build. It ranges
-// over keys once and keeps no slice that keys yields.
-func BuildShards[K Key](ctx context.Context, keys iter.Seq[K], dir string, c Config) (*shard.Manifest, error) {
-	b, err := NewShardBuilder(dir, c)
+// readAllowed hashes the keys of Config.Allow.
+func (b *ShardBuilder) readAllowed(ctx context.Context) (err error) {
+	if b.config.Allow != nil {
+		spill := run.NewSpill(b.config.Shards, b.memory(), b.config.TempDir)
+		b.in.OnClose(spill.Close)
+		b.allowed, err = intake.NewList(ctx, b.config.Allow, b.Hasher(), spill)
+	}
+	return err
+}
+
+// except gives exceptions to a shard. Keys that are members are no error yet, so that all of them are found.
+func (b *ShardBuilder) except(ctx context.Context, set *Set, s int, like *Set) error {
+	if b.allowed == nil {
+		return nil
+	}
+	a, err := set.Allower(like)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer b.Close()
-	if err := intake.Feed(ctx, b.in, keys); err != nil {
-		return nil, err
+	if err := b.allowed.Each(ctx, s, a.AllowHashes); err != nil {
+		return err
 	}
-	return b.Build(ctx)
+	if err := b.spill.Each(ctx, s, a.AddMemberHashes); err != nil {
+		return err
+	}
+	if err = a.Apply(ctx); errors.Is(err, filter.ErrAllowed) {
+		b.allowed.Both(bulk.Both(a))
+		return nil
+	}
+	return err
 }

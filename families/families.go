@@ -101,8 +101,11 @@ func Having(can filter.Ability) []string {
 }
 
 // Lacks returns the error for a filter of a family that lacks an ability: it wraps filter.ErrUnsupported and names the
-// families that have it.
+// families that have it. A family that takes raw keys may have it for these only, not for their hashes.
 func Lacks(s filter.Spec, can filter.Ability) error {
+	if f, err := ByName(s.Family()); err == nil && f.Can.Has(can) && f.Can.Has(filter.CanRawKeys) {
+		return fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
+	}
 	others := strings.Join(Having(can), ", ")
 	return fmt.Errorf("%s does not %s; families that do: %s: %w", s, can, others, filter.ErrUnsupported)
 }

@@ -32,12 +32,12 @@ var errEnded = errors.New("bloomery: the Addition was added or closed, and takes
 
 // NewAddition returns an Addition to set, which stands on e. For a sharded Set it keeps the hashes until Add.
 func NewAddition(set Set, e engine.Engine, o Options) (*Addition, error) {
-	if err := e.Can(filter.CanAdd); err != nil {
+	if err := engine.Can(e, filter.CanAdd); err != nil {
 		return nil, err
 	}
 	a := &Addition{set: set, parts: e.Parts(), report: o.Progress}
 	if a.parts != nil {
-		a.spill, a.shards = o.NewSpill(e), e.Stored().Shards
+		a.spill, a.shards = o.NewSpill(e), e.Facts().Stored.Shards
 	}
 	return a, nil
 }

@@ -37,5 +37,5 @@ func (o Options) memory() int64 { return cmp.Or(o.Memory, spool.DefaultMemory) }
 
 // NewSpill returns a store of hashes for the shards of e.
 func (o Options) NewSpill(e engine.Engine) *run.Spill {
-	return run.NewSpill(e.Stored().Shards, o.memory(), o.TempDir)
+	return run.NewSpill(e.Facts().Stored.Shards, o.memory(), o.TempDir)
 }

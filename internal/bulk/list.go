@@ -17,6 +17,8 @@ type list interface {
 	AddMany(hs []filter.Hash) error
 	// finish is called after the last AddMany.
 	finish(ctx context.Context) error
+	// loss is filter.LossEstimator for the filters that hold the hashes. ok is false if the family has none.
+	loss(keep float64) (loss float64, ok bool)
 	// each calls f with all hashes, and reports progress from done to done + 0.5.
 	each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error
 	Close() error
@@ -25,23 +27,36 @@ type list interface {
 // newList returns the list for a removal from e.
 func newList(e engine.Engine, o Options) (list, error) {
 	if parts := e.Parts(); parts != nil {
-		if err := e.Can(filter.CanRemove); err != nil {
+		if err := engine.Can(e, filter.CanRemove); err != nil {
 			return nil, err
 		}
-		return &listByShard{o.NewSpill(e), e.Stored().Shards, parts, o.Progress}, nil
+		return &listByShard{o.NewSpill(e), e.Facts().Stored.Shards, parts, o.Progress}, nil
 	}
-	if _, ok := e.Filter().(filter.Remover); !ok {
+	if _, ok := e.Facts().Filter.(filter.Remover); !ok {
 		return nil, e.Lacks(filter.CanRemove)
 	}
 	keys := gather.New(gather.Config{Memory: o.memory(), Dir: o.TempDir, Workers: o.Workers, Copies: true})
-	return &listOfOne{Keys: keys, report: o.Progress}, nil
+	return &listOfOne{Keys: keys, set: e, report: o.Progress}, nil
 }
 
 // listOfOne is the list for one filter.
 type listOfOne struct {
 	*gather.Keys
+	set    engine.Engine
 	report func(filter.Progress)
 	added  uint64
+}
+
+func (l *listOfOne) loss(keep float64) (float64, bool) { return lossOf(l.set, keep) }
+
+// lossOf is filter.LossEstimator of one filter.
+func lossOf(e engine.Engine, keep float64) (loss float64, ok bool) {
+	f, ok := e.Facts().Filter.(filter.LossEstimator)
+	if !ok {
+		return 0, false
+	}
+	err := e.Guarded(func() error { loss = f.EstimateLoss(keep); return nil })
+	return loss, err == nil
 }
 
 func (l *listOfOne) finish(ctx context.Context) (err error) {
@@ -74,6 +89,27 @@ type listByShard struct {
 func (l *listByShard) AddMany(hs []filter.Hash) error { return l.Add(hs) }
 
 func (l *listByShard) finish(context.Context) error { return nil }
+
+// loss is the mean over the shards that the hashes belong to.
+func (l *listByShard) loss(keep float64) (loss float64, ok bool) {
+	n := 0
+	for i := range l.shards {
+		if l.Count(i) == 0 {
+			continue
+		}
+		part, err := l.parts.Shard(i)
+		if err != nil {
+			return 0, false
+		}
+		of, ok := lossOf(part, keep)
+		if !ok {
+			return 0, false
+		}
+		loss += of
+		n++
+	}
+	return loss / float64(n), n > 0
+}
 
 func (l *listByShard) each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error {
 	for i := range l.shards {

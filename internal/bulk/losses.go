@@ -44,7 +44,7 @@ func NewLosses(old engine.Engine, option float64) (*Losses, error) {
 	if n := old.Len(); n > sampleSize {
 		l.limit.Store(math.MaxUint64 / n * sampleSize)
 	}
-	main, _ := except.Split(old.Filter()) // of a sharded Set each shard has a guard of its own
+	main, _ := except.Split(old.Facts().Filter) // of a sharded Set each shard has a guard of its own
 	if _, counts := main.(filter.Counter); counts {
 		l.sample = map[filter.Hash]struct{}{}
 	}
@@ -77,11 +77,11 @@ func (l *Losses) Compare(set engine.Engine) error {
 	}
 	l.lost.allowedBefore, l.lost.allowedAfter = l.old.Info().Allowed, set.Info().Allowed
 	for h := range l.sample {
-		was, _, err := l.old.Count(h)
+		was, err := copies(l.old, h)
 		if err != nil {
 			return err
 		}
-		now, _, err := set.Count(h)
+		now, err := copies(set, h)
 		if err != nil {
 			return err
 		}
@@ -90,6 +90,16 @@ func (l *Losses) Compare(set engine.Engine) error {
 		l.lost.after += max(now, 1) - 1
 	}
 	return nil
+}
+
+// copies returns the count of a key.
+func copies(e engine.Engine, h filter.Hash) (uint64, error) {
+	one, err := e.At(h, false)
+	if err != nil {
+		return 0, err
+	}
+	n, _, err := one.Count(h)
+	return n, err
 }
 
 // DistinctLen returns Len, or about the number of distinct keys if keys that came several times make it clearly less.

@@ -33,7 +33,6 @@ const MaxStrangers = 0.5
 //	if errors.Is(err, filter.ErrStrangers) { ... } // nothing was changed
 type Removal struct {
 	set    Set
-	loss   func(simple, keep float64) float64 // engine.Facts.EstimateLoss
 	list   list
 	looked bool
 	seen   Removed
@@ -61,7 +60,7 @@ func NewRemoval(set Set, e engine.Engine, o Options) (*Removal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Removal{set: set, loss: e.EstimateLoss, list: l}, nil
+	return &Removal{set: set, list: l}, nil
 }
 
 // AddMany adds keys to the list. A key that was added to the Set several times is removed as often as it is in the
@@ -157,7 +156,10 @@ func (r *Removal) estimate(seen *Removed) {
 	if kept == 0 {
 		return
 	}
-	loss := r.loss(p*kept/keys, kept/keys)
+	loss, ok := r.list.loss(kept / keys)
+	if !ok {
+		loss = p * kept / keys
+	}
 	seen.Lost = -kept * math.Expm1(-all*loss/kept) // a key is lost once: the loss slows down as keys are lost
 }
 

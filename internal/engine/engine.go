@@ -2,9 +2,10 @@
 // mapped, of raw keys, for many writers, or none at all) or a folder of them (package shards). A new form of a Set is a
 // new Engine: Set itself does not ask which one it has.
 //
-//	Set.Contains ──► Front.Filter ─┬─► a filter in memory
-//	             └─► raw keys      ├─► one.Set: a mapped filter
-//	                               └─► shards.Set ──► a filter, or the one.Set of a shard
+//	Set.Contains ──► Facts.Query ─┬─► a filter in memory
+//	             └─► raw keys     ├─► one.Set: a mapped filter
+//	                              └─► shards.Set ──► a filter, or the one.Set of a shard
+//	Set.Add, Remove, Get, ... ──► Engine.At ──► the one.Set that holds the key
 package engine
 
 import (
@@ -12,6 +13,7 @@ import (
 	"io/fs"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/shard"
@@ -20,76 +22,65 @@ import (
 // Engine is a filter, or several, with the hasher of the keys. The methods of bloomery.Set describe what most methods
 // do. Queries are safe for concurrent use; changes need exclusive use, unless the Engine is for many writers.
 type Engine interface {
-	Queries
-	Changes
-	Facts
+	Keyed
+	Whole
 	Files
 }
 
-// Queries ask for keys.
-type Queries interface {
-	// Contains reports whether a key may be in the set. raw is nil, or the bytes of the key if Front.Takes is RawKeys; the
-	// hash is then not used. No method keeps raw.
+// Keyed has the operations on keys.
+type Keyed interface {
+	// Contains reports whether a key may be in the set. Unless Facts.Hashes is true, raw has the bytes of the key, not nil,
+	// and the hash is not used. No method keeps raw.
 	Contains(h filter.Hash, raw []byte) bool
-	// Ask is Contains that returns an error if the answer cannot be known; it is then true.
-	Ask(h filter.Hash, raw []byte) (bool, error)
 	// HasMany and ContainsMany set dst[i] to the answer for key i. The lengths agree.
 	HasMany(dst []bool, hs []filter.Hash)
 	ContainsMany(dst []bool, keys Keys)
+	// At returns the filter that holds a key: the Engine itself if it is a One. change says that the caller will change it.
+	At(h filter.Hash, change bool) (One, error)
+	AddMany(keys Keys) error
+}
+
+// One is the filter that holds a key.
+type One interface {
+	// Ask is Contains that returns an error if the answer cannot be known; it is then true.
+	Ask(h filter.Hash, raw []byte) (bool, error)
 	Count(h filter.Hash) (n uint64, saturated bool, err error)
 	Get(h filter.Hash) (value uint64, ok bool, err error)
 	ValueBits() (int, error)
-}
-
-// Changes change the keys.
-type Changes interface {
 	Add(h filter.Hash, raw []byte) error
-	AddMany(keys Keys) error
 	TestAndAdd(h filter.Hash, raw []byte) (present bool, err error)
 	Remove(h filter.Hash) error
-	// Valuer returns the filter that holds a key, ready to be changed.
-	Valuer(h filter.Hash) (filter.Valuer, error)
+	// Valuer returns the filter as a Valuer, ready to be changed.
+	Valuer() (filter.Valuer, error)
+}
+
+// Whole has the operations on all keys.
+type Whole interface {
+	// Facts are asked for again when *Facts.Moves has changed.
+	Facts() Facts
+	Spec() filter.Spec
+	Info() filter.Info
+	Len() uint64
+	EstimateKeys() float64
+	EstimateInterval() (Estimate, error)
+	EstimateOverlap(o Engine) (Overlap, error)
+	Equal(o Engine) bool
+	// Lacks returns the error for an operation that the filter does not have.
+	Lacks(a filter.Ability) error
 	Reset() error
 	// Combine merges with o if how is filter.CanMerge, and intersects with it if it is filter.CanIntersect. o may be nil.
 	Combine(o Engine, how filter.Ability) error
 	// Take takes over the filters of o, which were built for the same place. o must not be used afterwards.
 	Take(o Engine) error
-	SetChosen(rate float64)
-	// NewExceptions returns a Builder of exceptions, with about the geometry of those of like, which may be nil. Except
-	// gives the filter exceptions, in place of those that it has.
-	NewExceptions(like Engine) (*except.Builder, error)
+	// Except gives the filter exceptions, in place of those that it has. If c is nil, it changes nothing and returns an
+	// error if there can be none.
 	Except(c *except.Cascade) error
-}
-
-// Facts describe the filter.
-type Facts interface {
-	// Front is what Set needs to pass on keys. It is asked for again when *Front.Moves has changed.
-	Front() Front
-	// Filter returns the filter, with its exceptions if it has some, or nil if there is none or several.
-	Filter() filter.Filter
-	Spec() filter.Spec
-	Info() filter.Info
-	Chosen() float64
-	Len() uint64
-	EstimateKeys() float64
-	EstimateInterval() (Estimate, error)
-	EstimateOverlap(o Engine) (Overlap, error)
-	// EstimateLoss is filter.LossEstimator; it returns simple if the family has none.
-	EstimateLoss(simple, keep float64) float64
-	Equal(o Engine) bool
-	// Can returns an error unless the family has an ability. Lacks returns the error for an operation that the filter does
-	// not have.
-	Can(a filter.Ability) error
-	Lacks(a filter.Ability) error
-	// Exceptions reports whether there are exceptions: keys of a list that are not members and absent.
-	Exceptions() bool
-}
-
-// Files are the ways from and to files.
-type Files interface {
-	Stored() Stored
 	// Parts returns the shards, or nil if there are none.
 	Parts() Parts
+}
+
+// Files has the ways from and to files.
+type Files interface {
 	// Copy returns a copy that shares nothing. It is in the form for one writer if plain is true, else in the same form.
 	Copy(plain bool) (Engine, error)
 	// Form returns the set in the trimmed or the full form for files.
@@ -123,14 +114,16 @@ type Parts interface {
 	Fail(i int, err error) error
 }
 
-// Front is what Set needs to pass on keys.
-type Front struct {
-	// Filter answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Takes is
-	// Hashes.
-	Filter filter.Filter
+// Facts are what is known of an Engine without reading a filter.
+type Facts struct {
+	// Query answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Hashes is true.
+	Query  filter.Filter
+	Hashes bool          // it takes hashes of keys, else their bytes
+	Filter filter.Filter // with its exceptions if it has some; nil if there is none or several
 	Hasher filter.Hasher
-	Takes  Takes
-	Moves  *uint32 // how often the filter was replaced
+	Chosen *float64 // the chosen false-positive rate, which the Set sets
+	Moves  *uint32  // how often the filter was replaced
+	Stored Stored
 }
 
 // Stored describes the file that a Set was read from.
@@ -139,4 +132,13 @@ type Stored struct {
 	Version uint16 // of the format, the highest one of all shards
 	Trimmed bool   // the file, or each shard, has the form of Set.Trimmed
 	Shards  int    // number of shards of a sharded Set, else 0
+}
+
+// Can returns an error unless the family of e has an ability.
+func Can(e Engine, a filter.Ability) error {
+	f, err := families.ByName(e.Spec().Family())
+	if err == nil && !f.Can.Has(a) {
+		err = e.Lacks(a)
+	}
+	return err
 }

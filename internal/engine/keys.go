@@ -7,15 +7,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Takes says in which form an Engine takes keys.
-type Takes uint8
-
-const (
-	Nothing Takes = iota // it has no filter
-	Hashes
-	RawKeys
-)
-
 // Keys are the keys of a batch. At most one field is set.
 type Keys struct {
 	Bytes   [][]byte
@@ -45,28 +36,19 @@ func (k *Keys) Sum(h filter.Hasher, dst []filter.Hash, from int) {
 	}
 }
 
-// Key returns key i for an Engine that takes raw keys, which is the bytes, not nil, or nothing.
-func (k *Keys) Key(i int, t Takes) (h filter.Hash, raw []byte) {
+// Key returns the hash of key i, or its bytes, not nil.
+func (k *Keys) Key(i int) (h filter.Hash, raw []byte) {
 	switch {
 	case k.Hashes != nil:
-		h = k.Hashes[i]
-	case t == RawKeys:
-		raw = k.raw(i)
-	}
-	return h, raw
-}
-
-// raw returns the bytes of key i, not nil.
-func (k *Keys) raw(i int) []byte {
-	switch {
+		return k.Hashes[i], nil
 	case k.Strings != nil:
-		return []byte(k.Strings[i])
+		return h, []byte(k.Strings[i])
 	case k.Uint64s != nil:
-		return binary.LittleEndian.AppendUint64(nil, k.Uint64s[i])
+		return h, binary.LittleEndian.AppendUint64(nil, k.Uint64s[i])
 	case k.Bytes[i] == nil:
-		return []byte{}
+		return h, []byte{}
 	}
-	return k.Bytes[i]
+	return h, k.Bytes[i]
 }
 
 // BatchLen is the number of keys that are hashed before they are passed on.

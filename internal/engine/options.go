@@ -56,13 +56,3 @@ var (
 	ErrOneSharded = fmt.Errorf("only one of the sets is sharded: %w", filter.ErrMismatch)
 	ErrHasher     = fmt.Errorf("the hash function, seed or secret differs: %w", filter.ErrMismatch)
 )
-
-// NumberDiffers returns the error for a set that cannot take the place of the one at path.
-func NumberDiffers(path string) error {
-	return fmt.Errorf("%s: the number of shards differs: %w", path, filter.ErrMismatch)
-}
-
-// NoShard returns the error for a shard that a Set of n shards does not have.
-func NoShard(i, n int) error {
-	return fmt.Errorf("shard %d of a Set with %d shards: %w", i, n, filter.ErrConfig)
-}

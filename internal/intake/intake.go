@@ -21,21 +21,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/spool"
 )
-
-// Sink takes the hashes of keys. AddMany and AddValues are those of filter.Builder and filter.ValueBuilder.
-type Sink interface {
-	AddMany(hs []filter.Hash) error
-	// AddValues takes values of at most ValueBits bits.
-	AddValues(hs []filter.Hash, values []uint64) error
-	// ValueBits returns how many bits a value may have, or an error if the Sink takes none.
-	ValueBits() (int, error)
-	// Close drops the keys and removes their temporary files.
-	Close() error
-}
 
 // Intake hashes keys and passes them to a Sink. Methods that add keys are safe for concurrent use, except during
 // Flush, Start and End.
@@ -52,20 +40,11 @@ type Intake struct {
 	stripes [stripes]stripe
 }
 
-var (
-	// ErrSpent is the error of builders that were built or closed.
-	ErrSpent = errors.New("bloomery: the Builder was built or closed, and takes no more keys")
-	// ErrRawKeys is the error of hashes for a family that takes raw keys.
-	ErrRawKeys = fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
-	errNoSpec  = errors.New(
-		"bloomery: values at the build need a Spec or Needs with values, such as ribbon(value_bits=8)")
-)
-
 // New returns an Intake that passes keys to a Sink.
 func New(h filter.Hasher, s Sink) *Intake {
 	in := &Intake{hasher: h, sink: s, closers: []func() error{s.Close}}
 	if in.texts, _ = s.(*Texts); in.texts != nil {
-		in.refuse(ErrRawKeys)
+		in.refuse(s.AddMany(nil))
 	}
 	return in
 }
@@ -131,8 +110,7 @@ func (in *Intake) Check(announced uint64, values bool) error {
 		return &filter.KeysError{Announced: announced, Added: n}
 	}
 	if values && v != n {
-		return &filter.ConfigError{Field: "values", Value: "none",
-			Reason: fmt.Sprintf("%d keys came without a value; give each key its value", n-v)}
+		return filter.Invalid("values", "none", "%d keys came without a value; give each key its value", n-v)
 	}
 	return nil
 }
@@ -224,12 +202,11 @@ func (in *Intake) fits(values ...uint64) error {
 		return err
 	}
 	if bits == 0 {
-		return &filter.ConfigError{Field: "value_bits", Value: 0, Reason: "keys with values need it in the Spec"}
+		return filter.Invalid("value_bits", 0, "keys with values need it in the Spec")
 	}
 	for _, v := range values {
 		if v>>bits != 0 {
-			return &filter.ConfigError{Field: "value", Value: v,
-				Reason: fmt.Sprintf("want less than 2^%d, as value_bits= says", bits)}
+			return filter.Invalid("value", v, "want less than 2^%d, as value_bits= says", bits)
 		}
 	}
 	return nil
@@ -257,12 +234,4 @@ func CheckPairs[K any](keys []K, values []uint64) {
 	if len(keys) != len(values) {
 		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(keys)))
 	}
-}
-
-// NoValues returns the error for values that come with the keys of a filter of that Spec, which may be zero.
-func NoValues(s filter.Spec) error {
-	if s.Family() == "" {
-		return errNoSpec
-	}
-	return families.Lacks(s, filter.CanBuildValues)
 }

@@ -1,6 +1,29 @@
 package intake
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Sink takes the hashes of keys. AddMany and AddValues are those of filter.Builder and filter.ValueBuilder.
+type Sink interface {
+	AddMany(hs []filter.Hash) error
+	// AddValues takes values of at most ValueBits bits.
+	AddValues(hs []filter.Hash, values []uint64) error
+	// ValueBits returns how many bits a value may have, or an error if the Sink takes none.
+	ValueBits() (int, error)
+	// Close drops the keys and removes their temporary files.
+	Close() error
+}
+
+var (
+	// ErrSpent is the error of builders that were built or closed.
+	ErrSpent  = errors.New("bloomery: the Builder was built or closed, and takes no more keys")
+	errNoSpec = errors.New(
+		"bloomery: values at the build need a Spec or Needs with values, such as ribbon(value_bits=8)")
+)
 
 // To returns a Sink of two functions. Keys with values get the error noValues.
 func To(add func(hs []filter.Hash) error, end func() error, noValues error) Sink {
@@ -39,4 +62,12 @@ func (t *tee) AddValues(hs []filter.Hash, values []uint64) error {
 		}
 	}
 	return t.Sink.AddValues(hs, values)
+}
+
+// NoValues returns the error for values that come with the keys of a filter of that Spec, which may be zero.
+func NoValues(s filter.Spec) error {
+	if s.Family() == "" {
+		return errNoSpec
+	}
+	return families.Lacks(s, filter.CanBuildValues)
 }

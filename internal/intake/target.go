@@ -77,7 +77,8 @@ type Texts struct {
 // if that number is known: it is not 0, or the Spec has the size.
 func NewTexts(make func(keys uint64) (filter.Filter, error), s filter.Spec, keys uint64, o filter.BuildOptions) *Texts {
 	t := &Texts{make: make, known: keys}
-	t.Sink = To(func([]filter.Hash) error { return ErrRawKeys }, t.end, NoValues(s))
+	noHashes := families.Lacks(s, filter.CanAdd)
+	t.Sink = To(func([]filter.Hash) error { return noHashes }, t.end, NoValues(s))
 	if s.Has("m") && s.Has("k") {
 		t.known = max(keys, 1)
 	}

@@ -62,6 +62,19 @@ func (f *File[T]) Start(c Config[T]) error {
 	return nil
 }
 
+// Started reports whether Start or StartClosed has returned without an error.
+func (f *File[T]) Started() bool { return f.current.Load() != nil }
+
+// StartClosed makes a File that was not started a closed one with that value.
+func (f *File[T]) StartClosed(closed T) {
+	f.reload.Lock()
+	defer f.reload.Unlock()
+	if !f.Started() {
+		f.config.Closed, f.closed, f.stop = closed, true, func() {}
+		f.swap(closed)
+	}
+}
+
 func (f *File[T]) follow(ctx context.Context) {
 	timer := time.NewTimer(f.config.Interval)
 	defer timer.Stop()

@@ -22,13 +22,13 @@ func (s *Set) Add(h filter.Hash, raw []byte) error {
 	case s.adder != nil:
 		return s.adder.Add(h)
 	}
-	return s.lacksHash(filter.CanAdd)
+	return s.Lacks(filter.CanAdd)
 }
 
 // AddMany adds keys until one fails.
 func (s *Set) AddMany(keys engine.Keys) error {
 	wrap := func(i int, err error) error { return fmt.Errorf("key %d of %d: %w", i, keys.Len(), err) }
-	if s.takes == engine.Hashes {
+	if s.raw == nil {
 		return keys.Each(s.hasher, func(from int, hs []filter.Hash) error {
 			for i, h := range hs {
 				if err := s.Add(h, nil); err != nil {
@@ -39,7 +39,7 @@ func (s *Set) AddMany(keys engine.Keys) error {
 		})
 	}
 	for i := range keys.Len() {
-		if err := s.Add(keys.Key(i, s.takes)); err != nil {
+		if err := s.Add(keys.Key(i)); err != nil {
 			return wrap(i, err)
 		}
 	}
@@ -51,19 +51,21 @@ func (s *Set) TestAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 	if s.shared != nil {
 		return s.shared.TestAndAdd(h)
 	}
-	if raw != nil {
-		return s.testAndAddKey(raw)
-	}
 	if err := s.Own(); err != nil {
 		return false, err
 	}
-	if s.adder == nil {
-		return false, s.lacksHash(filter.CanAdd)
+	switch {
+	case raw != nil:
+		present = s.raw.HasKey(raw)
+	case s.adder == nil:
+		return false, s.Lacks(filter.CanAdd)
+	default:
+		present = s.filter.Has(h)
 	}
-	if s.filter.Has(h) {
+	if present {
 		return true, nil
 	}
-	return false, s.adder.Add(h)
+	return false, s.Add(h, raw)
 }
 
 // Remove undoes one Add.
@@ -78,7 +80,7 @@ func (s *Set) Remove(h filter.Hash) error {
 }
 
 // Valuer returns the filter as a Valuer, ready to be changed.
-func (s *Set) Valuer(filter.Hash) (filter.Valuer, error) {
+func (s *Set) Valuer() (filter.Valuer, error) {
 	if err := s.Own(); err != nil {
 		return nil, err
 	}
@@ -93,6 +95,9 @@ func (s *Set) Valuer(filter.Hash) (filter.Valuer, error) {
 	return nil, s.Lacks(filter.CanValues)
 }
 
+// At returns s. Its methods that change it call Own.
+func (s *Set) At(filter.Hash, bool) (engine.One, error) { return s, nil }
+
 // Own prepares the filter for changes: it copies one that lies in a mapped file or in the bytes given to FromBytes. A
 // filter with exceptions cannot change: the error is filter.ErrExceptions.
 func (s *Set) Own() error {
@@ -103,7 +108,7 @@ func (s *Set) Own() error {
 }
 
 func (s *Set) own() error {
-	if s.Exceptions() {
+	if s.exceptions != nil {
 		return filter.ErrExceptions
 	}
 	f, err := s.copied()
@@ -111,6 +116,13 @@ func (s *Set) own() error {
 		return err
 	}
 	return s.replace(f)
+}
+
+// replace makes f the filter, and unmaps the file of the old one.
+func (s *Set) replace(f filter.Filter) error {
+	file := s.file
+	s.become(f, s.hasher)
+	return file.Close()
 }
 
 // copied returns a copy of the filter.
@@ -144,7 +156,7 @@ func (s *Set) copied() (f filter.Filter, err error) {
 // Reset removes all keys and keeps the geometry.
 func (s *Set) Reset() error {
 	family, err := families.ByName(s.Spec().Family())
-	if s.Exceptions() || err != nil || family.New == nil {
+	if s.exceptions != nil || err != nil || family.New == nil {
 		return s.Lacks(filter.CanStartEmpty)
 	}
 	f, err := family.Empty(s.filter)
@@ -155,27 +167,24 @@ func (s *Set) Reset() error {
 }
 
 // Take takes over the filter of o, another Set of one filter.
-func (s *Set) Take(o engine.Engine) error { return s.replace(o.(*Set).filter) }
-
-// NewExceptions returns a Builder of exceptions to the filter. If like, which may be nil, has exceptions, the new ones
-// have about their geometry.
-func (s *Set) NewExceptions(like engine.Engine) (*except.Builder, error) {
-	switch {
-	case s.shared != nil:
-		return nil, fmt.Errorf("exceptions for a set for many writers, which takes keys: %w", filter.ErrUnsupported)
-	case s.hasher.ID().Foreign():
-		return nil, fmt.Errorf("exceptions for %s with hash %s: %w; take one of our families and hash functions",
-			s.Spec(), s.hasher.ID(), filter.ErrUnsupported)
+func (s *Set) Take(e engine.Engine) error {
+	o, err := other(e)
+	if err != nil {
+		return err
 	}
-	var sizes []except.Size
-	if l, ok := like.(*Set); ok && l.Exceptions() {
-		sizes = l.exceptions.Sizes()
-	}
-	return except.NewBuilder(s.main, s.Len(), sizes), nil
+	return s.replace(o.filter)
 }
 
-// Except gives the filter exceptions, in place of those that it has.
+// Except gives the filter exceptions, in place of those that it has, unless c is nil.
 func (s *Set) Except(c *except.Cascade) error {
-	s.set(except.New(s.main, c))
+	switch {
+	case s.shared != nil:
+		return fmt.Errorf("exceptions for a set for many writers, which takes keys: %w", filter.ErrUnsupported)
+	case s.hasher.ID().Foreign():
+		return fmt.Errorf("exceptions for %s with hash %s: %w; take one of our families and hash functions",
+			s.Spec(), s.hasher.ID(), filter.ErrUnsupported)
+	case c != nil:
+		s.set(except.New(s.main, c))
+	}
 	return nil
 }

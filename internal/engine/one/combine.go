@@ -10,24 +10,13 @@ import (
 	"github.com/bloomery/bloomery/internal/except"
 )
 
-// other returns another Set of one filter. The error wraps filter.ErrMismatch if e is nil, empty or sharded.
-func other(e engine.Engine) (*Set, error) {
-	switch o := e.(type) {
-	case *Set:
-		return o, nil
-	case nil, *None:
-		return nil, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
-	}
-	return nil, engine.ErrOneSharded
-}
-
 // Combine merges with o or intersects with it.
 func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
 	o, err := other(e)
 	switch {
 	case err != nil:
 		return err
-	case o.Exceptions():
+	case o.exceptions != nil:
 		return fmt.Errorf("the other set: %w", filter.ErrExceptions)
 	case !s.hasher.Equal(o.hasher):
 		return engine.ErrHasher
@@ -35,7 +24,7 @@ func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
 	if err := s.Own(); err != nil {
 		return err
 	}
-	if s.Can(how) != nil {
+	if engine.Can(s, how) != nil {
 		return s.Lacks(how)
 	}
 	mine, err := s.Single()
@@ -72,13 +61,44 @@ func combiner(f filter.Filter, how filter.Ability) func(o filter.Filter, passed 
 	return nil
 }
 
-// Copy returns a copy that shares nothing with s, in the form for one writer if plain is true.
-func (s *Set) Copy(plain bool) (engine.Engine, error) {
-	o, err := s.Clone(plain)
+// Join returns the Set of several files, merged or intersected. It reads the first one into memory and combines it with
+// each of the others, which are mapped. They are opened first, because that reads them: the pages are released again
+// before the first file takes its memory.
+func Join(paths []string, how filter.Ability, o engine.Options) (*Set, error) {
+	others := make([]*Set, 0, len(paths))
+	defer func() {
+		for _, s := range others {
+			_ = s.Close()
+		}
+	}()
+	for _, path := range paths[1:] {
+		other, err := Open(path, o)
+		if err != nil {
+			return nil, err
+		}
+		others = append(others, other)
+		other.Release()
+	}
+	o.InMemory = true
+	set, err := Open(paths[0], o)
 	if err != nil {
 		return nil, err
 	}
-	return o, nil
+	for i, other := range others {
+		err := set.Combine(other, how)
+		if err == nil {
+			err = other.Err()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s and %s: %w", paths[0], paths[i+1], err)
+		}
+	}
+	return set, nil
+}
+
+// Copy returns a copy that shares nothing with s, in the form for one writer if plain is true.
+func (s *Set) Copy(plain bool) (engine.Engine, error) {
+	return filter.As[engine.Engine](s.Clone(plain))
 }
 
 // Clone is Copy.
@@ -117,8 +137,8 @@ func (s *Set) Model(lasting bool) (f filter.Filter, err error) {
 
 // Equal reports whether Save would write the same file of both sets.
 func (s *Set) Equal(e engine.Engine) bool {
-	o, ok := e.(*Set)
-	if !ok || !s.hasher.Equal(o.hasher) || s.chosen != o.chosen {
+	o, err := other(e)
+	if err != nil || !s.hasher.Equal(o.hasher) || s.chosen != o.chosen {
 		return false
 	}
 	a, err := s.Encode()
@@ -153,7 +173,7 @@ func (s *Set) Form(trimmed bool) (engine.Engine, error) {
 
 // Trimmed returns the trimmed form.
 func (s *Set) Trimmed() (*Set, error) {
-	if err := s.Can(filter.CanTrim); err != nil {
+	if err := engine.Can(s, filter.CanTrim); err != nil {
 		return nil, err
 	}
 	plain, err := s.Single()

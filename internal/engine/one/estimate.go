@@ -18,7 +18,7 @@ func (s *Set) EstimateKeys() (n float64) {
 
 // EstimateInterval is EstimateKeys with a 95% interval.
 func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
-	if s.Can(filter.CanEstimate) != nil {
+	if engine.Can(s, filter.CanEstimate) != nil {
 		n := float64(s.Len())
 		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
 	}
@@ -44,7 +44,7 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	if err != nil {
 		return v, err
 	}
-	if err := s.Can(filter.CanEstimate); err != nil {
+	if err := engine.Can(s, filter.CanEstimate); err != nil {
 		return v, err
 	}
 	a, err := s.Single()
@@ -82,20 +82,4 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	}
 	err = a.Guarded(func() error { return b.Guarded(count) })
 	return v, err
-}
-
-// EstimateLoss is filter.LossEstimator, or simple if the family has none.
-func (s *Set) EstimateLoss(simple, keep float64) (loss float64) {
-	loss, _ = s.Loss(simple, keep)
-	return loss
-}
-
-// Loss is EstimateLoss that reports whether the family has it.
-func (s *Set) Loss(simple, keep float64) (loss float64, ok bool) {
-	loss = simple
-	e, ok := s.filter.(filter.LossEstimator)
-	if ok {
-		s.guard(func() { loss = e.EstimateLoss(keep) })
-	}
-	return loss, ok
 }

@@ -139,9 +139,9 @@ func (s *Set) Save(ctx context.Context, path string) error {
 
 // Replace is Save of by, a Set of one filter, for a file that was was when it was read.
 func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engine.Engine) error {
-	next, ok := by.(*Set)
-	if !ok {
-		return engine.NumberDiffers(path)
+	next, err := other(by)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return next.write(path, func(f *container.File) error { return container.ReplaceFile(ctx, path, f, was) })
 }
@@ -160,12 +160,6 @@ func (s *Set) write(path string, f func(*container.File) error) error {
 
 // Check returns Err: a file is checked when it is opened.
 func (s *Set) Check(context.Context, func(uint64)) error { return s.Err() }
-
-// gone stands for a filter in a file that was unmapped.
-type gone struct{}
-
-func (gone) Has(filter.Hash) bool { return true }
-func (gone) Info() filter.Info    { return filter.Info{} }
 
 // Close unmaps the file, if there is one. Then the answers are unknown.
 func (s *Set) Close() error {

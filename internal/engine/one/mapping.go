@@ -81,12 +81,5 @@ func (s *Set) Release() {
 // Mapped reports whether the filter lies in a mapped file.
 func (m *mapping) Mapped() bool { return m.file != nil }
 
-// replace makes f the filter, and unmaps the file of the old one.
-func (s *Set) replace(f filter.Filter) error {
-	file := s.file
-	s.become(f, s.hasher)
-	return file.Close()
-}
-
 // Borrowed reports whether the memory of the filter is not our own, so that Own would copy it.
 func (m *mapping) Borrowed() bool { return m.borrowed }

@@ -41,24 +41,15 @@ func (n *None) with(e engine.Engine) error {
 	return n.why()
 }
 
-func (n *None) Contains(filter.Hash, []byte) bool     { return n.err != nil }
-func (n *None) Ask(filter.Hash, []byte) (bool, error) { return n.err != nil, n.err }
-
-func (n *None) ContainsMany(dst []bool, _ engine.Keys)       { n.HasMany(dst, nil) }
-func (n *None) Count(filter.Hash) (uint64, bool, error)      { return 0, false, n.why() }
-func (n *None) Get(filter.Hash) (uint64, bool, error)        { return 0, n.err != nil, n.why() }
-func (n *None) ValueBits() (int, error)                      { return 0, n.why() }
-func (n *None) Add(filter.Hash, []byte) error                { return n.why() }
-func (n *None) TestAndAdd(filter.Hash, []byte) (bool, error) { return false, n.why() }
-func (n *None) Remove(filter.Hash) error                     { return n.why() }
-func (n *None) Valuer(filter.Hash) (filter.Valuer, error)    { return nil, n.why() }
-func (n *None) Reset() error                                 { return n.why() }
-func (n *None) Take(engine.Engine) error                     { return n.why() }
-func (n *None) Except(*except.Cascade) error                 { return n.why() }
+func (n *None) Contains(filter.Hash, []byte) bool        { return n.err != nil }
+func (n *None) At(filter.Hash, bool) (engine.One, error) { return nil, n.why() }
+func (n *None) Reset() error                             { return n.why() }
+func (n *None) Take(engine.Engine) error                 { return n.why() }
+func (n *None) Except(*except.Cascade) error             { return n.why() }
 
 func (n *None) Combine(e engine.Engine, _ filter.Ability) error { return n.with(e) }
 
-func (n *None) NewExceptions(engine.Engine) (*except.Builder, error) { return nil, n.why() }
+func (n *None) ContainsMany(dst []bool, _ engine.Keys) { n.HasMany(dst, nil) }
 
 func (n *None) HasMany(dst []bool, _ []filter.Hash) {
 	for i := range dst {
@@ -73,28 +64,21 @@ func (n *None) AddMany(keys engine.Keys) error {
 	return fmt.Errorf("key 0 of %d: %w", keys.Len(), n.why())
 }
 
-func (n *None) Front() engine.Front {
-	return engine.Front{Hasher: n.hasher, Takes: engine.Nothing, Moves: &n.moves}
+func (n *None) Facts() engine.Facts {
+	return engine.Facts{Hasher: n.hasher, Chosen: &n.chosen, Moves: &n.moves}
 }
 
-func (n *None) Filter() filter.Filter                  { return nil }
-func (n *None) Spec() filter.Spec                      { return filter.Spec{} }
-func (n *None) Info() filter.Info                      { return filter.Info{FPRChosen: n.chosen} }
-func (n *None) Chosen() float64                        { return n.chosen }
-func (n *None) SetChosen(rate float64)                 { n.chosen = rate }
-func (n *None) Len() uint64                            { return 0 }
-func (n *None) EstimateKeys() float64                  { return 0 }
-func (n *None) EstimateLoss(simple, _ float64) float64 { return simple }
-func (n *None) Equal(e engine.Engine) bool             { _, ok := e.(*None); return ok }
-func (n *None) Can(filter.Ability) error               { return n.why() }
-func (n *None) Lacks(filter.Ability) error             { return n.why() }
-func (n *None) Exceptions() bool                       { return false }
+func (n *None) Spec() filter.Spec          { return filter.Spec{} }
+func (n *None) Info() filter.Info          { return filter.Info{FPRChosen: n.chosen} }
+func (n *None) Len() uint64                { return 0 }
+func (n *None) EstimateKeys() float64      { return 0 }
+func (n *None) Equal(e engine.Engine) bool { _, ok := e.(*None); return ok }
+func (n *None) Lacks(filter.Ability) error { return n.why() }
 
 func (n *None) EstimateInterval() (e engine.Estimate, err error) { return e, n.why() }
 
 func (n *None) EstimateOverlap(e engine.Engine) (v engine.Overlap, err error) { return v, n.with(e) }
 
-func (n *None) Stored() engine.Stored                     { return engine.Stored{} }
 func (n *None) Parts() engine.Parts                       { return nil }
 func (n *None) Copy(bool) (engine.Engine, error)          { return Nothing(filter.Hasher{}, nil), n.err }
 func (n *None) Form(bool) (engine.Engine, error)          { return nil, n.why() }

@@ -3,6 +3,8 @@
 package one
 
 import (
+	"fmt"
+
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
@@ -15,7 +17,6 @@ type Set struct {
 	main       filter.Filter // the filter without its exceptions
 	exceptions *except.Cascade
 	hasher     filter.Hasher
-	takes      engine.Takes
 	// adder, batcher, cold, raw and shared are the filter if it is one of these, else nil.
 	adder   filter.Adder
 	batcher filter.Batcher
@@ -23,7 +24,7 @@ type Set struct {
 	raw     filter.RawKeyFilter
 	shared  filter.Concurrent
 	mapping
-	moves  uint32        // see engine.Front
+	moves  uint32        // see engine.Facts
 	stored engine.Stored // the file that the set was read from, or zero
 	chosen float64       // the chosen false-positive rate, or 0
 }
@@ -61,15 +62,13 @@ func (s *Set) become(f filter.Filter, h filter.Hasher) {
 
 // set sets the filter and what follows from it.
 func (s *Set) set(f filter.Filter) {
-	s.filter, s.takes = f, engine.Hashes
+	s.filter = f
 	s.main, s.exceptions = except.Split(f)
 	s.adder, _ = f.(filter.Adder)
 	s.batcher, _ = f.(filter.Batcher)
 	s.cold, _ = f.(filter.ColdBatcher)
 	s.shared, _ = f.(filter.Concurrent)
-	if s.raw, _ = f.(filter.RawKeyFilter); s.raw != nil {
-		s.takes = engine.RawKeys
-	}
+	s.raw, _ = f.(filter.RawKeyFilter)
 	s.moves++
 }
 
@@ -78,6 +77,17 @@ func (s *Set) like(f filter.Filter) *Set {
 	o := New(f, s.hasher)
 	o.chosen = s.chosen
 	return o
+}
+
+// other returns another Set of one filter. The error wraps filter.ErrMismatch if e is nil, empty or sharded.
+func other(e engine.Engine) (*Set, error) {
+	switch o := e.(type) {
+	case *Set:
+		return o, nil
+	case nil, *None:
+		return nil, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
+	}
+	return nil, engine.ErrOneSharded
 }
 
 // inForm returns a filter in the form of s: for many writers or for one.
@@ -100,14 +110,17 @@ func (s *Set) Single() (*Set, error) {
 	return s.like(f), nil
 }
 
-// Front has the filter if it is in memory, else s.
-func (s *Set) Front() engine.Front {
-	f := engine.Front{Hasher: s.hasher, Takes: s.takes, Filter: s, Moves: &s.moves}
+// Facts has the filter as Query if it is in memory, else s.
+func (s *Set) Facts() engine.Facts {
+	f := engine.Facts{
+		Filter: s.filter, Hasher: s.hasher, Hashes: s.raw == nil, Chosen: &s.chosen, Moves: &s.moves, Stored: s.stored,
+	}
 	switch {
-	case s.takes != engine.Hashes:
-		f.Filter = nil
-	case s.file == nil:
-		f.Filter = s.filter
+	case !f.Hashes:
+	case s.file != nil:
+		f.Query = s
+	default:
+		f.Query = s.filter
 	}
 	return f
 }
@@ -130,18 +143,6 @@ func (s *Set) Info() (i filter.Info) {
 	return i
 }
 
-// Chosen returns the chosen false-positive rate, or 0.
-func (s *Set) Chosen() float64 { return s.chosen }
-
-// SetChosen sets the chosen rate.
-func (s *Set) SetChosen(rate float64) { s.chosen = rate }
-
-// Stored describes the file that the Set was read from.
-func (s *Set) Stored() engine.Stored { return s.stored }
-
-// Exceptions reports whether the filter has exceptions.
-func (s *Set) Exceptions() bool { return s.exceptions != nil }
-
 // Parts returns nil: there is one filter.
 func (s *Set) Parts() engine.Parts { return nil }
 
@@ -156,23 +157,20 @@ func (s *Set) Len() uint64 {
 	return s.Info().Keys
 }
 
-// Can returns an error unless the family has an ability.
-func (s *Set) Can(a filter.Ability) error {
-	f, err := families.ByName(s.Spec().Family())
-	if err == nil && !f.Can.Has(a) {
-		err = s.Lacks(a)
-	}
-	return err
-}
-
 // Lacks returns the error for an operation that the filter does not have.
 func (s *Set) Lacks(can filter.Ability) error {
 	if _, ok := s.filter.(gone); ok {
 		return engine.ErrClosed
 	}
 	reads := can == filter.CanCount || can == filter.CanValues // as filters with exceptions do
-	if s.Exceptions() && !reads {
+	if s.exceptions != nil && !reads {
 		return filter.ErrExceptions
 	}
 	return families.Lacks(s.Spec(), can)
 }
+
+// gone stands for a filter in a file that was unmapped.
+type gone struct{}
+
+func (gone) Has(filter.Hash) bool { return true }
+func (gone) Info() filter.Info    { return filter.Info{} }

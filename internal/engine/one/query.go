@@ -28,12 +28,12 @@ func (s *Set) Ask(h filter.Hash, raw []byte) (bool, error) {
 
 // ContainsMany sets dst[i] to Contains of key i.
 func (s *Set) ContainsMany(dst []bool, keys engine.Keys) {
-	if s.takes == engine.Hashes {
+	if s.raw == nil {
 		keys.Ask(dst, s.hasher, s.HasMany)
 		return
 	}
 	for i := range dst {
-		dst[i] = s.Contains(keys.Key(i, s.takes))
+		dst[i] = s.Contains(keys.Key(i))
 	}
 }
 

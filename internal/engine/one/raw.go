@@ -1,38 +1,10 @@
 package one
 
-import (
-	"fmt"
-
-	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
-)
-
 // Families that take raw keys hash them themselves, so that they need their bytes.
-
-var errRawKeys = fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
 
 // hasKey reports whether a raw key may be in the set.
 func (s *Set) hasKey(key []byte) (present bool) {
 	present = true
 	s.guard(func() { present = s.raw.HasKey(key) })
 	return present
-}
-
-// testAndAddKey is TestAndAdd for a raw key.
-func (s *Set) testAndAddKey(key []byte) (present bool, err error) {
-	if err := s.Own(); err != nil {
-		return false, err
-	}
-	if s.raw.HasKey(key) {
-		return true, nil
-	}
-	return false, s.raw.AddKey(key)
-}
-
-// lacksHash is Lacks for an operation on hashes. A filter that takes raw keys may have the operation for keys only.
-func (s *Set) lacksHash(can filter.Ability) error {
-	if s.takes == engine.RawKeys {
-		return errRawKeys
-	}
-	return s.Lacks(can)
 }

@@ -11,13 +11,6 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// LockedMemory is the number of bytes of shards that a Locked keeps in memory. When they are more, it writes changed
-// shards to their new files, which the manifest does not name yet. Tests set it.
-var LockedMemory = int64(1 << 30)
-
-// changing returns the shard of a key, ready to be changed.
-func (t *Set) changing(h filter.Hash) (*one.Set, error) { return t.change(shard.Route(h, len(t.sets))) }
-
 // change returns a shard, ready to be changed.
 func (t *Set) change(i int) (*one.Set, error) {
 	s, err := t.get(i)
@@ -46,15 +39,6 @@ func (t *Set) Change(i int, f func(engine.Engine) error) error {
 	return nil
 }
 
-// Add adds a key.
-func (t *Set) Add(h filter.Hash, _ []byte) error {
-	s, err := t.changing(h)
-	if err != nil {
-		return err
-	}
-	return s.Add(h, nil)
-}
-
 // AddMany adds keys until one fails, those of one shard after the other.
 func (t *Set) AddMany(keys engine.Keys) error {
 	n := keys.Len()
@@ -66,43 +50,20 @@ func (t *Set) AddMany(keys engine.Keys) error {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return ids[a] - ids[b] })
 	for _, i := range order {
-		if err := t.Add(hs[i], nil); err != nil {
+		s, err := t.change(ids[i])
+		if err == nil {
+			err = s.Add(hs[i], nil)
+		}
+		if err != nil {
 			return fmt.Errorf("key %d of %d: %w", i, n, err)
 		}
 	}
 	return nil
 }
 
-// TestAndAdd adds a key unless it looks present.
-func (t *Set) TestAndAdd(h filter.Hash, _ []byte) (present bool, err error) {
-	s, err := t.changing(h)
-	if err != nil {
-		return false, err
-	}
-	return s.TestAndAdd(h, nil)
-}
-
-// Remove undoes one Add.
-func (t *Set) Remove(h filter.Hash) error {
-	s, err := t.changing(h)
-	if err != nil {
-		return err
-	}
-	return s.Remove(h)
-}
-
-// Valuer returns the filter that holds a key as a Valuer, ready to be changed.
-func (t *Set) Valuer(h filter.Hash) (filter.Valuer, error) {
-	s, err := t.changing(h)
-	if err != nil {
-		return nil, err
-	}
-	return s.Valuer(h)
-}
-
 // Reset removes all keys.
 func (t *Set) Reset() error {
-	if err := t.Can(filter.CanStartEmpty); err != nil {
+	if err := engine.Can(t, filter.CanStartEmpty); err != nil {
 		return err
 	}
 	for i := range t.parts {
@@ -119,41 +80,16 @@ func (t *Set) Reset() error {
 }
 
 // Take takes over the shards of o, a Set in memory. The files stay those of t.
-func (t *Set) Take(o engine.Engine) error {
+func (t *Set) Take(e engine.Engine) error {
+	o, err := sharded(e)
+	if err != nil {
+		return err
+	}
 	for i := range t.parts {
-		t.publish(i, o.(*Set).sets[i].Load())
+		t.publish(i, o.sets[i].Load())
 		t.parts[i].changed.Store(true)
 	}
 	return nil
-}
-
-// publish installs s as a shard.
-func (t *Set) publish(i int, s *one.Set) {
-	if !s.Mapped() && !t.parts[i].resident.Swap(true) {
-		t.memory.Add(int64(t.manifest.Shards[i].Bytes))
-	}
-	t.sets[i].Store(s)
-	if !t.locked {
-		p := &t.slots[i]
-		if p.filter, p.cold, p.safe = s.Filter(), s.Cold(), s.Filter(); s.Mapped() {
-			p.safe = s
-		}
-		p.ready.Store(true)
-		t.spreading.put(i, len(t.parts), s.Filter())
-	}
-}
-
-// drop takes a shard out of memory. Its file must have its content.
-func (t *Set) drop(i int) {
-	p := &t.parts[i]
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.resident.Swap(false) {
-		t.memory.Add(-int64(t.manifest.Shards[i].Bytes))
-	}
-	t.slots[i].ready.Store(false)
-	t.spreading.ready.Store(false)
-	t.sets[i].Store(nil)
 }
 
 // relieve takes the shards of a Locked except one out of memory if they are more than LockedMemory.

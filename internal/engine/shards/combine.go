@@ -126,20 +126,20 @@ func join(paths []string, how filter.Ability, open func(path string) (engine.Eng
 	if err != nil {
 		return nil, err
 	}
-	first, _ := e.(*Set)
-	sets, chosen := []*Set{first}, e.Chosen()
+	first, mixed := sharded(e)
+	sets, chosen := []*Set{first}, *e.Facts().Chosen
 	for i, path := range paths[1:] {
 		if e, err = open(path); err != nil {
 			return nil, err
 		}
-		o, err := (*Set)(nil), engine.ErrOneSharded
-		if first != nil {
+		o, err := (*Set)(nil), mixed
+		if err == nil {
 			o, err = first.other(e)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s and %s: %w", paths[0], paths[i+1], err)
 		}
-		sets, chosen = append(sets, o), max(chosen, e.Chosen())
+		sets, chosen = append(sets, o), max(chosen, *e.Facts().Chosen)
 	}
 	result := first.derived(chosen, sets, func(i int) (*one.Set, error) {
 		s, err := first.copyOf(i)
@@ -158,7 +158,7 @@ func join(paths []string, how filter.Ability, open func(path string) (engine.Eng
 
 // Form returns the set in its trimmed or its full form. It has no files of its own.
 func (t *Set) Form(trimmed bool) (engine.Engine, error) {
-	if err := t.Can(filter.CanTrim); err != nil {
+	if err := engine.Can(t, filter.CanTrim); err != nil {
 		return nil, err
 	}
 	d := t.derived(t.chosen, nil, func(i int) (s *one.Set, err error) {
@@ -173,10 +173,7 @@ func (t *Set) Form(trimmed bool) (engine.Engine, error) {
 		}
 		return s, err
 	})
-	if err := d.compute(); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return filter.As[engine.Engine](d, d.compute())
 }
 
 // Copy returns a copy in which changed shards are copied, and others are loaded again.
@@ -237,8 +234,5 @@ func (t *Set) Rebuild(f func(i int, part engine.Engine) (engine.Engine, error)) 
 		d.publish(i, better.(*one.Set))
 	}
 	d.derive = func(i int) (*one.Set, error) { return d.sets[i].Load(), nil }
-	if err := d.compute(); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return filter.As[engine.Engine](d, d.compute())
 }

@@ -56,33 +56,20 @@ func (t *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	return v, err
 }
 
-// EstimateLoss is the mean over the shards in memory, which are those that the keys of a list belong to.
-func (t *Set) EstimateLoss(simple, keep float64) float64 {
-	sum, n := 0.0, 0
-	for i := range t.sets {
-		s := t.sets[i].Load()
-		if s == nil {
-			continue
-		}
-		loss, ok := s.Loss(0, keep)
-		if !ok {
-			return simple
-		}
-		sum += loss
-		n++
+// sharded returns e as a Set of shards.
+func sharded(e engine.Engine) (*Set, error) {
+	if o, ok := e.(*Set); ok {
+		return o, nil
 	}
-	if n == 0 {
-		return simple
-	}
-	return sum / float64(n)
+	return nil, engine.ErrOneSharded
 }
 
 // other returns another Set of shards. The error wraps filter.ErrMismatch unless the shards of both correspond.
 func (t *Set) other(e engine.Engine) (*Set, error) {
-	o, ok := e.(*Set)
+	o, err := sharded(e)
 	switch {
-	case !ok:
-		return nil, engine.ErrOneSharded
+	case err != nil:
+		return nil, err
 	case len(t.parts) != len(o.parts):
 		return nil, fmt.Errorf("%d and %d shards: %w", len(t.parts), len(o.parts), filter.ErrMismatch)
 	case !t.hasher.Equal(o.hasher):

@@ -13,27 +13,16 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Front has t: the key says in which shard to look.
-func (t *Set) Front() engine.Front {
-	return engine.Front{Filter: t, Hasher: t.hasher, Takes: engine.Hashes, Moves: &t.moves}
+// Facts has t as Query: the key says in which shard to look.
+func (t *Set) Facts() engine.Facts {
+	return engine.Facts{
+		Query: t, Hasher: t.hasher, Hashes: true, Chosen: &t.chosen, Moves: &t.moves,
+		Stored: engine.Stored{Bytes: t.manifest.Bytes(), Version: t.version, Trimmed: t.trimmed, Shards: len(t.parts)},
+	}
 }
-
-// Filter returns nil: there are several.
-func (t *Set) Filter() filter.Filter { return nil }
 
 // Spec returns the Spec of each shard, as it was given to the build.
 func (t *Set) Spec() filter.Spec { return t.manifest.Spec }
-
-// Chosen returns the chosen false-positive rate, or 0.
-func (t *Set) Chosen() float64 { return t.chosen }
-
-// SetChosen sets the chosen rate.
-func (t *Set) SetChosen(rate float64) { t.chosen = rate }
-
-// Stored describes the files of all shards.
-func (t *Set) Stored() engine.Stored {
-	return engine.Stored{Bytes: t.manifest.Bytes(), Version: t.version, Trimmed: t.trimmed, Shards: len(t.parts)}
-}
 
 // Parts returns t.
 func (t *Set) Parts() engine.Parts { return t }
@@ -43,14 +32,7 @@ func (t *Set) Manifest() *shard.Manifest { return t.manifest.Clone() }
 
 // Shard returns a shard, which it loads on first use.
 func (t *Set) Shard(i int) (engine.Engine, error) {
-	if i < 0 || i >= len(t.sets) {
-		return nil, engine.NoShard(i, len(t.sets))
-	}
-	s, err := t.get(i)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return filter.As[engine.Engine](t.get(i))
 }
 
 // Check checks all shards that are not loaded completely, without keeping them in memory.
@@ -61,20 +43,8 @@ func (t *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 	return t.Err()
 }
 
-// Can returns an error unless the family has an ability.
-func (t *Set) Can(a filter.Ability) error {
-	f, err := families.ByName(t.Spec().Family())
-	if err == nil && !f.Can.Has(a) {
-		err = t.Lacks(a)
-	}
-	return err
-}
-
 // Lacks returns the error for an operation that the family does not have.
 func (t *Set) Lacks(a filter.Ability) error { return families.Lacks(t.Spec(), a) }
-
-// Exceptions reports whether any shard has exceptions.
-func (t *Set) Exceptions() bool { return t.Info().ExceptionBits > 0 }
 
 // Info has sums over the shards, and means of rates, since an absent key belongs to each shard with the same
 // probability. For shards that have not been changed it takes the rates of the manifest and reads nothing.
@@ -148,13 +118,7 @@ var errSharded = fmt.Errorf(
 	"a sharded Set is a folder of files, not a stream of bytes: %w; take Save, or WriteTo of each Shard",
 	filter.ErrUnsupported)
 
-// NewExceptions returns an error: the keys of all shards are needed at once.
-func (t *Set) NewExceptions(engine.Engine) (*except.Builder, error) {
-	return nil, fmt.Errorf("exceptions for a sharded set: %w; build it with them", filter.ErrUnsupported)
-}
-
-// Except returns the error of NewExceptions.
+// Except returns an error: the keys of all shards are needed at once.
 func (t *Set) Except(*except.Cascade) error {
-	_, err := t.NewExceptions(nil)
-	return err
+	return fmt.Errorf("exceptions for a sharded set: %w; build it with them", filter.ErrUnsupported)
 }

@@ -26,40 +26,17 @@ func (t *Set) Has(h filter.Hash) bool {
 	return p.safe.Has(h)
 }
 
-// Ask is Contains that returns an error if the answer cannot be known.
-func (t *Set) Ask(h filter.Hash, _ []byte) (bool, error) {
-	s, err := t.find(h)
-	if err != nil {
-		return true, err
+// At returns the shard of a key, loaded on first use.
+func (t *Set) At(h filter.Hash, change bool) (engine.One, error) {
+	i := shard.Route(h, len(t.sets))
+	s, err := t.get(i)
+	if err == nil && change {
+		s, err = t.change(i)
 	}
-	return s.Ask(h, nil)
-}
-
-// Count returns how often a key was added.
-func (t *Set) Count(h filter.Hash) (n uint64, saturated bool, err error) {
-	s, err := t.find(h)
 	if err != nil {
-		return 0, false, err
+		return nil, err
 	}
-	return s.Count(h)
-}
-
-// Get returns the value of a key.
-func (t *Set) Get(h filter.Hash) (value uint64, ok bool, err error) {
-	s, err := t.find(h)
-	if err != nil {
-		return 0, true, err
-	}
-	return s.Get(h)
-}
-
-// ValueBits returns the number of bits of the value of a key.
-func (t *Set) ValueBits() (int, error) {
-	s, err := t.get(0)
-	if err != nil {
-		return 0, err
-	}
-	return s.ValueBits()
+	return s, nil
 }
 
 // groupFrom is the mean number of keys of each shard from which a batch is grouped by shard.

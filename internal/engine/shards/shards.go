@@ -34,7 +34,7 @@ type Set struct {
 	was       fs.FileInfo     // of that file
 	hasher    filter.Hasher
 	chosen    float64
-	moves     uint32 // stays 0: see engine.Front
+	moves     uint32 // stays 0: see engine.Facts
 	options   engine.Options
 	slots     []slot
 	sets      []atomic.Pointer[one.Set] // nil until the first use
@@ -140,6 +140,39 @@ func (t *Set) loadOne(i int) (*one.Set, error) {
 	}
 	t.publish(i, set)
 	return set, nil
+}
+
+// LockedMemory is the number of bytes of shards that a Locked keeps in memory. When they are more, it writes changed
+// shards to their new files, which the manifest does not name yet. Tests set it.
+var LockedMemory = int64(1 << 30)
+
+// publish installs s as a shard.
+func (t *Set) publish(i int, s *one.Set) {
+	if !s.Mapped() && !t.parts[i].resident.Swap(true) {
+		t.memory.Add(int64(t.manifest.Shards[i].Bytes))
+	}
+	t.sets[i].Store(s)
+	if !t.locked {
+		p := &t.slots[i]
+		if p.filter, p.cold, p.safe = s.Filter(), s.Cold(), s.Filter(); s.Mapped() {
+			p.safe = s
+		}
+		p.ready.Store(true)
+		t.spreading.put(i, len(t.parts), s.Filter())
+	}
+}
+
+// drop takes a shard out of memory. Its file must have its content.
+func (t *Set) drop(i int) {
+	p := &t.parts[i]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.resident.Swap(false) {
+		t.memory.Add(-int64(t.manifest.Shards[i].Bytes))
+	}
+	t.slots[i].ready.Store(false)
+	t.spreading.ready.Store(false)
+	t.sets[i].Store(nil)
 }
 
 // loadAll loads all shards.

@@ -52,10 +52,10 @@ func put(ctx context.Context, to *shard.Folder, i, shards int, s *one.Set) (e sh
 
 // Replace replaces the set in the folder by the one of by, which is t itself or another Set of as many shards.
 func (t *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engine.Engine) error {
-	next, ok := by.(*Set)
+	next, err := sharded(by)
 	switch {
-	case !ok || len(t.parts) != len(next.parts):
-		return engine.NumberDiffers(path)
+	case err != nil || len(t.parts) != len(next.parts):
+		return fmt.Errorf("%s: the number of shards differs: %w", path, filter.ErrMismatch)
 	case t.derive != nil || !inset.Same(path, t.dir):
 		return fmt.Errorf("%s is not the folder of the Set: %w; use Save", path, filter.ErrConfig)
 	}

@@ -1,0 +1,47 @@
+package intake
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// ShardSpec returns the Spec of each shard of a set with spec s.
+func ShardSpec(f families.Family, s filter.Spec, shards int) (filter.Spec, error) {
+	if err := f.Check(s); err != nil {
+		return s, err
+	}
+	r := s.Reader()
+	for _, p := range []string{"capacity", filter.LaterParameter.Name} {
+		if n := r.Uint(p); n > 0 {
+			s = s.With(p, PerShard(n, shards))
+		}
+	}
+	if n := r.Uint("bytes"); n > 0 {
+		s = s.With("bytes", Divided(n, shards))
+		return s, nil
+	}
+	// A geometry that is the same for any number of keys is that of one filter.
+	if shards > 1 && slices.ContainsFunc(f.Sizes, s.Has) && !s.Has("capacity") {
+		few, _, err := f.Forecast(s, 1000)
+		if many, _, err2 := f.Forecast(s, 1_000_000); err == nil && err2 == nil && few == many {
+			return s, filter.Invalid("spec", s, "it fixes the size of one filter; use bytes= for the size of the whole set")
+		}
+	}
+	return s, nil
+}
+
+// PerShard returns the number of keys for which each shard has room if the set has keys: the mean plus six standard
+// deviations. One shard in 10^9 has more.
+func PerShard(keys uint64, shards int) uint64 {
+	if keys == 0 || shards == 1 {
+		return keys
+	}
+	mean := float64(keys) / float64(shards)
+	return min(keys, uint64(math.Ceil(mean+6*math.Sqrt(mean))))
+}
+
+// Divided returns the size of a shard in bytes, at least 1 unless that of the set is 0.
+func Divided(bytes uint64, shards int) uint64 { return min(bytes, max(1, bytes/uint64(shards))) }
