@@ -13,32 +13,35 @@ import (
 // probability Info().FPRPosterior. If the file of a mapped Set or a shard cannot be read, it is true, and Err returns
 // an error; see ContainsContext.
 func (s *Set) Contains(key []byte) bool {
-	if f := s.filter; f != nil {
-		return f.Has(s.hasher.Sum(key))
+	if s.filter != nil {
+		h := s.hasher.Sum(key) // before s.filter is read: one word less on the stack, a cycle faster
+		return s.filter.Has(h)
 	}
 	return s.inner().Contains(s.key(key))
 }
 
 // ContainsString is Contains for a string.
 func (s *Set) ContainsString(key string) bool {
-	if f := s.filter; f != nil {
-		return f.Has(s.hasher.SumString(key))
+	if s.filter != nil {
+		h := s.hasher.SumString(key)
+		return s.filter.Has(h)
 	}
 	return s.inner().Contains(s.keyOfString(key))
 }
 
 // ContainsUint64 is Contains for the eight bytes of key, little endian.
 func (s *Set) ContainsUint64(key uint64) bool {
-	if f := s.filter; f != nil {
-		return f.Has(s.hasher.SumUint64(key))
+	if s.filter != nil {
+		h := s.hasher.SumUint64(key)
+		return s.filter.Has(h)
 	}
 	return s.inner().Contains(s.keyOfUint64(key))
 }
 
 // Has is Contains for a key hashed by Hasher. A filter that takes raw keys has more false positives here.
 func (s *Set) Has(h filter.Hash) bool {
-	if f := s.filter; f != nil {
-		return f.Has(h)
+	if s.filter != nil {
+		return s.filter.Has(h)
 	}
 	return s.inner().Contains(h, nil)
 }
@@ -63,22 +66,20 @@ func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
 // ContainsMany sets dst[i] to Contains(keys[i]) for every i. If the filter is larger than the processor's caches, this
 // is several times as fast as single queries. It panics if dst and keys differ in length.
 func (s *Set) ContainsMany(dst []bool, keys [][]byte) {
-	s.containsMany(dst, engine.Keys{Bytes: keys})
+	sameLength("ContainsMany", len(dst), len(keys))
+	s.inner().ContainsMany(dst, engine.Keys{Bytes: keys})
 }
 
 // ContainsManyStrings is ContainsMany for strings.
 func (s *Set) ContainsManyStrings(dst []bool, keys []string) {
-	s.containsMany(dst, engine.Keys{Strings: keys})
+	sameLength("ContainsMany", len(dst), len(keys))
+	s.inner().ContainsMany(dst, engine.Keys{Strings: keys})
 }
 
 // ContainsManyUint64 is ContainsMany for integers.
 func (s *Set) ContainsManyUint64(dst []bool, keys []uint64) {
-	s.containsMany(dst, engine.Keys{Uint64s: keys})
-}
-
-func (s *Set) containsMany(dst []bool, keys engine.Keys) {
-	sameLength("ContainsMany", len(dst), keys.Len())
-	s.inner().ContainsMany(dst, keys)
+	sameLength("ContainsMany", len(dst), len(keys))
+	s.inner().ContainsMany(dst, engine.Keys{Uint64s: keys})
 }
 
 // HasMany is ContainsMany for keys hashed by Hasher. A filter that takes raw keys has more false positives here.

@@ -2,6 +2,7 @@ package one
 
 import (
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/bloomery/bloomery/families"
@@ -54,19 +55,18 @@ func (s *Set) Prefetch(hs []filter.Hash) {
 func (s *Set) Cold() filter.ColdBatcher { return s.cold }
 
 func (s *Set) query(dst []bool, hs []filter.Hash, cold bool) {
-	if s.file == nil {
-		s.hasMany(dst, hs, cold)
-		return
+	if s.file != nil {
+		was := debug.SetPanicOnFault(true)
+		defer func() {
+			debug.SetPanicOnFault(was)
+			if r := recover(); r != nil {
+				present := s.faulted(r)
+				for i := range dst {
+					dst[i] = present
+				}
+			}
+		}()
 	}
-	if err := s.file.Guard(func() { s.hasMany(dst, hs, cold) }); err != nil {
-		s.failed(err)
-		for i := range dst {
-			dst[i] = true // a false negative is not allowed
-		}
-	}
-}
-
-func (s *Set) hasMany(dst []bool, hs []filter.Hash, cold bool) {
 	switch {
 	case cold:
 		s.cold.HasManyCold(dst, hs)

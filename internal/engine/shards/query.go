@@ -92,20 +92,20 @@ func (t *Set) hasWindow(dst []bool, hs []filter.Hash) (ok bool) {
 			ok = false // if it is no fault of a mapping, the single queries panic again
 		}
 	}()
-	var filters [window]filter.Filter
-	slots := t.slots
+	var buf [window]*slot
+	slots, found, dst := t.slots, buf[:len(hs)], dst[:len(hs)]
 	for i, h := range hs {
 		p := &slots[shard.Route(h, len(slots))]
 		if !p.ready.Load() {
 			return false
 		}
-		filters[i] = p.filter
+		found[i] = p
 		if p.cold != nil {
 			p.cold.Prefetch(hs[i : i+1])
 		}
 	}
 	for i, h := range hs {
-		dst[i] = filters[i].Has(h)
+		dst[i] = found[i].filter.Has(h)
 	}
 	return true
 }
