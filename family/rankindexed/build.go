@@ -149,7 +149,7 @@ func (c Config) Plan() (Geometry, error) {
 	if o.fpr == 0 {
 		return o.within(c.Size, max(c.Keys, c.Capacity))
 	}
-	g, ok := o.search()
+	g, ok := o.search(math.Inf(1))
 	if !ok {
 		return g, &filter.ConfigError{
 			Field: "fpr", Value: o.fpr,
@@ -173,12 +173,6 @@ const maxKeys = 1 << 50
 // leastBits is the smallest size that a filter is limited to, in bits: a cache line.
 const leastBits = 512
 
-// room reports whether some geometry of at most that many bits meets the order.
-func (o order) room(bits uint64) bool {
-	g, ok := o.search()
-	return ok && g.Bits() <= bits
-}
-
 // mostFPR is the highest rate that an error about too few bits names.
 const mostFPR = 0.9
 
@@ -194,31 +188,36 @@ func (o order) within(size filter.Sizing, keys uint64) (Geometry, error) {
 	// -log2 of the rate is below the bits a key, by about four at most; by more in filters of few keys.
 	perKey := float64(bits) / float64(o.form.Capacity)
 	low, high := -min(perKey, MaxRemainder), min(0, 6+float64(o.form.payload()+o.form.Growth)-perKey)
-	if o.fpr = math.Exp2(high); !o.room(bits) {
+	o.fpr = math.Exp2(high)
+	if _, ok := o.search(float64(bits)); !ok {
 		high = 0
 	}
-	lowest := true // whether there is no filter of a lower rate, of any size
+	least := low
 	for range 16 {
 		middle := (low + high) / 2
 		o.fpr = math.Exp2(middle)
-		g, ok := o.search()
-		if ok && g.Bits() <= bits {
+		if g, ok := o.search(float64(bits)); ok {
 			best, high = g, middle
 		} else {
-			low, lowest = middle, !ok
+			low = middle
 		}
 	}
 	if best.Buckets == 0 {
 		reason := fmt.Sprintf("too few for %d keys in this form", o.form.Capacity)
 		for _, o.fpr = range []float64{mostFPR, 0.5, 0.25} { // not every form has a filter at the highest rate
-			if g, ok := o.search(); ok {
+			if g, ok := o.search(math.Inf(1)); ok {
 				reason = fmt.Sprintf("%s: a rate of %g needs %d", reason, o.fpr, g.Bits()/8)
 				break
 			}
 		}
 		return Geometry{}, &filter.ConfigError{Field: "bytes", Value: bits / 8, Reason: reason}
 	}
-	if lowest || 10*(best.Bits()/9+leastBits) < bits {
+	o.fpr = math.Exp2(low)
+	larger := false // whether a filter of a lower rate exists, of any size
+	if low > least {
+		_, larger = o.search(math.Inf(1))
+	}
+	if !larger || 10*(best.Bits()/9+leastBits) < bits {
 		return best, size.AtMost(best.Bits(), keys, Family)
 	}
 	return best, nil
