@@ -2,7 +2,6 @@ package families
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -161,7 +160,7 @@ func (f Family) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *[fi
 		id = f.Hash
 	}
 	bad := func(field string, value any, reason string, args ...any) (filter.Hasher, error) {
-		return filter.Hasher{}, &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
+		return filter.Hasher{}, filter.Invalid(field, value, reason, args...)
 	}
 	if id != 0 && !f.TakesHash(s, id) {
 		return bad("hash", id, "%s takes another hash function; %s is that of %s", s, id, usersOf(id))

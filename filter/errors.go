@@ -49,6 +49,11 @@ type ConfigError struct {
 	Reason string // what is allowed, such as "want 1 to 64"
 }
 
+// Invalid returns a *ConfigError whose Reason has the format and the arguments of fmt.Sprintf.
+func Invalid(field string, value any, reason string, args ...any) error {
+	return &ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
+}
+
 func (e *ConfigError) Error() string {
 	return fmt.Sprintf("%s=%v: %s", e.Field, e.Value, e.Reason)
 }

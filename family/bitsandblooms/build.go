@@ -30,11 +30,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	}
 	switch {
 	case k > MaxK || s.Has("k") && k == 0:
-		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+		return Config{}, filter.Invalid("k", k, "want 1 to %d", MaxK)
 	case s.Has("m") && c.M == 0:
-		return Config{}, &filter.ConfigError{Field: "m", Value: 0, Reason: "want at least 1"}
+		return Config{}, filter.Invalid("m", 0, "want at least 1")
 	case s.Has("length") && c.Length == 0:
-		return Config{}, &filter.ConfigError{Field: "length", Value: 0, Reason: "want at least m"}
+		return Config{}, filter.Invalid("length", 0, "want at least m")
 	}
 	c.K = int(k)
 	return c, nil
@@ -56,7 +56,7 @@ func (c Config) Geometry() (m, length uint64, k int, err error) {
 	case c.Length == 0:
 		return m, m, k, nil
 	case c.Length < m:
-		return 0, 0, 0, &filter.ConfigError{Field: "length", Value: c.Length, Reason: "want at least m"}
+		return 0, 0, 0, filter.Invalid("length", c.Length, "want at least m")
 	case c.Length >= 1<<62:
 		return 0, 0, 0, fmt.Errorf("length=%d: %w", c.Length, filter.ErrTooLarge)
 	}

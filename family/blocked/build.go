@@ -34,10 +34,10 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		return Config{}, err
 	}
 	if k > MaxK || s.Has("k") && k == 0 {
-		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+		return Config{}, filter.Invalid("k", k, "want 1 to %d", MaxK)
 	}
 	if s.Has("blocks") && c.Blocks == 0 {
-		return Config{}, &filter.ConfigError{Field: "blocks", Value: 0, Reason: "want at least 1"}
+		return Config{}, filter.Invalid("blocks", 0, "want at least 1")
 	}
 	c.K = int(k)
 	return c, nil
@@ -82,14 +82,13 @@ func (c Config) check() error {
 	}
 	switch {
 	case c.Layout != Line && c.Layout != Split && c.Layout != "":
-		return &filter.ConfigError{Field: "layout", Value: c.Layout, Reason: "want line or split"}
+		return filter.Invalid("layout", c.Layout, "want line or split")
 	case c.K < 0 || c.K > MaxK:
-		return &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+		return filter.Invalid("k", c.K, "want 1 to %d", MaxK)
 	case c.Layout == Split && c.K != 0 && c.K != splitK:
-		return &filter.ConfigError{Field: "k", Value: c.K, Reason: "the split layout has 8 probes"}
+		return filter.Invalid("k", c.K, "the split layout has 8 probes")
 	case c.Blocks != 0 && !c.Size.IsZero():
-		reason := "give blocks or one of bits_per_key, fpr and bytes"
-		return &filter.ConfigError{Field: "blocks", Value: c.Blocks, Reason: reason}
+		return filter.Invalid("blocks", c.Blocks, "give blocks or one of bits_per_key, fpr and bytes")
 	}
 	return nil
 }
@@ -121,8 +120,8 @@ func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 	hi := lo
 	for !kept(hi) {
 		if float64(hi)*size > 4096*max(float64(n), 64) || hi > 1<<52 {
-			reason := "a blocked filter needs more than 4096 bits per key for this rate; take standard or fuse"
-			return 0, &filter.ConfigError{Field: "fpr", Value: p, Reason: reason}
+			const reason = "a blocked filter needs more than 4096 bits per key for this rate; take standard or fuse"
+			return 0, filter.Invalid("fpr", p, reason)
 		}
 		lo, hi = hi, hi+hi/2+1
 	}

@@ -44,7 +44,7 @@ func geometry(s filter.Spec) (*Filter, error) {
 		return nil, err
 	}
 	if c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !s.Has("layout") || s.Has("capacity") {
-		return nil, &filter.ConfigError{Field: "spec", Value: s, Reason: "want blocked(blocks=,k=,layout=)"}
+		return nil, filter.Invalid("spec", s, "want blocked(blocks=,k=,layout=)")
 	}
 	blocks, k, err := c.Geometry()
 	if err != nil {

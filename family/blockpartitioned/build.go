@@ -2,7 +2,6 @@ package blockpartitioned
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
@@ -57,7 +56,7 @@ func (c *Config) check() error {
 		return err
 	}
 	if c.Block != lineBits && c.Block != 2*lineBits {
-		return &filter.ConfigError{Field: "block", Value: c.Block, Reason: "want 512 or 1024"}
+		return filter.Invalid("block", c.Block, "want 512 or 1024")
 	}
 	return nil
 }
@@ -157,8 +156,8 @@ func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bo
 func (j *job) Larger(g geometry, _ uint64, rate, bits float64) (geometry, error) {
 	g.blocks += 1 + uint64(min(bits/float64(j.Block), float64(g.blocks)))
 	if g.blocks > j.most {
-		return geometry{}, &filter.ConfigError{Field: "fpr", Value: j.Size.FPR,
-			Reason: fmt.Sprintf("the lowest rate for these keys is %.2g; take family partitioned or fuse", rate)}
+		return geometry{}, filter.Invalid("fpr", j.Size.FPR,
+			"the lowest rate for these keys is %.2g; take family partitioned or fuse", rate)
 	}
 	return g, nil
 }

@@ -39,11 +39,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		return Config{}, err
 	}
 	if counting > 1 {
-		return Config{}, &filter.ConfigError{Field: "counting", Value: counting, Reason: "want 0 or 1"}
+		return Config{}, filter.Invalid("counting", counting, "want 0 or 1")
 	}
 	for name, v := range map[string]uint64{"capacity": c.Capacity, "buckets": c.Buckets, "remainder": remainder} {
 		if v == 0 && s.Has(name) {
-			return Config{}, &filter.ConfigError{Field: name, Value: v, Reason: "want more than 0"}
+			return Config{}, filter.Invalid(name, v, "want more than 0")
 		}
 	}
 	return c, c.check()
@@ -55,14 +55,11 @@ func (c Config) check() error {
 	}
 	switch {
 	case c.Remainder != 0 && (c.Remainder < MinRemainder || c.Remainder > MaxRemainder):
-		return &filter.ConfigError{Field: "remainder", Value: c.Remainder,
-			Reason: fmt.Sprintf("want %d to %d", MinRemainder, MaxRemainder)}
+		return filter.Invalid("remainder", c.Remainder, "want %d to %d", MinRemainder, MaxRemainder)
 	case c.Remainder != 0 && !c.Size.IsZero():
-		return &filter.ConfigError{Field: "remainder", Value: c.Remainder,
-			Reason: "give remainder or one of bits_per_key, fpr and bytes"}
+		return filter.Invalid("remainder", c.Remainder, "give remainder or one of bits_per_key, fpr and bytes")
 	case c.Size.FPR != 0 && c.Size.FPR < minFPR:
-		return &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-			Reason: fmt.Sprintf("the lowest rate of dleft is %.2g", minFPR)}
+		return filter.Invalid("fpr", c.Size.FPR, "the lowest rate of dleft is %.2g", minFPR)
 	}
 	return nil
 }
@@ -89,8 +86,8 @@ func (c Config) resolve() (geometry, error) {
 		return geometry{}, fmt.Errorf("buckets=%d: %w", g.buckets, filter.ErrTooLarge)
 	}
 	if g.capacity > g.cells() {
-		return geometry{}, &filter.ConfigError{Field: "capacity", Value: g.capacity,
-			Reason: fmt.Sprintf("the buckets have %d cells in all; want at most as many", g.cells())}
+		return geometry{}, filter.Invalid("capacity", g.capacity,
+			"the buckets have %d cells in all; want at most as many", g.cells())
 	}
 	switch {
 	case g.remainder != 0:
@@ -110,8 +107,7 @@ func (c Config) resolve() (geometry, error) {
 			p = DefaultFPR
 		}
 		if g.remainder = g.remainderFor(p); g.remainder > MaxRemainder {
-			return geometry{}, &filter.ConfigError{Field: "fpr", Value: p,
-				Reason: fmt.Sprintf("remainders of %d bits have a higher rate", MaxRemainder)}
+			return geometry{}, filter.Invalid("fpr", p, "remainders of %d bits have a higher rate", MaxRemainder)
 		}
 	}
 	return g, nil
@@ -129,9 +125,9 @@ func (c Config) atMost(g geometry) error {
 func (g geometry) fit(width uint, field string, value any) (geometry, error) {
 	if width < MinRemainder+g.counter {
 		least := float64((MinRemainder + g.counter) * subtables * cells)
-		return geometry{}, &filter.ConfigError{Field: field, Value: value,
-			Reason: fmt.Sprintf("dleft needs %.1f bits a key, and at least %.0f bytes for %d keys",
-				least/load, least/8*float64(g.buckets), g.capacity)}
+		return geometry{}, filter.Invalid(field, value,
+			"dleft needs %.1f bits a key, and at least %.0f bytes for %d keys",
+			least/load, least/8*float64(g.buckets), g.capacity)
 	}
 	g.remainder = min(width-g.counter, MaxRemainder)
 	return g, nil

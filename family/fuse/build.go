@@ -48,7 +48,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		return Config{}, err
 	}
 	if width > MaxWidth || s.Has("width") && width == 0 {
-		return Config{}, &filter.ConfigError{Field: "width", Value: width, Reason: fmt.Sprintf("want 1 to %d", MaxWidth)}
+		return Config{}, filter.Invalid("width", width, "want 1 to %d", MaxWidth)
 	}
 	c.Width = uint(width)
 	return c, c.check()
@@ -60,9 +60,9 @@ func (c Config) check() error {
 	}
 	switch {
 	case c.Width > MaxWidth:
-		return &filter.ConfigError{Field: "width", Value: c.Width, Reason: fmt.Sprintf("want 1 to %d", MaxWidth)}
+		return filter.Invalid("width", c.Width, "want 1 to %d", MaxWidth)
 	case c.Width != 0 && !c.Size.IsZero():
-		return &filter.ConfigError{Field: "width", Value: c.Width, Reason: "give width or one of bits_per_key, fpr and bytes"}
+		return filter.Invalid("width", c.Width, "give width or one of bits_per_key, fpr and bytes")
 	case c.Keys > MaxKeys:
 		return tooMany(c.Keys)
 	}
@@ -88,8 +88,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		return slots, c.Width, nil
 	case c.Size.FPR != 0:
 		if width = uint(math.Ceil(-math.Log2(c.Size.FPR))); width > MaxWidth {
-			return 0, 0, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-				Reason: fmt.Sprintf("the lowest rate of fuse is %.2g", FPR(MaxWidth))}
+			return 0, 0, filter.Invalid("fpr", c.Size.FPR, "the lowest rate of fuse is %.2g", FPR(MaxWidth))
 		}
 		return slots, width, nil
 	case c.Size.IsZero():
@@ -104,8 +103,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		if c.Size.Bytes != 0 {
 			field, value = "bytes", c.Size.Bytes
 		}
-		return 0, 0, &filter.ConfigError{Field: field, Value: value,
-			Reason: fmt.Sprintf("fuse needs %d bits or more for %d keys", slots, n)}
+		return 0, 0, filter.Invalid(field, value, "fuse needs %d bits or more for %d keys", slots, n)
 	}
 	if total/slots > MaxWidth {
 		return slots, MaxWidth, c.Size.AtMost(slots*MaxWidth, n, "fuse")

@@ -55,8 +55,8 @@ func geometry(s filter.Spec) (*Filter, error) {
 	}
 	v := View{Segment: f.segment, Segments: f.segments, Width: f.width}
 	if !s.Has("seed") || !v.Valid() {
-		return nil, &filter.ConfigError{Field: "spec", Value: s,
-			Reason: "want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144"}
+		return nil, filter.Invalid("spec", s,
+			"want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144")
 	}
 	f.count, f.low = f.segments*f.segment, 1<<f.width-1
 	return f, nil

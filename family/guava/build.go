@@ -31,11 +31,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	}
 	switch {
 	case k > MaxK || s.Has("k") && k == 0:
-		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+		return Config{}, filter.Invalid("k", k, "want 1 to %d", MaxK)
 	case s.Has("words") && c.Words == 0:
-		return Config{}, &filter.ConfigError{Field: "words", Value: 0, Reason: "want at least 1"}
+		return Config{}, filter.Invalid("words", 0, "want at least 1")
 	case s.Has("strategy") && strategy != uint64(Mitz32) && strategy != uint64(Mitz64):
-		return Config{}, &filter.ConfigError{Field: "strategy", Value: strategy, Reason: "want 32 or 64"}
+		return Config{}, filter.Invalid("strategy", strategy, "want 32 or 64")
 	}
 	c.K, c.Strategy = int(k), Strategy(strategy)
 	return c, nil
@@ -46,14 +46,13 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 func (c Config) Geometry() (words uint64, k int, err error) {
 	switch {
 	case c.Strategy != 0 && c.Strategy != Mitz32 && c.Strategy != Mitz64:
-		return 0, 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: "want 32 or 64"}
+		return 0, 0, filter.Invalid("strategy", c.Strategy, "want 32 or 64")
 	case c.Words != 0 && !c.Size.IsZero():
-		const reason = "give only one of words, bits_per_key, fpr and bytes"
-		return 0, 0, &filter.ConfigError{Field: "words", Value: c.Words, Reason: reason}
+		return 0, 0, filter.Invalid("words", c.Words, "give only one of words, bits_per_key, fpr and bytes")
 	}
 	words, k = c.Words, c.K
 	if k < 0 || k > MaxK {
-		return 0, 0, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+		return 0, 0, filter.Invalid("k", k, "want 1 to %d", MaxK)
 	}
 	if words == 0 {
 		var m uint64
@@ -89,8 +88,8 @@ func (c Config) fit(m, words uint64, k int) (uint64, error) {
 	}
 	switch {
 	case m > most && c.Strategy == Mitz32:
-		reason := fmt.Sprintf("it reaches 2^31 bits, too few to keep the rate for %d keys; use strategy=64", c.Keys)
-		return 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: reason}
+		const reason = "it reaches 2^31 bits, too few to keep the rate for %d keys; use strategy=64"
+		return 0, filter.Invalid("strategy", c.Strategy, reason, c.Keys)
 	case m > most:
 		return words, nil // too large
 	}

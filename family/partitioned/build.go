@@ -2,7 +2,6 @@ package partitioned
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
@@ -56,8 +55,8 @@ func (c Config) check() error {
 		return err
 	}
 	if c.Effort.Target != 0 && c.Size.FPR != 0 {
-		return &filter.ConfigError{Field: "target", Value: c.Effort.Target,
-			Reason: "a size by fpr keeps its rate with any effort; give target with bits_per_key or bytes"}
+		return filter.Invalid("target", c.Effort.Target,
+			"a size by fpr keeps its rate with any effort; give target with bits_per_key or bytes")
 	}
 	return nil
 }
@@ -180,14 +179,12 @@ func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error)
 
 // outOfReach is the error for a rate that the family does not reach with any size.
 func outOfReach(fpr, nearest float64) error {
-	return &filter.ConfigError{Field: "fpr", Value: fpr,
-		Reason: fmt.Sprintf("the lowest rate for these keys is %.2g, with %d bits a key; take family standard",
-			nearest, maxBitsPerKey)}
+	return filter.Invalid("fpr", fpr,
+		"the lowest rate for these keys is %.2g, with %d bits a key; take family standard", nearest, maxBitsPerKey)
 }
 
 // unreached is the error for a target that a size does not reach with any effort.
 func unreached(target float64, g geometry, n uint64, rate float64) error {
 	per := float64(g.total()) / float64(max(n, 1))
-	return &filter.ConfigError{Field: "target", Value: target,
-		Reason: fmt.Sprintf("%.2f bits a key reach about %.3g at best; give more", per, rate)}
+	return filter.Invalid("target", target, "%.2f bits a key reach about %.3g at best; give more", per, rate)
 }

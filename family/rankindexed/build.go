@@ -68,13 +68,13 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		return Config{}, err
 	}
 	if counting > 1 {
-		return Config{}, &filter.ConfigError{Field: "counting", Value: counting, Reason: "want 0 or 1"}
+		return Config{}, filter.Invalid("counting", counting, "want 0 or 1")
 	}
 	if fast > 1 {
-		return Config{}, &filter.ConfigError{Field: "fast", Value: fast, Reason: "want 0 or 1"}
+		return Config{}, filter.Invalid("fast", fast, "want 0 or 1")
 	}
 	if s.Has("overflow") && c.Overflow == 0 {
-		return Config{}, &filter.ConfigError{Field: "overflow", Value: 0, Reason: "want more than 0"}
+		return Config{}, filter.Invalid("overflow", 0, "want more than 0")
 	}
 	return c, c.check()
 }
@@ -83,27 +83,22 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 func (c Config) check() error {
 	if g := c.Geometry; g != nil {
 		if c.Size != (filter.Sizing{}) || c.Overflow != 0 || c.Bucket != 0 || c.Fast {
-			return &filter.ConfigError{
-				Field: "buckets", Value: g.Buckets, Reason: "a geometry takes no size, overflow, bucket or fast",
-			}
+			return filter.Invalid("buckets", g.Buckets, "a geometry takes no size, overflow, bucket or fast")
 		}
 		return g.check()
 	}
-	bad := func(field string, value any, reason string) error {
-		return &filter.ConfigError{Field: field, Value: value, Reason: reason}
-	}
 	switch {
 	case c.Overflow != 0 && !(c.Overflow >= minOverflow && c.Overflow <= maxOverflow):
-		return bad("overflow", c.Overflow,
-			fmt.Sprintf("want a probability from %g to %g, such as 1e-10", minOverflow, maxOverflow))
+		return filter.Invalid("overflow", c.Overflow,
+			"want a probability from %g to %g, such as 1e-10", minOverflow, maxOverflow)
 	case c.ValueBits < 0 || c.ValueBits > MaxValueBits:
-		return bad("value_bits", c.ValueBits, fmt.Sprintf("want 0 to %d", MaxValueBits))
+		return filter.Invalid("value_bits", c.ValueBits, "want 0 to %d", MaxValueBits)
 	case c.Counting && c.ValueBits > 0:
-		return bad("value_bits", c.ValueBits, "a filter has counters or values, not both")
+		return filter.Invalid("value_bits", c.ValueBits, "a filter has counters or values, not both")
 	case c.Growth < 0 || c.Growth > MaxGrowth:
-		return bad("growth", c.Growth, fmt.Sprintf("want 0 to %d", MaxGrowth))
+		return filter.Invalid("growth", c.Growth, "want 0 to %d", MaxGrowth)
 	case c.Bucket < 0 || c.Bucket%64 != 0 || c.Bucket > maxBucket:
-		return bad("bucket", c.Bucket, fmt.Sprintf("want a multiple of 64 up to %d", maxBucket))
+		return filter.Invalid("bucket", c.Bucket, "want a multiple of 64 up to %d", maxBucket)
 	}
 	return c.Size.Check()
 }
@@ -151,10 +146,8 @@ func (c Config) Plan() (Geometry, error) {
 	}
 	g, ok := o.search(math.Inf(1))
 	if !ok {
-		return g, &filter.ConfigError{
-			Field: "fpr", Value: o.fpr,
-			Reason: "no remainder of at most 48 bits and no bucket of an allowed size reaches it",
-		}
+		return g, filter.Invalid("fpr", o.fpr,
+			"no remainder of at most 48 bits and no bucket of an allowed size reaches it")
 	}
 	return g, nil
 }
@@ -210,7 +203,7 @@ func (o order) within(size filter.Sizing, keys uint64) (Geometry, error) {
 				break
 			}
 		}
-		return Geometry{}, &filter.ConfigError{Field: "bytes", Value: bits / 8, Reason: reason}
+		return Geometry{}, filter.Invalid("bytes", bits/8, "%s", reason)
 	}
 	o.fpr = math.Exp2(low)
 	larger := false // whether a filter of a lower rate exists, of any size

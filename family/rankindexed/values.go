@@ -48,15 +48,13 @@ func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	bits := b.config.valueBits()
 	switch {
 	case bits == 0:
-		return &filter.ConfigError{Field: "value_bits", Value: 0,
-			Reason: fmt.Sprintf("a filter of values needs 1 to %d", MaxValueBits)}
+		return filter.Invalid("value_bits", 0, "a filter of values needs 1 to %d", MaxValueBits)
 	case len(hs) != len(values):
 		return fmt.Errorf("%d keys and %d values: %w", len(hs), len(values), filter.ErrConfig)
 	}
 	for _, v := range values {
 		if v>>bits != 0 {
-			return &filter.ConfigError{Field: "value_bits", Value: bits,
-				Reason: fmt.Sprintf("the value %d needs more bits", v)}
+			return filter.Invalid("value_bits", bits, "the value %d needs more bits", v)
 		}
 	}
 	if err := b.Keys.AddMany(hs); err != nil {

@@ -39,7 +39,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	case growth > maxGrowth:
 		return Config{}, badGrowth(growth)
 	case s.Has("capacity") && c.Capacity == 0:
-		return Config{}, &filter.ConfigError{Field: "capacity", Value: 0, Reason: "want at least 1"}
+		return Config{}, filter.Invalid("capacity", 0, "want at least 1")
 	}
 	c.Growth, c.Fixed = uint32(growth), s.Has("expansion") && growth == 0
 	return c, nil
@@ -49,7 +49,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 const maxGrowth = 32768
 
 func badGrowth(growth uint64) error {
-	return &filter.ConfigError{Field: "expansion", Value: growth, Reason: fmt.Sprintf("want 0 to %d", maxGrowth)}
+	return filter.Invalid("expansion", growth, "want 0 to %d", maxGrowth)
 }
 
 // ln 2 and its square, with as many digits as the source of RedisBloom has.
@@ -117,8 +117,7 @@ func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 	bits := float64(capacity) * bitsPerKey
 	switch {
 	case !(rate > 0) || l.K > MaxK:
-		reason := "the rate of a link of the chain is too low for a 64-bit float"
-		return Link{}, &filter.ConfigError{Field: "fpr", Value: rate, Reason: reason}
+		return Link{}, filter.Invalid("fpr", rate, "the rate of a link of the chain is too low for a 64-bit float")
 	case !(bits < 1<<53) || capacity >= 1<<53:
 		return Link{}, fmt.Errorf("a link of %.3g bits: %w", bits, filter.ErrTooLarge)
 	}

@@ -14,7 +14,7 @@ const valueMask = 1<<32 - 1
 // filter.ErrConfig if the filter is to have values, or says that keys beyond the memory limit cannot be written.
 func (b *Builder) AddMany(hs []filter.Hash) error {
 	if b.c.ValueBits > 0 {
-		return wrong("value_bits", b.c.ValueBits, "every key needs a value, and some came without one")
+		return filter.Invalid("value_bits", b.c.ValueBits, "every key needs a value, and some came without one")
 	}
 	return b.Intake.AddMany(hs)
 }
@@ -26,13 +26,13 @@ func (b *Builder) AddMany(hs []filter.Hash) error {
 func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	switch {
 	case b.c.ValueBits == 0:
-		return wrong("value_bits", 0, "a filter of values needs 1 to %d", MaxBits)
+		return filter.Invalid("value_bits", 0, "a filter of values needs 1 to %d", MaxBits)
 	case len(hs) != len(values):
 		return fmt.Errorf("%d keys and %d values: %w", len(hs), len(values), filter.ErrConfig)
 	}
 	for _, v := range values {
 		if v>>b.c.ValueBits != 0 {
-			return wrong("value_bits", b.c.ValueBits, "the value %d needs more bits", v)
+			return filter.Invalid("value_bits", b.c.ValueBits, "the value %d needs more bits", v)
 		}
 	}
 	var buffer [256]filter.Hash

@@ -2,7 +2,6 @@ package twochoice
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
@@ -57,12 +56,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	c.Choices, c.K, c.Greedy = int(min(choices, MaxChoices+1)), int(min(k, MaxK+1)), search == "greedy"
 	switch {
 	case search != "greedy" && search != "anneal":
-		return Config{}, &filter.ConfigError{Field: "search", Value: search, Reason: "want anneal or greedy"}
+		return Config{}, filter.Invalid("search", search, "want anneal or greedy")
 	case s.Has("k") && k == 0:
-		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+		return Config{}, filter.Invalid("k", k, "want 1 to %d", MaxK)
 	case s.Has("choices") && choices == 0:
-		return Config{}, &filter.ConfigError{Field: "choices", Value: choices,
-			Reason: fmt.Sprintf("want 2 to %d", MaxChoices)}
+		return Config{}, filter.Invalid("choices", choices, "want 2 to %d", MaxChoices)
 	}
 	return c, c.check()
 }
@@ -84,13 +82,11 @@ func (c *Config) check() error {
 	}
 	switch {
 	case c.Choices < 2 || c.Choices > MaxChoices:
-		return &filter.ConfigError{Field: "choices", Value: c.Choices,
-			Reason: fmt.Sprintf("want 2 to %d; one choice is the standard family", MaxChoices)}
+		return filter.Invalid("choices", c.Choices, "want 2 to %d; one choice is the standard family", MaxChoices)
 	case c.Hashing != Independent && c.Hashing != Double:
-		return &filter.ConfigError{Field: "hashing", Value: c.Hashing, Reason: "want independent or double"}
+		return filter.Invalid("hashing", c.Hashing, "want independent or double")
 	case c.Shards > maxShards:
-		return &filter.ConfigError{Field: "shards", Value: c.Shards,
-			Reason: fmt.Sprintf("want at most %d", uint64(maxShards))}
+		return filter.Invalid("shards", c.Shards, "want at most %d", uint64(maxShards))
 	}
 	return nil
 }
@@ -204,8 +200,8 @@ func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error)
 		more = (more + whole - 1) / whole * whole
 	}
 	if g.bits += more; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.valid() {
-		return geometry{}, &filter.ConfigError{Field: "fpr", Value: j.Size.FPR,
-			Reason: fmt.Sprintf("the lowest rate for these keys is %.2g; take family standard", rate)}
+		return geometry{}, filter.Invalid("fpr", j.Size.FPR,
+			"the lowest rate for these keys is %.2g; take family standard", rate)
 	}
 	return g, nil
 }

@@ -68,8 +68,8 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 		return geometry{}, err
 	}
 	if !g.valid() {
-		return geometry{}, &filter.ConfigError{Field: "spec", Value: s,
-			Reason: "want twochoice(bits=,choices=,hashing=independent|double,k=,shards=)"}
+		return geometry{}, filter.Invalid("spec", s,
+			"want twochoice(bits=,choices=,hashing=independent|double,k=,shards=)")
 	}
 	return g, nil
 }

@@ -13,8 +13,8 @@ func Check(e filter.Effort, earlier bool) error {
 		return err
 	}
 	if e.Level == filter.Keep && !earlier {
-		return &filter.ConfigError{Field: "effort", Value: e.Level,
-			Reason: "it keeps the search of an earlier filter; name one, or want fast, default or max"}
+		return filter.Invalid("effort", e.Level,
+			"it keeps the search of an earlier filter; name one, or want fast, default or max")
 	}
 	return nil
 }

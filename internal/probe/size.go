@@ -105,10 +105,10 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 		return 0, 0, err
 	}
 	if most := cmp.Or(s.MaxK, MaxK); s.K < 0 || s.K > most {
-		return 0, 0, &filter.ConfigError{Field: "k", Value: s.K, Reason: fmt.Sprintf("want 1 to %d", most)}
+		return 0, 0, filter.Invalid("k", s.K, "want 1 to %d", most)
 	}
 	if s.M != 0 && !s.Size.IsZero() {
-		return 0, 0, &filter.ConfigError{Field: "m", Value: s.M, Reason: "give m or one of bits_per_key, fpr and bytes"}
+		return 0, 0, filter.Invalid("m", s.M, "give m or one of bits_per_key, fpr and bytes")
 	}
 	m, k, n := s.M, s.K, max(s.Keys, 1)
 	switch {
@@ -154,10 +154,10 @@ func ReadConfig(s filter.Spec, keys, width uint64) (Config, error) {
 		return Config{}, err
 	}
 	if k > MaxK || s.Has("k") && k == 0 {
-		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+		return Config{}, filter.Invalid("k", k, "want 1 to %d", MaxK)
 	}
 	if s.Has("m") && c.M == 0 {
-		return Config{}, &filter.ConfigError{Field: "m", Value: 0, Reason: "want at least 1"}
+		return Config{}, filter.Invalid("m", 0, "want at least 1")
 	}
 	c.K = int(k)
 	return c, nil
@@ -170,7 +170,7 @@ func Built(s filter.Spec, width uint64) (m uint64, k int, err error) {
 		return 0, 0, err
 	}
 	if c.M == 0 || c.K == 0 || !c.Size.IsZero() || s.Has("capacity") {
-		return 0, 0, &filter.ConfigError{Field: "spec", Value: s, Reason: fmt.Sprintf("want %s(k=,m=)", s.Family())}
+		return 0, 0, filter.Invalid("spec", s, "want %s(k=,m=)", s.Family())
 	}
 	return c.Resolve()
 }
