@@ -44,10 +44,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	return c, c.check()
+	return c, c.Check()
 }
 
-func (c *Config) check() error {
+// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c *Config) Check() error {
 	if c.Block == 0 {
 		c.Block = lineBits
 	}
@@ -78,7 +79,7 @@ type Builder struct {
 
 // NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
 func NewBuilder(c Config) (*Builder, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	return &Builder{Intake: c.common().Intake(), c: c}, nil

@@ -46,10 +46,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	return c, c.check()
+	return c, c.Check()
 }
 
-func (c Config) check() error {
+// Check returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c Config) Check() error {
 	limits := anneal.Limits{Family: Family, Most: maxBitsPerKey, MaxK: maxK, Target: true}
 	if err := limits.Check(c.common()); err != nil {
 		return err
@@ -79,7 +80,7 @@ type Builder struct {
 
 // NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
 func NewBuilder(c Config) (*Builder, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	return &Builder{Intake: c.common().Intake(), c: c}, nil

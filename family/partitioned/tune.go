@@ -144,7 +144,7 @@ const (
 // Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and
 // Later more keys. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return 0, 0, err
 	}
 	n = max(n, 1)

@@ -76,11 +76,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if s.Has("overflow") && c.Overflow == 0 {
 		return Config{}, filter.Invalid("overflow", 0, "want more than 0")
 	}
-	return c, c.check()
+	return c, c.Check()
 }
 
-// check returns what is wrong with the Config for any number of keys.
-func (c Config) check() error {
+// Check returns an error wrapping filter.ErrConfig or filter.ErrTooLarge if the Config is wrong for any number of keys.
+func (c Config) Check() error {
 	if g := c.Geometry; g != nil {
 		if c.Size != (filter.Sizing{}) || c.Overflow != 0 || c.Bucket != 0 || c.Fast {
 			return filter.Invalid("buckets", g.Buckets, "a geometry takes no size, overflow, bucket or fast")
@@ -115,7 +115,7 @@ const maxBucket = 1 << 14
 // Plan returns the geometry of the filter that New makes, after a search of some milliseconds. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Plan() (Geometry, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return Geometry{}, err
 	}
 	if c.Geometry != nil {
@@ -263,7 +263,7 @@ func NewBuilder(c Config) (filter.Builder, error) {
 	}
 	b := &Builder{Intake: gather.NewIntake(gather.Config{Expect: c.Keys}), config: c}
 	b.values.Keys = gather.New(gather.Config{})
-	return b, c.check()
+	return b, c.Check()
 }
 
 // Builder gathers hashes, 16 bytes each, and adds them to a filter in the order of its buckets.

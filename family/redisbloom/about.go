@@ -17,16 +17,6 @@ var About = filter.About{
 	},
 }
 
-// Check returns an error if the Config is invalid. It does not allocate a filter. Errors wrap filter.ErrConfig or
-// filter.ErrTooLarge.
-func (c Config) Check() error {
-	if c.From != nil {
-		return nil
-	}
-	_, err := c.first()
-	return err
-}
-
 // Forecast returns the size in bits of the first link of the chain that New makes, and its predicted false-positive
 // rate, in [0, 1], after keys distinct keys were added, at most the capacity of that link. It does not allocate a
 // filter. Errors are those of New.

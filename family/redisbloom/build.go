@@ -154,7 +154,7 @@ type Builder struct {
 // NewBuilder returns a builder of a chain that begins like that of New. If Keys and Capacity are 0, the first link is for
 // the keys that come, duplicates included.
 func NewBuilder(c Config) (*Builder, error) {
-	if err := c.Check(); err != nil {
+	if _, err := c.first(); err != nil && c.From == nil {
 		return nil, err
 	}
 	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, nil

@@ -50,11 +50,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if s.Has("w") && w == 0 {
 		return Config{}, filter.Invalid("w", w, "want 64 or 128")
 	}
-	return c, c.check()
+	return c, c.Check()
 }
 
-// check returns an error if the Config is wrong for every number of keys.
-func (c Config) check() error {
+// Check returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c Config) Check() error {
 	if err := c.Size.Check(); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (c Config) width() uint {
 // With BitsPerKey or Bytes they are the largest that fit the expected number of slots, with FPR the smallest that keep
 // the rate. Errors wrap filter.ErrConfig if the size is too small, or filter.ErrTooLarge.
 func (c Config) Geometry(n uint64) (r, wide uint, err error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return 0, 0, err
 	}
 	switch {
@@ -194,10 +194,6 @@ func (c Config) within(total, n uint64, r, wide uint) (uint, uint) {
 	have -= uint(fewer)
 	return have / wideUnit, have % wideUnit
 }
-
-// Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) Check() error { return c.check() }
 
 // Forecast returns the expected size in bits of the filter that the Config makes for its Keys, and the predicted
 // false-positive rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of

@@ -62,11 +62,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	case s.Has("choices") && choices == 0:
 		return Config{}, filter.Invalid("choices", choices, "want 2 to %d", MaxChoices)
 	}
-	return c, c.check()
+	return c, c.Check()
 }
 
-// check fills in defaults and returns an error if the Config is wrong for any number of keys.
-func (c *Config) check() error {
+// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c *Config) Check() error {
 	if c.Choices == 0 {
 		c.Choices = DefaultChoices
 	}
@@ -102,7 +102,7 @@ func (c Config) common() anneal.Common {
 // New returns an empty filter for Config.Keys keys that come one by one. It does not use the fields of a search:
 // Greedy, Effort, Workers, Memory, Dir and From.
 func New(c Config) (*Filter, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	c.Effort, c.From = filter.Effort{Passes: 1}, nil
@@ -127,7 +127,7 @@ type Builder struct {
 
 // NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
 func NewBuilder(c Config) (*Builder, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	return &Builder{Intake: c.common().Intake(), c: c}, nil

@@ -94,7 +94,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 // Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search. With
 // Effort.Passes = 1 it predicts a filter of New. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return 0, 0, err
 	}
 	g, err := c.geometry(n)
