@@ -3,6 +3,7 @@ package bitsandblooms
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -23,20 +24,13 @@ type Config struct {
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r)}
-	c.M, c.Length = r.Uint("m"), r.Uint("length")
-	k := r.Uint("k")
+	c.M, c.Length, c.K = r.Count("m", math.MaxUint64), r.Uint("length"), int(r.Count("k", MaxK))
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	switch {
-	case k > MaxK || s.Has("k") && k == 0:
-		return Config{}, filter.Invalid("k", k, "want 1 to %d", MaxK)
-	case s.Has("m") && c.M == 0:
-		return Config{}, filter.Invalid("m", 0, "want at least 1")
-	case s.Has("length") && c.Length == 0:
+	if s.Has("length") && c.Length == 0 {
 		return Config{}, filter.Invalid("length", 0, "want at least m")
 	}
-	c.K = int(k)
 	return c, nil
 }
 

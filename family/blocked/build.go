@@ -27,20 +27,10 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{
 		Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r),
-		Blocks: r.Uint("blocks"), Layout: Layout(r.Text("layout", string(Line))),
+		Blocks: r.Count("blocks", math.MaxUint64), Layout: Layout(r.Text("layout", string(Line))),
+		K: int(r.Count("k", MaxK)),
 	}
-	k := r.Uint("k")
-	if err := r.Err(); err != nil {
-		return Config{}, err
-	}
-	if k > MaxK || s.Has("k") && k == 0 {
-		return Config{}, filter.Invalid("k", k, "want 1 to %d", MaxK)
-	}
-	if s.Has("blocks") && c.Blocks == 0 {
-		return Config{}, filter.Invalid("blocks", 0, "want at least 1")
-	}
-	c.K = int(k)
-	return c, nil
+	return c, r.Err()
 }
 
 // Geometry returns the number of blocks and of probes per key of the filter that New makes. It allocates no filter.

@@ -1,12 +1,9 @@
 package blockpartitioned
 
 import (
-	"context"
-
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/bitvec"
-	"github.com/bloomery/bloomery/internal/gather"
 )
 
 // DefaultBitsPerKey is the size of a Config without one.
@@ -25,8 +22,6 @@ type Config struct {
 	K       int
 	Effort  filter.Effort // default: filter.Default, about 2 µs a key on one core
 	Workers int           // stretches of blocks that are searched at once; default: GOMAXPROCS
-	Memory  int64         // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
-	Dir     string        // default: os.TempDir()
 	Table   uint64        // version of the table that the block geometry comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
 	// effort filter.Keep leaves them as they are. Size, Block and K are not used. All keys are needed again; they may
@@ -39,7 +34,7 @@ type Config struct {
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later")}
-	c.Table, c.K = r.Uint("table"), anneal.ReadSlots(r)
+	c.Table, c.K = r.Uint("table"), int(r.Count("k", maxK))
 	c.Effort = filter.ReadEffort(r)
 	if err := r.Err(); err != nil {
 		return Config{}, err
@@ -65,38 +60,27 @@ func (c *Config) Check() error {
 // common returns the part of the Config that all families with a search have.
 func (c Config) common() anneal.Common {
 	return anneal.Common{
-		Keys: c.Keys, Size: c.Size, K: c.K, Effort: c.Effort, Workers: c.Workers, Memory: c.Memory, Dir: c.Dir,
-		Table: c.Table, From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
+		Keys: c.Keys, Size: c.Size, Later: c.Later, K: c.K, Effort: c.Effort, Workers: c.Workers, Table: c.Table,
+		From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
 	}
 }
 
 // Builder gathers keys, 16 bytes each, and searches at the end.
-type Builder struct {
-	gather.Intake
-	c     Config
-	clock *anneal.Clock // nil, except in tests
-}
-
-// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
-func NewBuilder(c Config) (*Builder, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	return &Builder{Intake: c.common().Intake(), c: c}, nil
-}
-
+//
 // Build searches for the shifts of all blocks and returns a *Filter. The result depends only on the set of keys, the
 // size and the effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also
 // depends on the machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
 //
 // If ctx ends with the cause filter.ErrEnough, the blocks that are left get the shortest search, and Build returns the
 // filter.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	goal := anneal.Goal{Later: b.c.Later, Clock: b.clock}
-	if b.c.From == nil {
-		goal.Rate = b.c.Size.FPR
+type Builder = anneal.Builder[geometry, *Filter]
+
+// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
 	}
-	return anneal.Build(ctx, &b.Intake, goal, &job{Config: b.c})
+	return anneal.NewBuilder(c.common(), &job{Config: c}), nil
 }
 
 // job is one build. See anneal.Job.

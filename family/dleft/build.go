@@ -33,13 +33,10 @@ type Config struct {
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Capacity: r.Uint("capacity"), Buckets: r.Uint("buckets")}
-	remainder, counting := r.Uint("remainder"), r.Uint("counting")
-	c.Remainder, c.Counting = uint(min(remainder, MaxRemainder+1)), counting == 1
+	remainder := r.Uint("remainder")
+	c.Remainder, c.Counting = uint(min(remainder, MaxRemainder+1)), r.Flag("counting")
 	if err := r.Err(); err != nil {
 		return Config{}, err
-	}
-	if counting > 1 {
-		return Config{}, filter.Invalid("counting", counting, "want 0 or 1")
 	}
 	for name, v := range map[string]uint64{"capacity": c.Capacity, "buckets": c.Buckets, "remainder": remainder} {
 		if v == 0 && s.Has(name) {

@@ -32,10 +32,7 @@ func (f *Filter) Encode() filter.Encoded {
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := geometryFromSpec(s)
-	if err != nil {
-		return nil, err
-	}
-	return g.sections(), nil
+	return g.sections(), err
 }
 
 // sections returns the number of words of each section.

@@ -39,18 +39,13 @@ type Config struct {
 // of the Spec of a built filter.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r)}
-	width := r.Uint("width")
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Width: uint(r.Count("width", MaxWidth))}
 	r.Uint("seed")
 	r.Uint("segment")
 	r.Uint("segments")
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	if width > MaxWidth || s.Has("width") && width == 0 {
-		return Config{}, filter.Invalid("width", width, "want 1 to %d", MaxWidth)
-	}
-	c.Width = uint(width)
 	return c, c.check()
 }
 

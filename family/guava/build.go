@@ -3,6 +3,7 @@ package guava
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -24,20 +25,18 @@ type Config struct {
 // capacity or keys distinct keys, whichever is more. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), Words: r.Uint("words")}
-	k, strategy := r.Uint("k"), r.Uint("strategy")
+	c := Config{
+		Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), Words: r.Count("words", math.MaxUint64),
+		K: int(r.Count("k", MaxK)),
+	}
+	strategy := r.Uint("strategy")
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	switch {
-	case k > MaxK || s.Has("k") && k == 0:
-		return Config{}, filter.Invalid("k", k, "want 1 to %d", MaxK)
-	case s.Has("words") && c.Words == 0:
-		return Config{}, filter.Invalid("words", 0, "want at least 1")
-	case s.Has("strategy") && strategy != uint64(Mitz32) && strategy != uint64(Mitz64):
+	if s.Has("strategy") && strategy != uint64(Mitz32) && strategy != uint64(Mitz64) {
 		return Config{}, filter.Invalid("strategy", strategy, "want 32 or 64")
 	}
-	c.K, c.Strategy = int(k), Strategy(strategy)
+	c.Strategy = Strategy(strategy)
 	return c, nil
 }
 

@@ -1,13 +1,11 @@
 package partitioned
 
 import (
-	"context"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/bitvec"
-	"github.com/bloomery/bloomery/internal/gather"
 )
 
 // DefaultBitsPerKey is the size of a Config without one.
@@ -28,8 +26,6 @@ type Config struct {
 	// default and max, 1.5 times as much without vector code, and more in proportion to k.
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
-	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
-	Dir     string // default: os.TempDir()
 	Table   uint64 // version of the table that the division comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
 	// effort filter.Keep leaves them as they are. Size and K are not used. All keys are needed again; they may have
@@ -42,7 +38,7 @@ type Config struct {
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Later: r.Uint("later"), Effort: filter.ReadEffort(r)}
-	c.Table, c.K = r.Uint("table"), anneal.ReadSlots(r)
+	c.Table, c.K = r.Uint("table"), int(r.Count("k", maxK))
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
@@ -65,39 +61,27 @@ func (c Config) Check() error {
 // common returns the part of the Config that all families with a search have.
 func (c Config) common() anneal.Common {
 	return anneal.Common{
-		Keys: c.Keys, Size: c.Size, K: c.K, Effort: c.Effort, Workers: c.Workers, Memory: c.Memory, Dir: c.Dir,
-		Table: c.Table, From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
+		Keys: c.Keys, Size: c.Size, Later: c.Later, K: c.K, Effort: c.Effort, Workers: c.Workers, Table: c.Table,
+		From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
 	}
 }
 
 // Builder gathers keys, 16 bytes each, and searches at the end. A search takes about 8 + 4·k bytes more for each key of
 // the shards that are searched at once.
-type Builder struct {
-	gather.Intake
-	c     Config
-	clock *anneal.Clock // nil, except in tests
-}
+//
+// Build searches for the shifts and returns a *Filter. The result depends only on the set of keys, the size and the
+// effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
+// machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
+//
+// If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
+type Builder = anneal.Builder[geometry, *Filter]
 
 // NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
 func NewBuilder(c Config) (*Builder, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	return &Builder{Intake: c.common().Intake(), c: c}, nil
-}
-
-// Build searches for the shifts and returns a *Filter. The result depends only on the set of keys, the size and the
-// effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
-// machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
-//
-// If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	j := &job{Config: b.c}
-	goal := anneal.Goal{Rate: b.c.Effort.Target, Later: b.c.Later, Clock: b.clock}
-	if b.c.From == nil && b.c.Size.FPR != 0 {
-		goal.Rate = b.c.Size.FPR
-	}
-	return anneal.Build(ctx, &b.Intake, goal, j)
+	return anneal.NewBuilder(c.common(), &job{Config: c}), nil
 }
 
 // job is one build. See anneal.Job.

@@ -52,9 +52,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Overflow: r.Float("overflow"), Capacity: r.Uint("capacity")}
 	number := func(name string) int { return int(min(r.Uint(name), math.MaxInt32)) }
-	counting, fast := number("counting"), number("fast")
-	c.Fast = fast != 0
-	c.Counting, c.ValueBits = counting != 0, number("value_bits")
+	c.Counting, c.Fast, c.ValueBits = r.Flag("counting"), r.Flag("fast"), number("value_bits")
 	c.Growth, c.Bucket = number("growth"), number("bucket")
 	if s.Has("buckets") {
 		c.Geometry = &Geometry{
@@ -66,12 +64,6 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	}
 	if err := r.Err(); err != nil {
 		return Config{}, err
-	}
-	if counting > 1 {
-		return Config{}, filter.Invalid("counting", counting, "want 0 or 1")
-	}
-	if fast > 1 {
-		return Config{}, filter.Invalid("fast", fast, "want 0 or 1")
 	}
 	if s.Has("overflow") && c.Overflow == 0 {
 		return Config{}, filter.Invalid("overflow", 0, "want more than 0")

@@ -30,16 +30,13 @@ type Config struct {
 // NONSCALING. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Capacity: r.Uint("capacity")}
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Capacity: r.Count("capacity", math.MaxUint64)}
 	growth := r.Uint("expansion")
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	switch {
-	case growth > maxGrowth:
+	if growth > maxGrowth {
 		return Config{}, badGrowth(growth)
-	case s.Has("capacity") && c.Capacity == 0:
-		return Config{}, filter.Invalid("capacity", 0, "want at least 1")
 	}
 	c.Growth, c.Fixed = uint32(growth), s.Has("expansion") && growth == 0
 	return c, nil

@@ -4,18 +4,16 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
 )
 
 // Common is what the Config of each family with a search has.
 type Common struct {
 	Keys    uint64
 	Size    filter.Sizing
+	Later   uint64
 	K       int
 	Effort  filter.Effort
 	Workers int
-	Memory  int64
-	Dir     string
 	Table   uint64
 	From    bool // an earlier filter is given
 	Empty   bool // and is the zero Filter
@@ -50,9 +48,4 @@ func (l Limits) Check(c Common) error {
 		return filter.Invalid("target", c.Effort.Target, "%s takes no target; give fpr", l.Family)
 	}
 	return nil
-}
-
-// Intake returns the Intake of a Builder.
-func (c Common) Intake() gather.Intake {
-	return gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers})
 }

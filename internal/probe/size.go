@@ -148,19 +148,11 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 // capacity and keys.
 func ReadConfig(s filter.Spec, keys, width uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), M: r.Uint("m"), Width: width}
-	k := r.Uint("k")
-	if err := r.Err(); err != nil {
-		return Config{}, err
+	c := Config{
+		Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), M: r.Count("m", math.MaxUint64),
+		K: int(r.Count("k", MaxK)), Width: width,
 	}
-	if k > MaxK || s.Has("k") && k == 0 {
-		return Config{}, filter.Invalid("k", k, "want 1 to %d", MaxK)
-	}
-	if s.Has("m") && c.M == 0 {
-		return Config{}, filter.Invalid("m", 0, "want at least 1")
-	}
-	c.K = int(k)
-	return c, nil
+	return c, r.Err()
 }
 
 // Built reads the canonical Spec of a built filter, FAMILY(k=,m=), and rejects any other.
