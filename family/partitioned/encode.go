@@ -27,7 +27,10 @@ func (f *Filter) Encode() filter.Encoded {
 // filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := geometryFromSpec(s)
-	return g.sections(), err
+	if err != nil {
+		return nil, err
+	}
+	return g.sections(), nil
 }
 
 // sections returns the number of words of each section.
