@@ -13,7 +13,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/gather"
-	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // DefaultWidth is the width of a Config without a size, in bits.
@@ -249,9 +248,7 @@ func (b *Builder) sorted(ctx context.Context) (keys []uint64, width uint, err er
 		return nil, 0, err
 	}
 	keys = make([]uint64, 0, n)
-	parts := n/partKeys + 1
-	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }
-	err = b.spill.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
+	err = b.spill.Blocks(ctx, func(hs []filter.Hash) error {
 		for _, h := range hs {
 			keys = append(keys, h.Hi)
 		}
@@ -259,9 +256,6 @@ func (b *Builder) sorted(ctx context.Context) (keys []uint64, width uint, err er
 	})
 	return keys, width, err
 }
-
-// partKeys is about how many keys come at once from gather.
-const partKeys = 1 << 12
 
 // solve runs the library and packs the low width bits of its slots. The keys are distinct.
 func solve[T xorfilter.Unsigned](keys []uint64, width uint) (*Filter, error) {
