@@ -169,7 +169,7 @@ func (s *searched) deepest(g Geometry) int {
 	b := float64(g.Buckets) * math.Ldexp(1, g.Growth)
 	n := g.Capacity << g.Growth
 	enough := func(cells int) bool {
-		return uint64(cells) >= n || b*stat.UpperTail(uint64(cells)+1, n, 1/b) <= s.overflow*0.1
+		return uint64(cells) >= n || !stat.TailExceeds(uint64(cells)+1, n, 1/b, s.overflow*0.1/b)
 	}
 	low, step := g.Cells[0], 4
 	for !enough(low + step) {
