@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -104,7 +105,7 @@ const (
 // maxBucket is the largest Config.Bucket, in bits.
 const maxBucket = 1 << 14
 
-// Plan returns the geometry of the filter that New makes, after a search of some milliseconds. Errors wrap
+// Plan returns the geometry of the filter that New makes, after a search of about a millisecond. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Plan() (Geometry, error) {
 	if err := c.Check(); err != nil {
@@ -113,6 +114,37 @@ func (c Config) Plan() (Geometry, error) {
 	if c.Geometry != nil {
 		return *c.Geometry, nil
 	}
+	plans.Lock()
+	p, known := plans.of[c]
+	plans.Unlock()
+	if known {
+		return p.Geometry, p.err
+	}
+	p.Geometry, p.err = c.plan()
+	plans.Lock()
+	defer plans.Unlock()
+	if len(plans.of) >= mostPlans {
+		clear(plans.of)
+	}
+	plans.of[c] = p
+	return p.Geometry, p.err
+}
+
+// plans holds results of Plan: a build, its forecast and its report ask for the same one.
+var plans = struct {
+	sync.Mutex
+	of map[Config]planned
+}{of: map[Config]planned{}}
+
+const mostPlans = 256
+
+type planned struct {
+	Geometry
+	err error
+}
+
+// plan is Plan without a Geometry.
+func (c Config) plan() (Geometry, error) {
 	n := max(c.Keys, c.Capacity, 1)
 	if n > maxKeys>>c.Growth {
 		return Geometry{}, fmt.Errorf("%d keys with growth=%d: %w", n, c.Growth, filter.ErrTooLarge)
