@@ -67,9 +67,7 @@ func (c Config) geometry() (s geometry, err error) {
 	case c.FPR != 0 && c.Bytes != 0:
 		return s, filter.Invalid("Bytes", c.Bytes, "FPR and Bytes exclude each other")
 	}
-	if s.shards = uint64(c.Shards); s.shards == 0 {
-		s.shards = (c.Keys-1)/shardKeys + 1
-	}
+	s.shards = cmp.Or(uint64(c.Shards), (c.Keys-1)/shardKeys+1)
 	if s.keys = (c.Keys-1)/s.shards + 1; s.keys > 1<<53 {
 		return s, fmt.Errorf("%d keys: %w", c.Keys, filter.ErrTooLarge)
 	}

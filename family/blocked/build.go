@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -97,10 +98,7 @@ func (c Config) probes(x *formula, n, blocks uint64) int {
 // blocksForRate returns the smallest number of blocks, or up to 0.1% more, with which the rate of nearly every filter
 // is at most 1% above the promised one; see firmBlocks. The predicted rate falls as blocks are added, so it bisects.
 func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
-	p := c.Size.FPR
-	if p == 0 {
-		p = DefaultFPR
-	}
+	p := cmp.Or(c.Size.FPR, DefaultFPR)
 	size := float64(c.Layout.BlockBits())
 	kept := func(blocks uint64) bool {
 		return leastFPR(n, float64(blocks)*size) <= p && x.fpr(n, blocks, c.probes(x, n, blocks), c.Layout) <= p

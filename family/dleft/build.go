@@ -1,6 +1,7 @@
 package dleft
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,15 +70,10 @@ func (c Config) resolve() (geometry, error) {
 	if err := c.check(); err != nil {
 		return geometry{}, err
 	}
-	g := geometry{capacity: c.Capacity, buckets: c.Buckets, remainder: c.Remainder}
+	g := geometry{capacity: cmp.Or(c.Capacity, max(c.Keys, 1)), remainder: c.Remainder}
+	g.buckets = cmp.Or(c.Buckets, (g.capacity-1)/load+1)
 	if c.Counting {
 		g.counter = counterBits
-	}
-	if g.capacity == 0 {
-		g.capacity = max(c.Keys, 1)
-	}
-	if g.buckets == 0 {
-		g.buckets = (g.capacity-1)/load + 1
 	}
 	if g.buckets > maxBuckets {
 		return geometry{}, fmt.Errorf("buckets=%d: %w", g.buckets, filter.ErrTooLarge)
@@ -99,10 +95,7 @@ func (c Config) resolve() (geometry, error) {
 		g, err := g.fit(uint(min(total/g.cells(), math.MaxUint32)), "bytes", c.Size.Bytes)
 		return g, errors.Join(err, c.atMost(g))
 	default:
-		p := c.Size.FPR
-		if p == 0 {
-			p = DefaultFPR
-		}
+		p := cmp.Or(c.Size.FPR, DefaultFPR)
 		if g.remainder = g.remainderFor(p); g.remainder > MaxRemainder {
 			return geometry{}, filter.Invalid("fpr", p, "remainders of %d bits have a higher rate", MaxRemainder)
 		}
@@ -187,9 +180,7 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 		return nil, err
 	}
 	c := b.c
-	if c.Keys == 0 {
-		c.Keys = b.Keys.Added()
-	}
+	c.Keys = cmp.Or(c.Keys, b.Keys.Added())
 	f, err := New(c)
 	if err != nil {
 		return nil, err

@@ -272,7 +272,7 @@ func solve[T xorfilter.Unsigned](keys []uint64, width uint) (*Filter, error) {
 		return nil, err
 	}
 	for i, v := range lib.Fingerprints[:f.slotCount()] {
-		bitvec.SetPacked(f.words, uint64(i), width, uint32(v)&(1<<width-1))
+		bitvec.SetField(f.words, uint64(i)*uint64(width), width, uint64(v))
 	}
 	return f, nil
 }

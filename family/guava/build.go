@@ -106,11 +106,7 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Filter{words: words, k: k, strategy: c.Strategy}
-	if f.strategy == 0 {
-		f.strategy = Mitz64
-	}
-	return f, nil
+	return &Filter{words: words, k: k, strategy: cmp.Or(c.Strategy, Mitz64)}, nil
 }
 
 // Builder fills a filter from many goroutines at once; see package fill.

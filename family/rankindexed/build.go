@@ -1,6 +1,7 @@
 package rankindexed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,10 +152,7 @@ func (c Config) plan() (Geometry, error) {
 	}
 	o := order{
 		form: Geometry{Capacity: n, Growth: c.Growth, Counting: c.Counting, ValueBits: c.ValueBits}, fpr: c.Size.FPR,
-		overflow: c.Overflow, words: lines, index: lineBits,
-	}
-	if o.overflow == 0 {
-		o.overflow = DefaultOverflow
+		overflow: cmp.Or(c.Overflow, DefaultOverflow), words: lines, index: lineBits, lambda: longChain,
 	}
 	if c.Fast {
 		o.words, o.lambda, o.extended = fastLines, fastChain, fastExtended
@@ -175,6 +173,9 @@ func (c Config) plan() (Geometry, error) {
 	}
 	return g, nil
 }
+
+// longChain is the largest mean number of keys of a chain without Config.Fast.
+const longChain = 3
 
 // The limits of Config.Fast: mean keys of a chain, share of the buckets with an extension, words of a bucket.
 const (

@@ -18,7 +18,7 @@ type order struct {
 	overflow float64  // P_o
 	words    []int    // sizes of a bucket, in 64-bit words
 	index    int      // largest index of a bucket, in bits
-	lambda   float64  // largest mean number of keys of a chain; 0 for 3
+	lambda   float64  // largest mean number of keys of a chain
 	extended float64  // largest share of the buckets with an extension at the capacity; 0 for any
 }
 
@@ -40,16 +40,12 @@ const lineBits = 511
 // It leaves a branch if the buckets and the mean number of extensions have more bits than the best geometry so far.
 func (o order) search(most float64) (Geometry, bool) {
 	s := searched{order: o, bits: math.Nextafter(most, math.Inf(1))}
-	longest := o.lambda
-	if longest == 0 {
-		longest = 3
-	}
 	for r := 1; r+o.form.Growth <= MaxRemainder; r++ {
 		lambda := -math.Log1p(-o.fpr) * math.Ldexp(1, r)
-		if lambda > longest {
+		if lambda > o.lambda {
 			break
 		}
-		if lambda > longest/16 || r+o.form.Growth == MaxRemainder {
+		if lambda > o.lambda/16 || r+o.form.Growth == MaxRemainder {
 			for _, w := range o.words {
 				s.buckets(r, w, lambda)
 			}

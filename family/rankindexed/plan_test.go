@@ -26,6 +26,7 @@ func TestSearch(t *testing.T) {
 		}
 		form.Growth = int(pick(0, 0, 0, 1, 5))
 		o := order{form: form, overflow: pick(1e-15, 1e-10, 1e-10, 0.1), words: lines, index: lineBits}
+		o.lambda = longChain
 		switch rng.IntN(4) {
 		case 0:
 			o.words, o.lambda, o.extended = fastLines, fastChain, fastExtended

@@ -2,7 +2,6 @@ package redisbloom
 
 import (
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // About describes the family. Package families lists it.
@@ -31,15 +30,4 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 // Like returns a Builder of a chain that begins with the first link of f and grows like f.
 func (f *Filter) Like() (filter.Builder, error) {
 	return filter.As[filter.Builder](NewBuilder(Config{From: f}))
-}
-
-// empty returns a chain of the first link of f, without keys.
-func (f *Filter) empty() (*Filter, error) {
-	l := f.links[0]
-	l.Keys = 0
-	words, err := bitvec.Alloc(l.Bits / 64)
-	if err != nil {
-		return nil, err
-	}
-	return &Filter{words: words, links: []Link{l}, growth: f.growth, scales: f.scales}, nil
 }

@@ -1,6 +1,7 @@
 package redisbloom
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -60,16 +61,18 @@ const maxBitsPerKey = 92
 
 // first returns the first link, without keys.
 func (c Config) first() (Link, error) {
+	if c.From != nil {
+		l := c.From.links[0]
+		l.Keys = 0
+		return l, nil
+	}
 	if err := c.Size.Check(); err != nil {
 		return Link{}, err
 	}
 	if c.Growth > maxGrowth {
 		return Link{}, badGrowth(uint64(c.Growth))
 	}
-	capacity := max(c.Capacity, 1)
-	if c.Capacity == 0 {
-		capacity = max(c.Keys, 1)
-	}
+	capacity := cmp.Or(c.Capacity, max(c.Keys, 1))
 	if err := c.Size.AtMost(capacity*maxBitsPerKey, max(c.Keys, c.Capacity), Family); err != nil {
 		return Link{}, err
 	}
@@ -83,10 +86,7 @@ func (c Config) first() (Link, error) {
 		}
 		return newLink(capacity, 0, min(float64(max(bits/64, 1)*64)/float64(capacity), maxBitsPerKey))
 	}
-	rate := c.Size.FPR
-	if rate == 0 {
-		rate = probe.DefaultFPR
-	}
+	rate := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 	promised := rate
 	if !c.Fixed {
 		rate /= 2 // each link has half the rate of the one before: the sum stays below the rate of the chain
@@ -124,9 +124,6 @@ func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 
 // New returns an empty chain of one link. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func New(c Config) (*Filter, error) {
-	if c.From != nil {
-		return c.From.empty()
-	}
 	l, err := c.first()
 	if err != nil {
 		return nil, err
@@ -136,7 +133,10 @@ func New(c Config) (*Filter, error) {
 		return nil, err
 	}
 	f := &Filter{words: words, links: []Link{l}, growth: c.Growth, scales: !c.Fixed}
-	if f.growth == 0 && f.scales {
+	switch {
+	case c.From != nil:
+		f.growth, f.scales = c.From.growth, c.From.scales
+	case f.growth == 0 && f.scales:
 		f.growth = DefaultGrowth
 	}
 	return f, nil
@@ -151,7 +151,7 @@ type Builder struct {
 // NewBuilder returns a builder of a chain that begins like that of New. If Keys and Capacity are 0, the first link is for
 // the keys that come, duplicates included.
 func NewBuilder(c Config) (*Builder, error) {
-	if _, err := c.first(); err != nil && c.From == nil {
+	if _, err := c.first(); err != nil {
 		return nil, err
 	}
 	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, nil
@@ -165,9 +165,7 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 		return nil, err
 	}
 	c := b.c
-	if c.Keys == 0 {
-		c.Keys = b.Keys.Added()
-	}
+	c.Keys = cmp.Or(c.Keys, b.Keys.Added())
 	f, err := New(c)
 	if err != nil {
 		return nil, err

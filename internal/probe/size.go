@@ -117,10 +117,7 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 		m, err = s.Size.Bits(n)
 		m /= s.Width
 	default:
-		p := s.Size.FPR
-		if p == 0 {
-			p = DefaultFPR
-		}
+		p := cmp.Or(s.Size.FPR, DefaultFPR)
 		var real float64
 		if k == 0 {
 			real, k = fewest(n, p)
