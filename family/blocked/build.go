@@ -7,17 +7,15 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
-
-// DefaultFPR is the false-positive rate of a Config without a size.
-const DefaultFPR = 0.01
 
 // Config describes a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys   uint64        // number of distinct keys that will be added; needed unless Blocks or Size.Bytes is set
-	Size   filter.Sizing // default: FPR = DefaultFPR; for an FPR, the fewest blocks that keep it; see scatter
+	Size   filter.Sizing // default: FPR = 0.01; for an FPR, the fewest blocks that keep it; see scatter
 	Blocks uint64        // number of blocks, instead of Size
-	K      int           // probes per key, line layout only, 1 to MaxK; default: OptimalK of Keys and the blocks
+	K      int           // probes per key, line layout only, 1 to MaxK; default: the best for Keys and the blocks
 	Layout Layout        // default: Line
 	Mean   bool          // size an FPR for the mean of filters, as for a filter that is one of many shards
 }
@@ -98,7 +96,7 @@ func (c Config) probes(x *formula, n, blocks uint64) int {
 // blocksForRate returns the smallest number of blocks, or up to 0.1% more, with which the rate of nearly every filter
 // is at most 1% above the promised one; see firmBlocks. The predicted rate falls as blocks are added, so it bisects.
 func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
-	p := cmp.Or(c.Size.FPR, DefaultFPR)
+	p := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 	size := float64(c.Layout.BlockBits())
 	kept := func(blocks uint64) bool {
 		return leastFPR(n, float64(blocks)*size) <= p && x.fpr(n, blocks, c.probes(x, n, blocks), c.Layout) <= p

@@ -1,6 +1,9 @@
 package counting
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/probe"
+)
 
 // About describes the family. Package families lists it.
 var About = filter.About{
@@ -29,5 +32,5 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return m * width, FPR(keys, m, k), nil
+	return m * width, probe.FPR(keys, m, k), nil
 }

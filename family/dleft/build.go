@@ -14,16 +14,13 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// DefaultFPR is the rate of a Config without a size.
-const DefaultFPR = 0.01
-
 // Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys     uint64 // how many keys will come
 	Capacity uint64 // how many keys fit at once; default: Keys. In the counting form up to four copies count as one
 	// Size fixes the bits of a remainder: the fewest that keep FPR with Capacity keys, or the most that fit BitsPerKey
 	// or Bytes. BitsPerKey is for a full filter of many keys; one of few keys has more, because buckets are whole.
-	// Default: FPR = DefaultFPR.
+	// Default: FPR = 0.01.
 	Size      filter.Sizing
 	Remainder uint   // bits of a remainder, MinRemainder to MaxRemainder, instead of Size
 	Counting  bool   // cells have a counter of 2 bits: copies of a key share a cell, up to four
@@ -95,7 +92,7 @@ func (c Config) resolve() (geometry, error) {
 		g, err := g.fit(uint(min(total/g.cells(), math.MaxUint32)), "bytes", c.Size.Bytes)
 		return g, errors.Join(err, c.atMost(g))
 	default:
-		p := cmp.Or(c.Size.FPR, DefaultFPR)
+		p := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 		if g.remainder = g.remainderFor(p); g.remainder > MaxRemainder {
 			return geometry{}, filter.Invalid("fpr", p, "remainders of %d bits have a higher rate", MaxRemainder)
 		}
