@@ -347,7 +347,7 @@ func TestConfig(t *testing.T) {
 	} {
 		m, k, err := c.c.Geometry()
 		if err != nil || k != c.k || math.Abs(float64(m)/float64(c.m)-1) > 1e-4 || math.Abs(probe.FPR(c.c.Keys, m, k)/c.rate-1) > 1e-3 {
-			t.Errorf("%+v: m=%d k=%d rate %g, %v", c.c, m, k, FPR(c.c.Keys, m, k), err)
+			t.Errorf("%+v: m=%d k=%d rate %g, %v", c.c, m, k, probe.FPR(c.c.Keys, m, k), err)
 		}
 	}
 }
