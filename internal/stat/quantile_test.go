@@ -14,7 +14,8 @@ func TestTailExceeds(t *testing.T) {
 			for z := -6.0; z < 12; z += 0.7 {
 				x := uint64(max(0, mean+z*spread))
 				tail := UpperTail(x, n, p)
-				for _, limit := range []float64{0, 1e-300, 1e-15, 0.01, 0.9, 0.5 * tail, math.Nextafter(tail, 0), tail, 2 * tail} {
+				limits := []float64{0, 1e-300, 1e-15, 0.01, 0.9, 0.5 * tail, math.Nextafter(tail, 0), tail, 2 * tail}
+				for _, limit := range limits {
 					if limit < 1 && TailExceeds(x, n, p, limit) != (tail > limit) {
 						t.Errorf("%d of %d, p=%g: the tail is %g, and the limit %g", x, n, p, tail, limit)
 					}
@@ -32,7 +33,7 @@ func TestUpperQuantile(t *testing.T) {
 				j := UpperQuantile(n, p, tail)
 				mean := uint64(float64(n) * p)
 				if j < n && UpperTail(j+1, n, p) > tail {
-					t.Errorf("n=%d, p=%g: more than %d with probability %g, want %g", n, p, j, UpperTail(j+1, n, p), tail)
+					t.Errorf("n=%d, p=%g: %d, tail %g, want %g", n, p, j, UpperTail(j+1, n, p), tail)
 				}
 				few := float64(n)*p*(1-p) <= 9e6 // else an upper bound
 				if few && j > mean && UpperTail(j, n, p) <= tail {
