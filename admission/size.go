@@ -57,21 +57,17 @@ func (s geometry) generation() (*generation, error) { return blocked.NewBits(s.b
 func (c Config) geometry() (s geometry, err error) {
 	switch {
 	case c.Keys == 0:
-		return s, &filter.ConfigError{Field: "Keys", Value: 0, Reason: "must be at least 1"}
+		return s, filter.Invalid("Keys", 0, "must be at least 1")
 	case c.Shards < 0 || uint64(c.Shards) > c.Keys:
-		return s, &filter.ConfigError{Field: "Shards", Value: c.Shards, Reason: "must be 1 to Keys"}
+		return s, filter.Invalid("Shards", c.Shards, "must be 1 to Keys")
 	case !(c.FPR == 0 || c.FPR >= minFPR && c.FPR <= maxFPR):
-		reason := fmt.Sprintf("must be %g to %g, such as 0.01", minFPR, maxFPR)
-		return s, &filter.ConfigError{Field: "FPR", Value: c.FPR, Reason: reason}
+		return s, filter.Invalid("FPR", c.FPR, "must be %g to %g, such as 0.01", minFPR, maxFPR)
 	case c.Hasher.ID() == filter.XXH64:
-		const reason = "must have 128 bits: a shorter hash cannot keep the rate"
-		return s, &filter.ConfigError{Field: "Hasher", Value: c.Hasher.ID(), Reason: reason}
+		return s, filter.Invalid("Hasher", c.Hasher.ID(), "must have 128 bits: a shorter hash cannot keep the rate")
 	case c.FPR != 0 && c.Bytes != 0:
-		return s, &filter.ConfigError{Field: "Bytes", Value: c.Bytes, Reason: "FPR and Bytes exclude each other"}
+		return s, filter.Invalid("Bytes", c.Bytes, "FPR and Bytes exclude each other")
 	}
-	if s.shards = uint64(c.Shards); s.shards == 0 {
-		s.shards = (c.Keys-1)/shardKeys + 1
-	}
+	s.shards = cmp.Or(uint64(c.Shards), (c.Keys-1)/shardKeys+1)
 	if s.keys = (c.Keys-1)/s.shards + 1; s.keys > 1<<53 {
 		return s, fmt.Errorf("%d keys: %w", c.Keys, filter.ErrTooLarge)
 	}
@@ -87,8 +83,8 @@ func (c Config) geometry() (s geometry, err error) {
 	case err != nil:
 		return s, err
 	case s.rate(s.keys, s.keys) > maxFPR:
-		reason := fmt.Sprintf("too small for %d keys: the rate of false admissions would be above %g", c.Keys, maxFPR)
-		return s, &filter.ConfigError{Field: "Bytes", Value: c.Bytes, Reason: reason}
+		const reason = "too small for %d keys: the rate of false admissions would be above %g"
+		return s, filter.Invalid("Bytes", c.Bytes, reason, c.Keys, maxFPR)
 	}
 	s.limit = s.changing()
 	return s, nil
@@ -111,8 +107,7 @@ func (s *geometry) keep(rate float64) (err error) {
 func (s *geometry) fit(bytes uint64) (err error) {
 	hi, least := bits.Mul64(s.shards, 2*blockBytes+shardBytes)
 	if hi != 0 || bytes < least {
-		reason := fmt.Sprintf("must be at least %d for %d shards", least, s.shards)
-		return &filter.ConfigError{Field: "Bytes", Value: bytes, Reason: reason}
+		return filter.Invalid("Bytes", bytes, "must be at least %d for %d shards", least, s.shards)
 	}
 	s.blocks, s.k, err = blocked.Config{Keys: s.keys, Blocks: (bytes/s.shards - shardBytes) / (2 * blockBytes)}.Geometry()
 	return err

@@ -2,7 +2,6 @@ package families
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -41,9 +40,9 @@ type Family struct {
 	Chains bool
 }
 
-// config is a family's Config.
+// config is a family's Config. It has a method Check if what Forecast does depends on the number of keys: if it has a
+// search, or a size in bytes may be too small for some numbers of keys.
 type config interface {
-	Check() error
 	Forecast(keys uint64) (bits uint64, fpr float64, err error)
 }
 
@@ -60,7 +59,11 @@ func family[C config, F filter.Filter, B filter.Builder](
 		if err != nil {
 			return err
 		}
-		return c.Check()
+		if own, ok := any(&c).(interface{ Check() error }); ok {
+			return own.Check()
+		}
+		_, _, err = c.Forecast(0)
+		return err
 	}
 	f.Forecast = func(s filter.Spec, keys uint64) (uint64, float64, error) {
 		c, err := fromSpec(s, keys)
@@ -161,7 +164,7 @@ func (f Family) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *[fi
 		id = f.Hash
 	}
 	bad := func(field string, value any, reason string, args ...any) (filter.Hasher, error) {
-		return filter.Hasher{}, &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
+		return filter.Hasher{}, filter.Invalid(field, value, reason, args...)
 	}
 	if id != 0 && !f.TakesHash(s, id) {
 		return bad("hash", id, "%s takes another hash function; %s is that of %s", s, id, usersOf(id))

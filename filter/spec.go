@@ -233,6 +233,29 @@ func (r *SpecReader) Uint(name string) uint64 {
 	return v
 }
 
+// Count returns the value of a parameter as an integer of 1 to most, or 0 if it is not given.
+func (r *SpecReader) Count(name string, most uint64) uint64 {
+	before := len(r.errs)
+	v := r.Uint(name)
+	switch {
+	case len(r.errs) > before || v <= most && (v > 0 || !r.spec.Has(name)):
+	case most == math.MaxUint64:
+		r.errs = append(r.errs, Invalid(name, v, "want at least 1"))
+	default:
+		r.errs = append(r.errs, Invalid(name, v, "want 1 to %d", most))
+	}
+	return v
+}
+
+// Flag reports whether a parameter is 1. If it is not given, it is 0.
+func (r *SpecReader) Flag(name string) bool {
+	v := r.Uint(name)
+	if v > 1 {
+		r.errs = append(r.errs, Invalid(name, v, "want 0 or 1"))
+	}
+	return v == 1
+}
+
 // Err returns all errors so far, joined, or nil. A parameter of the Spec that was not read is one of them. Each wraps
 // ErrConfig.
 func (r *SpecReader) Err() error {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"math"
@@ -80,7 +81,7 @@ func (c Costs) At(k filter.Spec, keys uint64, fpr float64) (Point, bool) {
 				row = append(row, p)
 			}
 		}
-		slices.SortFunc(row, func(a, b Point) int { return -cmpFloat(a.FPR, b.FPR) })
+		slices.SortFunc(row, func(a, b Point) int { return cmp.Compare(b.FPR, a.FPR) })
 		return between(row, y, func(p Point) float64 { return math.Log(p.FPR) }, -1)
 	}
 	rows := make([]Point, len(sizes))
@@ -102,16 +103,6 @@ func (c Costs) OutOfCache(k filter.Spec, fpr float64) (Point, bool) {
 		most = max(most, p.Keys)
 	}
 	return c.At(k, most, fpr)
-}
-
-func cmpFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // between interpolates in a row of points that is sorted by a coordinate, ascending, or descending if sign is -1.

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -49,28 +48,25 @@ const (
 
 // check sets the defaults and returns an error if the needs are invalid.
 func (n *Needs) check() error {
-	bad := func(field string, value any, reason string) error {
-		return &filter.ConfigError{Field: field, Value: value, Reason: reason}
-	}
 	switch {
 	case n.Keys == 0:
-		return bad("keys", n.Keys, "want at least 1")
+		return filter.Invalid("keys", n.Keys, "want at least 1")
 	case n.Keys+n.Later < n.Keys || n.Keys+n.Later > mostKeys:
-		return bad("keys", n.Keys, fmt.Sprintf("want at most %g, later keys included", float64(mostKeys)))
+		return filter.Invalid("keys", n.Keys, "want at most %g, later keys included", float64(mostKeys))
 	case !(n.FPR >= 0 && n.FPR < 1):
-		return bad("fpr", n.FPR, "want a rate between 0 and 1, both excluded, such as 0.01")
+		return filter.Invalid("fpr", n.FPR, "want a rate between 0 and 1, both excluded, such as 0.01")
 	case !(n.BitsPerKey >= 0 && n.BitsPerKey <= 4096):
-		return bad("bits_per_key", n.BitsPerKey, "want more than 0 and at most 4096")
+		return filter.Invalid("bits_per_key", n.BitsPerKey, "want more than 0 and at most 4096")
 	case n.BitsPerKey > 0 && n.Bytes > 0:
-		return bad("bytes", n.Bytes, "give bits_per_key or bytes")
+		return filter.Invalid("bytes", n.Bytes, "give bits_per_key or bytes")
 	case !(n.Absent >= 0 && n.Absent <= 1):
-		return bad("absent", n.Absent, "want a share from 0 to 1")
+		return filter.Invalid("absent", n.Absent, "want a share from 0 to 1")
 	case n.ValueBits < 0 || n.ValueBits > 32:
-		return bad("value_bits", n.ValueBits, "want 0 to 32")
+		return filter.Invalid("value_bits", n.ValueBits, "want 0 to 32")
 	case n.For != "" && n.For != Smallest && n.For != Fastest:
-		return bad("for", n.For, "want size or speed")
+		return filter.Invalid("for", n.For, "want size or speed")
 	case n.Build < 0:
-		return bad("build", n.Build, "want more than 0")
+		return filter.Invalid("build", n.Build, "want more than 0")
 	}
 	if n.FPR == 0 && n.BitsPerKey == 0 && n.Bytes == 0 {
 		n.FPR = DefaultFPR

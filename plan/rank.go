@@ -181,10 +181,7 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 
 // overBound says how far the file of a choice is above the smallest possible size for its keys, log2(1/rate) bits each.
 func overBound(c Choice, n *Needs) string {
-	rate := n.FPR
-	if rate == 0 {
-		rate = c.FPRPrior
-	}
+	rate := cmp.Or(n.FPR, c.FPRPrior)
 	times := 8 * float64(c.FileBytes) / (float64(n.all()) * math.Log2(1/rate))
 	switch {
 	case times >= 9.95:

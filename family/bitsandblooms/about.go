@@ -17,13 +17,6 @@ var About = filter.About{
 	},
 }
 
-// Check returns an error if the Config is invalid. It does not allocate a filter. Errors wrap filter.ErrConfig or
-// filter.ErrTooLarge.
-func (c Config) Check() error {
-	_, _, _, err := c.Geometry()
-	return err
-}
-
 // Forecast returns the size in bits of the filter that New makes, and its predicted false-positive rate, in [0, 1],
 // after keys distinct keys were added. It does not allocate a filter. Errors are those of Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {

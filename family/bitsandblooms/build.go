@@ -3,6 +3,7 @@ package bitsandblooms
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -23,20 +24,13 @@ type Config struct {
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r)}
-	c.M, c.Length = r.Uint("m"), r.Uint("length")
-	k := r.Uint("k")
+	c.M, c.Length, c.K = r.Count("m", math.MaxUint64), r.Uint("length"), int(r.Count("k", MaxK))
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	switch {
-	case k > MaxK || s.Has("k") && k == 0:
-		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
-	case s.Has("m") && c.M == 0:
-		return Config{}, &filter.ConfigError{Field: "m", Value: 0, Reason: "want at least 1"}
-	case s.Has("length") && c.Length == 0:
-		return Config{}, &filter.ConfigError{Field: "length", Value: 0, Reason: "want at least m"}
+	if s.Has("length") && c.Length == 0 {
+		return Config{}, filter.Invalid("length", 0, "want at least m")
 	}
-	c.K = int(k)
 	return c, nil
 }
 
@@ -56,7 +50,7 @@ func (c Config) Geometry() (m, length uint64, k int, err error) {
 	case c.Length == 0:
 		return m, m, k, nil
 	case c.Length < m:
-		return 0, 0, 0, &filter.ConfigError{Field: "length", Value: c.Length, Reason: "want at least m"}
+		return 0, 0, 0, filter.Invalid("length", c.Length, "want at least m")
 	case c.Length >= 1<<62:
 		return 0, 0, 0, fmt.Errorf("length=%d: %w", c.Length, filter.ErrTooLarge)
 	}

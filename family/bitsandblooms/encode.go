@@ -53,7 +53,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 func geometry(s filter.Spec) (f Filter, err error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err == nil && (c.M == 0 || c.K == 0 || c.Length == c.M || !c.Size.IsZero() || s.Has("capacity")) {
-		err = &filter.ConfigError{Field: "spec", Value: s, Reason: "want bitsandblooms(k=,m=)"}
+		err = filter.Invalid("spec", s, "want bitsandblooms(k=,m=)")
 	}
 	if err == nil {
 		f.m, f.length, f.k, err = c.Geometry()

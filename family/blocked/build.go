@@ -1,22 +1,21 @@
 package blocked
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
-
-// DefaultFPR is the false-positive rate of a Config without a size.
-const DefaultFPR = 0.01
 
 // Config describes a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys   uint64        // number of distinct keys that will be added; needed unless Blocks or Size.Bytes is set
-	Size   filter.Sizing // default: FPR = DefaultFPR; for an FPR, the fewest blocks that keep it; see scatter
+	Size   filter.Sizing // default: FPR = 0.01; for an FPR, the fewest blocks that keep it; see scatter
 	Blocks uint64        // number of blocks, instead of Size
-	K      int           // probes per key, line layout only, 1 to MaxK; default: OptimalK of Keys and the blocks
+	K      int           // probes per key, line layout only, 1 to MaxK; default: the best for Keys and the blocks
 	Layout Layout        // default: Line
 	Mean   bool          // size an FPR for the mean of filters, as for a filter that is one of many shards
 }
@@ -27,20 +26,10 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{
 		Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r),
-		Blocks: r.Uint("blocks"), Layout: Layout(r.Text("layout", string(Line))),
+		Blocks: r.Count("blocks", math.MaxUint64), Layout: Layout(r.Text("layout", string(Line))),
+		K: int(r.Count("k", MaxK)),
 	}
-	k := r.Uint("k")
-	if err := r.Err(); err != nil {
-		return Config{}, err
-	}
-	if k > MaxK || s.Has("k") && k == 0 {
-		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
-	}
-	if s.Has("blocks") && c.Blocks == 0 {
-		return Config{}, &filter.ConfigError{Field: "blocks", Value: 0, Reason: "want at least 1"}
-	}
-	c.K = int(k)
-	return c, nil
+	return c, r.Err()
 }
 
 // Geometry returns the number of blocks and of probes per key of the filter that New makes. It allocates no filter.
@@ -82,14 +71,13 @@ func (c Config) check() error {
 	}
 	switch {
 	case c.Layout != Line && c.Layout != Split && c.Layout != "":
-		return &filter.ConfigError{Field: "layout", Value: c.Layout, Reason: "want line or split"}
+		return filter.Invalid("layout", c.Layout, "want line or split")
 	case c.K < 0 || c.K > MaxK:
-		return &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+		return filter.Invalid("k", c.K, "want 1 to %d", MaxK)
 	case c.Layout == Split && c.K != 0 && c.K != splitK:
-		return &filter.ConfigError{Field: "k", Value: c.K, Reason: "the split layout has 8 probes"}
+		return filter.Invalid("k", c.K, "the split layout has 8 probes")
 	case c.Blocks != 0 && !c.Size.IsZero():
-		reason := "give blocks or one of bits_per_key, fpr and bytes"
-		return &filter.ConfigError{Field: "blocks", Value: c.Blocks, Reason: reason}
+		return filter.Invalid("blocks", c.Blocks, "give blocks or one of bits_per_key, fpr and bytes")
 	}
 	return nil
 }
@@ -108,10 +96,7 @@ func (c Config) probes(x *formula, n, blocks uint64) int {
 // blocksForRate returns the smallest number of blocks, or up to 0.1% more, with which the rate of nearly every filter
 // is at most 1% above the promised one; see firmBlocks. The predicted rate falls as blocks are added, so it bisects.
 func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
-	p := c.Size.FPR
-	if p == 0 {
-		p = DefaultFPR
-	}
+	p := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 	size := float64(c.Layout.BlockBits())
 	kept := func(blocks uint64) bool {
 		return leastFPR(n, float64(blocks)*size) <= p && x.fpr(n, blocks, c.probes(x, n, blocks), c.Layout) <= p
@@ -121,8 +106,8 @@ func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 	hi := lo
 	for !kept(hi) {
 		if float64(hi)*size > 4096*max(float64(n), 64) || hi > 1<<52 {
-			reason := "a blocked filter needs more than 4096 bits per key for this rate; take standard or fuse"
-			return 0, &filter.ConfigError{Field: "fpr", Value: p, Reason: reason}
+			const reason = "a blocked filter needs more than 4096 bits per key for this rate; take standard or fuse"
+			return 0, filter.Invalid("fpr", p, reason)
 		}
 		lo, hi = hi, hi+hi/2+1
 	}

@@ -16,39 +16,30 @@ func (f *Filter) Encode() filter.Encoded {
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	f, err := geometry(s)
-	if err != nil {
-		return nil, err
-	}
-	return []uint64{f.blocks * uint64(f.blockWords())}, nil
+	return []uint64{f.blocks * uint64(f.blockWords())}, err
 }
 
 // Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
 // error if the sections do not have the sizes of SectionWords.
 func Decode(e filter.Encoded) (*Filter, error) {
-	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
-		return nil, err
-	}
 	f, err := geometry(e.Spec)
-	if err != nil {
+	if err := e.CheckSections([]uint64{f.blocks * uint64(f.blockWords())}, err); err != nil {
 		return nil, err
 	}
 	f.hold(e.Sections[0])
 	f.keys = e.Keys
-	return f, nil
+	return &f, nil
 }
 
 // geometry reads the Spec of a built filter, blocked(blocks=,k=,layout=). Other Specs are errors.
-func geometry(s filter.Spec) (*Filter, error) {
+func geometry(s filter.Spec) (f Filter, err error) {
 	c, err := ConfigFromSpec(s, 0)
-	if err != nil {
-		return nil, err
+	if err == nil && (c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !s.Has("layout") || s.Has("capacity")) {
+		err = filter.Invalid("spec", s, "want blocked(blocks=,k=,layout=)")
 	}
-	if c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !s.Has("layout") || s.Has("capacity") {
-		return nil, &filter.ConfigError{Field: "spec", Value: s, Reason: "want blocked(blocks=,k=,layout=)"}
+	if err == nil {
+		f.split = c.Layout == Split
+		f.blocks, f.k, err = c.Geometry()
 	}
-	blocks, k, err := c.Geometry()
-	if err != nil {
-		return nil, err
-	}
-	return &Filter{blocks: blocks, k: k, split: c.Layout == Split}, nil
+	return f, err
 }

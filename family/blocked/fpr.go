@@ -75,10 +75,7 @@ func leastFPR(n uint64, bits float64) float64 {
 	return least * (1 - 1e-9)
 }
 
-// OptimalK returns the number of probes, 1 to MaxK, that minimizes FPR(n, blocks, k, Line).
-func OptimalK(n, blocks uint64) int { return new(formula).optimalK(n, blocks) }
-
-// optimalK is OptimalK.
+// optimalK returns the number of probes, 1 to MaxK, that minimizes FPR(n, blocks, k, Line).
 func (c *formula) optimalK(n, blocks uint64) int {
 	load := float64(n) / float64(blocks)
 	k := max(1, min(MaxK, int(0.5*lineBits/max(load, 1))))

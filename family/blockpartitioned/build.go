@@ -1,13 +1,9 @@
 package blockpartitioned
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/bitvec"
-	"github.com/bloomery/bloomery/internal/gather"
 )
 
 // DefaultBitsPerKey is the size of a Config without one.
@@ -26,8 +22,6 @@ type Config struct {
 	K       int
 	Effort  filter.Effort // default: filter.Default, about 2 µs a key on one core
 	Workers int           // stretches of blocks that are searched at once; default: GOMAXPROCS
-	Memory  int64         // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
-	Dir     string        // default: os.TempDir()
 	Table   uint64        // version of the table that the block geometry comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
 	// effort filter.Keep leaves them as they are. Size, Block and K are not used. All keys are needed again; they may
@@ -40,15 +34,16 @@ type Config struct {
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later")}
-	c.Table, c.K = r.Uint("table"), anneal.ReadSlots(r)
+	c.Table, c.K = r.Uint("table"), int(r.Count("k", maxK))
 	c.Effort = filter.ReadEffort(r)
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	return c, c.check()
+	return c, c.Check()
 }
 
-func (c *Config) check() error {
+// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c *Config) Check() error {
 	if c.Block == 0 {
 		c.Block = lineBits
 	}
@@ -57,7 +52,7 @@ func (c *Config) check() error {
 		return err
 	}
 	if c.Block != lineBits && c.Block != 2*lineBits {
-		return &filter.ConfigError{Field: "block", Value: c.Block, Reason: "want 512 or 1024"}
+		return filter.Invalid("block", c.Block, "want 512 or 1024")
 	}
 	return nil
 }
@@ -65,38 +60,27 @@ func (c *Config) check() error {
 // common returns the part of the Config that all families with a search have.
 func (c Config) common() anneal.Common {
 	return anneal.Common{
-		Keys: c.Keys, Size: c.Size, K: c.K, Effort: c.Effort, Workers: c.Workers, Memory: c.Memory, Dir: c.Dir,
-		Table: c.Table, From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
+		Keys: c.Keys, Size: c.Size, Later: c.Later, K: c.K, Effort: c.Effort, Workers: c.Workers, Table: c.Table,
+		From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
 	}
 }
 
 // Builder gathers keys, 16 bytes each, and searches at the end.
-type Builder struct {
-	gather.Intake
-	c     Config
-	clock *anneal.Clock // nil, except in tests
-}
-
-// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
-func NewBuilder(c Config) (*Builder, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	return &Builder{Intake: c.common().Intake(), c: c}, nil
-}
-
+//
 // Build searches for the shifts of all blocks and returns a *Filter. The result depends only on the set of keys, the
 // size and the effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also
 // depends on the machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
 //
 // If ctx ends with the cause filter.ErrEnough, the blocks that are left get the shortest search, and Build returns the
 // filter.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	goal := anneal.Goal{Later: b.c.Later, Clock: b.clock}
-	if b.c.From == nil {
-		goal.Rate = b.c.Size.FPR
+type Builder = anneal.Builder[geometry, *Filter]
+
+// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
 	}
-	return anneal.Build(ctx, &b.Intake, goal, &job{Config: b.c})
+	return anneal.NewBuilder(c.common(), &job{Config: c}), nil
 }
 
 // job is one build. See anneal.Job.
@@ -157,8 +141,8 @@ func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bo
 func (j *job) Larger(g geometry, _ uint64, rate, bits float64) (geometry, error) {
 	g.blocks += 1 + uint64(min(bits/float64(j.Block), float64(g.blocks)))
 	if g.blocks > j.most {
-		return geometry{}, &filter.ConfigError{Field: "fpr", Value: j.Size.FPR,
-			Reason: fmt.Sprintf("the lowest rate for these keys is %.2g; take family partitioned or fuse", rate)}
+		return geometry{}, filter.Invalid("fpr", j.Size.FPR,
+			"the lowest rate for these keys is %.2g; take family partitioned or fuse", rate)
 	}
 	return g, nil
 }

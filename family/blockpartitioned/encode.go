@@ -71,8 +71,7 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	}
 	g := geometry{blockGeometry{block, groups, int(min(k, maxK+1)), int(min(width, maxWidth+1))}, blocks}
 	if !g.valid() || blocks < 1 {
-		return geometry{}, &filter.ConfigError{Field: "spec", Value: s,
-			Reason: "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)"}
+		return geometry{}, filter.Invalid("spec", s, "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)")
 	}
 	if blocks >= maxBlocks {
 		return geometry{}, fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)

@@ -82,12 +82,5 @@ func (s *searcher) block(block uint64, keys []filter.Hash, part *anneal.Part) {
 		part.RunSmall(&s.state, &rnd, len(keys), s.from != nil)
 	}
 	s.state.Store(f.words, block*f.block+f.first)
-	at0 := block * f.block
-	for _, shift := range s.state.Shifts {
-		f.words[at0/64] |= uint64(shift) << (at0 % 64)
-		if end := at0%64 + uint64(f.width); end > 64 {
-			f.words[at0/64+1] |= uint64(shift) >> (64 - at0%64)
-		}
-		at0 += uint64(f.width)
-	}
+	s.state.StoreShifts(f.words, block*f.block)
 }

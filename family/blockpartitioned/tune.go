@@ -30,8 +30,8 @@ func (c Config) geometry(n uint64) (geometry, error) {
 	case n > maxKeys:
 		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
 	case c.Later > maxLater*n:
-		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later,
-			Reason: fmt.Sprintf("more than %d times the %d keys of the build; take family blocked", maxLater, n)}
+		return geometry{}, filter.Invalid("later", c.Later,
+			"more than %d times the %d keys of the build; take family blocked", maxLater, n)
 	case c.Size.FPR != 0:
 		return c.geometryForRate(n)
 	}
@@ -51,8 +51,8 @@ func (c Config) geometry(n uint64) (geometry, error) {
 		return geometry{}, fmt.Errorf("%d blocks: %w", blocks, filter.ErrTooLarge)
 	}
 	if size.Bytes != 0 && float64(blocks*c.Block) < minBitsPerKey*(float64(n)+float64(c.Later)) {
-		return geometry{}, &filter.ConfigError{Field: "bytes", Value: size.Bytes,
-			Reason: fmt.Sprintf("too few for %d keys; give at least %d", n+c.Later, (n+c.Later)/8*minBitsPerKey+c.Block/8)}
+		return geometry{}, filter.Invalid("bytes", size.Bytes,
+			"too few for %d keys; give at least %d", n+c.Later, (n+c.Later)/8*minBitsPerKey+c.Block/8)
 	}
 	return c.tuned(c.problem(n, float64(blocks)), blocks)
 }
@@ -84,9 +84,8 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 			continue
 		}
 		if math.IsInf(per, 1) {
-			return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-				Reason: fmt.Sprintf("blocks of %d bits have a rate of %.2g at least; take family partitioned or fuse",
-					c.Block, nearest)}
+			return geometry{}, filter.Invalid("fpr", c.Size.FPR,
+				"blocks of %d bits have a rate of %.2g at least; take family partitioned or fuse", c.Block, nearest)
 		}
 		if math.Abs(per/was-1) < 0.03 {
 			break
@@ -110,14 +109,14 @@ func (c Config) tuned(p problem, blocks uint64) (geometry, error) {
 
 // noShape is the error for a K that no block has room for.
 func (c Config) noShape() error {
-	return &filter.ConfigError{Field: "k", Value: c.K,
-		Reason: "blocks of this size have no room for the shifts of so many; give fewer, or more bits"}
+	return filter.Invalid("k", c.K,
+		"blocks of this size have no room for the shifts of so many; give fewer, or more bits")
 }
 
 // Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and
 // Later more keys. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return 0, 0, err
 	}
 	g, err := c.geometry(n)

@@ -1,6 +1,9 @@
 package counting
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/probe"
+)
 
 // About describes the family. Package families lists it.
 var About = filter.About{
@@ -22,13 +25,6 @@ var About = filter.About{
 	}},
 }
 
-// Check returns an error if New would fail for this Config with any number of keys. It allocates no filter. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) Check() error {
-	_, _, err := c.Geometry()
-	return err
-}
-
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
 // rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
@@ -36,5 +32,5 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return m * width, FPR(keys, m, k), nil
+	return m * width, probe.FPR(keys, m, k), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -345,8 +346,8 @@ func TestConfig(t *testing.T) {
 		{Config{Keys: 100_000, Size: filter.Sizing{Bytes: 500_000}}, 1_000_000, 7, 0.00819},
 	} {
 		m, k, err := c.c.Geometry()
-		if err != nil || k != c.k || math.Abs(float64(m)/float64(c.m)-1) > 1e-4 || math.Abs(FPR(c.c.Keys, m, k)/c.rate-1) > 1e-3 {
-			t.Errorf("%+v: m=%d k=%d rate %g, %v", c.c, m, k, FPR(c.c.Keys, m, k), err)
+		if err != nil || k != c.k || math.Abs(float64(m)/float64(c.m)-1) > 1e-4 || math.Abs(probe.FPR(c.c.Keys, m, k)/c.rate-1) > 1e-3 {
+			t.Errorf("%+v: m=%d k=%d rate %g, %v", c.c, m, k, probe.FPR(c.c.Keys, m, k), err)
 		}
 	}
 }

@@ -241,7 +241,8 @@ func (f *Filter) EstimateLoss(keep float64) float64 {
 // Info counts the counters that are not 0, which reads the whole filter.
 func (f *Filter) Info() filter.Info { return f.info(f.keys, f.used()) }
 
-// info describes a filter with that many keys and counters that are not 0.
+// info describes a filter with that many keys and counters that are not 0. Stuck counters of keys that were removed
+// count in the posterior rate, not in the prior one.
 func (f *Filter) info(keys, used uint64) filter.Info {
 	fill := float64(used) / float64(f.m)
 	return filter.Info{
@@ -249,7 +250,7 @@ func (f *Filter) info(keys, used uint64) filter.Info {
 		Keys:         keys,
 		Bits:         f.m * width,
 		Fill:         fill,
-		FPRPrior:     FPR(keys, f.m, f.k),
-		FPRPosterior: posterior(fill, f.k),
+		FPRPrior:     probe.FPR(keys, f.m, f.k), // as for a standard filter of m bits
+		FPRPosterior: math.Pow(fill, float64(f.k)),
 	}
 }

@@ -27,13 +27,6 @@ var About = filter.About{
 
 const formCan = filter.CanAdd | filter.CanRemove | filter.CanConcurrent | filter.CanCapacity | filter.CanSpill | filter.CanCountItself
 
-// Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) Check() error {
-	_, err := c.resolve()
-	return err
-}
-
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
 // rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of New.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {

@@ -1,6 +1,7 @@
 package dleft
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,16 +14,13 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// DefaultFPR is the rate of a Config without a size.
-const DefaultFPR = 0.01
-
 // Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys     uint64 // how many keys will come
 	Capacity uint64 // how many keys fit at once; default: Keys. In the counting form up to four copies count as one
 	// Size fixes the bits of a remainder: the fewest that keep FPR with Capacity keys, or the most that fit BitsPerKey
 	// or Bytes. BitsPerKey is for a full filter of many keys; one of few keys has more, because buckets are whole.
-	// Default: FPR = DefaultFPR.
+	// Default: FPR = 0.01.
 	Size      filter.Sizing
 	Remainder uint   // bits of a remainder, MinRemainder to MaxRemainder, instead of Size
 	Counting  bool   // cells have a counter of 2 bits: copies of a key share a cell, up to four
@@ -33,17 +31,14 @@ type Config struct {
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Capacity: r.Uint("capacity"), Buckets: r.Uint("buckets")}
-	remainder, counting := r.Uint("remainder"), r.Uint("counting")
-	c.Remainder, c.Counting = uint(min(remainder, MaxRemainder+1)), counting == 1
+	remainder := r.Uint("remainder")
+	c.Remainder, c.Counting = uint(min(remainder, MaxRemainder+1)), r.Flag("counting")
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	if counting > 1 {
-		return Config{}, &filter.ConfigError{Field: "counting", Value: counting, Reason: "want 0 or 1"}
-	}
 	for name, v := range map[string]uint64{"capacity": c.Capacity, "buckets": c.Buckets, "remainder": remainder} {
 		if v == 0 && s.Has(name) {
-			return Config{}, &filter.ConfigError{Field: name, Value: v, Reason: "want more than 0"}
+			return Config{}, filter.Invalid(name, v, "want more than 0")
 		}
 	}
 	return c, c.check()
@@ -55,14 +50,11 @@ func (c Config) check() error {
 	}
 	switch {
 	case c.Remainder != 0 && (c.Remainder < MinRemainder || c.Remainder > MaxRemainder):
-		return &filter.ConfigError{Field: "remainder", Value: c.Remainder,
-			Reason: fmt.Sprintf("want %d to %d", MinRemainder, MaxRemainder)}
+		return filter.Invalid("remainder", c.Remainder, "want %d to %d", MinRemainder, MaxRemainder)
 	case c.Remainder != 0 && !c.Size.IsZero():
-		return &filter.ConfigError{Field: "remainder", Value: c.Remainder,
-			Reason: "give remainder or one of bits_per_key, fpr and bytes"}
+		return filter.Invalid("remainder", c.Remainder, "give remainder or one of bits_per_key, fpr and bytes")
 	case c.Size.FPR != 0 && c.Size.FPR < minFPR:
-		return &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-			Reason: fmt.Sprintf("the lowest rate of dleft is %.2g", minFPR)}
+		return filter.Invalid("fpr", c.Size.FPR, "the lowest rate of dleft is %.2g", minFPR)
 	}
 	return nil
 }
@@ -75,22 +67,17 @@ func (c Config) resolve() (geometry, error) {
 	if err := c.check(); err != nil {
 		return geometry{}, err
 	}
-	g := geometry{capacity: c.Capacity, buckets: c.Buckets, remainder: c.Remainder}
+	g := geometry{capacity: cmp.Or(c.Capacity, max(c.Keys, 1)), remainder: c.Remainder}
+	g.buckets = cmp.Or(c.Buckets, (g.capacity-1)/load+1)
 	if c.Counting {
 		g.counter = counterBits
-	}
-	if g.capacity == 0 {
-		g.capacity = max(c.Keys, 1)
-	}
-	if g.buckets == 0 {
-		g.buckets = (g.capacity-1)/load + 1
 	}
 	if g.buckets > maxBuckets {
 		return geometry{}, fmt.Errorf("buckets=%d: %w", g.buckets, filter.ErrTooLarge)
 	}
 	if g.capacity > g.cells() {
-		return geometry{}, &filter.ConfigError{Field: "capacity", Value: g.capacity,
-			Reason: fmt.Sprintf("the buckets have %d cells in all; want at most as many", g.cells())}
+		return geometry{}, filter.Invalid("capacity", g.capacity,
+			"the buckets have %d cells in all; want at most as many", g.cells())
 	}
 	switch {
 	case g.remainder != 0:
@@ -105,13 +92,9 @@ func (c Config) resolve() (geometry, error) {
 		g, err := g.fit(uint(min(total/g.cells(), math.MaxUint32)), "bytes", c.Size.Bytes)
 		return g, errors.Join(err, c.atMost(g))
 	default:
-		p := c.Size.FPR
-		if p == 0 {
-			p = DefaultFPR
-		}
+		p := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 		if g.remainder = g.remainderFor(p); g.remainder > MaxRemainder {
-			return geometry{}, &filter.ConfigError{Field: "fpr", Value: p,
-				Reason: fmt.Sprintf("remainders of %d bits have a higher rate", MaxRemainder)}
+			return geometry{}, filter.Invalid("fpr", p, "remainders of %d bits have a higher rate", MaxRemainder)
 		}
 	}
 	return g, nil
@@ -129,9 +112,9 @@ func (c Config) atMost(g geometry) error {
 func (g geometry) fit(width uint, field string, value any) (geometry, error) {
 	if width < MinRemainder+g.counter {
 		least := float64((MinRemainder + g.counter) * subtables * cells)
-		return geometry{}, &filter.ConfigError{Field: field, Value: value,
-			Reason: fmt.Sprintf("dleft needs %.1f bits a key, and at least %.0f bytes for %d keys",
-				least/load, least/8*float64(g.buckets), g.capacity)}
+		return geometry{}, filter.Invalid(field, value,
+			"dleft needs %.1f bits a key, and at least %.0f bytes for %d keys",
+			least/load, least/8*float64(g.buckets), g.capacity)
 	}
 	g.remainder = min(width-g.counter, MaxRemainder)
 	return g, nil
@@ -194,9 +177,7 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 		return nil, err
 	}
 	c := b.c
-	if c.Keys == 0 {
-		c.Keys = b.Keys.Added()
-	}
+	c.Keys = cmp.Or(c.Keys, b.Keys.Added())
 	f, err := New(c)
 	if err != nil {
 		return nil, err

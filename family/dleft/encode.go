@@ -32,10 +32,7 @@ func (f *Filter) Encode() filter.Encoded {
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := geometryFromSpec(s)
-	if err != nil {
-		return nil, err
-	}
-	return g.sections(), nil
+	return g.sections(), err
 }
 
 // sections returns the number of words of each section.
@@ -84,11 +81,11 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 		return geometry{}, err
 	}
 	if c.Buckets == 0 || c.Capacity == 0 || c.Remainder == 0 || !c.Size.IsZero() {
-		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want dleft(buckets=,capacity=,remainder=)"}
+		return geometry{}, filter.Invalid("spec", s, "want dleft(buckets=,capacity=,remainder=)")
 	}
 	g, err := c.resolve()
 	if err == nil && !g.spec().Equal(s) {
-		err = &filter.ConfigError{Field: "spec", Value: s, Reason: "want " + g.spec().String()}
+		err = filter.Invalid("spec", s, "want %s", g.spec())
 	}
 	return g, err
 }

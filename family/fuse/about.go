@@ -17,13 +17,6 @@ var About = filter.About{
 	}},
 }
 
-// Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) Check() error {
-	_, _, err := c.Geometry(0)
-	return err
-}
-
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
 // rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {

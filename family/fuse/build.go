@@ -13,7 +13,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/gather"
-	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // DefaultWidth is the width of a Config without a size, in bits.
@@ -39,18 +38,13 @@ type Config struct {
 // of the Spec of a built filter.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r)}
-	width := r.Uint("width")
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Width: uint(r.Count("width", MaxWidth))}
 	r.Uint("seed")
 	r.Uint("segment")
 	r.Uint("segments")
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	if width > MaxWidth || s.Has("width") && width == 0 {
-		return Config{}, &filter.ConfigError{Field: "width", Value: width, Reason: fmt.Sprintf("want 1 to %d", MaxWidth)}
-	}
-	c.Width = uint(width)
 	return c, c.check()
 }
 
@@ -60,9 +54,9 @@ func (c Config) check() error {
 	}
 	switch {
 	case c.Width > MaxWidth:
-		return &filter.ConfigError{Field: "width", Value: c.Width, Reason: fmt.Sprintf("want 1 to %d", MaxWidth)}
+		return filter.Invalid("width", c.Width, "want 1 to %d", MaxWidth)
 	case c.Width != 0 && !c.Size.IsZero():
-		return &filter.ConfigError{Field: "width", Value: c.Width, Reason: "give width or one of bits_per_key, fpr and bytes"}
+		return filter.Invalid("width", c.Width, "give width or one of bits_per_key, fpr and bytes")
 	case c.Keys > MaxKeys:
 		return tooMany(c.Keys)
 	}
@@ -88,8 +82,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		return slots, c.Width, nil
 	case c.Size.FPR != 0:
 		if width = uint(math.Ceil(-math.Log2(c.Size.FPR))); width > MaxWidth {
-			return 0, 0, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-				Reason: fmt.Sprintf("the lowest rate of fuse is %.2g", FPR(MaxWidth))}
+			return 0, 0, filter.Invalid("fpr", c.Size.FPR, "the lowest rate of fuse is %.2g", FPR(MaxWidth))
 		}
 		return slots, width, nil
 	case c.Size.IsZero():
@@ -104,8 +97,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		if c.Size.Bytes != 0 {
 			field, value = "bytes", c.Size.Bytes
 		}
-		return 0, 0, &filter.ConfigError{Field: field, Value: value,
-			Reason: fmt.Sprintf("fuse needs %d bits or more for %d keys", slots, n)}
+		return 0, 0, filter.Invalid(field, value, "fuse needs %d bits or more for %d keys", slots, n)
 	}
 	if total/slots > MaxWidth {
 		return slots, MaxWidth, c.Size.AtMost(slots*MaxWidth, n, "fuse")
@@ -256,9 +248,7 @@ func (b *Builder) sorted(ctx context.Context) (keys []uint64, width uint, err er
 		return nil, 0, err
 	}
 	keys = make([]uint64, 0, n)
-	parts := n/partKeys + 1
-	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }
-	err = b.spill.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
+	err = b.spill.Blocks(ctx, func(hs []filter.Hash) error {
 		for _, h := range hs {
 			keys = append(keys, h.Hi)
 		}
@@ -266,9 +256,6 @@ func (b *Builder) sorted(ctx context.Context) (keys []uint64, width uint, err er
 	})
 	return keys, width, err
 }
-
-// partKeys is about how many keys come at once from gather.
-const partKeys = 1 << 12
 
 // solve runs the library and packs the low width bits of its slots. The keys are distinct.
 func solve[T xorfilter.Unsigned](keys []uint64, width uint) (*Filter, error) {
@@ -285,7 +272,7 @@ func solve[T xorfilter.Unsigned](keys []uint64, width uint) (*Filter, error) {
 		return nil, err
 	}
 	for i, v := range lib.Fingerprints[:f.slotCount()] {
-		bitvec.SetPacked(f.words, uint64(i), width, uint32(v)&(1<<width-1))
+		bitvec.SetField(f.words, uint64(i)*uint64(width), width, uint64(v))
 	}
 	return f, nil
 }

@@ -21,20 +21,14 @@ func (f *Filter) Encode() filter.Encoded {
 // filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	f, err := geometry(s)
-	if err != nil {
-		return nil, err
-	}
-	return []uint64{bitvec.PackedWords(f.slotCount(), f.width)}, nil
+	return []uint64{bitvec.PackedWords(f.slotCount(), f.width)}, err
 }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the section does not have
 // the size of SectionWords, or bits behind the last slot are set.
 func Decode(e filter.Encoded) (*Filter, error) {
-	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
-		return nil, err
-	}
 	f, err := geometry(e.Spec)
-	if err != nil {
+	if err := e.CheckSections([]uint64{bitvec.PackedWords(f.slotCount(), f.width)}, err); err != nil {
 		return nil, err
 	}
 	f.words, f.keys = e.Sections[0], e.Keys
@@ -42,21 +36,21 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	if f.words[used/64]>>(used%64) != 0 || f.words[len(f.words)-1] != 0 && used/64 < uint64(len(f.words)-1) {
 		return nil, fmt.Errorf("bits behind the last slot are set")
 	}
-	return f, nil
+	return &f, nil
 }
 
 // geometry reads the Spec of a built filter, fuse(seed=,segment=,segments=,width=), and no other.
-func geometry(s filter.Spec) (*Filter, error) {
+func geometry(s filter.Spec) (f Filter, err error) {
 	r := s.Reader()
-	f := &Filter{locator: locator{seed: r.Uint("seed"), segment: r.Uint("segment")}, segments: r.Uint("segments")}
+	f = Filter{locator: locator{seed: r.Uint("seed"), segment: r.Uint("segment")}, segments: r.Uint("segments")}
 	f.width = uint(min(r.Uint("width"), MaxWidth+1))
 	if err := r.Err(); err != nil {
-		return nil, err
+		return Filter{}, err
 	}
 	v := View{Segment: f.segment, Segments: f.segments, Width: f.width}
 	if !s.Has("seed") || !v.Valid() {
-		return nil, &filter.ConfigError{Field: "spec", Value: s,
-			Reason: "want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144"}
+		return Filter{}, filter.Invalid("spec", s,
+			"want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144")
 	}
 	f.count, f.low = f.segments*f.segment, 1<<f.width-1
 	return f, nil

@@ -26,7 +26,7 @@ const MaxWidth = 32
 
 // Filter is a binary fuse filter. It does not change, so all methods are safe from any number of goroutines.
 type Filter struct {
-	words []uint64 // slots, see bitvec.SetPacked
+	words []uint64 // slots of width bits, packed
 	locator
 	segments uint64
 	width    uint

@@ -3,6 +3,7 @@ package guava
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -24,20 +25,18 @@ type Config struct {
 // capacity or keys distinct keys, whichever is more. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), Words: r.Uint("words")}
-	k, strategy := r.Uint("k"), r.Uint("strategy")
+	c := Config{
+		Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), Words: r.Count("words", math.MaxUint64),
+		K: int(r.Count("k", MaxK)),
+	}
+	strategy := r.Uint("strategy")
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	switch {
-	case k > MaxK || s.Has("k") && k == 0:
-		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
-	case s.Has("words") && c.Words == 0:
-		return Config{}, &filter.ConfigError{Field: "words", Value: 0, Reason: "want at least 1"}
-	case s.Has("strategy") && strategy != uint64(Mitz32) && strategy != uint64(Mitz64):
-		return Config{}, &filter.ConfigError{Field: "strategy", Value: strategy, Reason: "want 32 or 64"}
+	if s.Has("strategy") && strategy != uint64(Mitz32) && strategy != uint64(Mitz64) {
+		return Config{}, filter.Invalid("strategy", strategy, "want 32 or 64")
 	}
-	c.K, c.Strategy = int(k), Strategy(strategy)
+	c.Strategy = Strategy(strategy)
 	return c, nil
 }
 
@@ -46,14 +45,13 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 func (c Config) Geometry() (words uint64, k int, err error) {
 	switch {
 	case c.Strategy != 0 && c.Strategy != Mitz32 && c.Strategy != Mitz64:
-		return 0, 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: "want 32 or 64"}
+		return 0, 0, filter.Invalid("strategy", c.Strategy, "want 32 or 64")
 	case c.Words != 0 && !c.Size.IsZero():
-		const reason = "give only one of words, bits_per_key, fpr and bytes"
-		return 0, 0, &filter.ConfigError{Field: "words", Value: c.Words, Reason: reason}
+		return 0, 0, filter.Invalid("words", c.Words, "give only one of words, bits_per_key, fpr and bytes")
 	}
 	words, k = c.Words, c.K
 	if k < 0 || k > MaxK {
-		return 0, 0, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+		return 0, 0, filter.Invalid("k", k, "want 1 to %d", MaxK)
 	}
 	if words == 0 {
 		var m uint64
@@ -89,8 +87,8 @@ func (c Config) fit(m, words uint64, k int) (uint64, error) {
 	}
 	switch {
 	case m > most && c.Strategy == Mitz32:
-		reason := fmt.Sprintf("it reaches 2^31 bits, too few to keep the rate for %d keys; use strategy=64", c.Keys)
-		return 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: reason}
+		const reason = "it reaches 2^31 bits, too few to keep the rate for %d keys; use strategy=64"
+		return 0, filter.Invalid("strategy", c.Strategy, reason, c.Keys)
 	case m > most:
 		return words, nil // too large
 	}
@@ -108,11 +106,7 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Filter{words: words, k: k, strategy: c.Strategy}
-	if f.strategy == 0 {
-		f.strategy = Mitz64
-	}
-	return f, nil
+	return &Filter{words: words, k: k, strategy: cmp.Or(c.Strategy, Mitz64)}, nil
 }
 
 // Builder fills a filter from many goroutines at once; see package fill.

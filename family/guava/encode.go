@@ -41,7 +41,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 func geometry(s filter.Spec) (Config, error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err == nil && (c.Words == 0 || c.K == 0 || c.Strategy == 0 || !c.Size.IsZero() || s.Has("capacity")) {
-		err = &filter.ConfigError{Field: "spec", Value: s, Reason: "want guava(k=,strategy=,words=)"}
+		err = filter.Invalid("spec", s, "want guava(k=,strategy=,words=)")
 	}
 	if err == nil {
 		_, _, err = c.Geometry()

@@ -1,14 +1,11 @@
 package partitioned
 
 import (
-	"context"
-	"fmt"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/bitvec"
-	"github.com/bloomery/bloomery/internal/gather"
 )
 
 // DefaultBitsPerKey is the size of a Config without one.
@@ -29,8 +26,6 @@ type Config struct {
 	// default and max, 1.5 times as much without vector code, and more in proportion to k.
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
-	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
-	Dir     string // default: os.TempDir()
 	Table   uint64 // version of the table that the division comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
 	// effort filter.Keep leaves them as they are. Size and K are not used. All keys are needed again; they may have
@@ -43,21 +38,22 @@ type Config struct {
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Later: r.Uint("later"), Effort: filter.ReadEffort(r)}
-	c.Table, c.K = r.Uint("table"), anneal.ReadSlots(r)
+	c.Table, c.K = r.Uint("table"), int(r.Count("k", maxK))
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	return c, c.check()
+	return c, c.Check()
 }
 
-func (c Config) check() error {
+// Check returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c Config) Check() error {
 	limits := anneal.Limits{Family: Family, Most: maxBitsPerKey, MaxK: maxK, Target: true}
 	if err := limits.Check(c.common()); err != nil {
 		return err
 	}
 	if c.Effort.Target != 0 && c.Size.FPR != 0 {
-		return &filter.ConfigError{Field: "target", Value: c.Effort.Target,
-			Reason: "a size by fpr keeps its rate with any effort; give target with bits_per_key or bytes"}
+		return filter.Invalid("target", c.Effort.Target,
+			"a size by fpr keeps its rate with any effort; give target with bits_per_key or bytes")
 	}
 	return nil
 }
@@ -65,39 +61,27 @@ func (c Config) check() error {
 // common returns the part of the Config that all families with a search have.
 func (c Config) common() anneal.Common {
 	return anneal.Common{
-		Keys: c.Keys, Size: c.Size, K: c.K, Effort: c.Effort, Workers: c.Workers, Memory: c.Memory, Dir: c.Dir,
-		Table: c.Table, From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
+		Keys: c.Keys, Size: c.Size, Later: c.Later, K: c.K, Effort: c.Effort, Workers: c.Workers, Table: c.Table,
+		From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
 	}
 }
 
 // Builder gathers keys, 16 bytes each, and searches at the end. A search takes about 8 + 4·k bytes more for each key of
 // the shards that are searched at once.
-type Builder struct {
-	gather.Intake
-	c     Config
-	clock *anneal.Clock // nil, except in tests
-}
-
-// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
-func NewBuilder(c Config) (*Builder, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	return &Builder{Intake: c.common().Intake(), c: c}, nil
-}
-
+//
 // Build searches for the shifts and returns a *Filter. The result depends only on the set of keys, the size and the
 // effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
 // machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
 //
 // If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	j := &job{Config: b.c}
-	goal := anneal.Goal{Rate: b.c.Effort.Target, Later: b.c.Later, Clock: b.clock}
-	if b.c.From == nil && b.c.Size.FPR != 0 {
-		goal.Rate = b.c.Size.FPR
+type Builder = anneal.Builder[geometry, *Filter]
+
+// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
 	}
-	return anneal.Build(ctx, &b.Intake, goal, j)
+	return anneal.NewBuilder(c.common(), &job{Config: c}), nil
 }
 
 // job is one build. See anneal.Job.
@@ -180,14 +164,12 @@ func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error)
 
 // outOfReach is the error for a rate that the family does not reach with any size.
 func outOfReach(fpr, nearest float64) error {
-	return &filter.ConfigError{Field: "fpr", Value: fpr,
-		Reason: fmt.Sprintf("the lowest rate for these keys is %.2g, with %d bits a key; take family standard",
-			nearest, maxBitsPerKey)}
+	return filter.Invalid("fpr", fpr,
+		"the lowest rate for these keys is %.2g, with %d bits a key; take family standard", nearest, maxBitsPerKey)
 }
 
 // unreached is the error for a target that a size does not reach with any effort.
 func unreached(target float64, g geometry, n uint64, rate float64) error {
 	per := float64(g.total()) / float64(max(n, 1))
-	return &filter.ConfigError{Field: "target", Value: target,
-		Reason: fmt.Sprintf("%.2f bits a key reach about %.3g at best; give more", per, rate)}
+	return filter.Invalid("target", target, "%.2f bits a key reach about %.3g at best; give more", per, rate)
 }

@@ -82,8 +82,7 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	}
 	g := geometry{shards: shards, groups: groups, bits: bits, k: int(min(k, maxK+1)), width: int(min(width, maxWidth+1))}
 	if !s.Has("width") || !g.valid() {
-		return geometry{}, &filter.ConfigError{Field: "spec", Value: s,
-			Reason: "want partitioned(bits=,groups=,k=,shards=,width=)"}
+		return geometry{}, filter.Invalid("spec", s, "want partitioned(bits=,groups=,k=,shards=,width=)")
 	}
 	if g.tooLarge() {
 		return geometry{}, fmt.Errorf("%v: %w", g, filter.ErrTooLarge)

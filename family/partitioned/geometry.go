@@ -1,9 +1,8 @@
 package partitioned
 
 import (
-	"math/bits"
-
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // geometry holds the sizes of a filter.
@@ -28,13 +27,7 @@ func (g geometry) perGroup(n uint64) int {
 }
 
 // shard returns the shard of a key.
-func (g geometry) shard(h filter.Hash) uint64 {
-	s, _ := bits.Mul64(h.Hi, g.shards)
-	return s
-}
+func (g geometry) shard(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards) }
 
 // group returns the group of a key, counted over all shards.
-func (g geometry) group(h filter.Hash) uint64 {
-	j, _ := bits.Mul64(h.Hi, g.shards*g.groups)
-	return j
-}
+func (g geometry) group(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards*g.groups) }

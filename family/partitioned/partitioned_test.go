@@ -329,14 +329,14 @@ func TestEfforts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.clock = anneal.NewClock(perKey)
-		start := b.clock.Now()
+		b.Goal.Clock = anneal.NewClock(perKey)
+		start := b.Goal.Clock.Now()
 		_ = b.AddMany(hs)
 		f, err := b.Build(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took := b.clock.Now().Sub(start); took != budget {
+		if took := b.Goal.Clock.Now().Sub(start); took != budget {
 			t.Errorf("%v took %v", budget, took)
 		}
 		if p := f.(*Filter).posterior(); p > fast*0.95 {
@@ -413,20 +413,31 @@ func TestMemory(t *testing.T) {
 	hs := filtertest.Hashes(100_000, 1)
 	fast := Config{Effort: filter.Effort{Level: filter.Fast}}
 	want := build(t, fast, hs).Encode()
-	limited := fast
-	limited.Memory, limited.Dir = 64<<10, t.TempDir()
-	got := build(t, limited, append(hs, hs[:50_000]...)).Encode()
+	limited := func(dir string) *Builder {
+		b, err := NewBuilder(fast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.SetOptions(filter.BuildOptions{Memory: 64 << 10, Dir: dir})
+		return b
+	}
+	b := limited(t.TempDir())
+	if err := b.AddMany(append(hs, hs[:50_000]...)); err != nil {
+		t.Fatal(err)
+	}
+	built, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := built.(*Filter).Encode()
 	for i := range want.Sections {
 		if !slices.Equal(got.Sections[i], want.Sections[i]) {
 			t.Errorf("section %d differs", i)
 		}
 	}
-	limited.Dir = filepath.Join(t.TempDir(), "none")
-	b, err := NewBuilder(limited)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.AddMany(hs); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), limited.Dir) {
+	none := filepath.Join(t.TempDir(), "none")
+	b = limited(none)
+	if err := b.AddMany(hs); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), none) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	if _, err := b.Build(t.Context()); err == nil {

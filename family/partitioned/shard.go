@@ -44,12 +44,5 @@ func searchShard(s *anneal.State, part *anneal.Part, shard uint64, from *Filter)
 // store writes the bits and shifts of a shard to the filter.
 func (f *Filter) store(shard uint64, s *anneal.State) {
 	s.Store(f.bitmap, shard*f.bits)
-	at := shard * f.groups * f.side
-	for _, shift := range s.Shifts {
-		f.shifts[at/64] |= uint64(shift) << (at % 64)
-		if end := at%64 + uint64(f.width); end > 64 {
-			f.shifts[at/64+1] |= uint64(shift) >> (64 - at%64)
-		}
-		at += uint64(f.width)
-	}
+	s.StoreShifts(f.shifts, shard*f.groups*f.side)
 }

@@ -59,8 +59,8 @@ func (c Config) geometry(keys uint64) (geometry, error) {
 	case n > maxKeys:
 		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
 	case c.Later > maxLater*n:
-		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later,
-			Reason: fmt.Sprintf("more than %d times the %d keys of the build; take family standard", maxLater, n)}
+		return geometry{}, filter.Invalid("later", c.Later,
+			"more than %d times the %d keys of the build; take family standard", maxLater, n)
 	case c.Size.FPR != 0:
 		return c.geometryForRate(n)
 	}
@@ -84,8 +84,8 @@ func (c Config) geometryOf(n, total uint64) (geometry, error) {
 	total = min(total, (n+c.Later)*maxBitsPerKey) // more would need more slots than there may be
 	g, ok := c.problem(n, total).tune().fit(n, total)
 	if !ok {
-		return geometry{}, &filter.ConfigError{Field: "size", Value: fmt.Sprintf("%d bits for %d keys", total, n),
-			Reason: fmt.Sprintf("too few for the keys and their shifts; give %d bits or more", max(64, 2*(n+c.Later)))}
+		return geometry{}, filter.Invalid("size", fmt.Sprintf("%d bits for %d keys", total, n),
+			"too few for the keys and their shifts; give %d bits or more", max(64, 2*(n+c.Later)))
 	}
 	return g, nil
 }
@@ -144,7 +144,7 @@ const (
 // Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and
 // Later more keys. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return 0, 0, err
 	}
 	n = max(n, 1)

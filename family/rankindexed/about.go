@@ -66,12 +66,6 @@ func form(f filter.Form, parameters ...any) filter.Form {
 	return f
 }
 
-// Check returns what is wrong with the Config for any number of keys. It allocates no filter. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) Check() error {
-	return c.check() // not the geometry: a search finds it
-}
-
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
 // rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Plan.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {

@@ -1,10 +1,12 @@
 package rankindexed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -52,9 +54,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Overflow: r.Float("overflow"), Capacity: r.Uint("capacity")}
 	number := func(name string) int { return int(min(r.Uint(name), math.MaxInt32)) }
-	counting, fast := number("counting"), number("fast")
-	c.Fast = fast != 0
-	c.Counting, c.ValueBits = counting != 0, number("value_bits")
+	c.Counting, c.Fast, c.ValueBits = r.Flag("counting"), r.Flag("fast"), number("value_bits")
 	c.Growth, c.Bucket = number("growth"), number("bucket")
 	if s.Has("buckets") {
 		c.Geometry = &Geometry{
@@ -67,43 +67,32 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	if counting > 1 {
-		return Config{}, &filter.ConfigError{Field: "counting", Value: counting, Reason: "want 0 or 1"}
-	}
-	if fast > 1 {
-		return Config{}, &filter.ConfigError{Field: "fast", Value: fast, Reason: "want 0 or 1"}
-	}
 	if s.Has("overflow") && c.Overflow == 0 {
-		return Config{}, &filter.ConfigError{Field: "overflow", Value: 0, Reason: "want more than 0"}
+		return Config{}, filter.Invalid("overflow", 0, "want more than 0")
 	}
-	return c, c.check()
+	return c, c.Check()
 }
 
-// check returns what is wrong with the Config for any number of keys.
-func (c Config) check() error {
+// Check returns an error wrapping filter.ErrConfig or filter.ErrTooLarge if the Config is wrong for any number of keys.
+func (c Config) Check() error {
 	if g := c.Geometry; g != nil {
 		if c.Size != (filter.Sizing{}) || c.Overflow != 0 || c.Bucket != 0 || c.Fast {
-			return &filter.ConfigError{
-				Field: "buckets", Value: g.Buckets, Reason: "a geometry takes no size, overflow, bucket or fast",
-			}
+			return filter.Invalid("buckets", g.Buckets, "a geometry takes no size, overflow, bucket or fast")
 		}
 		return g.check()
 	}
-	bad := func(field string, value any, reason string) error {
-		return &filter.ConfigError{Field: field, Value: value, Reason: reason}
-	}
 	switch {
 	case c.Overflow != 0 && !(c.Overflow >= minOverflow && c.Overflow <= maxOverflow):
-		return bad("overflow", c.Overflow,
-			fmt.Sprintf("want a probability from %g to %g, such as 1e-10", minOverflow, maxOverflow))
+		return filter.Invalid("overflow", c.Overflow,
+			"want a probability from %g to %g, such as 1e-10", minOverflow, maxOverflow)
 	case c.ValueBits < 0 || c.ValueBits > MaxValueBits:
-		return bad("value_bits", c.ValueBits, fmt.Sprintf("want 0 to %d", MaxValueBits))
+		return filter.Invalid("value_bits", c.ValueBits, "want 0 to %d", MaxValueBits)
 	case c.Counting && c.ValueBits > 0:
-		return bad("value_bits", c.ValueBits, "a filter has counters or values, not both")
+		return filter.Invalid("value_bits", c.ValueBits, "a filter has counters or values, not both")
 	case c.Growth < 0 || c.Growth > MaxGrowth:
-		return bad("growth", c.Growth, fmt.Sprintf("want 0 to %d", MaxGrowth))
+		return filter.Invalid("growth", c.Growth, "want 0 to %d", MaxGrowth)
 	case c.Bucket < 0 || c.Bucket%64 != 0 || c.Bucket > maxBucket:
-		return bad("bucket", c.Bucket, fmt.Sprintf("want a multiple of 64 up to %d", maxBucket))
+		return filter.Invalid("bucket", c.Bucket, "want a multiple of 64 up to %d", maxBucket)
 	}
 	return c.Size.Check()
 }
@@ -117,25 +106,53 @@ const (
 // maxBucket is the largest Config.Bucket, in bits.
 const maxBucket = 1 << 14
 
-// Plan returns the geometry of the filter that New makes, after a search of some milliseconds. Errors wrap
+// Plan returns the geometry of the filter that New makes, after a search of about a millisecond. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Plan() (Geometry, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return Geometry{}, err
 	}
 	if c.Geometry != nil {
 		return *c.Geometry, nil
 	}
+	plans.Lock()
+	p, known := plans.of[c]
+	plans.Unlock()
+	if known {
+		return p.Geometry, p.err
+	}
+	p.Geometry, p.err = c.plan()
+	plans.Lock()
+	defer plans.Unlock()
+	if len(plans.of) >= mostPlans {
+		clear(plans.of)
+	}
+	plans.of[c] = p
+	return p.Geometry, p.err
+}
+
+// plans holds results of Plan: a build, its forecast and its report ask for the same one.
+var plans = struct {
+	sync.Mutex
+	of map[Config]planned
+}{of: map[Config]planned{}}
+
+const mostPlans = 256
+
+type planned struct {
+	Geometry
+	err error
+}
+
+// plan is Plan without a Geometry.
+func (c Config) plan() (Geometry, error) {
 	n := max(c.Keys, c.Capacity, 1)
 	if n > maxKeys>>c.Growth {
 		return Geometry{}, fmt.Errorf("%d keys with growth=%d: %w", n, c.Growth, filter.ErrTooLarge)
 	}
 	o := order{
 		form: Geometry{Capacity: n, Growth: c.Growth, Counting: c.Counting, ValueBits: c.ValueBits}, fpr: c.Size.FPR,
-		overflow: c.Overflow, words: lines, index: lineBits,
-	}
-	if o.overflow == 0 {
-		o.overflow = DefaultOverflow
+		overflow: cmp.Or(c.Overflow, DefaultOverflow), words: lines, index: lineBits, lambda: longChain,
 	}
 	if c.Fast {
 		o.words, o.lambda, o.extended = fastLines, fastChain, fastExtended
@@ -149,15 +166,16 @@ func (c Config) Plan() (Geometry, error) {
 	if o.fpr == 0 {
 		return o.within(c.Size, max(c.Keys, c.Capacity))
 	}
-	g, ok := o.search()
+	g, ok := o.search(math.Inf(1))
 	if !ok {
-		return g, &filter.ConfigError{
-			Field: "fpr", Value: o.fpr,
-			Reason: "no remainder of at most 48 bits and no bucket of an allowed size reaches it",
-		}
+		return g, filter.Invalid("fpr", o.fpr,
+			"no remainder of at most 48 bits and no bucket of an allowed size reaches it")
 	}
 	return g, nil
 }
+
+// longChain is the largest mean number of keys of a chain without Config.Fast.
+const longChain = 3
 
 // The limits of Config.Fast: mean keys of a chain, share of the buckets with an extension, words of a bucket.
 const (
@@ -172,12 +190,6 @@ const maxKeys = 1 << 50
 
 // leastBits is the smallest size that a filter is limited to, in bits: a cache line.
 const leastBits = 512
-
-// room reports whether some geometry of at most that many bits meets the order.
-func (o order) room(bits uint64) bool {
-	g, ok := o.search()
-	return ok && g.Bits() <= bits
-}
 
 // mostFPR is the highest rate that an error about too few bits names.
 const mostFPR = 0.9
@@ -194,31 +206,36 @@ func (o order) within(size filter.Sizing, keys uint64) (Geometry, error) {
 	// -log2 of the rate is below the bits a key, by about four at most; by more in filters of few keys.
 	perKey := float64(bits) / float64(o.form.Capacity)
 	low, high := -min(perKey, MaxRemainder), min(0, 6+float64(o.form.payload()+o.form.Growth)-perKey)
-	if o.fpr = math.Exp2(high); !o.room(bits) {
+	o.fpr = math.Exp2(high)
+	if _, ok := o.search(float64(bits)); !ok {
 		high = 0
 	}
-	lowest := true // whether there is no filter of a lower rate, of any size
+	least := low
 	for range 16 {
 		middle := (low + high) / 2
 		o.fpr = math.Exp2(middle)
-		g, ok := o.search()
-		if ok && g.Bits() <= bits {
+		if g, ok := o.search(float64(bits)); ok {
 			best, high = g, middle
 		} else {
-			low, lowest = middle, !ok
+			low = middle
 		}
 	}
 	if best.Buckets == 0 {
 		reason := fmt.Sprintf("too few for %d keys in this form", o.form.Capacity)
 		for _, o.fpr = range []float64{mostFPR, 0.5, 0.25} { // not every form has a filter at the highest rate
-			if g, ok := o.search(); ok {
+			if g, ok := o.search(math.Inf(1)); ok {
 				reason = fmt.Sprintf("%s: a rate of %g needs %d", reason, o.fpr, g.Bits()/8)
 				break
 			}
 		}
-		return Geometry{}, &filter.ConfigError{Field: "bytes", Value: bits / 8, Reason: reason}
+		return Geometry{}, filter.Invalid("bytes", bits/8, "%s", reason)
 	}
-	if lowest || 10*(best.Bits()/9+leastBits) < bits {
+	o.fpr = math.Exp2(low)
+	larger := false // whether a filter of a lower rate exists, of any size
+	if low > least {
+		_, larger = o.search(math.Inf(1))
+	}
+	if !larger || 10*(best.Bits()/9+leastBits) < bits {
 		return best, size.AtMost(best.Bits(), keys, Family)
 	}
 	return best, nil
@@ -271,7 +288,7 @@ func NewBuilder(c Config) (filter.Builder, error) {
 	}
 	b := &Builder{Intake: gather.NewIntake(gather.Config{Expect: c.Keys}), config: c}
 	b.values.Keys = gather.New(gather.Config{})
-	return b, c.check()
+	return b, c.Check()
 }
 
 // Builder gathers hashes, 16 bytes each, and adds them to a filter in the order of its buckets.

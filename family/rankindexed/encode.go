@@ -65,7 +65,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // geometry reads the canonical Spec of a filter, or of a trimmed one with that many cells. Any other Spec is an error.
 func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error) {
 	bad := func(field string, value any, reason string) (Geometry, uint64, bool, error) {
-		return Geometry{}, 0, false, &filter.ConfigError{Field: field, Value: value, Reason: reason}
+		return Geometry{}, 0, false, filter.Invalid(field, value, "%s", reason)
 	}
 	if trimmed = s.Has("trimmed"); trimmed {
 		cells = s.Reader().Uint("trimmed")

@@ -113,10 +113,8 @@ func (f *arrays) fits(value uint64) error {
 		return fmt.Errorf("this filter has no values, make one with value_bits: %w", filter.ErrUnsupported)
 	}
 	if value>>f.payload != 0 {
-		return &filter.ConfigError{
-			Field: "value", Value: value,
-			Reason: fmt.Sprintf("want at most %d, the largest value of %d bits", uint64(1)<<f.payload-1, f.payload),
-		}
+		return filter.Invalid("value", value,
+			"want at most %d, the largest value of %d bits", uint64(1)<<f.payload-1, f.payload)
 	}
 	return nil
 }

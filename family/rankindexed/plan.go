@@ -2,6 +2,7 @@ package rankindexed
 
 import (
 	"math"
+	"sort"
 
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -17,7 +18,7 @@ type order struct {
 	overflow float64  // P_o
 	words    []int    // sizes of a bucket, in 64-bit words
 	index    int      // largest index of a bucket, in bits
-	lambda   float64  // largest mean number of keys of a chain; 0 for 3
+	lambda   float64  // largest mean number of keys of a chain
 	extended float64  // largest share of the buckets with an extension at the capacity; 0 for any
 }
 
@@ -29,38 +30,35 @@ var lines = []int{24, 32, 16, 40, 48, 56, 64, 72, 80, 96, 112, 8, 1, 2, 3, 4, 5,
 // counts its bits reads one line.
 const lineBits = 511
 
-// search returns the geometry with the fewest bits that meets the order, or false if there is none. It tries all
-// remainders, sizes of buckets, numbers of cells and sizes of extensions, under the bounds of section IV of the paper:
+// search returns the geometry with the fewest bits, at most most, that meets the order, or false if there is none. It
+// tries all remainders, sizes of buckets, numbers of cells and sizes of extensions, under the bounds of section IV of
+// the paper:
 //
 //	Pr[O_l > J_l] <= 2·Binotail(B, Poissontail(n/B, W_{l-1}), J_l)    l = 2, 3: each at most 0.45·P_o
 //	Pr[O_4 > 0]   <= B·Binotail(n, 1/B, W_3)                                     at most 0.1·P_o
 //
-// It leaves a branch if the buckets alone have more bits than the best geometry so far.
-func (o order) search() (Geometry, bool) {
-	s := searched{order: o, bits: math.Inf(1)}
-	most := o.lambda
-	if most == 0 {
-		most = 3
-	}
+// It leaves a branch if the buckets and the mean number of extensions have more bits than the best geometry so far.
+func (o order) search(most float64) (Geometry, bool) {
+	s := searched{order: o, bits: math.Nextafter(most, math.Inf(1))}
 	for r := 1; r+o.form.Growth <= MaxRemainder; r++ {
 		lambda := -math.Log1p(-o.fpr) * math.Ldexp(1, r)
-		if lambda > most {
+		if lambda > o.lambda {
 			break
 		}
-		if lambda > most/16 || r+o.form.Growth == MaxRemainder {
+		if lambda > o.lambda/16 || r+o.form.Growth == MaxRemainder {
 			for _, w := range o.words {
 				s.buckets(r, w, lambda)
 			}
 		}
 	}
-	return s.best, !math.IsInf(s.bits, 1)
+	return s.best, s.best.Buckets > 0
 }
 
 // searched is a search and its best geometry so far.
 type searched struct {
 	order
 	best Geometry
-	bits float64 // of best
+	bits float64 // of best, or without one more than allowed
 }
 
 // buckets tries all numbers of cells of a bucket of one size.
@@ -89,8 +87,12 @@ func (s *searched) buckets(r, words int, lambda float64) {
 			if float64(cells) < load-1.2*math.Sqrt(load)-1 || float64(g.Buckets)*float64(64*words) >= s.bits {
 				break
 			}
-			if s.extended > 0 && g.Buckets > 1 && stat.PoissonTail(load, cells) > s.extended {
-				break
+			if g.Buckets > 1 {
+				tail := stat.PoissonTail(load, cells)
+				pool := math.Floor(float64(g.Buckets) * tail) // at least: an extension has a word or more
+				if s.extended > 0 && tail > s.extended || float64(g.Buckets)*float64(64*words)+64*pool >= s.bits {
+					break
+				}
 			}
 			had := g.pointer(1)
 			if g.Pools[1] = s.pool(g, cells); g.pointer(1) <= had {
@@ -162,11 +164,14 @@ func (s *searched) pool(g Geometry, cells int) (size uint64) {
 func (s *searched) deepest(g Geometry) int {
 	b := float64(g.Buckets) * math.Ldexp(1, g.Growth)
 	n := g.Capacity << g.Growth
-	cells := g.Cells[0]
-	for uint64(cells) < n && b*stat.UpperTail(uint64(cells)+1, n, 1/b) > s.overflow*0.1 {
-		cells++
+	enough := func(cells int) bool {
+		return uint64(cells) >= n || !stat.TailExceeds(uint64(cells)+1, n, 1/b, s.overflow*0.1/b)
 	}
-	return cells
+	low, step := g.Cells[0], 4
+	for !enough(low + step) {
+		low, step = low+step+1, 2*step
+	}
+	return low + sort.Search(step, func(i int) bool { return enough(low + i) })
 }
 
 // OverflowBound returns the bound of section IV of the paper on the probability that the extensions do not suffice for

@@ -3,7 +3,6 @@ package rankindexed
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"github.com/bloomery/bloomery/filter"
@@ -15,9 +14,6 @@ import (
 type valued struct {
 	*gather.Keys
 }
-
-// lowHalf is the part of Lo that holds a value.
-const lowHalf = 1<<32 - 1
 
 // SetOptions implements filter.Gatherer. With values, half of the memory is for keys and half for values.
 func (b *Builder) SetOptions(o filter.BuildOptions) {
@@ -45,35 +41,12 @@ func (c Config) valueBits() int {
 // two slices differ in length, or a value has too many bits; then it has added nothing. Else it says that keys beyond
 // the memory limit cannot be written.
 func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
-	bits := b.config.valueBits()
-	switch {
-	case bits == 0:
-		return &filter.ConfigError{Field: "value_bits", Value: 0,
-			Reason: fmt.Sprintf("a filter of values needs 1 to %d", MaxValueBits)}
-	case len(hs) != len(values):
-		return fmt.Errorf("%d keys and %d values: %w", len(hs), len(values), filter.ErrConfig)
-	}
-	for _, v := range values {
-		if v>>bits != 0 {
-			return &filter.ConfigError{Field: "value_bits", Value: bits,
-				Reason: fmt.Sprintf("the value %d needs more bits", v)}
-		}
-	}
-	if err := b.Keys.AddMany(hs); err != nil {
-		return err
-	}
-	var buffer [256]filter.Hash
-	for len(hs) > 0 {
-		n := copy(buffer[:], hs)
-		for i := range n {
-			buffer[i].Lo = buffer[i].Lo&^lowHalf | values[i]
-		}
-		if err := b.values.AddMany(buffer[:n]); err != nil {
+	return gather.AddValues(hs, values, b.config.valueBits(), func(keys, valued []filter.Hash) error {
+		if err := b.Keys.AddMany(keys); err != nil {
 			return err
 		}
-		hs, values = hs[n:], values[n:]
-	}
-	return nil
+		return b.values.AddMany(valued)
+	})
 }
 
 // fill adds all keys, with their values, to a filter, in the order of its buckets. done is called after each block.
@@ -105,8 +78,8 @@ func (v *valued) fill(
 				}
 			}
 			value := uint64(0)
-			if more && sameKey(values[0], h) {
-				value = values[0].Lo & lowHalf
+			if more && gather.SameKey(values[0], h) {
+				value = values[0].Lo & gather.ValueMask
 			}
 			if err := f.AddValue(h, value); err != nil {
 				return err
@@ -121,23 +94,9 @@ func (v *valued) check(ctx context.Context) error {
 	if _, err := v.Finish(ctx); err != nil {
 		return err
 	}
-	var last filter.Hash
-	first := true
-	return v.Blocks(ctx, func(hs []filter.Hash) error {
-		for _, h := range hs {
-			if !first && sameKey(last, h) {
-				return &filter.ValueError{
-					Hash: filter.Hash{Hi: h.Hi, Lo: h.Lo &^ lowHalf}, Values: [2]uint64{last.Lo & lowHalf, h.Lo & lowHalf},
-				}
-			}
-			last, first = h, false
-		}
-		return nil
-	})
+	var one gather.OneValue
+	return v.Blocks(ctx, func(hs []filter.Hash) error { return one.Check(hs, 1) })
 }
-
-// sameKey reports whether two hashes, of which one may have a value, are of one key.
-func sameKey(a, b filter.Hash) bool { return a.Hi == b.Hi && a.Lo>>32 == b.Lo>>32 }
 
 // before reports whether the key of a comes before that of b.
 func before(a, b filter.Hash) bool { return a.Hi < b.Hi || a.Hi == b.Hi && a.Lo>>32 < b.Lo>>32 }

@@ -2,7 +2,6 @@ package redisbloom
 
 import (
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // About describes the family. Package families lists it.
@@ -15,16 +14,6 @@ var About = filter.About{
 		{Name: "capacity", Value: "KEYS", Help: "capacity of the first filter of the chain"},
 		{Name: "expansion", Value: "N", Help: "growth factor of the chain; 0: no growth"},
 	},
-}
-
-// Check returns an error if the Config is invalid. It does not allocate a filter. Errors wrap filter.ErrConfig or
-// filter.ErrTooLarge.
-func (c Config) Check() error {
-	if c.From != nil {
-		return nil
-	}
-	_, err := c.first()
-	return err
 }
 
 // Forecast returns the size in bits of the first link of the chain that New makes, and its predicted false-positive
@@ -41,15 +30,4 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 // Like returns a Builder of a chain that begins with the first link of f and grows like f.
 func (f *Filter) Like() (filter.Builder, error) {
 	return filter.As[filter.Builder](NewBuilder(Config{From: f}))
-}
-
-// empty returns a chain of the first link of f, without keys.
-func (f *Filter) empty() (*Filter, error) {
-	l := f.links[0]
-	l.Keys = 0
-	words, err := bitvec.Alloc(l.Bits / 64)
-	if err != nil {
-		return nil, err
-	}
-	return &Filter{words: words, links: []Link{l}, growth: f.growth, scales: f.scales}, nil
 }

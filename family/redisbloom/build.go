@@ -1,6 +1,7 @@
 package redisbloom
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -30,16 +31,13 @@ type Config struct {
 // NONSCALING. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Capacity: r.Uint("capacity")}
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Capacity: r.Count("capacity", math.MaxUint64)}
 	growth := r.Uint("expansion")
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	switch {
-	case growth > maxGrowth:
+	if growth > maxGrowth {
 		return Config{}, badGrowth(growth)
-	case s.Has("capacity") && c.Capacity == 0:
-		return Config{}, &filter.ConfigError{Field: "capacity", Value: 0, Reason: "want at least 1"}
 	}
 	c.Growth, c.Fixed = uint32(growth), s.Has("expansion") && growth == 0
 	return c, nil
@@ -49,7 +47,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 const maxGrowth = 32768
 
 func badGrowth(growth uint64) error {
-	return &filter.ConfigError{Field: "expansion", Value: growth, Reason: fmt.Sprintf("want 0 to %d", maxGrowth)}
+	return filter.Invalid("expansion", growth, "want 0 to %d", maxGrowth)
 }
 
 // ln 2 and its square, with as many digits as the source of RedisBloom has.
@@ -63,16 +61,18 @@ const maxBitsPerKey = 92
 
 // first returns the first link, without keys.
 func (c Config) first() (Link, error) {
+	if c.From != nil {
+		l := c.From.links[0]
+		l.Keys = 0
+		return l, nil
+	}
 	if err := c.Size.Check(); err != nil {
 		return Link{}, err
 	}
 	if c.Growth > maxGrowth {
 		return Link{}, badGrowth(uint64(c.Growth))
 	}
-	capacity := max(c.Capacity, 1)
-	if c.Capacity == 0 {
-		capacity = max(c.Keys, 1)
-	}
+	capacity := cmp.Or(c.Capacity, max(c.Keys, 1))
 	if err := c.Size.AtMost(capacity*maxBitsPerKey, max(c.Keys, c.Capacity), Family); err != nil {
 		return Link{}, err
 	}
@@ -86,10 +86,7 @@ func (c Config) first() (Link, error) {
 		}
 		return newLink(capacity, 0, min(float64(max(bits/64, 1)*64)/float64(capacity), maxBitsPerKey))
 	}
-	rate := c.Size.FPR
-	if rate == 0 {
-		rate = probe.DefaultFPR
-	}
+	rate := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 	promised := rate
 	if !c.Fixed {
 		rate /= 2 // each link has half the rate of the one before: the sum stays below the rate of the chain
@@ -117,8 +114,7 @@ func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 	bits := float64(capacity) * bitsPerKey
 	switch {
 	case !(rate > 0) || l.K > MaxK:
-		reason := "the rate of a link of the chain is too low for a 64-bit float"
-		return Link{}, &filter.ConfigError{Field: "fpr", Value: rate, Reason: reason}
+		return Link{}, filter.Invalid("fpr", rate, "the rate of a link of the chain is too low for a 64-bit float")
 	case !(bits < 1<<53) || capacity >= 1<<53:
 		return Link{}, fmt.Errorf("a link of %.3g bits: %w", bits, filter.ErrTooLarge)
 	}
@@ -128,9 +124,6 @@ func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 
 // New returns an empty chain of one link. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func New(c Config) (*Filter, error) {
-	if c.From != nil {
-		return c.From.empty()
-	}
 	l, err := c.first()
 	if err != nil {
 		return nil, err
@@ -140,7 +133,10 @@ func New(c Config) (*Filter, error) {
 		return nil, err
 	}
 	f := &Filter{words: words, links: []Link{l}, growth: c.Growth, scales: !c.Fixed}
-	if f.growth == 0 && f.scales {
+	switch {
+	case c.From != nil:
+		f.growth, f.scales = c.From.growth, c.From.scales
+	case f.growth == 0 && f.scales:
 		f.growth = DefaultGrowth
 	}
 	return f, nil
@@ -155,7 +151,7 @@ type Builder struct {
 // NewBuilder returns a builder of a chain that begins like that of New. If Keys and Capacity are 0, the first link is for
 // the keys that come, duplicates included.
 func NewBuilder(c Config) (*Builder, error) {
-	if err := c.Check(); err != nil {
+	if _, err := c.first(); err != nil {
 		return nil, err
 	}
 	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, nil
@@ -169,9 +165,7 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 		return nil, err
 	}
 	c := b.c
-	if c.Keys == 0 {
-		c.Keys = b.Keys.Added()
-	}
+	c.Keys = cmp.Or(c.Keys, b.Keys.Added())
 	f, err := New(c)
 	if err != nil {
 		return nil, err

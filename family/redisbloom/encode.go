@@ -179,7 +179,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 		return nil, err
 	}
 	if links == 0 || links > MaxLinks || words == 0 || words >= 1<<56 {
-		return nil, &filter.ConfigError{Field: "spec", Value: s, Reason: "want redisbloom(links=,words=)"}
+		return nil, filter.Invalid("spec", s, "want redisbloom(links=,words=)")
 	}
 	return []uint64{(ChainHeader + LinkHeader*links + 7) / 8, words}, nil
 }

@@ -29,7 +29,7 @@ type Builder struct {
 // NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
 // how many distinct ones there are. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func NewBuilder(c Config) (*Builder, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	if _, _, err := c.Geometry(c.Keys); c.Keys > 0 && c.Size.Bytes == 0 && err != nil {

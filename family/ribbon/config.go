@@ -48,43 +48,39 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	c.Wide, c.Seed = uint(min(wide, most)), uint(min(seed, most))
 	c.Static = bits == 0 && s.Has("r")
 	if s.Has("w") && w == 0 {
-		return Config{}, wrong("w", w, "want 64 or 128")
+		return Config{}, filter.Invalid("w", w, "want 64 or 128")
 	}
-	return c, c.check()
+	return c, c.Check()
 }
 
-// check returns an error if the Config is wrong for every number of keys.
-func (c Config) check() error {
+// Check returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c Config) Check() error {
 	if err := c.Size.Check(); err != nil {
 		return err
 	}
 	switch {
 	case c.R > MaxBits:
-		return wrong("r", c.R, "want 1 to %d, or 0 with value_bits", MaxBits)
+		return filter.Invalid("r", c.R, "want 1 to %d, or 0 with value_bits", MaxBits)
 	case c.ValueBits > MaxBits:
-		return wrong("value_bits", c.ValueBits, "want 0 to %d", MaxBits)
+		return filter.Invalid("value_bits", c.ValueBits, "want 0 to %d", MaxBits)
 	case c.W != 0 && c.W != 64 && c.W != 128:
-		return wrong("w", c.W, "want 64 or 128")
+		return filter.Invalid("w", c.W, "want 64 or 128")
 	case c.Seed > maxSeed:
-		return wrong("seed", c.Seed, "want 0 to %d", maxSeed)
+		return filter.Invalid("seed", c.Seed, "want 0 to %d", maxSeed)
 	case c.Static && c.ValueBits == 0:
-		return wrong("r", 0, "without a fingerprint a filter needs value_bits")
+		return filter.Invalid("r", 0, "without a fingerprint a filter needs value_bits")
 	case c.Static && c.R != 0:
-		return wrong("r", c.R, "a static function has no fingerprint")
+		return filter.Invalid("r", c.R, "a static function has no fingerprint")
 	case (c.R != 0 || c.Static) && !c.Size.IsZero():
-		return wrong("r", c.R, "give r or one of bits_per_key, fpr and bytes")
+		return filter.Invalid("r", c.R, "give r or one of bits_per_key, fpr and bytes")
 	case c.Wide >= wideUnit:
-		return wrong("wide", c.Wide, "want less than %d", wideUnit)
+		return filter.Invalid("wide", c.Wide, "want less than %d", wideUnit)
 	case c.Wide != 0 && !c.Size.IsZero():
-		return wrong("wide", c.Wide, "it follows from bits_per_key, fpr or bytes; leave it out")
+		return filter.Invalid("wide", c.Wide, "it follows from bits_per_key, fpr or bytes; leave it out")
 	case c.Wide != 0 && c.R == MaxBits:
-		return wrong("wide", c.Wide, "want none with r=%d", MaxBits)
+		return filter.Invalid("wide", c.Wide, "want none with r=%d", MaxBits)
 	}
 	return nil
-}
-
-func wrong(field string, value any, reason string, args ...any) error {
-	return &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
 }
 
 // highRate is the rate above which filters with a size have a width of 128 by default: with few bits a key, the bits of
@@ -106,7 +102,7 @@ func (c Config) width() uint {
 // With BitsPerKey or Bytes they are the largest that fit the expected number of slots, with FPR the smallest that keep
 // the rate. Errors wrap filter.ErrConfig if the size is too small, or filter.ErrTooLarge.
 func (c Config) Geometry(n uint64) (r, wide uint, err error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return 0, 0, err
 	}
 	switch {
@@ -132,7 +128,7 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 		return r, 0, nil
 	}
 	if r >= MaxBits {
-		return 0, 0, wrong("fpr", rate, "the lowest rate of ribbon is %.2g", math.Ldexp(1, -MaxBits))
+		return 0, 0, filter.Invalid("fpr", rate, "the lowest rate of ribbon is %.2g", math.Ldexp(1, -MaxBits))
 	}
 	if n <= maxTail { // without layers, any wide blocks would make all fingerprints longer
 		return r + 1, 0, nil
@@ -170,7 +166,7 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 			field, value = "bytes", c.Size.Bytes
 		}
 		needs := math.Ceil((least+float64(c.ValueBits))*slots + classes)
-		return 0, 0, wrong(field, value, "ribbon needs %.0f bits or more for %d keys", needs, n)
+		return 0, 0, filter.Invalid(field, value, "ribbon needs %.0f bits or more for %d keys", needs, n)
 	}
 	if columns >= MaxBits {
 		most := uint64(float64(MaxBits+c.ValueBits)*slots + classes)
@@ -198,10 +194,6 @@ func (c Config) within(total, n uint64, r, wide uint) (uint, uint) {
 	have -= uint(fewer)
 	return have / wideUnit, have % wideUnit
 }
-
-// Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) Check() error { return c.check() }
 
 // Forecast returns the expected size in bits of the filter that the Config makes for its Keys, and the predicted
 // false-positive rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of

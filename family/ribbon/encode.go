@@ -185,8 +185,9 @@ func readGeometry(s filter.Spec) (*geometry, error) {
 	bad = bad || !s.Has("r") || w != 64 && w != 128 || bits+valueBits == 0 || bits == MaxBits && wide > 0
 	bad = bad || tail == 0 && tailSeed > 0 || starts == "" && seed > 0
 	if bad {
-		return nil, specError(s, "want r of 1 to 32 (or 0 with value_bits), w of 64 or 128, value_bits of 1 to 32, "+
-			"wide below 1024, tail up to 256, seeds below 65536, and no parameter that is 0 but r")
+		return nil, filter.Invalid("spec", s, "want r of 1 to 32 (or 0 with value_bits), w of 64 or 128, "+
+			"value_bits of 1 to 32, wide below 1024, tail up to 256, seeds below 65536, "+
+			"and no parameter that is 0 but r")
 	}
 	g := &geometry{
 		r: uint(bits), valueBits: uint(valueBits), w: uint(w), wide: wide, seed: seed, slots: tail, tailSeed: tailSeed,
@@ -199,13 +200,10 @@ func readGeometry(s filter.Spec) (*geometry, error) {
 		t, err := strconv.ParseUint(text, 10, 64)
 		invalid := err != nil || strconv.FormatUint(t, 10) != text || t == 0 || t%64 != 0 || t > maxStarts
 		if invalid || len(list) > maxLayers {
-			return nil, specError(s, "want starts as up to 16 positive multiples of 64, such as 944896-51968-2752")
+			return nil, filter.Invalid("spec", s,
+				"want starts as up to 16 positive multiples of 64, such as 944896-51968-2752")
 		}
 		g.addLayer(t)
 	}
 	return g, nil
-}
-
-func specError(s filter.Spec, reason string) error {
-	return &filter.ConfigError{Field: "spec", Value: s, Reason: reason}
 }

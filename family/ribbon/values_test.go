@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/gather"
 )
 
 // valued builds a filter in which key i has a value that depends on i.
@@ -53,7 +54,7 @@ func TestValues(t *testing.T) {
 				t.Errorf("%s: %d keys of %d", f.spec(), f.keys, n)
 			}
 			for i, h := range hs {
-				h.Lo ^= uint64(i) & valueMask // bits that do not distinguish keys
+				h.Lo ^= uint64(i) & gather.ValueMask // bits that do not distinguish keys
 				if v, ok := f.Get(h); v != values[i] || !ok || !f.Has(h) {
 					t.Fatalf("%s, %d keys: value of key %d is %d, %t, want %d", f.spec(), n, i, v, ok, values[i])
 				}

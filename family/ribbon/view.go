@@ -38,7 +38,7 @@ func ViewOf(s filter.Spec) (View, error) {
 		v.Starts[i] = g.layers[i].starts
 	}
 	if g.valueBits > 0 || !v.Valid() {
-		return View{}, specError(s, "want a filter with keys and without values")
+		return View{}, filter.Invalid("spec", s, "want a filter with keys and without values")
 	}
 	return v, nil
 }

@@ -7,13 +7,10 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// DefaultFPR is the false-positive rate of a Config without a size.
-const DefaultFPR = probe.DefaultFPR
-
 // Config describes a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys uint64        // number of distinct keys that will be added; needed unless Bits or Size.Bytes is set
-	Size filter.Sizing // default: FPR = DefaultFPR; for an FPR, m is the smallest that reaches it
+	Size filter.Sizing // default: FPR = 0.01; for an FPR, m is the smallest that reaches it
 	Bits uint64        // m, instead of Size
 	K    int           // probes per key, 1 to MaxK; default: OptimalK of Keys and m
 }

@@ -15,6 +15,8 @@
 package standard
 
 import (
+	"math"
+
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -97,6 +99,6 @@ func (f *Filter) info(keys, ones uint64) filter.Info {
 		Bits:         f.m,
 		Fill:         fill,
 		FPRPrior:     FPR(keys, f.m, f.k),
-		FPRPosterior: posterior(fill, f.k),
+		FPRPosterior: math.Pow(fill, float64(f.k)),
 	}
 }

@@ -1,8 +1,6 @@
 package standard
 
 import (
-	"math"
-
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -13,6 +11,3 @@ func FPR(n, m uint64, k int) float64 { return probe.FPR(n, m, k) }
 
 // OptimalK returns the number of probes, 1 to MaxK, that minimizes FPR(n, m, k). It is near ln 2 · m/n.
 func OptimalK(n, m uint64) int { return probe.OptimalK(n, m) }
-
-// posterior returns p_a = fill^k.
-func posterior(fill float64, k int) float64 { return math.Pow(fill, float64(k)) }

@@ -22,12 +22,6 @@ var About = filter.About{
 	}},
 }
 
-// Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) Check() error {
-	return c.check() // not the geometry: a search finds it
-}
-
 // Reoptimize returns a builder of a filter with the geometry of f, whose search starts from f. It needs all keys
 // again; they may have changed. f must not change before Build returns. Errors wrap filter.ErrConfig.
 func (f *Filter) Reoptimize(e filter.Effort) (filter.Builder, error) {

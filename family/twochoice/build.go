@@ -1,14 +1,11 @@
 package twochoice
 
 import (
-	"context"
-	"fmt"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/bitvec"
-	"github.com/bloomery/bloomery/internal/gather"
 )
 
 // The defaults of a Config. Three choices give most of the gain of more choices, and a query reads about two bits per
@@ -34,8 +31,6 @@ type Config struct {
 	// the hashes. One core takes about 60 ns a key and pass at 8 bits a key and 3 choices.
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
-	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
-	Dir     string // default: os.TempDir()
 	Table   uint64 // version of the table that the geometry comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from it. With the effort
 	// filter.Keep there is no search: a key that From contains takes the first group that From covers; then each other
@@ -50,25 +45,23 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Effort: filter.ReadEffort(r), Table: r.Uint("table")}
 	c.Hashing = Hashing(r.Text("hashing", string(Independent)))
-	choices, k, search := r.Uint("choices"), r.Uint("k"), r.Text("search", "anneal")
+	c.K = int(r.Count("k", MaxK))
+	choices, search := r.Uint("choices"), r.Text("search", "anneal")
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	c.Choices, c.K, c.Greedy = int(min(choices, MaxChoices+1)), int(min(k, MaxK+1)), search == "greedy"
+	c.Choices, c.Greedy = int(min(choices, MaxChoices+1)), search == "greedy"
 	switch {
 	case search != "greedy" && search != "anneal":
-		return Config{}, &filter.ConfigError{Field: "search", Value: search, Reason: "want anneal or greedy"}
-	case s.Has("k") && k == 0:
-		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+		return Config{}, filter.Invalid("search", search, "want anneal or greedy")
 	case s.Has("choices") && choices == 0:
-		return Config{}, &filter.ConfigError{Field: "choices", Value: choices,
-			Reason: fmt.Sprintf("want 2 to %d", MaxChoices)}
+		return Config{}, filter.Invalid("choices", choices, "want 2 to %d", MaxChoices)
 	}
-	return c, c.check()
+	return c, c.Check()
 }
 
-// check fills in defaults and returns an error if the Config is wrong for any number of keys.
-func (c *Config) check() error {
+// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c *Config) Check() error {
 	if c.Choices == 0 {
 		c.Choices = DefaultChoices
 	}
@@ -84,13 +77,11 @@ func (c *Config) check() error {
 	}
 	switch {
 	case c.Choices < 2 || c.Choices > MaxChoices:
-		return &filter.ConfigError{Field: "choices", Value: c.Choices,
-			Reason: fmt.Sprintf("want 2 to %d; one choice is the standard family", MaxChoices)}
+		return filter.Invalid("choices", c.Choices, "want 2 to %d; one choice is the standard family", MaxChoices)
 	case c.Hashing != Independent && c.Hashing != Double:
-		return &filter.ConfigError{Field: "hashing", Value: c.Hashing, Reason: "want independent or double"}
+		return filter.Invalid("hashing", c.Hashing, "want independent or double")
 	case c.Shards > maxShards:
-		return &filter.ConfigError{Field: "shards", Value: c.Shards,
-			Reason: fmt.Sprintf("want at most %d", uint64(maxShards))}
+		return filter.Invalid("shards", c.Shards, "want at most %d", uint64(maxShards))
 	}
 	return nil
 }
@@ -98,15 +89,15 @@ func (c *Config) check() error {
 // common returns the part of the Config that all families with a search have.
 func (c Config) common() anneal.Common {
 	return anneal.Common{
-		Keys: c.Keys, Size: c.Size, K: c.K, Effort: c.Effort, Workers: c.Workers, Memory: c.Memory, Dir: c.Dir,
-		Table: c.Table, From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
+		Keys: c.Keys, Size: c.Size, K: c.K, Effort: c.Effort, Workers: c.Workers, Table: c.Table,
+		From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
 	}
 }
 
 // New returns an empty filter for Config.Keys keys that come one by one. It does not use the fields of a search:
 // Greedy, Effort, Workers, Memory, Dir and From.
 func New(c Config) (*Filter, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	c.Effort, c.From = filter.Effort{Passes: 1}, nil
@@ -123,31 +114,20 @@ func New(c Config) (*Filter, error) {
 
 // Builder gathers keys, 16 bytes each, and searches at the end. A search takes 4·c·k + 1 bytes more for each key of the
 // shards that are searched at once, and a byte for each of their bits.
-type Builder struct {
-	gather.Intake
-	c     Config
-	clock *anneal.Clock // nil, except in tests
-}
-
-// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
-func NewBuilder(c Config) (*Builder, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	return &Builder{Intake: c.common().Intake(), c: c}, nil
-}
-
+//
 // Build searches for the groups and returns a *Filter. The result depends only on the set of keys, the size and the
 // effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
 // machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
 //
 // If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	goal := anneal.Goal{Clock: b.clock}
-	if b.c.From == nil {
-		goal.Rate = b.c.Size.FPR
+type Builder = anneal.Builder[geometry, *Filter]
+
+// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
 	}
-	return anneal.Build(ctx, &b.Intake, goal, &job{Config: b.c})
+	return anneal.NewBuilder(c.common(), &job{Config: c}), nil
 }
 
 // job is one build. See anneal.Job.
@@ -204,8 +184,8 @@ func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error)
 		more = (more + whole - 1) / whole * whole
 	}
 	if g.bits += more; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.valid() {
-		return geometry{}, &filter.ConfigError{Field: "fpr", Value: j.Size.FPR,
-			Reason: fmt.Sprintf("the lowest rate for these keys is %.2g; take family standard", rate)}
+		return geometry{}, filter.Invalid("fpr", j.Size.FPR,
+			"the lowest rate for these keys is %.2g; take family standard", rate)
 	}
 	return g, nil
 }

@@ -31,10 +31,7 @@ func (f *Filter) Encode() filter.Encoded {
 // filter.ErrConfig if the Spec is not that of a built filter.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := geometryFromSpec(s)
-	if err != nil {
-		return nil, err
-	}
-	return g.sections(), nil
+	return g.sections(), err
 }
 
 // sections returns the number of words of each section.
@@ -68,8 +65,8 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 		return geometry{}, err
 	}
 	if !g.valid() {
-		return geometry{}, &filter.ConfigError{Field: "spec", Value: s,
-			Reason: "want twochoice(bits=,choices=,hashing=independent|double,k=,shards=)"}
+		return geometry{}, filter.Invalid("spec", s,
+			"want twochoice(bits=,choices=,hashing=independent|double,k=,shards=)")
 	}
 	return g, nil
 }

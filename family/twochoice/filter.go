@@ -21,7 +21,6 @@ package twochoice
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -63,10 +62,7 @@ type geometry struct {
 }
 
 // shard returns the shard of a key.
-func (g geometry) shard(h filter.Hash) uint64 {
-	s, _ := bits.Mul64(h.Hi, g.shards)
-	return s
-}
+func (g geometry) shard(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards) }
 
 func (g geometry) words() uint64 { return (g.shards*g.bits + 63) / 64 }
 

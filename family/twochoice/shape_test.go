@@ -64,7 +64,7 @@ func TestGeometry(t *testing.T) {
 		{1000, Config{Size: filter.Sizing{BitsPerKey: 8.1}, K: 6, Choices: 2, Hashing: Double}, geometry{1, 8128, 2, 6, Double}},
 		{1000, Config{Size: filter.Sizing{Bytes: 1001}, K: 6, Choices: 2, Hashing: Double}, geometry{1, 8000, 2, 6, Double}},
 	} {
-		if err := x.c.check(); err != nil {
+		if err := x.c.Check(); err != nil {
 			t.Fatal(err)
 		}
 		x.c.Effort.Passes = 1

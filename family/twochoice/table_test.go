@@ -83,7 +83,7 @@ func TestForecast(t *testing.T) {
 				if !runs() {
 					continue
 				}
-				if err := c.check(); err != nil {
+				if err := c.Check(); err != nil {
 					t.Fatal(err)
 				}
 				p := c.problem(n)

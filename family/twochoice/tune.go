@@ -54,8 +54,8 @@ func (c Config) geometry(n uint64) (geometry, error) {
 			return f.rate * anneal.Margin(f.luck, f.k)
 		})
 		if math.IsInf(per, 1) {
-			return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-				Reason: fmt.Sprintf("the lowest rate with %d bits a key is %.2g; take family standard", maxBitsPerKey, nearest)}
+			return geometry{}, filter.Invalid("fpr", c.Size.FPR,
+				"the lowest rate with %d bits a key is %.2g; take family standard", maxBitsPerKey, nearest)
 		}
 		c.Size = filter.Sizing{BitsPerKey: per}
 	}
@@ -64,13 +64,13 @@ func (c Config) geometry(n uint64) (geometry, error) {
 		return geometry{}, err
 	}
 	if total < minBitsPerKey*n {
-		return geometry{}, &filter.ConfigError{Field: "bytes", Value: c.Size.Bytes,
-			Reason: fmt.Sprintf("too few for %d keys; give at least %d", n, n/8*minBitsPerKey+1)}
+		return geometry{}, filter.Invalid("bytes", c.Size.Bytes,
+			"too few for %d keys; give at least %d", n, n/8*minBitsPerKey+1)
 	}
 	shards := max(c.shards(n), (total+maxShard-1)/maxShard)
 	if n/shards > maxShardKeys {
-		return geometry{}, &filter.ConfigError{Field: "shards", Value: c.Shards,
-			Reason: fmt.Sprintf("too few for %d keys; want at least %d", n, n/maxShardKeys+1)}
+		return geometry{}, filter.Invalid("shards", c.Shards,
+			"too few for %d keys; want at least %d", n, n/maxShardKeys+1)
 	}
 	k := c.problem(n).tune(float64(total) / float64(n)).k
 	g := geometry{shards: shards, bits: total / shards, choices: c.Choices, k: k, hashing: c.Hashing}
@@ -82,8 +82,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 			g.bits += whole - 1
 		}
 		if g.bits = g.bits / whole * whole; g.bits == 0 {
-			return geometry{}, &filter.ConfigError{Field: "bytes", Value: c.Size.Bytes,
-				Reason: "double hashing needs at least 8"}
+			return geometry{}, filter.Invalid("bytes", c.Size.Bytes, "double hashing needs at least 8")
 		}
 	}
 	if !g.valid() {
@@ -95,7 +94,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 // Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search. With
 // Effort.Passes = 1 it predicts a filter of New. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return 0, 0, err
 	}
 	g, err := c.geometry(n)

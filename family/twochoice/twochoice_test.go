@@ -269,8 +269,8 @@ func byWork(t *testing.T, c Config, perKey time.Duration, hs []filter.Hash) (*Fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.clock = anneal.NewClock(perKey)
-	start := b.clock.Now()
+	b.Goal.Clock = anneal.NewClock(perKey)
+	start := b.Goal.Clock.Now()
 	if err := b.AddMany(hs); err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func byWork(t *testing.T, c Config, perKey time.Duration, hs []filter.Hash) (*Fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f.(*Filter), b.clock.Now().Sub(start)
+	return f.(*Filter), b.Goal.Clock.Now().Sub(start)
 }
 
 // TestFull lets 300 keys share their bits, takes all but one out and wants those bits still there.

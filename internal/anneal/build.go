@@ -40,8 +40,25 @@ type Job[G any, F filter.Filter] interface {
 	Larger(g G, n uint64, rate, bits float64) (G, error)
 }
 
-// Build makes a filter of the gathered keys that keeps the Goal, and closes in. It is the loop of all families that
-// search:
+// Builder gathers keys and searches at the end. The families document it.
+type Builder[G any, F filter.Filter] struct {
+	gather.Intake
+	Goal Goal
+	job  Job[G, F]
+}
+
+// NewBuilder returns a Builder. Its Goal is the rate of the Config: the one to build for, or the target of the Effort.
+func NewBuilder[G any, F filter.Filter](c Common, job Job[G, F]) *Builder[G, F] {
+	b := &Builder[G, F]{Goal: Goal{Rate: c.Effort.Target, Later: c.Later}, job: job}
+	if !c.From && c.Size.FPR != 0 {
+		b.Goal.Rate = c.Size.FPR
+	}
+	b.Intake = gather.NewIntake(gather.Config{Expect: c.Keys, Workers: c.Workers})
+	return b
+}
+
+// Build makes a filter of the gathered keys that keeps the Goal, and closes the Intake. It is the loop of all families
+// that search:
 //
 //	gather ─▶ geometry ─▶ search ─▶ rate kept? ── yes ─▶ filter
 //	                        ▲          │ no
@@ -52,14 +69,13 @@ type Job[G any, F filter.Filter] interface {
 //
 // If ctx ends with the cause filter.ErrEnough, the parts that are left get the shortest search and Build returns the
 // filter at any rate. If ctx ends with another cause, Build returns ctx.Err().
-func Build[G any, F filter.Filter](
-	ctx context.Context, in *gather.Intake, goal Goal, job Job[G, F],
-) (filter.Filter, error) {
+func (b *Builder[G, F]) Build(ctx context.Context) (filter.Filter, error) {
+	goal, job := b.Goal, b.job
 	start := goal.Clock.Now()
-	defer in.Close()
+	defer b.Close()
 	needed, cancel := unless(ctx)
 	defer cancel()
-	n, err := in.Keys.Finish(needed)
+	n, err := b.Keys.Finish(needed)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +84,7 @@ func Build[G any, F filter.Filter](
 		return nil, err
 	}
 	for {
-		f, err := search(ctx, in, goal.Clock, job, g, n, effort, start)
+		f, err := search(ctx, &b.Intake, goal.Clock, job, g, n, effort, start)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
 )
 
 // rated is a filter whose rate follows from its bits and the passes of its search.
@@ -68,16 +67,17 @@ func (j *ratedJob) Larger(bits int, _ uint64, rate, more float64) (int, error) {
 	return bits, nil
 }
 
-// gathered returns an intake of some keys.
-func gathered(t *testing.T, n uint64) *gather.Intake {
+// gathered returns a Builder of some keys.
+func gathered(t *testing.T, n uint64, goal Goal, j *ratedJob) *Builder[int, *rated] {
 	t.Helper()
-	in := gather.NewIntake(gather.Config{Workers: 1})
+	b := NewBuilder(Common{Workers: 1}, j)
+	b.Goal = goal
 	for i := range n {
-		if err := in.AddMany([]filter.Hash{{Hi: i << 54}}); err != nil {
+		if err := b.AddMany([]filter.Hash{{Hi: i << 54}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return &in
+	return b
 }
 
 // TestBuild holds the order of the attempts to keep a rate: the forecast, twice a longer search, then more room, until
@@ -110,7 +110,7 @@ func TestBuild(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := &ratedJob{asked: c.asked, most: c.most}
-			f, err := Build(t.Context(), gathered(t, c.keys), c.goal, j)
+			f, err := gathered(t, c.keys, c.goal, j).Build(t.Context())
 			if errors.Is(err, filter.ErrConfig) != c.failed || (f == nil) != c.failed || err != nil && !c.failed {
 				t.Errorf("%v, %v", f, err)
 			}
@@ -126,7 +126,7 @@ func TestBuildStopped(t *testing.T) {
 	for _, cause := range []error{filter.ErrEnough, errors.New("another cause")} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		j := &ratedJob{asked: filter.Effort{Passes: 1}, before: func() { cancel(cause) }}
-		f, err := Build(ctx, gathered(t, 1000), Goal{Rate: 1e-9}, j)
+		f, err := gathered(t, 1000, Goal{Rate: 1e-9}, j).Build(ctx)
 		switch {
 		case cause == filter.ErrEnough && (err != nil || !slices.Equal(j.log[1:], []string{"100 bits, 1 passes, 0 keys left out"})):
 			t.Errorf("enough: %v, %q", err, j.log)

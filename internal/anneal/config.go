@@ -2,21 +2,18 @@ package anneal
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
 )
 
 // Common is what the Config of each family with a search has.
 type Common struct {
 	Keys    uint64
 	Size    filter.Sizing
+	Later   uint64
 	K       int
 	Effort  filter.Effort
 	Workers int
-	Memory  int64
-	Dir     string
 	Table   uint64
 	From    bool // an earlier filter is given
 	Empty   bool // and is the zero Filter
@@ -36,27 +33,19 @@ func (l Limits) Check(c Common) error {
 	if err != nil {
 		return err
 	}
-	bad := func(field string, value any, reason string, args ...any) error {
-		return &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
-	}
 	switch per := c.Size.BitsPerKey; {
 	case c.Empty:
-		return bad("from", "an empty Filter", "want one that was built or read")
+		return filter.Invalid("from", "an empty Filter", "want one that was built or read")
 	case c.K < 0 || c.K > l.MaxK:
-		return bad("k", c.K, "want 1 to %d", l.MaxK)
+		return filter.Invalid("k", c.K, "want 1 to %d", l.MaxK)
 	case c.Workers < 0:
-		return bad("workers", c.Workers, "want 0 or more")
+		return filter.Invalid("workers", c.Workers, "want 0 or more")
 	case per > float64(l.Most) && l.Least == 0:
-		return bad("bits_per_key", per, "want at most %d", l.Most)
+		return filter.Invalid("bits_per_key", per, "want at most %d", l.Most)
 	case per > float64(l.Most) || per != 0 && per < float64(l.Least):
-		return bad("bits_per_key", per, "want %d to %d", l.Least, l.Most)
+		return filter.Invalid("bits_per_key", per, "want %d to %d", l.Least, l.Most)
 	case c.Effort.Target != 0 && !l.Target:
-		return bad("target", c.Effort.Target, "%s takes no target; give fpr", l.Family)
+		return filter.Invalid("target", c.Effort.Target, "%s takes no target; give fpr", l.Family)
 	}
 	return nil
-}
-
-// Intake returns the Intake of a Builder.
-func (c Common) Intake() gather.Intake {
-	return gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers})
 }

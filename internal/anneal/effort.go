@@ -1,8 +1,6 @@
 package anneal
 
 import (
-	"math"
-
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -13,19 +11,10 @@ func Check(e filter.Effort, earlier bool) error {
 		return err
 	}
 	if e.Level == filter.Keep && !earlier {
-		return &filter.ConfigError{Field: "effort", Value: e.Level,
-			Reason: "it keeps the search of an earlier filter; name one, or want fast, default or max"}
+		return filter.Invalid("effort", e.Level,
+			"it keeps the search of an earlier filter; name one, or want fast, default or max")
 	}
 	return nil
-}
-
-// ReadSlots reads the parameter k, 0 if it is not given. Errors are left in r.
-func ReadSlots(r *filter.SpecReader) int {
-	k := int(min(r.Uint("k"), math.MaxInt32))
-	if k == 0 && r.Text("k", "") != "" {
-		return -1 // no Config takes it
-	}
-	return k
 }
 
 // Passes returns the number of passes over all keys that an Effort stands for, or 0 for one by time or target.

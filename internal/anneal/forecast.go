@@ -2,7 +2,6 @@ package anneal
 
 import (
 	_ "embed"
-	"fmt"
 	"math"
 	"sync"
 
@@ -18,8 +17,7 @@ const tables = 1
 // CheckTable returns an error wrapping filter.ErrConfig if there is no table of that version. 0 is the newest.
 func CheckTable(version uint64) error {
 	if version > tables {
-		return &filter.ConfigError{Field: "table", Value: version,
-			Reason: fmt.Sprintf("want 1 to %d; newer versions of Bloomery may have more", tables)}
+		return filter.Invalid("table", version, "want 1 to %d; newer versions of Bloomery may have more", tables)
 	}
 	return nil
 }

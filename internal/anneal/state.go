@@ -21,6 +21,7 @@ package anneal
 import (
 	"math"
 
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
@@ -199,5 +200,15 @@ func (s *State) Store(words []uint64, at uint64) {
 		if s.owned(b) {
 			words[(at+b)/64] |= 1 << ((at + b) % 64)
 		}
+	}
+}
+
+// StoreShifts writes the shifts, Width bits each, to words from bit at on.
+func (s *State) StoreShifts(words []uint64, at uint64) {
+	if s.Width == 0 {
+		return
+	}
+	for i, shift := range s.Shifts {
+		bitvec.SetField(words, at+uint64(i*s.Width), uint(s.Width), uint64(shift))
 	}
 }

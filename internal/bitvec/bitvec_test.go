@@ -17,7 +17,7 @@ func TestPacked(t *testing.T) {
 		want := make([]uint32, n)
 		for i := range want {
 			want[i] = r.Uint32() >> (32 - width)
-			SetPacked(words, uint64(i), width, want[i])
+			SetField(words, uint64(i)*uint64(width), width, uint64(want[i]))
 		}
 		for i, v := range want {
 			if got := uint32(Load57(words, uint64(i)*uint64(width))) << (32 - width) >> (32 - width); got != v {

@@ -76,16 +76,6 @@ func Byte(words []uint64, i uint64) uint8 {
 	return *(*uint8)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i))
 }
 
-// SetPacked writes v, below 2^width, to integer i of packed integers of width bits, 1 to 32. The integer must be 0
-// before. words must have PackedWords of the number of integers. Load57(words, i·width) reads the integer.
-func SetPacked(words []uint64, i uint64, width uint, v uint32) {
-	at := i * uint64(width)
-	pair := words[at/64:][:2]
-	shift := at % 64
-	pair[0] |= uint64(v) << shift
-	pair[1] |= uint64(v) >> 1 >> (63 - shift)
-}
-
 // PackedWords returns the number of words for n packed integers of width bits, 1 to 32, followed by at least 64 bits.
 // The result is exact for every n.
 func PackedWords(n uint64, width uint) uint64 {

@@ -49,12 +49,26 @@ func Build(t testing.TB, f Family, spec string, hs []filter.Hash) filter.Filter 
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := f.NewBuilder(s, uint64(len(hs)))
+	return finish(t, builder(t, f, s, len(hs)), hs)
+}
+
+// builder returns a Builder for that many keys.
+func builder(t testing.TB, f Family, s filter.Spec, keys int) filter.Builder {
+	t.Helper()
+	b, err := f.NewBuilder(s, uint64(keys))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.AddMany(hs); err != nil {
-		t.Fatal(err)
+	return b
+}
+
+// finish adds keys to a Builder and builds the filter.
+func finish(t testing.TB, b filter.Builder, parts ...[]filter.Hash) filter.Filter {
+	t.Helper()
+	for _, hs := range parts {
+		if err := b.AddMany(hs); err != nil {
+			t.Fatal(err)
+		}
 	}
 	out, err := b.Build(t.Context())
 	if err != nil {
@@ -93,10 +107,7 @@ func Run(t *testing.T, f Family) {
 	t.Run("batches of wrong lengths", func(t *testing.T) { wrongBatches(t, f) })
 	t.Run("cancelled", func(t *testing.T) {
 		s, _ := filter.ParseSpec(f.Specs[0])
-		b, err := f.NewBuilder(s, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := builder(t, f, s, 10)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := b.Build(ctx); err == nil {
@@ -312,22 +323,7 @@ func observedRate(t *testing.T, f Family, spec string) {
 func merge(t *testing.T, f Family, spec string) {
 	a, b := Hashes(500, 21), Hashes(500, 22)
 	s, _ := filter.ParseSpec(spec)
-	build := func(parts ...[]filter.Hash) filter.Filter {
-		bu, err := f.NewBuilder(s, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range parts {
-			if err := bu.AddMany(p); err != nil {
-				t.Fatal(err)
-			}
-		}
-		out, err := bu.Build(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
+	build := func(parts ...[]filter.Hash) filter.Filter { return finish(t, builder(t, f, s, 1000), parts...) }
 	x := build(a)
 	m, ok := x.(filter.Merger)
 	if !ok {
@@ -378,10 +374,7 @@ func remove(t *testing.T, f Family, spec string) {
 func concurrent(t *testing.T, f Family, spec string) {
 	hs := Hashes(20_000, 31)
 	s, _ := filter.ParseSpec(spec)
-	b, err := f.NewBuilder(s, uint64(len(hs)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := builder(t, f, s, len(hs))
 	var wg sync.WaitGroup
 	for part := range slices.Chunk(hs, len(hs)/4) {
 		wg.Go(func() {
@@ -393,10 +386,7 @@ func concurrent(t *testing.T, f Family, spec string) {
 		})
 	}
 	wg.Wait()
-	built, err := b.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := finish(t, b)
 	noFalseNegative(t, built, hs)
 	if !equal(built, Build(t, f, spec, hs)) {
 		t.Error("the filter depends on the number of goroutines")

@@ -44,16 +44,7 @@ func buildLike(t *testing.T, f Family, old filter.Filter, hs []filter.Hash, work
 	if g, ok := b.(filter.Gatherer); ok {
 		g.SetOptions(filter.BuildOptions{Workers: workers})
 	}
-	for part := range slices.Chunk(hs, 1000) {
-		if err := b.AddMany(part); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out, err := b.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return finish(t, b, slices.Collect(slices.Chunk(hs, 1000))...)
 }
 
 // differences returns the number of bits that differ between two filters of the same geometry, and the number of those

@@ -13,17 +13,8 @@ func spent(t *testing.T, f Family, spec string) {
 		t.Fatal(err)
 	}
 	hs := Hashes(20, 1)
-	b, err := f.NewBuilder(s, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.AddMany(hs[:10]); err != nil {
-		t.Fatal(err)
-	}
-	built, err := b.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := builder(t, f, s, 10)
+	built := finish(t, b, hs[:10])
 	before := built.(filter.Encoder).Encode().Keys
 	if b.AddMany(hs[10:]) == nil {
 		t.Error("AddMany after Build gave no error")

@@ -11,6 +11,7 @@
 package gather
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -81,13 +82,10 @@ func New(c Config) *Keys {
 		workers: parallel.Workers(c.Workers),
 		copies:  c.Copies,
 		form:    c.Form,
-		runs:    runs{dir: c.Dir, create: createTemp, copies: c.Copies},
+		runs:    runs{dir: cmp.Or(c.Dir, os.TempDir()), create: createTemp, copies: c.Copies},
 	}
 	if c.Memory > 0 {
 		k.limit = int(min(max(c.Memory/hashSize, minRun), math.MaxInt))
-	}
-	if k.runs.dir == "" {
-		k.runs.dir = os.TempDir()
 	}
 	return k
 }

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -277,6 +276,5 @@ func tooFew(name string, n uint64, p float64, bits uint64, rate float64) error {
 	const text = "%s, whose probes follow from one step, has a rate of %.2g for %d keys in %d bytes; " +
 		"make room for %.0f keys with capacity=, or take standard or fuse"
 	perKey := float64(bits) / MaxBitsPerKey
-	reason := fmt.Sprintf(text, name, rate, n, bits/8, math.Ceil(rate/p*perKey*perKey/float64(n)))
-	return &filter.ConfigError{Field: "fpr", Value: p, Reason: reason}
+	return filter.Invalid("fpr", p, text, name, rate, n, bits/8, math.Ceil(rate/p*perKey*perKey/float64(n)))
 }

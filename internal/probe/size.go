@@ -105,10 +105,10 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 		return 0, 0, err
 	}
 	if most := cmp.Or(s.MaxK, MaxK); s.K < 0 || s.K > most {
-		return 0, 0, &filter.ConfigError{Field: "k", Value: s.K, Reason: fmt.Sprintf("want 1 to %d", most)}
+		return 0, 0, filter.Invalid("k", s.K, "want 1 to %d", most)
 	}
 	if s.M != 0 && !s.Size.IsZero() {
-		return 0, 0, &filter.ConfigError{Field: "m", Value: s.M, Reason: "give m or one of bits_per_key, fpr and bytes"}
+		return 0, 0, filter.Invalid("m", s.M, "give m or one of bits_per_key, fpr and bytes")
 	}
 	m, k, n := s.M, s.K, max(s.Keys, 1)
 	switch {
@@ -117,10 +117,7 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 		m, err = s.Size.Bits(n)
 		m /= s.Width
 	default:
-		p := s.Size.FPR
-		if p == 0 {
-			p = DefaultFPR
-		}
+		p := cmp.Or(s.Size.FPR, DefaultFPR)
 		var real float64
 		if k == 0 {
 			real, k = fewest(n, p)
@@ -148,19 +145,11 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 // capacity and keys.
 func ReadConfig(s filter.Spec, keys, width uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), M: r.Uint("m"), Width: width}
-	k := r.Uint("k")
-	if err := r.Err(); err != nil {
-		return Config{}, err
+	c := Config{
+		Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), M: r.Count("m", math.MaxUint64),
+		K: int(r.Count("k", MaxK)), Width: width,
 	}
-	if k > MaxK || s.Has("k") && k == 0 {
-		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
-	}
-	if s.Has("m") && c.M == 0 {
-		return Config{}, &filter.ConfigError{Field: "m", Value: 0, Reason: "want at least 1"}
-	}
-	c.K = int(k)
-	return c, nil
+	return c, r.Err()
 }
 
 // Built reads the canonical Spec of a built filter, FAMILY(k=,m=), and rejects any other.
@@ -170,7 +159,7 @@ func Built(s filter.Spec, width uint64) (m uint64, k int, err error) {
 		return 0, 0, err
 	}
 	if c.M == 0 || c.K == 0 || !c.Size.IsZero() || s.Has("capacity") {
-		return 0, 0, &filter.ConfigError{Field: "spec", Value: s, Reason: fmt.Sprintf("want %s(k=,m=)", s.Family())}
+		return 0, 0, filter.Invalid("spec", s, "want %s(k=,m=)", s.Family())
 	}
 	return c.Resolve()
 }

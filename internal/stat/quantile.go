@@ -12,7 +12,7 @@ func UpperQuantile(n uint64, p, tail float64) uint64 {
 	}
 	low, high := uint64(mean), min(n, uint64(mean+9*spread)+60)
 	for low < high {
-		if j := low + (high-low)/2; j >= n || UpperTail(j+1, n, p) <= tail {
+		if j := low + (high-low)/2; j >= n || !TailExceeds(j+1, n, p, tail) {
 			high = j
 		} else {
 			low = j + 1

@@ -113,15 +113,25 @@ func UpperTail(x, n uint64, p float64) float64 {
 		return math.Erfc((float64(x)-0.5-mean)/math.Sqrt(2*v)) / 2
 	}
 	if float64(x) > mean {
-		return min(1, outward(x, n, p, 1-p))
+		return min(1, outward(x, n, p, 1-p, 1))
 	}
-	return max(0, 1-outward(n-x+1, n, 1-p, p)) // fewer than x come true: more than n-x fail
+	return max(0, 1-outward(n-x+1, n, 1-p, p, 1)) // fewer than x come true: more than n-x fail
 }
 
-// outward returns UpperTail for x > n·p, where each term is smaller than the one before. q is 1-p.
-func outward(x, n uint64, p, q float64) float64 {
+// TailExceeds reports whether UpperTail(x, n, p) is above a limit in [0, 1). It adds only the terms that decide.
+func TailExceeds(x, n uint64, p, limit float64) bool {
+	mean := float64(n) * p
+	if x <= n && float64(x) > mean && mean > 0 && mean*(1-p) <= normalFrom {
+		return outward(x, n, p, 1-p, limit) > limit
+	}
+	return UpperTail(x, n, p) > limit
+}
+
+// outward returns UpperTail for x > n·p, where each term is smaller than the one before. q is 1-p. Above most, it may
+// leave out terms.
+func outward(x, n uint64, p, q, most float64) float64 {
 	sum, term := 0.0, binomial(x, n, p, q)
-	for ; term > sum*1e-17; x++ {
+	for ; term > sum*1e-17 && sum <= most; x++ {
 		sum += term
 		term *= float64(n-x) / float64(x+1) * (p / q)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
@@ -21,32 +20,24 @@ func (b blocks) full(i int) Mem     { return b.field(144 + 32*i) }
 
 // blocksHasIn is blocksHas for the bytes of one block, at any address, and at most one round of probes.
 func blocksHasIn() {
-	TEXT("blocksHasIn", NOSPLIT, "func("+blocksType+", block *byte, lo uint64) bool")
-	Pragma("noescape")
+	function("blocksHasIn", "func("+blocksType+", block *byte, lo uint64) bool")
 	b := blocks{Load(Param("b"), GP64())}
 	line := Mem{Base: Load(Param("block"), GP64())}
-	found, err := ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
+	found := answer()
 	x := YMM()
 	CMPQ(b.how(), Imm(byLine))
 	JNE(LabelRef("split"))
 	VPBROADCASTQ(addr("lo"), x)
 	set := lineProbe(x, b.last(0), b.last(1), line)
 	VPTEST(b.ones(), set)
-	SETCS(found.Addr)
-	VZEROUPPER()
-	RET()
+	leaveCarry(found)
 	Label("split")
 	VPBROADCASTD(addr("lo"), x)
 	splitMask(x, b.last(0), b.last(1))
 	block := YMM()
 	VMOVDQU(line, block)
 	VPTEST(x, block)
-	SETCS(found.Addr)
-	VZEROUPPER()
-	RET()
+	leaveCarry(found)
 }
 
 const (
@@ -59,13 +50,9 @@ const blocksType = "b *[26]uint64" // see unsafe.Sizeof
 
 // blocksHas uses as few instructions outside the vector unit as possible. So all its constants are fields of Blocks.
 func blocksHas() {
-	TEXT("blocksHas", NOSPLIT, "func("+blocksType+", hi, lo uint64) bool")
-	Pragma("noescape")
+	function("blocksHas", "func("+blocksType+", hi, lo uint64) bool")
 	b := blocks{Load(Param("b"), GP64())}
-	found, err := ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
+	found := answer()
 	x := YMM()
 	MOVQ(b.count(), RAX)
 	MULQ(addr("hi")) // RDX is the number of the block
@@ -76,9 +63,7 @@ func blocksHas() {
 	VPBROADCASTQ(addr("lo"), x)
 	set := lineProbe(x, b.last(0), b.last(1), Mem{Base: RDX})
 	VPTEST(b.ones(), set)
-	SETCS(found.Addr)
-	VZEROUPPER()
-	RET()
+	leaveCarry(found)
 
 	Label("other")
 	JCS(LabelRef("neither"))
@@ -89,9 +74,7 @@ func blocksHas() {
 	block := YMM()
 	VMOVDQU(Mem{Base: RDX}, block)
 	VPTEST(x, block)
-	SETCS(found.Addr)
-	VZEROUPPER()
-	RET()
+	leaveCarry(found)
 
 	Label("neither")
 	CMPQ(b.how(), Imm(byLong))
@@ -124,13 +107,10 @@ func blocksHas() {
 	Label("last")
 	VPAND(lineProbe(x, b.last(0), b.last(1), Mem{Base: line}), all, all)
 	VPTEST(b.ones(), all)
-	SETCS(found.Addr)
-	VZEROUPPER()
-	RET()
+	leaveCarry(found)
 
 	Label("go")
-	to := NewDataAddr(Symbol{Name: "·blocksHasGo"}, 0)
-	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{to}, IsTerminal: true})
+	goOn("blocksHasGo")
 }
 
 // lineProbe returns a register with eight lanes whose lowest bits are those of eight probes. Its input is a register
@@ -167,8 +147,7 @@ func splitMask(x VecVirtual, salts, ones Op) {
 // blocksHasMany is blocksHas for n keys, in the line layout with at most seven probes or the split layout. ahead is the
 // distance in bytes from a key to the key whose block it prefetches.
 func blocksHasMany() {
-	TEXT("blocksHasMany", NOSPLIT, "func("+blocksType+", dst *bool, hs *uint64, n, ahead uint64)")
-	Pragma("noescape")
+	function("blocksHasMany", "func("+blocksType+", dst *bool, hs *uint64, n, ahead uint64)")
 	b := blocks{Load(Param("b"), GP64())}
 	dst := Load(Param("dst"), GP64())
 	h := Load(Param("hs"), GP64())
@@ -226,8 +205,7 @@ func layouts(h, v0, v1, ones Register) (line, split func(block Mem)) {
 // blocksHasAt is blocksHasMany for blocks at given addresses. ahead is the distance in bytes from the address of a
 // block to that of the block which it prefetches.
 func blocksHasAt() {
-	TEXT("blocksHasAt", NOSPLIT, "func("+blocksType+", dst *bool, hs *uint64, at *uint64, n, ahead uint64)")
-	Pragma("noescape")
+	function("blocksHasAt", "func("+blocksType+", dst *bool, hs *uint64, at *uint64, n, ahead uint64)")
 	b := blocks{Load(Param("b"), GP64())}
 	dst := Load(Param("dst"), GP64())
 	h := Load(Param("hs"), GP64())
@@ -264,8 +242,7 @@ func blocksHasAt() {
 
 // blocksAddSplit sets the bits of n keys in the split layout. ahead is as in blocksHasMany.
 func blocksAddSplit() {
-	TEXT("blocksAddSplit", NOSPLIT, "func("+blocksType+", hs *uint64, n, ahead uint64)")
-	Pragma("noescape")
+	function("blocksAddSplit", "func("+blocksType+", hs *uint64, n, ahead uint64)")
 	b := blocks{Load(Param("b"), GP64())}
 	h := Load(Param("hs"), GP64())
 	n := Load(Param("n"), GP64())

@@ -2,7 +2,6 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
@@ -118,11 +117,6 @@ func (w chainWalk) cell(n GPVirtual) GPVirtual {
 	return low
 }
 
-// jumpGo jumps to the Go function that does the same.
-func jumpGo(name string) {
-	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·" + name}, 0)}, IsTerminal: true})
-}
-
 // dispatch jumps to the code for the layout.
 func dispatch(c chains) {
 	CMPQ(c.how(), Imm(byFourFirst))
@@ -133,13 +127,9 @@ func dispatch(c chains) {
 
 // chainsHas ends at the first cell whose remainder is not smaller.
 func chainsHas() {
-	TEXT("chainsHas", NOSPLIT, "func("+chainsType+", hi, lo uint64) uint64")
-	Pragma("noescape")
+	function("chainsHas", "func("+chainsType+", hi, lo uint64) uint64")
 	c := chains{Load(Param("c"), GP64())}
-	found, err := ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
+	found := answer()
 	CMPQ(c.how(), Imm(byFour))
 	JCS(LabelRef("go"))
 	w := chainLocate(c)
@@ -160,26 +150,25 @@ func chainsHas() {
 		CMPQ(cell, w.remainder)
 		JCS(LabelRef(next))
 		JNE(LabelRef("no"))
-		MOVQ(U32(1), found.Addr)
+		MOVQ(U32(1), found)
 		RET()
 	}
 	walk("four", byFour, "four")
 	walk("first", byFour, "eight")
 	walk("eight", byEight, "eight")
 	Label("no")
-	MOVQ(U32(0), found.Addr)
+	MOVQ(U32(0), found)
 	RET()
 	Label("beyond")
-	MOVQ(U32(2), found.Addr)
+	MOVQ(U32(2), found)
 	RET()
 	Label("go")
-	jumpGo("chainsHasGo")
+	goOn("chainsHasGo")
 }
 
 // chainsFollow also returns the position where it ended.
 func chainsFollow() {
-	TEXT("chainsFollow", NOSPLIT, "func("+chainsType+", hi, lo uint64) (base, remainder, at, n, cell, end uint64)")
-	Pragma("noescape")
+	function("chainsFollow", "func("+chainsType+", hi, lo uint64) (base, remainder, at, n, cell, end uint64)")
 	c := chains{Load(Param("c"), GP64())}
 	CMPQ(c.how(), Imm(byFour))
 	JCS(LabelRef("go"))
@@ -226,13 +215,12 @@ func chainsFollow() {
 	leave("cell", 1)
 	leave("beyond", 2)
 	Label("go")
-	jumpGo("chainsFollowGo")
+	goOn("chainsFollowGo")
 }
 
 // chainsUsed counts the set bits of an index: whole words, and the one in which the span ends.
 func chainsUsed() {
-	TEXT("chainsUsed", NOSPLIT, "func("+chainsType+", base uint64) uint64")
-	Pragma("noescape")
+	function("chainsUsed", "func("+chainsType+", base uint64) uint64")
 	c := chains{Load(Param("c"), GP64())}
 	CMPQ(c.how(), Imm(byFour))
 	JCS(LabelRef("go"))
@@ -260,7 +248,7 @@ func chainsUsed() {
 	Store(sum, ReturnIndex(0))
 	RET()
 	Label("go")
-	jumpGo("chainsUsedGo")
+	goOn("chainsUsedGo")
 }
 
 // half is one half of a bucket of eight words: registers with its content, the mask of the index and that of the cells.

@@ -3,6 +3,7 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
@@ -30,8 +31,7 @@ func main() {
 
 // bestLanes has one register for all 32 lanes: a load with an and, and an addition, for every position.
 func bestLanes() {
-	TEXT("bestLanesAVX2", NOSPLIT, "func(cells []byte, at []uint32, start, keep *[4]uint64) uint32")
-	Pragma("noescape")
+	function("bestLanesAVX2", "func(cells []byte, at []uint32, start, keep *[4]uint64) uint32")
 	cells := Load(Param("cells").Base(), GP64())
 	at := Load(Param("at").Base(), GP64())
 	n := Load(Param("at").Len(), GP64())
@@ -94,4 +94,32 @@ func addr(param string) Mem {
 		panic(err)
 	}
 	return from.Addr
+}
+
+// answer returns the address of the only result.
+func answer() Mem {
+	to, err := ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return to.Addr
+}
+
+// function begins a function that keeps none of its pointers.
+func function(name, signature string) {
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+}
+
+// goOn jumps to a function in Go with the same signature.
+func goOn(name string) {
+	to := NewDataAddr(Symbol{Name: "·" + name}, 0)
+	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{to}, IsTerminal: true})
+}
+
+// leaveCarry returns the carry flag.
+func leaveCarry(found Mem) {
+	SETCS(found)
+	VZEROUPPER()
+	RET()
 }

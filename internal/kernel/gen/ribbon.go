@@ -2,7 +2,6 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
@@ -87,19 +86,15 @@ func ribbonForms(r ribbon, other func(), code func(f ribbonForm)) {
 
 // ribbonHas is Ribbon.Has.
 func ribbonHas() {
-	TEXT("ribbonHas", NOSPLIT, "func("+ribbonType+", hi, lo uint64) bool")
-	Pragma("noescape")
+	function("ribbonHas", "func("+ribbonType+", hi, lo uint64) bool")
 	r := ribbon{Load(Param("r"), GP64())}
-	result, err := ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
+	result := answer()
 	Label("layer")
-	ribbonForms(r, func() { goOn("·ribbonHasGo") }, func(f ribbonForm) {
+	ribbonForms(r, func() { goOn("ribbonHasGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
 		f.sameColumns(r)
 		ribbonCompare(r, f, ribbonLocate(r, f, addr("hi"), addr("lo"), start, true))
-		SETEQ(result.Addr)
+		SETEQ(result)
 		f.sums.clear()
 		RET()
 		Label("bumped" + f.suffix)
@@ -109,22 +104,15 @@ func ribbonHas() {
 		MOVQ(r.at, addr("r"))
 		JMP(LabelRef("layer"))
 		Label("rest" + f.suffix)
-		goOn("·ribbonRestGo")
+		goOn("ribbonRestGo")
 	})
-}
-
-// goOn jumps to a function in Go with the same signature.
-func goOn(name string) {
-	f := NewDataAddr(Symbol{Name: name}, 0)
-	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{f}, IsTerminal: true})
 }
 
 // ribbonGet is Ribbon.Get.
 func ribbonGet() {
-	TEXT("ribbonGet", NOSPLIT, "func("+ribbonType+", hi, lo uint64) (result, columns uint64)")
-	Pragma("noescape")
+	function("ribbonGet", "func("+ribbonType+", hi, lo uint64) (result, columns uint64)")
 	r := ribbon{Load(Param("r"), GP64())}
-	ribbonForms(r, func() { goOn("·ribbonGetGo") }, func(f ribbonForm) {
+	ribbonForms(r, func() { goOn("ribbonGetGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
 		f.sameColumns(r)
 		result, n := ribbonCollect(r, f, ribbonLocate(r, f, addr("hi"), addr("lo"), start, false))
@@ -144,9 +132,7 @@ func ribbonGet() {
 // is bumped, and returns the number of these. If ahead is not 0, it is the distance in bytes from a key to the one
 // whose blocks are prefetched.
 func ribbonHasMany() {
-	TEXT("ribbonHasMany", NOSPLIT,
-		"func("+ribbonType+", dst *bool, hs *uint64, n, ahead uint64, bumped *uint16) uint64")
-	Pragma("noescape")
+	function("ribbonHasMany", "func("+ribbonType+", dst *bool, hs *uint64, n, ahead uint64, bumped *uint16) uint64")
 	r := ribbon{Load(Param("r"), GP64())}
 	ribbonForms(r, func() { RET() }, func(f ribbonForm) {
 		h := Load(Param("hs"), GP64())

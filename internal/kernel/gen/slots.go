@@ -2,7 +2,6 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
@@ -17,8 +16,7 @@ const (
 
 // slotsHas has a lane of 32 bits for each of eight slots.
 func slotsHas() {
-	TEXT("slotsHas", NOSPLIT, "func("+slotsType+", hi, lo uint64) bool")
-	Pragma("noescape")
+	function("slotsHas", "func("+slotsType+", hi, lo uint64) bool")
 	s := blocks{Load(Param("s"), GP64())}
 	line, bit := GP64(), GP64()
 
@@ -34,15 +32,13 @@ func slotsHas() {
 	IMULQ(s.field(40), bit) // side
 	slotsRounds(s, line, bit)
 	Label("go")
-	jump := []Op{NewDataAddr(Symbol{Name: "·slotsHasGo"}, 0)}
-	Instruction(&ir.Instruction{Opcode: "JMP", Operands: jump, IsTerminal: true})
+	goOn("slotsHasGo")
 }
 
 // slotsHasIn is slotsHas for the bytes of one block, at any address, and what MULQ leaves of hi times the number of
 // blocks.
 func slotsHasIn() {
-	TEXT("slotsHasIn", NOSPLIT, "func("+slotsType+", block *byte, rest, lo uint64) bool")
-	Pragma("noescape")
+	function("slotsHasIn", "func("+slotsType+", block *byte, rest, lo uint64) bool")
 	s := blocks{Load(Param("s"), GP64())}
 	line, bit := Load(Param("block"), GP64()).(GPVirtual), GP64()
 	MOVQ(s.field(32), RAX) // groups
@@ -54,10 +50,7 @@ func slotsHasIn() {
 
 // slotsRounds answers for one or two rounds of slots. The shifts of the key's group start at that bit of the line.
 func slotsRounds(s blocks, line, bit GPVirtual) {
-	found, err := ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
+	found := answer()
 	lo, unset := addr("lo"), GP64()
 	x := YMM()
 	VPBROADCASTD(lo, x)
@@ -75,11 +68,11 @@ func slotsRounds(s blocks, line, bit GPVirtual) {
 	ANDQ(s.field(72), unset)
 	JNE(LabelRef("no"))
 	Label("yes")
-	MOVB(Imm(1), found.Addr)
+	MOVB(Imm(1), found)
 	VZEROUPPER()
 	RET()
 	Label("no")
-	MOVB(Imm(0), found.Addr)
+	MOVB(Imm(0), found)
 	VZEROUPPER()
 	RET()
 }
