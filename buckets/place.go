@@ -16,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -246,7 +247,7 @@ func (d *cacheFolder) fetch(ctx context.Context, key hashSum, bytes int64, f fet
 
 // sumOf returns the SHA-256 of a file, or zero if it cannot be read.
 func sumOf(path string) (sum hashSum) {
-	f, err := os.Open(path)
+	f, _, err := untrusted.Open(path)
 	if err != nil {
 		return sum
 	}
