@@ -56,7 +56,7 @@ var rooms = map[string][]string{
 	"shard":           {"filter", "container", "internal/flock", "internal/untrusted"},
 	"internal/spool":  {"filter"},
 	"internal/flock":  {"internal/untrusted"},
-	"internal/run":    {"filter", "shard", "internal/crc"},
+	"internal/run":    {"filter", "shard", "internal/crc", "internal/spool"},
 	"internal/intake": {"filter", "families", "internal/bitvec", "internal/run", "internal/spool"},
 	"admission":       {"filter", "family/*"},
 	"keyio":           {"filter", "internal/untrusted"},
