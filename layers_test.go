@@ -50,7 +50,7 @@ var rooms = map[string][]string{
 	"families":          {"filter", "family/*"},
 	"internal/except":   {"filter", "internal/bitvec"},
 	"internal/portable": {"filter", "families", "container"},
-	"container":         {"filter", "internal/bitvec", "internal/crc", "internal/untrusted"},
+	"container":         {"filter", "internal/bitvec", "internal/crc", "internal/flock", "internal/untrusted"},
 	"delta": {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer",
 		"internal/crc", "internal/inset", "internal/parallel", "internal/untrusted"},
 	"shard":           {"filter", "container", "internal/flock", "internal/untrusted"},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -143,7 +144,7 @@ func openCacheFolder(dir string, stats *counters) (*cacheFolder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if lockedElsewhere(f) {
+	if _, elsewhere := flock.Try(f); elsewhere {
 		_ = f.Close()
 		return nil, fmt.Errorf("cache folder %s is in use by another open set; give each set a folder of its own", dir)
 	}

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/bloomery/bloomery/internal/flock"
 )
 
 // WriteAtomic creates or replaces the file at path with the output of write. It writes a temporary file in the same
@@ -74,7 +76,7 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	if err := tmp.Sync(); err != nil {
 		return err
 	}
-	if !locks { // such systems may not rename open files
+	if !flock.Supported { // such systems may not rename open files
 		if err := tmp.Close(); err != nil {
 			return err
 		}
