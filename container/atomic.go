@@ -33,8 +33,9 @@ func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) 
 
 // writeAtomic is WriteAtomic without a buffer, and with a last check before the rename, unless it is nil.
 func writeAtomic(ctx context.Context, path string, check func() error, write func(io.Writer) error) (err error) {
-	target, mode := path, newMode(ctx)
-	old, err := statOld(ctx, path)
+	how := writingOf(ctx)
+	target, mode := path, how.newMode()
+	old, err := how.statOld(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -43,13 +44,13 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 		return fmt.Errorf("%s is not a regular file", path)
 	default:
 		mode = 0o600
-		if !noLinks(ctx) {
+		if !how.noLinks {
 			if target, err = filepath.EvalSymlinks(path); err != nil {
 				return err
 			}
 		}
 	}
-	if !inBatch(ctx) {
+	if !how.batch {
 		removeAbandoned(target)
 	}
 	tmp, err := createTemp(target, mode)
@@ -93,11 +94,11 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 		return err
 	}
 	_ = tmp.Close() // it is synced; only now, because that ends its lock
-	if !inBatch(ctx) {
+	if !how.batch {
 		SyncFolder(filepath.Dir(target))
 	}
-	if warning != nil {
-		warn(ctx, fmt.Errorf("%s: %w", path, warning))
+	if warning != nil && how.warn != nil {
+		how.warn(fmt.Errorf("%s: %w", path, warning))
 	}
 	return nil
 }
