@@ -82,7 +82,7 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 		case err != nil:
 			return err
 		}
-		entries[s] = f.entry()
+		entries[s] = f.Entry
 		entries[s].File = f.final
 		all[s], chosen[s], built[s] = f, f.FPRChosen, true
 		return nil

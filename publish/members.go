@@ -2,32 +2,15 @@ package publish
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Hash is a SHA-256. Its text is 64 lower-case hexadecimal digits.
-type Hash [32]byte
-
-func (h Hash) String() string { return hex.EncodeToString(h[:]) }
-
-// MarshalText returns the 64 hexadecimal digits.
-func (h Hash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
-
-// UnmarshalText takes 64 lower-case hexadecimal digits and nothing else.
-func (h *Hash) UnmarshalText(b []byte) error {
-	var got Hash
-	if len(b) != 2*len(got) {
-		return fmt.Errorf("a hash of %d digits; want 64", len(b))
-	}
-	if _, err := hex.Decode(got[:], b); err != nil || got.String() != string(b) {
-		return fmt.Errorf("hash %q; want lower-case hexadecimal digits", b)
-	}
-	*h = got
-	return nil
-}
+type Hash = shard.Sum
 
 // timeForm is the only form of a time in a release.
 const timeForm = "2006-01-02T15:04:05Z"

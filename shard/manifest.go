@@ -43,14 +43,36 @@ type Manifest struct {
 	Shards []Entry
 }
 
-// Entry describes the file of one shard.
+// Entry describes the file of one shard. In JSON it is its line in the manifest.
 type Entry struct {
-	File   string            // name in the folder of the manifest; see Name
-	Keys   uint64            // in the filter: Info.Keys
-	Bytes  uint64            // length of the file
-	SHA256 [sha256.Size]byte // of the file
+	File   string `json:"file"`   // name in the folder of the manifest; see Name
+	Keys   uint64 `json:"keys"`   // in the filter: Info.Keys
+	Bytes  uint64 `json:"bytes"`  // length of the file
+	SHA256 Sum    `json:"sha256"` // of the file
 	// FPRPrior and FPRPosterior are those of filter.Info, rounded by Rate.
-	FPRPrior, FPRPosterior float64
+	FPRPrior     float64 `json:"fpr_prior"`
+	FPRPosterior float64 `json:"fpr_posterior"`
+}
+
+// Sum is a SHA-256. Its text is 64 lower-case hexadecimal digits.
+type Sum [sha256.Size]byte
+
+func (s Sum) String() string { return hex.EncodeToString(s[:]) }
+
+// MarshalText returns the 64 hexadecimal digits.
+func (s Sum) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s[:]), nil }
+
+// UnmarshalText takes 64 lower-case hexadecimal digits and nothing else.
+func (s *Sum) UnmarshalText(b []byte) error {
+	var got Sum
+	if len(b) != 2*len(got) {
+		return fmt.Errorf("a hash of %d digits; want 64", len(b))
+	}
+	if _, err := hex.Decode(got[:], b); err != nil || got.String() != string(b) {
+		return fmt.Errorf("hash %.80q; want lower-case hexadecimal digits", b)
+	}
+	*s = got
+	return nil
 }
 
 // Rate rounds a rate to four significant digits, so that manifests from different processors have the same bytes.
