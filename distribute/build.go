@@ -152,11 +152,7 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	read := uint64(0)
 	err = parallel.Do(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
 		g := all[i]
-		r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
-		if err == nil {
-			defer r.Close()
-			err = run.Read(r, g.Segment, add)
-		}
+		err := p.readSegment(ctx, out, g, add)
 		if missing(err) || errors.Is(err, run.ErrDamaged) {
 			err = errors.Join(&MissingError{What: "range", Numbers: []int{g.rng}, Of: len(p.Ranges)}, err,
 				out.Remove(ctx, p.runName(g.rng)))
@@ -172,6 +168,16 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	}
 	set, err := b.Build(ctx)
 	return set, p.locate(ctx, out, all, err, o)
+}
+
+// readSegment calls f with the hashes of a segment.
+func (p *Plan) readSegment(ctx context.Context, out Source, g segment, f func([]filter.Hash) error) error {
+	r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return run.Read(r, g.Segment, f)
 }
 
 // buildReads is the number of segments that a Build reads at the same time, if there is memory: the segments of a shard

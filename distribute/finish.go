@@ -69,29 +69,20 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 	if err != nil {
 		return nil, nil, err
 	}
-	all, built := make([]found, p.Shards), make([]bool, p.Shards)
+	all := make([]found, p.Shards)
 	entries, chosen := make([]shard.Entry, p.Shards), make([]float64, p.Shards)
-	err = parallel.Do(ctx, p.Shards, planReads, func(ctx context.Context, s int) error {
+	err = require(ctx, "shard", p.Shards, func(ctx context.Context, s int) error {
 		f, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil },
 			func(r result) error { return r.kept(ctx, out) })
-		switch {
-		case missing(err):
-			return nil // reported below, with all others
-		case errors.Is(err, shard.ErrChanged):
+		if errors.Is(err, shard.ErrChanged) {
 			return &shard.Error{File: f.File, Err: fmt.Errorf("%w; build shard %d again", shard.ErrChanged, s)}
-		case err != nil:
-			return err
 		}
-		entries[s] = f.Entry
+		all[s], entries[s], chosen[s] = f, f.Entry, f.FPRChosen
 		entries[s].File = f.final
-		all[s], chosen[s], built[s] = f, f.FPRChosen, true
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, nil, err
-	}
-	if numbers := lacking(built); len(numbers) > 0 {
-		return nil, nil, &MissingError{What: "shard", Numbers: numbers, Of: p.Shards}
 	}
 	m := &shard.Manifest{
 		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries, FPRChosen: shard.Chosen(chosen),

@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/bloomery/bloomery/internal/crc"
-	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
 )
 
@@ -94,51 +94,15 @@ func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) 
 		}
 		all[d.Range] = d.index
 	}
-	if done == nil {
-		err := parallel.Do(ctx, len(all), planReads, func(ctx context.Context, i int) (err error) {
-			if all[i], err = p.finished(ctx, out, i); missing(err) {
-				err = nil // reported below, with all others
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
+	return all, require(ctx, "range", len(all), func(ctx context.Context, i int) (err error) {
+		if done == nil {
+			all[i], err = p.finished(ctx, out, i)
+		} else if all[i] == nil {
+			err = fs.ErrNotExist
 		}
-	}
-	found := make([]bool, len(all))
-	for i, x := range all {
-		found[i] = x != nil
-	}
-	if numbers := lacking(found); len(numbers) > 0 {
-		return nil, &MissingError{What: "range", Numbers: numbers, Of: len(all)}
-	}
-	return all, nil
+		return err
+	})
 }
-
-// MissingError lists ranges or shards that are not finished. It wraps ErrMissing.
-type MissingError struct {
-	What    string // "range" or "shard"
-	Numbers []int
-	Of      int
-}
-
-func (e *MissingError) Error() string {
-	const most = 10
-	text := ""
-	for i, n := range e.Numbers {
-		if i == most {
-			text += ", ..."
-			break
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%d of %d %ss are %v: %s", len(e.Numbers), e.Of, e.What, ErrMissing, text)
-}
-
-func (e *MissingError) Unwrap() error { return ErrMissing }
 
 // shardMajor returns the rows and the segments of the shard index.
 func (p *Plan) shardMajor(all []*run.Index, header []byte, segments uint64) (rows, list []byte) {
