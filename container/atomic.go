@@ -105,15 +105,23 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 
 // named returns err with its path replaced by path.
 func named(path string, err error) error {
+	if c, ok := cause(err); ok {
+		return &fs.PathError{Op: "write", Path: path, Err: c}
+	}
+	return err
+}
+
+// cause returns err without the name of a file. ok is false if it has none.
+func cause(err error) (c error, ok bool) {
 	var p *fs.PathError
 	var l *os.LinkError
 	switch {
 	case errors.As(err, &p):
-		return &fs.PathError{Op: "write", Path: path, Err: p.Err}
+		return p.Err, true
 	case errors.As(err, &l):
-		return &fs.PathError{Op: "write", Path: path, Err: l.Err}
+		return l.Err, true
 	}
-	return err
+	return err, false
 }
 
 // SyncFolder makes renames in a folder durable. Not every system can sync a folder. Without the sync the files are

@@ -113,10 +113,7 @@ func MayWrite(path string) error {
 	if err == nil {
 		return nil
 	}
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
+	err, _ = cause(err)
 	return fmt.Errorf("%s: folder %s: %w", path, filepath.Dir(target), err)
 }
 

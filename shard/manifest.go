@@ -76,8 +76,10 @@ func (s *Sum) UnmarshalText(b []byte) error {
 }
 
 // Rate rounds a rate to four significant digits, so that manifests from different processors have the same bytes.
-func Rate(r float64) float64 {
-	v, _ := strconv.ParseFloat(strconv.FormatFloat(r, 'g', 4, 64), 64)
+func Rate(r float64) float64 { return round(r, 4) }
+
+func round(r float64, digits int) float64 {
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(r, 'g', digits, 64), 64)
 	return v
 }
 
