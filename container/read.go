@@ -29,7 +29,6 @@ type Options struct {
 	Regular bool
 }
 
-// open opens a file of ReadFile or Map.
 func (o Options) open(path string) (*os.File, error) {
 	if o.Regular {
 		f, _, err := untrusted.Open(path)

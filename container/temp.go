@@ -37,7 +37,6 @@ func createTemp(target string, mode fs.FileMode) (*os.File, error) {
 	}
 }
 
-// names reports whether a path is that of an open file.
 func names(path string, f *os.File) bool {
 	one, err := f.Stat()
 	two, err2 := os.Lstat(path)
@@ -117,7 +116,6 @@ func MayWrite(path string) error {
 	return fmt.Errorf("%s: folder %s: %w", path, filepath.Dir(target), err)
 }
 
-// discard removes a temporary file.
 func discard(f *os.File) error {
 	var err error
 	if flock.Supported { // while it is locked

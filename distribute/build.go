@@ -127,7 +127,6 @@ func (r result) kept(ctx context.Context, out Source) error {
 	return r.sound(ctx, out)
 }
 
-// filter returns the filter of a shard.
 func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloomery.Set, error) {
 	all, keys, err := p.segments(ctx, out, s)
 	damaged := errors.Is(err, run.ErrDamaged)
@@ -170,7 +169,6 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	return set, p.locate(ctx, out, all, err, o)
 }
 
-// readSegment calls f with the hashes of a segment.
 func (p *Plan) readSegment(ctx context.Context, out Source, g segment, f func([]filter.Hash) error) error {
 	r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
 	if err != nil {
@@ -199,7 +197,6 @@ func (o Options) reads() int {
 // readShare is the part of the progress of a Build that reading is.
 const readShare = 0.2
 
-// config returns the Config of a shard with that number of keys.
 func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 	c := bloomery.Config{
 		Spec: p.Spec.String(), Keys: keys, Seed: p.Seed, Hash: p.Hash, FPRChosen: p.FPRChosen, Capacity: p.Capacity,
@@ -214,7 +211,6 @@ func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 	return c
 }
 
-// write writes the file of a shard and its result.
 func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
 	ctx = container.Batch(ctx) // Finish syncs the folder
 	r = result{Shard: s, Entry: shard.EntryOf(set.Info()), FPRChosen: set.FPRChosen()}

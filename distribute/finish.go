@@ -234,7 +234,6 @@ func running(ctx context.Context, out Source, id string, files []string, manifes
 	return string(record) == hex.EncodeToString(sum[:]), err
 }
 
-// manifestText returns the manifest as it is written.
 func manifestText(m *shard.Manifest) string {
 	var b strings.Builder
 	_, _ = m.WriteTo(&b) // to memory

@@ -27,7 +27,6 @@ const (
 	indexVersion = 1
 )
 
-// indexName returns the name of the shard index.
 func (p *Plan) indexName() string { return p.work("index") }
 
 // Gather requires the results of all ranges and writes the shard index, which Build reads. done are the results of all
@@ -72,7 +71,6 @@ func (p *Plan) indexHeader(segments uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, segments)[:indexHeader]
 }
 
-// results returns the indexes of the run files of all ranges.
 func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) ([]*run.Index, error) {
 	all := make([]*run.Index, len(p.Ranges))
 	for _, d := range done {
@@ -141,7 +139,6 @@ type row struct {
 	_                     [2]uint32
 }
 
-// rowSum returns the checksum of a row.
 func rowSum(header []byte, s int, row []byte) uint32 {
 	return crc.Sum(header, binary.LittleEndian.AppendUint32(nil, uint32(s)), row)
 }

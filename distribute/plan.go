@@ -77,7 +77,6 @@ const (
 	planVersionValues = 2 // of keys with values
 )
 
-// version returns the version of a plan.
 func (p *Plan) version() int {
 	if p.valueBits() > 0 {
 		return planVersionValues
@@ -139,7 +138,6 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	return p, p.check(c.Formats)
 }
 
-// hasher returns the hasher of keys.
 func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
 	f, err := families.ByName(s.Family())
 	if err != nil {
@@ -148,7 +146,6 @@ func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
 	return f.Hasher(s, c.Hash, c.Seed, c.Secret)
 }
 
-// divide sets the ranges.
 func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
 	format := c.Formats.get(p.Keys)
 	spans := make([][]Span, len(p.Objects))

@@ -128,10 +128,8 @@ type readCloser struct {
 	io.Closer
 }
 
-// stop returns the offset of the first byte after the span.
 func (l *lineReader) stop() int64 { return l.span.Offset + l.span.Length }
 
-// open opens the object at l.at.
 func (l *lineReader) open(length int64) (err error) {
 	l.close()
 	l.r, err = l.in.Open(l.ctx, l.object.Name, l.at, min(length, l.object.Size-l.at))

@@ -140,7 +140,6 @@ func (st *stream) decompress(r io.Reader) (*signature, error) {
 	}
 }
 
-// decoder returns a decompressor of br.
 func (st *stream) decoder(codec string, br *bufio.Reader) (io.Reader, error) {
 	switch codec {
 	case "gzip":

@@ -65,7 +65,6 @@ func cut(err error) error {
 	return err
 }
 
-// field decodes the value of a field of the head.
 func (j *document) field(d *json.Decoder, name string) error {
 	var value json.RawMessage
 	if err := d.Decode(&value); err != nil {
@@ -167,7 +166,6 @@ func nextField(b []byte) (name, value, rest []byte) {
 	return name, b[:end], b[end:]
 }
 
-// text returns the value of a JSON string.
 func text(value []byte) (s string, err error) {
 	if bytes.IndexByte(value, '\\') >= 0 || value[0] != '"' || !utf8.Valid(value) {
 		var v *string
@@ -197,7 +195,6 @@ func stringEnd(b []byte) int {
 // errList means that the shards are not a list, or too many.
 var errList = errors.New("its list of shards cannot be read")
 
-// list decodes the entries.
 func (j *document) list(d *json.Decoder) error {
 	j.shards = nil
 	t, err := d.Token()

@@ -149,7 +149,6 @@ func (x *Index) setCounts(b []byte) {
 	}
 }
 
-// tail returns the bytes after the groups.
 func (x *Index) tail(h Header) []byte {
 	b := x.appendCounts(make([]byte, 0, len(x.Counts)*entrySize+trailerSize))
 	b = binary.LittleEndian.AppendUint32(b, uint32(x.Groups()))

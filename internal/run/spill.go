@@ -69,7 +69,6 @@ func (s *Spill) add(hashes, entries int, put func(from, to int)) error {
 	return s.err
 }
 
-// spill writes the buffer to the file.
 func (s *Spill) spill() error {
 	if s.file == nil {
 		f, err := spool.CreateTemp(s.dir, "bloomery-shards-*")
