@@ -2,6 +2,7 @@ package container
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,12 +38,7 @@ func (o Options) open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-func (o Options) limit() uint64 {
-	if o.MaxBytes == 0 {
-		return math.MaxInt64
-	}
-	return o.MaxBytes
-}
+func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, math.MaxInt64) }
 
 // Read reads one filter from r and stops at its end. It verifies the header before it allocates and all checksums
 // before it returns. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader, a bytes.Buffer or a

@@ -161,7 +161,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 	for _, e := range m.Shards {
 		needed[e.File] = true
 	}
-	var names []string
+	var shards, names []string
 	work := map[string][]string{} // files by plan
 	for object, err := range out.List(ctx, "") {
 		if err != nil {
@@ -171,7 +171,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 		if id, file, ok := shard.CutWork(object.Name); ok {
 			work[id] = append(work[id], file)
 		} else if leftover(object.Name) {
-			names = append(names, object.Name)
+			shards = append(shards, object.Name)
 		}
 	}
 	if len(needed) > 0 { // a Store without a lock, and somebody made another plan or removed files meanwhile
@@ -179,8 +179,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 		return &shard.Error{File: name, Err: fmt.Errorf("it was removed meanwhile; build its shard and finish again: %w",
 			fs.ErrNotExist)}
 	}
-	shards, last := names, []string{p.work(planName), p.work(replacesName), p.work(finishedName)}
-	names = nil
+	last := []string{p.work(planName), p.work(replacesName), p.work(finishedName)}
 	for id, files := range work {
 		if id != p.ID() {
 			is, err := running(ctx, out, id, files, text)

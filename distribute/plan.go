@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -98,12 +99,10 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	if err != nil {
 		return nil, err
 	}
+	c.Keys.Name = cmp.Or(c.Keys.Name, string(keyio.Lines))
 	p := &Plan{
 		Shards: c.Build.Shards, FPRChosen: build.FPRChosen, MaxFPR: c.Build.MaxFPR,
 		Capacity: build.Capacity, Keys: c.Keys,
-	}
-	if p.Keys.Name == "" {
-		p.Keys.Name = string(keyio.Lines)
 	}
 	if p.Spec, err = filter.ParseSpec(build.Spec); err != nil {
 		return nil, err

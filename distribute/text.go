@@ -170,7 +170,19 @@ func (l *lineReader) locate(err error) error {
 	var long *keyio.KeyTooLongError
 	var other *keyio.UnsupportedError
 	var value *keyio.BadValueError
-	if !errors.As(err, &long) && !errors.As(err, &other) && !errors.As(err, &value) {
+	var moved error // a copy, and its line
+	var line *int64
+	switch {
+	case errors.As(err, &long):
+		e := *long
+		moved, line = &e, &e.Line
+	case errors.As(err, &value) && value.Line > 0:
+		e := *value
+		moved, line = &e, &e.Line
+	case errors.As(err, &other) && other.Line > 0:
+		e := *other
+		moved, line = &e, &e.Line
+	default:
 		return err
 	}
 	r, failed := l.in.Open(l.ctx, l.object.Name, 0, l.first)
@@ -178,23 +190,12 @@ func (l *lineReader) locate(err error) error {
 		return err
 	}
 	defer r.Close()
-	counter := &lineCounter{end: l.end}
-	if _, failed := io.Copy(counter, io.LimitReader(r, l.first)); failed != nil {
+	before := &lineCounter{end: l.end}
+	if _, failed := io.Copy(before, io.LimitReader(r, l.first)); failed != nil {
 		return err
 	}
-	switch {
-	case long != nil:
-		return &keyio.KeyTooLongError{Input: long.Input, Line: long.Line + counter.n, MaxKey: long.MaxKey}
-	case value != nil && value.Line > 0:
-		moved := *value
-		moved.Line += counter.n
-		return &moved
-	case other != nil && other.Line > 0:
-		moved := *other
-		moved.Line += counter.n
-		return &moved
-	}
-	return err
+	*line += before.n
+	return moved
 }
 
 type lineCounter struct {
