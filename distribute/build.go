@@ -48,7 +48,7 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 	if f, err := p.keep(ctx, out, s); err == nil {
 		o.progress(1)
 		return f.Entry, nil
-	} else if !missing(err) && !errors.Is(err, run.ErrDamaged) && !errors.Is(err, shard.ErrChanged) {
+	} else if !again(err) {
 		return shard.Entry{}, err
 	}
 	var r result

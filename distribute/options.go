@@ -49,28 +49,26 @@ func (p *Plan) RangeAll(ctx context.Context, in Source, out Store, numbers []int
 	if o.Memory > 0 {
 		at = int(min(max(o.Memory/rangeMemory, 1), mostRanges))
 	}
-	done := make([]Done, len(numbers))
-	err := several(ctx, len(numbers), at, o, func(ctx context.Context, i int, o Options) (err error) {
-		done[i], err = p.Range(ctx, in, out, numbers[i], o)
-		return err
+	return several(ctx, numbers, at, o, func(ctx context.Context, i int, o Options) (Done, error) {
+		return p.Range(ctx, in, out, i, o)
 	})
-	return done, err
 }
 
 // BuildAll runs Build for several shards, as many at the same time as there are workers. They share Options.Memory. The
 // results are in the order of the numbers.
 func (p *Plan) BuildAll(ctx context.Context, out Store, numbers []int, o Options) ([]shard.Entry, error) {
-	entries := make([]shard.Entry, len(numbers))
-	err := several(ctx, len(numbers), p.Shards, o, func(ctx context.Context, i int, o Options) (err error) {
-		entries[i], err = p.Build(ctx, out, numbers[i], o)
-		return err
+	return several(ctx, numbers, p.Shards, o, func(ctx context.Context, s int, o Options) (shard.Entry, error) {
+		return p.Build(ctx, out, s, o)
 	})
-	return entries, err
 }
 
-// several calls f for all i below n, at most most and at most as many as there are workers at a time. Each call gets
-// its share of workers and memory.
-func several(ctx context.Context, n, most int, o Options, f func(ctx context.Context, i int, o Options) error) error {
+// several calls f for all numbers, at most most and at most as many as there are workers at a time, and returns its
+// results in their order. Each call gets its share of workers and memory.
+func several[T any](
+	ctx context.Context, numbers []int, most int, o Options,
+	f func(ctx context.Context, number int, o Options) (T, error),
+) ([]T, error) {
+	n := len(numbers)
 	at := max(min(n, most, o.workers()), 1)
 	each := o
 	each.Workers = max(o.workers()/at, 1)
@@ -79,7 +77,8 @@ func several(ctx context.Context, n, most int, o Options, f func(ctx context.Con
 	}
 	var mu sync.Mutex
 	parts, sum := make([]float64, n), 0.0
-	return parallel.Do(ctx, n, at, func(ctx context.Context, i int) error {
+	results := make([]T, n)
+	return results, parallel.Do(ctx, n, at, func(ctx context.Context, i int) (err error) {
 		own := each
 		if o.Progress != nil {
 			own.Progress = func(done float64) {
@@ -90,6 +89,7 @@ func several(ctx context.Context, n, most int, o Options, f func(ctx context.Con
 				o.progress(sum / float64(n))
 			}
 		}
-		return f(ctx, i, own)
+		results[i], err = f(ctx, numbers[i], own)
+		return err
 	})
 }

@@ -65,7 +65,7 @@ func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options
 	if x, err := p.finished(ctx, out, i); err == nil {
 		o.progress(1)
 		return Done{i, x.Keys(), x}, nil
-	} else if !missing(err) && !errors.Is(err, run.ErrDamaged) {
+	} else if !again(err) {
 		return Done{}, err
 	}
 	var x *run.Index

@@ -27,11 +27,8 @@ type Status struct {
 // Status looks at the run files and the shards. It reads their sizes, headers and indexes.
 func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	st.Ranges, st.Shards = len(p.Ranges), p.Shards
-	lacks := func(err error) bool {
-		return missing(err) || errors.Is(err, run.ErrDamaged) || errors.Is(err, shard.ErrChanged)
-	}
 	var keys atomic.Uint64
-	st.MissingRanges, err = unfinished(ctx, st.Ranges, lacks, func(ctx context.Context, i int) error {
+	st.MissingRanges, err = unfinished(ctx, st.Ranges, again, func(ctx context.Context, i int) error {
 		x, err := p.finished(ctx, out, i)
 		if err == nil {
 			keys.Add(x.Keys())
@@ -46,7 +43,7 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	if err != nil {
 		return st, err
 	}
-	st.MissingShards, err = unfinished(ctx, st.Shards, lacks, func(ctx context.Context, s int) error {
+	st.MissingShards, err = unfinished(ctx, st.Shards, again, func(ctx context.Context, s int) error {
 		_, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil }, func(r result) error {
 			o, err := out.Stat(ctx, r.File)
 			if err == nil && uint64(o.Size) != r.Bytes {
@@ -71,6 +68,11 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 		st.SetChanged = there.by([]byte(manifestText(m))) != nil
 	}
 	return st, nil // Finish says what is wrong with the set
+}
+
+// again reports whether an error means that a step must run again.
+func again(err error) bool {
+	return missing(err) || errors.Is(err, run.ErrDamaged) || errors.Is(err, shard.ErrChanged)
 }
 
 // unfinished calls f for all i below n, some at the same time. It returns those with an error of lacks; another error
