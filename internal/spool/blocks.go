@@ -19,37 +19,45 @@ const (
 
 var errSpoolClosed = errors.New("the list of keys is closed")
 
-// blocks stores bytes, the first ones in memory up to a limit, the others in one temporary file. Its users append to
-// tail and call flush.
-type blocks struct {
+// blocks stores values, the first ones in memory up to a limit, the others in one temporary file. Its users append to
+// tail and call flush. Lengths are in values.
+type blocks[T any] struct {
+	codec[T]
 	dir   string
-	limit int64    // of held
-	chunk int      // least length of a block
-	mem   [][]byte // full blocks, which never change
-	held  int64    // bytes of mem
-	tail  []byte   // the newest bytes
-	file  *Temp    // nil until the memory is full
-	ends  []int64  // of the blocks in file
-	err   error    // sticky: returned by flush and each
+	limit int64   // of held
+	chunk int     // least length of a block
+	mem   [][]T   // full blocks, which never change
+	held  int64   // length of mem
+	tail  []T     // the newest values
+	file  *Temp   // nil until the memory is full
+	ends  []int64 // of the blocks in file
+	buf   []byte  // of the last write
+	err   error   // sticky: returned by flush and each
 }
 
-// newBlocks returns empty blocks. The length of a block is a multiple of unit, if those of its parts are.
-func newBlocks(memory int64, dir string, unit int64) blocks {
+// codec says how values stand in the file. dst has room for all of src.
+type codec[T any] struct {
+	size   int64 // bytes of a value
+	encode func(dst []byte, src []T)
+	decode func(dst []T, src []byte)
+}
+
+func newBlocks[T any](memory int64, dir string, c codec[T]) blocks[T] {
 	if memory <= 0 {
 		memory = DefaultMemory
 	}
 	memory = min(memory, math.MaxInt)
-	return blocks{dir: dir, limit: memory, chunk: int(max(min(memory, chunkSize)/unit, 1) * unit)}
+	return blocks[T]{codec: c, dir: dir, limit: memory / c.size, chunk: int(max(min(memory, chunkSize)/c.size, 1))}
 }
 
 // flush makes tail a block if it is long enough.
-func (b *blocks) flush() error {
+func (b *blocks[T]) flush() error {
 	n := int64(len(b.tail))
 	switch {
 	case b.err != nil || len(b.tail) < b.chunk:
 	case b.file == nil && b.held+n <= b.limit:
 		b.mem, b.held = append(b.mem, b.tail), b.held+n
-		b.tail = make([]byte, 0, b.chunk)
+		b.tail = make([]T, 0, b.chunk)
 	default:
 		b.err = b.spill()
 	}
@@ -57,13 +65,16 @@ func (b *blocks) flush() error {
 }
 
 // spill moves tail to the end of the file.
-func (b *blocks) spill() (err error) {
+func (b *blocks[T]) spill() (err error) {
 	if b.file == nil {
 		if b.file, err = CreateTemp(b.dir, "bloomery-spool-*"); err != nil {
 			return fmt.Errorf("creating a temporary file for keys that are not counted yet: %w", err)
 		}
 	}
-	if _, err := b.file.Write(b.tail); err != nil {
+	n := len(b.tail) * int(b.size)
+	b.buf = slices.Grow(b.buf[:0], n)[:n]
+	b.encode(b.buf, b.tail)
+	if _, err := b.file.Write(b.buf); err != nil {
 		return fmt.Errorf("writing the keys that are not counted yet to a temporary file; is the disk full? %w", err)
 	}
 	b.ends = append(b.ends, b.spilled()+int64(len(b.tail)))
@@ -71,8 +82,8 @@ func (b *blocks) spill() (err error) {
 	return nil
 }
 
-// spilled returns the number of bytes in the file.
-func (b *blocks) spilled() int64 {
+// spilled returns the number of values in the file.
+func (b *blocks[T]) spilled() int64 {
 	if len(b.ends) == 0 {
 		return 0
 	}
@@ -80,11 +91,11 @@ func (b *blocks) spilled() int64 {
 }
 
 // each calls f with all blocks in order and with the tail, until f fails or ctx is done. f must not keep a block.
-func (b *blocks) each(ctx context.Context, f func(block []byte) error) error {
+func (b *blocks[T]) each(ctx context.Context, f func(block []T) error) error {
 	if b.err != nil {
 		return b.err
 	}
-	visit := func(block []byte) error {
+	visit := func(block []T) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -95,28 +106,34 @@ func (b *blocks) each(ctx context.Context, f func(block []byte) error) error {
 			return err
 		}
 	}
-	var block []byte
+	var block []T
+	var bytes []byte
 	at := int64(0)
 	for _, end := range b.ends {
 		block = slices.Grow(block[:0], int(end-at))[:end-at]
-		if _, err := b.file.ReadAt(block, at); err != nil {
+		bytes = slices.Grow(bytes[:0], int((end-at)*b.size))[:(end-at)*b.size]
+		if _, err := b.file.ReadAt(bytes, at*b.size); err != nil {
 			return fmt.Errorf("reading keys back from a temporary file: %w", err)
 		}
+		b.decode(block, bytes)
 		if err := visit(block); err != nil {
 			return err
 		}
 		at = end
 	}
+	if len(b.tail) == 0 {
+		return nil
+	}
 	return visit(b.tail)
 }
 
-// close drops the bytes and removes the file.
-func (b *blocks) close() error {
+// close drops the values and removes the file.
+func (b *blocks[T]) close() error {
 	if b.err == nil {
 		b.err = errSpoolClosed
 	}
 	file := b.file
-	b.mem, b.held, b.tail, b.ends, b.file = nil, 0, nil, nil, nil
+	b.mem, b.held, b.tail, b.ends, b.buf, b.file = nil, 0, nil, nil, nil, nil
 	return file.Close()
 }
 

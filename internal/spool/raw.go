@@ -8,14 +8,17 @@ import (
 // Raw stores keys until they are counted, for families that take raw keys. A key is stored as its length, a uvarint,
 // and its bytes. Methods must not run at the same time.
 type Raw struct {
-	blocks
+	blocks[byte]
 	keys uint64
 }
 
 // NewRaw returns an empty Raw. It keeps at most about memory bytes of keys in memory, or DefaultMemory if memory is not
 // positive, and buffers of at most 2 MiB and one key. Further keys go to a Temp in dir, or in os.TempDir() if dir is
 // empty.
-func NewRaw(memory int64, dir string) *Raw { return &Raw{blocks: newBlocks(memory, dir, 1)} }
+func NewRaw(memory int64, dir string) *Raw {
+	same := func(dst, src []byte) { copy(dst, src) }
+	return &Raw{blocks: newBlocks(memory, dir, codec[byte]{1, same, same})}
+}
 
 // Add appends a key. It does not keep it. After an error, such as a full disk, Add and Each return that error.
 func (r *Raw) Add(key []byte) error {

@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"slices"
@@ -16,14 +15,28 @@ const hashSize = 16 // bytes of a hash
 // concurrent use.
 type Spool struct {
 	mu sync.Mutex
-	blocks
+	blocks[filter.Hash]
 }
 
 // New returns an empty Spool. It keeps at most about memoryLimit bytes of hashes in memory, or DefaultMemory if
 // memoryLimit is not positive, and buffers of at most 3 MiB. Further hashes go to a Temp in dir, or in os.TempDir() if
 // dir is empty.
 func New(memoryLimit int64, dir string) *Spool {
-	return &Spool{blocks: newBlocks(memoryLimit, dir, hashSize)}
+	return &Spool{blocks: newBlocks(memoryLimit, dir, codec[filter.Hash]{hashSize, encode, decode})}
+}
+
+func encode(dst []byte, src []filter.Hash) {
+	for i, h := range src {
+		binary.LittleEndian.PutUint64(dst[i*hashSize:], h.Hi)
+		binary.LittleEndian.PutUint64(dst[i*hashSize+8:], h.Lo)
+	}
+}
+
+func decode(dst []filter.Hash, src []byte) {
+	for i := range dst {
+		dst[i].Hi = binary.LittleEndian.Uint64(src[i*hashSize:])
+		dst[i].Lo = binary.LittleEndian.Uint64(src[i*hashSize+8:])
+	}
 }
 
 // Add appends hashes. It does not keep hs. After an error, such as a full disk, the Spool is unusable: every method
@@ -32,11 +45,8 @@ func (s *Spool) Add(hs []filter.Hash) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(hs) > 0 && s.err == nil {
-		n := min(len(hs), (s.chunk-len(s.tail))/hashSize)
-		for _, h := range hs[:n] {
-			s.tail = binary.LittleEndian.AppendUint64(s.tail, h.Hi)
-			s.tail = binary.LittleEndian.AppendUint64(s.tail, h.Lo)
-		}
+		n := min(len(hs), s.chunk-len(s.tail))
+		s.tail = append(s.tail, hs[:n]...)
 		hs = hs[n:]
 		_ = s.flush() // keeps its error
 	}
@@ -47,28 +57,18 @@ func (s *Spool) Add(hs []filter.Hash) error {
 func (s *Spool) Len() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return uint64(s.held+s.spilled()+int64(len(s.tail))) / hashSize
+	return uint64(s.held + s.spilled() + int64(len(s.tail)))
 }
 
 // Each calls f with batches of all hashes that were added before the call of Each, in the order in which they were
-// added. f must not keep a batch after it returns. Each stops at the first error of f and returns it, or returns the
-// cause of ctx when ctx is done. It may be called more than once. Do not call Close while Each runs.
+// added. f must not change a batch or keep it after it returns. Each stops at the first error of f and returns it, or
+// returns the cause of ctx when ctx is done. It may be called more than once. Do not call Close while Each runs.
 func (s *Spool) Each(ctx context.Context, f func(hs []filter.Hash) error) error {
 	s.mu.Lock()
 	now := s.blocks
-	now.tail = bytes.Clone(s.tail) // Add changes it
+	now.tail = slices.Clone(s.tail) // Add changes it
 	s.mu.Unlock()
-	var hs []filter.Hash
-	return now.each(ctx, func(b []byte) error {
-		hs = slices.Grow(hs[:0], len(b)/hashSize)
-		for ; len(b) > 0; b = b[hashSize:] {
-			hs = append(hs, filter.Hash{Hi: binary.LittleEndian.Uint64(b), Lo: binary.LittleEndian.Uint64(b[8:])})
-		}
-		if len(hs) == 0 {
-			return nil
-		}
-		return f(hs)
-	})
+	return now.each(ctx, f)
 }
 
 // Close frees the memory and removes the file. The Spool is empty then; Add and Each return an error.
