@@ -137,8 +137,8 @@ func (b *blocks[T]) close() error {
 	return file.Close()
 }
 
-// Temp is a temporary file that only this user can read. Close removes it; on Unix it also vanishes whenever the process
-// ends.
+// Temp is a temporary file that only this user can read. Close removes it; on Unix it also vanishes whenever the
+// process ends.
 type Temp struct {
 	*os.File
 	removed bool // it is already unlinked

@@ -11,8 +11,8 @@ import (
 
 const hashSize = 16 // bytes of a hash
 
-// Spool stores the hashes of keys that can be read only once, 16 bytes each, Hi before Lo, little endian. It is safe for
-// concurrent use.
+// Spool stores the hashes of keys that can be read only once, 16 bytes each, Hi before Lo, little endian. It is safe
+// for concurrent use.
 type Spool struct {
 	mu sync.Mutex
 	blocks[filter.Hash]
