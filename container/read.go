@@ -205,8 +205,8 @@ const chunkWords = 1 << 20
 
 // readWords reads n words, which are in file order, and returns them in the order of this machine, with their checksum.
 // If whole is true, the reader is known to have them all, and readWords allocates the result at once. Else it collects
-// the first half in chunks and then allocates the result. So it allocates at most 1.5 times the words + 1 chunk, and for
-// a file shorter than its header announces, at most 3 times the bytes received + 1 chunk.
+// the first half in chunks and then allocates the result. So it allocates at most 1.5 times the words + 1 chunk, and
+// for a file shorter than its header announces, at most 3 times the bytes received + 1 chunk.
 func readWords(r io.Reader, at, n uint64, whole bool) (words []uint64, crc uint32, err error) {
 	var chunks [][]uint64
 	have := uint64(0)
