@@ -3,6 +3,7 @@ package buckets_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -129,7 +130,7 @@ func TestDownload(t *testing.T) {
 	if !errors.Is(err, shard.ErrChanged) || !errors.As(err, &named) || named.File != name {
 		t.Error(err)
 	}
-	other := filepath.Join(t.TempDir(), "other")
+	other := t.TempDir() // a folder that Download makes would be removed if it stays empty
 	if err := s.Download(t.Context(), other, nil); !errors.Is(err, shard.ErrChanged) {
 		t.Error(err)
 	}
@@ -143,6 +144,55 @@ func TestDownload(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Verify(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestDownloadLock: Download refuses a folder that a build has locked, and has the lock while it fetches. It removes
+// what a killed writer has left.
+func TestDownloadLock(t *testing.T) {
+	t.Parallel()
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
+	f := &storetest.Faulty{Store: buckets.Folder(dir)}
+	s := openSet(t, f, buckets.Options{})
+	to := t.TempDir()
+	build, err := shard.LockFolder(t.Context(), to, shard.Locking{Wait: shard.NoWait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Download(t.Context(), to, nil); !errors.Is(err, shard.ErrLocked) {
+		t.Fatalf("while a build has the folder: %v", err)
+	}
+	if all, err := os.ReadDir(to); err != nil || len(all) > 0 {
+		t.Errorf("%v in the folder of the build, %v", all, err)
+	}
+	leftover := filepath.Join(to, shard.Name(1, 3, ""))
+	if err := errors.Join(build.Unlock(), os.WriteFile(leftover, []byte("x"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	f.Block = make(chan struct{})
+	f.Opens.Store(0)
+	done := make(chan error)
+	go func() { done <- s.Download(t.Context(), to, nil) }()
+	for f.Opens.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if f, err := shard.LockFolder(t.Context(), to, shard.Locking{Wait: shard.NoWait}); !errors.Is(err, shard.ErrLocked) {
+		t.Errorf("a build begins in the folder of a download: %v", errors.Join(err, f.Unlock()))
+	}
+	close(f.Block)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	all, err := os.ReadDir(to)
+	if want := len(local.Manifest().Shards) + 1; err != nil || len(all) != want {
+		t.Errorf("%d files, want %d, %v", len(all), want, err)
+	}
+	set, err := bloomery.Open(to)
+	if err == nil {
+		err = errors.Join(set.Check(t.Context(), nil), set.Close())
+	}
+	if err != nil {
 		t.Error(err)
 	}
 }

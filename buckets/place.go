@@ -16,6 +16,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -142,7 +144,7 @@ func openCacheFolder(dir string, stats *counters) (*cacheFolder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if lockedElsewhere(f) {
+	if _, elsewhere := flock.Try(f); elsewhere {
 		_ = f.Close()
 		return nil, fmt.Errorf("cache folder %s is in use by another open set; give each set a folder of its own", dir)
 	}
@@ -246,7 +248,7 @@ func (d *cacheFolder) fetch(ctx context.Context, key hashSum, bytes int64, f fet
 
 // sumOf returns the SHA-256 of a file, or zero if it cannot be read.
 func sumOf(path string) (sum hashSum) {
-	f, err := os.Open(path)
+	f, _, err := untrusted.Open(path)
 	if err != nil {
 		return sum
 	}

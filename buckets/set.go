@@ -159,9 +159,7 @@ func (s *Set) accept(m *shard.Manifest) error {
 
 // Manifest returns a copy of the manifest.
 func (s *Set) Manifest() *shard.Manifest {
-	m := *s.now.Load().manifest
-	m.Shards = slices.Clone(m.Shards)
-	return &m
+	return s.now.Load().manifest.Clone()
 }
 
 // Hasher returns the hash function of the keys. It stays the same until Close.

@@ -3,15 +3,12 @@ package buckets
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
-	"io/fs"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/shard"
 	"golang.org/x/sync/errgroup"
 )
@@ -25,7 +22,7 @@ import (
 // Refresh that changes the set, queries read 4 KiB instead of a block and compare them, and a difference is an error
 // wrapping shard.ErrChanged.
 func (s *Set) Verify(ctx context.Context, progress func(bytes int64)) error {
-	return s.each(ctx, progress, func(ctx context.Context, r remote, count func(io.Reader) io.Reader) error {
+	return s.each(ctx, s.now.Load(), progress, func(ctx context.Context, r remote, count counter) error {
 		to, keep := io.Discard, func() {}
 		if s.blocks != nil {
 			sums := &chunks{seed: maphash.MakeSeed()}
@@ -46,14 +43,16 @@ func (s *Set) Verify(ctx context.Context, progress func(bytes int64)) error {
 	})
 }
 
-// each calls f for all shards of the Set.
+// counter returns a Reader whose bytes are counted as progress.
+type counter func(io.Reader) io.Reader
+
+// each calls f for all shards of a generation.
 func (s *Set) each(
-	parent context.Context, progress func(int64), f func(context.Context, remote, func(io.Reader) io.Reader) error,
+	parent context.Context, g *generation, progress func(int64), f func(context.Context, remote, counter) error,
 ) error {
 	if s.cache.base.Err() != nil {
 		return ErrClosed
 	}
-	g := s.now.Load()
 	var done atomic.Int64
 	count := func(r io.Reader) io.Reader {
 		if progress == nil {
@@ -89,37 +88,34 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Download writes the set into a folder that bloomery.Open takes, compares all shards with the manifest, and writes the
-// manifest last. Shards that are there are kept if they have the right contents, so Download can be repeated after an
-// error. The folder must not have the manifest of another set. progress is that of Verify.
-func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int64)) error {
-	to := distribute.Dir(dir)
-	var manifest bytes.Buffer
-	if _, err := s.now.Load().manifest.WriteTo(&manifest); err != nil {
+// Download makes the set the one in a folder, which bloomery.Open takes, by one shard.Folder: it compares all shards
+// with the manifest, and writes the manifest last. Shards that are there are kept if they have the right contents, and
+// shards that were written stay after an error, so Download can be repeated. The folder must not have the manifest of
+// another set. If another process builds or changes a set there and does not end soon, the error wraps shard.ErrLocked.
+// progress is that of Verify.
+func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int64)) (err error) {
+	to, err := shard.LockFolder(ctx, dir, shard.Locking{Wait: shard.ShortWait})
+	if err != nil {
 		return err
 	}
-	switch r, err := to.Open(ctx, shard.ManifestName, 0, -1); {
-	case err == nil:
-		old, err := io.ReadAll(io.LimitReader(r, int64(manifest.Len())+1))
-		if err = errors.Join(err, r.Close()); err != nil {
-			return err
-		}
-		if !bytes.Equal(old, manifest.Bytes()) {
-			return fmt.Errorf("%s has another set; name an empty folder", dir)
-		}
-	case !errors.Is(err, fs.ErrNotExist):
+	defer func() { err = errors.Join(err, to.Unlock()) }()
+	if err := to.Read(); err != nil {
 		return err
 	}
-	err := s.each(ctx, progress, func(ctx context.Context, r remote, count func(io.Reader) io.Reader) error {
+	g := s.now.Load()
+	m := g.manifest
+	if there := to.Manifest(); there != nil {
+		if same, err := sameText(there, m); err != nil || !same {
+			return errors.Join(err, fmt.Errorf("%s has another set; name an empty folder", dir))
+		}
+	}
+	to.Sweep(m)
+	err = s.each(ctx, g, progress, func(ctx context.Context, r remote, count counter) error {
 		e := r.entry()
-		if in, err := to.Open(ctx, e.File, 0, -1); err == nil {
-			sum := sha256.New()
-			_, err := io.Copy(sum, in)
-			if errors.Join(err, in.Close()) == nil && hashSum(sum.Sum(nil)) == e.SHA256 {
-				return nil
-			}
+		if sumOf(to.Path(e.File)) == e.SHA256 {
+			return nil
 		}
-		return to.Write(ctx, e.File, func(w io.Writer) error {
+		return to.PutFile(ctx, e.File, e.SHA256, func(w io.Writer) error {
 			return fetch(ctx, &s.counters, e.SHA256, r, func(in io.Reader) error {
 				_, err := io.CopyN(w, count(in), int64(e.Bytes))
 				return err
@@ -129,5 +125,13 @@ func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int6
 	if err != nil {
 		return err
 	}
-	return to.Write(ctx, shard.ManifestName, func(w io.Writer) error { _, err := w.Write(manifest.Bytes()); return err })
+	return to.Commit(ctx, m, nil, nil)
+}
+
+// sameText reports whether two manifests are written as the same bytes.
+func sameText(a, b *shard.Manifest) (bool, error) {
+	var one, two bytes.Buffer
+	_, err := a.WriteTo(&one)
+	_, err2 := b.WriteTo(&two)
+	return bytes.Equal(one.Bytes(), two.Bytes()), errors.Join(err, err2)
 }

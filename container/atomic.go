@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/bloomery/bloomery/internal/flock"
 )
 
 // WriteAtomic creates or replaces the file at path with the output of write. It writes a temporary file in the same
@@ -31,8 +33,9 @@ func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) 
 
 // writeAtomic is WriteAtomic without a buffer, and with a last check before the rename, unless it is nil.
 func writeAtomic(ctx context.Context, path string, check func() error, write func(io.Writer) error) (err error) {
-	target, mode := path, newMode(ctx)
-	old, err := statOld(ctx, path)
+	how := writingOf(ctx)
+	target, mode := path, how.newMode()
+	old, err := how.statOld(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -41,13 +44,13 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 		return fmt.Errorf("%s is not a regular file", path)
 	default:
 		mode = 0o600
-		if !noLinks(ctx) {
+		if !how.noLinks {
 			if target, err = filepath.EvalSymlinks(path); err != nil {
 				return err
 			}
 		}
 	}
-	if !inBatch(ctx) {
+	if !how.batch {
 		removeAbandoned(target)
 	}
 	tmp, err := createTemp(target, mode)
@@ -74,7 +77,7 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	if err := tmp.Sync(); err != nil {
 		return err
 	}
-	if !locks { // such systems may not rename open files
+	if !flock.Supported { // such systems may not rename open files
 		if err := tmp.Close(); err != nil {
 			return err
 		}
@@ -91,26 +94,34 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 		return err
 	}
 	_ = tmp.Close() // it is synced; only now, because that ends its lock
-	if !inBatch(ctx) {
+	if !how.batch {
 		SyncFolder(filepath.Dir(target))
 	}
-	if warning != nil {
-		warn(ctx, fmt.Errorf("%s: %w", path, warning))
+	if warning != nil && how.warn != nil {
+		how.warn(fmt.Errorf("%s: %w", path, warning))
 	}
 	return nil
 }
 
 // named returns err with its path replaced by path.
 func named(path string, err error) error {
+	if c, ok := cause(err); ok {
+		return &fs.PathError{Op: "write", Path: path, Err: c}
+	}
+	return err
+}
+
+// cause returns err without the name of a file. ok is false if it has none.
+func cause(err error) (c error, ok bool) {
 	var p *fs.PathError
 	var l *os.LinkError
 	switch {
 	case errors.As(err, &p):
-		return &fs.PathError{Op: "write", Path: path, Err: p.Err}
+		return p.Err, true
 	case errors.As(err, &l):
-		return &fs.PathError{Op: "write", Path: path, Err: l.Err}
+		return l.Err, true
 	}
-	return err
+	return err, false
 }
 
 // SyncFolder makes renames in a folder durable. Not every system can sync a folder. Without the sync the files are

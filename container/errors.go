@@ -11,7 +11,7 @@ import (
 var (
 	ErrMagic = errors.New("not a Bloomery file")
 	// ErrExact means that a file is an exact set, which package exact reads. It wraps ErrMagic.
-	ErrExact    error = isExact{}
+	ErrExact    error = &kind{"an exact set, not a filter file", ErrMagic}
 	ErrVersion        = errors.New("written by a newer version of Bloomery")
 	ErrHash           = errors.New("unknown hash function")
 	ErrChecksum       = errors.New("checksum does not match: the file is damaged")
@@ -19,7 +19,7 @@ var (
 	// ErrSecret means that the hash is keyed and the secret is missing or wrong.
 	ErrSecret = errors.New("the secret is not the one that this filter was built with")
 	// ErrNoSecret means that the hash is keyed and no secret was given. It wraps ErrSecret.
-	ErrNoSecret error = noSecret{}
+	ErrNoSecret error = &kind{"the filter was built with a secret, and none was given", ErrSecret}
 	// ErrChanged means that another process changed a file after it was read and before it was replaced.
 	ErrChanged = errors.New("another process changed the file meanwhile")
 	// ErrOwner means that a file was replaced, but could not get the owner and the group of the old one.
@@ -39,11 +39,15 @@ func (e *FormatError) Error() string {
 
 func (e *FormatError) Unwrap() error { return e.Err }
 
-type isExact struct{}
+// kind is a sentinel with its own text that wraps a more general one.
+type kind struct {
+	text string
+	of   error
+}
 
-func (isExact) Error() string { return "an exact set, not a filter file" }
+func (k *kind) Error() string { return k.text }
 
-func (isExact) Unwrap() error { return ErrMagic }
+func (k *kind) Unwrap() error { return k.of }
 
 // badMagic returns the error for a file that begins with b, which is not the magic of a filter file.
 func badMagic(b []byte) error {
@@ -52,9 +56,3 @@ func badMagic(b []byte) error {
 	}
 	return &FormatError{0, "magic", ErrMagic}
 }
-
-type noSecret struct{}
-
-func (noSecret) Error() string { return "the filter was built with a secret, and none was given" }
-
-func (noSecret) Unwrap() error { return ErrSecret }

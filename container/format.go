@@ -187,7 +187,6 @@ func layout(specLen int, words []uint64) (sections []section, dataAt, length uin
 	return sections, dataAt, length, nil
 }
 
-// specAt returns the offset of the spec.
 func (h *header) specAt() uint64 { return headerSize + sectionSize*uint64(len(h.sections)) }
 
 // marshal returns the bytes before the first section.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
@@ -30,17 +29,10 @@ func ParseImage(b []byte) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.length > uint64(len(b)) {
-		return nil, &FormatError{uint64(len(b)), "end of the file", io.ErrUnexpectedEOF}
+	if err := h.ends(uint64(len(b))); err != nil {
+		return nil, err
 	}
-	if h.length < uint64(len(b)) {
-		return nil, &FormatError{h.length, "bytes behind the filter", ErrCorrupt}
-	}
-	m := &Image{Bytes: b, Version: h.Version, Spec: h.Spec.String(), Keys: h.Keys}
-	for _, s := range h.sections {
-		m.Sections = append(m.Sections, Place{s.offset, s.length})
-	}
-	return m, nil
+	return &Image{Bytes: b, Version: h.Version, Spec: h.Spec.String(), Keys: h.Keys, Sections: h.places()}, nil
 }
 
 // Section returns the bytes of section i.

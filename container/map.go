@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"runtime"
@@ -83,10 +84,11 @@ func CanMap(bytes uint64) bool {
 func (m *Mapping) Bytes() []byte { return m.data }
 
 func (m *Mapping) open(o Options) (f *File, err error) {
-	if err := checkHeader(m.file, uint64(m.was.Size()), o); err != nil { // address space may be short for a large file
+	size := m.was.Size() // address space may be short for a large file: the header first
+	if _, err := checkHeader(io.NewSectionReader(m.file, 0, size), uint64(size), o); err != nil {
 		return nil, err
 	}
-	if m.data, err = mapFile(m.file, int(m.was.Size())); err != nil {
+	if m.data, err = mapFile(m.file, int(size)); err != nil {
 		return nil, err
 	}
 	if fault := m.Guard(func() {

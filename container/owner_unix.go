@@ -39,14 +39,7 @@ func lost(f *os.File, was *syscall.Stat_t, mode fs.FileMode, failed error) (fs.F
 	if now.Uid == was.Uid && now.Gid == was.Gid {
 		return mode, nil
 	}
+	failed, _ = cause(failed)
 	return mode, fmt.Errorf("%w: they were %d:%d and are %d:%d now, with permissions %#o: %w",
-		ErrOwner, was.Uid, was.Gid, now.Uid, now.Gid, mode, reason(failed))
-}
-
-// reason returns err without the name of the temporary file.
-func reason(err error) error {
-	if p, ok := err.(*fs.PathError); ok {
-		return p.Err
-	}
-	return err
+		ErrOwner, was.Uid, was.Gid, now.Uid, now.Gid, mode, failed)
 }

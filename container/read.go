@@ -2,6 +2,7 @@ package container
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +30,6 @@ type Options struct {
 	Regular bool
 }
 
-// open opens a file of ReadFile or Map.
 func (o Options) open(path string) (*os.File, error) {
 	if o.Regular {
 		f, _, err := untrusted.Open(path)
@@ -38,12 +38,7 @@ func (o Options) open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-func (o Options) limit() uint64 {
-	if o.MaxBytes == 0 {
-		return math.MaxInt64
-	}
-	return o.MaxBytes
-}
+func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, math.MaxInt64) }
 
 // Read reads one filter from r and stops at its end. It verifies the header before it allocates and all checksums
 // before it returns. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader, a bytes.Buffer or a
@@ -54,26 +49,31 @@ func (o Options) limit() uint64 {
 // ErrMagic, ErrVersion, ErrHash, ErrChecksum, ErrCorrupt, filter.ErrFamily, filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Read(r io.Reader, o Options) (*File, error) {
 	has := remaining(r)
-	h, err := readHeader(r)
+	h, err := acceptHeader(r, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.accept(o); err != nil {
-		return nil, err
-	}
+	zeros := func(at, n uint64) error { return readZeros(r, at, n) }
+	return h.load(zeros, func(s section) ([]uint64, uint32, error) {
+		return readWords(r, s.offset, s.length/8, has >= h.length)
+	})
+}
+
+// load returns the File with its sections. In the order of the file it calls zeros for the bytes before a section, and
+// words for the section and its checksum.
+func (h *header) load(zeros func(at, n uint64) error, words func(section) ([]uint64, uint32, error)) (*File, error) {
 	at := h.dataAt
 	for i, s := range h.sections {
-		if err := readZeros(r, at, s.offset-at); err != nil {
+		if err := zeros(at, s.offset-at); err != nil {
 			return nil, err
 		}
-		w, crc, err := readWords(r, s.offset, s.length/8, has >= h.length)
+		w, sum, err := words(s)
+		if err == nil && sum != s.crc {
+			err = &FormatError{s.offset, fmt.Sprintf("section %d", i), ErrChecksum}
+		}
 		if err != nil {
 			return nil, err
 		}
-		if crc != s.crc {
-			return nil, &FormatError{s.offset, fmt.Sprintf("section %d", i), ErrChecksum}
-		}
-		bitvec.FixOrder(w)
 		h.take(w, i == len(h.sections)-1)
 		at = s.offset + s.length
 	}
@@ -83,30 +83,25 @@ func Read(r io.Reader, o Options) (*File, error) {
 // MaxHeader is the largest length of a header in bytes: the place of the first section.
 const MaxHeader = (headerSize + maxSections*sectionSize + filter.MaxSpecLen + alignment - 1) / alignment * alignment
 
-// ReadHeader reads and verifies the header of a file, up to the first section. The File has no Sections, and its Bytes
-// are the length that the header announces. Errors are those of Read.
-func ReadHeader(r io.Reader, o Options) (*File, error) {
-	f, _, err := ReadPlaces(r, o)
-	return f, err
-}
-
 // Place is the place of a section in a file.
 type Place struct{ Offset, Bytes uint64 }
 
-// ReadPlaces is ReadHeader that also returns the places of the sections, that of the exceptions last if there is one.
+// ReadPlaces reads and verifies the header of a file, up to the first section. The File has no Sections, and its Bytes
+// are the length that the header announces. It also returns the places of the sections, that of the exceptions last if
+// there is one. Errors are those of Read.
 func ReadPlaces(r io.Reader, o Options) (*File, []Place, error) {
-	h, err := readHeader(r)
+	h, err := acceptHeader(r, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := h.accept(o); err != nil {
-		return nil, nil, err
+	return &h.File, h.places(), nil
+}
+
+func (h *header) places() (all []Place) {
+	for _, s := range h.sections {
+		all = append(all, Place{s.offset, s.length})
 	}
-	places := make([]Place, len(h.sections))
-	for i, s := range h.sections {
-		places[i] = Place{s.offset, s.length}
-	}
-	return &h.File, places, nil
+	return all
 }
 
 // FromBytes reads the filter in b, which must be the whole file. If shared is true, the sections share the memory of b,
@@ -114,37 +109,20 @@ func ReadPlaces(r io.Reader, o Options) (*File, []Place, error) {
 // endian. Errors are those of Read.
 func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 	if _, ok := bitvec.View(b); !ok {
-		r := bytes.NewReader(b)
-		f, err := Read(r, o)
-		if err == nil && r.Len() > 0 {
-			return nil, false, &FormatError{f.Bytes, "bytes behind the filter", ErrCorrupt}
-		}
+		f, err := readWhole(bytes.NewReader(b), o)
 		return f, false, err
 	}
-	h, err := readHeader(bytes.NewReader(b))
+	h, err := checkHeader(bytes.NewReader(b), uint64(len(b)), o)
 	if err != nil {
 		return nil, false, err
 	}
-	if err := h.accept(o); err != nil {
-		return nil, false, err
-	}
-	if err := h.ends(uint64(len(b))); err != nil {
-		return nil, false, err
-	}
-	at := h.dataAt
-	for i, s := range h.sections {
-		if err := readZeros(bytes.NewReader(b[at:]), at, s.offset-at); err != nil {
-			return nil, false, err
-		}
+	zeros := func(at, n uint64) error { return readZeros(bytes.NewReader(b[at:]), at, n) }
+	f, err = h.load(zeros, func(s section) ([]uint64, uint32, error) {
 		part := b[s.offset:][:s.length:s.length]
-		if crc.Sum(part) != s.crc {
-			return nil, false, &FormatError{s.offset, fmt.Sprintf("section %d", i), ErrChecksum}
-		}
 		w, _ := bitvec.View(part) // aligned as b is, by multiples of 64 bytes
-		h.take(w, i == len(h.sections)-1)
-		at = s.offset + s.length
-	}
-	return &h.File, true, nil
+		return w, crc.Sum(part), nil
+	})
+	return f, err == nil, err
 }
 
 // ends returns an error unless the file has the length that the header announces.
@@ -153,21 +131,29 @@ func (h *header) ends(length uint64) error {
 		return &FormatError{length, "end of the file", io.ErrUnexpectedEOF}
 	}
 	if h.length < length {
-		return &FormatError{h.length, "bytes behind the filter", ErrCorrupt}
+		return behind(h.length)
 	}
 	return nil
 }
 
-// checkHeader checks the header of a file of that length, before the file is mapped.
-func checkHeader(r io.ReaderAt, length uint64, o Options) error {
-	h, err := readHeader(io.NewSectionReader(r, 0, int64(length)))
-	if err == nil {
-		err = h.accept(o)
-	}
+// behind returns the error for bytes after the end of the filter.
+func behind(length uint64) error { return &FormatError{length, "bytes behind the filter", ErrCorrupt} }
+
+// checkHeader returns the accepted header of a file of that length.
+func checkHeader(r io.Reader, length uint64, o Options) (*header, error) {
+	h, err := acceptHeader(r, o)
 	if err == nil {
 		err = h.ends(length)
 	}
-	return err
+	return h, err
+}
+
+func acceptHeader(r io.Reader, o Options) (*header, error) {
+	h, err := readHeader(r)
+	if err == nil {
+		err = h.accept(o)
+	}
+	return h, err
 }
 
 func readHeader(r io.Reader) (*header, error) {
@@ -217,10 +203,10 @@ func remaining(r io.Reader) uint64 {
 // chunkWords is the size of the chunks that readWords allocates: 8 MiB.
 const chunkWords = 1 << 20
 
-// readWords reads n words in file order and returns them with their checksum. If whole is true, the reader is known to
-// have them all, and readWords allocates the result at once. Else it collects the first half in chunks and then
-// allocates the result. So it allocates at most 1.5 times the words + 1 chunk, and for a file shorter than its header
-// announces, at most 3 times the bytes received + 1 chunk.
+// readWords reads n words, which are in file order, and returns them in the order of this machine, with their checksum.
+// If whole is true, the reader is known to have them all, and readWords allocates the result at once. Else it collects
+// the first half in chunks and then allocates the result. So it allocates at most 1.5 times the words + 1 chunk, and
+// for a file shorter than its header announces, at most 3 times the bytes received + 1 chunk.
 func readWords(r io.Reader, at, n uint64, whole bool) (words []uint64, crc uint32, err error) {
 	var chunks [][]uint64
 	have := uint64(0)
@@ -243,6 +229,7 @@ func readWords(r io.Reader, at, n uint64, whole bool) (words []uint64, crc uint3
 		rest = rest[copy(rest, c):]
 	}
 	err = readSummed(r, rest, at+8*have, &crc)
+	bitvec.FixOrder(words)
 	return words, crc, err
 }
 
@@ -297,15 +284,22 @@ func ReadFile(path string, o Options) (*File, error) {
 // readFile is ReadFile for an open file, which it closes.
 func readFile(in *os.File, o Options) (*File, error) {
 	defer in.Close()
-	f, err := Read(in, o)
-	if err == nil {
-		var b [1]byte
-		if n, _ := io.ReadFull(in, b[:]); n > 0 {
-			err = &FormatError{f.Bytes, "bytes behind the filter", ErrCorrupt}
-		}
-	}
+	f, err := readWhole(in, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name(), err)
+	}
+	return f, nil
+}
+
+// readWhole is Read of a reader that has nothing behind the filter.
+func readWhole(r io.Reader, o Options) (*File, error) {
+	f, err := Read(r, o)
+	if err != nil {
+		return nil, err
+	}
+	var b [1]byte
+	if n, _ := io.ReadFull(r, b[:]); n > 0 {
+		return nil, behind(f.Bytes)
 	}
 	return f, nil
 }

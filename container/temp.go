@@ -9,6 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // A temporary file of the file NAME is .NAME.tmp- and 16 hex digits, in the same folder. Its writer holds its advisory
@@ -26,7 +29,7 @@ func createTemp(target string, mode fs.FileMode) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		taken, elsewhere := tryLock(f)
+		taken, elsewhere := flock.Try(f)
 		if !elsewhere && (!taken || names(name, f)) {
 			return f, nil
 		}
@@ -34,7 +37,6 @@ func createTemp(target string, mode fs.FileMode) (*os.File, error) {
 	}
 }
 
-// names reports whether a path is that of an open file.
 func names(path string, f *os.File) bool {
 	one, err := f.Stat()
 	two, err2 := os.Lstat(path)
@@ -51,7 +53,7 @@ func removeAbandoned(target string) {
 // whose names match, or for all if match is nil. It leaves those that a living process holds, or that it may not open.
 // On systems without locks it does nothing.
 func RemoveAbandoned(folder string, match func(name string) bool) {
-	if !locks {
+	if !flock.Supported {
 		return
 	}
 	dir, err := os.Open(folder)
@@ -85,15 +87,12 @@ func cutTemp(name string) (target, digits string, ok bool) {
 
 // removeUnlocked removes a regular file unless another process holds its lock.
 func removeUnlocked(path string) {
-	f, err := os.OpenFile(path, os.O_RDWR|noFollow, 0)
+	f, _, err := untrusted.OpenFile(path, os.O_RDWR|untrusted.NoFollow, 0)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return
-	}
-	if taken, _ := tryLock(f); taken {
+	if taken, _ := flock.Try(f); taken {
 		_ = os.Remove(path) // names are never used again: if the writer has renamed it, there is nothing to remove
 	}
 }
@@ -113,21 +112,17 @@ func MayWrite(path string) error {
 	if err == nil {
 		return nil
 	}
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
+	err, _ = cause(err)
 	return fmt.Errorf("%s: folder %s: %w", path, filepath.Dir(target), err)
 }
 
-// discard removes a temporary file.
 func discard(f *os.File) error {
 	var err error
-	if locks { // while it is locked
+	if flock.Supported { // while it is locked
 		err = os.Remove(f.Name())
 	}
 	err = errors.Join(err, ignore(f.Close(), os.ErrClosed))
-	if !locks {
+	if !flock.Supported {
 		err = errors.Join(err, os.Remove(f.Name()))
 	}
 	return ignore(err, fs.ErrNotExist)

@@ -3,8 +3,6 @@ package distribute
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,40 +21,16 @@ import (
 
 // result is the file that Build writes for Finish: the entry of a shard.
 type result struct {
-	Shard        int      `json:"shard"`
-	File         string   `json:"file"`
-	Keys         uint64   `json:"keys"`
-	Bytes        uint64   `json:"bytes"`
-	SHA256       checksum `json:"sha256"`
-	FPRPrior     float64  `json:"fpr_prior"`
-	FPRPosterior float64  `json:"fpr_posterior"`
-	FPRChosen    float64  `json:"fpr_chosen"`
-	Version      string   `json:"version,omitempty"` // Object.Version of the file
-}
-
-// checksum is 64 hexadecimal digits in JSON.
-type checksum [sha256.Size]byte
-
-func (c checksum) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, c[:]), nil }
-
-func (c *checksum) UnmarshalText(b []byte) error {
-	if hex.DecodedLen(len(b)) != len(c) {
-		return errors.New("want a checksum of 64 digits")
-	}
-	_, err := hex.Decode(c[:], b)
-	return err
+	Shard int `json:"shard"`
+	shard.Entry
+	FPRChosen float64 `json:"fpr_chosen"`
+	Version   string  `json:"version,omitempty"` // Object.Version of the file
 }
 
 // maxResult is the largest result in bytes.
 const maxResult = 4096
 
 func (p *Plan) resultName(s int) string { return p.work("shard-%05d.json", s) }
-
-func (r result) entry() shard.Entry {
-	return shard.Entry{
-		File: r.File, Keys: r.Keys, Bytes: r.Bytes, SHA256: r.SHA256, FPRPrior: r.FPRPrior, FPRPosterior: r.FPRPosterior,
-	}
-}
 
 // Build builds the filter of shard s from its segments in the run files and writes it. The File of the entry is where
 // it is until Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its
@@ -73,8 +47,8 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 	}
 	if f, err := p.keep(ctx, out, s); err == nil {
 		o.progress(1)
-		return f.entry(), nil
-	} else if !missing(err) && !errors.Is(err, run.ErrDamaged) && !errors.Is(err, shard.ErrChanged) {
+		return f.Entry, nil
+	} else if !again(err) {
 		return shard.Entry{}, err
 	}
 	var r result
@@ -96,7 +70,7 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 		return shard.Entry{}, fmt.Errorf("shard %d: %w", s, err)
 	}
 	o.progress(1)
-	return r.entry(), nil
+	return r.Entry, nil
 }
 
 // keep returns a shard that a former attempt has finished, after reading its file.
@@ -131,7 +105,7 @@ func (r result) sound(ctx context.Context, out Source) error {
 	if err != nil {
 		return err
 	}
-	var sum checksum
+	var sum shard.Sum
 	if uint64(st.Size) == r.Bytes {
 		if sum, err = sumOf(ctx, out, r.File); err != nil {
 			return err
@@ -153,7 +127,6 @@ func (r result) kept(ctx context.Context, out Source) error {
 	return r.sound(ctx, out)
 }
 
-// filter returns the filter of a shard.
 func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloomery.Set, error) {
 	all, keys, err := p.segments(ctx, out, s)
 	damaged := errors.Is(err, run.ErrDamaged)
@@ -178,11 +151,7 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	read := uint64(0)
 	err = parallel.Do(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
 		g := all[i]
-		r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
-		if err == nil {
-			defer r.Close()
-			err = run.Read(r, g.Segment, add)
-		}
+		err := p.readSegment(ctx, out, g, add)
 		if missing(err) || errors.Is(err, run.ErrDamaged) {
 			err = errors.Join(&MissingError{What: "range", Numbers: []int{g.rng}, Of: len(p.Ranges)}, err,
 				out.Remove(ctx, p.runName(g.rng)))
@@ -198,6 +167,15 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	}
 	set, err := b.Build(ctx)
 	return set, p.locate(ctx, out, all, err, o)
+}
+
+func (p *Plan) readSegment(ctx context.Context, out Source, g segment, f func([]filter.Hash) error) error {
+	r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return run.Read(r, g.Segment, f)
 }
 
 // buildReads is the number of segments that a Build reads at the same time, if there is memory: the segments of a shard
@@ -219,7 +197,6 @@ func (o Options) reads() int {
 // readShare is the part of the progress of a Build that reading is.
 const readShare = 0.2
 
-// config returns the Config of a shard with that number of keys.
 func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 	c := bloomery.Config{
 		Spec: p.Spec.String(), Keys: keys, Seed: p.Seed, Hash: p.Hash, FPRChosen: p.FPRChosen, Capacity: p.Capacity,
@@ -234,16 +211,11 @@ func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 	return c
 }
 
-// write writes the file of a shard and its result.
 func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
 	ctx = container.Batch(ctx) // Finish syncs the folder
-	e := shard.EntryOf(set.Info())
-	if err := e.Measure(set, io.Discard); err != nil {
+	r = result{Shard: s, Entry: shard.EntryOf(set.Info()), FPRChosen: set.FPRChosen()}
+	if err := r.Measure(set, io.Discard); err != nil {
 		return r, err
-	}
-	r = result{
-		Shard: s, Keys: e.Keys, Bytes: e.Bytes, SHA256: e.SHA256, FPRChosen: set.FPRChosen(),
-		FPRPrior: e.FPRPrior, FPRPosterior: e.FPRPosterior,
 	}
 	if r.File, err = p.place(ctx, out, r, set); err != nil {
 		return r, err

@@ -30,7 +30,6 @@ func Files() Source { return dir{""} }
 // dir is a folder, or with an empty root all files.
 type dir struct{ root string }
 
-// path returns the path of a name.
 func (d dir) path(op, name string) (string, error) {
 	if d.root == "" {
 		return filepath.FromSlash(name), nil

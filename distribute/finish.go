@@ -69,29 +69,20 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 	if err != nil {
 		return nil, nil, err
 	}
-	all, built := make([]found, p.Shards), make([]bool, p.Shards)
+	all := make([]found, p.Shards)
 	entries, chosen := make([]shard.Entry, p.Shards), make([]float64, p.Shards)
-	err = parallel.Do(ctx, p.Shards, planReads, func(ctx context.Context, s int) error {
+	err = require(ctx, "shard", p.Shards, func(ctx context.Context, s int) error {
 		f, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil },
 			func(r result) error { return r.kept(ctx, out) })
-		switch {
-		case missing(err):
-			return nil // reported below, with all others
-		case errors.Is(err, shard.ErrChanged):
+		if errors.Is(err, shard.ErrChanged) {
 			return &shard.Error{File: f.File, Err: fmt.Errorf("%w; build shard %d again", shard.ErrChanged, s)}
-		case err != nil:
-			return err
 		}
-		entries[s] = f.entry()
+		all[s], entries[s], chosen[s] = f, f.Entry, f.FPRChosen
 		entries[s].File = f.final
-		all[s], chosen[s], built[s] = f, f.FPRChosen, true
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, nil, err
-	}
-	if numbers := lacking(built); len(numbers) > 0 {
-		return nil, nil, &MissingError{What: "shard", Numbers: numbers, Of: p.Shards}
 	}
 	m := &shard.Manifest{
 		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries, FPRChosen: shard.Chosen(chosen),
@@ -170,7 +161,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 	for _, e := range m.Shards {
 		needed[e.File] = true
 	}
-	var names []string
+	var shards, names []string
 	work := map[string][]string{} // files by plan
 	for object, err := range out.List(ctx, "") {
 		if err != nil {
@@ -180,7 +171,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 		if id, file, ok := shard.CutWork(object.Name); ok {
 			work[id] = append(work[id], file)
 		} else if leftover(object.Name) {
-			names = append(names, object.Name)
+			shards = append(shards, object.Name)
 		}
 	}
 	if len(needed) > 0 { // a Store without a lock, and somebody made another plan or removed files meanwhile
@@ -188,8 +179,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 		return &shard.Error{File: name, Err: fmt.Errorf("it was removed meanwhile; build its shard and finish again: %w",
 			fs.ErrNotExist)}
 	}
-	shards, last := names, []string{p.work(planName), p.work(replacesName), p.work(finishedName)}
-	names = nil
+	last := []string{p.work(planName), p.work(replacesName), p.work(finishedName)}
 	for id, files := range work {
 		if id != p.ID() {
 			is, err := running(ctx, out, id, files, text)
@@ -243,7 +233,6 @@ func running(ctx context.Context, out Source, id string, files []string, manifes
 	return string(record) == hex.EncodeToString(sum[:]), err
 }
 
-// manifestText returns the manifest as it is written.
 func manifestText(m *shard.Manifest) string {
 	var b strings.Builder
 	_, _ = m.WriteTo(&b) // to memory

@@ -56,7 +56,6 @@ type KeyFormat struct {
 // Formats are formats besides those of keyio, by KeyFormat.Name.
 type Formats map[string]Format
 
-// get returns the format of a name.
 func (f Formats) get(k KeyFormat) Format {
 	if own, ok := f[k.Name]; ok {
 		return own
@@ -76,7 +75,6 @@ func KeysOf(o keyio.Options) KeyFormat {
 	return k
 }
 
-// options returns the options of keyio.
 func (k KeyFormat) options() keyio.Options {
 	o := keyio.Options{
 		Format: keyio.Format(k.Name), Column: k.Column, Header: k.Header, KeepEmpty: k.KeepEmpty, MaxKey: k.MaxKey,

@@ -1,13 +1,14 @@
 package distribute
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/bloomery/bloomery/internal/crc"
-	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
 )
 
@@ -26,7 +27,6 @@ const (
 	indexVersion = 1
 )
 
-// indexName returns the name of the shard index.
 func (p *Plan) indexName() string { return p.work("index") }
 
 // Gather requires the results of all ranges and writes the shard index, which Build reads. done are the results of all
@@ -47,7 +47,7 @@ func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (k
 		return keys, err
 	}
 	header := p.indexHeader(segments)
-	if p.hasIndex(ctx, out, header) {
+	if there, _, err := p.readHeader(ctx, out); err == nil && bytes.Equal(there, header) {
 		return keys, nil
 	}
 	rows, list := p.shardMajor(all, header, segments)
@@ -62,17 +62,6 @@ func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (k
 	return keys, err
 }
 
-// hasIndex reports whether there is a finished index with that header.
-func (p *Plan) hasIndex(ctx context.Context, out Source, header []byte) bool {
-	st, err := out.Stat(ctx, p.indexName())
-	segments := binary.LittleEndian.Uint64(header[32:])
-	if err != nil || uint64(st.Size) != indexHeader+uint64(p.Shards)*rowSize+segments*segmentSize {
-		return false
-	}
-	there, err := readPart(ctx, out, p.indexName(), 0, indexHeader)
-	return err == nil && string(there) == string(header)
-}
-
 func (p *Plan) indexHeader(segments uint64) []byte {
 	b := append(make([]byte, 0, indexHeader), indexMagic...)
 	b = binary.LittleEndian.AppendUint32(b, indexVersion)
@@ -82,7 +71,6 @@ func (p *Plan) indexHeader(segments uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, segments)[:indexHeader]
 }
 
-// results returns the indexes of the run files of all ranges.
 func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) ([]*run.Index, error) {
 	all := make([]*run.Index, len(p.Ranges))
 	for _, d := range done {
@@ -94,51 +82,15 @@ func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) 
 		}
 		all[d.Range] = d.index
 	}
-	if done == nil {
-		err := parallel.Do(ctx, len(all), planReads, func(ctx context.Context, i int) (err error) {
-			if all[i], err = p.finished(ctx, out, i); missing(err) {
-				err = nil // reported below, with all others
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
+	return all, require(ctx, "range", len(all), func(ctx context.Context, i int) (err error) {
+		if done == nil {
+			all[i], err = p.finished(ctx, out, i)
+		} else if all[i] == nil {
+			err = fs.ErrNotExist
 		}
-	}
-	found := make([]bool, len(all))
-	for i, x := range all {
-		found[i] = x != nil
-	}
-	if numbers := lacking(found); len(numbers) > 0 {
-		return nil, &MissingError{What: "range", Numbers: numbers, Of: len(all)}
-	}
-	return all, nil
+		return err
+	})
 }
-
-// MissingError lists ranges or shards that are not finished. It wraps ErrMissing.
-type MissingError struct {
-	What    string // "range" or "shard"
-	Numbers []int
-	Of      int
-}
-
-func (e *MissingError) Error() string {
-	const most = 10
-	text := ""
-	for i, n := range e.Numbers {
-		if i == most {
-			text += ", ..."
-			break
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%d of %d %ss are %v: %s", len(e.Numbers), e.Of, e.What, ErrMissing, text)
-}
-
-func (e *MissingError) Unwrap() error { return ErrMissing }
 
 // shardMajor returns the rows and the segments of the shard index.
 func (p *Plan) shardMajor(all []*run.Index, header []byte, segments uint64) (rows, list []byte) {
@@ -172,20 +124,23 @@ func (p *Plan) shardMajor(all []*run.Index, header []byte, segments uint64) (row
 	}
 	for s, place := range shards {
 		own := list[next[s]-place.n*segmentSize : next[s]]
-		row := make([]byte, rowSize)
-		binary.LittleEndian.PutUint64(row, uint64(next[s]/segmentSize-place.n))
-		binary.LittleEndian.PutUint64(row[8:], uint64(place.n))
-		binary.LittleEndian.PutUint64(row[16:], place.keys)
-		binary.LittleEndian.PutUint32(row[24:], crc.Sum(own))
-		binary.LittleEndian.PutUint32(row[36:], rowSum(header, s, row))
-		rows = append(rows, row...)
+		first := next[s]/segmentSize - place.n
+		b, _ := binary.Append(nil, binary.LittleEndian, // never fails
+			row{First: uint64(first), Segments: uint64(place.n), Keys: place.keys, CRC: crc.Sum(own)})
+		rows = binary.LittleEndian.AppendUint32(append(rows, b...), rowSum(header, s, b))
 	}
 	return rows, list
 }
 
-// rowSum returns the checksum of a row.
+// row is the row of a shard in the shard index, without its checksum.
+type row struct {
+	First, Segments, Keys uint64
+	CRC                   uint32
+	_                     [2]uint32
+}
+
 func rowSum(header []byte, s int, row []byte) uint32 {
-	return crc.Sum(header, binary.LittleEndian.AppendUint32(nil, uint32(s)), row[:rowSize-4])
+	return crc.Sum(header, binary.LittleEndian.AppendUint32(nil, uint32(s)), row)
 }
 
 // segment is a part of the run file of a range.
@@ -194,47 +149,57 @@ type segment struct {
 	run.Segment
 }
 
-// segments returns where the hashes of a shard are, and their number.
-func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, keys uint64, err error) {
-	damaged := func(what string) error {
-		return fmt.Errorf("%s: %w: %s", p.indexName(), run.ErrDamaged, what)
-	}
+// readHeader returns the header of the shard index, and the number of its segments.
+func (p *Plan) readHeader(ctx context.Context, out Source) (header []byte, segments uint64, err error) {
 	st, err := out.Stat(ctx, p.indexName())
 	if err != nil {
 		return nil, 0, err
 	}
-	header, err := readPart(ctx, out, p.indexName(), 0, indexHeader)
-	if err != nil {
+	if header, err = readPart(ctx, out, p.indexName(), 0, indexHeader); err != nil {
 		return nil, 0, err
 	}
 	if len(header) < indexHeader {
-		return nil, 0, damaged("it is cut")
+		return nil, 0, p.damaged("it is cut")
 	}
-	total := binary.LittleEndian.Uint64(header[32:])
-	if string(header) != string(p.indexHeader(total)) || total > uint64(st.Size)/segmentSize ||
-		uint64(st.Size) != indexHeader+uint64(p.Shards)*rowSize+total*segmentSize {
-		return nil, 0, damaged("its header or size is wrong")
+	segments = binary.LittleEndian.Uint64(header[32:])
+	if !bytes.Equal(header, p.indexHeader(segments)) || segments > uint64(st.Size)/segmentSize ||
+		uint64(st.Size) != indexHeader+uint64(p.Shards)*rowSize+segments*segmentSize {
+		return nil, 0, p.damaged("its header or size is wrong")
 	}
-	row, err := readPart(ctx, out, p.indexName(), indexHeader+int64(s)*rowSize, rowSize)
+	return header, segments, nil
+}
+
+func (p *Plan) damaged(what string) error {
+	return fmt.Errorf("%s: %w: %s", p.indexName(), run.ErrDamaged, what)
+}
+
+// segments returns where the hashes of a shard are, and their number.
+func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, keys uint64, err error) {
+	header, total, err := p.readHeader(ctx, out)
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(row) < rowSize || binary.LittleEndian.Uint32(row[36:]) != rowSum(header, s, row) {
-		return nil, 0, damaged("a checksum is wrong")
+	b, err := readPart(ctx, out, p.indexName(), indexHeader+int64(s)*rowSize, rowSize)
+	if err != nil {
+		return nil, 0, err
 	}
-	first, n := binary.LittleEndian.Uint64(row), binary.LittleEndian.Uint64(row[8:])
-	if first > total || n > total-first {
-		return nil, 0, damaged("a row leads out of it")
+	var r row
+	if end, _ := binary.Decode(b, binary.LittleEndian, &r); len(b) < rowSize ||
+		binary.LittleEndian.Uint32(b[end:]) != rowSum(header, s, b[:end]) {
+		return nil, 0, p.damaged("a checksum is wrong")
+	}
+	if r.First > total || r.Segments > total-r.First {
+		return nil, 0, p.damaged("a row leads out of it")
 	}
 	var list []byte
-	if n > 0 {
-		at := indexHeader + int64(p.Shards)*rowSize + int64(first)*segmentSize
-		if list, err = readPart(ctx, out, p.indexName(), at, int64(n)*segmentSize); err != nil {
+	if r.Segments > 0 {
+		at := indexHeader + int64(p.Shards)*rowSize + int64(r.First)*segmentSize
+		if list, err = readPart(ctx, out, p.indexName(), at, int64(r.Segments)*segmentSize); err != nil {
 			return nil, 0, err
 		}
 	}
-	if uint64(len(list)) != n*segmentSize || crc.Sum(list) != binary.LittleEndian.Uint32(row[24:]) {
-		return nil, 0, damaged("a checksum is wrong")
+	if uint64(len(list)) != r.Segments*segmentSize || crc.Sum(list) != r.CRC {
+		return nil, 0, p.damaged("a checksum is wrong")
 	}
 	for ; len(list) > 0; list = list[segmentSize:] {
 		g := segment{rng: int(binary.LittleEndian.Uint32(list))}
@@ -243,8 +208,8 @@ func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, 
 		all = append(all, g)
 		keys += uint64(g.Keys)
 	}
-	if keys != binary.LittleEndian.Uint64(row[16:]) {
-		return nil, 0, damaged("the keys of a row do not add up")
+	if keys != r.Keys {
+		return nil, 0, p.damaged("the keys of a row do not add up")
 	}
 	return all, keys, nil
 }

@@ -113,7 +113,6 @@ func (p *Plan) find(
 	return f, err
 }
 
-// install moves the files of all shards to their final names.
 func (p *Plan) install(ctx context.Context, out Store, all []found) error {
 	var from, to []string
 	for _, f := range all {
@@ -136,7 +135,6 @@ func (p *Plan) install(ctx context.Context, out Store, all []found) error {
 	})
 }
 
-// has reports whether the plan is in the output.
 func (p *Plan) has(ctx context.Context, out Source) (bool, error) {
 	_, err := out.Stat(ctx, p.work(planName))
 	if missing(err) {
@@ -172,7 +170,6 @@ func (p *Plan) attempt(
 	return fmt.Errorf("%w: plan %s was removed from the output while this step ran, by a Finish", ErrNoPlan, p.ID())
 }
 
-// inSet reports whether the set in the output has this shard.
 func (r result) inSet(ctx context.Context, out Source) bool {
 	m, err := ReadManifest(ctx, out)
 	if err != nil || m == nil || r.Shard >= len(m.Shards) {

@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -77,7 +78,6 @@ const (
 	planVersionValues = 2 // of keys with values
 )
 
-// version returns the version of a plan.
 func (p *Plan) version() int {
 	if p.valueBits() > 0 {
 		return planVersionValues
@@ -99,12 +99,10 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	if err != nil {
 		return nil, err
 	}
+	c.Keys.Name = cmp.Or(c.Keys.Name, string(keyio.Lines))
 	p := &Plan{
 		Shards: c.Build.Shards, FPRChosen: build.FPRChosen, MaxFPR: c.Build.MaxFPR,
 		Capacity: build.Capacity, Keys: c.Keys,
-	}
-	if p.Keys.Name == "" {
-		p.Keys.Name = string(keyio.Lines)
 	}
 	if p.Spec, err = filter.ParseSpec(build.Spec); err != nil {
 		return nil, err
@@ -139,7 +137,6 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	return p, p.check(c.Formats)
 }
 
-// hasher returns the hasher of keys.
 func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
 	f, err := families.ByName(s.Family())
 	if err != nil {
@@ -148,7 +145,6 @@ func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
 	return f.Hasher(s, c.Hash, c.Seed, c.Secret)
 }
 
-// divide sets the ranges.
 func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
 	format := c.Formats.get(p.Keys)
 	spans := make([][]Span, len(p.Objects))

@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// work returns the name of a working file.
 func (p *Plan) work(format string, args ...any) string {
 	return shard.WorkName(p.ID(), fmt.Sprintf(format, args...))
 }
@@ -59,7 +58,6 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 	return err
 }
 
-// put writes an object with these bytes.
 func put(ctx context.Context, out Store, name string, b []byte) error {
 	return out.Write(ctx, name, func(w io.Writer) error { _, err := w.Write(b); return err })
 }

@@ -42,10 +42,8 @@ func (d *Done) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// runName returns the name of the run file of a range.
 func (p *Plan) runName(i int) string { return p.work("range-%07d.run", i) }
 
-// header returns the header of a run file.
 func (p *Plan) header(i int) run.Header {
 	h := run.Header{Range: uint32(i), Shards: uint32(p.Shards), KeyCheck: p.KeyCheck, Values: p.valueBits() > 0}
 	_, _ = hex.Decode(h.Plan[:], []byte(p.ID()))
@@ -67,7 +65,7 @@ func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options
 	if x, err := p.finished(ctx, out, i); err == nil {
 		o.progress(1)
 		return Done{i, x.Keys(), x}, nil
-	} else if !missing(err) && !errors.Is(err, run.ErrDamaged) {
+	} else if !again(err) {
 		return Done{}, err
 	}
 	var x *run.Index
@@ -89,7 +87,6 @@ func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options
 	return Done{i, x.Keys(), x}, nil
 }
 
-// finished returns the index of a run file.
 func (p *Plan) finished(ctx context.Context, out Source, i int) (*run.Index, error) {
 	st, err := out.Stat(ctx, p.runName(i))
 	if err != nil {

@@ -31,8 +31,7 @@ func manifestSum(ctx context.Context, out Source) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// sumOf returns the SHA-256 of an object.
-func sumOf(ctx context.Context, s Source, name string) (sum checksum, err error) {
+func sumOf(ctx context.Context, s Source, name string) (sum shard.Sum, err error) {
 	r, err := s.Open(ctx, name, 0, -1)
 	if err != nil {
 		return sum, err

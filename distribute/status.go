@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
@@ -24,21 +27,15 @@ type Status struct {
 // Status looks at the run files and the shards. It reads their sizes, headers and indexes.
 func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	st.Ranges, st.Shards = len(p.Ranges), p.Shards
-	var mu sync.Mutex
-	ranges, shards := make([]bool, st.Ranges), make([]bool, st.Shards)
-	err = parallel.Do(ctx, st.Ranges, planReads, func(ctx context.Context, i int) error {
+	var keys atomic.Uint64
+	st.MissingRanges, err = unfinished(ctx, st.Ranges, again, func(ctx context.Context, i int) error {
 		x, err := p.finished(ctx, out, i)
-		if missing(err) || errors.Is(err, run.ErrDamaged) {
-			return nil
-		}
 		if err == nil {
-			mu.Lock()
-			st.Keys += x.Keys()
-			mu.Unlock()
-			ranges[i] = true
+			keys.Add(x.Keys())
 		}
 		return err
 	})
+	st.Keys = keys.Load()
 	if err != nil {
 		return st, err
 	}
@@ -46,7 +43,7 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	if err != nil {
 		return st, err
 	}
-	err = parallel.Do(ctx, st.Shards, planReads, func(ctx context.Context, s int) error {
+	st.MissingShards, err = unfinished(ctx, st.Shards, again, func(ctx context.Context, s int) error {
 		_, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil }, func(r result) error {
 			o, err := out.Stat(ctx, r.File)
 			if err == nil && uint64(o.Size) != r.Bytes {
@@ -54,13 +51,8 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 			}
 			return err
 		})
-		if missing(err) || errors.Is(err, run.ErrDamaged) || errors.Is(err, shard.ErrChanged) {
-			return nil
-		}
-		shards[s] = err == nil
 		return err
 	})
-	st.MissingRanges, st.MissingShards = lacking(ranges), lacking(shards)
 	if err != nil {
 		return st, err
 	}
@@ -78,14 +70,62 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	return st, nil // Finish says what is wrong with the set
 }
 
-// lacking returns the indexes of false values.
-func lacking(found []bool) (missing []int) {
-	for i, ok := range found {
-		if !ok {
-			missing = append(missing, i)
+// again reports whether an error means that a step must run again.
+func again(err error) bool {
+	return missing(err) || errors.Is(err, run.ErrDamaged) || errors.Is(err, shard.ErrChanged)
+}
+
+// unfinished calls f for all i below n, some at the same time. It returns those with an error of lacks; another error
+// stops it.
+func unfinished(
+	ctx context.Context, n int, lacks func(error) bool, f func(ctx context.Context, i int) error,
+) (numbers []int, err error) {
+	var mu sync.Mutex
+	err = parallel.Do(ctx, n, planReads, func(ctx context.Context, i int) error {
+		err := f(ctx, i)
+		if lacks(err) {
+			mu.Lock()
+			defer mu.Unlock()
+			numbers, err = append(numbers, i), nil
 		}
+		return err
+	})
+	slices.Sort(numbers)
+	return numbers, err
+}
+
+// require is unfinished for what must be there: a *MissingError names the others.
+func require(ctx context.Context, what string, n int, f func(ctx context.Context, i int) error) error {
+	numbers, err := unfinished(ctx, n, missing, f)
+	if err == nil && len(numbers) > 0 {
+		err = &MissingError{What: what, Numbers: numbers, Of: n}
 	}
-	return missing
+	return err
+}
+
+// MissingError lists ranges or shards that are not finished. It wraps ErrMissing.
+type MissingError struct {
+	What    string // "range" or "shard"
+	Numbers []int
+	Of      int
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%d of %d %ss are %v: %s", len(e.Numbers), e.Of, e.What, ErrMissing, some(e.Numbers))
+}
+
+func (e *MissingError) Unwrap() error { return ErrMissing }
+
+// some lists the first values for an error.
+func some[T any](all []T) (text string) {
+	const most = 10
+	for i, v := range all[:min(len(all), most)] {
+		text += strings.Repeat(", ", min(i, 1)) + fmt.Sprint(v)
+	}
+	if len(all) > most {
+		text += ", ..."
+	}
+	return text
 }
 
 // foreign returns an error if an output has objects that belong to no sharded set.

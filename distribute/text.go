@@ -128,10 +128,8 @@ type readCloser struct {
 	io.Closer
 }
 
-// stop returns the offset of the first byte after the span.
 func (l *lineReader) stop() int64 { return l.span.Offset + l.span.Length }
 
-// open opens the object at l.at.
 func (l *lineReader) open(length int64) (err error) {
 	l.close()
 	l.r, err = l.in.Open(l.ctx, l.object.Name, l.at, min(length, l.object.Size-l.at))
@@ -172,7 +170,19 @@ func (l *lineReader) locate(err error) error {
 	var long *keyio.KeyTooLongError
 	var other *keyio.UnsupportedError
 	var value *keyio.BadValueError
-	if !errors.As(err, &long) && !errors.As(err, &other) && !errors.As(err, &value) {
+	var moved error // a copy, and its line
+	var line *int64
+	switch {
+	case errors.As(err, &long):
+		e := *long
+		moved, line = &e, &e.Line
+	case errors.As(err, &value) && value.Line > 0:
+		e := *value
+		moved, line = &e, &e.Line
+	case errors.As(err, &other) && other.Line > 0:
+		e := *other
+		moved, line = &e, &e.Line
+	default:
 		return err
 	}
 	r, failed := l.in.Open(l.ctx, l.object.Name, 0, l.first)
@@ -180,23 +190,12 @@ func (l *lineReader) locate(err error) error {
 		return err
 	}
 	defer r.Close()
-	counter := &lineCounter{end: l.end}
-	if _, failed := io.Copy(counter, io.LimitReader(r, l.first)); failed != nil {
+	before := &lineCounter{end: l.end}
+	if _, failed := io.Copy(before, io.LimitReader(r, l.first)); failed != nil {
 		return err
 	}
-	switch {
-	case long != nil:
-		return &keyio.KeyTooLongError{Input: long.Input, Line: long.Line + counter.n, MaxKey: long.MaxKey}
-	case value != nil && value.Line > 0:
-		moved := *value
-		moved.Line += counter.n
-		return &moved
-	case other != nil && other.Line > 0:
-		moved := *other
-		moved.Line += counter.n
-		return &moved
-	}
-	return err
+	*line += before.n
+	return moved
 }
 
 type lineCounter struct {

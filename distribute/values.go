@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/bloomery/bloomery"
@@ -116,12 +115,7 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	const most = 10
-	names := strings.Join(e.Inputs[:min(len(e.Inputs), most)], ", ")
-	if len(e.Inputs) > most {
-		names += ", ..."
-	}
-	return e.ValueError.Error() + "; see " + names
+	return e.ValueError.Error() + "; see " + some(e.Inputs)
 }
 
 func (e *ConflictError) Unwrap() error { return e.ValueError }
@@ -137,12 +131,7 @@ func (p *Plan) locate(ctx context.Context, out Source, all []segment, err error,
 	var mu sync.Mutex
 	failed := parallel.Do(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
 		g := all[i]
-		r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		return run.Read(r, g.Segment, func(hs []filter.Hash) error {
+		return p.readSegment(ctx, out, g, func(hs []filter.Hash) error {
 			for _, h := range hs {
 				for j, value := range both.Values {
 					if both.Of(h) && h == run.WithValue(h, value) {

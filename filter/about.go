@@ -1,6 +1,9 @@
 package filter
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // About describes a family: what its filters can do, which parameters its specs take, and in which forms a planner
 // compares it. Each family has one; package families lists them. Flags, hints, help, planner and tests read it.
@@ -114,12 +117,7 @@ func (a Ability) String() string {
 
 // Takes reports whether specs of the family have a parameter of that name, besides those of the size.
 func (a About) Takes(parameter string) bool {
-	for _, p := range a.Parameters {
-		if p.Name == parameter {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Parameters, func(p Parameter) bool { return p.Name == parameter })
 }
 
 // Parameters that mean the same in every family that takes them.

@@ -41,23 +41,17 @@ func ReadEffort(r *SpecReader) Effort {
 	if t := r.Text("budget", ""); t != "" {
 		var err error
 		if e.Budget, err = time.ParseDuration(t); err != nil || e.Budget <= 0 {
-			r.errs = append(r.errs, &ConfigError{"budget", t, "want a time such as 30s or 1h30m"})
+			r.refuse("budget", t, "want a time such as 30s or 1h30m")
 		}
 	}
 	if r.spec.Has("passes") && e.Passes == 0 {
-		r.errs = append(r.errs, &ConfigError{"passes", 0, "want at least 1"})
+		r.refuse("passes", 0, "want at least 1")
 	}
 	return e
 }
 
 // Check returns an error wrapping ErrConfig if a field is out of range or more than one is set.
 func (e Effort) Check() error {
-	set := 0
-	for _, is := range []bool{e.Level != "", e.Passes != 0, e.Budget != 0, e.Target != 0} {
-		if is {
-			set++
-		}
-	}
 	switch {
 	case e.Level != "" && e.Level != Fast && e.Level != Default && e.Level != Max && e.Level != Keep:
 		return &ConfigError{"effort", e.Level, "want fast, default or max"}
@@ -67,7 +61,7 @@ func (e Effort) Check() error {
 		return &ConfigError{"budget", e.Budget, "want more than 0"}
 	case !(e.Target >= 0 && e.Target < 1):
 		return &ConfigError{"target", e.Target, "want a rate above 0 and below 1, such as 0.007"}
-	case set > 1:
+	case several(e.Level != "", e.Passes != 0, e.Budget != 0, e.Target != 0):
 		return &ConfigError{"effort", fmt.Sprintf("%+v", e), "give only one of effort, passes, budget and target"}
 	}
 	return nil

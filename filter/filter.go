@@ -295,3 +295,17 @@ func As[I, T any](v T, err error) (I, error) {
 	}
 	return any(v).(I), nil
 }
+
+// CheckBatch panics if dst and hs differ in length. Every HasMany calls it first: a family must not answer beyond dst.
+func CheckBatch(dst []bool, hs []Hash) {
+	if len(dst) != len(hs) {
+		badBatch(len(dst), len(hs))
+	}
+}
+
+// badBatch is apart from CheckBatch so that the comparison is inlined.
+//
+//go:noinline
+func badBatch(places, keys int) {
+	panic(fmt.Sprintf("filter: HasMany: dst has %d places for %d keys", places, keys))
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/dchest/siphash"
@@ -29,35 +30,26 @@ const (
 	SipHash HashID = 2
 )
 
+// hashNames are the names of the hash functions, by HashID.
+var hashNames = [...]string{
+	XXH3: "xxh3-128", SipHash: "siphash-128",
+	XXH64: "xxh64", Murmur3: "murmur3-x64-128", Murmur3Twice: "murmur3-x64-128-twice", Murmur64A: "murmur64a-twice",
+}
+
 // String returns the name in files and reports, such as "xxh3-128".
 func (id HashID) String() string {
-	switch id {
-	case XXH3:
-		return "xxh3-128"
-	case SipHash:
-		return "siphash-128"
-	case XXH64:
-		return "xxh64"
-	case Murmur3:
-		return "murmur3-x64-128"
-	case Murmur3Twice:
-		return "murmur3-x64-128-twice"
-	case Murmur64A:
-		return "murmur64a-twice"
+	if id == 0 || int(id) >= len(hashNames) {
+		return fmt.Sprintf("hash(%d)", uint16(id))
 	}
-	return fmt.Sprintf("hash(%d)", uint16(id))
+	return hashNames[id]
 }
 
 // ParseHashID returns the hash function with that name, or an error that lists all names.
 func ParseHashID(name string) (HashID, error) {
-	var names []string
-	for id := XXH3; id <= Murmur64A; id++ {
-		if id.String() == name {
-			return id, nil
-		}
-		names = append(names, id.String())
+	if i := slices.Index(hashNames[1:], name); i >= 0 {
+		return HashID(i + 1), nil
 	}
-	return 0, fmt.Errorf("hash function %.40q: want one of %s", name, strings.Join(names, ", "))
+	return 0, fmt.Errorf("hash function %.40q: want one of %s", name, strings.Join(hashNames[1:], ", "))
 }
 
 // Bits returns the number of bits of a hash of which a filter can make use.

@@ -3,6 +3,7 @@ package filter
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Sizing is the size of a filter: in bits per key, as the false-positive rate to keep, or in total. Set at most one
@@ -19,15 +20,18 @@ const maxBitsPerKey = 4096
 // ReadSizing reads the parameters bits_per_key, fpr and bytes. Errors are left in r.
 func ReadSizing(r *SpecReader) Sizing {
 	s := Sizing{BitsPerKey: r.Float("bits_per_key"), FPR: r.Float("fpr"), Bytes: r.Uint("bytes")}
-	for _, p := range []struct {
-		name string
-		zero bool
-	}{{"bits_per_key", s.BitsPerKey == 0}, {"fpr", s.FPR == 0}, {"bytes", s.Bytes == 0}} {
-		if p.zero && r.spec.Has(p.name) {
-			r.errs = append(r.errs, &ConfigError{p.name, 0, "want more than 0"})
+	for i, zero := range []bool{s.BitsPerKey == 0, s.FPR == 0, s.Bytes == 0} {
+		if name := []string{"bits_per_key", "fpr", "bytes"}[i]; zero && r.spec.Has(name) {
+			r.refuse(name, 0, "want more than 0")
 		}
 	}
 	return s
+}
+
+// several reports whether more than one is set.
+func several(set ...bool) bool {
+	i := slices.Index(set, true)
+	return i >= 0 && slices.Contains(set[i+1:], true)
 }
 
 // IsZero reports whether no field is set.
@@ -35,18 +39,12 @@ func (s Sizing) IsZero() bool { return s == Sizing{} }
 
 // Check returns an error wrapping ErrConfig if a field is out of range or more than one is set.
 func (s Sizing) Check() error {
-	set := 0
-	for _, is := range []bool{s.BitsPerKey != 0, s.FPR != 0, s.Bytes != 0} {
-		if is {
-			set++
-		}
-	}
 	switch {
 	case !(s.BitsPerKey >= 0 && s.BitsPerKey <= maxBitsPerKey):
 		return &ConfigError{"bits_per_key", s.BitsPerKey, fmt.Sprintf("want more than 0 and at most %d", maxBitsPerKey)}
 	case !(s.FPR >= 0 && s.FPR < 1):
 		return &ConfigError{"fpr", s.FPR, "want a rate above 0 and below 1, such as 0.01"}
-	case set > 1:
+	case several(s.BitsPerKey != 0, s.FPR != 0, s.Bytes != 0):
 		return &ConfigError{"size", "two sizes", "give only one of bits_per_key, fpr and bytes"}
 	}
 	return nil

@@ -203,6 +203,10 @@ type SpecReader struct {
 	errs []error
 }
 
+func (r *SpecReader) refuse(name string, value any, reason string) {
+	r.errs = append(r.errs, &ConfigError{name, value, reason})
+}
+
 // Text returns the value of a parameter, or def if it is not given.
 func (r *SpecReader) Text(name, def string) string {
 	r.seen = append(r.seen, name)
@@ -217,7 +221,7 @@ func (r *SpecReader) Float(name string) float64 {
 	t := r.Text(name, "0")
 	v, err := strconv.ParseFloat(t, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		r.errs = append(r.errs, &ConfigError{name, t, "want a finite number"})
+		r.refuse(name, t, "want a finite number")
 	}
 	return v
 }
@@ -228,7 +232,7 @@ func (r *SpecReader) Uint(name string) uint64 {
 	t := r.Text(name, "0")
 	v, err := strconv.ParseUint(t, 10, 64)
 	if err != nil || strconv.FormatUint(v, 10) != t {
-		r.errs = append(r.errs, &ConfigError{name, t, "want a whole number of 0 or more"})
+		r.refuse(name, t, "want a whole number of 0 or more")
 	}
 	return v
 }
@@ -261,8 +265,8 @@ func (r *SpecReader) Flag(name string) bool {
 func (r *SpecReader) Err() error {
 	for _, p := range r.spec.params {
 		if !slices.Contains(r.seen, p.Name) {
-			r.errs = append(r.errs, &ConfigError{p.Name, p.Value,
-				fmt.Sprintf("family %s has no such parameter; it takes %s", r.spec.family, strings.Join(r.seen, ", "))})
+			r.refuse(p.Name, p.Value,
+				fmt.Sprintf("family %s has no such parameter; it takes %s", r.spec.family, strings.Join(r.seen, ", ")))
 		}
 	}
 	return errors.Join(r.errs...)

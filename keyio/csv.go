@@ -73,15 +73,12 @@ func (r *reader) readCSV(st *stream) error {
 			if len(b.ends) == 0 {
 				b.Line = int64(line)
 			}
-			b.data = append(b.data, key...)
-			b.ends = append(b.ends, len(b.data))
+			addPart(b, key)
 			if set.Rows {
-				b.data = append(b.data, raw...)
-				b.ends = append(b.ends, len(b.data))
+				addPart(b, raw)
 			}
 			if set.Second != "" {
-				b.data = append(b.data, row[at.second]...)
-				b.ends = append(b.ends, len(b.data))
+				addPart(b, row[at.second])
 			}
 		}
 		// Empty keys take room too. In a live stream, send the block before waiting for the next row.
@@ -92,6 +89,12 @@ func (r *reader) readCSV(st *stream) error {
 			}
 		}
 	}
+}
+
+// addPart adds a part of a row for splitFields.
+func addPart[T string | []byte](b *block, part T) {
+	b.data = append(b.data, part...)
+	b.ends = append(b.ends, len(b.data))
 }
 
 // header is the header row of an input.

@@ -93,7 +93,6 @@ func (in *Input) begin() error {
 	return nil
 }
 
-// fileSource returns the source of a path.
 func fileSource(path string) (source, error) {
 	fi, err := os.Stat(path)
 	if err != nil {

@@ -1,6 +1,7 @@
 package keyio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -94,12 +95,7 @@ type columns struct {
 
 func (o Options) check() (settings, error) {
 	s := settings{Options: o}
-	if s.Format == "" {
-		s.Format = Lines
-	}
-	if s.MaxKey == 0 {
-		s.MaxKey = DefaultMaxKey
-	}
+	s.Format, s.MaxKey = cmp.Or(s.Format, Lines), cmp.Or(s.MaxKey, DefaultMaxKey)
 	if s.Stdin == nil {
 		s.Stdin = os.Stdin
 	}

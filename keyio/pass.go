@@ -170,7 +170,6 @@ type reader struct {
 	head  header // of the first input, with Options.Rows
 }
 
-// run reads the inputs one after the other.
 func (r *reader) run() error {
 	for i := range r.in.sources {
 		if err := r.readSource(&r.in.sources[i]); err != nil {

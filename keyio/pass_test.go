@@ -206,7 +206,7 @@ func TestSlowEmit(t *testing.T) {
 	if err != stop {
 		t.Fatal(err)
 	}
-	// Each Read returns one line and each line of a live stream is one block: six blocks and the buffers of the pump.
+	// Each Read returns one line and each line of a live stream is one block: six blocks and the buffer of the pump.
 	if got := src.read.Load(); got > 20 {
 		t.Errorf("%d lines were read ahead", got)
 	}
@@ -240,7 +240,7 @@ func TestAppendToKey(t *testing.T) {
 }
 
 func TestPumpSmallReads(t *testing.T) {
-	text := strings.Repeat("0123456789\n", 20000) // beyond the buffers of a pump
+	text := strings.Repeat("0123456789\n", 20000) // beyond the buffer of a pump
 	got, err := io.ReadAll(iotest.OneByteReader(newPump(t.Context(), strings.NewReader(text))))
 	if err != nil || string(got) != text {
 		t.Errorf("%d of %d bytes, %v", len(got), len(text), err)

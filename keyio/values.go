@@ -2,6 +2,7 @@ package keyio
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -77,12 +78,7 @@ func (v Values) none(b *Batch) bool {
 	return true
 }
 
-func (v Values) separator() byte {
-	if v.Separator == 0 {
-		return DefaultSeparator
-	}
-	return v.Separator
-}
+func (v Values) separator() byte { return cmp.Or(v.Separator, DefaultSeparator) }
 
 // splitValue splits a line at its last separator, or says why it cannot.
 func splitValue(line []byte, separator byte, largest uint64) (key []byte, value uint64, reason string) {

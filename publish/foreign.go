@@ -83,7 +83,7 @@ func (g guard) open(path string, flag int, perm fs.FileMode) (*os.File, fs.FileI
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		return nil, nil, fmt.Errorf("%s: %w: it is a link", path, ErrForeign)
 	}
-	f, st, err := untrusted.OpenFile(path, flag|noFollow, perm)
+	f, st, err := untrusted.OpenFile(path, flag|untrusted.NoFollow, perm)
 	if err != nil {
 		return nil, nil, err
 	}

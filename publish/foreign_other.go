@@ -4,7 +4,5 @@ package publish
 
 import "io/fs"
 
-const noFollow = 0
-
 // ownerOf reports that files have no owner.
 func ownerOf(string, fs.FileInfo) (owner, bool) { return owner{}, false }

@@ -7,8 +7,6 @@ import (
 	"syscall"
 )
 
-const noFollow = syscall.O_NOFOLLOW
-
 // ownerOf returns the owner of a file.
 func ownerOf(_ string, st fs.FileInfo) (owner, bool) {
 	s, ok := st.Sys().(*syscall.Stat_t)

@@ -2,7 +2,6 @@ package publish
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/bloomery/bloomery/shard"
 )
 
 // ReleaseName is the name of the current release in the folder of a publisher.
@@ -47,25 +48,7 @@ const (
 )
 
 // Hash is a SHA-256. Its text is 64 lower-case hexadecimal digits.
-type Hash [32]byte
-
-func (h Hash) String() string { return hex.EncodeToString(h[:]) }
-
-// MarshalText returns the 64 hexadecimal digits.
-func (h Hash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
-
-// UnmarshalText takes 64 lower-case hexadecimal digits and nothing else.
-func (h *Hash) UnmarshalText(b []byte) error {
-	var got Hash
-	if len(b) != 2*len(got) {
-		return fmt.Errorf("a hash of %d digits; want 64", len(b))
-	}
-	if _, err := hex.Decode(got[:], b); err != nil || got.String() != string(b) {
-		return fmt.Errorf("hash %q; want lower-case hexadecimal digits", b)
-	}
-	*h = got
-	return nil
-}
+type Hash = shard.Sum
 
 // Object is a file in the folder objects.
 type Object struct {

@@ -14,7 +14,7 @@ import (
 // document is the JSON form of a manifest.
 type document struct {
 	head
-	shards []entry
+	shards []Entry
 }
 
 // decode reads a document, at most Max entries and at most as many as a count before them says. It goes on after
@@ -65,7 +65,6 @@ func cut(err error) error {
 	return err
 }
 
-// field decodes the value of a field of the head.
 func (j *document) field(d *json.Decoder, name string) error {
 	var value json.RawMessage
 	if err := d.Decode(&value); err != nil {
@@ -93,6 +92,9 @@ var headNames = []string{
 	"format", "version", "plan", "spec", "hash", "seed", "key_check", "routing", "fpr_chosen", "count",
 }
 
+// entry is an Entry that decodes itself.
+type entry Entry
+
 // UnmarshalJSON decodes an entry, which must have all fields and no others. Of several values of a field the last one
 // counts, as in other languages. It does without reflection, because a set has up to Max entries.
 func (e *entry) UnmarshalJSON(b []byte) error {
@@ -112,7 +114,10 @@ func (e *entry) UnmarshalJSON(b []byte) error {
 			e.File, err = text(value)
 		case "sha256":
 			field = 1
-			e.SHA256, err = text(value)
+			var digits string
+			if digits, err = text(value); err == nil {
+				err = e.SHA256.UnmarshalText([]byte(digits))
+			}
 		case "keys":
 			field = 2
 			e.Keys, err = strconv.ParseUint(string(value), 10, 64)
@@ -161,7 +166,6 @@ func nextField(b []byte) (name, value, rest []byte) {
 	return name, b[:end], b[end:]
 }
 
-// text returns the value of a JSON string.
 func text(value []byte) (s string, err error) {
 	if bytes.IndexByte(value, '\\') >= 0 || value[0] != '"' || !utf8.Valid(value) {
 		var v *string
@@ -191,7 +195,6 @@ func stringEnd(b []byte) int {
 // errList means that the shards are not a list, or too many.
 var errList = errors.New("its list of shards cannot be read")
 
-// list decodes the entries.
 func (j *document) list(d *json.Decoder) error {
 	j.shards = nil
 	t, err := d.Token()
@@ -216,7 +219,7 @@ func (j *document) list(d *json.Decoder) error {
 		} else if first == nil {
 			first = err
 		}
-		j.shards = append(j.shards, e)
+		j.shards = append(j.shards, Entry(e))
 	}
 	if _, err := d.Token(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -70,10 +71,7 @@ func LockFolder(ctx context.Context, dir string, o Locking) (*Folder, error) {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 			f.created = true
 		}
-		if o.Perm == 0 {
-			o.Perm = 0o777
-		}
-		if err := os.MkdirAll(dir, o.Perm); err != nil {
+		if err := os.MkdirAll(dir, cmp.Or(o.Perm, 0o777)); err != nil {
 			return nil, err
 		}
 	}

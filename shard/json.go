@@ -2,8 +2,6 @@ package shard
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,15 +23,6 @@ type head struct {
 	Routing   int     `json:"routing"`
 	FPRChosen float64 `json:"fpr_chosen,omitempty"`
 	Count     int     `json:"count"`
-}
-
-type entry struct {
-	File         string  `json:"file"`
-	Keys         uint64  `json:"keys"`
-	Bytes        uint64  `json:"bytes"`
-	SHA256       string  `json:"sha256"`
-	FPRPrior     float64 `json:"fpr_prior"`
-	FPRPosterior float64 `json:"fpr_posterior"`
 }
 
 func (m *Manifest) head() head {
@@ -62,10 +51,8 @@ func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
 	b.Write(bytes.TrimSuffix(text, []byte("\n}")))
 	b.WriteString(",\n  \"shards\": [")
 	for i, e := range m.Shards {
-		line, err := json.Marshal(entry{
-			File: e.File, Keys: e.Keys, Bytes: e.Bytes, SHA256: hex.EncodeToString(e.SHA256[:]),
-			FPRPrior: Rate(e.FPRPrior), FPRPosterior: Rate(e.FPRPosterior),
-		})
+		e.FPRPrior, e.FPRPosterior = Rate(e.FPRPrior), Rate(e.FPRPosterior)
+		line, err := json.Marshal(e)
 		if err != nil {
 			return 0, err
 		}
@@ -119,8 +106,8 @@ type readerFunc func(p []byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // manifest returns the checked manifest of a JSON form.
-func (j head) manifest(shards []entry) (*Manifest, error) {
-	m := &Manifest{FPRChosen: j.FPRChosen}
+func (j head) manifest(shards []Entry) (*Manifest, error) {
+	m := &Manifest{FPRChosen: j.FPRChosen, Shards: shards}
 	switch {
 	case j.Format != Format:
 		return nil, fmt.Errorf("%w: its format is %q, want %q", ErrManifest, j.Format, Format)
@@ -146,16 +133,6 @@ func (j head) manifest(shards []entry) (*Manifest, error) {
 	if j.KeyCheck != "" {
 		if m.KeyCheck, err = strconv.ParseUint(j.KeyCheck, 16, 64); err != nil {
 			return nil, fmt.Errorf("%w: key_check %q", ErrManifest, j.KeyCheck)
-		}
-	}
-	m.Shards = make([]Entry, len(shards))
-	for i, e := range shards {
-		m.Shards[i] = Entry{
-			File: e.File, Keys: e.Keys, Bytes: e.Bytes, FPRPrior: e.FPRPrior, FPRPosterior: e.FPRPosterior,
-		}
-		if n, err := hex.Decode(m.Shards[i].SHA256[:], []byte(e.SHA256)[:min(len(e.SHA256), 2*sha256.Size)]); err != nil ||
-			n != sha256.Size || hex.EncodeToString(m.Shards[i].SHA256[:]) != e.SHA256 {
-			return nil, fmt.Errorf("%w: shard %d: sha256 %.80q", ErrManifest, i, e.SHA256)
 		}
 	}
 	if err := m.Check(); err != nil {

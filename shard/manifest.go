@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
 
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -43,19 +45,43 @@ type Manifest struct {
 	Shards []Entry
 }
 
-// Entry describes the file of one shard.
+// Entry describes the file of one shard. In JSON it is its line in the manifest.
 type Entry struct {
-	File   string            // name in the folder of the manifest; see Name
-	Keys   uint64            // in the filter: Info.Keys
-	Bytes  uint64            // length of the file
-	SHA256 [sha256.Size]byte // of the file
+	File   string `json:"file"`   // name in the folder of the manifest; see Name
+	Keys   uint64 `json:"keys"`   // in the filter: Info.Keys
+	Bytes  uint64 `json:"bytes"`  // length of the file
+	SHA256 Sum    `json:"sha256"` // of the file
 	// FPRPrior and FPRPosterior are those of filter.Info, rounded by Rate.
-	FPRPrior, FPRPosterior float64
+	FPRPrior     float64 `json:"fpr_prior"`
+	FPRPosterior float64 `json:"fpr_posterior"`
+}
+
+// Sum is a SHA-256. Its text is 64 lower-case hexadecimal digits.
+type Sum [sha256.Size]byte
+
+func (s Sum) String() string { return hex.EncodeToString(s[:]) }
+
+// MarshalText returns the 64 hexadecimal digits.
+func (s Sum) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s[:]), nil }
+
+// UnmarshalText takes 64 lower-case hexadecimal digits and nothing else.
+func (s *Sum) UnmarshalText(b []byte) error {
+	var got Sum
+	if len(b) != 2*len(got) {
+		return fmt.Errorf("a hash of %d digits; want 64", len(b))
+	}
+	if _, err := hex.Decode(got[:], b); err != nil || got.String() != string(b) {
+		return fmt.Errorf("hash %.80q; want lower-case hexadecimal digits", b)
+	}
+	*s = got
+	return nil
 }
 
 // Rate rounds a rate to four significant digits, so that manifests from different processors have the same bytes.
-func Rate(r float64) float64 {
-	v, _ := strconv.ParseFloat(strconv.FormatFloat(r, 'g', 4, 64), 64)
+func Rate(r float64) float64 { return round(r, 4) }
+
+func round(r float64, digits int) float64 {
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(r, 'g', digits, 64), 64)
 	return v
 }
 
@@ -136,3 +162,42 @@ func (m *Manifest) Check() error {
 }
 
 func isRate(r float64) bool { return r >= 0 && r <= 1 && !math.IsNaN(r) }
+
+// EntryOf returns the entry of a filter with that Info, without File, Bytes and SHA256.
+func EntryOf(info filter.Info) Entry {
+	return Entry{Keys: info.Keys, FPRPrior: Rate(info.FPRPrior), FPRPosterior: Rate(info.FPRPosterior)}
+}
+
+// Measure writes the file of a shard to w, and sets Bytes and SHA256.
+func (e *Entry) Measure(file io.WriterTo, w io.Writer) error {
+	sum := sha256.New()
+	n, err := file.WriteTo(io.MultiWriter(w, sum))
+	e.Bytes = uint64(n)
+	sum.Sum(e.SHA256[:0])
+	return err
+}
+
+// CheckHeader returns an error wrapping ErrForeign if the header of a file is not the one of shard i: its family, hash
+// function, seed, check of the secret, number of keys and length are in the manifest. The error is a
+// *container.FormatError with the place of the field.
+func (m *Manifest) CheckHeader(i int, f *container.File) error {
+	e := m.Shards[i]
+	for _, field := range []struct {
+		at         uint64
+		what       string
+		have, want any
+	}{
+		{10, "family", f.Spec.Family(), m.Spec.Family()},
+		{12, "hash", f.Hash, m.Hash},
+		{16, "seed", f.Seed, m.Seed},
+		{24, "check of the secret", f.KeyCheck, m.KeyCheck},
+		{32, "number of keys", f.Keys, e.Keys},
+		{40, "length", f.Bytes, e.Bytes},
+	} {
+		if field.have != field.want {
+			return &container.FormatError{Offset: field.at, Err: ErrForeign,
+				What: fmt.Sprintf("%s %v, want %v", field.what, field.have, field.want)}
+		}
+	}
+	return nil
+}

@@ -33,16 +33,10 @@ func IsName(name string) bool {
 
 // parseName returns the number and the count of shards in a Name.
 func parseName(name string) (s, shards int, ok bool) {
-	number, rest, ok := strings.Cut(name, "-of-")
-	if !ok || len(rest) < 5 {
-		return 0, 0, false
-	}
-	end := strings.IndexByte(rest, '.')
-	if end < 5 {
-		return 0, 0, false
-	}
+	stem, _, _ := strings.Cut(name, ".")
+	number, count, _ := strings.Cut(stem, "-of-")
 	i, err := strconv.ParseUint(number, 10, 32)
-	n, err2 := strconv.ParseUint(rest[:end], 10, 32)
+	n, err2 := strconv.ParseUint(count, 10, 32)
 	ok = err == nil && err2 == nil && i < n && n <= Max && checkName(name, int(i), int(n)) == nil
 	return int(i), int(n), ok
 }
@@ -70,6 +64,5 @@ func Chosen(rates []float64) float64 {
 	if len(rates) == 0 || equal {
 		return append(rates, 0)[0]
 	}
-	v, _ := strconv.ParseFloat(strconv.FormatFloat(sum/float64(len(rates)), 'g', 3, 64), 64)
-	return v
+	return round(sum/float64(len(rates)), 3)
 }

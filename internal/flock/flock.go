@@ -50,7 +50,10 @@ func try(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if elsewhere(f) {
+	if !Supported {
+		_ = f.Close() // Windows cannot replace an open file
+	}
+	if _, elsewhere := Try(f); elsewhere {
 		_ = f.Close()
 		return nil, nil, nil
 	}

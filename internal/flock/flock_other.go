@@ -4,8 +4,8 @@ package flock
 
 import "os"
 
-// elsewhere closes the file: there are no locks here, and Windows cannot replace an open file.
-func elsewhere(f *os.File) bool {
-	_ = f.Close()
-	return false
-}
+// Supported is false: there are no locks here.
+const Supported = false
+
+// Try takes no lock.
+func Try(*os.File) (taken, elsewhere bool) { return false, false }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -37,12 +38,7 @@ func Passing(err error) bool {
 	if errors.As(err, &number) || errors.As(err, &path) || errors.As(err, &call) {
 		return true
 	}
-	for _, d := range damage {
-		if errors.Is(err, d) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(damage, func(d error) bool { return errors.Is(err, d) })
 }
 
 // The pause after a failed attempt is First, doubles with each further failure, and is at most Longest.

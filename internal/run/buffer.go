@@ -106,7 +106,6 @@ func ValuesOf(hs []filter.Hash) []uint64 {
 	return values
 }
 
-// extend gives a lane a chunk.
 func (b *Buffer) extend(l *lane) {
 	c := uint32(len(b.next))
 	if b.next = append(b.next, none); l.last == none {
@@ -117,7 +116,6 @@ func (b *Buffer) extend(l *lane) {
 	l.last, l.free = c, b.at(c)[:0]
 }
 
-// at returns the memory of a chunk.
 func (b *Buffer) at(c uint32) []filter.Hash {
 	perPage := pageLen / b.chunk
 	page, from := int(c)/perPage, int(c)%perPage*b.chunk

@@ -52,7 +52,6 @@ func (w *Writer) add(hashes int, put func(from, to int)) error {
 	return w.err
 }
 
-// flush writes the buffer as a group.
 func (w *Writer) flush() {
 	var counts []Count
 	if counts, w.buf, w.err = w.buffer.writeGroup(w.w, w.buf); w.err == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -149,7 +150,6 @@ func (x *Index) setCounts(b []byte) {
 	}
 }
 
-// tail returns the bytes after the groups.
 func (x *Index) tail(h Header) []byte {
 	b := x.appendCounts(make([]byte, 0, len(x.Counts)*entrySize+trailerSize))
 	b = binary.LittleEndian.AppendUint32(b, uint32(x.Groups()))
@@ -197,4 +197,17 @@ func ReadIndex(size int64, h Header, read func(offset, length int64) ([]byte, er
 		return nil, fmt.Errorf("%w: it has %d bytes, and its index says %d", ErrDamaged, size, x.Size())
 	}
 	return x, nil
+}
+
+// fewShards is a number of shards that a set of any keys may have. A set of so many empty shards has about 1 MB.
+const fewShards = 4096
+
+// CheckShards returns an error wrapping filter.ErrConfig if a set of these keys has more shards than keys, and more
+// than 4,096: nearly all of its files would be empty.
+func CheckShards(shards int, keys uint64) error {
+	if most := max(keys, fewShards); uint64(shards) > most {
+		return &filter.ConfigError{Field: "shards", Value: shards,
+			Reason: fmt.Sprintf("for %d keys at most %d are possible: one a key, or %d", keys, most, fewShards)}
+	}
+	return nil
 }

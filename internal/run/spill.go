@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/spool"
 )
 
 // Spill keeps the hashes of any number of keys by shard, those beyond a limit of memory in a temporary file, which only
@@ -17,15 +17,14 @@ type Spill struct {
 	dir   string
 	limit int // hashes in memory
 
-	mu      sync.Mutex
-	buffer  *Buffer
-	counts  []uint64 // by shard, of the hashes in the file
-	groups  [][]Segment
-	file    *os.File // nil until the memory is full
-	removed bool     // the file is already unlinked
-	size    int64
-	buf     []byte
-	err     error // sticky
+	mu     sync.Mutex
+	buffer *Buffer
+	counts []uint64 // by shard, of the hashes in the file
+	groups [][]Segment
+	file   *spool.Temp // nil until the memory is full
+	size   int64
+	buf    []byte
+	err    error // sticky
 }
 
 // NewSpill returns an empty Spill that keeps at most about memory bytes of hashes in memory, but 1 MiB and 128 bytes a
@@ -70,15 +69,13 @@ func (s *Spill) add(hashes, entries int, put func(from, to int)) error {
 	return s.err
 }
 
-// spill writes the buffer to the file.
 func (s *Spill) spill() error {
 	if s.file == nil {
-		f, err := os.CreateTemp(s.dir, "bloomery-shards-*")
+		f, err := spool.CreateTemp(s.dir, "bloomery-shards-*")
 		if err != nil {
 			return err
 		}
 		s.file = f
-		s.removed = os.Remove(f.Name()) == nil // fails on Windows for an open file: Close removes it
 		s.groups = make([][]Segment, len(s.counts))
 	}
 	counts, buf, err := s.buffer.writeGroup(s.file, s.buf)
@@ -142,19 +139,14 @@ func (s *Spill) Each(ctx context.Context, shard int, f func(hs []filter.Hash) er
 }
 
 // Close removes the hashes and the file.
-func (s *Spill) Close() (err error) {
+func (s *Spill) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
 		s.err = errors.New("the list of keys is closed")
 	}
 	s.buffer = NewBuffer(len(s.counts), 0)
-	if s.file != nil {
-		err = s.file.Close()
-		if !s.removed {
-			err = errors.Join(err, os.Remove(s.file.Name()))
-		}
-		s.file = nil
-	}
-	return err
+	file := s.file
+	s.file = nil
+	return file.Close()
 }

@@ -2,5 +2,5 @@
 
 package untrusted
 
-// nonblock is 0: on these systems no path names a pipe, or it opens without waiting.
-const nonblock = 0
+// On these systems no path names a pipe, or it opens without waiting.
+const NoFollow, nonblock = 0, 0

@@ -95,7 +95,6 @@ func ReadFile(ctx context.Context, path string, l Limit) ([]byte, error) {
 	return b, nil
 }
 
-// open opens the file of ReadFile.
 func (l Limit) open(ctx context.Context, path string) (*os.File, error) {
 	if l.Streams {
 		return OpenStream(ctx, path)
