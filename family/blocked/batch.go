@@ -1,8 +1,6 @@
 package blocked
 
 import (
-	"slices"
-
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -13,7 +11,7 @@ import (
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	if !f.query.HasMany(dst[:len(hs)], hs) {
-		batch.HasMany(batch.InCache, dst, hs, f.prefetch, f.hasEach)
+		batch.HasMany(batch.InCache, dst, hs, f.Prefetch, f.hasEach)
 	}
 }
 
@@ -22,18 +20,14 @@ func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) { f.HasMany(dst, hs) 
 
 // Prefetch asks for the blocks of the keys.
 func (f *Filter) Prefetch(hs []filter.Hash) {
-	for group := range slices.Chunk(hs, batch.Size) {
-		f.prefetch(group)
-	}
-}
-
-// prefetch is Prefetch of at most batch.Size keys.
-func (f *Filter) prefetch(hs []filter.Hash) {
 	var at [batch.Size]uint64
-	for i, h := range hs {
-		at[i] = f.block(h)
+	for ; len(hs) > 0; hs = hs[min(batch.Size, len(hs)):] {
+		group := hs[:min(batch.Size, len(hs))]
+		for i, h := range group {
+			at[i] = f.block(h)
+		}
+		bitvec.Prefetch(f.words, at[:len(group)])
 	}
-	bitvec.Prefetch(f.words, at[:len(hs)])
 }
 
 // hasEach sets dst[i] to Has(hs[i]) for every i.

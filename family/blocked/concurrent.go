@@ -39,7 +39,7 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 
 // HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	batch.HasMany(batch.InCache, dst, hs, c.f.prefetch, batch.Has(c))
+	batch.HasMany(batch.InCache, dst, hs, c.f.Prefetch, batch.Has(c))
 }
 
 // Add adds a key. The error is always nil.
