@@ -53,7 +53,7 @@ func TestFiles(t *testing.T) {
 		case f.Can.Has(filter.CanSpill) && !f.Can.Has(filter.CanSearch): // they use 32 to 92 bits a key
 			keys = make([]uint64, 300_000)
 		case f.Can.Has(filter.CanSearch):
-			c.Spec, keys = f.Name+"(bits_per_key=32,effort=fast)", make([]uint64, 300_000)
+			c.Spec, keys = f.Name+"(bits_per_key=32,passes=1)", make([]uint64, 300_000)
 		}
 		for i := range keys {
 			keys[i] = uint64(i)

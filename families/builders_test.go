@@ -93,11 +93,6 @@ func TestGatherers(t *testing.T) {
 					if !equal(built(t, builder(t, f, s, 0), hs), want) {
 						t.Error("the filter is another one if the builder did not know the number of keys")
 					}
-					backwards := slices.Clone(hs)
-					slices.Reverse(backwards)
-					if !equal(built(t, builder(t, f, s, 0), backwards), want) {
-						t.Error("the order of the keys changes the filter")
-					}
 					for _, memory := range []int64{1, 40 << 10} {
 						b := builder(t, f, s, 0)
 						b.(filter.Gatherer).SetOptions(filter.BuildOptions{Memory: memory, Dir: t.TempDir()})
@@ -105,11 +100,13 @@ func TestGatherers(t *testing.T) {
 							t.Errorf("a limit of %d bytes changes the filter", memory)
 						}
 					}
-					for _, workers := range []int{0, 1, 3} {
+					backwards := slices.Clone(hs)
+					slices.Reverse(backwards)
+					for _, workers := range []int{1, 3} { // 0 is the default, above
 						b := builder(t, f, s, 0)
 						b.(filter.Gatherer).SetOptions(filter.BuildOptions{Workers: workers})
-						if !equal(built(t, b, hs), want) {
-							t.Errorf("%d workers change the filter", workers)
+						if !equal(built(t, b, backwards), want) {
+							t.Errorf("the order of the keys, or %d workers, change the filter", workers)
 						}
 					}
 				})

@@ -166,12 +166,14 @@ func TestSlowDownload(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
 			web := s.serve()
-			f := s.follower(web.URL, WithTransport(transport.Config{Stall: 2 * little, MinRate: 1 << 20}))
+			f := s.follower(web.URL)
 			if way != "whole" {
 				s.deltas = true
 				s.publish(first)
 				mustPoll(t, f)
 			}
+			// Not before: a busy machine may take longer for the first poll.
+			f.options.transport.Stall, f.options.transport.MinRate = 2*little, 1<<20
 			r := s.publish(second)
 			slow := r.Object
 			switch way {
@@ -221,8 +223,9 @@ func TestLocked(t *testing.T) {
 	web := s.serve()
 	content := filterOf(t, 1000, 0)
 	s.publish(content)
-	f := s.follower(web.URL, WithTransport(transport.Config{Stall: little}))
+	f := s.follower(web.URL)
 	mustPoll(t, f)
+	f.options.transport.Stall = little // not before: a busy machine may take longer for a poll
 	lock, _, err := flock.Lock(t.Context(), f.file+lockSuffix, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -244,6 +247,7 @@ func TestLocked(t *testing.T) {
 		t.Error(err)
 	}
 	<-f.polls
+	f.options.transport.Stall = 0
 	mustPoll(t, f)
 }
 

@@ -157,7 +157,10 @@ var longExamples = []string{
 // TestExamples runs every example of every help text as it is printed, in a shell, in a folder with the input files.
 // Each must exit with code 0.
 func TestExamples(t *testing.T) {
-	bin := exampleBin(t)
+	bin, inputs := exampleBin(t), map[string][]byte{}
+	for name, content := range exampleInputs {
+		inputs[name] = content(t)
+	}
 	commands := allCommands((&app{}).rootCommand())
 	var all strings.Builder
 	for path, c := range commands {
@@ -170,7 +173,7 @@ func TestExamples(t *testing.T) {
 		fmt.Fprintln(&all, exampleSetup[path], c.Example)
 		t.Run(strings.ReplaceAll(path, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			runExamples(t, bin, exampleSetup[path], c.Example)
+			runExamples(t, bin, inputs, exampleSetup[path], c.Example)
 		})
 	}
 	for name := range exampleInputs {
@@ -199,10 +202,10 @@ func allCommands(c *cobra.Command) map[string]*cobra.Command {
 	return all
 }
 
-func runExamples(t *testing.T, bin, setup, examples string) {
+func runExamples(t *testing.T, bin string, inputs map[string][]byte, setup, examples string) {
 	dir := t.TempDir()
-	for name, content := range exampleInputs {
-		if err := os.WriteFile(filepath.Join(dir, name), content(t), 0o600); err != nil {
+	for name, content := range inputs {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -52,22 +53,22 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"bloomery": main, "bloomery-lab": fakeLab})
 }
 
+// domainFiles are the lists of the scripts, by name.
+var domainFiles = sync.OnceValue(func() map[string][]byte {
+	files := map[string][]byte{}
+	for name, list := range map[string][]string{"disposable.txt": domains.Disposable(), "ordinary.txt": domains.Ordinary()} {
+		files[name] = []byte(strings.Join(list, "\n") + "\n")
+	}
+	return files
+})
+
 // TestScripts runs testdata/script. $SITE is the address of a server that has nothing.
 func TestScripts(t *testing.T) {
 	site := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(site.Close)
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Setup: func(e *testscript.Env) error {
-		for name, list := range map[string][]string{"disposable.txt": domains.Disposable(), "ordinary.txt": domains.Ordinary()} {
-			f, err := os.Create(e.WorkDir + "/" + name)
-			if err != nil {
-				return err
-			}
-			for _, d := range list {
-				if _, err := f.WriteString(d + "\n"); err != nil {
-					return err
-				}
-			}
-			if err := f.Close(); err != nil {
+		for name, list := range domainFiles() {
+			if err := os.WriteFile(e.WorkDir+"/"+name, list, 0o666); err != nil {
 				return err
 			}
 		}

@@ -21,10 +21,11 @@ func testKey(i int) (key string, value uint64) { return fmt.Sprint("key-", i), u
 
 // recorder is a Sink that keeps hashes and values.
 type recorder struct {
-	mu   sync.Mutex
-	bits int
-	got  map[filter.Hash]uint64
-	n    int
+	mu     sync.Mutex
+	bits   int
+	got    map[filter.Hash]uint64
+	n      int
+	closed int
 }
 
 func (r *recorder) AddMany(hs []filter.Hash) error { return r.AddValues(hs, make([]uint64, len(hs))) }
@@ -41,7 +42,7 @@ func (r *recorder) AddValues(hs []filter.Hash, values []uint64) error {
 
 func (r *recorder) ValueBits() (int, error) { return r.bits, nil }
 
-func (r *recorder) Close() error { return nil }
+func (r *recorder) Close() error { r.closed++; return nil }
 
 func newRecorder(bits int) *recorder { return &recorder{bits: bits, got: map[filter.Hash]uint64{}} }
 
@@ -228,5 +229,76 @@ func TestList(t *testing.T) {
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStart: a Sink that Start got takes the counted keys and all later ones, from every source, and is closed.
+func TestStart(t *testing.T) {
+	in := Counted(hasher, 1<<10, t.TempDir(), NoValues(filter.Spec{}))
+	want := map[filter.Hash]uint64{}
+	more := func(from int) {
+		t.Helper()
+		var hs []filter.Hash
+		for i := from; i < from+1000; i++ {
+			hs = append(hs, filter.Hash{Hi: uint64(i)})
+			want[hs[len(hs)-1]] = 0
+		}
+		err := in.AddHashes(hs[:500])
+		for _, h := range hs[500:] {
+			err = errors.Join(err, in.AddHash(h))
+		}
+		if err := errors.Join(err, in.Flush()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	more(0)
+	r := newRecorder(8)
+	if err := in.Start(t.Context(), r); err != nil || in.Counting() || !maps.Equal(r.got, want) {
+		t.Errorf("%v, counting %v, the Sink has %d keys", err, in.Counting(), r.n)
+	}
+	more(1000)
+	want[filter.Hash{}] = 7
+	if err := errors.Join(in.AddValueHash(filter.Hash{}, 7), in.Flush()); err != nil {
+		t.Errorf("a value for a Sink that takes them: %v", err)
+	}
+	if r.n != 2001 || in.Len() != 2001 || in.Valued() != 1 || !maps.Equal(r.got, want) {
+		t.Errorf("the Sink has %d keys, Len is %d, Valued %d", r.n, in.Len(), in.Valued())
+	}
+	if err := in.Close(ErrSpent); err != nil || r.closed != 1 {
+		t.Errorf("%v, the Sink was closed %d times", err, r.closed)
+	}
+}
+
+// TestFullStripes adds so many single keys that some stripe is full before Flush.
+func TestFullStripes(t *testing.T) {
+	const keys = stripes*stripeLen + 100
+	for _, values := range []bool{false, true} {
+		r := newRecorder(20)
+		in := New(hasher, r)
+		for i := range keys {
+			h, err := filter.Hash{Hi: uint64(i), Lo: 1}, error(nil)
+			if values {
+				err = in.AddValueHash(h, uint64(i))
+			} else {
+				err = in.AddHash(h)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r.n == 0 || r.n%stripeLen != 0 || in.Len() != uint64(r.n) || values != (in.Valued() == in.Len()) {
+			t.Errorf("values %v: %d keys before Flush, Len is %d, Valued %d", values, r.n, in.Len(), in.Valued())
+		}
+		if err := errors.Join(in.Flush(), in.Check(keys, values)); err != nil {
+			t.Error(err)
+		}
+		if r.n != keys || len(r.got) != keys {
+			t.Errorf("values %v: %d keys, %d of them different, want %d", values, r.n, len(r.got), keys)
+		}
+		for h, v := range r.got {
+			if values != (v == h.Hi) && h.Hi != 0 {
+				t.Fatalf("values %v: key %d has the value %d", values, h.Hi, v)
+			}
+		}
 	}
 }

@@ -34,24 +34,28 @@ func TestPipe(t *testing.T) {
 	if _, err := ReadFile(ctx, path, Limit{MaxBytes: 10, Streams: true}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("without a writer: %v", err)
 	}
-	write := func(text string, hold time.Duration) {
+	write := func(text string, hold <-chan struct{}) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err == nil {
 			_, err = f.WriteString(text)
-			time.Sleep(hold)
+			<-hold
 			err = errors.Join(err, f.Close())
 		}
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	go write("hello", 0)
+	now := make(chan struct{})
+	close(now)
+	go write("hello", now)
 	if b, err := ReadFile(t.Context(), path, Limit{MaxBytes: 10, Streams: true}); string(b) != "hello" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	go write("hello", 100*time.Millisecond)
+	read, end := context.WithTimeout(t.Context(), 10*time.Second)
+	defer end()
+	go write("hello", read.Done())
 	if _, err := ReadFile(ctx, path, Limit{MaxBytes: 10, Streams: true}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("with a silent writer: %v", err)
 	}
