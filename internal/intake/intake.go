@@ -61,7 +61,7 @@ func Counted(h filter.Hasher, memory int64, dir string, noValues error) *Intake 
 // Counting reports whether the keys are still counted.
 func (in *Intake) Counting() bool { return in.counted != nil }
 
-// Start passes the counted keys to a Sink, which takes all further keys too.
+// Start passes the counted keys to a Sink, which takes all further keys too. Those do not reach Members.
 func (in *Intake) Start(ctx context.Context, s Sink) error {
 	counted := in.counted
 	in.sink, in.counted = s, nil
