@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -444,11 +444,11 @@ func TestMarshal(t *testing.T) {
 				continue
 			}
 			var without bloomery.Set
-			if err := read(&without); !errors.Is(err, container.ErrSecret) || without.Filter() != nil {
+			if err := read(&without); !errors.Is(err, filter.ErrSecret) || without.Filter() != nil {
 				t.Errorf("%s: %s without the secret: %v", f.Name, what, err)
 			}
 			kept := build(t, words(3), bloomery.Config{})
-			if err := read(kept); !errors.Is(err, container.ErrSecret) || kept.Len() != 3 {
+			if err := read(kept); !errors.Is(err, filter.ErrSecret) || kept.Len() != 3 {
 				t.Errorf("%s: %s over another set: %v, %v", f.Name, what, err, kept)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 // differ or o is nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps
 // errors.ErrUnsupported. If their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets,
 // also of sets for many writers. Of a mapped o it keeps about 1 MiB in memory at a time. If the file of o was changed
-// in place, the error wraps container.ErrFile, and s may have changed. Two sharded sets are merged shard by shard if
+// in place, the error wraps filter.ErrFile, and s may have changed. Two sharded sets are merged shard by shard if
 // their manifests have the same plan id; all shards of s are in memory then.
 func (s *Set) Merge(o *Set) error { return s.combine(o, filter.CanMerge) }
 

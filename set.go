@@ -205,7 +205,7 @@ func (s *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 	return s.inner().Check(ctx, progress)
 }
 
-// Err returns an error wrapping container.ErrFile if the file of a mapped Set was overwritten or truncated in place
+// Err returns an error wrapping filter.ErrFile if the file of a mapped Set was overwritten or truncated in place
 // since Open. Earlier answers may then be wrong. It compares size, time of modification and header of the file, with a
 // system call. For a sharded Set it is a *shard.Error of a loaded shard, or of a shard whose last load failed, until a
 // later one succeeds. After Close, or if a Set without a filter could not be loaded, it says so. It returns nil for
@@ -213,7 +213,7 @@ func (s *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 func (s *Set) Err() error { return s.inner().Err() }
 
 // Guarded calls f, which reads s.Filter(), and returns its error. If the Set is mapped and its file was overwritten or
-// truncated in place, Guarded returns an error wrapping container.ErrFile; without it, reading a truncated file crashes
+// truncated in place, Guarded returns an error wrapping filter.ErrFile; without it, reading a truncated file crashes
 // the program. The other methods of Set need no Guarded.
 func (s *Set) Guarded(f func() error) error { return s.inner().Guarded(f) }
 

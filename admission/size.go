@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/bloomery/bloomery/family/blocked"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/blocked"
 )
 
 // DefaultFPR is the rate of false admissions if Config has neither FPR nor Bytes.

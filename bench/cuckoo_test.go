@@ -10,8 +10,8 @@ import (
 	cuckoo "github.com/seiflotfy/cuckoofilter"
 	boom "github.com/tylertreat/BoomFilters"
 
-	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
 )
 
 // mutable is a filter with removal. Each of its functions returns the number of keys for which it returned true.

@@ -15,8 +15,8 @@ import (
 	cuckoo "github.com/seiflotfy/cuckoofilter"
 	boom "github.com/tylertreat/BoomFilters"
 
-	"github.com/bloomery/bloomery/family/blocked"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/blocked"
 )
 
 // peers returns the filters of other libraries. Each gets the target rate if it takes one, uses its own hash function,

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"encoding/binary"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // bitsAndBlooms is the output of WriteTo, MarshalBinary and GobEncode of github.com/bits-and-blooms/bloom/v3. All
@@ -27,7 +27,7 @@ var bitsAndBlooms = codec{
 		case k == 0 || k > maxProbes:
 			r.fail(ErrFormat, "%d probes, want 1 to %d", k, maxProbes)
 		case m == 0 || length < m:
-			r.fail(container.ErrCorrupt, "%d bits in a bit set of %d", m, length)
+			r.fail(filter.ErrCorrupt, "%d bits in a bit set of %d", m, length)
 		case length >= 1<<62:
 			r.fail(filter.ErrTooLarge, "%d bits", length)
 		}

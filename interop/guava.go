@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // guavaFile is the output of Guava's BloomFilter.writeTo.
@@ -30,7 +30,7 @@ var guavaFile = codec{
 		case b[0] > 1:
 			r.fail(ErrFormat, "strategy %d, want 0 or 1", int8(b[0]))
 		case k == 0 || words == 0 || words > math.MaxInt32:
-			r.fail(container.ErrCorrupt, "%d probes and %d words", k, int32(words))
+			r.fail(filter.ErrCorrupt, "%d probes and %d words", k, int32(words))
 		case b[0] == 1:
 			strategy, reached = 64, 64*words
 		}

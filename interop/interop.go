@@ -25,10 +25,10 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -132,8 +132,8 @@ func (c *codec) check(s *bloomery.Set) error {
 // Read reads one filter of at most maxBytes, header included, from r. It stops at the end of the filter: what follows
 // in r stays unread. It allocates at most three times the bytes that arrived plus 8 MiB; for the header of a
 // RedisBloom filter at most nine times its bytes. On error the Set is nil, and the error is that of r or a
-// *container.FormatError with the byte offset where reading stopped, which wraps ErrFormat, ErrForm,
-// container.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF.
+// *filter.FormatError with the byte offset where reading stopped, which wraps ErrFormat, ErrForm,
+// filter.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	c, err := codecOf(f)
 	if err != nil {
@@ -152,7 +152,7 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	e := filter.Encoded{Spec: h.spec, Keys: h.keys(words), Sections: append(h.before, words)}
 	decoded, err := family.Decode(e)
 	if err != nil {
-		return nil, &container.FormatError{Offset: in.at, What: err.Error(), Err: container.ErrCorrupt}
+		return nil, container.Broken(in.at, err.Error(), filter.ErrCorrupt)
 	}
 	hasher, err := filter.ForeignHasher(c.hash)
 	if err != nil {
@@ -202,7 +202,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
 		h := c.head(in)
-		var invalid *container.FormatError
+		var invalid *filter.FormatError
 		switch {
 		case in.err == nil && in.at+8*h.words == uint64(size):
 			return c.format, nil

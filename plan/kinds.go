@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // kind is a form of a family, one of those among which the planner chooses.

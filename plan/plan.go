@@ -4,8 +4,8 @@
 package plan
 
 import (
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // Row is the forecast of one filter: its size, and its predicted false-positive rate in [0, 1] once Keys keys are in

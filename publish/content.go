@@ -10,11 +10,11 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -51,7 +51,7 @@ func checkMagic(head []byte) error {
 	if container.HasMagic(bytes.NewReader(head)) || exact.HasMagic(bytes.NewReader(head)) {
 		return nil
 	}
-	return container.ErrMagic
+	return filter.ErrMagic
 }
 
 // contentOf returns the content of a filter file or an exact set.
@@ -100,7 +100,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 		whole, err = except.Wrap(one, f.Exceptions)
 	}
 	if err != nil {
-		return decoded{}, &container.FormatError{Offset: f.SpecAt(), What: err.Error(), Err: container.ErrCorrupt}
+		return decoded{}, container.Broken(f.SpecAt(), err.Error(), filter.ErrCorrupt)
 	}
 	d := decoded{bytes: b, file: f, info: whole.Info()}
 	d.info.FPRPosterior = shard.Rate(max(d.info.FPRPosterior, f.Hash.LowestRate(d.info.Keys)))

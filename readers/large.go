@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // largeSpecs are of filters with more than 2^32 bits, so that readers need positions of more than 32 bits: 540 MB to

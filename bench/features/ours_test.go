@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 const ours = "github.com/bloomery/bloomery"
@@ -226,7 +226,7 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 		file := check(s.MarshalBinary())
 		_, err := bloomery.FromBytes(file)
 		back := check(bloomery.FromBytes(file, bloomery.WithSecret(secret)))
-		return shows(t, yes, errors.Is(err, container.ErrSecret), back.ContainsString("a"), !bytes.Contains(file, secret[:]))
+		return shows(t, yes, errors.Is(err, filter.ErrSecret), back.ContainsString("a"), !bytes.Contains(file, secret[:]))
 	},
 	"Follows a file that is replaced": func(t *testing.T) verdict {
 		path := filepath.Join(t.TempDir(), "live.bloom")

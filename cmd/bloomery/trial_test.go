@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // The trials run the command as an attacker and bad luck would: killed, on a full disk, by many at once, on damaged

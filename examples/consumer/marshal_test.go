@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // record is a value with a set in it, as programs store it.
@@ -133,7 +133,7 @@ func TestUnmarshalSecret(t *testing.T) {
 	for what, read := range reads {
 		other := must(bloomery.New(bloomery.Config{Keys: 1, Secret: bloomery.NewSecret()}))(t)
 		for _, s := range []*bloomery.Set{new(bloomery.Set), other} {
-			if err := read(s); !errors.Is(err, container.ErrSecret) {
+			if err := read(s); !errors.Is(err, filter.ErrSecret) {
 				t.Errorf("%s without the secret: %v", what, err)
 			}
 		}

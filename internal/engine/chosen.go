@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // ChosenFPR returns the false-positive rate that Spec s of a family chooses for e, a new filter of that number of keys:

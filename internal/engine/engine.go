@@ -12,10 +12,10 @@ import (
 	"context"
 	"io/fs"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/shard"
 )
 

@@ -3,8 +3,8 @@ package intake
 import (
 	"errors"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // Sink takes the hashes of keys. AddMany and AddValues are those of filter.Builder and filter.ValueBuilder.

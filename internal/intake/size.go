@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // ShardSpec returns the Spec of each shard of a set with spec s.

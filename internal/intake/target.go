@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/spool"
 )
 

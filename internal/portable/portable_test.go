@@ -15,9 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/files.txt with the sums of this machine")

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // heldKeys is the number of keys for which the memory of builds is measured.

@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
 // long runs the published search at full size.
 var long = flag.Bool("long", false, "run the published search at full size too: about a minute")
 
-// searched builds a filter of family/partitioned and returns its rate p_a.
+// searched builds a filter of internal/family/partitioned and returns its rate p_a.
 func searched(t *testing.T, c partitioned.Config, hs []filter.Hash) float64 {
 	t.Helper()
 	b, err := partitioned.NewBuilder(c)
@@ -35,7 +35,7 @@ func searched(t *testing.T, c partitioned.Config, hs []filter.Hash) float64 {
 }
 
 // TestGreedy runs the published search: fills fall, the choices of a group are different functions, exactly the bits of
-// the keys are set, and the rate is far below that of a standard filter. The search of family/partitioned must be
+// the keys are set, and the rate is far below that of a standard filter. The search of internal/family/partitioned must be
 // better.
 func TestGreedy(t *testing.T) {
 	const n, m, g, h, k = 1000, 8000, 25, 256, 6

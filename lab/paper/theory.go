@@ -4,7 +4,7 @@ import "math"
 
 // The functions of this file are the predictions of Hao, Kodialam and Lakshman (2007, sections 2 to 4; its equations
 // have no numbers). They are about its model, random functions of which whole sets are tried, and not about the search
-// by shifts of family/partitioned. m is the bits of the bitmap alone, without side information; t is the number of sets
+// by shifts of internal/family/partitioned. m is the bits of the bitmap alone, without side information; t is the number of sets
 // of k functions that a group tries. theory_test.go compares each function with simulation. Parameters outside their
 // domain give NaN.
 

@@ -6,9 +6,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/family/twochoice"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/family/twochoice"
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 

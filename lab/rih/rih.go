@@ -1,6 +1,6 @@
 // Package rih has the experiments on rank-indexed hashing: N. Hua, H. Zhao, B. Lin and J. Xu, "Rank-indexed hashing: a
 // compact construction of Bloom filters and variants", ICNP 2008. Letters are those of the paper; see
-// family/rankindexed.
+// internal/family/rankindexed.
 package rih
 
 import (
@@ -9,8 +9,8 @@ import (
 	"math"
 	"sort"
 
-	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"

@@ -7,11 +7,11 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/inset"
 )
 
@@ -92,7 +92,7 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 		return nil, fault
 	}
 	if err != nil {
-		return nil, &container.FormatError{Offset: f.SpecAt(), What: err.Error(), Err: container.ErrCorrupt}
+		return nil, container.Broken(f.SpecAt(), err.Error(), filter.ErrCorrupt)
 	}
 	s, err := NewForm(decoded, h, o.Concurrent)
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // mapping says where the filter lies if not in memory of its own.
@@ -44,7 +44,7 @@ func (m *mapping) guard(f func()) {
 	}
 }
 
-// Guarded calls f, which reads the filter, and returns its error, or one wrapping container.ErrFile if the mapped file
+// Guarded calls f, which reads the filter, and returns its error, or one wrapping filter.ErrFile if the mapped file
 // was changed in place.
 func (m *mapping) Guarded(f func() error) (err error) {
 	fault := m.file.Guard(func() { err = f() })
