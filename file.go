@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/engine/shards"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
@@ -45,9 +46,9 @@ func openFile(path string, o options) (*Set, error) { return made(openEngine(pat
 
 func openEngine(path string, o options) (engine.Engine, error) {
 	if dir, ok := ShardedDir(path); ok {
-		return filter.As[engine.Engine](shards.Open(dir, o.Options))
+		return family.As[engine.Engine](shards.Open(dir, o.Options))
 	}
-	return filter.As[engine.Engine](one.Open(path, o.Options))
+	return family.As[engine.Engine](one.Open(path, o.Options))
 }
 
 // Read reads a Set from r and stops at its end. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader,

@@ -16,8 +16,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
-	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 func entries(t testing.TB, dir string) (names []string) {
@@ -50,9 +50,9 @@ func TestFiles(t *testing.T) {
 		switch {
 		case f.Name == "fuse": // has at most 32 bits a slot
 			c.Spec, keys = "fuse(width=32)", make([]uint64, 270_000)
-		case f.Can.Has(filter.CanSpill) && !f.Can.Has(filter.CanSearch): // they use 32 to 92 bits a key
+		case f.Can.Has(family.CanSpill) && !f.Can.Has(family.CanSearch): // they use 32 to 92 bits a key
 			keys = make([]uint64, 300_000)
-		case f.Can.Has(filter.CanSearch):
+		case f.Can.Has(family.CanSearch):
 			c.Spec, keys = f.Name+"(bits_per_key=32,passes=1)", make([]uint64, 300_000)
 		}
 		for i := range keys {
@@ -82,7 +82,7 @@ func TestFiles(t *testing.T) {
 			if !got.Equal(s) || !s.Equal(got) || !got.ContainsUint64(7) || got.Err() != nil || got.Info().Keys != s.Info().Keys {
 				t.Errorf("%s: %s gives another set", f.Name, what)
 			}
-			if f.Can.Has(filter.CanAdd) {
+			if f.Can.Has(family.CanAdd) {
 				if err := got.AddString("new"); err != nil || !got.ContainsString("new") || got.Equal(s) || !got.ContainsUint64(7) {
 					t.Errorf("%s: %s: Add: %v", f.Name, what, err)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // EncodedLen returns the number of bytes that WriteTo, Save and MarshalBinary write. For a trimmed form it takes as
@@ -136,7 +137,7 @@ func (s *Set) loaded(err error) error {
 
 // readLike reads a filter with the secret and in the form of s.
 func (s *Set) readLike(r io.Reader) (*one.Set, error) {
-	_, concurrent := s.Filter().(filter.Concurrent)
+	_, concurrent := s.Filter().(family.Concurrent)
 	return one.Read(r, engine.Options{MaxBytes: DefaultMaxBytes, Keyed: s.hasher, Concurrent: concurrent})
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/shard"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // TestCutsAndFlips cuts, flips, mixes and extends sets with updates of both versions: each is refused, or gives the

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // mended returns the set in a copy of data whose checksums and trailer were mended as far as the file can be read, and

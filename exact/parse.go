@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
 
@@ -169,7 +170,7 @@ func (s *Set) parseRecord(c *cursor) *record {
 		return r
 	}
 	r.parseClasses(c)
-	var parts []filter.Encoded
+	var parts []family.Encoded
 	forms := r.forms()
 	for _, f := range forms {
 		parts = append(parts, readGeometry(c, f))
@@ -269,7 +270,7 @@ func (r *record) parseClasses(c *cursor) {
 }
 
 // parseBody reads the parts, after it has compared their sizes with what is left of the file.
-func (r *record) parseBody(c *cursor, forms []form, all []filter.Encoded) {
+func (r *record) parseBody(c *cursor, forms []form, all []family.Encoded) {
 	var size uint64
 	sections := make([][]uint64, len(all))
 	for i, e := range all {

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"fmt"
-	"reflect"
 )
 
 // ConfigError is an invalid parameter. It wraps ErrConfig.
@@ -10,11 +9,6 @@ type ConfigError struct {
 	Field  string // the parameter's name in a Spec, such as "bits_per_key"
 	Value  any    // the value that was given
 	Reason string // what is allowed, such as "want 1 to 64"
-}
-
-// Invalid returns a *ConfigError whose Reason has the format and the arguments of fmt.Sprintf.
-func Invalid(field string, value any, reason string, args ...any) error {
-	return &ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
 }
 
 func (e *ConfigError) Error() string {
@@ -70,16 +64,6 @@ func (e *ValueError) Unwrap() error { return ErrValues }
 
 // Of reports whether h is the hash of the key.
 func (e *ValueError) Of(h Hash) bool { return h.Hi == e.Hash.Hi && h.Lo>>32 == e.Hash.Lo>>32 }
-
-// Mismatch returns an error wrapping ErrMismatch that names both filters: the one with Spec s, and other, which may
-// be nil, a nil pointer, or of any family.
-func Mismatch(s Spec, other Filter) error {
-	what := "nil"
-	if v := reflect.ValueOf(other); v.IsValid() && (v.Kind() != reflect.Pointer || !v.IsNil()) {
-		what = SpecOf(other).String()
-	}
-	return fmt.Errorf("%s and %s: %w", s, what, ErrMismatch)
-}
 
 // ShrinkError means that a good file was not replaced, since the new list has far fewer keys. It wraps ErrShrunk.
 type ShrinkError struct {

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // bitsAndBlooms is the output of WriteTo, MarshalBinary and GobEncode of github.com/bits-and-blooms/bloom/v3. All
@@ -37,8 +37,8 @@ var bitsAndBlooms = codec{
 		}
 		return header{spec: spec, words: (length + 63) / 64, keys: estimate(m, int(k))}
 	},
-	marshal: func(f filter.Filter) ([]byte, error) {
-		s := filter.SpecOf(f).Reader()
+	marshal: func(f family.Filter) ([]byte, error) {
+		s := family.Reader(family.SpecOf(f))
 		m := s.Uint("m")
 		b := binary.BigEndian.AppendUint64(nil, m)
 		b = binary.BigEndian.AppendUint64(b, s.Uint("k"))

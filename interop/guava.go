@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // guavaFile is the output of Guava's BloomFilter.writeTo.
@@ -37,8 +37,8 @@ var guavaFile = codec{
 		spec := families.UserOf(filter.Murmur3).With("k", k).With("strategy", strategy).With("words", words)
 		return header{spec: spec, words: words, keys: estimate(reached, k)}
 	},
-	marshal: func(f filter.Filter) ([]byte, error) {
-		s := filter.SpecOf(f).Reader()
+	marshal: func(f family.Filter) ([]byte, error) {
+		s := family.Reader(family.SpecOf(f))
 		b := []byte{0, byte(s.Uint("k"))}
 		if s.Uint("strategy") == 64 {
 			b[0] = 1

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // parquet is the Bloom filter of a column chunk, as a Parquet file has it at ColumnMetaData.bloom_filter_offset: a
@@ -53,8 +53,8 @@ var parquet = codec{
 			words: 4 * blocks, keys: estimate(256*blocks, 8),
 		}
 	},
-	marshal: func(f filter.Filter) ([]byte, error) {
-		size := 8 * uint64(len(f.(filter.Encoder).Encode().Sections[0]))
+	marshal: func(f family.Filter) ([]byte, error) {
+		size := 8 * uint64(len(f.(family.Encoder).Encode().Sections[0]))
 		if size > math.MaxInt32 {
 			return nil, fmt.Errorf("%d bytes, the limit of the header is %d", size, math.MaxInt32)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/redisbloom"
 )
 
@@ -42,7 +42,7 @@ var redisBloom = codec{
 		stored := func([]uint64) uint64 { return section[0] }
 		return header{spec: spec, before: [][]uint64{section}, words: words, keys: stored}
 	},
-	marshal: func(f filter.Filter) ([]byte, error) { return f.(*redisbloom.Filter).Header(), nil },
+	marshal: func(f family.Filter) ([]byte, error) { return f.(*redisbloom.Filter).Header(), nil },
 }
 
 // maxChunk is the largest reply of BF.SCANDUMP, in bytes of data.

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -104,7 +105,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 	}
 	d := decoded{bytes: b, file: f, info: whole.Info()}
 	d.info.FPRPosterior = shard.Rate(max(d.info.FPRPosterior, f.Hash.LowestRate(d.info.Keys)))
-	t, ok := one.(filter.Trimmer)
+	t, ok := one.(family.Trimmer)
 	if ok {
 		err = t.Trimmable()
 	} else {
@@ -117,7 +118,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 		return d, nil
 	}
 	small := *f
-	small.Encoded = t.Trimmed().(filter.Encoder).Encode()
+	small.Encoded = t.Trimmed().(family.Encoder).Encode()
 	if !trim {
 		if n, err := container.Len(&small); err == nil && n < uint64(len(b)) {
 			d.trimmed = n

@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 

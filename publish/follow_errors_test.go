@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
 )
 
 // keyed returns the files of a filter and of an exact set with a keyed hash.

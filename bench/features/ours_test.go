@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 const ours = "github.com/bloomery/bloomery"
@@ -137,7 +138,7 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 		return shows(t, yes, !check(s.TestAndAddString("a")), check(s.TestAndAdd([]byte("a"))), !check(s.TestAndAddUint64(5)))
 	},
 	"Writes from many goroutines": func(t *testing.T) verdict {
-		for _, name := range families.With(filter.CanConcurrent) {
+		for _, name := range families.With(family.CanConcurrent) {
 			s, err := bloomery.New(bloomery.Config{Spec: name, Keys: 8000, Concurrent: true})
 			if err != nil {
 				t.Error(err)

@@ -20,7 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/bloomery/bloomery/examples/domains"
-	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // children are processes that run a command in another way, by the name that they have instead of "bloomery". They take

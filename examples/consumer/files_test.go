@@ -13,7 +13,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
 )
 
 // TestFiles saves a filter of each family and reads it back in every way.

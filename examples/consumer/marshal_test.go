@@ -13,7 +13,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
 )
 
 // record is a value with a set in it, as programs store it.

@@ -20,6 +20,7 @@ import (
 	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -32,7 +33,7 @@ const limit = 1 << 30
 type sample struct {
 	name   string
 	hasher filter.Hasher
-	filter filter.Filter
+	filter family.Filter
 	chosen float64 // rate
 	listed int     // number of allowed keys, for which there are exceptions
 	file   []byte
@@ -91,7 +92,7 @@ func withExceptions(t testing.TB) (all []sample) {
 }
 
 // allowing returns a filter with exceptions for the keys of a list.
-func allowing(t testing.TB, f filter.Filter, members, listed []filter.Hash) filter.Filter {
+func allowing(t testing.TB, f family.Filter, members, listed []filter.Hash) family.Filter {
 	b := except.NewBuilder(f, uint64(len(members)), nil)
 	if err := errors.Join(b.Allow(listed, nil), b.Members(members)); err != nil {
 		t.Fatal(err)
@@ -129,7 +130,7 @@ func firstVersion(t testing.TB) (all []sample) {
 			}
 			s.file = b.Bytes()
 			all = append(all, s)
-			trimmer, ok := s.filter.(filter.Trimmer)
+			trimmer, ok := s.filter.(family.Trimmer)
 			if !ok {
 				continue
 			}
@@ -160,8 +161,8 @@ func foreign(t testing.TB, id filter.HashID) filter.Hasher {
 }
 
 // fill builds a filter of the keys of members.
-func fill(t testing.TB, f families.Family, spec string, h filter.Hasher) filter.Filter {
-	if !f.Can.Has(filter.CanRawKeys) {
+func fill(t testing.TB, f families.Family, spec string, h filter.Hasher) family.Filter {
+	if !f.Can.Has(family.CanRawKeys) {
 		return filtertest.Build(t, filtertest.Family{NewBuilder: f.NewBuilder}, spec, members(h))
 	}
 	s, err := filter.ParseSpec(spec)
@@ -173,7 +174,7 @@ func fill(t testing.TB, f families.Family, spec string, h filter.Hasher) filter.
 		t.Fatal(err)
 	}
 	for i := range 40 {
-		if err := built.(filter.RawKeyFilter).AddKey(fmt.Appendf(nil, "key-%d", i)); err != nil {
+		if err := built.(family.RawKeyFilter).AddKey(fmt.Appendf(nil, "key-%d", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -208,11 +209,11 @@ func isSentinel(err error) bool {
 }
 
 // trimmed returns the trimmed form of a filter that may have exceptions.
-func trimmed(f filter.Filter) filter.Filter {
+func trimmed(f family.Filter) family.Filter {
 	if e, ok := f.(*except.Filter); ok {
 		return except.New(trimmed(e.Main()), e.Cascade())
 	}
-	return f.(filter.Trimmer).Trimmed()
+	return f.(family.Trimmer).Trimmed()
 }
 
 // asRead writes a filter in the form in which it was read.
@@ -457,7 +458,7 @@ func TestAllocationBomb(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &header{File: File{Family: f.ID, Hash: filter.XXH3, Encoded: filter.Encoded{Spec: s}}}
+		h := &header{File: File{Family: f.ID, Hash: filter.XXH3, Encoded: family.Encoded{Spec: s}}}
 		h.sections, h.dataAt, h.length, _ = layout(len(spec), words)
 		file := append(h.marshal(), make([]byte, 1000)...)
 		var before, after runtime.MemStats

@@ -9,13 +9,14 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // The tests of this package read and write whole filters, as the library does with container and families together.
 
 // stored is a filter with what its file says of it.
 type stored struct {
-	Filter    filter.Filter
+	Filter    family.Filter
 	Hasher    filter.Hasher
 	FileBytes uint64
 	Trimmed   bool
@@ -78,8 +79,8 @@ func filterFromBytes(b []byte, o reading) (*stored, error) {
 }
 
 // fileOf returns the file of a filter, or an error wrapping filter.ErrMismatch if it does not take the hash.
-func fileOf(f filter.Filter, h filter.Hasher) (*File, error) {
-	e := f.(filter.Encoder).Encode()
+func fileOf(f family.Filter, h filter.Hasher) (*File, error) {
+	e := f.(family.Encoder).Encode()
 	family, err := families.ByName(e.Spec.Family())
 	if err != nil {
 		return nil, err
@@ -95,14 +96,14 @@ func fileOf(f filter.Filter, h filter.Hasher) (*File, error) {
 }
 
 // exceptions returns the exceptions of a filter, or nil.
-func exceptions(f filter.Filter) *except.Cascade {
+func exceptions(f family.Filter) *except.Cascade {
 	if e, ok := f.(*except.Filter); ok {
 		return e.Cascade()
 	}
 	return nil
 }
 
-func writeFilter(w io.Writer, f filter.Filter, h filter.Hasher, chosen float64) error {
+func writeFilter(w io.Writer, f family.Filter, h filter.Hasher, chosen float64) error {
 	file, err := fileOf(f, h)
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func writeFilter(w io.Writer, f filter.Filter, h filter.Hasher, chosen float64) 
 	return Write(w, file)
 }
 
-func writeFilterFile(ctx context.Context, path string, f filter.Filter, h filter.Hasher) error {
+func writeFilterFile(ctx context.Context, path string, f family.Filter, h filter.Hasher) error {
 	file, err := fileOf(f, h)
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func writeFilterFile(ctx context.Context, path string, f filter.Filter, h filter
 	return WriteFile(ctx, path, file)
 }
 
-func replaceFilterFile(ctx context.Context, path string, f filter.Filter, h filter.Hasher, was fs.FileInfo) error {
+func replaceFilterFile(ctx context.Context, path string, f family.Filter, h filter.Hasher, was fs.FileInfo) error {
 	file, err := fileOf(f, h)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package container reads and writes the file format of Bloomery, as a filter.Encoded. It does not depend on the
+// Package container reads and writes the file format of Bloomery, as a family.Encoded. It does not depend on the
 // families: package families decodes filters from it. All numbers are little endian.
 //
 //	offset  bytes
@@ -44,6 +44,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Version is the newest format version: that of files with exceptions. Files that do not need it have version 1 or 2.
@@ -66,7 +67,7 @@ const (
 
 // File is the content of a filter file.
 type File struct {
-	filter.Encoded
+	family.Encoded
 	Family   uint16        // its number in families
 	Hash     filter.HashID // the hash function of its keys
 	Seed     uint64        // of XXH3, else 0
@@ -82,7 +83,7 @@ type File struct {
 }
 
 // New returns a File of a stored filter and the hasher of its keys. It shares the words of e.
-func New(family uint16, e filter.Encoded, h filter.Hasher) *File {
+func New(family uint16, e family.Encoded, h filter.Hasher) *File {
 	return &File{Encoded: e, Family: family, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck()}
 }
 
@@ -258,7 +259,7 @@ func parse(b []byte) (*header, error) {
 	}
 	h := &header{length: le.Uint64(b[40:]), File: File{
 		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])), Seed: le.Uint64(b[16:]), KeyCheck: le.Uint64(b[24:]),
-		Version: le.Uint16(b[8:]), Bytes: le.Uint64(b[40:]), Encoded: filter.Encoded{Keys: le.Uint64(b[32:])},
+		Version: le.Uint16(b[8:]), Bytes: le.Uint64(b[40:]), Encoded: family.Encoded{Keys: le.Uint64(b[32:])},
 	}}
 	if h.Hash != filter.XXH3 && h.Hash != filter.SipHash && !h.Hash.Foreign() {
 		return fail(12, fmt.Sprintf("hash %d", h.Hash), filter.ErrHash)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // TestShortForeign: input shorter than a header is filter.ErrMagic if it does not begin with the magic, else cut short.

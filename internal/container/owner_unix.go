@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // keepOwner gives a new file the owner, the group and the permissions of the old one. If this process may not give away

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // owner returns the owner, group and permissions of a file.

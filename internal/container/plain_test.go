@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // plain answers queries of a stored filter from its Spec and its raw words, as the pages of docs/format describe it. It
@@ -52,7 +53,7 @@ var plainFamilies = map[string]plainFamily{
 	"ribbon":           {ribbonResult, ribbonAnswer},
 }
 
-func newPlain(t testing.TB, e filter.Encoded) *plain {
+func newPlain(t testing.TB, e family.Encoded) *plain {
 	family, ok := plainFamilies[e.Spec.Family()]
 	if !ok {
 		t.Fatalf("no reference for family %s", e.Spec.Family())
@@ -62,7 +63,7 @@ func newPlain(t testing.TB, e filter.Encoded) *plain {
 
 // text returns a parameter of the Spec, or "".
 func (p *plain) text(name string) string {
-	r := p.spec.Reader()
+	r := family.Reader(p.spec)
 	return r.Text(name, "")
 }
 

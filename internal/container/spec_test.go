@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // largestEdited is the number of words up to which TestEditedSpecs decodes sections of zeros.
@@ -73,15 +74,15 @@ var errRefused = fmt.Errorf("refused")
 // readsAs reads the sections of f, or zeros if their sizes differ, as a filter of another Spec. It returns errRefused
 // if there is no such filter, and another error if the filter that is read does not have this Spec.
 func readsAs(s filter.Spec, f *File) error {
-	family, err := families.ByName(s.Family())
+	kind, err := families.ByName(s.Family())
 	if err != nil {
 		return err
 	}
-	words, err := family.SectionWords(s)
+	words, err := kind.SectionWords(s)
 	if err != nil {
 		return errRefused
 	}
-	e := filter.Encoded{Spec: s, Keys: f.Keys, Sections: f.Sections}
+	e := family.Encoded{Spec: s, Keys: f.Keys, Sections: f.Sections}
 	if e.CheckSections(words, nil) != nil {
 		e.Keys, e.Sections = 0, nil
 		var all uint64
@@ -92,19 +93,19 @@ func readsAs(s filter.Spec, f *File) error {
 			e.Sections = append(e.Sections, make([]uint64, w))
 		}
 	}
-	if inflated := family.Inflated; inflated != nil {
+	if inflated := kind.Inflated; inflated != nil {
 		if bytes, err := inflated(s); err != nil || bytes > 8*largestEdited {
 			return errRefused
 		}
 	}
-	got, err := family.Decode(e)
+	got, err := kind.Decode(e)
 	if err != nil {
 		return errRefused
 	}
 	if s.Has("trimmed") {
-		got = got.(filter.Trimmer).Trimmed()
+		got = got.(family.Trimmer).Trimmed()
 	}
-	if is := filter.SpecOf(got); !is.Equal(s) {
+	if is := family.SpecOf(got); !is.Equal(s) {
 		return fmt.Errorf("the filter that is read has the Spec %s", is)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -27,10 +28,10 @@ var trimmedSpecs = map[string][]string{
 func TestTrimmed(t *testing.T) {
 	trimmed := 0
 	for _, f := range families.All() {
-		if f.Can.Has(filter.CanTrim) != (f.Inflated != nil) {
+		if f.Can.Has(family.CanTrim) != (f.Inflated != nil) {
 			t.Errorf("family %s: CanTrim and Inflated go together", f.Name)
 		}
-		if !f.Can.Has(filter.CanTrim) {
+		if !f.Can.Has(family.CanTrim) {
 			continue
 		}
 		if len(trimmedSpecs[f.Name]) == 0 {
@@ -45,7 +46,7 @@ func TestTrimmed(t *testing.T) {
 			}
 			whole := filtertest.Build(t, filtertest.Family{NewBuilder: f.NewBuilder}, spec, hs)
 			var full, sent, again bytes.Buffer
-			for b, f := range map[*bytes.Buffer]filter.Filter{&full: whole, &sent: trim(trim(whole))} {
+			for b, f := range map[*bytes.Buffer]family.Filter{&full: whole, &sent: trim(trim(whole))} {
 				if err := writeFilter(b, f, h, 0); err != nil {
 					t.Fatal(err)
 				}
@@ -70,7 +71,7 @@ func TestTrimmed(t *testing.T) {
 	}
 }
 
-func trim(f filter.Filter) filter.Filter { return f.(filter.Trimmer).Trimmed() }
+func trim(f family.Filter) family.Filter { return f.(family.Trimmer).Trimmed() }
 
 // TestInflatedOverflow has a spec whose extensions come to 2^64 bytes.
 func TestInflatedOverflow(t *testing.T) {
@@ -98,7 +99,7 @@ func TestTrimmedLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &header{File: File{Family: f.ID, Hash: filter.XXH3, Encoded: filter.Encoded{Spec: s, Keys: keys}}}
+		h := &header{File: File{Family: f.ID, Hash: filter.XXH3, Encoded: family.Encoded{Spec: s, Keys: keys}}}
 		h.sections, h.dataAt, h.length, err = layout(len(spec), sectionsOf)
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -27,7 +28,7 @@ type vectorFilter struct {
 	chosen  float64
 	trimmed bool
 	listed  int                                           // allowed keys; if not 0, the filter has exceptions
-	change  func(f filter.Filter, hs []filter.Hash) error // after the keys were added
+	change  func(f family.Filter, hs []filter.Hash) error // after the keys were added
 }
 
 var vectorFilters = []vectorFilter{
@@ -172,9 +173,9 @@ var vectorFilters = []vectorFilter{
 }
 
 // addLater adds the last ten keys again with another hash, as keys that come after the search.
-func addLater(f filter.Filter, hs []filter.Hash) error {
+func addLater(f family.Filter, hs []filter.Hash) error {
 	for _, h := range hs[len(hs)-10:] {
-		if err := f.(filter.Adder).Add(filter.Hash{Hi: h.Lo, Lo: h.Hi}); err != nil {
+		if err := f.(family.Adder).Add(filter.Hash{Hi: h.Lo, Lo: h.Hi}); err != nil {
 			return err
 		}
 	}
@@ -182,11 +183,11 @@ func addLater(f filter.Filter, hs []filter.Hash) error {
 }
 
 // addAgain adds key i again, i mod most times.
-func addAgain(most int) func(filter.Filter, []filter.Hash) error {
-	return func(f filter.Filter, hs []filter.Hash) error {
+func addAgain(most int) func(family.Filter, []filter.Hash) error {
+	return func(f family.Filter, hs []filter.Hash) error {
 		for i, h := range hs {
 			for range i % most {
-				if err := f.(filter.Adder).Add(h); err != nil {
+				if err := f.(family.Adder).Add(h); err != nil {
 					return err
 				}
 			}
@@ -196,9 +197,9 @@ func addAgain(most int) func(filter.Filter, []filter.Hash) error {
 }
 
 // removeHalf removes every second of the keys from number 24 on: those before are in the vectors.
-func removeHalf(f filter.Filter, hs []filter.Hash) error {
+func removeHalf(f family.Filter, hs []filter.Hash) error {
 	for i := 24; i < len(hs); i += 2 {
-		if err := f.(filter.Remover).Remove(hs[i]); err != nil {
+		if err := f.(family.Remover).Remove(hs[i]); err != nil {
 			return err
 		}
 	}
@@ -209,8 +210,8 @@ func removeHalf(f filter.Filter, hs []filter.Hash) error {
 func valueOf(i, width int) uint64 { return uint64(i+1) * 0x9E3779B97F4A7C15 >> (64 - width) }
 
 // addAll adds the keys to a builder, with values if the filter is to have some and takes them from its builder.
-func addAll(b filter.Builder, hs []filter.Hash, width int) error {
-	vb, ok := b.(filter.ValueBuilder)
+func addAll(b family.Builder, hs []filter.Hash, width int) error {
+	vb, ok := b.(family.ValueBuilder)
 	if !ok || width == 0 {
 		return b.AddMany(hs)
 	}
@@ -222,10 +223,10 @@ func addAll(b filter.Builder, hs []filter.Hash, width int) error {
 }
 
 // putValues gives every key a value of at most that many bits.
-func putValues(width int) func(filter.Filter, []filter.Hash) error {
-	return func(f filter.Filter, hs []filter.Hash) error {
+func putValues(width int) func(family.Filter, []filter.Hash) error {
+	return func(f family.Filter, hs []filter.Hash) error {
 		for i, h := range hs {
-			if err := f.(filter.Valuer).Put(h, valueOf(i, width)); err != nil {
+			if err := f.(family.Valuer).Put(h, valueOf(i, width)); err != nil {
 				return err
 			}
 		}
@@ -266,29 +267,29 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 	}
 	spec, err := filter.ParseSpec(v.spec)
 	must(err)
-	family, err := families.ByName(spec.Family())
+	kind, err := families.ByName(spec.Family())
 	must(err)
 	var key *[filter.SecretSize]byte
 	if v.keyed {
 		key = &secret
 	}
-	h, err := family.Hasher(spec, v.hash, v.seed, key)
+	h, err := kind.Hasher(spec, v.hash, v.seed, key)
 	must(err)
 	var hs []filter.Hash
 	for _, k := range keys {
 		hs = append(hs, k.Hash(h))
 	}
-	var f filter.Filter
+	var f family.Filter
 	switch {
 	case v.made:
-		f, err = families.Decode(shifted(t, family, spec))
+		f, err = families.Decode(shifted(t, kind, spec))
 		must(err)
-	case family.NewBuilder != nil && (family.New == nil || !slices.ContainsFunc(emptyFirst, spec.Has)):
-		b, err := family.NewBuilder(spec, uint64(len(hs)))
+	case kind.NewBuilder != nil && (kind.New == nil || !slices.ContainsFunc(emptyFirst, spec.Has)):
+		b, err := kind.NewBuilder(spec, uint64(len(hs)))
 		must(err)
 		width := 0
-		if family.NeedsValues(spec) { // putValues sets others
-			width = family.BuildValueBits(spec)
+		if kind.NeedsValues(spec) { // putValues sets others
+			width = kind.BuildValueBits(spec)
 		}
 		must(addAll(b, hs, width))
 		f, err = b.Build(t.Context())
@@ -296,21 +297,21 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 		hs = hs[:len(hs):len(hs)]
 		keys = nil
 	default:
-		f, err = family.New(spec, 0)
+		f, err = kind.New(spec, 0)
 		must(err)
 	}
 	for i, k := range keys {
-		if raw, ok := f.(filter.RawKeyFilter); ok {
+		if raw, ok := f.(family.RawKeyFilter); ok {
 			must(raw.AddKey(k.Bytes))
 		} else {
-			must(f.(filter.Adder).Add(hs[i]))
+			must(f.(family.Adder).Add(hs[i]))
 		}
 	}
 	if v.change != nil {
 		must(v.change(f, hs))
 	}
 	if v.trimmed {
-		f = f.(filter.Trimmer).Trimmed()
+		f = f.(family.Trimmer).Trimmed()
 	}
 	if v.listed > 0 {
 		f = allowing(t, f, hs, listed(h, v.listed))
@@ -321,12 +322,12 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 }
 
 // shifted returns an empty filter of the Spec of a built filter, with random shifts where it has shifts.
-func shifted(t *testing.T, family families.Family, s filter.Spec) filter.Encoded {
-	words, err := family.SectionWords(s)
+func shifted(t *testing.T, kind families.Family, s filter.Spec) family.Encoded {
+	words, err := kind.SectionWords(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := filter.Encoded{Spec: s}
+	e := family.Encoded{Spec: s}
 	for _, n := range words {
 		e.Sections = append(e.Sections, make([]uint64, n))
 	}
@@ -337,7 +338,7 @@ func shifted(t *testing.T, family families.Family, s filter.Spec) filter.Encoded
 		}
 	}
 	side := p.number("groups") * p.number("k") * p.number("width")
-	switch family.Name {
+	switch kind.Name {
 	case "partitioned":
 		random(1, 0, p.number("shards")*side)
 	case "blockpartitioned":

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -167,10 +168,10 @@ func vectorsOf(t *testing.T, dir, path string, held, absent []filtertest.VectorK
 }
 
 // agree compares the answer of a vector with that of the family.
-func agree(t *testing.T, f filter.Filter, v vector) {
+func agree(t *testing.T, f family.Filter, v vector) {
 	t.Helper()
 	has := f.Has(v.sum)
-	if raw, ok := f.(filter.RawKeyFilter); ok {
+	if raw, ok := f.(family.RawKeyFilter); ok {
 		has = raw.HasKey(v.Bytes)
 	}
 	if has != v.has {
@@ -182,7 +183,7 @@ func agree(t *testing.T, f filter.Filter, v vector) {
 	if e, ok := f.(*except.Filter); ok {
 		f = e.Main()
 	}
-	counter, counts := f.(filter.Counter)
+	counter, counts := f.(family.Counter)
 	if counts != v.counts {
 		t.Fatalf("the family counts: %t, the reference: %t", counts, v.counts)
 	}
@@ -192,7 +193,7 @@ func agree(t *testing.T, f filter.Filter, v vector) {
 				v.Kind, v.Text(), v.count, v.saturated, v.positions, n, saturated)
 		}
 	}
-	valuer, ok := f.(filter.Getter)
+	valuer, ok := f.(family.Getter)
 	if values := ok && valuer.ValueBits() > 0; values != v.values {
 		t.Fatalf("the family has values: %t, the reference: %t", values, v.values)
 	}

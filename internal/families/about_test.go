@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -13,9 +14,9 @@ import (
 func TestAbilities(t *testing.T) {
 	for _, f := range All() {
 		spec := filter.NewSpec(f.Name)
-		var made filter.Filter
+		var made family.Filter
 		var gathers, takesValues bool
-		if f.Can.Has(filter.CanRawKeys) {
+		if f.Can.Has(family.CanRawKeys) {
 			var err error
 			if made, err = f.New(spec, 10); err != nil {
 				t.Fatal(err)
@@ -25,26 +26,26 @@ func TestAbilities(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, gathers = b.(filter.Gatherer)
-			_, takesValues = b.(filter.ValueBuilder)
+			_, gathers = b.(family.Gatherer)
+			_, takesValues = b.(family.ValueBuilder)
 			made = filtertest.Build(t, conformance(f), f.Name, filtertest.Hashes(10, 1))
 		}
-		_, adds := made.(filter.Adder)
-		_, raw := made.(filter.RawKeyFilter)
-		_, removes := made.(filter.Remover)
-		_, counts := made.(filter.Counter)
-		_, values := made.(filter.Valuer)
-		_, merges := made.(filter.Merger)
-		_, intersects := made.(filter.Intersecter)
-		_, shares := made.(filter.Sharer)
-		_, searches := made.(filter.Reoptimizer)
-		_, trims := made.(filter.Trimmer)
-		_, estimates := made.(filter.CellFilter)
-		for can, is := range map[filter.Ability]bool{
-			filter.CanAdd: adds || raw, filter.CanRawKeys: raw, filter.CanRemove: removes, filter.CanCount: counts, filter.CanValues: values,
-			filter.CanMerge: merges, filter.CanIntersect: intersects, filter.CanConcurrent: shares, filter.CanSearch: searches,
-			filter.CanTrim: trims, filter.CanEstimate: estimates, filter.CanSpill: gathers, filter.CanStartEmpty: f.New != nil, filter.CanCapacity: f.Takes("capacity"),
-			filter.CanLater: f.Takes("later"), filter.CanGrow: f.Takes("growth"), filter.CanBuildValues: takesValues,
+		_, adds := made.(family.Adder)
+		_, raw := made.(family.RawKeyFilter)
+		_, removes := made.(family.Remover)
+		_, counts := made.(family.Counter)
+		_, values := made.(family.Valuer)
+		_, merges := made.(family.Merger)
+		_, intersects := made.(family.Intersecter)
+		_, shares := made.(family.Sharer)
+		_, searches := made.(family.Reoptimizer)
+		_, trims := made.(family.Trimmer)
+		_, estimates := made.(family.CellFilter)
+		for can, is := range map[family.Ability]bool{
+			family.CanAdd: adds || raw, family.CanRawKeys: raw, family.CanRemove: removes, family.CanCount: counts, family.CanValues: values,
+			family.CanMerge: merges, family.CanIntersect: intersects, family.CanConcurrent: shares, family.CanSearch: searches,
+			family.CanTrim: trims, family.CanEstimate: estimates, family.CanSpill: gathers, family.CanStartEmpty: f.New != nil, family.CanCapacity: f.Takes("capacity"),
+			family.CanLater: f.Takes("later"), family.CanGrow: f.Takes("growth"), family.CanBuildValues: takesValues,
 		} {
 			if f.Can.Has(can) != is {
 				t.Errorf("family %s says that it can %s: %t; it does: %t", f.Name, can, f.Can.Has(can), is)
@@ -69,7 +70,7 @@ func TestAbilities(t *testing.T) {
 				t.Errorf("family %s, parameter %s: value %q, help %q", f.Name, p.Name, p.Value, p.Help)
 			}
 		}
-		if built := filter.SpecOf(made); !slices.ContainsFunc(f.Sizes, built.Has) {
+		if built := family.SpecOf(made); !slices.ContainsFunc(f.Sizes, built.Has) {
 			t.Errorf("family %s lists %v, and %s has none of them", f.Name, f.Sizes, built)
 		}
 		if err := f.Check(spec.With("nonsense", 1)); err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -27,12 +28,12 @@ func gatherers(t *testing.T, f families.Family) (specs []filter.Spec) {
 	}
 	for _, s := range plain {
 		b := builder(t, f, s, 0)
-		if gatherer, ok := b.(filter.Gatherer); ok {
+		if gatherer, ok := b.(family.Gatherer); ok {
 			specs = append(specs, s, s.With("fpr", 0.003), s.With("bits_per_key", 20.0))
 			gatherer.Close()
 		}
 	}
-	if f.Can.Has(filter.CanSearch) {
+	if f.Can.Has(family.CanSearch) {
 		for i, s := range specs {
 			specs[i] = s.With("effort", "fast")
 		}
@@ -40,7 +41,7 @@ func gatherers(t *testing.T, f families.Family) (specs []filter.Spec) {
 	return specs
 }
 
-func builder(t *testing.T, f families.Family, s filter.Spec, keys int) filter.Builder {
+func builder(t *testing.T, f families.Family, s filter.Spec, keys int) family.Builder {
 	t.Helper()
 	b, err := f.NewBuilder(s, uint64(keys))
 	if err != nil {
@@ -50,7 +51,7 @@ func builder(t *testing.T, f families.Family, s filter.Spec, keys int) filter.Bu
 }
 
 // built feeds the keys in batches and returns what is stored of the filter.
-func built(t *testing.T, b filter.Builder, hs []filter.Hash) filter.Encoded {
+func built(t *testing.T, b family.Builder, hs []filter.Hash) family.Encoded {
 	t.Helper()
 	for part := range slices.Chunk(hs, 999) {
 		if err := b.AddMany(part); err != nil {
@@ -66,10 +67,10 @@ func built(t *testing.T, b filter.Builder, hs []filter.Hash) filter.Encoded {
 			t.Fatal("a key is lost")
 		}
 	}
-	return f.(filter.Encoder).Encode()
+	return f.(family.Encoder).Encode()
 }
 
-func equal(a, b filter.Encoded) bool {
+func equal(a, b family.Encoded) bool {
 	return a.Spec.Equal(b.Spec) && a.Keys == b.Keys && slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
 }
 
@@ -95,7 +96,7 @@ func TestGatherers(t *testing.T) {
 					}
 					for _, memory := range []int64{1, 40 << 10} {
 						b := builder(t, f, s, 0)
-						b.(filter.Gatherer).SetOptions(filter.BuildOptions{Memory: memory, Dir: t.TempDir()})
+						b.(family.Gatherer).SetOptions(family.BuildOptions{Memory: memory, Dir: t.TempDir()})
 						if !equal(built(t, b, hs), want) {
 							t.Errorf("a limit of %d bytes changes the filter", memory)
 						}
@@ -104,7 +105,7 @@ func TestGatherers(t *testing.T) {
 					slices.Reverse(backwards)
 					for _, workers := range []int{1, 3} { // 0 is the default, above
 						b := builder(t, f, s, 0)
-						b.(filter.Gatherer).SetOptions(filter.BuildOptions{Workers: workers})
+						b.(family.Gatherer).SetOptions(family.BuildOptions{Workers: workers})
 						if !equal(built(t, b, backwards), want) {
 							t.Errorf("the order of the keys, or %d workers, change the filter", workers)
 						}
@@ -123,7 +124,7 @@ func TestFillers(t *testing.T) {
 	hs := filtertest.Hashes(most, 1)
 	hs = append(hs, hs[:most/10]...)
 	for _, f := range families.All() {
-		if f.NewBuilder == nil || f.New == nil || f.Can.Has(filter.CanSpill) {
+		if f.NewBuilder == nil || f.New == nil || f.Can.Has(family.CanSpill) {
 			continue
 		}
 		for _, s := range []filter.Spec{
@@ -141,11 +142,11 @@ func TestFillers(t *testing.T) {
 						t.Fatal(err)
 					}
 					for _, h := range hs {
-						if err := one.(filter.Adder).Add(h); err != nil {
+						if err := one.(family.Adder).Add(h); err != nil {
 							t.Fatal(err)
 						}
 					}
-					want := one.(filter.Encoder).Encode()
+					want := one.(family.Encoder).Encode()
 					if !equal(built(t, builder(t, f, s, room), hs), want) {
 						t.Error("one goroutine built another filter than Add")
 					}
@@ -175,17 +176,17 @@ func TestFillers(t *testing.T) {
 func TestAbilitiesOfBuilders(t *testing.T) {
 	for _, f := range families.All() {
 		spills := len(gatherers(t, f)) > 0
-		if spills != f.Can.Has(filter.CanSpill) {
+		if spills != f.Can.Has(family.CanSpill) {
 			t.Errorf("%s: builders spill: %v, the list says %v", f.Name, spills, !spills)
 		}
 		for _, form := range f.Forms {
 			b := builder(t, f, form.Spec, 10)
-			if s, ok := b.(filter.Gatherer); ok {
+			if s, ok := b.(family.Gatherer); ok {
 				s.Close()
-			} else if form.Can.Has(filter.CanSpill) {
+			} else if form.Can.Has(family.CanSpill) {
 				t.Errorf("%s does not spill, against the list", form.Spec)
 			}
-			if _, ok := b.(filter.Gatherer); !ok && form.Can.Has(filter.CanSearch) {
+			if _, ok := b.(family.Gatherer); !ok && form.Can.Has(family.CanSearch) {
 				t.Errorf("%s searches, takes no number of workers and reports no progress", form.Spec)
 			}
 		}
@@ -198,7 +199,7 @@ func BenchmarkFill(b *testing.B) {
 	const keys = 1_000_000
 	hs := filtertest.Hashes(keys, 1)
 	for _, f := range families.All() {
-		if f.NewBuilder == nil || f.New == nil || f.Can.Has(filter.CanSpill) {
+		if f.NewBuilder == nil || f.New == nil || f.Can.Has(family.CanSpill) {
 			continue
 		}
 		s := filter.NewSpec(f.Name, "bits_per_key", 10.0)
@@ -208,7 +209,7 @@ func BenchmarkFill(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				a := one.(filter.Adder)
+				a := one.(family.Adder)
 				for _, h := range hs {
 					_ = a.Add(h)
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -37,13 +38,13 @@ func conformance(f Family) filtertest.Family {
 	return filtertest.Family{
 		New: f.New, NewBuilder: f.NewBuilder, NewBuilderLike: f.NewBuilderLike,
 		Moves:        f.Name == "fuse" || f.Name == "ribbon",
-		SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Can.Has(filter.CanSearch),
+		SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Can.Has(family.CanSearch),
 	}
 }
 
 func TestConformance(t *testing.T) {
 	for _, f := range All() {
-		if f.Can.Has(filter.CanRawKeys) {
+		if f.Can.Has(family.CanRawKeys) {
 			continue // takes no hashes; its own package holds it to the same laws
 		}
 		if len(specs[f.Name]) == 0 {

@@ -2,7 +2,7 @@
 // parameters of its specs, and has the functions that make, read and forecast its filters. The library, the planner,
 // the command with its flags and help, and the tests all read this list.
 //
-// To add a family, add a package in family/, an entry in list, the specs for the conformance suite (conformance_test.go),
+// To add a family, add a package in internal/family/, an entry in list, the specs for the conformance suite (conformance_test.go),
 // golden files, and its costs (go generate ./plan).
 package families
 
@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/bitsandblooms"
 	"github.com/bloomery/bloomery/internal/family/blocked"
 	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
@@ -31,23 +32,23 @@ import (
 // family. Families of other systems have ids from 20 on and their own hash functions. Parquet's filters belong to
 // family blocked; see Family.TakesHash.
 var list = []Family{
-	family(1, standard.About, standard.ConfigFromSpec, standard.New, standard.NewBuilder, standard.SectionWords, standard.Decode),
-	family(2, blocked.About, blocked.ConfigFromSpec, blocked.New, blocked.NewBuilder, blocked.SectionWords, blocked.Decode),
-	family(3, fuse.About, fuse.ConfigFromSpec, nil, fuse.NewBuilder, fuse.SectionWords, fuse.Decode),
-	family(4, partitioned.About, partitioned.ConfigFromSpec, nil, partitioned.NewBuilder, partitioned.SectionWords, partitioned.Decode),
-	family(5, blockpartitioned.About, blockpartitioned.ConfigFromSpec, nil, blockpartitioned.NewBuilder,
+	entry(1, standard.About, standard.ConfigFromSpec, standard.New, standard.NewBuilder, standard.SectionWords, standard.Decode),
+	entry(2, blocked.About, blocked.ConfigFromSpec, blocked.New, blocked.NewBuilder, blocked.SectionWords, blocked.Decode),
+	entry(3, fuse.About, fuse.ConfigFromSpec, nil, fuse.NewBuilder, fuse.SectionWords, fuse.Decode),
+	entry(4, partitioned.About, partitioned.ConfigFromSpec, nil, partitioned.NewBuilder, partitioned.SectionWords, partitioned.Decode),
+	entry(5, blockpartitioned.About, blockpartitioned.ConfigFromSpec, nil, blockpartitioned.NewBuilder,
 		blockpartitioned.SectionWords, blockpartitioned.Decode),
-	family(6, twochoice.About, twochoice.ConfigFromSpec, twochoice.New, twochoice.NewBuilder, twochoice.SectionWords, twochoice.Decode),
-	family(7, rankindexed.About, rankindexed.ConfigFromSpec, rankindexed.New, rankindexed.NewBuilder,
+	entry(6, twochoice.About, twochoice.ConfigFromSpec, twochoice.New, twochoice.NewBuilder, twochoice.SectionWords, twochoice.Decode),
+	entry(7, rankindexed.About, rankindexed.ConfigFromSpec, rankindexed.New, rankindexed.NewBuilder,
 		rankindexed.SectionWords, rankindexed.Decode).inflating(rankindexed.Inflated),
-	family(8, counting.About, counting.ConfigFromSpec, counting.New, counting.NewBuilder, counting.SectionWords, counting.Decode),
-	family(9, dleft.About, dleft.ConfigFromSpec, dleft.New, dleft.NewBuilder, dleft.SectionWords, dleft.Decode),
-	family(10, ribbon.About, ribbon.ConfigFromSpec, nil, ribbon.NewBuilder, ribbon.SectionWords, ribbon.Decode),
+	entry(8, counting.About, counting.ConfigFromSpec, counting.New, counting.NewBuilder, counting.SectionWords, counting.Decode),
+	entry(9, dleft.About, dleft.ConfigFromSpec, dleft.New, dleft.NewBuilder, dleft.SectionWords, dleft.Decode),
+	entry(10, ribbon.About, ribbon.ConfigFromSpec, nil, ribbon.NewBuilder, ribbon.SectionWords, ribbon.Decode),
 
-	family(20, guava.About, guava.ConfigFromSpec, guava.New, guava.NewBuilder, guava.SectionWords, guava.Decode),
-	family[bitsandblooms.Config, *bitsandblooms.Filter, filter.Builder](21, bitsandblooms.About, bitsandblooms.ConfigFromSpec,
+	entry(20, guava.About, guava.ConfigFromSpec, guava.New, guava.NewBuilder, guava.SectionWords, guava.Decode),
+	entry[bitsandblooms.Config, *bitsandblooms.Filter, family.Builder](21, bitsandblooms.About, bitsandblooms.ConfigFromSpec,
 		bitsandblooms.New, nil, bitsandblooms.SectionWords, bitsandblooms.Decode),
-	family(22, redisbloom.About, redisbloom.ConfigFromSpec, redisbloom.New, redisbloom.NewBuilder, redisbloom.SectionWords,
+	entry(22, redisbloom.About, redisbloom.ConfigFromSpec, redisbloom.New, redisbloom.NewBuilder, redisbloom.SectionWords,
 		redisbloom.Decode),
 }
 
@@ -78,7 +79,7 @@ func ByID(id uint16) (Family, error) {
 func Names() []string { return names(list) }
 
 // With returns the names of our families, without those of other systems, that have all abilities of can.
-func With(can filter.Ability) []string {
+func With(can family.Ability) []string {
 	return names(slices.DeleteFunc(All(), func(f Family) bool { return f.Foreign() || !f.Can.Has(can) }))
 }
 
@@ -96,14 +97,14 @@ func names(fs []Family) []string {
 }
 
 // Having returns the names of all families, those of other systems included, that have all abilities of can.
-func Having(can filter.Ability) []string {
+func Having(can family.Ability) []string {
 	return names(slices.DeleteFunc(All(), func(f Family) bool { return !f.Can.Has(can) }))
 }
 
 // Lacks returns the error for a filter of a family that lacks an ability: it wraps filter.ErrUnsupported and names the
 // families that have it. A family that takes raw keys may have it for these only, not for their hashes.
-func Lacks(s filter.Spec, can filter.Ability) error {
-	if f, err := ByName(s.Family()); err == nil && f.Can.Has(can) && f.Can.Has(filter.CanRawKeys) {
+func Lacks(s filter.Spec, can family.Ability) error {
+	if f, err := ByName(s.Family()); err == nil && f.Can.Has(can) && f.Can.Has(family.CanRawKeys) {
 		return fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
 	}
 	others := strings.Join(Having(can), ", ")

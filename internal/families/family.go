@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Family is one entry of the list.
 type Family struct {
-	filter.About
+	family.About
 	// ID is the family's number in files.
 	ID uint16
 	// Check returns an error if a Spec is invalid for every number of keys. It allocates no filter. The error wraps
@@ -18,25 +19,25 @@ type Family struct {
 	// its predicted false-positive rate with these keys. It allocates no filter.
 	Forecast func(s filter.Spec, keys uint64) (bits uint64, fpr float64, err error)
 	// New returns an empty filter with room for about that number of keys, to be added one by one. It is nil without
-	// filter.CanStartEmpty.
-	New func(s filter.Spec, keys uint64) (filter.Filter, error)
-	// NewBuilder returns a Builder for about that number of keys. It is nil with filter.CanRawKeys.
-	NewBuilder func(s filter.Spec, keys uint64) (filter.Builder, error)
+	// family.CanStartEmpty.
+	New func(s filter.Spec, keys uint64) (family.Filter, error)
+	// NewBuilder returns a Builder for about that number of keys. It is nil with family.CanRawKeys.
+	NewBuilder func(s filter.Spec, keys uint64) (family.Builder, error)
 
 	// NewBuilderLike returns a Builder of a filter with the geometry of f, a filter of the family, for other keys. What
 	// a search of f has chosen stays, so that filters of similar keys have similar bits. A family that cannot do that,
 	// such as fuse, keeps the width of its fingerprints. f must not change before Build has returned. It is nil with
-	// filter.CanRawKeys.
-	NewBuilderLike func(f filter.Filter) (filter.Builder, error)
+	// family.CanRawKeys.
+	NewBuilderLike func(f family.Filter) (family.Builder, error)
 
 	// SectionWords returns the number of words of each section of a stored filter. The error wraps filter.ErrConfig or
 	// filter.ErrTooLarge if the Spec does not fix a geometry.
 	SectionWords func(filter.Spec) ([]uint64, error)
 	// Decode returns the filter of a stored form and keeps the sections. It validates the whole stored form.
-	Decode func(filter.Encoded) (filter.Filter, error)
+	Decode func(family.Encoded) (family.Filter, error)
 	// Inflated returns the number of bytes that Decode allocates besides the sections. It is nil if that is always 0.
 	Inflated func(filter.Spec) (bytes uint64, err error)
-	// Chains reports whether Decode returns a filter.ChainTable.
+	// Chains reports whether Decode returns a family.ChainTable.
 	Chains bool
 }
 
@@ -46,12 +47,12 @@ type config interface {
 	Forecast(keys uint64) (bits uint64, fpr float64, err error)
 }
 
-// family returns an entry with the functions of a family's package. empty or build may be nil.
-func family[C config, F filter.Filter, B filter.Builder](
-	id uint16, about filter.About,
+// entry returns a Family with the functions of a family's package. empty or build may be nil.
+func entry[C config, F family.Filter, B family.Builder](
+	id uint16, about family.About,
 	fromSpec func(s filter.Spec, keys uint64) (C, error),
 	empty func(C) (F, error), build func(C) (B, error),
-	sectionWords func(filter.Spec) ([]uint64, error), decode func(filter.Encoded) (F, error),
+	sectionWords func(filter.Spec) ([]uint64, error), decode func(family.Encoded) (F, error),
 ) Family {
 	f := Family{About: about, ID: id, SectionWords: sectionWords}
 	f.Check = func(s filter.Spec) error {
@@ -73,52 +74,52 @@ func family[C config, F filter.Filter, B filter.Builder](
 		return c.Forecast(keys)
 	}
 	if empty != nil {
-		f.New = func(s filter.Spec, keys uint64) (filter.Filter, error) {
+		f.New = func(s filter.Spec, keys uint64) (family.Filter, error) {
 			c, err := fromSpec(s, keys)
 			if err != nil {
 				return nil, err
 			}
-			return filter.As[filter.Filter](empty(c))
+			return family.As[family.Filter](empty(c))
 		}
 	}
 	if build != nil {
-		f.NewBuilder = func(s filter.Spec, keys uint64) (filter.Builder, error) {
+		f.NewBuilder = func(s filter.Spec, keys uint64) (family.Builder, error) {
 			c, err := fromSpec(s, keys)
 			if err != nil {
 				return nil, err
 			}
-			return filter.As[filter.Builder](build(c))
+			return family.As[family.Builder](build(c))
 		}
 		f.NewBuilderLike = f.like
 	}
 	var none F
-	_, f.Chains = any(none).(filter.ChainTable)
-	f.Decode = func(e filter.Encoded) (filter.Filter, error) { return filter.As[filter.Filter](decode(e)) }
+	_, f.Chains = any(none).(family.ChainTable)
+	f.Decode = func(e family.Encoded) (family.Filter, error) { return family.As[family.Filter](decode(e)) }
 	return f
 }
 
 // like is NewBuilderLike.
-func (f Family) like(old filter.Filter) (filter.Builder, error) {
+func (f Family) like(old family.Filter) (family.Builder, error) {
 	switch old := old.(type) {
-	case filter.Reoptimizer:
+	case family.Reoptimizer:
 		return old.Reoptimize(filter.Effort{Level: filter.Keep})
-	case filter.Like:
+	case family.Like:
 		return old.Like()
 	}
-	return f.NewBuilder(filter.SpecOf(old).Without("trimmed"), 0)
+	return f.NewBuilder(family.SpecOf(old).Without("trimmed"), 0)
 }
 
 // Empty returns a filter with the geometry of f, a filter of the family, and without keys. The family needs New.
-func (f Family) Empty(old filter.Filter) (filter.Filter, error) {
+func (f Family) Empty(old family.Filter) (family.Filter, error) {
 	switch old.(type) {
-	case filter.Reoptimizer, filter.Like: // the Spec does not determine the geometry
+	case family.Reoptimizer, family.Like: // the Spec does not determine the geometry
 		b, err := f.like(old)
 		if err != nil {
 			return nil, err
 		}
 		return b.Build(context.Background())
 	}
-	return f.New(filter.SpecOf(old), 0)
+	return f.New(family.SpecOf(old), 0)
 }
 
 // inflating sets Inflated.
@@ -133,16 +134,16 @@ func (f Family) Foreign() bool { return f.Hash != 0 }
 // BuildValueBits returns how many bits the values have that the Builder of that Spec takes with the keys, or 0 if it
 // takes none. See NeedsValues.
 func (f Family) BuildValueBits(s filter.Spec) int {
-	if !f.Can.Has(filter.CanBuildValues) {
+	if !f.Can.Has(family.CanBuildValues) {
 		return 0
 	}
-	return int(min(s.Reader().Uint("value_bits"), 32))
+	return int(min(family.Reader(s).Uint("value_bits"), 32))
 }
 
 // NeedsValues reports whether each key of a build of that Spec must come with a value, since values cannot be set
 // later.
 func (f Family) NeedsValues(s filter.Spec) bool {
-	return f.BuildValueBits(s) > 0 && !f.Can.Has(filter.CanValues)
+	return f.BuildValueBits(s) > 0 && !f.Can.Has(family.CanValues)
 }
 
 // TakesHash reports whether a filter of that Spec takes keys hashed by a hash function: in a family of another system
@@ -164,7 +165,7 @@ func (f Family) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *[fi
 		id = f.Hash
 	}
 	bad := func(field string, value any, reason string, args ...any) (filter.Hasher, error) {
-		return filter.Hasher{}, filter.Invalid(field, value, reason, args...)
+		return filter.Hasher{}, family.Invalid(field, value, reason, args...)
 	}
 	if id != 0 && !f.TakesHash(s, id) {
 		return bad("hash", id, "%s takes another hash function; %s is that of %s", s, id, usersOf(id))

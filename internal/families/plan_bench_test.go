@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -17,10 +18,10 @@ import (
 func benchSpecs(f families.Family) (specs []filter.Spec) {
 	plain := filter.NewSpec(f.Name)
 	specs = append(specs, plain, plain.With("fpr", 0.01), plain.With("fpr", 1e-6))
-	if f.Can.Has(filter.CanLater) {
+	if f.Can.Has(family.CanLater) {
 		specs = append(specs, plain.With("fpr", 0.01).With("later", 100))
 	}
-	if f.Can.Has(filter.CanSearch) {
+	if f.Can.Has(family.CanSearch) {
 		specs = append(specs, plain.With("bits_per_key", 12).With("effort", "fast"))
 	}
 	return specs

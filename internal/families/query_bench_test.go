@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -32,8 +33,8 @@ func BenchmarkQuery(b *testing.B) {
 			name := fmt.Sprintf("family=%s/n=%d", text, keys)
 			hs := filtertest.Hashes(keys, 1)
 			absent := filtertest.Hashes(1<<16, 2)
-			var built filter.Filter
-			filled := func(b *testing.B) filter.Filter {
+			var built family.Filter
+			filled := func(b *testing.B) family.Filter {
 				if built != nil {
 					return built
 				}
@@ -72,13 +73,13 @@ func BenchmarkQuery(b *testing.B) {
 					})
 				})
 				b.Run(fmt.Sprintf("op=hasmany/%s/hit=%d", name, hit), func(b *testing.B) {
-					q := filled(b).(filter.Batcher)
+					q := filled(b).(family.Batcher)
 					loop(b, asked, func(hs []filter.Hash) { q.HasMany(dst[:], hs) })
 				})
 			}
-			if f.Can.Has(filter.CanConcurrent) {
+			if f.Can.Has(family.CanConcurrent) {
 				b.Run(fmt.Sprintf("op=sharedmany/%s", name), func(b *testing.B) {
-					q := filled(b).(filter.Sharer).Concurrent().(filter.Batcher)
+					q := filled(b).(family.Sharer).Concurrent().(family.Batcher)
 					built = nil
 					loop(b, absent, func(hs []filter.Hash) { q.HasMany(dst[:], hs) })
 				})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -16,7 +17,7 @@ func TestFewSlots(t *testing.T) {
 	const keys, later = 40_000, 4000
 	hs := filtertest.Hashes(keys+later, 3)
 	for _, name := range []string{"partitioned", "blockpartitioned"} {
-		family, err := ByName(name)
+		kind, err := ByName(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +27,7 @@ func TestFewSlots(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := family.NewBuilder(s, keys)
+			b, err := kind.NewBuilder(s, keys)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,19 +39,19 @@ func TestFewSlots(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, h := range hs[keys:] {
-				if err := f.(filter.Adder).Add(h); err != nil {
+				if err := f.(family.Adder).Add(h); err != nil {
 					t.Fatal(err)
 				}
 			}
 			i := f.Info()
-			if i.Spec.Reader().Uint("k") != uint64(k) || i.FPRPosterior > 0.0101 || i.Bits <= last {
+			if family.Reader(i.Spec).Uint("k") != uint64(k) || i.FPRPosterior > 0.0101 || i.Bits <= last {
 				t.Errorf("k=%d: %+v, after %d bits", k, i, last)
 			}
 			last = i.Bits
 		}
 		for _, k := range []string{"0", "65", "99999999999"} {
 			s, err := filter.ParseSpec(name + "(k=" + k + ")")
-			if err != nil || !errors.Is(family.Check(s), filter.ErrConfig) {
+			if err != nil || !errors.Is(kind.Check(s), filter.ErrConfig) {
 				t.Errorf("%s, k=%s: %v", name, k, err)
 			}
 		}
@@ -59,7 +60,7 @@ func TestFewSlots(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := family.Forecast(s, keys); err != nil && !errors.Is(err, filter.ErrConfig) {
+			if _, _, err := kind.Forecast(s, keys); err != nil && !errors.Is(err, filter.ErrConfig) {
 				t.Errorf("%s: %v", s, err)
 			}
 		}

@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // filled returns a filter of the Spec with n random keys, and its query for random keys.
-func filled(t *testing.T, f Family, s filter.Spec, n uint64, r *rand.Rand) (filter.Filter, func() bool) {
+func filled(t *testing.T, f Family, s filter.Spec, n uint64, r *rand.Rand) (family.Filter, func() bool) {
 	t.Helper()
 	made, err := f.New(s, n)
 	if err != nil {
 		t.Fatalf("%s for %d keys: %v", s, n, err)
 	}
-	if raw, ok := made.(filter.RawKeyFilter); ok {
+	if raw, ok := made.(family.RawKeyFilter); ok {
 		var key [16]byte
 		next := func() []byte {
 			binary.LittleEndian.PutUint64(key[:], r.Uint64())
@@ -33,7 +34,7 @@ func filled(t *testing.T, f Family, s filter.Spec, n uint64, r *rand.Rand) (filt
 	}
 	hash := func() filter.Hash { return filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()} }
 	for range n {
-		if err := made.(filter.Adder).Add(hash()); err != nil {
+		if err := made.(family.Adder).Add(hash()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Accept returns an error unless a stored filter of that family, Spec and hash function has sections of these numbers
@@ -43,7 +44,7 @@ func Accept(id uint16, s filter.Spec, hash filter.HashID, words []uint64, maxByt
 }
 
 // Decode returns the filter of a stored form. It keeps the sections and validates them.
-func Decode(e filter.Encoded) (filter.Filter, error) {
+func Decode(e family.Encoded) (family.Filter, error) {
 	f, err := ByName(e.Spec.Family())
 	if err != nil {
 		return nil, err

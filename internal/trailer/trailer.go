@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
 )
 

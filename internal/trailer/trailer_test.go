@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // TestRecords: a file of version 2 must end with a trailer for its length; one of version 1 has none.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/interop/clubcard"
 )
 

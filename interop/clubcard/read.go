@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 )
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/partitioned"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -166,7 +167,7 @@ func TestGreedyPublished(t *testing.T) {
 	took := time.Since(start)
 	rate := math.Pow(c.Fills[len(c.Fills)-1], k)
 	start = time.Now()
-	ours := searched(t, partitioned.Config{Size: filter.Sizing{BitsPerKey: 8}}, hs)
+	ours := searched(t, partitioned.Config{Size: family.Sizing{BitsPerKey: 8}}, hs)
 	t.Logf("paper: rate %.4f after %d passes, %v; here %.4f, %v (%.0f times as fast)", rate, len(c.Fills)-1, took,
 		ours, time.Since(start), float64(took)/float64(time.Since(start)))
 	if math.Abs(rate/0.0098-1) > 0.03 {

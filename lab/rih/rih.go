@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
@@ -162,7 +163,7 @@ func wordSized(keys int, fpr float64, counting bool) paper.RankIndexed {
 
 func lineSized(keys int, fpr float64, counting bool) rankindexed.Config {
 	return rankindexed.Config{
-		Keys: uint64(keys), Size: filter.Sizing{FPR: fpr}, Overflow: paperOverflow, Counting: counting,
+		Keys: uint64(keys), Size: family.Sizing{FPR: fpr}, Overflow: paperOverflow, Counting: counting,
 	}
 }
 
@@ -217,7 +218,7 @@ func fill(f stored, hs []filter.Hash, n int) (filled, error) {
 }
 
 // encoder is a filter that can be stored.
-type encoder interface{ Encode() filter.Encoded }
+type encoder interface{ Encode() family.Encoded }
 
 // stored is an encoder that takes keys one by one.
 type stored interface {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/blocked"
 	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
 	"github.com/bloomery/bloomery/internal/family/fuse"
@@ -115,7 +116,7 @@ func (p *Policy) Spec() filter.Spec { return p.spec }
 func (p *Policy) small() (families.Family, filter.Spec) {
 	s := filter.NewSpec(blocked.Family)
 	for _, size := range []string{"bits_per_key", "fpr"} {
-		if v := p.spec.Reader().Text(size, ""); v != "" {
+		if v := family.Reader(p.spec).Text(size, ""); v != "" {
 			s = s.With(size, v)
 		}
 	}

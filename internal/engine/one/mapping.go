@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // mapping says where the filter lies if not in memory of its own.
@@ -71,7 +72,7 @@ func (m *mapping) Err() error {
 
 // Release takes the pages of a mapped filter out of memory until they are used.
 func (s *Set) Release() {
-	if e, ok := s.filter.(filter.Encoder); ok {
+	if e, ok := s.filter.(family.Encoder); ok {
 		for _, words := range e.Encode().Sections {
 			s.file.Release(words)
 		}

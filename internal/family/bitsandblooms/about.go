@@ -1,16 +1,19 @@
 package bitsandblooms
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
 
 // About describes the family. Package families lists it.
-var About = filter.About{
+var About = family.About{
 	Hash: filter.Murmur3Twice,
 	Name: Family, Summary: "filter of bits-and-blooms (Go)",
-	Can: filter.CanStartEmpty | filter.CanAdd | filter.CanMerge | filter.CanIntersect | filter.CanCapacity |
-		filter.CanRawKeys | filter.CanEstimate,
+	Can: family.CanStartEmpty | family.CanAdd | family.CanMerge | family.CanIntersect | family.CanCapacity |
+		family.CanRawKeys | family.CanEstimate,
 	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
-	Parameters: []filter.Parameter{
-		filter.CapacityParameter,
+	Parameters: []family.Parameter{
+		family.CapacityParameter,
 		{Name: "k", Value: "1..255", Help: "probes per key"},
 		{Name: "m", Value: "BITS", Help: "number of bits, instead of a size"},
 		{Name: "length", Value: "BITS", Help: "length of the bit set, at least m"},

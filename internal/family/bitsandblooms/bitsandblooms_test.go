@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -35,7 +36,7 @@ func (other) Info() filter.Info    { return filter.Info{} }
 
 // TestLaws checks the laws of the conformance suite, which is for filters that take hashes.
 func TestLaws(t *testing.T) {
-	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: filter.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12},
+	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: family.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12},
 		{M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}, {M: 20001, K: 2}, {M: 20001, K: 6}} {
 		f := filled(t, c, 0, 2000)
 		if n := f.Info().Keys; n != 2000 {
@@ -113,7 +114,7 @@ func TestMismatch(t *testing.T) {
 	a := filled(t, Config{M: 1000, K: 3}, 0, 50)
 	before := slices.Clone(a.words)
 	small := filled(t, Config{M: 999, K: 3}, 0, 50)
-	for _, o := range []filter.Filter{nil, (*Filter)(nil), (*other)(nil), &other{}, other{}, small} {
+	for _, o := range []family.Filter{nil, (*Filter)(nil), (*other)(nil), &other{}, other{}, small} {
 		if err := a.Merge(o, nil); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("Merge with %T: %v", o, err)
 		}
@@ -165,7 +166,7 @@ func TestHas(t *testing.T) {
 // TestManyProbes: the rate is kept with more probes than the best number.
 func TestManyProbes(t *testing.T) {
 	for _, k := range []int{64, 65, MaxK} {
-		c := Config{Keys: 1000, Size: filter.Sizing{FPR: 0.01}, K: k}
+		c := Config{Keys: 1000, Size: family.Sizing{FPR: 0.01}, K: k}
 		if bits, fpr, err := c.Forecast(1000); err != nil || fpr > 0.0101 || fpr < 0.0095 || bits < 19_000 {
 			t.Errorf("%d probes: %d bits, rate %g, %v", k, bits, fpr, err)
 		}
@@ -183,7 +184,7 @@ func TestManyProbes(t *testing.T) {
 // TestInfoOfLongSet: bits that no probe reads, as in a filter made from words, do not count.
 func TestInfoOfLongSet(t *testing.T) {
 	s, _ := filter.ParseSpec("bitsandblooms(k=1,length=192,m=70)")
-	f, err := Decode(filter.Encoded{Spec: s, Sections: [][]uint64{{1<<35 - 1, ^uint64(63), ^uint64(0)}}})
+	f, err := Decode(family.Encoded{Spec: s, Sections: [][]uint64{{1<<35 - 1, ^uint64(63), ^uint64(0)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +206,7 @@ func TestDecodeRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, err := Decode(filter.Encoded{Spec: s, Sections: [][]uint64{words}}); err == nil {
+		if f, err := Decode(family.Encoded{Spec: s, Sections: [][]uint64{words}}); err == nil {
 			t.Errorf("%s %x: %v", text, words, f)
 		}
 	}

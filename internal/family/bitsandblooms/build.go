@@ -7,13 +7,14 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Config describes a filter to make. Zero fields take the default noted beside them.
 type Config struct {
 	Keys   uint64        // distinct keys that will be added; required unless M or Size.Bytes is set
-	Size   filter.Sizing // default: FPR = probe.DefaultFPR, see probe.Double
+	Size   family.Sizing // default: FPR = probe.DefaultFPR, see probe.Double
 	M      uint64        // bits, instead of Size
 	Length uint64        // bits of the bit set that stores them, M to 2^62-1; default: M
 	K      int           // probes per key, 1 to MaxK; default: the best for Keys and the size
@@ -22,14 +23,14 @@ type Config struct {
 // ConfigFromSpec reads bitsandblooms(bits_per_key=, fpr=, bytes=, capacity=, m=, length=, k=). The size is for
 // capacity or keys distinct keys, whichever is more. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	r := s.Reader()
-	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r)}
+	r := family.Reader(s)
+	c := Config{Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r)}
 	c.M, c.Length, c.K = r.Count("m", math.MaxUint64), r.Uint("length"), int(r.Count("k", MaxK))
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
 	if s.Has("length") && c.Length == 0 {
-		return Config{}, filter.Invalid("length", 0, "want at least m")
+		return Config{}, family.Invalid("length", 0, "want at least m")
 	}
 	return c, nil
 }
@@ -50,7 +51,7 @@ func (c Config) Geometry() (m, length uint64, k int, err error) {
 	case c.Length == 0:
 		return m, m, k, nil
 	case c.Length < m:
-		return 0, 0, 0, filter.Invalid("length", c.Length, "want at least m")
+		return 0, 0, 0, family.Invalid("length", c.Length, "want at least m")
 	case c.Length >= 1<<62:
 		return 0, 0, 0, fmt.Errorf("length=%d: %w", c.Length, filter.ErrTooLarge)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 func (f *Filter) spec() filter.Spec { return Spec(f.m, f.length, f.k) }
@@ -23,8 +24,8 @@ func (f *Filter) Geometry() (m, length uint64, k int) { return f.m, f.length, f.
 
 // Encode returns one section of ⌈length/64⌉ words. Bit i of the filter is bit i%64 of word i/64. Bits from length on
 // are 0.
-func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -36,7 +37,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // Decode returns the filter that Encode stored. It keeps the words of e and does not copy them. It returns an error
 // if the sections do not have the sizes of SectionWords, or if a bit from length on is set.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	f, err := geometry(e.Spec)
 	if err := e.CheckSections([]uint64{(f.length + 63) / 64}, err); err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 func geometry(s filter.Spec) (f Filter, err error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err == nil && (c.M == 0 || c.K == 0 || c.Length == c.M || !c.Size.IsZero() || s.Has("capacity")) {
-		err = filter.Invalid("spec", s, "want bitsandblooms(k=,m=)")
+		err = family.Invalid("spec", s, "want bitsandblooms(k=,m=)")
 	}
 	if err == nil {
 		f.m, f.length, f.k, err = c.Geometry()

@@ -6,7 +6,7 @@
 //	probe i = 0..k-1 -> bit ((h[i mod 2] + i·h[2 + ((i + i mod 2) mod 4) / 2]) mod 2^64) mod m
 //
 // The probes together need all four words: 256 bits, twice what a filter.Hash holds. A Filter therefore is a
-// filter.RawKeyFilter: HasKey and AddKey take the key and hash it themselves. Has takes a Hash, with h0 in Lo and h3
+// family.RawKeyFilter: HasKey and AddKey take the key and hash it themselves. Has takes a Hash, with h0 in Lo and h3
 // in Hi, and tests only the positions that follow from those two words: probes 0, 2, 6, 10 and so on.
 package bitsandblooms
 
@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -77,12 +78,12 @@ func (f *Filter) Has(h filter.Hash) bool {
 
 // Merge makes f hold the keys of both filters; see bitmap.Merge. The filters must have the same m, k
 // and length.
-func (f *Filter) Merge(other filter.Filter, passed func([]uint64)) error {
+func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	return bitmap.Merge(f, &f.keys, other, passed)
 }
 
 // Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
-func (f *Filter) Intersect(other filter.Filter, passed func([]uint64)) error {
+func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
 	return bitmap.Intersect(f, &f.keys, other, passed)
 }
 
@@ -96,10 +97,10 @@ func (f *Filter) EstimateKeys() float64 {
 }
 
 // Cells describes the first m bits. It takes the probes of a key as independent.
-func (f *Filter) Cells() filter.Cells { return probe.Cells(f.m, f.k) }
+func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 
 // Free returns the number of bits below m that are 0 in both filters. Errors are those of Merge.
-func (f *Filter) Free(other filter.Filter) (uint64, error) { return bitmap.Free(f, other, f.m) }
+func (f *Filter) Free(other family.Filter) (uint64, error) { return bitmap.Free(f, other, f.m) }
 
 // Info counts the set bits, which reads the whole filter. Fill is that of the first m bits. The rates are those of
 // probe.Double.

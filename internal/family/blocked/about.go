@@ -1,21 +1,24 @@
 package blocked
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
 
 // About describes the family. Package families lists it.
-var About = filter.About{
-	Also: filter.Also{Spec: filter.NewSpec(Family, "layout", string(Split)), Hash: filter.XXH64}, // a filter of Parquet
+var About = family.About{
+	Also: family.Also{Spec: filter.NewSpec(Family, "layout", string(Split)), Hash: filter.XXH64}, // a filter of Parquet
 	Name: Family, Summary: "one cache line per query; keys at any time, union",
-	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanConcurrent |
-		filter.CanCapacity | filter.CanOneLine | filter.CanEstimate,
+	Can: family.CanAdd | family.CanStartEmpty | family.CanMerge | family.CanIntersect | family.CanConcurrent |
+		family.CanCapacity | family.CanOneLine | family.CanEstimate,
 	FileBytes: 128,
 	Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"blocks"},
-	Parameters: []filter.Parameter{
-		filter.CapacityParameter, {Name: "k", Value: "1..32", Help: "probes per key (layout=line)"},
+	Parameters: []family.Parameter{
+		family.CapacityParameter, {Name: "k", Value: "1..32", Help: "probes per key (layout=line)"},
 		{Name: "blocks", Value: "N", Help: "number of blocks, instead of a size"},
 		{Name: "layout", Value: "line|split", Help: "512-bit lines, or the 256-bit split blocks of Parquet"},
 	},
-	Forms: []filter.Form{
+	Forms: []family.Form{
 		{
 			Spec: filter.NewSpec(Family), Can: formCan, Default: 4,
 			Reason:  "one cache line per query, keys at any time, union",
@@ -29,7 +32,7 @@ var About = filter.About{
 	},
 }
 
-const formCan = filter.CanAdd | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity | filter.CanOneLine
+const formCan = family.CanAdd | family.CanMerge | family.CanConcurrent | family.CanCapacity | family.CanOneLine
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
 // rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Geometry.

@@ -4,12 +4,13 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // HasMany sets dst[i] to Has(hs[i]) for every i, with vector code if there is some, else by batch.HasMany. dst must be
 // as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	if !f.query.HasMany(dst[:len(hs)], hs) {
 		batch.HasMany(batch.InCache, dst, hs, f.Prefetch, f.hasEach)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/stat"
@@ -70,7 +71,7 @@ func TestNoLayoutIsLine(t *testing.T) {
 	if got, want := FPR(1000, 20, 7, ""), FPR(1000, 20, 7, Line); got != want {
 		t.Errorf("FPR without a layout is %g, with %s %g", got, Line, want)
 	}
-	for _, c := range []Config{{Keys: 1000}, {Keys: 1000, K: 5, Size: filter.Sizing{FPR: 0.001}}} {
+	for _, c := range []Config{{Keys: 1000}, {Keys: 1000, K: 5, Size: family.Sizing{FPR: 0.001}}} {
 		blocks, k, err := c.Geometry()
 		c.Layout = Line
 		if b, l, e := c.Geometry(); b != blocks || l != k || err != nil || e != nil {
@@ -104,8 +105,8 @@ func TestParquetBlock(t *testing.T) {
 }
 
 // start returns an empty filter of the default rate.
-func start(t testing.TB, layout Layout) func(keys uint64) filter.Filter {
-	return func(keys uint64) filter.Filter {
+func start(t testing.TB, layout Layout) func(keys uint64) family.Filter {
+	return func(keys uint64) family.Filter {
 		f, err := New(Config{Keys: keys, Layout: layout})
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +118,7 @@ func start(t testing.TB, layout Layout) func(keys uint64) filter.Filter {
 func TestConcurrent(t *testing.T) {
 	for _, layout := range []Layout{Line, Split} {
 		t.Run(string(layout), func(t *testing.T) {
-			filtertest.Concurrent(t, start(t, layout), func(e filter.Encoded) (filter.Filter, error) { return Decode(e) })
+			filtertest.Concurrent(t, start(t, layout), func(e family.Encoded) (family.Filter, error) { return Decode(e) })
 		})
 	}
 }
@@ -179,7 +180,7 @@ func TestEstimateKeys(t *testing.T) {
 	const n = 30_000
 	for _, layout := range []Layout{Line, Split} {
 		for _, size := range []float64{4, 6, 10, 16, 40} {
-			f, err := New(Config{Keys: n, Size: filter.Sizing{BitsPerKey: size}, Layout: layout})
+			f, err := New(Config{Keys: n, Size: family.Sizing{BitsPerKey: size}, Layout: layout})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +220,7 @@ func TestEstimateKeys(t *testing.T) {
 func BenchmarkConcurrent(b *testing.B) { filtertest.BenchmarkConcurrent(b, start(b, Line)) }
 
 func TestLargeSizes(t *testing.T) {
-	blocks, _, err := Config{Keys: 5_000_000_000, Size: filter.Sizing{BitsPerKey: 10}}.Geometry()
+	blocks, _, err := Config{Keys: 5_000_000_000, Size: family.Sizing{BitsPerKey: 10}}.Geometry()
 	if want := uint64((50_000_000_000 + 511) / 512); err != nil || blocks != want {
 		t.Errorf("5·10^9 keys at 10 bits: %d blocks, %v; want %d", blocks, err, want)
 	}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Config describes a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys   uint64        // number of distinct keys that will be added; needed unless Blocks or Size.Bytes is set
-	Size   filter.Sizing // default: FPR = 0.01; for an FPR, the fewest blocks that keep it; see scatter
+	Size   family.Sizing // default: FPR = 0.01; for an FPR, the fewest blocks that keep it; see scatter
 	Blocks uint64        // number of blocks, instead of Size
 	K      int           // probes per key, line layout only, 1 to MaxK; default: the best for Keys and the blocks
 	Layout Layout        // default: Line
@@ -23,9 +24,9 @@ type Config struct {
 // ConfigFromSpec reads blocked(bits_per_key=, fpr=, bytes=, capacity=, blocks=, k=, layout=line|split). A capacity
 // larger than keys takes its place. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	r := s.Reader()
+	r := family.Reader(s)
 	c := Config{
-		Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r),
+		Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r),
 		Blocks: r.Count("blocks", math.MaxUint64), Layout: Layout(r.Text("layout", string(Line))),
 		K: int(r.Count("k", MaxK)),
 	}
@@ -71,13 +72,13 @@ func (c Config) check() error {
 	}
 	switch {
 	case c.Layout != Line && c.Layout != Split && c.Layout != "":
-		return filter.Invalid("layout", c.Layout, "want line or split")
+		return family.Invalid("layout", c.Layout, "want line or split")
 	case c.K < 0 || c.K > MaxK:
-		return filter.Invalid("k", c.K, "want 1 to %d", MaxK)
+		return family.Invalid("k", c.K, "want 1 to %d", MaxK)
 	case c.Layout == Split && c.K != 0 && c.K != splitK:
-		return filter.Invalid("k", c.K, "the split layout has 8 probes")
+		return family.Invalid("k", c.K, "the split layout has 8 probes")
 	case c.Blocks != 0 && !c.Size.IsZero():
-		return filter.Invalid("blocks", c.Blocks, "give blocks or one of bits_per_key, fpr and bytes")
+		return family.Invalid("blocks", c.Blocks, "give blocks or one of bits_per_key, fpr and bytes")
 	}
 	return nil
 }
@@ -107,7 +108,7 @@ func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 	for !kept(hi) {
 		if float64(hi)*size > 4096*max(float64(n), 64) || hi > 1<<52 {
 			const reason = "a blocked filter needs more than 4096 bits per key for this rate; take standard or fuse"
-			return 0, filter.Invalid("fpr", p, reason)
+			return 0, family.Invalid("fpr", p, reason)
 		}
 		lo, hi = hi, hi+hi/2+1
 	}

@@ -1,6 +1,9 @@
 package blocked
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
 
 func (f *Filter) spec() filter.Spec {
 	return filter.NewSpec(Family, "blocks", f.blocks, "k", f.k, "layout", string(f.layout()))
@@ -8,8 +11,8 @@ func (f *Filter) spec() filter.Spec {
 
 // Encode returns one section: the blocks in order, 8 words each in the line layout, 4 in the split one. In the split
 // layout the 32-bit word i of a block is the low (i even) or high (i odd) half of its 64-bit word i/2.
-func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -21,7 +24,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
 // error if the sections do not have the sizes of SectionWords.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	f, err := geometry(e.Spec)
 	if err := e.CheckSections([]uint64{f.blocks * uint64(f.blockWords())}, err); err != nil {
 		return nil, err
@@ -35,7 +38,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 func geometry(s filter.Spec) (f Filter, err error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err == nil && (c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !s.Has("layout") || s.Has("capacity")) {
-		err = filter.Invalid("spec", s, "want blocked(blocks=,k=,layout=)")
+		err = family.Invalid("spec", s, "want blocked(blocks=,k=,layout=)")
 	}
 	if err == nil {
 		f.split = c.Layout == Split

@@ -3,9 +3,9 @@ package blocked
 import (
 	"math"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // EstimateKeys estimates the number of distinct keys n from the number of bits that are 0, of which m·q^n are expected,
@@ -26,7 +26,7 @@ func (f *Filter) EstimateKeys() float64 {
 // Cells describes the bits. A key chooses one of the blocks, and in it k bits independently in the line layout, or one
 // bit of each word of 32 bits in the split layout. So there are pairs of a bit with itself, of bits in the same word
 // (split), in the same block, and in different blocks, of which a key takes at most one.
-func (f *Filter) Cells() filter.Cells {
+func (f *Filter) Cells() family.Cells {
 	blocks, bits := float64(f.blocks), float64(f.layout().BlockBits())
 	m := blocks * bits
 	free := math.Pow(1-1./lineBits, float64(f.k))     // a bit of the block of a key
@@ -36,20 +36,20 @@ func (f *Filter) Cells() filter.Cells {
 	}
 	hit := (1 - free) / blocks
 	// pair returns the pairs of which both are hit with that probability.
-	pair := func(number, both float64) filter.CellPair {
-		return filter.CellPair{Share: number / m, Both: math.Log1p((both - hit*hit) / ((1 - hit) * (1 - hit)))}
+	pair := func(number, both float64) family.CellPair {
+		return family.CellPair{Share: number / m, Both: math.Log1p((both - hit*hit) / ((1 - hit) * (1 - hit)))}
 	}
 	apart := (1 - 2*free + together) / blocks // two bits of a block
-	pairs := []filter.CellPair{pair(1, hit), pair(m-bits, 0)}
+	pairs := []family.CellPair{pair(1, hit), pair(m-bits, 0)}
 	if f.split {
 		pairs = append(pairs, pair(31, 0), pair(bits-32, apart))
 	} else {
 		pairs = append(pairs, pair(bits-1, apart))
 	}
-	return filter.Cells{Number: f.blocks * f.layout().BlockBits(), Free: math.Log1p(-hit), Pairs: pairs}
+	return family.Cells{Number: f.blocks * f.layout().BlockBits(), Free: math.Log1p(-hit), Pairs: pairs}
 }
 
 // Free returns the number of bits that are 0 in both filters. Errors are those of Merge.
-func (f *Filter) Free(other filter.Filter) (uint64, error) {
+func (f *Filter) Free(other family.Filter) (uint64, error) {
 	return bitmap.Free(f, other, uint64(len(f.words))*64)
 }

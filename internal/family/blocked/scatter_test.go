@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // posteriors returns the posterior rates of filters of the same size with random keys.
@@ -38,7 +39,7 @@ func TestPromise(t *testing.T) {
 				if n < 1e5 && p < 1e-6 {
 					continue // no size up to a quarter more keeps it
 				}
-				c := Config{Keys: n, Size: filter.Sizing{FPR: p}, Layout: layout}
+				c := Config{Keys: n, Size: family.Sizing{FPR: p}, Layout: layout}
 				for _, rate := range posteriors(t, c, filters) {
 					if all++; rate > 1.01*p {
 						missed++
@@ -58,7 +59,7 @@ func TestPromise(t *testing.T) {
 func TestScatter(t *testing.T) {
 	for _, layout := range []Layout{Line, Split} {
 		for _, p := range []float64{0.1, 1e-3, 1e-5} {
-			c := Config{Keys: 20_000, Size: filter.Sizing{FPR: p}, Layout: layout}
+			c := Config{Keys: 20_000, Size: family.Sizing{FPR: p}, Layout: layout}
 			blocks, k, err := c.Geometry()
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +81,7 @@ func TestScatter(t *testing.T) {
 // TestSplitAlike: a split filter does not tell keys apart whose hashes agree in the block and in 32 bits, and its rates
 // say so.
 func TestSplitAlike(t *testing.T) {
-	c := Config{Keys: 1000, Size: filter.Sizing{BitsPerKey: 2000}, Layout: Split}
+	c := Config{Keys: 1000, Size: family.Sizing{BitsPerKey: 2000}, Layout: Split}
 	f, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func TestSplitAlike(t *testing.T) {
 	if i := f.Info(); i.FPRPrior < least || i.FPRPosterior < least || i.FPRPrior > 1.2*least {
 		t.Errorf("rates %g and %g, at least %g follows from 32 bits", i.FPRPrior, i.FPRPosterior, least)
 	}
-	c.Size = filter.Sizing{FPR: 1e-12}
+	c.Size = family.Sizing{FPR: 1e-12}
 	if _, _, err := c.Geometry(); err == nil {
 		t.Error("no error for a rate that 32 bits do not reach")
 	}

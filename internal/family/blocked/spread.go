@@ -7,10 +7,11 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// spread implements filter.Spread for filters of the same layout and k. It has what differs between them in 16 bytes a
+// spread implements family.Spread for filters of the same layout and k. It has what differs between them in 16 bytes a
 // filter: those of 1,000 filters are in the first-level cache, which the filters themselves are not.
 type spread struct {
 	query  kernel.Blocks // without words
@@ -26,8 +27,8 @@ type place struct {
 	blocks uint64
 }
 
-// Spread implements filter.Spreader. It returns nil if there is no vector code for the layout and k.
-func (f *Filter) Spread(filters int) filter.Spread {
+// Spread implements family.Spreader. It returns nil if there is no vector code for the layout and k.
+func (f *Filter) Spread(filters int) family.Spread {
 	s := &spread{k: f.k, split: f.split, shift: 6, places: make([]place, filters)}
 	if f.split {
 		s.query, s.shift = kernel.NewSplit(nil), 5
@@ -41,7 +42,7 @@ func (f *Filter) Spread(filters int) filter.Spread {
 }
 
 // SetFilter makes f filter i if it is a filter of the same layout and k.
-func (s *spread) SetFilter(i int, f filter.Filter) bool {
+func (s *spread) SetFilter(i int, f family.Filter) bool {
 	o, ok := f.(*Filter)
 	if !ok || o.k != s.k || o.split != s.split || o.blocks == 0 {
 		s.places[i] = place{}
@@ -56,7 +57,7 @@ const spreadBatch = 256
 
 // HasManySpread finds the blocks of a batch of keys, then tests them.
 func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	at = at[:len(hs)]
 	var blocks [spreadBatch]unsafe.Pointer
 	for len(hs) > 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -57,7 +58,7 @@ func TestRates(t *testing.T) {
 				var sum float64
 				const seeds = 5
 				for seed := range uint64(seeds) {
-					f := build(t, Config{Size: filter.Sizing{BitsPerKey: c.bits}, Block: c.block}, filtertest.Hashes(n, 10+seed))
+					f := build(t, Config{Size: family.Sizing{BitsPerKey: c.bits}, Block: c.block}, filtertest.Hashes(n, 10+seed))
 					sum += f.Info().FPRPosterior
 					if seed == 0 {
 						t.Log(f.geometry)
@@ -73,7 +74,7 @@ func TestRates(t *testing.T) {
 }
 
 // hold fails the test if f lacks a key.
-func hold(t *testing.T, f filter.Filter, hs []filter.Hash) {
+func hold(t *testing.T, f family.Filter, hs []filter.Hash) {
 	t.Helper()
 	for i, h := range hs {
 		if !f.Has(h) {
@@ -93,8 +94,8 @@ func TestObserved(t *testing.T) {
 		trials = 1_000_000_000
 	}
 	for _, c := range []Config{
-		{Size: filter.Sizing{BitsPerKey: 8}}, {Size: filter.Sizing{BitsPerKey: 8}, Block: 1024},
-		{Size: filter.Sizing{BitsPerKey: 16}}, {Size: filter.Sizing{BitsPerKey: 20}, Block: 1024}, {Size: filter.Sizing{BitsPerKey: 30}},
+		{Size: family.Sizing{BitsPerKey: 8}}, {Size: family.Sizing{BitsPerKey: 8}, Block: 1024},
+		{Size: family.Sizing{BitsPerKey: 16}}, {Size: family.Sizing{BitsPerKey: 20}, Block: 1024}, {Size: family.Sizing{BitsPerKey: 30}},
 	} {
 		c.Effort.Level = filter.Fast
 		f := build(t, c, filtertest.Hashes(20_000, 1))
@@ -198,7 +199,7 @@ func TestEnough(t *testing.T) {
 		t.Fatal(err)
 	}
 	hold(t, early, hs)
-	b, err = NewBuilder(Config{Size: filter.Sizing{FPR: 0.01}})
+	b, err = NewBuilder(Config{Size: family.Sizing{FPR: 0.01}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,14 +221,14 @@ func TestCrowded(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for _, c := range []Config{
-		{Block: 256}, {Workers: -1}, {Size: filter.Sizing{BitsPerKey: 1}}, {Size: filter.Sizing{BitsPerKey: 41}}, {Size: filter.Sizing{Bytes: 1000}},
-		{Size: filter.Sizing{FPR: 1e-20}}, {Effort: filter.Effort{Target: 0.01}}, {Effort: filter.Effort{Level: "huge"}}, {Effort: filter.Effort{Level: filter.Max, Passes: 3}},
+		{Block: 256}, {Workers: -1}, {Size: family.Sizing{BitsPerKey: 1}}, {Size: family.Sizing{BitsPerKey: 41}}, {Size: family.Sizing{Bytes: 1000}},
+		{Size: family.Sizing{FPR: 1e-20}}, {Effort: filter.Effort{Target: 0.01}}, {Effort: filter.Effort{Level: "huge"}}, {Effort: filter.Effort{Level: filter.Max, Passes: 3}},
 	} {
 		if _, _, err := c.Forecast(100_000); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if _, _, err := (Config{Size: filter.Sizing{FPR: 1e-20}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "have a rate of") {
+	if _, _, err := (Config{Size: family.Sizing{FPR: 1e-20}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "have a rate of") {
 		t.Errorf("an impossible rate: %v", err)
 	}
 	if _, _, err := (Config{Later: 1 << 40}).Forecast(math.MaxUint64); !errors.Is(err, filter.ErrTooLarge) {
@@ -276,7 +277,7 @@ func TestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.SetOptions(filter.BuildOptions{Memory: 64 << 10, Dir: dir})
+		b.SetOptions(family.BuildOptions{Memory: 64 << 10, Dir: dir})
 		return b
 	}
 	b := limited(t.TempDir())
@@ -326,7 +327,7 @@ func TestKeepsRate(t *testing.T) {
 	}
 	for _, fpr := range []float64{0.3, 0.05, 0.01, 1e-3, 1e-5} {
 		for _, n := range []int{1, 30, 2000, 20_000} {
-			c := Config{Size: filter.Sizing{FPR: fpr}, Effort: filter.Effort{Level: filter.Fast}}
+			c := Config{Size: family.Sizing{FPR: fpr}, Effort: filter.Effort{Level: filter.Fast}}
 			i := build(t, c, filtertest.Hashes(n, 1)).Info()
 			if i.FPRPosterior > fpr {
 				t.Errorf("%d keys at %g: %g", n, fpr, i.FPRPosterior)
@@ -342,7 +343,7 @@ func TestKeepsRate(t *testing.T) {
 func TestFewKeysFarOff(t *testing.T) {
 	for seed := range uint64(6) {
 		start := time.Now()
-		i := build(t, Config{Size: filter.Sizing{FPR: 1e-5}}, filtertest.Hashes(500, seed)).Info()
+		i := build(t, Config{Size: family.Sizing{FPR: 1e-5}}, filtertest.Hashes(500, seed)).Info()
 		if i.FPRPosterior > 1e-5 {
 			t.Errorf("%g", i.FPRPosterior)
 		}
@@ -366,7 +367,7 @@ func TestLater(t *testing.T) {
 		}
 		return i.FPRPosterior
 	}
-	c := Config{Size: filter.Sizing{Bytes: n + late}}
+	c := Config{Size: family.Sizing{Bytes: n + late}}
 	untold := after(c)
 	c.Later = late
 	told := after(c)
@@ -378,7 +379,7 @@ func TestLater(t *testing.T) {
 	if told > 0.6*untold || told > 1.1*forecast || told < 0.9*forecast {
 		t.Errorf("told %.4f, forecast %.4f, untold %.4f", told, forecast, untold)
 	}
-	if p := after(Config{Size: filter.Sizing{FPR: 0.01}, Later: late}); p > 0.0105 {
+	if p := after(Config{Size: family.Sizing{FPR: 0.01}, Later: late}); p > 0.0105 {
 		t.Errorf("a rate of 0.01 after all keys is %.4f", p)
 	}
 }

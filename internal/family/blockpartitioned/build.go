@@ -4,6 +4,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // DefaultBitsPerKey is the size of a Config without one.
@@ -12,7 +13,7 @@ const DefaultBitsPerKey = 8
 // Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
-	Size  filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys; rounded to whole blocks
+	Size  family.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys; rounded to whole blocks
 	Block uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines and has a lower rate
 	// Later is how many keys will be added after the build, at most 1000 times those of the build. Size counts them,
 	// and a rate is that after all of them.
@@ -32,10 +33,10 @@ type Config struct {
 // ConfigFromSpec reads blockpartitioned(bits_per_key=, fpr=, bytes=, later=, k=, block=512|1024,
 // effort=fast|default|max, passes=, budget=, table=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later")}
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later")}
 	c.Table, c.K = r.Uint("table"), int(r.Count("k", maxK))
-	c.Effort = filter.ReadEffort(r)
+	c.Effort = family.ReadEffort(r)
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
@@ -52,7 +53,7 @@ func (c *Config) Check() error {
 		return err
 	}
 	if c.Block != lineBits && c.Block != 2*lineBits {
-		return filter.Invalid("block", c.Block, "want 512 or 1024")
+		return family.Invalid("block", c.Block, "want 512 or 1024")
 	}
 	return nil
 }
@@ -141,7 +142,7 @@ func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bo
 func (j *job) Larger(g geometry, _ uint64, rate, bits float64) (geometry, error) {
 	g.blocks += 1 + uint64(min(bits/float64(j.Block), float64(g.blocks)))
 	if g.blocks > j.most {
-		return geometry{}, filter.Invalid("fpr", j.Size.FPR,
+		return geometry{}, family.Invalid("fpr", j.Size.FPR,
 			"the lowest rate for these keys is %.2g; take family partitioned or fuse", rate)
 	}
 	return g, nil

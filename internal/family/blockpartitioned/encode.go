@@ -5,12 +5,13 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Encode returns two sections that share the memory of the filter: the blocks one after the other, and two words that
 // no query needs, the number of keys added after the search and of bits set at its end.
-func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -28,7 +29,7 @@ func (g geometry) sections() []uint64 { return []uint64{g.words(), 2} }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
 // the sizes of SectionWords, bits between head and payload are set, or the counts contradict each other.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	g, err := geometryFromSpec(e.Spec)
 	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
@@ -64,14 +65,14 @@ func (g geometry) words() uint64 { return g.blocks * (g.block / 64) }
 
 // geometryFromSpec reads the Spec of a built filter and no other.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
-	r := s.Reader()
+	r := family.Reader(s)
 	block, blocks, groups, k, width := r.Uint("block"), r.Uint("blocks"), r.Uint("groups"), r.Uint("k"), r.Uint("width")
 	if err := r.Err(); err != nil {
 		return geometry{}, err
 	}
 	g := geometry{blockGeometry{block, groups, int(min(k, maxK+1)), int(min(width, maxWidth+1))}, blocks}
 	if !g.valid() || blocks < 1 {
-		return geometry{}, filter.Invalid("spec", s, "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)")
+		return geometry{}, family.Invalid("spec", s, "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)")
 	}
 	if blocks >= maxBlocks {
 		return geometry{}, fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -20,12 +21,12 @@ func TestDecodeCounts(t *testing.T) {
 	for _, h := range hs[100:] {
 		_ = f.Add(h)
 	}
-	setKeys := func(e *filter.Encoded, n uint64) { e.Keys = n }
-	setLate := func(e *filter.Encoded, n uint64) { e.Sections[1][0] = n }
-	setSearched := func(e *filter.Encoded, n uint64) { e.Sections[1][1] = n }
+	setKeys := func(e *family.Encoded, n uint64) { e.Keys = n }
+	setLate := func(e *family.Encoded, n uint64) { e.Sections[1][0] = n }
+	setSearched := func(e *family.Encoded, n uint64) { e.Sections[1][1] = n }
 	for _, c := range []struct {
 		name  string
-		set   func(*filter.Encoded, uint64)
+		set   func(*family.Encoded, uint64)
 		value uint64
 		ok    bool
 	}{
@@ -123,7 +124,7 @@ func TestSmallPayload(t *testing.T) {
 		{1024, 205, 1, 5, false},
 	} {
 		s := filter.NewSpec(Family, "block", c.block, "blocks", blocks, "groups", c.groups, "k", c.k, "width", c.width)
-		e := filter.Encoded{Spec: s, Sections: [][]uint64{make([]uint64, blocks*c.block/64), make([]uint64, 2)}}
+		e := family.Encoded{Spec: s, Sections: [][]uint64{make([]uint64, blocks*c.block/64), make([]uint64, 2)}}
 		words, err := SectionWords(s)
 		f, errDecode := Decode(e)
 		if !c.ok {

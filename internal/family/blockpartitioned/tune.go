@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Limits of the size. Below minBitsPerKey a block has no room for shifts; above maxBitsPerKey other families are
@@ -30,7 +31,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 	case n > maxKeys:
 		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
 	case c.Later > maxLater*n:
-		return geometry{}, filter.Invalid("later", c.Later,
+		return geometry{}, family.Invalid("later", c.Later,
 			"more than %d times the %d keys of the build; take family blocked", maxLater, n)
 	case c.Size.FPR != 0:
 		return c.geometryForRate(n)
@@ -51,7 +52,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 		return geometry{}, fmt.Errorf("%d blocks: %w", blocks, filter.ErrTooLarge)
 	}
 	if size.Bytes != 0 && float64(blocks*c.Block) < minBitsPerKey*(float64(n)+float64(c.Later)) {
-		return geometry{}, filter.Invalid("bytes", size.Bytes,
+		return geometry{}, family.Invalid("bytes", size.Bytes,
 			"too few for %d keys; give at least %d", n+c.Later, (n+c.Later)/8*minBitsPerKey+c.Block/8)
 	}
 	return c.tuned(c.problem(n, float64(blocks)), blocks)
@@ -84,7 +85,7 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 			continue
 		}
 		if math.IsInf(per, 1) {
-			return geometry{}, filter.Invalid("fpr", c.Size.FPR,
+			return geometry{}, family.Invalid("fpr", c.Size.FPR,
 				"blocks of %d bits have a rate of %.2g at least; take family partitioned or fuse", c.Block, nearest)
 		}
 		if math.Abs(per/was-1) < 0.03 {
@@ -109,7 +110,7 @@ func (c Config) tuned(p problem, blocks uint64) (geometry, error) {
 
 // noShape is the error for a K that no block has room for.
 func (c Config) noShape() error {
-	return filter.Invalid("k", c.K,
+	return family.Invalid("k", c.K,
 		"blocks of this size have no room for the shifts of so many; give fewer, or more bits")
 }
 

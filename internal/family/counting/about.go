@@ -2,24 +2,25 @@ package counting
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // About describes the family. Package families lists it.
-var About = filter.About{
+var About = family.About{
 	Name: Family, Summary: "counting Bloom filter: keys are removed and counted, and it is never full",
-	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanRemove | filter.CanCount | filter.CanMerge | filter.CanConcurrent |
-		filter.CanCapacity | filter.CanEstimate,
+	Can: family.CanAdd | family.CanStartEmpty | family.CanRemove | family.CanCount | family.CanMerge | family.CanConcurrent |
+		family.CanCapacity | family.CanEstimate,
 	FileBytes: 130,
 	Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
-	Parameters: []filter.Parameter{
-		filter.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
+	Parameters: []family.Parameter{
+		family.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
 		{Name: "m", Value: "N", Help: "number of counters of 4 bits, instead of a size"},
 	},
-	Forms: []filter.Form{{
+	Forms: []family.Form{{
 		Spec: filter.NewSpec(Family),
-		Can: filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanMerge | filter.CanConcurrent |
-			filter.CanCapacity,
+		Can: family.CanAdd | family.CanRemove | family.CanCount | family.CanMerge | family.CanConcurrent |
+			family.CanCapacity,
 		Default: 8,
 		Reason:  "removal with union, and never full", Warning: "four times standard; a counter that reached 15 stays there",
 	}},

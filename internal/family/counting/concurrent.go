@@ -6,12 +6,13 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stripe"
 )
 
 // Concurrent is a counting Bloom filter that any number of goroutines may query and change at once. See
-// filter.Concurrent for its methods; it also is a filter.Remover and a filter.Counter. Has and Count take no locks.
+// family.Concurrent for its methods; it also is a family.Remover and a family.Counter. Has and Count take no locks.
 //
 // # Why no key is lost
 //
@@ -38,7 +39,7 @@ type Concurrent struct {
 
 // Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
 // filter afterwards.
-func (f *Filter) Concurrent() filter.Concurrent {
+func (f *Filter) Concurrent() family.Concurrent {
 	c := &Concurrent{f: *f}
 	c.stripes.Start(f.keys)
 	return c
@@ -170,7 +171,7 @@ func (c *Concurrent) used() (n uint64) {
 
 // Snapshot returns a copy, a *Filter. It stops all writers while it copies, but not Has and Count. The error wraps
 // filter.ErrTooLarge if there is no memory for the copy.
-func (c *Concurrent) Snapshot() (filter.Filter, error) {
+func (c *Concurrent) Snapshot() (family.Filter, error) {
 	words, err := bitvec.Alloc(uint64(len(c.f.words)))
 	if err != nil {
 		return nil, err

@@ -9,24 +9,25 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
 // start returns an empty filter of the default rate.
-func start(t testing.TB) func(keys uint64) filter.Filter {
-	return func(keys uint64) filter.Filter { return must(t, Config{Keys: keys}) }
+func start(t testing.TB) func(keys uint64) family.Filter {
+	return func(keys uint64) family.Filter { return must(t, Config{Keys: keys}) }
 }
 
 func TestConcurrent(t *testing.T) {
-	filtertest.Concurrent(t, start(t), func(e filter.Encoded) (filter.Filter, error) { return Decode(e) })
+	filtertest.Concurrent(t, start(t), func(e family.Encoded) (family.Filter, error) { return Decode(e) })
 }
 
 // TestConcurrentSmall runs the same tests in filters so small that keys share most of their counters, and words many of
 // them, with and without stuck ones.
 func TestConcurrentSmall(t *testing.T) {
 	for _, c := range []Config{{Counters: 300, K: 3}, {Counters: 60, K: 5}} {
-		filtertest.Concurrent(t, func(uint64) filter.Filter { return must(t, c) },
-			func(e filter.Encoded) (filter.Filter, error) { return Decode(e) })
+		filtertest.Concurrent(t, func(uint64) family.Filter { return must(t, c) },
+			func(e family.Encoded) (family.Filter, error) { return Decode(e) })
 	}
 }
 

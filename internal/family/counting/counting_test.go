@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stat"
@@ -33,8 +34,8 @@ func TestModel(t *testing.T) {
 	if *long {
 		operations = 10_000_000
 	}
-	for _, c := range []Config{{}, {Counters: 40, K: 7}, {Counters: 5, K: 4}, {Size: filter.Sizing{BitsPerKey: 80}}} {
-		filtertest.Model(t, operations/4, func(keys uint64) filter.Filter {
+	for _, c := range []Config{{}, {Counters: 40, K: 7}, {Counters: 5, K: 4}, {Size: family.Sizing{BitsPerKey: 80}}} {
+		filtertest.Model(t, operations/4, func(keys uint64) family.Filter {
 			if c.Keys = keys; c.Counters != 0 {
 				c.Keys = 0
 			}
@@ -51,7 +52,7 @@ func TestObservedRate(t *testing.T) {
 		var seen uint64
 		var want, prior float64
 		for seed := range uint64(seeds) {
-			f := must(t, Config{Keys: n, Size: filter.Sizing{BitsPerKey: size}})
+			f := must(t, Config{Keys: n, Size: family.Sizing{BitsPerKey: size}})
 			hs := filtertest.Hashes(3*n/2, seed)
 			for _, h := range hs {
 				_ = f.Add(h)
@@ -280,20 +281,20 @@ func TestDecode(t *testing.T) {
 		_ = f.Add(h)
 	}
 	for name, c := range map[string]struct {
-		change func(*filter.Encoded)
+		change func(*family.Encoded)
 		ok     bool
 	}{
-		"nothing":             {func(*filter.Encoded) {}, true},
-		"a counter behind":    {func(e *filter.Encoded) { e.Sections[0][62] |= 1 << 36 }, false},
-		"one key more":        {func(e *filter.Encoded) { e.Keys++ }, false},
-		"keys that overflow":  {func(e *filter.Encoded) { e.Keys = 1<<62 + 100 }, false},
-		"another sum":         {func(e *filter.Encoded) { e.Sections[0][3] ^= 1 << 20 }, false},
-		"keys, stuck":         {func(e *filter.Encoded) { e.Sections[0][3] |= 15; e.Keys = math.MaxUint64 }, true},
-		"no keys, all stuck":  {func(e *filter.Encoded) { setAll(e.Sections[0][:62]); e.Keys = 0 }, true},
-		"spec without k":      {func(e *filter.Encoded) { e.Spec = filter.NewSpec(Family, "m", 1001) }, false},
-		"spec with a size":    {func(e *filter.Encoded) { e.Spec = e.Spec.With("bytes", 9) }, false},
-		"spec with k=0":       {func(e *filter.Encoded) { e.Spec = e.Spec.With("k", 0) }, false},
-		"spec of other names": {func(e *filter.Encoded) { e.Spec = e.Spec.With("bits", 3) }, false},
+		"nothing":             {func(*family.Encoded) {}, true},
+		"a counter behind":    {func(e *family.Encoded) { e.Sections[0][62] |= 1 << 36 }, false},
+		"one key more":        {func(e *family.Encoded) { e.Keys++ }, false},
+		"keys that overflow":  {func(e *family.Encoded) { e.Keys = 1<<62 + 100 }, false},
+		"another sum":         {func(e *family.Encoded) { e.Sections[0][3] ^= 1 << 20 }, false},
+		"keys, stuck":         {func(e *family.Encoded) { e.Sections[0][3] |= 15; e.Keys = math.MaxUint64 }, true},
+		"no keys, all stuck":  {func(e *family.Encoded) { setAll(e.Sections[0][:62]); e.Keys = 0 }, true},
+		"spec without k":      {func(e *family.Encoded) { e.Spec = filter.NewSpec(Family, "m", 1001) }, false},
+		"spec with a size":    {func(e *family.Encoded) { e.Spec = e.Spec.With("bytes", 9) }, false},
+		"spec with k=0":       {func(e *family.Encoded) { e.Spec = e.Spec.With("k", 0) }, false},
+		"spec of other names": {func(e *family.Encoded) { e.Spec = e.Spec.With("bits", 3) }, false},
 	} {
 		e := f.Encode()
 		e.Sections = [][]uint64{slices.Clone(e.Sections[0])}
@@ -323,14 +324,14 @@ func setAll(words []uint64) {
 
 func TestConfig(t *testing.T) {
 	for _, c := range []Config{
-		{Size: filter.Sizing{FPR: math.NaN()}}, {Size: filter.Sizing{FPR: 1}}, {Size: filter.Sizing{BitsPerKey: math.Inf(1)}},
-		{Size: filter.Sizing{BitsPerKey: -1}}, {K: MaxK + 1}, {K: -1}, {Counters: 8, Size: filter.Sizing{FPR: 0.1}},
+		{Size: family.Sizing{FPR: math.NaN()}}, {Size: family.Sizing{FPR: 1}}, {Size: family.Sizing{BitsPerKey: math.Inf(1)}},
+		{Size: family.Sizing{BitsPerKey: -1}}, {K: MaxK + 1}, {K: -1}, {Counters: 8, Size: family.Sizing{FPR: 0.1}},
 	} {
 		if _, err := New(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("New(%+v): %v, want ErrConfig", c, err)
 		}
 	}
-	for _, c := range []Config{{Counters: 1 << 60}, {Counters: math.MaxUint64}, {Keys: 1 << 63, Size: filter.Sizing{BitsPerKey: 64}}, {Keys: 1 << 59}, {Counters: 1 << 59}} {
+	for _, c := range []Config{{Counters: 1 << 60}, {Counters: math.MaxUint64}, {Keys: 1 << 63, Size: family.Sizing{BitsPerKey: 64}}, {Keys: 1 << 59}, {Counters: 1 << 59}} {
 		if _, err := New(c); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("New(%+v): %v, want ErrTooLarge", c, err)
 		}
@@ -342,8 +343,8 @@ func TestConfig(t *testing.T) {
 		rate float64
 	}{
 		{Config{Keys: 100_000}, 959_296, 7, 0.01},
-		{Config{Keys: 100_000, Size: filter.Sizing{BitsPerKey: 40}}, 1_000_000, 7, 0.00819},
-		{Config{Keys: 100_000, Size: filter.Sizing{Bytes: 500_000}}, 1_000_000, 7, 0.00819},
+		{Config{Keys: 100_000, Size: family.Sizing{BitsPerKey: 40}}, 1_000_000, 7, 0.00819},
+		{Config{Keys: 100_000, Size: family.Sizing{Bytes: 500_000}}, 1_000_000, 7, 0.00819},
 	} {
 		m, k, err := c.c.Geometry()
 		if err != nil || k != c.k || math.Abs(float64(m)/float64(c.m)-1) > 1e-4 || math.Abs(probe.FPR(c.c.Keys, m, k)/c.rate-1) > 1e-3 {
@@ -356,7 +357,7 @@ func TestConfig(t *testing.T) {
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	for _, k := range []int{1, 2, 3, 4, 7, 30, MaxK} {
-		f := must(t, Config{Keys: 20_000, Size: filter.Sizing{BitsPerKey: 5.77 * float64(k)}, K: k})
+		f := must(t, Config{Keys: 20_000, Size: family.Sizing{BitsPerKey: 5.77 * float64(k)}, K: k})
 		for _, h := range hs {
 			_ = f.Add(h)
 		}
@@ -441,7 +442,7 @@ func btoi(b bool) int {
 }
 
 // countOf returns the count of a key, saturated or not.
-func countOf(c filter.Counter, h filter.Hash) uint64 {
+func countOf(c family.Counter, h filter.Hash) uint64 {
 	n, _ := c.Count(h)
 	return n
 }

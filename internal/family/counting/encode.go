@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -14,8 +15,8 @@ func wordsOf(m uint64) uint64 { return (m + inWord - 1) / inWord }
 
 // Encode returns one section of ⌈m/16⌉ words. Counter i is the 4 bits from bit 4·(i mod 16) of word ⌊i/16⌋ on. Counters
 // from m on are 0.
-func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -29,7 +30,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // error if the sections do not have the sizes of SectionWords, if counters from m on are not 0, or if no counter is
 // stuck and their sum is not k times the number of keys. With stuck counters, which do not follow removals, the sum
 // is undefined.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	m, k, err := probe.Built(e.Spec, width)
 	if err := e.CheckSections([]uint64{wordsOf(m)}, err); err != nil {
 		return nil, err

@@ -1,8 +1,8 @@
 package counting
 
 import (
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitmap"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -14,10 +14,10 @@ func (f *Filter) EstimateKeys() float64 {
 }
 
 // Cells describes the counters: those of 0 are free.
-func (f *Filter) Cells() filter.Cells { return probe.Cells(f.m, f.k) }
+func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 
 // Free returns the number of counters that are 0 in both filters. Errors are those of Merge.
-func (f *Filter) Free(other filter.Filter) (uint64, error) {
+func (f *Filter) Free(other family.Filter) (uint64, error) {
 	o, err := bitmap.Same(f, other)
 	if err != nil {
 		return 0, err

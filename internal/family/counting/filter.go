@@ -31,6 +31,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -189,7 +190,7 @@ func least(at, counters []uint64) uint64 {
 // Merge makes f hold the keys of both filters: counters add up, and those that reach 15 are stuck. The result is the
 // filter that all additions and removals of both would have given. The error wraps filter.ErrMismatch if other is not a
 // counting filter with the same m and k; f is then unchanged.
-func (f *Filter) Merge(other filter.Filter, passed func([]uint64)) error {
+func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	o, err := bitmap.Same(f, other)
 	if err != nil {
 		return err

@@ -4,12 +4,13 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the buckets of a batch of keys before it reads any of
 // them. dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	if len(f.words) < batch.InCache {
 		for i, h := range hs {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/gather"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -21,7 +22,7 @@ type Config struct {
 	// Size fixes the bits of a remainder: the fewest that keep FPR with Capacity keys, or the most that fit BitsPerKey
 	// or Bytes. BitsPerKey is for a full filter of many keys; one of few keys has more, because buckets are whole.
 	// Default: FPR = 0.01.
-	Size      filter.Sizing
+	Size      family.Sizing
 	Remainder uint   // bits of a remainder, MinRemainder to MaxRemainder, instead of Size
 	Counting  bool   // cells have a counter of 2 bits: copies of a key share a cell, up to four
 	Buckets   uint64 // per subtable; default: Capacity/24, rounded up
@@ -29,8 +30,8 @@ type Config struct {
 
 // ConfigFromSpec reads dleft(bits_per_key=, fpr=, bytes=, remainder=, counting=1, capacity=, buckets=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Capacity: r.Uint("capacity"), Buckets: r.Uint("buckets")}
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Capacity: r.Uint("capacity"), Buckets: r.Uint("buckets")}
 	remainder := r.Uint("remainder")
 	c.Remainder, c.Counting = uint(min(remainder, MaxRemainder+1)), r.Flag("counting")
 	if err := r.Err(); err != nil {
@@ -38,7 +39,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	}
 	for name, v := range map[string]uint64{"capacity": c.Capacity, "buckets": c.Buckets, "remainder": remainder} {
 		if v == 0 && s.Has(name) {
-			return Config{}, filter.Invalid(name, v, "want more than 0")
+			return Config{}, family.Invalid(name, v, "want more than 0")
 		}
 	}
 	return c, c.check()
@@ -50,11 +51,11 @@ func (c Config) check() error {
 	}
 	switch {
 	case c.Remainder != 0 && (c.Remainder < MinRemainder || c.Remainder > MaxRemainder):
-		return filter.Invalid("remainder", c.Remainder, "want %d to %d", MinRemainder, MaxRemainder)
+		return family.Invalid("remainder", c.Remainder, "want %d to %d", MinRemainder, MaxRemainder)
 	case c.Remainder != 0 && !c.Size.IsZero():
-		return filter.Invalid("remainder", c.Remainder, "give remainder or one of bits_per_key, fpr and bytes")
+		return family.Invalid("remainder", c.Remainder, "give remainder or one of bits_per_key, fpr and bytes")
 	case c.Size.FPR != 0 && c.Size.FPR < minFPR:
-		return filter.Invalid("fpr", c.Size.FPR, "the lowest rate of dleft is %.2g", minFPR)
+		return family.Invalid("fpr", c.Size.FPR, "the lowest rate of dleft is %.2g", minFPR)
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ func (c Config) resolve() (geometry, error) {
 		return geometry{}, fmt.Errorf("buckets=%d: %w", g.buckets, filter.ErrTooLarge)
 	}
 	if g.capacity > g.cells() {
-		return geometry{}, filter.Invalid("capacity", g.capacity,
+		return geometry{}, family.Invalid("capacity", g.capacity,
 			"the buckets have %d cells in all; want at most as many", g.cells())
 	}
 	switch {
@@ -94,7 +95,7 @@ func (c Config) resolve() (geometry, error) {
 	default:
 		p := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 		if g.remainder = g.remainderFor(p); g.remainder > MaxRemainder {
-			return geometry{}, filter.Invalid("fpr", p, "remainders of %d bits have a higher rate", MaxRemainder)
+			return geometry{}, family.Invalid("fpr", p, "remainders of %d bits have a higher rate", MaxRemainder)
 		}
 	}
 	return g, nil
@@ -112,7 +113,7 @@ func (c Config) atMost(g geometry) error {
 func (g geometry) fit(width uint, field string, value any) (geometry, error) {
 	if width < MinRemainder+g.counter {
 		least := float64((MinRemainder + g.counter) * subtables * cells)
-		return geometry{}, filter.Invalid(field, value,
+		return geometry{}, family.Invalid(field, value,
 			"dleft needs %.1f bits a key, and at least %.0f bytes for %d keys",
 			least/load, least/8*float64(g.buckets), g.capacity)
 	}
@@ -163,7 +164,7 @@ func turned(h filter.Hash) filter.Hash { return filter.Hash{Hi: bits.RotateLeft6
 // Build adds the keys to a filter that New makes and returns it, a *Filter. Errors are those of New; one that wraps
 // filter.ErrFull means that the buckets of a key are full: there are more keys than the capacity, or in the plain form
 // far too few remainders for them.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	f, err := b.build(ctx)
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err

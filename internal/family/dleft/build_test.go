@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -90,16 +91,16 @@ func TestBuilder(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for _, c := range []Config{
-		{Size: filter.Sizing{FPR: math.NaN()}}, {Size: filter.Sizing{FPR: 1e-11}}, {Size: filter.Sizing{BitsPerKey: 5.3}}, {Remainder: 3},
-		{Remainder: 33}, {Remainder: 12, Size: filter.Sizing{FPR: 0.1}}, {Keys: 1000, Size: filter.Sizing{Bytes: 100}},
-		{Keys: 2400, Size: filter.Sizing{BitsPerKey: 4000}}, {Keys: 2400, Size: filter.Sizing{Bytes: 13200}},
-		{Keys: 1000, Buckets: 31}, {Counting: true, Size: filter.Sizing{BitsPerKey: 7.9}},
+		{Size: family.Sizing{FPR: math.NaN()}}, {Size: family.Sizing{FPR: 1e-11}}, {Size: family.Sizing{BitsPerKey: 5.3}}, {Remainder: 3},
+		{Remainder: 33}, {Remainder: 12, Size: family.Sizing{FPR: 0.1}}, {Keys: 1000, Size: family.Sizing{Bytes: 100}},
+		{Keys: 2400, Size: family.Sizing{BitsPerKey: 4000}}, {Keys: 2400, Size: family.Sizing{Bytes: 13200}},
+		{Keys: 1000, Buckets: 31}, {Counting: true, Size: family.Sizing{BitsPerKey: 7.9}},
 	} {
 		if _, err := New(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("New(%+v): %v, want ErrConfig", c, err)
 		}
 	}
-	for _, c := range []Config{{Capacity: math.MaxUint64}, {Buckets: maxBuckets + 1}, {Buckets: maxBuckets}, {Keys: 1 << 63}, {Size: filter.Sizing{Bytes: 1 << 60}}} {
+	for _, c := range []Config{{Capacity: math.MaxUint64}, {Buckets: maxBuckets + 1}, {Buckets: maxBuckets}, {Keys: 1 << 63}, {Size: family.Sizing{Bytes: 1 << 60}}} {
 		if _, err := New(c); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("New(%+v): %v, want ErrTooLarge", c, err)
 		}
@@ -112,11 +113,11 @@ func TestConfig(t *testing.T) {
 		{Config{Keys: 24}, "dleft(buckets=1,capacity=24,remainder=12)"},
 		{Config{Keys: 25}, "dleft(buckets=2,capacity=25,remainder=11)"},
 		{Config{Keys: 1000, Capacity: 2000, Counting: true}, "dleft(buckets=84,capacity=2000,counting=1,remainder=12)"},
-		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 16}}, "dleft(buckets=100,capacity=2400,remainder=12)"},
-		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 16}, Counting: true}, "dleft(buckets=100,capacity=2400,counting=1,remainder=10)"},
-		{Config{Keys: 2400, Size: filter.Sizing{Bytes: 4800}}, "dleft(buckets=100,capacity=2400,remainder=12)"},
-		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 43}}, "dleft(buckets=100,capacity=2400,remainder=32)"},
-		{Config{Keys: 2400, Size: filter.Sizing{Bytes: 13000}}, "dleft(buckets=100,capacity=2400,remainder=32)"},
+		{Config{Keys: 2400, Size: family.Sizing{BitsPerKey: 16}}, "dleft(buckets=100,capacity=2400,remainder=12)"},
+		{Config{Keys: 2400, Size: family.Sizing{BitsPerKey: 16}, Counting: true}, "dleft(buckets=100,capacity=2400,counting=1,remainder=10)"},
+		{Config{Keys: 2400, Size: family.Sizing{Bytes: 4800}}, "dleft(buckets=100,capacity=2400,remainder=12)"},
+		{Config{Keys: 2400, Size: family.Sizing{BitsPerKey: 43}}, "dleft(buckets=100,capacity=2400,remainder=32)"},
+		{Config{Keys: 2400, Size: family.Sizing{Bytes: 13000}}, "dleft(buckets=100,capacity=2400,remainder=32)"},
 	} {
 		if got := must(t, c.c).Info().Spec.String(); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.c, got, c.want)

@@ -6,11 +6,12 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/stripe"
 )
 
 // Concurrent is a d-left fingerprint table that any number of goroutines may query and change at once. See
-// filter.Concurrent for its methods; it also is a filter.Remover and a filter.Counter.
+// family.Concurrent for its methods; it also is a family.Remover and a family.Counter.
 //
 // # Why no key is lost
 //
@@ -38,7 +39,7 @@ type Concurrent struct {
 
 // Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
 // filter afterwards.
-func (f *Filter) Concurrent() filter.Concurrent {
+func (f *Filter) Concurrent() family.Concurrent {
 	c := &Concurrent{f: *f}
 	c.stripes.Start(f.keys)
 	return c
@@ -152,7 +153,7 @@ func (c *Concurrent) holds(p *place) bool {
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the buckets of a batch of keys before it reads any of
 // them. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	var places [batch.Size]place
 	for start := 0; start < len(hs); start += batch.Size {
 		group := hs[start:min(start+batch.Size, len(hs))]
@@ -254,7 +255,7 @@ func (c *Concurrent) Info() filter.Info {
 
 // Snapshot returns a copy, a *Filter. It stops all writers while it copies, but not Has and Count. The error wraps
 // filter.ErrTooLarge if there is no memory for the copy.
-func (c *Concurrent) Snapshot() (filter.Filter, error) {
+func (c *Concurrent) Snapshot() (family.Filter, error) {
 	words, err := bitvec.Alloc(uint64(len(c.f.words)))
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -18,11 +19,11 @@ func TestConcurrent(t *testing.T) {
 		{Remainder: MaxRemainder, Counting: true},
 	} {
 		t.Run(fmt.Sprintf("remainder=%d,counting=%t", c.Remainder, c.Counting), func(t *testing.T) {
-			filtertest.Concurrent(t, func(keys uint64) filter.Filter {
+			filtertest.Concurrent(t, func(keys uint64) family.Filter {
 				c := c
 				c.Keys = keys
 				return must(t, c)
-			}, func(e filter.Encoded) (filter.Filter, error) { return Decode(e) })
+			}, func(e family.Encoded) (family.Filter, error) { return Decode(e) })
 		})
 	}
 }
@@ -113,5 +114,5 @@ func TestConcurrentFull(t *testing.T) {
 }
 
 func BenchmarkConcurrent(b *testing.B) {
-	filtertest.BenchmarkConcurrent(b, func(keys uint64) filter.Filter { return must(b, Config{Keys: keys}) })
+	filtertest.BenchmarkConcurrent(b, func(keys uint64) family.Filter { return must(b, Config{Keys: keys}) })
 }

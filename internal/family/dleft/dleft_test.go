@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -31,7 +32,7 @@ func TestModel(t *testing.T) {
 	// Remainders of 4 bits make most keys look like others. One bucket per subtable makes the filter full.
 	configs := []Config{{Remainder: 4}, {Remainder: 12}, {Remainder: 4, Counting: true}, {Remainder: 14, Counting: true}, {Remainder: 8, Buckets: 1, Capacity: 32}}
 	for _, c := range configs {
-		filtertest.Model(t, operations/len(configs), func(keys uint64) filter.Filter {
+		filtertest.Model(t, operations/len(configs), func(keys uint64) family.Filter {
 			c.Keys = keys
 			return must(t, c)
 		})
@@ -337,7 +338,7 @@ func btoi(b bool) int {
 }
 
 // countOf returns the count of a key, saturated or not.
-func countOf(c filter.Counter, h filter.Hash) uint64 {
+func countOf(c family.Counter, h filter.Hash) uint64 {
 	n, _ := c.Count(h)
 	return n
 }

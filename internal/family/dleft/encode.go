@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // maxBuckets keeps the bits of a filter below 2^62.
@@ -24,8 +25,8 @@ func (g geometry) words() uint64 { return (g.cells()*g.width()+63)/64 + 1 }
 // Encode returns one section: the buckets of the four subtables in order, remainder+counter bytes each, then zeros.
 // Byte j of a bucket has bit j of its eight cells, that of cell c in bit c. Byte i of the section is bits 8·(i mod 8)
 // and up of word ⌊i/8⌋. The bits of a cell from remainder on are the number of its copies less 1. An empty cell is 0.
-func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -41,7 +42,7 @@ func (g geometry) sections() []uint64 { return []uint64{g.words()} }
 // Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
 // error if the section does not have the size of SectionWords, if bits behind the last bucket are set, if the number of
 // copies in all cells is not the number of keys, or if an empty cell counts copies.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	g, err := geometryFromSpec(e.Spec)
 	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
@@ -81,11 +82,11 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 		return geometry{}, err
 	}
 	if c.Buckets == 0 || c.Capacity == 0 || c.Remainder == 0 || !c.Size.IsZero() {
-		return geometry{}, filter.Invalid("spec", s, "want dleft(buckets=,capacity=,remainder=)")
+		return geometry{}, family.Invalid("spec", s, "want dleft(buckets=,capacity=,remainder=)")
 	}
 	g, err := c.resolve()
 	if err == nil && !g.spec().Equal(s) {
-		err = filter.Invalid("spec", s, "want %s", g.spec())
+		err = family.Invalid("spec", s, "want %s", g.spec())
 	}
 	return g, err
 }

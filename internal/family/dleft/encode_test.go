@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -27,39 +28,39 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		change func(*filter.Encoded)
+		change func(*family.Encoded)
 		ok     bool
 	}{
-		"nothing":            {func(*filter.Encoded) {}, true},
-		"one key more":       {func(e *filter.Encoded) { e.Keys++ }, false},
-		"no keys":            {func(e *filter.Encoded) { e.Keys = 0 }, false},
-		"many keys":          {func(e *filter.Encoded) { e.Keys = math.MaxUint64 }, false},
-		"another count":      {func(e *filter.Encoded) { e.Sections[0][1] = 0 }, false},
-		"a word behind":      {func(e *filter.Encoded) { e.Sections[0][28] = 1 }, false},
-		"half a word behind": {func(e *filter.Encoded) { e.Sections[0][27] |= 1 << 32 }, false},
-		"an empty one marks": {func(e *filter.Encoded) {
+		"nothing":            {func(*family.Encoded) {}, true},
+		"one key more":       {func(e *family.Encoded) { e.Keys++ }, false},
+		"no keys":            {func(e *family.Encoded) { e.Keys = 0 }, false},
+		"many keys":          {func(e *family.Encoded) { e.Keys = math.MaxUint64 }, false},
+		"another count":      {func(e *family.Encoded) { e.Sections[0][1] = 0 }, false},
+		"a word behind":      {func(e *family.Encoded) { e.Sections[0][28] = 1 }, false},
+		"half a word behind": {func(e *family.Encoded) { e.Sections[0][27] |= 1 << 32 }, false},
+		"an empty one marks": {func(e *family.Encoded) {
 			w := e.Sections[0]
 			at, c := empty(w)
 			(&Filter{f.geometry, w, 0}).flip(at, 10, c)
 		}, false},
-		"all ones": {func(e *filter.Encoded) {
+		"all ones": {func(e *family.Encoded) {
 			for i := range f.cells() * f.width() {
 				e.Sections[0][i/64] |= 1 << (i % 64)
 			}
 			e.Keys = f.cells() * copies
 		}, true},
-		"the cells of others": {func(e *filter.Encoded) { slices.Reverse(e.Sections[0][:len(e.Sections[0])-1]); e.Keys = 0 }, false},
-		"no counter": {func(e *filter.Encoded) {
+		"the cells of others": {func(e *family.Encoded) { slices.Reverse(e.Sections[0][:len(e.Sections[0])-1]); e.Keys = 0 }, false},
+		"no counter": {func(e *family.Encoded) {
 			e.Spec = filter.NewSpec(Family, "buckets", 5, "capacity", 100, "remainder", 9)
 		}, false},
-		"no remainder":      {func(e *filter.Encoded) { e.Spec = e.Spec.With("remainder", 0) }, false},
-		"no capacity":       {func(e *filter.Encoded) { e.Spec = e.Spec.With("capacity", 0) }, false},
-		"a large capacity":  {func(e *filter.Encoded) { e.Spec = e.Spec.With("capacity", uint64(math.MaxUint64)) }, false},
-		"capacity of cells": {func(e *filter.Encoded) { e.Spec = e.Spec.With("capacity", 160) }, true},
-		"more than cells":   {func(e *filter.Encoded) { e.Spec = e.Spec.With("capacity", 161) }, false},
-		"many buckets":      {func(e *filter.Encoded) { e.Spec = e.Spec.With("buckets", uint64(math.MaxUint64)) }, false},
-		"a size":            {func(e *filter.Encoded) { e.Spec = e.Spec.With("bytes", 9) }, false},
-		"counting=2":        {func(e *filter.Encoded) { e.Spec = e.Spec.With("counting", 2) }, false},
+		"no remainder":      {func(e *family.Encoded) { e.Spec = e.Spec.With("remainder", 0) }, false},
+		"no capacity":       {func(e *family.Encoded) { e.Spec = e.Spec.With("capacity", 0) }, false},
+		"a large capacity":  {func(e *family.Encoded) { e.Spec = e.Spec.With("capacity", uint64(math.MaxUint64)) }, false},
+		"capacity of cells": {func(e *family.Encoded) { e.Spec = e.Spec.With("capacity", 160) }, true},
+		"more than cells":   {func(e *family.Encoded) { e.Spec = e.Spec.With("capacity", 161) }, false},
+		"many buckets":      {func(e *family.Encoded) { e.Spec = e.Spec.With("buckets", uint64(math.MaxUint64)) }, false},
+		"a size":            {func(e *family.Encoded) { e.Spec = e.Spec.With("bytes", 9) }, false},
+		"counting=2":        {func(e *family.Encoded) { e.Spec = e.Spec.With("counting", 2) }, false},
 	} {
 		e := f.Encode()
 		e.Sections = [][]uint64{slices.Clone(e.Sections[0])}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -79,7 +79,7 @@ func TestDistinct(t *testing.T) {
 
 func TestPublishedRate(t *testing.T) {
 	// Hua et al. (2008, section II.B): 12 bits a cell, 16 a key, for 2^-7; Bonomi et al.: 24·2^-r.
-	bits, fpr, err := Config{Keys: 24_000, Size: filter.Sizing{FPR: 1. / 128}}.Forecast(24_000)
+	bits, fpr, err := Config{Keys: 24_000, Size: family.Sizing{FPR: 1. / 128}}.Forecast(24_000)
 	if err != nil || bits != 16*24_000 || math.Abs(fpr*4096/24-1) > 0.004 {
 		t.Errorf("%d bits, rate %g, %v", bits, fpr, err)
 	}
@@ -88,7 +88,7 @@ func TestPublishedRate(t *testing.T) {
 		bits float64
 		r    uint
 	}{{0.01, 16, 12}, {0.001, 20, 15}, {0.0001, 24, 18}} {
-		f := must(t, Config{Keys: 240_000, Size: filter.Sizing{FPR: c.p}})
+		f := must(t, Config{Keys: 240_000, Size: family.Sizing{FPR: c.p}})
 		if got := float64(f.Info().Bits) / 240_000; got != c.bits || f.remainder != c.r || FPR(240_000, f.buckets, f.remainder) > c.p || FPR(240_000, f.buckets, f.remainder-1) <= c.p {
 			t.Errorf("rate %g: %g bits a key, remainder %d", c.p, got, f.remainder)
 		}

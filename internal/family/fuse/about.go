@@ -1,17 +1,20 @@
 package fuse
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
 
 // About describes the family. Package families lists it.
-var About = filter.About{
+var About = family.About{
 	Name: Family, Summary: "static and fast to query; whole bits per fingerprint",
-	Can:       filter.CanSpill | filter.CanCountItself,
+	Can:       family.CanSpill | family.CanCountItself,
 	FileBytes: 208,
 	Default:   "8 bits per fingerprint: about 9 bits a key", Sizes: []string{"width", "segment"},
-	Parameters: []filter.Parameter{{Name: "width", Value: "1..32", Help: "bits per fingerprint, instead of a size"}},
+	Parameters: []family.Parameter{{Name: "width", Value: "1..32", Help: "bits per fingerprint, instead of a size"}},
 	// A form with CanSpill builds in any memory. Keys of fuse spill while they are gathered, but then the library needs
 	// all of them.
-	Forms: []filter.Form{{
+	Forms: []family.Form{{
 		Spec: filter.NewSpec(Family), Default: 2, Reason: "static, with the fastest queries of a static filter",
 		Warning: "a build takes about 30 bytes a key; a change of one key changes the whole file",
 	}},

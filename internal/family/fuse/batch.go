@@ -3,6 +3,7 @@ package fuse
 import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // batch is the number of keys that are queried together; see family standard.
@@ -14,7 +15,7 @@ const inCache = 1 << 18
 // HasMany sets dst[i] to Has(hs[i]). In filters larger than the caches it prefetches the slots of a batch of keys
 // before it tests them. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	if len(f.words) < inCache {
 		f.hasCached(dst, hs)
@@ -67,7 +68,7 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 
 // HasManyCold is HasMany with prefetching in a filter of any size.
 func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	f.hasMany(dst[:len(hs)], hs)
 }
 

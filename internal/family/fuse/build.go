@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/gather"
 )
 
@@ -30,15 +31,15 @@ const smallKeys = 32
 // Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
-	Size  filter.Sizing // the width is the largest that fits BitsPerKey or Bytes, or the smallest that keeps FPR
+	Size  family.Sizing // the width is the largest that fits BitsPerKey or Bytes, or the smallest that keeps FPR
 	Width uint          // bits of a fingerprint, 1 to MaxWidth, instead of Size; default: DefaultWidth
 }
 
 // ConfigFromSpec reads fuse(bits_per_key=, fpr=, bytes=, width=). It also takes, and does not use, the other parameters
 // of the Spec of a built filter.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Width: uint(r.Count("width", MaxWidth))}
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Width: uint(r.Count("width", MaxWidth))}
 	r.Uint("seed")
 	r.Uint("segment")
 	r.Uint("segments")
@@ -54,9 +55,9 @@ func (c Config) check() error {
 	}
 	switch {
 	case c.Width > MaxWidth:
-		return filter.Invalid("width", c.Width, "want 1 to %d", MaxWidth)
+		return family.Invalid("width", c.Width, "want 1 to %d", MaxWidth)
 	case c.Width != 0 && !c.Size.IsZero():
-		return filter.Invalid("width", c.Width, "give width or one of bits_per_key, fpr and bytes")
+		return family.Invalid("width", c.Width, "give width or one of bits_per_key, fpr and bytes")
 	case c.Keys > MaxKeys:
 		return tooMany(c.Keys)
 	}
@@ -82,7 +83,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		return slots, c.Width, nil
 	case c.Size.FPR != 0:
 		if width = uint(math.Ceil(-math.Log2(c.Size.FPR))); width > MaxWidth {
-			return 0, 0, filter.Invalid("fpr", c.Size.FPR, "the lowest rate of fuse is %.2g", FPR(MaxWidth))
+			return 0, 0, family.Invalid("fpr", c.Size.FPR, "the lowest rate of fuse is %.2g", FPR(MaxWidth))
 		}
 		return slots, width, nil
 	case c.Size.IsZero():
@@ -97,7 +98,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		if c.Size.Bytes != 0 {
 			field, value = "bytes", c.Size.Bytes
 		}
-		return 0, 0, filter.Invalid(field, value, "fuse needs %d bits or more for %d keys", slots, n)
+		return 0, 0, family.Invalid(field, value, "fuse needs %d bits or more for %d keys", slots, n)
 	}
 	if total/slots > MaxWidth {
 		return slots, MaxWidth, c.Size.AtMost(slots*MaxWidth, n, "fuse")
@@ -120,7 +121,7 @@ func Slots(n uint64) uint64 {
 }
 
 // Builder gathers keys and solves for the slots at the end, with about 30 bytes a key in memory: 8 for the key, the
-// others for the tables of the library. A limit of memory (filter.BuildOptions) holds only while keys are gathered.
+// others for the tables of the library. A limit of memory (family.BuildOptions) holds only while keys are gathered.
 //
 // Without a limit the keys go straight into the slice that the library takes. Package gather would hold 16 bytes a key
 // beside it, and raise the peak at two million keys by half.
@@ -147,8 +148,8 @@ func NewBuilder(c Config) (*Builder, error) {
 // maxReserve is the most keys that AddMany reserves memory for before they come, 2 GiB.
 const maxReserve = 1 << 28
 
-// SetOptions implements filter.Gatherer. It uses Memory and Dir only.
-func (b *Builder) SetOptions(o filter.BuildOptions) {
+// SetOptions implements family.Gatherer. It uses Memory and Dir only.
+func (b *Builder) SetOptions(o family.BuildOptions) {
 	b.spill = nil
 	if o.Memory > 0 {
 		b.spill = gather.New(gather.Config{
@@ -198,7 +199,7 @@ func (b *Builder) Close() error {
 // Build solves for the slots, checks every key against the result and returns a *Filter. The result depends only on the
 // set of keys: not on their order or on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number
 // of keys, or filter.ErrTooLarge with more than MaxKeys distinct keys.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	keys, width, err := b.sorted(ctx)
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err

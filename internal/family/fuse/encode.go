@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 func (f *Filter) spec() filter.Spec {
@@ -13,8 +14,8 @@ func (f *Filter) spec() filter.Spec {
 
 // Encode returns one section, which shares the memory of the filter: (segments+2)·segment slots of width bits, packed
 // from the lowest bit of the first word on, then at least 64 zero bits.
-func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -26,7 +27,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the section does not have
 // the size of SectionWords, or bits behind the last slot are set.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	f, err := geometry(e.Spec)
 	if err := e.CheckSections([]uint64{bitvec.PackedWords(f.slotCount(), f.width)}, err); err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 
 // geometry reads the Spec of a built filter, fuse(seed=,segment=,segments=,width=), and no other.
 func geometry(s filter.Spec) (f Filter, err error) {
-	r := s.Reader()
+	r := family.Reader(s)
 	f = Filter{locator: locator{seed: r.Uint("seed"), segment: r.Uint("segment")}, segments: r.Uint("segments")}
 	f.width = uint(min(r.Uint("width"), MaxWidth+1))
 	if err := r.Err(); err != nil {
@@ -49,7 +50,7 @@ func geometry(s filter.Spec) (f Filter, err error) {
 	}
 	v := View{Segment: f.segment, Segments: f.segments, Width: f.width}
 	if !s.Has("seed") || !v.Valid() {
-		return Filter{}, filter.Invalid("spec", s,
+		return Filter{}, family.Invalid("spec", s,
 			"want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144")
 	}
 	f.count, f.low = f.segments*f.segment, 1<<f.width-1

@@ -11,6 +11,7 @@ import (
 	"github.com/FastFilter/xorfilter"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -111,15 +112,15 @@ func TestConfigErrors(t *testing.T) {
 	}{
 		{Config{Keys: MaxKeys + 1}, filter.ErrTooLarge},
 		{Config{Width: 33}, filter.ErrConfig},
-		{Config{Width: 8, Size: filter.Sizing{FPR: 0.1}}, filter.ErrConfig},
-		{Config{Keys: 1000, Size: filter.Sizing{FPR: 1e-12}}, filter.ErrConfig},
-		{Config{Keys: 1000, Size: filter.Sizing{BitsPerKey: 1}}, filter.ErrConfig},
+		{Config{Width: 8, Size: family.Sizing{FPR: 0.1}}, filter.ErrConfig},
+		{Config{Keys: 1000, Size: family.Sizing{FPR: 1e-12}}, filter.ErrConfig},
+		{Config{Keys: 1000, Size: family.Sizing{BitsPerKey: 1}}, filter.ErrConfig},
 	} {
 		if _, err := NewBuilder(c.c); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v", c.c, err)
 		}
 	}
-	if _, width, err := (Config{Size: filter.Sizing{FPR: 0.01}}).Geometry(1000); err != nil || width != 7 {
+	if _, width, err := (Config{Size: family.Sizing{FPR: 0.01}}).Geometry(1000); err != nil || width != 7 {
 		t.Errorf("1%%: width %d, %v", width, err)
 	}
 }
@@ -172,7 +173,7 @@ func TestLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.SetOptions(filter.BuildOptions{Memory: memory, Dir: t.TempDir()})
+		b.SetOptions(family.BuildOptions{Memory: memory, Dir: t.TempDir()})
 		for part := range slices.Chunk(hs, 700) {
 			if err := b.AddMany(part); err != nil {
 				t.Fatal(err)
@@ -190,7 +191,7 @@ func TestLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.SetOptions(filter.BuildOptions{Memory: 1, Dir: filepath.Join(t.TempDir(), "none")})
+	b.SetOptions(family.BuildOptions{Memory: 1, Dir: filepath.Join(t.TempDir(), "none")})
 	if err := b.AddMany(hs); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder that does not exist: %v", err)
 	}

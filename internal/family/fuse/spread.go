@@ -5,9 +5,10 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
-// spread implements filter.Spread for filters of the same width, 8 or 16.
+// spread implements family.Spread for filters of the same width, 8 or 16.
 type spread struct {
 	width  uint
 	places []place
@@ -19,9 +20,9 @@ type place struct {
 	locator
 }
 
-// Spread implements filter.Spreader. It returns nil for widths other than 8 and 16, and on machines where bitvec has no
+// Spread implements family.Spreader. It returns nil for widths other than 8 and 16, and on machines where bitvec has no
 // prefetch instruction.
-func (f *Filter) Spread(filters int) filter.Spread {
+func (f *Filter) Spread(filters int) family.Spread {
 	if !bitvec.Prefetches || f.width != 8 && f.width != 16 {
 		return nil
 	}
@@ -29,7 +30,7 @@ func (f *Filter) Spread(filters int) filter.Spread {
 }
 
 // SetFilter makes f filter i if it is a filter of the same width.
-func (s *spread) SetFilter(i int, f filter.Filter) bool {
+func (s *spread) SetFilter(i int, f family.Filter) bool {
 	o, ok := f.(*Filter)
 	if !ok || o.width != s.width {
 		s.places[i] = place{}
@@ -49,7 +50,7 @@ type asked struct {
 
 // HasManySpread prefetches the slots of a batch of keys before it tests the batch before it.
 func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	at = at[:len(hs)]
 	var both [2]asked // this batch and the next one
 	s.find(&both[0], hs[:min(batch, len(hs))], at)

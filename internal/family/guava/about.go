@@ -2,17 +2,18 @@ package guava
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // About describes the family. Package families lists it.
-var About = filter.About{
+var About = family.About{
 	Hash: filter.Murmur3,
 	Name: Family, Summary: "filter of Guava (Java)",
-	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanCapacity |
-		filter.CanEstimate,
+	Can: family.CanAdd | family.CanStartEmpty | family.CanMerge | family.CanIntersect | family.CanCapacity |
+		family.CanEstimate,
 	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"words"},
-	Parameters: []filter.Parameter{
-		filter.CapacityParameter,
+	Parameters: []family.Parameter{
+		family.CapacityParameter,
 		{Name: "k", Value: "1..255", Help: "probes per key"},
 		{Name: "words", Value: "N", Help: "number of 64-bit words, instead of a size"},
 		{Name: "strategy", Value: "32|64", Help: "MURMUR128_MITZ_32 or MURMUR128_MITZ_64"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/fill"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -15,7 +16,7 @@ import (
 // Config describes a filter to make. Zero fields take the default noted beside them.
 type Config struct {
 	Keys     uint64        // distinct keys that will be added; required unless Words or Size.Bytes is set
-	Size     filter.Sizing // default: FPR = probe.DefaultFPR, see probe.Double; whole words, Bytes rounded down
+	Size     family.Sizing // default: FPR = probe.DefaultFPR, see probe.Double; whole words, Bytes rounded down
 	Words    uint64        // 64-bit words, at most MaxWords; instead of Size
 	K        int           // probes per key, 1 to MaxK; default: the best for Keys and the size
 	Strategy Strategy      // default: Mitz64
@@ -24,9 +25,9 @@ type Config struct {
 // ConfigFromSpec reads guava(bits_per_key=, fpr=, bytes=, capacity=, words=, k=, strategy=32|64). The size is for
 // capacity or keys distinct keys, whichever is more. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	r := s.Reader()
+	r := family.Reader(s)
 	c := Config{
-		Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), Words: r.Count("words", math.MaxUint64),
+		Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r), Words: r.Count("words", math.MaxUint64),
 		K: int(r.Count("k", MaxK)),
 	}
 	strategy := r.Uint("strategy")
@@ -34,7 +35,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		return Config{}, err
 	}
 	if s.Has("strategy") && strategy != uint64(Mitz32) && strategy != uint64(Mitz64) {
-		return Config{}, filter.Invalid("strategy", strategy, "want 32 or 64")
+		return Config{}, family.Invalid("strategy", strategy, "want 32 or 64")
 	}
 	c.Strategy = Strategy(strategy)
 	return c, nil
@@ -45,13 +46,13 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 func (c Config) Geometry() (words uint64, k int, err error) {
 	switch {
 	case c.Strategy != 0 && c.Strategy != Mitz32 && c.Strategy != Mitz64:
-		return 0, 0, filter.Invalid("strategy", c.Strategy, "want 32 or 64")
+		return 0, 0, family.Invalid("strategy", c.Strategy, "want 32 or 64")
 	case c.Words != 0 && !c.Size.IsZero():
-		return 0, 0, filter.Invalid("words", c.Words, "give only one of words, bits_per_key, fpr and bytes")
+		return 0, 0, family.Invalid("words", c.Words, "give only one of words, bits_per_key, fpr and bytes")
 	}
 	words, k = c.Words, c.K
 	if k < 0 || k > MaxK {
-		return 0, 0, filter.Invalid("k", k, "want 1 to %d", MaxK)
+		return 0, 0, family.Invalid("k", k, "want 1 to %d", MaxK)
 	}
 	if words == 0 {
 		var m uint64
@@ -88,7 +89,7 @@ func (c Config) fit(m, words uint64, k int) (uint64, error) {
 	switch {
 	case m > most && c.Strategy == Mitz32:
 		const reason = "it reaches 2^31 bits, too few to keep the rate for %d keys; use strategy=64"
-		return 0, filter.Invalid("strategy", c.Strategy, reason, c.Keys)
+		return 0, family.Invalid("strategy", c.Strategy, reason, c.Keys)
 	case m > most:
 		return words, nil // too large
 	}

@@ -1,6 +1,9 @@
 package guava
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
 
 func (f *Filter) spec() filter.Spec { return Spec(uint64(len(f.words)), f.k, f.strategy) }
 
@@ -16,8 +19,8 @@ func (f *Filter) K() int { return f.k }
 func (f *Filter) Strategy() Strategy { return f.strategy }
 
 // Encode returns one section: the words. Bit i of the filter is bit i%64 of word i/64.
-func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -29,7 +32,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // Decode returns the filter that Encode stored. It keeps the words of e and does not copy them. It returns an error
 // if the sections do not have the sizes of SectionWords.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	c, err := geometry(e.Spec)
 	if err := e.CheckSections([]uint64{c.Words}, err); err != nil {
 		return nil, err
@@ -41,7 +44,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 func geometry(s filter.Spec) (Config, error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err == nil && (c.Words == 0 || c.K == 0 || c.Strategy == 0 || !c.Size.IsZero() || s.Has("capacity")) {
-		err = filter.Invalid("spec", s, "want guava(k=,strategy=,words=)")
+		err = family.Invalid("spec", s, "want guava(k=,strategy=,words=)")
 	}
 	if err == nil {
 		_, _, err = c.Geometry()

@@ -19,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -115,12 +116,12 @@ func (f *Filter) Add(h filter.Hash) error {
 
 // Merge makes f hold the keys of both filters; see bitmap.Merge. It is putAll of Guava. The filters must
 // have the same words, k and strategy.
-func (f *Filter) Merge(other filter.Filter, passed func([]uint64)) error {
+func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	return bitmap.Merge(f, &f.keys, other, passed)
 }
 
 // Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
-func (f *Filter) Intersect(other filter.Filter, passed func([]uint64)) error {
+func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
 	return bitmap.Intersect(f, &f.keys, other, passed)
 }
 
@@ -146,12 +147,12 @@ func (f *Filter) EstimateKeys() float64 {
 }
 
 // Cells describes the bits that probes can reach. It takes the probes of a key as independent.
-func (f *Filter) Cells() filter.Cells {
+func (f *Filter) Cells() family.Cells {
 	return probe.Cells(Reach(uint64(len(f.words)), f.strategy), f.k)
 }
 
 // Free returns the number of bits that probes can reach and that are 0 in both filters. Errors are those of Merge.
-func (f *Filter) Free(other filter.Filter) (uint64, error) {
+func (f *Filter) Free(other family.Filter) (uint64, error) {
 	return bitmap.Free(f, other, Reach(uint64(len(f.words)), f.strategy))
 }
 

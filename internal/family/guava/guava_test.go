@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -83,7 +84,7 @@ func TestGeometry(t *testing.T) {
 		}
 	}
 	for _, k := range []int{64, 65, 255} { // more probes than the best, and the rate is kept
-		c := Config{Keys: 1000, Size: filter.Sizing{FPR: 0.01}, K: k}
+		c := Config{Keys: 1000, Size: family.Sizing{FPR: 0.01}, K: k}
 		if words, got, err := c.Geometry(); err != nil || got != k || words < 300 {
 			t.Errorf("%d probes: %d words, %d probes, %v", k, words, got, err)
 		}
@@ -104,7 +105,7 @@ func TestGeometry(t *testing.T) {
 	if _, _, err := (Config{Keys: 1e9, Strategy: Mitz64}).Geometry(); err != nil {
 		t.Error(err)
 	}
-	if bits, fpr, err := (Config{Keys: 1e9, Size: filter.Sizing{BitsPerKey: 8},
+	if bits, fpr, err := (Config{Keys: 1e9, Size: family.Sizing{BitsPerKey: 8},
 		Strategy: Mitz32}).Forecast(1e9); err != nil || bits != 8e9 || fpr < 0.05 {
 		t.Errorf("what 31 bits cannot reach counts: %d, %g, %v", bits, fpr, err)
 	}
@@ -123,7 +124,7 @@ func TestDecodeRefuses(t *testing.T) {
 		if _, err := SectionWords(s); !errors.Is(err, filter.ErrConfig) && !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%s: %v", text, err)
 		}
-		if f, err := Decode(filter.Encoded{Spec: s, Sections: [][]uint64{{0}}}); err == nil {
+		if f, err := Decode(family.Encoded{Spec: s, Sections: [][]uint64{{0}}}); err == nil {
 			t.Errorf("%s: %v", text, f)
 		}
 	}
@@ -184,7 +185,7 @@ func TestIntersect(t *testing.T) {
 }
 
 // otherType is a filter of another family.
-type otherType struct{ filter.Filter }
+type otherType struct{ family.Filter }
 
 func (*otherType) Info() filter.Info { return filter.Info{} }
 
@@ -196,7 +197,7 @@ func TestMismatch(t *testing.T) {
 	}
 	before := slices.Clone(a.words)
 	small, _ := New(Config{Words: 19, K: 5})
-	for _, o := range []filter.Filter{nil, (*Filter)(nil), (*otherType)(nil), &otherType{}, small} {
+	for _, o := range []family.Filter{nil, (*Filter)(nil), (*otherType)(nil), &otherType{}, small} {
 		if err := a.Merge(o, nil); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("Merge with %T: %v", o, err)
 		}

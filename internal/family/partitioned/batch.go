@@ -6,13 +6,14 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // HasMany sets dst[i] to Has(hs[i]). It prefetches the shifts and the first slots of a batch of keys before it tests
 // them, then all other slots of the keys that may still be present. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	if len(f.bitmap) < batch.InCache || f.width != maxWidth || f.k <= together {
 		for i, h := range hs {

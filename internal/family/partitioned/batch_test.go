@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(70_000, 1)
 	for _, bits := range []float64{6, 8, 16, 40} {
-		f := build(t, Config{Size: filter.Sizing{BitsPerKey: bits}, Effort: filter.Effort{Level: filter.Fast}}, hs)
+		f := build(t, Config{Size: family.Sizing{BitsPerKey: bits}, Effort: filter.Effort{Level: filter.Fast}}, hs)
 		asked := append(hs[:len(hs):len(hs)], filtertest.Hashes(70_001, 2)...)
 		got := make([]bool, len(asked))
 		f.hasMany(got, asked)

@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // DefaultBitsPerKey is the size of a Config without one.
@@ -14,7 +15,7 @@ const DefaultBitsPerKey = 8
 // Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
-	Size filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
+	Size family.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
 	// Later is how many keys will be added after the build, at most 1000 times those of the build. Size counts them, a
 	// rate is that after all of them, and k suits them too. Without it, each late key raises the rate several times as
 	// much.
@@ -36,8 +37,8 @@ type Config struct {
 // ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, later=, k=, effort=fast|default|max, passes=,
 // budget=, target=, table=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Later: r.Uint("later"), Effort: filter.ReadEffort(r)}
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Later: r.Uint("later"), Effort: family.ReadEffort(r)}
 	c.Table, c.K = r.Uint("table"), int(r.Count("k", maxK))
 	if err := r.Err(); err != nil {
 		return Config{}, err
@@ -52,7 +53,7 @@ func (c Config) Check() error {
 		return err
 	}
 	if c.Effort.Target != 0 && c.Size.FPR != 0 {
-		return filter.Invalid("target", c.Effort.Target,
+		return family.Invalid("target", c.Effort.Target,
 			"a size by fpr keeps its rate with any effort; give target with bits_per_key or bytes")
 	}
 	return nil
@@ -164,12 +165,12 @@ func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error)
 
 // outOfReach is the error for a rate that the family does not reach with any size.
 func outOfReach(fpr, nearest float64) error {
-	return filter.Invalid("fpr", fpr,
+	return family.Invalid("fpr", fpr,
 		"the lowest rate for these keys is %.2g, with %d bits a key; take family standard", nearest, maxBitsPerKey)
 }
 
 // unreached is the error for a target that a size does not reach with any effort.
 func unreached(target float64, g geometry, n uint64, rate float64) error {
 	per := float64(g.total()) / float64(max(n, 1))
-	return filter.Invalid("target", target, "%.2f bits a key reach about %.3g at best; give more", per, rate)
+	return family.Invalid("target", target, "%.2f bits a key reach about %.3g at best; give more", per, rate)
 }

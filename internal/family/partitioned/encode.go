@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Limits of a Spec: far above useful values, and small enough that no product overflows.
@@ -19,8 +20,8 @@ const (
 //  1. the bitmaps of all shards one after the other, bit i at bit i%64 of word i/64, then at least 64 zero bits;
 //  2. the shifts, width bits each, packed in the same way, then at least 64 zero bits;
 //  3. two words that no query needs: the number of keys added after the search, and of bits set at its end.
-func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.bitmap, f.shifts, {f.late, f.searched}}}
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.bitmap, f.shifts, {f.late, f.searched}}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -38,7 +39,7 @@ func (g geometry) sections() []uint64 { return []uint64{g.bitmapWords(), g.shift
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
 // the sizes of SectionWords, bits behind the last one are set, or the counts contradict each other.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	g, err := geometryFromSpec(e.Spec)
 	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
@@ -75,14 +76,14 @@ func zeroFrom(words []uint64, n uint64) bool {
 
 // geometryFromSpec reads the Spec of a built filter, partitioned(bits=,groups=,k=,shards=,width=), and no other.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
-	r := s.Reader()
+	r := family.Reader(s)
 	bits, groups, k, shards, width := r.Uint("bits"), r.Uint("groups"), r.Uint("k"), r.Uint("shards"), r.Uint("width")
 	if err := r.Err(); err != nil {
 		return geometry{}, err
 	}
 	g := geometry{shards: shards, groups: groups, bits: bits, k: int(min(k, maxK+1)), width: int(min(width, maxWidth+1))}
 	if !s.Has("width") || !g.valid() {
-		return geometry{}, filter.Invalid("spec", s, "want partitioned(bits=,groups=,k=,shards=,width=)")
+		return geometry{}, family.Invalid("spec", s, "want partitioned(bits=,groups=,k=,shards=,width=)")
 	}
 	if g.tooLarge() {
 		return geometry{}, fmt.Errorf("%v: %w", g, filter.ErrTooLarge)

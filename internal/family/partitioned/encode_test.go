@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -20,12 +21,12 @@ func TestDecodeCounts(t *testing.T) {
 	for _, h := range hs[100:] {
 		_ = f.Add(h)
 	}
-	setKeys := func(e *filter.Encoded, n uint64) { e.Keys = n }
-	setLate := func(e *filter.Encoded, n uint64) { e.Sections[2][0] = n }
-	setSearched := func(e *filter.Encoded, n uint64) { e.Sections[2][1] = n }
+	setKeys := func(e *family.Encoded, n uint64) { e.Keys = n }
+	setLate := func(e *family.Encoded, n uint64) { e.Sections[2][0] = n }
+	setSearched := func(e *family.Encoded, n uint64) { e.Sections[2][1] = n }
 	for _, c := range []struct {
 		name  string
-		set   func(*filter.Encoded, uint64)
+		set   func(*family.Encoded, uint64)
 		value uint64
 		ok    bool
 	}{
@@ -97,7 +98,7 @@ func TestSmallShards(t *testing.T) {
 				t.Errorf("SectionWords(%s) = %v, %v", s, words, err)
 				continue
 			}
-			if f, err := Decode(filter.Encoded{Spec: s}); !errors.Is(err, filter.ErrConfig) || f != nil {
+			if f, err := Decode(family.Encoded{Spec: s}); !errors.Is(err, filter.ErrConfig) || f != nil {
 				t.Errorf("Decode of %s: %v", s, err)
 			}
 			continue
@@ -106,7 +107,7 @@ func TestSmallShards(t *testing.T) {
 			t.Errorf("SectionWords(%s) = %v, %v, want %v", s, words, err, c.words)
 			continue
 		}
-		f, err := Decode(filter.Encoded{Spec: s, Sections: [][]uint64{make([]uint64, words[0]), make([]uint64, words[1]), make([]uint64, words[2])}})
+		f, err := Decode(family.Encoded{Spec: s, Sections: [][]uint64{make([]uint64, words[0]), make([]uint64, words[1]), make([]uint64, words[2])}})
 		if err != nil {
 			t.Errorf("Decode of %s: %v", s, err)
 			continue

@@ -19,6 +19,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -65,7 +66,7 @@ func TestRates(t *testing.T) {
 					var sum float64
 					const seeds = 5
 					for seed := range uint64(seeds) {
-						f := build(t, Config{Size: filter.Sizing{BitsPerKey: bits}, Effort: filter.Effort{Level: c.effort}}, filtertest.Hashes(n, 10+seed))
+						f := build(t, Config{Size: family.Sizing{BitsPerKey: bits}, Effort: filter.Effort{Level: c.effort}}, filtertest.Hashes(n, 10+seed))
 						if i := f.Info(); i.Bits > uint64(bits*float64(n)) {
 							t.Errorf("%d bits", i.Bits)
 						}
@@ -98,7 +99,7 @@ func TestManyAbsentKeys(t *testing.T) {
 		bits   float64
 		effort filter.Level
 	}{{32, filter.Default}, {32, filter.Fast}} {
-		f := build(t, Config{Size: filter.Sizing{BitsPerKey: c.bits}, Effort: filter.Effort{Level: c.effort}}, filtertest.Hashes(10_000, 1))
+		f := build(t, Config{Size: family.Sizing{BitsPerKey: c.bits}, Effort: filter.Effort{Level: c.effort}}, filtertest.Hashes(10_000, 1))
 		var hits atomic.Uint64
 		var wg sync.WaitGroup
 		workers := uint64(runtime.GOMAXPROCS(0))
@@ -140,7 +141,7 @@ func TestObservedRate(t *testing.T) {
 		var want float64
 		const seeds = 4
 		for seed := range uint64(seeds) {
-			f := build(t, Config{Size: filter.Sizing{BitsPerKey: c.bits}, Effort: filter.Effort{Level: filter.Fast}}, filtertest.Hashes(c.n, seed))
+			f := build(t, Config{Size: family.Sizing{BitsPerKey: c.bits}, Effort: filter.Effort{Level: filter.Fast}}, filtertest.Hashes(c.n, seed))
 			want += f.posterior() / seeds
 			h := filter.NewHasher(seed)
 			for i := range c.trials / seeds {
@@ -174,7 +175,7 @@ func TestTargetRate(t *testing.T) {
 			if testing.Short() && n > 300 {
 				continue
 			}
-			f := build(t, Config{Size: filter.Sizing{FPR: p}, Effort: filter.Effort{Level: filter.Fast}}, filtertest.Hashes(n, 5))
+			f := build(t, Config{Size: family.Sizing{FPR: p}, Effort: filter.Effort{Level: filter.Fast}}, filtertest.Hashes(n, 5))
 			i := f.Info()
 			t.Logf("%g, %d keys: %.4g at %.2f bits a key, %v", p, n, i.FPRPosterior, i.BitsPerKey(), f.geometry)
 			if i.FPRPosterior > p || n > 1000 && i.FPRPosterior < p*0.9 {
@@ -187,7 +188,7 @@ func TestTargetRate(t *testing.T) {
 // TestAdd adds as many keys again and finds the rate where the formula for random shifts puts it.
 func TestAdd(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
-	f := build(t, Config{Size: filter.Sizing{BitsPerKey: 16}}, hs[:10_000])
+	f := build(t, Config{Size: family.Sizing{BitsPerKey: 16}}, hs[:10_000])
 	before := f.posterior()
 	for _, h := range hs[10_000:] {
 		_ = f.Add(h)
@@ -208,8 +209,8 @@ func TestAdd(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for _, c := range []Config{
-		{Effort: filter.Effort{Level: "huge"}}, {Workers: -1}, {Size: filter.Sizing{BitsPerKey: 65}}, {Size: filter.Sizing{Bytes: 100}},
-		{Size: filter.Sizing{FPR: 1e-30}}, {Size: filter.Sizing{FPR: math.NaN()}}, {Size: filter.Sizing{FPR: 0.1, Bytes: 7}},
+		{Effort: filter.Effort{Level: "huge"}}, {Workers: -1}, {Size: family.Sizing{BitsPerKey: 65}}, {Size: family.Sizing{Bytes: 100}},
+		{Size: family.Sizing{FPR: 1e-30}}, {Size: family.Sizing{FPR: math.NaN()}}, {Size: family.Sizing{FPR: 0.1, Bytes: 7}},
 	} {
 		if _, _, err := c.Forecast(100_000); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%+v: %v", c, err)
@@ -218,10 +219,10 @@ func TestConfigErrors(t *testing.T) {
 	if bits, _, err := (Config{}).Forecast(5e9); err != nil || bits > 8*5e9 || bits < 8*5e9-1e6 {
 		t.Errorf("5e9 keys: %d bits, %v", bits, err)
 	}
-	if _, _, err := (Config{Size: filter.Sizing{FPR: 1e-30}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "the lowest rate") {
+	if _, _, err := (Config{Size: family.Sizing{FPR: 1e-30}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "the lowest rate") {
 		t.Errorf("an impossible rate: %v", err)
 	}
-	if _, _, err := (Config{Size: filter.Sizing{Bytes: 1<<61 + 1}}).Forecast(100); !errors.Is(err, filter.ErrTooLarge) {
+	if _, _, err := (Config{Size: family.Sizing{Bytes: 1<<61 + 1}}).Forecast(100); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("2^64 bits: %v", err)
 	}
 	if _, _, err := (Config{}).Forecast(math.MaxUint64); !errors.Is(err, filter.ErrTooLarge) {
@@ -247,7 +248,7 @@ func TestFewKeys(t *testing.T) {
 		for _, n := range []int{1, 2, 3, 5, 10, 17, 30} {
 			for seed := range uint64(12) {
 				hs := filtertest.Hashes(n, seed)
-				f := build(t, Config{Size: filter.Sizing{FPR: fpr}, Effort: filter.Effort{Level: filter.Fast}}, hs)
+				f := build(t, Config{Size: family.Sizing{FPR: fpr}, Effort: filter.Effort{Level: filter.Fast}}, hs)
 				if p := f.posterior(); p > fpr {
 					t.Fatalf("%d keys at %g: %g", n, fpr, p)
 				}
@@ -261,8 +262,8 @@ func TestFewKeys(t *testing.T) {
 func TestFarOff(t *testing.T) {
 	for seed := range uint64(8) {
 		for _, c := range []Config{
-			{Size: filter.Sizing{FPR: 2.226e-18}}, {Effort: filter.Effort{Target: 0.01407}}, {Effort: filter.Effort{Target: 0.0224}},
-			{Size: filter.Sizing{FPR: 0.01}, Later: 15_000},
+			{Size: family.Sizing{FPR: 2.226e-18}}, {Effort: filter.Effort{Target: 0.01407}}, {Effort: filter.Effort{Target: 0.0224}},
+			{Size: family.Sizing{FPR: 0.01}, Later: 15_000},
 		} {
 			b, err := NewBuilder(c)
 			if err != nil {
@@ -367,7 +368,7 @@ func TestEfforts(t *testing.T) {
 		if p := f.Info().FPRPosterior; p > 0.016 {
 			t.Errorf("ended early at %g", p)
 		}
-		b, err = NewBuilder(Config{Size: filter.Sizing{FPR: 0.01}})
+		b, err = NewBuilder(Config{Size: family.Sizing{FPR: 0.01}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -418,7 +419,7 @@ func TestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.SetOptions(filter.BuildOptions{Memory: 64 << 10, Dir: dir})
+		b.SetOptions(family.BuildOptions{Memory: 64 << 10, Dir: dir})
 		return b
 	}
 	b := limited(t.TempDir())
@@ -461,7 +462,7 @@ func TestLater(t *testing.T) {
 		}
 		return i.FPRPosterior
 	}
-	c := Config{Size: filter.Sizing{Bytes: n + late}}
+	c := Config{Size: family.Sizing{Bytes: n + late}}
 	untold := after(c)
 	c.Later = late
 	told := after(c)
@@ -473,7 +474,7 @@ func TestLater(t *testing.T) {
 	if told > 0.6*untold || told > 1.1*forecast || told < 0.9*forecast {
 		t.Errorf("told %.4f, forecast %.4f, untold %.4f", told, forecast, untold)
 	}
-	if p := after(Config{Size: filter.Sizing{FPR: 0.01}, Later: late}); p > 0.0105 {
+	if p := after(Config{Size: family.Sizing{FPR: 0.01}, Later: late}); p > 0.0105 {
 		t.Errorf("a rate of 0.01 after all keys is %.4f", p)
 	}
 }
@@ -488,7 +489,7 @@ func TestLaterSmall(t *testing.T) {
 			var sum float64
 			for seed := range uint64(filters) {
 				hs := filtertest.Hashes(n+late, seed)
-				f := build(t, Config{Size: filter.Sizing{FPR: fpr}, Later: uint64(late)}, hs[:n])
+				f := build(t, Config{Size: family.Sizing{FPR: fpr}, Later: uint64(late)}, hs[:n])
 				for _, h := range hs[n:] {
 					_ = f.Add(h)
 				}

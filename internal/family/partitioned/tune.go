@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // shardKeys is the number of keys of a full shard. Its bitmap and counters fit a second-level cache, and 2^15 keys are
@@ -59,7 +60,7 @@ func (c Config) geometry(keys uint64) (geometry, error) {
 	case n > maxKeys:
 		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
 	case c.Later > maxLater*n:
-		return geometry{}, filter.Invalid("later", c.Later,
+		return geometry{}, family.Invalid("later", c.Later,
 			"more than %d times the %d keys of the build; take family standard", maxLater, n)
 	case c.Size.FPR != 0:
 		return c.geometryForRate(n)
@@ -84,7 +85,7 @@ func (c Config) geometryOf(n, total uint64) (geometry, error) {
 	total = min(total, (n+c.Later)*maxBitsPerKey) // more would need more slots than there may be
 	g, ok := c.problem(n, total).tune().fit(n, total)
 	if !ok {
-		return geometry{}, filter.Invalid("size", fmt.Sprintf("%d bits for %d keys", total, n),
+		return geometry{}, family.Invalid("size", fmt.Sprintf("%d bits for %d keys", total, n),
 			"too few for the keys and their shifts; give %d bits or more", max(64, 2*(n+c.Later)))
 	}
 	return g, nil
@@ -102,7 +103,7 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 	if math.IsInf(per, 1) {
 		return geometry{}, outOfReach(c.Size.FPR, nearest)
 	}
-	total, err := filter.BitsFor(per * all)
+	total, err := family.BitsFor(per * all)
 	if err != nil {
 		return geometry{}, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/gather"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -24,7 +25,7 @@ type Config struct {
 	Keys uint64 // the number of keys that will be added; a Builder that drops duplicates counts them itself
 	// Capacity is the number of keys to make room for, those added later included. Default, and minimum: Keys.
 	Capacity uint64
-	Size     filter.Sizing // at the capacity; default: FPR = DefaultFPR
+	Size     family.Sizing // at the capacity; default: FPR = DefaultFPR
 	// Overflow is the probability, 1e-15 to 0.1, that the filter is full before it reaches its capacity. Default:
 	// DefaultOverflow.
 	Overflow float64
@@ -51,8 +52,8 @@ type Config struct {
 // ConfigFromSpec reads rankindexed(bits_per_key=, fpr=, bytes=, capacity=, counting=1, value_bits=, growth=, bucket=,
 // overflow=, fast=1), or a geometry, which has buckets=.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Overflow: r.Float("overflow"), Capacity: r.Uint("capacity")}
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Overflow: r.Float("overflow"), Capacity: r.Uint("capacity")}
 	number := func(name string) int { return int(min(r.Uint(name), math.MaxInt32)) }
 	c.Counting, c.Fast, c.ValueBits = r.Flag("counting"), r.Flag("fast"), number("value_bits")
 	c.Growth, c.Bucket = number("growth"), number("bucket")
@@ -68,7 +69,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		return Config{}, err
 	}
 	if s.Has("overflow") && c.Overflow == 0 {
-		return Config{}, filter.Invalid("overflow", 0, "want more than 0")
+		return Config{}, family.Invalid("overflow", 0, "want more than 0")
 	}
 	return c, c.Check()
 }
@@ -76,23 +77,23 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 // Check returns an error wrapping filter.ErrConfig or filter.ErrTooLarge if the Config is wrong for any number of keys.
 func (c Config) Check() error {
 	if g := c.Geometry; g != nil {
-		if c.Size != (filter.Sizing{}) || c.Overflow != 0 || c.Bucket != 0 || c.Fast {
-			return filter.Invalid("buckets", g.Buckets, "a geometry takes no size, overflow, bucket or fast")
+		if c.Size != (family.Sizing{}) || c.Overflow != 0 || c.Bucket != 0 || c.Fast {
+			return family.Invalid("buckets", g.Buckets, "a geometry takes no size, overflow, bucket or fast")
 		}
 		return g.check()
 	}
 	switch {
 	case c.Overflow != 0 && !(c.Overflow >= minOverflow && c.Overflow <= maxOverflow):
-		return filter.Invalid("overflow", c.Overflow,
+		return family.Invalid("overflow", c.Overflow,
 			"want a probability from %g to %g, such as 1e-10", minOverflow, maxOverflow)
 	case c.ValueBits < 0 || c.ValueBits > MaxValueBits:
-		return filter.Invalid("value_bits", c.ValueBits, "want 0 to %d", MaxValueBits)
+		return family.Invalid("value_bits", c.ValueBits, "want 0 to %d", MaxValueBits)
 	case c.Counting && c.ValueBits > 0:
-		return filter.Invalid("value_bits", c.ValueBits, "a filter has counters or values, not both")
+		return family.Invalid("value_bits", c.ValueBits, "a filter has counters or values, not both")
 	case c.Growth < 0 || c.Growth > MaxGrowth:
-		return filter.Invalid("growth", c.Growth, "want 0 to %d", MaxGrowth)
+		return family.Invalid("growth", c.Growth, "want 0 to %d", MaxGrowth)
 	case c.Bucket < 0 || c.Bucket%64 != 0 || c.Bucket > maxBucket:
-		return filter.Invalid("bucket", c.Bucket, "want a multiple of 64 up to %d", maxBucket)
+		return family.Invalid("bucket", c.Bucket, "want a multiple of 64 up to %d", maxBucket)
 	}
 	return c.Size.Check()
 }
@@ -168,7 +169,7 @@ func (c Config) plan() (Geometry, error) {
 	}
 	g, ok := o.search(math.Inf(1))
 	if !ok {
-		return g, filter.Invalid("fpr", o.fpr,
+		return g, family.Invalid("fpr", o.fpr,
 			"no remainder of at most 48 bits and no bucket of an allowed size reaches it")
 	}
 	return g, nil
@@ -196,7 +197,7 @@ const mostFPR = 0.9
 
 // within returns the geometry with the lowest rate among those of at most that size. keys is 0 if the number is
 // unknown.
-func (o order) within(size filter.Sizing, keys uint64) (Geometry, error) {
+func (o order) within(size family.Sizing, keys uint64) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
 	if err != nil {
 		return Geometry{}, err
@@ -228,7 +229,7 @@ func (o order) within(size filter.Sizing, keys uint64) (Geometry, error) {
 				break
 			}
 		}
-		return Geometry{}, filter.Invalid("bytes", bits/8, "%s", reason)
+		return Geometry{}, family.Invalid("bytes", bits/8, "%s", reason)
 	}
 	o.fpr = math.Exp2(low)
 	larger := false // whether a filter of a lower rate exists, of any size
@@ -277,8 +278,8 @@ func over(g Geometry, sections [levels][]uint64) *Filter {
 
 // NewBuilder returns a builder. In the counting form every addition of a key counts, and Config.Keys gives the size. In
 // the others a key that is added several times is one key, and the number of distinct keys gives the size. With values
-// it is a filter.ValueBuilder; a key that is added without one has the value 0.
-func NewBuilder(c Config) (filter.Builder, error) {
+// it is a family.ValueBuilder; a key that is added without one has the value 0.
+func NewBuilder(c Config) (family.Builder, error) {
 	if c.Counting || c.Geometry != nil && c.Geometry.Counting {
 		f, err := New(c)
 		if err != nil {
@@ -299,7 +300,7 @@ type Builder struct {
 }
 
 // Build returns a *Filter. The error wraps filter.ErrFull with the probability Config.Overflow.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	f, err := b.build(ctx)
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
@@ -362,7 +363,7 @@ func (b *countingBuilder) AddMany(hs []filter.Hash) error {
 }
 
 // Build returns a *Filter.
-func (b *countingBuilder) Build(ctx context.Context) (filter.Filter, error) {
+func (b *countingBuilder) Build(ctx context.Context) (family.Filter, error) {
 	if b.built.Swap(true) {
 		return nil, errBuilt
 	}

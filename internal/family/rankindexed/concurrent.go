@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -67,7 +68,7 @@ func (t *generation) stripe(b uint64) *stripe { return &t.stripes[b&uint64(len(t
 
 // Concurrent returns a *Concurrent, which any number of goroutines may query and change at once. It takes over the
 // filter's memory: do not use the filter afterwards.
-func (f *Filter) Concurrent() filter.Concurrent { return newConcurrent(f) }
+func (f *Filter) Concurrent() family.Concurrent { return newConcurrent(f) }
 
 func newConcurrent(f *Filter) *Concurrent {
 	c := &Concurrent{alloc: newFilter}
@@ -263,9 +264,9 @@ func (c *Concurrent) filter() *Filter {
 }
 
 var _ interface {
-	filter.Concurrent
-	filter.Batcher
-	filter.Remover
-	filter.Counter
-	filter.Upserter
+	family.Concurrent
+	family.Batcher
+	family.Remover
+	family.Counter
+	family.Upserter
 } = (*Concurrent)(nil)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -19,9 +20,9 @@ func BenchmarkConcurrent(b *testing.B) {
 	const n = 1_000_000
 	hs := filtertest.Hashes(n, 1)
 	mixed := func(b *testing.B, f interface {
-		filter.Filter
-		filter.Adder
-		filter.Remover
+		family.Filter
+		family.Adder
+		family.Remover
 	}, workers int) {
 		for b.Loop() {
 			var wg sync.WaitGroup
@@ -103,7 +104,7 @@ func BenchmarkGrowth(b *testing.B) {
 
 // growthTimes adds hs[n:] to a filter that holds hs[:n], and queries those meanwhile. It returns the longest call and
 // the 0.999 quantile of all calls, in nanoseconds, of Add and of Has.
-func growthTimes(b *testing.B, c filter.Concurrent, hs []filter.Hash, n int) (add, has [2]float64) {
+func growthTimes(b *testing.B, c family.Concurrent, hs []filter.Hash, n int) (add, has [2]float64) {
 	adds := make([]time.Duration, 0, len(hs)-n)
 	asks := make([]time.Duration, 0, 1<<20)
 	stop, asking := make(chan struct{}), make(chan struct{})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -80,7 +81,7 @@ func TestConcurrent(t *testing.T) {
 		each = 3000
 	}
 	const workers = 4
-	size := filter.Sizing{FPR: 1e-8} // no two of the keys look alike
+	size := family.Sizing{FPR: 1e-8} // no two of the keys look alike
 	for name, cfg := range map[string]Config{
 		"plain":    {Keys: 500, Growth: 8, Size: size},
 		"counting": {Keys: 500, Growth: 8, Size: size, Counting: true},

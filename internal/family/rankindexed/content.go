@@ -6,13 +6,14 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
-var _ filter.ChainTable = (*Filter)(nil)
+var _ family.ChainTable = (*Filter)(nil)
 
 // ChainShape returns the sizes of the filter.
-func (f *Filter) ChainShape() filter.ChainShape {
-	s := filter.ChainShape{Buckets: f.buckets, Chains: f.chains, Width: f.width, Payload: f.payload}
+func (f *Filter) ChainShape() family.ChainShape {
+	s := family.ChainShape{Buckets: f.buckets, Chains: f.chains, Width: f.width, Payload: f.payload}
 	for level := range levels {
 		s.Room[level], s.Records[level] = uint64(f.g.Cells[level]), f.g.Pools[level]
 	}
@@ -33,10 +34,10 @@ func (f *Filter) Extension(b uint64, level int) (number uint64, ok bool) {
 }
 
 // BucketReader returns a function that reads the cells of a bucket in the order of their chains.
-func (f *Filter) BucketReader() func(b uint64, to *filter.ChainBucket) {
+func (f *Filter) BucketReader() func(b uint64, to *family.ChainBucket) {
 	var l lister
 	ends := make([]uint16, f.chains)
-	return func(b uint64, to *filter.ChainBucket) {
+	return func(b uint64, to *family.ChainBucket) {
 		u := f.bucket(b)
 		l.read(&u)
 		used := len(l.cells)
@@ -60,7 +61,7 @@ func (f *Filter) BucketReader() func(b uint64, to *filter.ChainBucket) {
 }
 
 // SameShape returns an empty filter of the same geometry.
-func (f *Filter) SameShape() (filter.ChainTable, error) {
+func (f *Filter) SameShape() (family.ChainTable, error) {
 	n, err := newFilter(f.g)
 	if err != nil {
 		return nil, err
@@ -69,9 +70,9 @@ func (f *Filter) SameShape() (filter.ChainTable, error) {
 }
 
 // BucketWriter returns a function that fills an empty bucket.
-func (f *Filter) BucketWriter() func(b uint64, from *filter.ChainBucket, extensions [levels]uint64) error {
+func (f *Filter) BucketWriter() func(b uint64, from *family.ChainBucket, extensions [levels]uint64) error {
 	var open []run
-	return func(b uint64, from *filter.ChainBucket, extensions [levels]uint64) error {
+	return func(b uint64, from *family.ChainBucket, extensions [levels]uint64) error {
 		u := f.bucket(b)
 		used := uint64(len(from.Cells))
 		for u.room() < used {
@@ -94,7 +95,7 @@ func (f *Filter) BucketWriter() func(b uint64, from *filter.ChainBucket, extensi
 type run struct{ at, end uint64 }
 
 // fill writes the cells of an empty bucket with room for them. It returns the memory of open, for reuse.
-func (u *bucket) fill(from *filter.ChainBucket, open []run) []run {
+func (u *bucket) fill(from *family.ChainBucket, open []run) []run {
 	at := uint64(0)
 	for chain, n := range from.Lengths {
 		if n > 0 {
@@ -120,7 +121,7 @@ func (u *bucket) fill(from *filter.ChainBucket, open []run) []run {
 }
 
 // Stored returns the result of Encode of the filter or of its trimmed form.
-func (f *Filter) Stored(trimmed bool) filter.Encoded {
+func (f *Filter) Stored(trimmed bool) family.Encoded {
 	if trimmed {
 		return Trimmed{f}.Encode()
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // TestContent copies filters bucket by bucket, with and without extensions, and compares the files.
@@ -40,7 +41,7 @@ func TestContent(t *testing.T) {
 		}
 		read, write := f.BucketReader(), n.BucketWriter()
 		s := f.ChainShape()
-		var b filter.ChainBucket
+		var b family.ChainBucket
 		for bucket := range s.Buckets {
 			read(bucket, &b)
 			if uint64(len(b.Cells)) != f.CellsOf(bucket) {
@@ -54,9 +55,9 @@ func TestContent(t *testing.T) {
 					t.Fatalf("bucket %d: a chain is not in order", bucket)
 				}
 			}
-			var extensions [filter.ChainLevels]uint64
+			var extensions [family.ChainLevels]uint64
 			levels := 1
-			for level := 1; level < filter.ChainLevels; level++ {
+			for level := 1; level < family.ChainLevels; level++ {
 				if number, ok := f.Extension(bucket, level); ok {
 					extensions[level] = number
 					levels++
@@ -75,9 +76,9 @@ func TestContent(t *testing.T) {
 		if got, want := n.Stored(true), (Trimmed{f}).Encode(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v: the trimmed copy differs", c)
 		}
-		full := filter.ChainBucket{Cells: make([]uint64, 1<<15), Lengths: b.Lengths}
+		full := family.ChainBucket{Cells: make([]uint64, 1<<15), Lengths: b.Lengths}
 		empty, _ := f.SameShape()
-		if err := empty.BucketWriter()(0, &full, [filter.ChainLevels]uint64{}); !errors.Is(err, filter.ErrFull) {
+		if err := empty.BucketWriter()(0, &full, [family.ChainLevels]uint64{}); !errors.Is(err, filter.ErrFull) {
 			t.Errorf("too many cells: %v", err)
 		}
 		if s.Most() < c.Keys {

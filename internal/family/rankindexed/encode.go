@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 var (
@@ -44,9 +45,9 @@ func (g Geometry) Spec() filter.Spec {
 //
 // The fields of an extension are pointer, higher index and cells, which continue those of the bucket. A pointer has the
 // bit length of the number of extensions, plus Growth bits. All unused bits are 0.
-func (f *Filter) Encode() filter.Encoded {
+func (f *Filter) Encode() family.Encoded {
 	sections := [][]uint64{f.table, f.pools[1].words, f.pools[2].words}
-	return filter.Encoded{Spec: f.g.Spec(), Keys: f.keys, Sections: sections}
+	return family.Encoded{Spec: f.g.Spec(), Keys: f.keys, Sections: sections}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
@@ -65,12 +66,12 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // geometry reads the canonical Spec of a filter, or of a trimmed one with that many cells. Any other Spec is an error.
 func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error) {
 	bad := func(field string, value any, reason string) (Geometry, uint64, bool, error) {
-		return Geometry{}, 0, false, filter.Invalid(field, value, "%s", reason)
+		return Geometry{}, 0, false, family.Invalid(field, value, "%s", reason)
 	}
 	if trimmed = s.Has("trimmed"); trimmed {
-		cells = s.Reader().Uint("trimmed")
+		cells = family.Reader(s).Uint("trimmed")
 		if !s.With("trimmed", cells).Equal(s) {
-			return bad("trimmed", s.Reader().Text("trimmed", ""), "want a whole number of 0 or more")
+			return bad("trimmed", family.Reader(s).Text("trimmed", ""), "want a whole number of 0 or more")
 		}
 		s = s.Without("trimmed")
 	}
@@ -90,7 +91,7 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 // Decode returns the filter of the result of Encode of a Filter, whose words it keeps, or of a Trimmed. It checks
 // everything: the sizes of the sections, that each chain stays in cells of its own bucket and is in order, that no two
 // buckets share an extension, that all unused bits are 0, and the number of keys.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
 	}

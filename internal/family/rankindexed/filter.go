@@ -34,6 +34,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
@@ -239,9 +240,9 @@ func (g Geometry) FPR(cells uint64) float64 {
 }
 
 var _ interface {
-	filter.Adder
-	filter.Remover
-	filter.Counter
-	filter.Upserter
-	filter.Sharer
+	family.Adder
+	family.Remover
+	family.Counter
+	family.Upserter
+	family.Sharer
 } = (*Filter)(nil)

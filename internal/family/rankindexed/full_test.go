@@ -3,7 +3,7 @@ package rankindexed
 import (
 	"testing"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -19,7 +19,7 @@ func TestFullAbove(t *testing.T) {
 			continue
 		}
 		for seed := range x.filters {
-			f, err := New(Config{Keys: uint64(x.keys), Size: filter.Sizing{FPR: 0.01}})
+			f, err := New(Config{Keys: uint64(x.keys), Size: family.Sizing{FPR: 0.01}})
 			if err != nil {
 				t.Fatal(err)
 			}

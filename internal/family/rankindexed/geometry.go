@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // levels is the number of parts that a bucket may have: itself and two extensions.
@@ -92,39 +93,39 @@ func (g Geometry) Bits() uint64 {
 func (g Geometry) check() error {
 	switch {
 	case g.Buckets < 1:
-		return filter.Invalid("buckets", g.Buckets, "want at least one")
+		return family.Invalid("buckets", g.Buckets, "want at least one")
 	case g.Buckets > maxBuckets:
 		return fmt.Errorf("buckets=%d: %w", g.Buckets, filter.ErrTooLarge)
 	case g.Chains < 1 || g.Chains > MaxChains:
-		return filter.Invalid("chains", g.Chains, "want 1 to %d", MaxChains)
+		return family.Invalid("chains", g.Chains, "want 1 to %d", MaxChains)
 	case g.Cells[0] < 1 || g.Cells[0] > maxCells:
-		return filter.Invalid("cells", g.Cells[0], "want 1 to %d", maxCells)
+		return family.Invalid("cells", g.Cells[0], "want 1 to %d", maxCells)
 	case g.Growth > 0 && g.Growth <= MaxGrowth && (g.Capacity == 0 || g.Capacity > maxKeys>>g.Growth):
-		return filter.Invalid("capacity", g.Capacity,
+		return family.Invalid("capacity", g.Capacity,
 			"want 1 to %d with growth=%d", uint64(maxKeys)>>g.Growth, g.Growth)
 	case g.Growth < 0 || g.Growth > MaxGrowth:
-		return filter.Invalid("growth", g.Growth, "want 0 to %d", MaxGrowth)
+		return family.Invalid("growth", g.Growth, "want 0 to %d", MaxGrowth)
 	case g.Remainder < 1 || g.Remainder+g.Growth > MaxRemainder:
-		return filter.Invalid("remainder", g.Remainder,
+		return family.Invalid("remainder", g.Remainder,
 			"remainder and growth together: want 1 to %d bits", MaxRemainder)
 	case g.ValueBits < 0 || g.ValueBits > MaxValueBits:
-		return filter.Invalid("value_bits", g.ValueBits, "want 0 to %d", MaxValueBits)
+		return family.Invalid("value_bits", g.ValueBits, "want 0 to %d", MaxValueBits)
 	case g.Counting && g.ValueBits > 0:
-		return filter.Invalid("value_bits", g.ValueBits, "a filter has counters or values, not both")
+		return family.Invalid("value_bits", g.ValueBits, "a filter has counters or values, not both")
 	case g.width() > 63:
-		return filter.Invalid("remainder", g.Remainder, "remainder and value have more than 63 bits")
+		return family.Invalid("remainder", g.Remainder, "remainder and value have more than 63 bits")
 	}
 	for i := 1; i < levels; i++ {
 		if g.Cells[i] < 0 || g.Cells[i] > maxCells || (g.Cells[i] == 0) != (g.Pools[i] == 0) {
-			return filter.Invalid(fmt.Sprintf("cells%d", i+1), g.Cells[i],
+			return family.Invalid(fmt.Sprintf("cells%d", i+1), g.Cells[i],
 				"want 1 to %d, or 0 with an empty pool", maxCells)
 		}
 		if g.pointer(i) > 63 {
-			return filter.Invalid(fmt.Sprintf("pool%d", i+1), g.Pools[i],
+			return family.Invalid(fmt.Sprintf("pool%d", i+1), g.Pools[i],
 				"pointers would have more than 63 bits, growth included")
 		}
 		if g.Pools[i] > maxBuckets || i > 1 && g.Pools[i] > g.Pools[i-1] {
-			return filter.Invalid(fmt.Sprintf("pool%d", i+1), g.Pools[i],
+			return family.Invalid(fmt.Sprintf("pool%d", i+1), g.Pools[i],
 				"want at most %d, and at most the size of the pool before", uint64(maxBuckets))
 		}
 	}

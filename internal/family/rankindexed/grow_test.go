@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -15,7 +16,7 @@ import (
 func TestGrow(t *testing.T) {
 	const promise, start, doublings = 0.02, 500, 6
 	for _, counting := range []bool{false, true} { // a few keys come several times, so that chains have cells that are alike
-		f, err := New(Config{Keys: start, Growth: doublings, Counting: counting, Size: filter.Sizing{FPR: promise}})
+		f, err := New(Config{Keys: start, Growth: doublings, Counting: counting, Size: family.Sizing{FPR: promise}})
 		if err != nil {
 			t.Fatal(err)
 		}

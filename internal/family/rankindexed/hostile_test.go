@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -19,7 +20,7 @@ func TestHostile(t *testing.T) {
 		rounds = 200
 	}
 	refused, taken := 0, 0
-	for _, c := range []Config{{Keys: 600}, {Keys: 600, Counting: true, Bucket: 512}, {Keys: 600, ValueBits: 20, Size: filter.Sizing{FPR: 0.2}}} {
+	for _, c := range []Config{{Keys: 600}, {Keys: 600, Counting: true, Bucket: 512}, {Keys: 600, ValueBits: 20, Size: family.Sizing{FPR: 0.2}}} {
 		f, err := New(c)
 		if err != nil {
 			t.Fatal(err)
@@ -27,7 +28,7 @@ func TestHostile(t *testing.T) {
 		for _, h := range hs {
 			_ = f.Add(h)
 		}
-		for _, form := range []filter.Encoder{f, f.Trimmed().(filter.Encoder)} {
+		for _, form := range []family.Encoder{f, f.Trimmed().(family.Encoder)} {
 			r := rand.New(rand.NewPCG(1, 2))
 			for range rounds {
 				e := copied(form.Encode())
@@ -66,7 +67,7 @@ func TestHostile(t *testing.T) {
 
 // TestDecodeChecks breaks one thing at a time.
 func TestDecodeChecks(t *testing.T) {
-	build := func() filter.Encoded {
+	build := func() family.Encoded {
 		f, err := newFilter(Geometry{Buckets: 2, Chains: 20, Cells: [levels]int{10, 6, 4}, Pools: [levels]uint64{0, 2, 1}, Remainder: 8})
 		if err != nil {
 			t.Fatal(err)
@@ -83,22 +84,22 @@ func TestDecodeChecks(t *testing.T) {
 	}
 	pointer := uint64(30) // first bit of bucket 0's
 	for name, c := range map[string]struct {
-		change func(e *filter.Encoded)
+		change func(e *family.Encoded)
 		want   error
 	}{
-		"one key more":                   {func(e *filter.Encoded) { e.Keys++ }, errKeys},
-		"an extension too far":           {func(e *filter.Encoded) { e.Sections[0][0] |= 3 << pointer }, errPointer},
-		"no extension":                   {func(e *filter.Encoded) { e.Sections[0][0] &^= 3 << pointer }, errIndex},
-		"an extension of two buckets":    {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << pointer }, errPointer},
-		"a bit behind the last cell":     {func(e *filter.Encoded) { e.Sections[1][0] |= 1 << 6 }, errIndex},
-		"a free extension that is not 0": {func(e *filter.Encoded) { e.Sections[1][len(e.Sections[1])-1] |= 1 }, errPointer},
-		"a cell that no chain leads to":  {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << 20; e.Keys++ }, errIndex},
-		"an extension that is empty":     {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 2 << pointer }, errIndex},
+		"one key more":                   {func(e *family.Encoded) { e.Keys++ }, errKeys},
+		"an extension too far":           {func(e *family.Encoded) { e.Sections[0][0] |= 3 << pointer }, errPointer},
+		"no extension":                   {func(e *family.Encoded) { e.Sections[0][0] &^= 3 << pointer }, errIndex},
+		"an extension of two buckets":    {func(e *family.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << pointer }, errPointer},
+		"a bit behind the last cell":     {func(e *family.Encoded) { e.Sections[1][0] |= 1 << 6 }, errIndex},
+		"a free extension that is not 0": {func(e *family.Encoded) { e.Sections[1][len(e.Sections[1])-1] |= 1 }, errPointer},
+		"a cell that no chain leads to":  {func(e *family.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << 20; e.Keys++ }, errIndex},
+		"an extension that is empty":     {func(e *family.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 2 << pointer }, errIndex},
 		"a bit behind all cells": {
-			func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])-1] |= 1 << 63 }, errUnused},
+			func(e *family.Encoded) { e.Sections[0][len(e.Sections[0])-1] |= 1 << 63 }, errUnused},
 		"a cell that is not in use": {
-			func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << 32 }, errUnused},
-		"a bit behind an extension": {func(e *filter.Encoded) { e.Sections[1][0] |= 1 << 63 }, errUnused},
+			func(e *family.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << 32 }, errUnused},
+		"a bit behind an extension": {func(e *family.Encoded) { e.Sections[1][0] |= 1 << 63 }, errUnused},
 	} {
 		e := build()
 		c.change(&e)
@@ -147,14 +148,14 @@ func TestDecodeOrder(t *testing.T) {
 		if first >= second {
 			t.Fatalf("remainders %d and %d do not rise", first, second)
 		}
-		for _, form := range []filter.Encoder{f, f.Trimmed().(filter.Encoder)} {
+		for _, form := range []family.Encoder{f, f.Trimmed().(family.Encoder)} {
 			if _, err := Decode(copied(form.Encode())); err != nil {
 				t.Fatal(err)
 			}
 		}
 		u.setCell(0, second)
 		u.setCell(1, first)
-		for _, form := range []filter.Encoder{f, f.Trimmed().(filter.Encoder)} {
+		for _, form := range []family.Encoder{f, f.Trimmed().(family.Encoder)} {
 			if _, err := Decode(copied(form.Encode())); !errors.Is(err, errOrder) {
 				t.Errorf("%s: %v, want %v", form.Encode().Spec, err, errOrder)
 			}
@@ -163,7 +164,7 @@ func TestDecodeOrder(t *testing.T) {
 }
 
 // copied returns e with sections of its own.
-func copied(e filter.Encoded) filter.Encoded {
+func copied(e family.Encoded) family.Encoded {
 	e.Sections = slices.Clone(e.Sections)
 	for i := range e.Sections {
 		e.Sections[i] = slices.Clone(e.Sections[i])
@@ -182,7 +183,7 @@ func TestTrimChecks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e := f.Trimmed().(filter.Encoder).Encode()
+	e := f.Trimmed().(family.Encoder).Encode()
 	if _, err := Decode(e); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +192,7 @@ func TestTrimChecks(t *testing.T) {
 	}
 	last := slices.Clone(e.Sections[0])
 	last[len(last)-1] |= 1 << 63
-	if _, err := Decode(filter.Encoded{Spec: e.Spec, Keys: e.Keys, Sections: [][]uint64{last}}); !errors.Is(err, errIndex) {
+	if _, err := Decode(family.Encoded{Spec: e.Spec, Keys: e.Keys, Sections: [][]uint64{last}}); !errors.Is(err, errIndex) {
 		t.Errorf("a bit behind the end: %v", err)
 	}
 	ones := slices.Clone(e.Sections[0])
@@ -199,7 +200,7 @@ func TestTrimChecks(t *testing.T) {
 		ones[i] = ^uint64(0)
 	}
 	for _, words := range [][]uint64{ones, make([]uint64, len(ones))} {
-		if _, err := Decode(filter.Encoded{Spec: e.Spec, Keys: e.Keys, Sections: [][]uint64{words}}); !errors.Is(err, errIndex) && !errors.Is(err, errPointer) {
+		if _, err := Decode(family.Encoded{Spec: e.Spec, Keys: e.Keys, Sections: [][]uint64{words}}); !errors.Is(err, errIndex) && !errors.Is(err, errPointer) {
 			t.Errorf("%x: %v", words[0], err)
 		}
 	}
@@ -210,7 +211,7 @@ func TestTrimChecks(t *testing.T) {
 	for cells := range uint64(4) {
 		words := make([]uint64, g.trimmedWords(cells))
 		words[0] = 0b1111 // four cells
-		_, err := Decode(filter.Encoded{Spec: g.Spec().With("trimmed", cells), Keys: cells, Sections: [][]uint64{words}})
+		_, err := Decode(family.Encoded{Spec: g.Spec().With("trimmed", cells), Keys: cells, Sections: [][]uint64{words}})
 		if !errors.Is(err, errIndex) {
 			t.Errorf("four cells where there are bits of %d: %v", cells, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Add adds the key with hash h. In the counting form the key then counts one more; in the others each Add of a key
@@ -113,7 +114,7 @@ func (f *arrays) fits(value uint64) error {
 		return fmt.Errorf("this filter has no values, make one with value_bits: %w", filter.ErrUnsupported)
 	}
 	if value>>f.payload != 0 {
-		return filter.Invalid("value", value,
+		return family.Invalid("value", value,
 			"want at most %d, the largest value of %d bits", uint64(1)<<f.payload-1, f.payload)
 	}
 	return nil

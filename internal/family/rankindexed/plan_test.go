@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -40,7 +41,7 @@ func TestSearch(t *testing.T) {
 		if want, wantOK := rated.plainSearch(); got != want || ok != wantOK {
 			t.Errorf("%s, rate %g: %+v, %t; want %+v, %t", name, rated.fpr, got, ok, want, wantOK)
 		}
-		size := filter.Sizing{BitsPerKey: math.Exp2(rng.Float64() * 7)}
+		size := family.Sizing{BitsPerKey: math.Exp2(rng.Float64() * 7)}
 		got, err := o.within(size, form.Capacity)
 		want, wantErr := o.plainWithin(size, form.Capacity)
 		if got != want || fmt.Sprint(err) != fmt.Sprint(wantErr) {
@@ -156,7 +157,7 @@ func (s *plain) deepest(g Geometry) int {
 
 // plainWithin returns the geometry with the lowest rate among those of at most that size. keys is 0 if the number is
 // unknown.
-func (o order) plainWithin(size filter.Sizing, keys uint64) (Geometry, error) {
+func (o order) plainWithin(size family.Sizing, keys uint64) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
 	if err != nil {
 		return Geometry{}, err

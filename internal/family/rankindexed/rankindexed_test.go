@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -26,7 +27,7 @@ func operations() int {
 // TestModel compares all forms with a map. Adds go up to twice the capacity, so that pools run empty.
 func TestModel(t *testing.T) {
 	for name, c := range map[string]Config{
-		"plain": {}, "counting": {Counting: true}, "values": {ValueBits: 7}, "line": {Bucket: 512, Size: filter.Sizing{FPR: 0.05}},
+		"plain": {}, "counting": {Counting: true}, "values": {ValueBits: 7}, "line": {Bucket: 512, Size: family.Sizing{FPR: 0.05}},
 		"growing": {Growth: 6, Counting: true},
 	} {
 		var geometry *Geometry // planned once: a plan takes longer than the operations on a filter
@@ -47,10 +48,10 @@ func TestModel(t *testing.T) {
 			return f
 		}
 		t.Run(name, func(t *testing.T) {
-			filtertest.Model(t, operations(), func(keys uint64) filter.Filter { return start(keys) })
+			filtertest.Model(t, operations(), func(keys uint64) family.Filter { return start(keys) })
 		})
 		t.Run(name+"/concurrent", func(t *testing.T) {
-			filtertest.Model(t, operations()/4, func(keys uint64) filter.Filter { return start(keys).Concurrent() })
+			filtertest.Model(t, operations()/4, func(keys uint64) family.Filter { return start(keys).Concurrent() })
 		})
 	}
 }
@@ -132,7 +133,7 @@ func TestLookalikes(t *testing.T) {
 
 // TestPutKeeps adds and removes keys with values, some of which look alike. No other key may be lost.
 func TestPutKeeps(t *testing.T) {
-	f, err := New(Config{Keys: 20_000, ValueBits: 8, Size: filter.Sizing{FPR: 0.05}})
+	f, err := New(Config{Keys: 20_000, ValueBits: 8, Size: family.Sizing{FPR: 0.05}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestHasMany(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, many := range []filter.Batcher{f, newConcurrent(f)} {
+	for _, many := range []family.Batcher{f, newConcurrent(f)} {
 		dst := make([]bool, 100)
 		many.HasMany(dst, hs[1450:1550])
 		for i, got := range dst {
@@ -345,7 +346,7 @@ func BenchmarkOperations(b *testing.B) {
 }
 
 // countOf returns the count of a key, saturated or not.
-func countOf(c filter.Counter, h filter.Hash) uint64 {
+func countOf(c family.Counter, h filter.Hash) uint64 {
 	n, _ := c.Count(h)
 	return n
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
@@ -212,7 +213,7 @@ func against(t *testing.T, g Geometry, seed uint64) {
 	if again.used != f.used || again.pools[1].used != f.pools[1].used || again.pools[2].used != f.pools[2].used {
 		t.Fatalf("%+v seed %d: decoded with %d cells", g, seed, again.used)
 	}
-	trimmed, err := Decode(f.Trimmed().(filter.Encoder).Encode())
+	trimmed, err := Decode(f.Trimmed().(family.Encoder).Encode())
 	if err != nil {
 		t.Fatalf("%+v seed %d: %v", g, seed, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -22,7 +22,7 @@ func TestSizes(t *testing.T) {
 		{0.01, true, 12.5}, {0.001, true, 16.4}, {0.0001, true, 20.5},
 		{0.01, false, math.Log2(1/0.01) + 1.44 + 1.5},
 	} {
-		g, err := Config{Keys: 100_000, Size: filter.Sizing{FPR: c.fpr}, Counting: c.counting}.Plan()
+		g, err := Config{Keys: 100_000, Size: family.Sizing{FPR: c.fpr}, Counting: c.counting}.Plan()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestNeverFull(t *testing.T) {
 		if testing.Short() && n > 1000 {
 			continue
 		}
-		for _, c := range []Config{{}, {Counting: true, Size: filter.Sizing{FPR: 0.001}}, {Fast: true}, {Bucket: 512}} {
+		for _, c := range []Config{{}, {Counting: true, Size: family.Sizing{FPR: 0.001}}, {Fast: true}, {Bucket: 512}} {
 			seeds := 1000
 			if !*long && n > 1000 {
 				seeds = 3
@@ -147,7 +147,7 @@ func TestPlanEdges(t *testing.T) {
 	}
 	for _, bits := range []float64{3, 5, 8, 9.5, 20, 40} {
 		for _, n := range []uint64{100, 10_000, 5_000_000} {
-			g, err := Config{Keys: n, Size: filter.Sizing{BitsPerKey: bits}}.Plan()
+			g, err := Config{Keys: n, Size: family.Sizing{BitsPerKey: bits}}.Plan()
 			if err != nil {
 				t.Errorf("%d keys at %g bits: %v", n, bits, err)
 				continue

@@ -3,7 +3,7 @@ package rankindexed
 import (
 	"sync"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // snapshot is a copy of a table that is being made, bucket by bucket, while others change the table. The copy of a
@@ -42,7 +42,7 @@ func (s *snapshot) bucket(b uint64) {
 // removed before that; of changes that run at the same time it has some and not others, each whole. If the filter is
 // growing, Snapshot finishes that first. It locks one bucket at a time, so that others wait for the copying of at most
 // max(1, buckets/256) buckets. The error wraps filter.ErrTooLarge if the copy has no room in memory.
-func (c *Concurrent) Snapshot() (filter.Filter, error) {
+func (c *Concurrent) Snapshot() (family.Filter, error) {
 	c.snaps.Lock()
 	defer c.snaps.Unlock()
 	// If the table grows from here on, its buckets are moved but their old content remains: it is still what the copy

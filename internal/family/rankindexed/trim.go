@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Trimmed is a filter in the form for transfer (Table V of the paper): without free cells and without pointers, 1/λ + r
@@ -12,7 +13,7 @@ import (
 type Trimmed struct{ *Filter }
 
 // Trimmed returns the filter's trimmed form, which shares its content.
-func (f *Filter) Trimmed() filter.Filter { return Trimmed{f} }
+func (f *Filter) Trimmed() family.Filter { return Trimmed{f} }
 
 // Trimmable returns an error wrapping filter.ErrTooLarge if the filter has more than 64 times the size of its trimmed
 // form and 1 MiB.
@@ -27,7 +28,7 @@ func (g Geometry) inflates(words uint64) error {
 }
 
 // Trimmed returns t.
-func (t Trimmed) Trimmed() filter.Filter { return t }
+func (t Trimmed) Trimmed() family.Filter { return t }
 
 // Inflated returns how many bytes Decode allocates besides the sections: the size of the whole filter if the Spec is
 // that of a trimmed one, else 0. Errors are those of SectionWords.
@@ -51,7 +52,7 @@ func Inflated(s filter.Spec) (bytes uint64, err error) {
 // Encode returns one section: a stream of bits, beginning at the lowest bit of the first word. For each bucket it has
 // the base index, one bit of higher index for each cell in use, and these cells. A bucket has as many cells as there
 // are set bits in its two indexes. The Spec has the number of all cells as trimmed=.
-func (t Trimmed) Encode() filter.Encoded {
+func (t Trimmed) Encode() family.Encoded {
 	f := t.Filter
 	w := writer{words: make([]uint64, f.g.trimmedWords(f.used))}
 	for b := range f.buckets {
@@ -68,7 +69,7 @@ func (t Trimmed) Encode() filter.Encoded {
 			w.put(u.cell(c), f.width)
 		}
 	}
-	return filter.Encoded{Spec: f.g.Spec().With("trimmed", f.used), Keys: f.keys, Sections: [][]uint64{w.words}}
+	return family.Encoded{Spec: f.g.Spec().With("trimmed", f.used), Keys: f.keys, Sections: [][]uint64{w.words}}
 }
 
 // writer appends fields to words, which must be 0.
@@ -98,7 +99,7 @@ func (g Geometry) most() uint64 {
 const inflation = 64
 
 // untrim returns the filter of a trimmed form with that many cells.
-func (g Geometry) untrim(e filter.Encoded, cells uint64) (*Filter, error) {
+func (g Geometry) untrim(e family.Encoded, cells uint64) (*Filter, error) {
 	stream := e.Sections[0]
 	if err := g.inflates(uint64(len(stream))); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/gather"
 )
 
@@ -15,8 +16,8 @@ type valued struct {
 	*gather.Keys
 }
 
-// SetOptions implements filter.Gatherer. With values, half of the memory is for keys and half for values.
-func (b *Builder) SetOptions(o filter.BuildOptions) {
+// SetOptions implements family.Gatherer. With values, half of the memory is for keys and half for values.
+func (b *Builder) SetOptions(o family.BuildOptions) {
 	if b.config.valueBits() > 0 {
 		o.Memory = (o.Memory + 1) / 2
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // TestWrittenIsRead changes filters of random geometries in every way: also by many goroutines, while they double, with
@@ -75,10 +76,10 @@ func randomGeometry(r *rand.Rand) Geometry {
 
 // changeOften changes a filter at random. A full filter and an absent key are no errors here.
 func changeOften(f interface {
-	filter.Adder
-	filter.Remover
-	filter.Valuer
-	filter.Upserter
+	family.Adder
+	family.Remover
+	family.Valuer
+	family.Upserter
 }, keys []filter.Hash, r *rand.Rand, times int) {
 	adds := 2 + r.IntN(6)
 	for range times {
@@ -100,9 +101,9 @@ func changeOften(f interface {
 // readBack decodes both forms of a filter.
 func readBack(t *testing.T, seed uint64, f *Filter) {
 	t.Helper()
-	forms := []filter.Encoder{f}
+	forms := []family.Encoder{f}
 	if f.Trimmable() == nil {
-		forms = append(forms, f.Trimmed().(filter.Encoder))
+		forms = append(forms, f.Trimmed().(family.Encoder))
 	}
 	for _, form := range forms {
 		e := copied(form.Encode())

@@ -2,15 +2,16 @@ package redisbloom
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // About describes the family. Package families lists it.
-var About = filter.About{
+var About = family.About{
 	Hash: filter.Murmur64A,
 	Name: Family, Summary: "chain of filters of RedisBloom",
-	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanCapacity | filter.CanSpill | filter.CanCountItself,
+	Can:     family.CanAdd | family.CanStartEmpty | family.CanCapacity | family.CanSpill | family.CanCountItself,
 	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"links"},
-	Parameters: []filter.Parameter{
+	Parameters: []family.Parameter{
 		{Name: "capacity", Value: "KEYS", Help: "capacity of the first filter of the chain"},
 		{Name: "expansion", Value: "N", Help: "growth factor of the chain; 0: no growth"},
 	},
@@ -28,6 +29,6 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 }
 
 // Like returns a Builder of a chain that begins with the first link of f and grows like f.
-func (f *Filter) Like() (filter.Builder, error) {
-	return filter.As[filter.Builder](NewBuilder(Config{From: f}))
+func (f *Filter) Like() (family.Builder, error) {
+	return family.As[family.Builder](NewBuilder(Config{From: f}))
 }

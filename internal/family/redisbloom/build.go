@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/gather"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -21,7 +22,7 @@ type Config struct {
 	Capacity uint64 // keys that the first link is sized for; default: Keys, or more if an FPR needs it; see probe.Double
 	// Size sizes the first link, of at least one word. Its FPR is the rate of the whole chain; default:
 	// probe.DefaultFPR.
-	Size   filter.Sizing
+	Size   family.Sizing
 	Growth uint32  // each link is for Growth times the keys of the one before, at most 32768; default: DefaultGrowth
 	Fixed  bool    // the chain does not grow: NONSCALING
 	From   *Filter // if not nil, the chain begins like this one, and the other fields are not used
@@ -30,8 +31,8 @@ type Config struct {
 // ConfigFromSpec reads redisbloom(bits_per_key=, fpr=, bytes=, capacity=, expansion=). An expansion of 0 is
 // NONSCALING. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Capacity: r.Count("capacity", math.MaxUint64)}
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Capacity: r.Count("capacity", math.MaxUint64)}
 	growth := r.Uint("expansion")
 	if err := r.Err(); err != nil {
 		return Config{}, err
@@ -47,7 +48,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 const maxGrowth = 32768
 
 func badGrowth(growth uint64) error {
-	return filter.Invalid("expansion", growth, "want 0 to %d", maxGrowth)
+	return family.Invalid("expansion", growth, "want 0 to %d", maxGrowth)
 }
 
 // ln 2 and its square, with as many digits as the source of RedisBloom has.
@@ -114,7 +115,7 @@ func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 	bits := float64(capacity) * bitsPerKey
 	switch {
 	case !(rate > 0) || l.K > MaxK:
-		return Link{}, filter.Invalid("fpr", rate, "the rate of a link of the chain is too low for a 64-bit float")
+		return Link{}, family.Invalid("fpr", rate, "the rate of a link of the chain is too low for a 64-bit float")
 	case !(bits < 1<<53) || capacity >= 1<<53:
 		return Link{}, fmt.Errorf("a link of %.3g bits: %w", bits, filter.ErrTooLarge)
 	}
@@ -159,7 +160,7 @@ func NewBuilder(c Config) (*Builder, error) {
 
 // Build returns the filter, a *Filter. The error wraps filter.ErrFull if the chain does not grow and has no room for
 // all keys, or is ctx.Err() if ctx is done.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	defer b.Keys.Close()
 	if _, err := b.Keys.Finish(ctx); err != nil {
 		return nil, err

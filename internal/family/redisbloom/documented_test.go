@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -15,7 +16,7 @@ func TestDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := NewBuilder(Config{Keys: 40, Size: filter.Sizing{BitsPerKey: 10}})
+	b, err := NewBuilder(Config{Keys: 40, Size: family.Sizing{BitsPerKey: 10}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Sizes in bytes of the two parts of the header that BF.SCANDUMP returns first.
@@ -166,20 +167,20 @@ func (f *Filter) spec() filter.Spec {
 
 // Encode returns two sections: the bytes of Header as little-endian words, padded with zeros, and the words of all
 // links.
-func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys(), Sections: [][]uint64{f.headerWords(), f.words}}
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys(), Sections: [][]uint64{f.headerWords(), f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig if the Spec is not that of a built filter.
 func SectionWords(s filter.Spec) ([]uint64, error) {
-	r := s.Reader()
+	r := family.Reader(s)
 	links, words := r.Uint("links"), r.Uint("words")
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	if links == 0 || links > MaxLinks || words == 0 || words >= 1<<56 {
-		return nil, filter.Invalid("spec", s, "want redisbloom(links=,words=)")
+		return nil, family.Invalid("spec", s, "want redisbloom(links=,words=)")
 	}
 	return []uint64{(ChainHeader + LinkHeader*links + 7) / 8, words}, nil
 }
@@ -187,7 +188,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // Decode returns the filter that Encode stored. It keeps the words of the second section and does not copy them. It
 // returns an error if the sections do not have the sizes of SectionWords, or if header, words and number of keys
 // contradict each other.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 var hasher, _ = filter.ForeignHasher(filter.Murmur64A)
@@ -40,7 +41,7 @@ func TestPublishedChains(t *testing.T) {
 	}
 	show := func(l Link) string { return link(l.Bits/8, l.K, l.Capacity, l.Keys, l.Rate) }
 
-	f, n := chain(t, Config{Capacity: 50000, Size: filter.Sizing{FPR: 0.001}}, 1)
+	f, n := chain(t, Config{Capacity: 50000, Size: family.Sizing{FPR: 0.001}}, 1)
 	if want := link(98880, 11, 50000, 1, 0.0005); n != 1 || show(f.links[0]) != want {
 		t.Errorf("%s, want %s", show(f.links[0]), want)
 	}
@@ -55,7 +56,7 @@ func TestPublishedChains(t *testing.T) {
 			t.Errorf("link %d: %s, want %s", i, show(l), want[i])
 		}
 	}
-	f, n = chain(t, Config{Capacity: 100, Size: filter.Sizing{FPR: 0.001}}, 4000)
+	f, n = chain(t, Config{Capacity: 100, Size: family.Sizing{FPR: 0.001}}, 4000)
 	if l := f.links[len(f.links)-1]; n != 3997 || len(f.links) != 6 || show(l) != link(9216, 16, 3200, 897,
 		1.5625e-05) {
 		t.Errorf("%d keys in %d links, the last %s", n, len(f.links), show(l))
@@ -69,7 +70,7 @@ func TestPublishedChains(t *testing.T) {
 	if f.links[0].Bits != 64 || f.Add(hasher.SumString("another")) == nil {
 		t.Errorf("3 keys at 1%%, not scaling: %+v", f.links[0])
 	}
-	l, err := Config{Capacity: 300_000_000, Size: filter.Sizing{FPR: 1e-6}}.first()
+	l, err := Config{Capacity: 300_000_000, Size: family.Sizing{FPR: 1e-6}}.first()
 	if err != nil || 32+64+l.Bits/8 != 1132420232 {
 		t.Errorf("300 million keys: %d bytes, %v", l.Bits/8, err)
 	}
@@ -123,7 +124,7 @@ func TestInfo(t *testing.T) {
 		keys, capacity uint64
 		low, high      float64
 	}{{1000, 1000, 1e-7, 1e-5}, {1, 4_000_000, 1e-18, 1e-15}} { // double hashing is far from 1e-18, see probe.Double
-		f, _ := chain(t, Config{Capacity: c.capacity, Size: filter.Sizing{FPR: 1e-18}}, int(c.keys))
+		f, _ := chain(t, Config{Capacity: c.capacity, Size: family.Sizing{FPR: 1e-18}}, int(c.keys))
 		i := f.Info()
 		for _, rate := range []float64{i.FPRPosterior, i.FPRPrior} {
 			if !(rate > c.low && rate < c.high) {
@@ -200,7 +201,7 @@ func TestShortHeaders(t *testing.T) {
 // TestFewBytes: the first link has at least one word.
 func TestFewBytes(t *testing.T) {
 	for _, bytes := range []uint64{1, 7, 8, 15} {
-		f, n := chain(t, Config{Keys: 10, Size: filter.Sizing{Bytes: bytes}}, 10)
+		f, n := chain(t, Config{Keys: 10, Size: family.Sizing{Bytes: bytes}}, 10)
 		if f.links[0].Bits != 64 || n == 0 {
 			t.Errorf("%d bytes: %+v", bytes, f.links[0])
 		}
@@ -304,12 +305,12 @@ func TestGrowthEnds(t *testing.T) {
 // TestMemory: a builder with a memory limit does not hold the keys when it adds them, and makes the same chain.
 func TestMemory(t *testing.T) {
 	const n = 400_000
-	build := func(limit int64) (f filter.Filter, allocated uint64) {
+	build := func(limit int64) (f family.Filter, allocated uint64) {
 		b, err := NewBuilder(Config{Keys: n})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.SetOptions(filter.BuildOptions{Memory: limit, Dir: t.TempDir()})
+		b.SetOptions(family.BuildOptions{Memory: limit, Dir: t.TempDir()})
 		hs := make([]filter.Hash, n)
 		for i := range hs {
 			hs[i] = hasher.SumUint64(uint64(i))
@@ -338,14 +339,14 @@ func TestMemory(t *testing.T) {
 // TestDecodeRefuses sections that contradict the header.
 func TestDecodeRefuses(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 30)
-	for what, change := range map[string]func(e *filter.Encoded){
-		"keys":             func(e *filter.Encoded) { e.Keys++ },
-		"a word more":      func(e *filter.Encoded) { e.Sections[1] = append(e.Sections[1], 0) },
-		"a word less":      func(e *filter.Encoded) { e.Sections[1] = e.Sections[1][1:] },
-		"a header longer":  func(e *filter.Encoded) { e.Sections[0] = append(e.Sections[0], 0) },
-		"a header shorter": func(e *filter.Encoded) { e.Sections[0] = e.Sections[0][:len(e.Sections[0])-1] },
-		"bits behind it":   func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])-1] |= 1 << 63 },
-		"bits of a link":   func(e *filter.Encoded) { e.Sections[0][3]++ },
+	for what, change := range map[string]func(e *family.Encoded){
+		"keys":             func(e *family.Encoded) { e.Keys++ },
+		"a word more":      func(e *family.Encoded) { e.Sections[1] = append(e.Sections[1], 0) },
+		"a word less":      func(e *family.Encoded) { e.Sections[1] = e.Sections[1][1:] },
+		"a header longer":  func(e *family.Encoded) { e.Sections[0] = append(e.Sections[0], 0) },
+		"a header shorter": func(e *family.Encoded) { e.Sections[0] = e.Sections[0][:len(e.Sections[0])-1] },
+		"bits behind it":   func(e *family.Encoded) { e.Sections[0][len(e.Sections[0])-1] |= 1 << 63 },
+		"bits of a link":   func(e *family.Encoded) { e.Sections[0][3]++ },
 	} {
 		e := f.Encode()
 		if _, err := Decode(e); err != nil {
@@ -365,7 +366,7 @@ func TestConfigFromSpec(t *testing.T) {
 		"redisbloom(expansion=0)":        {Keys: 7, Fixed: true},
 		"redisbloom(expansion=1)":        {Keys: 7, Growth: 1},
 		"redisbloom(expansion=32768)":    {Keys: 7, Growth: 32768},
-		"redisbloom(capacity=5,fpr=0.5)": {Keys: 7, Capacity: 5, Size: filter.Sizing{FPR: 0.5}},
+		"redisbloom(capacity=5,fpr=0.5)": {Keys: 7, Capacity: 5, Size: family.Sizing{FPR: 0.5}},
 	} {
 		s, err := filter.ParseSpec(text)
 		if err != nil {
@@ -395,8 +396,8 @@ func TestConfigFromSpec(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, c := range []Config{{Keys: 7, Growth: 32769}, {Keys: 7, Size: filter.Sizing{FPR: math.NaN()}}, {Keys: 7,
-		Size: filter.Sizing{BitsPerKey: -1}}} {
+	for _, c := range []Config{{Keys: 7, Growth: 32769}, {Keys: 7, Size: family.Sizing{FPR: math.NaN()}}, {Keys: 7,
+		Size: family.Sizing{BitsPerKey: -1}}} {
 		if f, err := New(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%+v: %v, %v", c, f, err)
 		}
@@ -415,10 +416,10 @@ func TestFirstLink(t *testing.T) {
 		{Config{Keys: 1000}, 1000, 11072, 8},
 		{Config{Keys: 1000, Capacity: 50}, 50, 576, 8},
 		{Config{Keys: 1000, Fixed: true}, 1000, 9600, 7},
-		{Config{Keys: 1000, Size: filter.Sizing{BitsPerKey: 12}}, 1000, 12032, 9},
-		{Config{Keys: 1000, Size: filter.Sizing{BitsPerKey: 93}}, 1000, 92032, 64},
-		{Config{Keys: 1000, Size: filter.Sizing{Bytes: 1500}}, 1000, 11968, 9},
-		{Config{Keys: 10, Size: filter.Sizing{BitsPerKey: 93}}, 10, 960, 64},
+		{Config{Keys: 1000, Size: family.Sizing{BitsPerKey: 12}}, 1000, 12032, 9},
+		{Config{Keys: 1000, Size: family.Sizing{BitsPerKey: 93}}, 1000, 92032, 64},
+		{Config{Keys: 1000, Size: family.Sizing{Bytes: 1500}}, 1000, 11968, 9},
+		{Config{Keys: 10, Size: family.Sizing{BitsPerKey: 93}}, 10, 960, 64},
 	} {
 		f, err := New(c.config)
 		if err != nil {
@@ -438,8 +439,8 @@ func TestFirstLink(t *testing.T) {
 // TestTooManyBits: a size that no number of probes fills is an error, and not a smaller filter.
 func TestTooManyBits(t *testing.T) {
 	for _, c := range []Config{
-		{Keys: 1000, Size: filter.Sizing{BitsPerKey: 4096}}, {Keys: 10, Size: filter.Sizing{Bytes: 1 << 20}},
-		{Capacity: 10, Size: filter.Sizing{BitsPerKey: 94}},
+		{Keys: 1000, Size: family.Sizing{BitsPerKey: 4096}}, {Keys: 10, Size: family.Sizing{Bytes: 1 << 20}},
+		{Capacity: 10, Size: family.Sizing{BitsPerKey: 94}},
 	} {
 		if _, err := New(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%+v: %v", c, err)

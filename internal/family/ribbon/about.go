@@ -19,7 +19,10 @@
 // shape for few keys, and in segments of 2^18 starts, which are solved in parallel.
 package ribbon
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
 
 // Family is the name in a Spec: ribbon(r=8,starts=944896-51968-2752,tail=96,tail_seed=3,w=64).
 const Family = "ribbon"
@@ -28,26 +31,26 @@ const Family = "ribbon"
 const wholeFile = "a change of one key changes the whole file, so updates by diff and publish are as large as it"
 
 // About describes the family. Package families lists it.
-var About = filter.About{
+var About = family.About{
 	Name: Family, Summary: "static, smallest: 0.3% over the bound with many keys; fractional bits per fingerprint",
-	Can:       filter.CanSpill | filter.CanCountItself | filter.CanBuildValues,
+	Can:       family.CanSpill | family.CanCountItself | family.CanBuildValues,
 	FileBytes: 230,
 	Default:   "8 bits per fingerprint: about 8.03 bits a key", Sizes: []string{"r"},
-	Parameters: []filter.Parameter{
+	Parameters: []family.Parameter{
 		{Name: "r", Value: "1..32", Help: "bits per fingerprint, instead of a size; 0: values only"},
 		{Name: "w", Value: "64|128", Help: "128: smaller and slower, the default for rates above 1/16"},
 		{Name: "value_bits", Value: "1..32", Help: "bits of a value that is stored with each key"},
 		{Name: "wide", Value: "1..1023", Help: "share of the blocks, of 1024, with fingerprints of r+1 bits"},
 	},
 	// Values are no form: the planner chooses for values that change.
-	Forms: []filter.Form{
+	Forms: []family.Form{
 		{
-			Spec: filter.NewSpec(Family), Can: filter.CanSpill, Default: 1,
+			Spec: filter.NewSpec(Family), Can: family.CanSpill, Default: 1,
 			Reason:  "static, {size}",
 			Warning: wholeFile,
 		},
 		{
-			Spec: filter.NewSpec(Family, "w", 128), Can: filter.CanSpill,
+			Spec: filter.NewSpec(Family, "w", 128), Can: family.CanSpill,
 			Reason:  "static, {size}; slower queries and builds",
 			Warning: wholeFile,
 		},

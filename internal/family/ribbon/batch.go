@@ -1,6 +1,9 @@
 package ribbon
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
 
 // batch is the largest number of keys that are queried together.
 const batch = 256
@@ -16,7 +19,7 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) { f.hasMany(dst, hs, len(
 func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) { f.hasMany(dst, hs, true) }
 
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash, cold bool) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	first := &f.kernels[0]
 	var list [batch]uint16
 	for len(hs) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/gather"
 	"github.com/bloomery/bloomery/internal/parallel"
 )
@@ -41,7 +42,7 @@ func NewBuilder(c Config) (*Builder, error) {
 // Build solves for the slots and returns a *Filter. The result depends only on the set of keys: not on their order, on
 // duplicates or on the number of workers. Errors wrap filter.ErrConfig if the size does not suit the number of keys.
 // Build fails if the hashes of the keys are not random.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	f, err := b.build(ctx)
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err

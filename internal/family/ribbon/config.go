@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // DefaultR is the number of bits of a fingerprint of a Config without a size.
@@ -14,7 +15,7 @@ const DefaultR = 8
 // Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
-	Size filter.Sizing // chooses R and the share of blocks with one bit more
+	Size family.Sizing // chooses R and the share of blocks with one bit more
 	R    uint          // bits of a fingerprint, 1 to MaxBits, instead of Size; default: DefaultR
 	// Wide is the share of the blocks, of 1024, that have fingerprints of R+1 bits, below 1024. It needs R below
 	// MaxBits.
@@ -33,8 +34,8 @@ type Config struct {
 // ConfigFromSpec reads ribbon(bits_per_key=, fpr=, bytes=, r=, seed=, value_bits=, w=, wide=). It also takes, and does
 // not use, the other parameters of the Spec of a built filter.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r)}
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r)}
 	bits, valueBits, w, wide := r.Uint("r"), r.Uint("value_bits"), r.Uint("w"), r.Uint("wide")
 	seed := r.Uint("seed")
 	r.Uint("tail")
@@ -48,7 +49,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	c.Wide, c.Seed = uint(min(wide, most)), uint(min(seed, most))
 	c.Static = bits == 0 && s.Has("r")
 	if s.Has("w") && w == 0 {
-		return Config{}, filter.Invalid("w", w, "want 64 or 128")
+		return Config{}, family.Invalid("w", w, "want 64 or 128")
 	}
 	return c, c.Check()
 }
@@ -60,25 +61,25 @@ func (c Config) Check() error {
 	}
 	switch {
 	case c.R > MaxBits:
-		return filter.Invalid("r", c.R, "want 1 to %d, or 0 with value_bits", MaxBits)
+		return family.Invalid("r", c.R, "want 1 to %d, or 0 with value_bits", MaxBits)
 	case c.ValueBits > MaxBits:
-		return filter.Invalid("value_bits", c.ValueBits, "want 0 to %d", MaxBits)
+		return family.Invalid("value_bits", c.ValueBits, "want 0 to %d", MaxBits)
 	case c.W != 0 && c.W != 64 && c.W != 128:
-		return filter.Invalid("w", c.W, "want 64 or 128")
+		return family.Invalid("w", c.W, "want 64 or 128")
 	case c.Seed > maxSeed:
-		return filter.Invalid("seed", c.Seed, "want 0 to %d", maxSeed)
+		return family.Invalid("seed", c.Seed, "want 0 to %d", maxSeed)
 	case c.Static && c.ValueBits == 0:
-		return filter.Invalid("r", 0, "without a fingerprint a filter needs value_bits")
+		return family.Invalid("r", 0, "without a fingerprint a filter needs value_bits")
 	case c.Static && c.R != 0:
-		return filter.Invalid("r", c.R, "a static function has no fingerprint")
+		return family.Invalid("r", c.R, "a static function has no fingerprint")
 	case (c.R != 0 || c.Static) && !c.Size.IsZero():
-		return filter.Invalid("r", c.R, "give r or one of bits_per_key, fpr and bytes")
+		return family.Invalid("r", c.R, "give r or one of bits_per_key, fpr and bytes")
 	case c.Wide >= wideUnit:
-		return filter.Invalid("wide", c.Wide, "want less than %d", wideUnit)
+		return family.Invalid("wide", c.Wide, "want less than %d", wideUnit)
 	case c.Wide != 0 && !c.Size.IsZero():
-		return filter.Invalid("wide", c.Wide, "it follows from bits_per_key, fpr or bytes; leave it out")
+		return family.Invalid("wide", c.Wide, "it follows from bits_per_key, fpr or bytes; leave it out")
 	case c.Wide != 0 && c.R == MaxBits:
-		return filter.Invalid("wide", c.Wide, "want none with r=%d", MaxBits)
+		return family.Invalid("wide", c.Wide, "want none with r=%d", MaxBits)
 	}
 	return nil
 }
@@ -128,7 +129,7 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 		return r, 0, nil
 	}
 	if r >= MaxBits {
-		return 0, 0, filter.Invalid("fpr", rate, "the lowest rate of ribbon is %.2g", math.Ldexp(1, -MaxBits))
+		return 0, 0, family.Invalid("fpr", rate, "the lowest rate of ribbon is %.2g", math.Ldexp(1, -MaxBits))
 	}
 	if n <= maxTail { // without layers, any wide blocks would make all fingerprints longer
 		return r + 1, 0, nil
@@ -166,7 +167,7 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 			field, value = "bytes", c.Size.Bytes
 		}
 		needs := math.Ceil((least+float64(c.ValueBits))*slots + classes)
-		return 0, 0, filter.Invalid(field, value, "ribbon needs %.0f bits or more for %d keys", needs, n)
+		return 0, 0, family.Invalid(field, value, "ribbon needs %.0f bits or more for %d keys", needs, n)
 	}
 	if columns >= MaxBits {
 		most := uint64(float64(MaxBits+c.ValueBits)*slots + classes)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Limits of the Spec of a built filter.
@@ -121,8 +122,8 @@ func (g *geometry) spec() filter.Spec {
 
 // Encode returns three sections, which share the memory of the filter: the solution of the layers, two bits a bucket,
 // and the tail. docs/format/ribbon.md describes them.
-func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, f.classes, f.tail}}
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, f.classes, f.tail}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -138,7 +139,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if a section does not have
 // the size of SectionWords, bits behind the last class or the tail are set, or there are keys without slots or slots
 // without keys.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func clean(words []uint64, used uint64) bool {
 
 // readGeometry reads the Spec of a built filter and no other.
 func readGeometry(s filter.Spec) (*geometry, error) {
-	r := s.Reader()
+	r := family.Reader(s)
 	small := func(name string, most uint64) uint64 {
 		v := r.Uint(name)
 		if v > most || v == 0 && s.Has(name) && name != "r" {
@@ -185,7 +186,7 @@ func readGeometry(s filter.Spec) (*geometry, error) {
 	bad = bad || !s.Has("r") || w != 64 && w != 128 || bits+valueBits == 0 || bits == MaxBits && wide > 0
 	bad = bad || tail == 0 && tailSeed > 0 || starts == "" && seed > 0
 	if bad {
-		return nil, filter.Invalid("spec", s, "want r of 1 to 32 (or 0 with value_bits), w of 64 or 128, "+
+		return nil, family.Invalid("spec", s, "want r of 1 to 32 (or 0 with value_bits), w of 64 or 128, "+
 			"value_bits of 1 to 32, wide below 1024, tail up to 256, seeds below 65536, "+
 			"and no parameter that is 0 but r")
 	}
@@ -200,7 +201,7 @@ func readGeometry(s filter.Spec) (*geometry, error) {
 		t, err := strconv.ParseUint(text, 10, 64)
 		invalid := err != nil || strconv.FormatUint(t, 10) != text || t == 0 || t%64 != 0 || t > maxStarts
 		if invalid || len(list) > maxLayers {
-			return nil, filter.Invalid("spec", s,
+			return nil, family.Invalid("spec", s,
 				"want starts as up to 16 positive multiples of 64, such as 944896-51968-2752")
 		}
 		g.addLayer(t)

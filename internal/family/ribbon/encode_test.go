@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -45,7 +46,7 @@ func TestHostile(t *testing.T) {
 				s = s.With(p.name, 1+r.IntN(p.most))
 			}
 		}
-		e := filter.Encoded{Spec: s, Keys: 1 + uint64(r.IntN(1000))}
+		e := family.Encoded{Spec: s, Keys: 1 + uint64(r.IntN(1000))}
 		words, err := SectionWords(s)
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +108,7 @@ func TestLargeSpec(t *testing.T) {
 	if err != nil || words[0] < 16<<42*63 || words[0] > 17<<42*64 || words[1] != 16<<34 || words[2] != 256 {
 		t.Errorf("%d, %v", words, err)
 	}
-	if _, err := Decode(filter.Encoded{Spec: s, Keys: 1, Sections: [][]uint64{nil, nil, nil}}); err == nil {
+	if _, err := Decode(family.Encoded{Spec: s, Keys: 1, Sections: [][]uint64{nil, nil, nil}}); err == nil {
 		t.Error("decoded without sections")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -222,7 +223,7 @@ func TestTooManyBits(t *testing.T) {
 				t.Fatal(err)
 			}
 			for size, ok := range map[float64]bool{32: true, 33: true, 48: false, 4096: false} {
-				size += float64(s.Reader().Uint("value_bits"))
+				size += float64(family.Reader(s).Uint("value_bits"))
 				for _, s := range []filter.Spec{s.With("bits_per_key", size), s.With("bytes", uint64(size*float64(n)/8))} {
 					c, err := ConfigFromSpec(s, n)
 					if err != nil {
@@ -250,7 +251,7 @@ func TestWorkers(t *testing.T) {
 		}
 		for workers := range 4 {
 			b := builder(t, spec, 0)
-			o := filter.BuildOptions{Workers: workers}
+			o := family.BuildOptions{Workers: workers}
 			if workers > 1 {
 				o.Memory, o.Dir = 1<<20, t.TempDir()
 			}
@@ -274,7 +275,7 @@ func TestSeedMemory(t *testing.T) {
 	hs := filtertest.Hashes(3000, 4)
 	want := build(t, "ribbon(seed=9)", hs)
 	b := builder(t, "ribbon(seed=9)", 0)
-	b.SetOptions(filter.BuildOptions{Memory: 16 * 1000, Dir: t.TempDir()})
+	b.SetOptions(family.BuildOptions{Memory: 16 * 1000, Dir: t.TempDir()})
 	keys := b.turned(5)
 	defer keys.Close()
 	if err := errors.Join(keys.AddMany(hs), b.AddMany(hs)); err != nil || !keys.Spilled() {

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/gather"
 )
 
@@ -11,7 +12,7 @@ import (
 // filter.ErrConfig if the filter is to have values, or says that keys beyond the memory limit cannot be written.
 func (b *Builder) AddMany(hs []filter.Hash) error {
 	if b.c.ValueBits > 0 {
-		return filter.Invalid("value_bits", b.c.ValueBits, "every key needs a value, and some came without one")
+		return family.Invalid("value_bits", b.c.ValueBits, "every key needs a value, and some came without one")
 	}
 	return b.Intake.AddMany(hs)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/gather"
 )
@@ -117,7 +118,7 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
-	if _, _, err := (Config{Size: filter.Sizing{FPR: 0.1}}).Geometry(1 << 50); !errors.Is(err, filter.ErrTooLarge) {
+	if _, _, err := (Config{Size: family.Sizing{FPR: 0.1}}).Geometry(1 << 50); !errors.Is(err, filter.ErrTooLarge) {
 		t.Error(err)
 	}
 }
@@ -144,7 +145,7 @@ func TestForecastLimit(t *testing.T) {
 			for _, valueBits := range []uint{0, 3} {
 				perKey := float64(b)/4 + float64(valueBits)
 				limit := uint64(math.Ceil(perKey * float64(n)))
-				for _, size := range []filter.Sizing{{BitsPerKey: perKey}, {Bytes: limit / 8}} {
+				for _, size := range []family.Sizing{{BitsPerKey: perKey}, {Bytes: limit / 8}} {
 					c := Config{Keys: n, Size: size, ValueBits: valueBits}
 					bits, _, err := c.Forecast(n)
 					if err != nil || bits > limit || n >= 300_000 && float64(bits) < 0.999*float64(limit) {

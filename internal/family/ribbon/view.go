@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // MaxLayers is the largest number of layers of a filter.
@@ -38,7 +39,7 @@ func ViewOf(s filter.Spec) (View, error) {
 		v.Starts[i] = g.layers[i].starts
 	}
 	if g.valueBits > 0 || !v.Valid() {
-		return View{}, filter.Invalid("spec", s, "want a filter with keys and without values")
+		return View{}, family.Invalid("spec", s, "want a filter with keys and without values")
 	}
 	return v, nil
 }

@@ -1,20 +1,23 @@
 package standard
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
 
 // About describes the family. Package families lists it.
-var About = filter.About{
+var About = family.About{
 	Name: Family, Summary: "plain Bloom filter: any size, keys at any time, union",
-	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanConcurrent |
-		filter.CanCapacity | filter.CanEstimate,
+	Can: family.CanAdd | family.CanStartEmpty | family.CanMerge | family.CanIntersect | family.CanConcurrent |
+		family.CanCapacity | family.CanEstimate,
 	FileBytes: 130,
 	Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
-	Parameters: []filter.Parameter{
-		filter.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
+	Parameters: []family.Parameter{
+		family.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
 		{Name: "m", Value: "BITS", Help: "number of bits, instead of a size"},
 	},
-	Forms: []filter.Form{{
-		Spec: filter.NewSpec(Family), Can: filter.CanAdd | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity,
+	Forms: []family.Form{{
+		Spec: filter.NewSpec(Family), Can: family.CanAdd | family.CanMerge | family.CanConcurrent | family.CanCapacity,
 		Default: 3,
 		Reason:  "the plain Bloom filter: any size, keys at any time, union",
 		Warning: "a query for a present key reads k cache lines",

@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -20,7 +21,7 @@ const maxAhead = 256
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first lines of a batch of keys before it reads any
 // of them, then all other lines of the keys that may still be present. dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	if len(f.words) < batch.InCache {
 		for i, h := range hs {
@@ -138,7 +139,7 @@ func (f *Filter) addCached(hs []filter.Hash) {
 
 // HasManyCold is HasMany with prefetching in a filter of any size.
 func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	f.hasMany(dst[:len(hs)], hs)
 }
 

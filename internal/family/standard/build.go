@@ -3,6 +3,7 @@ package standard
 import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/fill"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -10,7 +11,7 @@ import (
 // Config describes a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys uint64        // number of distinct keys that will be added; needed unless Bits or Size.Bytes is set
-	Size filter.Sizing // default: FPR = 0.01; for an FPR, m is the smallest that reaches it
+	Size family.Sizing // default: FPR = 0.01; for an FPR, m is the smallest that reaches it
 	Bits uint64        // m, instead of Size
 	K    int           // probes per key, 1 to MaxK; default: OptimalK of Keys and m
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stripe"
 )
 
 // Concurrent is a standard Bloom filter that any number of goroutines may query and change at once. See
-// filter.Concurrent for its methods, and package bitmap for the locks.
+// family.Concurrent for its methods, and package bitmap for the locks.
 type Concurrent struct {
 	stripes stripe.Stripes
 	f       Filter // its keys field is not used: the stripes count
@@ -21,7 +22,7 @@ type Concurrent struct {
 
 // Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
 // filter afterwards.
-func (f *Filter) Concurrent() filter.Concurrent { return f.share() }
+func (f *Filter) Concurrent() family.Concurrent { return f.share() }
 
 func (f *Filter) share() *Concurrent {
 	c := &Concurrent{f: *f}
@@ -114,7 +115,7 @@ func (c *Concurrent) Info() filter.Info {
 }
 
 // Snapshot returns a copy, a *Filter; see bitmap.Copy. It has every key that its Keys counts.
-func (c *Concurrent) Snapshot() (filter.Filter, error) {
+func (c *Concurrent) Snapshot() (family.Filter, error) {
 	keys := c.Keys() // first: the bits of a key are set before it is counted
 	words, err := bitmap.Copy(c.f.words)
 	if err != nil {

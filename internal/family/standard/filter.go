@@ -20,6 +20,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -78,12 +79,12 @@ func (f *Filter) Add(h filter.Hash) error {
 }
 
 // Merge makes f hold the keys of both filters; see bitmap.Merge. The filters must have the same m and k.
-func (f *Filter) Merge(other filter.Filter, passed func([]uint64)) error {
+func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	return bitmap.Merge(f, &f.keys, other, passed)
 }
 
 // Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
-func (f *Filter) Intersect(other filter.Filter, passed func([]uint64)) error {
+func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
 	return bitmap.Intersect(f, &f.keys, other, passed)
 }
 

@@ -6,10 +6,11 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// spread implements filter.Spread for filters of the same k. It has what differs between them in 16 bytes a filter.
+// spread implements family.Spread for filters of the same k. It has what differs between them in 16 bytes a filter.
 type spread struct {
 	k      int
 	places []place
@@ -21,8 +22,8 @@ type place struct {
 	m     uint64
 }
 
-// Spread implements filter.Spreader. It returns nil on machines where bitvec has no prefetch instruction.
-func (f *Filter) Spread(filters int) filter.Spread {
+// Spread implements family.Spreader. It returns nil on machines where bitvec has no prefetch instruction.
+func (f *Filter) Spread(filters int) family.Spread {
 	if !bitvec.Prefetches {
 		return nil
 	}
@@ -30,7 +31,7 @@ func (f *Filter) Spread(filters int) filter.Spread {
 }
 
 // SetFilter makes f filter i if it is a filter of the same k.
-func (s *spread) SetFilter(i int, f filter.Filter) bool {
+func (s *spread) SetFilter(i int, f family.Filter) bool {
 	o, ok := f.(*Filter)
 	if !ok || o.k != s.k || o.m == 0 {
 		s.places[i] = place{}
@@ -43,7 +44,7 @@ func (s *spread) SetFilter(i int, f filter.Filter) bool {
 // HasManySpread is as Filter.HasMany. It prefetches the first probes of a batch before it tests the batch before it,
 // which makes up for some of the time that it takes to find the shards.
 func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	at = at[:len(hs)]
 	var both [2]spreadPending // of this batch and the next one
 	s.ask(&both[0], hs[:min(batch.Size, len(hs))], at)

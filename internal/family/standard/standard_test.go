@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stat"
@@ -38,7 +39,7 @@ func TestObservedRate(t *testing.T) {
 		var seen uint64
 		var want float64
 		for seed := range uint64(seeds) {
-			f, err := New(Config{Keys: n, Size: filter.Sizing{BitsPerKey: bits}})
+			f, err := New(Config{Keys: n, Size: family.Sizing{BitsPerKey: bits}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,8 +62,8 @@ func TestObservedRate(t *testing.T) {
 
 func TestEstimateKeys(t *testing.T) {
 	hs := filtertest.Hashes(30_000, 1)
-	f, _ := New(Config{Keys: 30_000, Size: filter.Sizing{BitsPerKey: 10}})
-	g, _ := New(Config{Keys: 30_000, Size: filter.Sizing{BitsPerKey: 10}})
+	f, _ := New(Config{Keys: 30_000, Size: family.Sizing{BitsPerKey: 10}})
+	g, _ := New(Config{Keys: 30_000, Size: family.Sizing{BitsPerKey: 10}})
 	for i, h := range hs {
 		if i < 20_000 {
 			_ = f.Add(h)
@@ -97,15 +98,15 @@ func TestEstimateKeys(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for _, c := range []Config{
-		{Size: filter.Sizing{FPR: math.NaN()}}, {Size: filter.Sizing{FPR: 1}}, {Size: filter.Sizing{FPR: -0.1}},
-		{Size: filter.Sizing{BitsPerKey: math.Inf(1)}}, {Size: filter.Sizing{BitsPerKey: -1}}, {K: 65}, {K: -1},
-		{Bits: 8, Size: filter.Sizing{FPR: 0.1}}, {Size: filter.Sizing{FPR: 0.1, Bytes: 9}},
+		{Size: family.Sizing{FPR: math.NaN()}}, {Size: family.Sizing{FPR: 1}}, {Size: family.Sizing{FPR: -0.1}},
+		{Size: family.Sizing{BitsPerKey: math.Inf(1)}}, {Size: family.Sizing{BitsPerKey: -1}}, {K: 65}, {K: -1},
+		{Bits: 8, Size: family.Sizing{FPR: 0.1}}, {Size: family.Sizing{FPR: 0.1, Bytes: 9}},
 	} {
 		if _, err := New(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("New(%+v): %v, want ErrConfig", c, err)
 		}
 	}
-	for _, c := range []Config{{Bits: 1 << 62}, {Keys: 1 << 63, Size: filter.Sizing{BitsPerKey: 64}}, {Size: filter.Sizing{Bytes: 1 << 60}}, {Bits: 1 << 61}} {
+	for _, c := range []Config{{Bits: 1 << 62}, {Keys: 1 << 63, Size: family.Sizing{BitsPerKey: 64}}, {Size: family.Sizing{Bytes: 1 << 60}}, {Bits: 1 << 61}} {
 		if _, err := New(c); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("New(%+v): %v, want ErrTooLarge", c, err)
 		}
@@ -113,7 +114,7 @@ func TestConfigErrors(t *testing.T) {
 }
 
 func TestLargeSizes(t *testing.T) {
-	m, k, err := Config{Keys: 5_000_000_000, Size: filter.Sizing{BitsPerKey: 10}}.Geometry()
+	m, k, err := Config{Keys: 5_000_000_000, Size: family.Sizing{BitsPerKey: 10}}.Geometry()
 	if err != nil || m != 50_000_000_000 || k != 7 {
 		t.Errorf("5·10^9 keys at 10 bits: m=%d k=%d %v", m, k, err)
 	}
@@ -161,7 +162,7 @@ func TestBeyond32Bits(t *testing.T) {
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	for _, k := range []int{1, 2, 3, 7, 10, 11, 30, MaxK} {
-		f, err := New(Config{Keys: 20_000, Size: filter.Sizing{BitsPerKey: 1.44 * float64(k)}, K: k})
+		f, err := New(Config{Keys: 20_000, Size: family.Sizing{BitsPerKey: 1.44 * float64(k)}, K: k})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,8 +181,8 @@ func TestBatch(t *testing.T) {
 }
 
 // start returns an empty filter of the default rate.
-func start(t testing.TB) func(keys uint64) filter.Filter {
-	return func(keys uint64) filter.Filter {
+func start(t testing.TB) func(keys uint64) family.Filter {
+	return func(keys uint64) family.Filter {
 		f, err := New(Config{Keys: keys})
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +192,7 @@ func start(t testing.TB) func(keys uint64) filter.Filter {
 }
 
 func TestConcurrent(t *testing.T) {
-	filtertest.Concurrent(t, start(t), func(e filter.Encoded) (filter.Filter, error) { return Decode(e) })
+	filtertest.Concurrent(t, start(t), func(e family.Encoded) (family.Filter, error) { return Decode(e) })
 }
 
 func TestMismatch(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // The defaults of a Config. Three choices give most of the gain of more choices, and a query reads about two bits per
@@ -18,7 +19,7 @@ const (
 // Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys    uint64        // how many keys New makes room for; a Builder counts its keys
-	Size    filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
+	Size    family.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
 	Choices int           // c, the groups of a key, 2 to MaxChoices; default: DefaultChoices
 	K       int           // functions per group, 1 to MaxK; default: what is best for the size and the choices
 	Hashing Hashing       // default: Independent
@@ -42,8 +43,8 @@ type Config struct {
 // ConfigFromSpec reads twochoice(bits_per_key=, fpr=, bytes=, choices=, k=, hashing=independent|double,
 // search=anneal|greedy, effort=fast|default|max, passes=, budget=, table=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Effort: filter.ReadEffort(r), Table: r.Uint("table")}
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Effort: family.ReadEffort(r), Table: r.Uint("table")}
 	c.Hashing = Hashing(r.Text("hashing", string(Independent)))
 	c.K = int(r.Count("k", MaxK))
 	choices, search := r.Uint("choices"), r.Text("search", "anneal")
@@ -53,9 +54,9 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	c.Choices, c.Greedy = int(min(choices, MaxChoices+1)), search == "greedy"
 	switch {
 	case search != "greedy" && search != "anneal":
-		return Config{}, filter.Invalid("search", search, "want anneal or greedy")
+		return Config{}, family.Invalid("search", search, "want anneal or greedy")
 	case s.Has("choices") && choices == 0:
-		return Config{}, filter.Invalid("choices", choices, "want 2 to %d", MaxChoices)
+		return Config{}, family.Invalid("choices", choices, "want 2 to %d", MaxChoices)
 	}
 	return c, c.Check()
 }
@@ -77,11 +78,11 @@ func (c *Config) Check() error {
 	}
 	switch {
 	case c.Choices < 2 || c.Choices > MaxChoices:
-		return filter.Invalid("choices", c.Choices, "want 2 to %d; one choice is the standard family", MaxChoices)
+		return family.Invalid("choices", c.Choices, "want 2 to %d; one choice is the standard family", MaxChoices)
 	case c.Hashing != Independent && c.Hashing != Double:
-		return filter.Invalid("hashing", c.Hashing, "want independent or double")
+		return family.Invalid("hashing", c.Hashing, "want independent or double")
 	case c.Shards > maxShards:
-		return filter.Invalid("shards", c.Shards, "want at most %d", uint64(maxShards))
+		return family.Invalid("shards", c.Shards, "want at most %d", uint64(maxShards))
 	}
 	return nil
 }
@@ -184,7 +185,7 @@ func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error)
 		more = (more + whole - 1) / whole * whole
 	}
 	if g.bits += more; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.valid() {
-		return geometry{}, filter.Invalid("fpr", j.Size.FPR,
+		return geometry{}, family.Invalid("fpr", j.Size.FPR,
 			"the lowest rate for these keys is %.2g; take family standard", rate)
 	}
 	return g, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Limits of a Spec.
@@ -23,8 +24,8 @@ const whole = 64
 //
 //  1. the bits of all shards one after the other, bit i at bit i%64 of word i/64, then zeros to the end of the word;
 //  2. two words that no query needs: the number of keys added after the search, and of bits set at its end.
-func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -39,7 +40,7 @@ func (g geometry) sections() []uint64 { return []uint64{g.words(), 2} }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
 // the sizes of SectionWords, bits behind the last one are set, or the counts contradict each other.
-func Decode(e filter.Encoded) (*Filter, error) {
+func Decode(e family.Encoded) (*Filter, error) {
 	g, err := geometryFromSpec(e.Spec)
 	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 
 // geometryFromSpec reads the Spec of a built filter, twochoice(bits=,choices=,hashing=,k=,shards=), and no other.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
-	r := s.Reader()
+	r := family.Reader(s)
 	bits, choices, k, shards := r.Uint("bits"), r.Uint("choices"), r.Uint("k"), r.Uint("shards")
 	g := geometry{shards: shards, bits: bits, choices: int(min(choices, MaxChoices+1)), k: int(min(k, MaxK+1))}
 	g.hashing = Hashing(r.Text("hashing", ""))
@@ -65,7 +66,7 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 		return geometry{}, err
 	}
 	if !g.valid() {
-		return geometry{}, filter.Invalid("spec", s,
+		return geometry{}, family.Invalid("spec", s,
 			"want twochoice(bits=,choices=,hashing=independent|double,k=,shards=)")
 	}
 	return g, nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -80,7 +81,7 @@ func TestDouble(t *testing.T) {
 	if d := 4.5*math.Sqrt(want) + want/10; want < 50 || math.Abs(seen-want) > d {
 		t.Errorf("%g false positives, want %.1f ± %.1f", seen, want, d)
 	}
-	f := build(t, Config{Size: filter.Sizing{BitsPerKey: 40}, K: 26, Choices: 4, Effort: filter.Effort{Passes: 1}}, filtertest.Hashes(n, 1))
+	f := build(t, Config{Size: family.Sizing{BitsPerKey: 40}, K: 26, Choices: 4, Effort: filter.Effort{Passes: 1}}, filtertest.Hashes(n, 1))
 	for _, h := range filtertest.Hashes(trials, 2) {
 		if f.Has(h) {
 			t.Fatal("a false positive of independent hashing, whose rate is 1e-8")
@@ -94,7 +95,7 @@ func TestForecastDouble(t *testing.T) {
 	const n = 100_000
 	hs := filtertest.Hashes(n, 1)
 	for _, passes := range []int{1, 4} {
-		c := Config{Size: filter.Sizing{BitsPerKey: 28}, K: 22, Hashing: Double, Effort: filter.Effort{Passes: passes}}
+		c := Config{Size: family.Sizing{BitsPerKey: 28}, K: 22, Hashing: Double, Effort: filter.Effort{Passes: passes}}
 		f := build(t, c, hs).Info()
 		if _, p, err := c.Forecast(n); err != nil || math.Abs(p/f.FPRPosterior-1) > 0.05 {
 			t.Errorf("%d passes: forecast %g, %v; posterior %g", passes, p, err, f.FPRPosterior)
@@ -105,7 +106,7 @@ func TestForecastDouble(t *testing.T) {
 			t.Errorf("forecast %g, then %g", first, again)
 		}
 	}
-	f, err := New(Config{Keys: n, Size: filter.Sizing{FPR: 1e-5}, Hashing: Double})
+	f, err := New(Config{Keys: n, Size: family.Sizing{FPR: 1e-5}, Hashing: Double})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestKeepsRate(t *testing.T) {
 				if hashing == Double && (n < 1000 || p < 0.01) {
 					continue // groups that coincide are too many there
 				}
-				f := build(t, Config{Size: filter.Sizing{FPR: p}, Hashing: hashing, Effort: filter.Effort{Passes: 12}}, filtertest.Hashes(n, 4))
+				f := build(t, Config{Size: family.Sizing{FPR: p}, Hashing: hashing, Effort: filter.Effort{Passes: 12}}, filtertest.Hashes(n, 4))
 				if i := f.Info(); i.FPRPosterior > p || n >= 1000 && i.FPRPosterior < p*0.9 {
 					t.Errorf("n=%d: rate %g, wanted %g: %s", n, i.FPRPosterior, p, i.Spec)
 				}

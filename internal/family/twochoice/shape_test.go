@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -18,8 +19,8 @@ func TestShards(t *testing.T) {
 	}
 	const n = 200_000
 	hs := filtertest.Hashes(n, 5)
-	f := build(t, Config{Size: filter.Sizing{BitsPerKey: 10}, Effort: filter.Effort{Passes: 6}, Workers: 3}, hs)
-	one := build(t, Config{Size: filter.Sizing{BitsPerKey: 10}, Effort: filter.Effort{Passes: 6}, K: f.k}, hs[:n/16])
+	f := build(t, Config{Size: family.Sizing{BitsPerKey: 10}, Effort: filter.Effort{Passes: 6}, Workers: 3}, hs)
+	one := build(t, Config{Size: family.Sizing{BitsPerKey: 10}, Effort: filter.Effort{Passes: 6}, K: f.k}, hs[:n/16])
 	if p, q := f.Info().FPRPosterior, one.Info().FPRPosterior; f.shards != 13 || one.shards != 1 || math.Abs(p/q-1) > 0.02 {
 		t.Errorf("%d shards have the rate %g, one %g", f.shards, p, q)
 	}
@@ -57,12 +58,12 @@ func TestGeometry(t *testing.T) {
 		c    Config
 		want geometry
 	}{
-		{10, Config{Size: filter.Sizing{Bytes: 1 << 27}, K: 3}, geometry{4, 1 << 28, 3, 3, Independent}},
-		{1 << 40, Config{Size: filter.Sizing{BitsPerKey: 8}, K: 6}, geometry{1 << 26, 8 << 14, 3, 6, Independent}},
-		{100_000, Config{Size: filter.Sizing{Bytes: 100_000}, K: 6, Shards: 1}, geometry{1, 800_000, 3, 6, Independent}},
-		{16385, Config{Size: filter.Sizing{BitsPerKey: 8}, K: 6}, geometry{2, 65540, 3, 6, Independent}},
-		{1000, Config{Size: filter.Sizing{BitsPerKey: 8.1}, K: 6, Choices: 2, Hashing: Double}, geometry{1, 8128, 2, 6, Double}},
-		{1000, Config{Size: filter.Sizing{Bytes: 1001}, K: 6, Choices: 2, Hashing: Double}, geometry{1, 8000, 2, 6, Double}},
+		{10, Config{Size: family.Sizing{Bytes: 1 << 27}, K: 3}, geometry{4, 1 << 28, 3, 3, Independent}},
+		{1 << 40, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{1 << 26, 8 << 14, 3, 6, Independent}},
+		{100_000, Config{Size: family.Sizing{Bytes: 100_000}, K: 6, Shards: 1}, geometry{1, 800_000, 3, 6, Independent}},
+		{16385, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{2, 65540, 3, 6, Independent}},
+		{1000, Config{Size: family.Sizing{BitsPerKey: 8.1}, K: 6, Choices: 2, Hashing: Double}, geometry{1, 8128, 2, 6, Double}},
+		{1000, Config{Size: family.Sizing{Bytes: 1001}, K: 6, Choices: 2, Hashing: Double}, geometry{1, 8000, 2, 6, Double}},
 	} {
 		if err := x.c.Check(); err != nil {
 			t.Fatal(err)
@@ -72,8 +73,8 @@ func TestGeometry(t *testing.T) {
 			t.Errorf("%d keys, %+v: %v, %v, want %v", x.keys, x.c, g, err, x.want)
 		}
 	}
-	for _, c := range []Config{{Size: filter.Sizing{Bytes: 7}, Hashing: Double}, {Keys: 100_000, Size: filter.Sizing{Bytes: 1000}}, {Keys: 1 << 23, Shards: 1},
-		{Shards: maxShards + 1}, {Keys: 100_000, Shards: 1 << 20}, {Size: filter.Sizing{BitsPerKey: 0.5}}, {Keys: 1 << 63}, {Size: filter.Sizing{Bytes: 1 << 60}}, {Size: filter.Sizing{FPR: 1e-30}}} {
+	for _, c := range []Config{{Size: family.Sizing{Bytes: 7}, Hashing: Double}, {Keys: 100_000, Size: family.Sizing{Bytes: 1000}}, {Keys: 1 << 23, Shards: 1},
+		{Shards: maxShards + 1}, {Keys: 100_000, Shards: 1 << 20}, {Size: family.Sizing{BitsPerKey: 0.5}}, {Keys: 1 << 63}, {Size: family.Sizing{Bytes: 1 << 60}}, {Size: family.Sizing{FPR: 1e-30}}} {
 		if _, err := New(c); err == nil {
 			t.Errorf("%+v: no error", c)
 		}
@@ -91,7 +92,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, c := range []Config{{From: &Filter{}}, {Workers: -1}, {Size: filter.Sizing{BitsPerKey: math.NaN()}}, {Choices: -1}, {K: -1}} {
+	for _, c := range []Config{{From: &Filter{}}, {Workers: -1}, {Size: family.Sizing{BitsPerKey: math.NaN()}}, {Choices: -1}, {K: -1}} {
 		if _, err := NewBuilder(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%+v: %v", c, err)
 		}

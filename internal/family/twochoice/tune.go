@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Limits of the size. Above maxBitsPerKey other families are better, and MaxK is too small.
@@ -54,22 +55,22 @@ func (c Config) geometry(n uint64) (geometry, error) {
 			return f.rate * anneal.Margin(f.luck, f.k)
 		})
 		if math.IsInf(per, 1) {
-			return geometry{}, filter.Invalid("fpr", c.Size.FPR,
+			return geometry{}, family.Invalid("fpr", c.Size.FPR,
 				"the lowest rate with %d bits a key is %.2g; take family standard", maxBitsPerKey, nearest)
 		}
-		c.Size = filter.Sizing{BitsPerKey: per}
+		c.Size = family.Sizing{BitsPerKey: per}
 	}
 	total, err := c.Size.Bits(n)
 	if err != nil {
 		return geometry{}, err
 	}
 	if total < minBitsPerKey*n {
-		return geometry{}, filter.Invalid("bytes", c.Size.Bytes,
+		return geometry{}, family.Invalid("bytes", c.Size.Bytes,
 			"too few for %d keys; give at least %d", n, n/8*minBitsPerKey+1)
 	}
 	shards := max(c.shards(n), (total+maxShard-1)/maxShard)
 	if n/shards > maxShardKeys {
-		return geometry{}, filter.Invalid("shards", c.Shards,
+		return geometry{}, family.Invalid("shards", c.Shards,
 			"too few for %d keys; want at least %d", n, n/maxShardKeys+1)
 	}
 	k := c.problem(n).tune(float64(total) / float64(n)).k
@@ -82,7 +83,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 			g.bits += whole - 1
 		}
 		if g.bits = g.bits / whole * whole; g.bits == 0 {
-			return geometry{}, filter.Invalid("bytes", c.Size.Bytes, "double hashing needs at least 8")
+			return geometry{}, family.Invalid("bytes", c.Size.Bytes, "double hashing needs at least 8")
 		}
 	}
 	if !g.valid() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -113,7 +114,7 @@ func TestPublished(t *testing.T) {
 			var rates, fills []float64
 			for trial := range trials {
 				hs := filtertest.Hashes(n, uint64(50+trial))
-				c := Config{Keys: n, Size: filter.Sizing{BitsPerKey: row.bits}, Choices: row.c, K: row.k, Hashing: hashing, Greedy: true}
+				c := Config{Keys: n, Size: family.Sizing{BitsPerKey: row.bits}, Choices: row.c, K: row.k, Hashing: hashing, Greedy: true}
 				var f *Filter
 				if row.rounds == 1 {
 					var err error
@@ -156,7 +157,7 @@ func TestNoise(t *testing.T) {
 // TestGrow adds keys one by one, to an empty filter and to a searched one.
 func TestGrow(t *testing.T) {
 	hs := filtertest.Hashes(4000, 7)
-	f, err := New(Config{Keys: 4000, Size: filter.Sizing{FPR: 1e-3}})
+	f, err := New(Config{Keys: 4000, Size: family.Sizing{FPR: 1e-3}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestGrow(t *testing.T) {
 // TestTies adds keys to a filter that is as good as empty, where all groups cost the same: each is taken as often.
 func TestTies(t *testing.T) {
 	const n = 30_000
-	f, err := New(Config{Size: filter.Sizing{Bytes: 1 << 24}, K: 4})
+	f, err := New(Config{Size: family.Sizing{Bytes: 1 << 24}, K: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,7 @@ func TestFrom(t *testing.T) {
 // TestStopped ends a search in the middle, with and without a wish to keep it.
 func TestStopped(t *testing.T) {
 	hs := filtertest.Hashes(150_000, 9)
-	long := Config{Size: filter.Sizing{BitsPerKey: 8}, K: 8, Effort: filter.Effort{Passes: filter.MaxPasses}}
+	long := Config{Size: family.Sizing{BitsPerKey: 8}, K: 8, Effort: filter.Effort{Passes: filter.MaxPasses}}
 	for _, cause := range []error{filter.ErrEnough, context.Canceled} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		b, err := NewBuilder(long)

@@ -1,9 +1,10 @@
-package filter
+package family
 
 import (
 	"fmt"
 	"math"
-	"slices"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // Sizing is the size of a filter: in bits per key, as the false-positive rate to keep, or in total. Set at most one
@@ -28,12 +29,6 @@ func ReadSizing(r *SpecReader) Sizing {
 	return s
 }
 
-// several reports whether more than one is set.
-func several(set ...bool) bool {
-	i := slices.Index(set, true)
-	return i >= 0 && slices.Contains(set[i+1:], true)
-}
-
 // IsZero reports whether no field is set.
 func (s Sizing) IsZero() bool { return s == Sizing{} }
 
@@ -41,11 +36,11 @@ func (s Sizing) IsZero() bool { return s == Sizing{} }
 func (s Sizing) Check() error {
 	switch {
 	case !(s.BitsPerKey >= 0 && s.BitsPerKey <= maxBitsPerKey):
-		return &ConfigError{"bits_per_key", s.BitsPerKey, fmt.Sprintf("want more than 0 and at most %d", maxBitsPerKey)}
+		return Invalid("bits_per_key", s.BitsPerKey, "want more than 0 and at most %d", maxBitsPerKey)
 	case !(s.FPR >= 0 && s.FPR < 1):
-		return &ConfigError{"fpr", s.FPR, "want a rate above 0 and below 1, such as 0.01"}
-	case several(s.BitsPerKey != 0, s.FPR != 0, s.Bytes != 0):
-		return &ConfigError{"size", "two sizes", "give only one of bits_per_key, fpr and bytes"}
+		return Invalid("fpr", s.FPR, "want a rate above 0 and below 1, such as 0.01")
+	case s.BitsPerKey != 0 && s.FPR != 0 || s.Bytes != 0 && (s.BitsPerKey != 0 || s.FPR != 0):
+		return Invalid("size", "two sizes", "give only one of bits_per_key, fpr and bytes")
 	}
 	return nil
 }
@@ -55,7 +50,7 @@ func (s Sizing) Check() error {
 func (s Sizing) Bits(keys uint64) (uint64, error) {
 	if s.Bytes != 0 {
 		if s.Bytes >= 1<<59 {
-			return 0, fmt.Errorf("bytes=%d: %w", s.Bytes, ErrTooLarge)
+			return 0, fmt.Errorf("bytes=%d: %w", s.Bytes, filter.ErrTooLarge)
 		}
 		return s.Bytes * 8, nil
 	}
@@ -76,13 +71,13 @@ func (s Sizing) AtMost(most, keys uint64, family string) error {
 	}
 	const reason = "%s takes at most %.3g bits a key, %d bytes for %d keys; ask for less, or take family standard or " +
 		"blocked"
-	return &ConfigError{field, value, fmt.Sprintf(reason, family, float64(most)/float64(keys), (most+7)/8, keys)}
+	return Invalid(field, value, reason, family, float64(most)/float64(keys), (most+7)/8, keys)
 }
 
 // BitsFor rounds a number of bits up. The error wraps ErrTooLarge if bits is 2^62 or more, or NaN.
 func BitsFor(bits float64) (uint64, error) {
 	if !(bits < 1<<62) {
-		return 0, fmt.Errorf("%.3g bits: %w", bits, ErrTooLarge)
+		return 0, fmt.Errorf("%.3g bits: %w", bits, filter.ErrTooLarge)
 	}
 	return uint64(math.Ceil(bits)), nil
 }

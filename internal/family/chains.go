@@ -1,4 +1,4 @@
-package filter
+package family
 
 // ChainTable is a filter whose content is cells in the chains of buckets: rankindexed. Package delta reads and writes
 // it bucket by bucket.

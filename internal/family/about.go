@@ -1,8 +1,10 @@
-package filter
+package family
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // About describes a family: what its filters can do, which parameters its specs take, and in which forms a planner
@@ -11,7 +13,7 @@ type About struct {
 	Name    string
 	Summary string // one line, such as "plain Bloom filter: any size, keys at any time"
 	// Hash is the only hash function of a family of another system, and 0 in our own.
-	Hash HashID
+	Hash filter.HashID
 	// Also is a hash function of another system. Filters with the parameters of Also.Spec take it in addition to ours.
 	Also Also
 	// Can is the set of abilities that at least one form of the family has.
@@ -35,8 +37,8 @@ type About struct {
 
 // Also is a hash function of another system and the parameters of the filters that take it.
 type Also struct {
-	Spec Spec
-	Hash HashID
+	Spec filter.Spec
+	Hash filter.HashID
 }
 
 // Parameter is one parameter of a family's specs.
@@ -48,7 +50,7 @@ type Parameter struct {
 
 // Form is a family with the parameters that decide what it can do.
 type Form struct {
-	Spec Spec // without a size
+	Spec filter.Spec // without a size
 	// Can is what a filter of this form can do; a subset of About.Can.
 	Can Ability
 	// LineFrom is the lowest false-positive rate at which at least 95% of the queries read one cache line. It is 0 if

@@ -1,4 +1,4 @@
-package filter
+package family
 
 // CellFilter is a Filter of equal cells, such as bits or counters. Each key takes cells at random, and a cell in use
 // does not tell which keys took it, nor how many. The numbers of free cells of two such filters tell how many distinct
