@@ -20,8 +20,9 @@
 //
 // Instead of a Spec, Config.Needs says what the filter must do, and the planner chooses.
 //
-// Packages: filter (shared types), family/... (one package per family), families (the list of families), plan
-// (forecasts of size, rate and time), container (the file format).
+// Other packages: filter (hashes, specs, errors), plan (forecasts of size, rate and time), exact (sets without error),
+// publish and delta (lists that change), shard and distribute (large sets), interop (files of other systems), admission
+// (caches).
 package bloomery
 
 import (

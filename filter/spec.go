@@ -21,8 +21,8 @@ const MaxSpecLen = 512
 //
 // A Spec prints in its canonical form and is that form in JSON and text. The zero Spec is the empty text.
 //
-// About.Parameters lists the parameters that a family takes. The Spec of a built filter fixes its geometry: all sizes
-// follow from it. A Spec is immutable: With and Without return another one.
+// The package comment lists the parameters that a family takes. The Spec of a built filter fixes its geometry: all
+// sizes follow from it. A Spec is immutable: With and Without return another one.
 type Spec struct {
 	family string
 	params []Param // sorted by name
