@@ -22,8 +22,8 @@ import (
 //
 // The new file has the owner, group and permissions of the old one; without an old one the umask decides, and
 // NotShared. If this process may not set owner or group, the file is written all the same, with permissions that let
-// nobody but the writer read it who could not read the old one, and a warning wrapping filter.ErrOwner goes to WithWarnings.
-// Access control lists and extended attributes are not kept.
+// nobody but the writer read it who could not read the old one, and a warning wrapping filter.ErrOwner goes to
+// WithWarnings. Access control lists and extended attributes are not kept.
 func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
 	return writeAtomic(ctx, path, nil, func(w io.Writer) error {
 		b := bufio.NewWriter(w)

@@ -310,7 +310,8 @@ func parse(b []byte) (*header, error) {
 // accept calls Options.Check with the header, before memory is allocated for the sections.
 func (h *header) accept(o Options) error {
 	if h.length > o.limit() {
-		return Broken(40, fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.length, o.limit()), filter.ErrTooLarge)
+		what := fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.length, o.limit())
+		return Broken(40, what, filter.ErrTooLarge)
 	}
 	if o.Check == nil {
 		return nil

@@ -97,8 +97,8 @@ func (m *Mapping) open(o Options) (f *File, err error) {
 	return f, err
 }
 
-// Err returns an error wrapping filter.ErrFile if the file was written to or truncated since it was mapped: if its size, time
-// of modification or header changed.
+// Err returns an error wrapping filter.ErrFile if the file was written to or truncated since it was mapped: if its
+// size, time of modification or header changed.
 func (m *Mapping) Err() error {
 	if m == nil {
 		return nil
@@ -155,8 +155,8 @@ func (m *Mapping) Release(words []uint64) {
 	}
 }
 
-// Guard calls f and turns a fault in the mapping into an error wrapping filter.ErrFile. Reading memory beyond the end of a
-// truncated file causes such a fault. Other panics propagate.
+// Guard calls f and turns a fault in the mapping into an error wrapping filter.ErrFile. Reading memory beyond the end
+// of a truncated file causes such a fault. Other panics propagate.
 func (m *Mapping) Guard(f func()) (err error) {
 	if m == nil {
 		f()
@@ -171,8 +171,8 @@ func (m *Mapping) Guard(f func()) (err error) {
 	return nil
 }
 
-// Fault classifies p, the result of recover. It returns nil if p is nil, and an error wrapping filter.ErrFile if p is a fault
-// in the mapping. Else it panics with p.
+// Fault classifies p, the result of recover. It returns nil if p is nil, and an error wrapping filter.ErrFile if p is a
+// fault in the mapping. Else it panics with p.
 func (m *Mapping) Fault(p any) error {
 	if p == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 )
 
 // keepOwner gives a new file the owner, the group and the permissions of the old one. If this process may not give away
-// the owner or the group, warning wraps filter.ErrOwner; a file with another group then gets only the permissions that both
-// its group and all others had.
+// the owner or the group, warning wraps filter.ErrOwner; a file with another group then gets only the permissions that
+// both its group and all others had.
 func keepOwner(f *os.File, old fs.FileInfo) (warning, err error) {
 	mode := old.Mode().Perm()
 	was, ok := old.Sys().(*syscall.Stat_t)

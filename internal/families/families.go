@@ -2,8 +2,8 @@
 // parameters of its specs, and has the functions that make, read and forecast its filters. The library, the planner,
 // the command with its flags and help, and the tests all read this list.
 //
-// To add a family, add a package in internal/family/, an entry in list, the specs for the conformance suite (conformance_test.go),
-// golden files, and its costs (go generate ./plan).
+// To add a family, add a package in internal/family/, an entry in list, the specs for the conformance suite
+// (conformance_test.go), golden files, and its costs (go generate ./plan).
 package families
 
 import (

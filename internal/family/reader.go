@@ -95,7 +95,9 @@ func (r *SpecReader) Err() error {
 // ReadEffort reads the parameters effort, passes, budget and target. Errors are left in r.
 func ReadEffort(r *SpecReader) filter.Effort {
 	e := filter.Effort{
-		Level: filter.Level(r.Text("effort", "")), Passes: int(min(r.Uint("passes"), filter.MaxPasses+1)), Target: r.Float("target"),
+		Level:  filter.Level(r.Text("effort", "")),
+		Passes: int(min(r.Uint("passes"), filter.MaxPasses+1)),
+		Target: r.Float("target"),
 	}
 	if t := r.Text("budget", ""); t != "" {
 		var err error

@@ -9,8 +9,8 @@ import (
 // About describes the family. Package families lists it.
 var About = family.About{
 	Name: Family, Summary: "counting Bloom filter: keys are removed and counted, and it is never full",
-	Can: family.CanAdd | family.CanStartEmpty | family.CanRemove | family.CanCount | family.CanMerge | family.CanConcurrent |
-		family.CanCapacity | family.CanEstimate,
+	Can: family.CanAdd | family.CanStartEmpty | family.CanRemove | family.CanCount | family.CanMerge |
+		family.CanConcurrent | family.CanCapacity | family.CanEstimate,
 	FileBytes: 130,
 	Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
 	Parameters: []family.Parameter{

@@ -28,7 +28,8 @@ var About = family.About{
 	},
 }
 
-const formCan = family.CanAdd | family.CanRemove | family.CanConcurrent | family.CanCapacity | family.CanSpill | family.CanCountItself
+const formCan = family.CanAdd | family.CanRemove | family.CanConcurrent | family.CanCapacity | family.CanSpill |
+	family.CanCountItself
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
 // rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of New.
