@@ -13,10 +13,11 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -79,14 +80,14 @@ func TestAllow(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			size := "bits_per_key=6"
-			if f.Can.Has(filter.CanSearch) {
+			if f.Can.Has(family.CanSearch) {
 				size += ",passes=1" // the exceptions matter, not the rate
 			}
 			for _, n := range []int{0, 1, 100, 3000, 100_000} {
 				for seed := range uint64(3) {
 					allowed := n
 					switch {
-					case n == 100_000 && (seed > 0 || f.Can.Has(filter.CanSearch)):
+					case n == 100_000 && (seed > 0 || f.Can.Has(family.CanSearch)):
 						continue
 					case n <= 100:
 						allowed = 5000

@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -31,7 +31,7 @@ func words(n int) []string {
 
 // specOf returns a spec of a family that builds fast.
 func specOf(f families.Family) string {
-	if f.Can.Has(filter.CanSearch) {
+	if f.Can.Has(family.CanSearch) {
 		return f.Name + "(effort=fast)"
 	}
 	return f.Name
@@ -132,7 +132,7 @@ func TestOnePipeline(t *testing.T) {
 					return b.AddMany(ks)
 				},
 				"AddHashes": func(b *bloomery.Builder, part []string) error {
-					if f.Can.Has(filter.CanRawKeys) {
+					if f.Can.Has(family.CanRawKeys) {
 						if err := b.AddHashes(nil); !errors.Is(err, filter.ErrUnsupported) {
 							return fmt.Errorf("AddHashes of raw keys: %v", err)
 						}
@@ -255,7 +255,7 @@ func TestCloneEqualReset(t *testing.T) {
 		if err != nil || !c.Equal(s) || !s.Equal(c) {
 			t.Fatalf("%s: %v", f.Name, err)
 		}
-		if f.Can.Has(filter.CanAdd) {
+		if f.Can.Has(family.CanAdd) {
 			if err := c.AddString("one more"); err != nil {
 				t.Fatal(err)
 			}
@@ -264,7 +264,7 @@ func TestCloneEqualReset(t *testing.T) {
 			}
 		}
 		err = c.Reset()
-		if f.Can.Has(filter.CanStartEmpty) {
+		if f.Can.Has(family.CanStartEmpty) {
 			if err != nil || c.Len() != 0 || c.ContainsString("key-1") || !s.ContainsString("key-1") {
 				t.Errorf("%s: Reset: %v, %v", f.Name, err, c)
 			}
@@ -291,12 +291,12 @@ func TestCombine(t *testing.T) {
 		a, b := build(t, words(400)[:300], c), build(t, words(400)[100:], c)
 		for _, x := range []struct {
 			what string
-			can  filter.Ability
+			can  family.Ability
 			do   func(s, o *bloomery.Set) error
 			has  []string
 		}{
-			{"Merge", filter.CanMerge, (*bloomery.Set).Merge, words(400)},
-			{"Intersect", filter.CanIntersect, (*bloomery.Set).Intersect, words(400)[100:300]},
+			{"Merge", family.CanMerge, (*bloomery.Set).Merge, words(400)},
+			{"Intersect", family.CanIntersect, (*bloomery.Set).Intersect, words(400)[100:300]},
 		} {
 			s, err := a.Clone()
 			if err != nil {
@@ -340,7 +340,7 @@ func TestOptimize(t *testing.T) {
 			keys = append(keys, []byte(w))
 		}
 		err := s.Optimize(t.Context(), slices.Values(keys))
-		if !f.Can.Has(filter.CanSearch) {
+		if !f.Can.Has(family.CanSearch) {
 			if !errors.Is(err, filter.ErrUnsupported) || !s.ContainsString("key-0") {
 				t.Errorf("%s: %v", f.Name, err)
 			}
@@ -444,11 +444,11 @@ func TestMarshal(t *testing.T) {
 				continue
 			}
 			var without bloomery.Set
-			if err := read(&without); !errors.Is(err, container.ErrSecret) || without.Filter() != nil {
+			if err := read(&without); !errors.Is(err, filter.ErrSecret) || without.Filter() != nil {
 				t.Errorf("%s: %s without the secret: %v", f.Name, what, err)
 			}
 			kept := build(t, words(3), bloomery.Config{})
-			if err := read(kept); !errors.Is(err, container.ErrSecret) || kept.Len() != 3 {
+			if err := read(kept); !errors.Is(err, filter.ErrSecret) || kept.Len() != 3 {
 				t.Errorf("%s: %s over another set: %v, %v", f.Name, what, err, kept)
 			}
 		}

@@ -20,8 +20,9 @@
 //
 // Instead of a Spec, Config.Needs says what the filter must do, and the planner chooses.
 //
-// Packages: filter (shared types), family/... (one package per family), families (the list of families), plan
-// (forecasts of size, rate and time), container (the file format).
+// Other packages: filter (hashes, specs, errors), plan (forecasts of size, rate and time), exact (sets without error),
+// publish and delta (lists that change), shard and distribute (large sets), interop (files of other systems), admission
+// (caches).
 package bloomery
 
 import (
@@ -30,9 +31,10 @@ import (
 	"crypto/rand"
 	"iter"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
@@ -53,10 +55,10 @@ func NewSecret() *[filter.SecretSize]byte {
 // in rankindexed a little beyond Config.Keys unless its spec has growth=.
 func New(c Config) (*Set, error) {
 	if c.Like != nil {
-		return nil, filter.Invalid("like", "a Set", "New makes none like it; take Clone and Reset")
+		return nil, family.Invalid("like", "a Set", "New makes none like it; take Clone and Reset")
 	}
 	if c.Allow != nil {
-		return nil, filter.Invalid("allow", "list", "exceptions need all members; use Build")
+		return nil, family.Invalid("allow", "list", "exceptions need all members; use Build")
 	}
 	if err := c.checkOne(); err != nil {
 		return nil, err
@@ -66,27 +68,27 @@ func New(c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	family, spec, err := c.family()
+	kind, spec, err := c.family()
 	if err != nil {
 		return nil, err
 	}
-	if family.New == nil {
-		return nil, families.Lacks(spec, filter.CanStartEmpty)
+	if kind.New == nil {
+		return nil, families.Lacks(spec, family.CanStartEmpty)
 	}
-	h, err := family.Hasher(spec, c.Hash, c.Seed, c.Secret)
+	h, err := kind.Hasher(spec, c.Hash, c.Seed, c.Secret)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkSize(family, spec, c.Keys); err != nil {
+	if err := c.checkSize(kind, spec, c.Keys); err != nil {
 		return nil, err
 	}
-	f, err := family.New(spec, c.Keys)
+	f, err := kind.New(spec, c.Keys)
 	if err != nil {
 		return nil, err
 	}
 	set, err := newSet(f, h, c.Concurrent)
 	if err == nil {
-		set.choose(cmp.Or(c.FPRChosen, engine.ChosenFPR(set.inner(), family, spec, c.Keys)))
+		set.choose(cmp.Or(c.FPRChosen, engine.ChosenFPR(set.inner(), kind, spec, c.Keys)))
 	}
 	return set, err
 }

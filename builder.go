@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 )
 
@@ -157,7 +158,7 @@ func (c Config) memberBuilder() (*Builder, error) {
 		}
 		// A filter with values takes them with the keys: it is chosen before their number is known.
 		if n := c.Needs; n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0 {
-			return nil, filter.Invalid("keys", 0,
+			return nil, family.Invalid("keys", 0,
 				"values with room for later keys, or in a given size, need the number of keys")
 		}
 	}
@@ -213,10 +214,10 @@ func (c Config) likeBuilder() (*Builder, error) {
 
 // likeTarget returns the Target of a filter like that of old.
 func (b *Builder) likeTarget(old *one.Set) (intake.Target, error) {
-	if b.family.Can.Has(filter.CanRawKeys) {
+	if b.family.Can.Has(family.CanRawKeys) {
 		return b.texts(), nil
 	}
-	f, err := old.Model(b.family.Can.Has(filter.CanSearch)) // Build reads it, perhaps when its file has changed
+	f, err := old.Model(b.family.Can.Has(family.CanSearch)) // Build reads it, perhaps when its file has changed
 	if err != nil {
 		return nil, err
 	}
@@ -241,9 +242,9 @@ func (b *Builder) noRoom(err error) error {
 func (b *Builder) newTarget(keys uint64, counted bool) (intake.Target, error) {
 	unknown := keys == 0 && !counted
 	switch {
-	case b.family.Can.Has(filter.CanRawKeys):
+	case b.family.Can.Has(family.CanRawKeys):
 		return b.texts(), nil
-	case unknown && !b.family.Can.Has(filter.CanCountItself):
+	case unknown && !b.family.Can.Has(family.CanCountItself):
 		return nil, nil
 	}
 	if err := b.config.checkSize(b.family, b.spec, keys); err != nil {
@@ -257,13 +258,13 @@ func (b *Builder) newTarget(keys uint64, counted bool) (intake.Target, error) {
 }
 
 // targetOf returns the Target of a builder of the family.
-func (b *Builder) targetOf(inner filter.Builder) intake.Target {
+func (b *Builder) targetOf(inner family.Builder) intake.Target {
 	return intake.Family(inner, b.family, b.spec, b.options())
 }
 
 // texts returns the Target of a family that takes raw keys.
 func (b *Builder) texts() intake.Target {
-	return intake.NewTexts(func(keys uint64) (filter.Filter, error) {
+	return intake.NewTexts(func(keys uint64) (family.Filter, error) {
 		if err := b.config.checkSize(b.family, b.spec, keys); err != nil {
 			return nil, err
 		}
@@ -271,9 +272,9 @@ func (b *Builder) texts() intake.Target {
 	}, b.spec, b.config.Keys, b.options())
 }
 
-func (b *Builder) options() filter.BuildOptions {
+func (b *Builder) options() family.BuildOptions {
 	c := &b.config
-	return filter.BuildOptions{Memory: c.Memory, Dir: c.TempDir, Workers: c.Workers, Progress: c.Progress}
+	return family.BuildOptions{Memory: c.Memory, Dir: c.TempDir, Workers: c.Workers, Progress: c.Progress}
 }
 
 // Spec returns the Spec of the Config, or the one that the planner has chosen. It is zero until the planner has chosen.
@@ -342,7 +343,7 @@ func (b *Builder) finishOne(ctx context.Context) (*Set, error) {
 }
 
 // filter returns the filter of all keys.
-func (b *Builder) filter(ctx context.Context) (filter.Filter, error) {
+func (b *Builder) filter(ctx context.Context) (family.Filter, error) {
 	c := &b.config
 	if err := b.in.Check(c.Keys, c.Like != nil && b.family.BuildValueBits(b.spec) > 0); err != nil {
 		return nil, err

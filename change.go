@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Add adds a key. The error wraps errors.ErrUnsupported if the family is static, and filter.ErrFull if there is no
@@ -129,20 +130,20 @@ func (s *Set) count(h filter.Hash, _ []byte) (n uint64, saturated bool, err erro
 // errors.ErrUnsupported if the filter stores no values, filter.ErrConfig if the value has too many bits, filter.ErrFull
 // if there is no room; the set is then unchanged.
 func (s *Set) AddValue(key []byte, value uint64) error {
-	return s.withValuer(key, func(v filter.Valuer, h filter.Hash) error { return v.AddValue(h, value) })
+	return s.withValuer(key, func(v family.Valuer, h filter.Hash) error { return v.AddValue(h, value) })
 }
 
 // Put sets the value of a key that was added. The error wraps filter.ErrNotFound if the key is absent; others are those
 // of AddValue.
 func (s *Set) Put(key []byte, value uint64) error {
-	return s.withValuer(key, func(v filter.Valuer, h filter.Hash) error { return v.Put(h, value) })
+	return s.withValuer(key, func(v family.Valuer, h filter.Hash) error { return v.Put(h, value) })
 }
 
 // Upsert sets the value of a key, and adds the key if it is absent. Errors are those of AddValue. In a Set for many
 // writers it is atomic: two goroutines with the same new key add it once.
 func (s *Set) Upsert(key []byte, value uint64) error {
-	return s.withValuer(key, func(v filter.Valuer, h filter.Hash) error {
-		if u, ok := v.(filter.Upserter); ok {
+	return s.withValuer(key, func(v family.Valuer, h filter.Hash) error {
+		if u, ok := v.(family.Upserter); ok {
 			return u.Upsert(h, value)
 		}
 		if err := v.Put(h, value); !errors.Is(err, filter.ErrNotFound) {
@@ -153,7 +154,7 @@ func (s *Set) Upsert(key []byte, value uint64) error {
 }
 
 // withValuer calls f with the filter that holds a key, ready to be changed.
-func (s *Set) withValuer(key []byte, f func(filter.Valuer, filter.Hash) error) error {
+func (s *Set) withValuer(key []byte, f func(family.Valuer, filter.Hash) error) error {
 	h, _ := s.key(key)
 	one, err := s.at(h, true)
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
@@ -86,11 +87,11 @@ func (c Config) checkNeeds() error {
 	}
 	switch {
 	case c.Like != nil:
-		return filter.Invalid("like", "set", "the planner has nothing to choose; leave out needs")
+		return family.Invalid("like", "set", "the planner has nothing to choose; leave out needs")
 	case c.Needs.Adversarial && c.Secret == nil:
-		return filter.Invalid("secret", "none", "filters that an adversary may query need a secret")
+		return family.Invalid("secret", "none", "filters that an adversary may query need a secret")
 	case c.Hash != 0:
-		return filter.Invalid("hash", c.Hash, "a hash function of another system needs a Spec")
+		return family.Invalid("hash", c.Hash, "a hash function of another system needs a Spec")
 	}
 	return nil
 }
@@ -140,13 +141,13 @@ func AutoShards(keys uint64) int {
 // filter.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
 func (c Config) ForShard(ctx context.Context) (Config, error) {
 	if c.Shards < 1 || c.Shards > shard.Max {
-		return c, filter.Invalid("shards", c.Shards, "want 1 to %d", shard.Max)
+		return c, family.Invalid("shards", c.Shards, "want 1 to %d", shard.Max)
 	}
 	if c.Concurrent {
-		return c, filter.Invalid("concurrent", true, "shards are written to files; leave it out")
+		return c, family.Invalid("concurrent", true, "shards are written to files; leave it out")
 	}
 	if c.Like != nil {
-		return c, filter.Invalid("like", "a Set", "only a ShardBuilder follows it")
+		return c, family.Invalid("like", "a Set", "only a ShardBuilder follows it")
 	}
 	if err := c.checkFields(); err != nil {
 		return c, err
@@ -155,7 +156,7 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 	c.Capacity, c.MaxFPR, c.Allow = intake.PerShard(c.Capacity, c.Shards), 0, nil
 	if c.open() {
 		if c.Keys == 0 {
-			return c, filter.Invalid("keys", 0,
+			return c, family.Invalid("keys", 0,
 				"the planner needs the number of keys: give it, or a spec with --family")
 		}
 		c.Keys = intake.PerShard(c.Keys, c.Shards)
@@ -188,11 +189,11 @@ func (c Config) checkShard() error {
 		return err
 	}
 	switch {
-	case f.Can.Has(filter.CanRawKeys):
+	case f.Can.Has(family.CanRawKeys):
 		return fmt.Errorf("%s takes raw keys, and shards are built from hashes; choose another family: %w",
 			f.Name, filter.ErrUnsupported)
 	case s.Has("budget"):
-		return filter.Invalid("budget", s, "the same keys would not give the same bytes again; use effort= or passes=")
+		return family.Invalid("budget", s, "the same keys would not give the same bytes again; use effort= or passes=")
 	}
 	return c.Check()
 }
@@ -202,7 +203,7 @@ func (c Config) checkShard() error {
 func CheckShards(m *shard.Manifest, most float64) error {
 	info := filter.Info{Spec: m.Spec, Keys: m.Keys()}
 	info.FPRPrior, info.FPRPosterior = m.FPR()
-	if f, err := families.ByName(m.Spec.Family()); err == nil && f.Can.Has(filter.CanSearch) {
+	if f, err := families.ByName(m.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
 		info.FillSearched = 1 // the posterior rate decides alone
 	}
 	return info.CheckFPR(most)

@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -77,11 +78,11 @@ func TestChosenRate(t *testing.T) {
 // TestChosenKept: the chosen rate outlives every way to copy, store, change and replace a Set.
 func TestChosenKept(t *testing.T) {
 	for _, f := range families.All() {
-		if f.Can.Has(filter.CanRawKeys) {
+		if f.Can.Has(family.CanRawKeys) {
 			continue
 		}
 		text := f.Name + "(fpr=0.02)"
-		if f.Can.Has(filter.CanSearch) {
+		if f.Can.Has(family.CanSearch) {
 			text = f.Name + "(effort=fast,fpr=0.02)"
 		}
 		set := build(t, words(200), bloomery.Config{Spec: text})
@@ -108,7 +109,7 @@ func TestChosenKept(t *testing.T) {
 		keep("Add", copied, copied.AddString("another"))
 		keep("Merge", copied, copied.Merge(set))
 		keep("Reset", copied, copied.Reset())
-		if f.Can.Has(filter.CanSearch) {
+		if f.Can.Has(family.CanSearch) {
 			keep("Optimize", opened, opened.Optimize(t.Context(), slices.Values(bytesOf(words(200)))))
 		}
 		file, err := set.MarshalBinary()
@@ -119,7 +120,7 @@ func TestChosenKept(t *testing.T) {
 		keep("UnmarshalBinary", &unmarshaled, unmarshaled.UnmarshalBinary(file))
 		read, err := bloomery.Read(bytes.NewReader(file))
 		keep("Read", read, err)
-		if f.Can.Has(filter.CanConcurrent) {
+		if f.Can.Has(family.CanConcurrent) {
 			shared, err := bloomery.Read(bytes.NewReader(file), bloomery.WithConcurrent())
 			keep("WithConcurrent", shared, err)
 			copied, err := shared.Clone()
@@ -229,7 +230,7 @@ func TestExceeds(t *testing.T) {
 			t.Parallel()
 			runs := filtertest.Third(t, false)
 			for _, rate := range []float64{0.1, 0.01, 1e-4, 1e-6} {
-				if f.Can.Has(filter.CanSearch) && rate != 0.01 {
+				if f.Can.Has(family.CanSearch) && rate != 0.01 {
 					continue
 				}
 				for _, n := range []int{1, 2, 3, 5, 10, 50, 200, 1000, 10_000, 100_000} {
@@ -237,11 +238,11 @@ func TestExceeds(t *testing.T) {
 						continue
 					}
 					trials := min(50, max(1, 10_000/n))
-					if f.Can.Has(filter.CanSearch) || f.Foreign() { // sizes take a while
+					if f.Can.Has(family.CanSearch) || f.Foreign() { // sizes take a while
 						trials = min(trials, 5)
 					}
 					s := filter.NewSpec(f.Name, "fpr", rate)
-					if f.Can.Has(filter.CanSearch) {
+					if f.Can.Has(family.CanSearch) {
 						s = s.With("effort", "fast")
 					}
 					for seed := range trials {
@@ -274,7 +275,7 @@ func spread(t *testing.T, f families.Family, s filter.Spec, n, seed int, rate fl
 	if i := built.Info(); i.Exceeds(rate) {
 		return fmt.Errorf("false warning: %+v", i)
 	}
-	a, ok := built.(filter.Adder)
+	a, ok := built.(family.Adder)
 	if !ok {
 		return nil
 	}

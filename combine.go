@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/engine/shards"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/inset"
 )
 
@@ -15,15 +16,15 @@ import (
 // differ or o is nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps
 // errors.ErrUnsupported. If their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets,
 // also of sets for many writers. Of a mapped o it keeps about 1 MiB in memory at a time. If the file of o was changed
-// in place, the error wraps container.ErrFile, and s may have changed. Two sharded sets are merged shard by shard if
+// in place, the error wraps filter.ErrFile, and s may have changed. Two sharded sets are merged shard by shard if
 // their manifests have the same plan id; all shards of s are in memory then.
-func (s *Set) Merge(o *Set) error { return s.combine(o, filter.CanMerge) }
+func (s *Set) Merge(o *Set) error { return s.combine(o, family.CanMerge) }
 
 // Intersect reduces s to a set that contains at least the keys in both. Its false-positive rate is at most that of
 // either set, but above that of a filter built from the common keys. Errors and memory are those of Merge.
-func (s *Set) Intersect(o *Set) error { return s.combine(o, filter.CanIntersect) }
+func (s *Set) Intersect(o *Set) error { return s.combine(o, family.CanIntersect) }
 
-func (s *Set) combine(o *Set, how filter.Ability) error {
+func (s *Set) combine(o *Set, how family.Ability) error {
 	err := s.inner().Combine(o.other(), how)
 	s.follow()
 	return err
@@ -79,16 +80,16 @@ func MergeFiles(paths []string, o ...Option) (*Set, error) {
 	if err := inset.Distinct(paths); err != nil {
 		return nil, err
 	}
-	return combineFiles(paths, filter.CanMerge, o)
+	return combineFiles(paths, family.CanMerge, o)
 }
 
 // IntersectFiles returns a Set that contains at least the keys that are in each of the files; see Set.Intersect. Memory
 // and errors are those of MergeFiles.
 func IntersectFiles(paths []string, o ...Option) (*Set, error) {
-	return combineFiles(paths, filter.CanIntersect, o)
+	return combineFiles(paths, family.CanIntersect, o)
 }
 
-func combineFiles(paths []string, how filter.Ability, all []Option) (*Set, error) {
+func combineFiles(paths []string, how family.Ability, all []Option) (*Set, error) {
 	o := optionsOf(0, all)
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("no files: %w", filter.ErrConfig)

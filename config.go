@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/shrink"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -113,8 +114,8 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 		return families.Family{}, s, err
 	}
 	f, err := families.ByName(s.Family())
-	if err == nil && c.Concurrent && !f.Can.Has(filter.CanConcurrent) {
-		err = families.Lacks(s, filter.CanConcurrent)
+	if err == nil && c.Concurrent && !f.Can.Has(family.CanConcurrent) {
+		err = families.Lacks(s, family.CanConcurrent)
 	}
 	return f, s, err
 }
@@ -148,11 +149,11 @@ func (c Config) checkFields() error {
 		value int64
 	}{{"shards", int64(c.Shards)}, {"workers", int64(c.Workers)}, {"memory", c.Memory}} {
 		if n.value < 0 {
-			return filter.Invalid(n.name, n.value, "want 0, for the default, or more")
+			return family.Invalid(n.name, n.value, "want 0, for the default, or more")
 		}
 	}
 	if c.Spec != "" && c.Needs != (plan.Needs{}) {
-		return filter.Invalid("spec", c.Spec, "the planner has nothing to choose; leave out the spec or the needs")
+		return family.Invalid("spec", c.Spec, "the planner has nothing to choose; leave out the spec or the needs")
 	}
 	return nil
 }
@@ -160,7 +161,7 @@ func (c Config) checkFields() error {
 // checkOne returns an error if the Config is not that of one filter.
 func (c Config) checkOne() error {
 	if c.Shards != 0 {
-		return filter.Invalid("shards", c.Shards, "one filter has no shards; leave it out, or take a ShardBuilder")
+		return family.Invalid("shards", c.Shards, "one filter has no shards; leave it out, or take a ShardBuilder")
 	}
 	return c.checkFields()
 }
@@ -178,11 +179,11 @@ func (c Config) checkSize(f families.Family, s filter.Spec, keys uint64) error {
 }
 
 // checkBuilt returns an error if a filter has more than MaxBytes.
-func (c Config) checkBuilt(f filter.Filter) error {
+func (c Config) checkBuilt(f family.Filter) error {
 	if c.MaxBytes == 0 {
 		return nil
 	}
-	s := filter.SpecOf(f)
+	s := family.SpecOf(f)
 	family, err := families.ByName(s.Family())
 	if err != nil {
 		return err
@@ -209,17 +210,17 @@ func (c Config) checkBytes(s filter.Spec, bytes uint64) error {
 func (c Config) checkAllow(h filter.Hasher) error {
 	switch {
 	case c.Allow == nil && c.Like != nil && c.Like.Info().ExceptionBits > 0:
-		return filter.Invalid("allow", "none", "the set that the new one is like is exact for a list: give the list again")
+		return family.Invalid("allow", "none", "the set that the new one is like is exact for a list: give the list again")
 	case c.Allow == nil:
 		return nil
 	case c.Needs.Add || c.Needs.Remove || c.Needs.Count || c.Needs.Merge || c.Needs.Writers:
-		return filter.Invalid("allow", "list", "the exceptions hold only for the keys of the build, so that no key can be "+
+		return family.Invalid("allow", "list", "the exceptions hold only for the keys of the build, so that no key can be "+
 			"added, removed or merged, and no count can change; leave out the list or these needs")
 	case c.Concurrent:
-		return filter.Invalid("allow", "list",
+		return family.Invalid("allow", "list",
 			"a set for many writers takes further keys, which may be in the list; leave one out")
 	case h.ID().Foreign():
-		return filter.Invalid("allow", "list",
+		return family.Invalid("allow", "list",
 			"filters of other systems have no exceptions, and %s is the hash function of one; take another family", h.ID())
 	}
 	return nil
@@ -229,7 +230,7 @@ func (c Config) checkAllow(h filter.Hasher) error {
 func (c Config) checkLike() error {
 	old := c.Like
 	if old.isEmpty() {
-		return filter.Invalid("like", "an empty Set", "want one that was built or read")
+		return family.Invalid("like", "an empty Set", "want one that was built or read")
 	}
 	for _, f := range []struct {
 		name string
@@ -240,7 +241,7 @@ func (c Config) checkLike() error {
 		{"shards", c.Shards != 0 && c.Shards != old.Stored().Shards},
 	} {
 		if f.set {
-			return filter.Invalid(f.name, "a value",
+			return family.Invalid(f.name, "a value",
 				"with like, size, hash function, chosen rate and shards are those of that set; leave it out")
 		}
 	}
@@ -251,7 +252,7 @@ func (c Config) checkLike() error {
 // checkShrink returns an error if Shrink is set without Like.
 func (c Config) checkShrink() error {
 	if c.Shrink != 0 && c.Like == nil {
-		return filter.Invalid("shrink", c.Shrink, "it is for like; leave it out")
+		return family.Invalid("shrink", c.Shrink, "it is for like; leave it out")
 	}
 	return nil
 }
@@ -262,7 +263,7 @@ func (c Config) checkLikeShards() (filter.Hasher, error) {
 		return filter.Hasher{}, err
 	}
 	if c.Like.Stored().Shards == 0 {
-		return filter.Hasher{}, filter.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
+		return filter.Hasher{}, family.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
 	}
 	return c.Like.hasher, nil
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -18,7 +18,7 @@ var dedupKeys = flag.Uint64("dedup", 50_000, "keys of TestDedup")
 // and no more keys are new to nobody than the false-positive rate explains.
 func TestDedup(t *testing.T) {
 	n := *dedupKeys
-	for _, name := range families.With(filter.CanConcurrent) {
+	for _, name := range families.With(family.CanConcurrent) {
 		set, err := bloomery.New(bloomery.Config{Spec: name + "(fpr=0.01)", Keys: n, Concurrent: true})
 		if err != nil {
 			t.Fatal(err)

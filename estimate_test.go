@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -193,5 +194,31 @@ func TestCapacityOfRepeatedKeys(t *testing.T) {
 				t.Errorf("%s: %d keys three times each: %v, want ErrFull", spec, keys, err)
 			}
 		}
+	}
+}
+
+// TestFreeCells counts the cells that two filters leave free.
+func TestFreeCells(t *testing.T) {
+	var sets [2]*bloomery.Set
+	for i := range sets {
+		sets[i] = must(bloomery.New(bloomery.Config{Spec: "standard(m=20000,k=5)"}))
+		for k := range uint64(300) {
+			if err := sets[i].AddUint64(uint64(200*i) + k); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cells, ok := sets[0].Filter().(family.CellFilter)
+	if !ok || cells.Cells().Number != 20000 || len(cells.Cells().Pairs) != 2 {
+		t.Fatalf("%+v", cells)
+	}
+	err := sets[0].Guarded(func() error {
+		if free, err := cells.Free(sets[1].Filter()); err != nil || free < 17_000 || free > 18_000 {
+			return fmt.Errorf("%d free bits, %v", free, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 )
 
@@ -32,7 +33,7 @@ var ErrSpent = intake.ErrSpent
 var ErrUnlocked = errUnlocked
 
 // main returns the filter without its exceptions, and these, or nil if it has none.
-func (s *Set) main() (filter.Filter, *except.Cascade) { return except.Split(s.Filter()) }
+func (s *Set) main() (family.Filter, *except.Cascade) { return except.Split(s.Filter()) }
 
 // sizesOfExceptions returns the geometry of the exceptions, or nil if there are none.
 func (s *Set) sizesOfExceptions() []except.Size {

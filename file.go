@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/engine/shards"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
@@ -33,7 +34,7 @@ import (
 // Shards that another process replaces stay readable. Symbolic links are followed: the manifest fixes the content. A
 // shard takes one file descriptor while it is mapped.
 //
-// On error the Set is nil, and the error names the path and wraps that of the file system, container.ErrMagic,
+// On error the Set is nil, and the error names the path and wraps that of the file system, filter.ErrMagic,
 // ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was given), ErrChecksum or ErrCorrupt, filter.ErrFamily,
 // filter.ErrTooLarge or io.ErrUnexpectedEOF. For a sharded set it may also wrap ErrNoManifest, shard.ErrManifest,
 // ErrForeign or ErrChanged.
@@ -45,9 +46,9 @@ func openFile(path string, o options) (*Set, error) { return made(openEngine(pat
 
 func openEngine(path string, o options) (engine.Engine, error) {
 	if dir, ok := ShardedDir(path); ok {
-		return filter.As[engine.Engine](shards.Open(dir, o.Options))
+		return family.As[engine.Engine](shards.Open(dir, o.Options))
 	}
-	return filter.As[engine.Engine](one.Open(path, o.Options))
+	return family.As[engine.Engine](one.Open(path, o.Options))
 }
 
 // Read reads a Set from r and stops at its end. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader,
@@ -85,7 +86,7 @@ func ShardedDir(path string) (dir string, ok bool) { return inset.Dir(path) }
 func (s *Set) Save(ctx context.Context, path string) error { return s.inner().Save(ctx, path) }
 
 // Replace is Save for a file that was read earlier; was is its os.FileInfo at that time. If the file has been replaced
-// or written to since, Replace leaves it unchanged and returns an error wrapping container.ErrChanged. For a sharded
+// or written to since, Replace leaves it unchanged and returns an error wrapping filter.ErrChanged. For a sharded
 // Set path is the folder that it was opened from, and was that of the manifest; the error wraps ErrLocked if another
 // process builds or changes the set there.
 func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo) error {
@@ -199,7 +200,7 @@ var errUnlocked = errors.New("the lock was released by Close; Replace needs it")
 // Replace replaces the file by the set, atomically. Of a sharded set it writes the changed shards to files of new
 // names, then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new
 // one. If a process without the lock has replaced or written to the file, Replace leaves it unchanged and returns an
-// error wrapping container.ErrChanged. Call it at most once, and before Close: after Close it returns an error.
+// error wrapping filter.ErrChanged. Call it at most once, and before Close: after Close it returns an error.
 func (l *Locked) Replace(ctx context.Context) error { return l.ReplaceWith(ctx, l.Set) }
 
 // ReplaceWith is Replace with another set, such as the result of an Optimizer.

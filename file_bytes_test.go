@@ -3,9 +3,9 @@ package bloomery_test
 import (
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -19,7 +19,7 @@ func TestFileBytes(t *testing.T) {
 					t.Fatal(err)
 				}
 				hs := filtertest.Hashes(n, 1)
-				if v, ok := b.(filter.ValueBuilder); ok && form.Spec.Has("value_bits") {
+				if v, ok := b.(family.ValueBuilder); ok && form.Spec.Has("value_bits") {
 					err = v.AddValues(hs, make([]uint64, n))
 				} else {
 					err = b.AddMany(hs)
@@ -31,7 +31,7 @@ func TestFileBytes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				e := made.(filter.Encoder).Encode()
+				e := made.(family.Encoder).Encode()
 				bytes, err := container.Len(&container.File{Family: f.ID, Encoded: e})
 				if err != nil {
 					t.Fatal(err)

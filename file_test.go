@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 func entries(t testing.TB, dir string) (names []string) {
@@ -50,9 +50,9 @@ func TestFiles(t *testing.T) {
 		switch {
 		case f.Name == "fuse": // has at most 32 bits a slot
 			c.Spec, keys = "fuse(width=32)", make([]uint64, 270_000)
-		case f.Can.Has(filter.CanSpill) && !f.Can.Has(filter.CanSearch): // they use 32 to 92 bits a key
+		case f.Can.Has(family.CanSpill) && !f.Can.Has(family.CanSearch): // they use 32 to 92 bits a key
 			keys = make([]uint64, 300_000)
-		case f.Can.Has(filter.CanSearch):
+		case f.Can.Has(family.CanSearch):
 			c.Spec, keys = f.Name+"(bits_per_key=32,passes=1)", make([]uint64, 300_000)
 		}
 		for i := range keys {
@@ -82,7 +82,7 @@ func TestFiles(t *testing.T) {
 			if !got.Equal(s) || !s.Equal(got) || !got.ContainsUint64(7) || got.Err() != nil || got.Info().Keys != s.Info().Keys {
 				t.Errorf("%s: %s gives another set", f.Name, what)
 			}
-			if f.Can.Has(filter.CanAdd) {
+			if f.Can.Has(family.CanAdd) {
 				if err := got.AddString("new"); err != nil || !got.ContainsString("new") || got.Equal(s) || !got.ContainsUint64(7) {
 					t.Errorf("%s: %s: Add: %v", f.Name, what, err)
 				}
@@ -156,7 +156,7 @@ func TestLimits(t *testing.T) {
 		"an empty file": second(bloomery.Read(strings.NewReader(""))), "a text": second(bloomery.Read(strings.NewReader("a line\n"))),
 		"half a header": second(bloomery.Read(bytes.NewReader(file[:40]))),
 	} {
-		want := container.ErrMagic
+		want := filter.ErrMagic
 		if what != "a text" {
 			want = io.ErrUnexpectedEOF
 		}
@@ -233,7 +233,7 @@ func TestChangedInPlace(t *testing.T) {
 		_, _ = s.Clone()
 		_, _ = s.WriteTo(io.Discard)
 		_ = s.AddUint64(5)
-		if err := s.Err(); what != "touched" && s.Filter() != nil && err != nil && !errors.Is(err, container.ErrFile) {
+		if err := s.Err(); what != "touched" && s.Filter() != nil && err != nil && !errors.Is(err, filter.ErrFile) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if err := errors.Join(mem.Err(), mem.Close(), s.Close()); err != nil {
@@ -266,7 +266,7 @@ func TestErr(t *testing.T) {
 	if err := os.Truncate(path, 100); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Err(); !errors.Is(err, container.ErrFile) || !strings.Contains(err.Error(), path) {
+	if err := s.Err(); !errors.Is(err, filter.ErrFile) || !strings.Contains(err.Error(), path) {
 		t.Errorf("truncated: %v", err)
 	}
 	if !s.ContainsUint64(1 << 40) { // its page is gone: yes, not a crash
@@ -317,10 +317,10 @@ func TestChangedErrors(t *testing.T) {
 		if err := os.WriteFile(path, later, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := use(s); !errors.Is(err, container.ErrFile) {
+		if err := use(s); !errors.Is(err, filter.ErrFile) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if err := s.Err(); !errors.Is(err, container.ErrFile) {
+		if err := s.Err(); !errors.Is(err, filter.ErrFile) {
 			t.Errorf("%s: Err returns %v", what, err)
 		}
 		if names, _ := filepath.Glob(output + "*"); len(names) != 0 {
@@ -338,7 +338,7 @@ func TestChangedErrors(t *testing.T) {
 	if err := os.WriteFile(path, later, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Err(); !errors.Is(err, container.ErrFile) {
+	if err := l.Err(); !errors.Is(err, filter.ErrFile) {
 		t.Errorf("Live: %v", err)
 	}
 	// The next look at the file opens it again: it is valid.
@@ -399,7 +399,7 @@ func TestLive(t *testing.T) {
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Reload(); !errors.Is(err, container.ErrMagic) || !errors.Is(l.Err(), container.ErrMagic) || !l.ContainsUint64(999) {
+	if err := l.Reload(); !errors.Is(err, filter.ErrMagic) || !errors.Is(l.Err(), filter.ErrMagic) || !l.ContainsUint64(999) {
 		t.Errorf("damaged: %v, %v", err, l.Err())
 	}
 	if err := os.Remove(path); err != nil {
@@ -475,7 +475,7 @@ func TestLock(t *testing.T) {
 	if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Replace(t.Context()); !errors.Is(err, container.ErrChanged) {
+	if err := l.Replace(t.Context()); !errors.Is(err, filter.ErrChanged) {
 		t.Errorf("a change by others: %v", err)
 	}
 	if _, err := bloomery.Lock(t.Context(), filepath.Dir(path), nil); err == nil {

@@ -16,94 +16,106 @@ import (
 
 const module = "github.com/bloomery/bloomery"
 
-// rooms lists, for each room of this module and of the lab, the rooms that it may import. "family/*" and "internal/*"
-// are all of those. Test files may also import filtertest, stat, keyio and the examples. ARCHITECTURE.md draws the
-// same arrows.
+// rooms lists, for each room of this module and of the lab, the rooms that it may import. "internal/family/*" and
+// "lab/*" are all of those. Test files may also import filtertest, stat, keyio and the examples. ARCHITECTURE.md draws
+// the same arrows.
 var rooms = map[string][]string{
 	"filter":              {},
+	"internal/family":     {"filter"},
 	"internal/bitvec":     {"filter"},
-	"internal/bitmap":     {"filter", "internal/bitvec"},
+	"internal/bitmap":     {"filter", "internal/family", "internal/bitvec"},
 	"internal/kernel":     {"filter", "internal/bitvec", "internal/probe"},
 	"internal/stat":       {},
 	"internal/crc":        {},
 	"internal/parallel":   {},
 	"internal/clock":      {},
-	"internal/cli":        {"container", "internal/untrusted"},
+	"internal/cli":        {"internal/container", "internal/untrusted"},
 	"internal/untrusted":  {"filter", "internal/bitvec"},
 	"internal/shrink":     {"filter"},
-	"internal/retry":      {"filter", "container", "shard"},
-	"internal/inset":      {"filter", "container", "shard"},
+	"internal/retry":      {"filter", "internal/container", "shard"},
+	"internal/inset":      {"filter", "internal/container", "shard"},
 	"internal/live":       {"internal/retry"},
-	"internal/filtertest": {"filter", "internal/stat"},
-	"internal/probe":      {"filter"},
+	"internal/filtertest": {"filter", "internal/family", "internal/stat"},
+	"internal/probe":      {"filter", "internal/family"},
 	"internal/stripe":     {"filter"},
-	"internal/batch":      {"filter"},
-	"internal/gather":     {"filter", "internal/parallel"},
+	"internal/batch":      {"filter", "internal/family"},
+	"internal/gather":     {"filter", "internal/family", "internal/parallel"},
 	"internal/grid":       {"internal/parallel"},
-	"internal/fill":       {"filter"},
-	"internal/anneal": {"filter", "internal/bitvec", "internal/kernel", "internal/gather", "internal/grid",
-		"internal/parallel"},
-	"family/*": {"filter", "internal/anneal", "internal/grid", "internal/gather", "internal/fill",
-		"internal/batch", "internal/bitvec", "internal/bitmap", "internal/kernel", "internal/probe",
-		"internal/stripe", "internal/stat",
-		"internal/parallel"},
-	"families":          {"filter", "family/*"},
-	"internal/except":   {"filter", "internal/batch", "internal/bitvec", "internal/probe"},
-	"internal/portable": {"filter", "families", "container"},
-	"container":         {"filter", "internal/bitvec", "internal/crc", "internal/flock", "internal/untrusted"},
-	"delta": {"filter", "families", "container", "shard", "internal/bitvec", "internal/trailer",
-		"internal/crc", "internal/inset", "internal/parallel", "internal/untrusted",
+	"internal/fill":       {"filter", "internal/family"},
+	"internal/anneal": {"filter", "internal/family", "internal/bitvec", "internal/kernel", "internal/gather",
+		"internal/grid", "internal/parallel"},
+	"internal/family/*": {"filter", "internal/family", "internal/anneal", "internal/grid", "internal/gather",
+		"internal/fill", "internal/batch", "internal/bitvec", "internal/bitmap", "internal/kernel",
+		"internal/probe", "internal/stripe", "internal/stat", "internal/parallel"},
+	"internal/families": {"filter", "internal/family", "internal/family/*"},
+	"internal/except":   {"filter", "internal/family", "internal/batch", "internal/bitvec", "internal/probe"},
+	"internal/portable": {"filter", "internal/family", "internal/families", "internal/container"},
+	"internal/container": {"filter", "internal/family", "internal/bitvec", "internal/crc", "internal/flock",
+		"internal/untrusted"},
+	"delta": {"filter", "internal/family", "internal/families", "internal/container", "shard",
+		"internal/bitvec", "internal/trailer", "internal/crc", "internal/inset", "internal/parallel",
+		"internal/untrusted",
 		"exact"}, // this one in tests only
-	"shard":           {"filter", "container", "internal/flock", "internal/untrusted"},
-	"internal/spool":  {"filter"},
-	"internal/flock":  {"internal/untrusted"},
-	"internal/run":    {"filter", "shard", "internal/crc", "internal/spool"},
-	"internal/intake": {"filter", "families", "internal/bitvec", "internal/run", "internal/spool"},
-	"admission":       {"filter", "family/*"},
-	"keyio":           {"filter", "internal/untrusted"},
-	"plan":            {"filter", "families", "internal/parallel"},
-	"internal/plot":   {},
-	"lab/measure":     {"filter", "families", "plan"},
-	"lab/traffic":     {"keyio"},
-	"lab/figure":      {"internal/plot", "internal/stat"},
-	"lab/paper":       {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
-	"lab/experiment":  {"filter", "family/standard", "internal/stat", "lab/figure"},
-	"lab/*": {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "lab/traffic",
-		"lab/figure", "lab/paper", "internal/anneal", "families", "plan", "lab/measure"},
+	"shard":          {"filter", "internal/family", "internal/container", "internal/flock", "internal/untrusted"},
+	"internal/spool": {"filter"},
+	"internal/flock": {"internal/untrusted"},
+	"internal/run":   {"filter", "shard", "internal/crc", "internal/spool"},
+	"internal/intake": {"filter", "internal/family", "internal/families", "internal/bitvec", "internal/run",
+		"internal/spool"},
+	"admission":      {"filter", "internal/family", "internal/family/*"},
+	"internal/keyio": {"filter", "internal/untrusted"},
+	"plan":           {"filter", "internal/family", "internal/families", "internal/parallel"},
+	"internal/plot":  {},
+	"lab/measure":    {"filter", "internal/family", "internal/families", "plan"},
+	"lab/traffic":    {"internal/keyio"},
+	"lab/figure":     {"internal/plot", "internal/stat"},
+	"lab/paper": {"filter", "internal/family", "internal/family/rankindexed", "internal/family/partitioned",
+		"internal/stat", "internal/probe"},
+	"lab/experiment": {"filter", "internal/family", "internal/family/standard", "internal/stat", "lab/figure"},
+	"lab/*": {"lab/experiment", "filter", "internal/family", "internal/keyio", "internal/family/*",
+		"admission", "internal/stat", "lab/traffic", "lab/figure", "lab/paper", "internal/anneal",
+		"internal/families", "plan", "lab/measure"},
 	"lab/publish": {".", "filter", "shard", "delta", "publish", "lab/experiment", "lab/figure",
 		"examples/domains"},
-	"lab/ribbon": {"lab/experiment", "filter", "families", "family/*", "container", "internal/stat", "lab/figure",
-		"internal/clock"},
+	"lab/ribbon": {"lab/experiment", "filter", "internal/family", "internal/families", "internal/family/*",
+		"internal/container", "internal/stat", "lab/figure", "internal/clock"},
 	"lab/exact":        {"lab/experiment", "exact", "lab/figure"},
 	"lab":              {"lab/*"},
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
 	"examples/signup":  {".", "publish"},
-	"internal/engine":  {"filter", "families", "container", "shard", "internal/except"},
-	"internal/engine/one": {"filter", "families", "container", "internal/engine", "internal/bitvec", "internal/except",
-		"internal/inset", "internal/probe"},
-	"internal/engine/shards": {"filter", "families", "container", "shard", "internal/engine", "internal/engine/one",
-		"internal/bitvec", "internal/except", "internal/inset", "internal/parallel", "internal/retry", "internal/untrusted"},
-	"internal/bulk": {"filter", "internal/engine", "internal/gather", "internal/intake", "internal/run", "internal/spool",
-		"internal/except", "internal/shrink", "internal/stat"},
-	".": {"filter", "families", "container", "plan", "shard", "internal/engine", "internal/engine/one",
-		"internal/engine/shards", "internal/bulk", "internal/except", "internal/flock", "internal/inset", "internal/intake",
-		"internal/live", "internal/parallel", "internal/run", "internal/shrink",
+	"internal/engine": {"filter", "internal/family", "internal/families", "internal/container", "shard",
+		"internal/except"},
+	"internal/engine/one": {"filter", "internal/family", "internal/families", "internal/container",
+		"internal/engine", "internal/bitvec", "internal/except", "internal/inset", "internal/probe"},
+	"internal/engine/shards": {"filter", "internal/family", "internal/families", "internal/container",
+		"shard", "internal/engine", "internal/engine/one", "internal/bitvec", "internal/except",
+		"internal/inset", "internal/parallel", "internal/retry", "internal/untrusted"},
+	"internal/bulk": {"filter", "internal/family", "internal/engine", "internal/gather", "internal/intake",
+		"internal/run", "internal/spool", "internal/except", "internal/shrink", "internal/stat"},
+	".": {"filter", "internal/family", "internal/families", "internal/container", "plan", "shard",
+		"internal/engine", "internal/engine/one", "internal/engine/shards", "internal/bulk",
+		"internal/except", "internal/flock", "internal/inset", "internal/intake", "internal/live",
+		"internal/parallel", "internal/run", "internal/shrink",
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
-	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run",
-		"internal/untrusted", "internal/crc", "internal/parallel"},
-	"exact": {"filter", "container", "family/*", "internal/gather", "internal/probe", "internal/bitvec",
-		"internal/live", "internal/retry", "internal/shrink", "internal/trailer", "internal/untrusted", "internal/crc"},
-	"internal/trailer": {"container", "internal/crc"},
-	"publish": {".", "filter", "families", "container", "shard", "delta", "exact", "internal/except", "internal/flock",
-		"internal/shrink", "internal/untrusted", "publish/transport"},
+	"distribute": {".", "filter", "internal/family", "internal/families", "internal/container",
+		"internal/keyio", "shard", "internal/run", "internal/untrusted", "internal/crc", "internal/parallel"},
+	"exact": {"filter", "internal/family", "internal/container", "internal/family/*", "internal/gather",
+		"internal/probe", "internal/bitvec", "internal/live", "internal/retry", "internal/shrink",
+		"internal/trailer", "internal/untrusted", "internal/crc"},
+	"internal/trailer": {"filter", "internal/container", "internal/crc"},
+	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "shard",
+		"delta", "exact", "internal/except", "internal/flock", "internal/shrink", "internal/untrusted",
+		"publish/transport"},
 	"publish/transport": {"internal/untrusted"},
-	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
-	"interop/clubcard":  {"container", "internal/untrusted"},
-	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "families", "container", "plan",
-		"keyio", "internal/plot", "examples/domains", "distribute", "shard", "delta", "publish",
-		"publish/transport", "exact", "internal/cli", "internal/untrusted", "internal/inset", "internal/shrink"},
-	"lab/cmd/bloomery-lab": {"lab", "lab/*", "container", "families", "internal/cli"},
+	"interop": {".", "filter", "internal/family", "internal/families", "internal/container",
+		"internal/family/*", "internal/bitvec", "internal/probe"},
+	"interop/clubcard": {"filter", "internal/container", "internal/untrusted"},
+	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "internal/family", "internal/families",
+		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "distribute",
+		"shard", "delta", "publish", "publish/transport", "exact", "internal/cli", "internal/untrusted",
+		"internal/inset", "internal/shrink"},
+	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},
 }
 
 // labOnly are modules that only the lab uses, so that bloomery does not bring them along.
@@ -134,15 +146,16 @@ func TestLayers(t *testing.T) {
 			return nil
 		}
 		if strings.HasSuffix(p, "_test.go") {
-			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/stat", "keyio", "examples/domains")
+			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/stat", "internal/keyio",
+				"examples/domains")
 			if room == "lab/scale" { // its tests compare sizes of formats
 				allowed = append(allowed, "internal/run")
 			}
 			if room == "." { // its tests patch files and folders
 				allowed = append(allowed, "delta")
 			}
-			if room == "container" || room == "shard" { // its tests build filters of every family
-				allowed = append(allowed, "families", "family/*", "internal/except")
+			if room == "internal/container" || room == "shard" { // its tests build filters of every family
+				allowed = append(allowed, "internal/families", "internal/family/*", "internal/except")
 			}
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
@@ -198,7 +211,7 @@ func TestWorkName(t *testing.T) {
 
 // generic returns the name under which a room is listed.
 func generic(room string) string {
-	if dir := path.Dir(room); dir == "family" || dir == "lab" {
+	if dir := path.Dir(room); dir == "internal/family" || dir == "lab" {
 		return dir + "/*"
 	}
 	return room

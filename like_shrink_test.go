@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // TestShrink: a Set like another one has lost at most half of its keys, or what Shrink allows, in every family.

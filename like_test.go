@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -63,7 +64,7 @@ func TestLike(t *testing.T) {
 			again := slices.Clone(keys[100:])
 			slices.Reverse(again)
 			c.Workers, c.Memory = 3, 4096
-			if !f.Can.Has(filter.CanRawKeys) && !bytes.Equal(encoded(t, build(t, again, c)), encoded(t, set)) {
+			if !f.Can.Has(family.CanRawKeys) && !bytes.Equal(encoded(t, build(t, again, c)), encoded(t, set)) {
 				t.Error("the file depends on the order of the keys, the workers or the memory")
 			}
 		})

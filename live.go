@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/live"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -37,7 +38,7 @@ func OpenLive(path string, o ...Option) (*Live, error) {
 	all := optionsOf(0, o)
 	all.Regular = true
 	if all.Concurrent {
-		return nil, filter.Invalid("concurrent", true, "a Live set is replaced by its file: it takes no keys")
+		return nil, family.Invalid("concurrent", true, "a Live set is replaced by its file: it takes no keys")
 	}
 	l := &Live{path: path}
 	c := live.Config[*Set]{

@@ -8,10 +8,11 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // EncodedLen returns the number of bytes that WriteTo, Save and MarshalBinary write. For a trimmed form it takes as
@@ -86,7 +87,7 @@ func (s *Set) MarshalText() ([]byte, error) {
 
 // UnmarshalBinary replaces s by the set in b, which must be a whole filter file of at most DefaultMaxBytes. It copies
 // b. For a filter with a secret, s must have the secret, such as NewSet(nil, filter.NewKeyedHasher(secret)); else the
-// error wraps container.ErrSecret. A Set for many writers remains one. On error s is unchanged, except
+// error wraps filter.ErrSecret. A Set for many writers remains one. On error s is unchanged, except
 // that a Set without a filter then answers true, and its Err returns the error.
 func (s *Set) UnmarshalBinary(b []byte) error { return s.loaded(s.unmarshal(b)) }
 
@@ -101,7 +102,7 @@ func (s *Set) unmarshal(b []byte) error {
 	}
 	if r.Len() > 0 {
 		at := uint64(len(b) - r.Len())
-		return &container.FormatError{Offset: at, What: "bytes behind the filter", Err: container.ErrCorrupt}
+		return container.Broken(at, "bytes behind the filter", filter.ErrCorrupt)
 	}
 	return s.replace(set)
 }
@@ -136,7 +137,7 @@ func (s *Set) loaded(err error) error {
 
 // readLike reads a filter with the secret and in the form of s.
 func (s *Set) readLike(r io.Reader) (*one.Set, error) {
-	_, concurrent := s.Filter().(filter.Concurrent)
+	_, concurrent := s.Filter().(family.Concurrent)
 	return one.Read(r, engine.Options{MaxBytes: DefaultMaxBytes, Keyed: s.hasher, Concurrent: concurrent})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/run"
 )
@@ -43,16 +44,16 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	c.Keys = 0
 	b := &Builder{config: c, chosen: s.FPRChosen()}
 	if s.inner().Parts() != nil {
-		if err := errors.Join(engine.Can(s.inner(), filter.CanSearch), c.checkFields()); err != nil {
+		if err := errors.Join(engine.Can(s.inner(), family.CanSearch), c.checkFields()); err != nil {
 			return nil, err
 		}
 		spill := c.bulk().NewSpill(s.inner())
 		b.in = intake.New(s.hasher, intake.To(spill.Add, spill.Close, intake.NoValues(filter.Spec{})))
 		b.finish = func(ctx context.Context) (*Set, error) { return b.optimizeShards(ctx, s, e, spill) }
 	} else {
-		old, ok := s.Filter().(filter.Reoptimizer)
+		old, ok := s.Filter().(family.Reoptimizer)
 		if !ok {
-			return nil, s.inner().Lacks(filter.CanSearch)
+			return nil, s.inner().Lacks(family.CanSearch)
 		}
 		inner, err := old.Reoptimize(e)
 		if err != nil {

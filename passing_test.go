@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/retry"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -109,9 +109,9 @@ func TestLiveDamage(t *testing.T) {
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the error", func() bool { return errors.Is(l.Err(), container.ErrMagic) })
+	eventually(t, "the error", func() bool { return errors.Is(l.Err(), filter.ErrMagic) })
 	time.Sleep(2 * retry.First)
-	if err := l.Reload(); !errors.Is(err, container.ErrMagic) || opens.Load() != 2 {
+	if err := l.Reload(); !errors.Is(err, filter.ErrMagic) || opens.Load() != 2 {
 		t.Errorf("%d files opened, want 2; %v", opens.Load(), err)
 	}
 }
@@ -207,7 +207,7 @@ func TestShardDamage(t *testing.T) {
 	defer set.Close()
 	opens.Store(0)
 	for i := range 10 {
-		if !set.ContainsString(fmt.Sprint(i)) || !errors.Is(set.Err(), container.ErrChecksum) {
+		if !set.ContainsString(fmt.Sprint(i)) || !errors.Is(set.Err(), filter.ErrChecksum) {
 			t.Errorf("Err: %v", set.Err())
 		}
 		time.Sleep(retry.First / 5)

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -19,7 +20,7 @@ import (
 // Set must not be copied after first use: see Clone.
 type Set struct {
 	_      [0]atomic.Bool // go vet reports copies
-	filter filter.Filter  // engine.Facts.Query
+	filter family.Filter  // engine.Facts.Query
 	hasher filter.Hasher
 	engine engine.Engine // nil in the zero Set: see inner
 	one    engine.One    // the Engine if it is one filter, else nil
@@ -34,7 +35,7 @@ type Stored = engine.Stored
 // NewSet returns a Set of a filter and the hasher of its keys. The Set takes over the filter. With a nil filter it
 // returns an empty receiver for UnmarshalBinary, UnmarshalText and ReadFrom, which need the hasher for filters with a
 // secret.
-func NewSet(f filter.Filter, h filter.Hasher) *Set {
+func NewSet(f family.Filter, h filter.Hasher) *Set {
 	if f == nil {
 		return &Set{hasher: h}
 	}
@@ -42,7 +43,7 @@ func NewSet(f filter.Filter, h filter.Hasher) *Set {
 }
 
 // newSet is NewSet, with the form for many writers if concurrent is true.
-func newSet(f filter.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
+func newSet(f family.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 	return made(one.NewForm(f, h, concurrent))
 }
 
@@ -122,7 +123,7 @@ func (s *Set) follow() {
 
 // Filter returns the filter, for methods that only its family has. It is nil for the zero Set and a sharded one; see
 // Shard. Do not change the filter of a Set from Open or FromBytes, and read that of a Set from Open in Guarded.
-func (s *Set) Filter() filter.Filter { return s.inner().Facts().Filter }
+func (s *Set) Filter() family.Filter { return s.inner().Facts().Filter }
 
 // Hasher returns the hash function of the keys.
 func (s *Set) Hasher() filter.Hasher { return s.hasher }
@@ -155,7 +156,7 @@ func checkRate(field string, rate float64) error {
 	if rate >= 0 && rate < 1 {
 		return nil
 	}
-	return filter.Invalid(field, rate, "want a rate above 0 and below 1, or 0 for none")
+	return family.Invalid(field, rate, "want a rate above 0 and below 1, or 0 for none")
 }
 
 // choose sets the chosen rate.
@@ -205,7 +206,7 @@ func (s *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 	return s.inner().Check(ctx, progress)
 }
 
-// Err returns an error wrapping container.ErrFile if the file of a mapped Set was overwritten or truncated in place
+// Err returns an error wrapping filter.ErrFile if the file of a mapped Set was overwritten or truncated in place
 // since Open. Earlier answers may then be wrong. It compares size, time of modification and header of the file, with a
 // system call. For a sharded Set it is a *shard.Error of a loaded shard, or of a shard whose last load failed, until a
 // later one succeeds. After Close, or if a Set without a filter could not be loaded, it says so. It returns nil for
@@ -213,7 +214,7 @@ func (s *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 func (s *Set) Err() error { return s.inner().Err() }
 
 // Guarded calls f, which reads s.Filter(), and returns its error. If the Set is mapped and its file was overwritten or
-// truncated in place, Guarded returns an error wrapping container.ErrFile; without it, reading a truncated file crashes
+// truncated in place, Guarded returns an error wrapping filter.ErrFile; without it, reading a truncated file crashes
 // the program. The other methods of Set need no Guarded.
 func (s *Set) Guarded(f func() error) error { return s.inner().Guarded(f) }
 
@@ -239,7 +240,7 @@ type Overlap = engine.Overlap
 // every bit is set. It may read the whole filter.
 func (s *Set) EstimateKeys() float64 { return s.inner().EstimateKeys() }
 
-// EstimateInterval is EstimateKeys with a 95% interval, in families with filter.CanEstimate: standard, blocked,
+// EstimateInterval is EstimateKeys with a 95% interval, in families with family.CanEstimate: standard, blocked,
 // counting, guava and bitsandblooms. It assumes that the keys do not depend on the hash function. In other families the
 // Estimate is Counted. It may read the whole filter.
 //
@@ -250,7 +251,7 @@ func (s *Set) EstimateInterval() (Estimate, error) { return s.inner().EstimateIn
 
 // EstimateOverlap estimates how many distinct keys s and o hold, together and in common, with 95% intervals. Both must
 // have the same Spec and hash function, including seed or secret; else the error wraps filter.ErrMismatch. It wraps
-// errors.ErrUnsupported in families without filter.CanEstimate. It reads both filters and changes none.
+// errors.ErrUnsupported in families without family.CanEstimate. It reads both filters and changes none.
 //
 // The estimate of the common keys is |A| + |B| - |A ∪ B| with an interval of its own; see probe.CommonInCells for the
 // equations. The interval does not shrink with the number of common keys: it is as wide as the error of the union.

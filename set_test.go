@@ -11,15 +11,16 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // uncounted is a filter that must not be read for its name alone.
-type uncounted struct{ filter.Filter }
+type uncounted struct{ family.Filter }
 
 func (uncounted) Info() filter.Info { panic("Info counts all bits") }
 
-func (uncounted) Encode() filter.Encoded {
-	return filter.Encoded{Spec: filter.NewSpec("uncounted", "m", 9)}
+func (uncounted) Encode() family.Encoded {
+	return family.Encoded{Spec: filter.NewSpec("uncounted", "m", 9)}
 }
 
 func TestErrorsDoNotCount(t *testing.T) {

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/parallel"
@@ -74,10 +75,10 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 		return nil, err
 	}
 	if b.config.Shards == 0 || c.open() && c.Keys == 0 {
-		late := filter.Invalid("keys", 0,
+		late := family.Invalid("keys", 0,
 			"values need a Spec, such as rankindexed(value_bits=8), or the number of keys before the keys")
 		if b.config.Shards == 0 {
-			late = filter.Invalid("shards", 0,
+			late = family.Invalid("shards", 0,
 				"values need the number of shards before the keys, and a Spec or the number of keys")
 		}
 		b.in = intake.Counted(hasher, b.memory()/2, c.TempDir, b.noValues(late))
@@ -133,7 +134,7 @@ func (b *ShardBuilder) memory() int64 {
 // noValues returns the error for keys with values if the set takes none: with Config.Allow another one.
 func (b *ShardBuilder) noValues(other error) error {
 	if b.config.Allow != nil {
-		return filter.Invalid("allow", "list", "a sharded set with values has no exceptions; leave one out")
+		return family.Invalid("allow", "list", "a sharded set with values has no exceptions; leave one out")
 	}
 	return other
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/shard"
 )
 

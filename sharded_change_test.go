@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -637,7 +636,7 @@ func TestShardedFailingSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeManifest(t, dir, l.Manifest())
-	if err := l.Replace(t.Context()); !errors.Is(err, container.ErrChanged) {
+	if err := l.Replace(t.Context()); !errors.Is(err, filter.ErrChanged) {
 		t.Errorf("a manifest that changed: %v", err)
 	}
 }

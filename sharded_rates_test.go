@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -66,7 +67,7 @@ func TestShardedExceeds(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	for _, f := range families.All() {
-		if f.Can.Has(filter.CanRawKeys) {
+		if f.Can.Has(family.CanRawKeys) {
 			continue
 		}
 		t.Run(f.Name, func(t *testing.T) {
@@ -75,7 +76,7 @@ func TestShardedExceeds(t *testing.T) {
 			for _, rate := range []float64{0.1, 0.01, 1e-3, 1e-4, 1e-6} {
 				s := filter.NewSpec(f.Name, "fpr", rate)
 				slow := f.Foreign() || f.Name == "rankindexed" // milliseconds a shard, to find its size or its rate
-				if f.Can.Has(filter.CanSearch) {
+				if f.Can.Has(family.CanSearch) {
 					s, slow = s.With("effort", "fast"), true
 				}
 				for _, shards := range []int{2, 16, 1000} {

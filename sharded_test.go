@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -242,10 +242,10 @@ func TestShardedSecret(t *testing.T) {
 	secret := bloomery.NewSecret()
 	dir := t.TempDir()
 	writeShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)", Secret: secret}, 4, names("member", 1000))
-	if _, err := bloomery.Open(dir); !errors.Is(err, container.ErrNoSecret) {
+	if _, err := bloomery.Open(dir); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
 	}
-	if _, err := bloomery.Open(dir, bloomery.WithSecret(bloomery.NewSecret())); !errors.Is(err, container.ErrSecret) {
+	if _, err := bloomery.Open(dir, bloomery.WithSecret(bloomery.NewSecret())); !errors.Is(err, filter.ErrSecret) {
 		t.Errorf("with another: %v", err)
 	}
 	set, err := bloomery.Open(dir, bloomery.WithSecret(secret))
@@ -282,10 +282,10 @@ var damages = []damage{
 	}, []error{shard.ErrChanged}, true},
 	{"header", func(t *testing.T, dir string, m *shard.Manifest) error {
 		return flip(t, filepath.Join(dir, m.Shards[2].File), 33)
-	}, []error{container.ErrChecksum}, true},
+	}, []error{filter.ErrChecksum}, true},
 	{"content", func(t *testing.T, dir string, m *shard.Manifest) error {
 		return flip(t, filepath.Join(dir, m.Shards[2].File), int(m.Shards[2].Bytes)-100)
-	}, []error{container.ErrChecksum}, false},
+	}, []error{filter.ErrChecksum}, false},
 	{"swapped", func(_ *testing.T, dir string, m *shard.Manifest) error {
 		a, b, c := filepath.Join(dir, m.Shards[2].File), filepath.Join(dir, m.Shards[3].File), filepath.Join(dir, "x")
 		return errors.Join(os.Rename(a, c), os.Rename(b, a), os.Rename(c, b))
@@ -317,7 +317,7 @@ var damages = []damage{
 	}, nil, true},
 	{"no filter", func(_ *testing.T, dir string, m *shard.Manifest) error {
 		return os.WriteFile(filepath.Join(dir, m.Shards[2].File), make([]byte, m.Shards[2].Bytes), 0o666)
-	}, []error{container.ErrMagic}, true},
+	}, []error{filter.ErrMagic}, true},
 }
 
 // intoSet replaces a file of a sharded set, which Save refuses.

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // unread is a filter for many writers that must not be read as a whole.
 type unread struct {
-	filter.Concurrent
+	family.Concurrent
 	t *testing.T
 }
 
@@ -23,7 +24,7 @@ func (u unread) Info() filter.Info {
 	return u.Concurrent.Info()
 }
 
-func (u unread) Snapshot() (filter.Filter, error) {
+func (u unread) Snapshot() (family.Filter, error) {
 	u.t.Error("Snapshot is called")
 	return u.Concurrent.Snapshot()
 }
@@ -31,13 +32,13 @@ func (u unread) Snapshot() (filter.Filter, error) {
 // TestConcurrentUnread: what describes a Set for many writers, and every error of what its family cannot do, neither
 // reads the filter nor waits for its writers.
 func TestConcurrentUnread(t *testing.T) {
-	for _, name := range families.With(filter.CanConcurrent) {
+	for _, name := range families.With(family.CanConcurrent) {
 		s, err := bloomery.New(bloomery.Config{Spec: name, Keys: 1000, Concurrent: true})
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		want := s.Info().Spec
-		quiet := bloomery.NewSet(unread{Concurrent: s.Filter().(filter.Concurrent), t: t}, s.Hasher())
+		quiet := bloomery.NewSet(unread{Concurrent: s.Filter().(family.Concurrent), t: t}, s.Hasher())
 		if got := quiet.Spec(); !got.Equal(want) {
 			t.Errorf("%s: Spec is %s, of Info %s", name, got, want)
 		}
@@ -56,13 +57,13 @@ func TestConcurrentUnread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !f.Can.Has(filter.CanTrim) {
+		if !f.Can.Has(family.CanTrim) {
 			_, errTrimmed = quiet.Trimmed()
 		}
-		if !f.Can.Has(filter.CanIntersect) {
+		if !f.Can.Has(family.CanIntersect) {
 			errIntersect = quiet.Intersect(s)
 		}
-		if !f.Can.Has(filter.CanEstimate) {
+		if !f.Can.Has(family.CanEstimate) {
 			_, errOverlap = quiet.EstimateOverlap(s)
 		}
 		for what, err := range map[string]error{

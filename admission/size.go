@@ -6,8 +6,9 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/bloomery/bloomery/family/blocked"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/blocked"
 )
 
 // DefaultFPR is the rate of false admissions if Config has neither FPR nor Bytes.
@@ -57,15 +58,15 @@ func (s geometry) generation() (*generation, error) { return blocked.NewBits(s.b
 func (c Config) geometry() (s geometry, err error) {
 	switch {
 	case c.Keys == 0:
-		return s, filter.Invalid("Keys", 0, "must be at least 1")
+		return s, family.Invalid("Keys", 0, "must be at least 1")
 	case c.Shards < 0 || uint64(c.Shards) > c.Keys:
-		return s, filter.Invalid("Shards", c.Shards, "must be 1 to Keys")
+		return s, family.Invalid("Shards", c.Shards, "must be 1 to Keys")
 	case !(c.FPR == 0 || c.FPR >= minFPR && c.FPR <= maxFPR):
-		return s, filter.Invalid("FPR", c.FPR, "must be %g to %g, such as 0.01", minFPR, maxFPR)
+		return s, family.Invalid("FPR", c.FPR, "must be %g to %g, such as 0.01", minFPR, maxFPR)
 	case c.Hasher.ID() == filter.XXH64:
-		return s, filter.Invalid("Hasher", c.Hasher.ID(), "must have 128 bits: a shorter hash cannot keep the rate")
+		return s, family.Invalid("Hasher", c.Hasher.ID(), "must have 128 bits: a shorter hash cannot keep the rate")
 	case c.FPR != 0 && c.Bytes != 0:
-		return s, filter.Invalid("Bytes", c.Bytes, "FPR and Bytes exclude each other")
+		return s, family.Invalid("Bytes", c.Bytes, "FPR and Bytes exclude each other")
 	}
 	s.shards = cmp.Or(uint64(c.Shards), (c.Keys-1)/shardKeys+1)
 	if s.keys = (c.Keys-1)/s.shards + 1; s.keys > 1<<53 {
@@ -84,7 +85,7 @@ func (c Config) geometry() (s geometry, err error) {
 		return s, err
 	case s.rate(s.keys, s.keys) > maxFPR:
 		const reason = "too small for %d keys: the rate of false admissions would be above %g"
-		return s, filter.Invalid("Bytes", c.Bytes, reason, c.Keys, maxFPR)
+		return s, family.Invalid("Bytes", c.Bytes, reason, c.Keys, maxFPR)
 	}
 	s.limit = s.changing()
 	return s, nil
@@ -99,7 +100,7 @@ const minFPR = 1e-18
 // keep sets the smallest number of blocks that keeps the rate, and k.
 func (s *geometry) keep(rate float64) (err error) {
 	each := -math.Expm1(math.Log1p(-rate) / 2) // 1-(1-each)² = rate
-	s.blocks, s.k, err = blocked.Config{Keys: s.keys, Size: filter.Sizing{FPR: each}, Mean: true}.Geometry()
+	s.blocks, s.k, err = blocked.Config{Keys: s.keys, Size: family.Sizing{FPR: each}, Mean: true}.Geometry()
 	return err
 }
 
@@ -107,7 +108,7 @@ func (s *geometry) keep(rate float64) (err error) {
 func (s *geometry) fit(bytes uint64) (err error) {
 	hi, least := bits.Mul64(s.shards, 2*blockBytes+shardBytes)
 	if hi != 0 || bytes < least {
-		return filter.Invalid("Bytes", bytes, "must be at least %d for %d shards", least, s.shards)
+		return family.Invalid("Bytes", bytes, "must be at least %d for %d shards", least, s.shards)
 	}
 	s.blocks, s.k, err = blocked.Config{Keys: s.keys, Blocks: (bytes/s.shards - shardBytes) / (2 * blockBytes)}.Geometry()
 	return err

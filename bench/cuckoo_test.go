@@ -10,8 +10,8 @@ import (
 	cuckoo "github.com/seiflotfy/cuckoofilter"
 	boom "github.com/tylertreat/BoomFilters"
 
-	"github.com/bloomery/bloomery/family/rankindexed"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
 )
 
 // mutable is a filter with removal. Each of its functions returns the number of keys for which it returned true.
@@ -108,9 +108,9 @@ func TestDynamic(t *testing.T) {
 		rate := float64(peer.has(absent)) / float64(n)
 		all := []mutable{
 			peer,
-			rankIndexed(t, "one-line", rankindexed.Config{Keys: uint64(n), Size: filter.Sizing{FPR: rate}, Bucket: 512}),
-			rankIndexed(t, "fast", rankindexed.Config{Keys: uint64(n), Size: filter.Sizing{FPR: rate}, Fast: true, Bucket: 512}),
-			rankIndexed(t, "smallest", rankindexed.Config{Keys: uint64(n), Size: filter.Sizing{FPR: rate}}),
+			rankIndexed(t, "one-line", rankindexed.Config{Keys: uint64(n), Size: family.Sizing{FPR: rate}, Bucket: 512}),
+			rankIndexed(t, "fast", rankindexed.Config{Keys: uint64(n), Size: family.Sizing{FPR: rate}, Fast: true, Bucket: 512}),
+			rankIndexed(t, "smallest", rankindexed.Config{Keys: uint64(n), Size: family.Sizing{FPR: rate}}),
 		}
 		if n <= 100_000 {
 			all = append(all, boomCuckoo(n, rate))

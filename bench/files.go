@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // fileName returns the name of the result's files without extension.

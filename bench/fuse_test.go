@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/bloomery/bloomery/family/fuse"
+	"github.com/bloomery/bloomery/internal/family/fuse"
 )
 
 // TestBelowFuse checks that partitioned, with its longest search and in as many bytes as a binary fuse filter with

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 var (
@@ -34,7 +35,7 @@ func randomKeys(n int, seed uint64) []uint64 {
 }
 
 // builtOf builds a filter of ours.
-func builtOf(t testing.TB, spec string, keys []uint64) filter.Filter {
+func builtOf(t testing.TB, spec string, keys []uint64) family.Filter {
 	s, err := filter.ParseSpec(spec)
 	if err != nil {
 		t.Fatal(err)

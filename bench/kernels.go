@@ -1,16 +1,16 @@
 package main
 
 import (
-	"github.com/bloomery/bloomery/family/blocked"
-	"github.com/bloomery/bloomery/family/blockpartitioned"
-	"github.com/bloomery/bloomery/family/counting"
-	"github.com/bloomery/bloomery/family/dleft"
-	"github.com/bloomery/bloomery/family/fuse"
-	"github.com/bloomery/bloomery/family/partitioned"
-	"github.com/bloomery/bloomery/family/rankindexed"
-	"github.com/bloomery/bloomery/family/ribbon"
-	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/family/twochoice"
+	"github.com/bloomery/bloomery/internal/family/blocked"
+	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
+	"github.com/bloomery/bloomery/internal/family/counting"
+	"github.com/bloomery/bloomery/internal/family/dleft"
+	"github.com/bloomery/bloomery/internal/family/fuse"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
+	"github.com/bloomery/bloomery/internal/family/ribbon"
+	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/family/twochoice"
 )
 
 // The query loops of our families. They are written out because a generic loop would call through a dictionary, and the

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 

@@ -5,17 +5,18 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/family/blocked"
-	"github.com/bloomery/bloomery/family/blockpartitioned"
-	"github.com/bloomery/bloomery/family/counting"
-	"github.com/bloomery/bloomery/family/dleft"
-	"github.com/bloomery/bloomery/family/fuse"
-	"github.com/bloomery/bloomery/family/partitioned"
-	"github.com/bloomery/bloomery/family/rankindexed"
-	"github.com/bloomery/bloomery/family/ribbon"
-	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/family/twochoice"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/blocked"
+	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
+	"github.com/bloomery/bloomery/internal/family/counting"
+	"github.com/bloomery/bloomery/internal/family/dleft"
+	"github.com/bloomery/bloomery/internal/family/fuse"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
+	"github.com/bloomery/bloomery/internal/family/ribbon"
+	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/family/twochoice"
 )
 
 var hasher = filter.NewHasher(1)
@@ -62,7 +63,7 @@ func our(name string, spec filter.Spec, note string) contender {
 }
 
 // buildOurs builds a filter through a bloomery.Builder, with batches of hashes that the caller computes.
-func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (filter.Filter, error) {
+func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (family.Filter, error) {
 	b, err := bloomery.NewBuilder(bloomery.Config{Spec: spec.String(), Keys: uint64(len(keys)), Seed: hasher.Seed()})
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (filter.Fil
 
 // oneByOne queries one of our filters key by key, through its own type and not through the interface, as in a program
 // that uses one family.
-func oneByOne(f filter.Filter) asker {
+func oneByOne(f family.Filter) asker {
 	switch f := f.(type) {
 	case *standard.Filter:
 		return standardOne(f)
@@ -113,8 +114,8 @@ func oneByOne(f filter.Filter) asker {
 }
 
 // many queries in batches of 256 keys, including hashing. It returns nil if the filter has no batch queries.
-func many(f filter.Filter) asker {
-	b, ok := f.(filter.Batcher)
+func many(f family.Filter) asker {
+	b, ok := f.(family.Batcher)
 	if !ok {
 		return nil
 	}

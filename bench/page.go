@@ -116,7 +116,7 @@ func (r Result) method() string {
   garbage collector runs. In each of the %d turns all filters are queried in a new random order. A ratio compares two
   times of the same turn.
 - Loops: every filter is queried through its own type in its own loop, not through an interface. The loops are not inlined,
-  because the compiler would inline the query in some of them only. Our batches have 256 keys, through `+"`filter.Batcher`"+`.
+  because the compiler would inline the query in some of them only. Our batches have 256 keys, through `+"`family.Batcher`"+`.
 - Alignment: the position of a loop in the program changes its time, and more turns do not show this. In another build of
   this program a time may differ by a few per cent. The largest difference seen was a factor of 2.7.
 - Builds: up to %d turns in the same way, on one core (GOMAXPROCS=1). The time is the CPU time of the whole process, with

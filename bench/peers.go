@@ -15,8 +15,8 @@ import (
 	cuckoo "github.com/seiflotfy/cuckoofilter"
 	boom "github.com/tylertreat/BoomFilters"
 
-	"github.com/bloomery/bloomery/family/blocked"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/blocked"
 )
 
 // peers returns the filters of other libraries. Each gets the target rate if it takes one, uses its own hash function,
@@ -132,7 +132,7 @@ func holimanBloom(keys []uint64, rate float64) (built, error) {
 
 // splitBlocks returns the smallest number of split blocks that meets a rate.
 func splitBlocks(keys int, rate float64) int {
-	blocks, _, err := blocked.Config{Keys: uint64(keys), Size: filter.Sizing{FPR: rate}, Layout: blocked.Split}.Geometry()
+	blocks, _, err := blocked.Config{Keys: uint64(keys), Size: family.Sizing{FPR: rate}, Layout: blocked.Split}.Geometry()
 	if err != nil {
 		panic(err) // the rate was checked
 	}

@@ -11,11 +11,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/family/blocked"
-	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family/blocked"
+	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
 )
 
 // blockView finds the block of a key in a section, and answers from the bytes of the block.

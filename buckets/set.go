@@ -11,9 +11,10 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -139,15 +140,15 @@ func (s *Set) hasherOf(m *shard.Manifest) (filter.Hasher, error) {
 
 // accept returns an error if the Set cannot use a manifest.
 func (s *Set) accept(m *shard.Manifest) error {
-	family, err := families.ByName(m.Spec.Family())
+	kind, err := families.ByName(m.Spec.Family())
 	if err != nil {
 		return err
 	}
-	if family.Can.Has(filter.CanRawKeys) {
-		return fmt.Errorf("%w: family %s takes raw keys and cannot be sharded", shard.ErrManifest, family.Name)
+	if kind.Can.Has(family.CanRawKeys) {
+		return fmt.Errorf("%w: family %s takes raw keys and cannot be sharded", shard.ErrManifest, kind.Name)
 	}
 	if s.options.Blocks {
-		return blocksOf(family.Name)
+		return blocksOf(kind.Name)
 	}
 	largest := slices.MaxFunc(m.Shards, func(a, b shard.Entry) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	if largest.Bytes > uint64(s.options.CacheBytes) {
@@ -220,9 +221,9 @@ func (r remote) options() []bloomery.Option {
 // check returns an error unless a Set has the family, the hash function and the number of keys of the shard.
 func (r remote) check(set *bloomery.Set) error {
 	m, e := r.g.manifest, r.entry()
-	switch family, keys := set.Spec().Family(), set.Len(); {
-	case family != m.Spec.Family():
-		return fmt.Errorf("family %s, want %s: %w", family, m.Spec.Family(), shard.ErrForeign)
+	switch kind, keys := set.Spec().Family(), set.Len(); {
+	case kind != m.Spec.Family():
+		return fmt.Errorf("family %s, want %s: %w", kind, m.Spec.Family(), shard.ErrForeign)
 	case !m.Matches(set.Hasher()):
 		return fmt.Errorf("another hash function, seed or secret: %w", shard.ErrForeign)
 	case keys != e.Keys:

@@ -9,8 +9,9 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/shard"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Verify reads all shards from the bucket and compares them with the SHA-256 in the manifest, up to Options.Fetches at

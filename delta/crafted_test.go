@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // TestCrafted applies deltas whose numbers are out of the range that only the content of the base bounds.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
@@ -66,7 +65,7 @@ func allocated(do func()) uint64 {
 
 // expected are the errors of Patch for a damaged delta.
 var expected = []error{
-	delta.ErrBase, delta.ErrCorrupt, delta.ErrVersion, filter.ErrTooLarge, container.ErrCorrupt, shard.ErrManifest,
+	delta.ErrBase, delta.ErrCorrupt, delta.ErrVersion, filter.ErrTooLarge, filter.ErrCorrupt, shard.ErrManifest,
 }
 
 func isExpected(err error) bool {

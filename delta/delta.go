@@ -25,8 +25,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
 

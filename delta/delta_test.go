@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // hashes returns the hashes of the keys from, ..., to-1 of a seed.
@@ -25,9 +26,9 @@ func hashes(seed uint64, from, to int) []filter.Hash {
 }
 
 // file returns the file of a filter.
-func file(t testing.TB, f filter.Filter, seed uint64) []byte {
+func file(t testing.TB, f family.Filter, seed uint64) []byte {
 	t.Helper()
-	e := f.(filter.Encoder).Encode()
+	e := f.(family.Encoder).Encode()
 	family, err := families.ByName(e.Spec.Family())
 	if err != nil {
 		t.Fatal(err)
@@ -150,9 +151,9 @@ func TestSections(t *testing.T) {
 }
 
 // withExceptions returns the file of a filter with that number of words of exceptions.
-func withExceptions(t testing.TB, f filter.Filter, words int, seed uint64) []byte {
+func withExceptions(t testing.TB, f family.Filter, words int, seed uint64) []byte {
 	t.Helper()
-	e := f.(filter.Encoder).Encode()
+	e := f.(family.Encoder).Encode()
 	family, err := families.ByName(e.Spec.Family())
 	if err != nil {
 		t.Fatal(err)
@@ -175,9 +176,9 @@ func TestExceptions(t *testing.T) {
 	for _, spec := range []string{"standard(k=7,m=96003)", "rankindexed(capacity=10200,fpr=0.01)"} {
 		f := built(t, spec, hashes(7, 0, 10000))
 		g := like(t, f, hashes(7, 5, 10005))
-		forms := [][2]filter.Filter{{f, g}}
+		forms := [][2]family.Filter{{f, g}}
 		if strings.HasPrefix(spec, "rank") {
-			forms = append(forms, [2]filter.Filter{trimmed(f), trimmed(g)})
+			forms = append(forms, [2]family.Filter{trimmed(f), trimmed(g)})
 		}
 		for _, form := range forms {
 			for _, c := range []struct{ before, after, most int }{

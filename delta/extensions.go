@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 const (
@@ -65,10 +65,10 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 }
 
 // extensions are those of all buckets that need one, by level, in the order of the buckets.
-type extensions [filter.ChainLevels][]uint64
+type extensions [family.ChainLevels][]uint64
 
 // next returns the extensions of the next bucket, which has that many levels.
-func (x *extensions) next(levels int) (n [filter.ChainLevels]uint64) {
+func (x *extensions) next(levels int) (n [family.ChainLevels]uint64) {
 	for level := 1; level < levels; level++ {
 		n[level], x[level] = x[level][0], x[level][1:]
 	}
@@ -77,7 +77,7 @@ func (x *extensions) next(levels int) (n [filter.ChainLevels]uint64) {
 
 // getExtensions reads the extensions of all buckets, which have these numbers of cells.
 func getExtensions(r *bitReader, old table, e *edit, cells []uint16) (x extensions, err error) {
-	for level := 1; level < filter.ChainLevels; level++ {
+	for level := 1; level < family.ChainLevels; level++ {
 		records := e.Records[level]
 		ordered := old.trimmed || records == 0 || r.flag()
 		var keep []uint64 // by bucket that needs one: its number in the base + 1, or 0

@@ -10,7 +10,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -98,7 +99,7 @@ func readVersion(ctx context.Context, path string) ([]byte, error) {
 		if container.HasMagic(bytes.NewReader(b)) || bytes.HasPrefix(b, []byte(container.ExactMagic)) || len(b) < head {
 			return nil // if it is cut, Diff and Patch say where
 		}
-		return &container.FormatError{Offset: 0, What: "magic", Err: container.ErrMagic}
+		return container.Broken(0, "magic", filter.ErrMagic)
 	}}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		limit.MaxBytes = DefaultMaxBytes

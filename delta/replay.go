@@ -7,16 +7,17 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // keys are the places of cells as numbers: the chain, counted over all buckets, then the first bits of the remainder.
 type keys struct {
-	filter.ChainShape
+	family.ChainShape
 	head uint // bits of the remainder in a number
 }
 
@@ -24,7 +25,7 @@ type keys struct {
 const maxKey = 1 << 47
 
 // newKeys returns the keys of a table, or false if it has too many chains.
-func newKeys(s filter.ChainShape) (k keys, ok bool) {
+func newKeys(s family.ChainShape) (k keys, ok bool) {
 	k = keys{s, s.Width - s.Payload}
 	hi, chains := bits.Mul64(s.Buckets, s.Chains)
 	if hi != 0 || chains > maxKey {
@@ -45,7 +46,7 @@ type added struct{ key, tail uint64 }
 
 // table is the content of a rankindexed file.
 type table struct {
-	filter.ChainTable
+	family.ChainTable
 	trimmed  bool
 	sections int // of the family
 }
@@ -60,15 +61,15 @@ func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 	if err != nil {
 		return t, errTable
 	}
-	family, err := families.ByName(spec.Family())
-	if err != nil || !family.Chains {
+	kind, err := families.ByName(spec.Family())
+	if err != nil || !kind.Chains {
 		return t, errTable
 	}
-	words, err := family.SectionWords(spec)
+	words, err := kind.SectionWords(spec)
 	if err != nil || len(words) > len(m.Sections) {
 		return t, errTable
 	}
-	inflated, err := family.Inflated(spec)
+	inflated, err := kind.Inflated(spec)
 	switch {
 	case err != nil:
 		return t, errTable
@@ -76,7 +77,7 @@ func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 		return t, fmt.Errorf("the filter takes %d bytes in memory, over the limit of %d: %w",
 			inflated, limit, filter.ErrTooLarge)
 	}
-	e := filter.Encoded{Spec: spec, Keys: m.Keys}
+	e := family.Encoded{Spec: spec, Keys: m.Keys}
 	for i, n := range words {
 		if m.Sections[i].Bytes != 8*n {
 			return t, errTable
@@ -84,7 +85,7 @@ func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 		e.Sections = append(e.Sections, bitvec.Words(m.Section(i), n))
 	}
 	f, err := families.Decode(e)
-	chains, ok := f.(filter.ChainTable)
+	chains, ok := f.(family.ChainTable)
 	if err != nil || !ok {
 		return t, errTable
 	}
@@ -130,7 +131,7 @@ func replayed(ctx context.Context, c change, limit uint64) ([]byte, error) {
 	h.write(w)
 	e.write(w)
 	if !old.trimmed {
-		for level := 1; level < filter.ChainLevels; level++ {
+		for level := 1; level < family.ChainLevels; level++ {
 			if k.Records[level] > 0 {
 				putExtensions(w, old, new, level)
 			}
@@ -185,7 +186,7 @@ func (e *edit) compare(ctx context.Context, old, new table) error {
 // compareRange compares buckets [first, end), until ctx ends. Ranks count from the first cell of bucket first.
 func (e *edit) compareRange(ctx context.Context, old, new table, first, end uint64) {
 	readOld, readNew := old.BucketReader(), new.BucketReader()
-	var a, b filter.ChainBucket
+	var a, b family.ChainBucket
 	for bucket := first; bucket < end; bucket++ {
 		if bucket%1024 == 0 && ctx.Err() != nil {
 			return
@@ -199,7 +200,7 @@ func (e *edit) compareRange(ctx context.Context, old, new table, first, end uint
 }
 
 // bucket compares two versions of a bucket.
-func (e *edit) bucket(b uint64, old, new *filter.ChainBucket) {
+func (e *edit) bucket(b uint64, old, new *family.ChainBucket) {
 	first := len(e.removed)
 	x, y := 0, 0
 	for chain := range old.Lengths {
@@ -234,7 +235,7 @@ func (e *edit) group(cells []uint64) (n int) {
 
 // exchange appends what makes cells of one remainder in a chain, old.Cells[x:end], the new ones. New cells come in
 // front of the others, so that the kept ones are the last of the new ones.
-func (e *edit) exchange(chain uint64, old *filter.ChainBucket, x, end int, new []uint64) {
+func (e *edit) exchange(chain uint64, old *family.ChainBucket, x, end int, new []uint64) {
 	kept := len(new)
 	for i := end - 1; i >= x; i-- {
 		if kept > 0 && new[kept-1] == old.Cells[i] {
@@ -288,7 +289,7 @@ func (e *edit) read(r *bitReader) {
 }
 
 // apply returns the new table. The reader is at the numbers of extensions.
-func (e *edit) apply(ctx context.Context, r *bitReader, old table) (filter.ChainTable, error) {
+func (e *edit) apply(ctx context.Context, r *bitReader, old table) (family.ChainTable, error) {
 	cells := make([]uint16, e.Buckets)
 	gone, come := 0, 0
 	rank := uint64(0)
@@ -301,7 +302,7 @@ func (e *edit) apply(ctx context.Context, r *bitReader, old table) (filter.Chain
 		for ; come < len(e.added) && e.added[come].key>>e.head < (b+1)*e.Chains; come++ {
 			n++
 		}
-		if e.Levels(n) > filter.ChainLevels {
+		if e.Levels(n) > family.ChainLevels {
 			return nil, fmt.Errorf("%w: bucket %d has %d cells", ErrCorrupt, b, n)
 		}
 		cells[b] = uint16(n)
@@ -315,7 +316,7 @@ func (e *edit) apply(ctx context.Context, r *bitReader, old table) (filter.Chain
 		return nil, err
 	}
 	read, write := old.BucketReader(), new.BucketWriter()
-	var in, out filter.ChainBucket
+	var in, out family.ChainBucket
 	gone, come, rank = 0, 0, 0
 	for b := range e.Buckets {
 		if b%1024 == 0 && ctx.Err() != nil {
@@ -339,7 +340,7 @@ func (e *edit) apply(ctx context.Context, r *bitReader, old table) (filter.Chain
 
 // merge makes the new content of a bucket whose first chain has that number: of the old one, without some cells, by
 // their numbers in the bucket, and with others.
-func (e *edit) merge(out, in *filter.ChainBucket, removed []uint64, come []added, chain uint64) {
+func (e *edit) merge(out, in *family.ChainBucket, removed []uint64, come []added, chain uint64) {
 	out.Lengths = slices.Grow(out.Lengths[:0], len(in.Lengths))[:len(in.Lengths)]
 	out.Cells = out.Cells[:0]
 	x := 0

@@ -9,9 +9,9 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/shard"
 )
 

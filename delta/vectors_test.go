@@ -14,11 +14,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 var update = flag.Bool("update", false, "write testdata")
@@ -39,24 +40,24 @@ type vectorPair struct {
 }
 
 // changed removes keys from a filter and adds others.
-func changed(t testing.TB, f filter.Filter, gone, come []filter.Hash) {
+func changed(t testing.TB, f family.Filter, gone, come []filter.Hash) {
 	t.Helper()
 	for _, h := range gone {
-		if err := f.(filter.Remover).Remove(h); err != nil {
+		if err := f.(family.Remover).Remove(h); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, h := range come {
-		if err := f.(filter.Adder).Add(h); err != nil {
+		if err := f.(family.Adder).Add(h); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // chosen returns the file of a filter with a chosen rate.
-func chosen(t testing.TB, f filter.Filter, rate float64) []byte {
+func chosen(t testing.TB, f family.Filter, rate float64) []byte {
 	t.Helper()
-	e := f.(filter.Encoder).Encode()
+	e := f.(family.Encoder).Encode()
 	family, err := families.ByName(e.Spec.Family())
 	if err != nil {
 		t.Fatal(err)
@@ -71,9 +72,9 @@ func chosen(t testing.TB, f filter.Filter, rate float64) []byte {
 }
 
 // like returns a filter of the geometry and the shifts of another one.
-func like(t testing.TB, f filter.Filter, hs []filter.Hash) filter.Filter {
+func like(t testing.TB, f family.Filter, hs []filter.Hash) family.Filter {
 	t.Helper()
-	family, err := families.ByName(filter.SpecOf(f).Family())
+	family, err := families.ByName(family.SpecOf(f).Family())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,7 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 		add(c.name+"-fresh", delta.Replay, c.what+", target built anew", before, file(t, like(t, f, other), 7))
 		changed(t, f, some[:40], append(hashes(7, 1000, 1045), some[100], some[100]))
 		if c.name == "values" {
-			if err := f.(filter.Upserter).Upsert(some[500], 77); err != nil {
+			if err := f.(family.Upserter).Upsert(some[500], 77); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -222,7 +223,7 @@ func exactSets(t testing.TB) (old, new, rebuilt []byte) {
 }
 
 // built returns a filter with the spec of a builder.
-func built(t testing.TB, spec string, hs []filter.Hash) filter.Filter {
+func built(t testing.TB, spec string, hs []filter.Hash) family.Filter {
 	t.Helper()
 	m, _, err := container.FromBytes(build(t, spec, 7, hs), container.Options{})
 	if err != nil {
@@ -235,8 +236,8 @@ func built(t testing.TB, spec string, hs []filter.Hash) filter.Filter {
 	return f
 }
 
-func trimmed(f filter.Filter) filter.Filter {
-	return f.(interface{ Trimmed() filter.Filter }).Trimmed()
+func trimmed(f family.Filter) family.Filter {
+	return f.(interface{ Trimmed() family.Filter }).Trimmed()
 }
 
 // TestVectors compares testdata with the deltas that Diff makes of the same pairs, and applies them. Those of exact

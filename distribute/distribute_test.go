@@ -15,8 +15,9 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/distribute"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -111,7 +112,7 @@ func TestFamilies(t *testing.T) {
 	in, keys := input(t)
 	const shards = 5
 	for _, f := range families.All() {
-		if f.Can.Has(filter.CanRawKeys) {
+		if f.Can.Has(family.CanRawKeys) {
 			continue
 		}
 		c := distribute.Config{Build: bloomery.Config{Spec: f.Name, Shards: shards}, RangeBytes: 20_000}

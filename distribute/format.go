@@ -3,7 +3,7 @@ package distribute
 import (
 	"context"
 
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 // Format reads keys from objects. Those of keyio are built in; see Formats for others, such as columns of Parquet

@@ -12,11 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/parallel"
-	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -277,17 +276,17 @@ func (p *Plan) check(formats Formats) error {
 
 func isRate(v float64) bool { return v >= 0 && v < 1 }
 
-// hasher returns the hasher of the keys. The error wraps container.ErrSecret if the secret is not that of the plan, and
-// container.ErrNoSecret if it is missing.
+// hasher returns the hasher of the keys. The error wraps filter.ErrSecret if the secret is not that of the plan, and
+// filter.ErrNoSecret if it is missing.
 func (p *Plan) hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
 	if p.Hash != filter.SipHash {
 		secret = nil
 	} else if secret == nil {
-		return filter.Hasher{}, fmt.Errorf("the plan has a keyed hash: %w", container.ErrNoSecret)
+		return filter.Hasher{}, fmt.Errorf("the plan has a keyed hash: %w", filter.ErrNoSecret)
 	}
 	h, err := hasher(p.Spec, bloomery.Config{Hash: p.Hash, Seed: p.Seed, Secret: secret})
 	if err == nil && secret != nil && h.KeyCheck() != p.KeyCheck {
-		err = fmt.Errorf("the secret is not that of the plan: %w", container.ErrSecret)
+		err = fmt.Errorf("the secret is not that of the plan: %w", filter.ErrSecret)
 	}
 	return h, err
 }

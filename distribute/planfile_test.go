@@ -11,8 +11,9 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/distribute"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // planText returns a plan of two objects and two ranges, and its JSON.
@@ -71,7 +72,7 @@ func TestPlanSpec(t *testing.T) {
 	_, text := planText(t)
 	specs := []string{"partitioned(budget=1s)"}
 	for _, f := range families.All() {
-		if f.Can.Has(filter.CanRawKeys) {
+		if f.Can.Has(family.CanRawKeys) {
 			specs = append(specs, f.Name)
 		}
 	}

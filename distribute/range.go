@@ -9,8 +9,8 @@ import (
 	"io"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/run"
-	"github.com/bloomery/bloomery/keyio"
 )
 
 // Done is the result of a range: how many hashes of each shard its run file has, and where. It is 8 bytes for each

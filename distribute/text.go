@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 // text is the formats of keyio. Plain lines are divided into spans of bytes; a line belongs to the span in which it

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 // keysOf returns the keys of all spans of a format of keyio, in order.

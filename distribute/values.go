@@ -9,11 +9,11 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
-	"github.com/bloomery/bloomery/keyio"
 )
 
 // valueBits returns the number of bits of the values that come with the keys, or 0 if there are none.

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 // valued returns n keys with values below 2^8, one in a row that row makes of them.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // TestCutsAndFlips cuts, flips, mixes and extends sets with updates of both versions: each is refused, or gives the
@@ -78,9 +78,9 @@ func TestCutsAndFlips(t *testing.T) {
 				older++
 			case err == nil:
 				t.Fatalf("version %d, seed %d: %d bytes of %d give wrong answers", version, seed, len(bad), len(one.data))
-			case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, container.ErrCorrupt) &&
-				!errors.Is(err, container.ErrChecksum) && !errors.Is(err, container.ErrMagic) &&
-				!errors.Is(err, container.ErrVersion) && !errors.Is(err, container.ErrHash):
+			case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, filter.ErrCorrupt) &&
+				!errors.Is(err, filter.ErrChecksum) && !errors.Is(err, filter.ErrMagic) &&
+				!errors.Is(err, filter.ErrVersion) && !errors.Is(err, filter.ErrHash):
 				t.Fatalf("version %d, seed %d: %v", version, seed, err)
 			default:
 				refused++

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
@@ -37,7 +36,7 @@ func TestEndless(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	e := &endless{}
-	if _, err := Read(e, 0, nil); !errors.Is(err, container.ErrMagic) || e.n > 8 {
+	if _, err := Read(e, 0, nil); !errors.Is(err, filter.ErrMagic) || e.n > 8 {
 		t.Errorf("%d bytes read: %v", e.n, err)
 	}
 	e = &endless{magic: magic + "\x02"}
@@ -69,7 +68,7 @@ func TestEndless(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(large, nil); !errors.Is(err, container.ErrMagic) {
+	if _, err := Open(large, nil); !errors.Is(err, filter.ErrMagic) {
 		t.Errorf("a large file of zeros: %v", err)
 	}
 	runtime.ReadMemStats(&after)

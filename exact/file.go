@@ -8,8 +8,8 @@ import (
 	"io"
 	"math"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/trailer"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
@@ -54,7 +54,7 @@ func limit(maxBytes uint64) untrusted.Limit {
 		if string(b[:min(len(b), len(magic))]) == magic[:min(len(b), len(magic))] {
 			return nil // perhaps cut: FromBytes says where
 		}
-		return &container.FormatError{Offset: 0, What: "magic", Err: badMagic(b)}
+		return container.Broken(0, "magic", badMagic(b))
 	}}
 }
 
@@ -62,7 +62,7 @@ func limit(maxBytes uint64) untrusted.Limit {
 func readLimit(maxBytes uint64) uint64 { return min(cmp.Or(maxBytes, DefaultMaxBytes), math.MaxInt/4) }
 
 // FromBytes returns the set in data, which must not change afterwards: its words are shared where they are aligned. It
-// verifies all checksums. The error wraps container.ErrMagic (ErrFilter for a filter file), ErrVersion, ErrHash,
+// verifies all checksums. The error wraps filter.ErrMagic (ErrFilter for a filter file), ErrVersion, ErrHash,
 // ErrSecret (ErrNoSecret if none was given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
 func FromBytes(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
 	return (&cursor{data: data, secret: secret}).parse()
@@ -77,21 +77,21 @@ func Inspect(data []byte) (Info, error) {
 	return s.Info(), nil
 }
 
-// ErrFilter means that a file is a filter file, which bloomery.Open reads. It wraps container.ErrMagic.
+// ErrFilter means that a file is a filter file, which bloomery.Open reads. It wraps filter.ErrMagic.
 var ErrFilter error = isFilter{}
 
 type isFilter struct{}
 
 func (isFilter) Error() string { return "a filter file, not an exact set" }
 
-func (isFilter) Unwrap() error { return container.ErrMagic }
+func (isFilter) Unwrap() error { return filter.ErrMagic }
 
 // badMagic returns the error for a file that begins with b, which is not the magic of an exact set.
 func badMagic(b []byte) error {
 	if container.HasMagic(bytes.NewReader(b)) {
 		return ErrFilter
 	}
-	return container.ErrMagic
+	return filter.ErrMagic
 }
 
 // HasMagic reports whether r begins like an exact set.

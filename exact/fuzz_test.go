@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // mended returns the set in a copy of data whose checksums and trailer were mended as far as the file can be read, and
@@ -45,7 +45,7 @@ func FuzzRead(f *testing.F) {
 		}
 		s, data, err := mended(data)
 		switch {
-		case errors.Is(err, container.ErrChecksum):
+		case errors.Is(err, filter.ErrChecksum):
 			t.Errorf("a checksum was not mended: %v", err)
 		case err != nil:
 			return

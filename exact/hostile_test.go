@@ -12,7 +12,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/trailer"
@@ -86,7 +85,7 @@ func TestTrailer(t *testing.T) {
 		"of an update": slices.Concat(data[len(records):], data[len(records)-int(last.size):]),
 	} {
 		_, err := FromBytes(slices.Concat(records, end), nil)
-		if !errors.Is(err, container.ErrCorrupt) && !errors.Is(err, container.ErrChecksum) &&
+		if !errors.Is(err, filter.ErrCorrupt) && !errors.Is(err, filter.ErrChecksum) &&
 			!errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -153,7 +152,7 @@ func TestRefusedNumbers(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		_, err := FromBytes(data, nil)
 		runtime.ReadMemStats(&after)
-		if !errors.Is(err, container.ErrCorrupt) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if !errors.Is(err, filter.ErrCorrupt) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
@@ -185,21 +184,21 @@ func TestRefused(t *testing.T) {
 		is   error
 	}{
 		"nothing":       {nil, io.ErrUnexpectedEOF},
-		"magic":         {change(1, 'C'), container.ErrMagic},
-		"version 0":     {change(4, 0), container.ErrVersion},
-		"version 3":     {change(4, 3), container.ErrVersion},
-		"version 2":     {change(4, 2), container.ErrChecksum},
-		"kind":          {change(5, 3), container.ErrCorrupt},
-		"update first":  {change(5, 1), container.ErrCorrupt},
-		"hash":          {change(6, 3), container.ErrHash},
-		"secret":        {change(6, 2), container.ErrNoSecret},
-		"seed":          {change(7, 8), container.ErrChecksum},
-		"long number":   {append(append([]byte(magic), 0x81, 0), good[5:]...), container.ErrCorrupt},
-		"endless":       {append([]byte(magic), bytes.Repeat([]byte{0xff}, 30)...), container.ErrCorrupt},
-		"a second base": {append(bytes.Clone(good), good...), container.ErrCorrupt},
+		"magic":         {change(1, 'C'), filter.ErrMagic},
+		"version 0":     {change(4, 0), filter.ErrVersion},
+		"version 3":     {change(4, 3), filter.ErrVersion},
+		"version 2":     {change(4, 2), filter.ErrChecksum},
+		"kind":          {change(5, 3), filter.ErrCorrupt},
+		"update first":  {change(5, 1), filter.ErrCorrupt},
+		"hash":          {change(6, 3), filter.ErrHash},
+		"secret":        {change(6, 2), filter.ErrNoSecret},
+		"seed":          {change(7, 8), filter.ErrChecksum},
+		"long number":   {append(append([]byte(magic), 0x81, 0), good[5:]...), filter.ErrCorrupt},
+		"endless":       {append([]byte(magic), bytes.Repeat([]byte{0xff}, 30)...), filter.ErrCorrupt},
+		"a second base": {append(bytes.Clone(good), good...), filter.ErrCorrupt},
 	} {
 		_, err := FromBytes(tt.data, nil)
-		var at *container.FormatError
+		var at *filter.FormatError
 		if !errors.Is(err, tt.is) || !errors.As(err, &at) {
 			t.Errorf("%s: %v, want %v", name, err, tt.is)
 		}
@@ -208,7 +207,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := FromBytes(keyed, new([filter.SecretSize]byte)); !errors.Is(err, container.ErrSecret) {
+	if _, err := FromBytes(keyed, new([filter.SecretSize]byte)); !errors.Is(err, filter.ErrSecret) {
 		t.Errorf("the wrong secret: %v", err)
 	}
 	const limit = math.MaxInt / 4

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // TestLive: a Live has each new file, keeps the last good one beside a damaged or missing one, and reports errors.
@@ -66,7 +67,7 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait("no error", func() bool { return errors.Is(live.Err(), container.ErrChecksum) })
+	wait("no error", func() bool { return errors.Is(live.Err(), filter.ErrChecksum) })
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

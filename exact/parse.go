@@ -8,10 +8,11 @@ import (
 	"io"
 	"math/bits"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
 
@@ -19,7 +20,7 @@ import (
 type cursor struct {
 	data []byte
 	at   uint64
-	err  error // a *container.FormatError
+	err  error // a *filter.FormatError
 
 	secret  *[filter.SecretSize]byte // of a keyed hash
 	inspect bool                     // a keyed hash needs no secret
@@ -31,12 +32,12 @@ type cursor struct {
 // fail keeps the first error.
 func (c *cursor) fail(what string, err error) {
 	if c.err == nil {
-		c.err = &container.FormatError{Offset: c.at, What: what, Err: err}
+		c.err = container.Broken(c.at, what, err)
 	}
 }
 
 func (c *cursor) corrupt(what, format string, args ...any) {
-	c.fail(what, fmt.Errorf("%w: %s", container.ErrCorrupt, fmt.Sprintf(format, args...)))
+	c.fail(what, fmt.Errorf("%w: %s", filter.ErrCorrupt, fmt.Sprintf(format, args...)))
 }
 
 func (c *cursor) left() uint64 { return uint64(len(c.data)) - c.at }
@@ -92,7 +93,7 @@ func (c *cursor) checksum(what string, from uint64) uint32 {
 	}
 	if c.err == nil && binary.LittleEndian.Uint32(stored) != sum {
 		c.at -= crcSize
-		c.fail(what, container.ErrChecksum)
+		c.fail(what, filter.ErrChecksum)
 	}
 	return sum
 }
@@ -169,7 +170,7 @@ func (s *Set) parseRecord(c *cursor) *record {
 		return r
 	}
 	r.parseClasses(c)
-	var parts []filter.Encoded
+	var parts []family.Encoded
 	forms := r.forms()
 	for _, f := range forms {
 		parts = append(parts, readGeometry(c, f))
@@ -193,7 +194,7 @@ func (s *Set) parseVersion(c *cursor) {
 	switch {
 	case c.err != nil:
 	case v < firstVersion || v > version:
-		c.fail("version", fmt.Errorf("%w: version %d", container.ErrVersion, v))
+		c.fail("version", fmt.Errorf("%w: version %d", filter.ErrVersion, v))
 	case len(s.records) > 0 && v != s.version:
 		c.corrupt("version", "%d, after records of version %d", v, s.version)
 	}
@@ -224,15 +225,15 @@ func (s *Set) parseHasher(c *cursor) {
 	case id == uint64(filter.XXH3):
 		s.hasher = filter.NewHasher(seed)
 	case id != uint64(filter.SipHash):
-		c.fail("hash", container.ErrHash)
+		c.fail("hash", filter.ErrHash)
 	case seed == 0:
 		c.corrupt("check of the secret", "it is 0")
 	case c.inspect:
 	case c.secret == nil:
-		c.fail("check of the secret", container.ErrNoSecret)
+		c.fail("check of the secret", filter.ErrNoSecret)
 	default:
 		if s.hasher = filter.NewKeyedHasher(*c.secret); s.hasher.KeyCheck() != seed {
-			c.fail("check of the secret", container.ErrSecret)
+			c.fail("check of the secret", filter.ErrSecret)
 		}
 	}
 }
@@ -269,7 +270,7 @@ func (r *record) parseClasses(c *cursor) {
 }
 
 // parseBody reads the parts, after it has compared their sizes with what is left of the file.
-func (r *record) parseBody(c *cursor, forms []form, all []filter.Encoded) {
+func (r *record) parseBody(c *cursor, forms []form, all []family.Encoded) {
 	var size uint64
 	sections := make([][]uint64, len(all))
 	for i, e := range all {
@@ -299,7 +300,7 @@ func (r *record) parseBody(c *cursor, forms []form, all []filter.Encoded) {
 		var err error
 		if *forms[i].part, err = decodePart(e); err != nil {
 			c.at = at
-			c.fail("body", errors.Join(container.ErrCorrupt, err))
+			c.fail("body", errors.Join(filter.ErrCorrupt, err))
 			return
 		}
 	}

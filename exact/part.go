@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/ribbon"
 )
 
 const (
@@ -32,7 +33,7 @@ const (
 // A part is a filter of family ribbon: this file is the only one of the package that depends on the family.
 type part = ribbon.Filter
 
-func decodePart(e filter.Encoded) (*part, error) { return ribbon.Decode(e) }
+func decodePart(e family.Encoded) (*part, error) { return ribbon.Decode(e) }
 
 // form is what the classes decide about a part.
 type form struct {
@@ -59,7 +60,7 @@ func appendGeometry(b []byte, f *part) []byte {
 	if e.Keys == 0 {
 		return b
 	}
-	r := e.Spec.Reader()
+	r := family.Reader(e.Spec)
 	var starts []string
 	if e.Spec.Has("starts") {
 		starts = strings.Split(r.Text("starts", ""), "-")
@@ -79,9 +80,9 @@ func appendGeometry(b []byte, f *part) []byte {
 }
 
 // readGeometry reads the geometry of a part with that form: the result has no sections yet.
-func readGeometry(c *cursor, f form) filter.Encoded {
+func readGeometry(c *cursor, f form) family.Encoded {
 	const maxKeys = 1 << 56
-	e := filter.Encoded{Keys: c.limited("keys of a part", maxKeys-1)}
+	e := family.Encoded{Keys: c.limited("keys of a part", maxKeys-1)}
 	if e.Keys == 0 {
 		e.Spec = newSpec(f, 64)
 		return e
@@ -135,7 +136,7 @@ func sectionBytes(s filter.Spec, kind uint64, section int, n uint64) uint64 {
 	if kind == kindBase || section != tailSection {
 		return 8 * n
 	}
-	r := s.Reader()
+	r := family.Reader(s)
 	return (r.Uint("tail")*(r.Uint("r")+r.Uint("value_bits")) + 7) / 8
 }
 
@@ -162,7 +163,7 @@ func newPart(f form, keys uint64, c Config, memory int64) (*partBuilder, error) 
 		if err != nil {
 			return nil, err
 		}
-		o := filter.BuildOptions{Workers: c.Workers}
+		o := family.BuildOptions{Workers: c.Workers}
 		if c.Memory > 0 {
 			o.Memory, o.Dir = max(memory, 1), c.TempDir
 		}

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/retry"
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
@@ -74,11 +74,11 @@ func TestUpdateDamage(t *testing.T) {
 		end := trailer.Trailer{Length: uint64(len(bad)) + trailer.Size}
 		for ; int(end.Updates) < len(ends); end.Updates++ {
 			sealed := end.Append(slices.Clone(bad), binary.LittleEndian.Uint32(bad[len(bad)-4:]))
-			if _, err := FromBytes(sealed, nil); !errors.Is(err, container.ErrCorrupt) {
+			if _, err := FromBytes(sealed, nil); !errors.Is(err, filter.ErrCorrupt) {
 				t.Errorf("%s, with a trailer: %v", what, err)
 			}
 		}
-		if _, err := FromBytes(bad, nil); !errors.Is(err, container.ErrCorrupt) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := FromBytes(bad, nil); !errors.Is(err, filter.ErrCorrupt) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -103,14 +103,14 @@ func TestUpdateHostile(t *testing.T) {
 		err               error
 	}{
 		"good":               {1, 8, 0, []byte{0}, nil},
-		"unused bits":        {1, 6, 0, []byte{0x80}, container.ErrCorrupt},
-		"too many":           {maxPositions + 1, 20, 0, make([]byte, 20_000), container.ErrCorrupt},
+		"unused bits":        {1, 6, 0, []byte{0x80}, filter.ErrCorrupt},
+		"too many":           {maxPositions + 1, 20, 0, make([]byte, 20_000), filter.ErrCorrupt},
 		"more than the file": {maxPositions, 20, 0, []byte{1, 2, 3}, io.ErrUnexpectedEOF},
-		"no bits":            {1, 0, 0, []byte{0}, container.ErrCorrupt},
-		"65 bits":            {1, 65, 0, make([]byte, 9), container.ErrCorrupt},
-		"the seed":           {1, 8, 1 << 16, []byte{0}, container.ErrCorrupt},
-		"the range":          {2, 3, 0, []byte{0xff, 0xff}, container.ErrCorrupt},
-		"no end":             {1, 64, 0, bytes.Repeat([]byte{0xff}, 100), container.ErrCorrupt},
+		"no bits":            {1, 0, 0, []byte{0}, filter.ErrCorrupt},
+		"65 bits":            {1, 65, 0, make([]byte, 9), filter.ErrCorrupt},
+		"the seed":           {1, 8, 1 << 16, []byte{0}, filter.ErrCorrupt},
+		"the range":          {2, 3, 0, []byte{0xff, 0xff}, filter.ErrCorrupt},
+		"no end":             {1, 64, 0, bytes.Repeat([]byte{0xff}, 100), filter.ErrCorrupt},
 	} {
 		r := record{kind: kindPositions, universe: 100, members: 10, positions: &positions{}}
 		b := r.appendStart(nil, place{version: version, previous: binary.LittleEndian.Uint32(base[len(base)-4:])})

@@ -8,7 +8,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -120,8 +119,8 @@ func (r *record) parsePositions(c *cursor, start uint64) {
 }
 
 var (
-	errPositionRange = fmt.Errorf("%w: a position is out of range", container.ErrCorrupt)
-	errPositionsRest = fmt.Errorf("%w: there are bits behind the last position", container.ErrCorrupt)
+	errPositionRange = fmt.Errorf("%w: a position is out of range", filter.ErrCorrupt)
+	errPositionsRest = fmt.Errorf("%w: there are bits behind the last position", filter.ErrCorrupt)
 )
 
 // readPositions reads n positions of width bits from the start of b, and returns how many bytes they take. It allocates

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -33,23 +34,6 @@ const Keep Level = "keep"
 // MaxPasses is the largest Effort.Passes. Searches stop improving far below it.
 const MaxPasses = 1_000_000
 
-// ReadEffort reads the parameters effort, passes, budget and target. Errors are left in r.
-func ReadEffort(r *SpecReader) Effort {
-	e := Effort{
-		Level: Level(r.Text("effort", "")), Passes: int(min(r.Uint("passes"), MaxPasses+1)), Target: r.Float("target"),
-	}
-	if t := r.Text("budget", ""); t != "" {
-		var err error
-		if e.Budget, err = time.ParseDuration(t); err != nil || e.Budget <= 0 {
-			r.refuse("budget", t, "want a time such as 30s or 1h30m")
-		}
-	}
-	if r.spec.Has("passes") && e.Passes == 0 {
-		r.refuse("passes", 0, "want at least 1")
-	}
-	return e
-}
-
 // Check returns an error wrapping ErrConfig if a field is out of range or more than one is set.
 func (e Effort) Check() error {
 	switch {
@@ -65,4 +49,10 @@ func (e Effort) Check() error {
 		return &ConfigError{"effort", fmt.Sprintf("%+v", e), "give only one of effort, passes, budget and target"}
 	}
 	return nil
+}
+
+// several reports whether more than one is set.
+func several(set ...bool) bool {
+	i := slices.Index(set, true)
+	return i >= 0 && slices.Contains(set[i+1:], true)
 }

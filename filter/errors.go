@@ -3,134 +3,89 @@ package filter
 import (
 	"errors"
 	"fmt"
-	"reflect"
 )
 
-// Sentinels. Errors of this module wrap them: test with errors.Is.
+// Errors of a configuration or a Spec. Test all errors of this module with errors.Is.
 var (
-	// ErrConfig means that a parameter is out of its documented range, or contradicts another.
+	// ErrConfig means that a parameter is out of its documented range, or contradicts another. See ConfigError, which
+	// names the parameter and what is allowed.
 	ErrConfig = errors.New("invalid configuration")
 	// ErrSpec means that the text of a Spec does not parse.
 	ErrSpec = errors.New("invalid spec")
-	// ErrTooLarge means that a size exceeds a limit or the memory of this machine.
-	ErrTooLarge = errors.New("too large")
-	// ErrFamily means that there is no family of a name, or of a number in a file.
+	// ErrFamily means that there is no family of a name, or of a number in a file. A file may come from a newer version.
 	ErrFamily = errors.New("unknown family")
-	// ErrMismatch means that two filters cannot be combined: their spec, hash function, seed or secret differ, or one
-	// is nil.
-	ErrMismatch = errors.New("filters do not match")
-	// ErrNotFound means that a key is not in the filter.
+	// ErrTooLarge means that a size exceeds a limit or the memory of this machine. Raise the limit, or choose a smaller
+	// filter.
+	ErrTooLarge = errors.New("too large")
+	// ErrUnsupported means that a family lacks an operation. It is errors.ErrUnsupported. Choose a family by needs.
+	ErrUnsupported = errors.ErrUnsupported
+)
+
+// Errors of keys.
+var (
+	// ErrNotFound means that a key to remove or to change is not in the filter, which is unchanged.
 	ErrNotFound = errors.New("key not found")
-	// ErrStrangers means that a list of keys to remove has keys that were never added: others may be lost.
-	ErrStrangers = errors.New("the list has keys that were never added")
-	// ErrFull means that a filter has no room for another key. The filter is unchanged.
+	// ErrFull means that a filter has no room for another key. It is unchanged. Build a larger one.
 	ErrFull = errors.New("filter is full")
-	// ErrRate means that the false-positive rate of a filter is above the highest allowed one. See RateError.
+	// ErrStrangers means that a list of keys to remove has keys that were never added: others may be lost. Nothing was
+	// removed. Check the list.
+	ErrStrangers = errors.New("the list has keys that were never added")
+	// ErrRate means that the false-positive rate of a filter is above the highest allowed one. See RateError. Build a
+	// larger filter.
 	ErrRate = errors.New("the false-positive rate is too high")
-	// ErrKeys means that a Builder got another number of keys than announced. See KeysError.
+	// ErrKeys means that a build got another number of keys than announced. See KeysError.
 	ErrKeys = errors.New("wrong number of keys")
-	// ErrEnough ends a search early and keeps its result. Pass it to the function that context.WithCancelCause returns.
-	ErrEnough = errors.New("enough")
+	// ErrShrunk means that a list has lost more keys since an earlier version than is allowed: it may be cut. See
+	// ShrinkError.
+	ErrShrunk = errors.New("the list has shrunk")
 	// ErrAllowed means that a key of a list of keys that are not members is a member. See AllowedError.
 	ErrAllowed = errors.New("a key is a member and allowed")
-	// ErrValues means that a ValueBuilder got a key with two values. See ValueError.
+	// ErrValues means that a build got a key with two values. See ValueError.
 	ErrValues = errors.New("a key has two values")
 	// ErrExceptions means that a set has exceptions, so that its keys cannot change. It wraps ErrUnsupported.
 	ErrExceptions = fmt.Errorf("the set has exceptions for allowed keys: they hold only for the keys that it was "+
 		"built from; build it again with the new keys: %w", errors.ErrUnsupported)
-	// ErrUnsupported means that a family lacks an operation. It is errors.ErrUnsupported.
-	ErrUnsupported = errors.ErrUnsupported
+	// ErrMismatch means that two filters cannot be combined: their spec, hash function, seed or secret differ, or one
+	// is nil.
+	ErrMismatch = errors.New("filters do not match")
+	// ErrEnough ends a search early and keeps its result. Pass it to the function that context.WithCancelCause returns.
+	ErrEnough = errors.New("enough")
 )
 
-// ConfigError is an invalid parameter. It wraps ErrConfig.
-type ConfigError struct {
-	Field  string // the parameter's name in a Spec, such as "bits_per_key"
-	Value  any    // the value that was given
-	Reason string // what is allowed, such as "want 1 to 64"
+// Errors of files. Reading also returns ErrFamily, ErrTooLarge and io.ErrUnexpectedEOF, with a FormatError.
+var (
+	// ErrMagic means that a file is no Bloomery file.
+	ErrMagic = errors.New("not a Bloomery file")
+	// ErrExact means that a file is an exact set, which package exact reads. It wraps ErrMagic.
+	ErrExact error = &narrower{"an exact set, not a filter file", ErrMagic}
+	// ErrVersion means that a newer version of Bloomery wrote a file. Upgrade.
+	ErrVersion = errors.New("written by a newer version of Bloomery")
+	// ErrHash means that the hash function of a file is unknown. Upgrade.
+	ErrHash = errors.New("unknown hash function")
+	// ErrChecksum means that a file is damaged. Fetch or build it again.
+	ErrChecksum = errors.New("checksum does not match: the file is damaged")
+	// ErrCorrupt means that the parts of a file cannot belong together, though the checksums match.
+	ErrCorrupt = errors.New("the file contradicts itself")
+	// ErrSecret means that the hash is keyed and the secret is missing or wrong.
+	ErrSecret = errors.New("the secret is not the one that this filter was built with")
+	// ErrNoSecret means that the hash is keyed and no secret was given. It wraps ErrSecret.
+	ErrNoSecret error = &narrower{"the filter was built with a secret, and none was given", ErrSecret}
+	// ErrChanged means that another process changed a file after it was read and before it was replaced. Read it again
+	// and repeat the change, or take a lock first.
+	ErrChanged = errors.New("another process changed the file meanwhile")
+	// ErrOwner means that a file was replaced, but could not get the owner and the group of the old one.
+	ErrOwner = errors.New("the file has another owner or group than before")
+	// ErrFile means that a file was overwritten or truncated in place while it was mapped. Answers may be wrong. Open it
+	// again, and replace files by rename.
+	ErrFile = errors.New("the file was changed in place while it was in use")
+)
+
+// narrower is a sentinel with its own text that wraps a more general one.
+type narrower struct {
+	text string
+	of   error
 }
 
-// Invalid returns a *ConfigError whose Reason has the format and the arguments of fmt.Sprintf.
-func Invalid(field string, value any, reason string, args ...any) error {
-	return &ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
-}
+func (n *narrower) Error() string { return n.text }
 
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("%s=%v: %s", e.Field, e.Value, e.Reason)
-}
-
-func (e *ConfigError) Unwrap() error { return ErrConfig }
-
-// KeysError means that a Builder got another number of keys than Config.Keys, which must be exact or 0. It wraps
-// ErrKeys.
-type KeysError struct {
-	Announced, Added uint64
-}
-
-func (e *KeysError) Error() string {
-	const text = "%d keys were added, %d were announced: the number must be exact, or 0 if it is unknown"
-	return fmt.Sprintf(text, e.Added, e.Announced)
-}
-
-func (e *KeysError) Unwrap() error { return ErrKeys }
-
-// AllowedError means that members are among the keys for which a set must answer false. It wraps ErrAllowed.
-type AllowedError struct {
-	Keys []string // all of them, sorted
-}
-
-func (e *AllowedError) Error() string {
-	more := ""
-	if n := len(e.Keys); n > 1 {
-		more = fmt.Sprintf(", and so are %d others", n-1)
-	}
-	return fmt.Sprintf("key %.80q is a member and allowed%s; take it out of one of the lists", e.Keys[0], more)
-}
-
-func (e *AllowedError) Unwrap() error { return ErrAllowed }
-
-// ValueError means that a ValueBuilder got a key with two values. It wraps ErrValues.
-type ValueError struct {
-	Hash   Hash      // of the key; the low 32 bits of Lo are 0
-	Values [2]uint64 // two of its values, in order
-	Key    string    // empty if it is not known
-}
-
-func (e *ValueError) Error() string {
-	key := fmt.Sprintf("%.80q", e.Key)
-	if e.Key == "" {
-		key = fmt.Sprintf("with hash %016x%08x", e.Hash.Hi, e.Hash.Lo>>32)
-	}
-	return fmt.Sprintf("key %s has the values %d and %d: want one value a key", key, e.Values[0], e.Values[1])
-}
-
-func (e *ValueError) Unwrap() error { return ErrValues }
-
-// Of reports whether h is the hash of the key.
-func (e *ValueError) Of(h Hash) bool { return h.Hi == e.Hash.Hi && h.Lo>>32 == e.Hash.Lo>>32 }
-
-// Mismatch returns an error wrapping ErrMismatch that names both filters: the one with Spec s, and other, which may
-// be nil, a nil pointer, or of any family.
-func Mismatch(s Spec, other Filter) error {
-	what := "nil"
-	if v := reflect.ValueOf(other); v.IsValid() && (v.Kind() != reflect.Pointer || !v.IsNil()) {
-		what = SpecOf(other).String()
-	}
-	return fmt.Errorf("%s and %s: %w", s, what, ErrMismatch)
-}
-
-// ErrShrunk means that a list has lost more keys since an earlier version than is allowed: it may be cut.
-var ErrShrunk = errors.New("the list has shrunk")
-
-// ShrinkError means that a good file was not replaced, since the new list has far fewer keys. It wraps ErrShrunk.
-type ShrinkError struct {
-	What          string // what was counted, such as "members"
-	Before, After uint64
-	Allowed       float64 // the fraction of Before that may be lost, in [0, 1]
-}
-
-func (e *ShrinkError) Error() string {
-	return fmt.Sprintf("%s: %d, and %d before: %d are lost, and at most %.3g%% may be", e.What, e.After, e.Before,
-		e.Before-e.After, 100*e.Allowed)
-}
-
-func (e *ShrinkError) Unwrap() error { return ErrShrunk }
+func (n *narrower) Unwrap() error { return n.of }

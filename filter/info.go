@@ -1,5 +1,7 @@
 package filter
 
+import "time"
+
 // Info describes a filter at one moment. Rates and shares are in [0, 1].
 type Info struct {
 	// Spec is the family and the geometry.
@@ -63,4 +65,11 @@ func (i Info) Load() float64 {
 type Pool struct {
 	Size uint64 `json:"size"`
 	Used uint64 `json:"used"`
+}
+
+// Progress is the progress of a Build.
+type Progress struct {
+	Done float64       // share of the work done, in [0, 1]
+	Rate float64       // posterior rate so far: of the finished parts, or of the first one; 0 if unknown
+	Left time.Duration // estimated remaining time; 0 if unknown
 }

@@ -1,9 +1,7 @@
 package filter
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +21,8 @@ const MaxSpecLen = 512
 //
 // A Spec prints in its canonical form and is that form in JSON and text. The zero Spec is the empty text.
 //
-// About.Parameters lists the parameters that a family takes. The Spec of a built filter fixes its geometry: all sizes
-// follow from it. A Spec is immutable: With and Without return another one.
+// The package comment lists the parameters that a family takes. The Spec of a built filter fixes its geometry: all
+// sizes follow from it. A Spec is immutable: With and Without return another one.
 type Spec struct {
 	family string
 	params []Param // sorted by name
@@ -104,6 +102,15 @@ func (s Spec) Family() string { return s.family }
 
 // Params returns a copy of the parameters, sorted by name.
 func (s Spec) Params() []Param { return slices.Clone(s.params) }
+
+// Param returns the value of a parameter, and whether it is given.
+func (s Spec) Param(name string) (value string, ok bool) {
+	i, ok := s.find(name)
+	if ok {
+		value = s.params[i].Value
+	}
+	return value, ok
+}
 
 // Has reports whether the parameter is given.
 func (s Spec) Has(name string) bool {
@@ -188,88 +195,8 @@ func (s *Spec) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Reader returns a SpecReader of the parameters.
-func (s Spec) Reader() *SpecReader { return &SpecReader{spec: s} }
-
 func (s Spec) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(s.params, name, func(p Param, n string) int { return strings.Compare(p.Name, n) })
-}
-
-// SpecReader reads typed parameters from a Spec and collects errors. A family reads all of its parameters and then
-// calls Err once. A SpecReader is for one goroutine.
-type SpecReader struct {
-	spec Spec
-	seen []string
-	errs []error
-}
-
-func (r *SpecReader) refuse(name string, value any, reason string) {
-	r.errs = append(r.errs, &ConfigError{name, value, reason})
-}
-
-// Text returns the value of a parameter, or def if it is not given.
-func (r *SpecReader) Text(name, def string) string {
-	r.seen = append(r.seen, name)
-	if i, ok := r.spec.find(name); ok {
-		return r.spec.params[i].Value
-	}
-	return def
-}
-
-// Float returns the value of a parameter as a finite number, or 0 if it is not given.
-func (r *SpecReader) Float(name string) float64 {
-	t := r.Text(name, "0")
-	v, err := strconv.ParseFloat(t, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		r.refuse(name, t, "want a finite number")
-	}
-	return v
-}
-
-// Uint returns the value of a parameter as an integer of 0 to 2^64-1, or 0 if it is not given. Only the canonical
-// decimal form is accepted: no sign, no leading zeros.
-func (r *SpecReader) Uint(name string) uint64 {
-	t := r.Text(name, "0")
-	v, err := strconv.ParseUint(t, 10, 64)
-	if err != nil || strconv.FormatUint(v, 10) != t {
-		r.refuse(name, t, "want a whole number of 0 or more")
-	}
-	return v
-}
-
-// Count returns the value of a parameter as an integer of 1 to most, or 0 if it is not given.
-func (r *SpecReader) Count(name string, most uint64) uint64 {
-	before := len(r.errs)
-	v := r.Uint(name)
-	switch {
-	case len(r.errs) > before || v <= most && (v > 0 || !r.spec.Has(name)):
-	case most == math.MaxUint64:
-		r.errs = append(r.errs, Invalid(name, v, "want at least 1"))
-	default:
-		r.errs = append(r.errs, Invalid(name, v, "want 1 to %d", most))
-	}
-	return v
-}
-
-// Flag reports whether a parameter is 1. If it is not given, it is 0.
-func (r *SpecReader) Flag(name string) bool {
-	v := r.Uint(name)
-	if v > 1 {
-		r.errs = append(r.errs, Invalid(name, v, "want 0 or 1"))
-	}
-	return v == 1
-}
-
-// Err returns all errors so far, joined, or nil. A parameter of the Spec that was not read is one of them. Each wraps
-// ErrConfig.
-func (r *SpecReader) Err() error {
-	for _, p := range r.spec.params {
-		if !slices.Contains(r.seen, p.Name) {
-			r.refuse(p.Name, p.Value,
-				fmt.Sprintf("family %s has no such parameter; it takes %s", r.spec.family, strings.Join(r.seen, ", ")))
-		}
-	}
-	return errors.Join(r.errs...)
 }
 
 func isName(s string) bool {

@@ -72,25 +72,3 @@ func TestNewSpecPanics(t *testing.T) {
 		}()
 	}
 }
-
-// fixed is a Filter of a family that does not match any other.
-type fixed struct{ spec Spec }
-
-func (f *fixed) Has(Hash) bool { return false }
-func (f *fixed) Info() Info    { return Info{Spec: f.spec} }
-
-// TestMismatch names both filters, also where one is nil.
-func TestMismatch(t *testing.T) {
-	s := NewSpec("a", "k", 1)
-	for want, other := range map[string]Filter{
-		"a(k=1) and nil: filters do not match":    nil,
-		"a(k=1) and b(m=2): filters do not match": &fixed{NewSpec("b", "m", 2)},
-	} {
-		if err := Mismatch(s, other); err.Error() != want {
-			t.Errorf("%q, want %q", err, want)
-		}
-	}
-	if err := Mismatch(s, (*fixed)(nil)); err.Error() != "a(k=1) and nil: filters do not match" {
-		t.Errorf("a nil pointer: %v", err)
-	}
-}

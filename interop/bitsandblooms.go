@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"encoding/binary"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // bitsAndBlooms is the output of WriteTo, MarshalBinary and GobEncode of github.com/bits-and-blooms/bloom/v3. All
@@ -27,7 +27,7 @@ var bitsAndBlooms = codec{
 		case k == 0 || k > maxProbes:
 			r.fail(ErrFormat, "%d probes, want 1 to %d", k, maxProbes)
 		case m == 0 || length < m:
-			r.fail(container.ErrCorrupt, "%d bits in a bit set of %d", m, length)
+			r.fail(filter.ErrCorrupt, "%d bits in a bit set of %d", m, length)
 		case length >= 1<<62:
 			r.fail(filter.ErrTooLarge, "%d bits", length)
 		}
@@ -37,8 +37,8 @@ var bitsAndBlooms = codec{
 		}
 		return header{spec: spec, words: (length + 63) / 64, keys: estimate(m, int(k))}
 	},
-	marshal: func(f filter.Filter) ([]byte, error) {
-		s := filter.SpecOf(f).Reader()
+	marshal: func(f family.Filter) ([]byte, error) {
+		s := family.Reader(family.SpecOf(f))
 		m := s.Uint("m")
 		b := binary.BigEndian.AppendUint64(nil, m)
 		b = binary.BigEndian.AppendUint64(b, s.Uint("k"))

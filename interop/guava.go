@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // guavaFile is the output of Guava's BloomFilter.writeTo.
@@ -30,15 +30,15 @@ var guavaFile = codec{
 		case b[0] > 1:
 			r.fail(ErrFormat, "strategy %d, want 0 or 1", int8(b[0]))
 		case k == 0 || words == 0 || words > math.MaxInt32:
-			r.fail(container.ErrCorrupt, "%d probes and %d words", k, int32(words))
+			r.fail(filter.ErrCorrupt, "%d probes and %d words", k, int32(words))
 		case b[0] == 1:
 			strategy, reached = 64, 64*words
 		}
 		spec := families.UserOf(filter.Murmur3).With("k", k).With("strategy", strategy).With("words", words)
 		return header{spec: spec, words: words, keys: estimate(reached, k)}
 	},
-	marshal: func(f filter.Filter) ([]byte, error) {
-		s := filter.SpecOf(f).Reader()
+	marshal: func(f family.Filter) ([]byte, error) {
+		s := family.Reader(family.SpecOf(f))
 		b := []byte{0, byte(s.Uint("k"))}
 		if s.Uint("strategy") == 64 {
 			b[0] = 1

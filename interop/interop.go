@@ -25,10 +25,11 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -62,7 +63,7 @@ type codec struct {
 	// head reads and checks the header. After an error of the reader it means nothing.
 	head func(*reader) header
 	// marshal returns the header of a filter of the family.
-	marshal func(filter.Filter) ([]byte, error)
+	marshal func(family.Filter) ([]byte, error)
 	// hash is that of the filters that the format can hold. It stands for one family, or for a form of one:
 	// see families.UserOf.
 	hash filter.HashID
@@ -114,7 +115,7 @@ func FormatOf(s *bloomery.Set) (Format, bool) {
 
 // is reports whether a Set can be written in the format. Family blocked takes hash XXH64 in the split layout only.
 func (c *codec) is(s *bloomery.Set) bool {
-	return s.Filter() != nil && s.Hasher().ID() == c.hash && filter.SpecOf(s.Filter()).Family() == c.spec().Family()
+	return s.Filter() != nil && s.Hasher().ID() == c.hash && family.SpecOf(s.Filter()).Family() == c.spec().Family()
 }
 
 // check returns an error wrapping ErrFormat if a Set cannot be written in the format.
@@ -124,7 +125,7 @@ func (c *codec) check(s *bloomery.Set) error {
 	}
 	have := "a Set without a filter"
 	if s.Filter() != nil {
-		have = fmt.Sprintf("%s with hash %s", filter.SpecOf(s.Filter()), s.Hasher().ID())
+		have = fmt.Sprintf("%s with hash %s", family.SpecOf(s.Filter()), s.Hasher().ID())
 	}
 	return fmt.Errorf("%s: %w: %s is for %s with hash %s", have, ErrFormat, c.format, c.spec(), c.hash)
 }
@@ -132,8 +133,8 @@ func (c *codec) check(s *bloomery.Set) error {
 // Read reads one filter of at most maxBytes, header included, from r. It stops at the end of the filter: what follows
 // in r stays unread. It allocates at most three times the bytes that arrived plus 8 MiB; for the header of a
 // RedisBloom filter at most nine times its bytes. On error the Set is nil, and the error is that of r or a
-// *container.FormatError with the byte offset where reading stopped, which wraps ErrFormat, ErrForm,
-// container.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF.
+// *filter.FormatError with the byte offset where reading stopped, which wraps ErrFormat, ErrForm,
+// filter.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	c, err := codecOf(f)
 	if err != nil {
@@ -145,14 +146,14 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	if in.err != nil {
 		return nil, in.err
 	}
-	family, err := families.ByName(c.spec().Family())
+	kind, err := families.ByName(c.spec().Family())
 	if err != nil {
 		return nil, err
 	}
-	e := filter.Encoded{Spec: h.spec, Keys: h.keys(words), Sections: append(h.before, words)}
-	decoded, err := family.Decode(e)
+	e := family.Encoded{Spec: h.spec, Keys: h.keys(words), Sections: append(h.before, words)}
+	decoded, err := kind.Decode(e)
 	if err != nil {
-		return nil, &container.FormatError{Offset: in.at, What: err.Error(), Err: container.ErrCorrupt}
+		return nil, container.Broken(in.at, err.Error(), filter.ErrCorrupt)
 	}
 	hasher, err := filter.ForeignHasher(c.hash)
 	if err != nil {
@@ -177,13 +178,13 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	}
 	head, err := c.marshal(s.Filter()) // sizes only
 	if err != nil {
-		return fmt.Errorf("%s: %w: %w", filter.SpecOf(s.Filter()), ErrFormat, err)
+		return fmt.Errorf("%s: %w: %w", family.SpecOf(s.Filter()), ErrFormat, err)
 	}
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
 	return s.Guarded(func() error {
-		sections := s.Filter().(filter.Encoder).Encode().Sections
+		sections := s.Filter().(family.Encoder).Encode().Sections
 		return writeWords(w, sections[len(sections)-1], c.bigEnd)
 	})
 }
@@ -202,7 +203,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
 		h := c.head(in)
-		var invalid *container.FormatError
+		var invalid *filter.FormatError
 		switch {
 		case in.err == nil && in.at+8*h.words == uint64(size):
 			return c.format, nil

@@ -15,10 +15,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/family/redisbloom"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family/redisbloom"
 	"github.com/bloomery/bloomery/interop"
 )
 
@@ -144,10 +143,10 @@ func TestParquetAbsent(t *testing.T) {
 	}
 }
 
-var sentinels = []error{interop.ErrFormat, container.ErrCorrupt, filter.ErrTooLarge, io.ErrUnexpectedEOF}
+var sentinels = []error{interop.ErrFormat, filter.ErrCorrupt, filter.ErrTooLarge, io.ErrUnexpectedEOF}
 
 func refused(err error) bool {
-	var at *container.FormatError
+	var at *filter.FormatError
 	return errors.As(err, &at) && slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) })
 }
 
@@ -546,22 +545,22 @@ func TestForgedHeaders(t *testing.T) {
 		want   error
 	}{
 		{interop.Parquet, "\x15\x40" + tail, nil},
-		{interop.Parquet, "\x15\xc0\x00" + tail, container.ErrCorrupt}, // 32, one byte longer than it must be
-		{interop.Parquet, "\x15\x42" + tail, container.ErrCorrupt},
-		{interop.Parquet, "\x15\x3f" + tail, container.ErrCorrupt},
-		{interop.Parquet, "\x15\x00" + tail, container.ErrCorrupt},
-		{interop.Parquet, "\x15\x80\x80\x80\x80\x80\x01" + tail, container.ErrCorrupt},
+		{interop.Parquet, "\x15\xc0\x00" + tail, filter.ErrCorrupt}, // 32, one byte longer than it must be
+		{interop.Parquet, "\x15\x42" + tail, filter.ErrCorrupt},
+		{interop.Parquet, "\x15\x3f" + tail, filter.ErrCorrupt},
+		{interop.Parquet, "\x15\x00" + tail, filter.ErrCorrupt},
+		{interop.Parquet, "\x15\x80\x80\x80\x80\x80\x01" + tail, filter.ErrCorrupt},
 		{interop.Parquet, "\x15\x40\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x2c\x00\x00\x00", interop.ErrFormat}, // gzip
 		{interop.Guava, "\x01\x01\x00\x00\x00\x01", nil},
 		{interop.Guava, "\x02\x01\x00\x00\x00\x01", interop.ErrFormat},
-		{interop.Guava, "\x01\x00\x00\x00\x00\x01", container.ErrCorrupt},
-		{interop.Guava, "\x01\x01\x00\x00\x00\x00", container.ErrCorrupt},
-		{interop.Guava, "\x01\x01\xff\xff\xff\xff", container.ErrCorrupt},
+		{interop.Guava, "\x01\x00\x00\x00\x00\x01", filter.ErrCorrupt},
+		{interop.Guava, "\x01\x01\x00\x00\x00\x00", filter.ErrCorrupt},
+		{interop.Guava, "\x01\x01\xff\xff\xff\xff", filter.ErrCorrupt},
 		{interop.BitsAndBlooms, word(10) + word(7) + word(10), nil},
 		{interop.BitsAndBlooms, word(10) + word(0) + word(10), interop.ErrFormat},
 		{interop.BitsAndBlooms, word(10) + word(256) + word(10), interop.ErrFormat},
-		{interop.BitsAndBlooms, word(10) + word(7) + word(9), container.ErrCorrupt},
-		{interop.BitsAndBlooms, word(0) + word(7) + word(10), container.ErrCorrupt},
+		{interop.BitsAndBlooms, word(10) + word(7) + word(9), filter.ErrCorrupt},
+		{interop.BitsAndBlooms, word(0) + word(7) + word(10), filter.ErrCorrupt},
 		{interop.BitsAndBlooms, word(10) + word(7) + word(1<<63), filter.ErrTooLarge},
 		{interop.BitsAndBlooms, word(10) + word(7) + word(1<<62), filter.ErrTooLarge},
 		{interop.BitsAndBlooms, word(10) + word(7) + word(1<<64-1), filter.ErrTooLarge},
@@ -572,7 +571,7 @@ func TestForgedHeaders(t *testing.T) {
 		if !errors.Is(err, c.want) || err != nil && !refused(err) {
 			t.Errorf("%s, %x: %v, want %v", c.format, c.head, err, c.want)
 		}
-		var at *container.FormatError
+		var at *filter.FormatError
 		if errors.As(err, &at) && at.Offset > uint64(len(c.head)) {
 			t.Errorf("%s, %x: found at byte %d only", c.format, c.head, at.Offset)
 		}
@@ -637,11 +636,11 @@ func TestWriteChanged(t *testing.T) {
 		if set.Err() == nil {
 			t.Errorf("%s: the file is not mapped", spec)
 		}
-		if err := interop.Write(io.Discard, set, format); !errors.Is(err, container.ErrFile) {
+		if err := interop.Write(io.Discard, set, format); !errors.Is(err, filter.ErrFile) {
 			t.Errorf("%s: %v", spec, err)
 		}
 		if format == interop.RedisBloom {
-			if err := interop.WriteCommands(io.Discard, set, "key"); !errors.Is(err, container.ErrFile) {
+			if err := interop.WriteCommands(io.Discard, set, "key"); !errors.Is(err, filter.ErrFile) {
 				t.Errorf("%s: commands: %v", spec, err)
 			}
 		}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // parquet is the Bloom filter of a column chunk, as a Parquet file has it at ColumnMetaData.bloom_filter_offset: a
@@ -31,14 +31,14 @@ var parquet = codec{
 		var varint []byte
 		for last := byte(0x80); last&0x80 != 0; {
 			if len(varint) == 5 {
-				r.fail(container.ErrCorrupt, "numBytes of more than 5 bytes")
+				r.fail(filter.ErrCorrupt, "numBytes of more than 5 bytes")
 			}
 			last = r.bytes(1)[0]
 			varint = append(varint, last)
 		}
 		size, _ := binary.Varint(varint)
 		if len(varint) > 1 && varint[len(varint)-1] == 0 || size <= 0 || size > math.MaxInt32 || size%32 != 0 {
-			r.fail(container.ErrCorrupt, "numBytes %d, want a multiple of 32 in the fewest bytes", size)
+			r.fail(filter.ErrCorrupt, "numBytes %d, want a multiple of 32 in the fewest bytes", size)
 		}
 		rest := r.bytes(len(parquetTail))
 		if rest[0] != parquetTail[0] {
@@ -53,8 +53,8 @@ var parquet = codec{
 			words: 4 * blocks, keys: estimate(256*blocks, 8),
 		}
 	},
-	marshal: func(f filter.Filter) ([]byte, error) {
-		size := 8 * uint64(len(f.(filter.Encoder).Encode().Sections[0]))
+	marshal: func(f family.Filter) ([]byte, error) {
+		size := 8 * uint64(len(f.(family.Encoder).Encode().Sections[0]))
 		if size > math.MaxInt32 {
 			return nil, fmt.Errorf("%d bytes, the limit of the header is %d", size, math.MaxInt32)
 		}

@@ -9,9 +9,9 @@ import (
 	"strconv"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/family/redisbloom"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/redisbloom"
 )
 
 // redisBloom is the data of all replies of BF.SCANDUMP, concatenated: the header, whose length follows from its first
@@ -38,11 +38,11 @@ var redisBloom = codec{
 		check(err, ErrFormat)
 		whole := r.more(start, links*redisbloom.LinkHeader)
 		spec, section, words, err := redisbloom.EncodedHeader(whole)
-		check(err, container.ErrCorrupt)
+		check(err, filter.ErrCorrupt)
 		stored := func([]uint64) uint64 { return section[0] }
 		return header{spec: spec, before: [][]uint64{section}, words: words, keys: stored}
 	},
-	marshal: func(f filter.Filter) ([]byte, error) { return f.(*redisbloom.Filter).Header(), nil },
+	marshal: func(f family.Filter) ([]byte, error) { return f.(*redisbloom.Filter).Header(), nil },
 }
 
 // maxChunk is the largest reply of BF.SCANDUMP, in bytes of data.

@@ -7,9 +7,9 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // reader reads from r and counts bytes. After an error it reads nothing.
@@ -17,13 +17,13 @@ type reader struct {
 	r   io.Reader
 	at  uint64 // bytes that were read
 	max uint64 // bytes that a whole filter may have
-	err error  // of r, or a *container.FormatError
+	err error  // of r, or a *filter.FormatError
 }
 
 // fail sets the error, which wraps err, at the next byte, unless there is one.
 func (r *reader) fail(err error, format string, args ...any) {
 	if r.err == nil {
-		r.err = &container.FormatError{Offset: r.at, What: fmt.Sprintf(format, args...), Err: err}
+		r.err = container.Broken(r.at, fmt.Sprintf(format, args...), err)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Curve has the bits per key of one family, or a lower bound, at several false-positive rates. A point is (rate, bits
@@ -39,7 +39,7 @@ func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, erro
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			row := Forecast(k.sized(&n, filter.Sizing{FPR: rate}), k.counted(&n))
+			row := Forecast(k.sized(&n, family.Sizing{FPR: rate}), k.counted(&n))
 			if row.Problem == "" {
 				c.Points = append(c.Points, [2]float64{row.FPRPrior, float64(row.Bits) / float64(n.all())})
 			}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Default returns the filter that a build takes if nobody names a family. The family does not depend on the number of
 // keys, so that a list that grows keeps it and with it what its filters can do: it is the first form, in the order of
-// filter.Form.Default, that meets the needs.
+// family.Form.Default, that meets the needs.
 //
 //	nothing else            ribbon
 //	Add, Later or Merge     standard
@@ -52,7 +52,7 @@ func (c Costs) first(n *Needs) (best Choice, ok bool) {
 		if k.misses(n) || k.lacks(n) != "" {
 			continue
 		}
-		static := !k.Can.Has(filter.CanAdd)
+		static := !k.Can.Has(family.CanAdd)
 		choice, why := c.try(k, n)
 		if why == "" && n.FPR == 0 && float64(choice.Bits) < n.least(k) {
 			why = "is smaller than the size"
@@ -62,7 +62,7 @@ func (c Costs) first(n *Needs) (best Choice, ok bool) {
 			refused = refused || static
 		case static || !refused:
 			return choice, true
-		case k.Can.Has(filter.CanCount) && !n.Count: // larger, for what was not asked for
+		case k.Can.Has(family.CanCount) && !n.Count: // larger, for what was not asked for
 		case !ok || n.better(choice, best):
 			best, ok = choice, true
 		}
@@ -74,7 +74,7 @@ func (c Costs) first(n *Needs) (best Choice, ok bool) {
 // and in families of cache lines one less.
 func (n *Needs) least(k kind) float64 {
 	least := min(0.9*n.budget(), n.budget()-float64(n.all()))
-	if k.Can.Has(filter.CanOneLine) {
+	if k.Can.Has(family.CanOneLine) {
 		return least - 512
 	}
 	return least

@@ -1,13 +1,14 @@
 package plan
 
 import (
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // kind is a form of a family, one of those among which the planner chooses.
 type kind struct {
-	filter.Form
+	family.Form
 	spills  bool // its builder can keep keys in a file
 	bounded bool // full at its capacity
 	header  uint64
@@ -19,27 +20,27 @@ var kinds = allKinds()
 func allKinds() (all []kind) {
 	for _, f := range families.All() {
 		for _, form := range f.Forms {
-			all = append(all, kind{Form: form, spills: form.Can.Has(filter.CanSpill), bounded: f.Bounded, header: f.FileBytes})
+			all = append(all, kind{Form: form, spills: form.Can.Has(family.CanSpill), bounded: f.Bounded, header: f.FileBytes})
 		}
 	}
 	return all
 }
 
 // misses reports whether the kind is not meant for the needs: it keeps values, and none are needed.
-func (k kind) misses(n *Needs) bool { return k.Can.Has(filter.CanValues) && n.ValueBits == 0 }
+func (k kind) misses(n *Needs) bool { return k.Can.Has(family.CanValues) && n.ValueBits == 0 }
 
 // lacks returns the need that the kind does not meet, or "".
 func (k kind) lacks(n *Needs) string {
 	for _, x := range []struct {
 		need bool
-		can  filter.Ability
+		can  family.Ability
 		what string
 	}{
-		{n.Add, filter.CanAdd, "takes no keys after the build"},
-		{n.Remove, filter.CanRemove, "does not remove keys"}, {n.Count, filter.CanCount, "does not count"},
-		{n.Merge, filter.CanMerge, "does not merge"}, {n.ValueBits > 0, filter.CanValues, "keeps no values"},
-		{n.OneLine, filter.CanOneLine, "reads more than one cache line"},
-		{n.Writers, filter.CanConcurrent, "has no form for many writers"},
+		{n.Add, family.CanAdd, "takes no keys after the build"},
+		{n.Remove, family.CanRemove, "does not remove keys"}, {n.Count, family.CanCount, "does not count"},
+		{n.Merge, family.CanMerge, "does not merge"}, {n.ValueBits > 0, family.CanValues, "keeps no values"},
+		{n.OneLine, family.CanOneLine, "reads more than one cache line"},
+		{n.Writers, family.CanConcurrent, "has no form for many writers"},
 	} {
 		if x.need && !k.Can.Has(x.can) {
 			return x.what
@@ -48,7 +49,7 @@ func (k kind) lacks(n *Needs) string {
 	switch {
 	case n.Unpatented && k.Patented:
 		return "is patented in the US, nominally until 2027-06-15"
-	case n.Later > 0 && k.Can&(filter.CanCapacity|filter.CanLater) == 0:
+	case n.Later > 0 && k.Can&(family.CanCapacity|family.CanLater) == 0:
 		return "has no room for later keys"
 	}
 	return ""
@@ -56,7 +57,7 @@ func (k kind) lacks(n *Needs) string {
 
 // counted returns the number of keys for a forecast of the kind. A form with later= adds the later keys itself.
 func (k kind) counted(n *Needs) uint64 {
-	if k.Can.Has(filter.CanLater) {
+	if k.Can.Has(family.CanLater) {
 		return n.Keys
 	}
 	return n.all()
@@ -70,18 +71,18 @@ const (
 )
 
 // sized returns the spec with a size, and room for later keys.
-func (k kind) sized(n *Needs, size filter.Sizing) filter.Spec {
+func (k kind) sized(n *Needs, size family.Sizing) filter.Spec {
 	s := WithSize(k.Spec, size)
-	if k.Can.Has(filter.CanValues) {
+	if k.Can.Has(family.CanValues) {
 		s = s.With("value_bits", n.ValueBits)
 	}
 	switch {
 	case n.Later == 0 && n.Add && k.bounded: // else the first added key could find no room
 		s = s.With("capacity", n.Keys+max(n.Keys/unasked, leastRoom))
 	case n.Later == 0:
-	case k.Can.Has(filter.CanCapacity):
+	case k.Can.Has(family.CanCapacity):
 		s = s.With("capacity", n.all())
-	case k.Can.Has(filter.CanLater):
+	case k.Can.Has(family.CanLater):
 		s = s.With("later", n.Later)
 	}
 	return s

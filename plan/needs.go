@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // DefaultFPR is the false-positive rate of Needs without a rate and a limit of size.
@@ -50,23 +50,23 @@ const (
 func (n *Needs) check() error {
 	switch {
 	case n.Keys == 0:
-		return filter.Invalid("keys", n.Keys, "want at least 1")
+		return family.Invalid("keys", n.Keys, "want at least 1")
 	case n.Keys+n.Later < n.Keys || n.Keys+n.Later > mostKeys:
-		return filter.Invalid("keys", n.Keys, "want at most %g, later keys included", float64(mostKeys))
+		return family.Invalid("keys", n.Keys, "want at most %g, later keys included", float64(mostKeys))
 	case !(n.FPR >= 0 && n.FPR < 1):
-		return filter.Invalid("fpr", n.FPR, "want a rate between 0 and 1, both excluded, such as 0.01")
+		return family.Invalid("fpr", n.FPR, "want a rate between 0 and 1, both excluded, such as 0.01")
 	case !(n.BitsPerKey >= 0 && n.BitsPerKey <= 4096):
-		return filter.Invalid("bits_per_key", n.BitsPerKey, "want more than 0 and at most 4096")
+		return family.Invalid("bits_per_key", n.BitsPerKey, "want more than 0 and at most 4096")
 	case n.BitsPerKey > 0 && n.Bytes > 0:
-		return filter.Invalid("bytes", n.Bytes, "give bits_per_key or bytes")
+		return family.Invalid("bytes", n.Bytes, "give bits_per_key or bytes")
 	case !(n.Absent >= 0 && n.Absent <= 1):
-		return filter.Invalid("absent", n.Absent, "want a share from 0 to 1")
+		return family.Invalid("absent", n.Absent, "want a share from 0 to 1")
 	case n.ValueBits < 0 || n.ValueBits > 32:
-		return filter.Invalid("value_bits", n.ValueBits, "want 0 to 32")
+		return family.Invalid("value_bits", n.ValueBits, "want 0 to 32")
 	case n.For != "" && n.For != Smallest && n.For != Fastest:
-		return filter.Invalid("for", n.For, "want size or speed")
+		return family.Invalid("for", n.For, "want size or speed")
 	case n.Build < 0:
-		return filter.Invalid("build", n.Build, "want more than 0")
+		return family.Invalid("build", n.Build, "want more than 0")
 	}
 	if n.FPR == 0 && n.BitsPerKey == 0 && n.Bytes == 0 {
 		n.FPR = DefaultFPR

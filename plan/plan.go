@@ -4,8 +4,9 @@
 package plan
 
 import (
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Row is the forecast of one filter: its size, and its predicted false-positive rate in [0, 1] once Keys keys are in
@@ -36,7 +37,7 @@ func Forecast(s filter.Spec, keys uint64) Row {
 }
 
 // WithSize returns the spec with a size, or s if size is zero.
-func WithSize(s filter.Spec, size filter.Sizing) filter.Spec {
+func WithSize(s filter.Spec, size family.Sizing) filter.Spec {
 	switch {
 	case size.BitsPerKey != 0:
 		return s.With("bits_per_key", size.BitsPerKey)

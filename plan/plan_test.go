@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
@@ -34,7 +35,7 @@ type Choice struct {
 	NsBuild    float64 `json:"ns_build"`
 	BytesBuild float64 `json:"bytes_build"` // memory of the build in bytes per key, without the filter
 	// Can is what the filter can do. Default tells users what they can do with a file later.
-	Can     filter.Ability `json:"-"`
+	Can     family.Ability `json:"-"`
 	Reason  string         `json:"reason"`
 	Warning string         `json:"warning,omitempty"`
 	Instead string         `json:"instead,omitempty"` // in Impossible.Nearest: the need that it does not meet
@@ -114,9 +115,9 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	if why := k.lacks(n); why != "" {
 		return choice, why
 	}
-	size := filter.Sizing{FPR: n.FPR}
+	size := family.Sizing{FPR: n.FPR}
 	if n.FPR == 0 {
-		size = filter.Sizing{BitsPerKey: n.BitsPerKey, Bytes: n.Bytes}
+		size = family.Sizing{BitsPerKey: n.BitsPerKey, Bytes: n.Bytes}
 	}
 	choice.Spec = k.sized(n, size)
 	if n.FPR > 0 {
@@ -126,7 +127,7 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	}
 	row := Forecast(choice.Spec, k.counted(n))
 	if row.Problem != "" && n.FPR > likely { // some kinds have no filters of such high rates, but better ones
-		choice.Spec = k.sized(n, filter.Sizing{FPR: likely})
+		choice.Spec = k.sized(n, family.Sizing{FPR: likely})
 		row = Forecast(choice.Spec, k.counted(n))
 	}
 	b := n.budget()

@@ -10,11 +10,12 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -51,7 +52,7 @@ func checkMagic(head []byte) error {
 	if container.HasMagic(bytes.NewReader(head)) || exact.HasMagic(bytes.NewReader(head)) {
 		return nil
 	}
-	return container.ErrMagic
+	return filter.ErrMagic
 }
 
 // contentOf returns the content of a filter file or an exact set.
@@ -100,11 +101,11 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 		whole, err = except.Wrap(one, f.Exceptions)
 	}
 	if err != nil {
-		return decoded{}, &container.FormatError{Offset: f.SpecAt(), What: err.Error(), Err: container.ErrCorrupt}
+		return decoded{}, container.Broken(f.SpecAt(), err.Error(), filter.ErrCorrupt)
 	}
 	d := decoded{bytes: b, file: f, info: whole.Info()}
 	d.info.FPRPosterior = shard.Rate(max(d.info.FPRPosterior, f.Hash.LowestRate(d.info.Keys)))
-	t, ok := one.(filter.Trimmer)
+	t, ok := one.(family.Trimmer)
 	if ok {
 		err = t.Trimmable()
 	} else {
@@ -117,7 +118,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 		return d, nil
 	}
 	small := *f
-	small.Encoded = t.Trimmed().(filter.Encoder).Encode()
+	small.Encoded = t.Trimmed().(family.Encoder).Encode()
 	if !trim {
 		if n, err := container.Len(&small); err == nil && n < uint64(len(b)) {
 			d.trimmed = n

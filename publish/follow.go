@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/publish/transport"
@@ -222,7 +221,7 @@ func follow[L any](
 			err = errors.Join(err, opened) // there is a file
 		}
 		// Neither a later release nor an error that passes makes a wrong secret right, or a limit large enough.
-		final := errors.Is(opened, container.ErrSecret) || errors.Is(opened, filter.ErrTooLarge)
+		final := errors.Is(opened, filter.ErrSecret) || errors.Is(opened, filter.ErrTooLarge)
 		if ctx.Err() != nil || final || !passes(err) {
 			return none, err
 		}

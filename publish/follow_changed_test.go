@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // addTo adds a key to a filter or set as bloomery add does.
@@ -57,7 +57,7 @@ func TestSetChangedDuringPoll(t *testing.T) {
 			}
 			return missing
 		})
-		if e, err := f.Poll(t.Context()); !errors.Is(err, container.ErrChanged) || changed != 1 {
+		if e, err := f.Poll(t.Context()); !errors.Is(err, filter.ErrChanged) || changed != 1 {
 			t.Errorf("%v, %v, %d changes", e, err, changed)
 		}
 		set, err := bloomery.Open(f.file)
@@ -111,7 +111,7 @@ func TestFileChangedDuringPoll(t *testing.T) {
 				}
 				_, _ = w.Write(second)
 			}))
-			if e, err := f.Poll(t.Context()); !errors.Is(err, container.ErrChanged) {
+			if e, err := f.Poll(t.Context()); !errors.Is(err, filter.ErrChanged) {
 				t.Errorf("%v, %v", e, err)
 			}
 			if now, _ := os.ReadFile(f.file); !bytes.Equal(now, local) {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 )
@@ -59,13 +58,13 @@ func TestFollowGivesUp(t *testing.T) {
 		err     error
 		want    string
 	}{
-		"wrong secret": {content: secretFile, option: WithSecret(wrong), err: container.ErrSecret},
-		"no secret":    {content: secretFile, err: container.ErrNoSecret},
+		"wrong secret": {content: secretFile, option: WithSecret(wrong), err: filter.ErrSecret},
+		"no secret":    {content: secretFile, err: filter.ErrNoSecret},
 		"wrong secret, no server": {content: secretFile, option: WithSecret(wrong), before: down,
-			err: container.ErrSecret},
+			err: filter.ErrSecret},
 		"wrong secret of an exact set": {content: secretSet, kind: Exact, option: WithSecret(wrong),
-			err: container.ErrSecret},
-		"no secret of an exact set": {content: secretSet, kind: Exact, err: container.ErrNoSecret},
+			err: filter.ErrSecret},
+		"no secret of an exact set": {content: secretSet, kind: Exact, err: filter.ErrNoSecret},
 		"limit":                     {content: plain, option: WithMaxBytes(100), err: filter.ErrTooLarge},
 		"limit of a file, no server": {content: plain, option: WithMaxBytes(100), before: down,
 			err: filter.ErrTooLarge},

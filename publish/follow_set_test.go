@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -237,7 +237,7 @@ func TestFollowSecret(t *testing.T) {
 	mustPoll(t, f)
 	holds(t, f, b.Bytes())
 	keys := WithKeys(s.keys[0].Public())
-	if _, err := Follow(t.Context(), s.dir, f.file, keys); !errors.Is(err, container.ErrNoSecret) {
+	if _, err := Follow(t.Context(), s.dir, f.file, keys); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without the secret: %v", err)
 	}
 	live, err := Follow(t.Context(), s.dir, f.file, keys, WithOpen(bloomery.WithSecret(secret)))

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 )
 
 const strangerID = 12345 // of a user
@@ -342,7 +342,7 @@ func TestLinksDuringPoll(t *testing.T) {
 		made++
 		_, _ = w.Write(content)
 	}))
-	if _, err := f.Poll(t.Context()); !errors.Is(err, container.ErrChanged) || made != 1 {
+	if _, err := f.Poll(t.Context()); !errors.Is(err, filter.ErrChanged) || made != 1 {
 		t.Errorf("%v, %d times", err, made)
 	}
 	for _, path := range victims {

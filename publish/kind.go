@@ -11,9 +11,10 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -127,7 +128,7 @@ func (k oneFile) install(ctx context.Context, p *poll, c loaded) error {
 	})
 }
 
-// unchanged returns an error wrapping container.ErrChanged if the file is not the one that was looked at.
+// unchanged returns an error wrapping filter.ErrChanged if the file is not the one that was looked at.
 func (p *poll) unchanged() error {
 	now, err := os.Stat(p.file)
 	switch {
@@ -136,7 +137,7 @@ func (p *poll) unchanged() error {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return fmt.Errorf("%s: %w", p.file, container.ErrChanged)
+	return fmt.Errorf("%s: %w", p.file, filter.ErrChanged)
 }
 
 func checkFilter(content []byte) error {
@@ -159,7 +160,7 @@ func openFilter(_ context.Context, p *poll, c loaded) error {
 // and the family are known, and who has the secret can open it.
 func opened(s *bloomery.Set, err error) error {
 	switch {
-	case errors.Is(err, container.ErrNoSecret):
+	case errors.Is(err, filter.ErrNoSecret):
 		return nil
 	case err != nil:
 		return cannotOpen(err)

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -118,7 +118,7 @@ func (f *Follower) hasShard(ctx context.Context, e shard.Entry) (bool, error) {
 	return err == nil && k.sum == e.SHA256, err
 }
 
-// lockSet begins to replace the set. The error wraps container.ErrChanged if the set is not the one that was looked at:
+// lockSet begins to replace the set. The error wraps filter.ErrChanged if the set is not the one that was looked at:
 // a manifest that is made from that one would name shards that are gone.
 func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shard.Folder, error) {
 	to, err := shard.LockFolder(ctx, p.file, shard.Locking{Wait: wait, Perm: p.options.guard.perm(0o777, 0o755)})
@@ -130,7 +130,7 @@ func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shard.Folder, 
 		_, err = p.options.guard.follows(p.file) // another user may have made the folder since
 	}
 	if err == nil && !bytes.Equal(now, p.held.text) {
-		err = fmt.Errorf("%s: %w", p.file, container.ErrChanged)
+		err = fmt.Errorf("%s: %w", p.file, filter.ErrChanged)
 	}
 	if err == nil {
 		err = to.Use(p.held.manifest)

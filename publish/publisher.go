@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )

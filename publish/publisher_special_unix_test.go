@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -87,7 +87,7 @@ func TestSpecialFiles(t *testing.T) {
 		if err := make(file); err != nil {
 			t.Skip(what, ": ", err)
 		}
-		want := map[string]error{"folder": bloomery.ErrNoManifest, "sparse": container.ErrMagic}[what]
+		want := map[string]error{"folder": bloomery.ErrNoManifest, "sparse": filter.ErrMagic}[what]
 		if want == nil {
 			want = untrusted.ErrNotRegular
 		}

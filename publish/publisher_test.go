@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -241,10 +241,10 @@ func TestPublishRefuses(t *testing.T) {
 		want       error
 	}{
 		{"missing", filepath.Join(src, "none"), signed, os.ErrNotExist},
-		{"a list", write("list", []byte("a\nb\n")), signed, container.ErrMagic},
-		{"damaged", write("bad", bad), signed, container.ErrChecksum},
+		{"a list", write("list", []byte("a\nb\n")), signed, filter.ErrMagic},
+		{"damaged", write("bad", bad), signed, filter.ErrChecksum},
 		{"cut", write("cut", content[:len(content)-8]), signed, io.ErrUnexpectedEOF},
-		{"longer", write("longer", append(bytes.Clone(content), 0)), signed, container.ErrCorrupt},
+		{"longer", write("longer", append(bytes.Clone(content), 0)), signed, filter.ErrCorrupt},
 		{"no set", src, signed, bloomery.ErrNoManifest},
 		{"a shard is missing", lacking, signed, os.ErrNotExist},
 		{"another kind", set, signed, ErrName},
@@ -356,7 +356,7 @@ func TestExceptions(t *testing.T) {
 	if err := container.WriteFile(t.Context(), path, f); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Publish(t.Context(), dir, path, Options{}); !errors.Is(err, container.ErrCorrupt) {
+	if _, err := Publish(t.Context(), dir, path, Options{}); !errors.Is(err, filter.ErrCorrupt) {
 		t.Errorf("damaged exceptions: %v", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // subject is a filter on disk with the keys that are asked.
@@ -286,7 +287,7 @@ func (s *subject) remove(set *bloomery.Set, members []key, left int) error {
 
 // trim returns the trimmed form of a set.
 func trim(set *bloomery.Set, c bloomery.Config) (*bloomery.Set, error) {
-	f, ok := set.Filter().(filter.Trimmer)
+	f, ok := set.Filter().(family.Trimmer)
 	if !ok {
 		return nil, fmt.Errorf("%s cannot be trimmed: %w", set.Spec(), filter.ErrUnsupported)
 	}

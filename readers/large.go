@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // largeSpecs are of filters with more than 2^32 bits, so that readers need positions of more than 32 bits: 540 MB to
@@ -71,7 +72,7 @@ func newLarge(ctx context.Context, dir, spec string, r *rand.Rand) (*subject, er
 	if err != nil {
 		return nil, err
 	}
-	e := filter.Encoded{Spec: parsed}
+	e := family.Encoded{Spec: parsed}
 	for i, n := range words {
 		e.Sections = append(e.Sections, make([]uint64, n))
 		if r := rand.NewPCG(1, 2); i == 0 && parsed.Family() == "fuse" {
@@ -91,7 +92,7 @@ func newLarge(ctx context.Context, dir, spec string, r *rand.Rand) (*subject, er
 	set := bloomery.NewSet(f, h)
 	source := newKeySource(r)
 	var members []key
-	if s.plan.family.Can.Has(filter.CanAdd) {
+	if s.plan.family.Can.Has(family.CanAdd) {
 		distinct := map[string]bool{} // a bucket holds a key a few times only
 		for range largeKeys {
 			if k := source.key(); !distinct[string(k.bytes)] {
@@ -109,7 +110,7 @@ func newLarge(ctx context.Context, dir, spec string, r *rand.Rand) (*subject, er
 	if err := set.Close(); err != nil {
 		return nil, err
 	}
-	s.counts = s.plan.family.Can.Has(filter.CanCount)
+	s.counts = s.plan.family.Can.Has(family.CanCount)
 	s.plan.keys = len(members)
 	s.choose(r, source, members, len(members), 2*largeKeys)
 	if len(members) == 0 {

@@ -26,7 +26,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 const usageText = `readers compares the Go command, the JavaScript package and the C header on random and damaged files.

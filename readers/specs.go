@@ -6,8 +6,9 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // plan is what one random filter is to be.
@@ -41,7 +42,7 @@ const (
 func newPlan(r *rand.Rand, all []families.Family, most int) plan {
 	p := plan{family: all[r.IntN(len(all))], change: built}
 	p.keys = manyKeys(r, most)
-	if p.family.Can.Has(filter.CanSearch) && p.keys > 30_000 && r.IntN(8) != 0 {
+	if p.family.Can.Has(family.CanSearch) && p.keys > 30_000 && r.IntN(8) != 0 {
 		p.keys = r.IntN(30_000) // a search takes long
 	}
 	params := map[string]string{}
@@ -52,7 +53,7 @@ func newPlan(r *rand.Rand, all []families.Family, most int) plan {
 		params["later"] = fmt.Sprint(1 + r.IntN(p.keys+1))
 		p.spec = specOf(p.family.Name, params)
 	}
-	if p.change == built && !p.family.Can.Has(filter.CanRawKeys) && params["k"] == "" && p.valueBits == 0 &&
+	if p.change == built && !p.family.Can.Has(family.CanRawKeys) && params["k"] == "" && p.valueBits == 0 &&
 		r.IntN(8) == 0 {
 		p.shards = 1 + r.IntN(9)
 	}
@@ -76,26 +77,26 @@ func manyKeys(r *rand.Rand, most int) int {
 
 func newChange(f families.Family, r *rand.Rand, params map[string]string) change {
 	can := []change{built, built}
-	has := func(a filter.Ability) bool { return f.Can.Has(a) }
-	if has(filter.CanStartEmpty) {
+	has := func(a family.Ability) bool { return f.Can.Has(a) }
+	if has(family.CanStartEmpty) {
 		can = append(can, added)
 	}
-	if has(filter.CanAdd) && f.Name != "redisbloom" {
+	if has(family.CanAdd) && f.Name != "redisbloom" {
 		can = append(can, addedLater)
 	}
-	if has(filter.CanCount) && (f.Name == "counting" || params["counting"] == "1") {
+	if has(family.CanCount) && (f.Name == "counting" || params["counting"] == "1") {
 		can = append(can, addedAgain, addedAgain)
 	}
-	if has(filter.CanRemove) {
+	if has(family.CanRemove) {
 		can = append(can, removed)
 	}
-	if has(filter.CanMerge) {
+	if has(family.CanMerge) {
 		can = append(can, merged)
 	}
-	if has(filter.CanIntersect) {
+	if has(family.CanIntersect) {
 		can = append(can, intersected)
 	}
-	if has(filter.CanTrim) {
+	if has(family.CanTrim) {
 		can = append(can, trimmed, trimmed)
 	}
 	return can[r.IntN(len(can))]

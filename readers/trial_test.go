@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // TestReaders runs a short trial of all readers. The package comment has the command of a long one.
@@ -213,7 +213,7 @@ func TestKeys(t *testing.T) {
 
 // TestForge takes the golden files apart and puts them together: the same bytes.
 func TestForge(t *testing.T) {
-	paths, err := filepath.Glob("../container/testdata/*.bloom")
+	paths, err := filepath.Glob("../internal/container/testdata/*.bloom")
 	if err != nil || len(paths) < 30 {
 		t.Fatalf("%d golden files: %v", len(paths), err)
 	}

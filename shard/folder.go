@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
@@ -220,7 +220,7 @@ func (f *Folder) remove(name string) {
 }
 
 // Commit makes m the set in the folder and sweeps. text, unless nil, are the bytes of m; else they are those of
-// WriteTo. If was is not nil and the manifest is not that file any more, the error wraps container.ErrChanged. On
+// WriteTo. If was is not nil and the manifest is not that file any more, the error wraps filter.ErrChanged. On
 // error the old set stays.
 func (f *Folder) Commit(ctx context.Context, m *Manifest, text []byte, was fs.FileInfo) error {
 	write := func(w io.Writer) error { _, err := m.WriteTo(w); return err }

@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/shard"
@@ -54,7 +55,7 @@ var specs = map[string][]string{
 func forms(t *testing.T) (all []form) {
 	secret := [filter.SecretSize]byte{1, 2, 3}
 	for _, f := range families.All() {
-		if f.Can.Has(filter.CanRawKeys) {
+		if f.Can.Has(family.CanRawKeys) {
 			continue // a hash does not determine an answer: such families cannot be sharded
 		}
 		if len(specs[f.Name]) == 0 {
@@ -87,7 +88,7 @@ func forms(t *testing.T) (all []form) {
 	return all
 }
 
-func (f form) build(t *testing.T, hs []filter.Hash) filter.Filter {
+func (f form) build(t *testing.T, hs []filter.Hash) family.Filter {
 	b, err := f.family.NewBuilder(f.spec, uint64(len(hs)))
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // Version is the version of the manifest that this package writes and reads.
@@ -179,7 +179,7 @@ func (e *Entry) Measure(file io.WriterTo, w io.Writer) error {
 
 // CheckHeader returns an error wrapping ErrForeign if the header of a file is not the one of shard i: its family, hash
 // function, seed, check of the secret, number of keys and length are in the manifest. The error is a
-// *container.FormatError with the place of the field.
+// *filter.FormatError with the place of the field.
 func (m *Manifest) CheckHeader(i int, f *container.File) error {
 	e := m.Shards[i]
 	for _, field := range []struct {
@@ -195,7 +195,7 @@ func (m *Manifest) CheckHeader(i int, f *container.File) error {
 		{40, "length", f.Bytes, e.Bytes},
 	} {
 		if field.have != field.want {
-			return &container.FormatError{Offset: field.at, Err: ErrForeign,
+			return &filter.FormatError{Offset: field.at, Err: ErrForeign,
 				What: fmt.Sprintf("%s %v, want %v", field.what, field.have, field.want)}
 		}
 	}

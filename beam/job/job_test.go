@@ -23,7 +23,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/shard"
 )
 

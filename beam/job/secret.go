@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
@@ -26,7 +25,7 @@ func secretOf(ctx context.Context, plan string) (*[filter.SecretSize]byte, error
 	}
 	path := os.Getenv(SecretFileVariable)
 	if path == "" {
-		return nil, fmt.Errorf("%w: set %s to a file with the secret on every worker", container.ErrNoSecret,
+		return nil, fmt.Errorf("%w: set %s to a file with the secret on every worker", filter.ErrNoSecret,
 			SecretFileVariable)
 	}
 	return ReadSecret(ctx, path)

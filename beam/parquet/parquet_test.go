@@ -13,7 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/bloomery/bloomery/distribute"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 type row struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/bloomery/bloomery/distribute"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 // batchValues is the number of values that are decoded at once.

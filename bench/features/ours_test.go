@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 const ours = "github.com/bloomery/bloomery"
@@ -137,7 +138,7 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 		return shows(t, yes, !check(s.TestAndAddString("a")), check(s.TestAndAdd([]byte("a"))), !check(s.TestAndAddUint64(5)))
 	},
 	"Writes from many goroutines": func(t *testing.T) verdict {
-		for _, name := range families.With(filter.CanConcurrent) {
+		for _, name := range families.With(family.CanConcurrent) {
 			s, err := bloomery.New(bloomery.Config{Spec: name, Keys: 8000, Concurrent: true})
 			if err != nil {
 				t.Error(err)
@@ -226,7 +227,7 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 		file := check(s.MarshalBinary())
 		_, err := bloomery.FromBytes(file)
 		back := check(bloomery.FromBytes(file, bloomery.WithSecret(secret)))
-		return shows(t, yes, errors.Is(err, container.ErrSecret), back.ContainsString("a"), !bytes.Contains(file, secret[:]))
+		return shows(t, yes, errors.Is(err, filter.ErrSecret), back.ContainsString("a"), !bytes.Contains(file, secret[:]))
 	},
 	"Follows a file that is replaced": func(t *testing.T) verdict {
 		path := filepath.Join(t.TempDir(), "live.bloom")

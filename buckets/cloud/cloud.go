@@ -12,10 +12,11 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/bloomery/bloomery/buckets"
-	"github.com/bloomery/bloomery/distribute"
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
+
+	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/distribute"
 )
 
 // Driver is what a kind of bucket adds to gocloud.dev/blob: versions of objects, such as ETags and generations. Every

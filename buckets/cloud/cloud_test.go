@@ -3,10 +3,11 @@ package cloud_test
 import (
 	"testing"
 
-	"github.com/bloomery/bloomery/buckets/cloud"
-	"github.com/bloomery/bloomery/buckets/internal/storetest"
 	"gocloud.dev/blob/fileblob"
 	"gocloud.dev/blob/memblob"
+
+	"github.com/bloomery/bloomery/buckets/cloud"
+	"github.com/bloomery/bloomery/buckets/internal/storetest"
 )
 
 func TestMemory(t *testing.T) {

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/buckets"
 	"gocloud.dev/blob"
+
+	"github.com/bloomery/bloomery/buckets"
 )
 
 // The clients of the clouds repeat requests that fail before an answer begins. An answer that breaks off is an error of

@@ -12,10 +12,11 @@ import (
 	"strconv"
 
 	"cloud.google.com/go/storage"
-	"github.com/bloomery/bloomery/buckets"
-	"github.com/bloomery/bloomery/buckets/cloud"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/gcsblob"
+
+	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/buckets/cloud"
 )
 
 func init() { buckets.Register(gcsblob.Scheme, open) }

@@ -16,10 +16,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
 	api "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/bloomery/bloomery/buckets"
-	"github.com/bloomery/bloomery/buckets/cloud"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
+
+	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/buckets/cloud"
 )
 
 func init() { buckets.Register(s3blob.Scheme, open) }

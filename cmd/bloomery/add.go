@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 func (a *app) addCommand() *cobra.Command {
@@ -76,14 +77,14 @@ func (a *app) change(ctx context.Context, path string, most float64, add func(*b
 func (a *app) add(
 	ctx context.Context, in inputFlags, values valueFlags, set *bloomery.Set, inputs []string,
 ) error {
-	if f, err := families.ByName(set.Spec().Family()); err != nil || !f.Can.Has(filter.CanAdd) {
-		return families.Lacks(set.Spec(), filter.CanAdd)
+	if f, err := families.ByName(set.Spec().Family()); err != nil || !f.Can.Has(family.CanAdd) {
+		return families.Lacks(set.Spec(), family.CanAdd)
 	}
 	in, parse, err := values.input(in, set.Spec())
 	if err != nil {
 		return err
 	}
-	_, raw := set.Filter().(filter.RawKeyFilter)
+	_, raw := set.Filter().(family.RawKeyFilter)
 	switch {
 	case raw || parse != nil:
 		return a.pass(ctx, in, inputs, "adding", parse, func(b *keyio.Batch) error { return addBatch(set, b) })

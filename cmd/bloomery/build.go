@@ -11,16 +11,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/plan"
 )
 
 type buildFlags struct {
 	in           inputFlags
 	values       valueFlags
-	size         filter.Sizing
+	size         family.Sizing
 	config       bloomery.Config // limits, from flags
 	output, like string
 	family       string
@@ -254,7 +255,7 @@ func (f *buildFlags) choose(c *cobra.Command, b *bloomery.Config) error {
 		return err
 	}
 	if f.effort.Level != "" {
-		return fmt.Errorf("--effort needs --family %s", cli.Either(families.With(filter.CanSearch)))
+		return fmt.Errorf("--effort needs --family %s", cli.Either(families.With(family.CanSearch)))
 	}
 	return f.form.needs(c, &b.Needs)
 }
@@ -268,18 +269,18 @@ func (a *app) printChoice(best plan.Choice, exact bool) {
 	switch {
 	case exact:
 		fmt.Fprintln(a.stderr, "  exact for the list of --allow: nothing can change later; build it again for that")
-	case best.Can.Has(filter.CanAdd):
-		can := best.Can & (filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanValues | filter.CanMerge)
+	case best.Can.Has(family.CanAdd):
+		can := best.Can & (family.CanAdd | family.CanRemove | family.CanCount | family.CanValues | family.CanMerge)
 		full := ""
 		if f, err := families.ByName(best.Spec.Family()); err == nil && f.Bounded && !best.Spec.Has("capacity") {
-			can &^= filter.CanAdd
+			can &^= family.CanAdd
 			full = "\n  it has room for the keys of the build; --capacity N makes room for others"
 		}
 		fmt.Fprintf(a.stderr, "  later it can: %s%s\n", can, full)
 	default:
 		fmt.Fprintln(a.stderr, "  static: no key can be added; --needs add for that")
 	}
-	if best.Can.Has(filter.CanValues) {
+	if best.Can.Has(family.CanValues) {
 		fmt.Fprintf(a.stderr, "  values: behind a tab in each line of the input, else 0%s\n",
 			map[bool]string{false: "; put changes them"}[exact])
 	}
@@ -393,7 +394,7 @@ func (a *app) gather(ctx context.Context, f *buildFlags, paths []string, config 
 
 // building returns the text of the progress bar after the last key, for a filter of its own or one like another one.
 func building(s filter.Spec, like bool) string {
-	if f, err := families.ByName(s.Family()); like || err == nil && !f.Can.Has(filter.CanSearch) {
+	if f, err := families.ByName(s.Family()); like || err == nil && !f.Can.Has(family.CanSearch) {
 		return "making the filter"
 	}
 	return "searching"

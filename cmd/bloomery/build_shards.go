@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -107,7 +108,7 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 		return err
 	}
 	defer config.Like.Close()
-	if of, err := families.ByName(config.Like.Spec().Family()); err == nil && !of.Can.Has(filter.CanAdd) {
+	if of, err := families.ByName(config.Like.Spec().Family()); err == nil && !of.Can.Has(family.CanAdd) {
 		a.note("note: %s: all bits of a %s filter change with its keys; the new one only has the same rate", f.like, of.Name)
 	}
 	if err := a.mayWrite(f.output, f.like); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 type checkFlags struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 func (a *app) mergeCommand() *cobra.Command {
@@ -25,7 +25,7 @@ sum: common keys count in each filter. The output says how many are distinct, es
 If its rate exceeds the chosen one, merge prints a warning. Of different chosen rates the highest counts. Name each file
 once; one of the filters may be -, standard input.
 
-Families: ` + strings.Join(families.Having(filter.CanMerge), ", ") + ".",
+Families: ` + strings.Join(families.Having(family.CanMerge), ", ") + ".",
 		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
   bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
   bloomery merge -o all.bloom monday.bloom tuesday.bloom`,
@@ -58,7 +58,7 @@ func (a *app) intersectCommand() *cobra.Command {
 		Long: `Write a filter that holds every key that is in all the given ones. They must have the same spec and seed:
 build them with the same --family, size, --capacity and --seed.
 
-Families: ` + strings.Join(families.Having(filter.CanIntersect), ", ") + `.
+Families: ` + strings.Join(families.Having(family.CanIntersect), ", ") + `.
 
 A key that is in none of them is falsely present at a rate that is at most that of any of them, but larger than that
 of a filter built from the common keys. A key that is in some of them is falsely present if the others say yes: at

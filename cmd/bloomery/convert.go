@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/interop"
 )
@@ -235,12 +235,12 @@ func readForeign(
 	if err != nil {
 		if errors.Is(err, filter.ErrTooLarge) && known {
 			const what = "end of the file, whose header tells of more"
-			err = &container.FormatError{Offset: limit, What: what, Err: io.ErrUnexpectedEOF}
+			err = container.Broken(limit, what, io.ErrUnexpectedEOF)
 		}
 		return nil, refusal(name, f, from, err)
 	}
 	if n, _ := io.ReadFull(f, make([]byte, 1)); n > 0 {
-		return nil, cli.Advise(fmt.Errorf("%s: there are bytes behind the %s filter: %w", name, from, container.ErrCorrupt),
+		return nil, cli.Advise(fmt.Errorf("%s: there are bytes behind the %s filter: %w", name, from, filter.ErrCorrupt),
 			fmt.Sprintf("If it is whole, give it alone, its first %[1]d bytes: head -c %[1]d", math.MaxInt64-in.N))
 	}
 	return set, nil

@@ -11,12 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/untrusted"
-	"github.com/bloomery/bloomery/keyio"
 )
 
 func (a *app) exactCommand() *cobra.Command {
@@ -156,7 +155,7 @@ func (a *app) readExact(name string, secret *[filter.SecretSize]byte, r io.Reade
 
 // notExact adds a hint to the error of a file that is neither an exact set nor a filter.
 func notExact(err error) error {
-	if errors.Is(err, container.ErrMagic) && !errors.Is(err, exact.ErrFilter) {
+	if errors.Is(err, filter.ErrMagic) && !errors.Is(err, exact.ErrFilter) {
 		return cli.Advise(err, "Give a file that bloomery exact build wrote; lists of keys come after it.")
 	}
 	return err

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 func (a *app) exactInfoCommand() *cobra.Command {

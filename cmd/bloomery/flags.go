@@ -11,9 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -103,7 +104,7 @@ func memoryFlags(c *cobra.Command, bytes *int64, dir *string, rest string) {
 // oneFile is the usual rest of memoryFlags.
 const oneFile = "a temporary file (default no limit)"
 
-func sizeFlags(c *cobra.Command, s *filter.Sizing) {
+func sizeFlags(c *cobra.Command, s *family.Sizing) {
 	c.Flags().Float64Var(&s.BitsPerKey, "bits-per-key", 0, "size in bits per key, fractions allowed")
 	parse(c, &s.FPR, "fpr", "size from the false-positive rate to keep, such as 0.01 or 1%", parseRate)
 	parse(c, &s.Bytes, "bytes", "size of the whole filter, such as 65536, 64KiB or 10MB", parseBytes)
@@ -161,13 +162,13 @@ func (f *effortFlags) check(c *cobra.Command) error {
 }
 
 // spec returns the Spec with the effort as a parameter.
-func (f *effortFlags) spec(c *cobra.Command, family families.Family, s filter.Spec) (filter.Spec, error) {
+func (f *effortFlags) spec(c *cobra.Command, kind families.Family, s filter.Spec) (filter.Spec, error) {
 	if err := f.check(c); err != nil || *f == (effortFlags{}) {
 		return s, err
 	}
-	if !family.Can.Has(filter.CanSearch) {
+	if !kind.Can.Has(family.CanSearch) {
 		return s, fmt.Errorf("--effort and --budget: family %s does not search; they need --family %s",
-			family.Name, cli.Either(families.With(filter.CanSearch)))
+			kind.Name, cli.Either(families.With(family.CanSearch)))
 	}
 	for _, name := range []string{"effort", "passes", "budget", "target"} {
 		if s.Has(name) {
@@ -213,7 +214,7 @@ func (f *formFlags) needs(c *cobra.Command, n *plan.Needs) error {
 }
 
 // spec returns the Spec with the flags as parameters.
-func (f *formFlags) spec(c *cobra.Command, family families.Family, s filter.Spec) (filter.Spec, error) {
+func (f *formFlags) spec(c *cobra.Command, kind families.Family, s filter.Spec) (filter.Spec, error) {
 	for _, p := range []struct {
 		flag  string
 		value any
@@ -223,9 +224,9 @@ func (f *formFlags) spec(c *cobra.Command, family families.Family, s filter.Spec
 		}
 		parameter := strings.ReplaceAll(p.flag, "-", "_")
 		switch {
-		case !family.Takes(parameter):
+		case !kind.Takes(parameter):
 			return s, fmt.Errorf("--%s: family %s has no %s=; it needs --family %s",
-				p.flag, family.Name, parameter, cli.Either(families.Taking(parameter)))
+				p.flag, kind.Name, parameter, cli.Either(families.Taking(parameter)))
 		case s.Has(parameter):
 			return s, fmt.Errorf("--family %s has %s= already; leave out --%s", s, parameter, p.flag)
 		case s.Has("buckets"):

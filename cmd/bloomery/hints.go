@@ -6,15 +6,14 @@ import (
 	"io"
 	"syscall"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/interop"
-	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/publish"
 )
 
@@ -27,17 +26,17 @@ var hints = []struct {
 	{delta.ErrBase, "Take the version that the delta was made from, or the whole new file."},
 	{delta.ErrVersion, "Install a newer bloomery, or take the whole new file."},
 	{delta.ErrCorrupt, "Copy the delta again, or take the whole new file."},
-	{container.ErrExact, `bloomery exact info, exact check and exact verify read exact sets; diff, patch, publish and
+	{filter.ErrExact, `bloomery exact info, exact check and exact verify read exact sets; diff, patch, publish and
   follow take both.`},
 	{exact.ErrFilter, `bloomery info, check and verify read filters; bloomery exact reads what bloomery exact build
   wrote.`},
-	{container.ErrMagic, "Give a file that bloomery build or bloomery convert wrote; inputs with keys come after it."},
+	{filter.ErrMagic, "Give a file that bloomery build or bloomery convert wrote; inputs with keys come after it."},
 	{interop.ErrFormat, adviceFormats},
 	{errNoOther, adviceFormats},
-	{container.ErrVersion, "Install a newer bloomery, or build the file again with this one."},
-	{container.ErrChecksum, adviceDamaged},
-	{container.ErrCorrupt, adviceDamaged},
-	{container.ErrChanged, "Nothing was written; run the command again."},
+	{filter.ErrVersion, "Install a newer bloomery, or build the file again with this one."},
+	{filter.ErrChecksum, adviceDamaged},
+	{filter.ErrCorrupt, adviceDamaged},
+	{filter.ErrChanged, "Nothing was written; run the command again."},
 	{filter.ErrRate, `Nothing was written. Build the filter from all of its keys with a larger size: --fpr or --capacity,
   or more --bits-per-key or --bytes; or raise --max-fpr.`},
 	{filter.ErrShrunk,
@@ -50,10 +49,10 @@ var hints = []struct {
 		`Is this mirror late? Try another one. If the key that signed the larger number was stolen, leave it out
   of --key: its numbers do not count then.`},
 	{keyio.ErrChanged, adviceChanged},
-	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter
+	{filter.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter
   files by rename, as every bloomery command does; do not write into them.`},
-	{container.ErrNoSecret, "Name the file with the secret: --secret-file FILE."},
-	{container.ErrSecret, "The file of --secret-file holds another secret: name the file with the right one."},
+	{filter.ErrNoSecret, "Name the file with the secret: --secret-file FILE."},
+	{filter.ErrSecret, "The file of --secret-file holds another secret: name the file with the right one."},
 	{syscall.ENOSPC, `Free some space, or use another disk: -o FILE for filters, --temp-dir DIR for temporary files, of
   which --memory SIZE makes fewer.`},
 	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
@@ -83,7 +82,7 @@ func hint(err error) string {
 	if errors.As(err, &long) || errors.Is(err, keyio.ErrRecordTooLong) {
 		return "If it is a list of keys, allow longer ones: --max-key-bytes 10MB."
 	}
-	var format *container.FormatError // of a filter file: other files can be truncated, too
+	var format *filter.FormatError // of a filter file: other files can be truncated, too
 	if errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF) {
 		return adviceDamaged
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -123,7 +124,7 @@ func (r report) write(w io.Writer) {
 		fmt.Fprintf(w, "\t%.4f after the search; %d keys came later: see bloomery optimize\n", r.FillSearched, r.Late)
 	}
 	prior := "predicted"
-	if f, err := families.ByName(r.Spec.Family()); err == nil && f.Can.Has(filter.CanSearch) {
+	if f, err := families.ByName(r.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
 		prior = "before the search"
 	}
 	lowest := r.hasher.ID().LowestRate(r.Keys) // at which an absent key has the hash of one of the keys
@@ -163,7 +164,7 @@ func (a *app) estimateCommand() *cobra.Command {
 keys that are in at least one of them (union) and in both (intersection), each with a 95% interval. No filter changes.
 
 Two filters must have the same spec and seed: build them with the same --family, size, --capacity and --seed.
-Families: ` + strings.Join(families.With(filter.CanEstimate), ", ") + `, guava, bitsandblooms.
+Families: ` + strings.Join(families.With(family.CanEstimate), ", ") + `, guava, bitsandblooms.
 For one filter of another family, the number is the one that the filter counts: see info.
 
 The more bits are set, the wider the intervals. If every bit is set, the bits only tell that there are at least so

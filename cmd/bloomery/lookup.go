@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 func (a *app) countCommand() *cobra.Command {
@@ -26,7 +27,7 @@ removed, a tab and the key, in their order, as soon as they come. The number may
 rate. It is never too small: a counter at its maximum is printed as >=15, and the key may have been added any number
 of times.
 
-Families: ` + strings.Join(families.With(filter.CanCount), ", ") + `.
+Families: ` + strings.Join(families.With(family.CanCount), ", ") + `.
 Families that also have a form without counters (--counting) then count each key once for the build, and every time that it
 is added later. Exit code 0 if a number was above 0, 1 if none was, 2 on an error.
 

@@ -19,8 +19,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/examples/domains"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // children are processes that run a command in another way, by the name that they have instead of "bloomery". They take
@@ -319,8 +319,8 @@ func TestHint(t *testing.T) {
 	if got := hint(fmt.Errorf("keys.gz: %w", io.ErrUnexpectedEOF)); got != "" {
 		t.Errorf("for keys that end too early: %s", got)
 	}
-	for _, err := range []error{io.ErrUnexpectedEOF, container.ErrChecksum, container.ErrCorrupt} {
-		if got := hint(fmt.Errorf("a.bloom: %w", &container.FormatError{What: "section", Err: err})); !strings.Contains(got, "damaged") {
+	for _, err := range []error{io.ErrUnexpectedEOF, filter.ErrChecksum, filter.ErrCorrupt} {
+		if got := hint(fmt.Errorf("a.bloom: %w", &filter.FormatError{What: "section", Err: err})); !strings.Contains(got, "damaged") {
 			t.Errorf("for a filter with %v: %q", err, got)
 		}
 	}

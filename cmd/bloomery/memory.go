@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -30,7 +30,7 @@ func limitGarbage(c *bloomery.Config) (undo func()) {
 		if chosen != nil {
 			chosen(best)
 		}
-		if need := best.BytesBuild * float64(best.Keys); !best.Can.Has(filter.CanSpill) && need > float64(limit) {
+		if need := best.BytesBuild * float64(best.Keys); !best.Can.Has(family.CanSpill) && need > float64(limit) {
 			limit = int64(min(need, 1<<60)) + programMemory
 		}
 		set(int64(min(best.Bits/8, 1<<60)))

@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 type optimizeFlags struct {
@@ -30,7 +31,7 @@ func (a *app) optimizeCommand() *cobra.Command {
 		Use:   "optimize FILE --keys KEYS",
 		Short: "Continue the search of a filter, after keys were added or removed",
 		Long: `Continue the search of a filter from where it ended, for all keys in the given lists, and write the
-filter back, all or nothing. Its size stays. Families: ` + strings.Join(families.With(filter.CanSearch), ", ") + `.
+filter back, all or nothing. Its size stays. Families: ` + strings.Join(families.With(family.CanSearch), ", ") + `.
 
 The lists say which keys the filter holds afterwards: give all of them, with those that were added since; those that
 you leave out are gone. Lists that leave out more than half of the keys are refused without --shrink, and those most of

@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 type removeFlags struct {
@@ -30,7 +31,7 @@ func (a *app) removeCommand() *cobra.Command {
 		Use:   "remove FILE [INPUT...]",
 		Short: "Remove keys from a filter file",
 		Long: `Remove the keys of the inputs, or of standard input, from a filter file, each as often as it comes, and
-write it back, all or nothing. Families: ` + strings.Join(families.With(filter.CanRemove), ", ") + `.
+write it back, all or nothing. Families: ` + strings.Join(families.With(family.CanRemove), ", ") + `.
 
 Remove only what was added, and as often as it was added. A key that was never added is mostly not found, but at the
 false-positive rate it looks like a key that is there, and removes that one: a member would be missing. A filter that

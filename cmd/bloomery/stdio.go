@@ -12,8 +12,9 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -60,7 +61,7 @@ func readWhole(r io.Reader, o ...bloomery.Option) (*bloomery.Set, error) {
 	}
 	if n, _ := io.ReadFull(r, make([]byte, 1)); n > 0 {
 		end := set.Stored().Bytes
-		return nil, &container.FormatError{Offset: end, What: "bytes behind the filter", Err: container.ErrCorrupt}
+		return nil, container.Broken(end, "bytes behind the filter", filter.ErrCorrupt)
 	}
 	return set, nil
 }

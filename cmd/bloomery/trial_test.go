@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // The trials run the command as an attacker and bad luck would: killed, on a full disk, by many at once, on damaged
@@ -58,7 +58,7 @@ func victims(t *testing.T, dir, secret string) (all []victim) {
 			t.Fatal(err)
 		}
 		all = append(all, v)
-		if slices.Contains(families.With(filter.CanTrim), strings.SplitN(spec, "(", 2)[0]) {
+		if slices.Contains(families.With(family.CanTrim), strings.SplitN(spec, "(", 2)[0]) {
 			args := []string{"-q", "trim", path}
 			if v.secret {
 				args = append(args, "--secret-file", secret)

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 func (a *app) trimCommand() *cobra.Command {
@@ -23,7 +23,7 @@ func (a *app) trimCommand() *cobra.Command {
 Every command reads it as the same filter, and takes as much memory for it as before. add, remove and put write the
 full form back; trim --full writes it without a change. FILE may be -, standard input, if there is an -o.
 
-Families: ` + strings.Join(families.With(filter.CanTrim), ", ") + `.`,
+Families: ` + strings.Join(families.With(family.CanTrim), ", ") + `.`,
 		Example: `  bloomery trim -o small.bloom sessions.bloom
   bloomery trim --full -o sessions.bloom small.bloom`,
 		Args: cobra.ExactArgs(1),

@@ -12,10 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 const tab = '\t'
@@ -117,7 +118,7 @@ func specAtBuild(c bloomery.Config) filter.Spec {
 	case c.Like != nil:
 		return c.Like.Spec()
 	case c.Spec == "" && c.Needs.ValueBits > 0:
-		return filter.NewSpec(families.With(filter.CanValues | filter.CanBuildValues)[0], "value_bits", c.Needs.ValueBits)
+		return filter.NewSpec(families.With(family.CanValues | family.CanBuildValues)[0], "value_bits", c.Needs.ValueBits)
 	}
 	s, _ := filter.ParseSpec(c.Spec) // the zero Spec has no family
 	return s

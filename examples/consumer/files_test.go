@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -96,7 +95,7 @@ func TestFromBytes(t *testing.T) {
 				t.Errorf("%s: a change of the set wrote to its bytes", spec)
 			}
 		}
-		if _, err := bloomery.FromBytes(append(slices.Clone(file), 0)); !errors.Is(err, container.ErrCorrupt) {
+		if _, err := bloomery.FromBytes(append(slices.Clone(file), 0)); !errors.Is(err, filter.ErrCorrupt) {
 			t.Errorf("%s: a byte behind the filter: %v", spec, err)
 		}
 	}
@@ -139,7 +138,7 @@ func TestOptions(t *testing.T) {
 		},
 	} {
 		for _, o := range [][]bloomery.Option{nil, {bloomery.WithSecret(bloomery.NewSecret())}} {
-			if _, err := read(o...); !errors.Is(err, container.ErrSecret) {
+			if _, err := read(o...); !errors.Is(err, filter.ErrSecret) {
 				t.Errorf("%s without the secret: %v", what, err)
 			}
 		}
@@ -166,7 +165,7 @@ func TestDamage(t *testing.T) {
 	for what, b := range map[string][]byte{
 		"flipped": flipped, "cut": file[:len(file)-1], "empty": {}, "short": []byte("PK"), "text": make([]byte, 4096),
 	} {
-		want := map[string]error{"flipped": container.ErrChecksum, "cut": io.ErrUnexpectedEOF}[what]
+		want := map[string]error{"flipped": filter.ErrChecksum, "cut": io.ErrUnexpectedEOF}[what]
 		path := filepath.Join(t.TempDir(), what)
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
@@ -176,7 +175,7 @@ func TestDamage(t *testing.T) {
 		_, from := bloomery.FromBytes(b)
 		for _, err := range []error{open, read, from, new(bloomery.Set).UnmarshalBinary(b)} {
 			if want == nil && (what == "short" || what == "text") {
-				want = container.ErrMagic
+				want = filter.ErrMagic
 			}
 			if err == nil || want != nil && !errors.Is(err, want) {
 				t.Errorf("%s: %v, want %v", what, err, want)
@@ -222,7 +221,7 @@ func TestOverwritten(t *testing.T) {
 				}
 			}
 		}
-		if missing[mapped] > 0 && !errors.Is(mapped.Err(), container.ErrFile) {
+		if missing[mapped] > 0 && !errors.Is(mapped.Err(), filter.ErrFile) {
 			t.Errorf("%s: %d keys are missing and Err is %v", what, missing[mapped], mapped.Err())
 		}
 		t.Logf("%s: %d keys missing, Err: %v", what, missing[mapped], mapped.Err())

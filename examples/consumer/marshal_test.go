@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -133,7 +132,7 @@ func TestUnmarshalSecret(t *testing.T) {
 	for what, read := range reads {
 		other := must(bloomery.New(bloomery.Config{Keys: 1, Secret: bloomery.NewSecret()}))(t)
 		for _, s := range []*bloomery.Set{new(bloomery.Set), other} {
-			if err := read(s); !errors.Is(err, container.ErrSecret) {
+			if err := read(s); !errors.Is(err, filter.ErrSecret) {
 				t.Errorf("%s without the secret: %v", what, err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/gather"
 	"github.com/bloomery/bloomery/internal/parallel"
 )
@@ -20,7 +21,7 @@ type Goal struct {
 }
 
 // Job is one build of a family that searches. G is the geometry of its filters, F the filter.
-type Job[G any, F filter.Filter] interface {
+type Job[G any, F family.Filter] interface {
 	// Geometry returns the geometry for n distinct keys and the Effort of the first search.
 	Geometry(n uint64) (G, filter.Effort, error)
 	// New returns a filter for n keys with no bit set.
@@ -41,14 +42,14 @@ type Job[G any, F filter.Filter] interface {
 }
 
 // Builder gathers keys and searches at the end. The families document it.
-type Builder[G any, F filter.Filter] struct {
+type Builder[G any, F family.Filter] struct {
 	gather.Intake
 	Goal Goal
 	job  Job[G, F]
 }
 
 // NewBuilder returns a Builder. Its Goal is the rate of the Config: the one to build for, or the target of the Effort.
-func NewBuilder[G any, F filter.Filter](c Common, job Job[G, F]) *Builder[G, F] {
+func NewBuilder[G any, F family.Filter](c Common, job Job[G, F]) *Builder[G, F] {
 	b := &Builder[G, F]{Goal: Goal{Rate: c.Effort.Target, Later: c.Later}, job: job}
 	if !c.From && c.Size.FPR != 0 {
 		b.Goal.Rate = c.Size.FPR
@@ -69,7 +70,7 @@ func NewBuilder[G any, F filter.Filter](c Common, job Job[G, F]) *Builder[G, F] 
 //
 // If ctx ends with the cause filter.ErrEnough, the parts that are left get the shortest search and Build returns the
 // filter at any rate. If ctx ends with another cause, Build returns ctx.Err().
-func (b *Builder[G, F]) Build(ctx context.Context) (filter.Filter, error) {
+func (b *Builder[G, F]) Build(ctx context.Context) (family.Filter, error) {
 	goal, job := b.Goal, b.job
 	start := goal.Clock.Now()
 	defer b.Close()
@@ -104,7 +105,7 @@ func (b *Builder[G, F]) Build(ctx context.Context) (filter.Filter, error) {
 }
 
 // search makes one filter: it searches the parts, several at once.
-func search[G any, F filter.Filter](
+func search[G any, F family.Filter](
 	ctx context.Context, in *gather.Intake, clock *Clock, job Job[G, F], g G, n uint64,
 	effort filter.Effort, start time.Time,
 ) (f F, err error) {
@@ -136,7 +137,7 @@ func unless(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // Verify returns an error if f lacks one of the keys. A worker calls it for each part that it has searched; it takes
 // about a hundredth of the time of the search.
-func Verify(f filter.Filter, keys []filter.Hash) error {
+func Verify(f family.Filter, keys []filter.Hash) error {
 	for _, h := range keys {
 		if !f.Has(h) {
 			return errors.New("a key is missing after the build; this is a bug of the search, please report it")

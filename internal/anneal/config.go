@@ -4,12 +4,13 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Common is what the Config of each family with a search has.
 type Common struct {
 	Keys    uint64
-	Size    filter.Sizing
+	Size    family.Sizing
 	Later   uint64
 	K       int
 	Effort  filter.Effort
@@ -35,17 +36,17 @@ func (l Limits) Check(c Common) error {
 	}
 	switch per := c.Size.BitsPerKey; {
 	case c.Empty:
-		return filter.Invalid("from", "an empty Filter", "want one that was built or read")
+		return family.Invalid("from", "an empty Filter", "want one that was built or read")
 	case c.K < 0 || c.K > l.MaxK:
-		return filter.Invalid("k", c.K, "want 1 to %d", l.MaxK)
+		return family.Invalid("k", c.K, "want 1 to %d", l.MaxK)
 	case c.Workers < 0:
-		return filter.Invalid("workers", c.Workers, "want 0 or more")
+		return family.Invalid("workers", c.Workers, "want 0 or more")
 	case per > float64(l.Most) && l.Least == 0:
-		return filter.Invalid("bits_per_key", per, "want at most %d", l.Most)
+		return family.Invalid("bits_per_key", per, "want at most %d", l.Most)
 	case per > float64(l.Most) || per != 0 && per < float64(l.Least):
-		return filter.Invalid("bits_per_key", per, "want %d to %d", l.Least, l.Most)
+		return family.Invalid("bits_per_key", per, "want %d to %d", l.Least, l.Most)
 	case c.Effort.Target != 0 && !l.Target:
-		return filter.Invalid("target", c.Effort.Target, "%s takes no target; give fpr", l.Family)
+		return family.Invalid("target", c.Effort.Target, "%s takes no target; give fpr", l.Family)
 	}
 	return nil
 }

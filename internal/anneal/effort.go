@@ -2,6 +2,7 @@ package anneal
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Check returns an error wrapping filter.ErrConfig if the Effort is wrong, or keeps an earlier search and there is
@@ -11,7 +12,7 @@ func Check(e filter.Effort, earlier bool) error {
 		return err
 	}
 	if e.Level == filter.Keep && !earlier {
-		return filter.Invalid("effort", e.Level,
+		return family.Invalid("effort", e.Level,
 			"it keeps the search of an earlier filter; name one, or want fast, default or max")
 	}
 	return nil

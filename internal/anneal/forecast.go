@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/grid"
 )
 
@@ -17,7 +17,7 @@ const tables = 1
 // CheckTable returns an error wrapping filter.ErrConfig if there is no table of that version. 0 is the newest.
 func CheckTable(version uint64) error {
 	if version > tables {
-		return filter.Invalid("table", version, "want 1 to %d; newer versions of Bloomery may have more", tables)
+		return family.Invalid("table", version, "want 1 to %d; newer versions of Bloomery may have more", tables)
 	}
 	return nil
 }

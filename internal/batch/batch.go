@@ -2,7 +2,10 @@
 // before it tests the first of them, so that their cache misses overlap.
 package batch
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
 
 const (
 	// Size is the number of keys of a group: enough cache misses to fill a core's queue (10 to 48), few enough that the
@@ -19,7 +22,7 @@ const (
 func HasMany(
 	words int, dst []bool, hs []filter.Hash, prefetch func(hs []filter.Hash), has func(dst []bool, hs []filter.Hash),
 ) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	for len(hs) > 0 {
 		n := len(hs)
 		if words >= InCache {
@@ -33,7 +36,7 @@ func HasMany(
 
 // Has returns a function that sets dst[i] to f.Has(hs[i]) for every i. It costs a nanosecond a key more than a loop in
 // the family, which fast families have.
-func Has(f filter.Filter) func(dst []bool, hs []filter.Hash) {
+func Has(f family.Filter) func(dst []bool, hs []filter.Hash) {
 	return func(dst []bool, hs []filter.Hash) {
 		for i, h := range hs {
 			dst[i] = f.Has(h)

@@ -12,30 +12,30 @@ package bitmap
 import (
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Filter is a filter of one of the families: a pointer whose Encode has its words as the only section.
 type Filter interface {
 	comparable
-	filter.Filter
-	filter.Encoder
+	family.Filter
+	family.Encoder
 }
 
 // Same returns other as a filter of the same family and geometry as f. The error wraps filter.ErrMismatch and names the
 // difference.
-func Same[F Filter](f F, other filter.Filter) (same F, err error) {
+func Same[F Filter](f F, other family.Filter) (same F, err error) {
 	o, ok := other.(F)
-	if !ok || o == same || !filter.SpecOf(o).Equal(filter.SpecOf(f)) {
-		return same, filter.Mismatch(filter.SpecOf(f), other)
+	if !ok || o == same || !family.SpecOf(o).Equal(family.SpecOf(f)) {
+		return same, family.Mismatch(family.SpecOf(f), other)
 	}
 	return o, nil
 }
 
 // Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in keys, the number
-// of keys of f. The error is that of Same; f is then unchanged. passed is that of filter.Merger.
-func Merge[F Filter](f F, keys *uint64, other filter.Filter, passed func([]uint64)) error {
+// of keys of f. The error is that of Same; f is then unchanged. passed is that of family.Merger.
+func Merge[F Filter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
 	o, err := Same(f, other)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func Merge[F Filter](f F, keys *uint64, other filter.Filter, passed func([]uint6
 // Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
 // most that of either, but above that of a filter built from the common keys alone. keys becomes the smaller number of
 // both, an upper bound. Errors and passed are those of Merge.
-func Intersect[F Filter](f F, keys *uint64, other filter.Filter, passed func([]uint64)) error {
+func Intersect[F Filter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
 	o, err := Same(f, other)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func Intersect[F Filter](f F, keys *uint64, other filter.Filter, passed func([]u
 }
 
 // Free returns how many of the first n bits are 0 in both filters. Errors are those of Same.
-func Free[F Filter](f F, other filter.Filter, n uint64) (uint64, error) {
+func Free[F Filter](f F, other family.Filter, n uint64) (uint64, error) {
 	o, err := Same(f, other)
 	if err != nil {
 		return 0, err

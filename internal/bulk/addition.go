@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/run"
 )
@@ -32,7 +33,7 @@ var errEnded = errors.New("bloomery: the Addition was added or closed, and takes
 
 // NewAddition returns an Addition to set, which stands on e. For a sharded Set it keeps the hashes until Add.
 func NewAddition(set Set, e engine.Engine, o Options) (*Addition, error) {
-	if err := engine.Can(e, filter.CanAdd); err != nil {
+	if err := engine.Can(e, family.CanAdd); err != nil {
 		return nil, err
 	}
 	a := &Addition{set: set, parts: e.Parts(), report: o.Progress}

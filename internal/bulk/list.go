@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/gather"
 	"github.com/bloomery/bloomery/internal/run"
 )
@@ -17,7 +18,7 @@ type list interface {
 	AddMany(hs []filter.Hash) error
 	// finish is called after the last AddMany.
 	finish(ctx context.Context) error
-	// loss is filter.LossEstimator for the filters that hold the hashes. ok is false if the family has none.
+	// loss is family.LossEstimator for the filters that hold the hashes. ok is false if the family has none.
 	loss(keep float64) (loss float64, ok bool)
 	// each calls f with all hashes, and reports progress from done to done + 0.5.
 	each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error
@@ -27,13 +28,13 @@ type list interface {
 // newList returns the list for a removal from e.
 func newList(e engine.Engine, o Options) (list, error) {
 	if parts := e.Parts(); parts != nil {
-		if err := engine.Can(e, filter.CanRemove); err != nil {
+		if err := engine.Can(e, family.CanRemove); err != nil {
 			return nil, err
 		}
 		return &listByShard{o.NewSpill(e), e.Facts().Stored.Shards, parts, o.Progress}, nil
 	}
-	if _, ok := e.Facts().Filter.(filter.Remover); !ok {
-		return nil, e.Lacks(filter.CanRemove)
+	if _, ok := e.Facts().Filter.(family.Remover); !ok {
+		return nil, e.Lacks(family.CanRemove)
 	}
 	keys := gather.New(gather.Config{Memory: o.memory(), Dir: o.TempDir, Workers: o.Workers, Copies: true})
 	return &listOfOne{Keys: keys, set: e, report: o.Progress}, nil
@@ -49,9 +50,9 @@ type listOfOne struct {
 
 func (l *listOfOne) loss(keep float64) (float64, bool) { return lossOf(l.set, keep) }
 
-// lossOf is filter.LossEstimator of one filter.
+// lossOf is family.LossEstimator of one filter.
 func lossOf(e engine.Engine, keep float64) (loss float64, ok bool) {
-	f, ok := e.Facts().Filter.(filter.LossEstimator)
+	f, ok := e.Facts().Filter.(family.LossEstimator)
 	if !ok {
 		return 0, false
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/shrink"
 )
 
@@ -45,7 +46,7 @@ func NewLosses(old engine.Engine, option float64) (*Losses, error) {
 		l.limit.Store(math.MaxUint64 / n * sampleSize)
 	}
 	main, _ := except.Split(old.Facts().Filter) // of a sharded Set each shard has a guard of its own
-	if _, counts := main.(filter.Counter); counts {
+	if _, counts := main.(family.Counter); counts {
 		l.sample = map[filter.Hash]struct{}{}
 	}
 	return l, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // ManCommand returns the command of a program that writes its manual pages. other is the name of one of them, for the

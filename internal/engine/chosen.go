@@ -4,16 +4,17 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // ChosenFPR returns the false-positive rate that Spec s of a family chooses for e, a new filter of that number of keys:
 // the rate in s, or for a size in bits per key the rate forecast for the keys, or for the capacity, to three digits, if
 // it is at most filter.UselessFPR; else 0.
 func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 {
-	r := s.Reader()
-	size, room := filter.ReadSizing(r), r.Uint("capacity")
+	r := family.Reader(s)
+	size, room := family.ReadSizing(r), r.Uint("capacity")
 	switch {
 	case size.FPR != 0:
 		return size.FPR
@@ -28,7 +29,7 @@ func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 
 	}
 	var fpr float64
 	var err error
-	if f.Can.Has(filter.CanSearch) && !s.Has(filter.LaterParameter.Name) {
+	if f.Can.Has(family.CanSearch) && !s.Has(family.LaterParameter.Name) {
 		fpr = e.Info().FPRPosterior // a forecast would take a search of its own
 	} else if _, fpr, err = f.Forecast(e.Spec(), keys); err != nil { // no size needs to be found again
 		_, fpr, err = f.Forecast(s, keys) // the family does not build from the Spec of a filter

@@ -12,10 +12,11 @@ import (
 	"context"
 	"io/fs"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -51,7 +52,7 @@ type One interface {
 	TestAndAdd(h filter.Hash, raw []byte) (present bool, err error)
 	Remove(h filter.Hash) error
 	// Valuer returns the filter as a Valuer, ready to be changed.
-	Valuer() (filter.Valuer, error)
+	Valuer() (family.Valuer, error)
 }
 
 // Whole has the operations on all keys.
@@ -66,10 +67,10 @@ type Whole interface {
 	EstimateOverlap(o Engine) (Overlap, error)
 	Equal(o Engine) bool
 	// Lacks returns the error for an operation that the filter does not have.
-	Lacks(a filter.Ability) error
+	Lacks(a family.Ability) error
 	Reset() error
-	// Combine merges with o if how is filter.CanMerge, and intersects with it if it is filter.CanIntersect. o may be nil.
-	Combine(o Engine, how filter.Ability) error
+	// Combine merges with o if how is family.CanMerge, and intersects with it if it is family.CanIntersect. o may be nil.
+	Combine(o Engine, how family.Ability) error
 	// Take takes over the filters of o, which were built for the same place. o must not be used afterwards.
 	Take(o Engine) error
 	// Except gives the filter exceptions, in place of those that it has. If c is nil, it changes nothing and returns an
@@ -117,9 +118,9 @@ type Parts interface {
 // Facts are what is known of an Engine without reading a filter.
 type Facts struct {
 	// Query answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Hashes is true.
-	Query  filter.Filter
+	Query  family.Filter
 	Hashes bool          // it takes hashes of keys, else their bytes
-	Filter filter.Filter // with its exceptions if it has some; nil if there is none or several
+	Filter family.Filter // with its exceptions if it has some; nil if there is none or several
 	Hasher filter.Hasher
 	Chosen *float64 // the chosen false-positive rate, which the Set sets
 	Moves  *uint32  // how often the filter was replaced
@@ -135,7 +136,7 @@ type Stored struct {
 }
 
 // Can returns an error unless the family of e has an ability.
-func Can(e Engine, a filter.Ability) error {
+func Can(e Engine, a family.Ability) error {
 	f, err := families.ByName(e.Spec().Family())
 	if err == nil && !f.Can.Has(a) {
 		err = e.Lacks(a)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // Options of opening a Set.

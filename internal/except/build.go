@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 var (
@@ -47,7 +48,7 @@ type Builder struct {
 
 // NewBuilder returns a Builder for a filter with about that many members. like, if not nil, has the sizes of an earlier
 // version of the filter: the new cascade has the same ones, if it needs about as much.
-func NewBuilder(main filter.Filter, members uint64, like []Size) *Builder {
+func NewBuilder(main family.Filter, members uint64, like []Size) *Builder {
 	return &Builder{
 		many: many(main), members: float64(max(members, 1)), like: like,
 		found: map[filter.Hash]string{}, both: map[filter.Hash]string{},

@@ -3,20 +3,21 @@ package except
 import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Filter is a filter with exceptions. It answers queries like the other filter, except that it answers false for the
 // exceptions. It has no method that changes it: a new member could be one of the exceptions, and a new false positive
 // one of the keys of the list.
 type Filter struct {
-	main filter.Filter
+	main family.Filter
 	many func(dst []bool, hs []filter.Hash) // HasMany of main
-	cold filter.ColdBatcher                 // main, or nil
+	cold family.ColdBatcher                 // main, or nil
 	c    *Cascade
 }
 
 // Wrap returns f with the exceptions of a stored section, or f if the section is nil. Errors are those of Decode.
-func Wrap(f filter.Filter, section []uint64) (filter.Filter, error) {
+func Wrap(f family.Filter, section []uint64) (family.Filter, error) {
 	if section == nil {
 		return f, nil
 	}
@@ -28,44 +29,44 @@ func Wrap(f filter.Filter, section []uint64) (filter.Filter, error) {
 }
 
 // New returns main with the exceptions of c. It keeps both.
-func New(main filter.Filter, c *Cascade) *Filter {
+func New(main family.Filter, c *Cascade) *Filter {
 	f := &Filter{main: main, many: many(main), c: c}
-	f.cold, _ = main.(filter.ColdBatcher)
+	f.cold, _ = main.(family.ColdBatcher)
 	return f
 }
 
 // many returns HasMany of a filter, or the same by Has if the filter is no Batcher.
-func many(f filter.Filter) func(dst []bool, hs []filter.Hash) {
-	if b, ok := f.(filter.Batcher); ok {
+func many(f family.Filter) func(dst []bool, hs []filter.Hash) {
+	if b, ok := f.(family.Batcher); ok {
 		return b.HasMany
 	}
 	return batch.Has(f)
 }
 
 // Main returns the filter without the exceptions.
-func (f *Filter) Main() filter.Filter { return f.main }
+func (f *Filter) Main() family.Filter { return f.main }
 
 // Cascade returns the exceptions.
 func (f *Filter) Cascade() *Cascade { return f.c }
 
-// Has implements filter.Filter.
+// Has implements family.Filter.
 func (f *Filter) Has(h filter.Hash) bool { return f.main.Has(h) && f.c.Has(h) }
 
-// HasMany implements filter.Batcher.
+// HasMany implements family.Batcher.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
+	family.CheckBatch(dst, hs)
 	f.many(dst, hs)
 	f.except(dst, hs)
 }
 
-// Prefetch implements filter.ColdBatcher.
+// Prefetch implements family.ColdBatcher.
 func (f *Filter) Prefetch(hs []filter.Hash) {
 	if f.cold != nil {
 		f.cold.Prefetch(hs)
 	}
 }
 
-// HasManyCold implements filter.ColdBatcher.
+// HasManyCold implements family.ColdBatcher.
 func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
 	if f.cold == nil {
 		f.HasMany(dst, hs)
@@ -84,7 +85,7 @@ func (f *Filter) except(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// Info implements filter.Filter. Bits and bits a key include the exceptions. The rates are those of main; the true rate
+// Info implements family.Filter. Bits and bits a key include the exceptions. The rates are those of main; the true rate
 // for keys that are not in the list is slightly below them.
 func (f *Filter) Info() filter.Info {
 	i := f.main.Info()
@@ -93,20 +94,20 @@ func (f *Filter) Info() filter.Info {
 	return i
 }
 
-// Encode implements filter.Encoder: it returns the content of main, without the exceptions, which have a section of
+// Encode implements family.Encoder: it returns the content of main, without the exceptions, which have a section of
 // their own in a file. It panics if main is no Encoder, as all families' filters are.
-func (f *Filter) Encode() filter.Encoded { return f.main.(filter.Encoder).Encode() }
+func (f *Filter) Encode() family.Encoded { return f.main.(family.Encoder).Encode() }
 
-// EstimateKeys implements filter.Estimator. It returns the number of keys that Info has if main is no Estimator.
+// EstimateKeys implements family.Estimator. It returns the number of keys that Info has if main is no Estimator.
 func (f *Filter) EstimateKeys() float64 {
-	if e, ok := f.main.(filter.Estimator); ok {
+	if e, ok := f.main.(family.Estimator); ok {
 		return e.EstimateKeys()
 	}
 	return float64(f.Encode().Keys)
 }
 
 // Split returns a filter without its exceptions, and these, or nil if it has none.
-func Split(f filter.Filter) (filter.Filter, *Cascade) {
+func Split(f family.Filter) (family.Filter, *Cascade) {
 	if f, ok := f.(*Filter); ok {
 		return f.main, f.c
 	}

@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Small is the largest filter, in 64-bit words, for which families let a Builder make copies: 2 MiB, which the
@@ -35,8 +36,8 @@ const turn = 4096
 
 // Filter is a filter that a Builder can fill. Its union of copies must be the filter of all their keys.
 type Filter interface {
-	filter.Filter
-	filter.Merger
+	family.Filter
+	family.Merger
 }
 
 // Config describes how to fill a filter.
@@ -52,7 +53,7 @@ type Config[F Filter] struct {
 	Count func(f F, keys uint64)
 }
 
-// Builder is a filter.Builder. Any number of goroutines may call AddMany at once.
+// Builder is a family.Builder. Any number of goroutines may call AddMany at once.
 type Builder[F Filter] struct {
 	c       Config[F]
 	filter  F
@@ -131,7 +132,7 @@ func (b *Builder[F]) take() (f F, ok bool) {
 
 // Build returns the filter, an F, once all calls of AddMany have returned, or ctx.Err() if ctx is done. A second Build
 // returns an error.
-func (b *Builder[F]) Build(ctx context.Context) (filter.Filter, error) {
+func (b *Builder[F]) Build(ctx context.Context) (family.Filter, error) {
 	if b.built.Swap(true) {
 		return nil, errBuilt
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // list is a filter that holds the Lo of its keys.
@@ -19,7 +20,7 @@ type list struct {
 
 func (l *list) Has(filter.Hash) bool { panic("not used") }
 func (l *list) Info() filter.Info    { return filter.Info{Keys: l.count} }
-func (l *list) Merge(other filter.Filter, _ func([]uint64)) error {
+func (l *list) Merge(other family.Filter, _ func([]uint64)) error {
 	l.los = append(l.los, other.(*list).los...)
 	return nil
 }

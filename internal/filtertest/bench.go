@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // benchKeys is the number of keys that BenchmarkConcurrent adds to each filter.
@@ -14,7 +15,7 @@ const benchKeys = 1 << 20
 // BenchmarkConcurrent measures the time per key of adding new keys to the plain and the concurrent form of a filter,
 // and of TestAndAdd in the concurrent form, with 1 and 2 goroutines. The time is wall time: with two goroutines, half
 // is ideal. The plain form of TestAndAdd is Has, then Add.
-func BenchmarkConcurrent(b *testing.B, start func(keys uint64) filter.Filter) {
+func BenchmarkConcurrent(b *testing.B, start func(keys uint64) family.Filter) {
 	hs := Hashes(benchKeys, 1)
 	run := func(name string, goroutines int, make func() func(filter.Hash)) {
 		b.Run(fmt.Sprintf("%s/goroutines=%d", name, goroutines), func(b *testing.B) {
@@ -36,8 +37,8 @@ func BenchmarkConcurrent(b *testing.B, start func(keys uint64) filter.Filter) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
-	plain := func() filter.Adder { return start(benchKeys).(filter.Adder) }
-	shared := func() filter.Concurrent { return start(benchKeys).(filter.Sharer).Concurrent() }
+	plain := func() family.Adder { return start(benchKeys).(family.Adder) }
+	shared := func() family.Concurrent { return start(benchKeys).(family.Sharer).Concurrent() }
 	run("op=add/form=plain", 1, func() func(filter.Hash) {
 		f := plain()
 		return func(h filter.Hash) { _ = f.Add(h) }
@@ -45,7 +46,7 @@ func BenchmarkConcurrent(b *testing.B, start func(keys uint64) filter.Filter) {
 	run("op=testandadd/form=plain", 1, func() func(filter.Hash) {
 		f := plain()
 		return func(h filter.Hash) {
-			if !f.(filter.Filter).Has(h) {
+			if !f.(family.Filter).Has(h) {
 				_ = f.Add(h)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -17,9 +18,9 @@ import (
 const writers = 4
 
 // Concurrent tests the concurrent form of a family: start returns an empty filter with room for that many keys, copies
-// included, that is a filter.Sharer; decode makes a filter from its stored form. Run calls it for families that can
+// included, that is a family.Sharer; decode makes a filter from its stored form. Run calls it for families that can
 // start empty. Run the tests with the race detector as well.
-func Concurrent(t *testing.T, start func(keys uint64) filter.Filter, decode func(filter.Encoded) (filter.Filter, error)) {
+func Concurrent(t *testing.T, start func(keys uint64) family.Filter, decode func(family.Encoded) (family.Filter, error)) {
 	t.Run("dedup", func(t *testing.T) { dedup(t, start) })
 	t.Run("takesOver", func(t *testing.T) { takesOver(t, start) })
 	t.Run("lookAlikes", func(t *testing.T) { lookAlikes(t, start) })
@@ -28,17 +29,17 @@ func Concurrent(t *testing.T, start func(keys uint64) filter.Filter, decode func
 }
 
 // share returns the concurrent form of a new filter.
-func share(t *testing.T, start func(keys uint64) filter.Filter, keys uint64) filter.Concurrent {
+func share(t *testing.T, start func(keys uint64) family.Filter, keys uint64) family.Concurrent {
 	t.Helper()
-	s, ok := start(keys).(filter.Sharer)
+	s, ok := start(keys).(family.Sharer)
 	if !ok {
-		t.Fatal("the filter is not a filter.Sharer")
+		t.Fatal("the filter is not a family.Sharer")
 	}
 	return s.Concurrent()
 }
 
 // snapshot returns a snapshot or fails the test.
-func snapshot(t *testing.T, c filter.Concurrent) filter.Filter {
+func snapshot(t *testing.T, c family.Concurrent) family.Filter {
 	t.Helper()
 	f, err := c.Snapshot()
 	if err != nil {
@@ -50,7 +51,7 @@ func snapshot(t *testing.T, c filter.Concurrent) filter.Filter {
 // dedup calls TestAndAdd with all keys from every goroutine, with each key at the same time. Each key must be absent
 // for at most one goroutine. It is absent for none only if it was a false positive at its first call. The
 // false-positive rate at that time is at most the posterior rate at the end, which bounds the number of such keys.
-func dedup(t *testing.T, start func(keys uint64) filter.Filter) {
+func dedup(t *testing.T, start func(keys uint64) family.Filter) {
 	n := 10_000
 	if testing.Short() {
 		n = 2000
@@ -100,8 +101,8 @@ func dedup(t *testing.T, start func(keys uint64) filter.Filter) {
 		t.Errorf("%d of %d keys were new for no goroutine, posterior rate %g (tail %g)", missing, n, info.FPRPosterior, tail)
 	}
 	noFalseNegative(t, c, hs)
-	if b, ok := c.(filter.Batcher); !ok {
-		t.Error("the concurrent form is not a filter.Batcher")
+	if b, ok := c.(family.Batcher); !ok {
+		t.Error("the concurrent form is not a family.Batcher")
 	} else {
 		batched(t, c, hs)
 		unequalLengths(t, b)
@@ -110,7 +111,7 @@ func dedup(t *testing.T, start func(keys uint64) filter.Filter) {
 }
 
 // sameAnswers compares a concurrent form that nobody changes with its snapshot.
-func sameAnswers(t *testing.T, c filter.Concurrent, f filter.Filter, hs []filter.Hash) {
+func sameAnswers(t *testing.T, c family.Concurrent, f family.Filter, hs []filter.Hash) {
 	t.Helper()
 	a, b := c.Info(), f.Info()
 	if a.Keys != b.Keys || !a.Spec.Equal(b.Spec) || !a.Spec.Equal(c.Spec()) || a.FPRPosterior != b.FPRPosterior ||
@@ -125,7 +126,7 @@ func sameAnswers(t *testing.T, c filter.Concurrent, f filter.Filter, hs []filter
 }
 
 // unequalLengths checks that HasMany panics instead of writing beyond the end of dst.
-func unequalLengths(t *testing.T, b filter.Batcher) {
+func unequalLengths(t *testing.T, b family.Batcher) {
 	t.Helper()
 	defer func() {
 		if recover() == nil {
@@ -137,16 +138,16 @@ func unequalLengths(t *testing.T, b filter.Batcher) {
 
 // takesOver checks that keys added before Concurrent remain, that a snapshot shares no memory, and that TestAndAdd of a
 // present key changes nothing.
-func takesOver(t *testing.T, start func(keys uint64) filter.Filter) {
+func takesOver(t *testing.T, start func(keys uint64) family.Filter) {
 	const n = 1000
 	hs := Hashes(2*n, 63)
 	f := start(2 * n)
 	for _, h := range hs[:n] {
-		if err := f.(filter.Adder).Add(h); err != nil {
+		if err := f.(family.Adder).Add(h); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c := f.(filter.Sharer).Concurrent()
+	c := f.(family.Sharer).Concurrent()
 	before := snapshot(t, c)
 	if k := before.Info().Keys; k != n || c.Keys() != n {
 		t.Errorf("%d keys, %d in the snapshot, want %d", c.Keys(), k, n)
@@ -169,10 +170,10 @@ func takesOver(t *testing.T, start func(keys uint64) filter.Filter) {
 	if now := before.Info(); now.Fill != was.Fill || now.Keys != was.Keys {
 		t.Error("a snapshot changed with the filter")
 	}
-	if _, ok := f.(filter.Remover); !ok {
+	if _, ok := f.(family.Remover); !ok {
 		return
 	}
-	r, ok := c.(filter.Remover)
+	r, ok := c.(family.Remover)
 	if !ok {
 		t.Fatal("the filter is a Remover, its concurrent form is not")
 	}
@@ -189,9 +190,9 @@ func takesOver(t *testing.T, start func(keys uint64) filter.Filter) {
 
 // lookAlikes adds and removes the same few keys from several goroutines, in a filter so small that most keys collide.
 // Keys that were added at the start and never removed must remain present, and nothing else may remain.
-func lookAlikes(t *testing.T, start func(keys uint64) filter.Filter) {
+func lookAlikes(t *testing.T, start func(keys uint64) family.Filter) {
 	c := share(t, start, 60)
-	r, ok := c.(filter.Remover)
+	r, ok := c.(family.Remover)
 	if !ok {
 		t.Skip("the family does not remove")
 	}
@@ -225,7 +226,7 @@ func lookAlikes(t *testing.T, start func(keys uint64) filter.Filter) {
 			}
 		})
 	}
-	counter, _ := c.(filter.Counter)
+	counter, _ := c.(family.Counter)
 	for i := range rounds * len(hs) {
 		h := hs[i%len(hs)]
 		if !c.Has(h) {
@@ -250,7 +251,7 @@ func lookAlikes(t *testing.T, start func(keys uint64) filter.Filter) {
 }
 
 // nothingLeft checks that a filter whose keys were all removed is empty, except for saturated counters.
-func nothingLeft(t *testing.T, c filter.Concurrent) {
+func nothingLeft(t *testing.T, c family.Concurrent) {
 	t.Helper()
 	f := snapshot(t, c)
 	if c.Keys() != 0 || f.Info().Keys != 0 {
@@ -265,10 +266,10 @@ func nothingLeft(t *testing.T, c filter.Concurrent) {
 }
 
 // noAllocationWriting checks that the operations of both forms do not allocate.
-func noAllocationWriting(t *testing.T, start func(keys uint64) filter.Filter) {
+func noAllocationWriting(t *testing.T, start func(keys uint64) family.Filter) {
 	const n = 2000
 	hs := Hashes(n, 66)
-	try := func(form string, f filter.Filter) {
+	try := func(form string, f family.Filter) {
 		var i int
 		once := func(what string, op func(h filter.Hash)) {
 			if got := testing.AllocsPerRun(200, func() { op(hs[i%n]); i++ }); got != 0 {
@@ -276,16 +277,16 @@ func noAllocationWriting(t *testing.T, start func(keys uint64) filter.Filter) {
 			}
 		}
 		i = 0
-		once("Add", func(h filter.Hash) { _ = f.(filter.Adder).Add(h) })
+		once("Add", func(h filter.Hash) { _ = f.(family.Adder).Add(h) })
 		once("Has", func(h filter.Hash) { f.Has(h) })
-		if c, ok := f.(filter.Counter); ok {
+		if c, ok := f.(family.Counter); ok {
 			once("Count", func(h filter.Hash) { c.Count(h) })
 		}
-		if r, ok := f.(filter.Remover); ok {
+		if r, ok := f.(family.Remover); ok {
 			i = 0
 			once("Remove", func(h filter.Hash) { _ = r.Remove(h) })
 		}
-		if c, ok := f.(filter.Concurrent); ok {
+		if c, ok := f.(family.Concurrent); ok {
 			i = n / 2
 			once("TestAndAdd", func(h filter.Hash) { _, _ = c.TestAndAdd(h) })
 		}

@@ -13,20 +13,21 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Family describes a family for the suite.
 type Family struct {
 	// New returns an empty filter for that number of keys. It is nil if filters of the family cannot start empty.
-	New        func(s filter.Spec, keys uint64) (filter.Filter, error)
-	NewBuilder func(s filter.Spec, keys uint64) (filter.Builder, error)
+	New        func(s filter.Spec, keys uint64) (family.Filter, error)
+	NewBuilder func(s filter.Spec, keys uint64) (family.Builder, error)
 	// NewBuilderLike returns a Builder of a filter like another one of the family.
-	NewBuilderLike func(filter.Filter) (filter.Builder, error)
+	NewBuilderLike func(family.Filter) (family.Builder, error)
 	// Moves means that a filter like another one keeps neither its geometry nor its bits.
 	Moves        bool
 	SectionWords func(filter.Spec) ([]uint64, error)
-	Decode       func(filter.Encoded) (filter.Filter, error)
+	Decode       func(family.Encoded) (family.Filter, error)
 	Specs        []string // sizes to try, from few bits per key to many
 	// Searched means that the prior rate is only an upper bound, because a search lowers the rate.
 	Searched bool
@@ -43,7 +44,7 @@ func Hashes(n int, seed uint64) []filter.Hash {
 }
 
 // Build builds a filter of the keys hs. It fails the test on error.
-func Build(t testing.TB, f Family, spec string, hs []filter.Hash) filter.Filter {
+func Build(t testing.TB, f Family, spec string, hs []filter.Hash) family.Filter {
 	t.Helper()
 	s, err := filter.ParseSpec(spec)
 	if err != nil {
@@ -53,7 +54,7 @@ func Build(t testing.TB, f Family, spec string, hs []filter.Hash) filter.Filter 
 }
 
 // builder returns a Builder for that many keys.
-func builder(t testing.TB, f Family, s filter.Spec, keys int) filter.Builder {
+func builder(t testing.TB, f Family, s filter.Spec, keys int) family.Builder {
 	t.Helper()
 	b, err := f.NewBuilder(s, uint64(keys))
 	if err != nil {
@@ -63,7 +64,7 @@ func builder(t testing.TB, f Family, s filter.Spec, keys int) filter.Builder {
 }
 
 // finish adds keys to a Builder and builds the filter.
-func finish(t testing.TB, b filter.Builder, parts ...[]filter.Hash) filter.Filter {
+func finish(t testing.TB, b family.Builder, parts ...[]filter.Hash) family.Filter {
 	t.Helper()
 	for _, hs := range parts {
 		if err := b.AddMany(hs); err != nil {
@@ -125,19 +126,19 @@ func shared(t *testing.T, f Family, spec string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := func(keys uint64) filter.Filter {
+	start := func(keys uint64) family.Filter {
 		out, err := f.New(s, keys)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return out
 	}
-	if _, ok := start(1).(filter.Sharer); ok {
+	if _, ok := start(1).(family.Sharer); ok {
 		t.Run(spec+"/shared", func(t *testing.T) { Concurrent(t, start, f.Decode) })
 	}
 }
 
-func noFalseNegative(t *testing.T, f filter.Filter, hs []filter.Hash) {
+func noFalseNegative(t *testing.T, f family.Filter, hs []filter.Hash) {
 	t.Helper()
 	for i, h := range hs {
 		if !f.Has(h) {
@@ -146,8 +147,8 @@ func noFalseNegative(t *testing.T, f filter.Filter, hs []filter.Hash) {
 	}
 }
 
-func encodeDecode(t *testing.T, f Family, built filter.Filter, hs []filter.Hash) {
-	e := built.(filter.Encoder).Encode()
+func encodeDecode(t *testing.T, f Family, built family.Filter, hs []filter.Hash) {
+	e := built.(family.Encoder).Encode()
 	words, err := f.SectionWords(e.Spec)
 	if err != nil || len(words) != len(e.Sections) {
 		t.Fatalf("SectionWords(%s) = %v, %v", e.Spec, words, err)
@@ -167,13 +168,13 @@ func encodeDecode(t *testing.T, f Family, built filter.Filter, hs []filter.Hash)
 	}
 }
 
-func equal(a, b filter.Filter) bool {
-	x, y := a.(filter.Encoder).Encode(), b.(filter.Encoder).Encode()
+func equal(a, b family.Filter) bool {
+	x, y := a.(family.Encoder).Encode(), b.(family.Encoder).Encode()
 	return x.Keys == y.Keys && x.Spec.Equal(y.Spec) && slices.EqualFunc(x.Sections, y.Sections, slices.Equal[[]uint64])
 }
 
 // shuffled builds the filter again from the keys in another order. The result must be identical.
-func shuffled(t *testing.T, f Family, spec string, built filter.Filter, hs []filter.Hash) {
+func shuffled(t *testing.T, f Family, spec string, built family.Filter, hs []filter.Hash) {
 	other := slices.Clone(hs)
 	rand.New(rand.NewPCG(3, 4)).Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
 	if !equal(built, Build(t, f, spec, other)) {
@@ -181,24 +182,24 @@ func shuffled(t *testing.T, f Family, spec string, built filter.Filter, hs []fil
 	}
 }
 
-func noAllocation(t *testing.T, f filter.Filter) {
+func noAllocation(t *testing.T, f family.Filter) {
 	h := filter.Hash{Hi: 1, Lo: 2}
 	if n := testing.AllocsPerRun(100, func() { f.Has(h) }); n != 0 {
 		t.Errorf("Has allocates %v times", n)
 	}
 }
 
-func batched(t *testing.T, f filter.Filter, hs []filter.Hash) {
-	b := f.(filter.Batcher)
+func batched(t *testing.T, f family.Filter, hs []filter.Hash) {
+	b := f.(family.Batcher)
 	forms := []func(dst []bool, hs []filter.Hash){b.HasMany}
-	if cold, ok := f.(filter.ColdBatcher); ok {
+	if cold, ok := f.(family.ColdBatcher); ok {
 		cold.Prefetch(nil)
 		forms = append(forms, func(dst []bool, hs []filter.Hash) {
 			cold.Prefetch(hs)
 			cold.HasManyCold(dst, hs)
 		})
 	}
-	if spreader, ok := f.(filter.Spreader); ok {
+	if spreader, ok := f.(family.Spreader); ok {
 		forms = append(forms, alone(t, spreader)...)
 	}
 	mixed := append(slices.Clone(hs), Hashes(len(hs)+77, 2)...)
@@ -217,7 +218,7 @@ func batched(t *testing.T, f filter.Filter, hs []filter.Hash) {
 }
 
 // alone returns forms of HasMany by a Spread in which every third filter is f.
-func alone(t *testing.T, f filter.Spreader) []func(dst []bool, hs []filter.Hash) {
+func alone(t *testing.T, f family.Spreader) []func(dst []bool, hs []filter.Hash) {
 	const filters = 9
 	s := f.Spread(filters)
 	if s == nil {
@@ -239,7 +240,7 @@ func alone(t *testing.T, f filter.Spreader) []func(dst []bool, hs []filter.Hash)
 
 // wrongBatches calls HasMany with a dst that is too short or too long. It must panic and write nothing.
 func wrongBatches(t *testing.T, f Family) {
-	b, ok := Build(t, f, f.Specs[0], Hashes(100, 1)).(filter.Batcher)
+	b, ok := Build(t, f, f.Specs[0], Hashes(100, 1)).(family.Batcher)
 	if !ok {
 		t.Skip("the family has no batches")
 	}
@@ -276,11 +277,11 @@ func absent(seed uint64) []filter.Hash {
 
 // Count returns how many of the keys f contains. It asks in batches, which take a fraction of the time and have the
 // answers of Has: Run checks it for all families.
-func Count(f filter.Filter, hs []filter.Hash) (found uint64) {
+func Count(f family.Filter, hs []filter.Hash) (found uint64) {
 	var room [1024]bool
 	for part := range slices.Chunk(hs, len(room)) {
 		answers := room[:len(part)]
-		f.(filter.Batcher).HasMany(answers, part)
+		f.(family.Batcher).HasMany(answers, part)
 		for _, yes := range answers {
 			if yes {
 				found++
@@ -323,9 +324,9 @@ func observedRate(t *testing.T, f Family, spec string) {
 func merge(t *testing.T, f Family, spec string) {
 	a, b := Hashes(500, 21), Hashes(500, 22)
 	s, _ := filter.ParseSpec(spec)
-	build := func(parts ...[]filter.Hash) filter.Filter { return finish(t, builder(t, f, s, 1000), parts...) }
+	build := func(parts ...[]filter.Hash) family.Filter { return finish(t, builder(t, f, s, 1000), parts...) }
 	x := build(a)
-	m, ok := x.(filter.Merger)
+	m, ok := x.(family.Merger)
 	if !ok {
 		t.Skip("the family does not merge")
 	}
@@ -344,7 +345,7 @@ func merge(t *testing.T, f Family, spec string) {
 func remove(t *testing.T, f Family, spec string) {
 	hs := Hashes(2000, 41)
 	built := Build(t, f, spec, hs)
-	r, ok := built.(filter.Remover)
+	r, ok := built.(family.Remover)
 	if !ok {
 		t.Skip("the family does not remove")
 	}

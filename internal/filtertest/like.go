@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // like builds filters like an older one: of the same keys, and after 2% of them were replaced.
-func like(t *testing.T, f Family, old filter.Filter, hs []filter.Hash) {
+func like(t *testing.T, f Family, old family.Filter, hs []filter.Hash) {
 	again := buildLike(t, f, old, hs, 1)
 	if !f.Moves && !equal(buildLike(t, f, again, hs, 1), again) {
 		t.Error("a filter like one of the same keys differs from it")
@@ -19,7 +20,7 @@ func like(t *testing.T, f Family, old filter.Filter, hs []filter.Hash) {
 	next := append(slices.Clone(hs[changed:]), Hashes(changed, 77)...)
 	built := buildLike(t, f, old, next, 1)
 	noFalseNegative(t, built, next)
-	if was, is := filter.SpecOf(old), filter.SpecOf(built); !f.Moves && !is.Equal(was) {
+	if was, is := family.SpecOf(old), family.SpecOf(built); !f.Moves && !is.Equal(was) {
 		t.Errorf("like %s: %s", was, is)
 	}
 	rand.New(rand.NewPCG(5, 6)).Shuffle(len(next), func(i, j int) { next[i], next[j] = next[j], next[i] })
@@ -35,22 +36,22 @@ func like(t *testing.T, f Family, old filter.Filter, hs []filter.Hash) {
 }
 
 // buildLike builds a filter of keys like an older one.
-func buildLike(t *testing.T, f Family, old filter.Filter, hs []filter.Hash, workers int) filter.Filter {
+func buildLike(t *testing.T, f Family, old family.Filter, hs []filter.Hash, workers int) family.Filter {
 	t.Helper()
 	b, err := f.NewBuilderLike(old)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g, ok := b.(filter.Gatherer); ok {
-		g.SetOptions(filter.BuildOptions{Workers: workers})
+	if g, ok := b.(family.Gatherer); ok {
+		g.SetOptions(family.BuildOptions{Workers: workers})
 	}
 	return finish(t, b, slices.Collect(slices.Chunk(hs, 1000))...)
 }
 
 // differences returns the number of bits that differ between two filters of the same geometry, and the number of those
 // that are set in either.
-func differences(a, b filter.Filter) (flips, ones int) {
-	x, y := a.(filter.Encoder).Encode().Sections, b.(filter.Encoder).Encode().Sections
+func differences(a, b family.Filter) (flips, ones int) {
+	x, y := a.(family.Encoder).Encode().Sections, b.(family.Encoder).Encode().Sections
 	for i := range x {
 		for j := range x[i] {
 			flips += bits.OnesCount64(x[i][j] ^ y[i][j])

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // modelKeys is the number of different keys that Model draws from: few, so that each is added and removed many times.
@@ -19,12 +20,12 @@ const modelChecks = 100
 // approximate number in total. No present key may become absent and no count may be too small. Removing an absent key
 // must return an error, and a full filter must not change. start returns an empty filter with room for a number of
 // additions. Model adds up to twice as many.
-func Model(t *testing.T, operations int, start func(keys uint64) filter.Filter) {
+func Model(t *testing.T, operations int, start func(keys uint64) family.Filter) {
 	keys := Hashes(modelKeys, 51)
 	rapid.Check(t, func(r *rapid.T) {
 		f := start(modelKeys)
-		adder, remover := f.(filter.Adder), f.(filter.Remover)
-		counter, _ := f.(filter.Counter)
+		adder, remover := f.(family.Adder), f.(family.Remover)
+		counter, _ := f.(family.Counter)
 		truth := make([]uint64, len(keys))
 		total := 0
 		whole := func() {

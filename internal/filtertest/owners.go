@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 
 // owner is a goroutine with its own keys and a model of them.
 type owner struct {
-	c      filter.Concurrent
+	c      family.Concurrent
 	remove func(filter.Hash) error // nil if the family does not remove
 	count  func(filter.Hash) (uint64, bool)
 	keys   []filter.Hash
@@ -31,7 +32,7 @@ type owner struct {
 
 // owners starts goroutines that add, remove, test and count their own keys at random and compare with a model of them,
 // while another goroutine takes snapshots. At the end all keys that can be removed are removed, and nothing may remain.
-func owners(t *testing.T, start func(keys uint64) filter.Filter, decode func(filter.Encoded) (filter.Filter, error)) {
+func owners(t *testing.T, start func(keys uint64) family.Filter, decode func(family.Encoded) (family.Filter, error)) {
 	steps := 20_000
 	if testing.Short() {
 		steps = 5000
@@ -44,10 +45,10 @@ func owners(t *testing.T, start func(keys uint64) filter.Filter, decode func(fil
 			c: c, keys: Hashes(ownedKeys, uint64(70+w)), stay: Hashes(stayKeys, uint64(80+w)),
 			copies: make([]uint64, ownedKeys), random: rand.New(rand.NewPCG(uint64(w), 71)),
 		}
-		if r, ok := c.(filter.Remover); ok {
+		if r, ok := c.(family.Remover); ok {
 			o.remove = r.Remove
 		}
-		if n, ok := c.(filter.Counter); ok {
+		if n, ok := c.(family.Counter); ok {
 			o.count = n.Count
 		}
 		all[w] = o
@@ -133,7 +134,7 @@ func (o *owner) step(step, steps int) error {
 
 // checkSnapshot takes a snapshot while others write. The snapshot must contain all keys that were added before and are
 // never removed, and it must be possible to store it.
-func checkSnapshot(c filter.Concurrent, all []*owner, decode func(filter.Encoded) (filter.Filter, error)) error {
+func checkSnapshot(c family.Concurrent, all []*owner, decode func(family.Encoded) (family.Filter, error)) error {
 	added := make([]int64, len(all))
 	for w, o := range all {
 		added[w] = o.stayed.Load()
@@ -142,7 +143,7 @@ func checkSnapshot(c filter.Concurrent, all []*owner, decode func(filter.Encoded
 	if err != nil {
 		return err
 	}
-	again, err := decode(f.(filter.Encoder).Encode())
+	again, err := decode(f.(family.Encoder).Encode())
 	if err != nil {
 		return fmt.Errorf("a snapshot cannot be decoded: %w", err)
 	}
@@ -157,7 +158,7 @@ func checkSnapshot(c filter.Concurrent, all []*owner, decode func(filter.Encoded
 }
 
 // emptied compares the remaining keys with the models and then removes all of them.
-func emptied(t *testing.T, c filter.Concurrent, all []*owner) {
+func emptied(t *testing.T, c family.Concurrent, all []*owner) {
 	var want uint64
 	for _, o := range all {
 		noFalseNegative(t, c, o.stay)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // viewMargin is the number of bytes behind the bits in use that a query of a view may read.
@@ -15,8 +16,8 @@ const viewMargin = 8
 // sections, of which each has the number of bytes that used says and viewMargin more, with random content. Its answers
 // must be those of the filter for its keys and for others, at every alignment, and it must not allocate.
 func View(t *testing.T, f interface {
-	filter.Filter
-	Encode() filter.Encoded
+	family.Filter
+	Encode() family.Encoded
 }, keys []filter.Hash, used []uint64, has func(sections [][]byte, h filter.Hash) bool) {
 	t.Helper()
 	e := f.Encode()

@@ -13,8 +13,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/bloomery/bloomery/filter"
 	"go.uber.org/goleak"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // TestMain fails if goroutines are left. On js the Go runtime has one of its own.

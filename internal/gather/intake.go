@@ -1,22 +1,25 @@
 package gather
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
 
-// Intake is the part of a builder that takes keys. A Builder that embeds it is a filter.Gatherer.
+// Intake is the part of a builder that takes keys. A Builder that embeds it is a family.Gatherer.
 type Intake struct {
-	filter.BuildOptions
+	family.BuildOptions
 	Keys   *Keys
 	config Config
 }
 
 // NewIntake returns an Intake without keys.
 func NewIntake(c Config) Intake {
-	o := filter.BuildOptions{Memory: c.Memory, Dir: c.Dir, Workers: c.Workers}
+	o := family.BuildOptions{Memory: c.Memory, Dir: c.Dir, Workers: c.Workers}
 	return Intake{BuildOptions: o, Keys: New(c), config: c}
 }
 
-// SetOptions implements filter.Gatherer. It drops keys that were added before.
-func (b *Intake) SetOptions(o filter.BuildOptions) {
+// SetOptions implements family.Gatherer. It drops keys that were added before.
+func (b *Intake) SetOptions(o family.BuildOptions) {
 	o.Workers = max(o.Workers, 0)
 	b.BuildOptions = o
 	b.config.Memory, b.config.Dir, b.config.Workers = o.Memory, o.Dir, o.Workers

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // MaxValueBits is the largest number of bits of a value. A key that comes with a value is its hash with the value in
@@ -19,13 +20,13 @@ const (
 func AddValues(hs []filter.Hash, values []uint64, bits int, add func(keys, valued []filter.Hash) error) error {
 	switch {
 	case bits == 0:
-		return filter.Invalid("value_bits", 0, "a filter of values needs 1 to %d", MaxValueBits)
+		return family.Invalid("value_bits", 0, "a filter of values needs 1 to %d", MaxValueBits)
 	case len(hs) != len(values):
 		return fmt.Errorf("%d keys and %d values: %w", len(hs), len(values), filter.ErrConfig)
 	}
 	for _, v := range values {
 		if v>>bits != 0 {
-			return filter.Invalid("value_bits", bits, "the value %d needs more bits", v)
+			return family.Invalid("value_bits", bits, "the value %d needs more bits", v)
 		}
 	}
 	var buffer [256]filter.Hash

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/spool"
 )
 
@@ -110,7 +111,7 @@ func (in *Intake) Check(announced uint64, values bool) error {
 		return &filter.KeysError{Announced: announced, Added: n}
 	}
 	if values && v != n {
-		return filter.Invalid("values", "none", "%d keys came without a value; give each key its value", n-v)
+		return family.Invalid("values", "none", "%d keys came without a value; give each key its value", n-v)
 	}
 	return nil
 }
@@ -202,11 +203,11 @@ func (in *Intake) fits(values ...uint64) error {
 		return err
 	}
 	if bits == 0 {
-		return filter.Invalid("value_bits", 0, "keys with values need it in the Spec")
+		return family.Invalid("value_bits", 0, "keys with values need it in the Spec")
 	}
 	for _, v := range values {
 		if v>>bits != 0 {
-			return filter.Invalid("value", v, "want less than 2^%d, as value_bits= says", bits)
+			return family.Invalid("value", v, "want less than 2^%d, as value_bits= says", bits)
 		}
 	}
 	return nil

@@ -8,8 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/run"
 )
 
@@ -27,7 +28,7 @@ type Shards struct {
 func NewShards(shards int, memory int64, dir string, s filter.Spec, noValues error) *Shards {
 	t := &Shards{Spill: run.NewSpill(shards, memory, dir), noValues: noValues}
 	f, _ := families.ByName(s.Family())
-	if t.bits, t.static = f.BuildValueBits(s), f.NeedsValues(s); noValues == nil && !f.Can.Has(filter.CanBuildValues) {
+	if t.bits, t.static = f.BuildValueBits(s), f.NeedsValues(s); noValues == nil && !f.Can.Has(family.CanBuildValues) {
 		t.noValues = NoValues(s)
 	}
 	return t

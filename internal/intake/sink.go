@@ -3,11 +3,12 @@ package intake
 import (
 	"errors"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Sink takes the hashes of keys. AddMany and AddValues are those of filter.Builder and filter.ValueBuilder.
+// Sink takes the hashes of keys. AddMany and AddValues are those of family.Builder and family.ValueBuilder.
 type Sink interface {
 	AddMany(hs []filter.Hash) error
 	// AddValues takes values of at most ValueBits bits.
@@ -69,5 +70,5 @@ func NoValues(s filter.Spec) error {
 	if s.Family() == "" {
 		return errNoSpec
 	}
-	return families.Lacks(s, filter.CanBuildValues)
+	return families.Lacks(s, family.CanBuildValues)
 }

@@ -4,8 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // ShardSpec returns the Spec of each shard of a set with spec s.
@@ -13,8 +14,8 @@ func ShardSpec(f families.Family, s filter.Spec, shards int) (filter.Spec, error
 	if err := f.Check(s); err != nil {
 		return s, err
 	}
-	r := s.Reader()
-	for _, p := range []string{"capacity", filter.LaterParameter.Name} {
+	r := family.Reader(s)
+	for _, p := range []string{"capacity", family.LaterParameter.Name} {
 		if n := r.Uint(p); n > 0 {
 			s = s.With(p, PerShard(n, shards))
 		}
@@ -27,7 +28,7 @@ func ShardSpec(f families.Family, s filter.Spec, shards int) (filter.Spec, error
 	if shards > 1 && slices.ContainsFunc(f.Sizes, s.Has) && !s.Has("capacity") {
 		few, _, err := f.Forecast(s, 1000)
 		if many, _, err2 := f.Forecast(s, 1_000_000); err == nil && err2 == nil && few == many {
-			return s, filter.Invalid("spec", s, "it fixes the size of one filter; use bytes= for the size of the whole set")
+			return s, family.Invalid("spec", s, "it fixes the size of one filter; use bytes= for the size of the whole set")
 		}
 	}
 	return s, nil

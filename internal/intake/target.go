@@ -4,8 +4,9 @@ import (
 	"context"
 	"sync"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/spool"
 )
 
@@ -13,49 +14,49 @@ import (
 type Target interface {
 	Sink
 	// Build returns the filter of all keys. Call it once, when no keys are added.
-	Build(ctx context.Context) (filter.Filter, error)
+	Build(ctx context.Context) (family.Filter, error)
 }
 
-// family is a Target with the builder of a family.
-type family struct {
-	filter.Builder     // nil after Build
+// ofFamily is a Target with the builder of a family.
+type ofFamily struct {
+	family.Builder     // nil after Build
 	bits           int // of the values
 	noValues       error
 }
 
 // Family returns the Target of a builder. If the Spec and its family are unknown, they are zero, and the Target takes
 // no values.
-func Family(b filter.Builder, f families.Family, s filter.Spec, o filter.BuildOptions) Target {
-	if g, ok := b.(filter.Gatherer); ok {
+func Family(b family.Builder, f families.Family, s filter.Spec, o family.BuildOptions) Target {
+	if g, ok := b.(family.Gatherer); ok {
 		g.SetOptions(o)
 	}
-	t := &family{Builder: b, bits: f.BuildValueBits(s)}
-	if _, ok := b.(filter.ValueBuilder); !ok {
+	t := &ofFamily{Builder: b, bits: f.BuildValueBits(s)}
+	if _, ok := b.(family.ValueBuilder); !ok {
 		t.noValues = NoValues(s)
 	}
 	return t
 }
 
 // Gathers reports whether a builder keeps its keys until Build, and so need not know their number before.
-func Gathers(b filter.Builder) bool {
-	_, ok := b.(filter.Gatherer)
+func Gathers(b family.Builder) bool {
+	_, ok := b.(family.Gatherer)
 	return ok
 }
 
-func (t *family) AddValues(hs []filter.Hash, values []uint64) error {
-	return t.Builder.(filter.ValueBuilder).AddValues(hs, values)
+func (t *ofFamily) AddValues(hs []filter.Hash, values []uint64) error {
+	return t.Builder.(family.ValueBuilder).AddValues(hs, values)
 }
 
-func (t *family) ValueBits() (int, error) { return t.bits, t.noValues }
+func (t *ofFamily) ValueBits() (int, error) { return t.bits, t.noValues }
 
-func (t *family) Build(ctx context.Context) (filter.Filter, error) {
+func (t *ofFamily) Build(ctx context.Context) (family.Filter, error) {
 	b := t.Builder
 	t.Builder = nil // Build closes it
 	return b.Build(ctx)
 }
 
-func (t *family) Close() error {
-	if s, ok := t.Builder.(filter.Gatherer); ok { // not after Build
+func (t *ofFamily) Close() error {
+	if s, ok := t.Builder.(family.Gatherer); ok { // not after Build
 		return s.Close()
 	}
 	return nil
@@ -64,20 +65,20 @@ func (t *family) Close() error {
 // Texts is the Target of a family that takes raw keys. If their number is needed and unknown, it spools them.
 type Texts struct {
 	Sink  // takes no hashes
-	make  func(keys uint64) (filter.Filter, error)
+	make  func(keys uint64) (family.Filter, error)
 	known uint64
 
 	mu     sync.Mutex
-	filter filter.RawKeyFilter // nil until the number of keys is known
+	filter family.RawKeyFilter // nil until the number of keys is known
 	spool  *spool.Raw          // until then, else nil
 	closed bool
 }
 
 // NewTexts returns the Target of a filter that make returns for a number of keys. make is called before the first key
 // if that number is known: it is not 0, or the Spec has the size.
-func NewTexts(make func(keys uint64) (filter.Filter, error), s filter.Spec, keys uint64, o filter.BuildOptions) *Texts {
+func NewTexts(make func(keys uint64) (family.Filter, error), s filter.Spec, keys uint64, o family.BuildOptions) *Texts {
 	t := &Texts{make: make, known: keys}
-	noHashes := families.Lacks(s, filter.CanAdd)
+	noHashes := families.Lacks(s, family.CanAdd)
 	t.Sink = To(func([]filter.Hash) error { return noHashes }, t.end, NoValues(s))
 	if s.Has("m") && s.Has("k") {
 		t.known = max(keys, 1)
@@ -120,13 +121,13 @@ func (t *Texts) start(keys uint64) error {
 	}
 	f, err := t.make(keys)
 	if err == nil {
-		t.filter = f.(filter.RawKeyFilter)
+		t.filter = f.(family.RawKeyFilter)
 	}
 	return err
 }
 
 // Build returns the filter of all keys.
-func (t *Texts) Build(ctx context.Context) (filter.Filter, error) {
+func (t *Texts) Build(ctx context.Context) (family.Filter, error) {
 	keys := t.known
 	if t.spool != nil {
 		keys = t.spool.Len()

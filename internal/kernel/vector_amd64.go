@@ -5,8 +5,9 @@ package kernel
 import (
 	"unsafe"
 
-	"github.com/bloomery/bloomery/filter"
 	"golang.org/x/sys/cpu"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 //go:generate go -C gen run . -out ../vector_amd64.s -stubs ../vector_stubs_amd64.go -pkg kernel

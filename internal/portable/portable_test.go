@@ -15,9 +15,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/files.txt with the sums of this machine")
@@ -38,7 +39,7 @@ var variants = []string{
 func specs() (all []string) {
 	for _, f := range families.All() {
 		search := ""
-		if f.Can.Has(filter.CanSearch) {
+		if f.Can.Has(family.CanSearch) {
 			search = ",passes=2"
 		}
 		all = append(all, f.Name+"(fpr=0.01"+search+")")
@@ -88,7 +89,7 @@ func TestSizesEverywhere(t *testing.T) {
 	want := strings.Split(strings.TrimSpace(string(text)), "\n")
 	var got []string
 	for _, f := range families.All() {
-		if f.Can.Has(filter.CanSearch) {
+		if f.Can.Has(family.CanSearch) {
 			continue // TestSameBytesEverywhere has the searches, which take longer
 		}
 		const n = 9
@@ -161,11 +162,11 @@ type rawKeys interface {
 
 // write returns the file of a filter of n keys.
 func write(t *testing.T, spec string, n int) []byte {
-	s, family := parse(t, spec)
+	s, kind := parse(t, spec)
 	h := hasher(t, spec, n)
-	var made filter.Filter
-	if family.Can.Has(filter.CanRawKeys) {
-		f, err := family.New(s, uint64(n))
+	var made family.Filter
+	if kind.Can.Has(family.CanRawKeys) {
+		f, err := kind.New(s, uint64(n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +177,7 @@ func write(t *testing.T, spec string, n int) []byte {
 		}
 		made = f
 	} else {
-		b, err := family.NewBuilder(s, uint64(n))
+		b, err := kind.NewBuilder(s, uint64(n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,12 +195,12 @@ func write(t *testing.T, spec string, n int) []byte {
 	return encode(t, made, h)
 }
 
-func encode(t *testing.T, f filter.Filter, h filter.Hasher) []byte {
+func encode(t *testing.T, f family.Filter, h filter.Hasher) []byte {
 	t.Helper()
-	e := f.(filter.Encoder).Encode()
-	_, family := parse(t, e.Spec.String())
+	e := f.(family.Encoder).Encode()
+	_, kind := parse(t, e.Spec.String())
 	var file bytes.Buffer
-	if err := container.Write(&file, container.New(family.ID, e, h)); err != nil {
+	if err := container.Write(&file, container.New(kind.ID, e, h)); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()
@@ -227,14 +228,14 @@ func read(t *testing.T, file []byte, spec string, n int) {
 	if !bytes.Equal(encode(t, f, h), file) {
 		t.Errorf("%d keys: read and written again, the file differs", n)
 	}
-	if trimmer, ok := f.(filter.Trimmer); ok {
+	if trimmer, ok := f.(family.Trimmer); ok {
 		if back := decode(t, encode(t, trimmer.Trimmed(), h)); !bytes.Equal(encode(t, back, h), file) {
 			t.Errorf("%d keys: trimmed, read and written again, the file differs", n)
 		}
 	}
 }
 
-func decode(t *testing.T, file []byte) filter.Filter {
+func decode(t *testing.T, file []byte) family.Filter {
 	t.Helper()
 	c, err := container.Read(bytes.NewReader(file), container.Options{})
 	if err != nil {

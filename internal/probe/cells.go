@@ -3,16 +3,16 @@ package probe
 import (
 	"math"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Cells describes m cells of which each key probes k, all independently: the occupancy problem with kn throws.
-func Cells(m uint64, k int) filter.Cells {
+func Cells(m uint64, k int) family.Cells {
 	cells, probes := float64(m), float64(k)
 	free := probes * math.Log1p(-1/cells)
-	c := filter.Cells{Number: m, Free: free, Pairs: []filter.CellPair{{Share: 1 / cells, Both: -free}}}
+	c := family.Cells{Number: m, Free: free, Pairs: []family.CellPair{{Share: 1 / cells, Both: -free}}}
 	if m > 1 { // (1-2/m)^k / (1-1/m)^2k
-		c.Pairs = append(c.Pairs, filter.CellPair{Share: 1 - 1/cells, Both: probes * math.Log1p(-1/((cells-1)*(cells-1)))})
+		c.Pairs = append(c.Pairs, family.CellPair{Share: 1 - 1/cells, Both: probes * math.Log1p(-1/((cells-1)*(cells-1)))})
 	}
 	return c
 }
@@ -32,7 +32,7 @@ const z95 = 1.959963984540054
 // Taylor, "A linear-time probabilistic counting algorithm for database applications", ACM TODS 15(2), 1990, theorem 3.
 // The interval holds every n with |free - E(n)| <= z·sqrt(V(n))·E(n) + 1/2, z = 1.96. So it also holds in filters that
 // are nearly full, where the number of free cells is a small Poisson number, and V is not evaluated at an estimate.
-func KeysInCells(c filter.Cells, free uint64) (keys, low, high float64) {
+func KeysInCells(c family.Cells, free uint64) (keys, low, high float64) {
 	switch {
 	case free >= c.Number:
 		return 0, 0, 0
@@ -68,7 +68,7 @@ func KeysInCells(c filter.Cells, free uint64) (keys, low, high float64) {
 //
 // The interval holds every x from 0 to the upper ends for A and B with |both - E(x)| <= z·sqrt(S(x))·E(x) + 1/2, where
 // E(x) = a·b·q^-x / m is the mean that a, b and x predict for both.
-func CommonInCells(c filter.Cells, a, b, both uint64) (keys, low, high float64) {
+func CommonInCells(c family.Cells, a, b, both uint64) (keys, low, high float64) {
 	inA, _, mostA := KeysInCells(c, a)
 	inB, _, mostB := KeysInCells(c, b)
 	most := min(mostA, mostB)
@@ -95,10 +95,10 @@ func CommonInCells(c filter.Cells, a, b, both uint64) (keys, low, high float64) 
 }
 
 // logFree returns the logarithm of the share of free cells.
-func logFree(c filter.Cells, free float64) float64 { return math.Log(free / float64(c.Number)) }
+func logFree(c family.Cells, free float64) float64 { return math.Log(free / float64(c.Number)) }
 
 // vary returns V(n) of KeysInCells.
-func vary(c filter.Cells, n float64) (v float64) {
+func vary(c family.Cells, n float64) (v float64) {
 	for _, p := range c.Pairs {
 		v += p.Share * math.Expm1(n*p.Both)
 	}
@@ -106,7 +106,7 @@ func vary(c filter.Cells, n float64) (v float64) {
 }
 
 // farthest returns a number of keys with which no cell is free, except with probability 1e-9.
-func farthest(c filter.Cells) float64 { return (-21 - math.Log(float64(c.Number))) / c.Free }
+func farthest(c family.Cells) float64 { return (-21 - math.Log(float64(c.Number))) / c.Free }
 
 // bisect returns the number in [from, to] up to which is is true. It is to if is is true there, and from if is is false
 // everywhere.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Double is the double hashing of a filter of another system: the probes of a key are start + i·step mod 2^Word for
@@ -276,5 +276,5 @@ func tooFew(name string, n uint64, p float64, bits uint64, rate float64) error {
 	const text = "%s, whose probes follow from one step, has a rate of %.2g for %d keys in %d bytes; " +
 		"make room for %.0f keys with capacity=, or take standard or fuse"
 	perKey := float64(bits) / MaxBitsPerKey
-	return filter.Invalid("fpr", p, text, name, rate, n, bits/8, math.Ceil(rate/p*perKey*perKey/float64(n)))
+	return family.Invalid("fpr", p, text, name, rate, n, bits/8, math.Ceil(rate/p*perKey*perKey/float64(n)))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 func walk(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
@@ -146,7 +147,7 @@ func TestDoubleWork(t *testing.T) {
 func TestFit(t *testing.T) {
 	for _, n := range []uint64{1, 3, 30, 1000} {
 		for _, p := range []float64{0.1, 0.001, 1e-5} {
-			m, k, err := Config{Keys: n, Size: filter.Sizing{FPR: p}, Width: 1}.Resolve()
+			m, k, err := Config{Keys: n, Size: family.Sizing{FPR: p}, Width: 1}.Resolve()
 			if err != nil {
 				t.Fatal(err)
 			}

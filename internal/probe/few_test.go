@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // TestFewKeys: the mean rate of filters of few keys, over many sets of random places, is at most the one that was asked
@@ -15,7 +15,7 @@ func TestFewKeys(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []uint64{1, 2, 5, 10, 30} {
 		for _, p := range []float64{0.9, 0.4, 0.1, 0.01, 1e-4, 1e-6} {
-			m, k, err := Config{Keys: n, Size: filter.Sizing{FPR: p}, Width: 1, Scatter: true}.Resolve()
+			m, k, err := Config{Keys: n, Size: family.Sizing{FPR: p}, Width: 1, Scatter: true}.Resolve()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // MaxK is the largest number of probes per key. It is optimal up to 92 places per key.
@@ -89,7 +90,7 @@ func fewKeys(n uint64, p float64, k int) (places float64, best int) {
 // Config describes a filter of m places of Width bits in which each key probes k places. Fields may be left open.
 type Config struct {
 	Keys  uint64        // number of distinct keys to be added
-	Size  filter.Sizing // in bits, Width per place; default: FPR = DefaultFPR
+	Size  family.Sizing // in bits, Width per place; default: FPR = DefaultFPR
 	M     uint64        // number of places, instead of Size
 	K     int           // probes per key, at most MaxK; default: optimal for Keys and M
 	MaxK  int           // default: the constant MaxK
@@ -105,10 +106,10 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 		return 0, 0, err
 	}
 	if most := cmp.Or(s.MaxK, MaxK); s.K < 0 || s.K > most {
-		return 0, 0, filter.Invalid("k", s.K, "want 1 to %d", most)
+		return 0, 0, family.Invalid("k", s.K, "want 1 to %d", most)
 	}
 	if s.M != 0 && !s.Size.IsZero() {
-		return 0, 0, filter.Invalid("m", s.M, "give m or one of bits_per_key, fpr and bytes")
+		return 0, 0, family.Invalid("m", s.M, "give m or one of bits_per_key, fpr and bytes")
 	}
 	m, k, n := s.M, s.K, max(s.Keys, 1)
 	switch {
@@ -127,7 +128,7 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 		if s.Scatter && scatter(n, real, k) > noScatter {
 			real, k = fewKeys(n, p, s.K)
 		}
-		m, err = filter.BitsFor(real)
+		m, err = family.BitsFor(real)
 	}
 	if err == nil && m >= 1<<62/s.Width {
 		err = fmt.Errorf("m=%d: %w", m, filter.ErrTooLarge)
@@ -144,9 +145,9 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 // ReadConfig reads the parameters bits_per_key, fpr, bytes, capacity, m and k of a Spec. Keys becomes the larger one of
 // capacity and keys.
 func ReadConfig(s filter.Spec, keys, width uint64) (Config, error) {
-	r := s.Reader()
+	r := family.Reader(s)
 	c := Config{
-		Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), M: r.Count("m", math.MaxUint64),
+		Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r), M: r.Count("m", math.MaxUint64),
 		K: int(r.Count("k", MaxK)), Width: width,
 	}
 	return c, r.Err()
@@ -159,7 +160,7 @@ func Built(s filter.Spec, width uint64) (m uint64, k int, err error) {
 		return 0, 0, err
 	}
 	if c.M == 0 || c.K == 0 || !c.Size.IsZero() || s.Has("capacity") {
-		return 0, 0, filter.Invalid("spec", s, "want %s(k=,m=)", s.Family())
+		return 0, 0, family.Invalid("spec", s, "want %s(k=,m=)", s.Family())
 	}
 	return c.Resolve()
 }

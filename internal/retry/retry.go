@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -19,8 +18,8 @@ import (
 // damage are the errors that the content of a file, the options or this program cause. Another attempt with the same
 // file returns the same error.
 var damage = []error{
-	container.ErrMagic, container.ErrVersion, container.ErrHash, container.ErrChecksum, container.ErrCorrupt,
-	container.ErrSecret, io.ErrUnexpectedEOF,
+	filter.ErrMagic, filter.ErrVersion, filter.ErrHash, filter.ErrChecksum, filter.ErrCorrupt,
+	filter.ErrSecret, io.ErrUnexpectedEOF,
 	filter.ErrFamily, filter.ErrTooLarge, filter.ErrConfig, filter.ErrSpec, filter.ErrUnsupported,
 	shard.ErrManifest, shard.ErrForeign, shard.ErrChanged,
 }

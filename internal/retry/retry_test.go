@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -25,12 +24,12 @@ func TestPassing(t *testing.T) {
 		{fmt.Errorf("f: %w", syscall.ENOMEM), true},
 		{&shard.Error{File: "f", Err: syscall.EIO}, true},
 		{os.ErrNotExist, true},
-		{fmt.Errorf("f: %w", container.ErrFile), true}, // a mapped page that could not be read
+		{fmt.Errorf("f: %w", filter.ErrFile), true}, // a mapped page that could not be read
 		{errors.New("something else"), true},
-		{&container.FormatError{Err: syscall.EIO}, true},
-		{&container.FormatError{Err: container.ErrChecksum}, false},
-		{fmt.Errorf("f: %w", container.ErrExact), false},
-		{container.ErrNoSecret, false},
+		{&filter.FormatError{Err: syscall.EIO}, true},
+		{&filter.FormatError{Err: filter.ErrChecksum}, false},
+		{fmt.Errorf("f: %w", filter.ErrExact), false},
+		{filter.ErrNoSecret, false},
 		{&shard.Error{File: "f", Err: shard.ErrChanged}, false},
 		{filter.ErrTooLarge, false},
 		{io.ErrUnexpectedEOF, false},
@@ -58,7 +57,7 @@ func TestPauses(t *testing.T) {
 			t.Errorf("wait %v", f.Wait(now, time.Hour))
 		}
 	}
-	f = After(f, container.ErrChecksum, now)
+	f = After(f, filter.ErrChecksum, now)
 	if f.Due(now.Add(1e6*time.Hour)) || !f.Final() || f.Wait(now, time.Hour) != time.Hour || f.Cause() == nil {
 		t.Error("damage is tried again")
 	}

@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
 )
 
@@ -45,15 +45,15 @@ func (t Trailer) Append(b []byte, last uint32) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc.Sum(before, b[start:]))
 }
 
-// Read reads a trailer of Size bytes. last is the CRC of the last record. The error wraps container.ErrCorrupt if the
-// magic differs, or container.ErrChecksum.
+// Read reads a trailer of Size bytes. last is the CRC of the last record. The error wraps filter.ErrCorrupt if the
+// magic differs, or filter.ErrChecksum.
 func Read(b []byte, last uint32) (t Trailer, err error) {
 	t = Trailer{Length: binary.LittleEndian.Uint64(b[4:]), Updates: binary.LittleEndian.Uint32(b[12:])}
 	switch {
 	case string(b[:len(Magic)]) != Magic:
-		return Trailer{}, fmt.Errorf("%w: it is not there", container.ErrCorrupt)
+		return Trailer{}, fmt.Errorf("%w: it is not there", filter.ErrCorrupt)
 	case string(t.Append(nil, last)) != string(b):
-		return Trailer{}, container.ErrChecksum
+		return Trailer{}, filter.ErrChecksum
 	}
 	return t, nil
 }

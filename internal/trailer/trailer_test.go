@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // TestRecords: a file of version 2 must end with a trailer for its length; one of version 1 has none.
@@ -22,7 +22,7 @@ func TestRecords(t *testing.T) {
 	if want := (Trailer{uint64(len(file)), 7}); err != nil || got != want {
 		t.Errorf("%v, want %v: %v", got, want, err)
 	}
-	if _, err := Read(file[len(records):], 0x04030200); !errors.Is(err, container.ErrChecksum) {
+	if _, err := Read(file[len(records):], 0x04030200); !errors.Is(err, filter.ErrChecksum) {
 		t.Errorf("another record: %v", err)
 	}
 	for n := range file {

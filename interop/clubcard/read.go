@@ -8,7 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // ErrFormat means that bytes are not of the format, or of a version that this package does not read.
@@ -22,8 +23,8 @@ const (
 )
 
 // Read reads a Clubcard. The filter refers to data, which must not change while it is in use. Read allocates at most
-// twice the length of data plus 8 KiB. On error the filter is nil, and the error is a *container.FormatError with the
-// offset, which wraps ErrFormat, container.ErrCorrupt, or io.ErrUnexpectedEOF if data ends too early.
+// twice the length of data plus 8 KiB. On error the filter is nil, and the error is a *filter.FormatError with the
+// offset, which wraps ErrFormat, filter.ErrCorrupt, or io.ErrUnexpectedEOF if data ends too early.
 func Read(data []byte) (*Filter, error) {
 	in := &input{data: data}
 	f := &Filter{size: len(data)}
@@ -64,7 +65,7 @@ func (f *Filter) readCoverage(in *input) {
 	slices.SortFunc(f.logs, func(a, b Coverage) int { return bytes.Compare(a.Log[:], b.Log[:]) })
 	for i := 1; i < len(f.logs); i++ {
 		if f.logs[i].Log == f.logs[i-1].Log {
-			in.failAt(start, "coverage", fmt.Errorf("%w: log %x comes twice", container.ErrCorrupt, f.logs[i].Log))
+			in.failAt(start, "coverage", fmt.Errorf("%w: log %x comes twice", filter.ErrCorrupt, f.logs[i].Log))
 		}
 	}
 }
@@ -88,9 +89,9 @@ func (f *Filter) readIssuers(in *input) {
 		}
 		switch last := len(f.blocks) - 1; {
 		case inverted > 1:
-			in.failAt(start, "issuer", fmt.Errorf("%w: inverted is %d", container.ErrCorrupt, inverted))
+			in.failAt(start, "issuer", fmt.Errorf("%w: inverted is %d", filter.ErrCorrupt, inverted))
 		case last >= 0 && bytes.Compare(f.blocks[last].issuer[:], b.issuer[:]) >= 0:
-			in.failAt(start, "issuer", fmt.Errorf("%w: issuers do not ascend", container.ErrCorrupt))
+			in.failAt(start, "issuer", fmt.Errorf("%w: issuers do not ascend", filter.ErrCorrupt))
 		}
 		f.blocks = append(f.blocks, b)
 	}
@@ -106,16 +107,16 @@ type input struct {
 // failAt keeps the first error, which is at an offset.
 func (in *input) failAt(pos int, what string, err error) {
 	if in.err == nil {
-		in.err = &container.FormatError{Offset: uint64(pos), What: what, Err: err}
+		in.err = container.Broken(uint64(pos), what, err)
 	}
 }
 
 // fail is failAt the next byte.
 func (in *input) fail(what string, err error) { in.failAt(in.pos, what, err) }
 
-// corrupt is fail with an error wrapping container.ErrCorrupt.
+// corrupt is fail with an error wrapping filter.ErrCorrupt.
 func (in *input) corrupt(what, format string, args ...any) {
-	in.fail(what, fmt.Errorf("%w: %s", container.ErrCorrupt, fmt.Sprintf(format, args...)))
+	in.fail(what, fmt.Errorf("%w: %s", filter.ErrCorrupt, fmt.Sprintf(format, args...)))
 }
 
 // bytes returns the next n bytes, or nil after an error.

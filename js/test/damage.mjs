@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { internal } from './internal.mjs';
 
 const { crc32c } = internal;
-const folder = new URL('../../container/testdata/', import.meta.url);
+const folder = new URL('../../internal/container/testdata/', import.meta.url);
 
 /** The secret of the golden files. */
 export const secret = Uint8Array.of(1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);

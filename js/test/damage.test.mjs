@@ -12,7 +12,7 @@ import { families } from '../dist/families.js';
 import { forge, golden, mend, secret } from './damage.mjs';
 
 const { FormatError, open } = plain;
-const testdata = new URL('../../container/testdata/', import.meta.url);
+const testdata = new URL('../../internal/container/testdata/', import.meta.url);
 
 /** Fails unless the file is refused with a FormatError, of that class if one is given. */
 async function refused(file, what, error = FormatError, options = { secret }) {

@@ -9,7 +9,7 @@ import { blocked } from '../dist/family/blocked.js';
 import { siphash } from '../dist/hash/siphash.js';
 import { xxh64 } from '../dist/hash/xxh64.js';
 
-const folder = new URL('../../container/testdata/', import.meta.url);
+const folder = new URL('../../internal/container/testdata/', import.meta.url);
 const secret = Uint8Array.of(1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 const files = ['', 'old/'].flatMap((dir) =>
   readdirSync(new URL(dir, folder)).filter((f) => f.endsWith('.bloom')).map((f) => dir + f));

@@ -1,4 +1,4 @@
-// Test vectors: hashes and answers for each family (container/testdata/vectors) and for sharded sets
+// Test vectors: hashes and answers for each family (internal/container/testdata/vectors) and for sharded sets
 // (shard/testdata/sets), in the plain form and with WebAssembly.
 
 import assert from 'node:assert/strict';
@@ -11,7 +11,7 @@ import { internal } from './internal.mjs';
 import { keysOf } from './vectors.mjs';
 
 const { accept, families, hashes, OwnBuffer, parseHeader, plainEngine, putKey, route } = internal;
-const filters = new URL('../../container/testdata/vectors/', import.meta.url);
+const filters = new URL('../../internal/container/testdata/vectors/', import.meta.url);
 const sets = new URL('../../shard/testdata/sets/', import.meta.url);
 const jsonOf = (folder) => readdirSync(folder).filter((f) => f.endsWith('.json')).map((f) => new URL(f, folder));
 

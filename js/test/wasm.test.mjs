@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 import { open } from '../dist/index.js';
 import { readGenerated, sourceSum } from '../wasm/sources.mjs';
 
-const golden = new URL('../../container/testdata/', import.meta.url);
+const golden = new URL('../../internal/container/testdata/', import.meta.url);
 const vectors = new URL('vectors/', golden);
 const secrets = new Map(); // by the path of the filter
 const present = new Map();

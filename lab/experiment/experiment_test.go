@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/lab/figure"
 )
 
@@ -70,7 +70,7 @@ func TestObserved(t *testing.T) {
 	if !slices.Equal(hs[:10], c.Hashes(10, 1)) || slices.Equal(hs[:10], c.Hashes(10, 2)) {
 		t.Error("hashes do not depend on the trial alone")
 	}
-	f, err := standard.New(standard.Config{Keys: n, Size: filter.Sizing{FPR: 0.02}})
+	f, err := standard.New(standard.Config{Keys: n, Size: family.Sizing{FPR: 0.02}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Hashes returns n random hashes, which are distinct with overwhelming probability and differ between trials.
@@ -20,7 +21,7 @@ func (c *Config) Hashes(n, trial int) []filter.Hash {
 }
 
 // Build adds the keys to a new builder and builds its filter. It takes both results of a NewBuilder.
-func Build[B filter.Builder](ctx context.Context, b B, err error, hs []filter.Hash) (filter.Filter, error) {
+func Build[B family.Builder](ctx context.Context, b B, err error, hs []filter.Hash) (family.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -32,12 +33,12 @@ func Build[B filter.Builder](ctx context.Context, b B, err error, hs []filter.Ha
 
 // Growing is a filter that takes keys one by one.
 type Growing interface {
-	filter.Filter
-	filter.Adder
+	family.Filter
+	family.Adder
 }
 
 // AddAll adds the keys to f.
-func AddAll(f filter.Adder, hs []filter.Hash) error {
+func AddAll(f family.Adder, hs []filter.Hash) error {
 	for _, h := range hs {
 		if err := f.Add(h); err != nil {
 			return err
@@ -47,7 +48,7 @@ func AddAll(f filter.Adder, hs []filter.Hash) error {
 }
 
 // Count returns how many of the keys f contains.
-func Count(f filter.Filter, hs []filter.Hash) (n int) {
+func Count(f family.Filter, hs []filter.Hash) (n int) {
 	for _, h := range hs {
 		if f.Has(h) {
 			n++

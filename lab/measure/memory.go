@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // heldKeys is the number of keys for which the memory of builds is measured.
@@ -23,16 +24,16 @@ const heldKeys = 1_000_000
 // passes.
 func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // a core for the sampling goroutine
-	family, err := families.ByName(kind.Family())
+	of, err := families.ByName(kind.Family())
 	if err != nil {
 		return 0, err
 	}
 	spec := kind.With("bits_per_key", 12)
-	if family.Can.Has(filter.CanSearch) {
+	if of.Can.Has(family.CanSearch) {
 		spec = spec.With("passes", 1)
 	}
-	for _, form := range family.Forms {
-		if form.Spec.Equal(kind) && form.Can&(filter.CanCount|filter.CanValues) != 0 {
+	for _, form := range of.Forms {
+		if form.Spec.Equal(kind) && form.Can&(family.CanCount|family.CanValues) != 0 {
 			spec = kind.With("fpr", 0.01) // 12 bits a key are too few for counters and values
 		}
 	}
@@ -58,7 +59,7 @@ func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, e
 			}
 		}
 	}()
-	f, err := Build(ctx, family, spec, present, filter.NewHasher(7))
+	f, err := Build(ctx, of, spec, present, filter.NewHasher(7))
 	close(done)
 	peak := max(<-most, heap())
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -29,14 +30,14 @@ func measure(
 	repeats int,
 	builds bool,
 ) (plan.Point, error) {
-	family, err := families.ByName(kind.Family())
+	of, err := families.ByName(kind.Family())
 	if err != nil {
 		return plan.Point{}, err
 	}
 	spec := kind.With("fpr", fpr)
-	cut := family.Can.Has(filter.CanSearch) && keys > searchedKeys
+	cut := of.Can.Has(family.CanSearch) && keys > searchedKeys
 	if cut { // one pass, in the size that the default search would need
-		bits, _, err := family.Forecast(spec, keys)
+		bits, _, err := of.Forecast(spec, keys)
 		if err != nil {
 			return plan.Point{}, err
 		}
@@ -49,14 +50,14 @@ func measure(
 	for i := range present {
 		present[i] = r.Uint64()
 	}
-	var f filter.Filter
+	var f family.Filter
 	times := 1
 	if builds {
 		times = 3
 	}
 	for range times {
 		start := time.Now()
-		if f, err = Build(ctx, family, spec, present, h); err != nil {
+		if f, err = Build(ctx, of, spec, present, h); err != nil {
 			return p, err
 		}
 		p.Build = min(p.Build, float64(time.Since(start).Nanoseconds())/float64(keys))
@@ -89,12 +90,12 @@ func measure(
 // Build builds a filter of integer keys. Hashing is part of the work, as it is for users.
 func Build(
 	ctx context.Context,
-	family families.Family,
+	kind families.Family,
 	spec filter.Spec,
 	keys []uint64,
 	h filter.Hasher,
-) (filter.Filter, error) {
-	b, err := family.NewBuilder(spec, uint64(len(keys)))
+) (family.Filter, error) {
+	b, err := kind.NewBuilder(spec, uint64(len(keys)))
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func Build(
 }
 
 // Count returns how many of the integer keys f contains, hashing each.
-func Count(f filter.Filter, keys []uint64, h filter.Hasher) (n int) {
+func Count(f family.Filter, keys []uint64, h filter.Hasher) (n int) {
 	for _, k := range keys {
 		if f.Has(h.SumUint64(k)) {
 			n++

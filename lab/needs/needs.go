@@ -11,8 +11,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
@@ -160,7 +161,7 @@ func tryNeed(ctx context.Context, n plan.Needs, r *rand.Rand, now *speed) (neede
 // builtChoice is the filter of a choice, with its queries and measurements.
 type builtChoice struct {
 	choice          plan.Choice
-	f               filter.Filter
+	f               family.Filter
 	h               filter.Hasher
 	present, absent []uint64
 	bits, rate      float64
@@ -177,7 +178,7 @@ func (b *builtChoice) query() float64 {
 // speed compares the present speed of the machine with that of the table of costs, by the time of absent keys in a
 // small standard filter.
 type speed struct {
-	f      filter.Filter
+	f      family.Filter
 	h      filter.Hasher
 	absent []uint64
 	table  float64 // nanoseconds a query in the table of costs
@@ -187,7 +188,7 @@ func newSpeed(ctx context.Context) (*speed, error) {
 	const keys, rate = 10_000, 0.01
 	spec := filter.NewSpec("standard")
 	point, ok := plan.Measured().At(spec, keys, rate)
-	family, err := families.ByName(spec.Family())
+	kind, err := families.ByName(spec.Family())
 	if err != nil || !ok {
 		return nil, fmt.Errorf("no reference for speed: %w", err)
 	}
@@ -200,7 +201,7 @@ func newSpeed(ctx context.Context) (*speed, error) {
 	for i := range s.absent {
 		s.absent[i] = r.Uint64()
 	}
-	s.f, err = measure.Build(ctx, family, spec.With("fpr", rate), present, s.h)
+	s.f, err = measure.Build(ctx, kind, spec.With("fpr", rate), present, s.h)
 	return s, err
 }
 
@@ -213,7 +214,7 @@ func (s *speed) slower() float64 {
 
 // buildChoice builds the filter of a choice and adds the later keys. The seed determines the keys.
 func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uint64) (*builtChoice, error) {
-	family, err := families.ByName(choice.Spec.Family())
+	kind, err := families.ByName(choice.Spec.Family())
 	if err != nil {
 		return nil, err
 	}
@@ -223,11 +224,11 @@ func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uin
 		keys[i] = r.Uint64()
 	}
 	b := &builtChoice{choice: choice, h: filter.NewHasher(seed)}
-	if b.f, err = measure.Build(ctx, family, choice.Spec, keys[:n.Keys], b.h); err != nil {
+	if b.f, err = measure.Build(ctx, kind, choice.Spec, keys[:n.Keys], b.h); err != nil {
 		return nil, fmt.Errorf("%s: %w", choice.Spec, err)
 	}
 	for _, k := range keys[n.Keys:] {
-		if err := b.f.(filter.Adder).Add(b.h.SumUint64(k)); err != nil {
+		if err := b.f.(family.Adder).Add(b.h.SumUint64(k)); err != nil {
 			return nil, fmt.Errorf("%s: %w", choice.Spec, err)
 		}
 	}

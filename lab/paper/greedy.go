@@ -10,7 +10,7 @@ import (
 
 // Greedy is the search of Hao, Kodialam and Lakshman (2007, Fig. 9). Every group chooses K different functions of H,
 // one by one, each time the one that sets the fewest new bits. Then passes remove the choice of each group and choose
-// again, until a pass changes nothing. The search by shifts of family/partitioned replaces it.
+// again, until a pass changes nothing. The search by shifts of internal/family/partitioned replaces it.
 //
 // Search is the specification. SearchFast gives the same result in less time; a test compares the two.
 type Greedy struct {

@@ -9,15 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
 // long runs the published search at full size.
 var long = flag.Bool("long", false, "run the published search at full size too: about a minute")
 
-// searched builds a filter of family/partitioned and returns its rate p_a.
+// searched builds a filter of internal/family/partitioned and returns its rate p_a.
 func searched(t *testing.T, c partitioned.Config, hs []filter.Hash) float64 {
 	t.Helper()
 	b, err := partitioned.NewBuilder(c)
@@ -35,8 +36,8 @@ func searched(t *testing.T, c partitioned.Config, hs []filter.Hash) float64 {
 }
 
 // TestGreedy runs the published search: fills fall, the choices of a group are different functions, exactly the bits of
-// the keys are set, and the rate is far below that of a standard filter. The search of family/partitioned must be
-// better.
+// the keys are set, and the rate is far below that of a standard filter. The search of internal/family/partitioned must
+// be better.
 func TestGreedy(t *testing.T) {
 	const n, m, g, h, k = 1000, 8000, 25, 256, 6
 	hs := filtertest.Hashes(n, 4)
@@ -166,7 +167,7 @@ func TestGreedyPublished(t *testing.T) {
 	took := time.Since(start)
 	rate := math.Pow(c.Fills[len(c.Fills)-1], k)
 	start = time.Now()
-	ours := searched(t, partitioned.Config{Size: filter.Sizing{BitsPerKey: 8}}, hs)
+	ours := searched(t, partitioned.Config{Size: family.Sizing{BitsPerKey: 8}}, hs)
 	t.Logf("paper: rate %.4f after %d passes, %v; here %.4f, %v (%.0f times as fast)", rate, len(c.Fills)-1, took,
 		ours, time.Since(start), float64(took)/float64(time.Since(start)))
 	if math.Abs(rate/0.0098-1) > 0.03 {

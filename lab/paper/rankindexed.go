@@ -6,8 +6,9 @@ import (
 	"math/bits"
 	"sort"
 
-	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -120,7 +121,7 @@ func (c RankIndexed) check() error {
 			Reason: "a filter has counters or values, not both",
 		}
 	}
-	return filter.Sizing{FPR: c.FPR}.Check()
+	return family.Sizing{FPR: c.FPR}.Check()
 }
 
 // rankIndexedSearch is the state of a search.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 

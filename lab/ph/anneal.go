@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 )

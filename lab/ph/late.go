@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bloomery/bloomery/family/blockpartitioned"
-	"github.com/bloomery/bloomery/family/partitioned"
-	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
+	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 )
@@ -25,28 +25,28 @@ func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	if c.Quick {
 		n = 4000
 	}
-	size := filter.Sizing{Bytes: uint64(n)} // 8 bits for each of all keys
+	size := family.Sizing{Bytes: uint64(n)} // 8 bits for each of all keys
 	plot := figure.Plot{
 		Name: "ph-late", Title: fmt.Sprintf("Keys that come after the search, 8 bits for each of n = %d in the end", n),
 		X: "% of the keys that came late", Y: "false positive rate", LogY: true,
 	}
 	families := []struct {
 		name string
-		make func(later uint64) (filter.Builder, error)
+		make func(later uint64) (family.Builder, error)
 	}{
-		{"standard", func(uint64) (filter.Builder, error) {
+		{"standard", func(uint64) (family.Builder, error) {
 			return standard.NewBuilder(standard.Config{Keys: uint64(n), Size: size})
 		}},
-		{"partitioned", func(uint64) (filter.Builder, error) {
+		{"partitioned", func(uint64) (family.Builder, error) {
 			return partitioned.NewBuilder(partitioned.Config{Size: size, Workers: 1})
 		}},
-		{"partitioned, told", func(later uint64) (filter.Builder, error) {
+		{"partitioned, told", func(later uint64) (family.Builder, error) {
 			return partitioned.NewBuilder(partitioned.Config{Size: size, Later: later, Workers: 1})
 		}},
-		{"blockpartitioned", func(uint64) (filter.Builder, error) {
+		{"blockpartitioned", func(uint64) (family.Builder, error) {
 			return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size, Workers: 1})
 		}},
-		{"blockpartitioned, told", func(later uint64) (filter.Builder, error) {
+		{"blockpartitioned, told", func(later uint64) (family.Builder, error) {
 			return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size, Later: later, Workers: 1})
 		}},
 	}
@@ -58,15 +58,15 @@ func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		1,
 		len(families)*lates*c.Trials,
 		func(ctx context.Context, i int) (float64, error) {
-			family, late, trial := i/c.Trials/lates, i/c.Trials%lates*step, i%c.Trials
+			kind, late, trial := i/c.Trials/lates, i/c.Trials%lates*step, i%c.Trials
 			hs := c.Hashes(n, trial)
 			early := n - n*late/100
-			b, err := families[family].make(uint64(n - early))
+			b, err := families[kind].make(uint64(n - early))
 			built, err := experiment.Build(ctx, b, err, hs[:early])
 			if err != nil {
 				return 0, err
 			}
-			if err := experiment.AddAll(built.(filter.Adder), hs[early:]); err != nil {
+			if err := experiment.AddAll(built.(family.Adder), hs[early:]); err != nil {
 				return 0, err
 			}
 			return built.Info().FPRPosterior, nil

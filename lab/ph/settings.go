@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bloomery/bloomery/family/partitioned"
-	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
+	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 )
@@ -181,7 +181,7 @@ func (s settings) run(ctx context.Context, c experiment.Config, plot figure.Plot
 	}
 	result.Rows = append(result.Rows, s.lowest(cells)...)
 	ours, err := experiment.Each(ctx, nil, 0, c.Trials, func(ctx context.Context, trial int) (float64, error) {
-		b, err := partitioned.NewBuilder(partitioned.Config{Size: filter.Sizing{BitsPerKey: 8}})
+		b, err := partitioned.NewBuilder(partitioned.Config{Size: family.Sizing{BitsPerKey: 8}})
 		f, err := experiment.Build(ctx, b, err, c.Hashes(n, trial))
 		if err != nil {
 			return 0, err

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bloomery/bloomery/family/partitioned"
-	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
+	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
@@ -173,10 +174,10 @@ func timed(search func() (float64, error)) (side, error) {
 	return side{rate, time.Since(start)}, err
 }
 
-// ours runs the search of family/partitioned for a filter of the same size on one core.
+// ours runs the search of internal/family/partitioned for a filter of the same size on one core.
 func (p published) ours(ctx context.Context, hs []filter.Hash, level filter.Level) (side, error) {
 	config := partitioned.Config{
-		Size:    filter.Sizing{BitsPerKey: float64(p.m) / float64(p.n)},
+		Size:    family.Sizing{BitsPerKey: float64(p.m) / float64(p.n)},
 		Effort:  filter.Effort{Level: level},
 		Workers: 1,
 	}

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bloomery/bloomery/family/blockpartitioned"
-	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
@@ -32,17 +33,17 @@ func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	families := []struct {
 		name string
-		make func(passes int) (filter.Builder, error)
+		make func(passes int) (family.Builder, error)
 	}{
-		{"partitioned", func(passes int) (filter.Builder, error) {
+		{"partitioned", func(passes int) (family.Builder, error) {
 			return partitioned.NewBuilder(partitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1})
 		}},
-		{"blockpartitioned, 512 bits", func(passes int) (filter.Builder, error) {
+		{"blockpartitioned, 512 bits", func(passes int) (family.Builder, error) {
 			return blockpartitioned.NewBuilder(
 				blockpartitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1},
 			)
 		}},
-		{"blockpartitioned, 1024 bits", func(passes int) (filter.Builder, error) {
+		{"blockpartitioned, 1024 bits", func(passes int) (family.Builder, error) {
 			return blockpartitioned.NewBuilder(
 				blockpartitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1, Block: 1024},
 			)

@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 )

@@ -6,9 +6,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/family/twochoice"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/family/twochoice"
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
@@ -33,7 +34,7 @@ func (x choice) String() string {
 
 // empty returns an empty filter for n keys, a standard one for c = 1.
 func (x choice) empty(n int, hashing twochoice.Hashing) (experiment.Growing, error) {
-	size := filter.Sizing{BitsPerKey: x.bits}
+	size := family.Sizing{BitsPerKey: x.bits}
 	if x.c == 1 {
 		return standard.New(standard.Config{Keys: uint64(n), Size: size, K: x.k})
 	}
@@ -57,9 +58,9 @@ func (x choice) offline(
 	hs []filter.Hash,
 	hashing twochoice.Hashing,
 	greedy bool,
-) (filter.Filter, error) {
+) (family.Filter, error) {
 	b, err := twochoice.NewBuilder(twochoice.Config{
-		Size: filter.Sizing{BitsPerKey: x.bits}, Choices: x.c, K: x.k, Hashing: hashing, Shards: 1,
+		Size: family.Sizing{BitsPerKey: x.bits}, Choices: x.c, K: x.k, Hashing: hashing, Shards: 1,
 		Greedy: greedy, Effort: filter.Effort{Passes: x.rounds}, Workers: 1,
 	})
 	return experiment.Build(ctx, b, err, hs)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/ribbon"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 )

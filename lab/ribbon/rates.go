@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 )
@@ -35,7 +36,7 @@ func (s scale) fractions(c experiment.Config) part {
 					}
 					info := f.Info()
 					if info.FPRPosterior > rate {
-						return nil, fmt.Errorf("%s has a rate of %g, not %g", filter.SpecOf(f), info.FPRPosterior, rate)
+						return nil, fmt.Errorf("%s has a rate of %g, not %g", family.SpecOf(f), info.FPRPosterior, rate)
 					}
 					over = append(over, float64(info.Bits)/float64(s.rates)+math.Log2(rate))
 				}
@@ -85,7 +86,7 @@ func (s scale) observed(c experiment.Config) part {
 	p := part{work: each * float64(parts)}
 	p.run = func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
 		hs := c.Hashes(s.rates, 0)
-		var filters []filter.Filter
+		var filters []family.Filter
 		for _, spec := range observedSpecs {
 			f, err := build(ctx, spec, hs)
 			if err != nil {

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 )
@@ -73,7 +74,7 @@ type part struct {
 }
 
 // build builds the filter of a spec.
-func build(ctx context.Context, spec filter.Spec, hs []filter.Hash) (filter.Filter, error) {
+func build(ctx context.Context, spec filter.Spec, hs []filter.Hash) (family.Filter, error) {
 	family, err := families.ByName(spec.Family())
 	if err != nil {
 		return nil, err
@@ -87,11 +88,11 @@ func build(ctx context.Context, spec filter.Spec, hs []filter.Hash) (filter.Filt
 }
 
 // has counts the keys that f contains, in batches.
-func has(f filter.Filter, hs []filter.Hash) (n uint64) {
+func has(f family.Filter, hs []filter.Hash) (n uint64) {
 	dst := make([]bool, min(len(hs), 1024))
 	for len(hs) > 0 {
 		some := hs[:min(len(hs), len(dst))]
-		f.(filter.Batcher).HasMany(dst[:len(some)], some)
+		f.(family.Batcher).HasMany(dst[:len(some)], some)
 		for _, yes := range dst[:len(some)] {
 			if yes {
 				n++

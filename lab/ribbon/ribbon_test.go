@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 )
@@ -65,10 +65,10 @@ func TestAsk(t *testing.T) {
 		}
 		dst := make([]bool, 256)
 		if n := ask(f, hs, dst, false); n != len(hs) || has(f, hs) != uint64(len(hs)) {
-			t.Errorf("%s: %d of %d keys", filter.SpecOf(f), n, len(hs))
+			t.Errorf("%s: %d of %d keys", family.SpecOf(f), n, len(hs))
 		}
 		if ask(f, hs, dst, true); slices.Contains(dst, false) {
-			t.Errorf("%s: a batch lost keys", filter.SpecOf(f))
+			t.Errorf("%s: a batch lost keys", family.SpecOf(f))
 		}
 	}
 }

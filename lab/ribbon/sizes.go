@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 )
@@ -94,8 +95,8 @@ func (s shape) build(ctx context.Context, hs []filter.Hash) (size, error) {
 }
 
 // fileBytes returns the length of the file of a filter.
-func fileBytes(f filter.Filter) (uint64, error) {
-	e := f.(filter.Encoder).Encode()
+func fileBytes(f family.Filter) (uint64, error) {
+	e := f.(family.Encoder).Encode()
 	family, err := families.ByName(e.Spec.Family())
 	if err != nil {
 		return 0, err

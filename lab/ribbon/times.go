@@ -8,10 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bloomery/bloomery/family/fuse"
-	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/clock"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/fuse"
+	"github.com/bloomery/bloomery/internal/family/ribbon"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
@@ -148,7 +149,7 @@ func timesOf(
 // timeBuild builds a filter on that many cores and returns the CPU time and the wall time, in nanoseconds a key.
 func timeBuild(
 	ctx context.Context, spec filter.Spec, hs []filter.Hash, cores int,
-) (f filter.Filter, cpu, wall float64, err error) {
+) (f family.Filter, cpu, wall float64, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 	// Small filters are built several times: the clock counts the work of the runtime, too.
 	times := max(1, 100_000/len(hs))
@@ -165,7 +166,7 @@ func timeBuild(
 
 // timeQueries returns the time of a query in nanoseconds: the median of the chunks, so that a short disturbance of the
 // machine does not count. An eighth of the queries goes before, to fill the caches.
-func timeQueries(f filter.Filter, hs []filter.Hash, batch bool) float64 {
+func timeQueries(f family.Filter, hs []filter.Hash, batch bool) float64 {
 	dst := make([]bool, 256)
 	var chunks []float64
 	ask(f, hs[:len(hs)/8], dst, batch)
@@ -180,10 +181,10 @@ func timeQueries(f filter.Filter, hs []filter.Hash, batch bool) float64 {
 
 // ask queries keys, in batches of the length of dst or one by one, through the type of the filter and not through an
 // interface.
-func ask(f filter.Filter, hs []filter.Hash, dst []bool, batch bool) (n int) {
+func ask(f family.Filter, hs []filter.Hash, dst []bool, batch bool) (n int) {
 	if batch {
 		for ; len(hs) > 0; hs = hs[len(dst):] {
-			f.(filter.Batcher).HasMany(dst, hs[:len(dst)])
+			f.(family.Batcher).HasMany(dst, hs[:len(dst)])
 		}
 		return 0
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bloomery/bloomery/family/rankindexed"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 	"github.com/bloomery/bloomery/lab/paper"

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 	"github.com/bloomery/bloomery/lab/paper"
@@ -164,7 +165,7 @@ func trimmed(g rankindexed.Geometry, hs []filter.Hash) (float64, error) {
 	if err := experiment.AddAll(f, hs); err != nil {
 		return 0, err
 	}
-	return encodedBits(f.Trimmed().(filter.Encoder)) / float64(len(hs)), nil
+	return encodedBits(f.Trimmed().(family.Encoder)) / float64(len(hs)), nil
 }
 
 // compressed compares the Bloom filter that has a rate and compresses to a packed size. The paper prints that size with

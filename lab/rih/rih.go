@@ -1,6 +1,6 @@
 // Package rih has the experiments on rank-indexed hashing: N. Hua, H. Zhao, B. Lin and J. Xu, "Rank-indexed hashing: a
 // compact construction of Bloom filters and variants", ICNP 2008. Letters are those of the paper; see
-// family/rankindexed.
+// internal/family/rankindexed.
 package rih
 
 import (
@@ -9,8 +9,9 @@ import (
 	"math"
 	"sort"
 
-	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
@@ -162,7 +163,7 @@ func wordSized(keys int, fpr float64, counting bool) paper.RankIndexed {
 
 func lineSized(keys int, fpr float64, counting bool) rankindexed.Config {
 	return rankindexed.Config{
-		Keys: uint64(keys), Size: filter.Sizing{FPR: fpr}, Overflow: paperOverflow, Counting: counting,
+		Keys: uint64(keys), Size: family.Sizing{FPR: fpr}, Overflow: paperOverflow, Counting: counting,
 	}
 }
 
@@ -217,7 +218,7 @@ func fill(f stored, hs []filter.Hash, n int) (filled, error) {
 }
 
 // encoder is a filter that can be stored.
-type encoder interface{ Encode() filter.Encoded }
+type encoder interface{ Encode() family.Encoded }
 
 // stored is an encoder that takes keys one by one.
 type stored interface {

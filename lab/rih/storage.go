@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bloomery/bloomery/family/counting"
-	"github.com/bloomery/bloomery/family/dleft"
-	"github.com/bloomery/bloomery/family/rankindexed"
-	"github.com/bloomery/bloomery/family/standard"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/counting"
+	"github.com/bloomery/bloomery/internal/family/dleft"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
+	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 	"github.com/bloomery/bloomery/lab/paper"
@@ -64,15 +64,15 @@ type maker struct {
 // makers returns our structures for the columns of the paper: plain, or with counters.
 func makers(counts bool) []maker {
 	bloom := maker{"standard, our structure", func(fpr float64, n int) (stored, error) {
-		return standard.New(standard.Config{Keys: uint64(n), Size: filter.Sizing{FPR: fpr}})
+		return standard.New(standard.Config{Keys: uint64(n), Size: family.Sizing{FPR: fpr}})
 	}}
 	if counts {
 		bloom = maker{"counting Bloom filter, our structure", func(fpr float64, n int) (stored, error) {
-			return counting.New(counting.Config{Keys: uint64(n), Size: filter.Sizing{FPR: fpr}})
+			return counting.New(counting.Config{Keys: uint64(n), Size: family.Sizing{FPR: fpr}})
 		}}
 	}
 	return []maker{bloom, {"d-left, our structure", func(fpr float64, n int) (stored, error) {
-		return dleft.New(dleft.Config{Keys: uint64(n), Size: filter.Sizing{FPR: fpr}, Counting: counts})
+		return dleft.New(dleft.Config{Keys: uint64(n), Size: family.Sizing{FPR: fpr}, Counting: counts})
 	}}, {"rank-indexed, L <= 64, our structure", func(fpr float64, n int) (stored, error) {
 		g, err := wordSized(n, fpr, counts).Plan()
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 )

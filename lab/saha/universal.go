@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 	"github.com/bloomery/bloomery/lab/paper"

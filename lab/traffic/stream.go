@@ -6,7 +6,7 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 // Stream is a sequence of requests. Objects are numbered from 0 in the order of their first request.

@@ -25,12 +25,12 @@ package tablefilter
 import (
 	"encoding/binary"
 
-	"github.com/bloomery/bloomery/family/blocked"
-	"github.com/bloomery/bloomery/family/blockpartitioned"
-	"github.com/bloomery/bloomery/family/fuse"
-	"github.com/bloomery/bloomery/family/partitioned"
-	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/blocked"
+	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
+	"github.com/bloomery/bloomery/internal/family/fuse"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
+	"github.com/bloomery/bloomery/internal/family/ribbon"
 )
 
 const version = 1

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/family/blocked"
-	"github.com/bloomery/bloomery/family/blockpartitioned"
-	"github.com/bloomery/bloomery/family/fuse"
-	"github.com/bloomery/bloomery/family/partitioned"
-	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/blocked"
+	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
+	"github.com/bloomery/bloomery/internal/family/fuse"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
+	"github.com/bloomery/bloomery/internal/family/ribbon"
 )
 
 // Prefix begins the Name of every Policy. A database stores the name.
@@ -115,7 +116,7 @@ func (p *Policy) Spec() filter.Spec { return p.spec }
 func (p *Policy) small() (families.Family, filter.Spec) {
 	s := filter.NewSpec(blocked.Family)
 	for _, size := range []string{"bits_per_key", "fpr"} {
-		if v := p.spec.Reader().Text(size, ""); v != "" {
+		if v := family.Reader(p.spec).Text(size, ""); v != "" {
 			s = s.With(size, v)
 		}
 	}

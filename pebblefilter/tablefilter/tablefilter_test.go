@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // specs has every family and layout of blocks.
@@ -79,7 +80,7 @@ func TestBlocks(t *testing.T) {
 }
 
 // plain returns the filter that the block of the keys must agree with, or nil if the family has none for that few.
-func plain(t *testing.T, spec string, n int) filter.Filter {
+func plain(t *testing.T, spec string, n int) family.Filter {
 	p, err := New(spec)
 	if err != nil {
 		t.Fatal(err)

@@ -8,13 +8,14 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/family/blocked"
-	"github.com/bloomery/bloomery/family/blockpartitioned"
-	"github.com/bloomery/bloomery/family/fuse"
-	"github.com/bloomery/bloomery/family/partitioned"
-	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/blocked"
+	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
+	"github.com/bloomery/bloomery/internal/family/fuse"
+	"github.com/bloomery/bloomery/internal/family/partitioned"
+	"github.com/bloomery/bloomery/internal/family/ribbon"
 )
 
 // Writer gathers the keys of one table and makes its filter block. It is for one goroutine.
@@ -79,7 +80,7 @@ func (w *Writer) Finish(dst []byte) []byte {
 		f, err = w.build(w.p.small())
 	}
 	if err == nil {
-		dst, err = Append(dst, f.(filter.Encoder).Encode())
+		dst, err = Append(dst, f.(family.Encoder).Encode())
 	}
 	if err != nil {
 		return appendTail(dst, kindNone, 0)
@@ -88,13 +89,13 @@ func (w *Writer) Finish(dst []byte) []byte {
 }
 
 // build makes the filter of the keys.
-func (w *Writer) build(family families.Family, s filter.Spec) (filter.Filter, error) {
-	b, err := family.NewBuilder(s, uint64(w.keys))
+func (w *Writer) build(kind families.Family, s filter.Spec) (family.Filter, error) {
+	b, err := kind.NewBuilder(s, uint64(w.keys))
 	if err != nil {
 		return nil, err
 	}
-	if b, ok := b.(filter.Gatherer); ok {
-		b.SetOptions(filter.BuildOptions{Workers: w.p.Workers})
+	if b, ok := b.(family.Gatherer); ok {
+		b.SetOptions(family.BuildOptions{Workers: w.p.Workers})
 	}
 	for _, c := range w.chunks {
 		if err := b.AddMany(c.hs[:c.n]); err != nil {
@@ -106,7 +107,7 @@ func (w *Writer) build(family families.Family, s filter.Spec) (filter.Filter, er
 
 // Append appends the filter block of a built filter to dst. The error wraps filter.ErrConfig, filter.ErrTooLarge or
 // filter.ErrFamily if there is no block for it.
-func Append(dst []byte, e filter.Encoded) ([]byte, error) {
+func Append(dst []byte, e family.Encoded) ([]byte, error) {
 	if f, err := families.ByName(e.Spec.Family()); err != nil {
 		return dst, err
 	} else if err := e.CheckSections(f.SectionWords(e.Spec)); err != nil {
@@ -127,8 +128,8 @@ func Append(dst []byte, e filter.Encoded) ([]byte, error) {
 	return dst, filter.ErrFamily
 }
 
-func appendBlocked(dst []byte, e filter.Encoded) ([]byte, error) {
-	r := e.Spec.Reader()
+func appendBlocked(dst []byte, e family.Encoded) ([]byte, error) {
+	r := family.Reader(e.Spec)
 	tail := r.Uint("k")
 	if r.Text("layout", "") == string(blocked.Split) {
 		tail |= 1 << 8
@@ -137,14 +138,14 @@ func appendBlocked(dst []byte, e filter.Encoded) ([]byte, error) {
 	return appendTail(dst, kindBlocked, tail), nil
 }
 
-func appendBlockpartitioned(dst []byte, e filter.Encoded) ([]byte, error) {
-	r := e.Spec.Reader()
+func appendBlockpartitioned(dst []byte, e family.Encoded) ([]byte, error) {
+	r := family.Reader(e.Spec)
 	tail := r.Uint("k") | r.Uint("width")<<8 | r.Uint("groups")<<16 | r.Uint("block")/512<<32
 	dst = appendWords(dst, e.Sections[0], 8*uint64(len(e.Sections[0])))
 	return appendTail(dst, kindBlockpartitioned, tail), nil
 }
 
-func appendPartitioned(dst []byte, e filter.Encoded) ([]byte, error) {
+func appendPartitioned(dst []byte, e family.Encoded) ([]byte, error) {
 	v, err := partitioned.ViewOf(e.Spec)
 	if err != nil {
 		return dst, err
@@ -158,7 +159,7 @@ func appendPartitioned(dst []byte, e filter.Encoded) ([]byte, error) {
 	return appendTail(dst, kindPartitioned, uint64(v.K)|uint64(v.Width)<<8), nil
 }
 
-func appendFuse(dst []byte, e filter.Encoded) ([]byte, error) {
+func appendFuse(dst []byte, e family.Encoded) ([]byte, error) {
 	v, err := fuse.ViewOf(e.Spec)
 	if err != nil {
 		return dst, err
@@ -169,7 +170,7 @@ func appendFuse(dst []byte, e filter.Encoded) ([]byte, error) {
 	return appendTail(dst, kindFuse, uint64(bits.TrailingZeros64(v.Segment))|uint64(v.Width)<<8), nil
 }
 
-func appendRibbon(dst []byte, e filter.Encoded) ([]byte, error) {
+func appendRibbon(dst []byte, e family.Encoded) ([]byte, error) {
 	v, err := ribbon.ViewOf(e.Spec)
 	if err != nil {
 		return dst, err

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/keyio"
 	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 func (a *app) checkCommand() *cobra.Command {

@@ -15,11 +15,12 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/bloomery/bloomery/buckets"
 	_ "github.com/bloomery/bloomery/buckets/all"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
-	"github.com/spf13/cobra"
 )
 
 // Exit codes, like those of grep and of bloomery.

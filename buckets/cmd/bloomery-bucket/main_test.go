@@ -5,11 +5,12 @@ import (
 	"os"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/fakes3"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {

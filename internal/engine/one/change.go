@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Add adds a key.
@@ -22,7 +23,7 @@ func (s *Set) Add(h filter.Hash, raw []byte) error {
 	case s.adder != nil:
 		return s.adder.Add(h)
 	}
-	return s.Lacks(filter.CanAdd)
+	return s.Lacks(family.CanAdd)
 }
 
 // AddMany adds keys until one fails.
@@ -58,7 +59,7 @@ func (s *Set) TestAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 	case raw != nil:
 		present = s.raw.HasKey(raw)
 	case s.adder == nil:
-		return false, s.Lacks(filter.CanAdd)
+		return false, s.Lacks(family.CanAdd)
 	default:
 		present = s.filter.Has(h)
 	}
@@ -73,26 +74,26 @@ func (s *Set) Remove(h filter.Hash) error {
 	if err := s.Own(); err != nil {
 		return err
 	}
-	if r, ok := s.filter.(filter.Remover); ok {
+	if r, ok := s.filter.(family.Remover); ok {
 		return r.Remove(h)
 	}
-	return s.Lacks(filter.CanRemove)
+	return s.Lacks(family.CanRemove)
 }
 
 // Valuer returns the filter as a Valuer, ready to be changed.
-func (s *Set) Valuer() (filter.Valuer, error) {
+func (s *Set) Valuer() (family.Valuer, error) {
 	if err := s.Own(); err != nil {
 		return nil, err
 	}
-	v, ok := s.filter.(filter.Valuer)
+	v, ok := s.filter.(family.Valuer)
 	if ok && v.ValueBits() > 0 {
 		return v, nil
 	}
-	if g, static := s.filter.(filter.Getter); !ok && static && g.ValueBits() > 0 {
+	if g, static := s.filter.(family.Getter); !ok && static && g.ValueBits() > 0 {
 		return nil, fmt.Errorf("the values of %s came with the keys of its build and cannot change; families whose "+
-			"values can: %s: %w", s.Spec(), strings.Join(families.With(filter.CanValues), ", "), filter.ErrUnsupported)
+			"values can: %s: %w", s.Spec(), strings.Join(families.With(family.CanValues), ", "), filter.ErrUnsupported)
 	}
-	return nil, s.Lacks(filter.CanValues)
+	return nil, s.Lacks(family.CanValues)
 }
 
 // At returns s. Its methods that change it call Own.
@@ -119,15 +120,15 @@ func (s *Set) own() error {
 }
 
 // replace makes f the filter, and unmaps the file of the old one.
-func (s *Set) replace(f filter.Filter) error {
+func (s *Set) replace(f family.Filter) error {
 	file := s.file
 	s.become(f, s.hasher)
 	return file.Close()
 }
 
 // copied returns a copy of the filter.
-func (s *Set) copied() (f filter.Filter, err error) {
-	e, ok := s.filter.(filter.Encoder)
+func (s *Set) copied() (f family.Filter, err error) {
+	e, ok := s.filter.(family.Encoder)
 	if !ok {
 		return nil, fmt.Errorf("%T cannot be copied: %w", s.filter, filter.ErrUnsupported)
 	}
@@ -155,11 +156,11 @@ func (s *Set) copied() (f filter.Filter, err error) {
 
 // Reset removes all keys and keeps the geometry.
 func (s *Set) Reset() error {
-	family, err := families.ByName(s.Spec().Family())
-	if s.exceptions != nil || err != nil || family.New == nil {
-		return s.Lacks(filter.CanStartEmpty)
+	kind, err := families.ByName(s.Spec().Family())
+	if s.exceptions != nil || err != nil || kind.New == nil {
+		return s.Lacks(family.CanStartEmpty)
 	}
-	f, err := family.Empty(s.filter)
+	f, err := kind.Empty(s.filter)
 	if err != nil {
 		return err
 	}

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Combine merges with o or intersects with it.
-func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
+func (s *Set) Combine(e engine.Engine, how family.Ability) error {
 	o, err := other(e)
 	switch {
 	case err != nil:
@@ -50,12 +51,12 @@ func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
 }
 
 // combiner returns the method of a filter for merging or intersecting, or nil if it has none.
-func combiner(f filter.Filter, how filter.Ability) func(o filter.Filter, passed func([]uint64)) error {
-	if how == filter.CanMerge {
-		if m, ok := f.(filter.Merger); ok {
+func combiner(f family.Filter, how family.Ability) func(o family.Filter, passed func([]uint64)) error {
+	if how == family.CanMerge {
+		if m, ok := f.(family.Merger); ok {
 			return m.Merge
 		}
-	} else if i, ok := f.(filter.Intersecter); ok {
+	} else if i, ok := f.(family.Intersecter); ok {
 		return i.Intersect
 	}
 	return nil
@@ -64,7 +65,7 @@ func combiner(f filter.Filter, how filter.Ability) func(o filter.Filter, passed 
 // Join returns the Set of several files, merged or intersected. It reads the first one into memory and combines it with
 // each of the others, which are mapped. They are opened first, because that reads them: the pages are released again
 // before the first file takes its memory.
-func Join(paths []string, how filter.Ability, o engine.Options) (*Set, error) {
+func Join(paths []string, how family.Ability, o engine.Options) (*Set, error) {
 	others := make([]*Set, 0, len(paths))
 	defer func() {
 		for _, s := range others {
@@ -98,7 +99,7 @@ func Join(paths []string, how filter.Ability, o engine.Options) (*Set, error) {
 
 // Copy returns a copy that shares nothing with s, in the form for one writer if plain is true.
 func (s *Set) Copy(plain bool) (engine.Engine, error) {
-	return filter.As[engine.Engine](s.Clone(plain))
+	return family.As[engine.Engine](s.Clone(plain))
 }
 
 // Clone is Copy.
@@ -121,7 +122,7 @@ func (s *Set) Clone(plain bool) (*Set, error) {
 
 // Model returns the filter without exceptions and in the form for one writer, as the model of another. If s lies in a
 // mapped file and lasting is true, it is a copy, so that it lasts when the file changes.
-func (s *Set) Model(lasting bool) (f filter.Filter, err error) {
+func (s *Set) Model(lasting bool) (f family.Filter, err error) {
 	o, err := s.Single()
 	if err != nil {
 		return nil, err
@@ -173,16 +174,16 @@ func (s *Set) Form(trimmed bool) (engine.Engine, error) {
 
 // Trimmed returns the trimmed form.
 func (s *Set) Trimmed() (*Set, error) {
-	if err := engine.Can(s, filter.CanTrim); err != nil {
+	if err := engine.Can(s, family.CanTrim); err != nil {
 		return nil, err
 	}
 	plain, err := s.Single()
 	if err != nil {
 		return nil, err
 	}
-	t, ok := plain.main.(filter.Trimmer)
+	t, ok := plain.main.(family.Trimmer)
 	if !ok {
-		return nil, families.Lacks(s.Spec(), filter.CanTrim)
+		return nil, families.Lacks(s.Spec(), family.CanTrim)
 	}
 	if err := t.Trimmable(); err != nil {
 		return nil, err

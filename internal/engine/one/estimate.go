@@ -1,15 +1,15 @@
 package one
 
 import (
-	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // EstimateKeys returns the number of distinct keys, estimated from the bits if the family can, else Len.
 func (s *Set) EstimateKeys() (n float64) {
-	if e, ok := s.filter.(filter.Estimator); ok {
+	if e, ok := s.filter.(family.Estimator); ok {
 		s.guard(func() { n = e.EstimateKeys() })
 		return n
 	}
@@ -18,7 +18,7 @@ func (s *Set) EstimateKeys() (n float64) {
 
 // EstimateInterval is EstimateKeys with a 95% interval.
 func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
-	if engine.Can(s, filter.CanEstimate) != nil {
+	if engine.Can(s, family.CanEstimate) != nil {
 		n := float64(s.Len())
 		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
 	}
@@ -26,9 +26,9 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 	if err != nil {
 		return e, err
 	}
-	cells, ok := plain.main.(filter.CellFilter)
+	cells, ok := plain.main.(family.CellFilter)
 	if !ok {
-		return e, s.Lacks(filter.CanEstimate)
+		return e, s.Lacks(family.CanEstimate)
 	}
 	err = plain.Guarded(func() error {
 		free, err := cells.Free(plain.main)
@@ -44,7 +44,7 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	if err != nil {
 		return v, err
 	}
-	if err := engine.Can(s, filter.CanEstimate); err != nil {
+	if err := engine.Can(s, family.CanEstimate); err != nil {
 		return v, err
 	}
 	a, err := s.Single()
@@ -55,14 +55,14 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	if err != nil {
 		return v, err
 	}
-	mine, ok := a.main.(filter.CellFilter)
+	mine, ok := a.main.(family.CellFilter)
 	if !ok {
-		return v, families.Lacks(a.Spec(), filter.CanEstimate)
+		return v, families.Lacks(a.Spec(), family.CanEstimate)
 	}
-	theirs, ok := b.main.(filter.CellFilter)
+	theirs, ok := b.main.(family.CellFilter)
 	switch {
 	case !ok:
-		return v, families.Lacks(b.Spec(), filter.CanEstimate)
+		return v, families.Lacks(b.Spec(), family.CanEstimate)
 	case !s.hasher.Equal(o.hasher):
 		return v, engine.ErrHasher
 	}

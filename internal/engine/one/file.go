@@ -7,11 +7,12 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/inset"
 )
 
@@ -82,7 +83,7 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 	if err != nil {
 		return nil, err
 	}
-	var decoded filter.Filter
+	var decoded family.Filter
 	decode := func() {
 		if decoded, err = families.Decode(f.Encoded); err == nil {
 			decoded, err = except.Wrap(decoded, f.Exceptions)
@@ -92,14 +93,14 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 		return nil, fault
 	}
 	if err != nil {
-		return nil, &container.FormatError{Offset: f.SpecAt(), What: err.Error(), Err: container.ErrCorrupt}
+		return nil, container.Broken(f.SpecAt(), err.Error(), filter.ErrCorrupt)
 	}
 	s, err := NewForm(decoded, h, o.Concurrent)
 	if err != nil {
 		return nil, err
 	}
 	s.file, s.borrowed, s.chosen = m, m != nil, f.FPRChosen
-	s.stored = engine.Stored{Bytes: f.Bytes, Version: f.Version, Trimmed: !f.Spec.Equal(filter.SpecOf(decoded))}
+	s.stored = engine.Stored{Bytes: f.Bytes, Version: f.Version, Trimmed: !f.Spec.Equal(family.SpecOf(decoded))}
 	return s, nil
 }
 
@@ -109,11 +110,11 @@ func (s *Set) Encode() (*container.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	enc, ok := plain.filter.(filter.Encoder)
+	enc, ok := plain.filter.(family.Encoder)
 	if !ok {
 		return nil, fmt.Errorf("%T cannot be stored: %w", s.filter, filter.ErrUnsupported)
 	}
-	var e filter.Encoded
+	var e family.Encoded
 	if err := s.Guarded(func() error { e = enc.Encode(); return nil }); err != nil {
 		return nil, err
 	}

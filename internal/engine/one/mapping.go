@@ -4,8 +4,9 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // mapping says where the filter lies if not in memory of its own.
@@ -44,7 +45,7 @@ func (m *mapping) guard(f func()) {
 	}
 }
 
-// Guarded calls f, which reads the filter, and returns its error, or one wrapping container.ErrFile if the mapped file
+// Guarded calls f, which reads the filter, and returns its error, or one wrapping filter.ErrFile if the mapped file
 // was changed in place.
 func (m *mapping) Guarded(f func() error) (err error) {
 	fault := m.file.Guard(func() { err = f() })
@@ -71,7 +72,7 @@ func (m *mapping) Err() error {
 
 // Release takes the pages of a mapped filter out of memory until they are used.
 func (s *Set) Release() {
-	if e, ok := s.filter.(filter.Encoder); ok {
+	if e, ok := s.filter.(family.Encoder); ok {
 		for _, words := range e.Encode().Sections {
 			s.file.Release(words)
 		}

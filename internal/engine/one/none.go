@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // None is the engine of a Set without a filter. It contains nothing, or its answers are unknown, so that Contains is
@@ -47,7 +48,7 @@ func (n *None) Reset() error                             { return n.why() }
 func (n *None) Take(engine.Engine) error                 { return n.why() }
 func (n *None) Except(*except.Cascade) error             { return n.why() }
 
-func (n *None) Combine(e engine.Engine, _ filter.Ability) error { return n.with(e) }
+func (n *None) Combine(e engine.Engine, _ family.Ability) error { return n.with(e) }
 
 func (n *None) ContainsMany(dst []bool, _ engine.Keys) { n.HasMany(dst, nil) }
 
@@ -73,7 +74,7 @@ func (n *None) Info() filter.Info          { return filter.Info{FPRChosen: n.cho
 func (n *None) Len() uint64                { return 0 }
 func (n *None) EstimateKeys() float64      { return 0 }
 func (n *None) Equal(e engine.Engine) bool { _, ok := e.(*None); return ok }
-func (n *None) Lacks(filter.Ability) error { return n.why() }
+func (n *None) Lacks(family.Ability) error { return n.why() }
 
 func (n *None) EstimateInterval() (e engine.Estimate, err error) { return e, n.why() }
 

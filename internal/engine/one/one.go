@@ -5,24 +5,25 @@ package one
 import (
 	"fmt"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Set is one filter with the hasher of its keys.
 type Set struct {
-	filter     filter.Filter
-	main       filter.Filter // the filter without its exceptions
+	filter     family.Filter
+	main       family.Filter // the filter without its exceptions
 	exceptions *except.Cascade
 	hasher     filter.Hasher
 	// adder, batcher, cold, raw and shared are the filter if it is one of these, else nil.
-	adder   filter.Adder
-	batcher filter.Batcher
-	cold    filter.ColdBatcher
-	raw     filter.RawKeyFilter
-	shared  filter.Concurrent
+	adder   family.Adder
+	batcher family.Batcher
+	cold    family.ColdBatcher
+	raw     family.RawKeyFilter
+	shared  family.Concurrent
 	mapping
 	moves  uint32        // see engine.Facts
 	stored engine.Stored // the file that the set was read from, or zero
@@ -32,21 +33,21 @@ type Set struct {
 var _ engine.Engine = (*Set)(nil)
 
 // New returns a Set of a filter and the hasher of its keys. It takes over the filter.
-func New(f filter.Filter, h filter.Hasher) *Set {
+func New(f family.Filter, h filter.Hasher) *Set {
 	s := new(Set)
 	s.become(f, h)
 	return s
 }
 
 // NewForm is New, with the form for many writers if concurrent is true.
-func NewForm(f filter.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
+func NewForm(f family.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 	if concurrent {
 		if _, c := except.Split(f); c != nil {
 			return nil, filter.ErrExceptions
 		}
-		sharer, ok := f.(filter.Sharer)
+		sharer, ok := f.(family.Sharer)
 		if !ok {
-			return nil, families.Lacks(filter.SpecOf(f), filter.CanConcurrent)
+			return nil, families.Lacks(family.SpecOf(f), family.CanConcurrent)
 		}
 		f = sharer.Concurrent()
 	}
@@ -54,26 +55,26 @@ func NewForm(f filter.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 }
 
 // become makes s a Set of another filter.
-func (s *Set) become(f filter.Filter, h filter.Hasher) {
+func (s *Set) become(f family.Filter, h filter.Hasher) {
 	s.hasher, s.file, s.borrowed = h, nil, false
 	s.fault.Store(nil)
 	s.set(f)
 }
 
 // set sets the filter and what follows from it.
-func (s *Set) set(f filter.Filter) {
+func (s *Set) set(f family.Filter) {
 	s.filter = f
 	s.main, s.exceptions = except.Split(f)
-	s.adder, _ = f.(filter.Adder)
-	s.batcher, _ = f.(filter.Batcher)
-	s.cold, _ = f.(filter.ColdBatcher)
-	s.shared, _ = f.(filter.Concurrent)
-	s.raw, _ = f.(filter.RawKeyFilter)
+	s.adder, _ = f.(family.Adder)
+	s.batcher, _ = f.(family.Batcher)
+	s.cold, _ = f.(family.ColdBatcher)
+	s.shared, _ = f.(family.Concurrent)
+	s.raw, _ = f.(family.RawKeyFilter)
 	s.moves++
 }
 
 // like returns a Set of another filter with the hasher and the chosen rate of s.
-func (s *Set) like(f filter.Filter) *Set {
+func (s *Set) like(f family.Filter) *Set {
 	o := New(f, s.hasher)
 	o.chosen = s.chosen
 	return o
@@ -91,11 +92,11 @@ func other(e engine.Engine) (*Set, error) {
 }
 
 // inForm returns a filter in the form of s: for many writers or for one.
-func (s *Set) inForm(f filter.Filter) filter.Filter {
+func (s *Set) inForm(f family.Filter) family.Filter {
 	if s.shared == nil {
 		return f
 	}
-	return f.(filter.Sharer).Concurrent()
+	return f.(family.Sharer).Concurrent()
 }
 
 // Single returns a Snapshot of a Set for many writers, and any other Set itself, for use while that does not change.
@@ -126,13 +127,13 @@ func (s *Set) Facts() engine.Facts {
 }
 
 // Filter returns the filter.
-func (s *Set) Filter() filter.Filter { return s.filter }
+func (s *Set) Filter() family.Filter { return s.filter }
 
 // Hasher returns the hasher of the keys.
 func (s *Set) Hasher() filter.Hasher { return s.hasher }
 
 // Spec returns the Spec of the filter.
-func (s *Set) Spec() filter.Spec { return filter.SpecOf(s.filter) }
+func (s *Set) Spec() filter.Spec { return family.SpecOf(s.filter) }
 
 // Info describes the filter.
 func (s *Set) Info() (i filter.Info) {
@@ -151,18 +152,18 @@ func (s *Set) Len() uint64 {
 	if s.shared != nil {
 		return s.shared.Keys()
 	}
-	if e, ok := s.filter.(filter.Encoder); ok {
+	if e, ok := s.filter.(family.Encoder); ok {
 		return e.Encode().Keys
 	}
 	return s.Info().Keys
 }
 
 // Lacks returns the error for an operation that the filter does not have.
-func (s *Set) Lacks(can filter.Ability) error {
+func (s *Set) Lacks(can family.Ability) error {
 	if _, ok := s.filter.(gone); ok {
 		return engine.ErrClosed
 	}
-	reads := can == filter.CanCount || can == filter.CanValues // as filters with exceptions do
+	reads := can == family.CanCount || can == family.CanValues // as filters with exceptions do
 	if s.exceptions != nil && !reads {
 		return filter.ErrExceptions
 	}

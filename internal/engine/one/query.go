@@ -5,9 +5,10 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Contains reports whether a key may be in the set.
@@ -52,7 +53,7 @@ func (s *Set) Prefetch(hs []filter.Hash) {
 }
 
 // Cold returns the filter if it is a ColdBatcher, else nil.
-func (s *Set) Cold() filter.ColdBatcher { return s.cold }
+func (s *Set) Cold() family.ColdBatcher { return s.cold }
 
 func (s *Set) query(dst []bool, hs []filter.Hash, cold bool) {
 	if s.file != nil {
@@ -81,9 +82,9 @@ func (s *Set) query(dst []bool, hs []filter.Hash, cold bool) {
 
 // Count returns how often a key was added.
 func (s *Set) Count(h filter.Hash) (n uint64, saturated bool, err error) {
-	c, ok := s.main.(filter.Counter)
+	c, ok := s.main.(family.Counter)
 	if !ok {
-		return 0, false, s.Lacks(filter.CanCount)
+		return 0, false, s.Lacks(family.CanCount)
 	}
 	err = s.file.Guard(func() {
 		if s.exceptions == nil || s.exceptions.Has(h) {
@@ -95,7 +96,7 @@ func (s *Set) Count(h filter.Hash) (n uint64, saturated bool, err error) {
 
 // Get returns the value of a key.
 func (s *Set) Get(h filter.Hash) (value uint64, ok bool, err error) {
-	v, is := s.main.(filter.Getter)
+	v, is := s.main.(family.Getter)
 	if !is || v.ValueBits() == 0 {
 		return 0, false, s.noValues(is)
 	}
@@ -109,7 +110,7 @@ func (s *Set) Get(h filter.Hash) (value uint64, ok bool, err error) {
 
 // ValueBits returns the number of bits of the value of a key.
 func (s *Set) ValueBits() (int, error) {
-	v, ok := s.main.(filter.Getter)
+	v, ok := s.main.(family.Getter)
 	if !ok || v.ValueBits() == 0 {
 		return 0, s.noValues(ok)
 	}
@@ -118,7 +119,7 @@ func (s *Set) ValueBits() (int, error) {
 
 // noValues returns the error for a filter without values; could says that others of its family have some.
 func (s *Set) noValues(could bool) error {
-	others := families.With(filter.CanBuildValues) // all whose values can change are among them
+	others := families.With(family.CanBuildValues) // all whose values can change are among them
 	problem := "%s does not keep values; families that do: %s: %w"
 	if could {
 		problem = "%s was built without values; families with value_bits=: %s: %w"

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -63,7 +64,7 @@ func (t *Set) AddMany(keys engine.Keys) error {
 
 // Reset removes all keys.
 func (t *Set) Reset() error {
-	if err := engine.Can(t, filter.CanStartEmpty); err != nil {
+	if err := engine.Can(t, family.CanStartEmpty); err != nil {
 		return err
 	}
 	for i := range t.parts {

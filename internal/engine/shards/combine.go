@@ -4,16 +4,16 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // Combine merges with o or intersects with it, shard by shard. On error t is unchanged: results are kept aside until
 // all shards are done.
-func (t *Set) Combine(with engine.Engine, how filter.Ability) error {
+func (t *Set) Combine(with engine.Engine, how family.Ability) error {
 	o, err := t.other(with)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (t *Set) compute() error {
 
 // Join returns the Set of several folders, merged or intersected one shard after the other. open opens each. The result
 // has no files of its own.
-func Join(paths []string, how filter.Ability, open func(path string) (engine.Engine, error)) (*Set, error) {
+func Join(paths []string, how family.Ability, open func(path string) (engine.Engine, error)) (*Set, error) {
 	var all []engine.Engine
 	result, err := join(paths, how, func(path string) (engine.Engine, error) {
 		e, err := open(path)
@@ -121,7 +121,7 @@ func Join(paths []string, how filter.Ability, open func(path string) (engine.Eng
 	return result, nil
 }
 
-func join(paths []string, how filter.Ability, open func(path string) (engine.Engine, error)) (*Set, error) {
+func join(paths []string, how family.Ability, open func(path string) (engine.Engine, error)) (*Set, error) {
 	e, err := open(paths[0])
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func join(paths []string, how filter.Ability, open func(path string) (engine.Eng
 
 // Form returns the set in its trimmed or its full form. It has no files of its own.
 func (t *Set) Form(trimmed bool) (engine.Engine, error) {
-	if err := engine.Can(t, filter.CanTrim); err != nil {
+	if err := engine.Can(t, family.CanTrim); err != nil {
 		return nil, err
 	}
 	d := t.derived(t.chosen, nil, func(i int) (s *one.Set, err error) {
@@ -173,7 +173,7 @@ func (t *Set) Form(trimmed bool) (engine.Engine, error) {
 		}
 		return s, err
 	})
-	return filter.As[engine.Engine](d, d.compute())
+	return family.As[engine.Engine](d, d.compute())
 }
 
 // Copy returns a copy in which changed shards are copied, and others are loaded again.
@@ -234,5 +234,5 @@ func (t *Set) Rebuild(f func(i int, part engine.Engine) (engine.Engine, error)) 
 		d.publish(i, better.(*one.Set))
 	}
 	d.derive = func(i int) (*one.Set, error) { return d.sets[i].Load(), nil }
-	return filter.As[engine.Engine](d, d.compute())
+	return family.As[engine.Engine](d, d.compute())
 }

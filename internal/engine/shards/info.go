@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -32,7 +33,7 @@ func (t *Set) Manifest() *shard.Manifest { return t.manifest.Clone() }
 
 // Shard returns a shard, which it loads on first use.
 func (t *Set) Shard(i int) (engine.Engine, error) {
-	return filter.As[engine.Engine](t.get(i))
+	return family.As[engine.Engine](t.get(i))
 }
 
 // Check checks all shards that are not loaded completely, without keeping them in memory.
@@ -44,7 +45,7 @@ func (t *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 }
 
 // Lacks returns the error for an operation that the family does not have.
-func (t *Set) Lacks(a filter.Ability) error { return families.Lacks(t.Spec(), a) }
+func (t *Set) Lacks(a family.Ability) error { return families.Lacks(t.Spec(), a) }
 
 // Info has sums over the shards, and means of rates, since an absent key belongs to each shard with the same
 // probability. For shards that have not been changed it takes the rates of the manifest and reads nothing.

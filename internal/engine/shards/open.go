@@ -10,11 +10,12 @@ import (
 	"reflect"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -69,12 +70,12 @@ func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*S
 
 // openManifest opens the shards of a manifest.
 func openManifest(dir string, m *shard.Manifest, o engine.Options) (*Set, error) {
-	family, err := families.ByName(m.Spec.Family())
+	kind, err := families.ByName(m.Spec.Family())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	if family.Can.Has(filter.CanRawKeys) {
-		return nil, fmt.Errorf("%s: %w: family %s takes raw keys and cannot be sharded", dir, shard.ErrManifest, family.Name)
+	if kind.Can.Has(family.CanRawKeys) {
+		return nil, fmt.Errorf("%s: %w: family %s takes raw keys and cannot be sharded", dir, shard.ErrManifest, kind.Name)
 	}
 	if n := m.Bytes(); n > o.Limit() {
 		return nil, fmt.Errorf("%s: %d bytes are over the limit of %d: %w", dir, n, o.Limit(), filter.ErrTooLarge)
@@ -86,7 +87,7 @@ func openManifest(dir string, m *shard.Manifest, o engine.Options) (*Set, error)
 	o.Keyed = hasher
 	t := &Set{dir: dir, manifest: m, hasher: hasher, chosen: m.FPRChosen, options: o, locked: o.Lazy}
 	t.alloc()
-	if err := t.check(family); err != nil {
+	if err := t.check(kind); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	if o.Concurrent || o.InMemory && !o.Lazy {
@@ -98,7 +99,7 @@ func openManifest(dir string, m *shard.Manifest, o engine.Options) (*Set, error)
 }
 
 // check opens all files and checks their sizes and headers.
-func (t *Set) check(family families.Family) error {
+func (t *Set) check(kind families.Family) error {
 	var full atomic.Bool
 	var version atomic.Uint32
 	var inflated atomic.Uint64 // bytes besides the files
@@ -108,8 +109,8 @@ func (t *Set) check(family families.Family) error {
 			return t.Fail(i, err)
 		}
 		more := uint64(0)
-		if family.Inflated != nil {
-			if more, err = family.Inflated(f.Spec); err != nil {
+		if kind.Inflated != nil {
+			if more, err = kind.Inflated(f.Spec); err != nil {
 				return t.Fail(i, err)
 			}
 		}

@@ -11,10 +11,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/retry"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -170,7 +171,7 @@ func (t *Set) reading(i int) container.Options {
 	limit := t.options.Limit()
 	return container.Options{MaxBytes: limit, Check: func(f *container.File, words []uint64) error {
 		err := t.manifest.CheckHeader(i, f)
-		if bad := (*container.FormatError)(nil); errors.As(err, &bad) {
+		if bad := (*filter.FormatError)(nil); errors.As(err, &bad) {
 			bad.Err = fmt.Errorf("%w%s", bad.Err, adviceCopy)
 			return bad
 		}

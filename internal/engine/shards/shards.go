@@ -12,10 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/retry"
 	"github.com/bloomery/bloomery/shard"
@@ -57,9 +58,9 @@ var _ engine.Engine = (*Set)(nil)
 // go.
 type slot struct {
 	ready  atomic.Bool   // the others are set
-	safe   filter.Filter // the filter, or if that is mapped its Set, which survives a fault
-	filter filter.Filter
-	cold   filter.ColdBatcher // the filter if it is one, else nil
+	safe   family.Filter // the filter, or if that is mapped its Set, which survives a fault
+	filter family.Filter
+	cold   family.ColdBatcher // the filter if it is one, else nil
 	_      [8]byte
 }
 

@@ -7,14 +7,15 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// spreading has the filter.Spread of the shards, which answers batches once all shards are loaded. There is none if the
+// spreading has the family.Spread of the shards, which answers batches once all shards are loaded. There is none if the
 // family has none, if shards cannot be queried together, or in a Locked.
 type spreading struct {
 	ready  atomic.Bool   // all filters are set
-	spread filter.Spread // does not change once ready was true
+	spread family.Spread // does not change once ready was true
 	mu     sync.Mutex    // for the others
 	began  bool
 	set    []bool // by shard
@@ -22,12 +23,12 @@ type spreading struct {
 }
 
 // put sets the filter of a shard, of so many. Queries may run if it is the first filter of this shard.
-func (p *spreading) put(i, shards int, f filter.Filter) {
+func (p *spreading) put(i, shards int, f family.Filter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.began {
 		p.began = true
-		if f, ok := f.(filter.Spreader); ok {
+		if f, ok := f.(family.Spreader); ok {
 			p.spread, p.set, p.unset = f.Spread(shards), make([]bool, shards), shards
 		}
 	}

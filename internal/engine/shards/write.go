@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/inset"
@@ -62,7 +62,7 @@ func (t *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engi
 	return t.replace(ctx, next, was)
 }
 
-// replace is Replace. If the manifest is not was, the error wraps container.ErrChanged and nothing is replaced.
+// replace is Replace. If the manifest is not was, the error wraps filter.ErrChanged and nothing is replaced.
 func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) {
 	to := t.folder
 	if to == nil { // not that of a Locked

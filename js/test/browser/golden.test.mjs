@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { chromiumPath, launch, watch } from './chromium.mjs';
 import { policies, serveTests } from './server.mjs';
 
-const folder = new URL('../../../container/testdata/vectors/', import.meta.url);
+const folder = new URL('../../../internal/container/testdata/vectors/', import.meta.url);
 const vectors = readdirSync(folder).filter((name) => name.endsWith('.json')).map((name) => {
   const vector = JSON.parse(readFileSync(new URL(name, folder), 'utf8'));
   return { name, vector, file: readFileSync(new URL(vector.file, folder), 'hex') };

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/lab/measure"
 )
 

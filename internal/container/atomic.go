@@ -1,0 +1,146 @@
+package container
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/bloomery/bloomery/internal/flock"
+)
+
+// WriteAtomic creates or replaces the file at path with the output of write. It writes a temporary file in the same
+// folder, syncs and renames it, and syncs the folder. After a crash at any moment the file is completely the old one or
+// completely the new one. If write fails, or ctx ends before the rename, it removes the temporary file and returns the
+// error, or ctx.Err(). The temporary file of a process that was killed is removed by the next writer of the same file.
+// If path is a symbolic link, its target is replaced, unless NoLinks says otherwise. Errors name path, not the
+// temporary file.
+//
+// The new file has the owner, group and permissions of the old one; without an old one the umask decides, and
+// NotShared. If this process may not set owner or group, the file is written all the same, with permissions that let
+// nobody but the writer read it who could not read the old one, and a warning wrapping filter.ErrOwner goes to
+// WithWarnings. Access control lists and extended attributes are not kept.
+func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
+	return writeAtomic(ctx, path, nil, func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		return errors.Join(write(b), b.Flush())
+	})
+}
+
+// writeAtomic is WriteAtomic without a buffer, and with a last check before the rename, unless it is nil.
+func writeAtomic(ctx context.Context, path string, check func() error, write func(io.Writer) error) (err error) {
+	how := writingOf(ctx)
+	target, mode := path, how.newMode()
+	old, err := how.statOld(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !old.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", path)
+	default:
+		mode = 0o600
+		if !how.noLinks {
+			if target, err = filepath.EvalSymlinks(path); err != nil {
+				return err
+			}
+		}
+	}
+	if !how.batch {
+		removeAbandoned(target)
+	}
+	tmp, err := createTemp(target, mode)
+	if err != nil {
+		return named(path, err)
+	}
+	panicked := true // for example by a fault in a mapping that write reads
+	defer func() {
+		if err != nil || panicked {
+			err = errors.Join(named(path, err), discard(tmp))
+		}
+	}()
+	err = write(&ctxWriter{ctx, tmp})
+	panicked = false
+	if err != nil {
+		return err
+	}
+	var warning error
+	if old != nil {
+		if warning, err = keepOwner(tmp, old); err != nil {
+			return err
+		}
+	}
+	if err := tmp.Sync(); err != nil {
+		return err
+	}
+	if !flock.Supported { // such systems may not rename open files
+		if err := tmp.Close(); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if check != nil {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(tmp.Name(), target); err != nil {
+		return err
+	}
+	_ = tmp.Close() // it is synced; only now, because that ends its lock
+	if !how.batch {
+		SyncFolder(filepath.Dir(target))
+	}
+	if warning != nil && how.warn != nil {
+		how.warn(fmt.Errorf("%s: %w", path, warning))
+	}
+	return nil
+}
+
+// named returns err with its path replaced by path.
+func named(path string, err error) error {
+	if c, ok := cause(err); ok {
+		return &fs.PathError{Op: "write", Path: path, Err: c}
+	}
+	return err
+}
+
+// cause returns err without the name of a file. ok is false if it has none.
+func cause(err error) (c error, ok bool) {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return p.Err, true
+	case errors.As(err, &l):
+		return l.Err, true
+	}
+	return err, false
+}
+
+// SyncFolder makes renames in a folder durable. Not every system can sync a folder. Without the sync the files are
+// still complete.
+func SyncFolder(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+}
+
+type ctxWriter struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (c *ctxWriter) Write(b []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.w.Write(b)
+}

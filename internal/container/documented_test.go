@@ -1,0 +1,207 @@
+package container
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// TestDocumented computes the examples of the pages of docs/format that take a golden file or one of the vectors. The
+// pages of the other families have their tests in family.
+func TestDocumented(t *testing.T) {
+	for _, c := range []struct {
+		path  string
+		words int // sections that the page prints
+		keys  map[string]func(p *plain, h filter.Hash) []string
+	}{
+		{"v1-partitioned-0", 3, map[string]func(*plain, filter.Hash) []string{
+			"key-3": documentedPartitioned, "": documentedFirst,
+		}},
+		{"v1-blockpartitioned-0", 2, map[string]func(*plain, filter.Hash) []string{
+			"key-3": documentedBlockpartitioned, "": documentedFirst,
+		}},
+		{"v1-twochoice-0", 2, map[string]func(*plain, filter.Hash) []string{
+			"key-3": documentedTwochoice, "": documentedGroups,
+		}},
+		{"vectors/twochoice-double", 0, map[string]func(*plain, filter.Hash) []string{"bloomery": documentedTwochoice}},
+		{"v1-dleft-0", 1, map[string]func(*plain, filter.Hash) []string{
+			"key-3": documentedDleft, "": documentedAbsent,
+		}},
+		{"vectors/dleft-counting", 0, map[string]func(*plain, filter.Hash) []string{"Grüße": documentedCopies}},
+	} {
+		f, err := ReadFile("testdata/"+c.path+".bloom", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPlain(t, f.Encoded)
+		want := []string{"\n    " + f.Spec.String() + "\n", "`internal/container/testdata/" + c.path + ".bloom`"}
+		for _, words := range f.Sections[:c.words] {
+			want = append(want, "\n"+filtertest.DocumentedWords(words))
+		}
+		hasher := filter.NewHasher(f.Seed)
+		for key, texts := range c.keys {
+			h := hasher.SumString(key)
+			want = append(want, fmt.Sprintf("Hi = %016x and Lo = %016x", h.Hi, h.Lo))
+			want = append(want, texts(p, h)...)
+		}
+		content, err := os.ReadFile("../../docs/format/" + f.Spec.Family() + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := strings.Join(strings.Fields(string(content)), " ") // lines of text end anywhere
+		for _, text := range want {
+			if !strings.Contains(string(content), text) && !strings.Contains(page, text) {
+				t.Errorf("docs/format/%s.md lacks:\n%s", f.Spec.Family(), text)
+			}
+		}
+	}
+}
+
+// documentedFirst returns the positions up to the first bit that is 0.
+func documentedFirst(p *plain, h filter.Hash) []string {
+	at := p.family.positions(p, nil, h)
+	for i, a := range at {
+		if p.bit(0, a) == 0 {
+			list := filtertest.DocumentedList(at[:i])
+			return []string{fmt.Sprintf("%s and %d in its first", list, a), fmt.Sprintf("Bit %d is 0: absent.", a)}
+		}
+	}
+	return []string{"an absent key"}
+}
+
+func documentedPartitioned(p *plain, h filter.Hash) (rows []string) {
+	k, width := p.number("k"), p.number("width")
+	base := p.number("bits") - (1<<width - 1)
+	group := part(h.Hi, p.number("shards")*p.number("groups"))
+	x := h.Lo
+	for l, at := range partitionedBits(p, nil, h) {
+		bit := (group*k + uint64(l)) * width
+		rows = append(rows, fmt.Sprintf("\n| %d | %016x | %d | %d | %d | %d | %d |\n", l, x, part(x, base), bit,
+			p.field(1, bit, width), at, p.bit(0, at)))
+		x = foldProduct(x, h.Hi|1)
+	}
+	return rows
+}
+
+func documentedBlockpartitioned(p *plain, h filter.Hash) (rows []string) {
+	k, width, groups := p.number("k"), p.number("width"), p.number("groups")
+	payload := (p.number("block") - groups*k*width) / 32 * 32
+	group := part(h.Hi, groups) // of the only block
+	for l, at := range blockpartitionedBits(p, nil, h) {
+		x := uint32(h.Lo >> (l / 8 * 32))
+		q := x * salts[l%8] >> 16
+		rows = append(rows, fmt.Sprintf("\n| %d | %08x | %d | %d | %d | %d | %d |\n", l, x, q, uint64(q)*payload>>16,
+			p.field(0, (group*k+uint64(l))*width, width), at, p.bit(0, at)))
+	}
+	return rows
+}
+
+func documentedTwochoice(p *plain, h filter.Hash) (rows []string) {
+	k, m := int(p.number("k")), p.number("bits")
+	at := twochoiceBits(p, nil, h)
+	for j := 0; len(at) > 0; j, at = j+1, at[k:] {
+		x, by := h.Lo, remix(h.Hi, uint64(j))|1
+		if j > 0 {
+			x = remix(h.Lo, uint64(j))
+		}
+		row := fmt.Sprintf("\n| %d | %016x | %016x |", j, x, by)
+		if p.text("hashing") == "double" {
+			row += fmt.Sprintf(" %d | %d |", part(x, m), part(by, m)|1)
+		}
+		var set []uint64
+		for _, a := range at[:k] {
+			set = append(set, p.bit(0, a))
+		}
+		rows = append(rows, fmt.Sprintf("%s %s | %s |\n", row, documentedRow(at[:k]), documentedRow(set)))
+	}
+	return rows
+}
+
+// documentedRow returns numbers with spaces.
+func documentedRow(numbers []uint64) string {
+	return strings.ReplaceAll(filtertest.DocumentedList(numbers), ",", "")
+}
+
+// documentedGroups says that the first bit of each group is 0.
+func documentedGroups(p *plain, h filter.Hash) []string {
+	at, k := twochoiceBits(p, nil, h), p.number("k")
+	if p.bit(0, at[0])|p.bit(0, at[k])|p.bit(0, at[2*k]) != 0 {
+		return []string{"bits that are set"}
+	}
+	return []string{fmt.Sprintf("bits %d, %d and %d, the first of its groups, are 0", at[0], at[k], at[2*k])}
+}
+
+// documentedCells returns the remainders and the counters of the cells of a bucket.
+func documentedCells(p *plain, bucket uint64) (remainders, counters []uint64) {
+	remainder := p.number("remainder")
+	width := remainder + 2*p.number("counting")
+	for cell := range uint64(8) {
+		var content uint64
+		for j := range width {
+			content |= p.bit(0, 8*width*bucket+8*j+cell) << j
+		}
+		remainders, counters = append(remainders, content%(1<<remainder)), append(counters, content>>remainder)
+	}
+	return remainders, counters
+}
+
+func documentedDleft(p *plain, h filter.Hash) (rows []string) {
+	at, buckets, width := dleftPlaces(p, nil, h), p.number("buckets"), p.number("remainder")
+	first, own := at[0], at[4]
+	rows = append(rows,
+		fmt.Sprintf("e = 1 + mulhi(Hi, %d) = %d and b = mulhi(Lo, %d) = %d", 1<<width-1, own, buckets, first))
+	for i, bucket := range at[:4] {
+		mixed, place := "", fmt.Sprint(first)
+		if i > 0 {
+			r := remix(own, uint64(i))
+			mixed = fmt.Sprintf("%016x ", r)
+			start := uint64(i) * buckets
+			place = fmt.Sprintf("%d + (%d + %d) mod %d = %d", start, first, part(r, buckets), buckets, bucket)
+		}
+		var bytes []string
+		for j := range width {
+			bytes = append(bytes, fmt.Sprintf("%02x", p.field(0, 8*(width*bucket+j), 8)))
+		}
+		remainders, _ := documentedCells(p, bucket)
+		list := documentedRow(remainders)
+		if i == 0 {
+			list = strings.Replace(list, fmt.Sprint(own), fmt.Sprintf("**%d**", own), 1)
+		}
+		row := fmt.Sprintf("\n| %d | %s| %s | %s | %s |\n", i, mixed, place, strings.Join(bytes, " "), list)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// documentedAbsent returns the remainder and the buckets of a key that no cell has.
+func documentedAbsent(p *plain, h filter.Hash) []string {
+	at := dleftPlaces(p, nil, h)
+	if dleftAnswer(p, at).has {
+		return []string{"an absent key"}
+	}
+	return []string{fmt.Sprintf("has e = %d and buckets %d, %d, %d and %d; no cell has %d: absent",
+		at[4], at[0], at[1], at[2], at[3], at[4])}
+}
+
+// documentedCopies returns the cells of a key in its first and its last bucket.
+func documentedCopies(p *plain, h filter.Hash) []string {
+	at := dleftPlaces(p, nil, h)
+	texts := []string{
+		fmt.Sprintf("e = %d and b = %d", at[4], at[0]),
+		fmt.Sprintf("buckets are %d, %d, %d and %d", at[0], at[1], at[2], at[3]),
+		fmt.Sprintf("Count %d.", dleftAnswer(p, at).count),
+	}
+	for _, i := range []int{0, 3} {
+		remainders, counters := documentedCells(p, at[i])
+		if remainders[0] != at[4] {
+			return []string{"the key in cell 0"}
+		}
+		texts = append(texts,
+			fmt.Sprintf("ell 0 of bucket %d has remainder %d and counter %d", at[i], at[4], counters[0]))
+	}
+	return texts
+}

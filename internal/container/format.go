@@ -1,0 +1,328 @@
+// Package container reads and writes the file format of Bloomery, as a family.Encoded. It does not depend on the
+// families: package families decodes filters from it. All numbers are little endian.
+//
+//	offset  bytes
+//	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n"; a transfer in text mode breaks it)
+//	     8      2  format version: 1, 2 if the file has a chosen false-positive rate, or 3 if it has exceptions
+//	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed,
+//	               8 counting, 9 dleft, 10 ribbon, 20 guava, 21 bitsandblooms, 22 redisbloom
+//	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file, and those of other
+//	               systems: 3 xxh64, 4 murmur3-x64-128, 5 murmur3-x64-128-twice, 6 murmur64a-twice
+//	    14      2  number of sections, 1 to 8; in version 3 from 2 on
+//	    16      8  seed of hash 1, else 0
+//	    24      8  check of the secret of hash 2, else 0
+//	    32      8  number of keys
+//	    40      8  length of the file in bytes
+//	    48      4  length of the spec in bytes, 1 to 512
+//	    52      8  version 1: zero
+//	               version 2: the chosen false-positive rate, a float64 above 0 and below 1
+//	               version 3: the chosen false-positive rate, or zero
+//	    60      4  CRC-32C of bytes 0 to 59, of the section table and of the spec
+//	    64     24  one entry per section: its offset (8) and length (8), both in bytes, its CRC-32C (4), zero (4)
+//	           ..  the spec in canonical form, then zeros up to a multiple of 64
+//	           ..  the sections, each at a multiple of 64, zeros between them; the last one ends the file
+//
+// A file without a chosen rate has version 1, so that every program can read it. Version 2 always has one: the same
+// content has one encoding.
+//
+// The last section of version 3 does not belong to the family: it holds exceptions, keys for which the filter answers
+// false although its bits say true. Package internal/except has their layout. A reader that does not know them would
+// answer true for these keys, so it must refuse the file. Version 3 has one of the hash functions 1 and 2.
+//
+// Every byte is under a checksum or must be zero. A section is 64-bit words in the layout that the family's Encode
+// documents, ready to be mapped. The sizes of the sections follow from the spec: Options.Check compares them before
+// memory is taken.
+package container
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// Version is the newest format version: that of files with exceptions. Files that do not need it have version 1 or 2.
+const Version = 3
+
+// versionExceptions is the first version whose files have exceptions. All of its files do.
+const versionExceptions = 3
+
+// ExactMagic is how the file of an exact set begins.
+const ExactMagic = "\x89BLX"
+
+const (
+	magic       = "\x89BLMRY\r\n"
+	headerSize  = 64
+	sectionSize = 24
+	maxSections = 8
+	maxWords    = 1 << 56 // of a section, so that no sum of bytes overflows
+	alignment   = 64
+)
+
+// File is the content of a filter file.
+type File struct {
+	family.Encoded
+	Family   uint16        // its number in families
+	Hash     filter.HashID // the hash function of its keys
+	Seed     uint64        // of XXH3, else 0
+	KeyCheck uint64        // filter.Hasher.KeyCheck of SipHash, else 0
+	// FPRChosen is the false-positive rate that was chosen for the filter, above 0 and below 1, or 0 if none was.
+	FPRChosen float64
+	// Exceptions are the words of the section of exceptions, or nil if the file has none. They are not among Sections.
+	Exceptions []uint64
+	Version    uint16 // of the format that it was read in
+	Bytes      uint64 // length of the file that was read
+	// Intact, if not nil, returns an error if the sections were changed from outside: Mapping.Err.
+	Intact func() error
+}
+
+// New returns a File of a stored filter and the hasher of its keys. It shares the words of e.
+func New(family uint16, e family.Encoded, h filter.Hasher) *File {
+	return &File{Encoded: e, Family: family, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck()}
+}
+
+// HasExceptions reports whether the file has a section of exceptions, also if only its header was read. A reader that
+// does not ask them must refuse the file.
+func (f *File) HasExceptions() bool { return f.Exceptions != nil || f.Version >= versionExceptions }
+
+// FormatVersion returns the format version in which Write writes the file: the lowest that can hold it.
+func (f *File) FormatVersion() uint16 {
+	switch {
+	case f.Exceptions != nil:
+		return versionExceptions
+	case f.FPRChosen != 0:
+		return 2
+	}
+	return 1
+}
+
+// stored returns the sections in the order of the file: those of the family, then the exceptions.
+func (f *File) stored() [][]uint64 {
+	if f.Exceptions == nil {
+		return f.Sections
+	}
+	return append(slices.Clone(f.Sections), f.Exceptions)
+}
+
+// take adds a section that was read. last reports whether it is the last one of the file.
+func (f *File) take(words []uint64, last bool) {
+	if last && f.Version >= versionExceptions {
+		if f.Exceptions = words; words == nil { // a section of no words
+			f.Exceptions = []uint64{}
+		}
+	} else {
+		f.Sections = append(f.Sections, words)
+	}
+}
+
+// isRate reports whether v is a chosen rate that a file may have.
+func isRate(v float64) bool { return v > 0 && v < 1 }
+
+// Hasher returns the hasher of the keys. The error wraps filter.ErrSecret if the hash is keyed and secret is wrong, and
+// filter.ErrNoSecret if it is nil.
+func (f *File) Hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
+	switch {
+	case f.Hash == filter.XXH3:
+		return filter.NewHasher(f.Seed), nil
+	case f.Hash.Foreign():
+		return filter.ForeignHasher(f.Hash)
+	}
+	if secret == nil {
+		return filter.Hasher{}, Broken(24, "check of the secret", filter.ErrNoSecret)
+	}
+	if h := filter.NewKeyedHasher(*secret); h.KeyCheck() == f.KeyCheck {
+		return h, nil
+	}
+	return filter.Hasher{}, Broken(24, "check of the secret", filter.ErrSecret)
+}
+
+// SpecAt returns the offset of the spec in the file.
+func (f *File) SpecAt() uint64 { return headerSize + sectionSize*uint64(len(f.Sections)) }
+
+// header is the part of a file before the sections.
+type header struct {
+	File
+	sections []section
+	dataAt   uint64 // offset of the first section
+	length   uint64
+}
+
+type section struct {
+	offset, length uint64
+	crc            uint32
+}
+
+// words returns the number of words of each section of the family.
+func (h *header) words() []uint64 {
+	sections := h.sections
+	if h.Version >= versionExceptions {
+		sections = sections[:len(sections)-1]
+	}
+	words := make([]uint64, len(sections))
+	for i, s := range sections {
+		words[i] = s.length / 8
+	}
+	return words
+}
+
+func align(n uint64) uint64 { return (n + alignment - 1) &^ (alignment - 1) }
+
+// layout places sections of these numbers of words. It returns the offset of the first one and the length of the file.
+func layout(specLen int, words []uint64) (sections []section, dataAt, length uint64, err error) {
+	dataAt = align(uint64(headerSize + sectionSize*len(words) + specLen))
+	length = dataAt
+	for _, w := range words {
+		if w > maxWords {
+			return nil, 0, 0, fmt.Errorf("%d words: %w", w, filter.ErrTooLarge)
+		}
+		at := align(length)
+		sections = append(sections, section{offset: at, length: 8 * w})
+		length = at + 8*w
+	}
+	return sections, dataAt, length, nil
+}
+
+func (h *header) specAt() uint64 { return headerSize + sectionSize*uint64(len(h.sections)) }
+
+// marshal returns the bytes before the first section.
+func (h *header) marshal() []byte {
+	spec := h.Spec.String()
+	b := make([]byte, h.dataAt)
+	copy(b, magic)
+	le := binary.LittleEndian
+	le.PutUint16(b[8:], h.FormatVersion())
+	le.PutUint16(b[10:], h.Family)
+	le.PutUint16(b[12:], uint16(h.Hash))
+	le.PutUint16(b[14:], uint16(len(h.sections)))
+	le.PutUint64(b[16:], h.Seed)
+	le.PutUint64(b[24:], h.KeyCheck)
+	le.PutUint64(b[32:], h.Keys)
+	le.PutUint64(b[40:], h.length)
+	le.PutUint32(b[48:], uint32(len(spec)))
+	if h.FormatVersion() > 1 {
+		le.PutUint64(b[52:], math.Float64bits(h.FPRChosen))
+	}
+	at := headerSize
+	for _, s := range h.sections {
+		le.PutUint64(b[at:], s.offset)
+		le.PutUint64(b[at+8:], s.length)
+		le.PutUint32(b[at+16:], s.crc)
+		at += sectionSize
+	}
+	at += copy(b[at:], spec)
+	le.PutUint32(b[60:], headerCRC(b, at))
+	return b
+}
+
+// headerCRC returns the checksum of the bytes before end, except the checksum itself.
+func headerCRC(b []byte, end int) uint32 {
+	return crc.Sum(b[:60], b[headerSize:end])
+}
+
+// prefix checks the first 64 bytes and returns the number of bytes before the first section.
+func prefix(b []byte) (dataAt uint64, err error) {
+	le := binary.LittleEndian
+	fail := func(at uint64, what string, err error) (uint64, error) { return 0, Broken(at, what, err) }
+	if string(b[:8]) != magic {
+		return 0, badMagic(b)
+	}
+	switch v := le.Uint16(b[8:]); {
+	case v == 0:
+		return fail(8, "version 0", filter.ErrCorrupt)
+	case v > Version:
+		return fail(8, fmt.Sprintf("version %d", v), filter.ErrVersion)
+	}
+	n, spec := le.Uint16(b[14:]), le.Uint32(b[48:])
+	if n < 1 || n > maxSections || n == 1 && le.Uint16(b[8:]) >= versionExceptions {
+		return fail(14, fmt.Sprintf("%d sections", n), filter.ErrCorrupt)
+	}
+	if spec < 1 || spec > filter.MaxSpecLen {
+		return fail(48, fmt.Sprintf("spec of %d bytes", spec), filter.ErrCorrupt)
+	}
+	return align(headerSize + sectionSize*uint64(n) + uint64(spec)), nil
+}
+
+// parse parses the bytes before the first section, whose number prefix returned.
+func parse(b []byte) (*header, error) {
+	le := binary.LittleEndian
+	fail := func(at int, what string, err error) (*header, error) { return nil, Broken(uint64(at), what, err) }
+	n, specLen := int(le.Uint16(b[14:])), int(le.Uint32(b[48:]))
+	specAt := headerSize + sectionSize*n
+	if headerCRC(b, specAt+specLen) != le.Uint32(b[60:]) {
+		return fail(60, "header", filter.ErrChecksum)
+	}
+	h := &header{length: le.Uint64(b[40:]), File: File{
+		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])), Seed: le.Uint64(b[16:]), KeyCheck: le.Uint64(b[24:]),
+		Version: le.Uint16(b[8:]), Bytes: le.Uint64(b[40:]), Encoded: family.Encoded{Keys: le.Uint64(b[32:])},
+	}}
+	if h.Hash != filter.XXH3 && h.Hash != filter.SipHash && !h.Hash.Foreign() {
+		return fail(12, fmt.Sprintf("hash %d", h.Hash), filter.ErrHash)
+	}
+	if (h.Hash != filter.SipHash) != (h.KeyCheck == 0) || h.Hash != filter.XXH3 && h.Seed != 0 {
+		return fail(16, "seed and check of the secret", filter.ErrCorrupt)
+	}
+	if h.Version >= versionExceptions && h.Hash.Foreign() {
+		return fail(12, fmt.Sprintf("exceptions with hash %s", h.Hash), filter.ErrCorrupt)
+	}
+	switch rate := math.Float64frombits(le.Uint64(b[52:])); {
+	case h.Version == 1 && le.Uint64(b[52:]) != 0:
+		return fail(52, "reserved bytes", filter.ErrCorrupt)
+	case h.Version > 1 && !isRate(rate) && (h.Version < versionExceptions || le.Uint64(b[52:]) != 0):
+		return fail(52, fmt.Sprintf("chosen rate %v", rate), filter.ErrCorrupt)
+	default:
+		h.FPRChosen = rate
+	}
+	if len(bytes.Trim(b[specAt+specLen:], "\x00")) != 0 {
+		return fail(specAt+specLen, "padding", filter.ErrCorrupt)
+	}
+	text := string(b[specAt : specAt+specLen])
+	spec, err := filter.ParseSpec(text)
+	if err != nil || spec.String() != text {
+		return fail(specAt, fmt.Sprintf("spec %q", text), filter.ErrCorrupt)
+	}
+	h.Spec = spec
+	words := make([]uint64, n)
+	for i := range words {
+		words[i] = le.Uint64(b[headerSize+sectionSize*i+8:]) / 8
+	}
+	want, dataAt, length, err := layout(specLen, words)
+	if err != nil || length != h.length {
+		return fail(40, fmt.Sprintf("length of the file is %d, its sections take %d", h.length, length), filter.ErrCorrupt)
+	}
+	h.dataAt = dataAt
+	for i, w := range want {
+		at := headerSize + sectionSize*i
+		if le.Uint64(b[at:]) != w.offset || le.Uint64(b[at+8:]) != w.length || le.Uint32(b[at+20:]) != 0 {
+			return fail(at, fmt.Sprintf("section %d", i), filter.ErrCorrupt)
+		}
+		w.crc = le.Uint32(b[at+16:])
+		h.sections = append(h.sections, w)
+	}
+	return h, nil
+}
+
+// accept calls Options.Check with the header, before memory is allocated for the sections.
+func (h *header) accept(o Options) error {
+	if h.length > o.limit() {
+		what := fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.length, o.limit())
+		return Broken(40, what, filter.ErrTooLarge)
+	}
+	if o.Check == nil {
+		return nil
+	}
+	err := o.Check(&h.File, h.words())
+	var format *filter.FormatError
+	switch {
+	case err == nil || errors.As(err, &format):
+		return err
+	case errors.Is(err, filter.ErrTooLarge) || errors.Is(err, filter.ErrFamily):
+		return Broken(h.specAt(), "spec", err)
+	}
+	return Broken(h.specAt(), err.Error(), filter.ErrCorrupt)
+}

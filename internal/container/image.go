@@ -1,0 +1,100 @@
+package container
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
+)
+
+// HeadSize is the length in bytes of the fields of fixed length at the start of a file.
+const HeadSize = headerSize
+
+// Image is the bytes of a filter file, for programs that copy and change them without regard to the family.
+type Image struct {
+	Bytes    []byte  // the whole file
+	Version  uint16  // of the format
+	Spec     string  // in canonical form
+	Keys     uint64  // number of keys
+	Sections []Place // in order; the last one ends the file
+}
+
+// ParseImage verifies the header of the file in b, whose length must be the one in the header, and returns its parts,
+// which share b. It does not verify the checksums of the sections. Errors are those of Read.
+func ParseImage(b []byte) (*Image, error) {
+	h, err := readHeader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	if err := h.ends(uint64(len(b))); err != nil {
+		return nil, err
+	}
+	return &Image{Bytes: b, Version: h.Version, Spec: h.Spec.String(), Keys: h.Keys, Sections: h.places()}, nil
+}
+
+// Section returns the bytes of section i.
+func (m *Image) Section(i int) []byte {
+	p := m.Sections[i]
+	return m.Bytes[p.Offset:][:p.Bytes:p.Bytes]
+}
+
+// Checksum returns the checksum in the header. It depends on all bytes of the file, by way of the checksums of the
+// sections.
+func (m *Image) Checksum() uint32 { return ChecksumOf(m.Bytes) }
+
+// ChecksumOf returns the checksum in the first HeadSize bytes of a file.
+func ChecksumOf(head []byte) uint32 { return binary.LittleEndian.Uint32(head[60:]) }
+
+// NewImage returns a file with that spec and sections of these lengths in bytes, all 0. Its first HeadSize bytes are a
+// copy of head, except for the lengths. The caller fills the sections and then calls Seal. The error wraps
+// filter.ErrTooLarge if the file would have more than limit bytes, or filter.ErrCorrupt if the spec or the sections are
+// none of a file.
+func NewImage(head []byte, spec string, sections []uint64, limit uint64) (*Image, error) {
+	if n := len(sections); n < 1 || n > maxSections {
+		return nil, fmt.Errorf("%d sections: %w", n, filter.ErrCorrupt)
+	}
+	parsed, err := filter.ParseSpec(spec)
+	if err != nil || parsed.String() != spec || len(spec) > filter.MaxSpecLen {
+		return nil, fmt.Errorf("spec %.80q: %w", spec, filter.ErrCorrupt)
+	}
+	words := make([]uint64, len(sections))
+	for i, n := range sections {
+		if words[i] = n / 8; n%8 != 0 {
+			return nil, fmt.Errorf("a section of %d bytes: %w", n, filter.ErrCorrupt)
+		}
+	}
+	places, _, length, err := layout(len(spec), words)
+	if err != nil {
+		return nil, err
+	}
+	if length > min(limit, math.MaxInt) {
+		return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w", length, limit, filter.ErrTooLarge)
+	}
+	b := make([]byte, length)
+	copy(b, head[:headerSize])
+	le := binary.LittleEndian
+	le.PutUint16(b[14:], uint16(len(sections)))
+	le.PutUint64(b[40:], length)
+	le.PutUint32(b[48:], uint32(len(spec)))
+	m := &Image{Bytes: b, Version: le.Uint16(b[8:]), Spec: spec, Keys: le.Uint64(b[32:])}
+	for i, p := range places {
+		m.Sections = append(m.Sections, Place{p.offset, p.length})
+		le.PutUint64(b[headerSize+sectionSize*i:], p.offset)
+		le.PutUint64(b[headerSize+sectionSize*i+8:], p.length)
+	}
+	copy(b[headerSize+sectionSize*len(sections):], spec)
+	return m, nil
+}
+
+// Seal writes the checksums of the sections and of the header.
+func (m *Image) Seal() {
+	le := binary.LittleEndian
+	for i := range m.Sections {
+		le.PutUint32(m.Bytes[headerSize+sectionSize*i+16:], crc.Sum(m.Section(i)))
+	}
+	end := headerSize + sectionSize*len(m.Sections) + len(m.Spec)
+	le.PutUint32(m.Bytes[60:], headerCRC(m.Bytes, end))
+}

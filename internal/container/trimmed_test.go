@@ -1,0 +1,146 @@
+package container
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// trimmedSpecs are tried for each family that has a trimmed form.
+var trimmedSpecs = map[string][]string{
+	"rankindexed": {
+		"rankindexed(bits_per_key=6)", "rankindexed(fpr=0.01)", "rankindexed(fpr=0.0003)", "rankindexed(bucket=512,fpr=0.03)",
+		"rankindexed(counting=1,fpr=0.01)", "rankindexed(fpr=0.01,value_bits=9)", "rankindexed(bits_per_key=40)",
+		"rankindexed(bucket=8192,fpr=0.001)", "rankindexed(fpr=0.02,growth=2)",
+	},
+}
+
+// TestTrimmed sends filters in their trimmed form and wants the very same ones back.
+func TestTrimmed(t *testing.T) {
+	trimmed := 0
+	for _, f := range families.All() {
+		if f.Can.Has(family.CanTrim) != (f.Inflated != nil) {
+			t.Errorf("family %s: CanTrim and Inflated go together", f.Name)
+		}
+		if !f.Can.Has(family.CanTrim) {
+			continue
+		}
+		if len(trimmedSpecs[f.Name]) == 0 {
+			t.Errorf("family %s has no specs to try", f.Name)
+		}
+		for _, spec := range trimmedSpecs[f.Name] {
+			trimmed++
+			h := filter.NewHasher(1)
+			var hs []filter.Hash
+			for i := range 3000 {
+				hs = append(hs, h.SumUint64(uint64(i)))
+			}
+			whole := filtertest.Build(t, filtertest.Family{NewBuilder: f.NewBuilder}, spec, hs)
+			var full, sent, again bytes.Buffer
+			for b, f := range map[*bytes.Buffer]family.Filter{&full: whole, &sent: trim(trim(whole))} {
+				if err := writeFilter(b, f, h, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := readFilter(&sent, math.MaxInt64, reading{})
+			if err != nil {
+				t.Fatalf("%s: %v", spec, err)
+			}
+			if !got.Trimmed || got.FileBytes >= uint64(full.Len()) {
+				t.Errorf("%s: %d bytes, and %d trimmed: %t", spec, full.Len(), got.FileBytes, got.Trimmed)
+			}
+			if err := writeFilter(&again, got.Filter, h, 0); err != nil || !bytes.Equal(again.Bytes(), full.Bytes()) {
+				t.Errorf("%s: another filter came back: %v", spec, err)
+			}
+			if got, want := fmt.Sprint(got.Filter.Info()), fmt.Sprint(whole.Info()); got != want {
+				t.Errorf("%s: info %s, want %s", spec, got, want)
+			}
+		}
+	}
+	if trimmed == 0 {
+		t.Error("no family has a trimmed form")
+	}
+}
+
+func trim(f family.Filter) family.Filter { return f.(family.Trimmer).Trimmed() }
+
+// TestInflatedOverflow has a spec whose extensions come to 2^64 bytes.
+func TestInflatedOverflow(t *testing.T) {
+	s, err := filter.ParseSpec("rankindexed(buckets=1,capacity=1000,cells=40,cells2=8192,chains=64,pool2=281474976710656,remainder=48,trimmed=0,value_bits=15)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := families.ByName(s.Family())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.Inflated(s); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+// TestTrimmedLimit has trimmed filters that are small, and become more than Read may take.
+func TestTrimmedLimit(t *testing.T) {
+	f, err := families.ByName("rankindexed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := func(spec string, sectionsOf []uint64, keys uint64) []byte {
+		s, err := filter.ParseSpec(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &header{File: File{Family: f.ID, Hash: filter.XXH3, Encoded: family.Encoded{Spec: s, Keys: keys}}}
+		h.sections, h.dataAt, h.length, err = layout(len(spec), sectionsOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range h.sections {
+			h.sections[i].crc = crc.Sum(make([]byte, h.sections[i].length))
+		}
+		return append(h.marshal(), make([]byte, h.length-h.dataAt)...)
+	}
+	for name, c := range map[string]struct {
+		spec     string
+		words    uint64 // of the trimmed form
+		maxBytes uint64
+		want     error
+	}{
+		"30 times, within the limit":   {"rankindexed(buckets=4096,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 4096, 1 << 21, nil},
+		"30 times, over the limit":     {"rankindexed(buckets=4096,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 4096, 1 << 20, filter.ErrTooLarge},
+		"the extensions of a bucket":   {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=100,chains=64,pool2=1000000,remainder=47,trimmed=0)", 1, 1 << 28, filter.ErrTooLarge},
+		"beyond all bounds":            {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=8000,chains=64,pool2=281474976710656,remainder=47,trimmed=0)", 1, math.MaxInt64, filter.ErrCorrupt},
+		"a product that is 2^64 bits":  {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=1337,chains=64,pool2=281474976710656,remainder=48,trimmed=0)", 1, math.MaxInt64, filter.ErrCorrupt},
+		"over the limit by its header": {"rankindexed(buckets=1,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 1, 300, filter.ErrTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := forged(c.spec, []uint64{c.words}, 0)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			got, err := readFilter(bytes.NewReader(file), c.maxBytes, reading{})
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, c.want) || err == nil && !got.Trimmed {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+			if err != nil && !isSentinel(err) {
+				t.Errorf("%v is no error of a file", err)
+			}
+			allowed := uint64(1 << 20)
+			if err == nil {
+				allowed += c.maxBytes
+			}
+			if n := after.TotalAlloc - before.TotalAlloc; n > allowed {
+				t.Errorf("%d bytes allocated for a file of %d, %d allowed", n, len(file), allowed)
+			}
+		})
+	}
+}

@@ -1,0 +1,219 @@
+package container
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// The files of testdata/vectors are for readers in other languages: keys with their hash, the places at which a query
+// looks, and the answer. Each has the layout of vectorFile, one key on a line, and numbers of 64 bits as text.
+//
+// "positions" are those of the page of the family, docs/format/FAMILY.md, in its order. They come from plain, which
+// calls no code of the families, and the test compares its answers with those of the families.
+
+// vectorFile is the JSON of a file of vectors.
+type vectorFile struct {
+	// File is the path of the filter, from the folder of the JSON.
+	File, Page, Spec, Hash, Seed, Secret string
+	Keys                                 []struct {
+		Text, Bytes, Integer *string
+		Hi, Lo               string
+		Positions            []string
+		Has, Saturated       bool
+		// Excepted says that only the exceptions make the key absent.
+		Excepted     bool
+		Count, Value *string
+	}
+}
+
+// goldenKeys returns some of the keys of the golden files, and others.
+func goldenKeys(number int) (held, absent []filtertest.VectorKey) {
+	for i := 0; i < 40; i += 3 {
+		held = append(held, filtertest.TextKey(fmt.Sprintf("key-%d", i)))
+	}
+	more, absent := filtertest.MixedKeys(number)
+	return held, append(more, absent...)
+}
+
+func TestVectors(t *testing.T) {
+	const dir = "testdata/vectors"
+	want := map[string]bool{}
+	check := func(path, name string, held, absent []filtertest.VectorKey) {
+		want[name+".json"] = true
+		t.Run(name, func(t *testing.T) {
+			text := vectorsOf(t, dir, path, held, absent)
+			compare(t, filepath.Join(dir, name+".json"), text)
+			parses(t, text, len(held)+len(absent))
+		})
+	}
+	golden := append(glob(t, "testdata/v[12]*.bloom", 33), glob(t, "testdata/old/*.bloom", 4)...)
+	golden = append(golden, glob(t, "testdata/v3-*.bloom", 8)...)
+	for i, path := range golden {
+		held, absent := goldenKeys(i)
+		if strings.Contains(path, "v3-") {
+			absent = append(exceptedKeys(t, path), absent[12:]...)
+		}
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(path), "testdata/"), ".bloom")
+		check(path, strings.ReplaceAll(name, "/", "-"), held, absent)
+	}
+	for i, v := range vectorFilters {
+		held, absent := v.held(i)
+		path := filepath.Join(dir, v.name+".bloom")
+		want[v.name+".bloom"] = true
+		compare(t, path, v.make(t, held))
+		if len(held) > 24 {
+			held = held[:24]
+		}
+		if strings.Contains(v.name, "k64") || strings.Contains(v.name, "k255") { // many positions: 20 keys are enough
+			held = held[:min(len(held), 10)]
+			absent = absent[:20-len(held)]
+		}
+		if v.listed > 0 {
+			absent = append(exceptedKeys(t, path), absent[12:]...)
+		}
+		check(path, v.name, held, absent)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !want[e.Name()] {
+			t.Errorf("%s has %s, which no test writes", dir, e.Name())
+		}
+	}
+}
+
+// glob returns the files of a pattern, at least that many.
+func glob(t *testing.T, pattern string, least int) []string {
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) < least {
+		t.Fatalf("%s: %d files, want at least %d: %v", pattern, len(paths), least, err)
+	}
+	return paths
+}
+
+// compare requires that the file has this content, or with -update writes it.
+func compare(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	had, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(had, content) {
+		t.Errorf("%s has another content than the test writes: -update writes it, if the change is meant", path)
+	}
+}
+
+// vectorsOf returns the JSON of the vectors of a filter. All keys of held must be present.
+func vectorsOf(t *testing.T, dir, path string, held, absent []filtertest.VectorKey) []byte {
+	options := reading{Secret: &secret}
+	got, err := readFilterFile(path, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := ReadFile(path, options.options(0)) // the raw words, of a trimmed file too
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPlain(t, stored.Encoded)
+	file, err := filepath.Rel(dir, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "{\n  \"file\": %q,\n", filepath.ToSlash(file))
+	fmt.Fprintf(&b, "  \"page\": \"docs/format/%s.md\",\n", stored.Spec.Family())
+	fmt.Fprintf(&b, "  \"spec\": %q,\n  \"hash\": %q,\n  \"seed\": \"%d\",\n", stored.Spec, stored.Hash, stored.Seed)
+	if stored.Hash == filter.SipHash {
+		fmt.Fprintf(&b, "  \"secret\": %q,\n", hex.EncodeToString(secret[:]))
+	}
+	b.WriteString("  \"keys\": [")
+	for i, k := range append(slices.Clone(held), absent...) {
+		v := vector{VectorKey: k, sum: k.Hash(got.Hasher)}
+		v.positions = p.family.positions(p, k.Bytes, v.sum)
+		if v.answer = p.family.answer(p, v.positions); v.has && excepts(stored.Exceptions, v.sum) {
+			v.answer = answer{counts: v.counts, values: v.values, excepted: true}
+		}
+		agree(t, got.Filter, v)
+		if i < len(held) && !v.has {
+			t.Errorf("key %s %q of the filter is absent", k.Kind, k.Text())
+		}
+		if i > 0 {
+			b.WriteString(",")
+		}
+		b.WriteString("\n    " + v.line())
+	}
+	b.WriteString("\n  ]\n}\n")
+	return []byte(b.String())
+}
+
+// agree compares the answer of a vector with that of the family.
+func agree(t *testing.T, f family.Filter, v vector) {
+	t.Helper()
+	has := f.Has(v.sum)
+	if raw, ok := f.(family.RawKeyFilter); ok {
+		has = raw.HasKey(v.Bytes)
+	}
+	if has != v.has {
+		t.Errorf("%s %q: has %t by the positions %d, %t by the family", v.Kind, v.Text(), v.has, v.positions, has)
+	}
+	if v.excepted { // counts and values are those of the filter without the exceptions
+		return
+	}
+	if e, ok := f.(*except.Filter); ok {
+		f = e.Main()
+	}
+	counter, counts := f.(family.Counter)
+	if counts != v.counts {
+		t.Fatalf("the family counts: %t, the reference: %t", counts, v.counts)
+	}
+	if counts {
+		if n, saturated := counter.Count(v.sum); n != v.count || saturated != v.saturated {
+			t.Errorf("%s %q: count %d, %t by the positions %d, %d, %t by the family",
+				v.Kind, v.Text(), v.count, v.saturated, v.positions, n, saturated)
+		}
+	}
+	valuer, ok := f.(family.Getter)
+	if values := ok && valuer.ValueBits() > 0; values != v.values {
+		t.Fatalf("the family has values: %t, the reference: %t", values, v.values)
+	}
+	if v.values {
+		if value, ok := valuer.Get(v.sum); ok != v.hasValue || value != v.value {
+			t.Errorf("%s %q: value %d, %t by the positions %d, %d, %t by the family",
+				v.Kind, v.Text(), v.value, v.hasValue, v.positions, value, ok)
+		}
+	}
+}
+
+// parses requires that the text is JSON of vectorFile without other fields, with that many keys.
+func parses(t *testing.T, text []byte, keys int) {
+	var f vectorFile
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Keys) != keys || keys < 20 || keys > 60 {
+		t.Errorf("%d keys of %d, want 20 to 60", len(f.Keys), keys)
+	}
+}

@@ -1,0 +1,107 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/crc"
+)
+
+// Write writes a file to w, in version File.FormatVersion. The error wraps filter.ErrConfig if FPRChosen is no rate. It
+// reads the sections twice, because their checksums are written before them. At the end it returns the error of
+// f.Intact.
+func Write(w io.Writer, f *File) error {
+	h, err := newHeader(f)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(h.marshal()); err != nil {
+		return err
+	}
+	at := h.dataAt
+	for i, s := range f.stored() {
+		if _, err := w.Write(make([]byte, h.sections[i].offset-at)); err != nil {
+			return err
+		}
+		if err := bitvec.Pieces(s, func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
+			return err
+		}
+		at = h.sections[i].offset + h.sections[i].length
+	}
+	if f.Intact != nil {
+		return f.Intact()
+	}
+	return nil
+}
+
+// Len returns the length in bytes of the file that Write would write.
+func Len(f *File) (uint64, error) {
+	_, _, length, err := layout(len(f.Spec.String()), wordsOf(f))
+	return length, err
+}
+
+// wordsOf returns the number of words of each section, that of the exceptions last.
+func wordsOf(f *File) []uint64 {
+	sections := f.stored()
+	words := make([]uint64, len(sections))
+	for i, s := range sections {
+		words[i] = uint64(len(s))
+	}
+	return words
+}
+
+// newHeader returns the header of a file, with the checksums of its sections.
+func newHeader(f *File) (*header, error) {
+	if f.FPRChosen != 0 && !isRate(f.FPRChosen) {
+		const reason = "want a rate above 0 and below 1, or 0 for none"
+		return nil, &filter.ConfigError{Field: "fpr_chosen", Value: f.FPRChosen, Reason: reason}
+	}
+	h := &header{File: *f}
+	var err error
+	h.sections, h.dataAt, h.length, err = layout(len(f.Spec.String()), wordsOf(f))
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range f.stored() {
+		_ = bitvec.Pieces(s, func(b []byte) error { // never fails
+			h.sections[i].crc = crc.Update(h.sections[i].crc, b)
+			return nil
+		})
+	}
+	return h, nil
+}
+
+// pieceWords is the number of words that are read at a time: 1 MiB.
+const pieceWords = 1 << 17
+
+// WriteFile writes a filter file with WriteAtomic.
+func WriteFile(ctx context.Context, path string, f *File) error {
+	return writeAtomic(ctx, path, nil, func(w io.Writer) error { return Write(w, f) })
+}
+
+// ReplaceFile is WriteFile for a file that was read earlier; was is its os.FileInfo at that time. If the file has been
+// replaced or written to since, ReplaceFile leaves it unchanged and returns an error wrapping filter.ErrChanged.
+func ReplaceFile(ctx context.Context, path string, f *File, was fs.FileInfo) error {
+	return writeAtomic(ctx, path, unchanged(path, was), func(w io.Writer) error { return Write(w, f) })
+}
+
+// ReplaceAtomic is WriteAtomic with the check of ReplaceFile.
+func ReplaceAtomic(ctx context.Context, path string, was fs.FileInfo, write func(io.Writer) error) error {
+	return writeAtomic(ctx, path, unchanged(path, was), write)
+}
+
+// unchanged returns a function that returns an error wrapping filter.ErrChanged if the file at path is no longer was.
+func unchanged(path string, was fs.FileInfo) func() error {
+	return func() error {
+		now, err := os.Stat(path)
+		if err == nil && !(os.SameFile(was, now) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())) {
+			err = fmt.Errorf("%s: %w", path, filter.ErrChanged)
+		}
+		return err
+	}
+}

@@ -1,0 +1,138 @@
+package family
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// About describes a family: what its filters can do, which parameters its specs take, and in which forms a planner
+// compares it. Each family has one; package families lists them. Flags, hints, help, planner and tests read it.
+type About struct {
+	Name    string
+	Summary string // one line, such as "plain Bloom filter: any size, keys at any time"
+	// Hash is the only hash function of a family of another system, and 0 in our own.
+	Hash filter.HashID
+	// Also is a hash function of another system. Filters with the parameters of Also.Spec take it in addition to ours.
+	Also Also
+	// Can is the set of abilities that at least one form of the family has.
+	Can Ability
+	// FileBytes is about how many bytes a file has besides the filter: header, spec, checksums and padding.
+	FileBytes uint64
+	// Bounded says that a filter is full when it has its capacity, or a few keys more: Add then returns ErrFull.
+	Bounded bool
+	// Default is the size of a filter whose spec names none, such as "a false-positive rate of 1%".
+	Default string
+	// DefaultFPR is the rate of Default, and 0 if that is not a rate.
+	DefaultFPR float64
+	// Sizes are the parameters that fix sizes of the filter, instead of bits_per_key=, fpr= and bytes=. The Spec of a
+	// built filter has one of them.
+	Sizes []string
+	// Parameters are those of a spec, besides bits_per_key=, fpr= and bytes=, which every family takes.
+	Parameters []Parameter
+	// Forms are what a planner compares. A family of another system has none.
+	Forms []Form
+}
+
+// Also is a hash function of another system and the parameters of the filters that take it.
+type Also struct {
+	Spec filter.Spec
+	Hash filter.HashID
+}
+
+// Parameter is one parameter of a family's specs.
+type Parameter struct {
+	Name  string // such as "capacity"
+	Value string // what it takes, such as "KEYS" or "1..32"
+	Help  string // one line
+}
+
+// Form is a family with the parameters that decide what it can do.
+type Form struct {
+	Spec filter.Spec // without a size
+	// Can is what a filter of this form can do; a subset of About.Can.
+	Can Ability
+	// LineFrom is the lowest false-positive rate at which at least 95% of the queries read one cache line. It is 0 if
+	// CanOneLine holds at every rate.
+	LineFrom float64
+	// Patented says that a patent on the method is nominally in force somewhere.
+	Patented bool
+	// Default is the place of the form in the order in which a build without a family tries forms, from 1 on; 0 if it is
+	// never tried. The first form that meets the needs is taken, whatever the number of keys.
+	Default int
+	// Reason is why to choose it, one line. A planner puts how far the file is above the smallest possible size in place
+	// of "{size}".
+	Reason  string
+	Warning string // a caveat, one line; may be empty
+}
+
+// Ability is a set of things that filters of a family can do.
+type Ability uint32
+
+// The abilities.
+const (
+	CanAdd         Ability = 1 << iota // Adder: keys may be added after the build
+	CanStartEmpty                      // a filter may start empty and take all of its keys one by one
+	CanRemove                          // Remover
+	CanCount                           // Counter
+	CanValues                          // Valuer
+	CanMerge                           // Merger
+	CanIntersect                       // Intersecter
+	CanConcurrent                      // Sharer: has a form that many goroutines may change at once
+	CanOneLine                         // a query reads one cache line, or in at most 5% of the cases a second one
+	CanCapacity                        // takes capacity=
+	CanLater                           // takes later=
+	CanGrow                            // takes growth=
+	CanSearch                          // Reoptimizer: a search fits the filter to its keys
+	CanSpill                           // its builder is a Gatherer
+	CanTrim                            // Trimmer
+	CanRawKeys                         // RawKeyFilter: takes keys, not hashes
+	CanEstimate                        // CellFilter: estimates how many keys two filters share
+	CanCountItself                     // its builder counts the distinct keys itself: NewBuilder needs no number
+	CanBuildValues                     // Getter whose values may come with the keys: its builder is a ValueBuilder
+)
+
+// verbs name the abilities in the order of their bits, as in "families that ... : standard, counting".
+var verbs = [...]string{
+	"take keys after the build", "start empty", "remove keys", "count keys", "keep values", "merge", "intersect",
+	"take keys from many goroutines", "read one cache line a query", "take capacity=", "take later=", "take growth=",
+	"search", "spill keys to a file", "have a trimmed form", "take raw keys",
+	"tell how many keys two filters share",
+	"count distinct keys while building",
+	"take a value with each key of the build",
+}
+
+// Has reports whether a has all abilities of b.
+func (a Ability) Has(b Ability) bool { return a&b == b }
+
+// String returns the abilities as text: "remove keys, merge".
+func (a Ability) String() string {
+	var s []string
+	for i, v := range verbs {
+		if a>>i&1 != 0 {
+			s = append(s, v)
+		}
+	}
+	return strings.Join(s, ", ")
+}
+
+// Takes reports whether specs of the family have a parameter of that name, besides those of the size.
+func (a About) Takes(parameter string) bool {
+	return slices.ContainsFunc(a.Parameters, func(p Parameter) bool { return p.Name == parameter })
+}
+
+// Parameters that mean the same in every family that takes them.
+var (
+	CapacityParameter = Parameter{"capacity", "KEYS", "room for at least this many keys, those added later included"}
+	LaterParameter    = Parameter{"later", "KEYS", "keys that are added after the build; the size counts them"}
+	SlotsParameter    = Parameter{"k", "1..64", "bits of a key; fewer make a larger filter with smaller deltas"}
+	CountingParameter = Parameter{"counting", "1", "count how often each key was added"}
+	// SearchParameters say how long a search goes on. See Effort.
+	SearchParameters = []Parameter{
+		{"effort", "fast|default|max", "how long to search, by name"},
+		{"passes", "1..1000000", "how long to search, in passes over all keys"},
+		{"budget", "TIME", "how long to search, such as 30s; the result then depends on the speed of the machine"},
+		{"table", "1", "version of the table that shapes come from, for the same bytes in later versions; default: the newest"},
+	}
+)

@@ -1,0 +1,31 @@
+package bitsandblooms
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// About describes the family. Package families lists it.
+var About = family.About{
+	Hash: filter.Murmur3Twice,
+	Name: Family, Summary: "filter of bits-and-blooms (Go)",
+	Can: family.CanStartEmpty | family.CanAdd | family.CanMerge | family.CanIntersect | family.CanCapacity |
+		family.CanRawKeys | family.CanEstimate,
+	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
+	Parameters: []family.Parameter{
+		family.CapacityParameter,
+		{Name: "k", Value: "1..255", Help: "probes per key"},
+		{Name: "m", Value: "BITS", Help: "number of bits, instead of a size"},
+		{Name: "length", Value: "BITS", Help: "length of the bit set, at least m"},
+	},
+}
+
+// Forecast returns the size in bits of the filter that New makes, and its predicted false-positive rate, in [0, 1],
+// after keys distinct keys were added. It does not allocate a filter. Errors are those of Geometry.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	m, _, k, err := c.Geometry()
+	if err != nil {
+		return 0, 0, err
+	}
+	return m, double(m, k).FPR(keys), nil
+}

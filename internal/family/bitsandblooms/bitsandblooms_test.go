@@ -1,0 +1,213 @@
+package bitsandblooms
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+var hasher, _ = filter.ForeignHasher(filter.Murmur3Twice)
+
+func filled(t *testing.T, c Config, from, n int) *Filter {
+	t.Helper()
+	f, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := f.AddKey(fmt.Appendf(nil, "key %d", from+i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// other is a filter of another family.
+type other struct{}
+
+func (other) Has(filter.Hash) bool { return false }
+func (other) Info() filter.Info    { return filter.Info{} }
+
+// TestLaws checks the laws of the conformance suite, which is for filters that take hashes.
+func TestLaws(t *testing.T) {
+	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: family.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12},
+		{M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}, {M: 20001, K: 2}, {M: 20001, K: 6}} {
+		f := filled(t, c, 0, 2000)
+		if n := f.Info().Keys; n != 2000 {
+			t.Fatalf("%d keys", n)
+		}
+		e := f.Encode()
+		words, err := SectionWords(e.Spec)
+		if err != nil || words[0] != uint64(len(e.Sections[0])) {
+			t.Fatalf("%s: %v words, %v", e.Spec, words, err)
+		}
+		again, err := Decode(e)
+		if err != nil || fmt.Sprint(again.Info()) != fmt.Sprint(f.Info()) {
+			t.Fatalf("%s: decoded %v, %v", e.Spec, again, err)
+		}
+		for i := range 2000 {
+			key := fmt.Appendf(nil, "key %d", i)
+			if !again.HasKey(key) || !again.Has(hasher.Sum(key)) {
+				t.Fatalf("%s: key %d is lost", e.Spec, i)
+			}
+		}
+		var seen uint64
+		const trials = 50_000
+		for i := range trials {
+			key := fmt.Appendf(nil, "absent %d", i)
+			if f.HasKey(key) {
+				seen++
+				if !f.Has(hasher.Sum(key)) {
+					t.Fatalf("%s: Has is no to a key that HasKey is yes to", e.Spec)
+				}
+			}
+		}
+		if tail := stat.UpperTail(seen, trials, f.Info().FPRPosterior); f.m > 1000 && (tail < 1e-5 || tail > 1-1e-5) {
+			t.Errorf("%s: %d of %d absent keys, rate %g", e.Spec, seen, trials, f.Info().FPRPosterior)
+		}
+		key := []byte("a key that is longer than a block of 16 bytes")
+		if n := testing.AllocsPerRun(100, func() { f.HasKey(key) }); n != 0 {
+			t.Errorf("HasKey allocates %v times", n)
+		}
+		a, b := filled(t, c, 0, 1000), filled(t, c, 1000, 1000)
+		if err := a.Merge(b, nil); err != nil || !slices.Equal(a.words, f.words) || a.keys != f.keys {
+			t.Errorf("%s: merged is not built at once: %v", e.Spec, err)
+		}
+	}
+	a, _ := New(Config{M: 64, K: 2})
+	if err := a.Merge(other{}, nil); !errors.Is(err, filter.ErrMismatch) {
+		t.Errorf("merged with another family: %v", err)
+	}
+	for _, c := range []Config{{M: 65, K: 2}, {M: 64, K: 3}, {M: 64, Length: 128, K: 2}} {
+		if b, err := New(c); err != nil || !errors.Is(a.Merge(b, nil), filter.ErrMismatch) {
+			t.Errorf("%v merged", b.spec())
+		}
+	}
+}
+
+// TestIntersect: the common keys stay, and the bits are those that both filters have.
+func TestIntersect(t *testing.T) {
+	c := Config{M: 20001, Length: 20100, K: 5}
+	a, b := filled(t, c, 0, 1000), filled(t, c, 700, 900)
+	want := slices.Clone(a.words)
+	for i := range want {
+		want[i] &= b.words[i]
+	}
+	if err := a.Intersect(b, nil); err != nil || !slices.Equal(a.words, want) || a.keys != 900 {
+		t.Errorf("%v, %d keys", err, a.keys)
+	}
+	for i := 700; i < 1000; i++ {
+		if !a.HasKey(fmt.Appendf(nil, "key %d", i)) {
+			t.Fatalf("key %d is lost", i)
+		}
+	}
+}
+
+// TestMismatch: nil, nil pointers and filters of another type or geometry are refused and change nothing.
+func TestMismatch(t *testing.T) {
+	a := filled(t, Config{M: 1000, K: 3}, 0, 50)
+	before := slices.Clone(a.words)
+	small := filled(t, Config{M: 999, K: 3}, 0, 50)
+	for _, o := range []family.Filter{nil, (*Filter)(nil), (*other)(nil), &other{}, other{}, small} {
+		if err := a.Merge(o, nil); !errors.Is(err, filter.ErrMismatch) {
+			t.Errorf("Merge with %T: %v", o, err)
+		}
+		if err := a.Intersect(o, nil); !errors.Is(err, filter.ErrMismatch) {
+			t.Errorf("Intersect with %T: %v", o, err)
+		}
+	}
+	if !slices.Equal(a.words, before) || a.keys != 50 {
+		t.Error("the filter changed")
+	}
+}
+
+// TestEstimateKeys counts keys that were added twice once.
+func TestEstimateKeys(t *testing.T) {
+	f := filled(t, Config{Keys: 20_000}, 0, 0)
+	if n := f.EstimateKeys(); n != 0 {
+		t.Errorf("empty: %g", n)
+	}
+	for range 2 {
+		for i := range 20_000 {
+			_ = f.AddKey(fmt.Appendf(nil, "key %d", i))
+		}
+	}
+	if n := f.EstimateKeys(); math.Abs(n-20_000) > 200 {
+		t.Errorf("%g of 20000 keys", n)
+	}
+	full := &Filter{words: []uint64{1<<10 - 1}, m: 10, length: 64, k: 2}
+	if n := full.EstimateKeys(); !math.IsInf(n, 1) {
+		t.Errorf("full: %g", n)
+	}
+}
+
+// TestHas: Has tests the probes that a Hash determines. With k=7 those are 3: probes 0, 2 and 6.
+func TestHas(t *testing.T) {
+	f := filled(t, Config{Keys: 2000, K: 7}, 0, 2000)
+	var seen uint64
+	const trials = 50_000
+	for i := range trials {
+		if f.Has(hasher.Sum(fmt.Appendf(nil, "absent %d", i))) {
+			seen++
+		}
+	}
+	rate := math.Pow(f.Info().Fill, 3)
+	if tail := stat.UpperTail(seen, trials, rate); tail < 1e-5 || tail > 1-1e-5 {
+		t.Errorf("%d of %d, want a rate of %g", seen, trials, rate)
+	}
+}
+
+// TestManyProbes: the rate is kept with more probes than the best number.
+func TestManyProbes(t *testing.T) {
+	for _, k := range []int{64, 65, MaxK} {
+		c := Config{Keys: 1000, Size: family.Sizing{FPR: 0.01}, K: k}
+		if bits, fpr, err := c.Forecast(1000); err != nil || fpr > 0.0101 || fpr < 0.0095 || bits < 19_000 {
+			t.Errorf("%d probes: %d bits, rate %g, %v", k, bits, fpr, err)
+		}
+		if f, err := New(c); err != nil || f.k != k {
+			t.Errorf("%d probes: %v, %v", k, f, err)
+		}
+	}
+	for _, k := range []int{-1, MaxK + 1} {
+		if _, err := New(Config{Keys: 10, K: k}); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%d probes: %v", k, err)
+		}
+	}
+}
+
+// TestInfoOfLongSet: bits that no probe reads, as in a filter made from words, do not count.
+func TestInfoOfLongSet(t *testing.T) {
+	s, _ := filter.ParseSpec("bitsandblooms(k=1,length=192,m=70)")
+	f, err := Decode(family.Encoded{Spec: s, Sections: [][]uint64{{1<<35 - 1, ^uint64(63), ^uint64(0)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := f.Info(); i.Fill != 0.5 || i.FPRPosterior != 0.5 {
+		t.Errorf("fill %g, rate %g; half of the bits that are read are set", i.Fill, i.FPRPosterior)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for text, words := range map[string][]uint64{
+		"bitsandblooms(k=2,m=10)": {1 << 10}, "bitsandblooms(k=2,length=70,m=10)": {0, 1 << 6},
+		"bitsandblooms(k=2,length=9,m=10)": {0}, "bitsandblooms(k=2,length=10,m=10)": {0},
+		"bitsandblooms(k=0,m=10)":   {0},
+		"bitsandblooms(k=256,m=10)": {0}, "bitsandblooms(k=2)": {0}, "bitsandblooms(fpr=0.1)": {0},
+		"bitsandblooms(m=10)": {0}, "bitsandblooms(capacity=5,k=2,m=10)": {0},
+		"bitsandblooms(fpr=0.1,k=2)": {0}, "bitsandblooms(k=2,length=4611686018427387904,m=10)": {0},
+	} {
+		s, err := filter.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := Decode(family.Encoded{Spec: s, Sections: [][]uint64{words}}); err == nil {
+			t.Errorf("%s %x: %v", text, words, f)
+		}
+	}
+}

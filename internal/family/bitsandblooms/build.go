@@ -1,0 +1,73 @@
+package bitsandblooms
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Config describes a filter to make. Zero fields take the default noted beside them.
+type Config struct {
+	Keys   uint64        // distinct keys that will be added; required unless M or Size.Bytes is set
+	Size   family.Sizing // default: FPR = probe.DefaultFPR, see probe.Double
+	M      uint64        // bits, instead of Size
+	Length uint64        // bits of the bit set that stores them, M to 2^62-1; default: M
+	K      int           // probes per key, 1 to MaxK; default: the best for Keys and the size
+}
+
+// ConfigFromSpec reads bitsandblooms(bits_per_key=, fpr=, bytes=, capacity=, m=, length=, k=). The size is for
+// capacity or keys distinct keys, whichever is more. Errors wrap filter.ErrConfig.
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := family.Reader(s)
+	c := Config{Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r)}
+	c.M, c.Length, c.K = r.Count("m", math.MaxUint64), r.Uint("length"), int(r.Count("k", MaxK))
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	if s.Has("length") && c.Length == 0 {
+		return Config{}, family.Invalid("length", 0, "want at least m")
+	}
+	return c, nil
+}
+
+// Geometry returns the number of bits, the length in bits of the bit set, and the number of probes per key of the
+// filter that New makes. It does not allocate. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Geometry() (m, length uint64, k int, err error) {
+	m, k, err = probe.Config{Keys: c.Keys, Size: c.Size, M: c.M, K: c.K, MaxK: MaxK, Width: 1}.Resolve()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if c.Keys > 0 && c.M == 0 && c.Size.BitsPerKey == 0 && c.Size.Bytes == 0 {
+		if m, err = double(m, k).Fit(Family, c.Keys, cmp.Or(c.Size.FPR, probe.DefaultFPR), 1, 1<<62-1); err != nil {
+			return 0, 0, 0, err
+		}
+	}
+	switch {
+	case c.Length == 0:
+		return m, m, k, nil
+	case c.Length < m:
+		return 0, 0, 0, family.Invalid("length", c.Length, "want at least m")
+	case c.Length >= 1<<62:
+		return 0, 0, 0, fmt.Errorf("length=%d: %w", c.Length, filter.ErrTooLarge)
+	}
+	return m, c.Length, k, nil
+}
+
+// New returns an empty filter. AddKey adds keys. Errors are those of Geometry, or wrap filter.ErrTooLarge if there is
+// not enough memory.
+func New(c Config) (*Filter, error) {
+	m, length, k, err := c.Geometry()
+	if err != nil {
+		return nil, err
+	}
+	words, err := bitvec.Alloc((length + 63) / 64)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{words: words, m: m, length: length, k: k}, nil
+}

@@ -1,0 +1,113 @@
+// Package bitsandblooms is the Bloom filter of the Go library github.com/bits-and-blooms/bloom/v3, bit for bit: m
+// bits, for any m, and k probes per key by double hashing with two pairs of hashes in turn.
+//
+//	h0, h1 = murmur3-x64-128 of the key
+//	h2, h3 = murmur3-x64-128 of the key followed by a byte 1
+//	probe i = 0..k-1 -> bit ((h[i mod 2] + i·h[2 + ((i + i mod 2) mod 4) / 2]) mod 2^64) mod m
+//
+// The probes together need all four words: 256 bits, twice what a filter.Hash holds. A Filter therefore is a
+// family.RawKeyFilter: HasKey and AddKey take the key and hash it themselves. Has takes a Hash, with h0 in Lo and h3
+// in Hi, and tests only the positions that follow from those two words: probes 0, 2, 6, 10 and so on.
+package bitsandblooms
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitmap"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Family is the name of the family in a Spec: bitsandblooms(k=7,m=9586).
+const Family = "bitsandblooms"
+
+// MaxK is the largest number of probes per key. The library has no limit; more probes than this are of no use.
+const MaxK = 255
+
+// Filter is a Bloom filter of bits-and-blooms. Any number of goroutines may query it at once. AddKey, Merge and
+// Intersect need exclusive use.
+type Filter struct {
+	words  []uint64 // bit i is bit i%64 of word i/64; bits from length on are 0
+	m      uint64
+	length uint64 // bits of the library's bit set: m, or more if the filter was made from words
+	k      int
+	keys   uint64
+}
+
+// at returns the position of probe i of a key with hashes h.
+func (f *Filter) at(h *[4]uint64, i uint64) uint64 {
+	return (h[i%2] + i*h[2+stepOf(i)]) % f.m
+}
+
+// stepOf returns which of the two steps probe i uses.
+func stepOf(i uint64) uint64 { return (i + i%2) % 4 / 2 }
+
+// HasKey reports whether the key may be in the set. It stops at the first probe whose bit is not set.
+func (f *Filter) HasKey(key []byte) bool {
+	h := filter.Quarters(key)
+	for i := range uint64(f.k) {
+		if at := f.at(&h, i); f.words[at/64]>>(at%64)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// AddKey adds a key. The error is always nil.
+func (f *Filter) AddKey(key []byte) error {
+	h := filter.Quarters(key)
+	for i := range uint64(f.k) {
+		at := f.at(&h, i)
+		f.words[at/64] |= 1 << (at % 64)
+	}
+	f.keys++
+	return nil
+}
+
+// Has reports whether a key with hash h may be in the set. It tests only the probes that h determines, so it is true
+// for every key for which HasKey is, and for many more.
+func (f *Filter) Has(h filter.Hash) bool {
+	four := [4]uint64{0: h.Lo, 3: h.Hi}
+	for i := uint64(0); i < uint64(f.k); i += 2 + i&2 { // 0, 2, 6, 10
+		if at := f.at(&four, i); f.words[at/64]>>(at%64)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Merge makes f hold the keys of both filters; see bitmap.Merge. The filters must have the same m, k
+// and length.
+func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
+	return bitmap.Merge(f, &f.keys, other, passed)
+}
+
+// Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
+func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
+	return bitmap.Intersect(f, &f.keys, other, passed)
+}
+
+// ones returns the number of the first m bits that are set.
+func (f *Filter) ones() uint64 { return bitvec.OnesBelow(f.words, f.m) }
+
+// EstimateKeys estimates the number of distinct keys from the bits that are set; see probe.EstimateKeys. It reads the
+// whole filter and returns +Inf if all of the first m bits are set.
+func (f *Filter) EstimateKeys() float64 {
+	return probe.EstimateKeys(float64(f.ones())/float64(f.m), f.m, f.k)
+}
+
+// Cells describes the first m bits. It takes the probes of a key as independent.
+func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
+
+// Free returns the number of bits below m that are 0 in both filters. Errors are those of Merge.
+func (f *Filter) Free(other family.Filter) (uint64, error) { return bitmap.Free(f, other, f.m) }
+
+// Info counts the set bits, which reads the whole filter. Fill is that of the first m bits. The rates are those of
+// probe.Double.
+func (f *Filter) Info() filter.Info {
+	ones, d := f.ones(), double(f.m, f.k)
+	return filter.Info{
+		Spec: f.spec(), Keys: f.keys, Bits: f.m, Fill: float64(ones) / float64(f.m),
+		FPRPrior: d.FPR(f.keys), FPRPosterior: d.Posterior(f.words, ones),
+	}
+}

@@ -1,0 +1,105 @@
+package blocked
+
+import (
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/bitmap"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/stripe"
+)
+
+// Concurrent is a blocked Bloom filter that any number of goroutines may query and change at once. See
+// family.Concurrent for its methods, and package bitmap for the locks.
+type Concurrent struct {
+	stripes stripe.Stripes
+	f       Filter // its keys field is not used: the stripes count
+}
+
+// Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
+// filter afterwards.
+func (f *Filter) Concurrent() family.Concurrent {
+	c := &Concurrent{f: *f}
+	c.stripes.Start(f.keys)
+	return c
+}
+
+// Has reports whether the key may be in the set.
+func (c *Concurrent) Has(h filter.Hash) bool {
+	m := c.f.mask(h.Lo)
+	w := c.f.words[c.f.block(h):][:c.f.blockWords()]
+	for i := range w {
+		if m[i] != 0 && atomic.LoadUint64(&w[i])&m[i] != m[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
+func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
+	batch.HasMany(batch.InCache, dst, hs, c.f.Prefetch, batch.Has(c))
+}
+
+// Add adds a key. The error is always nil.
+func (c *Concurrent) Add(h filter.Hash) error {
+	c.set(h)
+	c.stripes.Of(h).Added()
+	return nil
+}
+
+// TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the bits nor the
+// number of keys change. The error is always nil.
+func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
+	return c.Has(h) || !c.stripes.Once(h, c.set), nil
+}
+
+// set sets the bits of a key and reports whether it found one of them unset. It writes only to words that lack a bit:
+// cache lines that need no change stay shared.
+func (c *Concurrent) set(h filter.Hash) (unset bool) {
+	m := c.f.mask(h.Lo)
+	w := c.f.words[c.f.block(h):][:c.f.blockWords()]
+	for i := range w {
+		if m[i] != 0 && atomic.LoadUint64(&w[i])&m[i] != m[i] {
+			atomic.OrUint64(&w[i], m[i])
+			unset = true
+		}
+	}
+	return unset
+}
+
+// Keys returns Info().Keys without reading the filter.
+func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
+
+// Spec returns Info().Spec in constant time.
+func (c *Concurrent) Spec() filter.Spec { return c.f.spec() }
+
+// Info counts the set bits of every block, which reads the whole filter. While others write, keys that are being added
+// may be missing.
+func (c *Concurrent) Info() filter.Info {
+	keys := c.Keys()
+	n := newCensus(c.f.k)
+	var block [bitvec.LineWords]uint64
+	size := c.f.blockWords()
+	for i := 0; i < len(c.f.words); i += size {
+		for j := range size {
+			block[j] = atomic.LoadUint64(&c.f.words[i+j])
+		}
+		n.add(block[:size])
+	}
+	return n.info(&c.f, keys)
+}
+
+// Snapshot returns a copy, a *Filter; see bitmap.Copy. It has every key that its Keys counts.
+func (c *Concurrent) Snapshot() (family.Filter, error) {
+	keys := c.Keys() // first: the bits of a key are set before it is counted
+	words, err := bitmap.Copy(c.f.words)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{blocks: c.f.blocks, k: c.f.k, split: c.f.split, keys: keys}
+	f.hold(words)
+	return f, nil
+}

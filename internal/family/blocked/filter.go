@@ -1,0 +1,165 @@
+// Package blocked is the blocked Bloom filter (Putze, Sanders and Singler, JEA 14, 2009): all bits of a key are in one
+// block, so a query costs one cache miss. It has two layouts:
+//
+//	line   512-bit blocks = cache lines, k probes of 9 bits, anywhere in the block
+//	split  256-bit blocks of 8 words of 32 bits, one bit in each word: the split-block filter of Parquet
+//
+//	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋
+//	      Lo -> line:  probe i of the first seven is bit x mod 64 of word x>>61, where x is Lo rotated left by 9·i: nine
+//	                   bits of Lo that no other of them uses. Each further seven come from Lo mixed anew
+//	            split: bit (low 32 bits of Lo · salt_i mod 2^32) >> 27 of word i
+//
+// Hi chooses only the block and Lo only the bits. A hash h of Parquet is Hash{Hi: h with its low 32 bits cleared, Lo:
+// h}.
+package blocked
+
+import (
+	"math/bits"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitmap"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Family is the name in a Spec: blocked(blocks=1872,k=7,layout=line).
+const Family = "blocked"
+
+// Layout is the arrangement of the bits in a block.
+type Layout string
+
+// The layouts.
+const (
+	Line  Layout = "line"
+	Split Layout = "split"
+)
+
+const (
+	lineBits  = 512
+	splitBits = 256
+	splitK    = 8
+	// MaxK is the largest number of probes per key in the line layout.
+	MaxK = 32
+)
+
+// BlockBits returns the number of bits in a block.
+func (l Layout) BlockBits() uint64 {
+	if l == Split {
+		return splitBits
+	}
+	return lineBits
+}
+
+// Filter is a blocked Bloom filter. Any number of goroutines may read it at once; Add, Merge and Intersect need
+// exclusive use. Concurrent is the form for concurrent writers.
+type Filter struct {
+	words  []uint64 // block b is words [b·8, b·8+8) in the line layout, [b·4, b·4+4) in the split one
+	blocks uint64
+	keys   uint64
+	k      int
+	split  bool
+	query  kernel.Blocks // of the same words
+}
+
+// hold sets the words of the filter.
+func (f *Filter) hold(words []uint64) {
+	f.words = words
+	if f.split {
+		f.query = kernel.NewSplit(words)
+	} else {
+		f.query = kernel.NewLine(words, f.k)
+	}
+}
+
+// block returns the index of the first word of a key's block.
+func (f *Filter) block(h filter.Hash) uint64 {
+	b, _ := bits.Mul64(h.Hi, f.blocks)
+	return b * uint64(f.blockWords())
+}
+
+// Has reports whether the key may be in the set.
+func (f *Filter) Has(h filter.Hash) bool { return f.query.Has(h.Hi, h.Lo) }
+
+// mask returns the bits of a key within its block.
+func (f *Filter) mask(lo uint64) (m [8]uint64) {
+	f.set(m[:f.blockWords()], lo)
+	return m
+}
+
+// set sets the bits of a key in the words of its block.
+func (f *Filter) set(w []uint64, lo uint64) {
+	if f.split {
+		setSplit((*[4]uint64)(w), lo)
+	} else {
+		setLine((*[8]uint64)(w), lo, f.k)
+	}
+}
+
+// setLine sets the k bits of a key in its line.
+func setLine(line *[8]uint64, lo uint64, k int) {
+	x := lo
+	for round := uint64(1); k > kernel.LineProbes; round++ {
+		setProbes(line, x, kernel.LineProbes)
+		x = probe.Remix(lo, round)
+		k -= kernel.LineProbes
+	}
+	setProbes(line, x, k)
+}
+
+// setProbes sets the bits of the first k probes, at most kernel.LineProbes, that x yields.
+func setProbes(line *[8]uint64, x uint64, k int) {
+	for range k {
+		line[x>>61] |= 1 << (x & 63)
+		x = bits.RotateLeft64(x, 9)
+	}
+}
+
+// setSplit sets the bits of a key in its split block, two lanes at a time.
+func setSplit(w *[4]uint64, lo uint64) {
+	for i := range w {
+		low, high := uint32(lo)*kernel.SplitSalts[2*i]>>27, uint32(lo)*kernel.SplitSalts[2*i+1]>>27
+		w[i] |= 1<<low | 1<<(high+32)
+	}
+}
+
+// Add adds a key. The error is always nil.
+func (f *Filter) Add(h filter.Hash) error {
+	f.set(f.words[f.block(h):][:f.blockWords()], h.Lo)
+	f.keys++
+	return nil
+}
+
+// Merge makes f hold the keys of both filters; see bitmap.Merge. The filters must have the same blocks,
+// k and layout.
+func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
+	return bitmap.Merge(f, &f.keys, other, passed)
+}
+
+// Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
+func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
+	return bitmap.Intersect(f, &f.keys, other, passed)
+}
+
+func (f *Filter) blockWords() int {
+	if f.split {
+		return splitBits / 64
+	}
+	return lineBits / 64
+}
+
+func (f *Filter) layout() Layout {
+	if f.split {
+		return Split
+	}
+	return Line
+}
+
+// Info counts the set bits of every block, which reads the whole filter.
+func (f *Filter) Info() filter.Info {
+	c := newCensus(f.k)
+	for i := 0; i < len(f.words); i += f.blockWords() {
+		c.add(f.words[i:][:f.blockWords()])
+	}
+	return c.info(f, f.keys)
+}

@@ -1,0 +1,385 @@
+package blockpartitioned
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+var long = flag.Bool("long", false, "run all cases of TestForecast and TestRates, measure rates of large filters too")
+
+func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
+	t.Helper()
+	b, err := NewBuilder(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddMany(hs); err != nil {
+		t.Fatal(err)
+	}
+	f, err := b.Build(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.(*Filter)
+}
+
+// TestRates holds the promises of the default effort, all blocks with the loads that chance gives them. A plain blocked
+// filter has 0.0234, 0.0095 and 8.4e-4, a standard one 0.0216, 0.0082 and 4.6e-4. A third of the cases run.
+func TestRates(t *testing.T) {
+	runs := filtertest.Third(t, *long || testing.Short())
+	for _, c := range []struct {
+		bits   float64
+		block  uint64
+		atMost float64
+	}{{8, 512, 0.0097}, {10, 512, 0.0035}, {16, 512, 1.8e-4}, {8, 1024, 0.0086}} {
+		for _, n := range []int{100_000, 1_000_000} {
+			if n > 100_000 && !*long || testing.Short() || !runs() {
+				continue
+			}
+			t.Run(fmt.Sprintf("%g/%d/%d", c.bits, c.block, n), func(t *testing.T) {
+				start := time.Now()
+				var sum float64
+				const seeds = 5
+				for seed := range uint64(seeds) {
+					f := build(t, Config{Size: family.Sizing{BitsPerKey: c.bits}, Block: c.block}, filtertest.Hashes(n, 10+seed))
+					sum += f.Info().FPRPosterior
+					if seed == 0 {
+						t.Log(f.geometry)
+					}
+				}
+				t.Logf("rate %.4g of at most %.4g, %.2f µs a key", sum/seeds, c.atMost, float64(time.Since(start).Microseconds())/float64(n*seeds))
+				if sum/seeds > c.atMost {
+					t.Errorf("rate %.4g, want at most %.4g", sum/seeds, c.atMost)
+				}
+			})
+		}
+	}
+}
+
+// hold fails the test if f lacks a key.
+func hold(t *testing.T, f family.Filter, hs []filter.Hash) {
+	t.Helper()
+	for i, h := range hs {
+		if !f.Has(h) {
+			t.Fatalf("key %d of %d is lost", i, len(hs))
+		}
+	}
+}
+
+// TestObserved asks for many absent keys where k is above eight and so needs both halves of Lo, and in both sizes of
+// blocks.
+func TestObserved(t *testing.T) {
+	trials := 3_000_000
+	switch {
+	case testing.Short():
+		trials = 100_000
+	case *long:
+		trials = 1_000_000_000
+	}
+	for _, c := range []Config{
+		{Size: family.Sizing{BitsPerKey: 8}}, {Size: family.Sizing{BitsPerKey: 8}, Block: 1024},
+		{Size: family.Sizing{BitsPerKey: 16}}, {Size: family.Sizing{BitsPerKey: 20}, Block: 1024}, {Size: family.Sizing{BitsPerKey: 30}},
+	} {
+		c.Effort.Level = filter.Fast
+		f := build(t, c, filtertest.Hashes(20_000, 1))
+		r := rand.New(rand.NewPCG(2, 3))
+		var hits uint64
+		for range trials {
+			if f.Has(filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}) {
+				hits++
+			}
+		}
+		p := f.Info().FPRPosterior
+		t.Logf("%v: observed %.4g, posterior %.4g", f.geometry, float64(hits)/float64(trials), p)
+		if tail := stat.UpperTail(hits, uint64(trials), p); tail < 1e-5 || tail > 1-1e-5 && hits > 0 {
+			t.Errorf("%v: %d hits of %d, posterior rate %g", f.geometry, hits, trials, p)
+		}
+	}
+}
+
+// TestLate adds keys after the build, then searches again.
+func TestLate(t *testing.T) {
+	hs := filtertest.Hashes(30_000, 1)
+	f := build(t, Config{}, hs[:25_000])
+	searched := f.Info()
+	for _, h := range hs[25_000:] {
+		_ = f.Add(h)
+	}
+	hold(t, f, hs)
+	late := f.Info()
+	if late.Late != 5000 || late.FillSearched != searched.Fill || late.Fill <= searched.Fill || late.FPRPosterior >= late.FPRPrior {
+		t.Errorf("after late keys: %+v, before: %+v", late, searched)
+	}
+	again := build(t, Config{From: f}, hs[5000:])
+	hold(t, again, hs[5000:])
+	i := again.Info()
+	fresh := build(t, Config{}, hs[5000:]).Info()
+	t.Logf("searched %.5f, late %.5f, again %.5f, fresh %.5f", searched.FPRPosterior, late.FPRPosterior, i.FPRPosterior, fresh.FPRPosterior)
+	if i.Late != 0 || i.FPRPosterior > 1.03*fresh.FPRPosterior {
+		t.Errorf("again: %+v", i)
+	}
+	for passes := range 4 {
+		if i := build(t, Config{From: f, Effort: filter.Effort{Passes: passes + 1}}, hs).Info(); i.FPRPosterior > late.FPRPosterior {
+			t.Errorf("%d passes made it worse: %g", passes+1, i.FPRPosterior)
+		}
+	}
+}
+
+// TestBudget ends a search by time. The clock counts work instead: a pass over a key takes 25 ns, as on a fast core,
+// and nothing else takes time.
+func TestBudget(t *testing.T) {
+	const keys, perKey, passes = 40_000, 25 * time.Nanosecond, 120
+	hs := filtertest.Hashes(keys, 1)
+	search := func(budget time.Duration) (*Filter, time.Duration) {
+		b, err := NewBuilder(Config{Effort: filter.Effort{Budget: budget}, Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Goal.Clock = anneal.NewClock(perKey)
+		start := b.Goal.Clock.Now()
+		if err := b.AddMany(hs); err != nil {
+			t.Fatal(err)
+		}
+		f, err := b.Build(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		hold(t, f, hs)
+		return f.(*Filter), b.Goal.Clock.Now().Sub(start)
+	}
+	budget := keys * perKey * passes
+	f, took := search(budget)
+	if took > budget || took < budget*9/10 {
+		t.Errorf("%v took %v", budget, took)
+	}
+	if again, _ := search(budget); !slices.Equal(f.words, again.words) {
+		t.Error("the clock of the machine has a say")
+	}
+	// About as good as a search of as many passes, and better than a fast one.
+	p := f.Info().FPRPosterior
+	for _, c := range []struct {
+		e      filter.Effort
+		factor float64
+	}{{filter.Effort{Passes: passes}, 1.02}, {filter.Effort{Level: filter.Fast}, 0.95}} {
+		if other := build(t, Config{Effort: c.e}, hs).Info().FPRPosterior; p > c.factor*other {
+			t.Errorf("%v gave %g; %+v gave %g", budget, p, c.e, other)
+		}
+	}
+}
+
+// TestEnough ends a search with the cause filter.ErrEnough, after it began and before.
+func TestEnough(t *testing.T) {
+	hs := filtertest.Hashes(40_000, 1)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	b, err := NewBuilder(Config{Effort: filter.Effort{Passes: filter.MaxPasses}}) // hours
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Progress = func(filter.Progress) { cancel(filter.ErrEnough) }
+	_ = b.AddMany(hs)
+	early, err := b.Build(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold(t, early, hs)
+	b, err = NewBuilder(Config{Size: family.Sizing{FPR: 0.01}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = b.AddMany(hs)
+	if early, err = b.Build(ctx); err != nil { // that has ended before
+		t.Fatal(err)
+	}
+	hold(t, early, hs)
+}
+
+// TestCrowded has so many keys in one block that a search is of no use.
+func TestCrowded(t *testing.T) {
+	hs := filtertest.Hashes(5000, 1)
+	for i := range uint64(20_000) {
+		hs = append(hs, filter.Hash{Hi: 1<<40 + i, Lo: i * 0x9E3779B97F4A7C15})
+	}
+	hold(t, build(t, Config{}, hs), hs)
+}
+
+func TestConfigErrors(t *testing.T) {
+	for _, c := range []Config{
+		{Block: 256}, {Workers: -1}, {Size: family.Sizing{BitsPerKey: 1}}, {Size: family.Sizing{BitsPerKey: 41}}, {Size: family.Sizing{Bytes: 1000}},
+		{Size: family.Sizing{FPR: 1e-20}}, {Effort: filter.Effort{Target: 0.01}}, {Effort: filter.Effort{Level: "huge"}}, {Effort: filter.Effort{Level: filter.Max, Passes: 3}},
+	} {
+		if _, _, err := c.Forecast(100_000); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if _, _, err := (Config{Size: family.Sizing{FPR: 1e-20}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "have a rate of") {
+		t.Errorf("an impossible rate: %v", err)
+	}
+	if _, _, err := (Config{Later: 1 << 40}).Forecast(math.MaxUint64); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("2^64 keys: %v", err)
+	}
+	if _, _, err := (Config{Later: 1 << 40}).Forecast(10); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("2^40 keys later: %v", err)
+	}
+	if _, _, err := (Config{}).Forecast(1 << 60); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("2^60 keys: %v", err)
+	}
+}
+
+func BenchmarkBuild(b *testing.B) {
+	hs := filtertest.Hashes(1_000_000, 1)
+	for b.Loop() {
+		build(b, Config{Workers: 1}, hs)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/key")
+}
+
+func BenchmarkHas(b *testing.B) {
+	hs := filtertest.Hashes(1_000_000, 1)
+	f := build(b, Config{}, hs)
+	for _, c := range []struct {
+		name string
+		hs   []filter.Hash
+	}{{"absent", filtertest.Hashes(1<<16, 2)}, {"present", hs[:1<<16]}} {
+		b.Run(c.name, func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				f.Has(c.hs[i&(1<<16-1)])
+				i++
+			}
+		})
+	}
+}
+
+// TestMemory builds with keys on disk, which makes no difference to the filter, and without room for them.
+func TestMemory(t *testing.T) {
+	hs := filtertest.Hashes(100_000, 1)
+	fast := Config{Effort: filter.Effort{Level: filter.Fast}}
+	want := build(t, fast, hs).Encode()
+	limited := func(dir string) *Builder {
+		b, err := NewBuilder(fast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.SetOptions(family.BuildOptions{Memory: 64 << 10, Dir: dir})
+		return b
+	}
+	b := limited(t.TempDir())
+	if err := b.AddMany(append(hs, hs[:50_000]...)); err != nil {
+		t.Fatal(err)
+	}
+	built, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := built.(*Filter).Encode()
+	for i := range want.Sections {
+		if !slices.Equal(got.Sections[i], want.Sections[i]) {
+			t.Errorf("section %d differs", i)
+		}
+	}
+	none := filepath.Join(t.TempDir(), "none")
+	b = limited(none)
+	if err := b.AddMany(hs); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), none) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	if _, err := b.Build(t.Context()); err == nil {
+		t.Error("built without all keys")
+	}
+}
+
+// TestBatch asks in batches as if the filter were larger than the caches: below that HasMany is Has.
+func TestBatch(t *testing.T) {
+	hs := filtertest.Hashes(5000, 1)
+	for _, block := range []uint64{512, 1024} {
+		f := build(t, Config{Block: block, Effort: filter.Effort{Level: filter.Fast}}, hs)
+		asked := append(hs[:len(hs):len(hs)], filtertest.Hashes(5001, 2)...)
+		dst := make([]bool, len(asked))
+		batch.HasMany(batch.InCache, dst, asked, f.prefetch, f.hasEach)
+		for i, h := range asked {
+			if dst[i] != f.Has(h) {
+				t.Fatalf("key %d: %v", i, dst[i])
+			}
+		}
+	}
+}
+
+// TestKeepsRate asks for rates from high to low, and for few keys.
+func TestKeepsRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for _, fpr := range []float64{0.3, 0.05, 0.01, 1e-3, 1e-5} {
+		for _, n := range []int{1, 30, 2000, 20_000} {
+			c := Config{Size: family.Sizing{FPR: fpr}, Effort: filter.Effort{Level: filter.Fast}}
+			i := build(t, c, filtertest.Hashes(n, 1)).Info()
+			if i.FPRPosterior > fpr {
+				t.Errorf("%d keys at %g: %g", n, fpr, i.FPRPosterior)
+			}
+			if n == 20_000 {
+				t.Logf("%g: %.4g at %.2f bits a key, %s", fpr, i.FPRPosterior, i.BitsPerKey(), i.Spec)
+			}
+		}
+	}
+}
+
+// TestFewKeysFarOff asks for rates that the forecast misses by far with so few blocks.
+func TestFewKeysFarOff(t *testing.T) {
+	for seed := range uint64(6) {
+		start := time.Now()
+		i := build(t, Config{Size: family.Sizing{FPR: 1e-5}}, filtertest.Hashes(500, seed)).Info()
+		if i.FPRPosterior > 1e-5 {
+			t.Errorf("%g", i.FPRPosterior)
+		}
+		t.Logf("%.2f bits a key in %v", i.BitsPerKey(), time.Since(start))
+	}
+}
+
+// TestLater tells the builder how many keys will come late, and holds the rate after them against the promise and
+// against that of a filter which was not told.
+func TestLater(t *testing.T) {
+	const n, late = 12_000, 8_000
+	hs := filtertest.Hashes(n+late, 1)
+	after := func(c Config) float64 {
+		f := build(t, c, hs[:n])
+		for _, h := range hs[n:] {
+			_ = f.Add(h)
+		}
+		i := f.Info()
+		if i.Late != late {
+			t.Errorf("%d late keys", i.Late)
+		}
+		return i.FPRPosterior
+	}
+	c := Config{Size: family.Sizing{Bytes: n + late}}
+	untold := after(c)
+	c.Later = late
+	told := after(c)
+	_, forecast, err := c.Forecast(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("told %.4f, forecast %.4f, untold %.4f", told, forecast, untold)
+	if told > 0.6*untold || told > 1.1*forecast || told < 0.9*forecast {
+		t.Errorf("told %.4f, forecast %.4f, untold %.4f", told, forecast, untold)
+	}
+	if p := after(Config{Size: family.Sizing{FPR: 0.01}, Later: late}); p > 0.0105 {
+		t.Errorf("a rate of 0.01 after all keys is %.4f", p)
+	}
+}

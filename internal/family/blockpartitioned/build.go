@@ -1,0 +1,149 @@
+package blockpartitioned
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// DefaultBitsPerKey is the size of a Config without one.
+const DefaultBitsPerKey = 8
+
+// Config is the parameters of a filter. Zero fields take the default noted beside them.
+type Config struct {
+	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
+	Size  family.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys; rounded to whole blocks
+	Block uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines and has a lower rate
+	// Later is how many keys will be added after the build, at most 1000 times those of the build. Size counts them,
+	// and a rate is that after all of them.
+	Later uint64
+	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the
+	// same rate is larger, and a key that goes or comes changes fewer bits: see filter.Keep.
+	K       int
+	Effort  filter.Effort // default: filter.Default, about 2 µs a key on one core
+	Workers int           // stretches of blocks that are searched at once; default: GOMAXPROCS
+	Table   uint64        // version of the table that the block geometry comes from; default: the newest
+	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
+	// effort filter.Keep leaves them as they are. Size, Block and K are not used. All keys are needed again; they may
+	// have changed.
+	From *Filter
+}
+
+// ConfigFromSpec reads blockpartitioned(bits_per_key=, fpr=, bytes=, later=, k=, block=512|1024,
+// effort=fast|default|max, passes=, budget=, table=).
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later")}
+	c.Table, c.K = r.Uint("table"), int(r.Count("k", maxK))
+	c.Effort = family.ReadEffort(r)
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	return c, c.Check()
+}
+
+// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c *Config) Check() error {
+	if c.Block == 0 {
+		c.Block = lineBits
+	}
+	limits := anneal.Limits{Family: Family, Least: minBitsPerKey, Most: maxBitsPerKey, MaxK: maxK}
+	if err := limits.Check(c.common()); err != nil {
+		return err
+	}
+	if c.Block != lineBits && c.Block != 2*lineBits {
+		return family.Invalid("block", c.Block, "want 512 or 1024")
+	}
+	return nil
+}
+
+// common returns the part of the Config that all families with a search have.
+func (c Config) common() anneal.Common {
+	return anneal.Common{
+		Keys: c.Keys, Size: c.Size, Later: c.Later, K: c.K, Effort: c.Effort, Workers: c.Workers, Table: c.Table,
+		From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
+	}
+}
+
+// Builder gathers keys, 16 bytes each, and searches at the end.
+//
+// Build searches for the shifts of all blocks and returns a *Filter. The result depends only on the set of keys, the
+// size and the effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also
+// depends on the machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
+//
+// If ctx ends with the cause filter.ErrEnough, the blocks that are left get the shortest search, and Build returns the
+// filter.
+type Builder = anneal.Builder[geometry, *Filter]
+
+// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	return anneal.NewBuilder(c.common(), &job{Config: c}), nil
+}
+
+// job is one build. See anneal.Job.
+type job struct {
+	Config
+	most uint64 // blocks that a filter may get
+}
+
+// stretch is how many blocks a worker takes at once.
+const stretch = 512
+
+// Geometry returns the geometry for n distinct keys.
+func (j *job) Geometry(n uint64) (geometry, filter.Effort, error) {
+	g, err := j.Config.geometry(n)
+	j.most = 4*g.blocks + 16
+	return g, j.Effort, err
+}
+
+// New returns a filter for n keys with no bit set.
+func (j *job) New(g geometry, n uint64) (*Filter, error) {
+	words, err := bitvec.Alloc(g.words())
+	if err != nil {
+		return nil, err
+	}
+	f := newFilter(g, words, n)
+	if j.Effort.Level == filter.Keep { // also those of blocks without keys
+		f.copyHeads(j.From)
+	}
+	return f, nil
+}
+
+// Parts returns the stretches of blocks.
+func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) {
+	return (g.blocks + stretch - 1) / stretch, func(h filter.Hash) uint64 {
+		block, _ := g.place(h)
+		return block / stretch
+	}
+}
+
+// Worker searches stretches.
+func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) error {
+	s := searcher{f: f, from: j.From, pace: pace, sizes: make([]uint32, f.groups)}
+	return func(_ uint64, keys []filter.Hash) error { return s.stretch(keys) }
+}
+
+// Rate notes the bits that the search left and returns the rate after the later keys.
+func (j *job) Rate(f *Filter) float64 {
+	f.searched, _ = f.census()
+	return f.after(float64(j.Later))
+}
+
+// Longer returns the Effort of a longer search.
+func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bool) {
+	return anneal.Longer(j.Effort, was, n)
+}
+
+// Larger adds blocks, at least one and at most as many as there are.
+func (j *job) Larger(g geometry, _ uint64, rate, bits float64) (geometry, error) {
+	g.blocks += 1 + uint64(min(bits/float64(j.Block), float64(g.blocks)))
+	if g.blocks > j.most {
+		return geometry{}, family.Invalid("fpr", j.Size.FPR,
+			"the lowest rate for these keys is %.2g; take family partitioned or fuse", rate)
+	}
+	return g, nil
+}

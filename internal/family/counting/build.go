@@ -1,0 +1,112 @@
+package counting
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/fill"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Config describes a filter. Zero fields take the default noted beside them.
+type Config struct {
+	Keys     uint64        // number of distinct keys in the filter at once; needed unless Counters or Size.Bytes is set
+	Size     family.Sizing // in bits, 4 per counter; default: FPR = 0.01
+	Counters uint64        // m, instead of Size
+	K        int           // probes per key, 1 to MaxK; default: the best for Keys and m
+}
+
+// ConfigFromSpec reads counting(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys takes its
+// place. Errors wrap filter.ErrConfig.
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	p, err := probe.ReadConfig(s, keys, width)
+	return Config{Keys: p.Keys, Size: p.Size, Counters: p.M, K: p.K}, err
+}
+
+// Geometry returns the number of counters m and of probes per key k of the filter that New makes. It allocates no
+// filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Geometry() (m uint64, k int, err error) {
+	return probe.Config{Keys: c.Keys, Size: c.Size, M: c.Counters, K: c.K, Width: width, Scatter: true}.Resolve()
+}
+
+// New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+func New(c Config) (*Filter, error) {
+	m, k, err := c.Geometry()
+	if err != nil {
+		return nil, err
+	}
+	words, err := bitvec.Alloc(wordsOf(m))
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{words: words, m: m, k: k}, nil
+}
+
+// Builder fills a filter from many goroutines at once; see package fill. The filter does not depend on the order of the
+// keys: additions commute, even those to stuck counters. A key that is added twice counts twice.
+type Builder struct{ *fill.Builder[*Filter] }
+
+// NewBuilder returns a builder of the filter that New would return.
+func NewBuilder(c Config) (*Builder, error) {
+	f, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	how := fill.Config[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
+	if len(f.words) <= fill.Small {
+		how.Empty = func() (*Filter, error) { return New(Config{Counters: f.m, K: f.k}) }
+	} else {
+		how.Share = f.addShared
+	}
+	return &Builder{fill.New(f, how)}, nil
+}
+
+// addMany adds keys and does not count them. In filters larger than the caches it prefetches the words of a batch of
+// keys before it writes to any of them.
+func (f *Filter) addMany(hs []filter.Hash) {
+	var room [batch.Size * MaxK]uint64
+	for len(hs) > 0 {
+		group := hs[:min(batch.Size, len(hs))]
+		hs = hs[len(group):]
+		at := room[:len(group)*f.k]
+		for i, h := range group {
+			x, by := h.Lo, probe.Mixer(h)
+			own := at[i*f.k:][:f.k]
+			for j := range own {
+				own[j] = probe.Position(x, f.m) * width
+				x = probe.Mix(x, by)
+			}
+		}
+		if len(f.words) >= batch.InCache {
+			bitvec.PrefetchBits(f.words, at)
+		}
+		for _, bit := range at {
+			w := &f.words[bit/64]
+			if *w>>(bit%64)&stuck != stuck {
+				*w += 1 << (bit % 64)
+			}
+		}
+	}
+}
+
+// addShared adds keys while other goroutines do the same, and does not count them. It prefetches the words of a key
+// four keys ahead.
+func (f *Filter) addShared(hs []filter.Hash) {
+	const ahead = 4
+	var ring [ahead][MaxK]uint64
+	var bits [MaxK]uint64
+	for i := range len(hs) + ahead {
+		if i >= ahead {
+			for _, at := range ring[i%ahead][:f.k] {
+				increment(&f.words[at/inWord], at%inWord*width)
+			}
+		}
+		if i < len(hs) {
+			for j, at := range f.probes(&ring[i%ahead], hs[i]) {
+				bits[j] = at * width
+			}
+			bitvec.PrefetchBits(f.words, bits[:f.k])
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package counting
+
+import (
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/probe"
+	"github.com/bloomery/bloomery/internal/stripe"
+)
+
+// Concurrent is a counting Bloom filter that any number of goroutines may query and change at once. See
+// family.Concurrent for its methods; it also is a family.Remover and a family.Counter. Has and Count take no locks.
+//
+// # Why no key is lost
+//
+// Words are changed by compare-and-swap, so no change of a counter is lost or reaches its neighbours. There are 256
+// locks (package stripe). Each stands for some keys, by their hash, and for some words, by their index:
+//
+//  1. Add, TestAndAdd and Remove hold the lock of their key. Changes of one key never overlap.
+//  2. Remove also holds the locks of the words of its counters. All locks are taken in ascending order, so goroutines cannot wait in
+//     a circle. Two removals that share a word never overlap. While Remove compares the counters with what the key needs
+//     and then decrements them, they can therefore only grow, by additions of other keys: what it found is still there,
+//     and no counter falls below 0.
+//  3. Snapshot holds all locks. By 1 no change is running then, so that the copy has each change as a whole.
+//
+// Let a key be added and not removed. By 1 its addition is complete, so each of its counters contains its share or is
+// stuck. A removal of another key that was added takes only the share of that key. Hence the key's counters are at
+// least its own share at every moment, also between the steps of other changes: Has is true and Count is not too small.
+//
+// A Has that overlaps changes of other keys may combine counters of different moments. This can only make an absent key
+// look present.
+type Concurrent struct {
+	stripes stripe.Stripes
+	f       Filter // its keys field is not used: the stripes count
+}
+
+// Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
+// filter afterwards.
+func (f *Filter) Concurrent() family.Concurrent {
+	c := &Concurrent{f: *f}
+	c.stripes.Start(f.keys)
+	return c
+}
+
+// load returns counter i.
+func (c *Concurrent) load(i uint64) uint64 {
+	return atomic.LoadUint64(&c.f.words[i/inWord]) >> (i % inWord * width) & stuck
+}
+
+// Has reports whether the key may be in the set.
+func (c *Concurrent) Has(h filter.Hash) bool {
+	x, by := h.Lo, probe.Mixer(h)
+	for range c.f.k {
+		if c.load(probe.Position(x, c.f.m)) == 0 {
+			return false
+		}
+		x = probe.Mix(x, by)
+	}
+	return true
+}
+
+// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
+func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
+	batch.HasMany(batch.InCache, dst, hs, c.f.prefetch, batch.Has(c))
+}
+
+// Count returns how often the key was added, as Count of Filter does. While others write, the result is not below the
+// number of its additions that had returned, less the number of its removals that had begun.
+func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
+	var room [MaxK]uint64
+	return counted(c.count(c.f.probes(&room, h)))
+}
+
+// count returns how many additions of a key with these probes the counters can hold.
+func (c *Concurrent) count(at []uint64) uint64 {
+	var room [MaxK]uint64
+	counters := room[:len(at)]
+	for j, i := range at {
+		counters[j] = c.load(i)
+	}
+	return least(at, counters)
+}
+
+// Add adds a key once more. The error is always nil.
+func (c *Concurrent) Add(h filter.Hash) error {
+	s := c.stripes.Of(h)
+	s.Lock()
+	c.add(h)
+	s.Added()
+	s.Unlock()
+	return nil
+}
+
+// TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the counters nor the
+// number of keys change. The error is always nil.
+func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
+	if c.Has(h) {
+		return true, nil
+	}
+	s := c.stripes.Of(h)
+	s.Lock()
+	present = c.Has(h) // another goroutine may have added it
+	if !present {
+		c.add(h)
+		s.Added()
+	}
+	s.Unlock()
+	return present, nil
+}
+
+// add increments the counters of a key, whose lock is held.
+func (c *Concurrent) add(h filter.Hash) {
+	x, by := h.Lo, probe.Mixer(h)
+	for range c.f.k {
+		at := probe.Position(x, c.f.m)
+		increment(&c.f.words[at/inWord], at%inWord*width)
+		x = probe.Mix(x, by)
+	}
+}
+
+// Remove undoes one addition of h. Errors and the warning are those of Remove of Filter.
+func (c *Concurrent) Remove(h filter.Hash) error {
+	var room [MaxK]uint64
+	at := c.f.probes(&room, h)
+	var locks stripe.Set
+	locks.Add(stripe.Key(h))
+	for _, i := range at {
+		locks.Add(uint8(i / inWord))
+	}
+	c.stripes.Lock(&locks)
+	defer c.stripes.Unlock(&locks)
+	// If all counters are stuck they no longer show whether a key is left. If one is not, at least one key is.
+	if n := c.count(at); n == 0 || n > stuck && c.stripes.Keys() == 0 {
+		return errNotFound
+	}
+	for _, i := range at {
+		decrement(&c.f.words[i/inWord], i%inWord*width)
+	}
+	c.stripes.Of(h).Removed()
+	return nil
+}
+
+// Keys returns Info().Keys without reading the filter.
+func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
+
+// Spec returns Info().Spec in constant time.
+func (c *Concurrent) Spec() filter.Spec { return c.f.spec() }
+
+// Info counts the counters that are not 0, which reads the whole filter. While others write, it may combine counters of
+// different moments.
+func (c *Concurrent) Info() filter.Info {
+	keys := c.Keys()
+	return c.f.info(keys, c.used())
+}
+
+// EstimateLoss is that of Filter.
+func (c *Concurrent) EstimateLoss(keep float64) float64 {
+	return lossPerAbsent(float64(c.used())/float64(c.f.m), c.f.k, keep)
+}
+
+// used returns the number of counters that are not 0.
+func (c *Concurrent) used() (n uint64) {
+	for i := range c.f.words {
+		n += usedIn(atomic.LoadUint64(&c.f.words[i]))
+	}
+	return n
+}
+
+// Snapshot returns a copy, a *Filter. It stops all writers while it copies, but not Has and Count. The error wraps
+// filter.ErrTooLarge if there is no memory for the copy.
+func (c *Concurrent) Snapshot() (family.Filter, error) {
+	words, err := bitvec.Alloc(uint64(len(c.f.words)))
+	if err != nil {
+		return nil, err
+	}
+	c.stripes.LockAll()
+	defer c.stripes.UnlockAll()
+	copy(words, c.f.words)
+	return &Filter{words: words, m: c.f.m, k: c.f.k, keys: c.stripes.Keys()}, nil
+}
+
+// increment adds 1 to the counter at bit shift of a word, unless it is stuck. Others may change the word at the same
+// time.
+func increment(word *uint64, shift uint64) {
+	for {
+		w := atomic.LoadUint64(word)
+		if w>>shift&stuck == stuck || atomic.CompareAndSwapUint64(word, w, w+1<<shift) {
+			return
+		}
+	}
+}
+
+// decrement subtracts 1 from the counter at bit shift of a word, unless it is stuck. Others may change the word at the
+// same time. The counter must not be 0.
+func decrement(word *uint64, shift uint64) {
+	for {
+		w := atomic.LoadUint64(word)
+		if w>>shift&stuck == stuck || atomic.CompareAndSwapUint64(word, w, w-1<<shift) {
+			return
+		}
+	}
+}

@@ -1,0 +1,257 @@
+// Package counting is the counting Bloom filter (L. Fan, P. Cao, J. Almeida, A. Z. Broder, "Summary Cache", IEEE/ACM
+// Transactions on Networking 8(3), 2000). It has m counters of 4 bits where the standard family has m bits, with the
+// same k probes per key. Adding a key increments the counters that it probes, removing it decrements them. A key is
+// present if none of its counters is 0.
+//
+//	word 0                              word 1
+//	┌────┬────┬────┬─ ··· ─┬────┐      ┌────┬────┬─ ··· ─┐
+//	│  0 │  1 │  2 │       │ 15 │      │ 16 │ 17 │       │      counter i: bits 4·(i mod 16) and up of word ⌊i/16⌋
+//	└────┴────┴────┴─ ··· ─┴────┘      └────┴────┴─ ··· ─┘
+//
+// # Saturation
+//
+// A counter that reaches 15 is stuck: it stays at 15, because the number of keys that it stands for is no longer known.
+// So an overflow never makes a key absent. The price: a key whose counters are all stuck stays present after it was
+// removed, such as a key that was added 16 times and removed 16 times. Stuck returns the number of stuck counters. A
+// filter of distinct keys with the size that New chooses has none: a counter gets stuck with probability 1.6e-15
+// (Poisson with mean ln 2; the paper bounds the probability of 16 or more by 1.37e-15). Counters get stuck if keys are
+// added many times each, or if there are many more keys than the filter was sized for.
+//
+// # One counter probed twice
+//
+// Two probes of a key may fall on one counter. Add then adds 2 to it, Remove requires and subtracts 2, and Count
+// divides by 2. So every addition adds k in total, in any order, and a removal undoes exactly that.
+package counting
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitmap"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Family is the name in a Spec: counting(k=7,m=95851).
+const Family = "counting"
+
+// MaxK is the largest number of probes per key.
+const MaxK = probe.MaxK
+
+const (
+	width   = 4 // bits of a counter
+	inWord  = 64 / width
+	stuck   = 15 // a counter that no longer changes
+	lowest  = 0x1111111111111111
+	evenOne = 0x0f0f0f0f0f0f0f0f // every other counter of a word
+)
+
+// errNotFound is the error of Remove; made once so that Remove allocates nothing.
+var errNotFound = fmt.Errorf("counting: %w", filter.ErrNotFound)
+
+// Filter is a counting Bloom filter. Any number of goroutines may read it at once; Add, Remove and Merge need exclusive
+// use. Concurrent is the form for concurrent writers.
+type Filter struct {
+	words []uint64 // counters from m on are 0
+	m     uint64
+	k     int
+	keys  uint64 // additions less removals
+}
+
+// together is the number of probes that Has tests before it branches; see package standard.
+const together = 3
+
+// Has reports whether the key may be in the set. It stops after the first three probes whose counters are not all above
+// 0.
+func (f *Filter) Has(h filter.Hash) bool {
+	words, m, k := f.words, f.m, f.k
+	x, by := h.Lo, probe.Mixer(h)
+	for ; k > together; k -= together {
+		all := present(words, probe.Position(x, m))
+		x = probe.Mix(x, by)
+		all &= present(words, probe.Position(x, m))
+		x = probe.Mix(x, by)
+		all &= present(words, probe.Position(x, m))
+		x = probe.Mix(x, by)
+		if all&(stuck+1) == 0 {
+			return false
+		}
+	}
+	all := present(words, probe.Position(x, m))
+	for ; k > 1; k-- {
+		x = probe.Mix(x, by)
+		all &= present(words, probe.Position(x, m))
+	}
+	return all&(stuck+1) != 0
+}
+
+// present returns a number whose bit 4 is set if counter i is not 0.
+func present(words []uint64, i uint64) uint64 {
+	return bitvec.Bit(words, i*width)&stuck + stuck
+}
+
+func (f *Filter) counter(i uint64) uint64 { return f.words[i/inWord] >> (i % inWord * width) & stuck }
+
+// Add adds a key once more. The error is always nil.
+func (f *Filter) Add(h filter.Hash) error {
+	x, by := h.Lo, probe.Mixer(h)
+	for range f.k {
+		at := probe.Position(x, f.m)
+		if f.counter(at) != stuck {
+			f.words[at/inWord] += 1 << (at % inWord * width)
+		}
+		x = probe.Mix(x, by)
+	}
+	f.keys++
+	return nil
+}
+
+// Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if a counter of the
+// key is below the number of probes that fall on it, or if no keys are left. Stuck counters do not change. Removing a
+// key that was never added but looks present succeeds and makes other keys absent: remove only what was added.
+func (f *Filter) Remove(h filter.Hash) error {
+	var room [MaxK]uint64
+	at := f.probes(&room, h)
+	if f.keys == 0 || f.count(at) == 0 {
+		return errNotFound
+	}
+	for _, i := range at {
+		if f.counter(i) != stuck {
+			f.words[i/inWord] -= 1 << (i % inWord * width)
+		}
+	}
+	f.keys--
+	return nil
+}
+
+// Count returns how often the key was added, or more: the smallest of its counters, each divided by the number of
+// probes that fall on it. If all of them are stuck it returns 15 and true: the filter no longer knows how often the key
+// was added.
+func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
+	var room [MaxK]uint64
+	return counted(f.count(f.probes(&room, h)))
+}
+
+// counted returns the results of Count for that of least.
+func counted(n uint64) (uint64, bool) {
+	if n > stuck {
+		return stuck, true
+	}
+	return n, false
+}
+
+// probes returns the indices of the counters of a key. A counter that is probed twice is in it twice.
+func (f *Filter) probes(room *[MaxK]uint64, h filter.Hash) []uint64 {
+	at := room[:f.k]
+	x, by := h.Lo, probe.Mixer(h)
+	for i := range at {
+		at[i] = probe.Position(x, f.m)
+		x = probe.Mix(x, by)
+	}
+	return at
+}
+
+// count returns how many additions of a key with these probes the counters can hold. It loads all of them before it
+// compares the probes with each other, so that their cache misses overlap.
+func (f *Filter) count(at []uint64) uint64 {
+	var room [MaxK]uint64
+	counters := room[:len(at)]
+	for j, i := range at {
+		counters[j] = f.counter(i)
+	}
+	return least(at, counters)
+}
+
+// least returns how many additions of a key the counters can hold, where counters[j] is the value of counter at[j]. It
+// is math.MaxUint64 if all of them are stuck.
+func least(at, counters []uint64) uint64 {
+	n := uint64(math.MaxUint64)
+	for j, c := range counters {
+		if c == stuck {
+			continue
+		}
+		times := uint64(0)
+		for _, i := range at {
+			if i == at[j] {
+				times++
+			}
+		}
+		if times > 1 {
+			c /= times
+		}
+		n = min(n, c)
+	}
+	return n
+}
+
+// Merge makes f hold the keys of both filters: counters add up, and those that reach 15 are stuck. The result is the
+// filter that all additions and removals of both would have given. The error wraps filter.ErrMismatch if other is not a
+// counting filter with the same m and k; f is then unchanged.
+func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
+	o, err := bitmap.Same(f, other)
+	if err != nil {
+		return err
+	}
+	bitvec.Pass(f.words, o.words, passed, func(words, other []uint64) {
+		for i, w := range other {
+			v := words[i]
+			words[i] = addHalf(v&evenOne, w&evenOne) | addHalf(v>>width&evenOne, w>>width&evenOne)<<width
+		}
+	})
+	f.keys += o.keys
+	return nil
+}
+
+// addHalf adds the low halves of eight bytes. Sums above 15 become 15.
+func addHalf(v, w uint64) uint64 {
+	sum := v + w
+	over := sum >> width & (evenOne & lowest) // 1 in each byte that is 16 or more
+	return sum&evenOne | over*stuck
+}
+
+// Stuck returns the number of counters that have reached 15, where they stay. It reads the whole filter.
+func (f *Filter) Stuck() uint64 {
+	var n uint64
+	for _, w := range f.words {
+		n += uint64(bits.OnesCount64(w & (w >> 1) & (w >> 2) & (w >> 3) & lowest))
+	}
+	return n
+}
+
+// used returns the number of counters that are not 0.
+func (f *Filter) used() uint64 {
+	var n uint64
+	for _, w := range f.words {
+		n += usedIn(w)
+	}
+	return n
+}
+
+// usedIn returns the number of counters of a word that are not 0.
+func usedIn(w uint64) uint64 { return uint64(bits.OnesCount64((w | w>>1 | w>>2 | w>>3) & lowest)) }
+
+// EstimateLoss returns the mean number of keys that become absent for each absent key in a list of keys to remove, if
+// the share keep of the keys is not in the list. It reads the whole filter.
+func (f *Filter) EstimateLoss(keep float64) float64 {
+	return lossPerAbsent(float64(f.used())/float64(f.m), f.k, keep)
+}
+
+// Info counts the counters that are not 0, which reads the whole filter.
+func (f *Filter) Info() filter.Info { return f.info(f.keys, f.used()) }
+
+// info describes a filter with that many keys and counters that are not 0. Stuck counters of keys that were removed
+// count in the posterior rate, not in the prior one.
+func (f *Filter) info(keys, used uint64) filter.Info {
+	fill := float64(used) / float64(f.m)
+	return filter.Info{
+		Spec:         f.spec(),
+		Keys:         keys,
+		Bits:         f.m * width,
+		Fill:         fill,
+		FPRPrior:     probe.FPR(keys, f.m, f.k), // as for a standard filter of m bits
+		FPRPosterior: math.Pow(fill, float64(f.k)),
+	}
+}

@@ -1,0 +1,297 @@
+// Package family defines what a family of filters implements: the small interfaces of a filter, its description, and
+// readers of its Spec. Each family is a package below this one, and package families lists them.
+package family
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Filter answers whether a key may be in the set. Has never returns false for a key that was added.
+// Has and Info may be called from any number of goroutines while no goroutine changes the filter.
+type Filter interface {
+	// Has reports whether the key with hash h may be in the set. It does not allocate.
+	Has(h filter.Hash) bool
+	// Info describes the filter as it is now. It may read the whole filter to count set bits.
+	Info() filter.Info
+}
+
+// Batcher is a Filter that answers many keys at once, so that their cache misses overlap.
+type Batcher interface {
+	// HasMany sets dst[i] to Has(hs[i]) for every i. It panics if dst and hs differ in length.
+	HasMany(dst []bool, hs []filter.Hash)
+}
+
+// ColdBatcher is a Batcher that can be queried faster if the caches hold nothing of it, because it is one of many that
+// take turns. Neither method changes answers.
+type ColdBatcher interface {
+	Batcher
+	// Prefetch asks the memory system for what a query of the keys reads first, and does not wait.
+	Prefetch(hs []filter.Hash)
+	// HasManyCold is HasMany with prefetching in a filter of any size.
+	HasManyCold(dst []bool, hs []filter.Hash)
+}
+
+// Spreader is a Filter that can be queried together with others of its family: each key in a filter of its own.
+type Spreader interface {
+	Filter
+	// Spread returns a Spread with room for that many filters, none of them set, or nil if it would gain nothing.
+	Spread(filters int) Spread
+}
+
+// Spread answers keys of many filters of one family, so that their cache misses overlap although the keys of each
+// filter are few. It shares the memory of the filters and needs what they need of it. A Spread is safe for concurrent
+// queries; SetFilter may run at the same time as calls for other filters.
+type Spread interface {
+	// SetFilter makes f filter i. It returns false, and filter i is not set, if f cannot be queried together with the
+	// others.
+	SetFilter(i int, f Filter) bool
+	// HasManySpread sets dst[j] to Has(hs[j]) of filter at[j] for every j. These filters must be set. It panics if dst, hs
+	// and at differ in length. It does not allocate.
+	HasManySpread(dst []bool, hs []filter.Hash, at []uint32)
+}
+
+// Adder is a Filter that takes keys at any time. Add needs exclusive use, except in a Concurrent.
+type Adder interface {
+	// Add adds the key with hash h. On error the filter is unchanged.
+	Add(h filter.Hash) error
+}
+
+// RawKeyFilter is a Filter of another system that needs more bits of a key than a Hash has. It takes the key itself. If
+// HasKey is true for a key, Has is true for its Hash. Has has more false positives, because it tests only the positions
+// that follow from the Hash. bloomery.Set calls the right one.
+type RawKeyFilter interface {
+	Filter
+	// HasKey reports whether the key may be in the set, as the other system would. It does not allocate.
+	HasKey(key []byte) bool
+	// AddKey adds a key. On error the filter is unchanged.
+	AddKey(key []byte) error
+}
+
+// Remover is a Filter from which keys can be removed. Remove only keys that were added: removing an absent key that
+// collides with a present one removes that one.
+type Remover interface {
+	// Remove undoes one Add of h. If h is not found it returns an error wrapping ErrNotFound and changes nothing.
+	Remove(h filter.Hash) error
+}
+
+// LossEstimator is a Remover whose removal of one absent key can make several present keys absent.
+type LossEstimator interface {
+	// EstimateLoss returns the mean number of keys that become absent for each absent key in a list of keys to remove.
+	// keep, in [0, 1], is the share of the filter's keys that are not in the list. It may read the whole filter. For
+	// other Removers, which lose at most one key at a time, the number is keep times the posterior rate.
+	EstimateLoss(keep float64) float64
+}
+
+// Counter is a Filter that counts how often each key was added.
+type Counter interface {
+	// Count returns how often the key with hash h was added, minus how often it was removed. n is never too small,
+	// unless saturated is true: then a counter of the key is at its maximum, and n is that maximum, a lower bound.
+	Count(h filter.Hash) (n uint64, saturated bool)
+}
+
+// Getter is a Filter that has a small value for each key.
+type Getter interface {
+	// Get returns the value of the key with hash h, and whether the key may be in the set. A key that was not added has
+	// an arbitrary value if ok is true. Get does not allocate.
+	Get(h filter.Hash) (value uint64, ok bool)
+	// ValueBits returns the number of bits of a value, 0 if this filter stores no values.
+	ValueBits() int
+}
+
+// Valuer is a Getter that takes values at any time. Keys that collide share a value.
+type Valuer interface {
+	Getter
+	// AddValue adds the key with hash h and its value. Each AddValue needs its own Remove, like each Add. The error
+	// wraps ErrConfig if the value has too many bits, ErrFull if there is no room; the filter is then unchanged.
+	AddValue(h filter.Hash, value uint64) error
+	// Put sets the value of a key that was added. The error wraps ErrNotFound if the key is absent, ErrConfig if the
+	// value has too many bits; the filter is then unchanged.
+	Put(h filter.Hash, value uint64) error
+}
+
+// Upserter is a Valuer that adds a key or sets its value in one atomic step.
+type Upserter interface {
+	// Upsert sets the value of the key with hash h, and adds the key if it is absent. Errors are those of AddValue.
+	Upsert(h filter.Hash, value uint64) error
+}
+
+// Merger is a Filter that can add all keys of another filter with the same Spec and Hasher.
+type Merger interface {
+	// Merge makes the receiver hold the keys of both. It reads each word of other once, in order. passed, if not nil, is
+	// called with the words that were read, at least once per MiB, so that the pages of a mapped file can be released. It
+	// returns an error wrapping ErrMismatch, and changes nothing, if other is nil or the two differ in anything but their
+	// keys.
+	Merge(other Filter, passed func(words []uint64)) error
+}
+
+// Intersecter is a Filter that can be reduced to the keys that are also in another filter.
+type Intersecter interface {
+	// Intersect makes the receiver hold at least the keys that both filters hold. passed and errors are those of Merge.
+	Intersect(other Filter, passed func(words []uint64)) error
+}
+
+// Estimator is a Filter that estimates from its bits how many distinct keys it holds.
+type Estimator interface {
+	// EstimateKeys returns the estimate, or +Inf if every bit is set. It may read the whole filter.
+	EstimateKeys() float64
+}
+
+// Concurrent is a Filter that any number of goroutines may query and change at the same time. A key is present for
+// every Has that begins after its Add returned. It is also a Remover, Counter or Valuer if the original Filter is one.
+type Concurrent interface {
+	Filter
+	Adder
+	// TestAndAdd adds the key with hash h unless Has(h) is true, and returns Has(h), in one atomic step. If many
+	// goroutines add the same new key at the same time, present is false for exactly one of them, or for none if the
+	// key is a false positive. On error the filter is unchanged and present is false.
+	TestAndAdd(h filter.Hash) (present bool, err error)
+	// Keys returns Info().Keys without reading the filter.
+	Keys() uint64
+	// Spec returns Info().Spec without reading the filter and without waiting for writers.
+	Spec() filter.Spec
+	// Snapshot returns a copy in the plain form. It contains all changes that returned before Snapshot began. Each
+	// concurrent change is contained completely or not at all. If the filter is growing, Snapshot waits for the end of
+	// that.
+	Snapshot() (Filter, error)
+}
+
+// Sharer is a Filter with a form that any number of goroutines may change at the same time.
+type Sharer interface {
+	// Concurrent returns that form. It takes over the filter's memory: do not use the filter afterwards.
+	Concurrent() Concurrent
+}
+
+// Trimmer is a Filter with a smaller form for transfer.
+type Trimmer interface {
+	// Trimmed returns a filter that shares the memory and whose Encode omits data that Decode can recompute.
+	Trimmed() Filter
+	// Trimmable returns an error wrapping ErrTooLarge if the filter is so much larger than its trimmed form that Decode
+	// would refuse that.
+	Trimmable() error
+}
+
+// Like is a Filter whose Spec alone does not determine the Builder of a filter of the same geometry.
+type Like interface {
+	// Like returns a Builder of a filter of the same geometry for other keys. Without keys it builds an empty filter.
+	Like() (Builder, error)
+}
+
+// Reoptimizer is a Filter that a search has fitted to its keys.
+type Reoptimizer interface {
+	// Reoptimize returns a Builder for the same geometry whose search starts from this filter. It needs all keys again.
+	// The keys may have changed. With the level Keep there is no search: filters of similar keys then have similar
+	// bits.
+	Reoptimize(e filter.Effort) (Builder, error)
+}
+
+// Builder builds a filter from the hashes of all its keys. AddMany may be called from several goroutines at the same
+// time. Call Build once, after all calls of AddMany have returned. After that, both return an error.
+type Builder interface {
+	// AddMany adds keys. It does not keep hs.
+	AddMany(hs []filter.Hash) error
+	// Build returns the filter. If ctx is done first, it returns ctx.Err().
+	Build(ctx context.Context) (Filter, error)
+}
+
+// ValueBuilder is a Builder of Getters. Its AddMany returns an error if the filter is to have values that cannot change
+// later; else keys of AddMany have the value 0.
+type ValueBuilder interface {
+	Builder
+	// AddValues adds the keys hs[i] with values[i] and keeps no reference to either. It may be called from several
+	// goroutines at once. A key may be added again with the same value. The error wraps ErrConfig if the two slices
+	// differ in length, or a value has too many bits; then it has added nothing. Build returns a *ValueError if a key
+	// was added with two values.
+	AddValues(hs []filter.Hash, values []uint64) error
+}
+
+// Gatherer is a Builder that gathers its keys until Build. A Builder that is not a Gatherer keeps no keys.
+type Gatherer interface {
+	Builder
+	// SetOptions sets how the keys are gathered and built. Call it before the first key. A Builder ignores options that
+	// it has no use for.
+	SetOptions(BuildOptions)
+	// Close drops the keys and removes their file. Build calls it. Call it if you do not call Build.
+	Close() error
+}
+
+// BuildOptions are the options of a Gatherer. Zero fields take the default noted beside them.
+type BuildOptions struct {
+	// Memory is the maximum size in bytes of the keys in memory before Build; further keys go to a file in Dir. Default:
+	// no limit.
+	Memory int64
+	Dir    string // of the file; default: os.TempDir()
+	// Workers is the number of goroutines of Build; default, also below 0: GOMAXPROCS. The filter does not depend on it,
+	// except after a search by time.
+	Workers int
+	// Progress, if not nil, is called about ten times a second by Build, from one goroutine. If a search misses its rate
+	// and a second one follows, the progress begins again at 0.
+	Progress func(filter.Progress)
+}
+
+// Encoded is the stored form of a filter: a Spec from which every size follows, the number of keys, and the bits in
+// sections of 64-bit words. The words are shared with the filter, not copied.
+type Encoded struct {
+	Spec     filter.Spec
+	Keys     uint64
+	Sections [][]uint64
+}
+
+// CheckSections returns an error unless the sections have these numbers of words. Its arguments are the results of a
+// family's SectionWords. It returns err if that is not nil.
+func (e Encoded) CheckSections(words []uint64, err error) error {
+	if err != nil {
+		return err
+	}
+	if len(e.Sections) != len(words) {
+		return fmt.Errorf("%d sections, want %d for %s", len(e.Sections), len(words), e.Spec)
+	}
+	for i, s := range e.Sections {
+		if uint64(len(s)) != words[i] {
+			return fmt.Errorf("section %d has %d words, want %d for %s", i, len(s), words[i], e.Spec)
+		}
+	}
+	return nil
+}
+
+// Encoder is a Filter that can be stored in a file.
+type Encoder interface {
+	// Encode returns the filter's content; its words are those of the filter, not a copy.
+	Encode() Encoded
+}
+
+// SpecOf returns the Spec of a filter, without reading its bits if it is an Encoder or Concurrent.
+func SpecOf(f Filter) filter.Spec {
+	switch f := f.(type) {
+	case Encoder:
+		return f.Encode().Spec
+	case Concurrent:
+		return f.Spec()
+	}
+	return f.Info().Spec
+}
+
+// As returns v as an I, or the error with a nil I, not one that holds a nil pointer.
+func As[I, T any](v T, err error) (I, error) {
+	if err != nil {
+		var none I
+		return none, err
+	}
+	return any(v).(I), nil
+}
+
+// CheckBatch panics if dst and hs differ in length. Every HasMany calls it first: a family must not answer beyond dst.
+func CheckBatch(dst []bool, hs []filter.Hash) {
+	if len(dst) != len(hs) {
+		badBatch(len(dst), len(hs))
+	}
+}
+
+// badBatch is apart from CheckBatch so that the comparison is inlined.
+//
+//go:noinline
+func badBatch(places, keys int) {
+	panic(fmt.Sprintf("filter: HasMany: dst has %d places for %d keys", places, keys))
+}

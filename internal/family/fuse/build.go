@@ -1,0 +1,279 @@
+package fuse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/FastFilter/xorfilter"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/gather"
+)
+
+// DefaultWidth is the width of a Config without a size, in bits.
+const DefaultWidth = 8
+
+// MaxKeys is the largest number of keys: the positions of the library have 32 bits.
+const MaxKeys = 3_000_000_000
+
+// maxSegment is the largest number of slots of a segment that the library makes.
+const maxSegment = 1 << 18
+
+// smallKeys is the number of keys that BitsPerKey counts at least: a filter has no fewer than twelve slots.
+const smallKeys = 32
+
+// Config is the parameters of a filter. Zero fields take the default noted beside them.
+type Config struct {
+	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
+	Size  family.Sizing // the width is the largest that fits BitsPerKey or Bytes, or the smallest that keeps FPR
+	Width uint          // bits of a fingerprint, 1 to MaxWidth, instead of Size; default: DefaultWidth
+}
+
+// ConfigFromSpec reads fuse(bits_per_key=, fpr=, bytes=, width=). It also takes, and does not use, the other parameters
+// of the Spec of a built filter.
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Width: uint(r.Count("width", MaxWidth))}
+	r.Uint("seed")
+	r.Uint("segment")
+	r.Uint("segments")
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	return c, c.check()
+}
+
+func (c Config) check() error {
+	if err := c.Size.Check(); err != nil {
+		return err
+	}
+	switch {
+	case c.Width > MaxWidth:
+		return family.Invalid("width", c.Width, "want 1 to %d", MaxWidth)
+	case c.Width != 0 && !c.Size.IsZero():
+		return family.Invalid("width", c.Width, "give width or one of bits_per_key, fpr and bytes")
+	case c.Keys > MaxKeys:
+		return tooMany(c.Keys)
+	}
+	return nil
+}
+
+// tooMany is the error for more than MaxKeys keys.
+func tooMany(n uint64) error {
+	return fmt.Errorf("fuse takes at most %d keys, not %d: %w; take family standard or blocked",
+		uint64(MaxKeys), n, filter.ErrTooLarge)
+}
+
+// Geometry returns the number of slots and the width of a fingerprint in bits for n distinct keys. Errors wrap
+// filter.ErrConfig if the size is too small, or filter.ErrTooLarge beyond MaxKeys.
+func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
+	c.Keys = n
+	if err := c.check(); err != nil {
+		return 0, 0, err
+	}
+	slots = Slots(n)
+	switch {
+	case c.Width != 0:
+		return slots, c.Width, nil
+	case c.Size.FPR != 0:
+		if width = uint(math.Ceil(-math.Log2(c.Size.FPR))); width > MaxWidth {
+			return 0, 0, family.Invalid("fpr", c.Size.FPR, "the lowest rate of fuse is %.2g", FPR(MaxWidth))
+		}
+		return slots, width, nil
+	case c.Size.IsZero():
+		return slots, DefaultWidth, nil
+	}
+	total, err := c.Size.Bits(max(n, smallKeys))
+	if err != nil {
+		return 0, 0, err
+	}
+	if total < slots {
+		field, value := "bits_per_key", any(c.Size.BitsPerKey)
+		if c.Size.Bytes != 0 {
+			field, value = "bytes", c.Size.Bytes
+		}
+		return 0, 0, family.Invalid(field, value, "fuse needs %d bits or more for %d keys", slots, n)
+	}
+	if total/slots > MaxWidth {
+		return slots, MaxWidth, c.Size.AtMost(slots*MaxWidth, n, "fuse")
+	}
+	return slots, uint(total / slots), nil
+}
+
+// Slots returns the number of slots for n keys: 1.125 times n from a million on and more below (Graf and Lemire,
+// section 4), rounded to whole segments.
+func Slots(n uint64) uint64 {
+	segment, capacity := uint64(4), uint64(0)
+	if n > 0 {
+		segment = min(maxSegment, uint64(1)<<int(math.Floor(math.Log(float64(n))/math.Log(3.33)+2.25)))
+	}
+	if n > 1 {
+		factor := max(1.125, 0.875+0.25*math.Log(1e6)/math.Log(float64(n)))
+		capacity = uint64(math.Round(float64(n) * factor))
+	}
+	return max(3, (capacity+segment-1)/segment) * segment
+}
+
+// Builder gathers keys and solves for the slots at the end, with about 30 bytes a key in memory: 8 for the key, the
+// others for the tables of the library. A limit of memory (family.BuildOptions) holds only while keys are gathered.
+//
+// Without a limit the keys go straight into the slice that the library takes. Package gather would hold 16 bytes a key
+// beside it, and raise the peak at two million keys by half.
+type Builder struct {
+	c     Config
+	mu    sync.Mutex
+	keys  []uint64     // without a limit: Lo of all keys, in any order
+	spill *gather.Keys // with a limit: Lo of all keys as Hi; else nil
+	built bool         // or closed
+}
+
+// NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
+// how many distinct ones there are. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if _, _, err := c.Geometry(c.Keys); c.Keys > 0 && c.Size.Bytes == 0 && err != nil {
+		return nil, err
+	}
+	return &Builder{c: c}, nil
+}
+
+// maxReserve is the most keys that AddMany reserves memory for before they come, 2 GiB.
+const maxReserve = 1 << 28
+
+// SetOptions implements family.Gatherer. It uses Memory and Dir only.
+func (b *Builder) SetOptions(o family.BuildOptions) {
+	b.spill = nil
+	if o.Memory > 0 {
+		b.spill = gather.New(gather.Config{
+			Memory: o.Memory, Dir: o.Dir, Expect: b.c.Keys,
+			Form: func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Lo} },
+		})
+	}
+}
+
+var errBuilt = errors.New("fuse: the Builder was built or closed, and takes no more keys")
+
+// AddMany takes keys and keeps no reference to hs. It may be called from several goroutines at once. Without a limit of
+// memory the error wraps filter.ErrTooLarge beyond MaxKeys keys, duplicates included; with one it says that the
+// temporary file cannot be written. After Build or Close it returns an error.
+func (b *Builder) AddMany(hs []filter.Hash) error {
+	if b.spill != nil {
+		return b.spill.AddMany(hs)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.built {
+		return errBuilt
+	}
+	if uint64(len(b.keys))+uint64(len(hs)) > MaxKeys {
+		return tooMany(uint64(len(b.keys)) + uint64(len(hs)))
+	}
+	if b.keys == nil {
+		b.keys = make([]uint64, 0, min(b.c.Keys, maxReserve))
+	}
+	for _, h := range hs {
+		b.keys = append(b.keys, h.Lo)
+	}
+	return nil
+}
+
+// Close drops the keys and removes their file. Build calls it; call it for a builder that will not Build.
+func (b *Builder) Close() error {
+	b.mu.Lock()
+	b.keys, b.built = nil, true
+	b.mu.Unlock()
+	if b.spill == nil {
+		return nil
+	}
+	return b.spill.Close()
+}
+
+// Build solves for the slots, checks every key against the result and returns a *Filter. The result depends only on the
+// set of keys: not on their order or on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number
+// of keys, or filter.ErrTooLarge with more than MaxKeys distinct keys.
+func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
+	keys, width, err := b.sorted(ctx)
+	if err = errors.Join(err, b.Close()); err != nil {
+		return nil, err
+	}
+	var f *Filter
+	switch {
+	case width <= 8:
+		f, err = solve[uint8](keys, width)
+	case width <= 16:
+		f, err = solve[uint16](keys, width)
+	default:
+		f, err = solve[uint32](keys, width)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range keys {
+		if i%(1<<16) == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if !f.Has(filter.Hash{Lo: k}) {
+			return nil, fmt.Errorf("fuse: the key with hash %#x is missing after the build; take another seed", k)
+		}
+	}
+	return f, nil
+}
+
+// sorted returns the distinct keys in order, and the width of the fingerprints for that many.
+func (b *Builder) sorted(ctx context.Context) (keys []uint64, width uint, err error) {
+	if b.spill == nil {
+		if b.built {
+			return nil, 0, errBuilt
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		slices.Sort(b.keys)
+		keys = slices.Compact(b.keys)
+		_, width, err = b.c.Geometry(uint64(len(keys)))
+		return keys, width, err
+	}
+	n, err := b.spill.Finish(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, width, err = b.c.Geometry(n); err != nil {
+		return nil, 0, err
+	}
+	keys = make([]uint64, 0, n)
+	err = b.spill.Blocks(ctx, func(hs []filter.Hash) error {
+		for _, h := range hs {
+			keys = append(keys, h.Hi)
+		}
+		return nil
+	})
+	return keys, width, err
+}
+
+// solve runs the library and packs the low width bits of its slots. The keys are distinct.
+func solve[T xorfilter.Unsigned](keys []uint64, width uint) (*Filter, error) {
+	lib, err := xorfilter.NewBinaryFuse[T](keys)
+	if err != nil {
+		return nil, fmt.Errorf("fuse: %w", err)
+	}
+	f := &Filter{
+		locator:  locator{lib.Seed, uint64(lib.SegmentCountLength), uint64(lib.SegmentLength)},
+		segments: uint64(lib.SegmentCount), width: width, low: 1<<width - 1, keys: uint64(len(keys)),
+	}
+	f.words, err = bitvec.Alloc(bitvec.PackedWords(f.slotCount(), width))
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range lib.Fingerprints[:f.slotCount()] {
+		bitvec.SetField(f.words, uint64(i)*uint64(width), width, uint64(v))
+	}
+	return f, nil
+}

@@ -1,0 +1,31 @@
+package guava
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// About describes the family. Package families lists it.
+var About = family.About{
+	Hash: filter.Murmur3,
+	Name: Family, Summary: "filter of Guava (Java)",
+	Can: family.CanAdd | family.CanStartEmpty | family.CanMerge | family.CanIntersect | family.CanCapacity |
+		family.CanEstimate,
+	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"words"},
+	Parameters: []family.Parameter{
+		family.CapacityParameter,
+		{Name: "k", Value: "1..255", Help: "probes per key"},
+		{Name: "words", Value: "N", Help: "number of 64-bit words, instead of a size"},
+		{Name: "strategy", Value: "32|64", Help: "MURMUR128_MITZ_32 or MURMUR128_MITZ_64"},
+	},
+}
+
+// Forecast returns the size in bits of the filter that New makes, and its predicted false-positive rate, in [0, 1],
+// after keys distinct keys were added. It does not allocate a filter. Errors are those of Geometry.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	words, k, err := c.Geometry()
+	if err != nil {
+		return 0, 0, err
+	}
+	return 64 * words, double(Reach(words, c.Strategy), k, c.Strategy).FPR(keys), nil
+}

@@ -1,0 +1,176 @@
+package partitioned
+
+import (
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// DefaultBitsPerKey is the size of a Config without one.
+const DefaultBitsPerKey = 8
+
+// Config is the parameters of a filter. Zero fields take the default noted beside them.
+type Config struct {
+	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
+	Size family.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
+	// Later is how many keys will be added after the build, at most 1000 times those of the build. Size counts them, a
+	// rate is that after all of them, and k suits them too. Without it, each late key raises the rate several times as
+	// much.
+	Later uint64
+	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the
+	// same rate is larger, and a key that goes or comes changes fewer bits: see filter.Keep.
+	K int
+	// Effort is filter.Default if not set. One core takes about 0.6, 2 and 60 µs a key at 8 bits a key for fast,
+	// default and max, 1.5 times as much without vector code, and more in proportion to k.
+	Effort  filter.Effort
+	Workers int    // shards that are searched at once; default: GOMAXPROCS
+	Table   uint64 // version of the table that the division comes from; default: the newest
+	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
+	// effort filter.Keep leaves them as they are. Size and K are not used. All keys are needed again; they may have
+	// changed.
+	From *Filter
+}
+
+// ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, later=, k=, effort=fast|default|max, passes=,
+// budget=, target=, table=).
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Later: r.Uint("later"), Effort: family.ReadEffort(r)}
+	c.Table, c.K = r.Uint("table"), int(r.Count("k", maxK))
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	return c, c.Check()
+}
+
+// Check returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c Config) Check() error {
+	limits := anneal.Limits{Family: Family, Most: maxBitsPerKey, MaxK: maxK, Target: true}
+	if err := limits.Check(c.common()); err != nil {
+		return err
+	}
+	if c.Effort.Target != 0 && c.Size.FPR != 0 {
+		return family.Invalid("target", c.Effort.Target,
+			"a size by fpr keeps its rate with any effort; give target with bits_per_key or bytes")
+	}
+	return nil
+}
+
+// common returns the part of the Config that all families with a search have.
+func (c Config) common() anneal.Common {
+	return anneal.Common{
+		Keys: c.Keys, Size: c.Size, Later: c.Later, K: c.K, Effort: c.Effort, Workers: c.Workers, Table: c.Table,
+		From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
+	}
+}
+
+// Builder gathers keys, 16 bytes each, and searches at the end. A search takes about 8 + 4·k bytes more for each key of
+// the shards that are searched at once.
+//
+// Build searches for the shifts and returns a *Filter. The result depends only on the set of keys, the size and the
+// effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
+// machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
+//
+// If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
+type Builder = anneal.Builder[geometry, *Filter]
+
+// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	return anneal.NewBuilder(c.common(), &job{Config: c}), nil
+}
+
+// job is one build. See anneal.Job.
+type job struct {
+	Config
+	mu sync.Mutex // shards share words at their ends
+}
+
+// Geometry returns the geometry for n distinct keys. With a target, the Effort is that whose forecast reaches it.
+func (j *job) Geometry(n uint64) (geometry, filter.Effort, error) {
+	g, err := j.Config.geometry(n)
+	if err != nil || j.Effort.Target == 0 {
+		return g, j.Effort, err
+	}
+	e, err := j.effortFor(g, n)
+	return g, e, err
+}
+
+// New returns a filter for n keys with no bit set.
+func (j *job) New(g geometry, n uint64) (*Filter, error) {
+	bitmap, err := bitvec.Alloc(g.bitmapWords())
+	if err != nil {
+		return nil, err
+	}
+	shifts, err := bitvec.Alloc(g.shiftWords())
+	if err != nil {
+		return nil, err
+	}
+	if j.Effort.Level == filter.Keep { // also those of groups without keys
+		copy(shifts, j.From.shifts)
+	}
+	return newFilter(g, bitmap, shifts, n), nil
+}
+
+// Parts returns the shards.
+func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) { return g.shards, g.shard }
+
+// Worker searches shards.
+func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) error {
+	var s anneal.State
+	return func(shard uint64, keys []filter.Hash) error {
+		part := pace.Take(uint64(len(keys)))
+		layOut(&s, f.geometry, shard, keys)
+		searchShard(&s, part, shard, j.From)
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		f.store(shard, &s)
+		return anneal.Verify(f, keys)
+	}
+}
+
+// Rate notes the bits that the search left and returns the rate after the later keys.
+func (j *job) Rate(f *Filter) float64 {
+	f.searched = f.ones()
+	return f.after(float64(j.Later))
+}
+
+// Longer returns the Effort of a longer search. Towards a target it makes half as many passes more each time.
+func (j *job) Longer(g geometry, was filter.Effort, n uint64) (filter.Effort, bool) {
+	if j.Effort.Target == 0 {
+		return anneal.Longer(j.Effort, was, n)
+	}
+	if was.Passes >= 4*maxPasses || g.width == 0 {
+		return was, false
+	}
+	return filter.Effort{Passes: was.Passes*3/2 + 1}, true
+}
+
+// Larger returns the best geometry with that many bits more.
+func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error) {
+	if target := j.Effort.Target; target != 0 {
+		return geometry{}, unreached(target, g, n, rate)
+	}
+	larger, err := j.geometryOf(n, g.total()+8+uint64(bits))
+	if err == nil && larger.total() <= g.total() {
+		err = outOfReach(j.Size.FPR, rate)
+	}
+	return larger, err
+}
+
+// outOfReach is the error for a rate that the family does not reach with any size.
+func outOfReach(fpr, nearest float64) error {
+	return family.Invalid("fpr", fpr,
+		"the lowest rate for these keys is %.2g, with %d bits a key; take family standard", nearest, maxBitsPerKey)
+}
+
+// unreached is the error for a target that a size does not reach with any effort.
+func unreached(target float64, g geometry, n uint64, rate float64) error {
+	per := float64(g.total()) / float64(max(n, 1))
+	return family.Invalid("target", target, "%.2f bits a key reach about %.3g at best; give more", per, rate)
+}

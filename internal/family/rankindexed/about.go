@@ -1,0 +1,86 @@
+package rankindexed
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// About describes the family. Package families lists it.
+var About = family.About{
+	Name: Family, Summary: "keys come and go, are counted or have values, in few bits",
+	Can: formCan | family.CanStartEmpty | family.CanCount | family.CanValues | family.CanGrow | family.CanSpill |
+		family.CanTrim | family.CanOneLine | family.CanCountItself | family.CanBuildValues,
+	FileBytes: 290,
+	Bounded:   true, Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"buckets"},
+	Parameters: []family.Parameter{
+		family.CapacityParameter, family.CountingParameter,
+		{Name: "value_bits", Value: "1..32", Help: "bits of the value that each key has"},
+		{Name: "growth", Value: "1..24", Help: "how often the filter may double when it is full"},
+		{Name: "bucket", Value: "BITS", Help: "bits per bucket; 512 is one cache line"},
+		{Name: "fast", Value: "1", Help: "short chains: faster queries for 20% to 50% more bits"},
+		{Name: "overflow", Value: "P", Help: "probability of being full before the capacity, 1e-15 to 0.1"},
+	},
+	Forms: []family.Form{
+		form(family.Form{Default: 5, Reason: "keys come and go, in the fewest bits"}),
+		form(family.Form{LineFrom: 1e-4, Reason: "keys come and go, mostly with one cache line per query"},
+			"bucket", 512),
+		form(family.Form{Can: family.CanOneLine, Reason: "keys come and go, fast: short chains in one cache line"},
+			"bucket", 512, "fast", 1),
+		form(family.Form{
+			Can: family.CanCount, Default: 6, Reason: "counts in the fewest bits",
+			Warning: "a key counts to about 800 at most",
+		}, "counting", 1),
+		form(family.Form{
+			Can: family.CanCount, LineFrom: 1e-4, Reason: "counts, mostly with one cache line per query",
+			Warning: "a key counts to about 200 at most",
+		}, "bucket", 512, "counting", 1),
+		form(family.Form{
+			Can: family.CanCount | family.CanOneLine, Reason: "counts, fast: short chains in one cache line",
+			Warning: "a key counts to about 200 at most",
+		}, "bucket", 512, "counting", 1, "fast", 1),
+		form(family.Form{
+			Can: family.CanValues, Reason: "a value with each key, in the fewest bits",
+			Warning: "keys that look alike share a value",
+		}, "value_bits", 1),
+		form(family.Form{
+			Can:     family.CanValues | family.CanOneLine,
+			Reason:  "a value with each key, fast: short chains in one cache line",
+			Warning: "keys that look alike share a value",
+		}, "bucket", 512, "fast", 1, "value_bits", 1),
+	},
+}
+
+const formCan = family.CanAdd | family.CanRemove | family.CanConcurrent | family.CanCapacity
+
+// form completes a form of this family.
+func form(f family.Form, parameters ...any) family.Form {
+	f.Spec = filter.NewSpec(Family, parameters...)
+	f.Can |= formCan
+	if f.Can&family.CanCount == 0 { // the counting builder keeps no keys
+		f.Can |= family.CanSpill
+	}
+	if f.LineFrom > 0 {
+		f.Can |= family.CanOneLine
+	}
+	if f.Warning != "" {
+		f.Warning += "; "
+	}
+	f.Warning += "full soon beyond its capacity; remove only what was added"
+	return f
+}
+
+// Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
+// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Plan.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	g, err := c.Plan()
+	if err != nil {
+		return 0, 0, err
+	}
+	return g.Bits(), g.FPR(keys), nil
+}
+
+// ValueBits returns the number of bits of the value of each key, 0 without values.
+func (f *Filter) ValueBits() int { return f.g.ValueBits }
+
+// ValueBits returns the number of bits of the value of each key, 0 without values.
+func (c *Concurrent) ValueBits() int { return c.table.Load().g.ValueBits }

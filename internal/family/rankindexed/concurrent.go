@@ -1,0 +1,272 @@
+package rankindexed
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Concurrent is a Filter that any number of goroutines may query and change at once. An operation holds the lock of its
+// bucket, one of at most 512, which guards at most max(1, buckets/256) buckets. Operations do not allocate, except to
+// grow.
+//
+// A filter that reaches its capacity and has a doubling left gets a table of twice the size. From then on each change
+// moves its own bucket to the new table, or one or a few others if its own was moved before: the new table is complete
+// after about as many changes as the old one had buckets. Until then both are in memory. Queries read a bucket where it
+// is.
+type Concurrent struct {
+	table atomic.Pointer[generation] // the only one, or that which is being doubled
+	used  atomic.Uint64              // cells in use, counted only while the filter can double
+	grows sync.Mutex                 // held while a larger table is allocated
+	snaps sync.Mutex                 // held while a snapshot is taken
+	alloc func(Geometry) (*Filter, error)
+	lanes [lanes]lane // the counts
+}
+
+// lane is a part of the counts, in a cache line of its own.
+type lane struct {
+	keys, used atomic.Uint64
+	_          [48]byte
+}
+
+// lanes is the number of parts of the counts: enough that goroutines rarely write to the same one.
+const lanes = 64
+
+// generation is the table of a Concurrent between two doublings.
+type generation struct {
+	arrays
+	stripes []stripe
+	next    atomic.Pointer[growth] // nil until the table is being doubled
+}
+
+// stripe is the lock of every bucket whose number is equal to that of the stripe modulo the number of stripes.
+type stripe struct {
+	mu sync.Mutex
+	n  tally // of the running operation
+	_  [40]byte
+}
+
+// maxStripes is the largest number of stripes, a power of two. A table of fewer buckets has a lock for each; in any
+// other a lock guards at most ⌈buckets/512⌉, which is at most buckets/256.
+const maxStripes = 512
+
+func newGeneration(f *Filter) *generation {
+	n := uint64(1)
+	for n < min(f.buckets, maxStripes) {
+		n *= 2
+	}
+	return &generation{arrays: f.arrays, stripes: make([]stripe, n)}
+}
+
+// stripe returns the lock of bucket b.
+func (t *generation) stripe(b uint64) *stripe { return &t.stripes[b&uint64(len(t.stripes)-1)] }
+
+// Concurrent returns a *Concurrent, which any number of goroutines may query and change at once. It takes over the
+// filter's memory: do not use the filter afterwards.
+func (f *Filter) Concurrent() family.Concurrent { return newConcurrent(f) }
+
+func newConcurrent(f *Filter) *Concurrent {
+	c := &Concurrent{alloc: newFilter}
+	c.table.Store(newGeneration(f))
+	c.used.Store(f.used)
+	c.lanes[0].keys.Store(f.keys)
+	c.lanes[0].used.Store(f.used)
+	return c
+}
+
+// hold locks the bucket of h, in the table where it is now.
+func (c *Concurrent) hold(h filter.Hash) (*generation, *stripe) {
+	for t := c.table.Load(); ; {
+		b := probe.Position(h.Hi, t.buckets)
+		s := t.stripe(b)
+		s.mu.Lock()
+		g := t.next.Load()
+		if g == nil || !g.moved[b] {
+			return t, s
+		}
+		s.mu.Unlock()
+		t = g.to
+	}
+}
+
+// holdToChange is hold, but moves the bucket to the new table first if the filter is growing, and reports whether it
+// did.
+func (c *Concurrent) holdToChange(h filter.Hash) (t *generation, s *stripe, moved bool) {
+	for t := c.table.Load(); ; {
+		b := probe.Position(h.Hi, t.buckets)
+		s := t.stripe(b)
+		s.mu.Lock()
+		g := t.next.Load()
+		if g == nil {
+			return t, s, moved
+		}
+		moved = c.move(t, g, b) || moved
+		s.mu.Unlock()
+		t = g.to
+	}
+}
+
+// change runs do, which changes the bucket of h, with that bucket locked. It has the filter grow if do returns errGrow,
+// and finishes a growth if there is no room before. Of a growth it does its share.
+func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) error {
+	for {
+		t, s, moved := c.holdToChange(h)
+		var used uint64
+		if t.g.Growth > 0 {
+			used = c.used.Load()
+		}
+		s.n = tally{used: used}
+		err := do(&t.arrays, &s.n)
+		keys, cells := s.n.keys, s.n.used-used
+		lane := &c.lanes[probe.Position(h.Hi, lanes)]
+		if keys != 0 {
+			lane.keys.Add(keys)
+		}
+		if cells != 0 {
+			lane.used.Add(cells)
+			if t.g.Growth > 0 {
+				c.used.Add(cells)
+			}
+		}
+		s.mu.Unlock()
+		switch {
+		case err == nil:
+		case err == errGrow:
+			if err := c.grow(t); err != nil {
+				return err
+			}
+			continue
+		case errors.Is(err, filter.ErrFull) && c.table.Load().next.Load() != nil:
+			c.finish() // extensions are reserved for buckets that were not moved
+			continue
+		}
+		if !moved {
+			c.help()
+		}
+		return err
+	}
+}
+
+// Add is that of Filter.
+func (c *Concurrent) Add(h filter.Hash) error {
+	return c.change(h, func(a *arrays, n *tally) error { return a.add(h, n) })
+}
+
+// TestAndAdd adds the key with hash h unless Has(h) is true, and reports that answer, in one step: of many goroutines
+// that bring one new key at the same time, at most one is told that it was absent, and exactly one unless the key is a
+// false positive. The error is that of Add; the filter is then unchanged, and present is false.
+func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
+	err = c.change(h, func(a *arrays, n *tally) error {
+		if present = a.has(h); present {
+			return nil
+		}
+		return a.add(h, n)
+	})
+	return present, err
+}
+
+// AddValue is that of Filter.
+func (c *Concurrent) AddValue(h filter.Hash, value uint64) error {
+	return c.change(h, func(a *arrays, n *tally) error { return a.addValue(h, value, n) })
+}
+
+// Put is that of Filter.
+func (c *Concurrent) Put(h filter.Hash, value uint64) error {
+	return c.change(h, func(a *arrays, n *tally) error { return a.put(h, value) })
+}
+
+// Upsert is that of Filter, in one step: of many goroutines that bring one new key, one adds it.
+func (c *Concurrent) Upsert(h filter.Hash, value uint64) error {
+	return c.change(h, func(a *arrays, n *tally) error { return a.upsert(h, value, n) })
+}
+
+// Remove is that of Filter.
+func (c *Concurrent) Remove(h filter.Hash) error {
+	return c.change(h, func(a *arrays, n *tally) error { return a.remove(h, n) })
+}
+
+// Has is that of Filter.
+func (c *Concurrent) Has(h filter.Hash) bool {
+	t, s := c.hold(h)
+	ok := t.has(h)
+	s.mu.Unlock()
+	return ok
+}
+
+// HasMany sets dst[i] to Has(hs[i]) for every i, each at a time of its own. It prefetches as that of Filter does: of a
+// growing filter the old table. It panics if dst and hs differ in length.
+func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
+	batch.HasMany(batch.InCache, dst, hs, func(hs []filter.Hash) {
+		if t := c.table.Load(); len(t.table) >= batch.InCache {
+			t.prefetch(hs)
+		}
+	}, batch.Has(c))
+}
+
+// Get is that of Filter.
+func (c *Concurrent) Get(h filter.Hash) (value uint64, ok bool) {
+	t, s := c.hold(h)
+	value, ok = t.get(h)
+	s.mu.Unlock()
+	return value, ok
+}
+
+// Count is that of Filter.
+func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
+	t, s := c.hold(h)
+	n = t.count(h)
+	s.mu.Unlock()
+	return n, false
+}
+
+// Keys returns the number of additions less removals, without reading the filter or taking a lock. While others change
+// the filter, it may miss some of the changes that run at the same time.
+func (c *Concurrent) Keys() uint64 { return c.tally().keys }
+
+// tally returns the counts.
+func (c *Concurrent) tally() tally {
+	var n tally
+	for i := range c.lanes {
+		n.keys += c.lanes[i].keys.Load()
+		n.used += c.lanes[i].used.Load()
+	}
+	// An addition may be missing whose removal is not.
+	return tally{keys: uint64(max(0, int64(n.keys))), used: uint64(max(0, int64(n.used)))}
+}
+
+// Spec returns Info().Spec in constant time. While the filter grows, it is that of the new table.
+func (c *Concurrent) Spec() filter.Spec { return c.newest().g.Spec() }
+
+// Info describes the filter without reading it or taking the lock of a bucket. The numbers may be of slightly different
+// times if others change the filter. While the filter grows, sizes are those of the new table, and Pools.Used counts
+// the extensions of buckets that were moved.
+func (c *Concurrent) Info() filter.Info {
+	return c.newest().info(c.tally())
+}
+
+// newest returns the table that a growth fills, or the only one.
+func (c *Concurrent) newest() *generation {
+	t := c.table.Load()
+	for g := t.next.Load(); g != nil; g = t.next.Load() {
+		t = g.to
+	}
+	return t
+}
+
+// filter finishes a growth and returns the filter itself. c must not be used at the same time or afterwards.
+func (c *Concurrent) filter() *Filter {
+	return &Filter{arrays: c.finish().arrays, tally: c.tally()}
+}
+
+var _ interface {
+	family.Concurrent
+	family.Batcher
+	family.Remover
+	family.Counter
+	family.Upserter
+} = (*Concurrent)(nil)

@@ -1,0 +1,252 @@
+package rankindexed
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+var (
+	errIndex   = errors.New("the index of a bucket does not match its cells")
+	errOrder   = errors.New("the cells of a chain are not in the order of their remainders")
+	errUnused  = errors.New("bits behind the last cell of a bucket or extension are set")
+	errPointer = errors.New("an extension does not exist, belongs to two buckets, or is free but not empty")
+	errKeys    = errors.New("the number of keys does not match the cells")
+)
+
+// Spec returns the Spec that fixes the geometry.
+func (g Geometry) Spec() filter.Spec {
+	s := filter.NewSpec(Family, "buckets", g.Buckets, "capacity", g.Capacity, "cells", g.Cells[0], "chains", g.Chains,
+		"remainder", g.Remainder)
+	if g.Counting {
+		s = s.With("counting", 1)
+	}
+	for name, n := range map[string]uint64{
+		"cells2": uint64(g.Cells[1]), "cells3": uint64(g.Cells[2]), "pool2": g.Pools[1], "pool3": g.Pools[2],
+		"growth": uint64(g.Growth), "value_bits": uint64(g.ValueBits),
+	} {
+		if n > 0 {
+			s = s.With(name, n)
+		}
+	}
+	return s
+}
+
+// Encode returns three sections: the buckets, the second-level extensions, and the third-level ones. Each bucket and
+// extension is a whole number of words. Bits count from the lowest bit of the first word. The fields of a bucket are
+//
+//	chains bits           base index: has chain l a cell?
+//	cells bits            higher index: has the chain of cell c a next cell?
+//	pointer               number of its second-level extension + 1, or 0 without one
+//	cells × width bits    remainder in the high bits; counter - 1, or value, in the low bits
+//
+// The fields of an extension are pointer, higher index and cells, which continue those of the bucket. A pointer has the
+// bit length of the number of extensions, plus Growth bits. All unused bits are 0.
+func (f *Filter) Encode() family.Encoded {
+	sections := [][]uint64{f.table, f.pools[1].words, f.pools[2].words}
+	return family.Encoded{Spec: f.g.Spec(), Keys: f.keys, Sections: sections}
+}
+
+// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
+func SectionWords(s filter.Spec) ([]uint64, error) {
+	g, cells, trimmed, err := geometry(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case trimmed:
+		return []uint64{g.trimmedWords(cells)}, nil
+	}
+	return g.sections(), nil
+}
+
+// geometry reads the canonical Spec of a filter, or of a trimmed one with that many cells. Any other Spec is an error.
+func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error) {
+	bad := func(field string, value any, reason string) (Geometry, uint64, bool, error) {
+		return Geometry{}, 0, false, family.Invalid(field, value, "%s", reason)
+	}
+	if trimmed = s.Has("trimmed"); trimmed {
+		cells = family.Reader(s).Uint("trimmed")
+		if !s.With("trimmed", cells).Equal(s) {
+			return bad("trimmed", family.Reader(s).Text("trimmed", ""), "want a whole number of 0 or more")
+		}
+		s = s.Without("trimmed")
+	}
+	c, err := ConfigFromSpec(s, 0)
+	if err != nil {
+		return g, 0, false, err
+	}
+	if c.Geometry == nil || !c.Geometry.Spec().Equal(s) {
+		return bad("spec", s, "want the complete geometry of a filter")
+	}
+	if trimmed && (cells > maxKeys || cells > c.Geometry.most()) {
+		return bad("trimmed", cells, "more cells than the filter has")
+	}
+	return *c.Geometry, cells, trimmed, nil
+}
+
+// Decode returns the filter of the result of Encode of a Filter, whose words it keeps, or of a Trimmed. It checks
+// everything: the sizes of the sections, that each chain stays in cells of its own bucket and is in order, that no two
+// buckets share an extension, that all unused bits are 0, and the number of keys.
+func Decode(e family.Encoded) (*Filter, error) {
+	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
+		return nil, err
+	}
+	g, cells, trimmed, err := geometry(e.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if trimmed {
+		return g.untrim(e, cells)
+	}
+	f := over(g, [levels][]uint64(e.Sections))
+	f.keys = e.Keys
+	for b := range f.buckets {
+		if err := f.adopt(b); err != nil {
+			return nil, fmt.Errorf("bucket %d: %w", b, err)
+		}
+	}
+	for level := 1; level < levels; level++ {
+		if !f.pools[level].clean() {
+			return nil, fmt.Errorf("level %d: %w", level+1, errPointer)
+		}
+	}
+	return f, f.checkKeys()
+}
+
+// adopt counts the cells of a bucket of a stored filter and takes its extensions. It returns an error if following a
+// chain could leave the bucket's cells, a cell is in no chain, a chain is not in order, or an unused bit is set.
+func (f *Filter) adopt(b uint64) error {
+	if err := f.claim(b); err != nil {
+		return err
+	}
+	u := f.bucket(b)
+	used := u.used()
+	if used > u.room() || u.n > 1 && used <= u.room()-u.parts[u.n-1].room {
+		return errIndex
+	}
+	// The bits of the index after the last cell in use must be 0. Then each set bit has its cell.
+	at := f.chains + used
+	for i := range u.n {
+		p := &u.parts[i]
+		if at < p.bits && bitvec.Ones(p.words, p.index+at, p.bits-at) != 0 {
+			return errIndex
+		}
+		at -= min(at, p.bits)
+	}
+	if !u.clean(used) {
+		return errUnused
+	}
+	if err := u.checkChains(used); err != nil {
+		return err
+	}
+	f.used += used
+	return nil
+}
+
+// clean reports whether all bits behind the last cell in use are 0, up to the end of the bucket and each extension.
+func (u *bucket) clean(used uint64) bool {
+	for i := range u.n {
+		p := &u.parts[i]
+		in := min(used, p.room)
+		used -= in
+		from, end := p.cells+in*uint64(u.f.width), 64*(p.index/64+u.f.g.words(i))
+		if bitvec.Ones(p.words, from, end-from) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// checkChains returns an error unless each cell in use is in a chain and no cell has a smaller remainder than the one
+// before it in its chain. The index has as many set bits as cells are in use, and none behind the last cell.
+func (u *bucket) checkChains(used uint64) error {
+	// The first cells of all chains come first, in the order of the chains. The next cell of cell c is the first that
+	// no bit before that of c stands for.
+	f, own := u.f, &u.parts[0]
+	reached := u.rank(f.chains)
+	if u.n == 1 {
+		return f.checkRow(own.words, own.index+f.chains, own.cells, reached, used)
+	}
+	for c := uint64(0); c < reached; c++ {
+		if !u.bit(f.chains + c) {
+			continue
+		}
+		if u.cell(reached)>>f.payload < u.cell(c)>>f.payload {
+			return errOrder
+		}
+		reached++
+	}
+	if reached != used {
+		return errIndex
+	}
+	return nil
+}
+
+// checkRow is checkChains for cells that lie side by side, as their bits of the higher index do. The first of them are
+// the first cells of chains. It has no branches on bits of the index, which the processor would mispredict.
+func (s *sizes) checkRow(words []uint64, higher, cells, first, used uint64) error {
+	w, reached, falls := uint64(s.width), first, uint64(0)
+	for c := uint64(0); reached < used; c++ {
+		if c == reached {
+			return errIndex
+		}
+		this := bitvec.Field(words, cells+c*w, s.width) >> s.payload
+		next := bitvec.Field(words, cells+reached*w, s.width) >> s.payload
+		bit := bitvec.Bit(words, higher+c) & 1
+		falls |= (next - this) >> 63 & bit
+		reached += bit
+	}
+	if falls != 0 {
+		return errOrder
+	}
+	return nil
+}
+
+// claim takes the extensions of a bucket from their pools.
+func (f *arrays) claim(b uint64) error {
+	words, at := f.table, 64*b*f.words+f.span
+	for level := 1; level < levels && f.g.Pools[level] > 0; level++ {
+		to := bitvec.Field(words, at, uint(f.g.pointer(level)))
+		if to == 0 {
+			return nil
+		}
+		p := f.pools[level]
+		if !p.claim(to - 1) {
+			return errPointer
+		}
+		words, at = p.words, (to-1)*p.stride
+	}
+	return nil
+}
+
+// keys returns the number of additions that the cells of the bucket stand for.
+func (u *bucket) keys() (n uint64) {
+	used := u.used()
+	if !u.f.g.Counting {
+		return used
+	}
+	for c := range used {
+		n += u.f.counts(u.cell(c))
+	}
+	return n
+}
+
+// checkKeys returns an error unless the number of keys matches the cells.
+func (f *Filter) checkKeys() error {
+	sum := f.used
+	if f.g.Counting {
+		sum = 0
+		for b := range f.buckets {
+			u := f.bucket(b)
+			sum += u.keys()
+		}
+	}
+	if sum != f.keys {
+		return errKeys
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package rankindexed
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// Add adds the key with hash h. In the counting form the key then counts one more; in the others each Add of a key
+// takes a cell and needs its own Remove. A filter with Growth doubles when the cells in use reach its capacity. Any
+// other goes on past its capacity, at a rising rate, until the bucket of a key is full and has no extension left: then
+// the error wraps filter.ErrFull, and the filter is unchanged. Add does not allocate, except to grow.
+func (f *Filter) Add(h filter.Hash) error {
+	return f.growing(func() error { return f.add(h, &f.tally) })
+}
+
+// errGrow means that the filter must double before it takes another cell. This package does not return it to callers.
+var errGrow = errors.New("the capacity is reached")
+
+// growing runs do, and doubles the filter when do returns errGrow. A bucket that is full before the capacity is reached
+// holds one key many times. Doubling does not help it, so that its ErrFull is returned.
+func (f *Filter) growing(do func() error) error {
+	for {
+		err := do()
+		if err != errGrow {
+			return err
+		}
+		if err := f.Grow(); err != nil {
+			return err
+		}
+	}
+}
+
+// mustGrow reports whether the filter must double before it takes a further cell.
+func (f *arrays) mustGrow(n *tally) bool {
+	return f.g.Growth > 0 && n.used >= f.g.Capacity
+}
+
+// add is Add, or returns errGrow.
+func (f *arrays) add(h filter.Hash, n *tally) error {
+	if done := f.addNear(h, n); done {
+		return nil
+	}
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
+	u := f.bucket(b)
+	if f.g.Counting {
+		if c, ok := u.find(chain, remainder); ok {
+			if cell := u.cell(c); cell&(1<<counterBits-1) < 1<<counterBits-1 {
+				u.setCell(c, cell+1)
+				n.keys++
+				return nil
+			}
+		}
+	}
+	return f.insert(&u, chain, remainder<<f.payload, n)
+}
+
+// AddValue adds the key with hash h and its value. The error wraps filter.ErrConfig if the value has more than
+// ValueBits bits, filter.ErrFull as for Add, and filter.ErrUnsupported if the filter has no values; the filter is then
+// unchanged.
+func (f *Filter) AddValue(h filter.Hash, value uint64) error {
+	return f.growing(func() error { return f.addValue(h, value, &f.tally) })
+}
+
+// addValue is AddValue, or returns errGrow.
+func (f *arrays) addValue(h filter.Hash, value uint64, n *tally) error {
+	if err := f.fits(value); err != nil {
+		return err
+	}
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
+	u := f.bucket(b)
+	return f.insert(&u, chain, remainder<<f.payload|value, n)
+}
+
+// Put sets the value of the key with hash h. Keys that look alike have a cell each but cannot be told apart: Put
+// changes, and Get reads, the cell of the last one added. The error wraps filter.ErrNotFound if the key is absent,
+// filter.ErrConfig or filter.ErrUnsupported as for AddValue; the filter is then unchanged.
+func (f *Filter) Put(h filter.Hash, value uint64) error { return f.put(h, value) }
+
+// put is Put.
+func (f *arrays) put(h filter.Hash, value uint64) error {
+	if err := f.fits(value); err != nil {
+		return err
+	}
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
+	u := f.bucket(b)
+	c, ok := u.find(chain, remainder)
+	if !ok {
+		return filter.ErrNotFound
+	}
+	u.setCell(c, remainder<<f.payload|value)
+	return nil
+}
+
+// Upsert sets the value of the key with hash h if Has(h) is true, and else adds the key and the value. Errors are those
+// of AddValue.
+func (f *Filter) Upsert(h filter.Hash, value uint64) error {
+	return f.growing(func() error { return f.upsert(h, value, &f.tally) })
+}
+
+// upsert is Upsert, or returns errGrow.
+func (f *arrays) upsert(h filter.Hash, value uint64, n *tally) error {
+	if err := f.put(h, value); err != filter.ErrNotFound {
+		return err
+	}
+	return f.addValue(h, value, n)
+}
+
+// fits returns an error if a cell cannot hold the value.
+func (f *arrays) fits(value uint64) error {
+	if f.g.ValueBits == 0 {
+		return fmt.Errorf("this filter has no values, make one with value_bits: %w", filter.ErrUnsupported)
+	}
+	if value>>f.payload != 0 {
+		return family.Invalid("value", value,
+			"want at most %d, the largest value of %d bits", uint64(1)<<f.payload-1, f.payload)
+	}
+	return nil
+}
+
+// insert adds a cell to a chain, before the cells with the same remainder, or returns errGrow.
+func (f *arrays) insert(u *bucket, chain, cell uint64, n *tally) error {
+	if f.mustGrow(n) {
+		return errGrow
+	}
+	used := u.used()
+	if used == u.room() {
+		if err := u.lengthen(false); err != nil {
+			return err
+		}
+	}
+	at := chain
+	c := u.rank(at)
+	for remainder, placed := cell>>f.payload, false; u.bit(at); c = u.rank(at) {
+		old := u.cell(c)
+		if placed = placed || remainder <= old>>f.payload; placed {
+			u.setCell(c, cell) // the new cell replaces this one, which replaces the next
+			cell = old
+		}
+		at = f.chains + c
+	}
+	u.flip(at)
+	u.insert(c, cell, used+1)
+	n.keys++
+	n.used++
+	return nil
+}
+
+// Remove undoes one Add of the key with hash h. It returns an error wrapping filter.ErrNotFound and changes nothing if
+// no cell holds the key's remainder. Removing a key that was never added but looks like one that was succeeds and makes
+// that other key absent: remove only what was added. Remove does not allocate.
+func (f *Filter) Remove(h filter.Hash) error { return f.remove(h, &f.tally) }
+
+// remove is Remove.
+func (f *arrays) remove(h filter.Hash, n *tally) error {
+	if near, err := f.removeNear(h, n); near {
+		return err
+	}
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
+	u := f.bucket(b)
+	c, ok := u.find(chain, remainder)
+	if !ok {
+		return filter.ErrNotFound
+	}
+	n.keys--
+	if f.g.Counting {
+		if cell := u.cell(c); cell&(1<<counterBits-1) > 0 {
+			u.setCell(c, cell-1)
+			return nil
+		}
+	}
+	n.used--
+	f.takeOut(&u, chain, c)
+	return nil
+}
+
+// find returns the first cell of a chain with this remainder.
+func (u *bucket) find(chain, remainder uint64) (c uint64, ok bool) {
+	for at := chain; u.bit(at); at = u.f.chains + c {
+		c = u.rank(at)
+		if r := u.cell(c) >> u.f.payload; r >= remainder {
+			return c, r == remainder
+		}
+	}
+	return 0, false
+}
+
+// takeOut takes cell c out of its chain: the later cells of the chain move up, and the last one's place is closed.
+func (f *arrays) takeOut(u *bucket, chain, c uint64) {
+	used := u.used()
+	at := chain // the bit that stands for c
+	for u.rank(at) != c {
+		at = f.chains + u.rank(at)
+	}
+	for next := f.chains + c; u.bit(next); next = f.chains + c {
+		behind := u.rank(next)
+		u.setCell(c, u.cell(behind))
+		at, c = next, behind
+	}
+	u.flip(at)
+	u.remove(c, used)
+	if u.n > 1 && u.parts[u.n-1].ones == 0 && used-1 <= u.room()-u.parts[u.n-1].room {
+		u.shorten()
+	}
+}

@@ -1,0 +1,352 @@
+package rankindexed
+
+import (
+	"errors"
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+var long = flag.Bool("long", false, "ten million operations against a map, a thousand filters filled to their capacity")
+
+func operations() int {
+	switch {
+	case *long:
+		return 10_000_000
+	case testing.Short():
+		return 20_000
+	}
+	return 200_000
+}
+
+// TestModel compares all forms with a map. Adds go up to twice the capacity, so that pools run empty.
+func TestModel(t *testing.T) {
+	for name, c := range map[string]Config{
+		"plain": {}, "counting": {Counting: true}, "values": {ValueBits: 7}, "line": {Bucket: 512, Size: family.Sizing{FPR: 0.05}},
+		"growing": {Growth: 6, Counting: true},
+	} {
+		var geometry *Geometry // planned once: a plan takes longer than the operations on a filter
+		start := func(keys uint64) *Filter {
+			own := c
+			if own.Keys = keys; c.Growth > 0 {
+				own.Keys = keys / 40
+			}
+			if geometry != nil {
+				own = Config{Geometry: geometry}
+			}
+			f, err := New(own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := f.Geometry()
+			geometry = &g
+			return f
+		}
+		t.Run(name, func(t *testing.T) {
+			filtertest.Model(t, operations(), func(keys uint64) family.Filter { return start(keys) })
+		})
+		t.Run(name+"/concurrent", func(t *testing.T) {
+			filtertest.Model(t, operations()/4, func(keys uint64) family.Filter { return start(keys).Concurrent() })
+		})
+	}
+}
+
+// TestFull requires that an Add with ErrFull leaves the filter unchanged.
+func TestFull(t *testing.T) {
+	f, err := New(Config{Keys: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hs := filtertest.Hashes(5000, 1)
+	for i, h := range hs {
+		err := f.Add(h)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, filter.ErrFull) || i < 1000 {
+			t.Fatalf("key %d: %v", i, err)
+		}
+		was := f.Encode()
+		before := append([]uint64(nil), was.Sections[0]...)
+		if f.Add(h) == nil || f.Info().Keys != uint64(i) {
+			t.Fatal("a full filter took a key")
+		}
+		for j, w := range f.Encode().Sections[0] {
+			if before[j] != w {
+				t.Fatal("a refused key changed the filter")
+			}
+		}
+		for _, h := range hs[:i] {
+			if !f.Has(h) {
+				t.Fatal("lost a key")
+			}
+		}
+		return
+	}
+	t.Fatal("never full")
+}
+
+// TestHotKey adds one key until its bucket is full. The filter must not grow, since that would not help.
+func TestHotKey(t *testing.T) {
+	f, err := New(Config{Keys: 1000, Growth: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := filtertest.Hashes(1, 1)[0]
+	was := f.g.Bits()
+	for err == nil {
+		err = f.Add(h)
+	}
+	if !errors.Is(err, filter.ErrFull) || f.g.Bits() != was {
+		t.Errorf("%v after %d keys, at %d times the size", err, f.keys, f.g.Bits()/was)
+	}
+	c := newConcurrent(f)
+	if err := c.Add(h); !errors.Is(err, filter.ErrFull) || c.Info().Bits != was {
+		t.Errorf("Concurrent: %v", err)
+	}
+}
+
+// TestLookalikes adds two keys with the same chain and remainder: each takes a cell, and Put and Get use the same one.
+func TestLookalikes(t *testing.T) {
+	f, err := New(Config{Keys: 1000, ValueBits: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := filtertest.Hashes(1, 1)[0]
+	b := a
+	b.Lo ^= 1
+	if err := errors.Join(f.Add(a), f.Add(b), f.Put(a, 5)); err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := f.Get(a); v != 5 || !ok || f.Info().Keys != 2 {
+		t.Errorf("Get after Put(5): %d, %t, %d keys", v, ok, f.Info().Keys)
+	}
+	if err := f.Remove(b); err != nil || !f.Has(a) {
+		t.Errorf("removing one loses the other: %v", err)
+	}
+}
+
+// TestPutKeeps adds and removes keys with values, some of which look alike. No other key may be lost.
+func TestPutKeeps(t *testing.T) {
+	f, err := New(Config{Keys: 20_000, ValueBits: 8, Size: family.Sizing{FPR: 0.05}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hs := filtertest.Hashes(20_000, 4)
+	for i, h := range hs {
+		if err := f.AddValue(h, uint64(i)%256); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Put(h, uint64(i+1)%256); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, h := range hs[:10_000] {
+		if err := f.Remove(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, h := range hs[10_000:] {
+		if !f.Has(h) {
+			t.Fatalf("key %d is lost", i)
+		}
+	}
+}
+
+// TestPools takes and frees hundreds of extensions.
+func TestPools(t *testing.T) {
+	f, err := newFilter(Geometry{Capacity: 1, Buckets: 250, Chains: 30, Cells: [levels]int{5, 4, 0}, Pools: [levels]uint64{0, 250, 0}, Remainder: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hs := filtertest.Hashes(2000, 3)
+	for round := range 4 {
+		var in []filter.Hash
+		for _, h := range hs[round*100:] {
+			if err := f.Add(h); err == nil {
+				in = append(in, h)
+			} else if !errors.Is(err, filter.ErrFull) {
+				t.Fatal(err)
+			}
+		}
+		if f.pools[1].used < 150 {
+			t.Fatalf("%d extensions are in use", f.pools[1].used)
+		}
+		if again, err := Decode(f.Encode()); err != nil || again.pools[1].used != f.pools[1].used {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		for i := range in { // every other first, so that holes are filled
+			h := in[(i*7)%len(in)]
+			if len(in)%7 == 0 {
+				h = in[i]
+			}
+			if err := f.Remove(h); err != nil {
+				t.Fatal(err)
+			}
+			if i%5 == 0 {
+				if err := f.Add(h); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Remove(h); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if f.used != 0 || f.pools[1].used != 0 {
+			t.Fatalf("round %d: %d cells and %d extensions are left", round, f.used, f.pools[1].used)
+		}
+	}
+}
+
+// TestHasMany tests the code for large filters on a small one, and batches whose lengths differ.
+func TestHasMany(t *testing.T) {
+	hs := filtertest.Hashes(3000, 5)
+	f, err := New(Config{Keys: 1500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hs[:1500] {
+		if err := f.Add(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, many := range []family.Batcher{f, newConcurrent(f)} {
+		dst := make([]bool, 100)
+		many.HasMany(dst, hs[1450:1550])
+		for i, got := range dst {
+			if got != f.Has(hs[1450+i]) {
+				t.Fatalf("HasMany differs from Has at %d", i)
+			}
+		}
+		for _, n := range []int{99, 101} {
+			func() {
+				defer func() {
+					if s, _ := recover().(string); !strings.Contains(s, "100 places for") {
+						t.Errorf("HasMany of %d keys with 100 results: %q", n, s)
+					}
+				}()
+				many.HasMany(dst, hs[:n])
+			}()
+		}
+	}
+	for _, n := range []int{0, 1, 31, 32, 33, 1000, len(hs)} {
+		dst := make([]bool, n)
+		part := hs[len(hs)-n:]
+		batch.HasMany(batch.InCache, dst, part, f.prefetch, f.hasEach)
+		for i, got := range dst {
+			if got != f.Has(part[i]) {
+				t.Fatalf("hasMany of %d differs from Has at %d", n, i)
+			}
+		}
+	}
+}
+
+// TestNoAllocation requires that no operation allocates, also in buckets with extensions.
+func TestNoAllocation(t *testing.T) {
+	hs := filtertest.Hashes(20_000, 1)
+	for _, c := range []Config{{}, {Counting: true}, {ValueBits: 3}, {Growth: 3}, {Fast: true}} {
+		c.Keys = 20_000
+		f, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hs {
+			if err := f.Add(h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if f.pools[1].used == 0 && !c.Fast {
+			t.Errorf("%+v: no bucket has an extension", c)
+		}
+		clone, err := newFilter(f.g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hs {
+			if err := clone.Add(h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shared := newConcurrent(clone)
+		var batch [4]bool
+		i := 0
+		n := testing.AllocsPerRun(15_000, func() {
+			h := hs[i]
+			i++
+			_ = f.Remove(h)
+			_ = f.Add(h)
+			f.Has(h)
+			countOf(f, h)
+			f.Get(h)
+			if c.ValueBits > 0 {
+				_ = f.Put(h, 5)
+				_ = f.Upsert(h, 6)
+				_ = shared.Put(h, 5)
+				_ = shared.Upsert(h, 6)
+				_ = shared.Remove(h)
+				_ = shared.AddValue(h, 7)
+			}
+			_ = shared.Remove(h)
+			if present, err := shared.TestAndAdd(h); err != nil || !present && shared.Keys() == 0 {
+				t.Error(err)
+			}
+			_ = shared.Remove(h)
+			_ = shared.Add(h)
+			shared.Has(h)
+			shared.HasMany(batch[:], hs[:4])
+			countOf(shared, h)
+			shared.Get(h)
+			shared.Keys()
+		})
+		if n != 0 {
+			t.Errorf("%+v: %g allocations", c, n)
+		}
+	}
+}
+
+// BenchmarkOperations measures the operations of a Filter, in ns a key.
+func BenchmarkOperations(b *testing.B) {
+	const n = 1_000_000
+	hs, absent := filtertest.Hashes(n, 1), filtertest.Hashes(n, 2)
+	for name, c := range map[string]Config{"smallest": {}, "fast": {Fast: true}, "counting": {Counting: true}} {
+		c.Keys = n
+		f, err := New(c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, h := range hs {
+			_ = f.Add(h)
+		}
+		for _, op := range []struct {
+			name string
+			do   func(i int)
+		}{
+			{"op=has/hit=1", func(i int) { f.Has(hs[i]) }},
+			{"op=has/hit=0", func(i int) { f.Has(absent[i]) }},
+			{"op=count", func(i int) { countOf(f, hs[i]) }},
+			{"op=remove-add", func(i int) { _ = f.Remove(hs[i]); _ = f.Add(hs[i]) }},
+		} {
+			b.Run("form="+name+"/"+op.name, func(b *testing.B) {
+				b.ReportAllocs()
+				i := 0
+				for b.Loop() {
+					op.do(i)
+					if i++; i == n {
+						i = 0
+					}
+				}
+			})
+		}
+	}
+}
+
+// countOf returns the count of a key, saturated or not.
+func countOf(c family.Counter, h filter.Hash) uint64 {
+	n, _ := c.Count(h)
+	return n
+}

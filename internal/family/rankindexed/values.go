@@ -1,0 +1,106 @@
+package rankindexed
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/gather"
+)
+
+// valued gathers the values that come with the keys of a build: each as the hash of its key with the value in the low
+// half of Lo. Keys are distinguished by the other 96 bits.
+type valued struct {
+	*gather.Keys
+}
+
+// SetOptions implements family.Gatherer. With values, half of the memory is for keys and half for values.
+func (b *Builder) SetOptions(o family.BuildOptions) {
+	if b.config.valueBits() > 0 {
+		o.Memory = (o.Memory + 1) / 2
+	}
+	b.Intake.SetOptions(o)
+	b.values.Keys = gather.New(gather.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers})
+}
+
+// Close drops the keys and removes their files. Build calls it.
+func (b *Builder) Close() error { return errors.Join(b.Intake.Close(), b.values.Close()) }
+
+// valueBits returns the number of bits of the value of each key.
+func (c Config) valueBits() int {
+	if c.Geometry != nil {
+		return c.Geometry.ValueBits
+	}
+	return c.ValueBits
+}
+
+// AddValues adds the keys hs[i] with values[i], below 2^ValueBits, and keeps no reference to either. It may be called
+// from several goroutines at once. A key of AddMany has the value 0 unless it comes with one, too. Values take 16 bytes
+// each until Build, in addition to the keys. The error wraps filter.ErrConfig if the filter is to have no values, the
+// two slices differ in length, or a value has too many bits; then it has added nothing. Else it says that keys beyond
+// the memory limit cannot be written.
+func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
+	return gather.AddValues(hs, values, b.config.valueBits(), func(keys, valued []filter.Hash) error {
+		if err := b.Keys.AddMany(keys); err != nil {
+			return err
+		}
+		return b.values.AddMany(valued)
+	})
+}
+
+// fill adds all keys, with their values, to a filter, in the order of its buckets. done is called after each block.
+func (v *valued) fill(
+	ctx context.Context, f *Filter, keys *gather.Keys, part func(filter.Hash) uint64, done func(keys int) error,
+) (err error) {
+	if err := v.check(ctx); err != nil {
+		return err
+	}
+	next, stop := iter.Pull(func(yield func([]filter.Hash) bool) {
+		if e := v.Blocks(ctx, func(hs []filter.Hash) error {
+			if !yield(hs) {
+				return errEnd
+			}
+			return nil
+		}); e != errEnd {
+			err = e
+		}
+	})
+	defer stop()
+	values, more := next() // those of the next keys
+	return errors.Join(err, keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
+		for _, h := range hs {
+			for more && (len(values) == 0 || before(values[0], h)) {
+				if len(values) > 0 {
+					values = values[1:]
+				} else if values, more = next(); err != nil {
+					return err
+				}
+			}
+			value := uint64(0)
+			if more && gather.SameKey(values[0], h) {
+				value = values[0].Lo & gather.ValueMask
+			}
+			if err := f.AddValue(h, value); err != nil {
+				return err
+			}
+		}
+		return done(len(hs))
+	}))
+}
+
+// check returns a *filter.ValueError if a key has two values.
+func (v *valued) check(ctx context.Context) error {
+	if _, err := v.Finish(ctx); err != nil {
+		return err
+	}
+	var one gather.OneValue
+	return v.Blocks(ctx, func(hs []filter.Hash) error { return one.Check(hs, 1) })
+}
+
+// before reports whether the key of a comes before that of b.
+func before(a, b filter.Hash) bool { return a.Hi < b.Hi || a.Hi == b.Hi && a.Lo>>32 < b.Lo>>32 }
+
+// errEnd ends a pass over the values whose last ones are not needed.
+var errEnd = errors.New("end")

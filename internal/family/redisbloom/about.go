@@ -1,0 +1,34 @@
+package redisbloom
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// About describes the family. Package families lists it.
+var About = family.About{
+	Hash: filter.Murmur64A,
+	Name: Family, Summary: "chain of filters of RedisBloom",
+	Can:     family.CanAdd | family.CanStartEmpty | family.CanCapacity | family.CanSpill | family.CanCountItself,
+	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"links"},
+	Parameters: []family.Parameter{
+		{Name: "capacity", Value: "KEYS", Help: "capacity of the first filter of the chain"},
+		{Name: "expansion", Value: "N", Help: "growth factor of the chain; 0: no growth"},
+	},
+}
+
+// Forecast returns the size in bits of the first link of the chain that New makes, and its predicted false-positive
+// rate, in [0, 1], after keys distinct keys were added, at most the capacity of that link. It does not allocate a
+// filter. Errors are those of New.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	l, err := c.first()
+	if err != nil {
+		return 0, 0, err
+	}
+	return l.Bits, l.double(1).FPR(min(keys, l.Capacity)), nil
+}
+
+// Like returns a Builder of a chain that begins with the first link of f and grows like f.
+func (f *Filter) Like() (family.Builder, error) {
+	return family.As[family.Builder](NewBuilder(Config{From: f}))
+}

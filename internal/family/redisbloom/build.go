@@ -1,0 +1,186 @@
+package redisbloom
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// DefaultGrowth is the expansion that BF.RESERVE takes by default.
+const DefaultGrowth = 2
+
+// Config describes a chain to make, as BF.RESERVE does. Zero fields take the default noted beside them.
+type Config struct {
+	Keys     uint64 // distinct keys that will be added
+	Capacity uint64 // keys that the first link is sized for; default: Keys, or more if an FPR needs it; see probe.Double
+	// Size sizes the first link, of at least one word. Its FPR is the rate of the whole chain; default:
+	// probe.DefaultFPR.
+	Size   family.Sizing
+	Growth uint32  // each link is for Growth times the keys of the one before, at most 32768; default: DefaultGrowth
+	Fixed  bool    // the chain does not grow: NONSCALING
+	From   *Filter // if not nil, the chain begins like this one, and the other fields are not used
+}
+
+// ConfigFromSpec reads redisbloom(bits_per_key=, fpr=, bytes=, capacity=, expansion=). An expansion of 0 is
+// NONSCALING. Errors wrap filter.ErrConfig.
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Capacity: r.Count("capacity", math.MaxUint64)}
+	growth := r.Uint("expansion")
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	if growth > maxGrowth {
+		return Config{}, badGrowth(growth)
+	}
+	c.Growth, c.Fixed = uint32(growth), s.Has("expansion") && growth == 0
+	return c, nil
+}
+
+// maxGrowth is the largest expansion that BF.RESERVE accepts.
+const maxGrowth = 32768
+
+func badGrowth(growth uint64) error {
+	return family.Invalid("expansion", growth, "want 0 to %d", maxGrowth)
+}
+
+// ln 2 and its square, with as many digits as the source of RedisBloom has.
+const (
+	ln2        = 0.693147180559945
+	ln2squared = 0.480453013918201
+)
+
+// maxBitsPerKey gives as many probes as the other families allow, and a rate of 5e-20.
+const maxBitsPerKey = 92
+
+// first returns the first link, without keys.
+func (c Config) first() (Link, error) {
+	if c.From != nil {
+		l := c.From.links[0]
+		l.Keys = 0
+		return l, nil
+	}
+	if err := c.Size.Check(); err != nil {
+		return Link{}, err
+	}
+	if c.Growth > maxGrowth {
+		return Link{}, badGrowth(uint64(c.Growth))
+	}
+	capacity := cmp.Or(c.Capacity, max(c.Keys, 1))
+	if err := c.Size.AtMost(capacity*maxBitsPerKey, max(c.Keys, c.Capacity), Family); err != nil {
+		return Link{}, err
+	}
+	if c.Size.BitsPerKey != 0 {
+		return newLink(capacity, 0, min(c.Size.BitsPerKey, maxBitsPerKey))
+	}
+	if c.Size.Bytes != 0 {
+		bits, err := c.Size.Bits(capacity)
+		if err != nil {
+			return Link{}, err
+		}
+		return newLink(capacity, 0, min(float64(max(bits/64, 1)*64)/float64(capacity), maxBitsPerKey))
+	}
+	rate := cmp.Or(c.Size.FPR, probe.DefaultFPR)
+	promised := rate
+	if !c.Fixed {
+		rate /= 2 // each link has half the rate of the one before: the sum stays below the rate of the chain
+	}
+	l, err := newLink(capacity, rate, 0)
+	if err != nil || c.Capacity != 0 || c.Keys == 0 {
+		return l, err
+	}
+	bits, err := l.double(1).Fit(Family, c.Keys, promised, 64, 1<<53)
+	if err != nil || bits == l.Bits {
+		return l, err
+	}
+	return newLink(uint64(math.Ceil(float64(bits)/l.BitsPerKey)), rate, 0)
+}
+
+// newLink sizes a link by its rate, or if bitsPerKey is not 0 by that. Errors wrap filter.ErrConfig or
+// filter.ErrTooLarge.
+func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
+	if bitsPerKey == 0 {
+		bitsPerKey = math.Abs(log(rate)) / ln2squared
+	} else {
+		rate = exp(-bitsPerKey * ln2squared)
+	}
+	l := Link{Capacity: capacity, Rate: rate, BitsPerKey: bitsPerKey, K: int(math.Ceil(ln2 * bitsPerKey))}
+	bits := float64(capacity) * bitsPerKey
+	switch {
+	case !(rate > 0) || l.K > MaxK:
+		return Link{}, family.Invalid("fpr", rate, "the rate of a link of the chain is too low for a 64-bit float")
+	case !(bits < 1<<53) || capacity >= 1<<53:
+		return Link{}, fmt.Errorf("a link of %.3g bits: %w", bits, filter.ErrTooLarge)
+	}
+	l.Bits = (max(uint64(bits), 1) + 63) / 64 * 64
+	return l, nil
+}
+
+// New returns an empty chain of one link. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+func New(c Config) (*Filter, error) {
+	l, err := c.first()
+	if err != nil {
+		return nil, err
+	}
+	words, err := bitvec.Alloc(l.Bits / 64)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{words: words, links: []Link{l}, growth: c.Growth, scales: !c.Fixed}
+	switch {
+	case c.From != nil:
+		f.growth, f.scales = c.From.growth, c.From.scales
+	case f.growth == 0 && f.scales:
+		f.growth = DefaultGrowth
+	}
+	return f, nil
+}
+
+// Builder gathers keys, then adds each once in the order of their hashes, so that the same keys give the same chain.
+type Builder struct {
+	gather.Intake
+	c Config
+}
+
+// NewBuilder returns a builder of a chain that begins like that of New. If Keys and Capacity are 0, the first link is for
+// the keys that come, duplicates included.
+func NewBuilder(c Config) (*Builder, error) {
+	if _, err := c.first(); err != nil {
+		return nil, err
+	}
+	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, nil
+}
+
+// Build returns the filter, a *Filter. The error wraps filter.ErrFull if the chain does not grow and has no room for
+// all keys, or is ctx.Err() if ctx is done.
+func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
+	defer b.Keys.Close()
+	if _, err := b.Keys.Finish(ctx); err != nil {
+		return nil, err
+	}
+	c := b.c
+	c.Keys = cmp.Or(c.Keys, b.Keys.Added())
+	f, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	err = b.Keys.Blocks(ctx, func(hs []filter.Hash) error {
+		for _, h := range hs {
+			if err := f.Add(h); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}

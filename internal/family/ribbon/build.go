@@ -1,0 +1,231 @@
+package ribbon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/parallel"
+)
+
+// errHashes is wrapped by errors of builds that only hashes that are not random can cause.
+var errHashes = errors.New("the hashes of the keys are not random; hash the keys with another seed")
+
+// Builder gathers keys and solves for the slots at the end. Besides the filter, or two of them if it tries several
+// variants, Build takes 17 bytes a key for the keys, or at most twice the limit of memory, and 16 MiB a worker.
+type Builder struct {
+	gather.Intake
+	c    Config
+	done progress
+	turn uint64 // the factor of Hi of Keys, or 0 for 1
+}
+
+// NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
+// how many distinct ones there are. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	if _, _, err := c.Geometry(c.Keys); c.Keys > 0 && c.Size.Bytes == 0 && err != nil {
+		return nil, err
+	}
+	return &Builder{Intake: gather.NewIntake(gather.Config{Expect: c.Keys}), c: c}, nil
+}
+
+// Build solves for the slots and returns a *Filter. The result depends only on the set of keys: not on their order, on
+// duplicates or on the number of workers. Errors wrap filter.ErrConfig if the size does not suit the number of keys.
+// Build fails if the hashes of the keys are not random.
+func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
+	f, err := b.build(ctx)
+	if err = errors.Join(err, b.Close()); err != nil {
+		return nil, err
+	}
+	f.prepare()
+	return f, nil
+}
+
+func (b *Builder) build(ctx context.Context) (*Filter, error) {
+	n, err := b.Keys.Finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, wide, err := b.c.Geometry(n)
+	if err != nil {
+		return nil, err
+	}
+	g := geometry{r: r, wide: uint64(wide), valueBits: b.c.ValueBits, w: b.c.width()}
+	if n > maxTail {
+		g.seed = uint64(b.c.Seed)
+	}
+	for range maxTries {
+		b.done = progress{give: b.Progress, keys: n, start: time.Now()}
+		f, err := b.smallest(ctx, n, g)
+		if err != nil {
+			return nil, err
+		}
+		next, kept := b.c.correct(f)
+		if kept {
+			return f, nil
+		}
+		g.r, g.wide = next.r, next.wide
+	}
+	return nil, fmt.Errorf("ribbon: no filter of %d keys keeps %+v: %w", n, b.c.Size, errHashes)
+}
+
+// maxTries is how many filters a build tries to keep its rate or size. The second one all but always does.
+const maxTries = 8
+
+// variants returns how many variants of the layers a build with the columns of g tries at most. With few keys chance
+// decides the size of a filter, and a build takes at most about three times as long as that of family fuse. With w=128
+// and one column, where a slot is the largest part of a key's bits, chance decides the last 0.02%.
+func (b *Builder) variants(n uint64, g geometry) uint64 {
+	switch {
+	case n <= maxTail || b.c.Seed != 0:
+		return 1
+	case n < 4096:
+		return 3
+	case n < manyKeys:
+		return 2
+	case g.w == 128 && g.r+g.valueBits == 1 && g.wide == 0:
+		return 4
+	}
+	return 1
+}
+
+// manyKeys is the number of keys from which most builds try one variant.
+const manyKeys = 20_000
+
+// enough returns the number of slots with which a build of n keys tries no other variant. With w=128, one column and
+// many keys, about three of four variants have no more, with 100,000 keys nine of ten. They have about 25 slots more
+// than keys and 72 for each segment, with a standard deviation of about 40 times the root of the segments (measured
+// with 100,000 to 10 million keys). With more columns variants have more slots: fewer of the equations that follow from
+// others agree with them.
+func enough(n uint64) uint64 {
+	if n < manyKeys {
+		return n + 8 + n/320
+	}
+	segments := (startsFor(128, n) + segmentStart - 1) >> segmentBits
+	return n + 25 + 72*segments + uint64(math.Sqrt(float64(28*28*segments)))
+}
+
+// smallest builds a filter of n keys with the columns of g. It returns the smallest one of some variants, or the first
+// one with enough or fewer slots.
+func (b *Builder) smallest(ctx context.Context, n uint64, g geometry) (*Filter, error) {
+	best, tail, err := b.attempt(ctx, n, g)
+	for g.seed = 1; err == nil && g.seed < b.variants(n, g) && best.allSlots() > enough(n); g.seed++ {
+		var f *Filter
+		var left []filter.Hash
+		if f, left, err = b.attempt(ctx, n, g); err == nil && f.bits() < best.bits() {
+			best, tail = f, left
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return best, best.solveTail(tail)
+}
+
+// attempt builds the layers of a filter of n keys with the seed and the columns of g, and returns the keys of the tail.
+func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter, tail []filter.Hash, err error) {
+	f = &Filter{geometry: g, keys: n}
+	keys, own := b.Keys, false // own: keys are not those of the builder
+	defer func() {
+		if own {
+			err = errors.Join(err, keys.Close())
+		}
+	}()
+	if turn, have := factor(maxLayers*g.seed), max(b.turn, 1); turn != have {
+		if !b.Keys.Spilled() {
+			err = b.Keys.Change(ctx, turned(turn*inverse(have)))
+			b.turn = turn
+		} else {
+			keys, own = b.turned(turn), true
+			if err = b.Keys.Blocks(ctx, keys.AddMany); err == nil {
+				_, err = keys.Finish(ctx)
+			}
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	var classes []uint8
+	solvers := make([]solver, parallel.Workers(b.Workers))
+	for left := n; left > maxTail; {
+		if len(f.layers) == maxLayers {
+			return nil, nil, fmt.Errorf("ribbon: %d of %d keys are left after %d layers: %w",
+				left, n, maxLayers, errHashes)
+		}
+		l := f.addLayer(startsFor(g.w, left))
+		if err := f.reserve(); err != nil {
+			return nil, nil, err
+		}
+		next := gather.New(gather.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers})
+		of := make([]uint8, l.buckets())
+		err := b.solveLayer(ctx, f, solvers, of, keys, next)
+		if own {
+			err = errors.Join(err, keys.Close())
+		}
+		keys, own, classes = next, true, append(classes, of...)
+		if err != nil {
+			return nil, nil, err
+		}
+		if left, err = next.Finish(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	f.classes = make([]uint64, (2*f.buckets()+63)/64)
+	for i, class := range classes {
+		f.classes[i/32] |= uint64(class) << (i % 32 * 2)
+	}
+	back := inverse(factor(uint64(len(f.layers)) + maxLayers*g.seed))
+	err = keys.Blocks(ctx, func(hs []filter.Hash) error {
+		for _, h := range hs {
+			tail = append(tail, filter.Hash{Hi: h.Hi * back, Lo: h.Lo})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(f.layers) == 0 && f.valueBits > 0 {
+		if err := checkValues(slices.Values([][]filter.Hash{tail}), 1); err != nil {
+			return nil, nil, err
+		}
+	}
+	f.slots = uint64(len(tail))
+	return f, tail, nil
+}
+
+// turned returns the function that multiplies Hi by a factor.
+func turned(factor uint64) func(filter.Hash) filter.Hash {
+	return func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Hi * factor, Lo: h.Lo} }
+}
+
+// turned returns an empty Keys, within the memory limit, that multiplies Hi of its keys by a factor.
+func (b *Builder) turned(factor uint64) *gather.Keys {
+	return gather.New(gather.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers, Form: turned(factor)})
+}
+
+// reserve makes room for the words of the last layer. For the first one it takes room for the others too: they have
+// about a sixteenth of its words, and memory that is not used is not touched.
+func (f *Filter) reserve() error {
+	words := f.geometry.words()
+	if words <= uint64(cap(f.words)) {
+		f.words = f.words[:words]
+		return nil
+	}
+	room, err := bitvec.Alloc(words + words/12 + 512)
+	if err != nil {
+		return err
+	}
+	f.words = room[:copy(room, f.words)]
+	f.words = f.words[:words]
+	return nil
+}

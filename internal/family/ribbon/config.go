@@ -1,0 +1,219 @@
+package ribbon
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// DefaultR is the number of bits of a fingerprint of a Config without a size.
+const DefaultR = 8
+
+// Config is the parameters of a filter. Zero fields take the default noted beside them.
+type Config struct {
+	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
+	Size family.Sizing // chooses R and the share of blocks with one bit more
+	R    uint          // bits of a fingerprint, 1 to MaxBits, instead of Size; default: DefaultR
+	// Wide is the share of the blocks, of 1024, that have fingerprints of R+1 bits, below 1024. It needs R below
+	// MaxBits.
+	Wide      uint
+	ValueBits uint // bits of a value, 0 to MaxBits; 0 for a filter without values
+	// Static makes a static function: values without fingerprints. It needs ValueBits, and neither Size nor R.
+	Static bool
+	// Seed is a variant of the layers, 0 to 65535, for the same keys in other places.
+	Seed uint
+	// W is the width of the coefficients in large layers, 64 or 128; 128 makes a smaller filter, slower to query and to
+	// build. Default: 64; 128 for an FPR above 1/16 or fewer than 4 BitsPerKey, where the thresholds are a large part
+	// of the size.
+	W uint
+}
+
+// ConfigFromSpec reads ribbon(bits_per_key=, fpr=, bytes=, r=, seed=, value_bits=, w=, wide=). It also takes, and does
+// not use, the other parameters of the Spec of a built filter.
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r)}
+	bits, valueBits, w, wide := r.Uint("r"), r.Uint("value_bits"), r.Uint("w"), r.Uint("wide")
+	seed := r.Uint("seed")
+	r.Uint("tail")
+	r.Uint("tail_seed")
+	r.Text("starts", "")
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	const most = math.MaxUint32
+	c.R, c.ValueBits, c.W = uint(min(bits, most)), uint(min(valueBits, most)), uint(min(w, most))
+	c.Wide, c.Seed = uint(min(wide, most)), uint(min(seed, most))
+	c.Static = bits == 0 && s.Has("r")
+	if s.Has("w") && w == 0 {
+		return Config{}, family.Invalid("w", w, "want 64 or 128")
+	}
+	return c, c.Check()
+}
+
+// Check returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c Config) Check() error {
+	if err := c.Size.Check(); err != nil {
+		return err
+	}
+	switch {
+	case c.R > MaxBits:
+		return family.Invalid("r", c.R, "want 1 to %d, or 0 with value_bits", MaxBits)
+	case c.ValueBits > MaxBits:
+		return family.Invalid("value_bits", c.ValueBits, "want 0 to %d", MaxBits)
+	case c.W != 0 && c.W != 64 && c.W != 128:
+		return family.Invalid("w", c.W, "want 64 or 128")
+	case c.Seed > maxSeed:
+		return family.Invalid("seed", c.Seed, "want 0 to %d", maxSeed)
+	case c.Static && c.ValueBits == 0:
+		return family.Invalid("r", 0, "without a fingerprint a filter needs value_bits")
+	case c.Static && c.R != 0:
+		return family.Invalid("r", c.R, "a static function has no fingerprint")
+	case (c.R != 0 || c.Static) && !c.Size.IsZero():
+		return family.Invalid("r", c.R, "give r or one of bits_per_key, fpr and bytes")
+	case c.Wide >= wideUnit:
+		return family.Invalid("wide", c.Wide, "want less than %d", wideUnit)
+	case c.Wide != 0 && !c.Size.IsZero():
+		return family.Invalid("wide", c.Wide, "it follows from bits_per_key, fpr or bytes; leave it out")
+	case c.Wide != 0 && c.R == MaxBits:
+		return family.Invalid("wide", c.Wide, "want none with r=%d", MaxBits)
+	}
+	return nil
+}
+
+// highRate is the rate above which filters with a size have a width of 128 by default: with few bits a key, the bits of
+// the thresholds count.
+const highRate = 1. / 16
+
+// width returns W or its default.
+func (c Config) width() uint {
+	switch {
+	case c.W != 0:
+		return c.W
+	case c.Size.FPR > highRate, c.Size.BitsPerKey > 0 && c.Size.BitsPerKey < -math.Log2(highRate):
+		return 128
+	}
+	return 64
+}
+
+// Geometry returns the bits of a fingerprint and the share of blocks, of 1024, with one bit more, for n distinct keys.
+// With BitsPerKey or Bytes they are the largest that fit the expected number of slots, with FPR the smallest that keep
+// the rate. Errors wrap filter.ErrConfig if the size is too small, or filter.ErrTooLarge.
+func (c Config) Geometry(n uint64) (r, wide uint, err error) {
+	if err := c.Check(); err != nil {
+		return 0, 0, err
+	}
+	switch {
+	case c.R != 0 || c.Static:
+		return c.R, c.Wide, nil
+	case c.Size.IsZero():
+		return DefaultR, c.Wide, nil
+	case n > maxStarts:
+		return 0, 0, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
+	case c.Size.FPR != 0:
+		return c.forRate(n)
+	}
+	return c.forSize(n)
+}
+
+// forRate returns the smallest geometry that keeps the rate of Size.
+func (c Config) forRate(n uint64) (r, wide uint, err error) {
+	rate := c.Size.FPR
+	for r = 1; math.Ldexp(1, -int(r+1)) >= rate; {
+		r++
+	}
+	if math.Ldexp(1, -int(r)) <= rate {
+		return r, 0, nil
+	}
+	if r >= MaxBits {
+		return 0, 0, family.Invalid("fpr", rate, "the lowest rate of ribbon is %.2g", math.Ldexp(1, -MaxBits))
+	}
+	if n <= maxTail { // without layers, any wide blocks would make all fingerprints longer
+		return r + 1, 0, nil
+	}
+	// The rate falls with the share of blocks. A 1024th more than the expected one makes up for chance.
+	share := 2 * (1 - rate*math.Ldexp(1, int(r)))
+	for wide = min(uint(share*wideUnit)+1, wideUnit); wide < wideUnit; wide++ {
+		if predict(c.width(), n, r+c.ValueBits, wide).rate(r) <= rate {
+			break
+		}
+	}
+	if wide++; wide >= wideUnit {
+		return r + 1, 0, nil
+	}
+	return r, wide, nil
+}
+
+// forSize returns the largest geometry within the size.
+func (c Config) forSize(keys uint64) (r, wide uint, err error) {
+	n := max(keys, 1)
+	total, err := c.Size.Bits(n)
+	if err != nil {
+		return 0, 0, err
+	}
+	p := predict(c.width(), n, 0, 0)
+	slots, classes := float64(p.allSlots()), 2*float64(p.buckets())
+	columns := (float64(total)-classes)/slots - float64(c.ValueBits)
+	least := 1.0
+	if c.ValueBits > 0 {
+		least = 0
+	}
+	if columns < least {
+		field, value := "bits_per_key", any(c.Size.BitsPerKey)
+		if c.Size.Bytes != 0 {
+			field, value = "bytes", c.Size.Bytes
+		}
+		needs := math.Ceil((least+float64(c.ValueBits))*slots + classes)
+		return 0, 0, family.Invalid(field, value, "ribbon needs %.0f bits or more for %d keys", needs, n)
+	}
+	if columns >= MaxBits {
+		most := uint64(float64(MaxBits+c.ValueBits)*slots + classes)
+		return MaxBits, 0, c.Size.AtMost(most, keys, Family)
+	}
+	r = uint(columns)
+	if n <= maxTail {
+		return r, 0, nil
+	}
+	return r, uint((columns - float64(r)) * wideUnit), nil
+}
+
+// within returns the largest geometry up to r and wide whose expected size is at most total bits, as a build corrects
+// one that is too large: the blocks and the tail with one bit more may exceed what forSize counts by some hundred bits.
+func (c Config) within(total, n uint64, r, wide uint) (uint, uint) {
+	have, least := r*wideUnit+wide, uint(wideUnit)
+	if c.ValueBits > 0 {
+		least = 0
+	}
+	fewer := sort.Search(int(have-least), func(i int) bool {
+		next := have - uint(i)
+		p := predict(c.width(), n, next/wideUnit+c.ValueBits, next%wideUnit)
+		return p.bits() <= total
+	})
+	have -= uint(fewer)
+	return have / wideUnit, have % wideUnit
+}
+
+// Forecast returns the expected size in bits of the filter that the Config makes for its Keys, and the predicted
+// false-positive rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of
+// Geometry.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	if keys > maxStarts {
+		return 0, 0, fmt.Errorf("%d keys: %w", keys, filter.ErrTooLarge)
+	}
+	r, wide, err := c.Geometry(keys)
+	if err != nil {
+		return 0, 0, err
+	}
+	p := predict(c.width(), keys, r+c.ValueBits, wide)
+	if total, err := c.Size.Bits(max(keys, 1)); err == nil && total > 0 && p.bits() > total {
+		r, wide = c.within(total, keys, r, wide)
+		p = predict(c.width(), keys, r+c.ValueBits, wide)
+	}
+	if c.Static {
+		return p.bits(), 1, nil
+	}
+	return p.bits(), p.rate(r), nil
+}

@@ -1,0 +1,210 @@
+package ribbon
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// Limits of the Spec of a built filter.
+const (
+	MaxBits   = 32  // of a fingerprint, and of a value
+	maxLayers = 16  // of a filter
+	maxTail   = 256 // slots of the tail
+	wideUnit  = 1024
+	maxSeed   = 1<<16 - 1
+	maxStarts = 1 << 48 // of a layer, so that no product overflows
+)
+
+// geometry is what the Spec of a built filter says, and what follows from it.
+type geometry struct {
+	r         uint // bits of a fingerprint
+	valueBits uint
+	w         uint   // width of the coefficients in large layers
+	wide      uint64 // of wideUnit: share of the blocks with r+1 bits
+	seed      uint64 // variant of the layers
+	slots     uint64 // of the tail
+	tailSeed  uint64
+	layers    []layer
+}
+
+// addLayer adds a layer with that number of starts. It must be one that Decode would take.
+func (g *geometry) addLayer(starts uint64) *layer {
+	g.layers = append(g.layers, g.layer(len(g.layers), starts, g.words(), g.buckets()))
+	return &g.layers[len(g.layers)-1]
+}
+
+// layer returns layer i with that number of starts, behind so many words and buckets of others.
+func (g *geometry) layer(i int, starts, words, buckets uint64) layer {
+	j := uint64(i) + maxLayers*g.seed
+	l := layer{
+		profile: profileOf(g.w, starts), starts: starts, factor: factor(j), turn: int(11 * j % 64),
+		columns: uint64(g.valueBits + g.r), word: words, bucket: buckets,
+	}
+	segments := (starts + segmentStart - 1) >> segmentBits
+	l.blocks = (starts + l.width*segments) / 64
+	l.wide = (l.blocks*g.wide + wideUnit - 1) / wideUnit
+	return l
+}
+
+// words returns the number of words of all layers.
+func (g *geometry) words() uint64 {
+	if len(g.layers) == 0 {
+		return 0
+	}
+	l := &g.layers[len(g.layers)-1]
+	return l.word + l.words()
+}
+
+// buckets returns the number of buckets of all layers.
+func (g *geometry) buckets() uint64 {
+	if len(g.layers) == 0 {
+		return 0
+	}
+	l := &g.layers[len(g.layers)-1]
+	return l.bucket + l.buckets()
+}
+
+// tailColumns returns the number of columns of the tail.
+func (g *geometry) tailColumns() uint {
+	if g.wide > 0 {
+		return g.valueBits + g.r + 1
+	}
+	return g.valueBits + g.r
+}
+
+// tailBits returns the number of bits of the tail.
+func (g *geometry) tailBits() uint64 { return g.slots * uint64(g.tailColumns()) }
+
+// bits returns the number of bits of the filter.
+func (g *geometry) bits() uint64 { return 64*g.words() + 2*g.buckets() + g.tailBits() }
+
+// allSlots returns the number of slots of all layers and the tail.
+func (g *geometry) allSlots() uint64 {
+	slots := g.slots
+	for i := range g.layers {
+		slots += g.layers[i].blocks * 64
+	}
+	return slots
+}
+
+// sections returns the numbers of words of the sections.
+func (g *geometry) sections() []uint64 {
+	return []uint64{g.words(), (2*g.buckets() + 63) / 64, (g.tailBits() + 63) / 64}
+}
+
+func (g *geometry) spec() filter.Spec {
+	s := filter.NewSpec(Family, "r", g.r, "w", g.w)
+	for _, p := range []struct {
+		name  string
+		value uint64
+	}{
+		{"seed", g.seed}, {"tail", g.slots}, {"tail_seed", g.tailSeed},
+		{"value_bits", uint64(g.valueBits)}, {"wide", g.wide},
+	} {
+		if p.value != 0 {
+			s = s.With(p.name, p.value)
+		}
+	}
+	if len(g.layers) == 0 {
+		return s
+	}
+	starts := make([]string, len(g.layers))
+	for i := range g.layers {
+		starts[i] = strconv.FormatUint(g.layers[i].starts, 10)
+	}
+	return s.With("starts", strings.Join(starts, "-"))
+}
+
+// Encode returns three sections, which share the memory of the filter: the solution of the layers, two bits a bucket,
+// and the tail. docs/format/ribbon.md describes them.
+func (f *Filter) Encode() family.Encoded {
+	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, f.classes, f.tail}}
+}
+
+// SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
+// filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
+func SectionWords(s filter.Spec) ([]uint64, error) {
+	g, err := readGeometry(s)
+	if err != nil {
+		return nil, err
+	}
+	return g.sections(), nil
+}
+
+// Decode makes a filter from the result of Encode and keeps its words. It returns an error if a section does not have
+// the size of SectionWords, bits behind the last class or the tail are set, or there are keys without slots or slots
+// without keys.
+func Decode(e family.Encoded) (*Filter, error) {
+	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
+		return nil, err
+	}
+	g, err := readGeometry(e.Spec)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{geometry: *g, words: e.Sections[0], classes: e.Sections[1], tail: e.Sections[2], keys: e.Keys}
+	switch {
+	case !clean(f.classes, 2*g.buckets()):
+		return nil, fmt.Errorf("bits behind the last bucket are set")
+	case !clean(f.tail, g.tailBits()):
+		return nil, fmt.Errorf("bits behind the tail are set")
+	case (f.keys == 0) != (g.allSlots() == 0):
+		return nil, fmt.Errorf("%d keys in %d slots", f.keys, g.allSlots())
+	}
+	f.prepare()
+	return f, nil
+}
+
+// clean reports whether the bits of the last word from bit used on are 0.
+func clean(words []uint64, used uint64) bool {
+	return used%64 == 0 || words[used/64]>>(used%64) == 0
+}
+
+// readGeometry reads the Spec of a built filter and no other.
+func readGeometry(s filter.Spec) (*geometry, error) {
+	r := family.Reader(s)
+	small := func(name string, most uint64) uint64 {
+		v := r.Uint(name)
+		if v > most || v == 0 && s.Has(name) && name != "r" {
+			return math.MaxUint64
+		}
+		return v
+	}
+	bits, valueBits, w := small("r", MaxBits), small("value_bits", MaxBits), small("w", 128)
+	wide := small("wide", wideUnit-1)
+	tail, seed, tailSeed := small("tail", maxTail), small("seed", maxSeed), small("tail_seed", maxSeed)
+	starts := r.Text("starts", "")
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	bad := bits|valueBits|w|wide|tail|seed|tailSeed == math.MaxUint64
+	bad = bad || !s.Has("r") || w != 64 && w != 128 || bits+valueBits == 0 || bits == MaxBits && wide > 0
+	bad = bad || tail == 0 && tailSeed > 0 || starts == "" && seed > 0
+	if bad {
+		return nil, family.Invalid("spec", s, "want r of 1 to 32 (or 0 with value_bits), w of 64 or 128, "+
+			"value_bits of 1 to 32, wide below 1024, tail up to 256, seeds below 65536, "+
+			"and no parameter that is 0 but r")
+	}
+	g := &geometry{
+		r: uint(bits), valueBits: uint(valueBits), w: uint(w), wide: wide, seed: seed, slots: tail, tailSeed: tailSeed,
+	}
+	if !s.Has("starts") {
+		return g, nil
+	}
+	list := strings.Split(starts, "-")
+	for _, text := range list {
+		t, err := strconv.ParseUint(text, 10, 64)
+		invalid := err != nil || strconv.FormatUint(t, 10) != text || t == 0 || t%64 != 0 || t > maxStarts
+		if invalid || len(list) > maxLayers {
+			return nil, family.Invalid("spec", s,
+				"want starts as up to 16 positive multiples of 64, such as 944896-51968-2752")
+		}
+		g.addLayer(t)
+	}
+	return g, nil
+}

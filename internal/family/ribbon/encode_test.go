@@ -1,0 +1,114 @@
+package ribbon
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// TestHostile decodes filters of random geometries with random content, as a forged file may have them. Queries stay
+// within the sections, and all of them agree.
+func TestHostile(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	edge := []uint64{0, 1, 1<<63 - 1, 1 << 63, math.MaxUint64 - 1, math.MaxUint64}
+	hs := filtertest.Hashes(500, 3)
+	for i, h := range hs[:100] {
+		hs[i].Hi = edge[i%len(edge)]
+		if i%2 == 0 {
+			hs[i].Lo = h.Lo & edge[i/2%len(edge)]
+		}
+	}
+	for range 300 {
+		s := filter.NewSpec(Family, "r", 1+r.IntN(31), "w", 64<<r.IntN(2))
+		var starts []string
+		for range r.IntN(maxLayers + 1) {
+			most := []int{1, 4, 32, 40, 800}[r.IntN(5)]
+			starts = append(starts, strconv.Itoa(64*(1+r.IntN(most))))
+		}
+		if len(starts) > 0 {
+			s = s.With("starts", strings.Join(starts, "-"))
+			if r.IntN(20) == 0 {
+				s = s.With("starts", strconv.Itoa(1<<18+64*r.IntN(5000)))
+			}
+		}
+		for _, p := range []struct {
+			name string
+			most int
+		}{{"wide", 1023}, {"value_bits", 32}, {"tail", 256}} {
+			if r.IntN(2) == 0 || p.name == "tail" && len(starts) == 0 {
+				s = s.With(p.name, 1+r.IntN(p.most))
+			}
+		}
+		e := family.Encoded{Spec: s, Keys: 1 + uint64(r.IntN(1000))}
+		words, err := SectionWords(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range words {
+			section := make([]uint64, n)
+			for i := range section {
+				section[i] = r.Uint64()
+			}
+			e.Sections = append(e.Sections, section)
+		}
+		g, err := readGeometry(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, used := range []uint64{64 * g.words(), 2 * g.buckets(), g.tailBits()} {
+			if used%64 == 0 {
+				continue
+			}
+			if e.Sections[i][used/64] |= 1 << 63; clean(e.Sections[i], used) {
+				t.Fatalf("%s: a bit of section %d behind bit %d", s, i, used)
+			}
+			if _, err := Decode(e); err == nil {
+				t.Fatalf("%s: a bit of section %d behind bit %d is no error", s, i, used)
+			}
+			e.Sections[i][used/64] &= 1<<(used%64) - 1
+		}
+		f, err := Decode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst := make([]bool, len(hs))
+		f.HasMany(dst, hs)
+		for i, h := range hs {
+			v, ok := f.Get(h)
+			if f.Has(h) != ok || dst[i] != ok || v>>f.valueBits != 0 {
+				t.Fatalf("%s, %x: Has %t, HasMany %t, Get %d, %t", s, h, f.Has(h), dst[i], v, ok)
+			}
+		}
+		if rate := f.Info().FPRPosterior; !(rate > 0 && rate <= 1) {
+			t.Errorf("%s: rate %g", s, rate)
+		}
+		for i := range e.Sections { // another length
+			o := e
+			o.Sections = slices.Clone(e.Sections)
+			o.Sections[i] = append(slices.Clone(o.Sections[i]), 0)
+			if _, err := Decode(o); err == nil {
+				t.Errorf("%s: a longer section %d is no error", s, i)
+			}
+		}
+	}
+}
+
+// TestLargeSpec: the sizes of the largest geometries do not overflow.
+func TestLargeSpec(t *testing.T) {
+	starts := strings.TrimSuffix(strings.Repeat("281474976710656-", maxLayers), "-")
+	s := filter.NewSpec(Family, "r", 31, "value_bits", 32, "w", 128, "wide", 1023, "starts", starts, "tail", 256)
+	words, err := SectionWords(s)
+	if err != nil || words[0] < 16<<42*63 || words[0] > 17<<42*64 || words[1] != 16<<34 || words[2] != 256 {
+		t.Errorf("%d, %v", words, err)
+	}
+	if _, err := Decode(family.Encoded{Spec: s, Keys: 1, Sections: [][]uint64{nil, nil, nil}}); err == nil {
+		t.Error("decoded without sections")
+	}
+}

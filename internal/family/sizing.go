@@ -1,0 +1,83 @@
+package family
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Sizing is the size of a filter: in bits per key, as the false-positive rate to keep, or in total. Set at most one
+// field. With none, a family takes its default.
+type Sizing struct {
+	BitsPerKey float64 // in (0, 4096]
+	FPR        float64 // in (0, 1)
+	Bytes      uint64  // of the whole filter, file headers not included; below 2^59
+}
+
+// maxBitsPerKey catches typing errors. It is far above any use: the rate at 4096 bits per key is below 1e-800.
+const maxBitsPerKey = 4096
+
+// ReadSizing reads the parameters bits_per_key, fpr and bytes. Errors are left in r.
+func ReadSizing(r *SpecReader) Sizing {
+	s := Sizing{BitsPerKey: r.Float("bits_per_key"), FPR: r.Float("fpr"), Bytes: r.Uint("bytes")}
+	for i, zero := range []bool{s.BitsPerKey == 0, s.FPR == 0, s.Bytes == 0} {
+		if name := []string{"bits_per_key", "fpr", "bytes"}[i]; zero && r.spec.Has(name) {
+			r.refuse(name, 0, "want more than 0")
+		}
+	}
+	return s
+}
+
+// IsZero reports whether no field is set.
+func (s Sizing) IsZero() bool { return s == Sizing{} }
+
+// Check returns an error wrapping ErrConfig if a field is out of range or more than one is set.
+func (s Sizing) Check() error {
+	switch {
+	case !(s.BitsPerKey >= 0 && s.BitsPerKey <= maxBitsPerKey):
+		return Invalid("bits_per_key", s.BitsPerKey, "want more than 0 and at most %d", maxBitsPerKey)
+	case !(s.FPR >= 0 && s.FPR < 1):
+		return Invalid("fpr", s.FPR, "want a rate above 0 and below 1, such as 0.01")
+	case s.BitsPerKey != 0 && s.FPR != 0 || s.Bytes != 0 && (s.BitsPerKey != 0 || s.FPR != 0):
+		return Invalid("size", "two sizes", "give only one of bits_per_key, fpr and bytes")
+	}
+	return nil
+}
+
+// Bits returns the size in bits that BitsPerKey, times keys, or Bytes gives, or 0 if neither is set. The error wraps
+// ErrTooLarge if the size is 2^62 bits or more.
+func (s Sizing) Bits(keys uint64) (uint64, error) {
+	if s.Bytes != 0 {
+		if s.Bytes >= 1<<59 {
+			return 0, fmt.Errorf("bytes=%d: %w", s.Bytes, filter.ErrTooLarge)
+		}
+		return s.Bytes * 8, nil
+	}
+	return BitsFor(s.BitsPerKey * float64(keys))
+}
+
+// AtMost returns an error wrapping ErrConfig if the size, in bits per key or bytes, is by more than a bit per key
+// larger than most bits, the largest filter of a family for that number of keys: it would be smaller than was asked
+// for.
+func (s Sizing) AtMost(most, keys uint64, family string) error {
+	asked, err := s.Bits(keys)
+	if err != nil || keys == 0 || asked <= most+keys {
+		return err
+	}
+	field, value := "bits_per_key", any(s.BitsPerKey)
+	if s.Bytes != 0 {
+		field, value = "bytes", s.Bytes
+	}
+	const reason = "%s takes at most %.3g bits a key, %d bytes for %d keys; ask for less, or take family standard or " +
+		"blocked"
+	return Invalid(field, value, reason, family, float64(most)/float64(keys), (most+7)/8, keys)
+}
+
+// BitsFor rounds a number of bits up. The error wraps ErrTooLarge if bits is 2^62 or more, or NaN.
+func BitsFor(bits float64) (uint64, error) {
+	if !(bits < 1<<62) {
+		return 0, fmt.Errorf("%.3g bits: %w", bits, filter.ErrTooLarge)
+	}
+	return uint64(math.Ceil(bits)), nil
+}

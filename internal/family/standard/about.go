@@ -1,0 +1,35 @@
+package standard
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// About describes the family. Package families lists it.
+var About = family.About{
+	Name: Family, Summary: "plain Bloom filter: any size, keys at any time, union",
+	Can: family.CanAdd | family.CanStartEmpty | family.CanMerge | family.CanIntersect | family.CanConcurrent |
+		family.CanCapacity | family.CanEstimate,
+	FileBytes: 130,
+	Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
+	Parameters: []family.Parameter{
+		family.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
+		{Name: "m", Value: "BITS", Help: "number of bits, instead of a size"},
+	},
+	Forms: []family.Form{{
+		Spec: filter.NewSpec(Family), Can: family.CanAdd | family.CanMerge | family.CanConcurrent | family.CanCapacity,
+		Default: 3,
+		Reason:  "the plain Bloom filter: any size, keys at any time, union",
+		Warning: "a query for a present key reads k cache lines",
+	}},
+}
+
+// Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
+// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Geometry.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	m, k, err := c.Geometry()
+	if err != nil {
+		return 0, 0, err
+	}
+	return m, FPR(keys, m, k), nil
+}

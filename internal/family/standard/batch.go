@@ -1,0 +1,161 @@
+package standard
+
+import (
+	"slices"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// first is the number of probes of every key that are prefetched at once. At half fill two probes leave a quarter of
+// the absent keys.
+const first = 2
+
+// maxAhead is the largest number of further probes that are prefetched at once. It limits how many keys are finished
+// together.
+const maxAhead = 256
+
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first lines of a batch of keys before it reads any
+// of them, then all other lines of the keys that may still be present. dst must be as long as hs.
+func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
+	family.CheckBatch(dst, hs)
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
+	if len(f.words) < batch.InCache {
+		for i, h := range hs {
+			dst[i] = f.Has(h)
+		}
+		return
+	}
+	f.hasMany(dst, hs)
+}
+
+func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
+	var p pending
+	for start := 0; start < len(hs); start += batch.Size {
+		group := hs[start:min(start+batch.Size, len(hs))]
+		out := dst[start:][:len(group)]
+		n := f.begin(&p, out, group)
+		if f.k <= first {
+			continue
+		}
+		for step := maxAhead / (f.k - first); n > 0; n -= min(n, step) {
+			f.finish(&p, out, group, p.maybe[max(0, n-step):n])
+		}
+	}
+}
+
+// pending is the state of a batch between its passes.
+type pending struct {
+	at    [batch.Size * first]uint64 // positions of the first probes
+	next  [batch.Size]uint64         // x of the probe after them
+	maybe [batch.Size]int            // the keys whose first probes are all set
+	rest  [maxAhead]uint64           // positions of all other probes of those keys
+}
+
+// begin tests the first probes of a group of keys. It returns the number of keys that pass and stores them in p.maybe.
+func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
+	for i, h := range group {
+		x, y := h.Lo, h.Lo
+		if f.k > 1 {
+			y = probe.Mix(x, probe.Mixer(h))
+		}
+		p.at[i*first], p.at[i*first+1] = probe.Position(x, f.m), probe.Position(y, f.m)
+		p.next[i] = probe.Mix(y, probe.Mixer(h))
+	}
+	bitvec.PrefetchBits(f.words, p.at[:len(group)*first])
+	for i := range group {
+		hit := bitvec.Bit(f.words, p.at[i*first]) & bitvec.Bit(f.words, p.at[i*first+1]) & 1
+		out[i] = hit == 1
+		p.maybe[n] = i
+		n += int(hit)
+	}
+	return n
+}
+
+// finish tests all other probes of some keys of a group.
+func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, keys []int) {
+	k := f.k - first
+	for j, i := range keys {
+		x, by := p.next[i], probe.Mixer(group[i])
+		at := p.rest[j*k:][:k]
+		for l := range at {
+			at[l] = probe.Position(x, f.m)
+			x = probe.Mix(x, by)
+		}
+	}
+	bitvec.PrefetchBits(f.words, p.rest[:len(keys)*k])
+	for j, i := range keys {
+		all := uint64(1)
+		for _, at := range p.rest[j*k:][:k] {
+			all &= bitvec.Bit(f.words, at)
+		}
+		out[i] = all != 0
+	}
+}
+
+// addMany adds keys and does not count them. In filters larger than the caches it prefetches the words of a batch of
+// keys before it writes to any of them.
+func (f *Filter) addMany(hs []filter.Hash) {
+	if len(f.words) < batch.InCache {
+		f.addCached(hs)
+		return
+	}
+	var room [batch.Size * MaxK]uint64
+	k := f.k
+	for len(hs) > 0 {
+		group := hs[:min(batch.Size, len(hs))]
+		hs = hs[len(group):]
+		at := room[:len(group)*k]
+		for i, h := range group {
+			x, by := h.Lo, probe.Mixer(h)
+			own := at[i*k:][:k]
+			for j := range own {
+				own[j] = probe.Position(x, f.m)
+				x = probe.Mix(x, by)
+			}
+		}
+		bitvec.PrefetchBits(f.words, at)
+		for _, i := range at {
+			f.words[i/64] |= 1 << (i % 64)
+		}
+	}
+}
+
+// addCached adds keys and does not count them.
+func (f *Filter) addCached(hs []filter.Hash) {
+	words, m, k := f.words, f.m, f.k
+	for _, h := range hs {
+		x, by := h.Lo, probe.Mixer(h)
+		for range k {
+			at := probe.Position(x, m)
+			words[at/64] |= 1 << (at % 64)
+			x = probe.Mix(x, by)
+		}
+	}
+}
+
+// HasManyCold is HasMany with prefetching in a filter of any size.
+func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
+	family.CheckBatch(dst, hs)
+	f.hasMany(dst[:len(hs)], hs)
+}
+
+// Prefetch asks for the lines of the first two probes of the keys.
+func (f *Filter) Prefetch(hs []filter.Hash) {
+	for group := range slices.Chunk(hs, batch.Size) {
+		f.prefetch(group)
+	}
+}
+
+// prefetch is Prefetch of at most batch.Size keys.
+func (f *Filter) prefetch(hs []filter.Hash) {
+	var at [batch.Size * first]uint64
+	for i, h := range hs {
+		y := probe.Mix(h.Lo, probe.Mixer(h))
+		at[i*first], at[i*first+1] = probe.Position(h.Lo, f.m), probe.Position(y, f.m)
+	}
+	bitvec.PrefetchBits(f.words, at[:len(hs)*first])
+}

@@ -1,0 +1,61 @@
+package standard
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/fill"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Config describes a filter. Zero fields take the default noted beside them.
+type Config struct {
+	Keys uint64        // number of distinct keys that will be added; needed unless Bits or Size.Bytes is set
+	Size family.Sizing // default: FPR = 0.01; for an FPR, m is the smallest that reaches it
+	Bits uint64        // m, instead of Size
+	K    int           // probes per key, 1 to MaxK; default: OptimalK of Keys and m
+}
+
+// ConfigFromSpec reads standard(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys takes its
+// place. Errors wrap filter.ErrConfig.
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	p, err := probe.ReadConfig(s, keys, 1)
+	return Config{Keys: p.Keys, Size: p.Size, Bits: p.M, K: p.K}, err
+}
+
+// Geometry returns the number of bits m and of probes per key k of the filter that New makes. It allocates no filter.
+// Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Geometry() (m uint64, k int, err error) {
+	return probe.Config{Keys: c.Keys, Size: c.Size, M: c.Bits, K: c.K, Width: 1, Scatter: true}.Resolve()
+}
+
+// New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+func New(c Config) (*Filter, error) {
+	m, k, err := c.Geometry()
+	if err != nil {
+		return nil, err
+	}
+	words, err := bitvec.Alloc((m + 63) / 64)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{words: words, m: m, k: k}, nil
+}
+
+// Builder fills a filter from many goroutines at once; see package fill.
+type Builder struct{ *fill.Builder[*Filter] }
+
+// NewBuilder returns a builder of the filter that New would return.
+func NewBuilder(c Config) (*Builder, error) {
+	f, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	how := fill.Config[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
+	if len(f.words) <= fill.Small {
+		how.Empty = func() (*Filter, error) { return New(Config{Bits: f.m, K: f.k}) }
+	} else {
+		how.Share = f.share().addMany
+	}
+	return &Builder{fill.New(f, how)}, nil
+}

@@ -1,0 +1,125 @@
+package standard
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/bitmap"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/probe"
+	"github.com/bloomery/bloomery/internal/stripe"
+)
+
+// Concurrent is a standard Bloom filter that any number of goroutines may query and change at once. See
+// family.Concurrent for its methods, and package bitmap for the locks.
+type Concurrent struct {
+	stripes stripe.Stripes
+	f       Filter // its keys field is not used: the stripes count
+}
+
+// Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
+// filter afterwards.
+func (f *Filter) Concurrent() family.Concurrent { return f.share() }
+
+func (f *Filter) share() *Concurrent {
+	c := &Concurrent{f: *f}
+	c.stripes.Start(f.keys)
+	return c
+}
+
+// Has reports whether the key may be in the set.
+func (c *Concurrent) Has(h filter.Hash) bool {
+	words, m, k := c.f.words, c.f.m, c.f.k
+	x, by := h.Lo, probe.Mixer(h)
+	for range k {
+		at := probe.Position(x, m)
+		x = probe.Mix(x, by)
+		if atomic.LoadUint64(&words[at/64])>>(at%64)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
+func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
+	batch.HasMany(batch.InCache, dst, hs, c.f.prefetch, batch.Has(c))
+}
+
+// Add adds a key. The error is always nil.
+func (c *Concurrent) Add(h filter.Hash) error {
+	c.set(h)
+	c.stripes.Of(h).Added()
+	return nil
+}
+
+// TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the bits nor the
+// number of keys change. The error is always nil.
+func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
+	return c.Has(h) || !c.stripes.Once(h, c.set), nil
+}
+
+// set sets the bits of a key and reports whether it found one of them unset. It writes only to words that lack a bit:
+// cache lines that need no change stay shared.
+func (c *Concurrent) set(h filter.Hash) (unset bool) {
+	words, m, k := c.f.words, c.f.m, c.f.k
+	x, by := h.Lo, probe.Mixer(h)
+	for range k {
+		at := probe.Position(x, m)
+		x = probe.Mix(x, by)
+		w, bit := &words[at/64], uint64(1)<<(at%64)
+		if atomic.LoadUint64(w)&bit == 0 {
+			atomic.OrUint64(w, bit)
+			unset = true
+		}
+	}
+	return unset
+}
+
+// addMany adds keys and does not count them. It prefetches the words of a key four keys ahead.
+func (c *Concurrent) addMany(hs []filter.Hash) {
+	var at [MaxK]uint64
+	const ahead = 4
+	for i := range len(hs) + ahead {
+		if i < len(hs) {
+			x, by := hs[i].Lo, probe.Mixer(hs[i])
+			for j := range c.f.k {
+				at[j] = probe.Position(x, c.f.m)
+				x = probe.Mix(x, by)
+			}
+			bitvec.PrefetchBits(c.f.words, at[:c.f.k])
+		}
+		if i >= ahead {
+			c.set(hs[i-ahead])
+		}
+	}
+}
+
+// Keys returns Info().Keys without reading the filter.
+func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
+
+// Spec returns Info().Spec in constant time.
+func (c *Concurrent) Spec() filter.Spec { return c.f.spec() }
+
+// Info counts the set bits, which reads the whole filter. While others write, keys that are being added may be missing.
+func (c *Concurrent) Info() filter.Info {
+	keys := c.Keys()
+	var ones uint64
+	for i := range c.f.words {
+		ones += uint64(bits.OnesCount64(atomic.LoadUint64(&c.f.words[i])))
+	}
+	return c.f.info(keys, ones)
+}
+
+// Snapshot returns a copy, a *Filter; see bitmap.Copy. It has every key that its Keys counts.
+func (c *Concurrent) Snapshot() (family.Filter, error) {
+	keys := c.Keys() // first: the bits of a key are set before it is counted
+	words, err := bitmap.Copy(c.f.words)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{words: words, m: c.f.m, k: c.f.k, keys: keys}, nil
+}

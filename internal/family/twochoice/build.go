@@ -1,0 +1,192 @@
+package twochoice
+
+import (
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// The defaults of a Config. Three choices give most of the gain of more choices, and a query reads about two bits per
+// choice.
+const (
+	DefaultBitsPerKey = 8
+	DefaultChoices    = 3
+)
+
+// Config is the parameters of a filter. Zero fields take the default noted beside them.
+type Config struct {
+	Keys    uint64        // how many keys New makes room for; a Builder counts its keys
+	Size    family.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
+	Choices int           // c, the groups of a key, 2 to MaxChoices; default: DefaultChoices
+	K       int           // functions per group, 1 to MaxK; default: what is best for the size and the choices
+	Hashing Hashing       // default: Independent
+	// Shards is the number of filters that the keys are divided among, at most 4 Mi keys each. Default: one for every
+	// 16 Ki keys, which is faster than one (as in the paper) and has the same rate.
+	Shards uint64
+	// Greedy searches as the paper does: without noise, until several rounds gain nothing.
+	Greedy bool
+	// Effort is filter.Default if not set; Passes are the paper's rounds. One pass is online insertion in the order of
+	// the hashes. One core takes about 60 ns a key and pass at 8 bits a key and 3 choices.
+	Effort  filter.Effort
+	Workers int    // shards that are searched at once; default: GOMAXPROCS
+	Table   uint64 // version of the table that the geometry comes from; default: the newest
+	// From is an earlier filter: the new one has its geometry, and the search starts from it. With the effort
+	// filter.Keep there is no search: a key that From contains takes the first group that From covers; then each other
+	// key, in the order of the hashes, takes the group that sets the fewest new bits. Size, Choices, K, Hashing and
+	// Shards are not used. All keys are needed again; they may have changed.
+	From *Filter
+}
+
+// ConfigFromSpec reads twochoice(bits_per_key=, fpr=, bytes=, choices=, k=, hashing=independent|double,
+// search=anneal|greedy, effort=fast|default|max, passes=, budget=, table=).
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := family.Reader(s)
+	c := Config{Keys: keys, Size: family.ReadSizing(r), Effort: family.ReadEffort(r), Table: r.Uint("table")}
+	c.Hashing = Hashing(r.Text("hashing", string(Independent)))
+	c.K = int(r.Count("k", MaxK))
+	choices, search := r.Uint("choices"), r.Text("search", "anneal")
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	c.Choices, c.Greedy = int(min(choices, MaxChoices+1)), search == "greedy"
+	switch {
+	case search != "greedy" && search != "anneal":
+		return Config{}, family.Invalid("search", search, "want anneal or greedy")
+	case s.Has("choices") && choices == 0:
+		return Config{}, family.Invalid("choices", choices, "want 2 to %d", MaxChoices)
+	}
+	return c, c.Check()
+}
+
+// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+func (c *Config) Check() error {
+	if c.Choices == 0 {
+		c.Choices = DefaultChoices
+	}
+	if c.Hashing == "" {
+		c.Hashing = Independent
+	}
+	if c.Size.IsZero() {
+		c.Size.BitsPerKey = DefaultBitsPerKey
+	}
+	limits := anneal.Limits{Family: Family, Least: minBitsPerKey, Most: maxBitsPerKey, MaxK: MaxK}
+	if err := limits.Check(c.common()); err != nil {
+		return err
+	}
+	switch {
+	case c.Choices < 2 || c.Choices > MaxChoices:
+		return family.Invalid("choices", c.Choices, "want 2 to %d; one choice is the standard family", MaxChoices)
+	case c.Hashing != Independent && c.Hashing != Double:
+		return family.Invalid("hashing", c.Hashing, "want independent or double")
+	case c.Shards > maxShards:
+		return family.Invalid("shards", c.Shards, "want at most %d", uint64(maxShards))
+	}
+	return nil
+}
+
+// common returns the part of the Config that all families with a search have.
+func (c Config) common() anneal.Common {
+	return anneal.Common{
+		Keys: c.Keys, Size: c.Size, K: c.K, Effort: c.Effort, Workers: c.Workers, Table: c.Table,
+		From: c.From != nil, Empty: c.From != nil && c.From.geometry == geometry{},
+	}
+}
+
+// New returns an empty filter for Config.Keys keys that come one by one. It does not use the fields of a search:
+// Greedy, Effort, Workers, Memory, Dir and From.
+func New(c Config) (*Filter, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	c.Effort, c.From = filter.Effort{Passes: 1}, nil
+	g, err := c.geometry(c.Keys)
+	if err != nil {
+		return nil, err
+	}
+	words, err := bitvec.Alloc(g.words())
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{geometry: g, words: words}, nil
+}
+
+// Builder gathers keys, 16 bytes each, and searches at the end. A search takes 4·c·k + 1 bytes more for each key of the
+// shards that are searched at once, and a byte for each of their bits.
+//
+// Build searches for the groups and returns a *Filter. The result depends only on the set of keys, the size and the
+// effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
+// machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
+//
+// If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
+type Builder = anneal.Builder[geometry, *Filter]
+
+// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	return anneal.NewBuilder(c.common(), &job{Config: c}), nil
+}
+
+// job is one build. See anneal.Job.
+type job struct {
+	Config
+	mu sync.Mutex // shards share words at their ends
+}
+
+// Geometry returns the geometry for n distinct keys.
+func (j *job) Geometry(n uint64) (geometry, filter.Effort, error) {
+	g, err := j.Config.geometry(n)
+	return g, j.Effort, err
+}
+
+// New returns a filter for n keys with no bit set.
+func (j *job) New(g geometry, n uint64) (*Filter, error) {
+	words, err := bitvec.Alloc(g.words())
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{geometry: g, words: words, keys: n}, nil
+}
+
+// Parts returns the shards.
+func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) { return g.shards, g.shard }
+
+// Worker searches shards.
+func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) error {
+	var s search
+	return func(shard uint64, keys []filter.Hash) error {
+		s.shard(f.geometry, shard, keys, pace.Take(uint64(len(keys))), j.Config)
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		s.store(f, shard)
+		return anneal.Verify(f, keys)
+	}
+}
+
+// Rate notes the bits that the search left and returns the rate.
+func (j *job) Rate(f *Filter) (rate float64) {
+	f.searched, rate = f.census()
+	return rate
+}
+
+// Longer returns the Effort of a longer search.
+func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bool) {
+	return anneal.Longer(j.Effort, was, n)
+}
+
+// Larger adds bits to all shards.
+func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error) {
+	more := 1 + uint64(bits)/g.shards
+	if j.Hashing == Double {
+		more = (more + whole - 1) / whole * whole
+	}
+	if g.bits += more; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.valid() {
+		return geometry{}, family.Invalid("fpr", j.Size.FPR,
+			"the lowest rate for these keys is %.2g; take family standard", rate)
+	}
+	return g, nil
+}

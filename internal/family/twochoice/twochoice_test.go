@@ -1,0 +1,325 @@
+package twochoice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
+	t.Helper()
+	return buildIn(t, t.Context(), c, hs)
+}
+
+func buildIn(t testing.TB, ctx context.Context, c Config, hs []filter.Hash) *Filter {
+	t.Helper()
+	b, err := NewBuilder(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddMany(hs); err != nil {
+		t.Fatal(err)
+	}
+	f, err := b.Build(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hs {
+		if !f.Has(h) {
+			t.Fatal("a key is lost")
+		}
+	}
+	return f.(*Filter)
+}
+
+// TestPlain holds a search, with and without noise, against one that is written as the paper says it: sets of owners on
+// every bit, and nothing remembered.
+func TestPlain(t *testing.T) {
+	g := geometry{shards: 1, bits: 900, choices: 3, k: 5, hashing: Independent}
+	hs := filtertest.Hashes(120, 3)
+	for _, noise := range []float64{0, 0.5, 2} {
+		var s search
+		s.layOut(g, hs)
+		rnd, same := anneal.Random(9), anneal.Random(9)
+		owners := make([]map[int]bool, g.bits)
+		for i := range owners {
+			owners[i] = map[int]bool{}
+		}
+		for round := range 6 {
+			s.round(noise, &rnd)
+			for key, h := range hs {
+				for _, o := range owners {
+					delete(o, key)
+				}
+				best, least := 0, math.Inf(1)
+				for j := range g.choices {
+					// In 2^-16 of a bit, without a fraction; ties are broken by the part of a bit that is always there.
+					cost := math.Floor(float64(same.Next()>>32) * math.Floor(max(noise, 1-1./65536)*65536) / (1 << 32) / 1)
+					for w, l := g.walk(h, j), 0; l < g.k; l++ {
+						if len(owners[g.next(&w)]) == 0 {
+							cost += 65536
+						}
+					}
+					if cost < least {
+						best, least = j, cost
+					}
+				}
+				for w, l := g.walk(h, best), 0; l < g.k; l++ {
+					owners[g.next(&w)][key] = true
+				}
+				if s.chosen[key] != uint8(best) && round == 0 {
+					// The first round has all keys before this one in both, and none behind it.
+					t.Fatalf("noise %g: key %d chose %d, plainly %d", noise, key, s.chosen[key], best)
+				}
+			}
+			ones := 0
+			for _, o := range owners {
+				if len(o) > 0 {
+					ones++
+				}
+			}
+			if ones != s.ones {
+				t.Fatalf("noise %g, round %d: %d bits, plainly %d", noise, round, s.ones, ones)
+			}
+		}
+	}
+}
+
+// TestPublished holds a few rows of Tables 1, 2 and 3 of the paper; the lab has all of them with more trials.
+// Tolerances are 4.5 standard deviations of the mean of so many trials and the last digit printed.
+func TestPublished(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const n, trials = 10_000, 10
+	for _, row := range []struct {
+		bits       float64
+		c, k       int
+		rounds     int
+		rate, fill float64
+	}{
+		{8, 2, 7, 1, 2.323e-2, 0.5296}, {16, 3, 13, 1, 3.607e-4, 0.4994}, {32, 2, 24, 1, 1.285e-7, 0.5016},
+		{8, 2, 8, 15, 1.485e-2, 0}, {8, 3, 8, 40, 1.222e-2, 0}, {16, 3, 15, 30, 1.604e-4, 0}, {32, 2, 26, 10, 6.260e-8, 0},
+	} {
+		for _, hashing := range []Hashing{Independent, Double} {
+			var rates, fills []float64
+			for trial := range trials {
+				hs := filtertest.Hashes(n, uint64(50+trial))
+				c := Config{Keys: n, Size: family.Sizing{BitsPerKey: row.bits}, Choices: row.c, K: row.k, Hashing: hashing, Greedy: true}
+				var f *Filter
+				if row.rounds == 1 {
+					var err error
+					if f, err = New(c); err != nil {
+						t.Fatal(err)
+					}
+					for _, h := range hs {
+						_ = f.Add(h)
+					}
+				} else {
+					c.Effort.Passes = row.rounds
+					f = build(t, c, hs)
+				}
+				fill := f.Info().Fill
+				fills, rates = append(fills, fill), append(rates, FPR(fill, row.k, row.c))
+			}
+			mean, low, high := stat.MeanInterval(rates)
+			spread := 2 * (high - low) // the interval is 2.26 standard deviations each way
+			if math.Abs(mean-row.rate) > spread+row.rate/500 {
+				t.Errorf("%g bits, c=%d, k=%d, %d rounds, %s: rate %.4g ± %.2g, published %.4g", row.bits, row.c, row.k, row.rounds, hashing, mean, spread, row.rate)
+			}
+			if fill, _, _ := stat.MeanInterval(fills); row.fill != 0 && (math.Abs(fill-row.fill) > 0.0016 || math.Abs(Fill(row.bits, row.k, row.c)-row.fill) > 0.00011) {
+				t.Errorf("%g bits, c=%d, k=%d: fill %.5f, by the equation %.5f, published %.4f", row.bits, row.c, row.k, fill, Fill(row.bits, row.k, row.c), row.fill)
+			}
+		}
+	}
+}
+
+// TestNoise shows what noise gains over the paper's search in the same number of rounds.
+func TestNoise(t *testing.T) {
+	hs := filtertest.Hashes(5000, 1)
+	c := Config{Choices: 3, K: 9, Effort: filter.Effort{Passes: 100}}
+	noise := build(t, c, hs).Info().FPRPosterior
+	c.Greedy = true
+	if greedy := build(t, c, hs).Info().FPRPosterior; noise > 0.95*greedy {
+		t.Errorf("rate %g with noise, %g without", noise, greedy)
+	}
+}
+
+// TestGrow adds keys one by one, to an empty filter and to a searched one.
+func TestGrow(t *testing.T) {
+	hs := filtertest.Hashes(4000, 7)
+	f, err := New(Config{Keys: 4000, Size: family.Sizing{FPR: 1e-3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	searched := build(t, Config{}, hs[:2000])
+	for i, h := range hs {
+		_ = f.Add(h)
+		if i >= 2000 {
+			_ = searched.Add(h)
+		}
+	}
+	for _, h := range hs {
+		if !f.Has(h) || !searched.Has(h) {
+			t.Fatal("a key is lost")
+		}
+	}
+	if i := f.Info(); i.Keys != 4000 || i.Late != 0 || math.Abs(i.FPRPosterior/1e-3-1) > 0.1 || math.Abs(i.FPRPrior/1e-3-1) > 0.02 || i.BitsPerKey() > 14.2 {
+		t.Errorf("grown: %+v", i)
+	}
+	if i := searched.Info(); i.Keys != 4000 || i.Late != 2000 || i.Fill <= i.FillSearched {
+		t.Errorf("searched: %+v", i)
+	}
+}
+
+// TestTies adds keys to a filter that is as good as empty, where all groups cost the same: each is taken as often.
+func TestTies(t *testing.T) {
+	const n = 30_000
+	f, err := New(Config{Size: family.Sizing{Bytes: 1 << 24}, K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken [DefaultChoices]float64
+	for _, h := range filtertest.Hashes(n, 1) {
+		_ = f.Add(h)
+		for j := range taken {
+			if f.covers(f.shard(h)*f.bits, f.walk(h, j)) {
+				taken[j]++
+			}
+		}
+	}
+	for j, got := range taken {
+		if want := float64(n) / DefaultChoices; math.Abs(got-want) > 4.5*math.Sqrt(want) {
+			t.Errorf("group %d is taken %g times, want %g", j, got, want)
+		}
+	}
+}
+
+// TestFrom goes on from a filter, with the same keys and with changed ones.
+func TestFrom(t *testing.T) {
+	hs := filtertest.Hashes(3000, 8)
+	f := build(t, Config{Shards: 3, Effort: filter.Effort{Passes: 40}}, hs[:2700])
+	if again := build(t, Config{From: f, Effort: filter.Effort{Passes: 2}}, hs[:2700]); again.Info().Fill > f.Info().Fill {
+		t.Errorf("fill %g, before %g", again.Info().Fill, f.Info().Fill)
+	}
+	if again := build(t, Config{From: f, Effort: filter.Effort{Passes: 200}}, hs[:2700]); again.Info().Fill >= f.Info().Fill {
+		t.Errorf("a longer search gains nothing: fill %g, before %g", again.Info().Fill, f.Info().Fill)
+	}
+	changed := build(t, Config{From: f, Effort: filter.Effort{Passes: 40}}, hs[300:])
+	if a, b := changed.Info(), f.Info(); a.Late != 0 || a.Keys != b.Keys || math.Abs(a.FPRPosterior/b.FPRPosterior-1) > 0.05 || !a.Spec.Equal(b.Spec) {
+		t.Errorf("%+v, before %+v", a, b)
+	}
+}
+
+// TestStopped ends a search in the middle, with and without a wish to keep it.
+func TestStopped(t *testing.T) {
+	hs := filtertest.Hashes(150_000, 9)
+	long := Config{Size: family.Sizing{BitsPerKey: 8}, K: 8, Effort: filter.Effort{Passes: filter.MaxPasses}}
+	for _, cause := range []error{filter.ErrEnough, context.Canceled} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		b, err := NewBuilder(long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Progress = func(filter.Progress) { cancel(cause) }
+		_ = b.AddMany(hs)
+		f, err := b.Build(ctx)
+		if cause != filter.ErrEnough {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hs {
+			if !f.Has(h) {
+				t.Fatal("a key is lost")
+			}
+		}
+	}
+}
+
+// TestBudget ends a search by time, on a clock that counts work instead: the two shards share the time.
+func TestBudget(t *testing.T) {
+	const keys, perKey, rounds = 20_000, 60 * time.Nanosecond, 20
+	f, took := byWork(t, Config{Effort: filter.Effort{Budget: keys * perKey * rounds}}, perKey, filtertest.Hashes(keys, 9))
+	if made := float64(took) / float64(keys*perKey); made < rounds || made > rounds+1 {
+		t.Errorf("%g rounds, want %d", made, rounds)
+	}
+	if p := f.Info().FPRPosterior; p > 0.018 { // a standard filter has 0.0216
+		t.Errorf("rate %g", p)
+	}
+}
+
+// byWork builds with one worker and a clock that counts work, and returns the time that passed on it.
+func byWork(t *testing.T, c Config, perKey time.Duration, hs []filter.Hash) (*Filter, time.Duration) {
+	t.Helper()
+	c.Workers = 1
+	b, err := NewBuilder(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Goal.Clock = anneal.NewClock(perKey)
+	start := b.Goal.Clock.Now()
+	if err := b.AddMany(hs); err != nil {
+		t.Fatal(err)
+	}
+	f, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.(*Filter), b.Goal.Clock.Now().Sub(start)
+}
+
+// TestFull lets 300 keys share their bits, takes all but one out and wants those bits still there.
+func TestFull(t *testing.T) {
+	var s search
+	s.layOut(geometry{shards: 1, bits: 100, choices: 2, k: 2, hashing: Independent}, make([]filter.Hash, 300))
+	for key := range 300 {
+		s.putIn(key, 0)
+	}
+	for key := range 299 {
+		s.takeOut(key)
+	}
+	for _, at := range s.group(299, 0) {
+		if s.counts[at] == 0 {
+			t.Error("a bit of the last key is lost")
+		}
+	}
+}
+
+// TestGreedyEnds: a search without noise does not use up a number of rounds that it has no use for.
+func TestGreedyEnds(t *testing.T) {
+	const keys = 2000
+	c := Config{K: 8, Greedy: true, Effort: filter.Effort{Passes: filter.MaxPasses}}
+	if _, took := byWork(t, c, 1, filtertest.Hashes(keys, 1)); took > 200*keys {
+		t.Errorf("%d rounds", took/keys)
+	}
+}
+
+// BenchmarkRound is a round over shards of several sizes, 16 bits a key.
+func BenchmarkRound(b *testing.B) {
+	for _, n := range []int{4 << 10, 16 << 10, 64 << 10} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			g := geometry{shards: 1, bits: 16 * uint64(n), choices: 3, k: 15, hashing: Independent}
+			var s search
+			s.layOut(g, filtertest.Hashes(n, 1))
+			rnd := anneal.Random(1)
+			for b.Loop() {
+				s.round(1, &rnd)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
+		})
+	}
+}
