@@ -118,23 +118,13 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 	return nil
 }
 
-// KeysPerShard is the largest mean number of keys of a shard that AutoShards chooses: a shard of 8 MiB has 16 bits a
-// key then, and a build of it takes about 100 MiB.
-const KeysPerShard = 1 << 22
-
-// AutoShards returns the number of shards for Config.Shards = 0: the smallest with at most KeysPerShard keys a shard on
-// average.
-func AutoShards(keys uint64) int {
-	return int(min(max(1, (keys+KeysPerShard-1)/KeysPerShard), shard.Max))
-}
-
 // ForShard returns the Config of each shard of a set with c.Shards shards. It has a Spec.
 //
 // Sizes of c are those of the set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
 // divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
 // With Needs, the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be
-// set then. MaxFPR is that of the set, and 0 in the result; see CheckShards. MaxBytes is that of the set, and so are
-// all shards together compared with it. Shards is 0 and Allow is nil in the result: they are for all shards.
+// set then. MaxFPR is that of the set, and 0 in the result. MaxBytes is that of the set, and so are all shards together
+// compared with it. Shards is 0 and Allow is nil in the result: they are for all shards.
 //
 // The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
@@ -196,15 +186,4 @@ func (c Config) checkShard() error {
 		return family.Invalid("budget", s, "the same keys would not give the same bytes again; use effort= or passes=")
 	}
 	return c.Check()
-}
-
-// CheckShards returns a *filter.RateError if the false-positive rate of a sharded set exceeds most by the rules of
-// filter.Info.Exceeds, and nil if most is 0.
-func CheckShards(m *shard.Manifest, most float64) error {
-	info := filter.Info{Spec: m.Spec, Keys: m.Keys()}
-	info.FPRPrior, info.FPRPosterior = m.FPR()
-	if f, err := families.ByName(m.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
-		info.FillSearched = 1 // the posterior rate decides alone
-	}
-	return info.CheckFPR(most)
 }

@@ -94,7 +94,7 @@ func combineFiles(paths []string, how family.Ability, all []Option) (*Set, error
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("no files: %w", filter.ErrConfig)
 	}
-	if slices.ContainsFunc(paths, func(path string) bool { _, ok := ShardedDir(path); return ok }) {
+	if slices.ContainsFunc(paths, func(path string) bool { _, ok := inset.Dir(path); return ok }) {
 		return made(shards.Join(paths, how, func(path string) (engine.Engine, error) { return openEngine(path, o) }))
 	}
 	return made(one.Join(paths, how, o.Options))

@@ -64,9 +64,9 @@ type Config struct {
 	// filter.ErrTooLarge, before memory is allocated for the filter. A build takes memory for the keys besides; see
 	// Memory. Families that gather their keys count duplicates here.
 	MaxBytes uint64
-	// Shards is the number of shards of a ShardBuilder and BuildShards, at most shard.Max. 0 is AutoShards of the number
-	// of keys. More shards than keys are an error if there are more than 4,096. It must be 0 for Build, a Builder and
-	// New, which make one filter.
+	// Shards is the number of shards of a ShardBuilder and BuildShards, at most shard.Max. 0 is the smallest number
+	// with at most 2^22 keys a shard on average: 8 MiB at 16 bits a key. More shards than keys are an error if there are
+	// more than 4,096. It must be 0 for Build, a Builder and New, which make one filter.
 	Shards int
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64

@@ -45,7 +45,7 @@ func Open(path string, o ...Option) (*Set, error) {
 func openFile(path string, o options) (*Set, error) { return made(openEngine(path, o)) }
 
 func openEngine(path string, o options) (engine.Engine, error) {
-	if dir, ok := ShardedDir(path); ok {
+	if dir, ok := inset.Dir(path); ok {
 		return family.As[engine.Engine](shards.Open(dir, o.Options))
 	}
 	return family.As[engine.Engine](one.Open(path, o.Options))
@@ -71,9 +71,6 @@ var ErrNoManifest = inset.ErrNoManifest
 
 // ErrLocked means that another process builds or changes the sharded set in the folder.
 var ErrLocked = shard.ErrLocked
-
-// ShardedDir returns the folder of a sharded set, if path is a folder or its manifest.
-func ShardedDir(path string) (dir string, ok bool) { return inset.Dir(path) }
 
 // Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
 // the new one. If ctx ends first, the file is unchanged. While others write to a Set for many writers, it saves a
@@ -168,7 +165,7 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 		return nil, err
 	}
 	opts := optionsOf(0, o)
-	if dir, ok := ShardedDir(path); ok {
+	if dir, ok := inset.Dir(path); ok {
 		t, was, err := shards.Lock(ctx, dir, waiting, opts.Options)
 		s, err := made(t, err)
 		if err != nil {

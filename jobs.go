@@ -88,10 +88,6 @@ type Verification = bulk.Verification
 // NewVerifier returns a Verifier of the Set.
 func (s *Set) NewVerifier(c VerifierConfig) *Verifier { return bulk.NewVerifier(s, c) }
 
-// RandomKeys returns random names of 24 letters and digits without end. They have 120 random bits, so that none of them
-// is in a list of keys. The memory of a name is reused for the next one.
-func RandomKeys(seed uint64) iter.Seq[[]byte] { return bulk.RandomKeys(seed) }
-
 // Allower makes a Set exact for a list of allowed keys, of which none is a member: the Set then answers false for all of
 // them. A Set with exceptions cannot be changed: Add, Remove, Merge, Intersect, Optimize and Reset return
 // filter.ErrExceptions. Config.Allow does the same for a Set that is built.

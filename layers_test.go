@@ -99,14 +99,15 @@ var rooms = map[string][]string{
 		"internal/parallel", "internal/run", "internal/shrink",
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
 	"distribute": {".", "filter", "internal/family", "internal/families", "internal/container",
-		"internal/keyio", "shard", "internal/run", "internal/untrusted", "internal/crc", "internal/parallel"},
+		"internal/keyio", "shard", "internal/engine", "internal/run", "internal/untrusted",
+		"internal/crc", "internal/parallel"},
 	"exact": {"filter", "internal/family", "internal/container", "internal/family/*", "internal/gather",
 		"internal/probe", "internal/bitvec", "internal/live", "internal/retry", "internal/shrink",
 		"internal/trailer", "internal/untrusted", "internal/crc"},
 	"internal/trailer": {"filter", "internal/container", "internal/crc"},
 	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "shard",
-		"delta", "exact", "internal/except", "internal/flock", "internal/shrink", "internal/untrusted",
-		"publish/transport"},
+		"delta", "exact", "internal/except", "internal/flock", "internal/inset", "internal/shrink",
+		"internal/untrusted", "publish/transport"},
 	"publish/transport": {"internal/untrusted"},
 	"interop": {".", "filter", "internal/family", "internal/families", "internal/container",
 		"internal/family/*", "internal/bitvec", "internal/probe"},
@@ -114,7 +115,7 @@ var rooms = map[string][]string{
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "internal/family", "internal/families",
 		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "distribute",
 		"shard", "delta", "publish", "publish/transport", "exact", "internal/cli", "internal/untrusted",
-		"internal/inset", "internal/shrink"},
+		"internal/inset", "internal/shrink", "internal/bulk"},
 	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},
 }
 
@@ -224,7 +225,7 @@ var homes = map[string][]string{
 	"internal/engine/shards": {"combine.go", "file.go"},
 }
 
-// TestRootKnowsNoForm also holds the size of the root: at most 15 files and 2,900 lines.
+// TestRootKnowsNoForm also holds the size of the root: at most 15 files and 2,890 lines.
 func TestRootKnowsNoForm(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 10 {
@@ -239,7 +240,7 @@ func TestRootKnowsNoForm(t *testing.T) {
 		}
 		lines += bytes.Count(b, []byte("\n"))
 	}
-	if len(files) > 15 || lines > 2900 {
+	if len(files) > 15 || lines > 2890 {
 		t.Errorf("the root has %d files and %d lines: move what is not its face into a room", len(files), lines)
 	}
 	for _, p := range files {

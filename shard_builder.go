@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/inset"
@@ -49,7 +50,7 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 	if c.Like != nil {
 		b.config.Shards = cmp.Or(c.Shards, c.Like.Stored().Shards)
 	} else if c.Keys > 0 && c.Shards == 0 {
-		b.config.Shards = AutoShards(c.Keys)
+		b.config.Shards = run.AutoShards(c.Keys)
 	}
 	hasher, err := b.config.check() // before the keys come
 	if err != nil {
@@ -187,7 +188,7 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	}
 	if b.in.Counting() {
 		b.config.Keys = max(n, 1)
-		b.config.Shards = cmp.Or(b.config.Shards, AutoShards(n))
+		b.config.Shards = cmp.Or(b.config.Shards, run.AutoShards(n))
 		if err := b.start(ctx); err != nil {
 			return nil, err
 		}
@@ -214,7 +215,7 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	if m.Hash == filter.SipHash {
 		m.KeyCheck = b.Hasher().KeyCheck()
 	}
-	if err := CheckShards(m, b.config.MaxFPR); err != nil {
+	if err := engine.CheckShards(m, b.config.MaxFPR); err != nil {
 		return nil, err
 	}
 	return m, b.folder.Commit(ctx, m, nil, nil)

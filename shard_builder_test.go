@@ -14,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -162,7 +163,7 @@ func TestShardSizes(t *testing.T) {
 		}
 	}
 	for n, want := range map[uint64]int{0: 1, 1: 1, 1 << 22: 1, 1<<22 + 1: 2, 50_000_000: 12, 1 << 62: shard.Max} {
-		if got := bloomery.AutoShards(n); got != want {
+		if got := run.AutoShards(n); got != want {
 			t.Errorf("AutoShards(%d) = %d, want %d", n, got, want)
 		}
 	}

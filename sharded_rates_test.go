@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
@@ -91,7 +92,7 @@ func TestShardedExceeds(t *testing.T) {
 					}
 					for seed := range seeds {
 						m := manifestOf(t, f, s, routed(seed, 1150*shards, shards), 0)
-						if err := bloomery.CheckShards(m, rate); err != nil {
+						if err := engine.CheckShards(m, rate); err != nil {
 							prior, posterior := m.FPR()
 							t.Errorf("%s, %d shards, seed %d: prior %.4g, posterior %.4g: %v", s, shards, seed, prior, posterior, err)
 						}
@@ -121,7 +122,7 @@ func TestShardedOverfull(t *testing.T) {
 			t.Errorf("the overfull shard has a rate of %g", m.Shards[3].FPRPosterior)
 		}
 		var over *filter.RateError
-		if err := bloomery.CheckShards(m, rate); errors.As(err, &over) != x.want {
+		if err := engine.CheckShards(m, rate); errors.As(err, &over) != x.want {
 			t.Errorf("one overfull shard of %d: %v", x.shards, err)
 		}
 	}

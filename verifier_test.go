@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/bulk"
 )
 
 // plainVerification is the specification of a Verifier.
@@ -102,7 +103,7 @@ func TestVerifierRandom(t *testing.T) {
 	const n, seed = 10_000, 5
 	want := bloomery.Verification{Members: 1000, Absent: n}
 	asked := 0
-	for k := range bloomery.RandomKeys(seed) {
+	for k := range bulk.RandomKeys(seed) {
 		if set.Contains(k) {
 			want.FalsePositives++
 		}

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -90,7 +90,7 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 	if err := m.Check(); err != nil {
 		return nil, nil, err
 	}
-	return m, all, bloomery.CheckShards(m, p.MaxFPR)
+	return m, all, engine.CheckShards(m, p.MaxFPR)
 }
 
 // commit installs the shards, writes the manifest, and a note that this plan has done so.

@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -31,7 +32,7 @@ type content struct {
 // load reads a filter file, an exact set or a sharded set once, checks it completely, and stores the objects. A filter
 // with a keyed hash is read without its secret.
 func load(ctx context.Context, path string, s *objects, o Options) (*content, error) {
-	if dir, ok := bloomery.ShardedDir(path); ok {
+	if dir, ok := inset.Dir(path); ok {
 		return loadSet(ctx, dir, s, o)
 	}
 	b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxNumber, Head: 8, Check: checkMagic})

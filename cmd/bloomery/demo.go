@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/examples/domains"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -57,7 +58,7 @@ ordinary mail domains and a million random names with it, and print size, rates 
 func (a *app) demo(ctx context.Context) error {
 	blocked, ordinary := domains.Disposable(), domains.Ordinary()
 	var absent []string
-	for key := range bloomery.RandomKeys(1) {
+	for key := range bulk.RandomKeys(1) {
 		if absent = append(absent, string(key)); len(absent) == demoAbsent {
 			break
 		}

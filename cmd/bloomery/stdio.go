@@ -185,5 +185,5 @@ func mayReplaceFolder(path string) error {
 
 // anySharded reports whether one of the paths is the folder of a sharded set.
 func anySharded(paths ...string) bool {
-	return slices.ContainsFunc(paths, func(path string) bool { _, ok := bloomery.ShardedDir(path); return ok })
+	return slices.ContainsFunc(paths, func(path string) bool { _, ok := inset.Dir(path); return ok })
 }

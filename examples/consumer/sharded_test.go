@@ -8,7 +8,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/shard"
 )
 
 // TestSharded builds, opens, checks and changes a sharded set.
@@ -17,9 +16,6 @@ func TestSharded(t *testing.T) {
 	keys := []string{"one", "two", "three", "four"}
 	c := bloomery.Config{Spec: "standard(capacity=100,fpr=0.001)", Shards: 3}
 	built := must(bloomery.BuildShards(t.Context(), slices.Values(keys), dir, c))(t)
-	if path, ok := bloomery.ShardedDir(filepath.Join(dir, shard.ManifestName)); !ok || path != dir {
-		t.Errorf("%s, %v", path, ok)
-	}
 	set := must(bloomery.Open(dir))(t)
 	defer set.Close()
 	if err := set.Check(t.Context(), nil); err != nil {

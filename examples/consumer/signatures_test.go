@@ -33,7 +33,6 @@ var (
 
 	_ func(context.Context, iter.Seq[id], string, bloomery.Config) (*shard.Manifest, error) = bloomery.BuildShards[id]
 	_ func(string, bloomery.Config) (*bloomery.ShardBuilder, error)                         = bloomery.NewShardBuilder
-	_ func(uint64) int                                                                      = bloomery.AutoShards
 
 	_ func(bloomery.Config) (*bloomery.Builder, error)                = bloomery.NewBuilder
 	_ func(bloomery.Config) (*bloomery.Set, error)                    = bloomery.New
@@ -60,7 +59,6 @@ var (
 	_ func(*bloomery.Set) (uint64, error)                             = (*bloomery.Set).EncodedLen
 	_ func(*bloomery.Set, iter.Seq[[]byte]) bloomery.Rate             = (*bloomery.Set).MeasureFPR
 	_ func(*bloomery.Set, bloomery.VerifierConfig) *bloomery.Verifier = (*bloomery.Set).NewVerifier
-	_ func(uint64) iter.Seq[[]byte]                                   = bloomery.RandomKeys
 	_ func(context.Context, plan.Needs) (plan.Plan, error)            = bloomery.Plan
 
 	_ func(*bloomery.Set) (bloomery.Estimate, error)               = (*bloomery.Set).EstimateInterval

@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // ChosenFPR returns the false-positive rate that Spec s of a family chooses for e, a new filter of that number of keys:
@@ -44,4 +45,15 @@ func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 
 func threeDigits(v float64) float64 {
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // parses what was formatted
 	return v
+}
+
+// CheckShards returns a *filter.RateError if the false-positive rate of a sharded set exceeds most by the rules of
+// filter.Info.Exceeds, and nil if most is 0.
+func CheckShards(m *shard.Manifest, most float64) error {
+	info := filter.Info{Spec: m.Spec, Keys: m.Keys()}
+	info.FPRPrior, info.FPRPosterior = m.FPR()
+	if f, err := families.ByName(m.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
+		info.FillSearched = 1 // the posterior rate decides alone
+	}
+	return info.CheckFPR(most)
 }

@@ -46,7 +46,7 @@ func DocumentedList(numbers []uint64) string {
 // Documented requires that a page of docs/format has each of the texts. It is called by a test of a package in family.
 func Documented(t *testing.T, page string, texts ...string) {
 	t.Helper()
-	content, err := os.ReadFile("../../docs/format/" + page)
+	content, err := os.ReadFile("../../../docs/format/" + page)
 	if err != nil {
 		t.Fatal(err)
 	}
