@@ -84,7 +84,7 @@ def edited(case, folder):
 
 def vector_files(repository):
     """Yields the path of each file of vectors."""
-    folder = os.path.join(repository, "container", "testdata", "vectors")
+    folder = os.path.join(repository, "internal", "container", "testdata", "vectors")
     for name in sorted(os.listdir(folder)):
         if name.endswith(".json"):
             yield os.path.join(folder, name)
@@ -92,7 +92,7 @@ def vector_files(repository):
 
 def refused(repository):
     """Yields name, bytes, secret and the expected result of each case of refused.json."""
-    path = os.path.join(repository, "container", "testdata", "refused.json")
+    path = os.path.join(repository, "internal", "container", "testdata", "refused.json")
     with open(path, encoding="utf-8") as f:
         cases = json.load(f)
     for case in cases:
