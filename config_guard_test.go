@@ -118,8 +118,9 @@ func TestMaxBytes(t *testing.T) {
 		"capacity of needs": {Needs: plan.Needs{FPR: 0.01}, Capacity: 1 << 34},
 		"bits a key":        {Spec: "standard(bits_per_key=4096)", Keys: 1 << 30},
 		"raw keys":          {Spec: "bitsandblooms(bytes=1099511627776)"},
-		"counting":          {Spec: "counting(bytes=1099511627776)"}, "searched": {Spec: "partitioned(bits_per_key=8)", Keys: 1 << 30},
-		"fuse": {Spec: "fuse", Keys: 1 << 30}, "ribbon": {Spec: "ribbon(r=8)", Keys: 1 << 40},
+		"counting":          {Spec: "counting(bytes=1099511627776)"},
+		"searched":          {Spec: "partitioned(bits_per_key=8)", Keys: 1 << 30},
+		"fuse":              {Spec: "fuse", Keys: 1 << 30}, "ribbon": {Spec: "ribbon(r=8)", Keys: 1 << 40},
 		"little": {Spec: "standard(bytes=1048584)"},
 	} {
 		for way, make := range map[string]func(c bloomery.Config) error{

@@ -88,8 +88,8 @@ type Verification = bulk.Verification
 // NewVerifier returns a Verifier of the Set.
 func (s *Set) NewVerifier(c VerifierConfig) *Verifier { return bulk.NewVerifier(s, c) }
 
-// Allower makes a Set exact for a list of allowed keys, of which none is a member: the Set then answers false for all of
-// them. A Set with exceptions cannot be changed: Add, Remove, Merge, Intersect, Optimize and Reset return
+// Allower makes a Set exact for a list of allowed keys, of which none is a member: the Set then answers false for all
+// of them. A Set with exceptions cannot be changed: Add, Remove, Merge, Intersect, Optimize and Reset return
 // filter.ErrExceptions. Config.Allow does the same for a Set that is built.
 type Allower = bulk.Allower
 

@@ -19,8 +19,8 @@ import (
 )
 
 // ShardBuilder builds a sharded set: a folder with a manifest and the filters of the shards, see package shard. Open
-// opens it. Each shard is the filter that Build makes of its keys. The rules of Builder for several goroutines, Close and
-// keys after Build hold here too.
+// opens it. Each shard is the filter that Build makes of its keys. The rules of Builder for several goroutines, Close
+// and keys after Build hold here too.
 //
 // The hashes of the keys, 16 bytes each, stay in memory up to half of Config.Memory, by default 1 GiB; further ones go
 // to a temporary file. Build then makes one shard after the other, several at a time on a machine with several cores.

@@ -77,8 +77,8 @@ func (e Failed) String() string {
 // errors the time doubles, up to 10 times the interval, of which a random half is left out. See OnEvent.
 func (f *Follower) Run(ctx context.Context) error { return f.run(ctx, false, func(Event, error) {}) }
 
-// Times of looking at the clock: after the start, when a poll may just replace an expired release, and later. A computer
-// that sleeps, or whose clock is set, may reach the expiry earlier than a timer does.
+// Times of looking at the clock: after the start, when a poll may just replace an expired release, and later. A
+// computer that sleeps, or whose clock is set, may reach the expiry earlier than a timer does.
 const (
 	firstLook = time.Second
 	lookAgain = 3 * time.Second

@@ -196,7 +196,8 @@ func (s sample) options() reading {
 }
 
 // sentinels are all that Read may wrap.
-var sentinels = []error{filter.ErrMagic, filter.ErrVersion, filter.ErrFamily, filter.ErrHash, filter.ErrChecksum, filter.ErrCorrupt, filter.ErrSecret, filter.ErrTooLarge, io.ErrUnexpectedEOF}
+var sentinels = []error{filter.ErrMagic, filter.ErrVersion, filter.ErrFamily, filter.ErrHash, filter.ErrChecksum,
+	filter.ErrCorrupt, filter.ErrSecret, filter.ErrTooLarge, io.ErrUnexpectedEOF}
 
 func isSentinel(err error) bool {
 	var fe *filter.FormatError

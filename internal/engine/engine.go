@@ -30,13 +30,14 @@ type Engine interface {
 
 // Keyed has the operations on keys.
 type Keyed interface {
-	// Contains reports whether a key may be in the set. Unless Facts.Hashes is true, raw has the bytes of the key, not nil,
-	// and the hash is not used. No method keeps raw.
+	// Contains reports whether a key may be in the set. Unless Facts.Hashes is true, raw has the bytes of the key, not
+	// nil, and the hash is not used. No method keeps raw.
 	Contains(h filter.Hash, raw []byte) bool
 	// HasMany and ContainsMany set dst[i] to the answer for key i. The lengths agree.
 	HasMany(dst []bool, hs []filter.Hash)
 	ContainsMany(dst []bool, keys Keys)
-	// At returns the filter that holds a key: the Engine itself if it is a One. change says that the caller will change it.
+	// At returns the filter that holds a key: the Engine itself if it is a One. change says that the caller will change
+	// it.
 	At(h filter.Hash, change bool) (One, error)
 	AddMany(keys Keys) error
 }

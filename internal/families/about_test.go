@@ -42,10 +42,12 @@ func TestAbilities(t *testing.T) {
 		_, trims := made.(family.Trimmer)
 		_, estimates := made.(family.CellFilter)
 		for can, is := range map[family.Ability]bool{
-			family.CanAdd: adds || raw, family.CanRawKeys: raw, family.CanRemove: removes, family.CanCount: counts, family.CanValues: values,
-			family.CanMerge: merges, family.CanIntersect: intersects, family.CanConcurrent: shares, family.CanSearch: searches,
-			family.CanTrim: trims, family.CanEstimate: estimates, family.CanSpill: gathers, family.CanStartEmpty: f.New != nil, family.CanCapacity: f.Takes("capacity"),
-			family.CanLater: f.Takes("later"), family.CanGrow: f.Takes("growth"), family.CanBuildValues: takesValues,
+			family.CanAdd: adds || raw, family.CanRawKeys: raw, family.CanRemove: removes, family.CanCount: counts,
+			family.CanValues: values,
+			family.CanMerge:  merges, family.CanIntersect: intersects, family.CanConcurrent: shares, family.CanSearch: searches,
+			family.CanTrim: trims, family.CanEstimate: estimates, family.CanSpill: gathers, family.CanStartEmpty: f.New != nil,
+			family.CanCapacity: f.Takes("capacity"),
+			family.CanLater:    f.Takes("later"), family.CanGrow: f.Takes("growth"), family.CanBuildValues: takesValues,
 		} {
 			if f.Can.Has(can) != is {
 				t.Errorf("family %s says that it can %s: %t; it does: %t", f.Name, can, f.Can.Has(can), is)

@@ -216,8 +216,8 @@ func CheckShards(shards int, keys uint64) error {
 // key then, and a build of it takes about 100 MiB.
 const keysPerShard = 1 << 22
 
-// AutoShards returns the number of shards of a set of these keys: the smallest with at most keysPerShard keys a shard on
-// average.
+// AutoShards returns the number of shards of a set of these keys: the smallest with at most keysPerShard keys a shard
+// on average.
 func AutoShards(keys uint64) int {
 	return int(min(max(1, (keys+keysPerShard-1)/keysPerShard), shard.Max))
 }

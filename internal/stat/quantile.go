@@ -2,8 +2,8 @@ package stat
 
 import "math"
 
-// UpperQuantile returns the least j with Pr[X > j] <= tail for a binomial X of n trials with probability p. If the standard
-// deviation is above 3000, it returns the mean plus nine standard deviations, which is more.
+// UpperQuantile returns the least j with Pr[X > j] <= tail for a binomial X of n trials with probability p. If the
+// standard deviation is above 3000, it returns the mean plus nine standard deviations, which is more.
 func UpperQuantile(n uint64, p, tail float64) uint64 {
 	mean := float64(n) * p
 	spread := math.Sqrt(mean * (1 - p))

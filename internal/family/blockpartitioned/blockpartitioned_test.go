@@ -95,7 +95,8 @@ func TestObserved(t *testing.T) {
 	}
 	for _, c := range []Config{
 		{Size: family.Sizing{BitsPerKey: 8}}, {Size: family.Sizing{BitsPerKey: 8}, Block: 1024},
-		{Size: family.Sizing{BitsPerKey: 16}}, {Size: family.Sizing{BitsPerKey: 20}, Block: 1024}, {Size: family.Sizing{BitsPerKey: 30}},
+		{Size: family.Sizing{BitsPerKey: 16}}, {Size: family.Sizing{BitsPerKey: 20}, Block: 1024},
+		{Size: family.Sizing{BitsPerKey: 30}},
 	} {
 		c.Effort.Level = filter.Fast
 		f := build(t, c, filtertest.Hashes(20_000, 1))
@@ -221,8 +222,10 @@ func TestCrowded(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for _, c := range []Config{
-		{Block: 256}, {Workers: -1}, {Size: family.Sizing{BitsPerKey: 1}}, {Size: family.Sizing{BitsPerKey: 41}}, {Size: family.Sizing{Bytes: 1000}},
-		{Size: family.Sizing{FPR: 1e-20}}, {Effort: filter.Effort{Target: 0.01}}, {Effort: filter.Effort{Level: "huge"}}, {Effort: filter.Effort{Level: filter.Max, Passes: 3}},
+		{Block: 256}, {Workers: -1}, {Size: family.Sizing{BitsPerKey: 1}}, {Size: family.Sizing{BitsPerKey: 41}},
+		{Size: family.Sizing{Bytes: 1000}},
+		{Size: family.Sizing{FPR: 1e-20}}, {Effort: filter.Effort{Target: 0.01}}, {Effort: filter.Effort{Level: "huge"}},
+		{Effort: filter.Effort{Level: filter.Max, Passes: 3}},
 	} {
 		if _, _, err := c.Forecast(100_000); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%+v: %v", c, err)

@@ -91,7 +91,8 @@ func TestBuilder(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for _, c := range []Config{
-		{Size: family.Sizing{FPR: math.NaN()}}, {Size: family.Sizing{FPR: 1e-11}}, {Size: family.Sizing{BitsPerKey: 5.3}}, {Remainder: 3},
+		{Size: family.Sizing{FPR: math.NaN()}}, {Size: family.Sizing{FPR: 1e-11}}, {Size: family.Sizing{BitsPerKey: 5.3}},
+		{Remainder: 3},
 		{Remainder: 33}, {Remainder: 12, Size: family.Sizing{FPR: 0.1}}, {Keys: 1000, Size: family.Sizing{Bytes: 100}},
 		{Keys: 2400, Size: family.Sizing{BitsPerKey: 4000}}, {Keys: 2400, Size: family.Sizing{Bytes: 13200}},
 		{Keys: 1000, Buckets: 31}, {Counting: true, Size: family.Sizing{BitsPerKey: 7.9}},
@@ -114,7 +115,8 @@ func TestConfig(t *testing.T) {
 		{Config{Keys: 25}, "dleft(buckets=2,capacity=25,remainder=11)"},
 		{Config{Keys: 1000, Capacity: 2000, Counting: true}, "dleft(buckets=84,capacity=2000,counting=1,remainder=12)"},
 		{Config{Keys: 2400, Size: family.Sizing{BitsPerKey: 16}}, "dleft(buckets=100,capacity=2400,remainder=12)"},
-		{Config{Keys: 2400, Size: family.Sizing{BitsPerKey: 16}, Counting: true}, "dleft(buckets=100,capacity=2400,counting=1,remainder=10)"},
+		{Config{Keys: 2400, Size: family.Sizing{BitsPerKey: 16}, Counting: true},
+			"dleft(buckets=100,capacity=2400,counting=1,remainder=10)"},
 		{Config{Keys: 2400, Size: family.Sizing{Bytes: 4800}}, "dleft(buckets=100,capacity=2400,remainder=12)"},
 		{Config{Keys: 2400, Size: family.Sizing{BitsPerKey: 43}}, "dleft(buckets=100,capacity=2400,remainder=32)"},
 		{Config{Keys: 2400, Size: family.Sizing{Bytes: 13000}}, "dleft(buckets=100,capacity=2400,remainder=32)"},

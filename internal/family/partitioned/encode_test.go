@@ -107,7 +107,8 @@ func TestSmallShards(t *testing.T) {
 			t.Errorf("SectionWords(%s) = %v, %v, want %v", s, words, err, c.words)
 			continue
 		}
-		f, err := Decode(family.Encoded{Spec: s, Sections: [][]uint64{make([]uint64, words[0]), make([]uint64, words[1]), make([]uint64, words[2])}})
+		sections := [][]uint64{make([]uint64, words[0]), make([]uint64, words[1]), make([]uint64, words[2])}
+		f, err := Decode(family.Encoded{Spec: s, Sections: sections})
 		if err != nil {
 			t.Errorf("Decode of %s: %v", s, err)
 			continue

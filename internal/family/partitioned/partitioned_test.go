@@ -66,7 +66,8 @@ func TestRates(t *testing.T) {
 					var sum float64
 					const seeds = 5
 					for seed := range uint64(seeds) {
-						f := build(t, Config{Size: family.Sizing{BitsPerKey: bits}, Effort: filter.Effort{Level: c.effort}}, filtertest.Hashes(n, 10+seed))
+						f := build(t, Config{Size: family.Sizing{BitsPerKey: bits}, Effort: filter.Effort{Level: c.effort}},
+							filtertest.Hashes(n, 10+seed))
 						if i := f.Info(); i.Bits > uint64(bits*float64(n)) {
 							t.Errorf("%d bits", i.Bits)
 						}
@@ -99,7 +100,8 @@ func TestManyAbsentKeys(t *testing.T) {
 		bits   float64
 		effort filter.Level
 	}{{32, filter.Default}, {32, filter.Fast}} {
-		f := build(t, Config{Size: family.Sizing{BitsPerKey: c.bits}, Effort: filter.Effort{Level: c.effort}}, filtertest.Hashes(10_000, 1))
+		f := build(t, Config{Size: family.Sizing{BitsPerKey: c.bits}, Effort: filter.Effort{Level: c.effort}},
+			filtertest.Hashes(10_000, 1))
 		var hits atomic.Uint64
 		var wg sync.WaitGroup
 		workers := uint64(runtime.GOMAXPROCS(0))
@@ -141,7 +143,8 @@ func TestObservedRate(t *testing.T) {
 		var want float64
 		const seeds = 4
 		for seed := range uint64(seeds) {
-			f := build(t, Config{Size: family.Sizing{BitsPerKey: c.bits}, Effort: filter.Effort{Level: filter.Fast}}, filtertest.Hashes(c.n, seed))
+			f := build(t, Config{Size: family.Sizing{BitsPerKey: c.bits}, Effort: filter.Effort{Level: filter.Fast}},
+				filtertest.Hashes(c.n, seed))
 			want += f.posterior() / seeds
 			h := filter.NewHasher(seed)
 			for i := range c.trials / seeds {
@@ -175,7 +178,8 @@ func TestTargetRate(t *testing.T) {
 			if testing.Short() && n > 300 {
 				continue
 			}
-			f := build(t, Config{Size: family.Sizing{FPR: p}, Effort: filter.Effort{Level: filter.Fast}}, filtertest.Hashes(n, 5))
+			f := build(t, Config{Size: family.Sizing{FPR: p}, Effort: filter.Effort{Level: filter.Fast}},
+				filtertest.Hashes(n, 5))
 			i := f.Info()
 			t.Logf("%g, %d keys: %.4g at %.2f bits a key, %v", p, n, i.FPRPosterior, i.BitsPerKey(), f.geometry)
 			if i.FPRPosterior > p || n > 1000 && i.FPRPosterior < p*0.9 {
@@ -209,7 +213,8 @@ func TestAdd(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for _, c := range []Config{
-		{Effort: filter.Effort{Level: "huge"}}, {Workers: -1}, {Size: family.Sizing{BitsPerKey: 65}}, {Size: family.Sizing{Bytes: 100}},
+		{Effort: filter.Effort{Level: "huge"}}, {Workers: -1}, {Size: family.Sizing{BitsPerKey: 65}},
+		{Size: family.Sizing{Bytes: 100}},
 		{Size: family.Sizing{FPR: 1e-30}}, {Size: family.Sizing{FPR: math.NaN()}}, {Size: family.Sizing{FPR: 0.1, Bytes: 7}},
 	} {
 		if _, _, err := c.Forecast(100_000); !errors.Is(err, filter.ErrConfig) {
@@ -262,7 +267,8 @@ func TestFewKeys(t *testing.T) {
 func TestFarOff(t *testing.T) {
 	for seed := range uint64(8) {
 		for _, c := range []Config{
-			{Size: family.Sizing{FPR: 2.226e-18}}, {Effort: filter.Effort{Target: 0.01407}}, {Effort: filter.Effort{Target: 0.0224}},
+			{Size: family.Sizing{FPR: 2.226e-18}}, {Effort: filter.Effort{Target: 0.01407}},
+			{Effort: filter.Effort{Target: 0.0224}},
 			{Size: family.Sizing{FPR: 0.01}, Later: 15_000},
 		} {
 			b, err := NewBuilder(c)

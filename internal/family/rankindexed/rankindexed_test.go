@@ -27,7 +27,8 @@ func operations() int {
 // TestModel compares all forms with a map. Adds go up to twice the capacity, so that pools run empty.
 func TestModel(t *testing.T) {
 	for name, c := range map[string]Config{
-		"plain": {}, "counting": {Counting: true}, "values": {ValueBits: 7}, "line": {Bucket: 512, Size: family.Sizing{FPR: 0.05}},
+		"plain": {}, "counting": {Counting: true}, "values": {ValueBits: 7},
+		"line":    {Bucket: 512, Size: family.Sizing{FPR: 0.05}},
 		"growing": {Growth: 6, Counting: true},
 	} {
 		var geometry *Geometry // planned once: a plan takes longer than the operations on a filter

@@ -81,7 +81,8 @@ func TestDouble(t *testing.T) {
 	if d := 4.5*math.Sqrt(want) + want/10; want < 50 || math.Abs(seen-want) > d {
 		t.Errorf("%g false positives, want %.1f ± %.1f", seen, want, d)
 	}
-	f := build(t, Config{Size: family.Sizing{BitsPerKey: 40}, K: 26, Choices: 4, Effort: filter.Effort{Passes: 1}}, filtertest.Hashes(n, 1))
+	f := build(t, Config{Size: family.Sizing{BitsPerKey: 40}, K: 26, Choices: 4, Effort: filter.Effort{Passes: 1}},
+		filtertest.Hashes(n, 1))
 	for _, h := range filtertest.Hashes(trials, 2) {
 		if f.Has(h) {
 			t.Fatal("a false positive of independent hashing, whose rate is 1e-8")
@@ -126,7 +127,8 @@ func TestKeepsRate(t *testing.T) {
 				if hashing == Double && (n < 1000 || p < 0.01) {
 					continue // groups that coincide are too many there
 				}
-				f := build(t, Config{Size: family.Sizing{FPR: p}, Hashing: hashing, Effort: filter.Effort{Passes: 12}}, filtertest.Hashes(n, 4))
+				f := build(t, Config{Size: family.Sizing{FPR: p}, Hashing: hashing, Effort: filter.Effort{Passes: 12}},
+					filtertest.Hashes(n, 4))
 				if i := f.Info(); i.FPRPosterior > p || n >= 1000 && i.FPRPosterior < p*0.9 {
 					t.Errorf("n=%d: rate %g, wanted %g: %s", n, i.FPRPosterior, p, i.Spec)
 				}

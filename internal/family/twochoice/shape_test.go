@@ -62,7 +62,8 @@ func TestGeometry(t *testing.T) {
 		{1 << 40, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{1 << 26, 8 << 14, 3, 6, Independent}},
 		{100_000, Config{Size: family.Sizing{Bytes: 100_000}, K: 6, Shards: 1}, geometry{1, 800_000, 3, 6, Independent}},
 		{16385, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{2, 65540, 3, 6, Independent}},
-		{1000, Config{Size: family.Sizing{BitsPerKey: 8.1}, K: 6, Choices: 2, Hashing: Double}, geometry{1, 8128, 2, 6, Double}},
+		{1000, Config{Size: family.Sizing{BitsPerKey: 8.1}, K: 6, Choices: 2, Hashing: Double},
+			geometry{1, 8128, 2, 6, Double}},
 		{1000, Config{Size: family.Sizing{Bytes: 1001}, K: 6, Choices: 2, Hashing: Double}, geometry{1, 8000, 2, 6, Double}},
 	} {
 		if err := x.c.Check(); err != nil {
@@ -74,7 +75,8 @@ func TestGeometry(t *testing.T) {
 		}
 	}
 	for _, c := range []Config{{Size: family.Sizing{Bytes: 7}, Hashing: Double}, {Keys: 100_000, Size: family.Sizing{Bytes: 1000}}, {Keys: 1 << 23, Shards: 1},
-		{Shards: maxShards + 1}, {Keys: 100_000, Shards: 1 << 20}, {Size: family.Sizing{BitsPerKey: 0.5}}, {Keys: 1 << 63}, {Size: family.Sizing{Bytes: 1 << 60}}, {Size: family.Sizing{FPR: 1e-30}}} {
+		{Shards: maxShards + 1}, {Keys: 100_000, Shards: 1 << 20}, {Size: family.Sizing{BitsPerKey: 0.5}}, {Keys: 1 << 63},
+		{Size: family.Sizing{Bytes: 1 << 60}}, {Size: family.Sizing{FPR: 1e-30}}} {
 		if _, err := New(c); err == nil {
 			t.Errorf("%+v: no error", c)
 		}

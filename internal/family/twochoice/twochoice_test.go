@@ -114,7 +114,8 @@ func TestPublished(t *testing.T) {
 			var rates, fills []float64
 			for trial := range trials {
 				hs := filtertest.Hashes(n, uint64(50+trial))
-				c := Config{Keys: n, Size: family.Sizing{BitsPerKey: row.bits}, Choices: row.c, K: row.k, Hashing: hashing, Greedy: true}
+				c := Config{Keys: n, Size: family.Sizing{BitsPerKey: row.bits}, Choices: row.c, K: row.k, Hashing: hashing,
+					Greedy: true}
 				var f *Filter
 				if row.rounds == 1 {
 					var err error
