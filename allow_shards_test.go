@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -35,11 +36,11 @@ func TestAllowShards(t *testing.T) {
 			c.Spec, c.Allow, c.Shards = spec, numbered("allowed", allowed), shards
 			what := spec + ", " + tt.name
 			dir := t.TempDir()
-			m, err := BuildShards(ctx, numbered("member", n), dir, c)
+			m, err := buildShards(ctx, numbered("member", n), dir, c)
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
-			s, err := Open(dir)
+			s, err := Open(ctx, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +48,7 @@ func TestAllowShards(t *testing.T) {
 			info := s.Info() // of shards that are not loaded
 			exact(t, what, s, n, allowed)
 			exact(t, what+", loaded", s, n, allowed)
-			if v := s.Stored().Version; v != 3 {
+			if v := handle.Engine(s).Facts().Stored.Version; v != 3 {
 				t.Errorf("%s: version %d", what, v)
 			}
 			if loaded := s.Info(); fmt.Sprint(loaded) != fmt.Sprint(info) {
@@ -55,7 +56,7 @@ func TestAllowShards(t *testing.T) {
 			}
 			var sum filter.Info
 			for i := range shards {
-				one, err := s.Shard(i)
+				one, err := Shard(s, i)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,11 +81,11 @@ func TestAllowShards(t *testing.T) {
 func shardAlone(t *testing.T, c Config, i, n, allowed int) *Set {
 	t.Helper()
 	shards := c.Shards
-	c, err := c.ForShard(context.Background())
+	c, err := handle.ForShard(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := NewBuilder(c)
+	b, err := NewBuilder(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,27 +117,27 @@ func TestAllowShardsReadOnly(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	const n, allowed = 10_000, 30_000
 	c := Config{Spec: "rankindexed(fpr=0.05)", Shards: 3, Allow: numbered("allowed", allowed)}
-	if _, err := BuildShards(ctx, numbered("member", n), dir, c); err != nil {
+	if _, err := buildShards(ctx, numbered("member", n), dir, c); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(dir)
+	s, err := Open(ctx, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	key := []byte("new")
 	for name, err := range map[string]error{
-		"Add": s.Add(key), "AddMany": s.AddMany([][]byte{key, []byte("more")}), "Merge": s.Merge(s),
+		"Add": s.Add(key), "AddMany": Keyed[[]byte](s).AddMany([][]byte{key, []byte("more")}), "Merge": s.Merge(s),
 		"Intersect": s.Intersect(s), "Remove": s.Remove([]byte("member-1.example")),
 		"TestAndAdd": func() error { _, err := s.TestAndAdd(key); return err }(),
-		"RemoveMany": func() error { _, err := s.RemoveMany([][]byte{key}); return err }(),
-		"writers":    func() error { _, err := Open(dir, WithConcurrent()); return err }(),
+		"RemoveMany": func() error { _, err := RemoveMany(s, [][]byte{key}); return err }(),
+		"writers":    func() error { _, err := Open(ctx, dir, WithConcurrent()); return err }(),
 	} {
 		if !errors.Is(err, filter.ErrExceptions) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := s.Allower(nil); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := s.Allower(JobConfig{}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Allower: %v", err)
 	}
 	small, err := s.Trimmed()
@@ -147,14 +148,14 @@ func TestAllowShardsReadOnly(t *testing.T) {
 	if err := small.Save(ctx, next); err != nil {
 		t.Fatal(err)
 	}
-	o, err := Open(next)
+	o, err := Open(ctx, next)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.Close()
 	exact(t, "trimmed", o, n, allowed)
 	is, was := o.Info(), s.Info()
-	if is.Bits = was.Bits; !o.Stored().Trimmed || sizesOf(is) != sizesOf(was) {
+	if is.Bits = was.Bits; !handle.Engine(o).Facts().Stored.Trimmed || sizesOf(is) != sizesOf(was) {
 		t.Errorf("trimmed: Info %+v, was %+v", is, was)
 	}
 }
@@ -174,13 +175,13 @@ func TestAllowShardsConflict(t *testing.T) {
 		}
 	}}
 	old := filepath.Join(parent, "old")
-	if _, err := BuildShards(ctx, numbered("member", 100), old, Config{Spec: "blocked", Shards: 4}); err != nil {
+	if _, err := buildShards(ctx, numbered("member", 100), old, Config{Spec: "blocked", Shards: 4}); err != nil {
 		t.Fatal(err)
 	}
 	was := filesIn(t, old)
 	for _, dir := range []string{old, filepath.Join(parent, "new")} {
 		passes = 0
-		_, err := BuildShards(ctx, numbered("member", n), dir, c)
+		_, err := buildShards(ctx, numbered("member", n), dir, c)
 		var e *filter.AllowedError
 		if !errors.As(err, &e) || fmt.Sprint(e.Keys) != fmt.Sprint(both) || passes != 2 {
 			t.Errorf("%v after %d passes", err, passes)
@@ -198,7 +199,7 @@ func TestAllowShardsConflict(t *testing.T) {
 			yield([]byte(both[1]))
 		}
 	}
-	_, err := BuildShards(ctx, numbered("member", n), old, c)
+	_, err := buildShards(ctx, numbered("member", n), old, c)
 	var e *filter.AllowedError
 	h := filter.NewHasher(0).Sum([]byte(both[1]))
 	want := fmt.Sprintf("[with hash %016x%016x]", h.Hi, h.Lo)
@@ -229,24 +230,24 @@ func TestAllowShardsLike(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	const n, allowed = 20_000, 100_000
 	c := Config{Spec: "standard(fpr=0.03)", Shards: 4, Allow: numbered("allowed", allowed)}
-	if _, err := BuildShards(ctx, numbered("member", n), dir, c); err != nil {
+	if _, err := buildShards(ctx, numbered("member", n), dir, c); err != nil {
 		t.Fatal(err)
 	}
-	old, err := Open(dir)
+	old, err := Open(ctx, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer old.Close()
-	if _, err := NewShardBuilder(t.TempDir(), Config{Like: old}); !errors.Is(err, filter.ErrConfig) {
+	if _, err := NewBuilder(t.Context(), Config{Dir: t.TempDir(), Like: old}); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("no list: %v", err)
 	}
 	for _, more := range []int{0, 4000} {
 		next := t.TempDir()
 		like := Config{Like: old, Allow: numbered("allowed", allowed+more)}
-		if _, err := BuildShards(ctx, numbered("member", n), next, like); err != nil {
+		if _, err := buildShards(ctx, numbered("member", n), next, like); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Open(next)
+		s, err := Open(ctx, next)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,11 +257,11 @@ func TestAllowShardsLike(t *testing.T) {
 			t.Error("the same keys give another set")
 		}
 		for i := range 4 {
-			a, err := old.Shard(i)
+			a, err := Shard(old, i)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := s.Shard(i)
+			b, err := Shard(s, i)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -275,7 +276,7 @@ func TestAllowShardsLike(t *testing.T) {
 func TestAllowShardsShort(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	c := Config{Spec: "standard", Shards: 2, Allow: numbered("allowed", 10)}
-	m, err := BuildShards(ctx, numbered("member", 100), dir, c)
+	m, err := buildShards(ctx, numbered("member", 100), dir, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +303,7 @@ func TestAllowShardsShort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = Open(dir)
+		_, err = Open(ctx, dir)
 		var bad *shard.Error
 		if !errors.As(err, &bad) || bad.File != path {
 			t.Errorf("%d words: %v", words, err)

@@ -15,9 +15,11 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -62,7 +64,7 @@ func exact(t testing.TB, what string, s *Set, n, allowed int) {
 			}
 		}
 		many := make([]bool, len(keys))
-		s.ContainsMany(many, keys)
+		Keyed[[]byte](s).ContainsMany(many, keys)
 		for i, has := range many {
 			if has != want {
 				t.Fatalf("%s: %s is present in a batch: %t", what, keys[i], has)
@@ -109,7 +111,7 @@ func checkAllowInfo(t *testing.T, what string, s *Set, n, allowed int) {
 	if cascade == nil {
 		t.Fatalf("%s: no exceptions", what)
 	}
-	plain := NewSet(main, s.hasher)
+	plain := handle.NewSet[Set](main, s.hasher)
 	var exceptions uint64
 	for key := range numbered("allowed", allowed) {
 		if plain.Contains(key) {
@@ -187,19 +189,19 @@ func TestAllowForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size, err := s.EncodedLen(); err != nil || size != uint64(len(file)) {
+	if size, err := engine.EncodedLen(handle.Engine(s)); err != nil || size != uint64(len(file)) {
 		t.Errorf("EncodedLen %d, %v, want %d", size, err, len(file))
 	}
 	forms := map[string]func() (*Set, error){
-		"mapped":    func() (*Set, error) { return Open(path) },
-		"in memory": func() (*Set, error) { return Open(path, InMemory()) },
+		"mapped":    func() (*Set, error) { return Open(ctx, path) },
+		"in memory": func() (*Set, error) { return Open(ctx, path, InMemory()) },
 		"bytes":     func() (*Set, error) { return FromBytes(file) },
 		"read":      func() (*Set, error) { return Read(bytes.NewReader(file)) },
 		"clone":     s.Clone,
-		"snapshot":  s.Snapshot,
+		"snapshot":  s.Clone,
 		"unmarshal": func() (*Set, error) { o := new(Set); return o, o.UnmarshalBinary(file) },
 		"live": func() (*Set, error) {
-			l, err := OpenLive(path)
+			l, err := OpenLive(ctx, path)
 			if err != nil {
 				return nil, err
 			}
@@ -219,14 +221,14 @@ func TestAllowForms(t *testing.T) {
 		if err != nil || !bytes.Equal(again, file) || !o.Equal(s) {
 			t.Errorf("%s: not the same file again: %v", name, err)
 		}
-		if v := o.Stored().Version; v != 0 && v != 3 {
+		if v := handle.Engine(o).Facts().Stored.Version; v != 0 && v != 3 {
 			t.Errorf("%s: version %d", name, v)
 		}
 		if err := o.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if o := NewSet(s.Filter(), s.hasher); s.SetFPRChosen(0) != nil || !o.Equal(s) {
+	if o := handle.NewSet[Set](handle.Filter(s), s.hasher); engine.SetChosen(s.engine, 0) != nil || !o.Equal(s) {
 		t.Error("a set without a chosen rate differs")
 	}
 }
@@ -245,7 +247,7 @@ func TestAllowCounts(t *testing.T) {
 		"counting(bits_per_key=12)", "dleft(counting=1,remainder=4)", "rankindexed(counting=1,fpr=0.1)",
 		"rankindexed(fpr=0.1,value_bits=4)"} {
 		s := allowing(t, Config{Spec: spec}, 2000, 5000)
-		bits, _ := s.ValueBits()
+		bits, _ := engine.ValueBits(handle.Engine(s))
 		for key := range numbered("allowed", 5000) {
 			if n, _, err := s.Count(key); err != nil || n != 0 {
 				t.Fatalf("%s: count of %s is %d: %v", spec, key, n, err)
@@ -291,12 +293,12 @@ func TestAllowReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, err := range map[string]error{
-			"Add": s.Add(key), "AddMany": s.AddMany([][]byte{key}), "Remove": s.Remove(key), "Merge": s.Merge(other),
+			"Add": s.Add(key), "AddMany": Keyed[[]byte](s).AddMany([][]byte{key}), "Remove": s.Remove(key), "Merge": s.Merge(other),
 			"Merge into": other.Merge(s), "Intersect": s.Intersect(other), "Intersect with": other.Intersect(s),
-			"Reset": s.Reset(), "Optimize": s.Optimize(ctx, numbered("member", 500)), "AddValue": s.AddValue(key, 1),
+			"Reset": s.Reset(), "Optimize": Optimize(ctx, s, numbered("member", 500)), "AddValue": s.AddValue(key, 1),
 			"Put": s.Put(key, 1), "Upsert": s.Upsert(key, 1),
 			"TestAndAdd": func() error { _, err := s.TestAndAdd(key); return err }(),
-			"Removal":    func() error { _, err := s.RemoveMany([][]byte{key}); return err }(),
+			"Removal":    func() error { _, err := RemoveMany(s, [][]byte{key}); return err }(),
 			"writers":    func() error { _, err := FromBytes(was, WithConcurrent()); return err }(),
 		} {
 			if !errors.Is(err, filter.ErrExceptions) || !errors.Is(err, errors.ErrUnsupported) {
@@ -324,7 +326,7 @@ func TestAllowTrimmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	exact(t, "trimmed", o, 5000, 20_000)
-	if whole, _ := s.EncodedLen(); uint64(len(file)) >= whole || !o.Stored().Trimmed || !o.Equal(s) {
+	if whole, _ := engine.EncodedLen(handle.Engine(s)); uint64(len(file)) >= whole || !handle.Engine(o).Facts().Stored.Trimmed || !o.Equal(s) {
 		t.Errorf("%d bytes trimmed, %d in full", len(file), whole)
 	}
 }
@@ -359,7 +361,7 @@ func TestAllowRefused(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "set")
 	c := Config{Spec: "blocked(layout=split)", Hash: filter.XXH64, Allow: numbered("allowed", 1), Shards: 2}
-	if _, err := BuildShards(ctx, numbered("member", 1), dir, c); !errors.Is(err, filter.ErrConfig) {
+	if _, err := buildShards(ctx, numbered("member", 1), dir, c); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("shards: %v", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -382,13 +384,13 @@ func TestAllower(t *testing.T) {
 	if err := built.Save(ctx, path); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(path)
+	s, err := Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	apply := func(list, members string, allowed, n int) error {
-		a, err := s.Allower(s)
+		a, err := s.Allower(JobConfig{Like: s})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -400,7 +402,7 @@ func TestAllower(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return a.Apply(ctx)
+		return a.Commit(ctx)
 	}
 	if err := apply("allowed", "member", allowed, n-1); !errors.Is(err, filter.ErrKeys) {
 		t.Errorf("one member too few: %v", err)

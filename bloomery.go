@@ -26,20 +26,18 @@
 package bloomery
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"io"
 	"iter"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
-	"github.com/bloomery/bloomery/plan"
-	"github.com/bloomery/bloomery/shard"
 )
-
-// Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian.
-type Key interface{ ~string | ~[]byte | ~uint64 }
 
 // New returns an empty Set with room for Config.Keys keys. For static families, such as ribbon, the error wraps
 // errors.ErrUnsupported: use Build. Some families can be full: their Add then returns an error wrapping filter.ErrFull,
@@ -55,7 +53,7 @@ func New(c Config) (*Set, error) {
 		return nil, err
 	}
 	c.Needs.Add = c.Needs.Add || c.open()
-	c, err := c.Resolve(context.Background())
+	c, err := c.resolve(context.Background())
 	if err != nil {
 		return nil, err
 	}
@@ -86,53 +84,67 @@ func New(c Config) (*Set, error) {
 
 // Build returns a Set of keys. It ranges over keys once and keeps no slice that keys yields. When ctx ends, it returns
 // ctx.Err(). Without Config.Keys it keeps the hashes of all keys, 16 bytes each, until they are counted. Families that
-// gather their keys need no additional memory for this.
+// gather their keys need no additional memory for this. With Config.Dir it writes a sharded set; see Builder.
 //
 // Duplicates are allowed, but may increase the size; see Config.Keys. Families that count, such as
 // rankindexed(counting=1), count them.
 func Build[K Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set, error) {
-	b, err := NewBuilder(c)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Close()
-	if err := intake.Feed(ctx, b.in, keys); err != nil {
-		return nil, err
-	}
-	return b.Build(ctx)
+	return build(ctx, c, func(in *intake.Intake) error { return intake.Feed(ctx, in, keys) })
+}
+
+// BuildFrom is Build for a source that can fail: an error that it yields ends the build, which returns it. See Lines.
+func BuildFrom[K Key](ctx context.Context, keys iter.Seq2[K, error], c Config) (*Set, error) {
+	return build(ctx, c, func(in *intake.Intake) error {
+		var failed error
+		err := intake.Feed(ctx, in, func(yield func(K) bool) {
+			for k, err := range keys {
+				if failed = err; err != nil || !yield(k) {
+					return
+				}
+			}
+		})
+		return cmp.Or(failed, err)
+	})
 }
 
 // BuildValues returns a Set of keys with values, for a Spec such as ribbon(value_bits=8): see Builder.AddValue. It
-// ranges over keys once, and once more to name the key if one has two values: the error is a *filter.ValueError. It
+// ranges over keys once, and once more to name the key if one has two values: the error then wraps filter.ErrValue. It
 // keeps no slice that keys yields.
 func BuildValues[K Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config) (*Set, error) {
-	b, err := NewBuilder(c)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Close()
-	if err := intake.FeedValues(ctx, b.in, keys); err != nil {
-		return nil, err
-	}
-	set, err := b.Build(ctx)
-	return set, intake.NameConflict(err, b.Hasher(), keys)
+	var hasher filter.Hasher
+	set, err := build(ctx, c, func(in *intake.Intake) error {
+		hasher = in.Hasher()
+		return intake.FeedValues(ctx, in, keys)
+	})
+	return set, intake.NameConflict(err, hasher, keys)
 }
 
-// BuildShards builds the sharded set of keys in the folder dir; see NewShardBuilder and ShardBuilder.Build. It ranges
-// over keys once and keeps no slice that keys yields.
-func BuildShards[K Key](ctx context.Context, keys iter.Seq[K], dir string, c Config) (*shard.Manifest, error) {
-	b, err := NewShardBuilder(dir, c)
+// build returns the Set of the keys that feed adds.
+func build(ctx context.Context, c Config, feed func(in *intake.Intake) error) (*Set, error) {
+	b, err := NewBuilder(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	if err := intake.Feed(ctx, b.in, keys); err != nil {
+	if err := feed(b.in); err != nil {
 		return nil, err
 	}
 	return b.Build(ctx)
 }
 
-// Plan returns the filters that meet the needs, best first, with size and times of each. Use the Spec of a choice in a
-// Config. Errors are those of plan.For. If no filter meets the needs, the error gives the reason and the nearest
-// filters.
-func Plan(ctx context.Context, n plan.Needs) (plan.Plan, error) { return plan.For(ctx, n) }
+// Lines yields the lines of r, without their ends (LF or CR LF), and the error of r, if there is one. A line is valid
+// until the next one. Empty lines are left out. A line of more than 1 MiB is an error.
+func Lines(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			if line := lines.Bytes(); len(line) > 0 && !yield(line, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // keyAdder is what BenchmarkIntake needs of a Builder and of a ShardBuilder.
@@ -77,7 +78,7 @@ func BenchmarkIntake(b *testing.B) {
 func intakeOnce(b *testing.B, c bloomery.Config, fill func(keyAdder)) error {
 	if c.Shards == 0 {
 		c.Keys = 1 << 20
-		one, err := bloomery.NewBuilder(c)
+		one, err := bloomery.NewBuilder(b.Context(), c)
 		if err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func intakeOnce(b *testing.B, c bloomery.Config, fill func(keyAdder)) error {
 		_, err = one.Build(context.Background())
 		return err
 	}
-	all, err := bloomery.NewShardBuilder(filepath.Join(b.TempDir(), "set"), c)
+	all, err := shardtest.NewBuilder(filepath.Join(b.TempDir(), "set"), c)
 	if err != nil {
 		return err
 	}

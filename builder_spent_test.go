@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -16,8 +17,6 @@ import (
 type adder interface {
 	Add([]byte) error
 	AddString(string) error
-	AddUint64(uint64) error
-	AddHash(filter.Hash) error
 	AddHashes([]filter.Hash) error
 	AddMany([][]byte) error
 	AddManyValues([][]byte, []uint64) error
@@ -30,8 +29,6 @@ func waysToAdd(b adder) map[string]func() error {
 	ways := map[string]func() error{
 		"Add":           func() error { return b.Add(key) },
 		"AddString":     func() error { return b.AddString("late") },
-		"AddUint64":     func() error { return b.AddUint64(7) },
-		"AddHash":       func() error { return b.AddHash(h) },
 		"AddHashes":     func() error { return b.AddHashes([]filter.Hash{h}) },
 		"AddMany":       func() error { return b.AddMany([][]byte{key}) },
 		"AddManyValues": func() error { return b.AddManyValues([][]byte{key}, []uint64{1}) },
@@ -39,8 +36,6 @@ func waysToAdd(b adder) map[string]func() error {
 	}
 	if one, ok := b.(*bloomery.Builder); ok {
 		ways["AddValue"] = func() error { return one.AddValue(key, 1) }
-		ways["AddValueString"] = func() error { return one.AddValueString("late", 1) }
-		ways["AddValueUint64"] = func() error { return one.AddValueUint64(7, 1) }
 		ways["AddValueHashes"] = func() error { return one.AddValueHashes([]filter.Hash{h}, []uint64{1}) }
 	}
 	return ways
@@ -89,7 +84,7 @@ func TestAddAfterBuild(t *testing.T) {
 			},
 		}
 		for how, end := range ends {
-			b, err := bloomery.NewBuilder(c)
+			b, err := bloomery.NewBuilder(t.Context(), c)
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -108,15 +103,15 @@ func TestAddAfterBuild(t *testing.T) {
 	}
 }
 
-// TestOptimizerAfterBuild is TestAddAfterBuild for the Builder of Set.Optimizer, of one file and of a sharded set.
+// TestOptimizerAfterBuild is TestAddAfterBuild for an Optimizer, of one file and of a sharded set.
 func TestOptimizerAfterBuild(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	dir := filepath.Join(t.TempDir(), "set")
-	_, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: "partitioned", Shards: 2})
+	_, err := shardtest.Build(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: "partitioned", Shards: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sharded, err := bloomery.Open(dir)
+	sharded, err := bloomery.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,19 +119,21 @@ func TestOptimizerAfterBuild(t *testing.T) {
 	for name, set := range map[string]*bloomery.Set{
 		"file": build(t, keys, bloomery.Config{Spec: "partitioned"}), "sharded": sharded,
 	} {
-		b, err := set.Optimizer(filter.Effort{}, bloomery.Config{})
+		b, err := set.Optimizer(bloomery.JobConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, k := range keys {
-			if err := b.AddString(k); err != nil {
+			if err := b.AddMany([][]byte{[]byte(k)}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := b.Build(t.Context()); err != nil {
+		if _, err := b.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		spent(t, name, b)
+		if err := b.AddMany([][]byte{[]byte("d")}); !errors.Is(err, bloomery.ErrSpent) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -146,8 +143,8 @@ func TestShardBuilderAfterBuild(t *testing.T) {
 		"counted first": {}, "known": {Shards: 2}, "values": {Spec: "ribbon(value_bits=8)", Shards: 2},
 		"planned": {Needs: plan.Needs{FPR: 0.01}, Shards: 2}, "allowed": {Shards: 2, Allow: func(func([]byte) bool) {}},
 	} {
-		for how, end := range map[string]func(b *bloomery.ShardBuilder) error{
-			"Build": func(b *bloomery.ShardBuilder) error {
+		for how, end := range map[string]func(b *shardtest.Builder) error{
+			"Build": func(b *shardtest.Builder) error {
 				if err := errors.Join(b.AddString("a"), b.AddString("b")); err != nil {
 					return err
 				}
@@ -157,9 +154,9 @@ func TestShardBuilderAfterBuild(t *testing.T) {
 				}
 				return err
 			},
-			"Close": func(b *bloomery.ShardBuilder) error { return b.Close() },
+			"Close": func(b *shardtest.Builder) error { return b.Close() },
 		} {
-			b, err := bloomery.NewShardBuilder(filepath.Join(t.TempDir(), "set"), c)
+			b, err := shardtest.NewBuilder(filepath.Join(t.TempDir(), "set"), c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,35 +175,36 @@ func TestShardBuilderAfterBuild(t *testing.T) {
 func TestGatherersAfterEnd(t *testing.T) {
 	keys := [][]byte{[]byte("a"), []byte("b")}
 	dir := filepath.Join(t.TempDir(), "set")
-	_, err := bloomery.BuildShards(t.Context(), slices.Values([]string{"a", "b"}), dir,
+	_, err := shardtest.Build(t.Context(), slices.Values([]string{"a", "b"}), dir,
 		bloomery.Config{Spec: "rankindexed(capacity=1000)", Shards: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sharded, err := bloomery.Open(dir)
+	sharded, err := bloomery.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sharded.Close()
 	one := build(t, []string{"a", "b"}, bloomery.Config{Spec: "rankindexed(capacity=1000)"})
 	for form, set := range map[string]*bloomery.Set{"file": one, "sharded": sharded} {
-		r, err := set.Removal(bloomery.Config{})
+		r, err := set.Removal(bloomery.JobConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := set.Addition(bloomery.Config{})
+		a, err := set.Addition(bloomery.JobConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := set.NewVerifier(bloomery.VerifierConfig{})
+		r.Force()
+		v := must(set.Verifier(bloomery.JobConfig{}))
 		for what, g := range map[string]struct{ add, end, close func() error }{
-			"Addition": {func() error { return a.AddMany(keys) }, func() error { return a.Add(t.Context()) }, a.Close},
+			"Addition": {func() error { return a.AddMany(keys) }, func() error { return a.Commit(t.Context()) }, a.Close},
 			"Removal": {func() error { return r.AddMany(keys) }, func() error {
-				_, err := r.Remove(t.Context(), true)
+				_, err := r.Commit(t.Context())
 				return err
 			}, r.Close},
 			"Verifier": {func() error { return v.AddAbsent(keys) }, func() error {
-				_, err := v.Result(t.Context())
+				_, err := v.Commit(t.Context())
 				return err
 			}, v.Close},
 		} {

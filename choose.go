@@ -14,10 +14,6 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// smallBuild limits the memory for key hashes of a build that the planner chooses, unless Config.Memory or Needs.Memory
-// set another limit.
-const smallBuild = 1 << 30
-
 // Choose returns the filter that plan.Default takes for Config.Needs, Config.Keys and Config.Capacity, among those
 // without a known patent. Its family depends on the needs only, unless Needs.For, Build or Memory is set or no filter
 // of that family meets the needs. 0 keys count as 1. Errors are those of plan.For and Check.
@@ -36,16 +32,9 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	return plan.Default(ctx, n)
 }
 
-// BuildMemory returns the most bytes in addition to the filter that a build takes whose filter the planner chooses:
-// Memory, else Needs.Memory, else 1 GiB, or what the family needs if that is more and no limit is set: see
-// plan.Choice.BytesBuild. What the garbage collector has not yet freed is not counted; see debug.SetMemoryLimit.
-func (c Config) BuildMemory() int64 {
-	return cmp.Or(max(c.Memory, 0), int64(min(c.Needs.Memory, 1<<60)), smallBuild)
-}
-
-// Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8
-// of BuildMemory: the rest is for buffers; the result has no Needs. Else it returns c. Errors are those of Choose.
-func (c Config) Resolve(ctx context.Context) (Config, error) {
+// resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8
+// of intake.BuildMemory: the rest is for buffers; the result has no Needs. Else it returns c. Errors are those of Choose.
+func (c Config) resolve(ctx context.Context) (Config, error) {
 	if !c.open() {
 		return c, c.checkFields()
 	}
@@ -57,7 +46,8 @@ func (c Config) Resolve(ctx context.Context) (Config, error) {
 	if c.Needs.FPR > 0 { // without it the Spec says what was chosen
 		c.FPRChosen = cmp.Or(c.FPRChosen, c.Needs.FPR)
 	}
-	c.Memory = c.BuildMemory() - c.BuildMemory()/8
+	memory := intake.BuildMemory(c.Memory, c.Needs.Memory)
+	c.Memory = memory - memory/8
 	c.Needs = plan.Needs{} // a Spec takes their place
 	if c.Chosen != nil {
 		c.Chosen(choice)
@@ -97,7 +87,7 @@ func (c Config) checkNeeds() error {
 }
 
 // checkSetSize returns an error if the shards of a set with that number of keys have more than MaxBytes together. each
-// is the Config of a shard, from ForShard.
+// is the Config of a shard, from forShard.
 func (c Config) checkSetSize(each Config, keys uint64) error {
 	if c.MaxBytes == 0 || each.Like != nil { // each shard is compared then
 		return nil
@@ -118,18 +108,18 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 	return nil
 }
 
-// ForShard returns the Config of each shard of a set with c.Shards shards. It has a Spec.
+// forShard returns the Config of each shard of a set with c.Shards shards. It has a Spec.
 //
 // Sizes of c are those of the set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
 // divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
 // With Needs, the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be
 // set then. MaxFPR is that of the set, and 0 in the result. MaxBytes is that of the set, and so are all shards together
-// compared with it. Shards is 0 and Allow is nil in the result: they are for all shards.
+// compared with it. Shards is 0, Dir is empty and Allow is nil in the result: they are for all shards.
 //
 // The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
 // filter.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
-func (c Config) ForShard(ctx context.Context) (Config, error) {
+func (c Config) forShard(ctx context.Context) (Config, error) {
 	if c.Shards < 1 || c.Shards > shard.Max {
 		return c, family.Invalid("shards", c.Shards, "want 1 to %d", shard.Max)
 	}
@@ -137,7 +127,7 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 		return c, family.Invalid("concurrent", true, "shards are written to files; leave it out")
 	}
 	if c.Like != nil {
-		return c, family.Invalid("like", "a Set", "only a ShardBuilder follows it")
+		return c, family.Invalid("like", "a Set", "set Dir to follow it")
 	}
 	if err := c.checkFields(); err != nil {
 		return c, err
@@ -152,7 +142,7 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 		c.Keys = intake.PerShard(c.Keys, c.Shards)
 		c.Needs.Later, c.Needs.Bytes = intake.PerShard(c.Needs.Later, c.Shards), intake.Divided(c.Needs.Bytes, c.Shards)
 		var err error
-		if c, err = c.Resolve(ctx); err != nil {
+		if c, err = c.resolve(ctx); err != nil {
 			return c, err
 		}
 	} else {
@@ -165,7 +155,7 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 		}
 		c.Spec = s.String()
 	}
-	c.Keys, c.Shards = 0, 0
+	c.Keys, c.Shards, c.Dir = 0, 0, ""
 	if err := c.checkShard(); err != nil {
 		return c, err
 	}

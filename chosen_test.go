@@ -11,9 +11,11 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -47,29 +49,29 @@ func TestChosenRate(t *testing.T) {
 		{bloomery.Config{Needs: plan.Needs{Merge: true, Bytes: 10_000}}, 100, 0},
 	} {
 		set := build(t, words(c.keys), c.config)
-		if got := set.FPRChosen(); got != c.want || set.Info().FPRChosen != got {
+		if got := set.Info().FPRChosen; got != c.want || set.Info().FPRChosen != got {
 			t.Errorf("%v: %v, want %v", c.config, got, c.want)
 		}
 		if c.config.Spec == "" || c.keys == 0 {
 			continue
 		}
 		c.config.Keys = uint64(c.keys)
-		if set, err := bloomery.New(c.config); err == nil && set.FPRChosen() != c.want {
-			t.Errorf("New(%v): %v, want %v", c.config, set.FPRChosen(), c.want)
+		if set, err := bloomery.New(c.config); err == nil && set.Info().FPRChosen != c.want {
+			t.Errorf("New(%v): %v, want %v", c.config, set.Info().FPRChosen, c.want)
 		}
 	}
 	searched := build(t, words(1000), bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=fast)"})
-	if p := searched.Info().FPRPosterior; math.Abs(searched.FPRChosen()/p-1) > 0.005 {
-		t.Errorf("after a search: chosen %v, posterior %v", searched.FPRChosen(), p)
+	if p := searched.Info().FPRPosterior; math.Abs(searched.Info().FPRChosen/p-1) > 0.005 {
+		t.Errorf("after a search: chosen %v, posterior %v", searched.Info().FPRChosen, p)
 	}
 	later := build(t, words(1000), bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=fast,later=1000)"})
-	if p := later.Info().FPRPosterior; later.FPRChosen() < 1.5*p {
-		t.Errorf("with later keys: chosen %v, posterior without them %v", later.FPRChosen(), p)
+	if p := later.Info().FPRPosterior; later.Info().FPRChosen < 1.5*p {
+		t.Errorf("with later keys: chosen %v, posterior without them %v", later.Info().FPRChosen, p)
 	}
 	for _, c := range []bloomery.Config{
 		{FPRChosen: 1}, {FPRChosen: -0.1}, {FPRChosen: math.NaN()}, {MaxFPR: 1}, {MaxFPR: math.NaN()},
 	} {
-		if _, err := bloomery.NewBuilder(c); !errors.Is(err, filter.ErrConfig) || c.Check() == nil {
+		if _, err := bloomery.NewBuilder(t.Context(), c); !errors.Is(err, filter.ErrConfig) || c.Check() == nil {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
@@ -91,8 +93,8 @@ func TestChosenKept(t *testing.T) {
 			if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, filter.ErrFull) {
 				return
 			}
-			if err != nil || s.FPRChosen() != 0.02 {
-				t.Errorf("%s: %s: chosen %v, %v", f.Name, what, s.FPRChosen(), err)
+			if err != nil || s.Info().FPRChosen != 0.02 {
+				t.Errorf("%s: %s: chosen %v, %v", f.Name, what, s.Info().FPRChosen, err)
 			}
 		}
 		copied, err := set.Clone()
@@ -101,16 +103,16 @@ func TestChosenKept(t *testing.T) {
 			keep("Trimmed", small, err)
 		}
 		path := save(t, set)
-		opened, err := bloomery.Open(path)
+		opened, err := bloomery.Open(t.Context(), path)
 		keep("Open", opened, err)
-		if opened.Stored().Version != 2 || !opened.Equal(set) {
-			t.Errorf("%s: %+v", f.Name, opened.Stored())
+		if handle.Engine(opened).Facts().Stored.Version != 2 || !opened.Equal(set) {
+			t.Errorf("%s: %+v", f.Name, handle.Engine(opened).Facts().Stored)
 		}
 		keep("Add", copied, copied.AddString("another"))
 		keep("Merge", copied, copied.Merge(set))
 		keep("Reset", copied, copied.Reset())
 		if f.Can.Has(family.CanSearch) {
-			keep("Optimize", opened, opened.Optimize(t.Context(), slices.Values(bytesOf(words(200)))))
+			keep("Optimize", opened, bloomery.Optimize(t.Context(), opened, slices.Values(bytesOf(words(200)))))
 		}
 		file, err := set.MarshalBinary()
 		if err != nil {
@@ -130,7 +132,7 @@ func TestChosenKept(t *testing.T) {
 				t.Errorf("%s: another file: %v", f.Name, err)
 			}
 		}
-		live, err := bloomery.OpenLive(path)
+		live, err := bloomery.OpenLive(t.Context(), path)
 		if err != nil || live.Info().FPRChosen != 0.02 {
 			t.Errorf("%s: Live: %v", f.Name, err)
 		}
@@ -143,8 +145,8 @@ func TestChosenKept(t *testing.T) {
 		if a.Equal(b) {
 			t.Error("sets with different chosen rates are equal")
 		}
-		if err := a.Merge(b); err != nil || a.FPRChosen() != 0.02 {
-			t.Errorf("merged: %v, %v", a.FPRChosen(), err)
+		if err := a.Merge(b); err != nil || a.Info().FPRChosen != 0.02 {
+			t.Errorf("merged: %v, %v", a.Info().FPRChosen, err)
 		}
 	}
 }
@@ -161,7 +163,7 @@ func TestMaxFPR(t *testing.T) {
 	for spec, want := range map[string]error{"standard(bytes=1)": filter.ErrRate, "bitsandblooms(bytes=8)": filter.ErrRate,
 		"standard(fpr=0.01)": nil, "standard(fpr=0.02)": filter.ErrRate, "fuse(width=2)": filter.ErrRate,
 		"partitioned(bits_per_key=2,effort=fast)": filter.ErrRate} {
-		b, err := bloomery.NewBuilder(bloomery.Config{Spec: spec, MaxFPR: 0.01})
+		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: spec, MaxFPR: 0.01})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +185,7 @@ func TestMaxFPR(t *testing.T) {
 func TestKeysExact(t *testing.T) {
 	for _, f := range families.All() {
 		for added, announced := range map[int]uint64{10: 11, 20: 19, 5000: 100, 30: 30, 40: 0} {
-			b, err := bloomery.NewBuilder(bloomery.Config{Spec: specOf(f), Keys: announced})
+			b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: specOf(f), Keys: announced})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -314,17 +316,17 @@ func TestExceedsByKeys(t *testing.T) {
 	}
 }
 
-// TestSetFPRChosen sets and removes the chosen rate of a Set.
-func TestSetFPRChosen(t *testing.T) {
+// TestSetChosen sets and removes the chosen rate of a Set.
+func TestSetChosen(t *testing.T) {
 	set := build(t, words(100), bloomery.Config{Spec: "standard(bytes=200)"})
 	for rate, ok := range map[float64]bool{0.02: true, 0: true, 1: false, -1: false, math.NaN(): false} {
-		was := set.FPRChosen()
-		err := set.SetFPRChosen(rate)
-		if ok && (err != nil || set.FPRChosen() != rate) {
-			t.Errorf("%v: %v, chosen %v", rate, err, set.FPRChosen())
+		was := set.Info().FPRChosen
+		err := engine.SetChosen(handle.Engine(set), rate)
+		if ok && (err != nil || set.Info().FPRChosen != rate) {
+			t.Errorf("%v: %v, chosen %v", rate, err, set.Info().FPRChosen)
 		}
-		if !ok && (!errors.Is(err, filter.ErrConfig) || set.FPRChosen() != was) {
-			t.Errorf("%v: %v, chosen %v", rate, err, set.FPRChosen())
+		if !ok && (!errors.Is(err, filter.ErrConfig) || set.Info().FPRChosen != was) {
+			t.Errorf("%v: %v, chosen %v", rate, err, set.Info().FPRChosen)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package bloomery
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -30,17 +31,10 @@ func (s *Set) combine(o *Set, how family.Ability) error {
 	return err
 }
 
-// Snapshot returns a copy of s in the plain form, for one writer. Later changes of either do not affect the other. A
-// Set for many writers may change meanwhile: the copy contains all changes that returned before Snapshot began. Each
-// concurrent change is contained completely or not at all. If the filter is growing, Snapshot waits for the end of
-// that.
-//
-// The copy takes the memory of the filter, also that of a mapped Set. Of a sharded Set it copies the shards that were
-// changed, as Clone does. Save and WriteTo need no Snapshot.
-func (s *Set) Snapshot() (*Set, error) { return made(s.inner().Copy(true)) }
-
-// Clone returns a copy that shares nothing with s. The clone of a Set for many writers is one too. That of a sharded
-// Set opens the files of shards that are not changed by name again.
+// Clone returns a copy that shares nothing with s, in the same form. That of a mapped Set lies in memory; that of a
+// sharded Set opens the files of shards that are not changed by name again. A Set for many writers may change meanwhile:
+// the copy contains all changes that returned before Clone began, and each concurrent change completely or not at all.
+// If the filter is growing, Clone waits for the end of that. Save and WriteTo need no Clone.
 func (s *Set) Clone() (*Set, error) { return made(s.inner().Copy(false)) }
 
 // Reset removes all keys and keeps the geometry. The error wraps errors.ErrUnsupported if the family cannot start
@@ -60,42 +54,32 @@ func (s *Set) Equal(o *Set) bool { return s.inner().Equal(o.other()) }
 // the file could not be read: the size limit of a trimmed filter in memory is 64x its file + 1 MiB.
 func (s *Set) Trimmed() (*Set, error) { return made(s.inner().Form(true)) }
 
-// Full is the counterpart of Trimmed: Save writes the set that it returns in the full form. For a Set that is not
-// sharded it returns s, which Save writes in that form anyway. Errors are those of Trimmed.
-func (s *Set) Full() (*Set, error) {
-	e, err := s.inner().Form(false)
-	if err == nil && e == s.engine {
-		return s, nil
-	}
-	return made(e, err)
-}
-
 // MergeFiles returns a Set of the keys in all files, which must have the same Spec and hash function, including seed or
 // secret. Peak memory: the filter + 8 MiB, however many files there are. Errors are those of Open and Merge, and name
 // the files. If two paths name one file, also by a link, the error wraps filter.ErrConfig: its keys would count twice.
 //
 // Folders of sharded sets must have the same plan id. Their Set is computed shard by shard, and again by Save if it is
 // larger than 1 GiB, so that one shard is in memory at a time. Close it when done.
-func MergeFiles(paths []string, o ...Option) (*Set, error) {
+func MergeFiles(ctx context.Context, paths []string, o ...Option) (*Set, error) {
 	if err := inset.Distinct(paths); err != nil {
 		return nil, err
 	}
-	return combineFiles(paths, family.CanMerge, o)
+	return combineFiles(ctx, paths, family.CanMerge, o)
 }
 
 // IntersectFiles returns a Set that contains at least the keys that are in each of the files; see Set.Intersect. Memory
 // and errors are those of MergeFiles.
-func IntersectFiles(paths []string, o ...Option) (*Set, error) {
-	return combineFiles(paths, family.CanIntersect, o)
+func IntersectFiles(ctx context.Context, paths []string, o ...Option) (*Set, error) {
+	return combineFiles(ctx, paths, family.CanIntersect, o)
 }
 
-func combineFiles(paths []string, how family.Ability, all []Option) (*Set, error) {
+func combineFiles(ctx context.Context, paths []string, how family.Ability, all []Option) (*Set, error) {
 	o := optionsOf(0, all)
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("no files: %w", filter.ErrConfig)
 	}
 	if slices.ContainsFunc(paths, func(path string) bool { _, ok := inset.Dir(path); return ok }) {
-		return made(shards.Join(paths, how, func(path string) (engine.Engine, error) { return openEngine(path, o) }))
+		return made(shards.Join(paths, how, func(path string) (engine.Engine, error) { return openEngine(ctx, path, o) }))
 	}
-	return made(one.Join(paths, how, o.Options))
+	return made(one.Join(ctx, paths, how, o.Options))
 }

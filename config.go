@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/shrink"
@@ -26,13 +27,13 @@ type Config struct {
 	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry, hash
 	// function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ: few bytes update a
 	// copy of Like, see package delta. Families that search keep what the search of Like has chosen and do not search
-	// again; their rate rises as keys change, see Set.CheckFPR. ribbon and fuse keep only the size of their
+	// again; their rate rises as keys change, see Info.CheckFPR. ribbon and fuse keep only the size of their
 	// fingerprints: all their bits change with their keys. If Like has values, every key needs one. Build returns an error
 	// wrapping filter.ErrFull if Like has no room for the keys.
 	//
 	// Spec, Needs, Capacity, FPRChosen, Seed, Secret and Hash must not be set, and Shards must be 0 or that of Like.
-	// Like must not change before Build has returned. A ShardBuilder takes a sharded Set, Build and a Builder one that
-	// is not, New none.
+	// Like must not change before Build has returned. With Dir it is a sharded Set, which may be the one that is
+	// replaced, without Dir one that is not. New takes none.
 	Like *Set
 	// Shrink is the largest fraction, in [0, 1], of the keys of Like that the new Set may have lost. Default: 0.5, and
 	// never all of them; 1 allows every loss. It holds for the keys, for the list of Allow, and for counts: how often keys
@@ -52,7 +53,7 @@ type Config struct {
 	// at most filter.UselessFPR; else none.
 	FPRChosen float64
 	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter Exceeds it, Build returns
-	// a *filter.RateError. After other changes use Set.CheckFPR.
+	// a *filter.RateError. After other changes use Set.Info().CheckFPR.
 	MaxFPR float64
 	// Keys is the number of keys. New sizes the filter for it. For Build and a Builder it must be exact, or 0 if it is
 	// unknown: they then keep the hashes of all keys, 16 bytes each, until they are counted. With another number than
@@ -64,9 +65,14 @@ type Config struct {
 	// filter.ErrTooLarge, before memory is allocated for the filter. A build takes memory for the keys besides; see
 	// Memory. Families that gather their keys count duplicates here.
 	MaxBytes uint64
-	// Shards is the number of shards of a ShardBuilder and BuildShards, at most shard.Max. 0 is the smallest number
-	// with at most 2^22 keys a shard on average: 8 MiB at 16 bits a key. More shards than keys are an error if there are
-	// more than 4,096. It must be 0 for Build, a Builder and New, which make one filter.
+	// Dir, if not empty, makes Build and a Builder build a sharded set in this folder: a manifest and the filters of the
+	// shards, see package shard. The folder is absent, empty, or a sharded set, which is replaced when Build returns.
+	// Sizes and Keys are those of the set: each shard gets its part, with room for the fullest one. Specs that fix all
+	// sizes, such as m=, and budget= cannot be sharded, nor can families that take raw keys.
+	Dir string
+	// Shards is the number of shards of a set in Dir, at most shard.Max. 0 is the smallest number with at most 2^22 keys
+	// a shard on average: 8 MiB at 16 bits a key. More shards than keys are an error if there are more than 4,096. It
+	// must be 0 without Dir.
 	Shards int
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64
@@ -93,7 +99,7 @@ type Config struct {
 	// Allow, if not nil, yields keys that are not members and for which the Set must answer false. Build stores with
 	// the Set which of them would be false positives: see Allower. It ranges over Allow once, after the filter is made.
 	// If one of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until
-	// then, as without Keys. With Like, exceptions have about the geometry of those of that Set. A ShardBuilder ranges
+	// then, as without Keys. With Like, exceptions have about the geometry of those of that Set. With Dir, Build ranges
 	// over Allow before it makes the shards, and again only to name the keys that are members. New does not take it,
 	// nor do families and hash functions of other systems. The keys of the Set cannot change: Needs must not ask for
 	// Add, Remove, Count, Merge or Writers.
@@ -141,7 +147,7 @@ func (c Config) resolved() (f families.Family, s filter.Spec, h filter.Hasher, e
 
 // checkFields returns an error if a field of the Config is out of range by itself, or if Spec and Needs are set.
 func (c Config) checkFields() error {
-	if err := cmp.Or(checkRate("fpr_chosen", c.FPRChosen), checkRate("max_fpr", c.MaxFPR)); err != nil {
+	if err := cmp.Or(engine.CheckRate("fpr_chosen", c.FPRChosen), engine.CheckRate("max_fpr", c.MaxFPR)); err != nil {
 		return err
 	}
 	for _, n := range []struct {
@@ -160,8 +166,8 @@ func (c Config) checkFields() error {
 
 // checkOne returns an error if the Config is not that of one filter.
 func (c Config) checkOne() error {
-	if c.Shards != 0 {
-		return family.Invalid("shards", c.Shards, "one filter has no shards; leave it out, or take a ShardBuilder")
+	if c.Shards != 0 || c.Dir != "" {
+		return family.Invalid("shards", c.Shards, "one filter has no shards; leave it out, or set Dir and take Build")
 	}
 	return c.checkFields()
 }
@@ -238,7 +244,7 @@ func (c Config) checkLike() error {
 	}{
 		{"spec", c.Spec != ""}, {"needs", c.Needs != (plan.Needs{})}, {"capacity", c.Capacity != 0},
 		{"fpr_chosen", c.FPRChosen != 0}, {"seed", c.Seed != 0}, {"secret", c.Secret != nil}, {"hash", c.Hash != 0},
-		{"shards", c.Shards != 0 && c.Shards != old.Stored().Shards},
+		{"shards", c.Shards != 0 && c.Shards != old.inner().Facts().Stored.Shards},
 	} {
 		if f.set {
 			return family.Invalid(f.name, "a value",
@@ -262,7 +268,7 @@ func (c Config) checkLikeShards() (filter.Hasher, error) {
 	if err := c.checkLike(); err != nil {
 		return filter.Hasher{}, err
 	}
-	if c.Like.Stored().Shards == 0 {
+	if c.Like.inner().Facts().Stored.Shards == 0 {
 		return filter.Hasher{}, family.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
 	}
 	return c.Like.hasher, nil

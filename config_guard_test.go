@@ -16,6 +16,9 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -28,7 +31,7 @@ func TestContradictions(t *testing.T) {
 	ways := map[string]func(c bloomery.Config) error{
 		"New": func(c bloomery.Config) error { _, err := bloomery.New(c); return err },
 		"NewBuilder": func(c bloomery.Config) error {
-			b, err := bloomery.NewBuilder(c)
+			b, err := bloomery.NewBuilder(t.Context(), c)
 			if err != nil {
 				return err
 			}
@@ -43,16 +46,16 @@ func TestContradictions(t *testing.T) {
 		"Resolve": func(c bloomery.Config) error { _, err := c.Resolve(t.Context()); return err },
 		"ForShard": func(c bloomery.Config) error {
 			c.Shards = max(c.Shards, 1)
-			_, err := c.ForShard(t.Context())
+			_, err := handle.ForShard(t.Context(), c)
 			return err
 		},
 		"BuildShards": func(c bloomery.Config) error {
-			_, err := bloomery.BuildShards(t.Context(), slices.Values(one), dir(), c)
+			_, err := shardtest.Build(t.Context(), slices.Values(one), dir(), c)
 			return err
 		},
-		"Optimizer": func(c bloomery.Config) error { _, err := searched.Optimizer(filter.Effort{}, c); return err },
-		"Removal":   func(c bloomery.Config) error { _, err := set.Removal(c); return err },
-		"Addition":  func(c bloomery.Config) error { _, err := set.Addition(c); return err },
+		"Optimizer": func(c bloomery.Config) error { _, err := searched.Optimizer(jobOf(c)); return err },
+		"Removal":   func(c bloomery.Config) error { _, err := set.Removal(jobOf(c)); return err },
+		"Addition":  func(c bloomery.Config) error { _, err := set.Addition(jobOf(c)); return err },
 	}
 	const all = "New NewBuilder Build Check Choose Resolve ForShard BuildShards Optimizer Removal Addition"
 	for name, c := range map[string]struct {
@@ -99,7 +102,7 @@ func TestNewNeedsAdd(t *testing.T) {
 			continue
 		}
 		for i := range uint64(500) {
-			if err := s.AddUint64(i); err != nil || !s.ContainsUint64(i) {
+			if err := bloomery.Keyed[uint64](s).Add(i); err != nil || !bloomery.Keyed[uint64](s).Contains(i) {
 				t.Fatalf("%v: key %d: %v", c, i, err)
 			}
 		}
@@ -131,7 +134,7 @@ func TestMaxBytes(t *testing.T) {
 			},
 			"BuildShards": func(c bloomery.Config) error {
 				c.Shards = 4
-				_, err := bloomery.BuildShards(t.Context(), slices.Values(few), filepath.Join(t.TempDir(), "set"), c)
+				_, err := shardtest.Build(t.Context(), slices.Values(few), filepath.Join(t.TempDir(), "set"), c)
 				return err
 			},
 		} {
@@ -167,7 +170,7 @@ func TestMaxBytes(t *testing.T) {
 			t.Errorf("%s: 5000 keys in 1000 bytes: %v", spec, err)
 		}
 		dir := filepath.Join(t.TempDir(), "set")
-		_, err := bloomery.BuildShards(t.Context(), slices.Values(words(5000)), dir, c)
+		_, err := shardtest.Build(t.Context(), slices.Values(words(5000)), dir, c)
 		if !errors.Is(err, filter.ErrTooLarge) && !errors.Is(err, filter.ErrUnsupported) {
 			t.Errorf("%s: 5000 keys in shards of 1000 bytes: %v", spec, err)
 		}
@@ -177,7 +180,7 @@ func TestMaxBytes(t *testing.T) {
 // TestMaxBytesLike bounds a filter that is like another one.
 func TestMaxBytesLike(t *testing.T) {
 	old := build(t, words(5000), bloomery.Config{})
-	n, err := old.EncodedLen()
+	n, err := engine.EncodedLen(handle.Engine(old))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,11 +321,11 @@ func TestLockedClosed(t *testing.T) {
 	if err := set.Save(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bloomery.BuildShards(t.Context(), keys, dir, bloomery.Config{Spec: "standard", Shards: 2}); err != nil {
+	if _, err := shardtest.Build(t.Context(), keys, dir, bloomery.Config{Spec: "standard", Shards: 2}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, dir} {
-		l, err := bloomery.Lock(t.Context(), path, nil)
+		l, err := bloomery.Lock(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -331,8 +334,8 @@ func TestLockedClosed(t *testing.T) {
 		}
 		before := filesOf(t, filepath.Dir(file))
 		for what, replace := range map[string]func(context.Context) error{
-			"Replace":     l.Replace,
-			"ReplaceWith": func(ctx context.Context) error { return l.ReplaceWith(ctx, set) },
+			"Replace":     l.Commit,
+			"ReplaceWith": func(ctx context.Context) error { return bloomery.CommitWith(ctx, l, set) },
 		} {
 			if err := replace(t.Context()); !errors.Is(err, bloomery.ErrUnlocked) {
 				t.Errorf("%s of %s after Close: %v", what, filepath.Base(path), err)
@@ -344,15 +347,20 @@ func TestLockedClosed(t *testing.T) {
 		if after := filesOf(t, filepath.Dir(file)); !reflect.DeepEqual(before, after) {
 			t.Errorf("%s: files changed", path)
 		}
-		again, err := bloomery.Lock(t.Context(), path, nil)
+		again, err := bloomery.Lock(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if again.ContainsString("c") {
 			t.Errorf("%s has the key that was not replaced", path)
 		}
-		if err := errors.Join(again.AddString("d"), again.Replace(t.Context()), again.Close()); err != nil {
+		if err := errors.Join(again.AddString("d"), again.Commit(t.Context()), again.Close()); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// jobOf returns the fields of a Config that a job has.
+func jobOf(c bloomery.Config) bloomery.JobConfig {
+	return bloomery.JobConfig{Memory: c.Memory, TempDir: c.TempDir, Workers: c.Workers, MaxFPR: c.MaxFPR, Shrink: c.Shrink}
 }

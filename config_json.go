@@ -19,6 +19,7 @@ type storedConfig struct {
 	MaxFPR     float64    `json:"max_fpr,omitempty"`
 	Keys       uint64     `json:"keys,omitempty"`
 	MaxBytes   uint64     `json:"max_bytes,omitempty"`
+	Dir        string     `json:"dir,omitempty"`
 	Shards     int        `json:"shards,omitempty"`
 	Shrink     float64    `json:"shrink,omitempty"`
 	Seed       uint64     `json:"seed,omitempty"`
@@ -37,7 +38,7 @@ const hidden = "REDACTED" // as filter.Secret shows itself
 func (c Config) stored() storedConfig {
 	s := storedConfig{
 		Spec: c.Spec, Needs: c.Needs, Like: c.Like != nil, Capacity: c.Capacity, FPRChosen: c.FPRChosen, MaxFPR: c.MaxFPR,
-		Keys: c.Keys, MaxBytes: c.MaxBytes, Shards: c.Shards, Seed: c.Seed, Workers: c.Workers, Memory: c.Memory,
+		Keys: c.Keys, MaxBytes: c.MaxBytes, Dir: c.Dir, Shards: c.Shards, Seed: c.Seed, Workers: c.Workers, Memory: c.Memory,
 		TempDir: c.TempDir, Concurrent: c.Concurrent, Allow: c.Allow != nil, Shrink: c.Shrink,
 	}
 	if c.Secret != nil {
@@ -64,7 +65,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes. Fields that the JSON does not have stay as they are. It returns an
 // error, and changes nothing, if the JSON has an unknown field, or "secret", "like" or "allow" where the Config does
 // not have Secret, Like or Allow already: a filter without them would break what they promise. To read a Config of
-// someone else, overwrite MaxBytes and TempDir afterwards.
+// someone else, overwrite MaxBytes, Dir and TempDir afterwards.
 func (c *Config) UnmarshalJSON(b []byte) error {
 	s := c.stored()
 	s.Secret, s.Like, s.Allow = "", false, false
@@ -92,7 +93,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 		}
 	}
 	c.Spec, c.Needs, c.Capacity, c.FPRChosen, c.MaxFPR = s.Spec, s.Needs, s.Capacity, s.FPRChosen, s.MaxFPR
-	c.Keys, c.MaxBytes, c.Shards, c.Seed, c.Hash = s.Keys, s.MaxBytes, s.Shards, s.Seed, hash
+	c.Keys, c.MaxBytes, c.Dir, c.Shards, c.Seed, c.Hash = s.Keys, s.MaxBytes, s.Dir, s.Shards, s.Seed, hash
 	c.Workers, c.Memory, c.TempDir, c.Concurrent, c.Shrink = s.Workers, s.Memory, s.TempDir, s.Concurrent, s.Shrink
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -16,7 +18,7 @@ func TestChosen(t *testing.T) {
 	var sets [2]*bloomery.Set
 	for i, keys := range []uint64{1000, 0} {
 		var told []plan.Choice
-		b, err := bloomery.NewBuilder(bloomery.Config{
+		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{
 			Needs: plan.Needs{Merge: true, FPR: 0.01}, Keys: keys, Capacity: 5000,
 			Chosen: func(c plan.Choice) { told = append(told, c) },
 		})
@@ -87,8 +89,8 @@ func TestStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.Stored() != (bloomery.Stored{}) {
-		t.Errorf("of no file: %+v", set.Stored())
+	if handle.Engine(set).Facts().Stored != (engine.Stored{}) {
+		t.Errorf("of no file: %+v", handle.Engine(set).Facts().Stored)
 	}
 	small, err := set.Trimmed()
 	if err != nil {
@@ -99,19 +101,19 @@ func TestStored(t *testing.T) {
 		if err := s.Save(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		n, err := s.EncodedLen()
+		n, err := engine.EncodedLen(handle.Engine(s))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := bloomery.Open(path)
+		got, err := bloomery.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := got.AddString("a key"); err != nil {
 			t.Fatal(err)
 		}
-		if want := (bloomery.Stored{Bytes: n, Version: 2, Trimmed: trimmed}); got.Stored() != want {
-			t.Errorf("%+v, want %+v", got.Stored(), want)
+		if want := (engine.Stored{Bytes: n, Version: 2, Trimmed: trimmed}); handle.Engine(got).Facts().Stored != want {
+			t.Errorf("%+v, want %+v", handle.Engine(got).Facts().Stored, want)
 		}
 		if err := got.Close(); err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ func TestDedup(t *testing.T) {
 					if worker%2 == 1 {
 						key = n - 1 - i
 					}
-					present, err := set.TestAndAddUint64(key)
+					present, err := bloomery.Keyed[uint64](set).TestAndAdd(key)
 					if err != nil {
 						t.Errorf("%s: key %d: %v", name, key, err)
 						return
@@ -52,7 +52,7 @@ func TestDedup(t *testing.T) {
 			case count > 1:
 				twice++
 			}
-			if !set.ContainsUint64(uint64(i)) {
+			if !bloomery.Keyed[uint64](set).Contains(uint64(i)) {
 				t.Fatalf("%s: key %d is lost", name, i)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // files returns the content of all files below a folder.
@@ -41,7 +42,7 @@ func deltaSet(t *testing.T, dir string, from, to int) {
 		keys = append(keys, fmt.Sprint("key-", i))
 	}
 	c := bloomery.Config{Spec: "rankindexed(capacity=3000,fpr=0.01)", Shards: 4}
-	if _, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
+	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -76,7 +77,7 @@ func overlap(t *testing.T, spec string, seed uint64, a, b, common int) bloomery.
 	}
 	add := func(s *bloomery.Set, from, to int) {
 		for k := from; k < to; k++ {
-			if err := s.AddUint64(seed<<32 | uint64(k)); err != nil {
+			if err := bloomery.Keyed[uint64](s).Add(seed<<32 | uint64(k)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -103,7 +104,7 @@ func TestEstimateFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range uint64(3000) {
-			if err := full.AddUint64(i); err != nil {
+			if err := bloomery.Keyed[uint64](full).Add(i); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -203,17 +204,17 @@ func TestFreeCells(t *testing.T) {
 	for i := range sets {
 		sets[i] = must(bloomery.New(bloomery.Config{Spec: "standard(m=20000,k=5)"}))
 		for k := range uint64(300) {
-			if err := sets[i].AddUint64(uint64(200*i) + k); err != nil {
+			if err := bloomery.Keyed[uint64](sets[i]).Add(uint64(200*i) + k); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	cells, ok := sets[0].Filter().(family.CellFilter)
+	cells, ok := handle.Filter(sets[0]).(family.CellFilter)
 	if !ok || cells.Cells().Number != 20000 || len(cells.Cells().Pairs) != 2 {
 		t.Fatalf("%+v", cells)
 	}
-	err := sets[0].Guarded(func() error {
-		if free, err := cells.Free(sets[1].Filter()); err != nil || free < 17_000 || free > 18_000 {
+	err := handle.Engine(sets[0]).Guarded(func() error {
+		if free, err := cells.Free(handle.Filter(sets[1])); err != nil || free < 17_000 || free > 18_000 {
 			return fmt.Errorf("%d free bits, %v", free, err)
 		}
 		return nil

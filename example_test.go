@@ -1,7 +1,6 @@
 package bloomery_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +44,7 @@ func Example() {
 	defer os.RemoveAll(filepath.Dir(path))
 	check(set.Save(ctx, path))
 
-	opened := must(bloomery.Open(path))
+	opened := must(bloomery.Open(ctx, path))
 	defer opened.Close()
 	fmt.Println(opened.ContainsString("yopmail.com"), opened.Info().Spec, opened.Info().Bits, "bits")
 	// Output:
@@ -63,26 +62,16 @@ func ExampleBuild_integers() {
 		}
 	}
 	set := must(bloomery.Build(context.Background(), ids, bloomery.Config{Spec: "blocked(fpr=0.001)"}))
-	fmt.Println(set.Len(), set.ContainsUint64(49), set.ContainsUint64(50))
+	numbers := bloomery.Keyed[uint64](set)
+	fmt.Println(set.Len(), numbers.Contains(49), numbers.Contains(50))
 	// Output:
 	// 1000 true false
 }
 
-// The lines of a file are keys. The sequence is ranged over once, so that it can be a stream.
-func ExampleBuild_file() {
-	file := strings.NewReader("mailinator.com\n0-mail.com\nyopmail.com\n")
-	var failed error
-	lines := func(yield func([]byte) bool) {
-		in := bufio.NewScanner(file)
-		for in.Scan() {
-			if !yield(in.Bytes()) { // Build keeps no slice
-				return
-			}
-		}
-		failed = in.Err()
-	}
-	set := must(bloomery.Build(context.Background(), lines, bloomery.Config{}))
-	check(failed)
+// The lines of a file are keys. If the file cannot be read to its end, BuildFrom returns the error.
+func ExampleBuildFrom() {
+	file := strings.NewReader("mailinator.com\n0-mail.com\nyopmail.com\n") // or what os.Open returns
+	set := must(bloomery.BuildFrom(context.Background(), bloomery.Lines(file), bloomery.Config{}))
 	fmt.Println(set.Len(), set.ContainsString("0-mail.com"))
 	// Output:
 	// 3 true
@@ -100,23 +89,12 @@ func ExampleConfig_needs() {
 	// counting
 }
 
-// Plan ranks all filters that meet the needs.
-func ExamplePlan() {
-	p := must(bloomery.Plan(context.Background(), plan.Needs{Keys: 1_000_000, FPR: 0.01, Remove: true, Unpatented: true}))
-	for _, c := range p.Choices[:2] {
-		fmt.Printf("%s %.1f bits a key\n", c.Spec, c.BitsPerKey)
-	}
-	// Output:
-	// rankindexed(fpr=0.01) 9.3 bits a key
-	// rankindexed(bucket=512,fpr=0.01) 10.1 bits a key
-}
-
 // Many keys at once: their cache misses overlap.
-func ExampleSet_ContainsMany() {
+func ExampleKeyedSet_ContainsMany() {
 	set := must(bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{}))
-	keys := [][]byte{[]byte("yopmail.com"), []byte("example.org"), []byte("0-mail.com")}
+	keys := []string{"yopmail.com", "example.org", "0-mail.com"}
 	answers := make([]bool, len(keys))
-	set.ContainsMany(answers, keys)
+	bloomery.Keyed[string](set).ContainsMany(answers, keys)
 	fmt.Println(answers)
 	// Output:
 	// [true false true]
@@ -151,12 +129,13 @@ func ExampleSet_Merge() {
 // Four goroutines bring the same keys. Each key is new to one of them.
 func ExampleSet_TestAndAdd() {
 	set := must(bloomery.New(bloomery.Config{Spec: "blocked(fpr=1e-6)", Keys: 1000, Concurrent: true}))
+	numbers := bloomery.Keyed[uint64](set)
 	var fresh atomic.Int64
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for i := range uint64(1000) {
-				if !must(set.TestAndAddUint64(i)) {
+				if !must(numbers.TestAndAdd(i)) {
 					fresh.Add(1)
 				}
 			}
@@ -173,9 +152,9 @@ func ExampleSet_Remove() {
 	set := must(bloomery.New(bloomery.Config{Spec: "rankindexed(fpr=0.001)", Keys: 1000}))
 	check(set.AddString("session 17"))
 	check(set.AddString("session 18"))
-	check(set.RemoveString("session 17")) // remove only what was added
+	check(set.Remove([]byte("session 17"))) // remove only what was added
 	fmt.Println(set.ContainsString("session 17"), set.ContainsString("session 18"))
-	fmt.Println(errors.Is(set.RemoveString("session 99"), filter.ErrNotFound))
+	fmt.Println(errors.Is(set.Remove([]byte("session 99")), filter.ErrNotFound))
 	// Output:
 	// false true
 	// true
@@ -187,8 +166,8 @@ func ExampleSet_Count() {
 	for range 3 {
 		check(set.AddString("GET /"))
 	}
-	check(set.RemoveString("GET /"))
-	fmt.Println(set.CountString("GET /"))
+	check(set.Remove([]byte("GET /")))
+	fmt.Println(set.Count([]byte("GET /")))
 	// Output:
 	// 2 false <nil>
 }
@@ -205,7 +184,7 @@ func ExampleSet_Upsert() {
 	// 0 false <nil>
 }
 
-// A Set that follows its file. Queries that run while the file is replaced finish on the old one.
+// A small value with each key of a list that does not change.
 func ExampleBuildValues() {
 	ctx := context.Background()
 	country := map[string]uint64{"192.0.2.1": 49, "198.51.100.7": 33, "203.0.113.9": 81}
@@ -220,19 +199,20 @@ func ExampleBuildValues() {
 	// false
 }
 
+// A Set that follows its file. Queries that run while the file is replaced finish on the old one.
 func ExampleOpenLive() {
 	ctx := context.Background()
 	path := filepath.Join(must(os.MkdirTemp("", "")), "list.bloom")
 	defer os.RemoveAll(filepath.Dir(path))
 	check(must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{})).Save(ctx, path))
 
-	live := must(bloomery.OpenLive(path)) // looks at the file every second
+	live := must(bloomery.OpenLive(ctx, path)) // looks at the file every second
 	defer live.Close()
 	fmt.Println(live.ContainsString("new.example"))
 
 	longer := append(slices.Clone(blocklist), "new.example")
 	check(must(bloomery.Build(ctx, slices.Values(longer), bloomery.Config{})).Save(ctx, path))
-	check(live.Reload()) // at once
+	check(live.Reload(ctx)) // at once
 	fmt.Println(live.ContainsString("new.example"))
 	// Output:
 	// false
@@ -242,11 +222,11 @@ func ExampleOpenLive() {
 // A filter that lies in a larger file, such as one that go:embed gives, is read where it is.
 func ExampleFromBytes() {
 	set := must(bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{}))
-	archive := must(set.AppendBinary(make([]byte, 64))) // 64 bytes of something else
+	archive := append(make([]byte, 64), must(set.MarshalBinary())...) // behind 64 bytes of something else
 
 	section := archive[64:]
 	embedded := must(bloomery.FromBytes(section))
-	fmt.Println(embedded.ContainsString("yopmail.com"), embedded.Stored().Bytes == uint64(len(section)))
+	fmt.Println(embedded.ContainsString("yopmail.com"), embedded.Len())
 	// Output:
 	// true true
 }
@@ -255,24 +235,24 @@ func ExampleFromBytes() {
 func ExampleBuilder() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	b := must(bloomery.NewBuilder(bloomery.Config{
+	b := must(bloomery.NewBuilder(ctx, bloomery.Config{
 		Spec:     "partitioned(effort=fast)",
 		Progress: func(p filter.Progress) { _ = p.Done }, // about ten times a second
 	}))
 	defer b.Close()
 	var all sync.WaitGroup
-	for part := range uint64(4) {
+	for part := range 4 {
 		all.Go(func() {
-			for i := range uint64(500) {
-				check(b.AddUint64(part<<32 + i))
+			for key := range numbered(fmt.Sprintf("part %d, key ", part), 500) {
+				check(b.AddString(key))
 			}
 		})
 	}
 	all.Wait()
 	set := must(b.Build(ctx))
-	fmt.Println(set.Len(), set.ContainsUint64(3<<32+7))
+	fmt.Println(set.Len(), set.ContainsString("part 3, key 7"))
 
-	again := must(bloomery.NewBuilder(bloomery.Config{}))
+	again := must(bloomery.NewBuilder(ctx, bloomery.Config{}))
 	defer again.Close()
 	cancel()
 	_, err := again.Build(ctx)
@@ -282,19 +262,19 @@ func ExampleBuilder() {
 	// context canceled
 }
 
-// The observed rate beside the one that the bits promise.
-func ExampleSet_MeasureFPR() {
-	set := must(bloomery.Build(context.Background(), numbered("member", 10_000), bloomery.Config{Spec: "standard(fpr=0.01)"}))
-	rate := set.MeasureFPR(func(yield func([]byte) bool) {
-		for k := range numbered("absent", 100_000) {
-			if !yield([]byte(k)) {
-				return
-			}
-		}
-	})
-	fmt.Println(rate.Trials, rate.Holds(set.Info().FPRPosterior))
+// A Verifier asks for the keys and for random ones, and counts the wrong answers.
+func ExampleSet_Verifier() {
+	ctx := context.Background()
+	keys := [][]byte{[]byte("mailinator.com"), []byte("0-mail.com"), []byte("yopmail.com")}
+	set := must(bloomery.Build(ctx, slices.Values(keys), bloomery.Config{Spec: "standard(fpr=0.01)"}))
+	v := must(set.Verifier(bloomery.JobConfig{}))
+	defer v.Close()
+	check(v.AskRandom(ctx, 100_000, 1, nil))
+	check(v.AskMembers(keys))
+	seen := must(v.Commit(ctx))
+	fmt.Println(seen.FalseNegatives, seen.Rate.Trials, seen.Rate.Holds(set.Info().FPRPosterior))
 	// Output:
-	// 100000 true
+	// 0 100000 true
 }
 
 func numbered(name string, n int) iter.Seq[string] {
@@ -314,11 +294,11 @@ func ExampleLock() {
 	defer os.RemoveAll(filepath.Dir(path))
 	check(must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{Spec: "standard(capacity=100)"})).Save(ctx, path))
 
-	locked := must(bloomery.Lock(ctx, path, nil))
+	locked := must(bloomery.Lock(ctx, path))
 	defer locked.Close()
 	check(locked.AddString("new.example"))
-	check(locked.Replace(ctx))
-	fmt.Println(must(bloomery.Open(path)).Len())
+	check(locked.Commit(ctx))
+	fmt.Println(must(bloomery.Open(ctx, path)).Len())
 	// Output:
 	// 4
 }

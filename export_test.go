@@ -1,11 +1,18 @@
 package bloomery
 
 import (
+	"context"
+	"io/fs"
+	"iter"
+
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/intake"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // SetDerivedMemory sets the size up to which a derived sharded Set stays in memory and returns the old one.
@@ -32,8 +39,106 @@ var ErrSpent = intake.ErrSpent
 // ErrUnlocked is the error of a Locked that was closed.
 var ErrUnlocked = errUnlocked
 
+// buildShards builds the sharded set of keys in a folder, and returns its manifest.
+func buildShards[K Key](ctx context.Context, keys iter.Seq[K], dir string, c Config) (*shard.Manifest, error) {
+	c.Dir = dir
+	s, err := Build(ctx, keys, c)
+	if err != nil {
+		return nil, err
+	}
+	return s.Manifest(), s.Close()
+}
+
+// RemoveMany removes keys with the guard of Removal.
+func RemoveMany(s *Set, keys [][]byte) (Removed, error) {
+	r, err := s.Removal(JobConfig{})
+	if err != nil {
+		return Removed{}, err
+	}
+	defer r.Close()
+	if err := r.AddMany(keys); err != nil {
+		return Removed{}, err
+	}
+	return r.Commit(context.Background())
+}
+
+// CommitWith is Locked.Commit of another Set.
+func CommitWith(ctx context.Context, l *Locked, s *Set) error {
+	l.Set = s
+	return l.Commit(ctx)
+}
+
+// ReplaceFile is what Locked.Commit does.
+func ReplaceFile(ctx context.Context, s *Set, path string, was fs.FileInfo) error {
+	return s.inner().Replace(ctx, path, was, s.inner())
+}
+
+// FullForm is the counterpart of Trimmed.
+func FullForm(s *Set) (*Set, error) { return made(s.inner().Form(false)) }
+
+// Resolve is Config.resolve.
+func (c Config) Resolve(ctx context.Context) (Config, error) { return c.resolve(ctx) }
+
+// RateOf returns the Rate of that many false positives.
+func RateOf(falsePositives, trials uint64) Rate {
+	r := Rate{Trials: trials, FalsePositives: falsePositives}
+	r.Observed, r.Low, r.High = bulk.Interval(falsePositives, trials)
+	return r
+}
+
+// HasUint64 reports whether the current file contains an integer.
+func (l *Live) HasUint64(key uint64) (has bool) {
+	l.View(func(s *Set) { has = Keyed[uint64](s).Contains(key) })
+	return has
+}
+
+// Info is that of the current file.
+func (l *Live) Info() (i filter.Info) {
+	l.View(func(s *Set) { i = s.Info() })
+	return i
+}
+
+// AddUint64 adds an integer as users do who have no sequence of them.
+func (b *Builder) AddUint64(key uint64) error {
+	return b.AddHashes([]filter.Hash{b.Hasher().SumUint64(key)})
+}
+
+// AddHash adds one hash.
+func (b *Builder) AddHash(h filter.Hash) error { return b.AddHashes([]filter.Hash{h}) }
+
+// AddValueString adds a string with its value.
+func (b *Builder) AddValueString(key string, value uint64) error {
+	return b.AddValue([]byte(key), value)
+}
+
+// AddValueHashes adds hashed keys with their values.
+func (b *Builder) AddValueHashes(hs []filter.Hash, values []uint64) error {
+	return handle.AddValueHashes(b, hs, values)
+}
+
+// Optimize makes s the result of an Optimizer with the default effort.
+func Optimize(ctx context.Context, s *Set, keys iter.Seq[[]byte]) error {
+	o, err := s.Optimizer(JobConfig{})
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	if err := intake.Copies(ctx, keys, o.AddMany); err != nil {
+		return err
+	}
+	better, err := o.Commit(ctx)
+	if err == nil {
+		err = s.engine.Take(better.engine)
+		s.follow()
+	}
+	return err
+}
+
+// Shard returns a shard of a sharded Set.
+func Shard(s *Set, i int) (*Set, error) { return made(s.inner().Parts().Shard(i)) }
+
 // main returns the filter without its exceptions, and these, or nil if it has none.
-func (s *Set) main() (family.Filter, *except.Cascade) { return except.Split(s.Filter()) }
+func (s *Set) main() (family.Filter, *except.Cascade) { return except.Split(handle.Filter(s)) }
 
 // sizesOfExceptions returns the geometry of the exceptions, or nil if there are none.
 func (s *Set) sizesOfExceptions() []except.Size {

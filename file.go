@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -34,21 +35,23 @@ import (
 // Shards that another process replaces stay readable. Symbolic links are followed: the manifest fixes the content. A
 // shard takes one file descriptor while it is mapped.
 //
-// On error the Set is nil, and the error names the path and wraps that of the file system, filter.ErrMagic,
+// If ctx ends first, Open returns its cause. On error the Set is nil, and the error names the path and wraps that of the file system, filter.ErrMagic,
 // ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was given), ErrChecksum or ErrCorrupt, filter.ErrFamily,
 // filter.ErrTooLarge or io.ErrUnexpectedEOF. For a sharded set it may also wrap ErrNoManifest, shard.ErrManifest,
 // ErrForeign or ErrChanged.
-func Open(path string, o ...Option) (*Set, error) {
-	return openFile(path, optionsOf(0, o))
+func Open(ctx context.Context, path string, o ...Option) (*Set, error) {
+	return openFile(ctx, path, optionsOf(0, o))
 }
 
-func openFile(path string, o options) (*Set, error) { return made(openEngine(path, o)) }
+func openFile(ctx context.Context, path string, o options) (*Set, error) {
+	return made(openEngine(ctx, path, o))
+}
 
-func openEngine(path string, o options) (engine.Engine, error) {
+func openEngine(ctx context.Context, path string, o options) (engine.Engine, error) {
 	if dir, ok := inset.Dir(path); ok {
-		return family.As[engine.Engine](shards.Open(dir, o.Options))
+		return family.As[engine.Engine](shards.Open(ctx, dir, o.Options))
 	}
-	return family.As[engine.Engine](one.Open(path, o.Options))
+	return family.As[engine.Engine](one.Open(ctx, path, o.Options))
 }
 
 // Read reads a Set from r and stops at its end. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader,
@@ -77,21 +80,12 @@ var ErrLocked = shard.ErrLocked
 // Snapshot.
 //
 // A sharded Set is saved as a folder: path is a new folder, or that of a sharded set, which is replaced as by
-// Locked.Replace. If another process builds or changes the set there, the error wraps ErrLocked. Shards that are not
+// Locked.Commit. If another process builds or changes the set there, the error wraps ErrLocked. Shards that are not
 // loaded are read one after the other. A file of a sharded set is not replaced by a Set of one filter: the error then
 // wraps filter.ErrConfig.
 func (s *Set) Save(ctx context.Context, path string) error { return s.inner().Save(ctx, path) }
 
-// Replace is Save for a file that was read earlier; was is its os.FileInfo at that time. If the file has been replaced
-// or written to since, Replace leaves it unchanged and returns an error wrapping filter.ErrChanged. For a sharded
-// Set path is the folder that it was opened from, and was that of the manifest; the error wraps ErrLocked if another
-// process builds or changes the set there.
-func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo) error {
-	e := s.inner()
-	return e.Replace(ctx, path, was, e)
-}
-
-// DefaultMaxBytes is the largest filter that Read, ReadFrom and the Unmarshal methods take without WithMaxBytes: 1 GiB.
+// DefaultMaxBytes is the largest filter that Read and UnmarshalBinary take without WithMaxBytes: 1 GiB.
 const DefaultMaxBytes = 1 << 30
 
 // Option is an option of Open, OpenLive, Read and FromBytes.
@@ -100,13 +94,16 @@ type Option func(*options)
 type options struct {
 	engine.Options
 	interval time.Duration
-	update   func(context.Context, *Live)
+	waiting  func()
+	update   func(context.Context, handle.Updated)
 }
 
 func optionsOf(maxBytes uint64, all []Option) options {
 	o := options{Options: engine.Options{MaxBytes: maxBytes}}
 	for _, set := range all {
-		set(&o)
+		if set != nil {
+			set(&o)
+		}
 	}
 	return o
 }
@@ -129,6 +126,11 @@ func WithConcurrent() Option {
 	return func(o *options) { o.Concurrent = true }
 }
 
+// WithWaiting makes Lock call waiting before it waits for another process that holds the lock.
+func WithWaiting(waiting func()) Option {
+	return func(o *options) { o.waiting = waiting }
+}
+
 // InMemory makes Open and OpenLive read the file, or every shard, into memory instead of mapping it. Later changes of
 // the file then do not affect the Set.
 func InMemory() Option {
@@ -136,42 +138,43 @@ func InMemory() Option {
 }
 
 // Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock,
-// and on Windows, js and wasip1 it blocks nothing. Replace detects every other change of the file.
+// and on Windows, js and wasip1 it blocks nothing. Commit detects every other change of the file.
 //
 // For a sharded set the lock is that of its folder. Shards are loaded on first use. Changed ones stay in memory up to
-// 1 GiB; then they are written to new files, which no one reads until Replace.
+// 1 GiB; then they are written to new files, which no one reads until Commit.
 type Locked struct {
-	*Set
-	path   string
-	file   *os.File // of a lock; nil for a sharded set, which has its own
-	was    fs.FileInfo
-	closed bool
+	*Set          // replace it to write another one, such as the result of an Optimizer
+	was      *Set // that of Lock
+	path     string
+	file     *os.File // of a lock; nil for a sharded set, which has its own
+	replaced fs.FileInfo
+	closed   bool
 }
 
 // Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while
-// another process holds the lock; before that it calls waiting, if not nil. Close it when done. Errors are those of
+// another process holds the lock; before that it calls the function of WithWaiting. Close it when done. Errors are those of
 // Open, and ctx.Err() when ctx ends; for one shard of a sharded set, which changes only with its folder, the error
 // wraps filter.ErrConfig.
 //
-//	l, err := bloomery.Lock(ctx, path, nil)
+//	l, err := bloomery.Lock(ctx, path)
 //	if err != nil { ... }
 //	defer l.Close()
 //	err = l.AddString("a new key")
 //	if err != nil { ... }
-//	err = l.Replace(ctx)
-func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locked, error) {
+//	err = l.Commit(ctx)
+func Lock(ctx context.Context, path string, o ...Option) (*Locked, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	opts := optionsOf(0, o)
 	if dir, ok := inset.Dir(path); ok {
-		t, was, err := shards.Lock(ctx, dir, waiting, opts.Options)
+		t, was, err := shards.Lock(ctx, dir, opts.waiting, opts.Options)
 		s, err := made(t, err)
 		if err != nil {
 			return nil, err
 		}
-		return &Locked{Set: s, path: dir, was: was}, nil
+		return &Locked{Set: s, was: s, path: dir, replaced: was}, nil
 	}
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
@@ -179,33 +182,30 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 	if err := inset.Check(path); err != nil {
 		return nil, err
 	}
-	file, was, err := flock.Lock(ctx, path, waiting)
+	file, was, err := flock.Lock(ctx, path, opts.waiting)
 	if err != nil {
 		return nil, err
 	}
 	opts.InMemory = true
-	s, err := openFile(path, opts)
+	s, err := openFile(ctx, path, opts)
 	if err != nil {
 		_ = flock.Unlock(file)
 		return nil, err
 	}
-	return &Locked{Set: s, path: path, file: file, was: was}, nil
+	return &Locked{Set: s, was: s, path: path, file: file, replaced: was}, nil
 }
 
-var errUnlocked = errors.New("the lock was released by Close; Replace needs it")
+var errUnlocked = fmt.Errorf("the lock was released by Close; Commit needs it: %w", engine.ErrClosed)
 
-// Replace replaces the file by the set, atomically. Of a sharded set it writes the changed shards to files of new
-// names, then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new
-// one. If a process without the lock has replaced or written to the file, Replace leaves it unchanged and returns an
-// error wrapping filter.ErrChanged. Call it at most once, and before Close: after Close it returns an error.
-func (l *Locked) Replace(ctx context.Context) error { return l.ReplaceWith(ctx, l.Set) }
-
-// ReplaceWith is Replace with another set, such as the result of an Optimizer.
-func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
+// Commit replaces the file by the set, atomically. Of a sharded set it writes the changed shards to files of new names,
+// then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new one. If a
+// process without the lock has replaced or written to the file, Commit leaves it unchanged and returns an error
+// wrapping filter.ErrChanged. Call it at most once, and before Close: after Close it returns an error.
+func (l *Locked) Commit(ctx context.Context) error {
 	if l.closed {
 		return fmt.Errorf("%s: %w", l.path, errUnlocked)
 	}
-	return l.inner().Replace(ctx, l.path, l.was, s.inner())
+	return l.was.inner().Replace(ctx, l.path, l.replaced, l.inner())
 }
 
 // Close releases the lock. The Set remains usable, unless it is sharded. A second Close does nothing.
@@ -214,7 +214,7 @@ func (l *Locked) Close() error {
 		return nil
 	}
 	l.closed = true
-	err := l.inner().Close()
+	err := l.was.inner().Close()
 	if l.file != nil {
 		err = errors.Join(err, flock.Unlock(l.file))
 	}

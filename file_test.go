@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 func entries(t testing.TB, dir string) (names []string) {
@@ -66,8 +67,8 @@ func TestFiles(t *testing.T) {
 		}
 		own := bytes.Clone(file)
 		for what, open := range map[string]func() (*bloomery.Set, error){
-			"Open":      func() (*bloomery.Set, error) { return bloomery.Open(path) },
-			"InMemory":  func() (*bloomery.Set, error) { return bloomery.Open(path, bloomery.InMemory()) },
+			"Open":      func() (*bloomery.Set, error) { return bloomery.Open(t.Context(), path) },
+			"InMemory":  func() (*bloomery.Set, error) { return bloomery.Open(t.Context(), path, bloomery.InMemory()) },
 			"Read":      func() (*bloomery.Set, error) { return bloomery.Read(bytes.NewReader(file)) },
 			"FromBytes": func() (*bloomery.Set, error) { return bloomery.FromBytes(own) },
 			"FromBytes, odd": func() (*bloomery.Set, error) {
@@ -79,11 +80,11 @@ func TestFiles(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %s: %v", f.Name, what, err)
 			}
-			if !got.Equal(s) || !s.Equal(got) || !got.ContainsUint64(7) || got.Err() != nil || got.Info().Keys != s.Info().Keys {
+			if !got.Equal(s) || !s.Equal(got) || !bloomery.Keyed[uint64](got).Contains(7) || got.Err() != nil || got.Info().Keys != s.Info().Keys {
 				t.Errorf("%s: %s gives another set", f.Name, what)
 			}
 			if f.Can.Has(family.CanAdd) {
-				if err := got.AddString("new"); err != nil || !got.ContainsString("new") || got.Equal(s) || !got.ContainsUint64(7) {
+				if err := got.AddString("new"); err != nil || !got.ContainsString("new") || got.Equal(s) || !bloomery.Keyed[uint64](got).Contains(7) {
 					t.Errorf("%s: %s: Add: %v", f.Name, what, err)
 				}
 			}
@@ -101,7 +102,7 @@ func TestFiles(t *testing.T) {
 }
 
 func lock(t testing.TB, path string) (*bloomery.Set, error) {
-	l, err := bloomery.Lock(t.Context(), path, nil)
+	l, err := bloomery.Lock(t.Context(), path)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func TestLimits(t *testing.T) {
 	path := save(t, s)
 	file, _ := s.MarshalBinary()
 	for what, err := range map[string]error{
-		"Open": second(bloomery.Open(path, bloomery.WithMaxBytes(1000))), "Read": second(bloomery.Read(bytes.NewReader(file), bloomery.WithMaxBytes(1000))),
+		"Open": second(bloomery.Open(t.Context(), path, bloomery.WithMaxBytes(1000))), "Read": second(bloomery.Read(bytes.NewReader(file), bloomery.WithMaxBytes(1000))),
 		"FromBytes": second(bloomery.FromBytes(file, bloomery.WithMaxBytes(1000))),
 	} {
 		if !errors.Is(err, filter.ErrTooLarge) {
@@ -176,7 +177,7 @@ func large(t testing.TB, path string, from uint64) {
 		t.Fatal(err)
 	}
 	for i := range uint64(1000) {
-		if err := s.AddUint64(from + i); err != nil {
+		if err := bloomery.Keyed[uint64](s).Add(from + i); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -203,11 +204,11 @@ func TestChangedInPlace(t *testing.T) {
 		},
 	} {
 		large(t, path, 0)
-		s, err := bloomery.Open(path)
+		s, err := bloomery.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		mem, err := bloomery.Open(path, bloomery.InMemory())
+		mem, err := bloomery.Open(t.Context(), path, bloomery.InMemory())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,19 +222,19 @@ func TestChangedInPlace(t *testing.T) {
 		keys := make([]uint64, 1000)
 		for i := range keys {
 			keys[i] = uint64(i)
-			if !s.ContainsUint64(uint64(i)) && what != "overwritten" && what != "cut" {
+			if !bloomery.Keyed[uint64](s).Contains(uint64(i)) && what != "overwritten" && what != "cut" {
 				t.Fatalf("%s: a false no", what)
 			}
-			if !mem.ContainsUint64(uint64(i)) {
+			if !bloomery.Keyed[uint64](mem).Contains(uint64(i)) {
 				t.Fatalf("%s: in memory: key %d is lost", what, i)
 			}
 		}
-		s.ContainsManyUint64(dst, keys)
+		bloomery.Keyed[uint64](s).ContainsMany(dst, keys)
 		_ = s.Info()
 		_, _ = s.Clone()
 		_, _ = s.WriteTo(io.Discard)
-		_ = s.AddUint64(5)
-		if err := s.Err(); what != "touched" && s.Filter() != nil && err != nil && !errors.Is(err, filter.ErrFile) {
+		_ = bloomery.Keyed[uint64](s).Add(5)
+		if err := s.Err(); what != "touched" && handle.Filter(s) != nil && err != nil && !errors.Is(err, filter.ErrFile) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if err := errors.Join(mem.Err(), mem.Close(), s.Close()); err != nil {
@@ -249,16 +250,16 @@ func TestErr(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	large(t, path, 0)
-	s, err := bloomery.Open(path)
+	s, err := bloomery.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	large(t, path, 1) // by rename
-	if err := s.Err(); err != nil || !s.ContainsUint64(0) {
+	if err := s.Err(); err != nil || !bloomery.Keyed[uint64](s).Contains(0) {
 		t.Errorf("replaced by rename: %v", err)
 	}
-	s, err = bloomery.Open(path)
+	s, err = bloomery.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +270,7 @@ func TestErr(t *testing.T) {
 	if err := s.Err(); !errors.Is(err, filter.ErrFile) || !strings.Contains(err.Error(), path) {
 		t.Errorf("truncated: %v", err)
 	}
-	if !s.ContainsUint64(1 << 40) { // its page is gone: yes, not a crash
+	if !bloomery.Keyed[uint64](s).Contains(1 << 40) { // its page is gone: yes, not a crash
 		t.Error("a false no")
 	}
 }
@@ -287,19 +288,18 @@ func TestChangedErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same, err := bloomery.Open(next, bloomery.InMemory())
+	same, err := bloomery.Open(t.Context(), next, bloomery.InMemory())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for what, use := range map[string]func(s *bloomery.Set) error{
-		"Add":              func(s *bloomery.Set) error { return s.AddUint64(7) },
+		"Add":              func(s *bloomery.Set) error { return bloomery.Keyed[uint64](s).Add(7) },
 		"Clone":            func(s *bloomery.Set) error { _, err := s.Clone(); return err },
 		"Merge":            func(s *bloomery.Set) error { return s.Merge(same) },
 		"Merge with it":    func(s *bloomery.Set) error { return same.Merge(s) },
 		"Intersect":        func(s *bloomery.Set) error { return s.Intersect(same) },
 		"WriteTo":          func(s *bloomery.Set) error { _, err := s.WriteTo(io.Discard); return err },
 		"MarshalBinary":    func(s *bloomery.Set) error { _, err := s.MarshalBinary(); return err },
-		"MarshalText":      func(s *bloomery.Set) error { _, err := s.MarshalText(); return err },
 		"Save":             func(s *bloomery.Set) error { return s.Save(t.Context(), output) },
 		"EstimateInterval": func(s *bloomery.Set) error { _, err := s.EstimateInterval(); return err },
 		"EstimateOverlap":  func(s *bloomery.Set) error { _, err := s.EstimateOverlap(same); return err },
@@ -310,7 +310,7 @@ func TestChangedErrors(t *testing.T) {
 		"Info": func(s *bloomery.Set) error { s.Info(); return s.Err() },
 	} {
 		large(t, path, 0)
-		s, err := bloomery.Open(path)
+		s, err := bloomery.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -331,7 +331,7 @@ func TestChangedErrors(t *testing.T) {
 		}
 	}
 	large(t, path, 0)
-	l, err := bloomery.OpenLive(path, bloomery.WithInterval(time.Hour))
+	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +342,7 @@ func TestChangedErrors(t *testing.T) {
 		t.Errorf("Live: %v", err)
 	}
 	// The next look at the file opens it again: it is valid.
-	if err := l.Reload(); err != nil || l.Err() != nil {
+	if err := l.Reload(t.Context()); err != nil || l.Err() != nil {
 		t.Errorf("Live: %v, %v", err, l.Err())
 	}
 	if err := l.Close(); err != nil {
@@ -354,7 +354,7 @@ func TestChangedErrors(t *testing.T) {
 func TestLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	large(t, path, 0)
-	l, err := bloomery.OpenLive(path, bloomery.WithInterval(time.Millisecond))
+	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,11 +367,13 @@ func TestLive(t *testing.T) {
 			for !stop.Load() {
 				runtime.Gosched() // on js nothing interrupts a goroutine
 				// Key 999 is in every generation from 0 to 999.
-				if !l.ContainsUint64(999) {
+				if !l.HasUint64(999) {
 					t.Error("a key is lost")
 					return
 				}
-				l.ContainsMany(dst, [][]byte{{231, 3, 0, 0, 0, 0, 0, 0}, nil})
+				l.View(func(s *bloomery.Set) {
+					bloomery.Keyed[[]byte](s).ContainsMany(dst, [][]byte{{231, 3, 0, 0, 0, 0, 0, 0}, nil})
+				})
 				if !dst[0] {
 					t.Error("a batch lost a key")
 					return
@@ -382,10 +384,10 @@ func TestLive(t *testing.T) {
 	}
 	for i := range uint64(20) {
 		large(t, path, i+1)
-		if err := l.Reload(); err != nil {
+		if err := l.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if l.ContainsUint64(i+1000) != true {
+		if l.HasUint64(i+1000) != true {
 			t.Fatalf("generation %d was not swapped in", i+1)
 		}
 	}
@@ -399,20 +401,20 @@ func TestLive(t *testing.T) {
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Reload(); !errors.Is(err, filter.ErrMagic) || !errors.Is(l.Err(), filter.ErrMagic) || !l.ContainsUint64(999) {
+	if err := l.Reload(t.Context()); !errors.Is(err, filter.ErrMagic) || !errors.Is(l.Err(), filter.ErrMagic) || !l.HasUint64(999) {
 		t.Errorf("damaged: %v, %v", err, l.Err())
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Reload(); !errors.Is(err, os.ErrNotExist) || !l.ContainsUint64(999) {
+	if err := l.Reload(t.Context()); !errors.Is(err, os.ErrNotExist) || !l.HasUint64(999) {
 		t.Errorf("removed: %v", err)
 	}
 	large(t, path, 500)
-	for end := time.Now().Add(time.Minute); !l.ContainsUint64(1499) && time.Now().Before(end); { // by the ticker
+	for end := time.Now().Add(time.Minute); !l.HasUint64(1499) && time.Now().Before(end); { // by the ticker
 		time.Sleep(time.Millisecond)
 	}
-	if err := l.Err(); err != nil || !l.ContainsUint64(1499) {
+	if err := l.Err(); err != nil || !l.HasUint64(1499) {
 		t.Errorf("came back: %v", err)
 	}
 	stop.Store(true)
@@ -423,7 +425,7 @@ func TestLive(t *testing.T) {
 	if err := errors.Join(l.Close(), l.Close()); err != nil {
 		t.Error(err)
 	}
-	if !l.ContainsUint64(1<<40) || l.Err() == nil || l.Reload() == nil {
+	if !l.HasUint64(1<<40) || l.Err() == nil || l.Reload(t.Context()) == nil {
 		t.Error("a closed Live says that a key is absent, or has no error")
 	}
 }
@@ -432,7 +434,7 @@ func TestLive(t *testing.T) {
 func TestLiveCloseWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	large(t, path, 0)
-	l, err := bloomery.OpenLive(path)
+	l, err := bloomery.OpenLive(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +442,7 @@ func TestLiveCloseWaits(t *testing.T) {
 	go l.View(func(s *bloomery.Set) {
 		inside <- true
 		<-leave
-		if !s.ContainsUint64(1) {
+		if !bloomery.Keyed[uint64](s).Contains(1) {
 			t.Error("the set was closed under a query")
 		}
 	})
@@ -460,14 +462,14 @@ func TestLiveCloseWaits(t *testing.T) {
 // TestLock changes a file under a lock, which others wait for, and notices changes without it.
 func TestLock(t *testing.T) {
 	path := save(t, build(t, words(10), bloomery.Config{Spec: "standard(capacity=100)"}))
-	l, err := bloomery.Lock(t.Context(), path, nil)
+	l, err := bloomery.Lock(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(l.AddString("new"), l.Replace(t.Context()), l.Close(), l.Close()); err != nil {
+	if err := errors.Join(l.AddString("new"), l.Commit(t.Context()), l.Close(), l.Close()); err != nil {
 		t.Fatal(err)
 	}
-	l, err = bloomery.Lock(t.Context(), path, nil)
+	l, err = bloomery.Lock(t.Context(), path)
 	if err != nil || !l.ContainsString("new") {
 		t.Fatalf("%v", err)
 	}
@@ -475,10 +477,10 @@ func TestLock(t *testing.T) {
 	if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Replace(t.Context()); !errors.Is(err, filter.ErrChanged) {
+	if err := l.Commit(t.Context()); !errors.Is(err, filter.ErrChanged) {
 		t.Errorf("a change by others: %v", err)
 	}
-	if _, err := bloomery.Lock(t.Context(), filepath.Dir(path), nil); err == nil {
+	if _, err := bloomery.Lock(t.Context(), filepath.Dir(path)); err == nil {
 		t.Error("a folder was locked")
 	}
 }

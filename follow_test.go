@@ -30,24 +30,26 @@ func TestFollow(t *testing.T) {
 	}
 	forms := map[string]func() (*bloomery.Set, error){
 		"borrowed": func() (*bloomery.Set, error) { return bloomery.FromBytes(bytes.Clone(file)) },
-		"mapped":   func() (*bloomery.Set, error) { return bloomery.Open(path) },
+		"mapped":   func() (*bloomery.Set, error) { return bloomery.Open(t.Context(), path) },
 		"writers":  func() (*bloomery.Set, error) { return bloomery.FromBytes(file, bloomery.WithConcurrent()) },
 	}
 	ways := map[string]func(s *bloomery.Set) error{
-		"Add":        func(s *bloomery.Set) error { return s.Add(key) },
-		"AddMany":    func(s *bloomery.Set) error { return s.AddMany([][]byte{key}) },
-		"AddHashes":  func(s *bloomery.Set) error { return s.AddHashes([]filter.Hash{s.Hasher().Sum(key)}) },
+		"Add":     func(s *bloomery.Set) error { return s.Add(key) },
+		"AddMany": func(s *bloomery.Set) error { return bloomery.Keyed[[]byte](s).AddMany([][]byte{key}) },
+		"AddHashes": func(s *bloomery.Set) error {
+			return bloomery.Keyed[filter.Hash](s).AddMany([]filter.Hash{s.Hasher().Sum(key)})
+		},
 		"TestAndAdd": func(s *bloomery.Set) error { _, err := s.TestAndAdd(key); return err },
 		"AddValue":   func(s *bloomery.Set) error { return s.AddValue(key, 1) },
 		"Upsert":     func(s *bloomery.Set) error { return s.Upsert(key, 1) },
 		"Remove":     func(s *bloomery.Set) error { _ = s.Remove([]byte("absent")); return s.Add(key) },
 		"Reset":      func(s *bloomery.Set) error { return firstOf(s.Reset(), s.Add(key)) },
 		"Addition": func(s *bloomery.Set) error {
-			a, err := s.Addition(bloomery.Config{})
+			a, err := s.Addition(bloomery.JobConfig{})
 			if err != nil {
 				return err
 			}
-			return firstOf(a.AddMany([][]byte{key}), a.Add(t.Context()), a.Close())
+			return firstOf(a.AddMany([][]byte{key}), a.Commit(t.Context()), a.Close())
 		},
 		"UnmarshalBinary": func(s *bloomery.Set) error {
 			o, err := empty.Clone()
@@ -71,7 +73,7 @@ func TestFollow(t *testing.T) {
 			if err := change(s); err != nil {
 				t.Fatalf("%s of %s: %v", way, form, err)
 			}
-			if !s.Contains(key) || !s.Has(s.Hasher().Sum(key)) {
+			if !s.Contains(key) || !s.ContainsHash(s.Hasher().Sum(key)) {
 				t.Errorf("%s of %s: the key is absent", way, form)
 			}
 			if err := s.Close(); err != nil {

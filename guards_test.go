@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -17,23 +18,21 @@ import (
 func TestOptimizeSmallShards(t *testing.T) {
 	dir, keys := t.TempDir(), names("member", 600)
 	writeShards(t, dir, bloomery.Config{Spec: "partitioned(bits_per_key=16)"}, 128, keys)
-	set, err := bloomery.Open(dir)
+	set, err := bloomery.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer set.Close()
 	optimize := func(keys []string) error {
-		b, err := set.Optimizer(filter.Effort{}, bloomery.Config{})
+		b, err := set.Optimizer(bloomery.JobConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer b.Close()
-		for _, k := range keys {
-			if err := b.AddString(k); err != nil {
-				t.Fatal(err)
-			}
+		if err := b.AddMany(asKeys(keys)); err != nil {
+			t.Fatal(err)
 		}
-		_, err = b.Build(t.Context())
+		_, err = b.Commit(t.Context())
 		return err
 	}
 	if err := optimize(keys[:540]); err != nil {
@@ -48,13 +47,13 @@ func TestOptimizeSmallShards(t *testing.T) {
 func TestMaxBytesLikeShards(t *testing.T) {
 	dir := t.TempDir()
 	writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 16, names("member", 1000))
-	old, err := bloomery.Open(dir)
+	old, err := bloomery.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer old.Close()
 	for limit, want := range map[uint64]error{16 * 4096: nil, 20_000: filter.ErrTooLarge} {
-		b, err := bloomery.NewShardBuilder(t.TempDir(), bloomery.Config{Like: old, MaxBytes: limit})
+		b, err := shardtest.NewBuilder(t.TempDir(), bloomery.Config{Like: old, MaxBytes: limit})
 		if !errors.Is(err, want) {
 			t.Errorf("limit %d: %v", limit, err)
 		}
@@ -70,10 +69,10 @@ func TestValuesWithoutNumber(t *testing.T) {
 	for _, n := range []plan.Needs{{ValueBits: 8, Add: true}, {ValueBits: 8, Later: 100},
 		{ValueBits: 8, Bytes: 8000}, {ValueBits: 8, BitsPerKey: 40}} {
 		var bad *filter.ConfigError
-		if _, err := bloomery.NewBuilder(bloomery.Config{Needs: n}); !errors.As(err, &bad) || bad.Field != "keys" {
+		if _, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Needs: n}); !errors.As(err, &bad) || bad.Field != "keys" {
 			t.Errorf("%+v: %v", n, err)
 		}
-		b, err := bloomery.NewBuilder(bloomery.Config{Needs: n, Keys: 1000})
+		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Needs: n, Keys: 1000})
 		if err != nil {
 			t.Errorf("%+v with 1000 keys: %v", n, err)
 			continue
@@ -107,7 +106,7 @@ func TestLikeSample(t *testing.T) {
 	if set := build(t, list, config); !set.ContainsString("new-0") && !set.ContainsString(list[len(list)-1]) {
 		t.Error("keys are lost")
 	}
-	b, err := bloomery.NewBuilder(config)
+	b, err := bloomery.NewBuilder(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}

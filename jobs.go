@@ -2,103 +2,261 @@ package bloomery
 
 import (
 	"context"
-	"iter"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
 )
 
-// Rate is an observed false-positive rate: the number of false positives among Trials absent keys.
-type Rate = bulk.Rate
-
-// NewRate returns the rate of that many false positives among trials absent keys.
-func NewRate(falsePositives, trials uint64) Rate { return bulk.NewRate(falsePositives, trials) }
-
-// MeasureFPR queries absent keys and returns the observed rate. The keys must be distinct and absent.
-func (s *Set) MeasureFPR(absent iter.Seq[[]byte]) Rate {
-	var trials, hits uint64
-	for k := range absent {
-		trials++
-		if s.Contains(k) {
-			hits++
-		}
-	}
-	return NewRate(hits, trials)
+// JobConfig are the options of a job: an Addition, a Removal, an Allower, an Optimizer or a Verifier. A job is made by a
+// method of Set, takes keys in batches, and ends with Commit or Close. Close it in any case; after Commit, Close only
+// frees memory and temporary files. Afterwards its other methods return errors.
+type JobConfig struct {
+	// Memory is the limit in bytes of the hashes of keys in memory. Further ones go to a temporary file in TempDir.
+	// Default: 64 MiB, and no limit for a Verifier and an Optimizer of one filter.
+	Memory  int64
+	TempDir string // default: os.TempDir()
+	// Workers is the number of goroutines that search and sort. Default: GOMAXPROCS.
+	Workers int
+	// Progress, if not nil, is called by Commit about ten times per second.
+	Progress func(filter.Progress)
+	// Like is, for an Allower, an earlier version of the Set, or nil. The exceptions get the geometry of those of Like if
+	// they need about as much, so that two versions differ in few bits.
+	Like *Set
+	// Absent is, for a Verifier, the expected number of keys of AddAbsent, 0 if it is not known. It is no limit.
+	Absent uint64
+	// Effort is that of the search of an Optimizer. The zero value is the default effort.
+	Effort filter.Effort
+	// MaxFPR and Shrink limit the result of an Optimizer, as in Config.
+	MaxFPR, Shrink float64
 }
+
+// options returns the options of a job on a list.
+func (c JobConfig) options() (bulk.Options, error) {
+	o := bulk.Options{Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Progress: c.Progress}
+	return o, Config{Workers: c.Workers, Memory: c.Memory, MaxFPR: c.MaxFPR}.checkFields()
+}
+
+// target returns the Set for a job.
+func (s *Set) target() bulk.Target { return bulk.Target{Engine: s.inner(), Follow: s.follow} }
 
 // An Addition adds keys to a Set, those of a sharded Set shard by shard, so that each shard is loaded and written once.
-type Addition = bulk.Addition
+//
+//	a, err := set.Addition(bloomery.JobConfig{})
+//	if err != nil { ... }
+//	defer a.Close()
+//	err = a.AddMany(keys) // any number of times
+//	if err != nil { ... }
+//	err = a.Commit(ctx)
+type Addition struct{ job *bulk.Addition }
 
-// Addition returns an Addition to s. For a sharded Set it keeps 16 bytes a key until Add: in memory up to c.Memory, by
-// default 64 MiB, then in a temporary file in c.TempDir. For other Sets it keeps nothing: keys are added at once. Of c
-// it also uses Progress. The error wraps errors.ErrUnsupported if the family is static. Close it when done.
-func (s *Set) Addition(c Config) (*Addition, error) {
-	if err := c.checkFields(); err != nil {
+// Addition returns an Addition to s. For a sharded Set it keeps 16 bytes a key until Commit. For other Sets it keeps
+// nothing: keys are added at once. The error wraps errors.ErrUnsupported if the family is static.
+func (s *Set) Addition(c JobConfig) (*Addition, error) {
+	o, err := c.options()
+	if err != nil {
 		return nil, err
 	}
-	return bulk.NewAddition(s, s.inner(), c.bulk())
+	job, err := bulk.NewAddition(s.target(), o)
+	if err != nil {
+		return nil, err
+	}
+	return &Addition{job}, nil
 }
 
-// bulk returns the options of a job on a list.
-func (c Config) bulk() bulk.Options {
-	return bulk.Options{Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Progress: c.Progress}
-}
+// AddMany adds keys, from any number of goroutines if the Set is sharded or for many writers. Errors are those of
+// Set.Add and of the temporary file.
+func (a *Addition) AddMany(keys [][]byte) error { return a.job.AddMany(keys) }
 
-// MaxStrangers is the value of Removed.Strangers from which a guarded removal changes nothing.
+// Commit adds the keys that were kept. If ctx ends or a shard is full, the Set may have some of the keys: do not write
+// it back.
+func (a *Addition) Commit(ctx context.Context) error { return a.job.Commit(ctx) }
+
+// Close drops the keys that were not added.
+func (a *Addition) Close() error { return a.job.Close() }
+
+// MaxStrangers is the value of Removed.Strangers from which a Removal changes nothing.
 const MaxStrangers = bulk.MaxStrangers
 
-// Removal removes a list of keys from a Set, after a look at the whole list.
-type Removal = bulk.Removal
+// A Removal removes a list of keys from a Set, after a look at the whole list. Only keys that were added may be removed:
+// the removal of others, strangers, takes keys with it that look like them. A key of the list that is not found proves
+// that the list has strangers, and their number tells how many others look present. From MaxStrangers on, and if more
+// than half of the distinct keys of the list are not in the Set, Commit changes nothing, unless Force was called.
+//
+//	r, err := set.Removal(bloomery.JobConfig{})
+//	if err != nil { ... }
+//	defer r.Close()
+//	err = r.AddMany(keys) // any number of times
+//	if err != nil { ... }
+//	removed, err := r.Commit(ctx)
+//	if errors.Is(err, filter.ErrStrangers) { ... } // nothing was changed
+type Removal struct{ job *bulk.Removal }
 
 // Removed is the result of a Removal.
-type Removed = bulk.Removed
+type Removed struct {
+	Removed  uint64 // keys, each as often as it was removed; after Look, as often as it would be
+	NotFound uint64 // keys that were not found, each as often as that happened
+	// Unknown is the number of distinct keys of the list that are not in the Set, or fewer times than in the list.
+	Unknown uint64
+	// Strangers is the expected number of distinct keys of the list that were never added, or not as often, and look
+	// present nevertheless.
+	Strangers float64
+	// Lost is the expected number of keys outside the list that become absent. It assumes that each of them was added
+	// once: keys that were added more often are lost less often.
+	Lost float64
+}
 
-// Removal returns a Removal of keys from s. Of c it uses Workers, Memory, TempDir and Progress. It keeps 16 bytes a
-// key: in memory up to Config.Memory, by default 64 MiB, then in a temporary file. If the family has no Remove, the
-// error wraps errors.ErrUnsupported. Close it when done.
-func (s *Set) Removal(c Config) (*Removal, error) {
-	if err := c.checkFields(); err != nil {
+// Removal returns a Removal of keys from s. It keeps 16 bytes a key. If the family has no Remove, the error wraps
+// errors.ErrUnsupported.
+func (s *Set) Removal(c JobConfig) (*Removal, error) {
+	o, err := c.options()
+	if err != nil {
 		return nil, err
 	}
-	return bulk.NewRemoval(s, s.inner(), c.bulk())
-}
-
-// RemoveMany removes keys, each as often as it comes, with the guard of Removal: if so many are not found that others
-// may be lost, it changes nothing, and the error wraps filter.ErrStrangers.
-func (s *Set) RemoveMany(keys [][]byte) (Removed, error) {
-	r, err := s.Removal(Config{})
+	job, err := bulk.NewRemoval(s.target(), o)
 	if err != nil {
-		return Removed{}, err
+		return nil, err
 	}
-	defer r.Close()
-	if err := r.AddMany(keys); err != nil {
-		return Removed{}, err
-	}
-	return r.Remove(context.Background(), false)
+	return &Removal{job}, nil
 }
 
-// A Verifier asks a Set for the keys that it was built from and for absent keys, and counts the wrong answers.
-type Verifier = bulk.Verifier
+// AddMany adds keys to the list, from any number of goroutines. A key that was added to the Set several times is
+// removed as often as it is in the list. After Look it returns an error.
+func (r *Removal) AddMany(keys [][]byte) error { return r.job.AddMany(keys) }
 
-// VerifierConfig are the options of a Verifier. The zero value keeps all keys in memory.
-type VerifierConfig = bulk.VerifierConfig
+// Look returns what Commit would do, and changes nothing. If strangers look like keys of the list, Commit finds a few
+// keys less.
+func (r *Removal) Look(ctx context.Context) (Removed, error) {
+	seen, err := r.job.Look(ctx)
+	return Removed(seen), err
+}
+
+// Force makes Commit remove keys although strangers are among them.
+func (r *Removal) Force() { r.job.Force() }
+
+// Commit removes the keys of the list. If it refuses that, it returns the result of Look and an error wrapping
+// filter.ErrStrangers; then it may be called again after Force. A list of which nothing is found changes nothing and is no error. If ctx ends, the Set may be
+// without some of the keys. It needs exclusive use of the Set, unless that is one for many writers.
+func (r *Removal) Commit(ctx context.Context) (Removed, error) {
+	removed, err := r.job.Commit(ctx)
+	return Removed(removed), err
+}
+
+// Close drops the list.
+func (r *Removal) Close() error { return r.job.Close() }
+
+// An Allower makes a Set exact for a list of allowed keys, of which none is a member: the Set then answers false for
+// all of them. It stores with the Set which of them would be false positives; Info has their number and their size,
+// about 1.44·log2(members/exceptions) + 4.4 bits each if there are more members than exceptions. Other keys keep their
+// false-positive rate. Config.Allow does the same for a Set that is built.
+//
+// A Set with exceptions cannot be changed: Add, Remove, Merge, Intersect, Optimizer and Reset return
+// filter.ErrExceptions. It can be read, saved, trimmed, cloned and followed like any other. Its file has format version
+// 3.
+//
+//	a, err := set.Allower(bloomery.JobConfig{})
+//	if err != nil { ... }
+//	defer a.Close()
+//	err = a.AllowMany(allowed) // any number of times, from any number of goroutines
+//	if err != nil { ... }
+//	err = a.AddMembers(keys) // then all keys of the set, in the same way
+//	if err != nil { ... }
+//	err = a.Commit(ctx)
+//
+// Peak memory, besides the set: about 150 bytes and the key for each exception.
+type Allower struct{ job *bulk.Allower }
+
+// Allower returns an Allower of s, which must not change until Commit returns. If s has exceptions, Commit replaces
+// them. The error wraps errors.ErrUnsupported for a Set that is sharded or for many writers, and for one with the hash
+// function of another system.
+func (s *Set) Allower(c JobConfig) (*Allower, error) {
+	job, err := bulk.NewAllower(s.target(), c.Like.other())
+	if err != nil {
+		return nil, err
+	}
+	return &Allower{job}, nil
+}
+
+// AllowMany adds keys of the list. Duplicates are allowed and count. It keeps a copy of those that are false positives.
+// It returns an error after the first call of AddMembers.
+func (a *Allower) AllowMany(keys [][]byte) error { return a.job.AllowMany(keys) }
+
+// AddMembers adds keys that the Set was built from. All of them must be added: one that is not may become absent.
+func (a *Allower) AddMembers(keys [][]byte) error { return a.job.AddMembers(keys) }
+
+// Commit makes the Set answer false for the keys of the list. It needs exclusive use of the Set. If keys of the list
+// are members, the error is a *filter.AllowedError. It wraps filter.ErrKeys if the members were fewer than Set.Len or
+// some are not in the Set, and so are not those that it was built from. On error the Set is unchanged.
+func (a *Allower) Commit(ctx context.Context) error { return a.job.Commit(ctx) }
+
+// Close drops the list.
+func (a *Allower) Close() error { return a.job.Close() }
+
+// A Verifier asks a Set for the keys that it was built from and for absent keys, and counts the wrong answers. Give it
+// the absent keys first, with AddAbsent or AskRandom, then the members with AskMembers or AskValues; then call Commit.
+// Keys may come from several goroutines at once. The Set must not change meanwhile.
+//
+// Absent keys that are members too are left out, and each counts once. For that it keeps 16 bytes for each key of
+// AddAbsent, and 16 for each member that may be one of them.
+type Verifier struct{ job *bulk.Verifier }
 
 // Verification is what a Verifier has counted.
-type Verification = bulk.Verification
-
-// NewVerifier returns a Verifier of the Set.
-func (s *Set) NewVerifier(c VerifierConfig) *Verifier { return bulk.NewVerifier(s, c) }
-
-// Allower makes a Set exact for a list of allowed keys, of which none is a member: the Set then answers false for all
-// of them. A Set with exceptions cannot be changed: Add, Remove, Merge, Intersect, Optimize and Reset return
-// filter.ErrExceptions. Config.Allow does the same for a Set that is built.
-type Allower = bulk.Allower
-
-// Allower returns an Allower of s, which must not change until Apply returns. If s has exceptions, Apply replaces them.
-// like, if not nil, is an earlier version of s: the exceptions get the same geometry as its own if they need about as
-// much, so that two versions differ in few bits.
-//
-// The error wraps errors.ErrUnsupported for a Set that is sharded or for many writers, and for one with the hash
-// function of another system.
-func (s *Set) Allower(like *Set) (*Allower, error) {
-	return bulk.NewAllower(s, s.inner(), like.other(), s.follow)
+type Verification struct {
+	Members, FalseNegatives uint64 // keys of AskMembers, and those of them that the Set does not contain
+	WrongValues             uint64 // keys of AskValues for which the Set has another value
+	Rate                    Rate   // of the distinct keys that are no members
 }
+
+// Rate is an observed false-positive rate: the number of false positives among Trials absent keys.
+type Rate struct {
+	Trials, FalsePositives uint64
+	Observed               float64 // FalsePositives / Trials, 0 without trials
+	Low, High              float64 // the exact 95% interval (Clopper and Pearson) of the true rate
+}
+
+// Holds reports whether the observation agrees with a promised rate. It is false if a filter with the promised rate
+// would have this many or more false positives with a probability below 1 in 10,000.
+func (r Rate) Holds(promised float64) bool { return bulk.Holds(r.FalsePositives, r.Trials, promised) }
+
+// Verifier returns a Verifier of s.
+func (s *Set) Verifier(c JobConfig) (*Verifier, error) {
+	o, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	return &Verifier{bulk.NewVerifier(s.target(), o, c.Absent)}, nil
+}
+
+// AddAbsent asks for keys of which none should be a member. It returns an error if keys beyond the limit cannot be
+// written, or after AskMembers.
+func (v *Verifier) AddAbsent(keys [][]byte) error { return v.job.AddAbsent(keys) }
+
+// AskRandom asks for n random keys, which are the same for every n and seed. It returns the cause of ctx when ctx is
+// done. progress, if not nil, is called with the number of keys so far.
+func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(keys uint64)) error {
+	return v.job.AskRandom(ctx, n, seed, progress)
+}
+
+// AskMembers asks for keys that the Set was built from. Each counts as often as it comes. It returns an error if keys
+// beyond the limit cannot be written.
+func (v *Verifier) AskMembers(keys [][]byte) error { return v.job.AskMembers(keys) }
+
+// AskValues is AskMembers for keys with values, and compares them: values[i] is that of keys[i]. The error wraps
+// errors.ErrUnsupported if the Set stores no values. It panics if keys and values differ in length.
+func (v *Verifier) AskValues(keys [][]byte, values []uint64) error {
+	return v.job.AskValues(keys, values)
+}
+
+// Commit returns the counts. It returns an error if keys beyond the limit cannot be written or read back, if ctx ends,
+// or Set.Err. Call it when no other method runs.
+func (v *Verifier) Commit(ctx context.Context) (Verification, error) {
+	n, err := v.job.Commit(ctx)
+	if err != nil {
+		return Verification{}, err
+	}
+	r := Rate{Trials: n.Absent, FalsePositives: n.FalsePositives}
+	r.Observed, r.Low, r.High = bulk.Interval(r.FalsePositives, r.Trials)
+	return Verification{n.Members, n.FalseNegatives, n.WrongValues, r}, nil
+}
+
+// Close frees the memory and removes the temporary file.
+func (v *Verifier) Close() error { return v.job.Close() }

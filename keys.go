@@ -3,10 +3,11 @@ package bloomery
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Contains reports whether key may be in the set. If it is false, the key is absent. For an absent key it is true with
@@ -20,7 +21,7 @@ func (s *Set) Contains(key []byte) bool {
 	return s.inner().Contains(s.key(key))
 }
 
-// ContainsString is Contains for a string.
+// ContainsString is Contains for a string. For integers and batches see Keyed.
 func (s *Set) ContainsString(key string) bool {
 	if s.filter != nil {
 		h := s.hasher.SumString(key)
@@ -29,21 +30,23 @@ func (s *Set) ContainsString(key string) bool {
 	return s.inner().Contains(s.keyOfString(key))
 }
 
-// ContainsUint64 is Contains for the eight bytes of key, little endian.
-func (s *Set) ContainsUint64(key uint64) bool {
-	if s.filter != nil {
-		h := s.hasher.SumUint64(key)
-		return s.filter.Has(h)
-	}
-	return s.inner().Contains(s.keyOfUint64(key))
-}
+// Hash returns the hash of a key, which can be asked for in all sets with an equal Hasher.
+func (s *Set) Hash(key []byte) filter.Hash { return s.hasher.Sum(key) }
 
-// Has is Contains for a key hashed by Hasher. A filter that takes raw keys has more false positives here.
-func (s *Set) Has(h filter.Hash) bool {
+// ContainsHash is Contains for a key hashed by Hash or Hasher. A filter that takes raw keys has more false positives
+// here.
+func (s *Set) ContainsHash(h filter.Hash) bool {
 	if s.filter != nil {
 		return s.filter.Has(h)
 	}
 	return s.inner().Contains(h, nil)
+}
+
+// ContainsHashes sets dst[i] to ContainsHash(hs[i]) for every i. If the filter is larger than the processor's caches,
+// this is several times as fast as single queries. It panics if dst and hs differ in length.
+func (s *Set) ContainsHashes(dst []bool, hs []filter.Hash) {
+	sameLength("ContainsHashes", len(dst), len(hs))
+	s.inner().HasMany(dst, hs)
 }
 
 // ContainsContext is Contains that also returns an error: if the answer cannot be known, because a shard or the mapped
@@ -61,31 +64,6 @@ func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
 		return err != nil, err
 	}
 	return one.Ask(h, raw)
-}
-
-// ContainsMany sets dst[i] to Contains(keys[i]) for every i. If the filter is larger than the processor's caches, this
-// is several times as fast as single queries. It panics if dst and keys differ in length.
-func (s *Set) ContainsMany(dst []bool, keys [][]byte) {
-	sameLength("ContainsMany", len(dst), len(keys))
-	s.inner().ContainsMany(dst, engine.Keys{Bytes: keys})
-}
-
-// ContainsManyStrings is ContainsMany for strings.
-func (s *Set) ContainsManyStrings(dst []bool, keys []string) {
-	sameLength("ContainsMany", len(dst), len(keys))
-	s.inner().ContainsMany(dst, engine.Keys{Strings: keys})
-}
-
-// ContainsManyUint64 is ContainsMany for integers.
-func (s *Set) ContainsManyUint64(dst []bool, keys []uint64) {
-	sameLength("ContainsMany", len(dst), len(keys))
-	s.inner().ContainsMany(dst, engine.Keys{Uint64s: keys})
-}
-
-// HasMany is ContainsMany for keys hashed by Hasher. A filter that takes raw keys has more false positives here.
-func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
-	sameLength("HasMany", len(dst), len(hs))
-	s.inner().HasMany(dst, hs)
 }
 
 // sameLength panics if the numbers of results and keys differ.
@@ -119,4 +97,134 @@ func (s *Set) keyOfUint64(key uint64) (h filter.Hash, raw []byte) {
 		return s.hasher.SumUint64(key), nil
 	}
 	return h, binary.LittleEndian.AppendUint64(nil, key)
+}
+
+// Add adds a key. The error wraps errors.ErrUnsupported if the family is static, and filter.ErrFull if there is no
+// room; the set is then unchanged.
+func (s *Set) Add(key []byte) error { return s.add(s.key(key)) }
+
+// AddString is Add for a string. For integers and batches see Keyed.
+func (s *Set) AddString(key string) error { return s.add(s.keyOfString(key)) }
+
+func (s *Set) add(h filter.Hash, raw []byte) error {
+	one, err := s.at(h, true)
+	if err == nil {
+		err = one.Add(h, raw)
+		s.follow()
+	}
+	return err
+}
+
+// TestAndAdd adds a key unless Contains(key) is true, and returns Contains(key). In a Set for many writers this is one
+// atomic step: if many goroutines add the same new key at the same time, present is false for exactly one of them, or
+// for none if the key is a false positive. Errors are those of Add; present is then false.
+func (s *Set) TestAndAdd(key []byte) (present bool, err error) { return s.testAndAdd(s.key(key)) }
+
+func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
+	one, err := s.at(h, true)
+	if err == nil {
+		present, err = one.TestAndAdd(h, raw)
+		s.follow()
+	}
+	return present, err
+}
+
+// Remove undoes one Add. Remove only keys that were added. For most other keys the error wraps filter.ErrNotFound and
+// the set is unchanged, but a key that collides with a present one removes that one. The error wraps
+// errors.ErrUnsupported if the family has no Remove. See Removal for lists of keys.
+func (s *Set) Remove(key []byte) error { return s.remove(s.key(key)) }
+
+// remove is Remove for a hash. No filter of raw keys can remove any.
+func (s *Set) remove(h filter.Hash, _ []byte) error {
+	one, err := s.at(h, true)
+	if err == nil {
+		err = one.Remove(h)
+		s.follow()
+	}
+	return err
+}
+
+// Count returns how often a key was added, minus how often it was removed. n is never too small, unless saturated is
+// true: then the counters of the key are at their maximum, and n is that maximum, a lower bound. The error wraps
+// errors.ErrUnsupported if the family does not count.
+func (s *Set) Count(key []byte) (n uint64, saturated bool, err error) { return s.count(s.key(key)) }
+
+// count is Count for a hash. No filter of raw keys counts.
+func (s *Set) count(h filter.Hash, _ []byte) (n uint64, saturated bool, err error) {
+	one, err := s.at(h, false)
+	if err != nil {
+		return 0, false, err
+	}
+	return one.Count(h)
+}
+
+// Get returns the value of a key, 0 if it was added without one, and whether the key may be in the set. In a family
+// whose values change, keys that collide share a value. A key that was not added has an arbitrary value at the
+// false-positive rate: always in a filter without fingerprints, such as ribbon(r=0,value_bits=8). The error wraps
+// errors.ErrUnsupported if the filter stores no values.
+func (s *Set) Get(key []byte) (value uint64, ok bool, err error) { return s.get(s.key(key)) }
+
+// get is Get for a hash. No filter of raw keys stores values.
+func (s *Set) get(h filter.Hash, _ []byte) (value uint64, ok bool, err error) {
+	one, err := s.at(h, false)
+	if err != nil {
+		return 0, s.ContainsHash(h), err
+	}
+	return one.Get(h)
+}
+
+// AddValue adds a key with a value. Each AddValue needs its own Remove, like each Add. The error wraps
+// errors.ErrUnsupported if the filter stores no values, filter.ErrConfig if the value has too many bits, filter.ErrFull
+// if there is no room; the set is then unchanged.
+func (s *Set) AddValue(key []byte, value uint64) error {
+	h, _ := s.key(key)
+	return s.addValue(h, value)
+}
+
+// Put sets the value of a key that was added. The error wraps filter.ErrNotFound if the key is absent; others are those
+// of AddValue.
+func (s *Set) Put(key []byte, value uint64) error {
+	h, _ := s.key(key)
+	return s.put(h, value)
+}
+
+// Upsert sets the value of a key, and adds the key if it is absent. Errors are those of AddValue. In a Set for many
+// writers it is atomic: two goroutines with the same new key add it once.
+func (s *Set) Upsert(key []byte, value uint64) error {
+	h, _ := s.key(key)
+	return s.upsert(h, value)
+}
+
+func (s *Set) addValue(h filter.Hash, value uint64) error {
+	return s.withValuer(h, func(v family.Valuer) error { return v.AddValue(h, value) })
+}
+
+func (s *Set) put(h filter.Hash, value uint64) error {
+	return s.withValuer(h, func(v family.Valuer) error { return v.Put(h, value) })
+}
+
+func (s *Set) upsert(h filter.Hash, value uint64) error {
+	return s.withValuer(h, func(v family.Valuer) error {
+		if u, ok := v.(family.Upserter); ok {
+			return u.Upsert(h, value)
+		}
+		if err := v.Put(h, value); !errors.Is(err, filter.ErrNotFound) {
+			return err
+		}
+		return v.AddValue(h, value)
+	})
+}
+
+// withValuer calls f with the filter that holds a key, ready to be changed.
+func (s *Set) withValuer(h filter.Hash, f func(family.Valuer) error) error {
+	one, err := s.at(h, true)
+	if err != nil {
+		return err
+	}
+	v, err := one.Valuer()
+	s.follow()
+	if err != nil {
+		return err
+	}
+	return f(v)
 }

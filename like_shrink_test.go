@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // TestShrink: a Set like another one has lost at most half of its keys, or what Shrink allows, in every family.
@@ -36,7 +37,7 @@ func TestShrink(t *testing.T) {
 	}
 	for _, shrink := range []float64{-0.1, 1.1} {
 		c := bloomery.Config{Like: build(t, keys, bloomery.Config{}), Shrink: shrink}
-		if _, err := bloomery.NewBuilder(c); !errors.Is(err, filter.ErrConfig) || !errors.Is(c.Check(), filter.ErrConfig) {
+		if _, err := bloomery.NewBuilder(t.Context(), c); !errors.Is(err, filter.ErrConfig) || !errors.Is(c.Check(), filter.ErrConfig) {
 			t.Errorf("shrink %g: %v", shrink, err)
 		}
 	}
@@ -69,11 +70,11 @@ func TestShrinkDuplicates(t *testing.T) {
 func TestShrinkSharded(t *testing.T) {
 	keys := words(200) // so few that some shards lose more than half
 	dir := filepath.Join(t.TempDir(), "set")
-	if _, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dir,
+	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir,
 		bloomery.Config{Spec: "standard", Shards: 50}); err != nil {
 		t.Fatal(err)
 	}
-	old, err := bloomery.Open(dir)
+	old, err := bloomery.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func TestShrinkSharded(t *testing.T) {
 	}
 	c := bloomery.Config{Like: old}
 	for _, left := range []int{0, 99} {
-		_, err = bloomery.BuildShards(t.Context(), slices.Values(keys[:left]), dir, c)
+		_, err = shardtest.Build(t.Context(), slices.Values(keys[:left]), dir, c)
 		var lost *filter.ShrinkError
 		if !errors.As(err, &lost) || lost.Before != 200 || lost.After != uint64(left) {
 			t.Errorf("%d keys: %v", left, err)
@@ -94,7 +95,7 @@ func TestShrinkSharded(t *testing.T) {
 			t.Errorf("%v, %v: the folder has changed: %v", left, err, after)
 		}
 	}
-	if _, err = bloomery.BuildShards(t.Context(), slices.Values(keys[:120]), dir, c); err != nil {
+	if _, err = shardtest.Build(t.Context(), slices.Values(keys[:120]), dir, c); err != nil {
 		t.Error(err)
 	}
 }
@@ -133,16 +134,16 @@ func TestShrinkCounts(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 		}
 		dir := filepath.Join(t.TempDir(), "set")
-		if _, err := bloomery.BuildShards(t.Context(), log(2), dir, bloomery.Config{Spec: spec, Shards: 20}); err != nil {
+		if _, err := shardtest.Build(t.Context(), log(2), dir, bloomery.Config{Spec: spec, Shards: 20}); err != nil {
 			t.Fatal(err)
 		}
-		old, err := bloomery.Open(dir)
+		old, err := bloomery.Open(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer old.Close()
 		for times, ok := range map[int]bool{0: false, 1: true} {
-			_, err := bloomery.BuildShards(t.Context(), log(times), dir, bloomery.Config{Like: old})
+			_, err := shardtest.Build(t.Context(), log(times), dir, bloomery.Config{Like: old})
 			if ok != (err == nil) || !ok && !errors.Is(err, filter.ErrShrunk) {
 				t.Errorf("%s, shards, %d more: %v", spec, times, err)
 			}
@@ -178,15 +179,15 @@ func TestShrinkAllowed(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "set")
 	c := bloomery.Config{Spec: "standard", Shards: 3, Allow: allowed(1000)}
-	if _, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
+	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c); err != nil {
 		t.Fatal(err)
 	}
-	set, err := bloomery.Open(dir)
+	set, err := bloomery.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	_, err = bloomery.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Like: set, Allow: allowed(100)})
+	_, err = shardtest.Build(t.Context(), slices.Values(keys), dir, bloomery.Config{Like: set, Allow: allowed(100)})
 	if !errors.Is(err, filter.ErrShrunk) {
 		t.Errorf("100 of 1000 allowed keys in shards: %v", err)
 	}

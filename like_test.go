@@ -11,6 +11,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -37,7 +39,7 @@ func TestLike(t *testing.T) {
 			if err := build(t, keys[:5000], c).Save(t.Context(), path); err != nil {
 				t.Fatal(err)
 			}
-			old, err := bloomery.Open(path)
+			old, err := bloomery.Open(t.Context(), path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,8 +60,8 @@ func TestLike(t *testing.T) {
 			if f.Name != "fuse" && f.Name != "redisbloom" && !like.Equal(model) {
 				t.Errorf("%s like %s", set.Spec(), old.Spec())
 			}
-			if !set.Hasher().Equal(old.Hasher()) || set.FPRChosen() != 0.25 {
-				t.Errorf("seed %d, chosen rate %g", set.Hasher().Seed(), set.FPRChosen())
+			if !set.Hasher().Equal(old.Hasher()) || set.Info().FPRChosen != 0.25 {
+				t.Errorf("seed %d, chosen rate %g", set.Hasher().Seed(), set.Info().FPRChosen)
 			}
 			again := slices.Clone(keys[100:])
 			slices.Reverse(again)
@@ -114,7 +116,7 @@ func TestLikeErrors(t *testing.T) {
 		if c.Like == nil {
 			c.Like = old
 		}
-		if _, err := bloomery.NewBuilder(c); !errors.Is(err, filter.ErrConfig) {
+		if _, err := bloomery.NewBuilder(t.Context(), c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := c.Check(); !errors.Is(err, filter.ErrConfig) {
@@ -131,10 +133,10 @@ func TestLikeErrors(t *testing.T) {
 	if _, err := like.Choose(t.Context()); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("Choose: %v", err)
 	}
-	if _, err := (bloomery.Config{Like: old, Shards: 1}).ForShard(t.Context()); !errors.Is(err, filter.ErrConfig) {
+	if _, err := handle.ForShard(t.Context(), bloomery.Config{Like: old, Shards: 1}); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("ForShard: %v", err)
 	}
-	if _, err := bloomery.NewShardBuilder(t.TempDir(), like); !errors.Is(err, filter.ErrConfig) {
+	if _, err := shardtest.NewBuilder(t.TempDir(), like); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("NewShardBuilder: %v", err)
 	}
 	like.Keys = 5
@@ -152,17 +154,17 @@ func TestLikeShards(t *testing.T) {
 	keys := words(9000)
 	dir := filepath.Join(t.TempDir(), "old")
 	first := bloomery.Config{Spec: "partitioned(effort=fast,fpr=0.01,later=900)", Seed: 4, Shards: 3}
-	was, err := bloomery.BuildShards(t.Context(), slices.Values(keys[:8000]), dir, first)
+	was, err := shardtest.Build(t.Context(), slices.Values(keys[:8000]), dir, first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := bloomery.Open(dir)
+	old, err := bloomery.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer old.Close()
 	next := filepath.Join(t.TempDir(), "next")
-	m, err := bloomery.BuildShards(t.Context(), slices.Values(keys[500:]), next, bloomery.Config{Like: old})
+	m, err := shardtest.Build(t.Context(), slices.Values(keys[500:]), next, bloomery.Config{Like: old})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +173,7 @@ func TestLikeShards(t *testing.T) {
 	}
 	files := filesOf(t, next)
 	for i := range 3 {
-		one, err := old.Shard(i)
+		one, err := bloomery.Shard(old, i)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,21 +182,19 @@ func TestLikeShards(t *testing.T) {
 			t.Errorf("shard %d is not what Build makes of its keys", i)
 		}
 	}
-	optimizer, err := old.Optimizer(filter.Effort{Level: filter.Keep}, bloomery.Config{})
+	optimizer, err := old.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Level: filter.Keep}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer optimizer.Close()
-	for _, k := range keys[500:] {
-		if err := optimizer.AddString(k); err != nil {
-			t.Fatal(err)
-		}
+	if err := optimizer.AddMany(asKeys(keys[500:])); err != nil {
+		t.Fatal(err)
 	}
-	kept, err := optimizer.Build(t.Context())
+	kept, err := optimizer.Commit(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := bloomery.Open(next)
+	read, err := bloomery.Open(t.Context(), next)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,15 +202,15 @@ func TestLikeShards(t *testing.T) {
 	if !kept.Equal(read) {
 		t.Error("an Optimizer that keeps the shifts makes another set")
 	}
-	if _, err := bloomery.NewBuilder(bloomery.Config{Like: old}); !errors.Is(err, filter.ErrUnsupported) {
+	if _, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Like: old}); !errors.Is(err, filter.ErrUnsupported) {
 		t.Errorf("a Builder like a sharded set: %v", err)
 	}
 	again := bloomery.Config{Like: old, Shards: 4}
-	if _, err := bloomery.NewShardBuilder(dir, again); !errors.Is(err, filter.ErrConfig) {
+	if _, err := shardtest.NewBuilder(dir, again); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("another number of shards: %v", err)
 	}
 	again.Shards = 0
-	if m, err = bloomery.BuildShards(t.Context(), slices.Values(keys[500:]), dir, again); err != nil {
+	if m, err = shardtest.Build(t.Context(), slices.Values(keys[500:]), dir, again); err != nil {
 		t.Fatal(err)
 	}
 	if len(filesOf(t, dir)) != 4 || m.Keys() != 8500 {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/live"
@@ -34,8 +33,8 @@ type Live struct {
 var errClosed = errors.New("bloomery: the Live set is closed")
 
 // OpenLive opens the Set in a file and follows the file: it checks it every DefaultInterval; see WithInterval. Close it
-// when done. Options and errors are those of Open.
-func OpenLive(path string, o ...Option) (*Live, error) {
+// when done. ctx is for the opening alone. Options and errors are those of Open.
+func OpenLive(ctx context.Context, path string, o ...Option) (*Live, error) {
 	all := optionsOf(0, o)
 	all.Regular = true
 	if all.Concurrent {
@@ -44,15 +43,15 @@ func OpenLive(path string, o ...Option) (*Live, error) {
 	l := &Live{path: path}
 	c := live.Config[*Set]{
 		Path:     func() string { return followed(path) },
-		Open:     func() (*Set, error) { return openFile(path, all) },
+		Open:     func(ctx context.Context) (*Set, error) { return openFile(ctx, path, all) },
 		Release:  func(s *Set) { _ = s.Close() },
 		Closed:   newClosed(errClosed),
 		Interval: cmp.Or(max(all.interval, 0), DefaultInterval),
 	}
 	if all.update != nil {
-		c.Update = func(ctx context.Context) { all.update(ctx, l) }
+		c.Update = func(ctx context.Context) { all.update(ctx, &l.file) }
 	}
-	if err := l.file.Start(c); err != nil {
+	if err := l.file.Start(ctx, c); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -79,20 +78,10 @@ func WithInterval(d time.Duration) Option {
 	return func(o *options) { o.interval = d }
 }
 
-// WithUpdater makes OpenLive call update in a goroutine of its own. update replaces the file from time to time, for
-// example by a download, calls Reload, and passes its errors to Report. It must return soon after its context ends, at
-// Close, which waits for it and which it must not call.
-func WithUpdater(update func(ctx context.Context, l *Live)) Option {
-	return func(o *options) { o.update = update }
-}
-
-// Report makes Err return err, unless the file itself has an error, until the next Report. nil clears it.
-func (l *Live) Report(err error) { l.opened().Report(err) }
-
 // Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with an error that may
 // pass. If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the same error
-// until a Reload succeeds.
-func (l *Live) Reload() error { return l.opened().Reload() }
+// until a Reload succeeds. If ctx ends first, Reload returns its cause, and nothing has changed.
+func (l *Live) Reload(ctx context.Context) error { return l.opened().Reload(ctx) }
 
 // View calls f with the current Set, which stays open until f returns. f must not keep, change or close it. After Close
 // f gets a closed Set.
@@ -105,48 +94,18 @@ func (l *Live) Contains(key []byte) bool {
 	return g.Value.Contains(key)
 }
 
-// ContainsString is Contains for a string.
+// ContainsString is Contains for a string. View reaches the other methods of Set.
 func (l *Live) ContainsString(key string) bool {
 	g, u := l.opened().Acquire()
 	defer g.Release(u)
 	return g.Value.ContainsString(key)
 }
 
-// ContainsUint64 is Contains for the eight bytes of key, little endian.
-func (l *Live) ContainsUint64(key uint64) bool {
-	g, u := l.opened().Acquire()
-	defer g.Release(u)
-	return g.Value.ContainsUint64(key)
-}
-
-// ContainsMany is Set.ContainsMany. All results are from the same file.
-func (l *Live) ContainsMany(dst []bool, keys [][]byte) {
-	l.View(func(s *Set) { s.ContainsMany(dst, keys) })
-}
-
-// Count is Set.Count on the current file.
-func (l *Live) Count(key []byte) (n uint64, saturated bool, err error) {
-	l.View(func(s *Set) { n, saturated, err = s.Count(key) })
-	return n, saturated, err
-}
-
-// Get is Set.Get on the current file.
-func (l *Live) Get(key []byte) (value uint64, ok bool, err error) {
-	l.View(func(s *Set) { value, ok, err = s.Get(key) })
-	return value, ok, err
-}
-
-// Info is Set.Info of the current file.
-func (l *Live) Info() (i filter.Info) {
-	l.View(func(s *Set) { i = s.Info() })
-	return i
-}
-
 // Swaps returns how many times a new file was swapped in.
 func (l *Live) Swaps() uint64 { return l.opened().Swaps() }
 
-// Err returns the error of the last Reload, or an error if the current file was changed in place (see Set.Err), or the
-// error of the last Report, or nil. After Close it returns an error.
+// Err returns the error of the last Reload, or an error if the current file was changed in place (see Set.Err), or that
+// of the last download of publish.Follow, or nil. After Close it returns an error.
 func (l *Live) Err() error { return l.opened().Err() }
 
 // Close stops following the file, waits for running queries, and closes the Set. Later queries cannot

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // BenchmarkLive measures queries through a Live, of a file and of a sharded set, beside the same queries of a Set.
@@ -21,13 +22,13 @@ func BenchmarkLive(b *testing.B) {
 		c := bloomery.Config{Spec: "blocked(bytes=4096)"}
 		if form == "sharded" {
 			c.Shards = 4
-			if _, err := bloomery.BuildShards(b.Context(), slices.Values(keys), path, c); err != nil {
+			if _, err := shardtest.Build(b.Context(), slices.Values(keys), path, c); err != nil {
 				b.Fatal(err)
 			}
 		} else if err := must(bloomery.Build(b.Context(), slices.Values(keys), c)).Save(b.Context(), path); err != nil {
 			b.Fatal(err)
 		}
-		set, live := must(bloomery.Open(path)), must(bloomery.OpenLive(path))
+		set, live := must(bloomery.Open(b.Context(), path)), must(bloomery.OpenLive(b.Context(), path))
 		defer set.Close()
 		defer live.Close()
 		for _, by := range []struct {
@@ -40,17 +41,17 @@ func BenchmarkLive(b *testing.B) {
 					by.Contains(byKey[i%len(byKey)])
 				}
 			})
-			b.Run(fmt.Sprintf("op=integer/form=%s/by=%s", form, by.name), func(b *testing.B) {
+			b.Run(fmt.Sprintf("op=string/form=%s/by=%s", form, by.name), func(b *testing.B) {
 				b.ReportAllocs()
-				for i := uint64(0); b.Loop(); i++ {
-					by.ContainsUint64(i)
+				for i := 0; b.Loop(); i++ {
+					by.ContainsString(keys[i%len(keys)])
 				}
 			})
 			b.Run(fmt.Sprintf("op=many/form=%s/by=%s", form, by.name), func(b *testing.B) {
 				b.ReportAllocs()
 				got := make([]bool, len(byKey))
 				for b.Loop() {
-					by.ContainsMany(got, byKey)
+					view(by.querier, func(s *bloomery.Set) { bloomery.Keyed[[]byte](s).ContainsMany(got, byKey) })
 				}
 			})
 		}

@@ -21,7 +21,7 @@ func TestLivePipe(t *testing.T) {
 		path); err != nil {
 		t.Fatal(err)
 	}
-	l, err := bloomery.OpenLive(path, bloomery.WithInterval(time.Millisecond))
+	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,13 +52,13 @@ func TestSpoiledManifest(t *testing.T) {
 			options = append(options, bloomery.WithSecret(c.config.Secret))
 		}
 		answers := func() ([]bool, error) {
-			set, err := bloomery.Open(dir, options...)
+			set, err := bloomery.Open(t.Context(), dir, options...)
 			if err != nil {
 				return nil, err
 			}
 			defer set.Close()
 			got := make([]bool, len(asked))
-			set.ContainsManyStrings(got, asked)
+			bloomery.Keyed[string](set).ContainsMany(got, asked)
 			return got, set.Err()
 		}
 		want, err := answers()

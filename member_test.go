@@ -33,9 +33,9 @@ func TestFileOfSet(t *testing.T) {
 	}
 	alone := save(t, must(bloomery.FromBytes(before)))
 	for what, f := range map[string]func() error{
-		"Lock":         func() error { _, err := bloomery.Lock(ctx, path, nil); return err },
+		"Lock":         func() error { _, err := bloomery.Lock(ctx, path); return err },
 		"Save":         func() error { return other.Save(ctx, path) },
-		"Replace":      func() error { return other.Replace(ctx, path, was) },
+		"Replace":      func() error { return bloomery.ReplaceFile(ctx, other, path, was) },
 		"PatchFile":    func() error { return delta.PatchFile(ctx, path, d, path, delta.Options{}) },
 		"the output":   func() error { return delta.PatchFile(ctx, alone, d, path, delta.Options{}) },
 		"the manifest": func() error { return other.Save(ctx, manifest) },

@@ -49,10 +49,10 @@ func TestMergeFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got, err := MergeFiles(paths); err != nil || !got.Equal(all) {
+		if got, err := MergeFiles(t.Context(), paths); err != nil || !got.Equal(all) {
 			t.Errorf("%s: another merged set, %v", spec, err)
 		}
-		got, err := IntersectFiles(paths)
+		got, err := IntersectFiles(t.Context(), paths)
 		switch {
 		case strings.HasPrefix(spec, "counting"):
 			if !errors.Is(err, errors.ErrUnsupported) {
@@ -66,7 +66,7 @@ func TestMergeFiles(t *testing.T) {
 
 // TestMergeFilesErrors names the files in errors.
 func TestMergeFilesErrors(t *testing.T) {
-	if _, err := MergeFiles(nil); !errors.Is(err, filter.ErrConfig) {
+	if _, err := MergeFiles(t.Context(), nil); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("no files: %v", err)
 	}
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func TestMergeFilesErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := MergeFiles([]string{a, b}); !errors.Is(err, filter.ErrMismatch) || !strings.HasPrefix(err.Error(), a+" and "+b) {
+	if _, err := MergeFiles(t.Context(), []string{a, b}); !errors.Is(err, filter.ErrMismatch) || !strings.HasPrefix(err.Error(), a+" and "+b) {
 		t.Errorf("%v", err)
 	}
 	link := filepath.Join(dir, "link")
@@ -88,13 +88,13 @@ func TestMergeFilesErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, paths := range [][]string{{a, a}, {a, b, link}} {
-		if _, err := MergeFiles(paths); !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "one file") {
+		if _, err := MergeFiles(t.Context(), paths); !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "one file") {
 			t.Errorf("%v: %v", paths, err)
 		}
 	}
 	none := filepath.Join(dir, "none")
 	for _, paths := range [][]string{{a, none}, {none, a}} {
-		if _, err := MergeFiles(paths); err == nil || !strings.Contains(err.Error(), none) {
+		if _, err := MergeFiles(t.Context(), paths); err == nil || !strings.Contains(err.Error(), none) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestChangeOfMapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key := range uint64(1000) {
-		if err := s.AddUint64(key); err != nil {
+		if err := Keyed[uint64](s).Add(key); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,12 +115,12 @@ func TestChangeOfMapped(t *testing.T) {
 	if err := s.Save(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	mapped, err := Open(path)
+	mapped, err := Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer mapped.Close()
-	if err := errors.Join(mapped.AddUint64(1000), s.AddUint64(1000)); err != nil || !mapped.Equal(s) {
+	if err := errors.Join(Keyed[uint64](mapped).Add(1000), Keyed[uint64](s).Add(1000)); err != nil || !mapped.Equal(s) {
 		t.Errorf("the copy is another set: %v", err)
 	}
 }

@@ -3,55 +3,63 @@ package bloomery
 import (
 	"context"
 	"errors"
-	"iter"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/run"
 )
 
-// Optimize continues the search of a partitioned, blockpartitioned or twochoice filter for keys that have changed, with
-// the default effort; see Optimizer for others. keys must yield all keys: the set contains no others afterwards. On
-// error s is unchanged. The error wraps errors.ErrUnsupported if the family has no search.
-func (s *Set) Optimize(ctx context.Context, keys iter.Seq[[]byte]) error {
-	b, err := s.Optimizer(filter.Effort{}, Config{})
+// An Optimizer continues the search of a partitioned, blockpartitioned or twochoice filter, for the same keys or others.
+// Add all keys to it: the new Set contains no others. It has the geometry, hash function and chosen rate of the old one.
+//
+//	o, err := set.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Level: "high"}})
+//	if err != nil { ... }
+//	defer o.Close()
+//	err = o.AddMany(keys) // any number of times, from any number of goroutines
+//	if err != nil { ... }
+//	better, err := o.Commit(ctx)
+type Optimizer struct{ b *Builder }
+
+// Optimizer returns an Optimizer whose search starts from s. If the family has no search, the error wraps
+// errors.ErrUnsupported. s must not change until Commit has returned.
+//
+// For a sharded Set it keeps the hashes of all keys, and Commit builds one shard after the other. The new Set is in
+// memory.
+func (s *Set) Optimizer(c JobConfig) (*Optimizer, error) {
+	b, err := s.optimizer(c.Effort, Config{Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Progress: c.Progress,
+		MaxFPR: c.MaxFPR, Shrink: c.Shrink})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer b.Close()
-	if err := intake.Feed(ctx, b.in, keys); err != nil {
-		return err
-	}
-	better, err := b.Build(ctx)
-	if err != nil {
-		return err
-	}
-	err = s.engine.Take(better.engine)
-	s.follow()
-	return err
+	return &Optimizer{&Builder{in: b.in, set: b}}, nil
 }
 
-// Optimizer returns a Builder of a Set with the geometry of s, whose search starts from s and has effort e. Add all
-// keys to it: the new Set contains no others, and has the chosen rate of s. Of c it uses Workers, Memory, TempDir,
-// Progress, MaxFPR and Shrink. If the family has no search, the error wraps errors.ErrUnsupported. s must not change
-// until Build has returned.
-//
-// For a sharded Set the Builder keeps the hashes of all keys, beyond Memory, by default 64 MiB, in a temporary file,
-// and builds one shard after the other. The new Set is in memory.
-func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
-	c.Keys = 0
-	b := &Builder{config: c, chosen: s.FPRChosen()}
+// AddMany adds keys. Batches of a few thousand keys are fastest.
+func (o *Optimizer) AddMany(keys [][]byte) error { return o.b.AddMany(keys) }
+
+// Commit searches and returns the new Set. When ctx ends, it returns ctx.Err(). If context.WithCancelCause ends it with
+// filter.ErrEnough, the search stops early and Commit returns its result. The error wraps filter.ErrFull if there is no
+// room for all keys, and filter.ErrRate if the filter exceeds JobConfig.MaxFPR.
+func (o *Optimizer) Commit(ctx context.Context) (*Set, error) { return o.b.Build(ctx) }
+
+// Close drops the keys and removes their temporary file.
+func (o *Optimizer) Close() error { return o.b.Close() }
+
+// optimizer returns the build of an Optimizer.
+func (s *Set) optimizer(e filter.Effort, c Config) (*oneBuild, error) {
+	b := &oneBuild{config: c, chosen: s.chosen()}
 	if s.inner().Parts() != nil {
 		if err := errors.Join(engine.Can(s.inner(), family.CanSearch), c.checkFields()); err != nil {
 			return nil, err
 		}
-		spill := c.bulk().NewSpill(s.inner())
+		spill := bulk.Options{Memory: c.Memory, TempDir: c.TempDir}.NewSpill(s.inner())
 		b.in = intake.New(s.hasher, intake.To(spill.Add, spill.Close, intake.NoValues(filter.Spec{})))
 		b.finish = func(ctx context.Context) (*Set, error) { return b.optimizeShards(ctx, s, e, spill) }
 	} else {
-		old, ok := s.Filter().(family.Reoptimizer)
+		old, ok := s.inner().Facts().Filter.(family.Reoptimizer)
 		if !ok {
 			return nil, s.inner().Lacks(family.CanSearch)
 		}
@@ -73,8 +81,8 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 
 // optimizeShards builds the filter of each shard of old again, from hashes by shard, and returns a Set of them, in
 // memory.
-func (b *Builder) optimizeShards(ctx context.Context, old *Set, e filter.Effort, keys *run.Spill) (*Set, error) {
-	parts, n := old.inner().Parts(), float64(old.Stored().Shards)
+func (b *oneBuild) optimizeShards(ctx context.Context, old *Set, e filter.Effort, keys *run.Spill) (*Set, error) {
+	parts, n := old.inner().Parts(), float64(old.inner().Facts().Stored.Shards)
 	set, err := made(parts.Rebuild(func(i int, part engine.Engine) (engine.Engine, error) {
 		config := b.config
 		config.MaxFPR = 0
@@ -84,20 +92,20 @@ func (b *Builder) optimizeShards(ctx context.Context, old *Set, e filter.Effort,
 				report(p)
 			}
 		}
-		one, err := setOf(part).Optimizer(e, config)
+		one, err := setOf(part).optimizer(e, config)
 		if err != nil {
 			return nil, err
 		}
 		one.part = true
-		err = keys.Each(ctx, i, one.AddHashes)
+		err = keys.Each(ctx, i, one.in.AddHashes)
 		var better *Set
 		if err == nil {
-			better, err = one.Build(ctx)
+			better, err = built(ctx, one.in, one)
 		}
 		if err == nil {
 			b.losses.AddShard(one.losses, better.engine)
 		}
-		if err = errors.Join(err, one.Close()); err != nil {
+		if err = errors.Join(err, one.in.Close(nil)); err != nil {
 			return nil, parts.Fail(i, err)
 		}
 		return better.engine, nil
@@ -105,5 +113,5 @@ func (b *Builder) optimizeShards(ctx context.Context, old *Set, e filter.Effort,
 	if err != nil {
 		return nil, err
 	}
-	return set, set.CheckFPR(b.config.MaxFPR)
+	return set, set.checkFPR(b.config.MaxFPR)
 }

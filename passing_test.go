@@ -56,7 +56,7 @@ func TestLivePassing(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "f.bloom")
 		large(t, path, 0)
 		o := outage{errno: errno}
-		l, err := bloomery.OpenLive(path, bloomery.WithInterval(time.Millisecond), o.option())
+		l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond), o.option())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,28 +65,28 @@ func TestLivePassing(t *testing.T) {
 		began := time.Now()
 		large(t, path, 500)
 		eventually(t, "the error", func() bool { return errors.Is(l.Err(), errno) })
-		if !l.ContainsUint64(1) || l.ContainsUint64(1400) {
+		if !l.HasUint64(1) || l.HasUint64(1400) {
 			t.Errorf("%v: the old file does not answer", errno)
 		}
 		time.Sleep(2 * retry.First)
 		if n, most := o.opens.Load(), attempts(time.Since(began)); n > most {
 			t.Errorf("%v: %d attempts, at most %d expected", errno, n, most)
 		}
-		if err := l.Reload(); !errors.Is(err, errno) {
+		if err := l.Reload(t.Context()); !errors.Is(err, errno) {
 			t.Errorf("Reload: %v", err)
 		}
 		o.on.Store(false)
-		eventually(t, "the new file", func() bool { return l.ContainsUint64(1400) })
+		eventually(t, "the new file", func() bool { return l.HasUint64(1400) })
 		if err := l.Err(); err != nil {
 			t.Error(err)
 		}
 		o.on.Store(true)
 		large(t, path, 2000)
-		if err := l.Reload(); !errors.Is(err, errno) {
+		if err := l.Reload(t.Context()); !errors.Is(err, errno) {
 			t.Errorf("Reload: %v", err)
 		}
 		o.on.Store(false)
-		if err := l.Reload(); err != nil || !l.ContainsUint64(2500) {
+		if err := l.Reload(t.Context()); err != nil || !l.HasUint64(2500) {
 			t.Errorf("Reload after the outage: %v", err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestLiveDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	large(t, path, 0)
 	var opens atomic.Int64
-	l, err := bloomery.OpenLive(path, bloomery.WithInterval(time.Millisecond),
+	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond),
 		bloomery.WithOpening(func(string) error { opens.Add(1); return nil }))
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestLiveDamage(t *testing.T) {
 	}
 	eventually(t, "the error", func() bool { return errors.Is(l.Err(), filter.ErrMagic) })
 	time.Sleep(2 * retry.First)
-	if err := l.Reload(); !errors.Is(err, filter.ErrMagic) || opens.Load() != 2 {
+	if err := l.Reload(t.Context()); !errors.Is(err, filter.ErrMagic) || opens.Load() != 2 {
 		t.Errorf("%d files opened, want 2; %v", opens.Load(), err)
 	}
 }
@@ -125,7 +125,7 @@ func TestShardsPassing(t *testing.T) {
 			dir := t.TempDir()
 			writeShards(t, dir, bloomery.Config{Spec: spec}, 4, keys)
 			o := outage{errno: syscall.ENOMEM}
-			set, err := bloomery.Open(dir, o.option())
+			set, err := bloomery.Open(t.Context(), dir, o.option())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestShardsPassing(t *testing.T) {
 			for range 4 {
 				wg.Go(func() {
 					got := make([]bool, len(absent))
-					set.ContainsManyStrings(got, absent)
+					bloomery.Keyed[string](set).ContainsMany(got, absent)
 					for i, k := range absent {
 						if !got[i] || !set.ContainsString(k) {
 							t.Errorf("%s is absent, and its shard is not loaded", k)
@@ -161,7 +161,7 @@ func TestShardsPassing(t *testing.T) {
 			if !present || !errors.Is(err, syscall.ENOMEM) {
 				t.Errorf("ContainsContext: %v, %v", present, err)
 			}
-			if _, _, err := set.CountString(keys[0]); !errors.Is(err, syscall.ENOMEM) {
+			if _, _, err := bloomery.Keyed[string](set).Count(keys[0]); !errors.Is(err, syscall.ENOMEM) {
 				t.Errorf("Count: %v", err)
 			}
 			if err := set.Check(t.Context(), nil); !errors.Is(err, syscall.ENOMEM) {
@@ -200,7 +200,7 @@ func TestShardDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var opens atomic.Int64
-	set, err := bloomery.Open(dir, bloomery.WithOpening(func(string) error { opens.Add(1); return nil }))
+	set, err := bloomery.Open(t.Context(), dir, bloomery.WithOpening(func(string) error { opens.Add(1); return nil }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestTooManyFiles(t *testing.T) {
 	large(t, path, 0)
 	keys := names("member", 1000)
 	writeShards(t, dir, bloomery.Config{Spec: "standard(fpr=0.01)"}, 100, keys)
-	l, err := bloomery.OpenLive(path, bloomery.WithInterval(time.Millisecond))
+	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestTooManyFiles(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
 		t.Skip(err)
 	}
-	set, err := bloomery.Open(dir) // holds no files open
+	set, err := bloomery.Open(t.Context(), dir) // holds no files open
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestTooManyFiles(t *testing.T) {
 	for _, f := range all {
 		_ = f.Close()
 	}
-	eventually(t, "the new file", func() bool { return l.ContainsUint64(1499) })
+	eventually(t, "the new file", func() bool { return l.HasUint64(1499) })
 	time.Sleep(retry.First)
 	hits := 0
 	eventually(t, "the shards", func() bool {

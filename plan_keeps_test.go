@@ -7,6 +7,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -126,7 +128,7 @@ func planned(t *testing.T, s filter.Spec, n, seed uint64) (filter.Info, uint64) 
 	if err != nil {
 		t.Fatalf("%s, %d keys: %v", s, n, err)
 	}
-	bytes, err := set.EncodedLen()
+	bytes, err := engine.EncodedLen(handle.Engine(set))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 func TestRawKeysMemory(t *testing.T) {
 	build := func(memory int64) (*bloomery.Set, uint64) {
 		dir := t.TempDir()
-		b, err := bloomery.NewBuilder(bloomery.Config{Spec: "bitsandblooms", Memory: memory, TempDir: dir})
+		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "bitsandblooms", Memory: memory, TempDir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}

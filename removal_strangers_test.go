@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // TestStrangers removes lists of 50 keys that are all, or nearly all, strangers: too few for an expected loss of half a
@@ -23,19 +24,19 @@ func TestStrangers(t *testing.T) {
 			list := slices.Concat(keys[:known], keysOf(seed, n, n+size-known))
 			s := build(t, keys, bloomery.Config{Spec: spec, Seed: uint64(seed)})
 			hits := make([]bool, size)
-			s.ContainsMany(hits, list)
+			bloomery.Keyed[[]byte](s).ContainsMany(hits, list)
 			looks := slices.Contains(hits[known:], true)
 			if looks {
 				unsure++
 			}
-			got, err := s.RemoveMany(list)
+			got, err := bloomery.RemoveMany(s, list)
 			switch {
 			case errors.Is(err, filter.ErrStrangers):
 				refused++
 			case err != nil || got.Removed > 0 || known > 0 || looks:
 				t.Errorf("%s, seed %d, %d known: %+v, %v", spec, seed, known, got, err)
 			}
-			s.ContainsMany(hits, keys[:size])
+			bloomery.Keyed[[]byte](s).ContainsMany(hits, keys[:size])
 			if s.Len() != n || slices.Contains(hits, false) {
 				t.Fatalf("%s, seed %d: a member is lost", spec, seed)
 			}
@@ -49,7 +50,7 @@ func TestStrangers(t *testing.T) {
 // TestRemovalClosed: errors say what is wrong in the words of a user.
 func TestRemovalClosed(t *testing.T) {
 	s := build(t, words(10), bloomery.Config{Spec: "rankindexed"})
-	r, err := s.Removal(bloomery.Config{})
+	r, err := s.Removal(bloomery.JobConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +80,12 @@ func TestHalfStrangers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := c.RemoveMany(list)
+		got, err := bloomery.RemoveMany(c, list)
 		if ok != (err == nil) || !ok && (!errors.Is(err, filter.ErrStrangers) || !c.Equal(s)) {
 			t.Errorf("10 keys and %d strangers: %+v, %v", unknown, got, err)
 		}
 	}
-	r, err := s.Removal(bloomery.Config{})
+	r, err := s.Removal(bloomery.JobConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,21 +93,22 @@ func TestHalfStrangers(t *testing.T) {
 	if err := r.AddMany(append(keysOf(1, 0, 90), keys[0])); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.Remove(t.Context(), true); got.Removed != 1 || err != nil {
+	r.Force()
+	if got, err := r.Commit(t.Context()); got.Removed != 1 || err != nil {
 		t.Errorf("by force: %+v, %v", got, err)
 	}
 	dir := filepath.Join(t.TempDir(), "set")
-	_, err = bloomery.BuildShards(t.Context(), slices.Values(keys), dir,
+	_, err = shardtest.Build(t.Context(), slices.Values(keys), dir,
 		bloomery.Config{Spec: "rankindexed(fpr=1e-6)", Shards: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := bloomery.Lock(t.Context(), dir, nil)
+	l, err := bloomery.Lock(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if got, err := l.RemoveMany(append(keysOf(1, 0, 3), keys[:2]...)); !errors.Is(err, filter.ErrStrangers) {
+	if got, err := bloomery.RemoveMany(l.Set, append(keysOf(1, 0, 3), keys[:2]...)); !errors.Is(err, filter.ErrStrangers) {
 		t.Errorf("shards: %+v, %v", got, err)
 	}
 }

@@ -40,7 +40,7 @@ func TestRemovalEstimate(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := s.Removal(bloomery.Config{Memory: 1 << 20}) // some go to a file
+				r, err := s.Removal(bloomery.JobConfig{Memory: 1 << 20}) // some go to a file
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -61,10 +61,11 @@ func TestRemovalEstimate(t *testing.T) {
 					}
 					continue
 				}
-				if got, err := r.Remove(t.Context(), false); !errors.Is(err, filter.ErrStrangers) || got != seen || !s.Equal(before) {
+				if got, err := r.Commit(t.Context()); !errors.Is(err, filter.ErrStrangers) || got != seen || !s.Equal(before) {
 					t.Errorf("%s: %+v, %v; changed: %t", spec, got, err, !s.Equal(before))
 				}
-				got, err := r.Remove(t.Context(), true)
+				r.Force()
+				got, err := r.Commit(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -73,7 +74,7 @@ func TestRemovalEstimate(t *testing.T) {
 				}
 				want += got.Lost
 				hits := make([]bool, n-list.members)
-				s.ContainsMany(hits, keys[list.members:])
+				bloomery.Keyed[[]byte](s).ContainsMany(hits, keys[list.members:])
 				for _, hit := range hits {
 					if !hit {
 						lost++
@@ -107,7 +108,7 @@ func TestRemoveMany(t *testing.T) {
 			}
 			was := s.Len()
 			rand.New(rand.NewPCG(1, 2)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-			got, err := s.RemoveMany(append(list, []byte("unknown")))
+			got, err := bloomery.RemoveMany(s, append(list, []byte("unknown")))
 			if err != nil || got.NotFound != 1 || got.Unknown != 1 || got.Removed != uint64(len(list)) || got.Strangers > 0.02 {
 				t.Errorf("%s: %+v, %v", spec, got, err)
 			}
@@ -134,22 +135,22 @@ func TestRemoveTooOften(t *testing.T) {
 			t.Fatal(err)
 		}
 		list := slices.Concat(keys[:10_000], keys[:10_000], keys[:10_000])
-		got, err := s.RemoveMany(list)
+		got, err := bloomery.RemoveMany(s, list)
 		if !errors.Is(err, filter.ErrStrangers) || !s.Equal(before) || got.Unknown < 9900 || got.Unknown > 10_000 ||
 			got.Strangers < 30 || got.Strangers > 200 {
 			t.Errorf("%s: %+v, %v", spec, got, err)
 		}
 		once := slices.Concat(keys[:1], keys[:1], keys[:1], keys[:1], keys[:1], keys[:1])
-		if got, err := s.RemoveMany(once); err != nil || got.Unknown != 1 || got.Removed != 1 || got.NotFound != 5 {
+		if got, err := bloomery.RemoveMany(s, once); err != nil || got.Unknown != 1 || got.Removed != 1 || got.NotFound != 5 {
 			t.Errorf("%s: one key: %+v, %v", spec, got, err)
 		}
 	}
 	s := build(t, keys, bloomery.Config{Spec: "fuse"})
-	if _, err := s.RemoveMany(keys); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := bloomery.RemoveMany(s, keys); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("fuse: %v", err)
 	}
 	var empty bloomery.Set
-	if _, err := empty.RemoveMany(keys); err == nil {
+	if _, err := bloomery.RemoveMany(&empty, keys); err == nil {
 		t.Error("the zero Set removes keys")
 	}
 }
@@ -164,21 +165,21 @@ func TestRemovalForms(t *testing.T) {
 		if err := plain.Save(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		mapped, err := bloomery.Open(path)
+		mapped, err := bloomery.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer mapped.Close()
 		list := append(keysOf(1, 0, 20_000), keys[:1000]...)
-		want, err := plain.RemoveMany(list)
+		want, err := bloomery.RemoveMany(plain, list)
 		if !errors.Is(err, filter.ErrStrangers) {
 			t.Fatalf("%s: %v", spec, err)
 		}
 		for form, s := range map[string]*bloomery.Set{"mapped": mapped, "concurrent": shared} {
-			if got, err := s.RemoveMany(list); got != want || !errors.Is(err, filter.ErrStrangers) {
+			if got, err := bloomery.RemoveMany(s, list); got != want || !errors.Is(err, filter.ErrStrangers) {
 				t.Errorf("%s, %s: %+v, %v; want %+v", spec, form, got, err, want)
 			}
-			if got, err := s.RemoveMany(keys[:1000]); got.Removed != 1000 || err != nil {
+			if got, err := bloomery.RemoveMany(s, keys[:1000]); got.Removed != 1000 || err != nil {
 				t.Errorf("%s, %s: %+v, %v", spec, form, got, err)
 			}
 		}

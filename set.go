@@ -2,13 +2,16 @@ package bloomery
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
+	"math"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -29,20 +32,25 @@ type Set struct {
 	moved  uint32        // *moves when filter was set
 }
 
-// Stored describes the file that a Set was read from.
-type Stored = engine.Stored
-
-// NewSet returns a Set of a filter and the hasher of its keys. The Set takes over the filter. With a nil filter it
-// returns an empty receiver for UnmarshalBinary, UnmarshalText and ReadFrom, which need the hasher for filters with a
-// secret.
-func NewSet(f family.Filter, h filter.Hasher) *Set {
-	if f == nil {
-		return &Set{hasher: h}
+func init() {
+	handle.Bloomery = handle.Hooks{
+		NewSet: func(e engine.Engine) any { return setOf(e) },
+		Engine: func(s any) engine.Engine {
+			if l, ok := s.(*Locked); ok {
+				s = l.Set
+			}
+			return s.(*Set).other()
+		},
+		WithUpdater: func(update func(context.Context, handle.Updated)) any {
+			return Option(func(o *options) { o.update = update })
+		},
+		Intake:   func(b any) *intake.Intake { return b.(*Builder).in },
+		ForShard: func(ctx context.Context, c any) (any, error) { return c.(Config).forShard(ctx) },
 	}
-	return setOf(one.New(f, h))
 }
 
-// newSet is NewSet, with the form for many writers if concurrent is true.
+// newSet returns a Set of a filter, which it takes over, and the hasher of its keys. It is in the form for many writers
+// if concurrent is true.
 func newSet(f family.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 	return made(one.NewForm(f, h, concurrent))
 }
@@ -121,10 +129,6 @@ func (s *Set) follow() {
 	}
 }
 
-// Filter returns the filter, for methods that only its family has. It is nil for the zero Set and a sharded one; see
-// Shard. Do not change the filter of a Set from Open or FromBytes, and read that of a Set from Open in Guarded.
-func (s *Set) Filter() family.Filter { return s.inner().Facts().Filter }
-
 // Hasher returns the hash function of the keys.
 func (s *Set) Hasher() filter.Hasher { return s.hasher }
 
@@ -137,27 +141,9 @@ func (s *Set) Spec() filter.Spec { return s.inner().Spec() }
 // not been changed; Fill, FillSearched, Capacity and Pools are 0: see Shard.
 func (s *Set) Info() filter.Info { return s.inner().Info() }
 
-// FPRChosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It
-// is stored in the file, and every change keeps it. Info().Exceeded reports whether the filter has left it.
-func (s *Set) FPRChosen() float64 { return *s.inner().Facts().Chosen }
-
-// SetFPRChosen sets the chosen rate, for a Set that was not built with one. 0 removes it. The error wraps
-// filter.ErrConfig if rate is not below 1, or negative. It needs exclusive use.
-func (s *Set) SetFPRChosen(rate float64) error {
-	if err := checkRate("fpr_chosen", rate); err != nil {
-		return err
-	}
-	s.choose(rate)
-	return nil
-}
-
-// checkRate returns an error unless rate is a rate, or 0.
-func checkRate(field string, rate float64) error {
-	if rate >= 0 && rate < 1 {
-		return nil
-	}
-	return family.Invalid(field, rate, "want a rate above 0 and below 1, or 0 for none")
-}
+// chosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It is
+// stored in the file, and every change keeps it.
+func (s *Set) chosen() float64 { return *s.inner().Facts().Chosen }
 
 // choose sets the chosen rate.
 func (s *Set) choose(rate float64) {
@@ -165,9 +151,8 @@ func (s *Set) choose(rate float64) {
 	*s.engine.Facts().Chosen = rate
 }
 
-// CheckFPR returns a *filter.RateError if the false-positive rate Exceeds most. Call it after a change and before Save.
-// If most is 0, it returns nil and does not read the filter.
-func (s *Set) CheckFPR(most float64) error {
+// checkFPR is Info.CheckFPR, unless most is 0: then it does not read the filter.
+func (s *Set) checkFPR(most float64) error {
 	if most == 0 {
 		return nil
 	}
@@ -178,24 +163,12 @@ func (s *Set) CheckFPR(most float64) error {
 // added twice counts twice, except in families that drop duplicates; see filter.Info.
 func (s *Set) Len() uint64 { return s.inner().Len() }
 
-// Stored describes the file, or the bytes, that the Set was read from, also after changes. It is zero for other Sets.
-func (s *Set) Stored() Stored { return s.inner().Facts().Stored }
-
 // Manifest returns a copy of the manifest of a sharded Set, as it was read or last written, or nil for other Sets.
 func (s *Set) Manifest() *shard.Manifest {
 	if parts := s.inner().Parts(); parts != nil {
 		return parts.Manifest()
 	}
 	return nil
-}
-
-// Shard returns the Set of one shard of a sharded Set, which it loads on first use. Do not change or close it. The
-// error is a *shard.Error if the shard cannot be read; it wraps filter.ErrConfig if there is no such shard.
-func (s *Set) Shard(i int) (*Set, error) {
-	if n := s.Stored().Shards; i < 0 || i >= n {
-		return nil, fmt.Errorf("shard %d of a Set with %d shards: %w", i, n, filter.ErrConfig)
-	}
-	return made(s.inner().Parts().Shard(i))
 }
 
 // Check reads all shards of a sharded Set that are not loaded and checks them completely, without keeping them in
@@ -213,17 +186,12 @@ func (s *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 // other Sets.
 func (s *Set) Err() error { return s.inner().Err() }
 
-// Guarded calls f, which reads s.Filter(), and returns its error. If the Set is mapped and its file was overwritten or
-// truncated in place, Guarded returns an error wrapping filter.ErrFile; without it, reading a truncated file crashes
-// the program. The other methods of Set need no Guarded.
-func (s *Set) Guarded(f func() error) error { return s.inner().Guarded(f) }
-
 // Close releases the memory of a Set that was read from a file or folder. No query may be running. Afterwards queries
 // cannot know their answer: Contains is true, and Err and other methods return an error. Live has a Close that waits
 // for queries. For other Sets, such as those of New and Build, Close does nothing.
 func (s *Set) Close() error {
 	e := s.inner()
-	if e.Facts().Stored == (Stored{}) {
+	if e.Facts().Stored == (engine.Stored{}) {
 		return nil
 	}
 	s.take(one.Nothing(filter.Hasher{}, engine.ErrClosed))
@@ -231,28 +199,56 @@ func (s *Set) Close() error {
 }
 
 // Estimate is an estimated number of distinct keys, with the ends of its 95% interval, which are whole numbers.
-type Estimate = engine.Estimate
+type Estimate struct {
+	Keys      float64 // +Inf if the filter is full: every bit is set
+	Low, High float64 // High is +Inf if nothing is known but Low
+	// Counted reports that the number is not estimated: the filter counts its keys, and its bits do not tell their
+	// number. Keys, Low and High are then Set.Len.
+	Counted bool
+}
+
+// MarshalJSON writes an infinite number as null.
+func (e Estimate) MarshalJSON() ([]byte, error) {
+	number := func(x float64) *float64 {
+		if math.IsInf(x, 1) {
+			return nil
+		}
+		return &x
+	}
+	return json.Marshal(struct {
+		Keys    *float64 `json:"keys"`
+		Low     *float64 `json:"low"`
+		High    *float64 `json:"high"`
+		Counted bool     `json:"counted,omitempty"`
+	}{number(e.Keys), number(e.Low), number(e.High), e.Counted})
+}
 
 // Overlap has the numbers of distinct keys of two sets, of both together, and of those that they have in common.
-type Overlap = engine.Overlap
+type Overlap struct {
+	A            Estimate `json:"a"`
+	B            Estimate `json:"b"`
+	Union        Estimate `json:"union"`
+	Intersection Estimate `json:"intersection"`
+}
 
-// EstimateKeys returns the number of distinct keys, estimated from the bits if the family can, else Len. It is +Inf if
-// every bit is set. It may read the whole filter.
-func (s *Set) EstimateKeys() float64 { return s.inner().EstimateKeys() }
-
-// EstimateInterval is EstimateKeys with a 95% interval, in families with family.CanEstimate: standard, blocked,
-// counting, guava and bitsandblooms. It assumes that the keys do not depend on the hash function. In other families the
-// Estimate is Counted. It may read the whole filter.
+// EstimateInterval estimates the number of distinct keys, with a 95% interval, from the bits of the filter, in the
+// families standard, blocked, counting, guava and bitsandblooms. It assumes that the keys do not depend on the hash
+// function. In other families the Estimate is Counted. It may read the whole filter.
 //
-// The interval holds all numbers of keys that agree with the number of bits that are 0, see probe.KeysInCells for the
-// equations. It is exact up to the normal limit: TestEstimateCoverage measures how often it holds the number. For a
-// sharded Set it adds up the estimates of the shards.
-func (s *Set) EstimateInterval() (Estimate, error) { return s.inner().EstimateInterval() }
+// The interval holds all numbers of keys that agree with the number of bits that are 0. It is exact up to the normal
+// limit. For a sharded Set it adds up the estimates of the shards.
+func (s *Set) EstimateInterval() (Estimate, error) {
+	e, err := s.inner().EstimateInterval()
+	return Estimate(e), err
+}
 
 // EstimateOverlap estimates how many distinct keys s and o hold, together and in common, with 95% intervals. Both must
 // have the same Spec and hash function, including seed or secret; else the error wraps filter.ErrMismatch. It wraps
-// errors.ErrUnsupported in families without family.CanEstimate. It reads both filters and changes none.
+// errors.ErrUnsupported in families without EstimateInterval. It reads both filters and changes none.
 //
-// The estimate of the common keys is |A| + |B| - |A ∪ B| with an interval of its own; see probe.CommonInCells for the
-// equations. The interval does not shrink with the number of common keys: it is as wide as the error of the union.
-func (s *Set) EstimateOverlap(o *Set) (Overlap, error) { return s.inner().EstimateOverlap(o.other()) }
+// The estimate of the common keys is |A| + |B| - |A ∪ B| with an interval of its own. The interval does not shrink with
+// the number of common keys: it is as wide as the error of the union.
+func (s *Set) EstimateOverlap(o *Set) (Overlap, error) {
+	v, err := s.inner().EstimateOverlap(o.other())
+	return Overlap{Estimate(v.A), Estimate(v.B), Estimate(v.Union), Estimate(v.Intersection)}, err
+}

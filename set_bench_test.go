@@ -7,13 +7,14 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // forms returns a Set of the same keys in each form: in memory, mapped, of raw keys, for many writers and sharded.
 func forms(b *testing.B, keys []string) map[string]*bloomery.Set {
 	all := map[string]*bloomery.Set{}
 	built := func(c bloomery.Config) *bloomery.Set {
-		s, err := bloomery.NewBuilder(c)
+		s, err := bloomery.NewBuilder(b.Context(), c)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -38,7 +39,7 @@ func forms(b *testing.B, keys []string) map[string]*bloomery.Set {
 	}
 	all["mapped"] = openSet(b, path)
 	dir := b.TempDir()
-	s, err := bloomery.NewShardBuilder(dir, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 16})
+	s, err := shardtest.NewBuilder(dir, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 16})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -85,25 +86,25 @@ func BenchmarkForms(b *testing.B) {
 		})
 		b.Run("op=containsUint64/form="+form, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				answers[0] = s.ContainsUint64(uint64(i))
+				answers[0] = bloomery.Keyed[uint64](s).Contains(uint64(i))
 			}
 		})
 		b.Run("op=has/form="+form, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				answers[0] = s.Has(hs[i*31&(n-1)])
+				answers[0] = s.ContainsHash(hs[i*31&(n-1)])
 			}
 		})
 		for _, batch := range []int{16, 1024} {
 			b.Run("op=containsMany/batch="+strconv.Itoa(batch)+"/form="+form, func(b *testing.B) {
 				for i := 0; b.Loop(); i++ {
 					at := i * batch & (n - 1)
-					s.ContainsMany(answers[:batch], blobs[at:at+batch])
+					bloomery.Keyed[[]byte](s).ContainsMany(answers[:batch], blobs[at:at+batch])
 				}
 			})
 			b.Run("op=hasMany/batch="+strconv.Itoa(batch)+"/form="+form, func(b *testing.B) {
 				for i := 0; b.Loop(); i++ {
 					at := i * batch & (n - 1)
-					s.HasMany(answers[:batch], hs[at:at+batch])
+					s.ContainsHashes(answers[:batch], hs[at:at+batch])
 				}
 			})
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // uncounted is a filter that must not be read for its name alone.
@@ -24,7 +25,7 @@ func (uncounted) Encode() family.Encoded {
 }
 
 func TestErrorsDoNotCount(t *testing.T) {
-	strange := bloomery.NewSet(uncounted{}, filter.NewHasher(0))
+	strange := handle.NewSet[bloomery.Set](uncounted{}, filter.NewHasher(0))
 	if err := strange.Add([]byte("key")); !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(), "uncounted(m=9) does not") {
 		t.Errorf("Add: %v", err)
 	}
@@ -69,20 +70,20 @@ func TestForeign(t *testing.T) {
 		for i, k := range keys {
 			all[i] = []byte(k)
 		}
-		again.ContainsMany(dst, all)
+		bloomery.Keyed[[]byte](again).ContainsMany(dst, all)
 		for i, k := range keys {
 			if !dst[i] || !again.ContainsString(k) || !again.Contains([]byte(k)) || empty.ContainsString(k) {
 				t.Errorf("%s: %s", spec, k)
 			}
 		}
-		if !again.ContainsUint64(77) || again.ContainsUint64(78) || !empty.ContainsUint64(77) {
+		if !bloomery.Keyed[uint64](again).Contains(77) || bloomery.Keyed[uint64](again).Contains(78) || !bloomery.Keyed[uint64](empty).Contains(77) {
 			t.Errorf("%s: integers", spec)
 		}
 		if n := testing.AllocsPerRun(100, func() {
 			if hash != filter.Murmur3Twice { // copies the key, since it calls through an interface
 				again.Contains(all[0])
 				again.ContainsString(keys[0])
-				again.ContainsUint64(5)
+				bloomery.Keyed[uint64](again).Contains(5)
 			}
 		}); n != 0 {
 			t.Errorf("%s: asking allocates %v times", spec, n)

@@ -18,16 +18,10 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// ShardBuilder builds a sharded set: a folder with a manifest and the filters of the shards, see package shard. Open
-// opens it. Each shard is the filter that Build makes of its keys. The rules of Builder for several goroutines, Close
-// and keys after Build hold here too.
-//
-// The hashes of the keys, 16 bytes each, stay in memory up to half of Config.Memory, by default 1 GiB; further ones go
-// to a temporary file. Build then makes one shard after the other, several at a time on a machine with several cores.
-// With Config.Allow, the keys of the list take 16 bytes each too, and one half of that limit is for them. Exceptions
-// take about 150 bytes each while their shard is made.
-type ShardBuilder struct {
-	adder
+// shardBuild makes a sharded set: a folder with a manifest and the filters of the shards, see package shard. Each shard
+// is the filter that oneBuild makes of its keys.
+type shardBuild struct {
+	in      *intake.Intake
 	config  Config // of the set
 	each    Config // of a shard, once the number of shards is known
 	folder  *shard.Folder
@@ -36,23 +30,18 @@ type ShardBuilder struct {
 	losses  *bulk.Losses   // with Config.Like, else nil
 }
 
-// shardMemory is the default limit of a ShardBuilder for hashes in memory.
+// shardMemory is the default limit for hashes in memory.
 const shardMemory = 1 << 30
 
-// NewShardBuilder returns a ShardBuilder of the sharded set in the folder dir, and locks the folder for other builders.
-// The folder is absent, empty, or a sharded set, which is replaced when Build returns.
-//
-// With Config.Like each shard is like that shard of Like, a sharded Set, which may be the one that is replaced. Else,
-// with Config.Shards, the sizes in Config are those of the set; see Config.ForShard, whose errors these are. If Shards
-// is 0, or Config has Needs, it needs the number of keys: if Config.Keys is 0, it counts them first.
-func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
-	b = &ShardBuilder{config: c}
+// newShardBuild locks the folder of a Config with Dir. Errors are those of forShard and of the folder.
+func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
+	b = &shardBuild{config: c}
 	if c.Like != nil {
-		b.config.Shards = cmp.Or(c.Shards, c.Like.Stored().Shards)
+		b.config.Shards = cmp.Or(c.Shards, c.Like.inner().Facts().Stored.Shards)
 	} else if c.Keys > 0 && c.Shards == 0 {
 		b.config.Shards = run.AutoShards(c.Keys)
 	}
-	hasher, err := b.config.check() // before the keys come
+	hasher, err := b.config.checkSharded(ctx) // before the keys come
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +61,7 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 			return nil, c.checkBytes(c.Like.Spec(), bytes)
 		}
 	}
-	if b.folder, err = inset.Replace(dir); err != nil {
+	if b.folder, err = inset.Replace(c.Dir); err != nil {
 		return nil, err
 	}
 	if b.config.Shards == 0 || c.open() && c.Keys == 0 {
@@ -83,7 +72,7 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 				"values need the number of shards before the keys, and a Spec or the number of keys")
 		}
 		b.in = intake.Counted(hasher, b.memory()/2, c.TempDir, b.noValues(late))
-	} else if err = b.start(context.Background()); err != nil {
+	} else if err = b.start(ctx); err != nil {
 		return nil, errors.Join(err, b.folder.Close())
 	} else {
 		b.in = intake.New(hasher, b.spill)
@@ -92,9 +81,9 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 	return b, nil
 }
 
-// check returns the hasher of the keys, or an error if the Config cannot be that of a sharded set, as far as this is
+// checkSharded returns the hasher of the keys, or an error if the Config cannot be that of a sharded set, as far as this is
 // known before the keys.
-func (c Config) check() (filter.Hasher, error) {
+func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
 	if c.Like != nil {
 		return c.checkLikeShards()
 	}
@@ -105,7 +94,7 @@ func (c Config) check() (filter.Hasher, error) {
 		return families.OwnHasher(c.Hash, c.Seed, c.Secret)
 	}
 	c.Shards, c.Chosen = max(c.Shards, 1), nil
-	c, err := c.ForShard(context.Background())
+	c, err := c.forShard(ctx)
 	if err != nil {
 		return filter.Hasher{}, err
 	}
@@ -117,10 +106,10 @@ func (c Config) check() (filter.Hasher, error) {
 }
 
 // memory returns the limit of the hashes of the keys in memory before Build, and of that of the hashes of Config.Allow.
-func (b *ShardBuilder) memory() int64 {
+func (b *shardBuild) memory() int64 {
 	limit := b.config.Memory
 	if limit <= 0 && b.config.open() {
-		limit = b.config.BuildMemory()
+		limit = intake.BuildMemory(limit, b.config.Needs.Memory)
 	}
 	half := int64(shardMemory)
 	if limit > 0 {
@@ -133,7 +122,7 @@ func (b *ShardBuilder) memory() int64 {
 }
 
 // noValues returns the error for keys with values if the set takes none: with Config.Allow another one.
-func (b *ShardBuilder) noValues(other error) error {
+func (b *shardBuild) noValues(other error) error {
 	if b.config.Allow != nil {
 		return family.Invalid("allow", "list", "a sharded set with values has no exceptions; leave one out")
 	}
@@ -141,18 +130,17 @@ func (b *ShardBuilder) noValues(other error) error {
 }
 
 // start makes the store of hashes, when the number of shards is known.
-func (b *ShardBuilder) start(ctx context.Context) (err error) {
+func (b *shardBuild) start(ctx context.Context) (err error) {
 	if b.config.Like != nil {
 		b.each = b.config.likeShards()
-	} else if b.each, err = b.config.ForShard(ctx); err != nil {
+	} else if b.each, err = b.config.forShard(ctx); err != nil {
 		return err
 	}
-	b.spill = intake.NewShards(b.config.Shards, b.memory(), b.config.TempDir, b.Spec(), b.noValues(nil))
+	b.spill = intake.NewShards(b.config.Shards, b.memory(), b.config.TempDir, b.specOf(), b.noValues(nil))
 	return nil
 }
 
-// Spec returns the Spec of each shard. It is zero until the planner has chosen.
-func (b *ShardBuilder) Spec() filter.Spec {
+func (b *shardBuild) specOf() filter.Spec {
 	if b.config.Like != nil {
 		return b.config.Like.Spec()
 	}
@@ -160,69 +148,67 @@ func (b *ShardBuilder) Spec() filter.Spec {
 	return s
 }
 
-// Shards returns the number of shards, or 0 until the keys are counted.
-func (b *ShardBuilder) Shards() int { return b.config.Shards }
-
-// Build writes the shards and, as the last file, the manifest, and removes the files of the set that it replaces. No
-// Add may run at the same time. On error, or when ctx ends, the folder is as it was before. The error wraps
-// filter.ErrFull and filter.ErrKeys as that of Builder.Build does, and filter.ErrRate if the set exceeds Config.MaxFPR.
-// Config.Progress gets the progress of all shards together. The ShardBuilder cannot be used afterwards.
-func (b *ShardBuilder) Build(ctx context.Context) (*shard.Manifest, error) {
-	return built(&b.adder, func() (*shard.Manifest, error) { return b.build(ctx) })
+// build writes the shards and, as the last file, the manifest, and opens the folder.
+func (b *shardBuild) build(ctx context.Context) (*Set, error) {
+	if err := b.write(ctx); err != nil {
+		return nil, err
+	}
+	o := options{Options: engine.Options{Keyed: b.in.Hasher(), Secret: b.config.Secret}}
+	return openFile(ctx, b.config.Dir, o)
 }
 
-func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
+func (b *shardBuild) write(ctx context.Context) error {
 	n := b.in.Len()
 	if err := b.in.Check(b.config.Keys, false); err != nil {
-		return nil, err
+		return err
 	}
 	if b.config.Like == nil {
 		if err := run.CheckShards(b.config.Shards, n); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	f, _ := families.ByName(b.Spec().Family()) // zero until the planner has chosen
-	values := b.in.Valued() > 0 || b.config.Like != nil && f.BuildValueBits(b.Spec()) > 0
+	f, _ := families.ByName(b.specOf().Family()) // zero until the planner has chosen
+	values := b.in.Valued() > 0 || b.config.Like != nil && f.BuildValueBits(b.specOf()) > 0
 	if err := b.in.Check(0, values); err != nil {
-		return nil, err
+		return err
 	}
 	if b.in.Counting() {
 		b.config.Keys = max(n, 1)
 		b.config.Shards = cmp.Or(b.config.Shards, run.AutoShards(n))
 		if err := b.start(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if err := b.in.Start(ctx, b.spill); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := b.config.checkSetSize(b.each, n); err != nil {
-		return nil, err
+		return err
 	}
 	if err := b.readAllowed(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	m := &shard.Manifest{Hash: b.Hasher().ID(), Seed: b.Hasher().Seed(), Spec: b.Spec()}
+	m := &shard.Manifest{Hash: b.in.Hasher().ID(), Seed: b.in.Hasher().Seed(), Spec: b.specOf()}
 	if err := b.shards(ctx, m); err != nil {
-		return nil, err
+		return err
 	}
 	if err := b.allowed.Err(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := b.losses.Check(m.Keys()); err != nil {
-		return nil, err
+		return err
 	}
 	if m.Hash == filter.SipHash {
-		m.KeyCheck = b.Hasher().KeyCheck()
+		m.KeyCheck = b.in.Hasher().KeyCheck()
 	}
 	if err := engine.CheckShards(m, b.config.MaxFPR); err != nil {
-		return nil, err
+		return err
 	}
-	return m, b.folder.Commit(ctx, m, nil, nil)
+	return b.folder.Commit(ctx, m, nil, nil)
 }
 
 // shards builds and writes all shards, and sets their entries and the chosen rate in the manifest.
-func (b *ShardBuilder) shards(ctx context.Context, m *shard.Manifest) error {
+func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
 	n := b.config.Shards
 	workers := parallel.Workers(b.config.Workers)
 	at := min(workers, n) // shards at the same time
@@ -247,23 +233,23 @@ func (b *ShardBuilder) shards(ctx context.Context, m *shard.Manifest) error {
 }
 
 // shard builds and writes a shard.
-func (b *ShardBuilder) shard(ctx context.Context, s int, c Config) (e shard.Entry, chosen float64, err error) {
+func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry, chosen float64, err error) {
 	c.Keys = b.spill.Keys(s)
 	if c.Like != nil {
-		if c.Like, err = b.config.Like.Shard(s); err != nil {
+		if c.Like, err = made(b.config.Like.inner().Parts().Shard(s)); err != nil {
 			return e, 0, err
 		}
 	}
-	one, err := c.memberBuilder() // exceptions come later: the keys need not be kept twice
+	one, err := c.memberBuild(ctx) // exceptions come later: the keys need not be kept twice
 	if err != nil {
 		return e, 0, err
 	}
-	defer one.Close()
+	defer one.in.Close(nil)
 	one.part = true
 	if err := b.spill.Pass(ctx, s, one.in); err != nil {
 		return e, 0, err
 	}
-	set, err := one.Build(ctx)
+	set, err := built(ctx, one.in, one)
 	if err != nil {
 		return e, 0, err
 	}
@@ -275,25 +261,25 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config) (e shard.Entr
 	if c.Progress != nil {
 		c.Progress(filter.Progress{Done: 1})
 	}
-	return e, set.FPRChosen(), err
+	return e, set.chosen(), err
 }
 
 // readAllowed hashes the keys of Config.Allow.
-func (b *ShardBuilder) readAllowed(ctx context.Context) (err error) {
+func (b *shardBuild) readAllowed(ctx context.Context) (err error) {
 	if b.config.Allow != nil {
 		spill := run.NewSpill(b.config.Shards, b.memory(), b.config.TempDir)
 		b.in.OnClose(spill.Close)
-		b.allowed, err = intake.NewList(ctx, b.config.Allow, b.Hasher(), spill)
+		b.allowed, err = intake.NewList(ctx, b.config.Allow, b.in.Hasher(), spill)
 	}
 	return err
 }
 
 // except gives exceptions to a shard. Keys that are members are no error yet, so that all of them are found.
-func (b *ShardBuilder) except(ctx context.Context, set *Set, s int, like *Set) error {
+func (b *shardBuild) except(ctx context.Context, set *Set, s int, like *Set) error {
 	if b.allowed == nil {
 		return nil
 	}
-	a, err := set.Allower(like)
+	a, err := bulk.NewAllower(set.target(), like.other())
 	if err != nil {
 		return err
 	}
@@ -303,7 +289,7 @@ func (b *ShardBuilder) except(ctx context.Context, set *Set, s int, like *Set) e
 	if err := b.spill.Each(ctx, s, a.AddMemberHashes); err != nil {
 		return err
 	}
-	if err = a.Apply(ctx); errors.Is(err, filter.ErrAllowed) {
+	if err = a.Commit(ctx); errors.Is(err, filter.ErrAllowed) {
 		b.allowed.Both(bulk.Both(a))
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -54,7 +55,7 @@ func TestBuildShards(t *testing.T) {
 		c.Memory, c.TempDir = memory, temp
 		shares := 0.0
 		c.Progress = func(p filter.Progress) { shares = p.Done }
-		m, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dir, c)
+		m, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,10 +94,10 @@ func TestShardBuilderAdds(t *testing.T) {
 	keys := words(20_000)
 	c := bloomery.Config{Spec: "blocked", Shards: 3}
 	dirs := []string{t.TempDir(), t.TempDir()}
-	if _, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dirs[0], c); err != nil {
+	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dirs[0], c); err != nil {
 		t.Fatal(err)
 	}
-	b, err := bloomery.NewShardBuilder(dirs[1], c)
+	b, err := shardtest.NewBuilder(dirs[1], c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestShardSizes(t *testing.T) {
 		{bloomery.Config{Needs: plan.Needs{FPR: 0.01, Remove: true}, Capacity: 50_000, Shards: 4}, ""},
 		{bloomery.Config{Spec: "fuse(fpr=0.01)", Keys: 40_000, MaxFPR: 0.011}, "fuse(fpr=0.01)"},
 	} {
-		m, err := bloomery.BuildShards(t.Context(), slices.Values(keys), t.TempDir(), tt.c)
+		m, err := shardtest.Build(t.Context(), slices.Values(keys), t.TempDir(), tt.c)
 		if err != nil {
 			t.Errorf("%+v: %v", tt.c, err)
 			continue
@@ -187,7 +188,7 @@ func TestShardErrors(t *testing.T) {
 		{bloomery.Config{Spec: "standard(capacity=4000)", Shards: 2, Capacity: 4000}, filter.ErrFull},
 	} {
 		dir := filepath.Join(t.TempDir(), "set")
-		_, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dir, tt.c)
+		_, err := shardtest.Build(t.Context(), slices.Values(keys), dir, tt.c)
 		if !errors.Is(err, tt.want) {
 			t.Errorf("%+v: error %v, want %v", tt.c, err, tt.want)
 		}
@@ -202,7 +203,7 @@ func TestShardFolder(t *testing.T) {
 	keys := words(5000)
 	dir := t.TempDir()
 	build := func(ctx context.Context, c bloomery.Config, keys []string) error {
-		_, err := bloomery.BuildShards(ctx, slices.Values(keys), dir, c)
+		_, err := shardtest.Build(ctx, slices.Values(keys), dir, c)
 		return err
 	}
 	c := bloomery.Config{Spec: "standard", Shards: 3}
@@ -243,7 +244,7 @@ func TestShardFolder(t *testing.T) {
 		t.Errorf("a set with another key in shard 1 has the files %q", slices.Sorted(maps.Keys(now)))
 	}
 
-	b, err := bloomery.NewShardBuilder(dir, c)
+	b, err := shardtest.NewBuilder(dir, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,11 @@
 
 package bloomery_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/bloomery/bloomery"
+)
 
 // TestShardedBatchesAllocate needs a build without the race detector, under which sync.Pool drops memory at random.
 func TestShardedBatchesAllocate(t *testing.T) {
@@ -12,8 +16,8 @@ func TestShardedBatchesAllocate(t *testing.T) {
 		keys := integers(30_000, 1)
 		set := openSet(t, writeIntegers(t, spec, 3, keys))
 		got := make([]bool, len(keys))
-		set.ContainsManyUint64(got, keys) // loads all shards
-		if n := testing.AllocsPerRun(100, func() { set.ContainsManyUint64(got[:5000], keys[:5000]) }); n >= 1 {
+		bloomery.Keyed[uint64](set).ContainsMany(got, keys) // loads all shards
+		if n := testing.AllocsPerRun(100, func() { bloomery.Keyed[uint64](set).ContainsMany(got[:5000], keys[:5000]) }); n >= 1 {
 			t.Errorf("%s: a batch allocates %v times", spec, n)
 		}
 	}

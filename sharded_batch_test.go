@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -36,7 +37,7 @@ func TestShardedBatches(t *testing.T) {
 			want := make([]bool, len(all))
 			single := openSet(t, path)
 			for i, k := range all {
-				if want[i] = single.ContainsUint64(k); !want[i] && i < len(keys) {
+				if want[i] = bloomery.Keyed[uint64](single).Contains(k); !want[i] && i < len(keys) {
 					t.Fatalf("key %d is missing", k)
 				}
 			}
@@ -44,7 +45,7 @@ func TestShardedBatches(t *testing.T) {
 				set := openSet(t, path)
 				got := make([]bool, n)
 				for _, from := range []int{0, len(all) - n} { // the first time, shards are not loaded
-					set.ContainsManyUint64(got, all[from:from+n])
+					bloomery.Keyed[uint64](set).ContainsMany(got, all[from:from+n])
 					for i := range got {
 						if got[i] != want[from+i] {
 							t.Fatalf("batch of %d: key %d of %d is %t", n, from+i, len(all), got[i])
@@ -65,15 +66,15 @@ func TestShardedBatchesChange(t *testing.T) {
 		keys := integers(30_000, 1)
 		set := openSet(t, writeIntegers(t, spec, 3, keys))
 		got := make([]bool, len(keys))
-		set.ContainsManyUint64(got, keys) // loads all shards
+		bloomery.Keyed[uint64](set).ContainsMany(got, keys) // loads all shards
 		further := integers(len(keys), 2)
 		for _, k := range further {
-			if err := set.AddUint64(k); err != nil {
+			if err := bloomery.Keyed[uint64](set).Add(k); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, part := range [][]uint64{keys, further} {
-			set.ContainsManyUint64(got, part)
+			bloomery.Keyed[uint64](set).ContainsMany(got, part)
 			if i := slices.Index(got, false); i >= 0 {
 				t.Errorf("%s: key %d is missing", spec, part[i])
 			}
@@ -93,9 +94,9 @@ func TestShardedBatchesUnreadable(t *testing.T) {
 		path := writeIntegers(t, "standard(bytes=1200000)", shards, keys)
 		set := openSet(t, path)
 		got := make([]bool, n)
-		set.ContainsManyUint64(got, keys[:n]) // loads all shards
+		bloomery.Keyed[uint64](set).ContainsMany(got, keys[:n]) // loads all shards
 		for i := range shards {
-			if _, err := set.Shard(i); err != nil {
+			if _, err := bloomery.Shard(set, i); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -103,13 +104,13 @@ func TestShardedBatchesUnreadable(t *testing.T) {
 			t.Fatal(err)
 		}
 		absent := integers(n, 2)
-		set.ContainsManyUint64(got, absent)
+		bloomery.Keyed[uint64](set).ContainsMany(got, absent)
 		for i, k := range absent {
 			s := shard.Route(set.Hasher().SumUint64(k), shards)
 			if s == 1 && !got[i] {
 				t.Fatalf("batch of %d: a key of the truncated shard looks absent", n)
 			}
-			if s != 1 && n == 8 && got[i] != set.ContainsUint64(k) {
+			if s != 1 && n == 8 && got[i] != bloomery.Keyed[uint64](set).Contains(k) {
 				t.Fatalf("batch of %d: a key of shard %d is %t", n, s, got[i])
 			}
 		}

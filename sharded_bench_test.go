@@ -33,7 +33,7 @@ func writeIntegers(tb testing.TB, spec string, shards int, keys []uint64) string
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), fmt.Sprintf("%d", shards))
 	build := func(path string, hs []filter.Hash) *bloomery.Set {
-		b, err := bloomery.NewBuilder(bloomery.Config{Spec: spec, Keys: uint64(len(hs))})
+		b, err := bloomery.NewBuilder(tb.Context(), bloomery.Config{Spec: spec, Keys: uint64(len(hs))})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func writeIntegers(tb testing.TB, spec string, shards int, keys []uint64) string
 
 func openSet(tb testing.TB, path string) *bloomery.Set {
 	tb.Helper()
-	set, err := bloomery.Open(path)
+	set, err := bloomery.Open(tb.Context(), path)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -118,12 +118,12 @@ func turns(b *testing.B, one, many *bloomery.Set, batch int, queries []uint64) {
 		start := time.Now()
 		if batch == 1 {
 			for _, k := range keys {
-				answers[0] = s.ContainsUint64(k) != answers[0]
+				answers[0] = bloomery.Keyed[uint64](s).Contains(k) != answers[0]
 			}
 		} else {
 			for from := 0; from < len(keys); from += batch {
 				part := keys[from:min(from+batch, len(keys))]
-				s.ContainsManyUint64(answers[:len(part)], part)
+				bloomery.Keyed[uint64](s).ContainsMany(answers[:len(part)], part)
 			}
 		}
 		return time.Since(start)
@@ -176,7 +176,7 @@ func medianInterval(v []float64) (median, low, high float64) {
 func BenchmarkOpenSharded(b *testing.B) {
 	path := writeIntegers(b, "blocked(bits_per_key=10)", 1000, integers(*shardedKeys, 1))
 	for b.Loop() {
-		set, err := bloomery.Open(path)
+		set, err := bloomery.Open(b.Context(), path)
 		if err != nil {
 			b.Fatal(err)
 		}

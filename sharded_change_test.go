@@ -16,6 +16,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -38,13 +40,13 @@ func sharded(tb testing.TB, spec string, shards int, keys []string) (dir string,
 // holds opens a set and asks for keys.
 func holds(tb testing.TB, dir string, keys []string) *bloomery.Set {
 	tb.Helper()
-	set, err := bloomery.Open(dir)
+	set, err := bloomery.Open(tb.Context(), dir)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = set.Close() })
 	got := make([]bool, len(keys))
-	set.ContainsManyStrings(got, keys)
+	bloomery.Keyed[string](set).ContainsMany(got, keys)
 	for i, ok := range got {
 		if !ok {
 			tb.Fatalf("%s is missing", keys[i])
@@ -58,7 +60,7 @@ func holds(tb testing.TB, dir string, keys []string) *bloomery.Set {
 
 func lockDir(tb testing.TB, dir string) *bloomery.Locked {
 	tb.Helper()
-	l, err := bloomery.Lock(tb.Context(), dir, nil)
+	l, err := bloomery.Lock(tb.Context(), dir)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -81,14 +83,14 @@ func TestShardedAdd(t *testing.T) {
 			}
 			return nil
 		},
-		"AddMany": func(l *bloomery.Locked) error { return l.AddMany(asKeys(more)) },
+		"AddMany": func(l *bloomery.Locked) error { return bloomery.Keyed[[]byte](l.Set).AddMany(asKeys(more)) },
 		"Addition": func(l *bloomery.Locked) error {
-			a, err := l.Addition(bloomery.Config{})
+			a, err := l.Addition(bloomery.JobConfig{})
 			if err != nil {
 				return err
 			}
 			defer a.Close()
-			return errors.Join(a.AddMany(asKeys(more)), a.Add(t.Context()))
+			return errors.Join(a.AddMany(asKeys(more)), a.Commit(t.Context()))
 		},
 	} {
 		for _, memory := range []int64{1 << 30, 1} {
@@ -105,7 +107,7 @@ func TestShardedAdd(t *testing.T) {
 				if pending := len(entries(t, dir)) - 21; (pending > 0) != (memory == 1) {
 					t.Errorf("%d files before Replace", pending)
 				}
-				if err := l.Replace(t.Context()); err != nil {
+				if err := l.Commit(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				set := holds(t, dir, append(slices.Clone(old), more...))
@@ -136,7 +138,7 @@ func TestShardedAbandoned(t *testing.T) {
 	old := names("old", 1000)
 	dir, m := sharded(t, "standard(bytes=2048)", 8, old)
 	l := lockDir(t, dir)
-	if err := errors.Join(l.AddMany(asKeys(names("more", 100))), l.Close()); err != nil {
+	if err := errors.Join(bloomery.Keyed[[]byte](l.Set).AddMany(asKeys(names("more", 100))), l.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if left := entries(t, dir); len(left) != 9 {
@@ -164,19 +166,19 @@ func TestShardedAbandoned(t *testing.T) {
 func TestShardedOpenDuringChange(t *testing.T) {
 	old := names("old", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, old)
-	reader, err := bloomery.Open(dir)
+	reader, err := bloomery.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	live, err := bloomery.OpenLive(dir, bloomery.WithInterval(time.Hour))
+	live, err := bloomery.OpenLive(t.Context(), dir, bloomery.WithInterval(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer live.Close()
 	l := lockDir(t, dir)
 	more := names("more", 100)
-	if err := errors.Join(l.AddMany(asKeys(more)), l.Replace(t.Context())); err != nil {
+	if err := errors.Join(bloomery.Keyed[[]byte](l.Set).AddMany(asKeys(more)), l.Commit(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range old {
@@ -187,7 +189,7 @@ func TestShardedOpenDuringChange(t *testing.T) {
 	if reader.Len() != 1000 {
 		t.Errorf("the reader has %d keys", reader.Len())
 	}
-	if err := live.Reload(); err != nil || live.Swaps() != 1 || live.Info().Keys != 1100 {
+	if err := live.Reload(t.Context()); err != nil || live.Swaps() != 1 || live.Info().Keys != 1100 {
 		t.Errorf("live: %v, %d swaps, %d keys", err, live.Swaps(), live.Info().Keys)
 	}
 	for _, k := range append(old, more...) {
@@ -204,20 +206,20 @@ func TestShardedRemove(t *testing.T) {
 		keys := names("key", 2000)
 		dir, _ := sharded(t, "rankindexed(capacity=600,fpr=0.001)", 5, keys)
 		l := lockDir(t, dir)
-		if _, err := l.RemoveMany(asKeys(names("stranger", 2000))); !errors.Is(err, filter.ErrStrangers) {
+		if _, err := bloomery.RemoveMany(l.Set, asKeys(names("stranger", 2000))); !errors.Is(err, filter.ErrStrangers) {
 			t.Fatalf("strangers: %v", err)
 		}
 		if l.Len() != 2000 {
 			t.Fatalf("%d keys after a refused removal", l.Len())
 		}
-		r, err := l.RemoveMany(asKeys(append(slices.Clone(keys[:500]), "unknown-1", keys[0])))
+		r, err := bloomery.RemoveMany(l.Set, asKeys(append(slices.Clone(keys[:500]), "unknown-1", keys[0])))
 		if err != nil || r.Removed != 500 || r.NotFound != 2 {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		if err := l.RemoveString("no such key"); !errors.Is(err, filter.ErrNotFound) {
+		if err := bloomery.Keyed[string](l.Set).Remove("no such key"); !errors.Is(err, filter.ErrNotFound) {
 			t.Errorf("Remove: %v", err)
 		}
-		if err := l.Replace(t.Context()); err != nil {
+		if err := l.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		set := holds(t, dir, keys[500:])
@@ -239,7 +241,7 @@ func TestShardedPut(t *testing.T) {
 	keys := names("key", 1000)
 	dir, _ := sharded(t, "rankindexed(capacity=500,fpr=0.0001,value_bits=8)", 4, keys)
 	l := lockDir(t, dir)
-	if bits, err := l.ValueBits(); bits != 8 || err != nil {
+	if bits, err := engine.ValueBits(handle.Engine(l)); bits != 8 || err != nil {
 		t.Fatalf("%d bits, %v", bits, err)
 	}
 	for i, k := range keys {
@@ -257,7 +259,7 @@ func TestShardedPut(t *testing.T) {
 	if present, err := l.TestAndAdd([]byte("newest")); present || err != nil {
 		t.Errorf("TestAndAdd: %v, %v", present, err)
 	}
-	if err := l.Replace(t.Context()); err != nil {
+	if err := l.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	set := holds(t, dir, keys)
@@ -283,12 +285,12 @@ func TestShardedFull(t *testing.T) {
 	keys := names("key", 100)
 	dir, m := sharded(t, "rankindexed(capacity=40,fpr=0.01)", 4, keys)
 	l := lockDir(t, dir)
-	a, err := l.Addition(bloomery.Config{})
+	a, err := l.Addition(bloomery.JobConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	err = errors.Join(a.AddMany(asKeys(names("more", 2000))), a.Add(t.Context()))
+	err = errors.Join(a.AddMany(asKeys(names("more", 2000))), a.Commit(t.Context()))
 	var s *shard.Error
 	if !errors.As(err, &s) || !errors.Is(err, filter.ErrFull) {
 		t.Fatalf("%v", err)
@@ -315,7 +317,7 @@ func testShardedCombine(t *testing.T) {
 		dirA, _ := sharded(t, spec, 4, a)
 		dirB, _ := sharded(t, spec, 4, both)
 		_, union := sharded(t, spec, 4, append(slices.Clone(a), both...))
-		merged, err := bloomery.MergeFiles([]string{dirA, dirB})
+		merged, err := bloomery.MergeFiles(t.Context(), []string{dirA, dirB})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +327,7 @@ func testShardedCombine(t *testing.T) {
 			t.Fatal(err)
 		}
 		set := holds(t, out, append(slices.Clone(a), both...))
-		inMemory, err := bloomery.Open(dirA)
+		inMemory, err := bloomery.Open(t.Context(), dirA)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +349,7 @@ func testShardedCombine(t *testing.T) {
 				t.Errorf("shard %d: %+v, want %+v", i, e, want)
 			}
 		}
-		x, err := bloomery.IntersectFiles([]string{dirA, dirB})
+		x, err := bloomery.IntersectFiles(t.Context(), []string{dirA, dirB})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -387,14 +389,14 @@ func TestShardedMismatch(t *testing.T) {
 	file := save(t, one)
 	for _, other := range []string{more, size, seed, file} {
 		for _, paths := range [][]string{{dir, other}, {other, dir}} {
-			_, err := bloomery.MergeFiles(paths)
+			_, err := bloomery.MergeFiles(t.Context(), paths)
 			if !errors.Is(err, filter.ErrMismatch) || !strings.Contains(err.Error(), paths[1]) {
 				t.Errorf("%s: %v", other, err)
 			}
 		}
 	}
 	twice := []string{dir, filepath.Join(dir, shard.ManifestName)}
-	if _, err := bloomery.MergeFiles(twice); !errors.Is(err, filter.ErrConfig) {
+	if _, err := bloomery.MergeFiles(t.Context(), twice); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("the same folder: %v", err)
 	}
 	// The spec is the same, but the geometry of the last shard follows from other keys: the set stays as it was.
@@ -485,18 +487,18 @@ func TestShardedTrim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.ReplaceWith(t.Context(), small); err != nil {
+	if err := bloomery.CommitWith(t.Context(), l, small); err != nil {
 		t.Fatal(err)
 	}
-	if l.Stored().Bytes >= m.Bytes()/2 {
-		t.Errorf("%d bytes, full %d", l.Stored().Bytes, m.Bytes())
+	if handle.Engine(l).Facts().Stored.Bytes >= m.Bytes()/2 {
+		t.Errorf("%d bytes, full %d", handle.Engine(l).Facts().Stored.Bytes, m.Bytes())
 	}
 	_ = l.Close()
 	set := holds(t, dir, keys)
-	if !set.Stored().Trimmed || set.Stored().Bytes >= m.Bytes()/2 {
-		t.Errorf("%+v", set.Stored())
+	if !handle.Engine(set).Facts().Stored.Trimmed || handle.Engine(set).Facts().Stored.Bytes >= m.Bytes()/2 {
+		t.Errorf("%+v", handle.Engine(set).Facts().Stored)
 	}
-	full, err := set.Full()
+	full, err := bloomery.FullForm(set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -507,8 +509,8 @@ func TestShardedTrim(t *testing.T) {
 	if back := holds(t, out, keys).Manifest(); !slices.Equal(back.Shards, m.Shards) {
 		t.Error("the full form differs from the first one")
 	}
-	trimmed := set.Stored().Bytes
-	if _, err := bloomery.Open(dir, bloomery.WithMaxBytes(trimmed+100)); !errors.Is(err, filter.ErrTooLarge) {
+	trimmed := handle.Engine(set).Facts().Stored.Bytes
+	if _, err := bloomery.Open(t.Context(), dir, bloomery.WithMaxBytes(trimmed+100)); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("a limit below the size in memory: %v", err)
 	}
 }
@@ -518,25 +520,23 @@ func TestShardedOptimize(t *testing.T) {
 	keys := names("key", 3000)
 	dir, m := sharded(t, "partitioned(bits_per_key=8,effort=fast,later=200)", 3, keys)
 	l := lockDir(t, dir)
-	if err := l.AddMany(asKeys(names("late", 100))); err != nil {
+	if err := bloomery.Keyed[[]byte](l.Set).AddMany(asKeys(names("late", 100))); err != nil {
 		t.Fatal(err)
 	}
 	all := append(keys, names("late", 100)...)
-	b, err := l.Optimizer(filter.Effort{Level: "fast"}, bloomery.Config{})
+	b, err := l.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Level: "fast"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	for _, k := range all {
-		if err := b.AddString(k); err != nil {
-			t.Fatal(err)
-		}
+	if err := b.AddMany(asKeys(all)); err != nil {
+		t.Fatal(err)
 	}
-	better, err := b.Build(t.Context())
+	better, err := b.Commit(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.ReplaceWith(t.Context(), better); err != nil {
+	if err := bloomery.CommitWith(t.Context(), l, better); err != nil {
 		t.Fatal(err)
 	}
 	set := holds(t, dir, all)
@@ -545,11 +545,11 @@ func TestShardedOptimize(t *testing.T) {
 		t.Errorf("%+v, before %v", info, was)
 	}
 	other := holds(t, dir, all)
-	if err := other.Optimize(t.Context(), slices.Values(asKeys(keys))); err != nil || other.Len() != 3000 {
+	if err := bloomery.Optimize(t.Context(), other, slices.Values(asKeys(keys))); err != nil || other.Len() != 3000 {
 		t.Errorf("Optimize: %v, %d keys", err, other.Len())
 	}
 	standard, _ := sharded(t, "standard(fpr=0.01)", 2, keys)
-	_, err = holds(t, standard, nil).Optimizer(filter.Effort{}, bloomery.Config{})
+	_, err = holds(t, standard, nil).Optimizer(bloomery.JobConfig{})
 	if !errors.Is(err, filter.ErrUnsupported) {
 		t.Errorf("standard: %v", err)
 	}
@@ -559,21 +559,21 @@ func TestShardedOptimize(t *testing.T) {
 func TestShardedConcurrentWriters(t *testing.T) {
 	keys := names("key", 1000)
 	dir, _ := sharded(t, "standard(bytes=4096)", 4, keys)
-	set, err := bloomery.Open(dir, bloomery.WithConcurrent())
+	set, err := bloomery.Open(t.Context(), dir, bloomery.WithConcurrent())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer set.Close()
 	done := make(chan error)
 	for g := range 4 {
-		go func() { done <- set.AddMany(asKeys(names(strings.Repeat("x", g+1), 500))) }()
+		go func() { done <- bloomery.Keyed[[]byte](set).AddMany(asKeys(names(strings.Repeat("x", g+1), 500))) }()
 	}
 	for range 4 {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
 	}
-	snapshot, err := set.Snapshot()
+	snapshot, err := set.Clone()
 	if err != nil || snapshot.Len() != 3000 || set.Len() != 3000 {
 		t.Fatalf("%v, %d keys", err, set.Len())
 	}
@@ -582,7 +582,7 @@ func TestShardedConcurrentWriters(t *testing.T) {
 	}
 	holds(t, dir, append(keys, names("xxx", 500)...))
 	static, _ := sharded(t, "fuse(width=8)", 2, keys)
-	if _, err := bloomery.Open(static, bloomery.WithConcurrent()); !errors.Is(err, filter.ErrUnsupported) {
+	if _, err := bloomery.Open(t.Context(), static, bloomery.WithConcurrent()); !errors.Is(err, filter.ErrUnsupported) {
 		t.Errorf("fuse: %v", err)
 	}
 }
@@ -607,12 +607,12 @@ func TestShardedFailingSteps(t *testing.T) {
 	before := entries(t, dir)
 	for n := 0; ; n++ {
 		l := lockDir(t, dir)
-		if err := l.AddMany(asKeys(more)); err != nil {
+		if err := bloomery.Keyed[[]byte](l.Set).AddMany(asKeys(more)); err != nil {
 			t.Fatal(err)
 		}
 		var left atomic.Int64
 		left.Store(int64(n))
-		err := l.Replace(steps{t.Context(), &left})
+		err := l.Commit(steps{t.Context(), &left})
 		if err == nil {
 			if n < 10 {
 				t.Errorf("only %d steps", n)
@@ -636,7 +636,7 @@ func TestShardedFailingSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeManifest(t, dir, l.Manifest())
-	if err := l.Replace(t.Context()); !errors.Is(err, filter.ErrChanged) {
+	if err := l.Commit(t.Context()); !errors.Is(err, filter.ErrChanged) {
 		t.Errorf("a manifest that changed: %v", err)
 	}
 }
@@ -650,7 +650,7 @@ func TestShardedRetry(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bloomery.Open(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := bloomery.Open(t.Context(), dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, data, 0o666); err != nil {
@@ -666,9 +666,9 @@ func TestShardedRetry(t *testing.T) {
 				return
 			default:
 			}
-			l, err := bloomery.Lock(t.Context(), dir, nil)
+			l, err := bloomery.Lock(t.Context(), dir)
 			if err == nil {
-				err = errors.Join(l.AddMany(asKeys(names(string(rune('a'+i%26)), 4))), l.Replace(t.Context()), l.Close())
+				err = errors.Join(bloomery.Keyed[[]byte](l.Set).AddMany(asKeys(names(string(rune('a'+i%26)), 4))), l.Commit(t.Context()), l.Close())
 			}
 			if err != nil {
 				writer <- err
@@ -677,7 +677,7 @@ func TestShardedRetry(t *testing.T) {
 		}
 	}()
 	for range 100 {
-		set, err := bloomery.Open(dir)
+		set, err := bloomery.Open(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}

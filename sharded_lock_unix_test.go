@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // TestSaveBesideLocked: Save waits for the lock of the folder that it replaces, unless the Set is that of the Locked.
@@ -19,15 +20,15 @@ func TestSaveBesideLocked(t *testing.T) {
 	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
 	for i, dir := range dirs {
 		c := bloomery.Config{Spec: "standard(capacity=2000)", Shards: 3}
-		if _, err := bloomery.BuildShards(t.Context(), slices.Values(words(1000+i)), dir, c); err != nil {
+		if _, err := shardtest.Build(t.Context(), slices.Values(words(1000+i)), dir, c); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l, err := bloomery.Lock(t.Context(), dirs[0], nil)
+	l, err := bloomery.Lock(t.Context(), dirs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := bloomery.Open(dirs[1])
+	other, err := bloomery.Open(t.Context(), dirs[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ type locking struct {
 func (l locking) Err() error {
 	now, cancel := context.WithTimeout(context.Background(), time.Nanosecond)
 	defer cancel()
-	if other, err := bloomery.Lock(now, l.dir, nil); err == nil {
+	if other, err := bloomery.Lock(now, l.dir); err == nil {
 		_ = other.Close()
 	}
 	return l.Context.Err()
@@ -72,7 +73,7 @@ func TestReplaceBesideLocked(t *testing.T) {
 	keys := names("key", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, keys)
 	manifest := filepath.Join(dir, "manifest.json")
-	set, err := bloomery.Open(dir)
+	set, err := bloomery.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,12 +85,12 @@ func TestReplaceBesideLocked(t *testing.T) {
 	if err := set.AddString("new"); err != nil {
 		t.Fatal(err)
 	}
-	if err := set.Replace(locking{t.Context(), dir}, dir, was); err != nil {
+	if err := bloomery.ReplaceFile(locking{t.Context(), dir}, set, dir, was); err != nil {
 		t.Fatal(err)
 	}
 	holds(t, dir, append(keys, "new"))
 
-	l, err := bloomery.Lock(t.Context(), dir, nil)
+	l, err := bloomery.Lock(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,14 +98,14 @@ func TestReplaceBesideLocked(t *testing.T) {
 	if was, err = os.Stat(manifest); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(set.AddString("other"), set.Replace(t.Context(), dir, was)); !errors.Is(err,
+	if err := errors.Join(set.AddString("other"), bloomery.ReplaceFile(t.Context(), set, dir, was)); !errors.Is(err,
 		bloomery.ErrLocked) {
 		t.Errorf("Replace beside a Locked: %v", err)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := set.Replace(t.Context(), dir, was); err != nil {
+	if err := bloomery.ReplaceFile(t.Context(), set, dir, was); err != nil {
 		t.Errorf("Replace again: %v", err)
 	}
 	holds(t, dir, append(keys, "new", "other"))

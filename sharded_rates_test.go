@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -140,7 +141,7 @@ func TestShardedInfo(t *testing.T) {
 				if family == "partitioned" {
 					spec = fmt.Sprintf("%s(effort=fast,fpr=%g)", family, rate)
 				}
-				b, err := bloomery.NewShardBuilder(dir, bloomery.Config{Spec: spec, Shards: shards})
+				b, err := shardtest.NewBuilder(dir, bloomery.Config{Spec: spec, Shards: shards})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -163,15 +164,15 @@ func TestShardedInfo(t *testing.T) {
 				found := uint64(0)
 				const absent = 400_000
 				for _, k := range integers(absent, 2) {
-					if set.ContainsUint64(k) {
+					if bloomery.Keyed[uint64](set).Contains(k) {
 						found++
 					}
 				}
-				if observed := bloomery.NewRate(found, absent); !observed.Holds(posterior) {
+				if observed := bloomery.RateOf(found, absent); !observed.Holds(posterior) {
 					t.Errorf("%+v, posterior %g", observed, posterior)
 				}
 				for _, k := range integers(keys, 3) {
-					if err := set.AddUint64(k); err != nil {
+					if err := bloomery.Keyed[uint64](set).Add(k); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -18,6 +18,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -32,7 +34,7 @@ func writeShards(tb testing.TB, dir string, c bloomery.Config, shards int, keys 
 	var hasher filter.Hasher
 	builders := make([]*bloomery.Builder, shards)
 	for i := range builders {
-		if builders[i], err = bloomery.NewBuilder(c); err != nil {
+		if builders[i], err = bloomery.NewBuilder(tb.Context(), c); err != nil {
 			tb.Fatal(err)
 		}
 		hasher = builders[i].Hasher()
@@ -119,7 +121,7 @@ func TestSharded(t *testing.T) {
 			dir := t.TempDir()
 			keys := names("member", c.keys)
 			m := writeShards(t, dir, bloomery.Config{Spec: c.spec, Seed: seedOf(c.spec)}, c.shards, keys)
-			set, err := bloomery.Open(dir)
+			set, err := bloomery.Open(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +129,7 @@ func TestSharded(t *testing.T) {
 			absent := names("absent", c.keys)
 			all := append(absent, keys...)
 			got := make([]bool, len(all))
-			set.ContainsManyStrings(got, all)
+			bloomery.Keyed[string](set).ContainsMany(got, all)
 			hits := 0
 			for i, k := range all {
 				if one := set.ContainsString(k); one != got[i] {
@@ -152,10 +154,10 @@ func TestSharded(t *testing.T) {
 				info.FPRPosterior != posterior || info.Bits == 0 || !info.Spec.Equal(m.Spec) {
 				t.Errorf("%+v", info)
 			}
-			if s := set.Stored(); s.Shards != c.shards || s.Bytes != m.Bytes() || s.Version == 0 || s.Trimmed {
+			if s := handle.Engine(set).Facts().Stored; s.Shards != c.shards || s.Bytes != m.Bytes() || s.Version == 0 || s.Trimmed {
 				t.Errorf("%+v", s)
 			}
-			if rate := bloomery.NewRate(uint64(hits), uint64(len(absent))); !rate.Holds(posterior * 1.02) {
+			if rate := bloomery.RateOf(uint64(hits), uint64(len(absent))); !rate.Holds(posterior * 1.02) {
 				t.Errorf("rate %+v, want %v", rate, posterior)
 			}
 			e, err := set.EstimateInterval()
@@ -179,7 +181,7 @@ func TestShardedValues(t *testing.T) {
 	keys := append(names("a", 3000), names("a", 1000)...)
 	dir := t.TempDir()
 	writeShards(t, dir, bloomery.Config{Spec: "rankindexed(counting=1,fpr=0.0001)"}, 8, keys)
-	set, err := bloomery.Open(filepath.Join(dir, shard.ManifestName))
+	set, err := bloomery.Open(t.Context(), filepath.Join(dir, shard.ManifestName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +198,7 @@ func TestShardedValues(t *testing.T) {
 	if _, _, err := set.Get([]byte("x")); !errors.Is(err, filter.ErrUnsupported) {
 		t.Errorf("Get: %v", err)
 	}
-	if _, err := set.ValueBits(); !errors.Is(err, filter.ErrUnsupported) {
+	if _, err := engine.ValueBits(handle.Engine(set)); !errors.Is(err, filter.ErrUnsupported) {
 		t.Errorf("ValueBits: %v", err)
 	}
 }
@@ -206,7 +208,7 @@ func TestShardedConcurrent(t *testing.T) {
 	keys := names("member", 20000)
 	dir := t.TempDir()
 	writeShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)"}, 64, keys)
-	set, err := bloomery.Open(dir)
+	set, err := bloomery.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +219,7 @@ func TestShardedConcurrent(t *testing.T) {
 			got := make([]bool, 1000)
 			for i := range 20 {
 				part := keys[(g*2500+i*1000)%19000:][:1000]
-				set.ContainsManyStrings(got, part)
+				bloomery.Keyed[string](set).ContainsMany(got, part)
 				for j, ok := range got {
 					if !ok || !set.ContainsString(part[j]) {
 						t.Errorf("%s is missing", part[j])
@@ -242,13 +244,13 @@ func TestShardedSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	dir := t.TempDir()
 	writeShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)", Secret: secret}, 4, names("member", 1000))
-	if _, err := bloomery.Open(dir); !errors.Is(err, filter.ErrNoSecret) {
+	if _, err := bloomery.Open(t.Context(), dir); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
 	}
-	if _, err := bloomery.Open(dir, bloomery.WithSecret(filter.NewSecret())); !errors.Is(err, filter.ErrSecret) {
+	if _, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(filter.NewSecret())); !errors.Is(err, filter.ErrSecret) {
 		t.Errorf("with another: %v", err)
 	}
-	set, err := bloomery.Open(dir, bloomery.WithSecret(secret))
+	set, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +359,7 @@ func TestShardedDamage(t *testing.T) {
 					t.Errorf("error %v, want one of %v", err, d.want)
 				}
 			}
-			set, err := bloomery.Open(dir)
+			set, err := bloomery.Open(t.Context(), dir)
 			if err != nil {
 				check(err)
 				return
@@ -368,7 +370,7 @@ func TestShardedDamage(t *testing.T) {
 			}
 			got := make([]bool, len(keys))
 			for range 2 {
-				set.ContainsManyStrings(got, keys)
+				bloomery.Keyed[string](set).ContainsMany(got, keys)
 				for i, k := range keys {
 					if !got[i] || !set.ContainsString(k) {
 						t.Fatalf("%s is absent", k)
@@ -388,7 +390,7 @@ func TestShardedDamage(t *testing.T) {
 			if want := int(m.Shards[2].Keys); failed < want || failed > want+int(m.Shards[3].Keys) {
 				t.Errorf("%d keys with an error, want about %d", failed, want)
 			}
-			again, err := bloomery.Open(dir)
+			again, err := bloomery.Open(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -401,7 +403,7 @@ func TestShardedDamage(t *testing.T) {
 // TestShardedFolders opens folders that are no sets.
 func TestShardedFolders(t *testing.T) {
 	empty := t.TempDir()
-	_, err := bloomery.Open(empty)
+	_, err := bloomery.Open(t.Context(), empty)
 	if !errors.Is(err, bloomery.ErrNoManifest) || !strings.Contains(err.Error(), "build --shards") {
 		t.Errorf("empty: %v", err)
 	}
@@ -410,28 +412,28 @@ func TestShardedFolders(t *testing.T) {
 	if err := os.Remove(filepath.Join(unfinished, shard.ManifestName)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = bloomery.Open(unfinished)
+	_, err = bloomery.Open(t.Context(), unfinished)
 	if !errors.Is(err, bloomery.ErrNoManifest) || !strings.Contains(err.Error(), "un it again") {
 		t.Errorf("unfinished: %v", err)
 	}
 	only := t.TempDir()
 	writeManifest(t, only, m)
 	var s *shard.Error
-	_, err = bloomery.Open(only)
+	_, err = bloomery.Open(t.Context(), only)
 	if !errors.As(err, &s) || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, bloomery.ErrNoManifest) {
 		t.Errorf("manifest only: %v", err)
 	}
 	raw := t.TempDir()
 	m.Spec, m.Hash = filter.NewSpec("bitsandblooms"), filter.Murmur3Twice
 	writeManifest(t, raw, m)
-	if _, err := bloomery.Open(raw); !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), "raw keys") {
+	if _, err := bloomery.Open(t.Context(), raw); !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), "raw keys") {
 		t.Errorf("raw keys: %v", err)
 	}
 	broken := t.TempDir()
 	if err := os.WriteFile(filepath.Join(broken, shard.ManifestName), []byte("{"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err = bloomery.Open(broken)
+	_, err = bloomery.Open(t.Context(), broken)
 	if !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), broken) {
 		t.Errorf("broken: %v", err)
 	}
@@ -441,10 +443,10 @@ func TestShardedFolders(t *testing.T) {
 func TestShardedMaxBytes(t *testing.T) {
 	dir := t.TempDir()
 	m := writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 5, names("a", 100))
-	if _, err := bloomery.Open(dir, bloomery.WithMaxBytes(m.Bytes()-1)); !errors.Is(err, filter.ErrTooLarge) {
+	if _, err := bloomery.Open(t.Context(), dir, bloomery.WithMaxBytes(m.Bytes()-1)); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("one byte less: %v", err)
 	}
-	set, err := bloomery.Open(dir, bloomery.WithMaxBytes(m.Bytes()))
+	set, err := bloomery.Open(t.Context(), dir, bloomery.WithMaxBytes(m.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -470,20 +472,20 @@ func TestShardedInPlace(t *testing.T) {
 			} {
 				dir := t.TempDir()
 				m := writeShards(t, dir, bloomery.Config{Spec: spec}, 4, keys)
-				set, err := bloomery.Open(dir)
+				set, err := bloomery.Open(t.Context(), dir)
 				if err != nil {
 					t.Fatal(err)
 				}
 				got := make([]bool, len(keys))
 				if used {
-					set.ContainsManyStrings(got, keys)
+					bloomery.Keyed[string](set).ContainsMany(got, keys)
 				}
 				path := filepath.Join(dir, m.Shards[1].File)
 				if err := change(path, readAll(t, path)); err != nil {
 					t.Fatal(err)
 				}
 				inMemory := used && !container.CanMap(m.Shards[1].Bytes)
-				set.ContainsManyStrings(got, keys)
+				bloomery.Keyed[string](set).ContainsMany(got, keys)
 				for i, k := range keys {
 					// A mapped file that was overwritten in place has other bits: Err tells.
 					if (!got[i] || !set.ContainsString(k)) && !(name == "overwritten" && used) {
@@ -505,7 +507,7 @@ func TestShardedInPlace(t *testing.T) {
 func TestShardedLive(t *testing.T) {
 	dir := t.TempDir()
 	m := writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 4, names("a", 100))
-	live, err := bloomery.OpenLive(filepath.Join(dir, shard.ManifestName), bloomery.WithInterval(time.Hour))
+	live, err := bloomery.OpenLive(t.Context(), filepath.Join(dir, shard.ManifestName), bloomery.WithInterval(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -514,14 +516,14 @@ func TestShardedLive(t *testing.T) {
 	m.Shards[0].Keys++
 	writeManifest(t, dir, m)
 	var s *shard.Error
-	if err := live.Reload(); !errors.As(err, &s) || !errors.Is(live.Err(), shard.ErrForeign) {
+	if err := live.Reload(t.Context()); !errors.As(err, &s) || !errors.Is(live.Err(), shard.ErrForeign) {
 		t.Errorf("%v", err)
 	}
 	if !live.ContainsString("a-1") {
 		t.Error("the old set is gone")
 	}
 	writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 4, names("b", 100))
-	if err := live.Reload(); err != nil || live.Err() != nil || !live.ContainsString("b-1") {
+	if err := live.Reload(t.Context()); err != nil || live.Err() != nil || !live.ContainsString("b-1") {
 		t.Errorf("%v, %v", err, live.Err())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -76,7 +77,7 @@ func TestShardVectors(t *testing.T) {
 
 // build builds the set in dir. In counting sets some keys count more than once.
 func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) {
-	b, err := bloomery.NewShardBuilder(dir, v.config)
+	b, err := shardtest.NewBuilder(dir, v.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) 
 
 // vectors returns the JSON of the vectors. All keys of held must be present.
 func (v vectorSet) vectors(t *testing.T, dir string, held, absent []filtertest.VectorKey) string {
-	set, err := bloomery.Open(dir, bloomery.WithSecret(v.config.Secret))
+	set, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(v.config.Secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func (v vectorSet) vectors(t *testing.T, dir string, held, absent []filtertest.V
 	fmt.Fprintf(&b, "  \"shards\": %d,\n  \"keys\": [", v.config.Shards)
 	for i, k := range slices.Concat(held, absent) {
 		h := k.Hash(hasher)
-		has := set.Has(h)
+		has := set.ContainsHash(h)
 		if i < len(held) && !has {
 			t.Errorf("key %s %q is absent", k.Kind, k.Text())
 		}
@@ -142,7 +143,7 @@ func (v vectorSet) vectors(t *testing.T, dir string, held, absent []filtertest.V
 			b.WriteString(",")
 		}
 		fmt.Fprintf(&b, "\n    {%s, \"shard\": %d, \"has\": %t", k.JSON(h), shard.Route(h, v.config.Shards), has)
-		if n, _, err := set.CountHash(h); err == nil {
+		if n, _, err := bloomery.Keyed[filter.Hash](set).Count(h); err == nil {
 			fmt.Fprintf(&b, `, "count": "%d"`, n)
 		}
 		b.WriteString("}")

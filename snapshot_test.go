@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // TestSnapshotApart changes a Set and its Snapshot: neither has the keys of the other.
@@ -15,7 +18,7 @@ func TestSnapshotApart(t *testing.T) {
 	const spec = "rankindexed(capacity=1000)"
 	keys := []string{"a", "b"}
 	dir, file := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "f.bloom")
-	if _, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec,
+	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec,
 		Shards: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +28,7 @@ func TestSnapshotApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func(path string, o ...bloomery.Option) *bloomery.Set {
-		s, err := bloomery.Open(path, o...)
+		s, err := bloomery.Open(t.Context(), path, o...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +41,7 @@ func TestSnapshotApart(t *testing.T) {
 		"raw keys": build(t, keys, bloomery.Config{Spec: "bitsandblooms(m=10000,k=3)"}),
 		"mapped":   open(file), "sharded": open(dir), "sharded, writers": open(dir, bloomery.WithConcurrent()),
 	} {
-		shot, err := s.Snapshot()
+		shot, err := s.Clone()
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -55,12 +58,12 @@ func TestSnapshotApart(t *testing.T) {
 		if !s.ContainsString("only the set") || !shot.ContainsString("only the snapshot") || shot.Len() != before+1 {
 			t.Errorf("%s: a change is lost", name)
 		}
-		if shot.FPRChosen() != s.FPRChosen() || !shot.Spec().Equal(s.Spec()) {
+		if shot.Info().FPRChosen != s.Info().FPRChosen || !shot.Spec().Equal(s.Spec()) {
 			t.Errorf("%s: %v and %v", name, s, shot)
 		}
 	}
 	var zero bloomery.Set
-	if shot, err := zero.Snapshot(); err != nil || shot.ContainsString("a") {
+	if shot, err := zero.Clone(); err != nil || shot.ContainsString("a") {
 		t.Errorf("of the zero Set: %v, %v", shot, err)
 	}
 }
@@ -72,7 +75,7 @@ func TestNoCopy(t *testing.T) {
 	o := build(t, words(1000), bloomery.Config{Spec: "standard(bytes=8388608)"})
 	for what, do := range map[string]func() error{
 		"Save":             func() error { return s.Save(t.Context(), filepath.Join(t.TempDir(), "f")) },
-		"EncodedLen":       func() error { _, err := s.EncodedLen(); return err },
+		"EncodedLen":       func() error { _, err := engine.EncodedLen(handle.Engine(s)); return err },
 		"EstimateInterval": func() error { _, err := s.EstimateInterval(); return err },
 		"EstimateOverlap":  func() error { _, err := s.EstimateOverlap(o); return err },
 		"Merge":            func() error { return s.Merge(o) },

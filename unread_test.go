@@ -9,8 +9,10 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // unread is a filter for many writers that must not be read as a whole.
@@ -38,7 +40,7 @@ func TestConcurrentUnread(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		want := s.Info().Spec
-		quiet := bloomery.NewSet(unread{Concurrent: s.Filter().(family.Concurrent), t: t}, s.Hasher())
+		quiet := handle.NewSet[bloomery.Set](unread{Concurrent: handle.Filter(s).(family.Concurrent), t: t}, s.Hasher())
 		if got := quiet.Spec(); !got.Equal(want) {
 			t.Errorf("%s: Spec is %s, of Info %s", name, got, want)
 		}
@@ -48,10 +50,10 @@ func TestConcurrentUnread(t *testing.T) {
 		}
 		key := []byte("key")
 		_, _, errGet := quiet.Get(key)
-		_, errBits := quiet.ValueBits()
+		_, errBits := engine.ValueBits(handle.Engine(quiet))
 		_, _, errCount := quiet.Count(key)
-		_, errRemoval := quiet.Removal(bloomery.Config{})
-		_, errAllower := s.Allower(quiet)
+		_, errRemoval := quiet.Removal(bloomery.JobConfig{})
+		_, errAllower := s.Allower(bloomery.JobConfig{Like: quiet})
 		var errTrimmed, errIntersect, errOverlap error
 		f, err := families.ByName(name)
 		if err != nil {
@@ -70,7 +72,7 @@ func TestConcurrentUnread(t *testing.T) {
 			"Get": errGet, "ValueBits": errBits, "Put": quiet.Put(key, 1), "Count": errCount, "Removal": errRemoval,
 			"Allower": errAllower, "Trimmed": errTrimmed, "Intersect": errIntersect, "EstimateOverlap": errOverlap,
 			"Remove": quiet.Remove(key), "Upsert": quiet.Upsert(key, 1),
-			"Optimize": quiet.Optimize(t.Context(), slices.Values([][]byte{key})),
+			"Optimize": bloomery.Optimize(t.Context(), quiet, slices.Values([][]byte{key})),
 		} {
 			if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, filter.ErrNotFound) {
 				t.Errorf("%s: %s: %v", name, what, err)

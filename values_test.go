@@ -13,6 +13,9 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -40,7 +43,7 @@ func TestBuildValues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := bloomery.NewBuilder(c)
+			b, err := bloomery.NewBuilder(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +78,7 @@ func TestBuildValues(t *testing.T) {
 			if set, err = bloomery.FromBytes(file); err != nil {
 				t.Fatal(err)
 			}
-			if bits, err := set.ValueBits(); bits != 6 || err != nil {
+			if bits, err := engine.ValueBits(handle.Engine(set)); bits != 6 || err != nil {
 				t.Errorf("%s: %d bits, %v", spec, bits, err)
 			}
 			for k, v := range want {
@@ -161,14 +164,14 @@ func TestBuildValuesErrors(t *testing.T) {
 		bloomery.Config{Spec: "ribbon(value_bits=6)"}); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("keys without values: %v", err)
 	}
-	b, err := bloomery.NewBuilder(bloomery.Config{Spec: "ribbon(value_bits=6)"})
+	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon(value_bits=6)"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.AddValueUint64(1, 2); err == nil {
+	if err := b.AddValueHashes([]filter.Hash{b.Hasher().SumUint64(1)}, []uint64{2}); err == nil {
 		t.Error("a value after Close")
 	}
 }
@@ -191,7 +194,7 @@ func TestShardedBuildValues(t *testing.T) {
 		{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Shards: 2, Keys: 10_000},
 	} {
 		dir := filepath.Join(t.TempDir(), "set")
-		b, err := bloomery.NewShardBuilder(dir, c)
+		b, err := shardtest.NewBuilder(dir, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +205,7 @@ func TestShardedBuildValues(t *testing.T) {
 		if _, err := b.Build(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		set, err := bloomery.Open(dir)
+		set, err := bloomery.Open(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,16 +218,16 @@ func TestShardedBuildValues(t *testing.T) {
 		if set.Info().Exceeded() {
 			t.Errorf("%+v: %+v", c, set.Info())
 		}
-		v := set.NewVerifier(bloomery.VerifierConfig{})
+		v := must(set.Verifier(bloomery.JobConfig{}))
 		defer v.Close()
 		values[7] ^= 1
 		err = v.AskValues(all, values)
 		values[7] ^= 1
-		if r, _ := v.Result(t.Context()); r.WrongValues != 1 || r.Members != 10_000 || err != nil {
+		if r, _ := v.Commit(t.Context()); r.WrongValues != 1 || r.Members != 10_000 || err != nil {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
-	mixed, err := bloomery.NewShardBuilder(filepath.Join(t.TempDir(), "set"),
+	mixed, err := shardtest.NewBuilder(filepath.Join(t.TempDir(), "set"),
 		bloomery.Config{Spec: "ribbon(value_bits=32)", Shards: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +242,7 @@ func TestShardedBuildValues(t *testing.T) {
 		{Spec: "ribbon(value_bits=6)"}: "number of shards", {Spec: "ribbon(value_bits=3)", Shards: 2}: "value_bits=",
 		{Spec: "standard", Shards: 2}: "take a value with each key",
 	} {
-		b, err := bloomery.NewShardBuilder(filepath.Join(t.TempDir(), "set"), *c)
+		b, err := shardtest.NewBuilder(filepath.Join(t.TempDir(), "set"), *c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +259,7 @@ func TestMixedValues(t *testing.T) {
 	want := classes(30_000)
 	for _, memory := range []int64{0, 1} {
 		for _, second := range []uint64{5, 6} {
-			b, err := bloomery.NewBuilder(bloomery.Config{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Memory: memory})
+			b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Memory: memory})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -313,7 +316,7 @@ func TestMixedValues(t *testing.T) {
 
 // TestValueTooLarge: the value that is too large is refused, not a later one, and the keys beside it are kept.
 func TestValueTooLarge(t *testing.T) {
-	b, err := bloomery.NewBuilder(bloomery.Config{Spec: "ribbon(value_bits=6)"})
+	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon(value_bits=6)"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +346,7 @@ func TestValueTooLarge(t *testing.T) {
 			t.Fatalf("%s: %d, %t, %v; want %d", k, got, ok, err, v)
 		}
 	}
-	if b, err = bloomery.NewBuilder(bloomery.Config{Spec: "ribbon"}); err != nil {
+	if b, err = bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon"}); err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
@@ -359,12 +362,12 @@ func TestAskValuesMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := set.NewVerifier(bloomery.VerifierConfig{})
+	v := must(set.Verifier(bloomery.JobConfig{}))
 	defer v.Close()
 	if err := v.AskValues([][]byte{[]byte("absent"), []byte("absent too")}, []uint64{1, 2}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := v.Result(t.Context()); r.WrongValues != 0 || r.FalseNegatives != 2 || err != nil {
+	if r, err := v.Commit(t.Context()); r.WrongValues != 0 || r.FalseNegatives != 2 || err != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	defer func() {

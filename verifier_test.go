@@ -17,6 +17,7 @@ import (
 
 // plainVerification is the specification of a Verifier.
 func plainVerification(set *bloomery.Set, absent, members []string) (v bloomery.Verification) {
+	var trials, wrong uint64
 	known := map[string]bool{}
 	for _, k := range members {
 		known[k] = true
@@ -30,11 +31,12 @@ func plainVerification(set *bloomery.Set, absent, members []string) (v bloomery.
 			continue
 		}
 		known[k] = true // once
-		v.Absent++
+		trials++
 		if set.ContainsString(k) {
-			v.FalsePositives++
+			wrong++
 		}
 	}
+	v.Rate = bloomery.RateOf(wrong, trials)
 	return v
 }
 
@@ -76,10 +78,10 @@ func TestVerifier(t *testing.T) {
 		want := plainVerification(set, absent, members)
 		for _, memory := range []int64{0, 1, 10_000, 100_000} {
 			dir := t.TempDir()
-			v := set.NewVerifier(bloomery.VerifierConfig{Memory: memory, TempDir: dir, Absent: uint64(tt.absent)})
+			v := must(set.Verifier(bloomery.JobConfig{Memory: memory, TempDir: dir, Absent: uint64(tt.absent)}))
 			inParts(t, absent, v.AddAbsent)
 			inParts(t, members, v.AskMembers)
-			got, err := v.Result(t.Context())
+			got, err := v.Commit(t.Context())
 			if err != nil || got != want {
 				t.Errorf("seed %d, %+v, memory %d: %+v, %v; want %+v", seed, tt, memory, got, err, want)
 			}
@@ -101,28 +103,29 @@ func TestVerifierRandom(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n, seed = 10_000, 5
-	want := bloomery.Verification{Members: 1000, Absent: n}
-	asked := 0
+	want := bloomery.Verification{Members: 1000}
+	asked, wrong := 0, uint64(0)
 	for k := range bulk.RandomKeys(seed) {
 		if set.Contains(k) {
-			want.FalsePositives++
+			wrong++
 		}
 		if asked++; asked == n {
 			break
 		}
 	}
-	v := set.NewVerifier(bloomery.VerifierConfig{})
+	want.Rate = bloomery.RateOf(wrong, n)
+	v := must(set.Verifier(bloomery.JobConfig{}))
 	defer v.Close()
 	inParts(t, members, v.AskMembers)
 	var shown uint64
 	if err := v.AskRandom(t.Context(), n, seed, func(keys uint64) { shown = keys }); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := v.Result(t.Context()); err != nil || got != want || shown != n {
+	if got, err := v.Commit(t.Context()); err != nil || got != want || shown != n {
 		t.Errorf("%+v, %v after %d keys; want %+v", got, err, shown, want)
 	}
-	if rate := want.Rate(); rate != bloomery.NewRate(want.FalsePositives, n) || !rate.Holds(0.1) {
-		t.Errorf("%+v", rate)
+	if !want.Rate.Holds(0.1) {
+		t.Errorf("%+v", want.Rate)
 	}
 	if err := v.AddAbsent([][]byte{[]byte("a")}); err == nil {
 		t.Error("AddAbsent after AskMembers is no error")
@@ -151,7 +154,7 @@ func TestVerifierMemory(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := heap()
-	v := set.NewVerifier(bloomery.VerifierConfig{Absent: uint64(n)})
+	v := must(set.Verifier(bloomery.JobConfig{Absent: uint64(n)}))
 	defer v.Close()
 	keys := make([][]byte, 256)
 	ask := func(name string, f func([][]byte) error) {
@@ -171,7 +174,7 @@ func TestVerifierMemory(t *testing.T) {
 	} else {
 		t.Logf("%.1f bytes a member", per)
 	}
-	if got, err := v.Result(t.Context()); err != nil || got.Absent != uint64(n) || got.Members != uint64(n) {
+	if got, err := v.Commit(t.Context()); err != nil || got.Rate.Trials != uint64(n) || got.Members != uint64(n) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -59,7 +59,7 @@ func agree(t *testing.T, what string, set *bloomery.Set, theirs func(key []byte)
 	differences, hits := 0, 0
 	answers := make([]bool, len(present))
 	for part, keys := range [][][]byte{present, absent} {
-		set.ContainsMany(answers, keys)
+		bloomery.Keyed[[]byte](set).ContainsMany(answers, keys)
 		for i, k := range keys {
 			is := theirs(k)
 			if is != answers[i] || is != set.Contains(k) || part == 0 && !is {

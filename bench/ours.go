@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family/ribbon"
 	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/internal/family/twochoice"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 var hasher = filter.NewHasher(1)
@@ -64,7 +65,7 @@ func our(name string, spec filter.Spec, note string) contender {
 
 // buildOurs builds a filter through a bloomery.Builder, with batches of hashes that the caller computes.
 func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (family.Filter, error) {
-	b, err := bloomery.NewBuilder(bloomery.Config{Spec: spec.String(), Keys: uint64(len(keys)), Seed: hasher.Seed()})
+	b, err := bloomery.NewBuilder(ctx, bloomery.Config{Spec: spec.String(), Keys: uint64(len(keys)), Seed: hasher.Seed()})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (family.Fil
 	if err != nil {
 		return nil, err
 	}
-	return set.Filter(), nil
+	return handle.Filter(set), nil
 }
 
 // oneByOne queries one of our filters key by key, through its own type and not through the interface, as in a program

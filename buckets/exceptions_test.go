@@ -20,11 +20,11 @@ func TestExceptions(t *testing.T) {
 	dir, local := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.1)", Shards: 1})
 	m := *local.Manifest()
 	path := filepath.Join(dir, m.Shards[0].File)
-	one, err := bloomery.Open(path)
+	one, err := bloomery.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := one.Allower(nil)
+	a, err := one.Allower(bloomery.JobConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestExceptions(t *testing.T) {
 		}
 		return all
 	}
-	if err := errors.Join(a.AllowMany(keys(5000, 9000)), a.AddMembers(keys(0, 1000)), a.Apply(t.Context())); err != nil {
+	if err := errors.Join(a.AllowMany(keys(5000, 9000)), a.AddMembers(keys(0, 1000)), a.Commit(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	file, err := one.MarshalBinary()

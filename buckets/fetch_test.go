@@ -114,7 +114,7 @@ func TestDownload(t *testing.T) {
 		if err := s.Download(t.Context(), to, nil); err != nil {
 			t.Fatal(err)
 		}
-		set, err := bloomery.Open(to)
+		set, err := bloomery.Open(t.Context(), to)
 		if err == nil {
 			err = errors.Join(set.Check(t.Context(), nil), set.Close())
 		}
@@ -134,7 +134,7 @@ func TestDownload(t *testing.T) {
 	if err := s.Download(t.Context(), other, nil); !errors.Is(err, shard.ErrChanged) {
 		t.Error(err)
 	}
-	if _, err := bloomery.Open(other); !errors.Is(err, bloomery.ErrNoManifest) {
+	if _, err := bloomery.Open(t.Context(), other); !errors.Is(err, bloomery.ErrNoManifest) {
 		t.Errorf("a set without a shard opens: %v", err)
 	}
 	foreign, _ := storetest.Build(t, 100, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2})
@@ -188,7 +188,7 @@ func TestDownloadLock(t *testing.T) {
 	if want := len(local.Manifest().Shards) + 1; err != nil || len(all) != want {
 		t.Errorf("%d files, want %d, %v", len(all), want, err)
 	}
-	set, err := bloomery.Open(to)
+	set, err := bloomery.Open(t.Context(), to)
 	if err == nil {
 		err = errors.Join(set.Check(t.Context(), nil), set.Close())
 	}

@@ -212,7 +212,7 @@ func (d *cacheFolder) load(ctx context.Context, key hashSum, bytes int64, f fetc
 			return nil, errors.Join(err, d.drop(key))
 		}
 	}
-	set, err := bloomery.Open(path, f.options()...)
+	set, err := bloomery.Open(ctx, path, f.options()...)
 	if err == nil {
 		if err = f.check(set); err != nil {
 			_ = set.Close()

@@ -39,7 +39,7 @@ func (s *Set) HasContext(ctx context.Context, h filter.Hash) (bool, error) {
 	if s.blocks == nil {
 		if e := s.cache.ready(g.manifest.Shards[i].SHA256); e != nil {
 			defer s.cache.release(e)
-			return e.set.Has(h), nil
+			return e.set.ContainsHash(h), nil
 		}
 	}
 	return s.hasSlowly(ctx, g, h)
@@ -92,9 +92,9 @@ func (s *Set) askShard(ctx context.Context, r remote, dst []bool, hs []filter.Ha
 	}
 	defer s.cache.release(entry)
 	if len(hs) == 1 {
-		dst[0] = entry.set.Has(hs[0])
+		dst[0] = entry.set.ContainsHash(hs[0])
 	} else {
-		entry.set.HasMany(dst, hs)
+		entry.set.ContainsHashes(dst, hs)
 	}
 	return nil
 }

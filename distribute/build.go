@@ -141,7 +141,7 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	if err != nil {
 		return nil, err
 	}
-	b, err := bloomery.NewBuilder(p.config(keys, o))
+	b, err := bloomery.NewBuilder(ctx, p.config(keys, o))
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 
 func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
 	ctx = container.Batch(ctx) // Finish syncs the folder
-	r = result{Shard: s, Entry: shard.EntryOf(set.Info()), FPRChosen: set.FPRChosen()}
+	r = result{Shard: s, Entry: shard.EntryOf(set.Info()), FPRChosen: set.Info().FPRChosen}
 	if err := r.Measure(set, io.Discard); err != nil {
 		return r, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -54,7 +55,7 @@ func set(t *testing.T, dir string) {
 	t.Helper()
 	keys, _ := lines("old", 500)
 	c := bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000, Shards: 3}
-	if _, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
+	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -65,7 +66,7 @@ func TestFinishWaits(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	set(t, dir)
 	p, out := unfinished(t, dir, 2000)
-	l, err := bloomery.Lock(t.Context(), dir, nil)
+	l, err := bloomery.Lock(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestFinishWaits(t *testing.T) {
 	}
 	waited := make(chan bool, 1)
 	hung := &hanging{Store: out, at: func() {
-		l, err := bloomery.Lock(short, dir, func() { waited <- true })
+		l, err := bloomery.Lock(short, dir, bloomery.WithWaiting(func() { waited <- true }))
 		if err == nil {
 			_ = l.Close()
 		}
@@ -118,7 +119,7 @@ func (h *hanging) Write(ctx context.Context, name string, write func(w io.Writer
 func TestSaveBesideBuild(t *testing.T) {
 	needLocks(t)
 	dir := t.TempDir()
-	b, err := bloomery.NewShardBuilder(dir, bloomery.Config{Spec: "standard", Shards: 3})
+	b, err := shardtest.NewBuilder(dir, bloomery.Config{Spec: "standard", Shards: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestRaces(t *testing.T) {
 		})
 		for i := range 2 {
 			wg.Go(func() {
-				l, err := bloomery.Lock(t.Context(), dir, nil)
+				l, err := bloomery.Lock(t.Context(), dir)
 				if err != nil {
 					t.Errorf("round %d: Lock: %v", round, err)
 					return
@@ -176,7 +177,7 @@ func TestRaces(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if err := l.Replace(t.Context()); err != nil {
+				if err := l.Commit(t.Context()); err != nil {
 					t.Errorf("round %d: Replace: %v", round, err)
 				}
 			})
@@ -185,7 +186,7 @@ func TestRaces(t *testing.T) {
 			wg.Go(func() {
 				keys, _ := lines(fmt.Sprint("built", round), 400)
 				c := bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000, Shards: 3}
-				_, err := bloomery.BuildShards(t.Context(), slices.Values(keys), dir, c)
+				_, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c)
 				if err != nil && !errors.Is(err, bloomery.ErrLocked) {
 					t.Errorf("round %d: BuildShards: %v", round, err)
 				}
@@ -193,7 +194,7 @@ func TestRaces(t *testing.T) {
 		}
 		if round%3 == 1 {
 			wg.Go(func() {
-				s, err := bloomery.Open(other)
+				s, err := bloomery.Open(t.Context(), other)
 				if err == nil {
 					err = errors.Join(s.Save(t.Context(), dir), s.Close())
 				}
@@ -203,7 +204,7 @@ func TestRaces(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		s, err := bloomery.Open(dir)
+		s, err := bloomery.Open(t.Context(), dir)
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
@@ -222,11 +223,11 @@ func TestChangedSet(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	set(t, dir)
 	p, out := unfinished(t, dir, 2000)
-	l, err := bloomery.Lock(t.Context(), dir, nil)
+	l, err := bloomery.Lock(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(l.AddString("a new key"), l.Replace(t.Context()), l.Close()); err != nil {
+	if err := errors.Join(l.AddString("a new key"), l.Commit(t.Context()), l.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Save(t.Context(), out); err != nil { // the plan is there: nothing is recorded again
@@ -237,7 +238,7 @@ func TestChangedSet(t *testing.T) {
 	if !errors.Is(err, distribute.ErrSetChanged) || !strings.Contains(err.Error(), record) {
 		t.Fatalf("Finish: %v", err)
 	}
-	s, err := bloomery.Open(dir)
+	s, err := bloomery.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func TestTwoPlans(t *testing.T) {
 	if !maps.Equal(before, folder(t, outDir)) {
 		t.Error("the attempt to finish it changed files")
 	}
-	set, err := bloomery.Open(outDir)
+	set, err := bloomery.Open(t.Context(), outDir)
 	if err != nil {
 		t.Fatal(err)
 	}

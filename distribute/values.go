@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
@@ -104,7 +105,7 @@ func (p *Plan) adder(b *bloomery.Builder) func([]filter.Hash) error {
 	if p.valueBits() == 0 {
 		return b.AddHashes
 	}
-	return func(hs []filter.Hash) error { return b.AddValueHashes(hs, run.ValuesOf(hs)) }
+	return func(hs []filter.Hash) error { return handle.AddValueHashes(b, hs, run.ValuesOf(hs)) }
 }
 
 // ConflictError is the error of Build if a key has two values. It wraps a *filter.ValueError.

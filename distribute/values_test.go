@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // valued returns n keys with values below 2^8, one in a row that row makes of them.
@@ -69,7 +70,7 @@ func TestValues(t *testing.T) {
 	} {
 		c.Shards = shards
 		dir := t.TempDir()
-		b, err := bloomery.NewShardBuilder(dir, c)
+		b, err := shardtest.NewBuilder(dir, c)
 		if err != nil {
 			t.Fatal(err)
 		}

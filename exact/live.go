@@ -40,14 +40,14 @@ func OpenLive(path string, o LiveOptions) (*Live, error) {
 	l := new(Live)
 	c := live.Config[*Set]{
 		Path:     func() string { return path },
-		Open:     func() (*Set, error) { return o.open(path, o.Secret) },
+		Open:     func(context.Context) (*Set, error) { return o.open(path, o.Secret) },
 		Closed:   &Set{fault: errClosed},
 		Interval: cmp.Or(max(o.Interval, 0), DefaultInterval),
 	}
 	if o.Update != nil {
 		c.Update = func(ctx context.Context) { o.Update(ctx, l) }
 	}
-	if err := l.file.Start(c); err != nil {
+	if err := l.file.Start(context.Background(), c); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -56,7 +56,7 @@ func OpenLive(path string, o LiveOptions) (*Live, error) {
 // Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with an error that may
 // pass. If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the same error
 // until a Reload succeeds.
-func (l *Live) Reload() error { return l.file.Reload() }
+func (l *Live) Reload(ctx context.Context) error { return l.file.Reload(ctx) }
 
 // Set returns the current Set, for several queries of the same file. A Set that was returned stays valid when the file
 // is replaced, and after Close.

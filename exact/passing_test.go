@@ -77,11 +77,11 @@ func TestLivePassing(t *testing.T) {
 		eventually(t, "the new file", func() bool { return live.Set().Info().Updates == 1 && live.Err() == nil })
 		on.Store(true)
 		next()
-		if err := live.Reload(); !errors.Is(err, errno) {
+		if err := live.Reload(t.Context()); !errors.Is(err, errno) {
 			t.Errorf("Reload: %v", err)
 		}
 		on.Store(false)
-		if err := live.Reload(); err != nil || live.Set().Info().Updates != 2 {
+		if err := live.Reload(t.Context()); err != nil || live.Set().Info().Updates != 2 {
 			t.Errorf("Reload after the outage: %v", err)
 		}
 		if n := l.wrong(live.Set()); n > 0 {
@@ -116,7 +116,7 @@ func TestLiveDamage(t *testing.T) {
 	}
 	eventually(t, "the error", func() bool { return errors.Is(live.Err(), io.ErrUnexpectedEOF) })
 	time.Sleep(2 * retry.First)
-	if err := live.Reload(); !errors.Is(err, io.ErrUnexpectedEOF) || opens.Load() != 2 {
+	if err := live.Reload(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) || opens.Load() != 2 {
 		t.Errorf("%d files opened, want 2; %v", opens.Load(), err)
 	}
 	if err := s.Save(t.Context(), path); err != nil {
@@ -145,7 +145,7 @@ func TestLiveClosed(t *testing.T) {
 	if err := live.Err(); !errors.Is(err, errClosed) || before.Err() != nil {
 		t.Errorf("%v, %v", err, before.Err())
 	}
-	if err := live.Reload(); !errors.Is(err, errClosed) {
+	if err := live.Reload(t.Context()); !errors.Is(err, errClosed) {
 		t.Errorf("Reload: %v", err)
 	}
 	got := make([]bool, 2)

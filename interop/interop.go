@@ -28,8 +28,10 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -115,7 +117,7 @@ func FormatOf(s *bloomery.Set) (Format, bool) {
 
 // is reports whether a Set can be written in the format. Family blocked takes hash XXH64 in the split layout only.
 func (c *codec) is(s *bloomery.Set) bool {
-	return s.Filter() != nil && s.Hasher().ID() == c.hash && family.SpecOf(s.Filter()).Family() == c.spec().Family()
+	return handle.Filter(s) != nil && s.Hasher().ID() == c.hash && family.SpecOf(handle.Filter(s)).Family() == c.spec().Family()
 }
 
 // check returns an error wrapping ErrFormat if a Set cannot be written in the format.
@@ -124,8 +126,8 @@ func (c *codec) check(s *bloomery.Set) error {
 		return nil
 	}
 	have := "a Set without a filter"
-	if s.Filter() != nil {
-		have = fmt.Sprintf("%s with hash %s", family.SpecOf(s.Filter()), s.Hasher().ID())
+	if handle.Filter(s) != nil {
+		have = fmt.Sprintf("%s with hash %s", family.SpecOf(handle.Filter(s)), s.Hasher().ID())
 	}
 	return fmt.Errorf("%s: %w: %s is for %s with hash %s", have, ErrFormat, c.format, c.spec(), c.hash)
 }
@@ -159,9 +161,9 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := bloomery.NewSet(decoded, hasher)
+	set := handle.NewSet[bloomery.Set](decoded, hasher)
 	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format has the chosen rate
-		return set, set.SetFPRChosen(r.FPR())
+		return set, engine.SetChosen(handle.Engine(set), r.FPR())
 	}
 	return set, nil
 }
@@ -176,15 +178,15 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	if err := c.check(s); err != nil {
 		return err
 	}
-	head, err := c.marshal(s.Filter()) // sizes only
+	head, err := c.marshal(handle.Filter(s)) // sizes only
 	if err != nil {
-		return fmt.Errorf("%s: %w: %w", family.SpecOf(s.Filter()), ErrFormat, err)
+		return fmt.Errorf("%s: %w: %w", family.SpecOf(handle.Filter(s)), ErrFormat, err)
 	}
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	return s.Guarded(func() error {
-		sections := s.Filter().(family.Encoder).Encode().Sections
+	return handle.Engine(s).Guarded(func() error {
+		sections := handle.Filter(s).(family.Encoder).Encode().Sections
 		return writeWords(w, sections[len(sections)-1], c.bigEnd)
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family/redisbloom"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/interop"
 )
 
@@ -401,7 +402,7 @@ func TestNoFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []*bloomery.Set{&s, bloomery.NewSet(nil, guava)} {
+	for _, s := range []*bloomery.Set{&s, handle.NewSet[bloomery.Set](nil, guava)} {
 		if f, ok := interop.FormatOf(s); ok {
 			t.Errorf("of format %s", f)
 		}
@@ -481,7 +482,7 @@ func TestChunks(t *testing.T) {
 	if _, err := interop.Chunks(readGolden(t, "guava-64", interop.Guava)); !errors.Is(err, interop.ErrFormat) {
 		t.Errorf("chunks of another system: %v", err)
 	}
-	if _, err := interop.Chunks(bloomery.NewSet(set.Filter(), filter.NewHasher(0))); !errors.Is(err,
+	if _, err := interop.Chunks(handle.NewSet[bloomery.Set](handle.Filter(set), filter.NewHasher(0))); !errors.Is(err,
 		interop.ErrFormat) {
 		t.Errorf("chunks of keys that were hashed in another way: %v", err)
 	}
@@ -532,7 +533,7 @@ func TestWriteCommands(t *testing.T) {
 }
 
 func links(s *bloomery.Set) int {
-	all, _ := s.Filter().(*redisbloom.Filter).Links()
+	all, _ := handle.Filter(s).(*redisbloom.Filter).Links()
 	return len(all)
 }
 
@@ -624,7 +625,7 @@ func TestWriteChanged(t *testing.T) {
 		if err := set.Save(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		if set, err = bloomery.Open(path); err != nil {
+		if set, err = bloomery.Open(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
 		if err := set.Err(); err != nil {
@@ -662,8 +663,8 @@ func TestRedisBloomRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := interop.Read(&file, interop.RedisBloom, 1<<20)
-		if err != nil || got.FPRChosen() != 0.003 || !got.Equal(set) {
-			t.Errorf("%s: chosen rate %v, %v", spec, got.FPRChosen(), err)
+		if err != nil || got.Info().FPRChosen != 0.003 || !got.Equal(set) {
+			t.Errorf("%s: chosen rate %v, %v", spec, got.Info().FPRChosen, err)
 		}
 	}
 }

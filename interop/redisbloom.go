@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/redisbloom"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // redisBloom is the data of all replies of BF.SCANDUMP, concatenated: the header, whose length follows from its first
@@ -61,7 +62,7 @@ func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 	if err := redisBloom.check(s); err != nil {
 		return nil, err
 	}
-	f := s.Filter().(*redisbloom.Filter)
+	f := handle.Filter(s).(*redisbloom.Filter)
 	return func(yield func(int64, []byte) bool) {
 		if !yield(1, f.Header()) {
 			return
@@ -73,7 +74,7 @@ func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 			for left := l.Bits / 8; left > 0; {
 				n := min(left, maxChunk)
 				var b bytes.Buffer
-				if s.Guarded(func() error { return writeWords(&b, words[:n/8], false) }) != nil {
+				if handle.Engine(s).Guarded(func() error { return writeWords(&b, words[:n/8], false) }) != nil {
 					return // a Buffer takes all, so the file has changed
 				}
 				words, left = words[n/8:], left-n

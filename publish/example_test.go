@@ -41,10 +41,10 @@ func Example() {
 	follower := must(publish.NewFollower(site, copied, publish.WithKeys(key.Public())))
 	must(follower.Poll(ctx))
 
-	like := must(bloomery.Open(file, bloomery.InMemory()))
+	like := must(bloomery.Open(ctx, file, bloomery.InMemory()))
 	release(bloomery.Config{Like: like}, "a.example", "c.example")
 	must(follower.Poll(ctx))
-	set := must(bloomery.Open(copied))
+	set := must(bloomery.Open(ctx, copied))
 	defer set.Close()
 	fmt.Println(set.ContainsString("b.example"), set.ContainsString("c.example"))
 	// Output:

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -170,8 +171,8 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 // of ctx the cause of that. See also OnEvent. Options of opening are those of WithOpen.
 func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {
 	return follow(ctx, address, file, o, []string{File, Set}, func(f *Follower, update updater) (*bloomery.Live, error) {
-		with := bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live) { update(ctx, l) })
-		return bloomery.OpenLive(f.file, append(f.options.open, with)...)
+		with := handle.WithUpdater[bloomery.Option](update)
+		return bloomery.OpenLive(ctx, f.file, append(f.options.open, with)...)
 	})
 }
 
@@ -184,14 +185,8 @@ func FollowExact(ctx context.Context, address, file string, o ...FollowOption) (
 	})
 }
 
-// live is what an updater needs of a Live.
-type live interface {
-	Reload() error
-	Report(err error)
-}
-
 // updater is a poll loop that runs until its context ends.
-type updater func(context.Context, live)
+type updater = func(context.Context, handle.Updated)
 
 // follow is Follow. open opens the file with a poll loop.
 func follow[L any](
@@ -237,14 +232,14 @@ func follow[L any](
 
 // updater returns a poll loop that ends with ctx. polled says that a poll was just made, and reported is its error.
 func (f *Follower) updater(ctx context.Context, polled bool, reported error) updater {
-	return func(inner context.Context, l live) {
+	return func(inner context.Context, l handle.Updated) {
 		inner, cancel := context.WithCancelCause(inner)
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 		defer cancel(nil)
 		l.Report(reported)
 		_ = f.run(inner, polled, func(e Event, err error) {
 			if _, ok := e.(Updated); ok {
-				err = errors.Join(err, l.Reload())
+				err = errors.Join(err, l.Reload(inner))
 			}
 			l.Report(err)
 		})

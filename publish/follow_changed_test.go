@@ -16,14 +16,14 @@ import (
 // addTo adds a key to a filter or set as bloomery add does.
 func addTo(t *testing.T, path, key string) {
 	t.Helper()
-	l, err := bloomery.Lock(t.Context(), path, nil)
+	l, err := bloomery.Lock(t.Context(), path)
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	err = l.AddString(key)
 	if err == nil {
-		err = l.Replace(t.Context())
+		err = l.Commit(t.Context())
 	}
 	if err = errors.Join(err, l.Close()); err != nil {
 		t.Error(err)
@@ -60,7 +60,7 @@ func TestSetChangedDuringPoll(t *testing.T) {
 		if e, err := f.Poll(t.Context()); !errors.Is(err, filter.ErrChanged) || changed != 1 {
 			t.Errorf("%v, %v, %d changes", e, err, changed)
 		}
-		set, err := bloomery.Open(f.file)
+		set, err := bloomery.Open(t.Context(), f.file)
 		if err != nil {
 			t.Fatalf("%s: the set is destroyed: %v", way, err)
 		}

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -29,7 +31,7 @@ func (s *site) publishSet(version int) Report {
 	}
 	dir := filepath.Join(s.t.TempDir(), "set")
 	c := bloomery.Config{Spec: "standard(bytes=125000)", Shards: 5, FPRChosen: 0.01}
-	if _, err := bloomery.BuildShards(s.t.Context(), keys, dir, c); err != nil {
+	if _, err := shardtest.Build(s.t.Context(), keys, dir, c); err != nil {
 		s.t.Fatal(err)
 	}
 	r, err := Publish(s.t.Context(), s.dir, dir, Options{Sign: s.keys})
@@ -63,7 +65,7 @@ func (s *site) holdsSet(f *Follower, version int, only bool) {
 	if got := names(s.t, f.file); only && !slices.Equal(slices.Sorted(slices.Values(want)), got) {
 		s.t.Errorf("version %d: the folder has %s", version, got)
 	}
-	set, err := bloomery.Open(f.file)
+	set, err := bloomery.Open(context.Background(), f.file)
 	if err != nil || !set.ContainsString(fmt.Sprint("version", version)) {
 		s.t.Errorf("version %d: %v", version, err)
 	}
@@ -83,7 +85,7 @@ func TestFollowSet(t *testing.T) {
 		t.Errorf("first: %v", e)
 	}
 	s.holdsSet(f, 1, true)
-	live, err := bloomery.OpenLive(f.file)
+	live, err := bloomery.OpenLive(t.Context(), f.file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func TestFollowSet(t *testing.T) {
 		t.Errorf("delta: %v", e)
 	}
 	s.holdsSet(f, 2, true)
-	if err := live.Reload(); err != nil || !live.ContainsString("version2") {
+	if err := live.Reload(t.Context()); err != nil || !live.ContainsString("version2") {
 		t.Errorf("the Live: %v", err)
 	}
 	if e := mustPoll(t, f); e.String() != "release 2: current" {

@@ -54,7 +54,7 @@ func TestTidySet(t *testing.T) {
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := bloomery.Lock(t.Context(), f.file, nil) // removes it
+	l, err := bloomery.Lock(t.Context(), f.file) // removes it
 	if err == nil {
 		err = os.WriteFile(path, []byte("new"), 0o600)
 	}

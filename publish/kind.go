@@ -151,7 +151,7 @@ func openFilter(_ context.Context, p *poll, c loaded) error {
 		options = append(slices.Clip(options), bloomery.InMemory())
 	}
 	if c.part != "" {
-		return opened(bloomery.Open(c.part, options...))
+		return opened(bloomery.Open(context.Background(), c.part, options...))
 	}
 	return opened(bloomery.FromBytes(c.bytes, options...))
 }

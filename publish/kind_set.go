@@ -241,7 +241,7 @@ func (p *poll) opensSet(m *shard.Manifest, text []byte) error {
 	if err := os.WriteFile(filepath.Join(trial, shard.ManifestName), text, 0o600); err != nil {
 		return err
 	}
-	return opened(bloomery.Open(trial, p.options.open...))
+	return opened(bloomery.Open(context.Background(), trial, p.options.open...))
 }
 
 // link makes a hard link, or where there are none a symbolic one.

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // list builds a filter of n keys, with shards of a sharded set, and returns its path.
@@ -19,7 +20,7 @@ func list(t *testing.T, n, shards int) string {
 	c := bloomery.Config{Spec: "standard(k=2,m=65536)"}
 	if shards > 0 {
 		c = bloomery.Config{Spec: "standard(bytes=4096)", Shards: shards}
-		if _, err := bloomery.BuildShards(t.Context(), keys(n, 0), path, c); err != nil {
+		if _, err := shardtest.Build(t.Context(), keys(n, 0), path, c); err != nil {
 			t.Fatal(err)
 		}
 		return path

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -49,7 +50,7 @@ func build(t *testing.T, dir string, v, shards int, c bloomery.Config) string {
 			c.Spec = "standard(bytes=3000)"
 		}
 		c.Shards = shards
-		if _, err := bloomery.BuildShards(t.Context(), keys(2000, v), path, c); err != nil {
+		if _, err := shardtest.Build(t.Context(), keys(2000, v), path, c); err != nil {
 			t.Fatal(err)
 		}
 		return path

@@ -16,7 +16,10 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // subject is a filter on disk with the keys that are asked.
@@ -118,15 +121,15 @@ func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 
 // look reads what the stored filter is.
 func (s *subject) look(secret *filter.Secret) error {
-	set, err := bloomery.Open(s.path, bloomery.WithSecret(secret))
+	set, err := bloomery.Open(context.Background(), s.path, bloomery.WithSecret(secret))
 	if err != nil {
 		return err
 	}
 	defer set.Close()
 	s.spec = set.Spec().String()
-	_, _, err = set.CountHash(filter.Hash{})
+	_, _, err = bloomery.Keyed[filter.Hash](set).Count(filter.Hash{})
 	s.counts = err == nil
-	_, err = set.ValueBits()
+	_, err = engine.ValueBits(handle.Engine(set))
 	s.values = err == nil
 	return nil
 }
@@ -165,7 +168,7 @@ func (s *subject) buildShards(ctx context.Context, c bloomery.Config, members []
 	if _, err := os.Stat(s.path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is in the way: %v", s.path, err)
 	}
-	_, err := bloomery.BuildShards(ctx, eachOf(members), s.path, c)
+	_, err := shardtest.Build(ctx, eachOf(members), s.path, c)
 	return err
 }
 
@@ -198,7 +201,7 @@ func (s *subject) buildOne(
 			}
 		}
 	}
-	if width, err := set.ValueBits(); err == nil && s.plan.valueBits == 0 {
+	if width, err := engine.ValueBits(handle.Engine(set)); err == nil && s.plan.valueBits == 0 {
 		for _, k := range members {
 			if err := set.Put(k.bytes, r.Uint64()>>(64-width)); err != nil {
 				return 0, err
@@ -219,7 +222,7 @@ func (s *subject) buildOne(
 		defer set.Close()
 	}
 	if r.IntN(10) == 0 {
-		if err := set.SetFPRChosen(0); err != nil {
+		if err := engine.SetChosen(handle.Engine(set), 0); err != nil {
 			return 0, err
 		}
 	}
@@ -234,7 +237,7 @@ func (s *subject) buildOne(
 // allow makes a set exact for a list of other keys, unless some of these are members, or the set counts other members
 // than its keys.
 func (s *subject) allow(ctx context.Context, set *bloomery.Set, members []key, source *keySource) error {
-	a, err := set.Allower(nil)
+	a, err := set.Allower(bloomery.JobConfig{})
 	if err != nil {
 		return err
 	}
@@ -252,7 +255,7 @@ func (s *subject) allow(ctx context.Context, set *bloomery.Set, members []key, s
 			}
 		}
 	}
-	err = a.Apply(ctx)
+	err = a.Commit(ctx)
 	if errors.Is(err, filter.ErrAllowed) || errors.Is(err, filter.ErrKeys) {
 		return nil
 	}
@@ -287,15 +290,15 @@ func (s *subject) remove(set *bloomery.Set, members []key, left int) error {
 
 // trim returns the trimmed form of a set.
 func trim(set *bloomery.Set, c bloomery.Config) (*bloomery.Set, error) {
-	f, ok := set.Filter().(family.Trimmer)
+	f, ok := handle.Filter(set).(family.Trimmer)
 	if !ok {
 		return nil, fmt.Errorf("%s cannot be trimmed: %w", set.Spec(), filter.ErrUnsupported)
 	}
 	if err := f.Trimmable(); err != nil {
 		return nil, err
 	}
-	out := bloomery.NewSet(f.Trimmed(), set.Hasher())
-	return out, out.SetFPRChosen(set.FPRChosen())
+	out := handle.NewSet[bloomery.Set](f.Trimmed(), set.Hasher())
+	return out, engine.SetChosen(handle.Engine(out), set.Info().FPRChosen)
 }
 
 // make makes a set of members. Those from left on need not be present.

@@ -12,6 +12,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // damager damages files of one kind of filter after another.
@@ -177,15 +179,15 @@ func (s *subject) relook() (err error) {
 		}
 		return nil
 	}
-	set, openErr := bloomery.Open(s.path, bloomery.WithSecret(secret))
+	set, openErr := bloomery.Open(context.Background(), s.path, bloomery.WithSecret(secret))
 	if openErr != nil {
 		s.spec = "damaged"
 		return nil
 	}
 	defer set.Close()
 	s.spec = set.Spec().String()
-	_, _, countErr := set.CountHash(filter.Hash{})
-	_, valueErr := set.ValueBits()
+	_, _, countErr := bloomery.Keyed[filter.Hash](set).Count(filter.Hash{})
+	_, valueErr := engine.ValueBits(handle.Engine(set))
 	s.counts, s.values = countErr == nil, valueErr == nil
 	return nil
 }

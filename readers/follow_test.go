@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -160,12 +161,12 @@ func (f *followers) publish(spec string, release int) {
 	family, form, _ := strings.Cut(spec, " ")
 	c := bloomery.Config{Spec: family, FPRChosen: 0.01}
 	if release > 0 {
-		old, err := bloomery.Open(f.path("first"))
+		old, err := bloomery.Open(context.Background(), f.path("first"))
 		f.must(err)
 		defer old.Close()
 		c = bloomery.Config{Like: old}
 	}
-	b, err := bloomery.NewBuilder(c)
+	b, err := bloomery.NewBuilder(context.Background(), c)
 	f.must(err)
 	for i := range 5000 {
 		f.must(b.AddString(fmt.Sprintf("key %d", 40*release+i)))

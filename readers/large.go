@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // largeSpecs are of filters with more than 2^32 bits, so that readers need positions of more than 32 bits: 540 MB to
@@ -89,7 +90,7 @@ func newLarge(ctx context.Context, dir, spec string, r *rand.Rand) (*subject, er
 	if err != nil {
 		return nil, err
 	}
-	set := bloomery.NewSet(f, h)
+	set := handle.NewSet[bloomery.Set](f, h)
 	source := newKeySource(r)
 	var members []key
 	if s.plan.family.Can.Has(family.CanAdd) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func (s *subject) askLibrary() (records []byte, err error) {
 	if s.exact {
 		return s.askExact(secret)
 	}
-	set, err := bloomery.Open(s.path, bloomery.WithSecret(secret))
+	set, err := bloomery.Open(context.Background(), s.path, bloomery.WithSecret(secret))
 	if err != nil {
 		return nil, err
 	}

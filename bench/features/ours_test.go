@@ -32,10 +32,10 @@ func ourSubject() subject {
 	return subject{
 		value: s, fresh: func() any { return new(bloomery.Set) },
 		has: func(v any, n uint64) bool {
-			return v.(*bloomery.Set).ContainsUint64(n) && v.(*bloomery.Set).Contains(le(n))
+			return bloomery.Keyed[uint64](v.(*bloomery.Set)).Contains(n) && v.(*bloomery.Set).Contains(le(n))
 		},
 		text:    func() { sink = s.ContainsString(long) },
-		integer: func() { sink = s.ContainsUint64(7) },
+		integer: func() { sink = bloomery.Keyed[uint64](s).Contains(7) },
 		stack: func() {
 			var key [16]byte
 			sink = s.Contains(key[:])
@@ -71,7 +71,7 @@ func TestAllocations(t *testing.T) {
 	big := newSet("standard(m=20000000,k=7)", 0) // above 1 MiB, so that it is mapped
 	path := filepath.Join(t.TempDir(), "big.bloom")
 	must(big.Save(t.Context(), path))
-	mapped := check(bloomery.Open(path))
+	mapped := check(bloomery.Open(t.Context(), path))
 	measure(t, mapped, "mapped")
 	must(mapped.Close())
 }
@@ -80,7 +80,7 @@ func measure(t *testing.T, s *bloomery.Set, what string) {
 	t.Helper()
 	for kind, query := range map[string]func(){
 		"string":  func() { sink = s.ContainsString(long) },
-		"integer": func() { sink = s.ContainsUint64(7) },
+		"integer": func() { sink = bloomery.Keyed[uint64](s).Contains(7) },
 		"stack": func() {
 			var key [16]byte
 			sink = s.Contains(key[:])
@@ -120,22 +120,22 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 	"Number of keys, estimated from bits": func(t *testing.T) verdict {
 		s := newSet("standard", 2000)
 		for n := range uint64(2000) {
-			must(s.AddUint64(n % 1000))
+			must(bloomery.Keyed[uint64](s).Add(n % 1000))
 		}
 		return shows(t, yes, s.EstimateKeys() > 950, s.EstimateKeys() < 1050, s.Len() == 2000)
 	},
 	"Keys in common, with an interval": func(t *testing.T) verdict {
 		a, b := newSet("standard(m=20000,k=5)", 0), newSet("standard(m=20000,k=5)", 0)
 		for n := range uint64(1000) {
-			must(a.AddUint64(n))
-			must(b.AddUint64(n + 700))
+			must(bloomery.Keyed[uint64](a).Add(n))
+			must(bloomery.Keyed[uint64](b).Add(n + 700))
 		}
 		common := check(a.EstimateOverlap(b)).Intersection
 		return shows(t, yes, common.Low <= 300, common.High >= 300, common.High-common.Low < 100)
 	},
 	"Test and add in one call": func(t *testing.T) verdict {
 		s := newSet("standard", 100)
-		return shows(t, yes, !check(s.TestAndAddString("a")), check(s.TestAndAdd([]byte("a"))), !check(s.TestAndAddUint64(5)))
+		return shows(t, yes, !check(bloomery.Keyed[string](s).TestAndAdd("a")), check(s.TestAndAdd([]byte("a"))), !check(bloomery.Keyed[uint64](s).TestAndAdd(5)))
 	},
 	"Writes from many goroutines": func(t *testing.T) verdict {
 		for _, name := range families.With(family.CanConcurrent) {
@@ -147,15 +147,15 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 			var fresh [4]int
 			fourTimes(func(g uint64) {
 				for n := range uint64(1000) {
-					must(s.AddUint64(g<<32 | n))
-					if !check(s.TestAndAddUint64(n | 1<<60)) {
+					must(bloomery.Keyed[uint64](s).Add(g<<32 | n))
+					if !check(bloomery.Keyed[uint64](s).TestAndAdd(n | 1<<60)) {
 						fresh[g]++
 					}
 				}
 			})
 			for g := range uint64(4) {
 				for n := range uint64(1000) {
-					shows(t, yes, s.ContainsUint64(g<<32|n))
+					shows(t, yes, bloomery.Keyed[uint64](s).Contains(g<<32|n))
 				}
 			}
 			if sum := fresh[0] + fresh[1] + fresh[2] + fresh[3]; sum > 1000 || sum < 900 {
@@ -169,7 +169,7 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 		type id uint64
 		a := check(bloomery.Build(t.Context(), slices.Values([]name{"a"}), bloomery.Config{}))
 		b := check(bloomery.Build(t.Context(), slices.Values([]id{5}), bloomery.Config{}))
-		return shows(t, yes, a.ContainsString("a"), b.ContainsUint64(5))
+		return shows(t, yes, a.ContainsString("a"), bloomery.Keyed[uint64](b).Contains(5))
 	},
 	"Builds from an iterator (iter.Seq)": func(t *testing.T) verdict {
 		s := check(bloomery.Build(t.Context(), func(yield func(string) bool) { yield("a") }, bloomery.Config{}))
@@ -182,8 +182,8 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 	},
 	"Remove a key": func(t *testing.T) verdict {
 		s := newSet("rankindexed", 100)
-		return shows(t, yes, s.AddString("a") == nil, s.RemoveString("a") == nil, !s.ContainsString("a"),
-			errors.Is(s.RemoveString("a"), filter.ErrNotFound))
+		return shows(t, yes, s.AddString("a") == nil, bloomery.Keyed[string](s).Remove("a") == nil, !s.ContainsString("a"),
+			errors.Is(bloomery.Keyed[string](s).Remove("a"), filter.ErrNotFound))
 	},
 	"Count how often a key was added": func(t *testing.T) verdict {
 		s := newSet("rankindexed(counting=1)", 100)
@@ -201,14 +201,14 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 		s := newSet("blocked", 100)
 		must(s.AddString("a"))
 		dst := make([]bool, 2)
-		s.ContainsManyStrings(dst, []string{"a", "b"})
+		bloomery.Keyed[string](s).ContainsMany(dst, []string{"a", "b"})
 		return shows(t, yes, dst[0], !dst[1])
 	},
 	"Files mapped into memory": func(t *testing.T) verdict {
 		path := filepath.Join(t.TempDir(), "big.bloom")
 		must(newSet("blocked(blocks=100000,k=8)", 0).Save(t.Context(), path))
 		_, m, err := container.Map(path, container.Options{MaxBytes: 1 << 30})
-		s := check(bloomery.Open(path))
+		s := check(bloomery.Open(t.Context(), path))
 		return shows(t, yes, err == nil, m != nil, m.Close() == nil, !s.ContainsString("a"), s.Close() == nil)
 	},
 	"Queries on bytes without a copy": func(t *testing.T) verdict {
@@ -233,9 +233,9 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 		path := filepath.Join(t.TempDir(), "live.bloom")
 		s := newSet("standard", 100)
 		must(s.Save(t.Context(), path))
-		live := check(bloomery.OpenLive(path))
+		live := check(bloomery.OpenLive(t.Context(), path))
 		before := live.ContainsString("a")
-		must(errors.Join(s.AddString("a"), s.Save(t.Context(), path), live.Reload()))
+		must(errors.Join(s.AddString("a"), s.Save(t.Context(), path), live.Reload(t.Context())))
 		return shows(t, yes, !before, live.ContainsString("a"), live.Close() == nil)
 	},
 }

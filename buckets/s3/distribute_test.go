@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/buckets/internal/fakes3"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
 	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -98,7 +99,7 @@ func TestDistribute(t *testing.T) {
 	f.Fault(nil, nil)
 
 	dir := t.TempDir()
-	_, err := bloomery.BuildShards(ctx, func(yield func(string) bool) {
+	_, err := shardtest.Build(ctx, func(yield func(string) bool) {
 		for _, k := range all {
 			if !yield(k) {
 				return

@@ -129,7 +129,7 @@ func build(path, spec string, keys []byte, n int) (*bloomery.Set, error) {
 	if err := s.Save(ctx, path); err != nil {
 		return nil, err
 	}
-	return bloomery.Open(path)
+	return bloomery.Open(ctx, path)
 }
 
 // measure times one filter.

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -65,10 +66,10 @@ func (a *app) change(ctx context.Context, path string, most float64, add func(*b
 	if err := add(l.Set); err != nil {
 		return adviseAdd(err, path, l.Spec())
 	}
-	if err := l.CheckFPR(most); err != nil {
+	if err := checkRate(l.Set, most); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := l.Replace(ctx); err != nil {
+	if err := l.Commit(ctx); err != nil {
 		return err
 	}
 	return a.printKeys(l.Set, path)
@@ -84,7 +85,7 @@ func (a *app) add(
 	if err != nil {
 		return err
 	}
-	_, raw := set.Filter().(family.RawKeyFilter)
+	_, raw := handle.Filter(set).(family.RawKeyFilter)
 	switch {
 	case raw || parse != nil:
 		return a.pass(ctx, in, inputs, "adding", parse, func(b *keyio.Batch) error { return addBatch(set, b) })
@@ -95,13 +96,13 @@ func (a *app) add(
 	return a.pass(ctx, in, inputs, "adding", func(b *keyio.Batch) error {
 		hash(b)
 		return nil
-	}, func(b *keyio.Batch) error { return set.AddHashes(b.Hashes) })
+	}, func(b *keyio.Batch) error { return bloomery.Keyed[filter.Hash](set).AddMany(b.Hashes) })
 }
 
 // addBatch adds the keys of a batch with their values, or without if it has none.
 func addBatch(set *bloomery.Set, b *keyio.Batch) error {
 	if len(b.Values) == 0 {
-		return set.AddMany(b.Keys)
+		return bloomery.Keyed[[]byte](set).AddMany(b.Keys)
 	}
 	for i, key := range b.Keys {
 		if err := set.AddValue(key, b.Values[i]); err != nil {
@@ -115,20 +116,16 @@ func addBatch(set *bloomery.Set, b *keyio.Batch) error {
 func (a *app) addShards(ctx context.Context, in inputFlags, set *bloomery.Set, inputs []string) error {
 	bar := a.later("adding")
 	defer bar.End()
-	all, err := set.Addition(bloomery.Config{Progress: bar.report})
+	all, err := set.Addition(bloomery.JobConfig{Progress: bar.report})
 	if err != nil {
 		return err
 	}
 	defer all.Close()
-	hash := hashing(set)
-	err = a.pass(ctx, in, inputs, "reading", func(b *keyio.Batch) error {
-		hash(b)
-		return all.AddHashes(b.Hashes)
-	}, nil)
+	err = a.pass(ctx, in, inputs, "reading", func(b *keyio.Batch) error { return all.AddMany(b.Keys) }, nil)
 	if err != nil {
 		return err
 	}
-	return all.Add(ctx)
+	return all.Commit(ctx)
 }
 
 // hashing returns a function that fills the Hashes of batches.
@@ -200,4 +197,12 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, f putFlags, path strin
 		}
 		return nil
 	})
+}
+
+// checkRate returns an error if the rate of a set exceeds most, unless that is 0: then it does not read the filter.
+func checkRate(set *bloomery.Set, most float64) error {
+	if most == 0 {
+		return nil
+	}
+	return set.Info().CheckFPR(most)
 }

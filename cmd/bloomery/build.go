@@ -294,7 +294,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	var b *bloomery.Builder
 	var set *bloomery.Set
 	err := a.gather(ctx, f, paths, config, false, func(c bloomery.Config) (_ builder, err error) {
-		b, err = bloomery.NewBuilder(c)
+		b, err = bloomery.NewBuilder(ctx, c)
 		return b, err
 	}, func() (err error) {
 		set, err = b.Build(ctx)
@@ -370,9 +370,6 @@ func (a *app) gather(ctx context.Context, f *buildFlags, paths []string, config 
 		}
 		if !sharded {
 			what = "building"
-			if config, err = config.Resolve(ctx); err != nil {
-				return err
-			}
 		}
 	}
 	var b builder

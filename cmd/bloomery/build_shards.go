@@ -47,14 +47,19 @@ func (a *app) buildShards(c *cobra.Command, f *buildFlags, paths []string) (err 
 func (a *app) shardSet(
 	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config, start time.Time,
 ) error {
-	var b *bloomery.ShardBuilder
+	var b *bloomery.Builder
 	var m *shard.Manifest
+	config.Dir = f.output
 	err := a.gather(ctx, f, paths, config, true, func(c bloomery.Config) (_ builder, err error) {
-		b, err = bloomery.NewShardBuilder(f.output, c)
+		b, err = bloomery.NewBuilder(ctx, c)
 		return b, err
-	}, func() (err error) {
-		m, err = b.Build(ctx)
-		return err
+	}, func() error {
+		set, err := b.Build(ctx)
+		if err != nil {
+			return err
+		}
+		m = set.Manifest()
+		return set.Close()
 	})
 	if err != nil {
 		return err

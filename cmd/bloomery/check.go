@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
@@ -52,7 +53,7 @@ U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
 			watch := watchValues(set, f.in)
 			defer a.warnValues(args[0], watch)
 			ask := func(hits []bool, b *keyio.Batch) {
-				set.ContainsMany(hits, b.Keys)
+				bloomery.Keyed[[]byte](set).ContainsMany(hits, b.Keys)
 				for i := 0; watch != nil && i < len(hits); i++ {
 					if !hits[i] {
 						watch.absent(b.Keys[i])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,7 +37,7 @@ Families: ` + strings.Join(families.Having(family.CanMerge), ", ") + ".",
 				return err
 			}
 			defer set.Close()
-			if err := set.CheckFPR(most); err != nil {
+			if err := checkRate(set, most); err != nil {
 				return fmt.Errorf("%s: %w", output, err)
 			}
 			if err := a.save(c.Context(), set, output); err != nil {
@@ -90,7 +91,7 @@ their rates. Its number of keys is the smallest of theirs, an upper bound; see b
 // combine applies files to the filter files, and do to two sets if one of the paths is "-". Both must not depend on the
 // order of the filters. It returns an error before the work if the output cannot be written.
 func (a *app) combine(
-	paths []string, output string, files func([]string, ...bloomery.Option) (*bloomery.Set, error),
+	paths []string, output string, files func(context.Context, []string, ...bloomery.Option) (*bloomery.Set, error),
 	do func(s, other *bloomery.Set) error,
 ) (*bloomery.Set, error) {
 	if err := a.mayWrite(output, paths...); err != nil {
@@ -102,9 +103,7 @@ func (a *app) combine(
 		if err != nil {
 			return nil, err
 		}
-		return interruptible(a.ctx, func() (*bloomery.Set, error) { // one may be a pipe
-			return files(paths, bloomery.WithSecret(secret))
-		})
+		return files(a.ctx, paths, bloomery.WithSecret(secret))
 	}
 	set, err := a.open(stdio)
 	if err != nil {

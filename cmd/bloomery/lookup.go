@@ -42,7 +42,7 @@ lower bound.`,
 				return err
 			}
 			defer set.Close()
-			if _, _, err := set.CountHash(filter.Hash{}); err != nil {
+			if _, _, err := bloomery.Keyed[filter.Hash](set).Count(filter.Hash{}); err != nil {
 				return err
 			}
 			return a.lookUp(c.Context(), set, in, args[1:], "counting", a.countLine(set, in.end()))

@@ -105,7 +105,7 @@ func (a *app) open(path string, o ...bloomery.Option) (*bloomery.Set, error) {
 		}
 		return a.read("standard input", a.stdin, o...)
 	case !isPipe(path):
-		return bloomery.Open(path, o...)
+		return bloomery.Open(context.Background(), path, o...)
 	}
 	f, err := untrusted.OpenStream(a.ctx, path)
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bloomery.Lock(ctx, path, func() { a.note("waiting for another process that changes %s", path) },
+	return bloomery.Lock(ctx, path, bloomery.WithWaiting(func() { a.note("waiting for another process that changes %s", path) }),
 		bloomery.WithSecret(secret))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -22,7 +23,7 @@ func limitGarbage(c *bloomery.Config) (undo func()) {
 		return func() {}
 	}
 	was := debug.SetMemoryLimit(-1) // GOMEMLIMIT
-	limit, chosen := c.BuildMemory(), c.Chosen
+	limit, chosen := intake.BuildMemory(c.Memory, c.Needs.Memory), c.Chosen
 	set := func(filter int64) {
 		debug.SetMemoryLimit(min(was, max(limit-programMemory, leastMemory)+filter))
 	}

@@ -13,13 +13,14 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 type optimizeFlags struct {
 	in          inputFlags
 	effort      effortFlags
-	config      bloomery.Config // limits
+	config      bloomery.JobConfig // limits
 	keys        []string
 	output      string
 	force, keep bool
@@ -87,14 +88,15 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 		return err
 	}
 	defer l.Close()
-	before := reportOf(l.Set, l.Stored())
+	before := reportOf(l.Set, handle.Engine(l).Facts().Stored)
 	better, read, unknown, err := a.search(c.Context(), l.Set, f)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if inPlace {
 		f.output = path
-		err = l.ReplaceWith(c.Context(), better)
+		l.Set = better
+		err = l.Commit(c.Context())
 	} else {
 		err = a.save(c.Context(), better, f.output)
 	}
@@ -121,7 +123,8 @@ func (a *app) search(
 	bar := a.later(building(set.Spec(), f.keep))
 	defer bar.End()
 	f.config.Progress = bar.report
-	b, err := set.Optimizer(f.effort.Effort, f.config)
+	f.config.Effort = f.effort.Effort
+	b, err := set.Optimizer(f.config)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -132,13 +135,13 @@ func (a *app) search(
 		hash(batch)
 		n := uint64(0)
 		for _, h := range batch.Hashes {
-			if !set.Has(h) {
+			if !set.ContainsHash(h) {
 				n++
 			}
 		}
 		read.Add(uint64(len(batch.Hashes)))
 		unknown.Add(n)
-		return b.AddHashes(batch.Hashes)
+		return b.AddMany(batch.Keys)
 	}, nil)
 	if err != nil {
 		return nil, 0, 0, err
@@ -152,7 +155,7 @@ func (a *app) search(
 		return nil, 0, 0, fmt.Errorf("most keys of %s were not in the filter, which stays as it is; "+
 			"if these are the right lists, add --force", lists)
 	}
-	better, err = b.Build(ctx)
+	better, err = b.Commit(ctx)
 	var lost *filter.ShrinkError
 	if errors.As(err, &lost) {
 		err = fmt.Errorf("%s: %d keys instead of %d, and the filter would forget all others; it stays as it is: %w",

@@ -18,7 +18,7 @@ import (
 
 type removeFlags struct {
 	in         inputFlags
-	config     bloomery.Config // limits
+	config     bloomery.JobConfig // limits
 	all, force bool
 }
 
@@ -78,7 +78,7 @@ func (a *app) remove(ctx context.Context, f removeFlags, l *bloomery.Locked, pat
 		return err
 	}
 	if seen.Removed > 0 && !refused && (!f.all || seen.NotFound == 0) {
-		if err := l.Replace(ctx); err != nil {
+		if err := l.Commit(ctx); err != nil {
 			return err
 		}
 		left, removed, written = l.Len(), seen.Removed, true
@@ -131,7 +131,7 @@ func (a *app) removeFrom(
 	err = a.pass(ctx, f.in, inputs, "reading", func(b *keyio.Batch) error {
 		hash(b)
 		hits := make([]bool, len(b.Hashes))
-		set.HasMany(hits, b.Hashes)
+		set.ContainsHashes(hits, b.Hashes)
 		for i, hit := range hits {
 			if !hit {
 				b.Values = append(b.Values, uint64(i)) // of the keys that are missing
@@ -144,7 +144,7 @@ func (a *app) removeFrom(
 			named++
 			a.note("not found: %q", b.Keys[i])
 		}
-		return list.AddHashes(b.Hashes)
+		return list.AddMany(b.Keys)
 	})
 	if err != nil {
 		return seen, err
@@ -152,5 +152,8 @@ func (a *app) removeFrom(
 	if seen, err = list.Look(ctx); err != nil || f.all && seen.NotFound > 0 {
 		return seen, err
 	}
-	return list.Remove(ctx, f.force)
+	if f.force {
+		list.Force()
+	}
+	return list.Commit(ctx)
 }

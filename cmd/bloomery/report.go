@@ -11,6 +11,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -18,12 +20,12 @@ import (
 type report struct {
 	filter.Info
 	hasher   filter.Hasher
-	file     bloomery.Stored
+	file     engine.Stored
 	distinct uint64 // about how many keys are distinct, 0 unless they are less than the keys
 	manifest *shard.Manifest
 }
 
-func reportOf(set *bloomery.Set, file bloomery.Stored) report {
+func reportOf(set *bloomery.Set, file engine.Stored) report {
 	i := set.Info()
 	return report{i, set.Hasher(), file, distinctOf(set, i), set.Manifest()}
 }
@@ -73,7 +75,7 @@ func (a *app) describe(path string) (report, error) {
 		return report{}, err
 	}
 	defer set.Close()
-	r := reportOf(set, set.Stored())
+	r := reportOf(set, handle.Engine(set).Facts().Stored)
 	return r, set.Err()
 }
 
@@ -83,13 +85,13 @@ func written(set *bloomery.Set, path string) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	r := reportOf(set, bloomery.Stored{Bytes: bytes})
-	file := container.File{FPRChosen: set.FPRChosen()}
+	r := reportOf(set, engine.Stored{Bytes: bytes})
+	file := container.File{FPRChosen: set.Info().FPRChosen}
 	if r.ExceptionBits > 0 {
 		file.Exceptions = []uint64{}
 	}
 	r.file.Version = file.FormatVersion()
-	if of := set.Stored(); of.Shards > 0 {
+	if of := handle.Engine(set).Facts().Stored; of.Shards > 0 {
 		r.file.Version = of.Version
 	}
 	return r, nil
@@ -100,9 +102,9 @@ func written(set *bloomery.Set, path string) (report, error) {
 func writtenBytes(set *bloomery.Set, path string) (uint64, error) {
 	switch {
 	case set.Manifest() != nil:
-		return set.Stored().Bytes, nil
+		return handle.Engine(set).Facts().Stored.Bytes, nil
 	case path == stdio:
-		return set.EncodedLen()
+		return engine.EncodedLen(handle.Engine(set))
 	}
 	return fileSize(path)
 }

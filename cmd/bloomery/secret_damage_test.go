@@ -24,7 +24,7 @@ func TestSpoiledSecret(t *testing.T) {
 	dir := t.TempDir()
 	path, keyed := filepath.Join(dir, "secret"), filepath.Join(dir, "f.bloom")
 	good := append([]byte(hex.EncodeToString(secret[:])), '\n')
-	b, err := bloomery.NewBuilder(bloomery.Config{Spec: "standard(bytes=1000)", Secret: &secret})
+	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "standard(bytes=1000)", Secret: &secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestSpoiledSecret(t *testing.T) {
 			badFile++
 			continue
 		}
-		set, err := bloomery.Open(keyed, bloomery.WithSecret(got))
+		set, err := bloomery.Open(t.Context(), keyed, bloomery.WithSecret(got))
 		switch {
 		case err != nil:
 			badSecret++

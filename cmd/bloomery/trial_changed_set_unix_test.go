@@ -53,7 +53,7 @@ func TestTrialChangedSetKills(t *testing.T) {
 			if killed(t, program(c.keys, c.args...), took, false) {
 				kills++
 			}
-			set, err := bloomery.Open(path)
+			set, err := bloomery.Open(t.Context(), path)
 			if err == nil {
 				err = errors.Join(set.Check(t.Context(), nil), set.Close())
 			}

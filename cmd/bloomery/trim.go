@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 func (a *app) trimCommand() *cobra.Command {
@@ -50,7 +51,10 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 		}
 		defer l.Close()
 		output, set = path, l.Set
-		save = func(form *bloomery.Set) error { return l.ReplaceWith(ctx, form) }
+		save = func(form *bloomery.Set) error {
+			l.Set = form
+			return l.Commit(ctx)
+		}
 	} else {
 		if err := a.mayWrite(output, path); err != nil {
 			return err
@@ -68,7 +72,7 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	}
 	change := set.Trimmed
 	if full {
-		change = set.Full
+		change = func() (*bloomery.Set, error) { return handle.Full(set) }
 	}
 	form, err := change()
 	if err != nil {
@@ -81,7 +85,7 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	if err != nil {
 		return err
 	}
-	before, beforeBits, bits := set.Stored().Bytes, 0.0, 0.0
+	before, beforeBits, bits := handle.Engine(set).Facts().Stored.Bytes, 0.0, 0.0
 	if n := float64(set.Len()); n > 0 {
 		beforeBits, bits = 8*float64(before)/n, 8*float64(bytes)/n
 	}

@@ -13,12 +13,13 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bulk"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 type verdict struct {
 	bloomery.Verification
-	rate         bloomery.Rate // observed
 	info         filter.Info
 	values       bool // were compared
 	holds, chose bool // the stated rate, and the chosen one if there is one
@@ -30,9 +31,9 @@ func (v verdict) MarshalJSON() ([]byte, error) {
 		wrong = &v.WrongValues
 	}
 	return object{
-		{"members", v.Members}, {"false_negatives", v.FalseNegatives}, {"absent", v.Absent},
-		{"false_positives", v.FalsePositives}, {"fpr_observed", v.rate.Observed},
-		{"fpr_interval", [2]float64{v.rate.Low, v.rate.High}}, {"fpr_posterior", v.info.FPRPosterior}, {"holds", v.holds},
+		{"members", v.Members}, {"false_negatives", v.FalseNegatives}, {"absent", v.Rate.Trials},
+		{"false_positives", v.Rate.FalsePositives}, {"fpr_observed", v.Rate.Observed},
+		{"fpr_interval", [2]float64{v.Rate.Low, v.Rate.High}}, {"fpr_posterior", v.info.FPRPosterior}, {"holds", v.holds},
 		{"fpr_chosen,omitempty", v.info.FPRChosen}, {"holds_chosen", v.chose}, {"wrong_values,omitempty", wrong},
 	}.MarshalJSON()
 }
@@ -42,7 +43,7 @@ type verifyFlags struct {
 	values          valueFlags // of the members
 	members, absent []string
 	random, seed    uint64
-	limit           bloomery.VerifierConfig
+	limit           bloomery.JobConfig
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -77,7 +78,7 @@ FILE may be the folder of a sharded set: all of its shards are first read and ch
 				return err
 			}
 			defer set.Close()
-			p := a.bar("checking shards", int64(min(set.Stored().Bytes, math.MaxInt64)))
+			p := a.bar("checking shards", int64(min(handle.Engine(set).Facts().Stored.Bytes, math.MaxInt64)))
 			err = set.Check(c.Context(), func(bytes uint64) { p.Read.Store(int64(bytes)) })
 			p.End()
 			if err != nil {
@@ -113,13 +114,12 @@ func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (ver
 	if v.Members == 0 && v.info.Keys > 0 {
 		return v, fmt.Errorf("--members %s: no keys to ask for, so nothing would be verified", strings.Join(f.members, " "))
 	}
-	if v.Absent == 0 {
+	if v.Rate.Trials == 0 {
 		return v, errors.New("no absent key is left to ask for, so nothing would be verified; " +
 			"give other --absent keys or --random 1M")
 	}
-	v.rate = v.Rate()
-	v.holds = v.FalseNegatives == 0 && v.WrongValues == 0 && v.rate.Holds(v.info.FPRPosterior)
-	v.chose = v.rate.HoldsChosen(v.info)
+	v.holds = v.FalseNegatives == 0 && v.WrongValues == 0 && v.Rate.Holds(v.info.FPRPosterior)
+	v.chose = bulk.HoldsChosen(v.Rate.FalsePositives, v.Rate.Trials, v.info)
 	return v, nil
 }
 
@@ -133,7 +133,10 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 		const keyBytes = 16 // a guess
 		f.limit.Absent = uint64(max(absent.Size(), 0)) / keyBytes
 	}
-	v := set.NewVerifier(f.limit)
+	v, err := set.Verifier(f.limit)
+	if err != nil {
+		return r, err
+	}
 	defer v.Close()
 	if absent != nil {
 		err := absent.pass(ctx, "absent keys", func(b *keyio.Batch) error { return v.AddAbsent(b.Keys) }, nil)
@@ -158,7 +161,7 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 	}
 	if absent != nil {
 		defer a.bar("sorting", 0).End()
-		return v.Result(ctx)
+		return v.Commit(ctx)
 	}
 	p := a.bar("random keys", int64(min(f.random, math.MaxInt64)))
 	defer p.End()
@@ -169,7 +172,7 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 	if err != nil {
 		return r, err
 	}
-	return v.Result(ctx)
+	return v.Commit(ctx)
 }
 
 var holds = map[bool]string{true: "holds", false: "IS BROKEN"}
@@ -179,8 +182,8 @@ func (v verdict) write(w io.Writer) {
 	if v.values {
 		fmt.Fprintf(w, "values\t%d of them wrong\n", v.WrongValues)
 	}
-	fmt.Fprintf(w, "absent\t%d, %d of them falsely present\n", v.Absent, v.FalsePositives)
-	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.rate.Observed, v.rate.Low, v.rate.High)
+	fmt.Fprintf(w, "absent\t%d, %d of them falsely present\n", v.Rate.Trials, v.Rate.FalsePositives)
+	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.Rate.Observed, v.Rate.Low, v.Rate.High)
 	fmt.Fprintf(w, "promised rate\t%.4g\n", v.info.FPRPosterior)
 	fmt.Fprintf(w, "the promise\t%s\n", holds[v.holds])
 	if v.info.FPRChosen > 0 {

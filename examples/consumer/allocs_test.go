@@ -24,7 +24,7 @@ func TestAllocations(t *testing.T) {
 			if err := set.Save(t.Context(), path); err != nil {
 				t.Fatal(err)
 			}
-			opened := must(bloomery.Open(path, bloomery.WithSecret(c.Secret)))(t)
+			opened := must(bloomery.Open(t.Context(), path, bloomery.WithSecret(c.Secret)))(t)
 			for what, s := range map[string]*bloomery.Set{"built": set, "opened": opened} {
 				queries := func() {
 					var key [16]byte
@@ -32,8 +32,8 @@ func TestAllocations(t *testing.T) {
 					s.Contains(key[:])
 					s.ContainsString(keys[5])
 					s.ContainsString(long)
-					s.ContainsUint64(77)
-					s.Has(s.Hasher().SumUint64(5))
+					bloomery.Keyed[uint64](s).Contains(77)
+					s.ContainsHash(s.Hasher().SumUint64(5))
 				}
 				if n := testing.AllocsPerRun(50, queries); n != 0 {
 					t.Errorf("%s, %s, %v: queries allocate %v times", spec, what, s.Hasher().ID(), n)
@@ -55,7 +55,7 @@ func TestAllocations(t *testing.T) {
 				var key [16]byte
 				key[3] = i
 				i++
-				for _, err := range [...]error{set.Add(key[:]), set.AddString(long[:10+i%100]), set.AddUint64(uint64(i))} {
+				for _, err := range [...]error{set.Add(key[:]), set.AddString(long[:10+i%100]), bloomery.Keyed[uint64](set).Add(uint64(i))} {
 					if err != nil {
 						failed = err
 					}
@@ -63,14 +63,14 @@ func TestAllocations(t *testing.T) {
 				if _, err := set.TestAndAdd(key[:]); err != nil {
 					failed = err
 				}
-				if _, err := set.TestAndAddString(long); err != nil {
+				if _, err := bloomery.Keyed[string](set).TestAndAdd(long); err != nil {
 					failed = err
 				}
-				if _, err := set.TestAndAddUint64(uint64(i) << 20); err != nil {
+				if _, err := bloomery.Keyed[uint64](set).TestAndAdd(uint64(i) << 20); err != nil {
 					failed = err
 				}
 				if !strings.HasPrefix(spec, "standard") && !strings.HasPrefix(spec, "blocked") {
-					removed := [...]error{set.Remove(key[:]), set.RemoveString(long[:10+i%100]), set.RemoveUint64(uint64(i))}
+					removed := [...]error{set.Remove(key[:]), bloomery.Keyed[string](set).Remove(long[:10+i%100]), bloomery.Keyed[uint64](set).Remove(uint64(i))}
 					for _, err := range removed {
 						if err != nil {
 							failed = err

@@ -21,22 +21,22 @@ func TestAllow(t *testing.T) {
 	set := must(bloomery.Build(t.Context(), slices.Values(keys), c))(t)
 	c.Allow = nil
 	later := must(bloomery.Build(t.Context(), slices.Values(keys), c))(t)
-	a := must(later.Allower(nil))(t)
-	if err := errors.Join(a.AllowMany(list), a.AddMembers(keys), a.Apply(t.Context())); err != nil {
+	a := must(later.Allower(bloomery.JobConfig{}))(t)
+	if err := errors.Join(a.AllowMany(list), a.AddMembers(keys), a.Commit(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(bytesOf(t, set), bytesOf(t, later)) {
 		t.Error("exceptions that were added later differ")
 	}
 	h := set.Hasher()
-	b := must(later.Allower(set))(t)
+	b := must(later.Allower(bloomery.JobConfig{Like: set}))(t)
 	hashes := func(keys [][]byte) (hs []filter.Hash) {
 		for _, k := range keys {
 			hs = append(hs, h.Sum(k))
 		}
 		return hs
 	}
-	err := errors.Join(b.AllowHashes(hashes(list)), b.AddMemberHashes(hashes(keys)), b.Apply(t.Context()))
+	err := errors.Join(b.AllowHashes(hashes(list)), b.AddMemberHashes(hashes(keys)), b.Commit(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // TestBatches compares batches with single queries, at lengths around those that they work in.
@@ -26,14 +27,14 @@ func TestBatches(t *testing.T) {
 			for i := range hs {
 				hs[i] = h.SumString(keys[i])
 			}
-			set.ContainsManyStrings(text, keys[:n])
-			set.ContainsMany(raw, slicesOf(keys[:n]))
-			set.HasMany(hashed, hs)
-			numbers.ContainsManyUint64(number, ints[:n])
+			bloomery.Keyed[string](set).ContainsMany(text, keys[:n])
+			bloomery.Keyed[[]byte](set).ContainsMany(raw, slicesOf(keys[:n]))
+			set.ContainsHashes(hashed, hs)
+			bloomery.Keyed[uint64](numbers).ContainsMany(number, ints[:n])
 			for i := range n {
 				want := set.ContainsString(keys[i])
-				same := text[i] == want && raw[i] == want && hashed[i] == set.Has(hs[i])
-				if !same || number[i] != numbers.ContainsUint64(ints[i]) {
+				same := text[i] == want && raw[i] == want && hashed[i] == set.ContainsHash(hs[i])
+				if !same || number[i] != bloomery.Keyed[uint64](numbers).Contains(ints[i]) {
 					t.Fatalf("%s: key %d of %d: batch and single query differ", spec, i, n)
 				}
 			}
@@ -52,10 +53,10 @@ func TestBatchLengths(t *testing.T) {
 			dst := make([]bool, 3, 400)
 			keys := words("key ", n)
 			for name, batch := range map[string]func(){
-				"ContainsMany":        func() { set.ContainsMany(dst, slicesOf(keys)) },
-				"ContainsManyStrings": func() { set.ContainsManyStrings(dst, keys) },
-				"ContainsManyUint64":  func() { set.ContainsManyUint64(dst, make([]uint64, n)) },
-				"HasMany":             func() { set.HasMany(dst, make([]filter.Hash, n)) },
+				"ContainsMany":        func() { bloomery.Keyed[[]byte](set).ContainsMany(dst, slicesOf(keys)) },
+				"ContainsManyStrings": func() { bloomery.Keyed[string](set).ContainsMany(dst, keys) },
+				"ContainsManyUint64":  func() { bloomery.Keyed[uint64](set).ContainsMany(dst, make([]uint64, n)) },
+				"HasMany":             func() { set.ContainsHashes(dst, make([]filter.Hash, n)) },
 			} {
 				message := panicOf(batch)
 				for _, part := range []string{"3", fmt.Sprint(n), "dst"} {
@@ -71,7 +72,7 @@ func TestBatchLengths(t *testing.T) {
 				}
 			}
 		}
-		if b, ok := set.Filter().(interface{ HasMany([]bool, []filter.Hash) }); ok {
+		if b, ok := handle.Filter(set).(interface{ HasMany([]bool, []filter.Hash) }); ok {
 			if panicOf(func() { b.HasMany(make([]bool, 3), make([]filter.Hash, 4)) }) == "" {
 				t.Errorf("%s: HasMany of the filter takes 4 keys for 3 places", what)
 			}

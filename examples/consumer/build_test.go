@@ -43,7 +43,7 @@ func TestBuildKeys(t *testing.T) {
 		}
 		holds(t, text, texts)
 		for _, k := range ints {
-			if !number.ContainsUint64(k) || !number.Contains(le(k)) {
+			if !bloomery.Keyed[uint64](number).Contains(k) || !number.Contains(le(k)) {
 				t.Fatalf("%s: %d is missing", spec, k)
 			}
 		}
@@ -107,7 +107,7 @@ func TestBuilder(t *testing.T) {
 	for _, spec := range specs {
 		for _, keys := range []int{0, len(all)} {
 			c := bloomery.Config{Spec: spec, Keys: uint64(keys)}
-			b := must(bloomery.NewBuilder(c))(t)
+			b := must(bloomery.NewBuilder(t.Context(), c))(t)
 			var wg sync.WaitGroup
 			var mu sync.Mutex
 			var failed error
@@ -133,7 +133,7 @@ func TestBuilder(t *testing.T) {
 			}
 			holds(t, set, texts)
 			for _, k := range ints {
-				if !set.ContainsUint64(k) {
+				if !bloomery.Keyed[uint64](set).Contains(k) {
 					t.Fatalf("%s: %d is missing", spec, k)
 				}
 			}
@@ -181,7 +181,7 @@ func addPart(b *bloomery.Builder, way int, texts []string, ints []uint64) error 
 // TestBuilderClosed drops a Builder whose keys have gone to a temporary file.
 func TestBuilderClosed(t *testing.T) {
 	dir := t.TempDir()
-	b := must(bloomery.NewBuilder(bloomery.Config{Memory: 1 << 16, TempDir: dir}))(t)
+	b := must(bloomery.NewBuilder(t.Context(), bloomery.Config{Memory: 1 << 16, TempDir: dir}))(t)
 	for i := range uint64(50_000) {
 		if err := b.AddUint64(i); err != nil {
 			t.Fatal(err)
@@ -245,7 +245,7 @@ func TestConfig(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{Spec: "standard(fpr=2)"}, {Spec: "standard(k=0)"}, {Seed: 1, Secret: filter.NewSecret()}, {Hash: filter.XXH64},
 	} {
-		if _, err := bloomery.NewBuilder(c); !errors.Is(err, filter.ErrConfig) {
+		if _, err := bloomery.NewBuilder(t.Context(), c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
@@ -266,7 +266,7 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("%v cannot remove: %v", set, err)
 		}
 		holds(t, set, keys[1:])
-		if r := set.MeasureFPR(absentFrom(20_000)); !r.Holds(0.02) {
+		if r := measureFPR(set, absentFrom(20_000)); !r.Holds(0.02) {
 			t.Errorf("%v: %+v", set, r)
 		}
 	}
@@ -276,7 +276,7 @@ func TestNeeds(t *testing.T) {
 	if set.Spec().Family() != choice.Spec.Family() {
 		t.Errorf("New takes %v, Choose says %v", set.Spec(), choice.Spec)
 	}
-	if p, err := bloomery.Plan(t.Context(), plan.Needs{Keys: 2000, ValueBits: 4}); err != nil ||
+	if p, err := plan.For(t.Context(), plan.Needs{Keys: 2000, ValueBits: 4}); err != nil ||
 		p.Choices[0].FileBytes == 0 {
 		t.Errorf("%d choices, %v", len(p.Choices), err)
 	}
@@ -309,7 +309,7 @@ func TestProgress(t *testing.T) {
 	}
 
 	before := set.Info().FPRPosterior
-	if err := set.Optimize(t.Context(), slices.Values(slicesOf(keys))); err != nil {
+	if err := optimize(set, t.Context(), slices.Values(slicesOf(keys))); err != nil {
 		t.Fatal(err)
 	}
 	holds(t, set, keys)

@@ -53,11 +53,11 @@ func TestDedup(t *testing.T) {
 					var err error
 					switch w {
 					case 0:
-						present, err = s.TestAndAddString(k)
+						present, err = bloomery.Keyed[string](s).TestAndAdd(k)
 					case 1:
 						present, err = s.TestAndAdd([]byte(k))
 					default:
-						present, err = s.TestAndAddHash(s.Hasher().SumString(k))
+						present, err = bloomery.Keyed[filter.Hash](s).TestAndAdd(s.Hasher().SumString(k))
 					}
 					if err != nil {
 						return err
@@ -102,14 +102,14 @@ func TestDedupIntegers(t *testing.T) {
 		var fresh atomic.Uint64
 		each(t, func(int) error {
 			for i := range uint64(n) {
-				present, err := set.TestAndAddUint64(i)
+				present, err := bloomery.Keyed[uint64](set).TestAndAdd(i)
 				if err != nil {
 					return err
 				}
 				if !present {
 					fresh.Add(1)
 				}
-				if !set.ContainsUint64(i) {
+				if !bloomery.Keyed[uint64](set).Contains(i) {
 					return errors.New("a key is missing after its TestAndAdd")
 				}
 			}
@@ -134,10 +134,10 @@ func TestConcurrentRemove(t *testing.T) {
 		each(t, func(w int) error {
 			for i := range uint64(n) {
 				stays, leaves := uint64(w)<<32|i, uint64(w)<<32|i|1<<63
-				if err := errors.Join(set.AddUint64(stays), set.AddUint64(leaves), set.RemoveUint64(leaves)); err != nil {
+				if err := errors.Join(bloomery.Keyed[uint64](set).Add(stays), bloomery.Keyed[uint64](set).Add(leaves), bloomery.Keyed[uint64](set).Remove(leaves)); err != nil {
 					return err
 				}
-				if !set.ContainsUint64(stays) {
+				if !bloomery.Keyed[uint64](set).Contains(stays) {
 					return errors.New("a key is missing after its Add")
 				}
 			}
@@ -148,10 +148,10 @@ func TestConcurrentRemove(t *testing.T) {
 		}
 		for w := range uint64(writers) {
 			for i := range uint64(n) {
-				if !set.ContainsUint64(w<<32 | i) {
+				if !bloomery.Keyed[uint64](set).Contains(w<<32 | i) {
 					t.Fatalf("%s: a key is missing", spec)
 				}
-				if err := set.RemoveUint64(w<<32 | i); err != nil {
+				if err := bloomery.Keyed[uint64](set).Remove(w<<32 | i); err != nil {
 					t.Fatalf("%s: %v", spec, err)
 				}
 			}
@@ -176,7 +176,7 @@ func TestSnapshot(t *testing.T) {
 		each(t, func(w int) error {
 			if w > 0 {
 				for i := range uint64(n) {
-					if err := set.AddUint64(uint64(w)<<32 | i); err != nil {
+					if err := bloomery.Keyed[uint64](set).Add(uint64(w)<<32 | i); err != nil {
 						return err
 					}
 					added[w].Store(i + 1)
@@ -194,7 +194,7 @@ func TestSnapshot(t *testing.T) {
 						return err
 					}
 					var err error
-					if s, err = bloomery.Open(path); err != nil {
+					if s, err = bloomery.Open(t.Context(), path); err != nil {
 						return err
 					}
 				} else {
@@ -209,7 +209,7 @@ func TestSnapshot(t *testing.T) {
 				}
 				for w := range added {
 					for i := range before[w] {
-						if !s.ContainsUint64(uint64(w)<<32 | i) {
+						if !bloomery.Keyed[uint64](s).Contains(uint64(w)<<32 | i) {
 							return errors.New("the file lacks a key whose Add had returned")
 						}
 					}
@@ -224,16 +224,16 @@ func TestSnapshot(t *testing.T) {
 		if !clone.Equal(set) || clone.Len() != 3*n {
 			t.Errorf("%s: %v, cloned %v", spec, set, clone)
 		}
-		if present, err := clone.TestAndAddUint64(0); err != nil || clone.Len() != 3*n+1 && !present || set.Len() != 3*n {
+		if present, err := bloomery.Keyed[uint64](clone).TestAndAdd(0); err != nil || clone.Len() != 3*n+1 && !present || set.Len() != 3*n {
 			t.Errorf("%s: a clone takes no keys of its own: %v", spec, err)
 		}
 		if err := set.Merge(clone); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: Merge: %v", spec, err)
 		}
-		if err := set.Reset(); err != nil || set.Len() != 0 || set.ContainsUint64(1<<32) {
+		if err := set.Reset(); err != nil || set.Len() != 0 || bloomery.Keyed[uint64](set).Contains(1<<32) {
 			t.Errorf("%s: Reset: %v, %v", spec, set, err)
 		}
-		if _, err := set.TestAndAddUint64(7); err != nil || !set.ContainsUint64(7) {
+		if _, err := bloomery.Keyed[uint64](set).TestAndAdd(7); err != nil || !bloomery.Keyed[uint64](set).Contains(7) {
 			t.Errorf("%s: after Reset: %v", spec, err)
 		}
 	}
@@ -254,15 +254,15 @@ func TestConcurrentBuild(t *testing.T) {
 		}
 		dst := make([]bool, 1000)
 		each(t, func(int) error { // batches at the same time as changes
-			set.ContainsManyStrings(make([]bool, 1000), keys)
-			return set.AddUint64(1)
+			bloomery.Keyed[string](set).ContainsMany(make([]bool, 1000), keys)
+			return bloomery.Keyed[uint64](set).Add(1)
 		})
-		if set.ContainsManyStrings(dst, keys); slices.Contains(dst, false) {
+		if bloomery.Keyed[string](set).ContainsMany(dst, keys); slices.Contains(dst, false) {
 			t.Errorf("%s: a key is missing", spec)
 		}
 	}
 	for _, spec := range []string{"fuse", "partitioned", "blockpartitioned", "twochoice"} {
-		_, err := bloomery.NewBuilder(bloomery.Config{Spec: spec, Concurrent: true})
+		_, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: spec, Concurrent: true})
 		unsupported(t, spec, err, "rankindexed")
 	}
 }
@@ -276,11 +276,11 @@ func TestConcurrentQueries(t *testing.T) {
 			hs := make([]filter.Hash, len(keys))
 			dst := make([]bool, len(keys))
 			for i, k := range keys {
-				if hs[i] = set.Hasher().SumString(k); !set.Has(hs[i]) {
+				if hs[i] = set.Hasher().SumString(k); !set.ContainsHash(hs[i]) {
 					return errors.New("a key is missing")
 				}
 			}
-			if set.HasMany(dst, hs); slices.Contains(dst, false) {
+			if set.ContainsHashes(dst, hs); slices.Contains(dst, false) {
 				return errors.New("a key is missing in a batch")
 			}
 			_, _, _ = set.Info(), set.EstimateKeys(), set.Len()

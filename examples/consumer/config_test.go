@@ -57,7 +57,7 @@ func TestConfigOfAUser(t *testing.T) {
 
 // TestTooLate calls methods after the end of what they belong to: nothing is dropped or written in silence.
 func TestTooLate(t *testing.T) {
-	b := must(bloomery.NewBuilder(bloomery.Config{}))(t)
+	b := must(bloomery.NewBuilder(t.Context(), bloomery.Config{}))(t)
 	if err := b.AddString("a"); err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +69,11 @@ func TestTooLate(t *testing.T) {
 	if err := set.Save(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	l := must(bloomery.Lock(t.Context(), path, nil))(t)
+	l := must(bloomery.Lock(t.Context(), path))(t)
 	if err := errors.Join(l.AddString("c"), l.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if l.Replace(t.Context()) == nil || must(bloomery.Open(path))(t).ContainsString("c") {
+	if l.Commit(t.Context()) == nil || must(bloomery.Open(t.Context(), path))(t).ContainsString("c") {
 		t.Error("Replace writes after Close")
 	}
 }
@@ -81,7 +81,7 @@ func TestTooLate(t *testing.T) {
 // TestSnapshotOfPlain changes a Set after its Snapshot.
 func TestSnapshotOfPlain(t *testing.T) {
 	set := must(bloomery.New(bloomery.Config{Needs: plan.Needs{FPR: 0.001}, Keys: 100}))(t)
-	shot := must(set.Snapshot())(t)
+	shot := must(set.Clone())(t)
 	if err := set.AddString("later"); err != nil || shot.ContainsString("later") {
 		t.Errorf("the snapshot changes with its set: %v", err)
 	}

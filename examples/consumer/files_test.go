@@ -13,6 +13,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // TestFiles saves a filter of each family and reads it back in every way.
@@ -27,8 +29,8 @@ func TestFiles(t *testing.T) {
 		file := must(os.ReadFile(path))(t)
 		stream := bytes.NewReader(append(slices.Clone(file), "what follows"...))
 		for what, back := range map[string]*bloomery.Set{
-			"Open":      must(bloomery.Open(path))(t),
-			"InMemory":  must(bloomery.Open(path, bloomery.InMemory()))(t),
+			"Open":      must(bloomery.Open(t.Context(), path))(t),
+			"InMemory":  must(bloomery.Open(t.Context(), path, bloomery.InMemory()))(t),
 			"Read":      must(bloomery.Read(stream))(t),
 			"FromBytes": must(bloomery.FromBytes(file))(t),
 		} {
@@ -47,7 +49,7 @@ func TestFiles(t *testing.T) {
 		if rest := must(io.ReadAll(stream))(t); string(rest) != "what follows" {
 			t.Errorf("%s: Read leaves %q", spec, rest)
 		}
-		if n := must(set.EncodedLen())(t); n != uint64(len(file)) {
+		if n := must(engine.EncodedLen(handle.Engine(set)))(t); n != uint64(len(file)) {
 			t.Errorf("%s: EncodedLen is %d, the file has %d bytes", spec, n, len(file))
 		}
 	}
@@ -65,7 +67,7 @@ func TestSaveCancelled(t *testing.T) {
 	if err := built(t, words("new ", 10), bloomery.Config{}).Save(ctx, path); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if !must(bloomery.Open(path))(t).Equal(old) || len(must(os.ReadDir(filepath.Dir(path)))(t)) != 1 {
+	if !must(bloomery.Open(ctx, path))(t).Equal(old) || len(must(os.ReadDir(filepath.Dir(path)))(t)) != 1 {
 		t.Error("the file was changed, or a temporary file is left")
 	}
 }
@@ -125,11 +127,11 @@ func TestOptions(t *testing.T) {
 	}
 	type reading func(...bloomery.Option) (*bloomery.Set, error)
 	for what, read := range map[string]reading{
-		"Open":      func(o ...bloomery.Option) (*bloomery.Set, error) { return bloomery.Open(path, o...) },
+		"Open":      func(o ...bloomery.Option) (*bloomery.Set, error) { return bloomery.Open(t.Context(), path, o...) },
 		"Read":      func(o ...bloomery.Option) (*bloomery.Set, error) { return bloomery.Read(bytes.NewReader(file), o...) },
 		"FromBytes": func(o ...bloomery.Option) (*bloomery.Set, error) { return bloomery.FromBytes(file, o...) },
 		"OpenLive": func(o ...bloomery.Option) (s *bloomery.Set, err error) {
-			l, err := bloomery.OpenLive(path, o...)
+			l, err := bloomery.OpenLive(t.Context(), path, o...)
 			if err != nil {
 				return nil, err
 			}
@@ -170,7 +172,7 @@ func TestDamage(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, open := bloomery.Open(path)
+		_, open := bloomery.Open(t.Context(), path)
 		_, read := bloomery.Read(bytes.NewReader(b))
 		_, from := bloomery.FromBytes(b)
 		for _, err := range []error{open, read, from, new(bloomery.Set).UnmarshalBinary(b)} {
@@ -182,7 +184,7 @@ func TestDamage(t *testing.T) {
 			}
 		}
 	}
-	if _, err := bloomery.Open(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := bloomery.Open(t.Context(), filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -204,7 +206,7 @@ func TestOverwritten(t *testing.T) {
 		if err := set.Save(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		mapped, memory := must(bloomery.Open(path))(t), must(bloomery.Open(path, bloomery.InMemory()))(t)
+		mapped, memory := must(bloomery.Open(t.Context(), path))(t), must(bloomery.Open(t.Context(), path, bloomery.InMemory()))(t)
 		if err := change(path); err != nil {
 			t.Fatal(err)
 		}
@@ -213,9 +215,9 @@ func TestOverwritten(t *testing.T) {
 			dst := make([]bool, 1000)
 			for start := 0; start < n; start += 100_000 {
 				part := keys[start:][:1000]
-				s.ContainsManyUint64(dst, part)
+				bloomery.Keyed[uint64](s).ContainsMany(dst, part)
 				for i, k := range part {
-					if !dst[i] || !s.ContainsUint64(k) {
+					if !dst[i] || !bloomery.Keyed[uint64](s).Contains(k) {
 						missing[s]++
 					}
 				}

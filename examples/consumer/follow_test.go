@@ -125,8 +125,8 @@ func TestUpdater(t *testing.T) {
 	}
 	told := errors.New("told")
 	done := make(chan struct{})
-	live, err := bloomery.OpenLive(path, bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live) {
-		l.Report(errors.Join(save("two"), l.Reload(), told))
+	live, err := bloomery.OpenLive(t.Context(), path, bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live) {
+		l.Report(errors.Join(save("two"), l.Reload(ctx), told))
 		close(done)
 		<-ctx.Done()
 	}))

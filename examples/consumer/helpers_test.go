@@ -88,9 +88,9 @@ func absentFrom(n int) iter.Seq[[]byte] {
 func holds(t *testing.T, s *bloomery.Set, keys []string) {
 	t.Helper()
 	dst := make([]bool, len(keys))
-	s.ContainsManyStrings(dst, keys)
+	bloomery.Keyed[string](s).ContainsMany(dst, keys)
 	for i, k := range keys {
-		if !dst[i] || !s.ContainsString(k) || !s.Contains([]byte(k)) || !s.Has(s.Hasher().SumString(k)) {
+		if !dst[i] || !s.ContainsString(k) || !s.Contains([]byte(k)) || !s.ContainsHash(s.Hasher().SumString(k)) {
 			t.Fatalf("%v: %s is missing", s, k)
 		}
 	}

@@ -20,7 +20,7 @@ func TestLive(t *testing.T) {
 	if err := built(t, always, bloomery.Config{}).Save(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	live := must(bloomery.OpenLive(path, bloomery.WithInterval(2*time.Millisecond)))(t)
+	live := must(bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(2*time.Millisecond)))(t)
 	var stop atomic.Bool
 	var missing atomic.Int64
 	var wg sync.WaitGroup
@@ -62,12 +62,12 @@ func TestLive(t *testing.T) {
 	if err := os.Rename(path+".bad", path); err != nil {
 		t.Fatal(err)
 	}
-	if err := live.Reload(); err == nil || live.Err() == nil || !live.ContainsString("always 1") {
+	if err := live.Reload(t.Context()); err == nil || live.Err() == nil || !live.ContainsString("always 1") {
 		t.Errorf("a damaged file: Reload %v, Err %v; the old set must stay", err, live.Err())
 	}
 	again := must(bloomery.New(bloomery.Config{Spec: "rankindexed(fpr=0.01,counting=1)", Keys: 4000}))(t)
-	err := again.AddMany(slicesOf(always))
-	if err := errors.Join(err, again.AddUint64(5), again.Save(t.Context(), path), live.Reload(), live.Err()); err != nil {
+	err := bloomery.Keyed[[]byte](again).AddMany(slicesOf(always))
+	if err := errors.Join(err, bloomery.Keyed[uint64](again).Add(5), again.Save(t.Context(), path), live.Reload(t.Context()), live.Err()); err != nil {
 		t.Error(err)
 	}
 	if n, _, err := live.Count([]byte("always 1")); n != 1 || err != nil || !live.ContainsUint64(5) {
@@ -102,10 +102,10 @@ func TestLive(t *testing.T) {
 	if !live.ContainsString("no key at all") || live.Err() == nil || live.Close() != nil {
 		t.Error("after Close a key is absent, there is no error, or the second Close fails")
 	}
-	if err := live.Reload(); err == nil || !strings.Contains(err.Error(), "closed") {
+	if err := live.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Errorf("Reload after Close: %v", err)
 	}
-	if _, err := bloomery.OpenLive(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := bloomery.OpenLive(t.Context(), filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // record is a value with a set in it, as programs store it.
@@ -63,7 +65,7 @@ func TestMarshal(t *testing.T) {
 				var b bytes.Buffer
 				n, err := io.Copy(&b, source{WriterTo: set})
 				m, read := io.Copy(sink{ReaderFrom: out.Keys}, io.LimitReader(&b, 1<<30))
-				if want := must(set.EncodedLen())(t); n != int64(want) || m != n {
+				if want := must(engine.EncodedLen(handle.Engine(set)))(t); n != int64(want) || m != n {
 					t.Errorf("%s: %d bytes written, %d read, want %d", spec, n, m, want)
 				}
 				return errors.Join(err, read)
@@ -104,7 +106,7 @@ func TestReadFrom(t *testing.T) {
 	stream := bytes.NewReader(slices.Concat(bytesOf(t, a), bytesOf(t, b)))
 	for _, want := range []*bloomery.Set{a, b} {
 		var got bloomery.Set
-		if n, err := got.ReadFrom(stream); n != int64(must(want.EncodedLen())(t)) || err != nil || !got.Equal(want) {
+		if n, err := got.ReadFrom(stream); n != int64(must(engine.EncodedLen(handle.Engine(want)))(t)) || err != nil || !got.Equal(want) {
 			t.Errorf("%d bytes, %v: %v, want %v", n, err, &got, want)
 		}
 	}
@@ -137,7 +139,7 @@ func TestUnmarshalSecret(t *testing.T) {
 			}
 		}
 		same := must(bloomery.New(bloomery.Config{Keys: 1, Secret: secret}))(t)
-		for _, s := range []*bloomery.Set{bloomery.NewSet(nil, filter.NewKeyedHasher(*secret)), same} {
+		for _, s := range []*bloomery.Set{handle.NewSet[bloomery.Set](nil, filter.NewKeyedHasher(*secret)), same} {
 			if err := read(s); err != nil || !s.Equal(set) {
 				t.Errorf("%s with the secret: %v", what, err)
 			}

@@ -70,7 +70,7 @@ func liveOf(t *testing.T, set *bloomery.Set, secret *filter.Secret) *bloomery.Li
 	if err := set.Save(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	live := must(bloomery.OpenLive(path, bloomery.WithSecret(secret)))(t)
+	live := must(bloomery.OpenLive(t.Context(), path, bloomery.WithSecret(secret)))(t)
 	t.Cleanup(func() { _ = live.Close() })
 	return live
 }

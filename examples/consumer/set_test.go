@@ -9,6 +9,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // TestNew fills an empty set in every way and asks in every way.
@@ -17,17 +19,17 @@ func TestNew(t *testing.T) {
 		set := must(bloomery.New(bloomery.Config{Spec: spec, Keys: 100}))(t)
 		h := set.Hasher()
 		present := set.Contains([]byte("bytes")) || set.ContainsString("string")
-		if present || set.ContainsUint64(1) || set.Has(h.SumString("hash")) {
+		if present || bloomery.Keyed[uint64](set).Contains(1) || set.ContainsHash(h.SumString("hash")) {
 			t.Errorf("%s: an empty set contains a key", spec)
 		}
 		err := errors.Join(
-			set.Add([]byte("bytes")), set.AddString("string"), set.AddUint64(1), set.AddHash(h.SumString("hash")),
-			set.AddMany([][]byte{[]byte("many"), []byte("keys")}), set.AddHashes([]filter.Hash{h.SumString("hashes")}))
+			set.Add([]byte("bytes")), set.AddString("string"), bloomery.Keyed[uint64](set).Add(1), bloomery.Keyed[filter.Hash](set).Add(h.SumString("hash")),
+			bloomery.Keyed[[]byte](set).AddMany([][]byte{[]byte("many"), []byte("keys")}), bloomery.Keyed[filter.Hash](set).AddMany([]filter.Hash{h.SumString("hashes")}))
 		if err != nil {
 			t.Fatalf("%s: %v", spec, err)
 		}
 		holds(t, set, []string{"bytes", "string", "hash", "many", "keys", "hashes"})
-		if !set.ContainsUint64(1) || set.Len() != 7 {
+		if !bloomery.Keyed[uint64](set).Contains(1) || set.Len() != 7 {
 			t.Errorf("%s: %v", spec, set)
 		}
 		if n := set.EstimateKeys(); math.Abs(n-7) > 2 {
@@ -52,7 +54,7 @@ func TestEstimate(t *testing.T) {
 	for i := range sets {
 		sets[i] = must(bloomery.New(bloomery.Config{Spec: "standard(m=20000,k=5)"}))(t)
 		for k := range uint64(300) {
-			if err := sets[i].AddUint64(uint64(200*i) + k); err != nil {
+			if err := bloomery.Keyed[uint64](sets[i]).Add(uint64(200*i) + k); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -80,9 +82,9 @@ func TestTestAndAdd(t *testing.T) {
 		for round, want := range []bool{false, true} {
 			for what, testAndAdd := range map[string]func() (bool, error){
 				"bytes":   func() (bool, error) { return set.TestAndAdd([]byte("bytes")) },
-				"string":  func() (bool, error) { return set.TestAndAddString("string") },
-				"integer": func() (bool, error) { return set.TestAndAddUint64(1) },
-				"hash":    func() (bool, error) { return set.TestAndAddHash(h.SumString("hash")) },
+				"string":  func() (bool, error) { return bloomery.Keyed[string](set).TestAndAdd("string") },
+				"integer": func() (bool, error) { return bloomery.Keyed[uint64](set).TestAndAdd(1) },
+				"hash":    func() (bool, error) { return bloomery.Keyed[filter.Hash](set).TestAndAdd(h.SumString("hash")) },
 			} {
 				present, err := testAndAdd()
 				if raw && what == "hash" {
@@ -101,7 +103,7 @@ func TestTestAndAdd(t *testing.T) {
 		}
 	}
 	fuse := built(t, words("key ", 100), bloomery.Config{Spec: "fuse(width=8)"})
-	_, err := fuse.TestAndAddString("new")
+	_, err := bloomery.Keyed[string](fuse).TestAndAdd("new")
 	unsupported(t, "fuse: TestAndAdd", err, "standard")
 }
 
@@ -112,11 +114,11 @@ func TestRemove(t *testing.T) {
 		h := set.Hasher()
 		adds := []func() error{
 			func() error { return set.Add([]byte("bytes")) }, func() error { return set.AddString("string") },
-			func() error { return set.AddUint64(1) }, func() error { return set.AddHash(h.SumString("hash")) },
+			func() error { return bloomery.Keyed[uint64](set).Add(1) }, func() error { return bloomery.Keyed[filter.Hash](set).Add(h.SumString("hash")) },
 		}
 		removes := []func() error{
-			func() error { return set.Remove([]byte("bytes")) }, func() error { return set.RemoveString("string") },
-			func() error { return set.RemoveUint64(1) }, func() error { return set.RemoveHash(h.SumString("hash")) },
+			func() error { return set.Remove([]byte("bytes")) }, func() error { return bloomery.Keyed[string](set).Remove("string") },
+			func() error { return bloomery.Keyed[uint64](set).Remove(1) }, func() error { return bloomery.Keyed[filter.Hash](set).Remove(h.SumString("hash")) },
 		}
 		for i := range adds {
 			if err := errors.Join(adds[i](), adds[i](), removes[i]()); err != nil || set.Len() != 1 {
@@ -132,9 +134,9 @@ func TestRemove(t *testing.T) {
 	}
 	plain := must(bloomery.New(bloomery.Config{Keys: 100}))(t)
 	unsupported(t, "Remove", plain.Remove([]byte("key")), "counting")
-	unsupported(t, "RemoveString", plain.RemoveString("key"), "rankindexed")
-	unsupported(t, "RemoveUint64", plain.RemoveUint64(1), "dleft")
-	unsupported(t, "RemoveHash", plain.RemoveHash(filter.Hash{}), "counting")
+	unsupported(t, "RemoveString", bloomery.Keyed[string](plain).Remove("key"), "rankindexed")
+	unsupported(t, "RemoveUint64", bloomery.Keyed[uint64](plain).Remove(1), "dleft")
+	unsupported(t, "RemoveHash", bloomery.Keyed[filter.Hash](plain).Remove(filter.Hash{}), "counting")
 }
 
 // TestRemoveMany removes a list with strangers: refused, then by force.
@@ -142,11 +144,11 @@ func TestRemoveMany(t *testing.T) {
 	for _, spec := range removableSpecs {
 		keys := words("key ", 20_000)
 		set := built(t, keys, bloomery.Config{Spec: spec})
-		got, err := set.RemoveMany([][]byte{[]byte(keys[0]), []byte("unknown")})
+		got, err := removeMany(set, [][]byte{[]byte(keys[0]), []byte("unknown")})
 		if err != nil || got.Removed+got.NotFound != 2 || got.Strangers >= bloomery.MaxStrangers {
 			t.Errorf("%s: %+v, %v", spec, got, err)
 		}
-		list := must(set.Removal(bloomery.Config{Memory: 1 << 16, TempDir: t.TempDir()}))(t)
+		list := must(set.Removal(bloomery.JobConfig{Memory: 1 << 16, TempDir: t.TempDir()}))(t)
 		defer list.Close()
 		for _, w := range words("stranger ", 20_000) {
 			if err := list.AddHashes([]filter.Hash{set.Hasher().SumString(w)}); err != nil {
@@ -173,19 +175,21 @@ func TestCount(t *testing.T) {
 	} {
 		set := must(bloomery.New(bloomery.Config{Spec: spec, Keys: 100}))(t)
 		for range 3 {
-			if err := errors.Join(set.AddString("key"), set.AddUint64(5)); err != nil {
+			if err := errors.Join(set.AddString("key"), bloomery.Keyed[uint64](set).Add(5)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := set.RemoveUint64(5); err != nil {
+		if err := bloomery.Keyed[uint64](set).Remove(5); err != nil {
 			t.Fatal(err)
 		}
 		for what, count := range map[string]func() (uint64, bool, error){
-			"3 bytes":   func() (uint64, bool, error) { return set.Count([]byte("key")) },
-			"3 string":  func() (uint64, bool, error) { return set.CountString("key") },
-			"3 hash":    func() (uint64, bool, error) { return set.CountHash(set.Hasher().SumString("key")) },
-			"2 integer": func() (uint64, bool, error) { return set.CountUint64(5) },
-			"0 absent":  func() (uint64, bool, error) { return set.CountString("absent") },
+			"3 bytes":  func() (uint64, bool, error) { return set.Count([]byte("key")) },
+			"3 string": func() (uint64, bool, error) { return bloomery.Keyed[string](set).Count("key") },
+			"3 hash": func() (uint64, bool, error) {
+				return bloomery.Keyed[filter.Hash](set).Count(set.Hasher().SumString("key"))
+			},
+			"2 integer": func() (uint64, bool, error) { return bloomery.Keyed[uint64](set).Count(5) },
+			"0 absent":  func() (uint64, bool, error) { return bloomery.Keyed[string](set).Count("absent") },
 		} {
 			if n, saturated, err := count(); n != uint64(what[0]-'0') || saturated || err != nil {
 				t.Errorf("%s: %s: %d, %t, %v", spec, what, n, saturated, err)
@@ -283,7 +287,7 @@ func TestCombine(t *testing.T) {
 	unsupported(t, "fuse: Reset", fuse.Reset(), "standard")
 	_, err := fuse.Trimmed()
 	unsupported(t, "fuse: Trimmed", err, "rankindexed")
-	unsupported(t, "fuse: Optimize", fuse.Optimize(t.Context(), absentFrom(1)), "partitioned")
+	unsupported(t, "fuse: Optimize", optimize(fuse, t.Context(), absentFrom(1)), "partitioned")
 }
 
 // TestTrimmed sends a set in its form for transfer, which is smaller and comes back as the same set.
@@ -291,7 +295,7 @@ func TestTrimmed(t *testing.T) {
 	keys := words("key ", 2000)
 	set := built(t, keys, bloomery.Config{Spec: "rankindexed(fpr=0.01)"})
 	trimmed := must(set.Trimmed())(t)
-	if short, full := must(trimmed.EncodedLen())(t), must(set.EncodedLen())(t); short >= full {
+	if short, full := must(engine.EncodedLen(handle.Engine(trimmed)))(t), must(engine.EncodedLen(handle.Engine(set)))(t); short >= full {
 		t.Errorf("trimmed to %d bytes of %d", short, full)
 	}
 	var back bloomery.Set
@@ -308,7 +312,7 @@ func TestMeasureFPR(t *testing.T) {
 	keys := words("key ", 2000)
 	for _, spec := range specs {
 		set := built(t, keys, bloomery.Config{Spec: spec})
-		r := set.MeasureFPR(absentFrom(20_000))
+		r := measureFPR(set, absentFrom(20_000))
 		promised := set.Info().FPRPosterior
 		if r.Trials != 20_000 || !r.Holds(promised) || r.Low > r.Observed || r.High < r.Observed {
 			t.Errorf("%s: %+v; promised %g", spec, r, promised)
@@ -324,7 +328,7 @@ func TestVerifier(t *testing.T) {
 	for _, k := range keys {
 		members = append(members, []byte(k))
 	}
-	var v *bloomery.Verifier = set.NewVerifier(bloomery.VerifierConfig{Memory: 1 << 20, TempDir: t.TempDir(), Absent: 20_001})
+	var v *bloomery.Verifier = set.Verifier(bloomery.JobConfig{Memory: 1 << 20, TempDir: t.TempDir(), Absent: 20_001})
 	defer v.Close()
 	absent := [][]byte{members[7]}
 	for k := range absentFrom(20_000) {
@@ -333,7 +337,7 @@ func TestVerifier(t *testing.T) {
 	err := errors.Join(v.AddAbsent(absent), v.AskMembers(members), v.AskRandom(t.Context(), 20_000, 1, nil))
 	var r bloomery.Verification
 	if err == nil {
-		r, err = v.Result(t.Context())
+		r, err = v.Commit(t.Context())
 	}
 	if err != nil || r.Members != 2000 || r.FalseNegatives != 0 || r.Absent != 40_000 || !r.Rate().Holds(set.Info().FPRPosterior) {
 		t.Errorf("%+v, %v", r, err)
@@ -345,8 +349,8 @@ func TestZero(t *testing.T) {
 	var s bloomery.Set
 	key := []byte("key")
 	dst := []bool{true}
-	s.ContainsMany(dst, [][]byte{key})
-	if dst[0] || s.Contains(key) || s.ContainsString("key") || s.ContainsUint64(1) || s.Has(filter.Hash{}) {
+	bloomery.Keyed[[]byte](s).ContainsMany(dst, [][]byte{key})
+	if dst[0] || s.Contains(key) || s.ContainsString("key") || bloomery.Keyed[uint64](s).Contains(1) || s.ContainsHash(filter.Hash{}) {
 		t.Error("a zero Set contains a key")
 	}
 	if s.Len() != 0 || s.EstimateKeys() != 0 || s.Info().Keys != 0 {
@@ -361,7 +365,7 @@ func TestZero(t *testing.T) {
 		"Add": s.Add(key), "Remove": s.Remove(key), "TestAndAdd": testAndAdd, "Count": count, "Get": get,
 		"Put": s.Put(key, 1), "AddValue": s.AddValue(key, 1), "Upsert": s.Upsert(key, 1), "Reset": s.Reset(),
 		"Merge": s.Merge(&s), "Intersect": s.Intersect(&s), "MarshalBinary": marshal, "Trimmed": trimmed,
-		"Save": s.Save(t.Context(), t.TempDir()+"/f"), "Optimize": s.Optimize(t.Context(), absentFrom(1)),
+		"Save": s.Save(t.Context(), t.TempDir()+"/f"), "Optimize": optimize(s, t.Context(), absentFrom(1)),
 	} {
 		if err == nil {
 			t.Errorf("%s of a zero Set succeeds", what)

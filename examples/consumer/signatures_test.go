@@ -10,6 +10,9 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -31,8 +34,8 @@ var (
 	_ func(context.Context, iter.Seq[blob], bloomery.Config) (*bloomery.Set, error) = bloomery.Build[blob]
 	_ func(context.Context, iter.Seq[id], bloomery.Config) (*bloomery.Set, error)   = bloomery.Build[id]
 
-	_ func(context.Context, iter.Seq[id], string, bloomery.Config) (*shard.Manifest, error) = bloomery.BuildShards[id]
-	_ func(string, bloomery.Config) (*bloomery.ShardBuilder, error)                         = bloomery.NewShardBuilder
+	_ func(context.Context, iter.Seq[id], string, bloomery.Config) (*shard.Manifest, error) = shardtest.Build[id]
+	_ func(string, bloomery.Config) (*bloomery.ShardBuilder, error)                         = shardtest.NewBuilder
 
 	_ func(bloomery.Config) (*bloomery.Builder, error)                = bloomery.NewBuilder
 	_ func(bloomery.Config) (*bloomery.Set, error)                    = bloomery.New
@@ -47,25 +50,25 @@ var (
 	_ func() bloomery.Option                                          = bloomery.WithConcurrent
 	_ func() bloomery.Option                                          = bloomery.InMemory
 	_ func(*bloomery.Set, []byte) (bool, error)                       = (*bloomery.Set).TestAndAdd
-	_ func(*bloomery.Set, string) (bool, error)                       = (*bloomery.Set).TestAndAddString
-	_ func(*bloomery.Set, uint64) (bool, error)                       = (*bloomery.Set).TestAndAddUint64
-	_ func(*bloomery.Set, filter.Hash) (bool, error)                  = (*bloomery.Set).TestAndAddHash
+	_ func(*bloomery.Set, string) (bool, error)                       = bloomery.Keyed[string]((*bloomery.Set)).TestAndAdd
+	_ func(*bloomery.Set, uint64) (bool, error)                       = bloomery.Keyed[uint64]((*bloomery.Set)).TestAndAdd
+	_ func(*bloomery.Set, filter.Hash) (bool, error)                  = bloomery.Keyed[filter.Hash]((*bloomery.Set)).TestAndAdd
 	_ func(*bloomery.Set, []byte) (uint64, bool, error)               = (*bloomery.Set).Count
 	_ func(*bloomery.Set, context.Context, string) error              = (*bloomery.Set).Save
 	_ func(*bloomery.Set, *bloomery.Set) bool                         = (*bloomery.Set).Equal
 	_ func(*bloomery.Set) uint64                                      = (*bloomery.Set).Len
-	_ func(*bloomery.Set, context.Context, iter.Seq[[]byte]) error    = (*bloomery.Set).Optimize
+	_ func(*bloomery.Set, context.Context, iter.Seq[[]byte]) error    = optimize((*bloomery.Set))
 	_ func(*bloomery.Builder, context.Context) (*bloomery.Set, error) = (*bloomery.Builder).Build
-	_ func(*bloomery.Set) (uint64, error)                             = (*bloomery.Set).EncodedLen
-	_ func(*bloomery.Set, iter.Seq[[]byte]) bloomery.Rate             = (*bloomery.Set).MeasureFPR
-	_ func(*bloomery.Set, bloomery.VerifierConfig) *bloomery.Verifier = (*bloomery.Set).NewVerifier
-	_ func(context.Context, plan.Needs) (plan.Plan, error)            = bloomery.Plan
+	_ func(*bloomery.Set) (uint64, error)                             = engine.EncodedLen(handle.Engine((*bloomery.Set)))
+	_ func(*bloomery.Set, iter.Seq[[]byte]) bloomery.Rate             = measureFPR((*bloomery.Set))
+	_ func(*bloomery.Set, bloomery.VerifierConfig) *bloomery.Verifier = (*bloomery.Set).Verifier
+	_ func(context.Context, plan.Needs) (plan.Plan, error)            = plan.For
 
 	_ func(*bloomery.Set) (bloomery.Estimate, error)               = (*bloomery.Set).EstimateInterval
 	_ func(*bloomery.Set, *bloomery.Set) (bloomery.Overlap, error) = (*bloomery.Set).EstimateOverlap
 
-	_ func(*bloomery.Set) float64           = (*bloomery.Set).FPRChosen
-	_ func(*bloomery.Set, float64) error    = (*bloomery.Set).CheckFPR
+	_ func(*bloomery.Set) float64           = (*bloomery.Set).Info().FPRChosen
+	_ func(*bloomery.Set, float64) error    = (*bloomery.Set).Info().CheckFPR
 	_ func(*bloomery.Set, float64) error    = (*bloomery.Set).SetFPRChosen
 	_ func(bloomery.Rate, filter.Info) bool = bloomery.Rate.HoldsChosen
 	_ func(filter.Info, float64) bool       = filter.Info.Exceeds

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // TestStaticValues: values that come with the keys of a build, by every way to add them.
@@ -15,7 +16,7 @@ func TestStaticValues(t *testing.T) {
 	want := map[string]uint64{"a": 3, "b": 4, "c": 5}
 	c := bloomery.Config{Spec: "ribbon(r=20,value_bits=4)"}
 	set := must(bloomery.BuildValues(t.Context(), maps.All(want), c))(t)
-	b := must(bloomery.NewBuilder(c))(t)
+	b := must(bloomery.NewBuilder(t.Context(), c))(t)
 	defer b.Close()
 	err := errors.Join(b.AddValue([]byte("a"), 3), b.AddValueString("b", 4),
 		b.AddManyValues([][]byte{[]byte("c")}, []uint64{5}),
@@ -28,13 +29,13 @@ func TestStaticValues(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "set")
 	c.Shards = 2
-	sb := must(bloomery.NewShardBuilder(dir, c))(t)
+	sb := must(shardtest.NewBuilder(dir, c))(t)
 	defer sb.Close()
 	if err := sb.AddManyValues([][]byte{[]byte("a"), []byte("b"), []byte("c")}, []uint64{3, 4, 5}); err != nil {
 		t.Fatal(err)
 	}
 	must(sb.Build(t.Context()))(t)
-	sharded := must(bloomery.Open(dir))(t)
+	sharded := must(bloomery.Open(t.Context(), dir))(t)
 	defer sharded.Close()
 	for _, s := range []*bloomery.Set{set, sharded} {
 		for k, v := range want {
@@ -45,12 +46,12 @@ func TestStaticValues(t *testing.T) {
 		if i := s.Info(); i.ValuesOnly() {
 			t.Errorf("no fingerprints: %+v", i)
 		}
-		v := s.NewVerifier(bloomery.VerifierConfig{})
+		v := s.Verifier(bloomery.JobConfig{})
 		defer v.Close()
 		if err := v.AskValues([][]byte{[]byte("a"), []byte("b")}, []uint64{3, 9}); err != nil {
 			t.Fatal(err)
 		}
-		if r := must(v.Result(t.Context()))(t); r.WrongValues != 1 {
+		if r := must(v.Commit(t.Context()))(t); r.WrongValues != 1 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -60,7 +61,7 @@ func TestStaticValues(t *testing.T) {
 	if v, ok, err := changing.Get([]byte("b")); v != 4 || !ok || err != nil {
 		t.Errorf("values that change: %d, %t, %v", v, ok, err)
 	}
-	b = must(bloomery.NewBuilder(bloomery.Config{Spec: "ribbon(value_bits=4)"}))(t)
+	b = must(bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon(value_bits=4)"}))(t)
 	defer b.Close()
 	if err := errors.Join(b.AddValueUint64(7, 1), b.AddValueUint64(7, 2)); err != nil {
 		t.Fatal(err)

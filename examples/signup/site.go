@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // maxForm is the largest length of a form in bytes.
@@ -55,7 +56,8 @@ func signUp(w http.ResponseWriter, r *http.Request) {
 // status reports what the list is now, for monitoring.
 func status(list *bloomery.Live) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		info := list.Info()
+		var info filter.Info
+		list.View(func(s *bloomery.Set) { info = s.Info() })
 		s := map[string]any{"keys": info.Keys, "false_positive_rate": info.FPRPosterior, "updates": list.Swaps()}
 		if err := list.Err(); err != nil {
 			s["error"] = err.Error()

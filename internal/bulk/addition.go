@@ -2,7 +2,7 @@ package bulk
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -12,62 +12,43 @@ import (
 	"github.com/bloomery/bloomery/internal/run"
 )
 
-// An Addition adds keys to a Set, those of a sharded Set shard by shard, so that each shard is loaded and written once.
-//
-//	a, err := set.Addition(bloomery.Config{})
-//	if err != nil { ... }
-//	defer a.Close()
-//	err = a.AddHashes(hashes) // any number of times
-//	if err != nil { ... }
-//	err = a.Add(ctx)
+// Addition is the job of bloomery.Addition.
 type Addition struct {
-	set    Set
+	set    Target
 	parts  engine.Parts // of a sharded Set, else nil
 	spill  *run.Spill   // of its hashes
 	shards int
 	report func(filter.Progress)
-	ended  atomic.Bool // by Add or Close
+	ended  atomic.Bool // by Commit or Close
 }
 
-var errEnded = errors.New("bloomery: the Addition was added or closed, and takes no more keys")
+var errEnded = fmt.Errorf("the Addition takes no more keys: %w", engine.ErrClosed)
 
-// NewAddition returns an Addition to set, which stands on e. For a sharded Set it keeps the hashes until Add.
-func NewAddition(set Set, e engine.Engine, o Options) (*Addition, error) {
-	if err := engine.Can(e, family.CanAdd); err != nil {
+// NewAddition returns an Addition to a Set. For a sharded Set it keeps the hashes until Commit.
+func NewAddition(set Target, o Options) (*Addition, error) {
+	if err := engine.Can(set.Engine, family.CanAdd); err != nil {
 		return nil, err
 	}
-	a := &Addition{set: set, parts: e.Parts(), report: o.Progress}
+	a := &Addition{set: set, parts: set.Parts(), report: o.Progress}
 	if a.parts != nil {
-		a.spill, a.shards = o.NewSpill(e), e.Facts().Stored.Shards
+		a.spill, a.shards = o.NewSpill(set.Engine), set.Facts().Stored.Shards
 	}
 	return a, nil
 }
 
-// AddMany adds keys. Errors are those of Set.AddMany and of the temporary file. After Add or Close it returns an error.
+// AddMany adds keys. After Commit or Close it returns an error.
 func (a *Addition) AddMany(keys [][]byte) error {
-	if a.ended.Load() {
+	switch {
+	case a.ended.Load():
 		return errEnded
+	case a.spill == nil:
+		return a.set.add(engine.Keys{Bytes: keys})
 	}
-	if a.spill == nil {
-		return a.set.AddMany(keys)
-	}
-	return intake.Hash(a.set.Hasher(), keys, a.spill.Add)
+	return intake.Hash(a.set.hasher(), keys, a.spill.Add)
 }
 
-// AddHashes is AddMany for keys hashed by Hasher. It does not keep hs.
-func (a *Addition) AddHashes(hs []filter.Hash) error {
-	if a.ended.Load() {
-		return errEnded
-	}
-	if a.spill == nil {
-		return a.set.AddHashes(hs)
-	}
-	return a.spill.Add(hs)
-}
-
-// Add adds the keys that were kept. Call it once, after all others; a second call returns an error. If ctx ends or a
-// shard is full, the Set may have some of the keys: do not write it back.
-func (a *Addition) Add(ctx context.Context) error {
+// Commit adds the keys that were kept. A second call returns an error.
+func (a *Addition) Commit(ctx context.Context) error {
 	if a.ended.Swap(true) {
 		return errEnded
 	}

@@ -3,6 +3,7 @@ package bulk
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
@@ -10,19 +11,46 @@ import (
 	"github.com/bloomery/bloomery/internal/spool"
 )
 
-// Set is what the jobs need of a bloomery.Set.
-type Set interface {
-	Hasher() filter.Hasher
-	ContainsMany(dst []bool, keys [][]byte)
-	HasMany(dst []bool, hs []filter.Hash)
-	Get(key []byte) (value uint64, ok bool, err error)
-	CountHash(h filter.Hash) (n uint64, saturated bool, err error)
-	AddMany(keys [][]byte) error
-	AddHashes(hs []filter.Hash) error
-	RemoveHash(h filter.Hash) error
-	Info() filter.Info
-	Guarded(f func() error) error
-	Err() error
+// Target is the Set that a job works on.
+type Target struct {
+	engine.Engine
+	Follow func() // called after each change: the Engine may have replaced its filter
+}
+
+func (t Target) hasher() filter.Hasher { return t.Facts().Hasher }
+
+func (t Target) add(keys engine.Keys) error {
+	err := t.AddMany(keys)
+	t.Follow()
+	return err
+}
+
+func (t Target) remove(h filter.Hash) error {
+	one, err := t.At(h, true)
+	if err == nil {
+		err = one.Remove(h)
+		t.Follow()
+	}
+	return err
+}
+
+// copies returns how often a key that looks present can be removed, or more.
+func (t Target) copies(h filter.Hash) uint64 {
+	if one, err := t.At(h, false); err == nil {
+		if n, saturated, err := one.Count(h); err == nil && !saturated {
+			return n
+		}
+	}
+	return math.MaxUint64
+}
+
+func (t Target) value(key []byte) (value uint64, ok bool, err error) {
+	h := t.hasher().Sum(key)
+	one, err := t.At(h, false)
+	if err != nil {
+		return 0, false, err
+	}
+	return one.Get(h)
 }
 
 // Options are those of a job that keeps the hashes of a list.

@@ -15,25 +15,16 @@ import (
 // MaxStrangers is the value of Removed.Strangers from which a guarded removal changes nothing.
 const MaxStrangers = 0.5
 
-// Removal removes a list of keys from a Set, after a look at the whole list.
+// Removal is the job of bloomery.Removal.
 //
-// Only keys that were added may be removed. A key that was not, a stranger, is mostly not found. But at the
-// false-positive rate p of the Set it looks present, and its removal takes other keys with it. A key of the list that
-// is not found proves that the list has strangers, since keys that were added are always found. If u distinct keys are
-// not found, about u·p/(1-p) others are strangers that look present. From MaxStrangers on, Remove changes nothing
-// unless it is forced. The same if more than half of the distinct keys are not in the Set at all: it is the wrong list,
-// and those that are found may be strangers, however few are expected.
-//
-//	r, err := set.Removal(bloomery.Config{})
-//	if err != nil { ... }
-//	defer r.Close()
-//	err = r.AddMany(keys) // any number of times, from any number of goroutines
-//	if err != nil { ... }
-//	removed, err := r.Remove(ctx, false)
-//	if errors.Is(err, filter.ErrStrangers) { ... } // nothing was changed
+// A stranger, a key that was never added, is mostly not found. But at the false-positive rate p of the Set it looks
+// present, and its removal takes other keys with it. A key of the list that is not found proves that the list has
+// strangers, since keys that were added are always found. If u distinct keys are not found, about u·p/(1-p) others are
+// strangers that look present.
 type Removal struct {
-	set    Set
+	set    Target
 	list   list
+	force  bool
 	looked bool
 	seen   Removed
 	// Distinct keys of the list, and those of them that the set does not hold at all.
@@ -54,32 +45,26 @@ type Removed struct {
 	Lost float64
 }
 
-// NewRemoval returns a Removal of keys from set, which stands on e.
-func NewRemoval(set Set, e engine.Engine, o Options) (*Removal, error) {
-	l, err := newList(e, o)
+// NewRemoval returns a Removal of keys from a Set.
+func NewRemoval(set Target, o Options) (*Removal, error) {
+	l, err := newList(set.Engine, o)
 	if err != nil {
 		return nil, err
 	}
 	return &Removal{set: set, list: l}, nil
 }
 
-// AddMany adds keys to the list. A key that was added to the Set several times is removed as often as it is in the
-// list. AddMany may be called from several goroutines at the same time. After Look or Remove it returns an error.
+// AddMany adds keys to the list, from any number of goroutines. After Look or Commit it returns an error.
 func (r *Removal) AddMany(keys [][]byte) error {
-	return intake.Hash(r.set.Hasher(), keys, r.AddHashes)
-}
-
-var errLooked = errors.New("bloomery: the Removal has looked at its list, and takes no more keys")
-
-// AddHashes is AddMany for keys hashed by Hasher. It does not keep hs.
-func (r *Removal) AddHashes(hs []filter.Hash) error {
 	if r.looked {
 		return errLooked
 	}
-	return r.list.AddMany(hs)
+	return intake.Hash(r.set.hasher(), keys, r.list.AddMany)
 }
 
-// Look returns what Remove would do, and changes nothing. If strangers look like keys of the list, Remove finds a few
+var errLooked = fmt.Errorf("the Removal has looked at its list and takes no more keys: %w", engine.ErrClosed)
+
+// Look returns what Commit would do, and changes nothing. If strangers look like keys of the list, Commit finds a few
 // keys less.
 func (r *Removal) Look(ctx context.Context) (Removed, error) {
 	if r.looked {
@@ -119,7 +104,7 @@ func (r *Removal) look(seen *Removed, hs []filter.Hash, hits []bool) {
 		if hits[from] {
 			found = 1
 			if n > 1 {
-				found = min(n, r.copies(hs[from]))
+				found = min(n, r.set.copies(hs[from]))
 			}
 		}
 		r.distinct++
@@ -132,14 +117,6 @@ func (r *Removal) look(seen *Removed, hs []filter.Hash, hits []bool) {
 		seen.Removed += found
 		seen.NotFound += n - found
 	}
-}
-
-// copies returns how often a key that looks present can be removed, or more.
-func (r *Removal) copies(h filter.Hash) uint64 {
-	if n, saturated, err := r.set.CountHash(h); err == nil && !saturated {
-		return n
-	}
-	return math.MaxUint64
 }
 
 // estimate sets Strangers and Lost of the result of a look.
@@ -178,23 +155,24 @@ func (r *Removal) wrong(seen Removed) error {
 	return nil
 }
 
-// Remove removes the keys of the list. If Strangers is MaxStrangers or more, or more than half of the distinct keys are
-// not in the Set, it changes nothing unless force is true, and returns the result of Look and an error wrapping
-// filter.ErrStrangers. A list of which nothing is found changes nothing and is no error. If ctx ends, the Set may be
-// without some of the keys. Remove needs exclusive use of the Set, unless it is one for many writers. Call it at most
-// once.
-func (r *Removal) Remove(ctx context.Context, force bool) (Removed, error) {
+// Force makes Commit remove keys although strangers are among them.
+func (r *Removal) Force() { r.force = true }
+
+// Commit removes the keys of the list. If Strangers is MaxStrangers or more, or more than half of the distinct keys are
+// not in the Set, it changes nothing unless it was forced, and returns the result of Look and an error wrapping
+// filter.ErrStrangers. Unless it was refused, call it at most once.
+func (r *Removal) Commit(ctx context.Context) (Removed, error) {
 	seen, err := r.Look(ctx)
 	if err != nil {
 		return Removed{}, err
 	}
-	if err := r.wrong(seen); err != nil && !force {
+	if err := r.wrong(seen); err != nil && !r.force {
 		return seen, err
 	}
 	seen.Removed, seen.NotFound = 0, 0
 	err = r.list.each(ctx, 0.5, func(hs []filter.Hash) error {
 		for _, h := range hs {
-			switch err := r.set.RemoveHash(h); {
+			switch err := r.set.remove(h); {
 			case err == nil:
 				seen.Removed++
 			case errors.Is(err, filter.ErrNotFound):

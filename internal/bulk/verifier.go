@@ -8,19 +8,16 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/gather"
 	"github.com/bloomery/bloomery/internal/intake"
 )
 
-// A Verifier asks a Set for the keys that it was built from and for absent keys, and counts the wrong answers. Give it
-// the absent keys first, with AddAbsent or AskRandom, then the members with AskMembers; then call Result once, and
-// Close. AddAbsent and AskMembers may be called from several goroutines at once. The Set must not change meanwhile.
-//
-// Absent keys that are members too are left out, and each counts once. For that it keeps 16 bytes for each absent key
-// of AddAbsent, and 16 for each member that may be one of them: members are first looked up in a table of about two
-// bytes an absent key. Without AddAbsent it keeps nothing. Keys beyond VerifierConfig.Memory go to a temporary file.
+// Verifier is the job of bloomery.Verifier. It keeps 16 bytes for each absent key of AddAbsent, and 16 for each member
+// that may be one of them: members are first looked up in a table of about two bytes an absent key. Without AddAbsent it
+// keeps nothing.
 type Verifier struct {
-	set    Set
+	set    Target
 	keys   *gather.Keys
 	sieve  sieve
 	absent atomic.Bool // AddAbsent was called
@@ -31,22 +28,12 @@ type Verifier struct {
 	random, randomErrors atomic.Uint64
 }
 
-// VerifierConfig are the options of a Verifier. The zero value keeps all keys in memory.
-type VerifierConfig struct {
-	Memory  int64  // limit of the keys in memory in bytes, 0 for none; buffers take up to 3 MiB more
-	TempDir string // of the temporary file; os.TempDir() if empty
-	Absent  uint64 // expected number of keys of AddAbsent, 0 if not known; it is no limit
-}
-
 // Verification is what a Verifier has counted.
 type Verification struct {
 	Members, FalseNegatives uint64 // keys of AskMembers, and those of them that the Set does not contain
 	Absent, FalsePositives  uint64 // distinct keys that are no members, and those of them that the Set contains
 	WrongValues             uint64 // keys of AskValues for which the Set has another value
 }
-
-// Rate returns the observed false-positive rate.
-func (v Verification) Rate() Rate { return NewRate(v.FalsePositives, v.Absent) }
 
 // verifierHash hashes keys independently of filters, so that a false positive is not taken for a member and left out.
 // Its seed is a constant that no user is likely to choose.
@@ -65,13 +52,14 @@ var (
 	answerBuffers    = sync.Pool{New: func() any { return new([]bool) }}
 )
 
-// NewVerifier returns a Verifier of the Set.
-func NewVerifier(set Set, c VerifierConfig) *Verifier {
-	v := &Verifier{set: set, sieve: newSieve(c.Absent, c.Memory)}
-	if c.Memory > 0 {
-		c.Memory = max(c.Memory-int64(len(v.sieve.words))*8, 1)
+// NewVerifier returns a Verifier of a Set. It keeps keys beyond o.Memory, if that is not 0, in a temporary file. absent
+// is the expected number of keys of AddAbsent, or 0.
+func NewVerifier(set Target, o Options, absent uint64) *Verifier {
+	v := &Verifier{set: set, sieve: newSieve(absent, o.Memory)}
+	if o.Memory > 0 {
+		o.Memory = max(o.Memory-int64(len(v.sieve.words))*8, 1)
 	}
-	v.keys = gather.New(gather.Config{Memory: c.Memory, Dir: c.TempDir, Expect: c.Absent})
+	v.keys = gather.New(gather.Config{Memory: o.Memory, Dir: o.TempDir, Expect: absent})
 	return v
 }
 
@@ -114,7 +102,7 @@ func (v *Verifier) AskMembers(keys [][]byte) error {
 func (v *Verifier) AskValues(keys [][]byte, values []uint64) error {
 	intake.CheckPairs(keys, values)
 	for i, k := range keys {
-		value, ok, err := v.set.Get(k)
+		value, ok, err := v.set.value(k)
 		if err != nil {
 			return err
 		}
@@ -133,7 +121,7 @@ func (v *Verifier) ask(keys [][]byte, keep func(h filter.Hash, hit bool) (filter
 		*answers = make([]bool, len(keys))
 	}
 	hits := (*answers)[:len(keys)]
-	v.set.ContainsMany(hits, keys)
+	v.set.ContainsMany(hits, engine.Keys{Bytes: keys})
 	if !hashed {
 		for _, hit := range hits {
 			keep(filter.Hash{}, hit)
@@ -165,7 +153,7 @@ func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(
 		for i := range part {
 			part[i] = next(part[i][:0])
 		}
-		v.set.ContainsMany(hits[:len(part)], part)
+		v.set.ContainsMany(hits[:len(part)], engine.Keys{Bytes: part})
 		for _, hit := range hits[:len(part)] {
 			if hit {
 				v.randomErrors.Add(1)
@@ -180,9 +168,9 @@ func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(
 	return nil
 }
 
-// Result sorts the keys on all cores and returns the counts. It returns an error if keys beyond the limit cannot be
+// Commit sorts the keys on all cores and returns the counts. It returns an error if keys beyond the limit cannot be
 // written or read back, if ctx ends, or Set.Err. Call it once, when no other method runs.
-func (v *Verifier) Result(ctx context.Context) (Verification, error) {
+func (v *Verifier) Commit(ctx context.Context) (Verification, error) {
 	r := Verification{
 		Members: v.members.Load(), FalseNegatives: v.missing.Load(),
 		Absent: v.random.Load(), FalsePositives: v.randomErrors.Load(), WrongValues: v.wrong.Load(),

@@ -3,6 +3,7 @@ package container
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -28,6 +30,9 @@ type Options struct {
 	// Regular makes ReadFile and Map refuse what is not a regular file, such as a pipe, and never wait to open it. The
 	// error wraps untrusted.ErrNotRegular.
 	Regular bool
+	// Context, if not nil, ends Read, ReadFile, Map and FromBytes when it ends; they then return its cause. It also ends
+	// the wait for the writer of a pipe.
+	Context context.Context
 }
 
 func (o Options) open(path string) (*os.File, error) {
@@ -35,7 +40,31 @@ func (o Options) open(path string) (*os.File, error) {
 		f, _, err := untrusted.Open(path)
 		return f, err
 	}
+	if o.Context != nil {
+		return untrusted.OpenStream(o.Context, path)
+	}
 	return os.Open(path)
+}
+
+// ended returns the cause of Context if that has ended.
+func (o Options) ended() error {
+	if o.Context != nil && o.Context.Err() != nil {
+		return context.Cause(o.Context)
+	}
+	return nil
+}
+
+// stoppable is a reader that ends with the Context of Options.
+type stoppable struct {
+	io.Reader
+	o Options
+}
+
+func (r stoppable) Read(b []byte) (int, error) {
+	if err := r.o.ended(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
 }
 
 func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, math.MaxInt64) }
@@ -50,6 +79,9 @@ func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, math.MaxInt64) }
 // filter.ErrFamily, filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Read(r io.Reader, o Options) (*File, error) {
 	has := remaining(r)
+	if o.Context != nil {
+		r = stoppable{r, o}
+	}
 	h, err := acceptHeader(r, o)
 	if err != nil {
 		return nil, err
@@ -121,7 +153,14 @@ func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 	f, err = h.load(zeros, func(s section) ([]uint64, uint32, error) {
 		part := b[s.offset:][:s.length:s.length]
 		w, _ := bitvec.View(part) // aligned as b is, by multiples of 64 bytes
-		return w, crc.Sum(part), nil
+		sum := uint32(0)
+		for piece := range slices.Chunk(part, 8*pieceWords) {
+			if err := o.ended(); err != nil {
+				return nil, 0, err
+			}
+			sum = crc.Update(sum, piece)
+		}
+		return w, sum, nil
 	})
 	return f, err == nil, err
 }
@@ -285,8 +324,12 @@ func ReadFile(path string, o Options) (*File, error) {
 // readFile is ReadFile for an open file, which it closes.
 func readFile(in *os.File, o Options) (*File, error) {
 	defer in.Close()
+	if o.Context != nil { // ends a Read of a pipe; other files do not take a deadline and do not wait
+		defer context.AfterFunc(o.Context, func() { _ = in.SetReadDeadline(time.Unix(1, 0)) })()
+	}
 	f, err := readWhole(in, o)
 	if err != nil {
+		err = cmp.Or(o.ended(), err)
 		return nil, fmt.Errorf("%s: %w", in.Name(), err)
 	}
 	return f, nil

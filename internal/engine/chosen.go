@@ -57,3 +57,20 @@ func CheckShards(m *shard.Manifest, most float64) error {
 	}
 	return info.CheckFPR(most)
 }
+
+// CheckRate returns an error unless the value of a field is a rate, or 0.
+func CheckRate(field string, rate float64) error {
+	if rate >= 0 && rate < 1 {
+		return nil
+	}
+	return family.Invalid(field, rate, "want a rate above 0 and below 1, or 0 for none")
+}
+
+// SetChosen sets the chosen rate of e, or removes it if it is 0. It needs exclusive use.
+func SetChosen(e Engine, rate float64) error {
+	if err := CheckRate("fpr_chosen", rate); err != nil {
+		return err
+	}
+	*e.Facts().Chosen = rate
+	return nil
+}

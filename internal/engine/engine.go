@@ -144,3 +144,23 @@ func Can(e Engine, a family.Ability) error {
 	}
 	return err
 }
+
+// ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter stores
+// no values.
+func ValueBits(e Engine) (int, error) {
+	one, err := e.At(filter.Hash{}, false) // any
+	if err != nil {
+		return 0, err
+	}
+	return one.ValueBits()
+}
+
+// EncodedLen returns the number of bytes of the stored form of one filter. For a trimmed form it takes as long as to
+// write it.
+func EncodedLen(e Engine) (uint64, error) {
+	f, err := e.Encode()
+	if err != nil {
+		return 0, err
+	}
+	return container.Len(f)
+}

@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"encoding/json"
-	"math"
-)
+import "math"
 
 // Estimate is an estimated number of distinct keys, with the ends of its 95% interval, which are whole numbers.
 type Estimate struct {
@@ -16,26 +13,7 @@ type Estimate struct {
 
 // Overlap has the numbers of distinct keys of two sets, of both together, and of those that they have in common.
 type Overlap struct {
-	A            Estimate `json:"a"`
-	B            Estimate `json:"b"`
-	Union        Estimate `json:"union"`
-	Intersection Estimate `json:"intersection"`
-}
-
-// MarshalJSON writes an infinite number as null.
-func (e Estimate) MarshalJSON() ([]byte, error) {
-	number := func(x float64) *float64 {
-		if math.IsInf(x, 1) {
-			return nil
-		}
-		return &x
-	}
-	return json.Marshal(struct {
-		Keys    *float64 `json:"keys"`
-		Low     *float64 `json:"low"`
-		High    *float64 `json:"high"`
-		Counted bool     `json:"counted,omitempty"`
-	}{number(e.Keys), number(e.Low), number(e.High), e.Counted})
+	A, B, Union, Intersection Estimate
 }
 
 // Sum adds the estimate of another shard. Estimates of shards are independent, so that the widths of their intervals

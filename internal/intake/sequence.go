@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"iter"
 	"reflect"
 	"strconv"
@@ -12,8 +13,11 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian.
-type Key interface{ ~string | ~[]byte | ~uint64 }
+// Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian. A
+// filter.Hash is a key that was hashed.
+type Key interface {
+	~string | ~[]byte | ~uint64 | filter.Hash
+}
 
 // batch is the number of keys of a sequence that are passed on together, and between two checks of the context.
 const batch = 4096
@@ -21,7 +25,12 @@ const batch = 4096
 // Feed adds the keys of a sequence. It keeps no slice that keys yields.
 func Feed[K Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error {
 	if in.texts != nil {
-		return each(ctx, keys, func(k K) error { return in.addText(textOf(k)) })
+		return each(ctx, keys, func(k K) error {
+			if h, ok := any(k).(filter.Hash); ok {
+				return in.AddHash(h)
+			}
+			return in.addText(textOf(k))
+		})
 	}
 	return Hashes(ctx, in.hasher, keys, in.AddHashes)
 }
@@ -127,11 +136,13 @@ func sumOf[K Key](h filter.Hasher) func(K) filter.Hash {
 		return func(k K) filter.Hash { return h.SumString(bitvec.As[string](k)) }
 	case reflect.Slice:
 		return func(k K) filter.Hash { return h.Sum(bitvec.As[[]byte](k)) }
+	case reflect.Uint64:
+		return func(k K) filter.Hash { return h.SumUint64(bitvec.As[uint64](k)) }
 	}
-	return func(k K) filter.Hash { return h.SumUint64(bitvec.As[uint64](k)) }
+	return func(k K) filter.Hash { return bitvec.As[filter.Hash](k) }
 }
 
-// textOf returns a copy of the bytes of a key, those of an integer little endian.
+// textOf returns a copy of the bytes of a key that is no hash, those of an integer little endian.
 func textOf[K Key](k K) []byte {
 	switch reflect.TypeFor[K]().Kind() {
 	case reflect.String:
@@ -142,10 +153,14 @@ func textOf[K Key](k K) []byte {
 	return binary.LittleEndian.AppendUint64(nil, bitvec.As[uint64](k))
 }
 
-// nameOf returns a key for an error: an integer in decimal digits, other keys as they are.
+// nameOf returns a key for an error: an integer in decimal digits, a hash in hexadecimal ones, other keys as they are.
 func nameOf[K Key](k K) string {
-	if reflect.TypeFor[K]().Kind() == reflect.Uint64 {
+	switch reflect.TypeFor[K]().Kind() {
+	case reflect.Uint64:
 		return strconv.FormatUint(bitvec.As[uint64](k), 10)
+	case reflect.Struct:
+		h := bitvec.As[filter.Hash](k)
+		return fmt.Sprintf("%016x%016x", h.Hi, h.Lo)
 	}
 	return string(textOf(k))
 }

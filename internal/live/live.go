@@ -20,12 +20,12 @@ type Value interface{ Err() error }
 
 // Config says what a File follows.
 type Config[T Value] struct {
-	Path     func() string         // returns the path of the file to check, which may change
-	Open     func() (T, error)     // opens the value in the file
-	Release  func(T)               // frees a value after its last use; may be nil
-	Closed   T                     // the value after Close; its Err is the error of Reload and Err
-	Interval time.Duration         // between two checks, more than 0
-	Update   func(context.Context) // if not nil, runs until its context ends, at Close
+	Path     func() string                    // returns the path of the file to check, which may change
+	Open     func(context.Context) (T, error) // opens the value in the file
+	Release  func(T)                          // frees a value after its last use; may be nil
+	Closed   T                                // the value after Close; its Err is the error of Reload and Err
+	Interval time.Duration                    // between two checks, more than 0
+	Update   func(context.Context)            // if not nil, runs until its context ends, at Close
 }
 
 // File is the value of a file that may be replaced by rename. Start it before use. All methods are safe for concurrent
@@ -47,13 +47,13 @@ type File[T Value] struct {
 	done   sync.WaitGroup
 }
 
-// Start opens the file and follows it until Close. After an error nothing is followed.
-func (f *File[T]) Start(c Config[T]) error {
+// Start opens the file, unless ctx ends first, and follows it until Close. After an error nothing is followed.
+func (f *File[T]) Start(ctx context.Context, c Config[T]) error {
 	f.config = c
-	if err := f.Reload(); err != nil {
+	if err := f.Reload(ctx); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f.stop = cancel
 	f.done.Go(func() { f.follow(ctx) })
 	if c.Update != nil {
@@ -83,18 +83,18 @@ func (f *File[T]) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			_ = f.check(false) // Err returns the error
+			_ = f.check(ctx, false) // Err returns the error
 			timer.Reset(f.failed.Load().Wait(time.Now(), f.config.Interval))
 		}
 	}
 }
 
 // Reload checks the file now and swaps its value in if the file has changed, or if the last attempt failed with an
-// error that may pass. If the file cannot be opened, Reload returns the error, as Err does until a Reload succeeds.
-func (f *File[T]) Reload() error { return f.check(true) }
+// error that may pass. If the file cannot be opened, Reload returns the error, as Err does until a Reload succeeds. If ctx ends first, it returns its cause and nothing has changed.
+func (f *File[T]) Reload(ctx context.Context) error { return f.check(ctx, true) }
 
 // check is Reload. If now is false, it does not open an unchanged file before the pause after a failure is over.
-func (f *File[T]) check(now bool) error {
+func (f *File[T]) check(ctx context.Context, now bool) error {
 	f.reload.Lock()
 	defer f.reload.Unlock()
 	if f.closed {
@@ -107,11 +107,14 @@ func (f *File[T]) check(now bool) error {
 	if same && (before == nil || before.Final() || !now && !before.Due(time.Now())) {
 		return before.Cause()
 	}
-	f.seen = st // nil if there is no file, so that a new one is opened
 	var value T
 	if err == nil {
-		value, err = f.config.Open()
+		value, err = f.config.Open(ctx)
 	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	f.seen = st // nil if there is no file, so that a new one is opened
 	if err != nil {
 		if st != nil && !same {
 			before = nil // another file

@@ -49,17 +49,17 @@ func start(t *testing.T, interval time.Duration, update func(context.Context)) *
 		Interval: interval,
 		Update:   update,
 	}
-	if err := f.Start(c); !errors.Is(err, os.ErrNotExist) {
+	if err := f.Start(t.Context(), c); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("no file: %v", err)
 	}
 	f.write("0")
-	if err := f.Start(c); err != nil {
+	if err := f.Start(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-func (f *followed) open() (*value, error) {
+func (f *followed) open(context.Context) (*value, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.opens++
@@ -115,7 +115,7 @@ func TestUses(t *testing.T) {
 	const files = 200
 	for range files {
 		f.write("next")
-		if err := f.Reload(); err != nil {
+		if err := f.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestErr(t *testing.T) {
 	if err := os.Remove(*f.path.Load()); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Reload(); !errors.Is(err, os.ErrNotExist) || f.Err() != err || f.Current() != before {
+	if err := f.Reload(t.Context()); !errors.Is(err, os.ErrNotExist) || f.Err() != err || f.Current() != before {
 		t.Errorf("%v, %v", err, f.Err())
 	}
 	if err := f.Close(); err != own {
@@ -178,8 +178,8 @@ func TestErr(t *testing.T) {
 	}
 	<-updating
 	for range 2 {
-		if f.Reload() != errClosed || f.Err() != errClosed || f.Current().text != "closed" {
-			t.Errorf("after Close: %v, %v, %s", f.Reload(), f.Err(), f.Current().text)
+		if f.Reload(t.Context()) != errClosed || f.Err() != errClosed || f.Current().text != "closed" {
+			t.Errorf("after Close: %v, %v, %s", f.Reload(t.Context()), f.Err(), f.Current().text)
 		}
 		if err := f.Close(); err != nil {
 			t.Error(err)
@@ -206,7 +206,7 @@ func TestAttempts(t *testing.T) {
 	f.mu.Unlock()
 	f.fail.Store(nil)
 	time.Sleep(10 * time.Millisecond)
-	if err := f.Reload(); err != damage || f.opens != before {
+	if err := f.Reload(t.Context()); err != damage || f.opens != before {
 		t.Errorf("%v, %d attempts with a damaged file", err, f.opens-before)
 	}
 	next := filepath.Join(t.TempDir(), "next")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/lab/experiment"
 	drift "github.com/bloomery/bloomery/publish"
 )
@@ -96,7 +97,7 @@ func (m *maker) first(ctx context.Context, spec string, list []string) (err erro
 func (m *maker) next(ctx context.Context, list []string, d day) (err error) {
 	if m.inPlace {
 		for i, at := range d.at {
-			if err := m.set.RemoveString(list[at]); err != nil {
+			if err := bloomery.Keyed[string](m.set).Remove(list[at]); err != nil {
 				return err
 			}
 			if err := m.set.AddString(d.fresh[i]); err != nil {
@@ -118,10 +119,10 @@ func (m *maker) next(ctx context.Context, list []string, d day) (err error) {
 // build builds a sharded set in a new folder and opens it. The folder of the one before is removed.
 func (m *maker) build(ctx context.Context, list []string, c bloomery.Config) error {
 	dir := m.path(m.turns + 1)
-	if _, err := bloomery.BuildShards(ctx, slices.Values(list), dir, c); err != nil {
+	if _, err := shardtest.Build(ctx, slices.Values(list), dir, c); err != nil {
 		return err
 	}
-	set, err := bloomery.Open(dir)
+	set, err := bloomery.Open(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func retrim(ctx context.Context, set *bloomery.Set, temp, dir string) (*bloomery
 	if err := os.Rename(temp, dir); err != nil {
 		return nil, err
 	}
-	return bloomery.Open(dir)
+	return bloomery.Open(ctx, dir)
 }
 
 // version returns the files of the present version.

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -68,7 +69,7 @@ func Late(t *testing.T, s buckets.Store) {
 		return p
 	}
 	dir := t.TempDir()
-	if _, err := bloomery.BuildShards(t.Context(), slices.Values(keys("b")), dir, config); err != nil {
+	if _, err := shardtest.Build(t.Context(), slices.Values(keys("b")), dir, config); err != nil {
 		t.Fatal(err)
 	}
 	want := contents(t, buckets.Folder(dir))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -18,14 +19,14 @@ import (
 func Build(t testing.TB, n uint64, c bloomery.Config) (dir string, local *bloomery.Set) {
 	t.Helper()
 	dir = t.TempDir()
-	_, err := bloomery.BuildShards(t.Context(), func(yield func(uint64) bool) {
+	_, err := shardtest.Build(t.Context(), func(yield func(uint64) bool) {
 		for i := uint64(0); i < n && yield(i); i++ {
 		}
 	}, dir, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	local, err = bloomery.Open(dir, bloomery.WithSecret(c.Secret))
+	local, err = bloomery.Open(t.Context(), dir, bloomery.WithSecret(c.Secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func compare(t testing.TB, s *buckets.Set, local *bloomery.Set, from, n uint64, 
 	for i := range keys {
 		keys[i] = Key(from + uint64(i))
 	}
-	local.ContainsMany(want, keys)
+	bloomery.Keyed[[]byte](local).ContainsMany(want, keys)
 	known := func(int) bool { return true }
 	if single {
 		errs := make([]error, n)

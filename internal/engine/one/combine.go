@@ -1,6 +1,7 @@
 package one
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -65,7 +66,7 @@ func combiner(f family.Filter, how family.Ability) func(o family.Filter, passed 
 // Join returns the Set of several files, merged or intersected. It reads the first one into memory and combines it with
 // each of the others, which are mapped. They are opened first, because that reads them: the pages are released again
 // before the first file takes its memory.
-func Join(paths []string, how family.Ability, o engine.Options) (*Set, error) {
+func Join(ctx context.Context, paths []string, how family.Ability, o engine.Options) (*Set, error) {
 	others := make([]*Set, 0, len(paths))
 	defer func() {
 		for _, s := range others {
@@ -73,7 +74,7 @@ func Join(paths []string, how family.Ability, o engine.Options) (*Set, error) {
 		}
 	}()
 	for _, path := range paths[1:] {
-		other, err := Open(path, o)
+		other, err := Open(ctx, path, o)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +82,7 @@ func Join(paths []string, how family.Ability, o engine.Options) (*Set, error) {
 		other.Release()
 	}
 	o.InMemory = true
-	set, err := Open(paths[0], o)
+	set, err := Open(ctx, paths[0], o)
 	if err != nil {
 		return nil, err
 	}

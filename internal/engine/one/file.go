@@ -17,17 +17,19 @@ import (
 )
 
 // Open opens the filter in a file, mapped or in memory.
-func Open(path string, o engine.Options) (*Set, error) {
+func Open(ctx context.Context, path string, o engine.Options) (*Set, error) {
 	if err := o.Open(path); err != nil {
 		return nil, err
 	}
 	var f *container.File
 	var m *container.Mapping
 	var err error
+	how := reading(o)
+	how.Context = ctx
 	if o.InMemory || o.Concurrent {
-		f, err = container.ReadFile(path, reading(o))
+		f, err = container.ReadFile(path, how)
 	} else {
-		f, m, err = container.Map(path, reading(o))
+		f, m, err = container.Map(path, how)
 	}
 	if err != nil {
 		return nil, err

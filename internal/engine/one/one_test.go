@@ -38,7 +38,7 @@ func TestEngines(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func() *one.Set {
-		s, err := one.Open(path, engine.Options{})
+		s, err := one.Open(t.Context(), path, engine.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

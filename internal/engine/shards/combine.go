@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -77,7 +78,7 @@ var DerivedMemory = uint64(1 << 30)
 // compute computes all shards of a derived Set and sets their keys, sizes and rates in its manifest.
 func (t *Set) compute() error {
 	keep := t.manifest.Bytes() <= DerivedMemory
-	return t.parallel(writers, func(i int) error {
+	return t.parallel(context.Background(), writers, func(i int) error {
 		s, err := t.derive(i)
 		if err != nil {
 			return t.Fail(i, err)

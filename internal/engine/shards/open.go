@@ -25,11 +25,11 @@ const openers = 8
 
 // Open opens the sharded set in a folder. Between the manifest and its shards another process may replace the
 // set: if a shard is missing and the manifest has changed, Open starts again.
-func Open(dir string, o engine.Options) (*Set, error) {
+func Open(ctx context.Context, dir string, o engine.Options) (*Set, error) {
 	manifest, was, err := inset.Manifest(dir)
 	for err == nil {
 		var set *Set
-		if set, err = openManifest(dir, manifest, o); err == nil {
+		if set, err = openManifest(ctx, dir, manifest, o); err == nil {
 			set.was, set.base = was, manifest.Clone()
 			return set, nil
 		}
@@ -56,7 +56,7 @@ func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*S
 		return nil, nil, err
 	}
 	o.InMemory, o.Lazy = false, true
-	t, err := Open(dir, o)
+	t, err := Open(ctx, dir, o)
 	if err == nil {
 		err = to.Use(t.base)
 	}
@@ -69,7 +69,7 @@ func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*S
 }
 
 // openManifest opens the shards of a manifest.
-func openManifest(dir string, m *shard.Manifest, o engine.Options) (*Set, error) {
+func openManifest(ctx context.Context, dir string, m *shard.Manifest, o engine.Options) (*Set, error) {
 	kind, err := families.ByName(m.Spec.Family())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
@@ -87,11 +87,11 @@ func openManifest(dir string, m *shard.Manifest, o engine.Options) (*Set, error)
 	o.Keyed = hasher
 	t := &Set{dir: dir, manifest: m, hasher: hasher, chosen: m.FPRChosen, options: o, locked: o.Lazy}
 	t.alloc()
-	if err := t.check(kind); err != nil {
+	if err := t.check(ctx, kind); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	if o.Concurrent || o.InMemory && !o.Lazy {
-		if err := t.loadAll(); err != nil {
+		if err := t.loadAll(ctx); err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
 	}
@@ -99,11 +99,11 @@ func openManifest(dir string, m *shard.Manifest, o engine.Options) (*Set, error)
 }
 
 // check opens all files and checks their sizes and headers.
-func (t *Set) check(kind families.Family) error {
+func (t *Set) check(ctx context.Context, kind families.Family) error {
 	var full atomic.Bool
 	var version atomic.Uint32
 	var inflated atomic.Uint64 // bytes besides the files
-	err := t.parallel(openers, func(i int) error {
+	err := t.parallel(ctx, openers, func(i int) error {
 		f, err := t.header(i)
 		if err != nil {
 			return t.Fail(i, err)

@@ -177,16 +177,17 @@ func (t *Set) drop(i int) {
 }
 
 // loadAll loads all shards.
-func (t *Set) loadAll() error {
-	return t.parallel(runtime.GOMAXPROCS(0), func(i int) error {
+func (t *Set) loadAll(ctx context.Context) error {
+	return t.parallel(ctx, runtime.GOMAXPROCS(0), func(i int) error {
 		_, err := t.get(i)
 		return err
 	})
 }
 
-// parallel calls f for every shard, in that many goroutines, and returns the error of the first shard that has one.
-func (t *Set) parallel(workers int, f func(i int) error) error {
-	return parallel.Do(context.Background(), len(t.parts), workers, func(_ context.Context, i int) error { return f(i) })
+// parallel calls f for every shard, in that many goroutines, and returns the error of the first shard that has one, or the cause of
+// ctx if that ends.
+func (t *Set) parallel(ctx context.Context, workers int, f func(i int) error) error {
+	return parallel.Do(ctx, len(t.parts), workers, func(_ context.Context, i int) error { return f(i) })
 }
 
 // visit calls f with the Set of each shard, in order, until f fails. Shards that it loads for this do not stay in

@@ -36,7 +36,7 @@ func TestEngine(t *testing.T) {
 	if err := errors.Join(to.Commit(t.Context(), m, nil, nil), to.Close()); err != nil {
 		t.Fatal(err)
 	}
-	set, err := Open(dir, engine.Options{})
+	set, err := Open(t.Context(), dir, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) 
 	bits := make([]uint64, len(t.parts))
 	if s == t {
 		next = t.manifest.Clone()
-		err = t.parallel(writers, func(i int) (err error) {
+		err = t.parallel(context.Background(), writers, func(i int) (err error) {
 			if !t.parts[i].changed.Load() {
 				return nil
 			}
@@ -128,7 +128,7 @@ func (t *Set) writeAll(ctx context.Context, to *shard.Folder) (next *shard.Manif
 	old := to.Manifest()
 	own := t.derive == nil && inset.Same(to.Path("."), t.dir) && old != nil && len(old.Shards) == len(t.parts)
 	next = t.manifest.Clone()
-	err = t.parallel(writers, func(i int) error {
+	err = t.parallel(context.Background(), writers, func(i int) error {
 		mine := t.manifest.Shards[i]
 		if own && old.Shards[i] == mine && !t.parts[i].changed.Load() {
 			return nil

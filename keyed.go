@@ -1,0 +1,142 @@
+package bloomery
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/engine"
+)
+
+// Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian. A
+// filter.Hash stands for a key that the Hasher of the set has hashed.
+type Key interface {
+	~string | ~[]byte | ~uint64 | filter.Hash
+}
+
+// KeyedSet is a view of a Set for keys of one type; see Keyed. What it adds and removes is added to and removed from
+// the Set. Rules of concurrent use are those of the Set.
+type KeyedSet[K Key] struct {
+	set  *Set
+	kind reflect.Kind // of K
+}
+
+// Keyed returns the view of s for keys of type K. It costs nothing to make.
+//
+//	ids := bloomery.Keyed[uint64](set)
+//	ids.Contains(42)
+func Keyed[K Key](s *Set) KeyedSet[K] { return KeyedSet[K]{s, reflect.TypeFor[K]().Kind()} }
+
+// Contains is Set.Contains.
+func (k KeyedSet[K]) Contains(key K) bool {
+	s := k.set
+	if s.filter == nil {
+		return s.inner().Contains(k.key(key))
+	}
+	var h filter.Hash
+	switch k.kind { // as sum, which is not inlined
+	case reflect.String:
+		h = s.hasher.SumString(bitvec.As[string](key))
+	case reflect.Slice:
+		h = s.hasher.Sum(bitvec.As[[]byte](key))
+	case reflect.Uint64:
+		h = s.hasher.SumUint64(bitvec.As[uint64](key))
+	default:
+		h = bitvec.As[filter.Hash](key)
+	}
+	return s.filter.Has(h)
+}
+
+// ContainsMany sets dst[i] to Contains(keys[i]) for every i. If the filter is larger than the processor's caches, this
+// is several times as fast as single queries. It panics if dst and keys differ in length.
+func (k KeyedSet[K]) ContainsMany(dst []bool, keys []K) {
+	sameLength("ContainsMany", len(dst), len(keys))
+	if all := k.keys(keys); all.Hashes != nil {
+		k.set.inner().HasMany(dst, all.Hashes)
+	} else {
+		k.set.inner().ContainsMany(dst, all)
+	}
+}
+
+// Add is Set.Add.
+func (k KeyedSet[K]) Add(key K) error { return k.set.add(k.key(key)) }
+
+// AddMany adds keys until one fails.
+func (k KeyedSet[K]) AddMany(keys []K) error { return k.set.addMany(k.keys(keys)) }
+
+// TestAndAdd is Set.TestAndAdd.
+func (k KeyedSet[K]) TestAndAdd(key K) (present bool, err error) { return k.set.testAndAdd(k.key(key)) }
+
+// Remove is Set.Remove.
+func (k KeyedSet[K]) Remove(key K) error { return k.set.remove(k.key(key)) }
+
+// Count is Set.Count.
+func (k KeyedSet[K]) Count(key K) (n uint64, saturated bool, err error) {
+	return k.set.count(k.key(key))
+}
+
+// Get is Set.Get.
+func (k KeyedSet[K]) Get(key K) (value uint64, ok bool, err error) { return k.set.get(k.key(key)) }
+
+// GetMany sets values[i] and ok[i] to the results of Get(keys[i]) for every i, until an error. It panics if the three
+// differ in length.
+func (k KeyedSet[K]) GetMany(values []uint64, ok []bool, keys []K) (err error) {
+	if len(values) != len(keys) || len(ok) != len(keys) {
+		panic(fmt.Sprintf("bloomery: GetMany: %d values and %d answers for %d keys", len(values), len(ok), len(keys)))
+	}
+	for i, key := range keys {
+		if values[i], ok[i], err = k.Get(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddValue is Set.AddValue.
+func (k KeyedSet[K]) AddValue(key K, value uint64) error { return k.set.addValue(k.hash(key), value) }
+
+// Put is Set.Put.
+func (k KeyedSet[K]) Put(key K, value uint64) error { return k.set.put(k.hash(key), value) }
+
+// Upsert is Set.Upsert.
+func (k KeyedSet[K]) Upsert(key K, value uint64) error { return k.set.upsert(k.hash(key), value) }
+
+// hash returns the hash of a key, unless the Set takes raw keys.
+func (k KeyedSet[K]) hash(key K) filter.Hash {
+	h, _ := k.key(key)
+	return h
+}
+
+// key returns what the Engine takes of a key.
+func (k KeyedSet[K]) key(key K) (h filter.Hash, raw []byte) {
+	switch k.kind {
+	case reflect.String:
+		return k.set.keyOfString(bitvec.As[string](key))
+	case reflect.Slice:
+		return k.set.key(bitvec.As[[]byte](key))
+	case reflect.Uint64:
+		return k.set.keyOfUint64(bitvec.As[uint64](key))
+	}
+	return bitvec.As[filter.Hash](key), nil
+}
+
+// keys returns what the Engine takes of a batch.
+func (k KeyedSet[K]) keys(keys []K) engine.Keys {
+	switch k.kind {
+	case reflect.String:
+		return engine.Keys{Strings: bitvec.As[[]string](keys)}
+	case reflect.Slice:
+		return engine.Keys{Bytes: bitvec.As[[][]byte](keys)}
+	case reflect.Uint64:
+		return engine.Keys{Uint64s: bitvec.As[[]uint64](keys)}
+	}
+	return engine.Keys{Hashes: bitvec.As[[]filter.Hash](keys)}
+}
+
+// addMany adds a batch until a key fails.
+func (s *Set) addMany(keys engine.Keys) error {
+	err := s.inner().AddMany(keys)
+	s.follow()
+	return err
+}
