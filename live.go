@@ -3,7 +3,6 @@ package bloomery
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -31,7 +30,7 @@ type Live struct {
 	file live.File[*Set]
 }
 
-var errClosed = errors.New("bloomery: the Live set is closed")
+var errClosed = fmt.Errorf("bloomery: the Live set is %w", filter.ErrClosed)
 
 // OpenLive opens the Set in a file and follows the file: it checks it every DefaultInterval; see WithInterval. Close it
 // when done. Options and errors are those of Open.

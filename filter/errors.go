@@ -52,6 +52,10 @@ var (
 	ErrEnough = errors.New("enough")
 )
 
+// ErrClosed means that a Set, Live, Builder or job was used after its Close, or a Builder or job after it ended. Open or
+// make another one.
+var ErrClosed = errors.New("closed")
+
 // Errors of files. Reading also returns ErrFamily, ErrTooLarge and io.ErrUnexpectedEOF, with a FormatError.
 var (
 	// ErrMagic means that a file is no Bloomery file.

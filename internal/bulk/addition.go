@@ -2,7 +2,7 @@ package bulk
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -29,7 +29,7 @@ type Addition struct {
 	ended  atomic.Bool // by Add or Close
 }
 
-var errEnded = errors.New("bloomery: the Addition was added or closed, and takes no more keys")
+var errEnded = fmt.Errorf("bloomery: the Addition was added or %w, and takes no more keys", filter.ErrClosed)
 
 // NewAddition returns an Addition to set, which stands on e. For a sharded Set it keeps the hashes until Add.
 func NewAddition(set Set, e engine.Engine, o Options) (*Addition, error) {
