@@ -112,7 +112,7 @@ func Build[K Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set, error)
 }
 
 // BuildValues returns a Set of keys with values, for a Spec such as ribbon(value_bits=8): see Builder.AddValue. It
-// ranges over keys once, and once more to name the key if one has two values: the error is a *filter.ValueError. It
+// ranges over keys once, and once more to name the key if one has two values: the error wraps filter.ErrValues. It
 // keeps no slice that keys yields.
 func BuildValues[K Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config) (*Set, error) {
 	b, err := NewBuilder(c)

@@ -96,10 +96,10 @@ func built[T any](a *adder, build func() (T, error)) (result T, err error) {
 }
 
 // AddValue adds a key with its value, for a Spec with value_bits=, such as ribbon(value_bits=8): Set.Get of the built
-// Set returns the value. A key that comes again must have the same value, or Build returns a *filter.ValueError, which
-// knows the hash of the key only. All keys of a ribbon must come with values, and with Like all keys if that Set has
-// values. In a rankindexed filter, whose values can change, other keys have the value 0; of keys that look alike, Get
-// returns the value of one.
+// Set returns the value. A key that comes again must have the same value, or Build returns an error wrapping
+// filter.ErrValues, which has the hash of the key only. All keys of a ribbon must come with values, and with Like all
+// keys if that Set has values. In a rankindexed filter, whose values can change, other keys have the value 0; of keys
+// that look alike, Get returns the value of one.
 //
 // The error wraps errors.ErrUnsupported if the family takes no values at the build, and filter.ErrConfig if the Spec
 // has no value_bits or the value has more bits. Then the key is not added.
@@ -197,14 +197,14 @@ func (c Config) likeBuilder() (*Builder, error) {
 	facts := old.Facts()
 	b := &Builder{config: c, chosen: *facts.Chosen}
 	b.finish = b.finishOne
-	b.spec = old.Spec().Without("trimmed")
+	b.spec = family.Without(old.Spec(), "trimmed")
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
 		return nil, err
 	}
 	if err := c.checkBuilt(facts.Filter); err != nil {
 		return nil, err
 	}
-	b.trim = !c.Concurrent && (facts.Stored.Trimmed || !b.spec.Equal(old.Spec()))
+	b.trim = !c.Concurrent && (facts.Stored.Trimmed || b.spec != old.Spec())
 	if b.target, err = b.likeTarget(old); err != nil {
 		return nil, err
 	}

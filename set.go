@@ -132,9 +132,9 @@ func (s *Set) Hasher() filter.Hasher { return s.hasher }
 // given to the build.
 func (s *Set) Spec() filter.Spec { return s.inner().Spec() }
 
-// Info describes the filter. It may read all of it. Its rates are at least the lowest of the hash function; see
-// filter.HashID.LowestRate. For a sharded Set they are means over the shards, from the manifest as long as a shard has
-// not been changed; Fill, FillSearched, Capacity and Pools are 0: see Shard.
+// Info describes the filter. It may read all of it. Its rates are at least n/2^b, the probability that an absent
+// key has the same hash of b bits as one of the n keys. For a sharded Set they are means over the shards, from the
+// manifest as long as a shard has not been changed; Fill, FillSearched, Capacity and Pools are 0: see Shard.
 func (s *Set) Info() filter.Info { return s.inner().Info() }
 
 // FPRChosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It
@@ -165,13 +165,14 @@ func (s *Set) choose(rate float64) {
 	*s.engine.Facts().Chosen = rate
 }
 
-// CheckFPR returns a *filter.RateError if the false-positive rate Exceeds most. Call it after a change and before Save.
-// If most is 0, it returns nil and does not read the filter.
+// CheckFPR returns an error wrapping filter.ErrRate if the false-positive rate exceeds most, by the rules of
+// filter.Info.Exceeded. Call it after a change and before Save. If most is 0, it returns nil and does not read the
+// filter.
 func (s *Set) CheckFPR(most float64) error {
 	if most == 0 {
 		return nil
 	}
-	return s.Info().CheckFPR(most)
+	return engine.CheckRate(s.Info(), most)
 }
 
 // Len returns the number of keys added minus the number removed, or 0 if the file does not contain it. A key that was

@@ -39,7 +39,7 @@ func TestConcurrentUnread(t *testing.T) {
 		}
 		want := s.Info().Spec
 		quiet := bloomery.NewSet(unread{Concurrent: s.Filter().(family.Concurrent), t: t}, s.Hasher())
-		if got := quiet.Spec(); !got.Equal(want) {
+		if got := quiet.Spec(); got != want {
 			t.Errorf("%s: Spec is %s, of Info %s", name, got, want)
 		}
 		_ = fmt.Sprintf("%v %+v %s", quiet, quiet, slog.AnyValue(quiet).Resolve())

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 type optimizeFlags struct {
@@ -153,7 +154,7 @@ func (a *app) search(
 			"if these are the right lists, add --force", lists)
 	}
 	better, err = b.Build(ctx)
-	var lost *filter.ShrinkError
+	var lost *shrink.Error
 	if errors.As(err, &lost) {
 		err = fmt.Errorf("%s: %d keys instead of %d, and the filter would forget all others; it stays as it is: %w",
 			lists, lost.After, lost.Before, err)
