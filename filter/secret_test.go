@@ -152,7 +152,7 @@ func TestSecretShown(t *testing.T) {
 			t.Errorf("%s is not shown as REDACTED: %s", what, text)
 		}
 	}
-	if *NewSecret() == *NewSecret() {
+	if a, b := NewSecret(), NewSecret(); *a == *b {
 		t.Error("two secrets are equal")
 	}
 }
