@@ -16,7 +16,7 @@ type Effort struct {
 // Level names an Effort.
 type Level string
 
-// The levels. The package comment of each family that searches gives their times and rates.
+// The levels. They search for 24, 64 and 2,500 passes over all keys: more passes give a lower false-positive rate.
 const (
 	Fast    Level = "fast"
 	Default Level = "default"

@@ -9,7 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Hash is the 128-bit hash of a key. The package comment of each family says which bits it uses for what.
+// Hash is the 128-bit hash of a key. The pages of docs/format say which bits a family uses for what.
 type Hash struct {
 	Hi, Lo uint64
 }
@@ -45,10 +45,10 @@ func (id HashID) String() string {
 // concurrent use. The zero Hasher is invalid: its Sum methods panic. Two Hashers are equal (==) if and only if they
 // give every key the same Hash. Words of secrets are masked, so the time of a comparison says nothing about them. A
 // Hasher prints without its secret; see String.
-//
-// Three fields fit in registers when a Hasher is passed by value. With five fields it was passed on the stack, and each
-// query waited for the loads of the previous one: 3x the time of a query for a present key among 20 million.
 type Hasher struct {
+	// Three fields fit in registers when a Hasher is passed by value. With five fields it was passed on the stack, and
+	// each query waited for the loads of the previous one: 3x the time of a query for a present key among 20 million.
+
 	// kind is the HashID in its lower 16 bits. For SipHash the upper 48 bits are those of KeyCheck, else 0.
 	kind uint64
 	// a and b are the seed and secretFlip combined with the seed for XXH3, the two words of the secret XORed with
