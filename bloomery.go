@@ -108,7 +108,7 @@ func BuildFrom[K Key](ctx context.Context, keys iter.Seq2[K, error], c Config) (
 }
 
 // BuildValues returns a Set of keys with values, for a Spec such as ribbon(value_bits=8): see Builder.AddValue. It
-// ranges over keys once, and once more to name the key if one has two values: the error then wraps filter.ErrValue. It
+// ranges over keys once, and once more to name the key if one has two values: the error then wraps filter.ErrValues. It
 // keeps no slice that keys yields.
 func BuildValues[K Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config) (*Set, error) {
 	var hasher filter.Hasher

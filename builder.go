@@ -69,7 +69,7 @@ func (b *Builder) AddHashes(hs []filter.Hash) error { return b.in.AddHashes(hs) 
 
 // AddValue adds a key with its value, for a Spec with value_bits=, such as ribbon(value_bits=8): Set.Get of the built
 // Set returns the value. A key that comes again must have the same value, or Build returns an error wrapping
-// filter.ErrValue, which names the hash of the key. All keys of a ribbon must come with values, and with Like all keys
+// filter.ErrValues, which names the hash of the key. All keys of a ribbon must come with values, and with Like all keys
 // if that Set has values. In a rankindexed filter, whose values can change, other keys have the value 0; of keys that
 // look alike, Get returns the value of one.
 //

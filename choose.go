@@ -172,7 +172,7 @@ func (c Config) checkShard() error {
 	case f.Can.Has(family.CanRawKeys):
 		return fmt.Errorf("%s takes raw keys, and shards are built from hashes; choose another family: %w",
 			f.Name, filter.ErrUnsupported)
-	case s.Has("budget"):
+	case family.Given(s, "budget"):
 		return family.Invalid("budget", s, "the same keys would not give the same bytes again; use effort= or passes=")
 	}
 	return c.Check()

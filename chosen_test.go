@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -171,7 +172,7 @@ func TestMaxFPR(t *testing.T) {
 			t.Fatal(err)
 		}
 		set, err := b.Build(t.Context())
-		var rate *filter.RateError
+		var rate *engine.RateError
 		if !errors.Is(err, want) || (err == nil) != (set != nil) {
 			t.Errorf("%s: %v", spec, err)
 		}
@@ -200,7 +201,7 @@ func TestKeysExact(t *testing.T) {
 				}
 			}
 			set, err := b.Build(t.Context())
-			var keys *filter.KeysError
+			var keys *intake.KeysError
 			wrong := announced != 0 && uint64(added) != announced
 			if wrong != errors.Is(err, filter.ErrKeys) || wrong != errors.As(err, &keys) || (set == nil) != wrong ||
 				wrong && (keys.Added != uint64(added) || keys.Announced != announced) {
@@ -243,7 +244,7 @@ func TestExceeds(t *testing.T) {
 					if f.Can.Has(family.CanSearch) || f.Foreign() { // sizes take a while
 						trials = min(trials, 5)
 					}
-					s := filter.NewSpec(f.Name, "fpr", rate)
+					s := family.NewSpec(f.Name, "fpr", rate)
 					if f.Can.Has(family.CanSearch) {
 						s = s.With("effort", "fast")
 					}
@@ -274,7 +275,7 @@ func spread(t *testing.T, f families.Family, s filter.Spec, n, seed int, rate fl
 	if err != nil {
 		return err
 	}
-	if i := built.Info(); i.Exceeds(rate) {
+	if i := built.Info(); exceeds(i, rate) {
 		return fmt.Errorf("false warning: %+v", i)
 	}
 	a, ok := built.(family.Adder)
@@ -286,7 +287,7 @@ func spread(t *testing.T, f families.Family, s filter.Spec, n, seed int, rate fl
 			return nil // a family with a limit is full instead
 		}
 	}
-	if i := built.Info(); n >= 50 && i.FPRPosterior > 2*rate && !i.Exceeds(rate) {
+	if i := built.Info(); n >= 50 && i.FPRPosterior > 2*rate && !exceeds(i, rate) {
 		return fmt.Errorf("no warning at 4 times the keys: %+v", i)
 	}
 	return nil
@@ -296,7 +297,7 @@ func spread(t *testing.T, f families.Family, s filter.Spec, n, seed int, rate fl
 func TestExceedsByKeys(t *testing.T) {
 	const n, rate = 10_000, 0.01
 	i := filter.Info{Keys: n, FPRPrior: rate, FPRPosterior: 0.075} // no two probes at one place
-	if !i.Exceeds(rate) {
+	if !exceeds(i, rate) {
 		t.Error("no warning")
 	}
 	for _, x := range []struct {
@@ -311,9 +312,15 @@ func TestExceedsByKeys(t *testing.T) {
 			t.Errorf("%+v: %v", x.info, !x.want)
 		}
 	}
-	if err := i.CheckFPR(0); err != nil {
+	if err := engine.CheckRate(i, 0); err != nil {
 		t.Error(err)
 	}
+}
+
+// exceeds reports whether a filter with this rate chosen has left it.
+func exceeds(i filter.Info, rate float64) bool {
+	i.FPRChosen = rate
+	return i.Exceeded()
 }
 
 // TestSetChosen sets and removes the chosen rate of a Set.

@@ -2,7 +2,9 @@ package bloomery_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -174,5 +176,57 @@ func TestUnopenedLive(t *testing.T) {
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestErrClosed: whatever is used after its end has an error that wraps filter.ErrClosed.
+func TestErrClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "set")
+	s := build(t, words(50), bloomery.Config{Spec: "rankindexed(capacity=100)"})
+	if err := s.Save(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	late := [][]byte{[]byte("late")}
+	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shards, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Dir: filepath.Join(t.TempDir(), "dir"), Shards: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := bloomery.OpenLive(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addition, err := s.Addition(bloomery.JobConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	removal, err := s.Removal(bloomery.JobConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := bloomery.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, of := range map[string]struct {
+		io.Closer
+		use func() error
+	}{
+		"Builder":  {b, func() error { return b.Add(late[0]) }},
+		"shards":   {shards, func() error { return shards.Add(late[0]) }},
+		"Live":     {live, func() error { return live.Reload(t.Context()) }},
+		"Addition": {addition, func() error { return addition.AddMany(late) }},
+		"Removal":  {removal, func() error { return removal.AddMany(late) }},
+		"Set":      {opened, func() error { return opened.Add(late[0]) }},
+	} {
+		if err := of.Close(); err != nil {
+			t.Error(name, err)
+		}
+		if err := of.use(); !errors.Is(err, filter.ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -37,9 +37,9 @@ type Config struct {
 	Like *Set
 	// Shrink is the largest fraction, in [0, 1], of the keys of Like that the new Set may have lost. Default: 0.5, and
 	// never all of them; 1 allows every loss. It holds for the keys, for the list of Allow, and for counts: how often keys
-	// come again in a Set that counts. If more is lost, Build returns a *filter.ShrinkError, and a ShardBuilder leaves the
-	// folder as it is: a list that was cut must not replace a good one. An Optimizer takes it, too. It must be 0 without
-	// Like.
+	// come again in a Set that counts. If more is lost, Build returns an error wrapping filter.ErrShrunk, and a
+	// ShardBuilder leaves the folder as it is: a list that was cut must not replace a good one. An Optimizer takes it,
+	// too. It must be 0 without Like.
 	Shrink float64
 	// Capacity is the number of keys for which the planner must choose a filter, including keys that are added later:
 	// it raises Needs.Later. With a Spec, use its parameter capacity instead. Build returns an error wrapping
@@ -52,13 +52,13 @@ type Config struct {
 	// of Needs; for a size in bits per key the rate forecast for the keys, or for the capacity, to three digits, if it is
 	// at most filter.UselessFPR; else none.
 	FPRChosen float64
-	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter Exceeds it, Build returns
-	// a *filter.RateError. After other changes use Set.Info().CheckFPR.
+	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter exceeds it by the rules of
+	// filter.Info.Exceeded, Build returns an error wrapping filter.ErrRate. After other changes see Info.
 	MaxFPR float64
 	// Keys is the number of keys. New sizes the filter for it. For Build and a Builder it must be exact, or 0 if it is
 	// unknown: they then keep the hashes of all keys, 16 bytes each, until they are counted. With another number than
-	// Keys, Build returns a *filter.KeysError. Duplicates count as keys and increase the size, except in families that
-	// drop them (ribbon, fuse, partitioned, blockpartitioned, twochoice, and rankindexed without counters).
+	// Keys, Build returns an error wrapping filter.ErrKeys. Duplicates count as keys and increase the size, except in
+	// families that drop them (ribbon, fuse, partitioned, blockpartitioned, twochoice, and rankindexed without counters).
 	Keys uint64
 	// MaxBytes, if not 0, is the largest size in bytes of the filter that is made, of all shards together: set it to use
 	// a Config from someone else. If the Config, or the number of keys, asks for more, the error wraps
@@ -147,7 +147,7 @@ func (c Config) resolved() (f families.Family, s filter.Spec, h filter.Hasher, e
 
 // checkFields returns an error if a field of the Config is out of range by itself, or if Spec and Needs are set.
 func (c Config) checkFields() error {
-	if err := cmp.Or(engine.CheckRate("fpr_chosen", c.FPRChosen), engine.CheckRate("max_fpr", c.MaxFPR)); err != nil {
+	if err := cmp.Or(engine.ValidRate("fpr_chosen", c.FPRChosen), engine.ValidRate("max_fpr", c.MaxFPR)); err != nil {
 		return err
 	}
 	for _, n := range []struct {
@@ -225,7 +225,7 @@ func (c Config) checkAllow(h filter.Hasher) error {
 	case c.Concurrent:
 		return family.Invalid("allow", "list",
 			"a set for many writers takes further keys, which may be in the list; leave one out")
-	case h.ID().Foreign():
+	case family.Foreign(h.ID()):
 		return family.Invalid("allow", "list",
 			"filters of other systems have no exceptions, and %s is the hash function of one; take another family", h.ID())
 	}

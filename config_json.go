@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -88,7 +89,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 	var hash filter.HashID
 	if s.Hash != "" {
 		var err error
-		if hash, err = filter.ParseHashID(s.Hash); err != nil {
+		if hash, err = family.ParseHashID(s.Hash); err != nil {
 			return fmt.Errorf("bloomery.Config: %w", err)
 		}
 	}

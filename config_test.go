@@ -33,7 +33,7 @@ func TestChosen(t *testing.T) {
 		if sets[i], err = b.Build(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(told) != 1 || !told[0].Spec.Equal(b.Spec()) || told[0].Spec.String() != "standard(capacity=5000,fpr=0.01)" {
+		if len(told) != 1 || told[0].Spec != b.Spec() || told[0].Spec.String() != "standard(capacity=5000,fpr=0.01)" {
 			t.Errorf("keys %d: told %v, built %s", keys, told, b.Spec())
 		}
 	}

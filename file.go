@@ -195,7 +195,7 @@ func Lock(ctx context.Context, path string, o ...Option) (*Locked, error) {
 	return &Locked{Set: s, was: s, path: path, file: file, replaced: was}, nil
 }
 
-var errUnlocked = fmt.Errorf("the lock was released by Close; Commit needs it: %w", engine.ErrClosed)
+var errUnlocked = fmt.Errorf("the lock is %w, and Commit needs it", filter.ErrClosed)
 
 // Commit replaces the file by the set, atomically. Of a sharded set it writes the changed shards to files of new names,
 // then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new one. If a

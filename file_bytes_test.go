@@ -19,7 +19,7 @@ func TestFileBytes(t *testing.T) {
 					t.Fatal(err)
 				}
 				hs := filtertest.Hashes(n, 1)
-				if v, ok := b.(family.ValueBuilder); ok && form.Spec.Has("value_bits") {
+				if v, ok := b.(family.ValueBuilder); ok && family.Given(form.Spec, "value_bits") {
 					err = v.AddValues(hs, make([]uint64, n))
 				} else {
 					err = b.AddMany(hs)

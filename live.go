@@ -3,11 +3,11 @@ package bloomery
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/live"
@@ -30,7 +30,7 @@ type Live struct {
 	file live.File[*Set]
 }
 
-var errClosed = errors.New("bloomery: the Live set is closed")
+var errClosed = fmt.Errorf("bloomery: the Live set is %w", filter.ErrClosed)
 
 // OpenLive opens the Set in a file and follows the file: it checks it every DefaultInterval; see WithInterval. Close it
 // when done. ctx is for the opening alone. Options and errors are those of Open.

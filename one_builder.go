@@ -106,14 +106,14 @@ func (c Config) likeBuild() (*oneBuild, error) {
 	facts := old.Facts()
 	b := &oneBuild{config: c, chosen: *facts.Chosen}
 	b.finish = b.finishOne
-	b.spec = old.Spec().Without("trimmed")
+	b.spec = family.Without(old.Spec(), "trimmed")
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
 		return nil, err
 	}
 	if err := c.checkBuilt(facts.Filter); err != nil {
 		return nil, err
 	}
-	b.trim = !c.Concurrent && (facts.Stored.Trimmed || !b.spec.Equal(old.Spec()))
+	b.trim = !c.Concurrent && (facts.Stored.Trimmed || b.spec != old.Spec())
 	if b.target, err = b.likeTarget(old); err != nil {
 		return nil, err
 	}

@@ -58,14 +58,14 @@ func TestRemovalClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.AddMany(keysOf(0, 0, 1)); err == nil ||
-		err.Error() != "bloomery: the Removal has looked at its list, and takes no more keys" {
+		err.Error() != "bloomery: the Removal has looked at its list, which is closed to more keys" {
 		t.Errorf("after Look: %v", err)
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.AddMany(keysOf(0, 0, 1)); err == nil ||
-		err.Error() != "bloomery: the Removal has looked at its list, and takes no more keys" {
+		err.Error() != "bloomery: the Removal has looked at its list, which is closed to more keys" {
 		t.Errorf("after Close: %v", err)
 	}
 }

@@ -136,9 +136,9 @@ func (s *Set) Hasher() filter.Hasher { return s.hasher }
 // given to the build.
 func (s *Set) Spec() filter.Spec { return s.inner().Spec() }
 
-// Info describes the filter. It may read all of it. Its rates are at least the lowest of the hash function; see
-// filter.HashID.LowestRate. For a sharded Set they are means over the shards, from the manifest as long as a shard has
-// not been changed; Fill, FillSearched, Capacity and Pools are 0: see Shard.
+// Info describes the filter. It may read all of it. Its rates are at least n/2^b, the probability that an absent
+// key has the same hash of b bits as one of the n keys. For a sharded Set they are means over the shards, from the
+// manifest as long as a shard has not been changed; Fill, FillSearched, Capacity and Pools are 0: see Shard.
 func (s *Set) Info() filter.Info { return s.inner().Info() }
 
 // chosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It is
@@ -151,12 +151,12 @@ func (s *Set) choose(rate float64) {
 	*s.engine.Facts().Chosen = rate
 }
 
-// checkFPR is Info.CheckFPR, unless most is 0: then it does not read the filter.
+// checkFPR is engine.CheckRate. If most is 0, it does not read the filter.
 func (s *Set) checkFPR(most float64) error {
 	if most == 0 {
 		return nil
 	}
-	return s.Info().CheckFPR(most)
+	return engine.CheckRate(s.Info(), most)
 }
 
 // Len returns the number of keys added minus the number removed, or 0 if the file does not contain it. A key that was

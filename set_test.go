@@ -21,7 +21,7 @@ type uncounted struct{ family.Filter }
 func (uncounted) Info() filter.Info { panic("Info counts all bits") }
 
 func (uncounted) Encode() family.Encoded {
-	return family.Encoded{Spec: filter.NewSpec("uncounted", "m", 9)}
+	return family.Encoded{Spec: family.NewSpec("uncounted", "m", 9)}
 }
 
 func TestErrorsDoNotCount(t *testing.T) {

@@ -76,7 +76,7 @@ func TestShardedExceeds(t *testing.T) {
 			t.Parallel()
 			runs := filtertest.Third(t, *manyShards)
 			for _, rate := range []float64{0.1, 0.01, 1e-3, 1e-4, 1e-6} {
-				s := filter.NewSpec(f.Name, "fpr", rate)
+				s := family.NewSpec(f.Name, "fpr", rate)
 				slow := f.Foreign() || f.Name == "rankindexed" // milliseconds a shard, to find its size or its rate
 				if f.Can.Has(family.CanSearch) {
 					s, slow = s.With("effort", "fast"), true
@@ -118,11 +118,11 @@ func TestShardedOverfull(t *testing.T) {
 	}{{16, true}, {1000, false}} {
 		parts := routed(1, 1150*x.shards, x.shards)
 		parts[3] = random(2, 11_500)
-		m := manifestOf(t, f, filter.NewSpec("standard", "fpr", rate), parts, 1250)
+		m := manifestOf(t, f, family.NewSpec("standard", "fpr", rate), parts, 1250)
 		if m.Shards[3].FPRPosterior < 0.9 {
 			t.Errorf("the overfull shard has a rate of %g", m.Shards[3].FPRPosterior)
 		}
-		var over *filter.RateError
+		var over *engine.RateError
 		if err := engine.CheckShards(m, rate); errors.As(err, &over) != x.want {
 			t.Errorf("one overfull shard of %d: %v", x.shards, err)
 		}

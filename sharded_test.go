@@ -19,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -151,7 +152,7 @@ func TestSharded(t *testing.T) {
 			info := set.Info()
 			prior, posterior := m.FPR()
 			if info.Keys != uint64(c.keys) || set.Len() != uint64(c.keys) || info.FPRPrior != prior ||
-				info.FPRPosterior != posterior || info.Bits == 0 || !info.Spec.Equal(m.Spec) {
+				info.FPRPosterior != posterior || info.Bits == 0 || info.Spec != m.Spec {
 				t.Errorf("%+v", info)
 			}
 			if s := handle.Engine(set).Facts().Stored; s.Shards != c.shards || s.Bytes != m.Bytes() || s.Version == 0 || s.Trimmed {
@@ -424,7 +425,7 @@ func TestShardedFolders(t *testing.T) {
 		t.Errorf("manifest only: %v", err)
 	}
 	raw := t.TempDir()
-	m.Spec, m.Hash = filter.NewSpec("bitsandblooms"), filter.Murmur3Twice
+	m.Spec, m.Hash = family.NewSpec("bitsandblooms"), filter.Murmur3Twice
 	writeManifest(t, raw, m)
 	if _, err := bloomery.Open(t.Context(), raw); !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), "raw keys") {
 		t.Errorf("raw keys: %v", err)

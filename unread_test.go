@@ -41,7 +41,7 @@ func TestConcurrentUnread(t *testing.T) {
 		}
 		want := s.Info().Spec
 		quiet := handle.NewSet[bloomery.Set](unread{Concurrent: handle.Filter(s).(family.Concurrent), t: t}, s.Hasher())
-		if got := quiet.Spec(); !got.Equal(want) {
+		if got := quiet.Spec(); got != want {
 			t.Errorf("%s: Spec is %s, of Info %s", name, got, want)
 		}
 		_ = fmt.Sprintf("%v %+v %s", quiet, quiet, slog.AnyValue(quiet).Resolve())

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
@@ -139,7 +140,7 @@ func TestBuildValuesErrors(t *testing.T) {
 		}
 	}
 	_, err := bloomery.BuildValues(t.Context(), twice, bloomery.Config{Spec: "ribbon(value_bits=6)"})
-	var both *filter.ValueError
+	var both *family.ValueError
 	if !errors.As(err, &both) || !errors.Is(err, filter.ErrValues) ||
 		both.Key != "key-333" || both.Values != [2]uint64{3, 7} {
 		t.Errorf("two values: %v", err)
@@ -277,7 +278,7 @@ func TestMixedValues(t *testing.T) {
 			}
 			set, err := b.Build(t.Context())
 			if second == 6 {
-				if both := (*filter.ValueError)(nil); !errors.As(err, &both) || both.Values != [2]uint64{5, 6} {
+				if both := (*family.ValueError)(nil); !errors.As(err, &both) || both.Values != [2]uint64{5, 6} {
 					t.Errorf("two values: %v", err)
 				}
 				continue

@@ -33,7 +33,6 @@
 package admission
 
 import (
-	"crypto/rand"
 	"math/bits"
 	"sync"
 
@@ -69,9 +68,7 @@ func New(c Config) (*Doorkeeper, error) {
 	}
 	d := &Doorkeeper{hasher: c.Hasher, geometry: s}
 	if d.hasher == (filter.Hasher{}) {
-		var secret filter.Secret
-		_, _ = rand.Read(secret[:]) // never fails
-		d.hasher = filter.NewKeyedHasher(secret)
+		d.hasher = filter.NewKeyedHasher(*filter.NewSecret())
 	}
 	for i := range d.generations {
 		if d.generations[i], err = s.generation(); err != nil {
@@ -88,17 +85,8 @@ func New(c Config) (*Doorkeeper, error) {
 // the key is a false positive, none does. Admit does not allocate.
 func (d *Doorkeeper) Admit(key []byte) bool { return d.AdmitHash(d.hasher.Sum(key)) }
 
-// longest is the length in bytes of the longest string that AdmitString copies to the stack for a keyed hash.
-const longest = 256
-
-// AdmitString is Admit([]byte(key)). It allocates only if the hash is keyed and the key is longer than 256 bytes.
-func (d *Doorkeeper) AdmitString(key string) bool {
-	if d.hasher.ID() == filter.SipHash && len(key) <= longest {
-		var room [longest]byte
-		return d.Admit(room[:copy(room[:], key)])
-	}
-	return d.AdmitHash(d.hasher.SumString(key))
-}
+// AdmitString is Admit([]byte(key)) without a copy of the key.
+func (d *Doorkeeper) AdmitString(key string) bool { return d.AdmitHash(d.hasher.SumString(key)) }
 
 // AdmitHash is Admit for the hash of a key. The hash comes from Hasher or from another function with 128 uniform bits.
 // If clients can compute the hash, they can choose keys that are admitted at their first request; see Config.Hasher.

@@ -30,10 +30,7 @@ func (d Doorkeeper) String() string {
 	return fmt.Sprintf("admission.Doorkeeper(shards=%d, bytes=%d, keys=%d)", s.Shards, s.Bytes, s.Keys)
 }
 
-// GoString returns String.
-func (d Doorkeeper) GoString() string { return d.String() }
-
-// Format writes String for every verb and flag.
+// Format writes String for every verb and flag, %#v included.
 func (d Doorkeeper) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, d.String()) }
 
 // LogValue returns a group of the sizes: shards, bytes and keys.

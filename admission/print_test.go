@@ -58,7 +58,7 @@ func TestPrintHidesSecret(t *testing.T) {
 	}
 
 	const want = "admission.Doorkeeper(shards=62, bytes=2892672, keys=1000060)"
-	for _, got := range []string{d.String(), d.GoString(), fmt.Sprint(d), fmt.Sprint(*d), fmt.Sprintf("%#v", d)} {
+	for _, got := range []string{d.String(), fmt.Sprint(d), fmt.Sprint(*d), fmt.Sprintf("%#v", d)} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
 		}

@@ -24,8 +24,8 @@ var hasher = filter.NewHasher(1)
 
 // ourContenders returns our families with the parameters that a user would choose for that rate.
 func ourContenders(rate float64, effort string) []contender {
-	asked := func(family string, more ...any) filter.Spec {
-		s := filter.NewSpec(family, more...)
+	asked := func(name string, more ...any) filter.Spec {
+		s := family.NewSpec(name, more...)
 		return s.With("fpr", rate)
 	}
 	return []contender{
@@ -33,11 +33,11 @@ func ourContenders(rate float64, effort string) []contender {
 		our("blocked", asked("blocked"), "one cache line per query"),
 		our("blocked-split", asked("blocked", "layout", "split"), "blocks as in Parquet"),
 		our("fuse", asked("fuse"), "static; fingerprints of whole bits"),
-		our("fuse-8", filter.NewSpec("fuse", "width", 8), "static; fixed rate of 1/256"),
-		our("fuse-16", filter.NewSpec("fuse", "width", 16), "static; fixed rate of 1/65536"),
+		our("fuse-8", family.NewSpec("fuse", "width", 8), "static; fixed rate of 1/256"),
+		our("fuse-16", family.NewSpec("fuse", "width", 16), "static; fixed rate of 1/65536"),
 		our("ribbon", asked("ribbon"), "static; any rate"),
-		our("ribbon-8", filter.NewSpec("ribbon", "r", 8), "static; fixed rate of 1/256"),
-		our("ribbon-8-wide", filter.NewSpec("ribbon", "r", 8, "w", 128), "static; fixed rate of 1/256; smallest"),
+		our("ribbon-8", family.NewSpec("ribbon", "r", 8), "static; fixed rate of 1/256"),
+		our("ribbon-8-wide", family.NewSpec("ribbon", "r", 8, "w", 128), "static; fixed rate of 1/256; smallest"),
 		our("partitioned", asked("partitioned", "effort", effort), "its build is a search"),
 		our("blockpartitioned", asked("blockpartitioned", "effort", effort), "its build is a search; one cache line per query"),
 		our("twochoice", asked("twochoice", "effort", effort), "its build is a search"),
@@ -52,7 +52,7 @@ func ourContenders(rate float64, effort string) []contender {
 func our(name string, spec filter.Spec, note string) contender {
 	return contender{
 		name: name, module: ourModule, ours: true, told: spec.String(), note: note,
-		fixed: spec.Has("width") || spec.Has("r"),
+		fixed: family.Given(spec, "width") || family.Given(spec, "r"),
 		build: func(ctx context.Context, keys []uint64) (built, error) {
 			f, err := buildOurs(ctx, spec, keys)
 			if err != nil {

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 )
 
-// ErrClosed means that a Set was used after Close.
-var ErrClosed = errors.New("the set of the bucket is closed")
+// ErrClosed means that a Set was used after Close. It wraps filter.ErrClosed.
+var ErrClosed = fmt.Errorf("the set of the bucket is %w", filter.ErrClosed)
 
 // hashSum is the SHA-256 of a shard, its key in the cache: a shard that two manifests have is fetched once.
 type hashSum = [sha256.Size]byte

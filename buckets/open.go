@@ -129,7 +129,7 @@ func (s *Set) Refresh(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if !g.hasher.Equal(was.hasher) {
+	if g.hasher != was.hasher {
 		return false, fmt.Errorf("the new set has another hash function, seed or secret; open it as a new one: %w",
 			filter.ErrMismatch)
 	}

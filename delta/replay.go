@@ -89,7 +89,7 @@ func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 	if err != nil || !ok {
 		return t, errTable
 	}
-	return table{chains, spec.Has("trimmed"), len(words)}, nil
+	return table{chains, family.Given(spec, "trimmed"), len(words)}, nil
 }
 
 // specWith returns a spec for that number of cells.

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/parallel"
@@ -108,23 +109,24 @@ func (p *Plan) adder(b *bloomery.Builder) func([]filter.Hash) error {
 	return func(hs []filter.Hash) error { return handle.AddValueHashes(b, hs, run.ValuesOf(hs)) }
 }
 
-// ConflictError is the error of Build if a key has two values. It wraps a *filter.ValueError.
+// ConflictError is the error of Build if a key has two values. It wraps filter.ErrValues.
 type ConflictError struct {
-	*filter.ValueError
 	Ranges []int    // that have the key: the first one with each of the two values
 	Inputs []string // names of their objects, in order
+
+	both *family.ValueError
 }
 
 func (e *ConflictError) Error() string {
-	return e.ValueError.Error() + "; see " + some(e.Inputs)
+	return e.both.Error() + "; see " + some(e.Inputs)
 }
 
-func (e *ConflictError) Unwrap() error { return e.ValueError }
+func (e *ConflictError) Unwrap() error { return e.both }
 
-// locate returns a *ConflictError in place of a *filter.ValueError of the shard with these segments. It reads them
+// locate returns a *ConflictError in place of a *family.ValueError of the shard with these segments. It reads them
 // again.
 func (p *Plan) locate(ctx context.Context, out Source, all []segment, err error, o Options) error {
-	var both *filter.ValueError
+	var both *family.ValueError
 	if !errors.As(err, &both) {
 		return err
 	}
@@ -145,7 +147,7 @@ func (p *Plan) locate(ctx context.Context, out Source, all []segment, err error,
 			return nil
 		})
 	})
-	e := &ConflictError{ValueError: both}
+	e := &ConflictError{both: both}
 	for _, i := range slices.Compact([]int{min(first[0], first[1]), max(first[0], first[1])}) {
 		if failed != nil || i == len(p.Ranges) {
 			return err
@@ -176,7 +178,7 @@ func (p *Plan) NameConflict(ctx context.Context, in Source, err error, o Options
 		each.Progress = func(done float64) { o.progress((float64(n) + done) / float64(len(e.Ranges))) }
 		failed := p.read(ctx, in, i, each, func(b *keyio.Batch) error {
 			for _, k := range b.Keys {
-				if e.Of(h.Sum(k)) {
+				if e.both.Of(h.Sum(k)) {
 					mu.Lock()
 					key, inputs = string(k), append(inputs, b.Input)
 					mu.Unlock()
@@ -190,7 +192,7 @@ func (p *Plan) NameConflict(ctx context.Context, in Source, err error, o Options
 	}
 	if len(inputs) > 0 {
 		slices.Sort(inputs)
-		e.Key, e.Inputs = key, slices.Compact(inputs)
+		e.both.Key, e.Inputs = key, slices.Compact(inputs)
 	}
 	return e
 }

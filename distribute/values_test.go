@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/shardtest"
 )
@@ -124,7 +125,7 @@ func filesOf(folder map[string]string) (all []string) {
 	return all
 }
 
-// TestConflict: two ranges have a key with two values. The error of the build is a *filter.ValueError, as that of
+// TestConflict: two ranges have a key with two values. The error of the build wraps a *family.ValueError, as that of
 // Builder.Build, which also tells where they are.
 func TestConflict(t *testing.T) {
 	in := memoryOf(
@@ -137,7 +138,7 @@ func TestConflict(t *testing.T) {
 	out := distribute.Dir(t.TempDir())
 	_, err = all(t.Context(), p, in, out, distribute.Options{})
 	var e *distribute.ConflictError
-	var both *filter.ValueError
+	var both *family.ValueError
 	if !errors.As(err, &e) || !errors.As(err, &both) || !errors.Is(err, filter.ErrValues) {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
@@ -198,7 +199,7 @@ func TestRefused(t *testing.T) {
 		"a second base": {append(bytes.Clone(good), good...), filter.ErrCorrupt},
 	} {
 		_, err := FromBytes(tt.data, nil)
-		var at *filter.FormatError
+		var at *container.FormatError
 		if !errors.Is(err, tt.is) || !errors.As(err, &at) {
 			t.Errorf("%s: %v, want %v", name, err, tt.is)
 		}

@@ -3,7 +3,7 @@ package exact
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -76,7 +76,7 @@ func (l *Live) Report(err error) { l.file.Report(err) }
 // Err returns the error of the last Reload, or that of the last Report, or nil. After Close it returns an error.
 func (l *Live) Err() error { return l.file.Err() }
 
-var errClosed = errors.New("exact: the Live set is closed")
+var errClosed = fmt.Errorf("exact: the Live set is %w", filter.ErrClosed)
 
 // Close stops following the file. Later queries cannot know their answer: Contains is true, and Err returns an error.
 // The error is nil.

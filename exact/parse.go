@@ -20,7 +20,7 @@ import (
 type cursor struct {
 	data []byte
 	at   uint64
-	err  error // a *filter.FormatError
+	err  error // a *container.FormatError
 
 	secret  *filter.Secret // of a keyed hash
 	inspect bool           // a keyed hash needs no secret

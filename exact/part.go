@@ -62,7 +62,7 @@ func appendGeometry(b []byte, f *part) []byte {
 	}
 	r := family.Reader(e.Spec)
 	var starts []string
-	if e.Spec.Has("starts") {
+	if family.Given(e.Spec, "starts") {
 		starts = strings.Split(r.Text("starts", ""), "-")
 	}
 	shape := 2 * uint64(len(starts))
@@ -109,7 +109,7 @@ func readGeometry(c *cursor, f form) family.Encoded {
 }
 
 func newSpec(f form, w uint64) filter.Spec {
-	s := filter.NewSpec(ribbon.Family, "r", f.r, "w", w)
+	s := family.NewSpec(ribbon.Family, "r", f.r, "w", w)
 	if f.valueBits > 0 {
 		s = s.With("value_bits", f.valueBits)
 	}

@@ -145,7 +145,7 @@ func TestLiveClosed(t *testing.T) {
 	if err := live.Err(); !errors.Is(err, errClosed) || before.Err() != nil {
 		t.Errorf("%v, %v", err, before.Err())
 	}
-	if err := live.Reload(t.Context()); !errors.Is(err, errClosed) {
+	if err := live.Reload(t.Context()); !errors.Is(err, errClosed) || !errors.Is(err, filter.ErrClosed) {
 		t.Errorf("Reload: %v", err)
 	}
 	got := make([]bool, 2)
@@ -198,5 +198,24 @@ func withoutRecords(t *testing.T, s *Set, want error) {
 	}
 	if _, err := v.Result(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestBuilderClosed: a Builder that was built or closed takes no keys.
+func TestBuilderClosed(t *testing.T) {
+	for name, end := range map[string]func(*Builder) error{
+		"Close": (*Builder).Close,
+		"Build": func(b *Builder) error { _, err := b.Build(t.Context()); return err },
+	} {
+		b, err := NewBuilder(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(b.AddMembers([][]byte{{1}}), b.AddUniverse([][]byte{{1}, {2}}), end(b)); err != nil {
+			t.Fatal(name, err)
+		}
+		if err := b.AddMembers([][]byte{{3}}); !errors.Is(err, filter.ErrClosed) {
+			t.Errorf("after %s: %v", name, err)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 // TestUpdateShrunk: an update from a list that was cut is refused, unless Config.Shrink allows it.
@@ -76,7 +77,7 @@ func TestUpdateShrunk(t *testing.T) {
 				}
 			}
 			err := update(now, c.most)
-			var shrunk *filter.ShrinkError
+			var shrunk *shrink.Error
 			if errors.As(err, &shrunk) != (c.refused != "") || (err == nil) != (c.refused == "") {
 				t.Fatalf("partitioned %t, %+v: %v", partitioned, c, err)
 			}

@@ -51,7 +51,7 @@ func (s *Set) Config(c Config) Config {
 // The same input gives the same bytes.
 //
 // A list that was cut would take away members: if there are fewer members or keys of the universe than in old, by more
-// than c.Shrink allows, the error is a *filter.ShrinkError. Their numbers are compared, not the keys: a set does not
+// than c.Shrink allows, the error wraps filter.ErrShrunk. Their numbers are compared, not the keys: a set does not
 // have the keys of its universe.
 //
 // The hash function is that of old, whatever c says. Memory and other errors are those of Build, and 16 bytes for each

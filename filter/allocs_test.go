@@ -53,7 +53,7 @@ func TestSumAllocates(t *testing.T) {
 			key := strings.Repeat("k", size)
 			none(fmt.Sprintf("a string of %d bytes", size), func() { sink = h.SumString(key) })
 		}
-		none("Equal and KeyCheck", func() { n += h.KeyCheck(); _ = h.Equal(h) })
+		none("KeyCheck", func() { n += h.KeyCheck() })
 	}
 }
 

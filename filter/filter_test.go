@@ -20,12 +20,16 @@ func TestSpecRoundTrip(t *testing.T) {
 		if err != nil || s.String() != want {
 			t.Errorf("ParseSpec(%q) = %q, %v; want %q", text, s, err, want)
 		}
-		if again, err := ParseSpec(s.String()); err != nil || !again.Equal(s) {
+		if again, err := ParseSpec(s.String()); err != nil || again != s {
 			t.Errorf("%q does not come back: %q, %v", s, again, err)
 		}
 	}
-	if s := NewSpec("standard", "m", uint64(5), "bits_per_key", 9.5); s.String() != "standard(bits_per_key=9.5,m=5)" {
-		t.Errorf("NewSpec = %q", s)
+	s, err := ParseSpec("standard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s = s.With("m", uint64(5)).With("bits_per_key", 9.5); s.String() != "standard(bits_per_key=9.5,m=5)" {
+		t.Errorf("With = %q", s)
 	}
 }
 
@@ -50,7 +54,7 @@ func FuzzParseSpec(f *testing.F) {
 			return
 		}
 		again, err := ParseSpec(s.String())
-		if err != nil || !again.Equal(s) || again.String() != s.String() {
+		if err != nil || again != s || again.String() != s.String() {
 			t.Fatalf("%q became %q became %q, %v", text, s, again, err)
 		}
 	})
@@ -115,8 +119,8 @@ func TestHashVectors(t *testing.T) {
 		}
 	}
 	other := NewKeyedHasher(Secret{1})
-	if k := NewKeyedHasher(secret); !k.Equal(k) || k.Equal(other) || k.KeyCheck() == other.KeyCheck() ||
-		x.Equal(NewHasher(1)) {
-		t.Error("Equal or KeyCheck do not tell hashers apart")
+	if k := NewKeyedHasher(secret); k != NewKeyedHasher(secret) || k == other ||
+		k.KeyCheck() == other.KeyCheck() || x == NewHasher(1) {
+		t.Error("== or KeyCheck do not tell hashers apart")
 	}
 }

@@ -3,16 +3,13 @@ package filter
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/bits"
-	"slices"
-	"strings"
 
 	"github.com/dchest/siphash"
 	"github.com/zeebo/xxh3"
 )
 
-// Hash is the 128-bit hash of a key. The package comment of each family says which bits it uses for what.
+// Hash is the 128-bit hash of a key. The pages of docs/format say which bits a family uses for what.
 type Hash struct {
 	Hi, Lo uint64
 }
@@ -44,36 +41,14 @@ func (id HashID) String() string {
 	return hashNames[id]
 }
 
-// ParseHashID returns the hash function with that name, or an error that lists all names.
-func ParseHashID(name string) (HashID, error) {
-	if i := slices.Index(hashNames[1:], name); i >= 0 {
-		return HashID(i + 1), nil
-	}
-	return 0, fmt.Errorf("hash function %.40q: want one of %s", name, strings.Join(hashNames[1:], ", "))
-}
-
-// Bits returns the number of bits of a hash of which a filter can make use.
-func (id HashID) Bits() int {
-	switch id {
-	case XXH64:
-		return 64
-	case Murmur3Twice:
-		return 256
-	}
-	return 128
-}
-
-// LowestRate returns the lowest false-positive rate of a filter of keys: the probability keys/2^Bits that an absent key
-// has the same hash as one of them.
-func (id HashID) LowestRate(keys uint64) float64 { return math.Ldexp(float64(keys), -id.Bits()) }
-
 // Hasher hashes keys with one hash function and its seed or secret. It is a value of three words and safe for
-// concurrent use. The zero Hasher is invalid: its Sum methods panic. Two Hashers are equal, also by ==, if they give
-// every key the same Hash. A Hasher prints without its secret; see String.
-//
-// Three fields fit in registers when a Hasher is passed by value. With five fields it was passed on the stack, and each
-// query waited for the loads of the previous one: 3x the time of a query for a present key among 20 million.
+// concurrent use. The zero Hasher is invalid: its Sum methods panic. Two Hashers are equal (==) if and only if they
+// give every key the same Hash. Words of secrets are masked, so the time of a comparison says nothing about them. A
+// Hasher prints without its secret; see String.
 type Hasher struct {
+	// Three fields fit in registers when a Hasher is passed by value. With five fields it was passed on the stack, and
+	// each query waited for the loads of the previous one: 3x the time of a query for a present key among 20 million.
+
 	// kind is the HashID in its lower 16 bits. For SipHash the upper 48 bits are those of KeyCheck, else 0.
 	kind uint64
 	// a and b are the seed and secretFlip combined with the seed for XXH3, the two words of the secret XORed with
@@ -96,10 +71,6 @@ func (h Hasher) Seed() uint64 {
 	}
 	return 0
 }
-
-// Equal reports whether h and o give every key the same Hash. It is h == o. Words of secrets are masked, so the time
-// that a comparison takes says nothing about them.
-func (h Hasher) Equal(o Hasher) bool { return h == o }
 
 // Sum returns the hash of a key. It does not allocate, and key does not escape.
 func (h Hasher) Sum(key []byte) Hash {
@@ -178,7 +149,7 @@ func (h Hasher) sumOther(key []byte) Hash {
 		a, b := h.secret()
 		lo, hi := siphash.Hash128(a, b, key)
 		return Hash{Hi: hi, Lo: lo}
-	case id.Foreign():
+	case id.foreign():
 		return id.sumForeign(key)
 	}
 	panic("filter: Hasher was not made by NewHasher, NewKeyedHasher or ForeignHasher")

@@ -47,18 +47,9 @@ func (i Info) BitsPerKey() float64 {
 
 // ValuesOnly reports whether the filter is a static function without fingerprints, such as ribbon(r=0,value_bits=8): it
 // knows the values of its keys, and every other key seems to be present, with an arbitrary value.
-func (i Info) ValuesOnly() bool { return i.FPRPrior == 1 && i.Spec.Has("value_bits") }
-
-// Room returns how many keys may be added before the capacity is reached, or 0 if there is no capacity. Some more may
-// find room: the larger the filter, the fewer.
-func (i Info) Room() uint64 { return max(i.Capacity, i.Keys) - i.Keys }
-
-// Load returns Keys divided by Capacity, or 0 if there is no capacity.
-func (i Info) Load() float64 {
-	if i.Capacity == 0 {
-		return 0
-	}
-	return float64(i.Keys) / float64(i.Capacity)
+func (i Info) ValuesOnly() bool {
+	_, ok := i.Spec.Param("value_bits")
+	return ok && i.FPRPrior == 1
 }
 
 // Pool counts equal pieces of memory that buckets take when they are full: how many there are and how many are taken.

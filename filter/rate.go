@@ -1,9 +1,6 @@
 package filter
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // Limits of a false-positive rate.
 const (
@@ -18,12 +15,19 @@ const (
 	spread = 12
 )
 
-// Exceeds reports whether the filter's false-positive rate is above a rate that was meant for it, by more than a tenth.
+// Exceeded reports whether the filter's false-positive rate is above FPRChosen by more than a tenth. Without a chosen
+// rate it reports whether the rate is above UselessFPR, which is no fault of a filter of ValuesOnly.
 //
 // The natural spread of a filter does not count: if few keys set more bits than usual, FPRPosterior can be a multiple
 // of the rate although the size is right. Then FPRPrior is not above the rate. So both must be above it, unless the
 // posterior is far outside the spread for this number of keys. In families with a search the posterior decides alone.
-func (i Info) Exceeds(rate float64) bool {
+//
+// To ask about another rate than the chosen one, set FPRChosen first.
+func (i Info) Exceeded() bool {
+	rate := i.FPRChosen
+	if rate == 0 {
+		return i.FPRPosterior > UselessFPR && !i.ValuesOnly()
+	}
 	high := rate * rateSlack
 	switch {
 	case i.FPRPosterior <= high:
@@ -34,36 +38,3 @@ func (i Info) Exceeds(rate float64) bool {
 	natural := spread * math.Sqrt(math.Log2(1/rate)/float64(max(i.Keys, 1)))
 	return math.Log(i.FPRPosterior/rate) > natural
 }
-
-// Exceeded reports whether the false-positive rate has left the chosen one: Exceeds(FPRChosen). Without a chosen rate
-// it reports whether the rate is above UselessFPR, which is no fault of a filter of ValuesOnly.
-func (i Info) Exceeded() bool {
-	if i.FPRChosen == 0 && i.ValuesOnly() {
-		return false
-	}
-	if i.FPRChosen == 0 {
-		return i.FPRPosterior > UselessFPR
-	}
-	return i.Exceeds(i.FPRChosen)
-}
-
-// CheckFPR returns a *RateError if the filter's false-positive rate Exceeds most, and nil if most is 0.
-func (i Info) CheckFPR(most float64) error {
-	if most == 0 || !i.Exceeds(most) {
-		return nil
-	}
-	return &RateError{FPR: i.FPRPosterior, Most: most, Keys: i.Keys}
-}
-
-// RateError means that a filter's false-positive rate is above the highest allowed one. It wraps ErrRate.
-type RateError struct {
-	FPR  float64 // of the filter: Info.FPRPosterior
-	Most float64 // the highest allowed rate
-	Keys uint64  // in the filter
-}
-
-func (e *RateError) Error() string {
-	return fmt.Sprintf("with %d keys the false-positive rate is %.3g, above %.3g", e.Keys, e.FPR, e.Most)
-}
-
-func (e *RateError) Unwrap() error { return ErrRate }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/bits"
 
 	"github.com/dchest/siphash"
@@ -106,9 +105,6 @@ func (h Hasher) Format(s fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(s, fmt.FormatString(s, 's'), h.String())
 }
 
-// LogValue returns String, for package log/slog.
-func (h Hasher) LogValue() slog.Value { return slog.StringValue(h.String()) }
-
-// MarshalText returns String, for JSON and other encodings. Nothing reads it back: a Hasher is made from its seed or
-// secret.
+// MarshalText returns String, for JSON, package log/slog and other encodings. Nothing reads it back: a Hasher is made
+// from its seed or secret.
 func (h Hasher) MarshalText() ([]byte, error) { return []byte(h.String()), nil }

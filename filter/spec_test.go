@@ -3,12 +3,23 @@ package filter
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 )
 
+// parsed returns the Spec of a text.
+func parsed(t *testing.T, text string) Spec {
+	t.Helper()
+	s, err := ParseSpec(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // TestSpecPrints: a Spec prints in its canonical form, alone and in other values.
 func TestSpecPrints(t *testing.T) {
-	s := NewSpec("standard", "m", 100, "k", 7)
+	s := parsed(t, "standard").With("m", 100).With("k", 7)
 	const want = "standard(k=7,m=100)"
 	for _, verb := range []string{"%v", "%+v", "%s"} {
 		if got := fmt.Sprintf(verb, s); got != want {
@@ -32,7 +43,7 @@ func TestSpecText(t *testing.T) {
 		Zero Spec
 		None Spec `json:",omitzero"`
 	}
-	s := NewSpec("fuse", "fpr", 0.001)
+	s := parsed(t, "fuse").With("fpr", 0.001)
 	in := record{Spec: s, List: []Spec{s, {}}, Map: map[string]Spec{"a": s}}
 	b, err := json.Marshal(in)
 	const want = `{"Spec":"fuse(fpr=0.001)","List":["fuse(fpr=0.001)",""],"Map":{"a":"fuse(fpr=0.001)"},"Zero":""}`
@@ -43,32 +54,43 @@ func TestSpecText(t *testing.T) {
 	if err := json.Unmarshal(b, &out); err != nil {
 		t.Fatal(err)
 	}
-	if !out.Spec.Equal(s) || !out.List[0].Equal(s) || !out.List[1].IsZero() || !out.Map["a"].Equal(s) ||
-		!out.Zero.IsZero() || s.IsZero() {
+	zero := Spec{}
+	if out.Spec != s || out.List[0] != s || out.List[1] != zero || out.Map["a"] != s || out.Zero != zero || s == zero {
 		t.Errorf("came back as %v", out)
 	}
-	if err := out.Spec.UnmarshalText([]byte("fuse(")); err == nil || !out.Spec.Equal(s) {
+	if err := out.Spec.UnmarshalText([]byte("fuse(")); err == nil || out.Spec != s {
 		t.Errorf("a Spec that does not parse: %v, %v", out.Spec, err)
 	}
 }
 
-// TestNewSpecPanics on what ParseSpec would reject.
-func TestNewSpecPanics(t *testing.T) {
-	odd := []any{"k"} // a literal is refused by staticcheck already
-	for what, f := range map[string]func(){
-		"no family":  func() { NewSpec("") },
-		"no value":   func() { NewSpec("a", odd...) },
-		"bad value":  func() { NewSpec("a", "k", "(") },
-		"bad name":   func() { NewSpec("a", "K", 1) },
-		"not a name": func() { NewSpec("a", 1, "k") },
+// TestSpecParams reads the parameters of Specs that were parsed and made by With.
+func TestSpecParams(t *testing.T) {
+	three := []Param{{"bits_per_key", "9.5"}, {"k", "7"}, {"m", "100"}}
+	for _, s := range []Spec{
+		parsed(t, "standard( m=100,k=7, bits_per_key=9.5)"),
+		parsed(t, "standard").With("k", 7).With("m", uint64(100)).With("bits_per_key", 9.5),
+		parsed(t, "standard(k=6,m=100)").With("bits_per_key", 9.5).With("k", "7"),
 	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", what)
-				}
-			}()
-			f()
-		}()
+		if s.Family() != "standard" || !slices.Equal(s.Params(), three) {
+			t.Errorf("%s: %s, %v", s, s.Family(), s.Params())
+		}
+		for _, p := range three {
+			if value, ok := s.Param(p.Name); !ok || value != p.Value {
+				t.Errorf("%s: %s=%s, %t", s, p.Name, value, ok)
+			}
+		}
+		for _, absent := range []string{"", "bits", "b", "n", "standard", "k=7"} {
+			if value, ok := s.Param(absent); ok || value != "" {
+				t.Errorf("%s: %q is %q", s, absent, value)
+			}
+		}
+		if n := testing.AllocsPerRun(10, func() { s.Param("m") }); n != 0 {
+			t.Errorf("Param allocates %v times", n)
+		}
+	}
+	for _, s := range []Spec{{}, parsed(t, "fuse"), parsed(t, "fuse( )")} {
+		if value, ok := s.Param(""); ok || value != "" || len(s.Params()) != 0 {
+			t.Errorf("%q has parameters: %v", s, s.Params())
+		}
 	}
 }

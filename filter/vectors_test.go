@@ -9,6 +9,8 @@ import (
 	"os"
 	"regexp"
 	"testing"
+
+	"github.com/bloomery/bloomery/internal/murmur"
 )
 
 var updateVectors = flag.Bool("update", false, "write testdata/hashes.json anew")
@@ -57,7 +59,7 @@ func newVectors(t *testing.T) (v vectors) {
 			name := h.String()
 			v.Hashes[name] = append(v.Hashes[name], fmt.Sprintf("%016x%016x", sum.Hi, sum.Lo))
 		}
-		q := Quarters(key)
+		q := murmur.Quarters(key)
 		v.Quarters = append(v.Quarters, fmt.Sprintf("%016x%016x%016x%016x", q[0], q[1], q[2], q[3]))
 	}
 	return v

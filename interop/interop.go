@@ -134,9 +134,9 @@ func (c *codec) check(s *bloomery.Set) error {
 
 // Read reads one filter of at most maxBytes, header included, from r. It stops at the end of the filter: what follows
 // in r stays unread. It allocates at most three times the bytes that arrived plus 8 MiB; for the header of a
-// RedisBloom filter at most nine times its bytes. On error the Set is nil, and the error is that of r or a
-// *filter.FormatError with the byte offset where reading stopped, which wraps ErrFormat, ErrForm,
-// filter.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF.
+// RedisBloom filter at most nine times its bytes. On error the Set is nil, and the error is that of r or
+// gives the byte offset where reading stopped and wraps ErrFormat, ErrForm, filter.ErrCorrupt, filter.ErrTooLarge or
+// io.ErrUnexpectedEOF.
 func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	c, err := codecOf(f)
 	if err != nil {
@@ -205,7 +205,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
 		h := c.head(in)
-		var invalid *filter.FormatError
+		var invalid *container.FormatError
 		switch {
 		case in.err == nil && in.at+8*h.words == uint64(size):
 			return c.format, nil

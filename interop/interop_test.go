@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/family/redisbloom"
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/interop"
@@ -147,7 +148,7 @@ func TestParquetAbsent(t *testing.T) {
 var sentinels = []error{interop.ErrFormat, filter.ErrCorrupt, filter.ErrTooLarge, io.ErrUnexpectedEOF}
 
 func refused(err error) bool {
-	var at *filter.FormatError
+	var at *container.FormatError
 	return errors.As(err, &at) && slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) })
 }
 
@@ -572,7 +573,7 @@ func TestForgedHeaders(t *testing.T) {
 		if !errors.Is(err, c.want) || err != nil && !refused(err) {
 			t.Errorf("%s, %x: %v, want %v", c.format, c.head, err, c.want)
 		}
-		var at *filter.FormatError
+		var at *container.FormatError
 		if errors.As(err, &at) && at.Offset > uint64(len(c.head)) {
 			t.Errorf("%s, %x: found at byte %d only", c.format, c.head, at.Offset)
 		}

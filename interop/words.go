@@ -17,7 +17,7 @@ type reader struct {
 	r   io.Reader
 	at  uint64 // bytes that were read
 	max uint64 // bytes that a whole filter may have
-	err error  // of r, or a *filter.FormatError
+	err error  // of r, or a *container.FormatError
 }
 
 // fail sets the error, which wraps err, at the next byte, unless there is one.

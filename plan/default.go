@@ -84,7 +84,7 @@ func (n *Needs) least(k kind) float64 {
 func (n *Needs) better(a, b Choice) bool {
 	both := []Choice{b, a}
 	n.order(both)
-	return both[0].Spec.Equal(a.Spec)
+	return both[0].Spec == a.Spec
 }
 
 // preferred are the forms that Default tries, in order.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Impossible is the error for needs that no filter meets.
@@ -57,7 +58,7 @@ func (n *Needs) possible() error {
 	if n.FPR > 0 && n.FPR < n.alike() {
 		const text = "a rate of %.3g is below that of the hash: an absent key has the hash of one of the %d, %d bits, " +
 			"with a probability of %.2g"
-		return &Impossible{What: fmt.Sprintf(text, n.FPR, n.all(), filter.XXH3.Bits(), n.alike())}
+		return &Impossible{What: fmt.Sprintf(text, n.FPR, n.all(), family.HashBits(filter.XXH3), n.alike())}
 	}
 	budget := n.budget()
 	if budget == 0 {
@@ -87,7 +88,7 @@ func (n *Needs) possible() error {
 const leastPerKey = 0.5
 
 // alike returns the probability that an absent key has the same hash as one of the keys.
-func (n *Needs) alike() float64 { return filter.XXH3.LowestRate(n.all()) }
+func (n *Needs) alike() float64 { return family.LowestRate(filter.XXH3, n.all()) }
 
 // none returns the reasons why all kinds were refused.
 func (n *Needs) none(refused []Refused) string {
@@ -137,7 +138,8 @@ func (c Costs) nearest(ctx context.Context, n Needs, err error) error {
 		}
 		best := p.Choices[0]
 		best.Instead = instead
-		if !slices.ContainsFunc(impossible.Nearest, func(c Choice) bool { return c.Spec.Equal(best.Spec) && c.Keys == best.Keys }) {
+		same := func(c Choice) bool { return c.Spec == best.Spec && c.Keys == best.Keys }
+		if !slices.ContainsFunc(impossible.Nearest, same) {
 			impossible.Nearest = append(impossible.Nearest, best)
 		}
 		return best, nil

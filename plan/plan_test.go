@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -34,7 +35,7 @@ func TestCosts(t *testing.T) {
 
 // TestAt interpolates a table of round numbers.
 func TestAt(t *testing.T) {
-	s := filter.NewSpec("standard")
+	s := family.NewSpec("standard")
 	c := Costs{Kinds: map[string][]Point{"standard": {
 		{Keys: 100, FPR: 0.1, Present: 10}, {Keys: 100, FPR: 0.001, Present: 30}, {Keys: 10_000, FPR: 0.1, Present: 20}, {Keys: 10_000, FPR: 0.001, Present: 60},
 	}}}
@@ -53,7 +54,7 @@ func TestAt(t *testing.T) {
 	if p, ok := c.OutOfCache(s, 0.01); !ok || p.Present != 40 {
 		t.Errorf("OutOfCache = %+v", p)
 	}
-	if _, ok := c.At(filter.NewSpec("fuse"), 10, 0.1); ok {
+	if _, ok := c.At(family.NewSpec("fuse"), 10, 0.1); ok {
 		t.Error("a kind that is not there has costs")
 	}
 }
@@ -80,7 +81,7 @@ func TestFor(t *testing.T) {
 			if n.FPR > 0 && c.FPRPrior > 1.02*n.FPR || n.budget() > 0 && float64(c.Bits) > n.budget()+n.slack() || c.Reason == "" || c.NsQuery <= 0 {
 				t.Errorf("%+v: %+v", n, c)
 			}
-			if n.Later > 0 && !c.Spec.Has("capacity") && !c.Spec.Has("later") {
+			if n.Later > 0 && !family.Given(c.Spec, "capacity") && !family.Given(c.Spec, "later") {
 				t.Errorf("%+v: %s has no room for later keys", n, c.Spec)
 			}
 			if i > 0 && n.FPR > 0 && (n.For == Smallest && c.FileBytes < p.Choices[i-1].FileBytes ||
@@ -186,14 +187,14 @@ func TestEdges(t *testing.T) {
 // TestSizes holds the builds of families that search to the bits that were forecast.
 func TestSizes(t *testing.T) {
 	for _, name := range []string{"partitioned", "blockpartitioned", "twochoice"} {
-		family, err := families.ByName(name)
+		kind, err := families.ByName(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec := filter.NewSpec(name, "fpr", 0.02)
+		spec := family.NewSpec(name, "fpr", 0.02)
 		row := Forecast(spec, 1000)
 		for seed := range uint64(4) {
-			b, err := family.NewBuilder(spec, 1000)
+			b, err := kind.NewBuilder(spec, 1000)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -105,7 +105,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 		return decoded{}, container.Broken(f.SpecAt(), err.Error(), filter.ErrCorrupt)
 	}
 	d := decoded{bytes: b, file: f, info: whole.Info()}
-	d.info.FPRPosterior = shard.Rate(max(d.info.FPRPosterior, f.Hash.LowestRate(d.info.Keys)))
+	d.info.FPRPosterior = shard.Rate(max(d.info.FPRPosterior, family.LowestRate(f.Hash, d.info.Keys)))
 	t, ok := one.(family.Trimmer)
 	if ok {
 		err = t.Trimmable()

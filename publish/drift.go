@@ -30,7 +30,7 @@ type Drift struct {
 const Never = math.MaxUint64
 
 // Tolerance is the factor by which a rate may exceed the chosen one before a fresh build is due: that of
-// filter.Info.Exceeds, from which on all commands warn.
+// filter.Info.Exceeded, from which on all commands warn.
 const Tolerance = 1.1
 
 const (

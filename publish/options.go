@@ -50,8 +50,8 @@ type Options struct {
 	// Trim publishes the trimmed form of the filter. The error wraps errors.ErrUnsupported if the family has none.
 	Trim bool
 	// Shrink is the largest fraction of the keys that may be lost since the current release, in (0, 1], where 1 allows
-	// an empty filter, too; of an exact set, of its members and of its universe. Else the error is a
-	// *filter.ShrinkError. Default: 0.5.
+	// an empty filter, too; of an exact set, of its members and of its universe. Else the error wraps
+	// filter.ErrShrunk. Default: 0.5.
 	Shrink float64
 	// Now is the time of the release. Default: the time at the call.
 	Now time.Time

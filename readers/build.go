@@ -226,7 +226,7 @@ func (s *subject) buildOne(
 			return 0, err
 		}
 	}
-	if r.IntN(3) == 0 && !set.Hasher().ID().Foreign() {
+	if r.IntN(3) == 0 && !family.Foreign(set.Hasher().ID()) {
 		if err := s.allow(ctx, set, members[:left], source); err != nil {
 			return 0, err
 		}

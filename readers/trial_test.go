@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // TestReaders runs a short trial of all readers. The package comment has the command of a long one.
@@ -168,7 +169,7 @@ func TestPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range parameters {
-			if s.Has(name) {
+			if family.Given(s, name) {
 				seen[name]++
 			}
 		}

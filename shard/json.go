@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // The JSON form. Numbers with 64 significant bits are text, because JavaScript reads numbers as float64.
@@ -124,7 +125,7 @@ func (j head) manifest(shards []Entry) (*Manifest, error) {
 	if m.Spec, err = filter.ParseSpec(j.Spec); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
-	if m.Hash, err = filter.ParseHashID(j.Hash); err != nil {
+	if m.Hash, err = family.ParseHashID(j.Hash); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
 	if m.Seed, err = strconv.ParseUint(j.Seed, 10, 64); err != nil {

@@ -178,8 +178,8 @@ func (e *Entry) Measure(file io.WriterTo, w io.Writer) error {
 }
 
 // CheckHeader returns an error wrapping ErrForeign if the header of a file is not the one of shard i: its family, hash
-// function, seed, check of the secret, number of keys and length are in the manifest. The error is a
-// *filter.FormatError with the place of the field.
+// function, seed, check of the secret, number of keys and length are in the manifest. The error
+// gives the place of the field.
 func (m *Manifest) CheckHeader(i int, f *container.File) error {
 	e := m.Shards[i]
 	for _, field := range []struct {
@@ -195,7 +195,7 @@ func (m *Manifest) CheckHeader(i int, f *container.File) error {
 		{40, "length", f.Bytes, e.Bytes},
 	} {
 		if field.have != field.want {
-			return &filter.FormatError{Offset: field.at, Err: ErrForeign,
+			return &container.FormatError{Offset: field.at, Err: ErrForeign,
 				What: fmt.Sprintf("%s %v, want %v", field.what, field.have, field.want)}
 		}
 	}

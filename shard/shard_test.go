@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -167,7 +168,7 @@ func FuzzManifest(f *testing.F) {
 	}
 	var b bytes.Buffer
 	m := &shard.Manifest{
-		Spec: filter.NewSpec("fuse"), Hash: filter.XXH3, Shards: []shard.Entry{{File: shard.Name(0, 1, ""), Bytes: 1}},
+		Spec: family.NewSpec("fuse"), Hash: filter.XXH3, Shards: []shard.Entry{{File: shard.Name(0, 1, ""), Bytes: 1}},
 	}
 	if _, err := m.WriteTo(&b); err != nil {
 		f.Fatal(err)

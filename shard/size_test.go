@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -13,7 +14,7 @@ import (
 func BenchmarkReadManifest(b *testing.B) {
 	for _, shards := range []int{1000, 100_000} {
 		b.Run(fmt.Sprintf("shards=%d", shards), func(b *testing.B) {
-			m := &shard.Manifest{Spec: filter.NewSpec("fuse"), Hash: filter.XXH3, Shards: make([]shard.Entry, shards)}
+			m := &shard.Manifest{Spec: family.NewSpec("fuse"), Hash: filter.XXH3, Shards: make([]shard.Entry, shards)}
 			for i := range m.Shards {
 				m.Shards[i] = shard.Entry{
 					File: shard.Name(i, shards, ""), Keys: 1000, Bytes: 1472, FPRPrior: 0.01, FPRPosterior: 0.01,

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
@@ -204,5 +205,5 @@ func checkRate(set *bloomery.Set, most float64) error {
 	if most == 0 {
 		return nil
 	}
-	return set.Info().CheckFPR(most)
+	return engine.CheckRate(set.Info(), most)
 }

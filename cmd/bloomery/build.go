@@ -217,21 +217,21 @@ func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 	if err != nil {
 		return err
 	}
-	family, err := families.ByName(spec.Family())
+	kind, err := families.ByName(spec.Family())
 	if err != nil {
 		return err
 	}
-	if !f.size.IsZero() && (spec.Has("bits_per_key") || spec.Has("fpr") || spec.Has("bytes")) {
+	if !f.size.IsZero() && family.GivenAny(spec, []string{"bits_per_key", "fpr", "bytes"}) {
 		return fmt.Errorf("--family %s has a size already; leave out --bits-per-key, --fpr and --bytes", spec)
 	}
-	if spec, err = f.effort.spec(c, family, spec); err != nil {
+	if spec, err = f.effort.spec(c, kind, spec); err != nil {
 		return err
 	}
-	if spec, err = f.form.spec(c, family, spec); err != nil {
+	if spec, err = f.form.spec(c, kind, spec); err != nil {
 		return err
 	}
 	b.Spec = plan.WithSize(spec, f.size).String()
-	return f.hash.checkSeed(c, family.Foreign(), b.Secret != nil)
+	return f.hash.checkSeed(c, kind.Foreign(), b.Secret != nil)
 }
 
 func (f *buildFlags) choose(c *cobra.Command, b *bloomery.Config) error {
@@ -272,7 +272,7 @@ func (a *app) printChoice(best plan.Choice, exact bool) {
 	case best.Can.Has(family.CanAdd):
 		can := best.Can & (family.CanAdd | family.CanRemove | family.CanCount | family.CanValues | family.CanMerge)
 		full := ""
-		if f, err := families.ByName(best.Spec.Family()); err == nil && f.Bounded && !best.Spec.Has("capacity") {
+		if f, err := families.ByName(best.Spec.Family()); err == nil && f.Bounded && !family.Given(best.Spec, "capacity") {
 			can &^= family.CanAdd
 			full = "\n  it has room for the keys of the build; --capacity N makes room for others"
 		}

@@ -134,7 +134,7 @@ func (f *hashFlags) register(c *cobra.Command) {
 func (f *hashFlags) checkSeed(c *cobra.Command, foreign, secret bool) error {
 	switch {
 	case !c.Flags().Changed("seed"):
-	case foreign || f.id.Foreign():
+	case foreign || family.Foreign(f.id):
 		return fmt.Errorf("--seed %d: the hash function of another system takes no seed; leave it out", f.seed)
 	case secret:
 		return fmt.Errorf("--seed %d: a keyed hash has a secret in place of a seed; leave one out", f.seed)
@@ -158,7 +158,7 @@ func (f *effortFlags) check(c *cobra.Command) error {
 	case f.Level == filter.Keep:
 		return errors.New("--effort keep: want fast, default or max; optimize --keep-shifts makes no search")
 	}
-	return f.Check()
+	return family.CheckEffort(f.Effort)
 }
 
 // spec returns the Spec with the effort as a parameter.
@@ -171,7 +171,7 @@ func (f *effortFlags) spec(c *cobra.Command, kind families.Family, s filter.Spec
 			kind.Name, cli.Either(families.With(family.CanSearch)))
 	}
 	for _, name := range []string{"effort", "passes", "budget", "target"} {
-		if s.Has(name) {
+		if family.Given(s, name) {
 			return s, fmt.Errorf("--family %s says already how long to search; leave out --effort and --budget", s)
 		}
 	}
@@ -227,9 +227,9 @@ func (f *formFlags) spec(c *cobra.Command, kind families.Family, s filter.Spec) 
 		case !kind.Takes(parameter):
 			return s, fmt.Errorf("--%s: family %s has no %s=; it needs --family %s",
 				p.flag, kind.Name, parameter, cli.Either(families.Taking(parameter)))
-		case s.Has(parameter):
+		case family.Given(s, parameter):
 			return s, fmt.Errorf("--family %s has %s= already; leave out --%s", s, parameter, p.flag)
-		case s.Has("buckets"):
+		case family.Given(s, "buckets"):
 			return s, fmt.Errorf("--family %s fixes all sizes; leave out --%s", s, p.flag)
 		case p.flag == "value-bits" && f.values == 0:
 			return s, errNoValues

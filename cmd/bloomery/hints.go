@@ -11,7 +11,9 @@ import (
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/interop"
 	"github.com/bloomery/bloomery/publish"
@@ -82,7 +84,7 @@ func hint(err error) string {
 	if errors.As(err, &long) || errors.Is(err, keyio.ErrRecordTooLong) {
 		return "If it is a list of keys, allow longer ones: --max-key-bytes 10MB."
 	}
-	var format *filter.FormatError // of a filter file: other files can be truncated, too
+	var format *container.FormatError // of a filter file: other files can be truncated, too
 	if errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF) {
 		return adviceDamaged
 	}
@@ -96,9 +98,9 @@ func adviseBuild(err error, s filter.Spec) error {
 	}
 	const room = "if there are more keys than that, make room for them: --capacity N"
 	switch {
-	case s.Has("expansion"):
+	case family.Given(s, "expansion"):
 		return cli.Advise(err, "Leave out expansion=0, so that the chain grows as it fills; or make room: --capacity N.")
-	case s.Has("counting"):
+	case family.Given(s, "counting"):
 		return cli.Advise(err, `A key that comes hundreds of times fills its bucket, however large the filter: leave out --counting,
   and each key is added once; `+room+".")
 	}

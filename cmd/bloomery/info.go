@@ -85,7 +85,7 @@ func (a *app) infoTable(paths []string) error {
 			}
 			load := "-"
 			if f.Capacity > 0 {
-				load = fmt.Sprintf("%.1f%%", 100*f.Load())
+				load = fmt.Sprintf("%.1f%%", 100*f.load())
 			}
 			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%.5g\t%s\t%.3g\n",
 				f.path, f.Spec.Family(), f.Keys, bytesText(f.file.Bytes), f.BitsPerKey(), load, f.FPRPosterior)
@@ -96,7 +96,7 @@ func (a *app) infoTable(paths []string) error {
 
 func (r report) write(w io.Writer) {
 	fmt.Fprintf(w, "spec\t%s\n", r.Spec)
-	if id := r.hasher.ID(); id.Foreign() {
+	if id := r.hasher.ID(); family.Foreign(id) {
 		fmt.Fprintf(w, "hash\t%s, that of another system\n", id)
 	} else {
 		fmt.Fprintf(w, "hash\t%s, seed %d\n", id, r.hasher.Seed())
@@ -108,8 +108,8 @@ func (r report) write(w io.Writer) {
 	}
 	fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey())
 	if r.Capacity > 0 {
-		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.Load())
-		fmt.Fprintf(w, "room left\t%d keys\n", r.Room())
+		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.load())
+		fmt.Fprintf(w, "room left\t%d keys\n", r.room())
 	}
 	for level, p := range r.Pools {
 		fmt.Fprintf(w, "extensions %d\t%d of %d in use\n", level+2, p.Used, p.Size)
@@ -127,7 +127,7 @@ func (r report) write(w io.Writer) {
 	if f, err := families.ByName(r.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
 		prior = "before the search"
 	}
-	lowest := r.hasher.ID().LowestRate(r.Keys) // at which an absent key has the hash of one of the keys
+	lowest := family.LowestRate(r.hasher.ID(), r.Keys) // at which an absent key has the hash of one of the keys
 	if r.ValuesOnly() {
 		fmt.Fprintln(w, "false positive rate\tnone: values without fingerprints; every key seems to be present")
 	} else if r.FPRPosterior == lowest && r.Keys > 0 {

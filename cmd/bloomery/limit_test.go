@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -19,11 +19,11 @@ func TestLimitGarbage(t *testing.T) {
 	if got := debug.SetMemoryLimit(-1); got != 1<<29-programMemory {
 		t.Errorf("a limit of %d", got)
 	}
-	c.Chosen(plan.Choice{Spec: filter.NewSpec("standard"), Bits: 8 << 20})
+	c.Chosen(plan.Choice{Spec: family.NewSpec("standard"), Bits: 8 << 20})
 	if got := debug.SetMemoryLimit(-1); got != 1<<29-programMemory+1<<20 || chosen != 1 {
 		t.Errorf("a limit of %d with the filter; the choice was told %d times", got, chosen)
 	}
-	c.Chosen(plan.Choice{Spec: filter.NewSpec("fuse"), Keys: 1 << 20, BytesBuild: 1 << 10})
+	c.Chosen(plan.Choice{Spec: family.NewSpec("fuse"), Keys: 1 << 20, BytesBuild: 1 << 10})
 	if got := debug.SetMemoryLimit(-1); got != 1<<30 {
 		t.Errorf("a limit of %d for a family that needs 1 GiB", got)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/bloomery/bloomery/examples/domains"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // children are processes that run a command in another way, by the name that they have instead of "bloomery". They take
@@ -320,7 +321,8 @@ func TestHint(t *testing.T) {
 		t.Errorf("for keys that end too early: %s", got)
 	}
 	for _, err := range []error{io.ErrUnexpectedEOF, filter.ErrChecksum, filter.ErrCorrupt} {
-		if got := hint(fmt.Errorf("a.bloom: %w", &filter.FormatError{What: "section", Err: err})); !strings.Contains(got, "damaged") {
+		broken := fmt.Errorf("a.bloom: %w", &container.FormatError{What: "section", Err: err})
+		if got := hint(broken); !strings.Contains(got, "damaged") {
 			t.Errorf("for a filter with %v: %q", err, got)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 type optimizeFlags struct {
@@ -156,7 +157,7 @@ func (a *app) search(
 			"if these are the right lists, add --force", lists)
 	}
 	better, err = b.Commit(ctx)
-	var lost *filter.ShrinkError
+	var lost *shrink.Error
 	if errors.As(err, &lost) {
 		err = fmt.Errorf("%s: %d keys instead of %d, and the filter would forget all others; it stays as it is: %w",
 			lists, lost.After, lost.Before, err)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
@@ -83,7 +84,7 @@ func parseSpan(flag, text string) (time.Duration, error) {
 // parseHash reads the name of a hash function of another system.
 func parseHash(flag, name string) (filter.HashID, error) {
 	var names []string
-	for id := filter.XXH64; id.Foreign(); id++ {
+	for id := filter.XXH64; family.Foreign(id); id++ {
 		if id.String() == name {
 			return id, nil
 		}

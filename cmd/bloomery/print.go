@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/engine"
 )
 
 // report prints what a command did: r as JSON with --json, nothing with --quiet, else a line of text on stderr.
@@ -115,7 +116,7 @@ func (a *app) warnRate(path string, i filter.Info) {
 	if !i.Exceeded() {
 		return
 	}
-	problem, why := filter.RateError{FPR: i.FPRPosterior, Most: i.FPRChosen, Keys: i.Keys}, ", the chosen rate"
+	problem, why := engine.RateError{FPR: i.FPRPosterior, Most: i.FPRChosen, Keys: i.Keys}, ", the chosen rate"
 	if i.FPRChosen == 0 {
 		problem.Most, why = filter.UselessFPR, ": the filter is useless"
 	}

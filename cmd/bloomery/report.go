@@ -30,9 +30,21 @@ func reportOf(set *bloomery.Set, file engine.Stored) report {
 	return report{i, set.Hasher(), file, distinctOf(set, i), set.Manifest()}
 }
 
+// load returns Keys divided by Capacity, or 0 if there is no capacity.
+func (r report) load() float64 {
+	if r.Capacity == 0 {
+		return 0
+	}
+	return float64(r.Keys) / float64(r.Capacity)
+}
+
+// room returns how many keys may be added before the capacity is reached, or 0 if there is no capacity. Some more may
+// find room: the larger the filter, the fewer.
+func (r report) room() uint64 { return max(r.Capacity, r.Keys) - r.Keys }
+
 func (r report) json() object {
 	var room *uint64
-	if n := r.Room(); r.Capacity > 0 {
+	if n := r.room(); r.Capacity > 0 {
 		room = &n
 	}
 	return object{
@@ -41,7 +53,7 @@ func (r report) json() object {
 		{"keys_distinct,omitempty", r.distinct},
 		{"bits", r.Bits}, {"bits_per_key", r.BitsPerKey()},
 		{"keys_late,omitempty", r.Late},
-		{"capacity,omitempty", r.Capacity}, {"load,omitempty", r.Load()}, {"room,omitempty", room},
+		{"capacity,omitempty", r.Capacity}, {"load,omitempty", r.load()}, {"room,omitempty", room},
 		{"pools,omitempty", r.Pools},
 		{"fill", r.Fill}, {"fill_searched,omitempty", r.FillSearched},
 		{"fpr_prior", r.FPRPrior}, {"fpr_posterior", r.FPRPosterior}, {"fpr_chosen,omitempty", r.FPRChosen},

@@ -120,7 +120,7 @@ func specAtBuild(c bloomery.Config) filter.Spec {
 	case c.Like != nil:
 		return c.Like.Spec()
 	case c.Spec == "" && c.Needs.ValueBits > 0:
-		return filter.NewSpec(families.With(family.CanValues | family.CanBuildValues)[0], "value_bits", c.Needs.ValueBits)
+		return family.NewSpec(families.With(family.CanValues | family.CanBuildValues)[0], "value_bits", c.Needs.ValueBits)
 	}
 	s, _ := filter.ParseSpec(c.Spec) // the zero Spec has no family
 	return s
@@ -134,7 +134,7 @@ func staticValues(s filter.Spec) bool {
 
 // nameConflict names the key of an error about a key with two values. It reads the inputs again, unless they are pipes.
 func (s *source) nameConflict(ctx context.Context, parse parseValues, h filter.Hasher, err error) error {
-	var both *filter.ValueError
+	var both *family.ValueError
 	if !errors.As(err, &both) || !s.Rewindable() {
 		return err
 	}

@@ -239,7 +239,7 @@ func TestConfig(t *testing.T) {
 	holds(t, parquet, keys)
 	like := built(t, keys[:990], bloomery.Config{Like: parquet, Shrink: 0.1})
 	holds(t, like, keys[:990])
-	if !like.Spec().Equal(parquet.Spec()) || like.Hasher().ID() != filter.XXH64 {
+	if like.Spec() != parquet.Spec() || like.Hasher().ID() != filter.XXH64 {
 		t.Errorf("%s like %s", like.Spec(), parquet.Spec())
 	}
 	for _, c := range []bloomery.Config{

@@ -71,12 +71,8 @@ var (
 	_ func(*bloomery.Set, float64) error    = (*bloomery.Set).Info().CheckFPR
 	_ func(*bloomery.Set, float64) error    = (*bloomery.Set).SetFPRChosen
 	_ func(bloomery.Rate, filter.Info) bool = bloomery.Rate.HoldsChosen
-	_ func(filter.Info, float64) bool       = filter.Info.Exceeds
 	_ func(filter.Info) bool                = filter.Info.Exceeded
-	_ func(filter.Info, float64) error      = filter.Info.CheckFPR
 	_                                       = bloomery.Config{FPRChosen: 0.01, MaxFPR: 0.02}
-	_ error                                 = (*filter.RateError)(nil)
-	_ error                                 = (*filter.KeysError)(nil)
 	_ error                                 = filter.ErrRate
 	_ error                                 = filter.ErrKeys
 

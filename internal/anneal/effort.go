@@ -8,7 +8,7 @@ import (
 // Check returns an error wrapping filter.ErrConfig if the Effort is wrong, or keeps an earlier search and there is
 // none.
 func Check(e filter.Effort, earlier bool) error {
-	if err := e.Check(); err != nil {
+	if err := family.CheckEffort(e); err != nil {
 		return err
 	}
 	if e.Level == filter.Keep && !earlier {

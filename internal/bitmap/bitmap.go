@@ -27,7 +27,7 @@ type Filter interface {
 // difference.
 func Same[F Filter](f F, other family.Filter) (same F, err error) {
 	o, ok := other.(F)
-	if !ok || o == same || !family.SpecOf(o).Equal(family.SpecOf(f)) {
+	if !ok || o == same || family.SpecOf(o) != family.SpecOf(f) {
 		return same, family.Mismatch(family.SpecOf(f), other)
 	}
 	return o, nil

@@ -22,7 +22,7 @@ type Addition struct {
 	ended  atomic.Bool // by Commit or Close
 }
 
-var errEnded = fmt.Errorf("the Addition takes no more keys: %w", engine.ErrClosed)
+var errEnded = fmt.Errorf("bloomery: the Addition is %w, and takes no more keys", filter.ErrClosed)
 
 // NewAddition returns an Addition to a Set. For a sharded Set it keeps the hashes until Commit.
 func NewAddition(set Target, o Options) (*Addition, error) {

@@ -62,7 +62,7 @@ func (a *Allower) open(f func(*except.Builder) error) error {
 	return a.set.Guarded(func() error { return f(a.b) })
 }
 
-var errAllowed = fmt.Errorf("the Allower takes no more keys: %w", engine.ErrClosed)
+var errAllowed = fmt.Errorf("bloomery: the Allower is %w, and takes no more keys", filter.ErrClosed)
 
 // Commit makes the Set answer false for the keys of the list. On error the Set is unchanged. Call it once.
 func (a *Allower) Commit(ctx context.Context) error {

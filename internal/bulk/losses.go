@@ -129,7 +129,7 @@ func (l *Losses) AddShard(one *Losses, set engine.Engine) {
 	l.lost.after += one.lost.after
 }
 
-// Check returns a *filter.ShrinkError if a Set of that many keys has lost too much.
+// Check returns a *shrink.Error if a Set of that many keys has lost too much.
 func (l *Losses) Check(keys uint64) error {
 	if l == nil {
 		return nil
@@ -162,7 +162,7 @@ func Distinct(e engine.Engine, capacity uint64) uint64 {
 	}
 	x, err := e.EstimateInterval()
 	switch {
-	case err == nil && x.Counted && e.Spec().Has("counting"):
+	case err == nil && x.Counted && family.Given(e.Spec(), "counting"):
 		return 0
 	case err == nil && x.High < float64(n):
 		return uint64(x.Low)

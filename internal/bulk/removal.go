@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/intake"
 )
 
@@ -62,7 +61,7 @@ func (r *Removal) AddMany(keys [][]byte) error {
 	return intake.Hash(r.set.hasher(), keys, r.list.AddMany)
 }
 
-var errLooked = fmt.Errorf("the Removal has looked at its list and takes no more keys: %w", engine.ErrClosed)
+var errLooked = fmt.Errorf("bloomery: the Removal has looked at its list, which is %w to more keys", filter.ErrClosed)
 
 // Look returns what Commit would do, and changes nothing. If strangers look like keys of the list, Commit finds a few
 // keys less.

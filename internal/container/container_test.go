@@ -200,7 +200,7 @@ var sentinels = []error{filter.ErrMagic, filter.ErrVersion, filter.ErrFamily, fi
 	filter.ErrCorrupt, filter.ErrSecret, filter.ErrTooLarge, io.ErrUnexpectedEOF}
 
 func isSentinel(err error) bool {
-	var fe *filter.FormatError
+	var fe *FormatError
 	for _, s := range sentinels {
 		if errors.Is(err, s) && errors.As(err, &fe) {
 			return true
@@ -667,12 +667,13 @@ func TestTakesHash(t *testing.T) {
 			switch {
 			case id == filter.SipHash:
 				h = filter.NewKeyedHasher(secret)
-			case id.Foreign():
+			case family.Foreign(id):
 				h = foreign(t, id)
 			}
 			var b bytes.Buffer
 			err := writeFilter(&b, s.filter, h, 0)
-			want := id == s.hasher.ID() || !s.hasher.ID().Foreign() && !id.Foreign() || s.name == "blocked-parquet" && id <= filter.SipHash
+			want := id == s.hasher.ID() || !family.Foreign(s.hasher.ID()) && !family.Foreign(id) ||
+				s.name == "blocked-parquet" && id <= filter.SipHash
 			if (err == nil) != want || err != nil && (!errors.Is(err, filter.ErrMismatch) || b.Len() > 0) {
 				t.Errorf("%s with hash %s: %v", s.name, id, err)
 			}

@@ -56,7 +56,7 @@ func (r reading) decode(f *File, err error) (*stored, error) {
 		}
 		decoded = except.New(decoded, c)
 	}
-	return &stored{decoded, h, f.Bytes, f.Spec.Has("trimmed"), f.Version, f.FPRChosen}, nil
+	return &stored{decoded, h, f.Bytes, family.Given(f.Spec, "trimmed"), f.Version, f.FPRChosen}, nil
 }
 
 func readFilter(r io.Reader, limit uint64, o reading) (*stored, error) {

@@ -130,7 +130,7 @@ func (f *File) Hasher(secret *filter.Secret) (filter.Hasher, error) {
 	switch {
 	case f.Hash == filter.XXH3:
 		return filter.NewHasher(f.Seed), nil
-	case f.Hash.Foreign():
+	case family.Foreign(f.Hash):
 		return filter.ForeignHasher(f.Hash)
 	}
 	if secret == nil {
@@ -261,13 +261,13 @@ func parse(b []byte) (*header, error) {
 		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])), Seed: le.Uint64(b[16:]), KeyCheck: le.Uint64(b[24:]),
 		Version: le.Uint16(b[8:]), Bytes: le.Uint64(b[40:]), Encoded: family.Encoded{Keys: le.Uint64(b[32:])},
 	}}
-	if h.Hash != filter.XXH3 && h.Hash != filter.SipHash && !h.Hash.Foreign() {
+	if h.Hash != filter.XXH3 && h.Hash != filter.SipHash && !family.Foreign(h.Hash) {
 		return fail(12, fmt.Sprintf("hash %d", h.Hash), filter.ErrHash)
 	}
 	if (h.Hash != filter.SipHash) != (h.KeyCheck == 0) || h.Hash != filter.XXH3 && h.Seed != 0 {
 		return fail(16, "seed and check of the secret", filter.ErrCorrupt)
 	}
-	if h.Version >= versionExceptions && h.Hash.Foreign() {
+	if h.Version >= versionExceptions && family.Foreign(h.Hash) {
 		return fail(12, fmt.Sprintf("exceptions with hash %s", h.Hash), filter.ErrCorrupt)
 	}
 	switch rate := math.Float64frombits(le.Uint64(b[52:])); {
@@ -317,7 +317,7 @@ func (h *header) accept(o Options) error {
 		return nil
 	}
 	err := o.Check(&h.File, h.words())
-	var format *filter.FormatError
+	var format *FormatError
 	switch {
 	case err == nil || errors.As(err, &format):
 		return err

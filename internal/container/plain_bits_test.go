@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/murmur"
 )
 
 // Families of bits and counters; see plain.
@@ -145,7 +146,7 @@ func guavaBits(p *plain, _ []byte, h filter.Hash) (at []uint64) {
 }
 
 func bitsandbloomsBits(p *plain, key []byte, _ filter.Hash) (at []uint64) {
-	h := filter.Quarters(key)
+	h := murmur.Quarters(key)
 	for i := range p.number("k") {
 		at = append(at, (h[i%2]+i*h[2+(i+i%2)%4/2])%p.number("m"))
 	}

@@ -74,7 +74,7 @@ func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, math.MaxInt64) }
 // strings.Reader; for others, whose size is unknown, 1.5x the filter + 8 MiB per section, and at most 3x the bytes
 // received + 8 MiB, even if the header announces more.
 //
-// On error the File is nil and the error is that of r, or a *filter.FormatError with the byte where reading stopped
+// On error the File is nil and the error is that of r, or a *FormatError with the byte where reading stopped
 // that wraps filter.ErrMagic, filter.ErrVersion, filter.ErrHash, filter.ErrChecksum, filter.ErrCorrupt,
 // filter.ErrFamily, filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Read(r io.Reader, o Options) (*File, error) {

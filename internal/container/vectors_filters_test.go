@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -284,7 +283,7 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 	case v.made:
 		f, err = families.Decode(shifted(t, kind, spec))
 		must(err)
-	case kind.NewBuilder != nil && (kind.New == nil || !slices.ContainsFunc(emptyFirst, spec.Has)):
+	case kind.NewBuilder != nil && (kind.New == nil || !family.GivenAny(spec, emptyFirst)):
 		b, err := kind.NewBuilder(spec, uint64(len(hs)))
 		must(err)
 		width := 0

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 
 	"github.com/bloomery/bloomery/filter"
@@ -19,7 +19,7 @@ func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 
 	switch {
 	case size.FPR != 0:
 		return size.FPR
-	case size.Bytes != 0 || slices.ContainsFunc(f.Sizes, s.Has):
+	case size.Bytes != 0 || family.GivenAny(s, f.Sizes):
 		return 0
 	case size.BitsPerKey == 0 && f.DefaultFPR != 0:
 		return f.DefaultFPR
@@ -30,7 +30,7 @@ func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 
 	}
 	var fpr float64
 	var err error
-	if f.Can.Has(family.CanSearch) && !s.Has(family.LaterParameter.Name) {
+	if f.Can.Has(family.CanSearch) && !family.Given(s, family.LaterParameter.Name) {
 		fpr = e.Info().FPRPosterior // a forecast would take a search of its own
 	} else if _, fpr, err = f.Forecast(e.Spec(), keys); err != nil { // no size needs to be found again
 		_, fpr, err = f.Forecast(s, keys) // the family does not build from the Spec of a filter
@@ -47,19 +47,19 @@ func threeDigits(v float64) float64 {
 	return v
 }
 
-// CheckShards returns a *filter.RateError if the false-positive rate of a sharded set exceeds most by the rules of
-// filter.Info.Exceeds, and nil if most is 0.
+// CheckShards returns a *RateError if the false-positive rate of a sharded set exceeds most by the rules of
+// filter.Info.Exceeded, and nil if most is 0.
 func CheckShards(m *shard.Manifest, most float64) error {
 	info := filter.Info{Spec: m.Spec, Keys: m.Keys()}
 	info.FPRPrior, info.FPRPosterior = m.FPR()
 	if f, err := families.ByName(m.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
 		info.FillSearched = 1 // the posterior rate decides alone
 	}
-	return info.CheckFPR(most)
+	return CheckRate(info, most)
 }
 
-// CheckRate returns an error unless the value of a field is a rate, or 0.
-func CheckRate(field string, rate float64) error {
+// ValidRate returns an error unless the value of a field is a rate, or 0.
+func ValidRate(field string, rate float64) error {
 	if rate >= 0 && rate < 1 {
 		return nil
 	}
@@ -68,9 +68,32 @@ func CheckRate(field string, rate float64) error {
 
 // SetChosen sets the chosen rate of e, or removes it if it is 0. It needs exclusive use.
 func SetChosen(e Engine, rate float64) error {
-	if err := CheckRate("fpr_chosen", rate); err != nil {
+	if err := ValidRate("fpr_chosen", rate); err != nil {
 		return err
 	}
 	*e.Facts().Chosen = rate
 	return nil
 }
+
+// CheckRate returns a *RateError if the false-positive rate of a filter exceeds most by the rules of
+// filter.Info.Exceeded, and nil if most is 0.
+func CheckRate(i filter.Info, most float64) error {
+	i.FPRChosen = most
+	if most == 0 || !i.Exceeded() {
+		return nil
+	}
+	return &RateError{FPR: i.FPRPosterior, Most: most, Keys: i.Keys}
+}
+
+// RateError means that a filter's false-positive rate is above the highest allowed one. It wraps filter.ErrRate.
+type RateError struct {
+	FPR  float64 // of the filter: filter.Info.FPRPosterior
+	Most float64 // the highest allowed rate
+	Keys uint64  // in the filter
+}
+
+func (e *RateError) Error() string {
+	return fmt.Sprintf("with %d keys the false-positive rate is %.3g, above %.3g", e.Keys, e.FPR, e.Most)
+}
+
+func (e *RateError) Unwrap() error { return filter.ErrRate }

@@ -45,10 +45,10 @@ func (o Options) Hasher(f *container.File) (filter.Hasher, error) {
 	return f.Hasher(o.Secret)
 }
 
-// The errors of Sets without a filter.
+// The errors of Sets without a filter. ErrClosed wraps filter.ErrClosed.
 var (
 	ErrEmpty  = errors.New("bloomery: the Set is empty: it was neither made by New or Build nor read")
-	ErrClosed = errors.New("bloomery: the Set is closed")
+	ErrClosed = fmt.Errorf("bloomery: the Set is %w", filter.ErrClosed)
 )
 
 // The errors of two Sets that cannot be combined.

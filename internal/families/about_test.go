@@ -1,11 +1,9 @@
 package families
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -13,7 +11,7 @@ import (
 // TestAbilities holds what each family says of itself against its filters, builders and specs.
 func TestAbilities(t *testing.T) {
 	for _, f := range All() {
-		spec := filter.NewSpec(f.Name)
+		spec := family.NewSpec(f.Name)
 		var made family.Filter
 		var gathers, takesValues bool
 		if f.Can.Has(family.CanRawKeys) {
@@ -72,7 +70,7 @@ func TestAbilities(t *testing.T) {
 				t.Errorf("family %s, parameter %s: value %q, help %q", f.Name, p.Name, p.Value, p.Help)
 			}
 		}
-		if built := family.SpecOf(made); !slices.ContainsFunc(f.Sizes, built.Has) {
+		if built := family.SpecOf(made); !family.GivenAny(built, f.Sizes) {
 			t.Errorf("family %s lists %v, and %s has none of them", f.Name, f.Sizes, built)
 		}
 		if err := f.Check(spec.With("nonsense", 1)); err == nil {
@@ -90,7 +88,7 @@ func TestDefaultFPR(t *testing.T) {
 		if f.DefaultFPR == 0 {
 			continue
 		}
-		spec := filter.NewSpec(f.Name)
+		spec := family.NewSpec(f.Name)
 		bits, fpr, err := f.Forecast(spec, 1000)
 		wantBits, want, wantErr := f.Forecast(spec.With("fpr", f.DefaultFPR), 1000)
 		if err != nil || wantErr != nil || bits != wantBits || fpr != want {
@@ -106,7 +104,7 @@ func TestForecastAtKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := filter.NewSpec(name, "capacity", 1_000_000, "fpr", 0.01)
+		s := family.NewSpec(name, "capacity", 1_000_000, "fpr", 0.01)
 		_, few, err := f.Forecast(s, 1000)
 		if err != nil {
 			t.Fatal(err)

@@ -20,9 +20,9 @@ func gatherers(t *testing.T, f families.Family) (specs []filter.Spec) {
 	if f.NewBuilder == nil {
 		return nil
 	}
-	plain := []filter.Spec{filter.NewSpec(f.Name)}
+	plain := []filter.Spec{family.NewSpec(f.Name)}
 	for _, form := range f.Forms {
-		if !form.Spec.Equal(plain[0]) {
+		if form.Spec != plain[0] {
 			plain = append(plain, form.Spec)
 		}
 	}
@@ -71,7 +71,7 @@ func built(t *testing.T, b family.Builder, hs []filter.Hash) family.Encoded {
 }
 
 func equal(a, b family.Encoded) bool {
-	return a.Spec.Equal(b.Spec) && a.Keys == b.Keys && slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
+	return a.Spec == b.Spec && a.Keys == b.Keys && slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
 }
 
 // TestGatherers builds each filter whose builder gathers its keys in several ways: without the number of keys in
@@ -128,10 +128,10 @@ func TestFillers(t *testing.T) {
 			continue
 		}
 		for _, s := range []filter.Spec{
-			filter.NewSpec(f.Name, "bits_per_key", 6.0), filter.NewSpec(f.Name, "bits_per_key", 20.0),
-			filter.NewSpec(f.Name, "bits_per_key", 12.0, "layout", "split"),
+			family.NewSpec(f.Name, "bits_per_key", 6.0), family.NewSpec(f.Name, "bits_per_key", 20.0),
+			family.NewSpec(f.Name, "bits_per_key", 12.0, "layout", "split"),
 		} {
-			if s.Has("layout") && f.Name != "blocked" {
+			if family.Given(s, "layout") && f.Name != "blocked" {
 				continue
 			}
 			for _, room := range []int{1, most, 3_000_000} {
@@ -202,7 +202,7 @@ func BenchmarkFill(b *testing.B) {
 		if f.NewBuilder == nil || f.New == nil || f.Can.Has(family.CanSpill) {
 			continue
 		}
-		s := filter.NewSpec(f.Name, "bits_per_key", 10.0)
+		s := family.NewSpec(f.Name, "bits_per_key", 10.0)
 		b.Run("op=add/family="+f.Name, func(b *testing.B) {
 			for b.Loop() {
 				one, err := f.New(s, keys)

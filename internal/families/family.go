@@ -106,7 +106,7 @@ func (f Family) like(old family.Filter) (family.Builder, error) {
 	case family.Like:
 		return old.Like()
 	}
-	return f.NewBuilder(family.SpecOf(old).Without("trimmed"), 0)
+	return f.NewBuilder(family.Without(family.SpecOf(old), "trimmed"), 0)
 }
 
 // Empty returns a filter with the geometry of f, a filter of the family, and without keys. The family needs New.
@@ -155,7 +155,7 @@ func (f Family) TakesHash(s filter.Spec, id filter.HashID) bool {
 	case id == filter.XXH3 || id == filter.SipHash:
 		return true
 	}
-	return id != 0 && id == f.Also.Hash && s.Contains(f.Also.Spec)
+	return id != 0 && id == f.Also.Hash && family.Includes(s, f.Also.Spec)
 }
 
 // Hasher returns the hasher of the keys of a filter of that Spec. If id is 0 it chooses the hash function: that of the
@@ -171,11 +171,11 @@ func (f Family) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *fil
 		return bad("hash", id, "%s takes another hash function; %s is that of %s", s, id, usersOf(id))
 	}
 	switch {
-	case id.Foreign() && secret != nil:
+	case family.Foreign(id) && secret != nil:
 		return bad("secret", "REDACTED", "%s, the hash function of another system, takes no secret; leave it out", id)
-	case id.Foreign() && seed != 0:
+	case family.Foreign(id) && seed != 0:
 		return bad("seed", seed, "%s, the hash function of another system, takes no seed; leave it out", id)
-	case id.Foreign():
+	case family.Foreign(id):
 		return filter.ForeignHasher(id)
 	case secret != nil && seed != 0:
 		return bad("seed", seed, "a keyed hash has a secret in place of a seed; leave one out")
@@ -201,7 +201,7 @@ func UserOf(id filter.HashID) filter.Spec {
 	for _, f := range list {
 		switch id {
 		case f.Hash:
-			return filter.NewSpec(f.Name)
+			return family.NewSpec(f.Name)
 		case f.Also.Hash:
 			return f.Also.Spec
 		}

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // TestSizeAsAsked: no form of a family makes a filter that is much smaller than was asked for. A size that it cannot
 // use is an error.
 func TestSizeAsAsked(t *testing.T) {
 	for _, f := range All() {
-		specs := []filter.Spec{filter.NewSpec(f.Name)}
+		specs := []filter.Spec{family.NewSpec(f.Name)}
 		for _, form := range f.Forms {
 			specs = append(specs, form.Spec)
 		}

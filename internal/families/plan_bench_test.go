@@ -16,7 +16,7 @@ import (
 // benchSpecs returns specs of a family for benchmarks of small builds: its default, a low rate, and the parameters that
 // change how it is planned.
 func benchSpecs(f families.Family) (specs []filter.Spec) {
-	plain := filter.NewSpec(f.Name)
+	plain := family.NewSpec(f.Name)
 	specs = append(specs, plain, plain.With("fpr", 0.01), plain.With("fpr", 1e-6))
 	if f.Can.Has(family.CanLater) {
 		specs = append(specs, plain.With("fpr", 0.01).With("later", 100))

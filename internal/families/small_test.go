@@ -107,7 +107,7 @@ func TestFewKeysPromise(t *testing.T) {
 		}
 		for _, n := range []uint64{1, 30, 1000} {
 			for _, p := range []float64{0.1, 1e-4} {
-				s := filter.NewSpec(name, "fpr", p)
+				s := family.NewSpec(name, "fpr", p)
 				bits, prior, err := f.Forecast(s, n)
 				if err != nil || prior > 1.02*p {
 					t.Errorf("%s for %d keys: forecast %g with %d bits, %v", s, n, prior, bits, err)
@@ -123,7 +123,7 @@ func TestFewKeysPromise(t *testing.T) {
 					t.Errorf("%s for %d keys: posterior %g with %d bits", s, n, sum, bits)
 				}
 			}
-			_, _, err := f.Forecast(filter.NewSpec(name, "fpr", 1e-12), n)
+			_, _, err := f.Forecast(family.NewSpec(name, "fpr", 1e-12), n)
 			var config *filter.ConfigError
 			if name != "bitsandblooms" && (!errors.As(err, &config) || config.Field != "fpr") {
 				t.Errorf("%s for %d keys at 1e-12: error %v", name, n, err)

@@ -21,3 +21,23 @@ func Mismatch(s filter.Spec, other Filter) error {
 	}
 	return fmt.Errorf("%s and %s: %w", s, what, filter.ErrMismatch)
 }
+
+// ValueError means that a ValueBuilder got a key with two values. It wraps filter.ErrValues.
+type ValueError struct {
+	Hash   filter.Hash // of the key; the low 32 bits of Lo are 0
+	Values [2]uint64   // two of its values, in order
+	Key    string      // empty if it is not known
+}
+
+func (e *ValueError) Error() string {
+	key := fmt.Sprintf("%.80q", e.Key)
+	if e.Key == "" {
+		key = fmt.Sprintf("with hash %016x%08x", e.Hash.Hi, e.Hash.Lo>>32)
+	}
+	return fmt.Sprintf("key %s has the values %d and %d: want one value a key", key, e.Values[0], e.Values[1])
+}
+
+func (e *ValueError) Unwrap() error { return filter.ErrValues }
+
+// Of reports whether h is the hash of the key.
+func (e *ValueError) Of(h filter.Hash) bool { return h.Hi == e.Hash.Hi && h.Lo>>32 == e.Hash.Lo>>32 }

@@ -32,10 +32,10 @@ func (f *fixed) Info() filter.Info    { return filter.Info{Spec: f.spec} }
 
 // TestMismatch names both filters, also where one is nil.
 func TestMismatch(t *testing.T) {
-	s := filter.NewSpec("a", "k", 1)
+	s := NewSpec("a", "k", 1)
 	for want, other := range map[string]Filter{
 		"a(k=1) and nil: filters do not match":    nil,
-		"a(k=1) and b(m=2): filters do not match": &fixed{filter.NewSpec("b", "m", 2)},
+		"a(k=1) and b(m=2): filters do not match": &fixed{NewSpec("b", "m", 2)},
 	} {
 		if err := Mismatch(s, other); err.Error() != want {
 			t.Errorf("%q, want %q", err, want)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -62,7 +61,7 @@ func (r *SpecReader) Count(name string, most uint64) uint64 {
 	before := len(r.errs)
 	v := r.Uint(name)
 	switch {
-	case len(r.errs) > before || v <= most && (v > 0 || !r.spec.Has(name)):
+	case len(r.errs) > before || v <= most && (v > 0 || !Given(r.spec, name)):
 	case most == math.MaxUint64:
 		r.errs = append(r.errs, Invalid(name, v, "want at least 1"))
 	default:
@@ -90,23 +89,4 @@ func (r *SpecReader) Err() error {
 		}
 	}
 	return errors.Join(r.errs...)
-}
-
-// ReadEffort reads the parameters effort, passes, budget and target. Errors are left in r.
-func ReadEffort(r *SpecReader) filter.Effort {
-	e := filter.Effort{
-		Level:  filter.Level(r.Text("effort", "")),
-		Passes: int(min(r.Uint("passes"), filter.MaxPasses+1)),
-		Target: r.Float("target"),
-	}
-	if t := r.Text("budget", ""); t != "" {
-		var err error
-		if e.Budget, err = time.ParseDuration(t); err != nil || e.Budget <= 0 {
-			r.refuse("budget", t, "want a time such as 30s or 1h30m")
-		}
-	}
-	if r.spec.Has("passes") && e.Passes == 0 {
-		r.refuse("passes", 0, "want at least 1")
-	}
-	return e
 }

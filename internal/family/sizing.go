@@ -22,7 +22,7 @@ const maxBitsPerKey = 4096
 func ReadSizing(r *SpecReader) Sizing {
 	s := Sizing{BitsPerKey: r.Float("bits_per_key"), FPR: r.Float("fpr"), Bytes: r.Uint("bytes")}
 	for i, zero := range []bool{s.BitsPerKey == 0, s.FPR == 0, s.Bytes == 0} {
-		if name := []string{"bits_per_key", "fpr", "bytes"}[i]; zero && r.spec.Has(name) {
+		if name := []string{"bits_per_key", "fpr", "bytes"}[i]; zero && Given(r.spec, name) {
 			r.refuse(name, 0, "want more than 0")
 		}
 	}

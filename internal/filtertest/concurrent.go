@@ -114,7 +114,7 @@ func dedup(t *testing.T, start func(keys uint64) family.Filter) {
 func sameAnswers(t *testing.T, c family.Concurrent, f family.Filter, hs []filter.Hash) {
 	t.Helper()
 	a, b := c.Info(), f.Info()
-	if a.Keys != b.Keys || !a.Spec.Equal(b.Spec) || !a.Spec.Equal(c.Spec()) || a.FPRPosterior != b.FPRPosterior ||
+	if a.Keys != b.Keys || a.Spec != b.Spec || a.Spec != c.Spec() || a.FPRPosterior != b.FPRPosterior ||
 		a.Fill != b.Fill {
 		t.Errorf("Info is %v, that of the snapshot %v", a, b)
 	}

@@ -170,7 +170,7 @@ func encodeDecode(t *testing.T, f Family, built family.Filter, hs []filter.Hash)
 
 func equal(a, b family.Filter) bool {
 	x, y := a.(family.Encoder).Encode(), b.(family.Encoder).Encode()
-	return x.Keys == y.Keys && x.Spec.Equal(y.Spec) && slices.EqualFunc(x.Sections, y.Sections, slices.Equal[[]uint64])
+	return x.Keys == y.Keys && x.Spec == y.Spec && slices.EqualFunc(x.Sections, y.Sections, slices.Equal[[]uint64])
 }
 
 // shuffled builds the filter again from the keys in another order. The result must be identical.

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -32,10 +33,10 @@ const (
 )
 
 var (
-	errFinished    = errors.New("the list of keys is complete, and takes no more")
+	errFinished    = fmt.Errorf("the list of keys is complete and %w", filter.ErrClosed)
 	errNotFinished = errors.New("gather: Each, Blocks or Change before Finish")
 	errFile        = errors.New("gather: Change of keys in a file")
-	errClosed      = errors.New("the list of keys is closed")
+	errClosed      = fmt.Errorf("the list of keys is %w", filter.ErrClosed)
 )
 
 // Config is the options of Keys. The zero value keeps each hash once, and all hashes in memory.

@@ -49,12 +49,12 @@ type OneValue struct {
 	some bool
 }
 
-// Check takes the next keys and returns a *filter.ValueError if two of all keys differ only in their values. Hi of a
+// Check takes the next keys and returns a *family.ValueError if two of all keys differ only in their values. Hi of a
 // key times back is that of its hash.
 func (o *OneValue) Check(hs []filter.Hash, back uint64) error {
 	for _, h := range hs {
 		if o.some && SameKey(o.last, h) {
-			return &filter.ValueError{
+			return &family.ValueError{
 				Hash:   filter.Hash{Hi: h.Hi * back, Lo: h.Lo &^ ValueMask},
 				Values: [2]uint64{o.last.Lo & ValueMask, h.Lo & ValueMask},
 			}

@@ -108,7 +108,7 @@ func (in *Intake) Valued() uint64 { return in.valued.Load() }
 func (in *Intake) Check(announced uint64, values bool) error {
 	n, v := in.Len(), in.Valued()
 	if announced != 0 && n != announced {
-		return &filter.KeysError{Announced: announced, Added: n}
+		return &KeysError{Announced: announced, Added: n}
 	}
 	if values && v != n {
 		return family.Invalid("values", "none", "%d keys came without a value; give each key its value", n-v)

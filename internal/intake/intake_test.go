@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/run"
 )
 
@@ -182,7 +183,7 @@ func TestShards(t *testing.T) {
 		const shards = 3
 		s := NewShards(shards, 1, t.TempDir(), spec, nil)
 		in := New(hasher, s)
-		values := spec.Has("value_bits")
+		values := family.Given(spec, "value_bits")
 		if err := in.AddValueHash(filter.Hash{}, 256); err == nil || values != errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%s: a value: %v", text, err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian. A
@@ -73,9 +74,9 @@ func FeedValues[K Key](ctx context.Context, in *Intake, keys iter.Seq2[K, uint64
 	return give()
 }
 
-// NameConflict names the key of a *filter.ValueError in err, which is returned. It ranges over keys until it finds it.
+// NameConflict names the key of a *family.ValueError in err, which is returned. It ranges over keys until it finds it.
 func NameConflict[K Key](err error, h filter.Hasher, keys iter.Seq2[K, uint64]) error {
-	var both *filter.ValueError
+	var both *family.ValueError
 	if errors.As(err, &both) {
 		sum := sumOf[K](h)
 		for k := range keys {

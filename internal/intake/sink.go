@@ -2,6 +2,7 @@ package intake
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
@@ -20,8 +21,8 @@ type Sink interface {
 }
 
 var (
-	// ErrSpent is the error of builders that were built or closed.
-	ErrSpent  = errors.New("bloomery: the Builder was built or closed, and takes no more keys")
+	// ErrSpent is the error of builders that were built or closed. It wraps filter.ErrClosed.
+	ErrSpent  = fmt.Errorf("bloomery: the Builder was built or %w, and takes no more keys", filter.ErrClosed)
 	errNoSpec = errors.New(
 		"bloomery: values at the build need a Spec or Needs with values, such as ribbon(value_bits=8)")
 )

@@ -3,7 +3,6 @@ package intake
 import (
 	"cmp"
 	"math"
-	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
@@ -26,7 +25,7 @@ func ShardSpec(f families.Family, s filter.Spec, shards int) (filter.Spec, error
 		return s, nil
 	}
 	// A geometry that is the same for any number of keys is that of one filter.
-	if shards > 1 && slices.ContainsFunc(f.Sizes, s.Has) && !s.Has("capacity") {
+	if shards > 1 && family.GivenAny(s, f.Sizes) && !family.Given(s, "capacity") {
 		few, _, err := f.Forecast(s, 1000)
 		if many, _, err2 := f.Forecast(s, 1_000_000); err == nil && err2 == nil && few == many {
 			return s, family.Invalid("spec", s, "it fixes the size of one filter; use bytes= for the size of the whole set")

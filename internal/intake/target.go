@@ -80,7 +80,7 @@ func NewTexts(make func(keys uint64) (family.Filter, error), s filter.Spec, keys
 	t := &Texts{make: make, known: keys}
 	noHashes := families.Lacks(s, family.CanAdd)
 	t.Sink = To(func([]filter.Hash) error { return noHashes }, t.end, NoValues(s))
-	if s.Has("m") && s.Has("k") {
+	if family.Given(s, "m") && family.Given(s, "k") {
 		t.known = max(keys, 1)
 	}
 	if t.known == 0 {

@@ -67,7 +67,7 @@ func scatter(n uint64, m float64, k int) float64 {
 	return math.Exp(float64(k) * float64(k-1) / 2 * variance / ((1 - empty) * (1 - empty)))
 }
 
-// noScatter is the scatter that sizes do not count, half of what filter.Info.Exceeds ignores.
+// noScatter is the scatter that sizes do not count, half of what filter.Info.Exceeded ignores.
 const noScatter = 1.05
 
 // fewKeys returns the fewest places whose mean rate is p, for so few keys that scatter counts, and its k. If k is not
@@ -159,7 +159,7 @@ func Built(s filter.Spec, width uint64) (m uint64, k int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	if c.M == 0 || c.K == 0 || !c.Size.IsZero() || s.Has("capacity") {
+	if c.M == 0 || c.K == 0 || !c.Size.IsZero() || family.Given(s, "capacity") {
 		return 0, 0, family.Invalid("spec", s, "want %s(k=,m=)", s.Family())
 	}
 	return c.Resolve()

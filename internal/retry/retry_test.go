@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -26,8 +27,8 @@ func TestPassing(t *testing.T) {
 		{os.ErrNotExist, true},
 		{fmt.Errorf("f: %w", filter.ErrFile), true}, // a mapped page that could not be read
 		{errors.New("something else"), true},
-		{&filter.FormatError{Err: syscall.EIO}, true},
-		{&filter.FormatError{Err: filter.ErrChecksum}, false},
+		{&container.FormatError{Err: syscall.EIO}, true},
+		{&container.FormatError{Err: filter.ErrChecksum}, false},
 		{fmt.Errorf("f: %w", filter.ErrExact), false},
 		{filter.ErrNoSecret, false},
 		{&shard.Error{File: "f", Err: shard.ErrChanged}, false},

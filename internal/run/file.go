@@ -2,7 +2,6 @@ package run
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -71,7 +70,7 @@ func (w *Writer) Close() (*Index, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	w.err = errors.New("run: the Writer is closed")
+	w.err = fmt.Errorf("run: the Writer is %w", filter.ErrClosed)
 	w.buffer = nil
 	return &w.index, nil
 }

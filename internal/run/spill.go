@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -143,7 +142,7 @@ func (s *Spill) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err = errors.New("the list of keys is closed")
+		s.err = fmt.Errorf("the list of keys is %w", filter.ErrClosed)
 	}
 	s.buffer = NewBuffer(len(s.counts), 0)
 	file := s.file

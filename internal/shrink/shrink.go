@@ -2,6 +2,7 @@
 package shrink
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
@@ -17,7 +18,7 @@ const (
 // Any allows every loss.
 const Any = 1
 
-// Check returns a *filter.ShrinkError if a list of before keys now has after keys and the loss exceeds the fraction
+// Check returns an *Error if a list of before keys now has after keys and the loss exceeds the fraction
 // allowed, in [0, 1], of before. To lose all keys is always too much, unless allowed is Any. what names the keys in the
 // error.
 func Check(what string, before, after uint64, allowed float64) error {
@@ -27,7 +28,7 @@ func Check(what string, before, after uint64, allowed float64) error {
 	if lost := float64(before - after); after > 0 && lost <= allowed*float64(before) {
 		return nil
 	}
-	return &filter.ShrinkError{What: what, Before: before, After: after, Allowed: allowed}
+	return &Error{What: what, Before: before, After: after, Allowed: allowed}
 }
 
 // Allowed returns the fraction that an option allows: normal if the option is 0. The error wraps filter.ErrConfig if
@@ -41,3 +42,17 @@ func Allowed(option, normal float64) (float64, error) {
 	}
 	return option, nil
 }
+
+// Error means that a good file was not replaced, since the new list has far fewer keys. It wraps filter.ErrShrunk.
+type Error struct {
+	What          string // what was counted, such as "members"
+	Before, After uint64
+	Allowed       float64 // the fraction of Before that may be lost, in [0, 1]
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %d, and %d before: %d are lost, and at most %.3g%% may be", e.What, e.After, e.Before,
+		e.Before-e.After, 100*e.Allowed)
+}
+
+func (e *Error) Unwrap() error { return filter.ErrShrunk }

@@ -20,7 +20,7 @@ func TestCheck(t *testing.T) {
 		{100, 0, 0.999, false}, {100, 0, Any, true}, {math.MaxUint64, 1, 0.99, false},
 	} {
 		err := Check("keys", c.before, c.after, c.allowed)
-		var e *filter.ShrinkError
+		var e *Error
 		if (err == nil) != c.ok || !c.ok && (!errors.As(err, &e) || !errors.Is(err, filter.ErrShrunk)) {
 			t.Errorf("%d keys after %d with %v: %v", c.after, c.before, c.allowed, err)
 		}

@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"slices"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 	chunkSize = 1 << 20 // bytes that are stored, written and read together
 )
 
-var errSpoolClosed = errors.New("the list of keys is closed")
+var errSpoolClosed = fmt.Errorf("the list of keys is %w", filter.ErrClosed)
 
 // blocks stores values, the first ones in memory up to a limit, the others in one temporary file. Its users append to
 // tail and call flush. Lengths are in values.

@@ -46,8 +46,8 @@ type indexLog struct {
 }
 
 // ReadIndex reads an index. The Index refers to data, which must not change while it is in use. It allocates at most
-// four times the length of data. On error the Index is nil, and the error is a *filter.FormatError with the
-// offset, which wraps ErrIndex, filter.ErrCorrupt or io.ErrUnexpectedEOF.
+// four times the length of data. On error the Index is nil, and the error gives the byte offset where reading
+// stopped and wraps ErrIndex, filter.ErrCorrupt or io.ErrUnexpectedEOF.
 func ReadIndex(data []byte) (*Index, error) {
 	in := &input{data: data}
 	if m := in.bytes("magic", uint64(len(indexMagic))); in.err == nil && string(m) != indexMagic {

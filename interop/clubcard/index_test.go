@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/interop/clubcard"
 )
 
@@ -162,7 +162,7 @@ func TestIndexRefused(t *testing.T) {
 		"number of logs":   func(b []byte) []byte { b[10] = 0xff; return b },
 	} {
 		x, err := clubcard.ReadIndex(change(slices.Clone(good)))
-		var at *filter.FormatError
+		var at *container.FormatError
 		if x != nil || !errors.As(err, &at) || (name == "magic") != errors.Is(err, clubcard.ErrIndex) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -23,8 +23,8 @@ const (
 )
 
 // Read reads a Clubcard. The filter refers to data, which must not change while it is in use. Read allocates at most
-// twice the length of data plus 8 KiB. On error the filter is nil, and the error is a *filter.FormatError with the
-// offset, which wraps ErrFormat, filter.ErrCorrupt, or io.ErrUnexpectedEOF if data ends too early.
+// twice the length of data plus 8 KiB. On error the filter is nil, and the error gives the byte offset where reading
+// stopped and wraps ErrFormat, filter.ErrCorrupt, or io.ErrUnexpectedEOF if data ends too early.
 func Read(data []byte) (*Filter, error) {
 	in := &input{data: data}
 	f := &Filter{size: len(data)}

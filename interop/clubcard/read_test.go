@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/interop/clubcard"
 )
 
@@ -63,7 +63,7 @@ func TestRefused(t *testing.T) {
 		"more bytes":    {file().head(0).u(1, 0).u(4, 0).u(3, 0), corrupt, "3 more bytes"},
 	} {
 		f, err := clubcard.Read(c.w.out)
-		var at *filter.FormatError
+		var at *container.FormatError
 		if f != nil || !errors.As(err, &at) || !strings.Contains(err.Error(), c.err) ||
 			!strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %q and %q", name, err, c.err, c.text)

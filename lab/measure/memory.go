@@ -33,7 +33,7 @@ func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, e
 		spec = spec.With("passes", 1)
 	}
 	for _, form := range of.Forms {
-		if form.Spec.Equal(kind) && form.Can&(family.CanCount|family.CanValues) != 0 {
+		if form.Spec == kind && form.Can&(family.CanCount|family.CanValues) != 0 {
 			spec = kind.With("fpr", 0.01) // 12 bits a key are too few for counters and values
 		}
 	}

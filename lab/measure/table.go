@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -32,7 +33,7 @@ type Config struct {
 
 // Reference is the kind with which Config.Family compares the machine with the one of the table. It has points of most
 // sizes and rates.
-var Reference = filter.NewSpec("fuse")
+var Reference = family.NewSpec("fuse")
 
 // size is a number of keys, with the rates at which filters of that size are measured.
 type size struct {

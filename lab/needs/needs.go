@@ -186,7 +186,7 @@ type speed struct {
 
 func newSpeed(ctx context.Context) (*speed, error) {
 	const keys, rate = 10_000, 0.01
-	spec := filter.NewSpec("standard")
+	spec := family.NewSpec("standard")
 	point, ok := plan.Measured().At(spec, keys, rate)
 	kind, err := families.ByName(spec.Family())
 	if err != nil || !ok {

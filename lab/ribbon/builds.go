@@ -3,7 +3,7 @@ package ribbon
 import (
 	"context"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 )
@@ -24,7 +24,7 @@ func (s scale) manyBuilds(c experiment.Config) part {
 				n = s.most * i / (s.builds - 1)
 			}
 			hs := c.Hashes(n, 2_000_000+i)
-			f, err := build(ctx, filter.NewSpec("ribbon", "r", 1+i%16, "w", 64+64*(i/16%2)), hs)
+			f, err := build(ctx, family.NewSpec("ribbon", "r", 1+i%16, "w", 64+64*(i/16%2)), hs)
 			switch {
 			case ctx.Err() != nil:
 				return o, ctx.Err()

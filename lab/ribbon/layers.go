@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/ribbon"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
@@ -20,7 +20,7 @@ func (s scale) layers(c experiment.Config) part {
 			var shares [][]float64
 			hs := c.Hashes(s.rates, trial)
 			for _, w := range widths {
-				f, err := build(ctx, filter.NewSpec("ribbon", "r", 8, "w", w), hs)
+				f, err := build(ctx, family.NewSpec("ribbon", "r", 8, "w", w), hs)
 				if err != nil {
 					return nil, err
 				}

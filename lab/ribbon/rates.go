@@ -30,7 +30,7 @@ func (s scale) fractions(c experiment.Config) part {
 			func(ctx context.Context, trial int) (over []float64, err error) {
 				hs := c.Hashes(s.rates, trial)
 				for _, rate := range fractionRates {
-					f, err := build(ctx, filter.NewSpec("ribbon", "fpr", rate), hs)
+					f, err := build(ctx, family.NewSpec("ribbon", "fpr", rate), hs)
 					if err != nil {
 						return nil, err
 					}
@@ -70,10 +70,10 @@ func (s scale) fractions(c experiment.Config) part {
 
 // observedSpecs are the filters whose rates are observed.
 var observedSpecs = []filter.Spec{
-	filter.NewSpec("ribbon", "r", 1), filter.NewSpec("ribbon", "r", 4), filter.NewSpec("ribbon", "r", 7),
-	filter.NewSpec("ribbon", "r", 8), filter.NewSpec("ribbon", "r", 10), filter.NewSpec("ribbon", "r", 16),
-	filter.NewSpec("ribbon", "r", 1, "w", 128), filter.NewSpec("ribbon", "r", 8, "w", 128),
-	filter.NewSpec("ribbon", "fpr", 0.01), filter.NewSpec("ribbon", "fpr", 0.3),
+	family.NewSpec("ribbon", "r", 1), family.NewSpec("ribbon", "r", 4), family.NewSpec("ribbon", "r", 7),
+	family.NewSpec("ribbon", "r", 8), family.NewSpec("ribbon", "r", 10), family.NewSpec("ribbon", "r", 16),
+	family.NewSpec("ribbon", "r", 1, "w", 128), family.NewSpec("ribbon", "r", 8, "w", 128),
+	family.NewSpec("ribbon", "fpr", 0.01), family.NewSpec("ribbon", "fpr", 0.3),
 }
 
 // absentPart is the number of absent keys that are queried at a time.

@@ -31,7 +31,7 @@ var shapes = []shape{
 	{r: 10, w: 64, only: 1_000_000, limits: map[int]float64{1_000_000: 0.3}},
 }
 
-func (s shape) spec() filter.Spec { return filter.NewSpec("ribbon", "r", s.r, "w", s.w) }
+func (s shape) spec() filter.Spec { return family.NewSpec("ribbon", "r", s.r, "w", s.w) }
 
 func (s shape) String() string { return fmt.Sprintf("r=%d, w=%d", s.r, s.w) }
 

@@ -25,7 +25,7 @@ var times = experiment.Experiment{
 
 // rivals are the compared filters, the one to compare with first.
 var rivals = []filter.Spec{
-	filter.NewSpec("fuse", "width", 8), filter.NewSpec("ribbon", "r", 8), filter.NewSpec("ribbon", "r", 8, "w", 128),
+	family.NewSpec("fuse", "width", 8), family.NewSpec("ribbon", "r", 8), family.NewSpec("ribbon", "r", 8, "w", 128),
 }
 
 const (

@@ -61,12 +61,12 @@ func New(spec string) (*Policy, error) {
 			f.Name, strings.Join(names, ", "), filter.ErrFamily)
 	}
 	for _, name := range perFilter {
-		if s.Has(name) {
+		if family.Given(s, name) {
 			return nil, &filter.ConfigError{Field: name, Value: s,
 				Reason: "the tables of a store differ in size; give bits_per_key or fpr"}
 		}
 	}
-	if s.Has("budget") {
+	if family.Given(s, "budget") {
 		return nil, &filter.ConfigError{Field: "budget", Value: s,
 			Reason: "filters would differ from machine to machine; give effort or passes"}
 	}
@@ -84,7 +84,7 @@ func New(spec string) (*Policy, error) {
 // withProbes adds the number of probes to a spec of family blocked with a number of bits per key: the best of a large
 // table. In a table of 1000 keys its rate is 1% above that of the best. To find that takes as long as 30,000 keys.
 func withProbes(s filter.Spec) filter.Spec {
-	if s.Family() != blocked.Family || !s.Has("bits_per_key") || s.Has("k") || s.Has("layout") {
+	if s.Family() != blocked.Family || !family.Given(s, "bits_per_key") || family.GivenAny(s, []string{"k", "layout"}) {
 		return s
 	}
 	c, err := blocked.ConfigFromSpec(s, 1<<20)
@@ -114,7 +114,7 @@ func (p *Policy) Spec() filter.Spec { return p.spec }
 
 // small returns what makes the filters of tables whose number of keys does not suit the spec.
 func (p *Policy) small() (families.Family, filter.Spec) {
-	s := filter.NewSpec(blocked.Family)
+	s := family.NewSpec(blocked.Family)
 	for _, size := range []string{"bits_per_key", "fpr"} {
 		if v := family.Reader(p.spec).Text(size, ""); v != "" {
 			s = s.With(size, v)

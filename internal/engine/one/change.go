@@ -181,7 +181,7 @@ func (s *Set) Except(c *except.Cascade) error {
 	switch {
 	case s.shared != nil:
 		return fmt.Errorf("exceptions for a set for many writers, which takes keys: %w", filter.ErrUnsupported)
-	case s.hasher.ID().Foreign():
+	case family.Foreign(s.hasher.ID()):
 		return fmt.Errorf("exceptions for %s with hash %s: %w; take one of our families and hash functions",
 			s.Spec(), s.hasher.ID(), filter.ErrUnsupported)
 	case c != nil:

@@ -20,7 +20,7 @@ func (s *Set) Combine(e engine.Engine, how family.Ability) error {
 		return err
 	case o.exceptions != nil:
 		return fmt.Errorf("the other set: %w", filter.ErrExceptions)
-	case !s.hasher.Equal(o.hasher):
+	case s.hasher != o.hasher:
 		return engine.ErrHasher
 	}
 	if err := s.Own(); err != nil {
@@ -140,7 +140,7 @@ func (s *Set) Model(lasting bool) (f family.Filter, err error) {
 // Equal reports whether Save would write the same file of both sets.
 func (s *Set) Equal(e engine.Engine) bool {
 	o, err := other(e)
-	if err != nil || !s.hasher.Equal(o.hasher) || s.chosen != o.chosen {
+	if err != nil || s.hasher != o.hasher || s.chosen != o.chosen {
 		return false
 	}
 	a, err := s.Encode()
@@ -153,7 +153,7 @@ func (s *Set) Equal(e engine.Engine) bool {
 	}
 	equal := false
 	read := func() error {
-		equal = a.Keys == b.Keys && a.Spec.Equal(b.Spec) && slices.Equal(a.Exceptions, b.Exceptions) &&
+		equal = a.Keys == b.Keys && a.Spec == b.Spec && slices.Equal(a.Exceptions, b.Exceptions) &&
 			slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
 		return nil
 	}

@@ -63,7 +63,7 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	switch {
 	case !ok:
 		return v, families.Lacks(b.Spec(), family.CanEstimate)
-	case !s.hasher.Equal(o.hasher):
+	case s.hasher != o.hasher:
 		return v, engine.ErrHasher
 	}
 	count := func() error {

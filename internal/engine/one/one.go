@@ -138,7 +138,7 @@ func (s *Set) Spec() filter.Spec { return family.SpecOf(s.filter) }
 // Info describes the filter.
 func (s *Set) Info() (i filter.Info) {
 	s.guard(func() { i = s.filter.Info() })
-	lowest := s.hasher.ID().LowestRate(i.Keys)
+	lowest := family.LowestRate(s.hasher.ID(), i.Keys)
 	i.FPRPrior, i.FPRPosterior = max(i.FPRPrior, lowest), max(i.FPRPosterior, lowest)
 	i.FPRChosen = s.chosen
 	return i

@@ -72,7 +72,7 @@ func (t *Set) other(e engine.Engine) (*Set, error) {
 		return nil, err
 	case len(t.parts) != len(o.parts):
 		return nil, fmt.Errorf("%d and %d shards: %w", len(t.parts), len(o.parts), filter.ErrMismatch)
-	case !t.hasher.Equal(o.hasher):
+	case t.hasher != o.hasher:
 		return nil, engine.ErrHasher
 	case t.planID() != o.planID():
 		return nil, fmt.Errorf("specs %s and %s, chosen rates %v and %v: %w",

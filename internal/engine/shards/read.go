@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine/one"
@@ -171,7 +170,7 @@ func (t *Set) reading(i int) container.Options {
 	limit := t.options.Limit()
 	return container.Options{MaxBytes: limit, Check: func(f *container.File, words []uint64) error {
 		err := t.manifest.CheckHeader(i, f)
-		if bad := (*filter.FormatError)(nil); errors.As(err, &bad) {
+		if bad := (*container.FormatError)(nil); errors.As(err, &bad) {
 			bad.Err = fmt.Errorf("%w%s", bad.Err, adviceCopy)
 			return bad
 		}

@@ -29,7 +29,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	if s.Has("length") && c.Length == 0 {
+	if family.Given(s, "length") && c.Length == 0 {
 		return Config{}, family.Invalid("length", 0, "want at least m")
 	}
 	return c, nil

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/murmur"
 )
 
 // TestDocumented computes the example of docs/format/bitsandblooms.md.
@@ -21,7 +21,7 @@ func TestDocumented(t *testing.T) {
 	}
 	want := []string{"`" + f.spec().String() + "`", filtertest.DocumentedWords(f.words)}
 	for _, key := range []string{"key-7", "key-40"} {
-		q := filter.Quarters([]byte(key))
+		q := murmur.Quarters([]byte(key))
 		var at []uint64
 		has := true
 		for i := range uint64(f.k) {

@@ -11,7 +11,7 @@ func (f *Filter) spec() filter.Spec { return Spec(f.m, f.length, f.k) }
 
 // Spec returns the Spec of a filter with this geometry.
 func Spec(m, length uint64, k int) filter.Spec {
-	s := filter.NewSpec(Family, "k", k, "m", m)
+	s := family.NewSpec(Family, "k", k, "m", m)
 	if length != m {
 		s = s.With("length", length)
 	}
@@ -53,7 +53,7 @@ func Decode(e family.Encoded) (*Filter, error) {
 // rejects any other.
 func geometry(s filter.Spec) (f Filter, err error) {
 	c, err := ConfigFromSpec(s, 0)
-	if err == nil && (c.M == 0 || c.K == 0 || c.Length == c.M || !c.Size.IsZero() || s.Has("capacity")) {
+	if err == nil && (c.M == 0 || c.K == 0 || c.Length == c.M || !c.Size.IsZero() || family.Given(s, "capacity")) {
 		err = family.Invalid("spec", s, "want bitsandblooms(k=,m=)")
 	}
 	if err == nil {

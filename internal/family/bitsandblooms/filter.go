@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/murmur"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -44,7 +45,7 @@ func stepOf(i uint64) uint64 { return (i + i%2) % 4 / 2 }
 
 // HasKey reports whether the key may be in the set. It stops at the first probe whose bit is not set.
 func (f *Filter) HasKey(key []byte) bool {
-	h := filter.Quarters(key)
+	h := murmur.Quarters(key)
 	for i := range uint64(f.k) {
 		if at := f.at(&h, i); f.words[at/64]>>(at%64)&1 == 0 {
 			return false
@@ -55,7 +56,7 @@ func (f *Filter) HasKey(key []byte) bool {
 
 // AddKey adds a key. The error is always nil.
 func (f *Filter) AddKey(key []byte) error {
-	h := filter.Quarters(key)
+	h := murmur.Quarters(key)
 	for i := range uint64(f.k) {
 		at := f.at(&h, i)
 		f.words[at/64] |= 1 << (at % 64)

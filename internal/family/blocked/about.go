@@ -7,7 +7,7 @@ import (
 
 // About describes the family. Package families lists it.
 var About = family.About{
-	Also: family.Also{Spec: filter.NewSpec(Family, "layout", string(Split)), Hash: filter.XXH64}, // a filter of Parquet
+	Also: family.Also{Spec: family.NewSpec(Family, "layout", string(Split)), Hash: filter.XXH64}, // a filter of Parquet
 	Name: Family, Summary: "one cache line per query; keys at any time, union",
 	Can: family.CanAdd | family.CanStartEmpty | family.CanMerge | family.CanIntersect | family.CanConcurrent |
 		family.CanCapacity | family.CanOneLine | family.CanEstimate,
@@ -20,12 +20,12 @@ var About = family.About{
 	},
 	Forms: []family.Form{
 		{
-			Spec: filter.NewSpec(Family), Can: formCan, Default: 4,
+			Spec: family.NewSpec(Family), Can: formCan, Default: 4,
 			Reason:  "one cache line per query, keys at any time, union",
 			Warning: "grows fast as the rate falls: below 0.01% others are smaller",
 		},
 		{
-			Spec: filter.NewSpec(Family, "layout", string(Split)), Can: formCan,
+			Spec: family.NewSpec(Family, "layout", string(Split)), Can: formCan,
 			Reason:  "one cache line and eight bits per query, as in Parquet",
 			Warning: "grows fast as the rate falls: below 0.1% others are smaller",
 		},

@@ -6,7 +6,7 @@ import (
 )
 
 func (f *Filter) spec() filter.Spec {
-	return filter.NewSpec(Family, "blocks", f.blocks, "k", f.k, "layout", string(f.layout()))
+	return family.NewSpec(Family, "blocks", f.blocks, "k", f.k, "layout", string(f.layout()))
 }
 
 // Encode returns one section: the blocks in order, 8 words each in the line layout, 4 in the split one. In the split
@@ -37,7 +37,8 @@ func Decode(e family.Encoded) (*Filter, error) {
 // geometry reads the Spec of a built filter, blocked(blocks=,k=,layout=). Other Specs are errors.
 func geometry(s filter.Spec) (f Filter, err error) {
 	c, err := ConfigFromSpec(s, 0)
-	if err == nil && (c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !s.Has("layout") || s.Has("capacity")) {
+	if err == nil && (c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !family.Given(s, "layout") ||
+		family.Given(s, "capacity")) {
 		err = family.Invalid("spec", s, "want blocked(blocks=,k=,layout=)")
 	}
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -69,7 +70,7 @@ func TestViewLayouts(t *testing.T) {
 			t.Errorf("a view of layout %q with k=%d", c.layout, c.k)
 		}
 	}
-	if _, err := ViewOf(filter.NewSpec("blocked")); err == nil {
+	if _, err := ViewOf(family.NewSpec("blocked")); err == nil {
 		t.Error("a view of a filter that is not built")
 	}
 }

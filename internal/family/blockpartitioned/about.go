@@ -16,7 +16,7 @@ var About = family.About{
 		family.LaterParameter, family.SlotsParameter, {Name: "block", Value: "512|1024", Help: "bits per block"},
 	}, family.SearchParameters...),
 	Forms: []family.Form{{
-		Spec: filter.NewSpec(Family), Patented: true,
+		Spec: family.NewSpec(Family), Patented: true,
 		Can:     family.CanAdd | family.CanLater | family.CanSearch | family.CanSpill | family.CanOneLine,
 		Reason:  "one cache line per query, and the same search",
 		Warning: "patented in the US, nominally until 2027-06-15; needs all keys for the build",

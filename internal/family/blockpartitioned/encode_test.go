@@ -123,7 +123,7 @@ func TestSmallPayload(t *testing.T) {
 		{1024, 1024, 1, 1, false},
 		{1024, 205, 1, 5, false},
 	} {
-		s := filter.NewSpec(Family, "block", c.block, "blocks", blocks, "groups", c.groups, "k", c.k, "width", c.width)
+		s := family.NewSpec(Family, "block", c.block, "blocks", blocks, "groups", c.groups, "k", c.k, "width", c.width)
 		e := family.Encoded{Spec: s, Sections: [][]uint64{make([]uint64, blocks*c.block/64), make([]uint64, 2)}}
 		words, err := SectionWords(s)
 		f, errDecode := Decode(e)

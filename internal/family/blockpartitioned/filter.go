@@ -21,6 +21,7 @@ package blockpartitioned
 import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
@@ -93,5 +94,5 @@ func (f *Filter) Info() filter.Info {
 }
 
 func (f *Filter) spec() filter.Spec {
-	return filter.NewSpec(Family, "block", f.block, "blocks", f.blocks, "groups", f.groups, "k", f.k, "width", f.width)
+	return family.NewSpec(Family, "block", f.block, "blocks", f.blocks, "groups", f.groups, "k", f.k, "width", f.width)
 }

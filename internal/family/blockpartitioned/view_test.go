@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -71,7 +72,7 @@ func TestViewShapes(t *testing.T) {
 			t.Errorf("%+v: a view of %d bytes", s, v.Bytes())
 		}
 	}
-	if _, err := ViewOf(filter.NewSpec("blockpartitioned")); err == nil {
+	if _, err := ViewOf(family.NewSpec("blockpartitioned")); err == nil {
 		t.Error("a view of a filter that is not built")
 	}
 }

@@ -1,7 +1,6 @@
 package counting
 
 import (
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -18,7 +17,7 @@ var About = family.About{
 		{Name: "m", Value: "N", Help: "number of counters of 4 bits, instead of a size"},
 	},
 	Forms: []family.Form{{
-		Spec: filter.NewSpec(Family),
+		Spec: family.NewSpec(Family),
 		Can: family.CanAdd | family.CanRemove | family.CanCount | family.CanMerge | family.CanConcurrent |
 			family.CanCapacity,
 		Default: 8,

@@ -291,7 +291,7 @@ func TestDecode(t *testing.T) {
 		"another sum":         {func(e *family.Encoded) { e.Sections[0][3] ^= 1 << 20 }, false},
 		"keys, stuck":         {func(e *family.Encoded) { e.Sections[0][3] |= 15; e.Keys = math.MaxUint64 }, true},
 		"no keys, all stuck":  {func(e *family.Encoded) { setAll(e.Sections[0][:62]); e.Keys = 0 }, true},
-		"spec without k":      {func(e *family.Encoded) { e.Spec = filter.NewSpec(Family, "m", 1001) }, false},
+		"spec without k":      {func(e *family.Encoded) { e.Spec = family.NewSpec(Family, "m", 1001) }, false},
 		"spec with a size":    {func(e *family.Encoded) { e.Spec = e.Spec.With("bytes", 9) }, false},
 		"spec with k=0":       {func(e *family.Encoded) { e.Spec = e.Spec.With("k", 0) }, false},
 		"spec of other names": {func(e *family.Encoded) { e.Spec = e.Spec.With("bits", 3) }, false},

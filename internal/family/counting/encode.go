@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-func (f *Filter) spec() filter.Spec { return filter.NewSpec(Family, "m", f.m, "k", f.k) }
+func (f *Filter) spec() filter.Spec { return family.NewSpec(Family, "m", f.m, "k", f.k) }
 
 func wordsOf(m uint64) uint64 { return (m + inWord - 1) / inWord }
 

@@ -1,7 +1,6 @@
 package dleft
 
 import (
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
@@ -18,11 +17,11 @@ var About = family.About{
 	},
 	Forms: []family.Form{
 		{
-			Spec: filter.NewSpec(Family), Can: formCan, Reason: "removal with four short buckets per query",
+			Spec: family.NewSpec(Family), Can: formCan, Reason: "removal with four short buckets per query",
 			Warning: "full beyond its capacity; remove only what was added",
 		},
 		{
-			Spec: filter.NewSpec(Family, "counting", 1), Can: formCan | family.CanCount,
+			Spec: family.NewSpec(Family, "counting", 1), Can: formCan | family.CanCount,
 			Reason: "counts, with four short buckets per query", Warning: "full beyond its capacity; remove only what was added",
 		},
 	},

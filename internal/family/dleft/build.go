@@ -38,7 +38,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		return Config{}, err
 	}
 	for name, v := range map[string]uint64{"capacity": c.Capacity, "buckets": c.Buckets, "remainder": remainder} {
-		if v == 0 && s.Has(name) {
+		if v == 0 && family.Given(s, name) {
 			return Config{}, family.Invalid(name, v, "want more than 0")
 		}
 	}

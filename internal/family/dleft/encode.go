@@ -11,7 +11,7 @@ import (
 const maxBuckets = 1 << 50
 
 func (g geometry) spec() filter.Spec {
-	s := filter.NewSpec(Family, "buckets", g.buckets, "capacity", g.capacity, "remainder", g.remainder)
+	s := family.NewSpec(Family, "buckets", g.buckets, "capacity", g.capacity, "remainder", g.remainder)
 	if g.counter > 0 {
 		s = s.With("counting", 1)
 	}
@@ -85,7 +85,7 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 		return geometry{}, family.Invalid("spec", s, "want dleft(buckets=,capacity=,remainder=)")
 	}
 	g, err := c.resolve()
-	if err == nil && !g.spec().Equal(s) {
+	if err == nil && g.spec() != s {
 		err = family.Invalid("spec", s, "want %s", g.spec())
 	}
 	return g, err

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -51,7 +50,7 @@ func TestDecode(t *testing.T) {
 		}, true},
 		"the cells of others": {func(e *family.Encoded) { slices.Reverse(e.Sections[0][:len(e.Sections[0])-1]); e.Keys = 0 }, false},
 		"no counter": {func(e *family.Encoded) {
-			e.Spec = filter.NewSpec(Family, "buckets", 5, "capacity", 100, "remainder", 9)
+			e.Spec = family.NewSpec(Family, "buckets", 5, "capacity", 100, "remainder", 9)
 		}, false},
 		"no remainder":      {func(e *family.Encoded) { e.Spec = e.Spec.With("remainder", 0) }, false},
 		"no capacity":       {func(e *family.Encoded) { e.Spec = e.Spec.With("capacity", 0) }, false},

@@ -1,7 +1,6 @@
 package fuse
 
 import (
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
@@ -15,7 +14,7 @@ var About = family.About{
 	// A form with CanSpill builds in any memory. Keys of fuse spill while they are gathered, but then the library needs
 	// all of them.
 	Forms: []family.Form{{
-		Spec: filter.NewSpec(Family), Default: 2, Reason: "static, with the fastest queries of a static filter",
+		Spec: family.NewSpec(Family), Default: 2, Reason: "static, with the fastest queries of a static filter",
 		Warning: "a build takes about 30 bytes a key; a change of one key changes the whole file",
 	}},
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func (f *Filter) spec() filter.Spec {
-	return filter.NewSpec(Family, "seed", f.seed, "segment", f.segment, "segments", f.segments, "width", f.width)
+	return family.NewSpec(Family, "seed", f.seed, "segment", f.segment, "segments", f.segments, "width", f.width)
 }
 
 // Encode returns one section, which shares the memory of the filter: (segments+2)·segment slots of width bits, packed
@@ -49,7 +49,7 @@ func geometry(s filter.Spec) (f Filter, err error) {
 		return Filter{}, err
 	}
 	v := View{Segment: f.segment, Segments: f.segments, Width: f.width}
-	if !s.Has("seed") || !v.Valid() {
+	if !family.Given(s, "seed") || !v.Valid() {
 		return Filter{}, family.Invalid("spec", s,
 			"want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144")
 	}

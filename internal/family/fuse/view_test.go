@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -59,7 +60,7 @@ func TestViewValid(t *testing.T) {
 			t.Errorf("%+v is valid", v)
 		}
 	}
-	if _, err := ViewOf(filter.NewSpec("fuse")); err == nil {
+	if _, err := ViewOf(family.NewSpec("fuse")); err == nil {
 		t.Error("a view of a filter that is not built")
 	}
 }

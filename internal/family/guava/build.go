@@ -34,7 +34,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	if s.Has("strategy") && strategy != uint64(Mitz32) && strategy != uint64(Mitz64) {
+	if family.Given(s, "strategy") && strategy != uint64(Mitz32) && strategy != uint64(Mitz64) {
 		return Config{}, family.Invalid("strategy", strategy, "want 32 or 64")
 	}
 	c.Strategy = Strategy(strategy)

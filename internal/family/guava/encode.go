@@ -9,7 +9,7 @@ func (f *Filter) spec() filter.Spec { return Spec(uint64(len(f.words)), f.k, f.s
 
 // Spec returns the Spec of a filter with this geometry.
 func Spec(words uint64, k int, s Strategy) filter.Spec {
-	return filter.NewSpec(Family, "k", k, "strategy", int(s), "words", words)
+	return family.NewSpec(Family, "k", k, "strategy", int(s), "words", words)
 }
 
 // K returns the number of probes per key.
@@ -43,7 +43,7 @@ func Decode(e family.Encoded) (*Filter, error) {
 // geometry reads the canonical Spec of a built filter, guava(k=,strategy=,words=). It rejects any other.
 func geometry(s filter.Spec) (Config, error) {
 	c, err := ConfigFromSpec(s, 0)
-	if err == nil && (c.Words == 0 || c.K == 0 || c.Strategy == 0 || !c.Size.IsZero() || s.Has("capacity")) {
+	if err == nil && (c.Words == 0 || c.K == 0 || c.Strategy == 0 || !c.Size.IsZero() || family.Given(s, "capacity")) {
 		err = family.Invalid("spec", s, "want guava(k=,strategy=,words=)")
 	}
 	if err == nil {

@@ -16,7 +16,7 @@ var About = family.About{
 		{Name: "target", Value: "RATE", Help: "search until this rate is reached"},
 	}, family.SearchParameters...),
 	Forms: []family.Form{{
-		Spec: filter.NewSpec(Family), Patented: true,
+		Spec: family.NewSpec(Family), Patented: true,
 		Can:     family.CanAdd | family.CanLater | family.CanSearch | family.CanSpill,
 		Reason:  "smallest: a search fits its hash functions to the keys",
 		Warning: "patented in the US, nominally until 2027-06-15; needs all keys for the build",

@@ -82,7 +82,7 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 		return geometry{}, err
 	}
 	g := geometry{shards: shards, groups: groups, bits: bits, k: int(min(k, maxK+1)), width: int(min(width, maxWidth+1))}
-	if !s.Has("width") || !g.valid() {
+	if !family.Given(s, "width") || !g.valid() {
 		return geometry{}, family.Invalid("spec", s, "want partitioned(bits=,groups=,k=,shards=,width=)")
 	}
 	if g.tooLarge() {

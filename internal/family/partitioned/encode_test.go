@@ -91,7 +91,7 @@ func TestSmallShards(t *testing.T) {
 		{4095, 3, 0, nil},
 		{4096, 3, 0, []uint64{193, 1, 2}},
 	} {
-		s := filter.NewSpec(Family, "bits", c.bits, "groups", 1, "k", 3, "shards", c.shards, "width", c.width)
+		s := family.NewSpec(Family, "bits", c.bits, "groups", 1, "k", 3, "shards", c.shards, "width", c.width)
 		words, err := SectionWords(s)
 		if c.words == nil {
 			if !errors.Is(err, filter.ErrConfig) || words != nil {

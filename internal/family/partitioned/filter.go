@@ -26,6 +26,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -153,7 +154,7 @@ func (f *Filter) Info() filter.Info {
 func (f *Filter) ones() uint64 { return bitvec.OnesCount(f.bitmap) }
 
 func (f *Filter) spec() filter.Spec {
-	return filter.NewSpec(Family,
+	return family.NewSpec(Family,
 		"bits", f.bits, "groups", f.groups, "k", f.k, "shards", f.geometry.shards, "width", f.width)
 }
 

@@ -405,7 +405,7 @@ func TestReoptimize(t *testing.T) {
 	}
 	i := again.Info()
 	t.Logf("searched %.5f, drifted %.5f, again %.5f", searched.FPRPosterior, drifted.FPRPosterior, i.FPRPosterior)
-	if i.Late != 0 || !i.Spec.Equal(searched.Spec) || i.FPRPosterior > 1.03*searched.FPRPosterior {
+	if i.Late != 0 || i.Spec != searched.Spec || i.FPRPosterior > 1.03*searched.FPRPosterior {
 		t.Errorf("again: %+v, at first: %+v", i, searched)
 	}
 	for passes := range 5 {

@@ -1,7 +1,6 @@
 package rankindexed
 
 import (
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
@@ -54,7 +53,7 @@ const formCan = family.CanAdd | family.CanRemove | family.CanConcurrent | family
 
 // form completes a form of this family.
 func form(f family.Form, parameters ...any) family.Form {
-	f.Spec = filter.NewSpec(Family, parameters...)
+	f.Spec = family.NewSpec(Family, parameters...)
 	f.Can |= formCan
 	if f.Can&family.CanCount == 0 { // the counting builder keeps no keys
 		f.Can |= family.CanSpill

@@ -57,7 +57,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	number := func(name string) int { return int(min(r.Uint(name), math.MaxInt32)) }
 	c.Counting, c.Fast, c.ValueBits = r.Flag("counting"), r.Flag("fast"), number("value_bits")
 	c.Growth, c.Bucket = number("growth"), number("bucket")
-	if s.Has("buckets") {
+	if family.Given(s, "buckets") {
 		c.Geometry = &Geometry{
 			Capacity: c.Capacity, Buckets: r.Uint("buckets"), Chains: number("chains"), Remainder: number("remainder"),
 			Cells:  [levels]int{number("cells"), number("cells2"), number("cells3")},
@@ -68,7 +68,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	if s.Has("overflow") && c.Overflow == 0 {
+	if family.Given(s, "overflow") && c.Overflow == 0 {
 		return Config{}, family.Invalid("overflow", 0, "want more than 0")
 	}
 	return c, c.Check()

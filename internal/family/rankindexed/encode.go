@@ -19,7 +19,7 @@ var (
 
 // Spec returns the Spec that fixes the geometry.
 func (g Geometry) Spec() filter.Spec {
-	s := filter.NewSpec(Family, "buckets", g.Buckets, "capacity", g.Capacity, "cells", g.Cells[0], "chains", g.Chains,
+	s := family.NewSpec(Family, "buckets", g.Buckets, "capacity", g.Capacity, "cells", g.Cells[0], "chains", g.Chains,
 		"remainder", g.Remainder)
 	if g.Counting {
 		s = s.With("counting", 1)
@@ -68,18 +68,18 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 	bad := func(field string, value any, reason string) (Geometry, uint64, bool, error) {
 		return Geometry{}, 0, false, family.Invalid(field, value, "%s", reason)
 	}
-	if trimmed = s.Has("trimmed"); trimmed {
+	if trimmed = family.Given(s, "trimmed"); trimmed {
 		cells = family.Reader(s).Uint("trimmed")
-		if !s.With("trimmed", cells).Equal(s) {
+		if s.With("trimmed", cells) != s {
 			return bad("trimmed", family.Reader(s).Text("trimmed", ""), "want a whole number of 0 or more")
 		}
-		s = s.Without("trimmed")
+		s = family.Without(s, "trimmed")
 	}
 	c, err := ConfigFromSpec(s, 0)
 	if err != nil {
 		return g, 0, false, err
 	}
-	if c.Geometry == nil || !c.Geometry.Spec().Equal(s) {
+	if c.Geometry == nil || c.Geometry.Spec() != s {
 		return bad("spec", s, "want the complete geometry of a filter")
 	}
 	if trimmed && (cells > maxKeys || cells > c.Geometry.most()) {

@@ -33,10 +33,10 @@ func (t Trimmed) Trimmed() family.Filter { return t }
 // Inflated returns how many bytes Decode allocates besides the sections: the size of the whole filter if the Spec is
 // that of a trimmed one, else 0. Errors are those of SectionWords.
 func Inflated(s filter.Spec) (bytes uint64, err error) {
-	if !s.Has("trimmed") {
+	if !family.Given(s, "trimmed") {
 		return 0, nil
 	}
-	words, err := SectionWords(s.Without("trimmed"))
+	words, err := SectionWords(family.Without(s, "trimmed"))
 	if err != nil {
 		return 0, err
 	}

@@ -90,7 +90,7 @@ func (v *valued) fill(
 	}))
 }
 
-// check returns a *filter.ValueError if a key has two values.
+// check returns a *family.ValueError if a key has two values.
 func (v *valued) check(ctx context.Context) error {
 	if _, err := v.Finish(ctx); err != nil {
 		return err

@@ -40,7 +40,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if growth > maxGrowth {
 		return Config{}, badGrowth(growth)
 	}
-	c.Growth, c.Fixed = uint32(growth), s.Has("expansion") && growth == 0
+	c.Growth, c.Fixed = uint32(growth), family.Given(s, "expansion") && growth == 0
 	return c, nil
 }
 

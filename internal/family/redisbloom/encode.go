@@ -147,7 +147,7 @@ func EncodedHeader(b []byte) (s filter.Spec, section []uint64, words uint64, err
 	if err != nil {
 		return s, nil, 0, err
 	}
-	return filter.NewSpec(Family, "links", len(f.links), "words", words), f.headerWords(), words, nil
+	return family.NewSpec(Family, "links", len(f.links), "words", words), f.headerWords(), words, nil
 }
 
 // headerWords returns the header as little-endian words, padded with zeros.
@@ -162,7 +162,7 @@ func (f *Filter) headerWords() []uint64 {
 }
 
 func (f *Filter) spec() filter.Spec {
-	return filter.NewSpec(Family, "links", len(f.links), "words", len(f.words))
+	return family.NewSpec(Family, "links", len(f.links), "words", len(f.words))
 }
 
 // Encode returns two sections: the bytes of Header as little-endian words, padded with zeros, and the words of all

@@ -20,7 +20,6 @@
 package ribbon
 
 import (
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
@@ -45,12 +44,12 @@ var About = family.About{
 	// Values are no form: the planner chooses for values that change.
 	Forms: []family.Form{
 		{
-			Spec: filter.NewSpec(Family), Can: family.CanSpill, Default: 1,
+			Spec: family.NewSpec(Family), Can: family.CanSpill, Default: 1,
 			Reason:  "static, {size}",
 			Warning: wholeFile,
 		},
 		{
-			Spec: filter.NewSpec(Family, "w", 128), Can: family.CanSpill,
+			Spec: family.NewSpec(Family, "w", 128), Can: family.CanSpill,
 			Reason:  "static, {size}; slower queries and builds",
 			Warning: wholeFile,
 		},

@@ -47,8 +47,8 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	const most = math.MaxUint32
 	c.R, c.ValueBits, c.W = uint(min(bits, most)), uint(min(valueBits, most)), uint(min(w, most))
 	c.Wide, c.Seed = uint(min(wide, most)), uint(min(seed, most))
-	c.Static = bits == 0 && s.Has("r")
-	if s.Has("w") && w == 0 {
+	c.Static = bits == 0 && family.Given(s, "r")
+	if family.Given(s, "w") && w == 0 {
 		return Config{}, family.Invalid("w", w, "want 64 or 128")
 	}
 	return c, c.Check()

@@ -98,7 +98,7 @@ func (g *geometry) sections() []uint64 {
 }
 
 func (g *geometry) spec() filter.Spec {
-	s := filter.NewSpec(Family, "r", g.r, "w", g.w)
+	s := family.NewSpec(Family, "r", g.r, "w", g.w)
 	for _, p := range []struct {
 		name  string
 		value uint64
@@ -170,7 +170,7 @@ func readGeometry(s filter.Spec) (*geometry, error) {
 	r := family.Reader(s)
 	small := func(name string, most uint64) uint64 {
 		v := r.Uint(name)
-		if v > most || v == 0 && s.Has(name) && name != "r" {
+		if v > most || v == 0 && family.Given(s, name) && name != "r" {
 			return math.MaxUint64
 		}
 		return v
@@ -183,7 +183,7 @@ func readGeometry(s filter.Spec) (*geometry, error) {
 		return nil, err
 	}
 	bad := bits|valueBits|w|wide|tail|seed|tailSeed == math.MaxUint64
-	bad = bad || !s.Has("r") || w != 64 && w != 128 || bits+valueBits == 0 || bits == MaxBits && wide > 0
+	bad = bad || !family.Given(s, "r") || w != 64 && w != 128 || bits+valueBits == 0 || bits == MaxBits && wide > 0
 	bad = bad || tail == 0 && tailSeed > 0 || starts == "" && seed > 0
 	if bad {
 		return nil, family.Invalid("spec", s, "want r of 1 to 32 (or 0 with value_bits), w of 64 or 128, "+
@@ -193,7 +193,7 @@ func readGeometry(s filter.Spec) (*geometry, error) {
 	g := &geometry{
 		r: uint(bits), valueBits: uint(valueBits), w: uint(w), wide: wide, seed: seed, slots: tail, tailSeed: tailSeed,
 	}
-	if !s.Has("starts") {
+	if !family.Given(s, "starts") {
 		return g, nil
 	}
 	list := strings.Split(starts, "-")

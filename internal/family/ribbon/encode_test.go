@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -26,7 +25,7 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	for range 300 {
-		s := filter.NewSpec(Family, "r", 1+r.IntN(31), "w", 64<<r.IntN(2))
+		s := family.NewSpec(Family, "r", 1+r.IntN(31), "w", 64<<r.IntN(2))
 		var starts []string
 		for range r.IntN(maxLayers + 1) {
 			most := []int{1, 4, 32, 40, 800}[r.IntN(5)]
@@ -103,7 +102,7 @@ func TestHostile(t *testing.T) {
 // TestLargeSpec: the sizes of the largest geometries do not overflow.
 func TestLargeSpec(t *testing.T) {
 	starts := strings.TrimSuffix(strings.Repeat("281474976710656-", maxLayers), "-")
-	s := filter.NewSpec(Family, "r", 31, "value_bits", 32, "w", 128, "wide", 1023, "starts", starts, "tail", 256)
+	s := family.NewSpec(Family, "r", 31, "value_bits", 32, "w", 128, "wide", 1023, "starts", starts, "tail", 256)
 	words, err := SectionWords(s)
 	if err != nil || words[0] < 16<<42*63 || words[0] > 17<<42*64 || words[1] != 16<<34 || words[2] != 256 {
 		t.Errorf("%d, %v", words, err)

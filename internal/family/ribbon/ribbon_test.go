@@ -263,7 +263,7 @@ func TestWorkers(t *testing.T) {
 			}
 			f := finish(t, b)
 			equal := slices.Equal(f.words, want.words) && slices.Equal(f.tail, want.tail)
-			if !equal || !f.spec().Equal(want.spec()) {
+			if !equal || f.spec() != want.spec() {
 				t.Errorf("%s: another filter from %d workers", f.spec(), workers)
 			}
 		}

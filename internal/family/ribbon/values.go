@@ -27,7 +27,7 @@ func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	})
 }
 
-// checkValues returns a *filter.ValueError if two of the keys, which are in order, differ only in their values. Hi of
+// checkValues returns a *family.ValueError if two of the keys, which are in order, differ only in their values. Hi of
 // the key times back is that of its hash.
 func checkValues(pieces iter.Seq[[]filter.Hash], back uint64) error {
 	var one gather.OneValue

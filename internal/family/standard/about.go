@@ -1,7 +1,6 @@
 package standard
 
 import (
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
@@ -17,7 +16,7 @@ var About = family.About{
 		{Name: "m", Value: "BITS", Help: "number of bits, instead of a size"},
 	},
 	Forms: []family.Form{{
-		Spec: filter.NewSpec(Family), Can: family.CanAdd | family.CanMerge | family.CanConcurrent | family.CanCapacity,
+		Spec: family.NewSpec(Family), Can: family.CanAdd | family.CanMerge | family.CanConcurrent | family.CanCapacity,
 		Default: 3,
 		Reason:  "the plain Bloom filter: any size, keys at any time, union",
 		Warning: "a query for a present key reads k cache lines",

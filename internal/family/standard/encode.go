@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-func (f *Filter) spec() filter.Spec { return filter.NewSpec(Family, "m", f.m, "k", f.k) }
+func (f *Filter) spec() filter.Spec { return family.NewSpec(Family, "m", f.m, "k", f.k) }
 
 // Encode returns one section of ⌈m/64⌉ words. Bit i of the filter is bit i%64 of word i/64. Bits from m on are 0.
 func (f *Filter) Encode() family.Encoded {

@@ -18,7 +18,7 @@ var About = family.About{
 		{Name: "search", Value: "anneal|greedy", Help: "with noise, or as the paper does"},
 	}, family.SearchParameters...),
 	Forms: []family.Form{{
-		Spec: filter.NewSpec(Family), Can: family.CanAdd | family.CanSearch | family.CanSpill, Reason: "small at low rates",
+		Spec: family.NewSpec(Family), Can: family.CanAdd | family.CanSearch | family.CanSpill, Reason: "small at low rates",
 		Warning: "a query reads many places, and a build searches",
 	}},
 }

@@ -55,7 +55,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	switch {
 	case search != "greedy" && search != "anneal":
 		return Config{}, family.Invalid("search", search, "want anneal or greedy")
-	case s.Has("choices") && choices == 0:
+	case family.Given(s, "choices") && choices == 0:
 		return Config{}, family.Invalid("choices", choices, "want 2 to %d", MaxChoices)
 	}
 	return c, c.Check()

@@ -24,6 +24,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -195,6 +196,6 @@ func (f *Filter) Info() filter.Info {
 }
 
 func (f *Filter) spec() filter.Spec {
-	return filter.NewSpec(Family,
+	return family.NewSpec(Family,
 		"bits", f.bits, "choices", f.choices, "hashing", string(f.hashing), "k", f.k, "shards", f.shards)
 }

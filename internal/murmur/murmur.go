@@ -1,0 +1,102 @@
+// Package murmur has the hash functions of Austin Appleby that other systems use: MurmurHash3 x64 128 and
+// MurmurHash64A. They read words as little endian on every machine and do not allocate.
+package murmur
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Constants of MurmurHash3 x64 128 and of MurmurHash64A (Austin Appleby, in the public domain).
+const (
+	c1  = 0x87c37b91114253d5
+	c2  = 0x4cf5ad432745937f
+	c64 = 0xc6a4a7935bd1e995
+)
+
+// Sum3 returns the two words of MurmurHash3 x64 128 with seed 0.
+func Sum3(key []byte) (h1, h2 uint64) {
+	h1, h2 = blocks(key)
+	return end(h1, h2, key[len(key)&^15:], uint64(len(key)))
+}
+
+// Quarters returns two words of Sum3 of the key and two of Sum3 of the key followed by a byte 1. It reads the key once,
+// because both hashes begin with the same blocks.
+func Quarters(key []byte) (h [4]uint64) {
+	h1, h2 := blocks(key)
+	var tail [16]byte
+	n := copy(tail[:], key[len(key)&^15:])
+	tail[n] = 1
+	h[0], h[1] = end(h1, h2, tail[:n], uint64(len(key)))
+	if n == 15 { // the byte completes a block
+		h1, h2 = block(h1, h2, tail[:])
+		h[2], h[3] = end(h1, h2, nil, uint64(len(key))+1)
+	} else {
+		h[2], h[3] = end(h1, h2, tail[:n+1], uint64(len(key))+1)
+	}
+	return h
+}
+
+// blocks returns the state after all whole blocks of 16 bytes.
+func blocks(key []byte) (h1, h2 uint64) {
+	for ; len(key) >= 16; key = key[16:] {
+		h1, h2 = block(h1, h2, key)
+	}
+	return h1, h2
+}
+
+func block(h1, h2 uint64, b []byte) (uint64, uint64) {
+	h1 ^= low(binary.LittleEndian.Uint64(b))
+	h1 = (bits.RotateLeft64(h1, 27)+h2)*5 + 0x52dce729
+	h2 ^= high(binary.LittleEndian.Uint64(b[8:]))
+	h2 = (bits.RotateLeft64(h2, 31)+h1)*5 + 0x38495ab5
+	return h1, h2
+}
+
+func low(k uint64) uint64  { return bits.RotateLeft64(k*c1, 31) * c2 }
+func high(k uint64) uint64 { return bits.RotateLeft64(k*c2, 33) * c1 }
+
+// end mixes in the last 0 to 15 bytes and the length in bytes, and returns the two words of the hash.
+func end(h1, h2 uint64, tail []byte, length uint64) (uint64, uint64) {
+	var k1, k2 uint64
+	for i, c := range tail {
+		if i < 8 {
+			k1 |= uint64(c) << (8 * i)
+		} else {
+			k2 |= uint64(c) << (8 * (i - 8))
+		}
+	}
+	h1 ^= low(k1) ^ length // a tail of zero bytes mixes in 0
+	h2 ^= high(k2) ^ length
+	h1 += h2
+	h2 += h1
+	h1, h2 = mix(h1), mix(h2)
+	h1 += h2
+	return h1, h2 + h1
+}
+
+func mix(k uint64) uint64 {
+	k = (k ^ k>>33) * 0xff51afd7ed558ccd
+	k = (k ^ k>>33) * 0xc4ceb9fe1a85ec53
+	return k ^ k>>33
+}
+
+// Seed64A is the seed that RedisBloom gives Sum64A.
+const Seed64A = c64
+
+// Sum64A returns MurmurHash64A.
+func Sum64A(key []byte, seed uint64) uint64 {
+	h := seed ^ uint64(len(key))*c64
+	for ; len(key) >= 8; key = key[8:] {
+		k := binary.LittleEndian.Uint64(key) * c64
+		h = (h ^ (k^k>>47)*c64) * c64
+	}
+	if len(key) > 0 {
+		for i, c := range key {
+			h ^= uint64(c) << (8 * i)
+		}
+		h *= c64
+	}
+	h = (h ^ h>>47) * c64
+	return h ^ h>>47
+}
