@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -51,7 +52,7 @@ func writeShards(tb testing.TB, dir string, c bloomery.Config, shards int, keys 
 		if err != nil {
 			tb.Fatal(err)
 		}
-		name := shard.Name(i, shards, "")
+		name := shardfile.Name(i, shards, "")
 		if err := intoSet(tb, set, filepath.Join(dir, name)); err != nil {
 			tb.Fatal(err)
 		}
@@ -67,7 +68,7 @@ func entryOf(tb testing.TB, path string, set *bloomery.Set) shard.Entry {
 	info, data := set.Info(), readAll(tb, path)
 	return shard.Entry{
 		File: filepath.Base(path), Keys: info.Keys, Bytes: uint64(len(data)), SHA256: sha256.Sum256(data),
-		FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
+		FPRPrior: shardfile.Rate(info.FPRPrior), FPRPosterior: shardfile.Rate(info.FPRPosterior),
 	}
 }
 

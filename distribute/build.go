@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -213,8 +214,8 @@ func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 
 func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
 	ctx = container.Batch(ctx) // Finish syncs the folder
-	r = result{Shard: s, Entry: shard.EntryOf(set.Info()), FPRChosen: set.FPRChosen()}
-	if err := r.Measure(set, io.Discard); err != nil {
+	r = result{Shard: s, Entry: shardset.EntryOf(set.Info()), FPRChosen: set.FPRChosen()}
+	if err := shardset.Measure(&r.Entry, set, io.Discard); err != nil {
 		return r, err
 	}
 	if r.File, err = p.place(ctx, out, r, set); err != nil {

@@ -14,8 +14,9 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
-	"github.com/bloomery/bloomery/shard"
 )
 
 // Dir returns the Store of a folder and the folders in it. It is a Renamer and a Locker: its lock is the one of
@@ -194,7 +195,7 @@ func (d dir) Rename(ctx context.Context, from, to []string) error {
 // Lock creates the folder if it does not exist. Unlocking removes the temporary files that killed writers have left,
 // and the folder if Lock has created it and it is still empty.
 func (d dir) Lock(ctx context.Context) (unlock func() error, err error) {
-	f, err := shard.LockFolder(ctx, d.root, shard.Locking{})
+	f, err := shardset.LockFolder(ctx, d.root, shardset.Locking{})
 	if err != nil {
 		return nil, err
 	}
@@ -206,10 +207,10 @@ func (d dir) Lock(ctx context.Context) (unlock func() error, err error) {
 
 // clean removes the temporary files that killed writers have left, and folders of working files that are empty.
 func (d dir) clean() {
-	container.RemoveAbandoned(d.root, func(name string) bool { return shard.IsName(name) || name == shard.ManifestName })
+	container.RemoveAbandoned(d.root, shardset.OfSet)
 	all, _ := os.ReadDir(d.root)
 	for _, e := range all {
-		if _, _, work := shard.CutWork(e.Name()); work && e.IsDir() {
+		if _, _, work := shardfile.CutWork(e.Name()); work && e.IsDir() {
 			container.RemoveAbandoned(filepath.Join(d.root, e.Name()), nil)
 			_ = os.Remove(filepath.Join(d.root, e.Name())) // unless there is something in it
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/parallel"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -85,10 +87,7 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 		return nil, nil, err
 	}
 	m := &shard.Manifest{
-		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries, FPRChosen: shard.Chosen(chosen),
-	}
-	if err := m.Check(); err != nil {
-		return nil, nil, err
+		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries, FPRChosen: shardfile.Chosen(chosen),
 	}
 	return m, all, engine.CheckShards(m, p.MaxFPR)
 }
@@ -157,7 +156,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 	if err != nil {
 		return err
 	}
-	needed, leftover := map[string]bool{}, shard.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
+	needed, leftover := map[string]bool{}, shardset.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
 	for _, e := range m.Shards {
 		needed[e.File] = true
 	}
@@ -168,7 +167,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 			return err
 		}
 		delete(needed, object.Name)
-		if id, file, ok := shard.CutWork(object.Name); ok {
+		if id, file, ok := shardfile.CutWork(object.Name); ok {
 			work[id] = append(work[id], file)
 		} else if leftover(object.Name) {
 			shards = append(shards, object.Name)
@@ -192,7 +191,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 			}
 		}
 		for _, file := range files {
-			switch name := shard.WorkName(id, file); {
+			switch name := shardfile.WorkName(id, file); {
 			case slices.Contains(last, name):
 			case file == replacesName:
 				last = slices.Insert(last, 0, name)
@@ -203,7 +202,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 	}
 	names = append(names, shards...)
 	err = parallel.Do(ctx, len(names), planReads, func(ctx context.Context, i int) error {
-		id, _, work := shard.CutWork(names[i])
+		id, _, work := shardfile.CutWork(names[i])
 		if !work {
 			if err := same(ctx); err != nil {
 				return err
@@ -225,7 +224,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 // running reports whether the plan with an id may still finish when the output has a manifest: it was saved for that
 // one, or its record was removed so that it replaces any set. files are its working files.
 func running(ctx context.Context, out Source, id string, files []string, manifest string) (bool, error) {
-	record, err := readAll(ctx, out, shard.WorkName(id, replacesName), 1<<10)
+	record, err := readAll(ctx, out, shardfile.WorkName(id, replacesName), 1<<10)
 	if missing(err) {
 		return slices.Contains(files, planName), nil
 	}

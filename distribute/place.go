@@ -10,6 +10,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/parallel"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -23,12 +25,12 @@ import (
 
 // staged returns the name under which Build writes a shard with that SHA-256 if Finish installs it.
 func (p *Plan) staged(s int, sum [sha256.Size]byte) string {
-	return p.work("%s", shard.HashName(s, p.Shards, sum))
+	return p.work("%s", shardfile.HashName(s, p.Shards, sum))
 }
 
 // checkPlace returns an error unless a result names a file that this version writes.
 func (p *Plan) checkPlace(r result, out Source) error {
-	if _, ok := out.(Conditional); ok && shard.IsName(r.File) || r.File == p.staged(r.Shard, r.SHA256) {
+	if _, ok := out.(Conditional); ok && shardfile.IsName(r.File) || r.File == p.staged(r.Shard, r.SHA256) {
 		return nil
 	}
 	return fmt.Errorf("%s is not where this version of Bloomery writes the shard; build it again", r.File)
@@ -48,13 +50,13 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 		if err != nil {
 			return "", err
 		}
-		r.File = shard.NewName(old, r.Shard, p.Shards, r.SHA256)
+		r.File = shardset.NewName(old, r.Shard, p.Shards, r.SHA256)
 	}
 	there, err := r.exists(ctx, out)
 	if there || err != nil {
 		return r.File, err
 	}
-	if ok && r.File == shard.Name(r.Shard, p.Shards, "") {
+	if ok && r.File == shardfile.Name(r.Shard, p.Shards, "") {
 		err := c.WriteIf(ctx, r.File, "", write)
 		if !errors.Is(err, fs.ErrExist) {
 			return r.File, err
@@ -62,7 +64,7 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 		if there, err := r.exists(ctx, out); there || err != nil { // another attempt was faster
 			return r.File, err
 		}
-		r.File = shard.HashName(r.Shard, p.Shards, r.SHA256)
+		r.File = shardfile.HashName(r.Shard, p.Shards, r.SHA256)
 		if there, err := r.exists(ctx, out); there || err != nil {
 			return r.File, err
 		}
@@ -101,7 +103,7 @@ func (p *Plan) find(
 		if err != nil {
 			return f, err
 		}
-		f.final = shard.NewName(m, s, p.Shards, r.SHA256)
+		f.final = shardset.NewName(m, s, p.Shards, r.SHA256)
 	}
 	if err = check(r); err == nil || f.at == f.final {
 		return f, err

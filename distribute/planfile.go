@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/shard"
+	"github.com/bloomery/bloomery/internal/shardfile"
 )
 
 func (p *Plan) work(format string, args ...any) string {
-	return shard.WorkName(p.ID(), fmt.Sprintf(format, args...))
+	return shardfile.WorkName(p.ID(), fmt.Sprintf(format, args...))
 }
 
 const planName = "plan.json"
@@ -117,11 +117,11 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 
 // Plans returns the ids of the plans in an output, sorted. Work on them has not finished.
 func Plans(ctx context.Context, out Source) (ids []string, err error) {
-	for o, err := range out.List(ctx, shard.WorkPrefix) {
+	for o, err := range out.List(ctx, shardfile.WorkPrefix) {
 		if err != nil {
 			return nil, err
 		}
-		if id, file, ok := shard.CutWork(o.Name); ok && file == planName {
+		if id, file, ok := shardfile.CutWork(o.Name); ok && file == planName {
 			ids = append(ids, id)
 		}
 	}
@@ -147,7 +147,7 @@ func ReadPlan(ctx context.Context, out Source, id string, formats Formats) (*Pla
 		}
 		id = ids[0]
 	}
-	b, err := readAll(ctx, out, shard.WorkName(id, planName), maxPlan)
+	b, err := readAll(ctx, out, shardfile.WorkName(id, planName), maxPlan)
 	if err != nil {
 		return nil, err
 	}

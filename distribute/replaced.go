@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/bloomery/bloomery/internal/parallel"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -120,7 +121,7 @@ func clearShards(ctx context.Context, out Store) error {
 	if err != nil {
 		return err
 	}
-	leftover := shard.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
+	leftover := shardset.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
 	var names []string
 	for o, err := range out.List(ctx, "") {
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/shardset"
 )
 
 // keysOf returns the keys of all spans of a format of keyio, in order.
@@ -304,7 +305,7 @@ func TestPlanHostile(t *testing.T) {
 		t.Error("a Range with another secret")
 	}
 	m, err := all(t.Context(), p, in, out, distribute.Options{Secret: secret})
-	if err != nil || !m.Matches(filter.NewKeyedHasher(*secret)) || m.FPRChosen != 0.02 {
+	if err != nil || !shardset.Matches(m, filter.NewKeyedHasher(*secret)) || m.FPRChosen != 0.02 {
 		t.Errorf("with the secret: %v", err)
 	}
 	for n, text := range out.objects {

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -139,7 +140,8 @@ func shardsOf(m *shard.Manifest) *object {
 		all = append(all, entryOf(e))
 	}
 	few, many := fewestAndMost(m)
-	return &object{{"plan", m.ID()}, {"count", len(m.Shards)}, {"smallest", entryOf(few)}, {"largest", entryOf(many)},
+	return &object{{"plan", shardset.ID(m)}, {"count", len(m.Shards)},
+		{"smallest", entryOf(few)}, {"largest", entryOf(many)},
 		{"shards", all}}
 }
 

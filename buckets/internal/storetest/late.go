@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -91,7 +92,7 @@ func Late(t *testing.T, s buckets.Store) {
 	}
 	got := contents(t, s)
 	for name := range got {
-		if strings.HasPrefix(name, shard.WorkPrefix) {
+		if strings.HasPrefix(name, shardfile.WorkPrefix) {
 			t.Errorf("%s is left behind", name)
 		}
 	}

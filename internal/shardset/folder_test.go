@@ -1,4 +1,4 @@
-package shard
+package shardset
 
 import (
 	"bytes"
@@ -14,29 +14,33 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // TestLeftover is the table of the rule of sweeps.
 func TestLeftover(t *testing.T) {
-	set := func(shards int, suffix string) *Manifest {
-		m := new(Manifest)
+	set := func(shards int, suffix string) *shard.Manifest {
+		m := new(shard.Manifest)
 		for i := range shards {
-			m.Shards = append(m.Shards, Entry{File: Name(i, shards, suffix)})
+			m.Shards = append(m.Shards, shard.Entry{File: shardfile.Name(i, shards, suffix)})
 		}
 		return m
 	}
 	all := []string{
-		Name(0, 3, ""), Name(0, 3, "aa"), Name(0, 4, ""), Name(1, 9, "bb"), ManifestName, "notes.txt", "00000-of-00003.bak",
-		strings.TrimSuffix(WorkName(strings.Repeat("ab", 16), ""), "/"), "." + Name(0, 3, "") + ".tmp-0123456789abcdef",
+		shardfile.Name(0, 3, ""), shardfile.Name(0, 3, "aa"), shardfile.Name(0, 4, ""), shardfile.Name(1, 9, "bb"),
+		shard.ManifestName, "notes.txt", "00000-of-00003.bak",
+		strings.TrimSuffix(shardfile.WorkName(strings.Repeat("ab", 16), ""), "/"),
+		"." + shardfile.Name(0, 3, "") + ".tmp-0123456789abcdef",
 	}
 	for what, c := range map[string]struct {
 		rule Leftover
 		want []string
 	}{
-		"change":        {Leftover{Keep: []*Manifest{set(3, "aa"), nil}}, all[:1]},
-		"change before": {Leftover{Before: set(4, ""), Keep: []*Manifest{set(3, "aa")}}, []string{all[0], all[2]}},
-		"whole":         {Leftover{All: true, Keep: []*Manifest{set(3, "aa")}}, []string{all[0], all[2], all[3]}},
-		"two":           {Leftover{All: true, Keep: []*Manifest{set(3, "aa"), set(3, "")}}, all[2:4]},
+		"change":        {Leftover{Keep: []*shard.Manifest{set(3, "aa"), nil}}, all[:1]},
+		"change before": {Leftover{Before: set(4, ""), Keep: []*shard.Manifest{set(3, "aa")}}, []string{all[0], all[2]}},
+		"whole":         {Leftover{All: true, Keep: []*shard.Manifest{set(3, "aa")}}, []string{all[0], all[2], all[3]}},
+		"two":           {Leftover{All: true, Keep: []*shard.Manifest{set(3, "aa"), set(3, "")}}, all[2:4]},
 		"no set":        {Leftover{All: true}, all[:4]},
 	} {
 		is := c.rule.Func()
@@ -50,11 +54,11 @@ func TestLeftover(t *testing.T) {
 // lock.
 func TestAbort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
-	m := &Manifest{Spec: mustSpec(t), Hash: filter.XXH3}
+	m := &shard.Manifest{Spec: mustSpec(t), Hash: filter.XXH3}
 	for i := range 2 {
 		content := []byte{byte(i)}
 		sum := sha256.Sum256(content)
-		m.Shards = append(m.Shards, Entry{File: HashName(i, 2, sum), Keys: 1, Bytes: 1, SHA256: sum})
+		m.Shards = append(m.Shards, shard.Entry{File: shardfile.HashName(i, 2, sum), Keys: 1, Bytes: 1, SHA256: sum})
 	}
 	put := func(f *Folder, i int) {
 		t.Helper()
@@ -96,12 +100,12 @@ func TestAbort(t *testing.T) {
 	put(f, 1)
 	other := *m
 	other.Shards = slices.Clone(m.Shards)
-	other.Shards[1].File = Name(1, 2, "other")
+	other.Shards[1].File = shardfile.Name(1, 2, "other")
 	var text bytes.Buffer
 	if _, err := other.WriteTo(&text); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, ManifestName), text.Bytes(), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, shard.ManifestName), text.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
@@ -117,9 +121,9 @@ func TestAbort(t *testing.T) {
 	defer f.Close()
 	e := m.Shards[0]
 	e.SHA256[0]++
-	for _, e := range []Entry{e, {File: "../x.bloom"}, {File: ManifestName}} {
+	for _, e := range []shard.Entry{e, {File: "../x.bloom"}, {File: shard.ManifestName}} {
 		err := f.PutFile(t.Context(), e.File, e.SHA256, func(io.Writer) error { t.Error("it was written"); return nil })
-		if !errors.Is(err, ErrManifest) {
+		if !errors.Is(err, shard.ErrManifest) {
 			t.Errorf("%s: %v", e.File, err)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package shard
+package shardset
 
 import (
 	"bytes"
@@ -21,6 +21,8 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // killEnv has the scenario, the step at which the process kills itself, and the folder.
@@ -57,7 +59,7 @@ func contentOf(version, s int) []byte {
 }
 
 // transact makes the folder one of a version.
-func transact(ctx context.Context, dir string, s scenario, shards, version int) (*Manifest, error) {
+func transact(ctx context.Context, dir string, s scenario, shards, version int) (*shard.Manifest, error) {
 	f, err := LockFolder(ctx, dir, Locking{Change: s.change, Wait: NoWait})
 	if err != nil {
 		return nil, err
@@ -67,7 +69,7 @@ func transact(ctx context.Context, dir string, s scenario, shards, version int) 
 		return nil, err
 	}
 	f.Sweep()
-	was, _ := os.Stat(f.Path(ManifestName))
+	was, _ := os.Stat(f.Path(shard.ManifestName))
 	if !s.change {
 		was = nil
 	}
@@ -75,12 +77,12 @@ func transact(ctx context.Context, dir string, s scenario, shards, version int) 
 	if err != nil {
 		return nil, err
 	}
-	m := &Manifest{Spec: spec, Hash: filter.XXH3, Shards: make([]Entry, shards)}
+	m := &shard.Manifest{Spec: spec, Hash: filter.XXH3, Shards: make([]shard.Entry, shards)}
 	for i := range m.Shards {
 		content := contentOf(version, i)
 		if e := &m.Shards[i]; s.named {
-			*e = Entry{Keys: 1, Bytes: uint64(len(content)), SHA256: sha256.Sum256(content)}
-			e.File = HashName(i, shards, e.SHA256)
+			*e = shard.Entry{Keys: 1, Bytes: uint64(len(content)), SHA256: sha256.Sum256(content)}
+			e.File = shardfile.HashName(i, shards, e.SHA256)
 			err = f.PutBytes(ctx, e.File, content)
 		} else {
 			if version > 1 { // a shard that is written and changed again
@@ -107,7 +109,7 @@ func (b onlyBytes) WriteTo(w io.Writer) (int64, error) {
 
 // wholeSet returns the files of the set in a folder, and its manifest. It fails the test if a shard is missing or
 // another one.
-func wholeSet(t *testing.T, dir string) (*Manifest, map[string]string) {
+func wholeSet(t *testing.T, dir string) (*shard.Manifest, map[string]string) {
 	t.Helper()
 	m, _, err := ReadFolder(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -131,8 +133,8 @@ func wholeSet(t *testing.T, dir string) (*Manifest, map[string]string) {
 func setFolder(t *testing.T, s scenario) (dir string, foreign []string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "set")
-	work := strings.TrimSuffix(WorkName(strings.Repeat("ab", 16), ""), "/")
-	plan := filepath.Join(dir, work, Name(1, 3, "cd")) // of a distributed build that runs
+	work := strings.TrimSuffix(shardfile.WorkName(strings.Repeat("ab", 16), ""), "/")
+	plan := filepath.Join(dir, work, shardfile.Name(1, 3, "cd")) // of a distributed build that runs
 	if err := errors.Join(os.MkdirAll(filepath.Dir(plan), 0o777), os.WriteFile(plan, nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +205,7 @@ func TestKilledFolder(t *testing.T) {
 					version, shards = 1, s.before
 				}
 				for name, text := range files {
-					if i, n, _ := parseName(name); text != string(contentOf(version, i)) || n != shards {
+					if i, n, _ := shardfile.ParseName(name); text != string(contentOf(version, i)) || n != shards {
 						t.Fatalf("%s, step %d: %s is not of version %d", what, at, name, version)
 					}
 				}
@@ -223,7 +225,7 @@ func TestKilledFolder(t *testing.T) {
 				t.Fatalf("%s, after step %d: %v", what, at, err)
 			}
 			_, files := wholeSet(t, dir)
-			want := append(slices.Sorted(maps.Keys(files)), append([]string{ManifestName}, foreign...)...)
+			want := append(slices.Sorted(maps.Keys(files)), append([]string{shard.ManifestName}, foreign...)...)
 			slices.Sort(want)
 			if got := entries(t, dir); !slices.Equal(got, want) {
 				t.Fatalf("%s, after step %d: %q, want %q", what, at, got, want)

@@ -1,4 +1,4 @@
-package shard
+package shardfile
 
 import (
 	"encoding/hex"

@@ -1,4 +1,6 @@
-package shard
+// Package shardset changes sharded sets in folders: Folder is the one transaction that all writers use, and Leftover
+// the one rule for the files that they remove. It also has what all writers and readers of manifests share.
+package shardset
 
 import (
 	"cmp"
@@ -17,7 +19,9 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // ErrLocked means that another process builds or changes the sharded set in the folder.
@@ -39,9 +43,9 @@ type Folder struct {
 	dir     string
 	change  bool
 	lock    *os.File
-	created bool      // by LockFolder
-	old     *Manifest // in the folder, or nil
-	foreign string    // a file of others in a folder without a manifest, or empty
+	created bool            // by LockFolder
+	old     *shard.Manifest // in the folder, or nil
+	foreign string          // a file of others in a folder without a manifest, or empty
 
 	mu      sync.Mutex
 	written map[string]string // new files that are not committed, by the name without suffix
@@ -109,13 +113,13 @@ func (f *Folder) Read() error {
 
 // ReadFolder reads the manifest in a folder. Its file is described, too. The error wraps fs.ErrNotExist if there is
 // none.
-func ReadFolder(dir string) (*Manifest, fs.FileInfo, error) {
-	in, st, err := untrusted.Open(filepath.Join(dir, ManifestName))
+func ReadFolder(dir string) (*shard.Manifest, fs.FileInfo, error) {
+	in, st, err := untrusted.Open(filepath.Join(dir, shard.ManifestName))
 	if err != nil {
 		return nil, nil, err
 	}
 	defer in.Close()
-	m, err := ReadManifest(in)
+	m, err := shard.ReadManifest(in)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", in.Name(), err)
 	}
@@ -128,7 +132,7 @@ func foreign(dir string) (string, error) {
 	all, err := os.ReadDir(dir)
 	for _, e := range all {
 		n := e.Name()
-		if _, _, work := CutWork(n); !(work && e.IsDir()) && !IsUnfinished(n) && n != ManifestName {
+		if _, _, work := shardfile.CutWork(n); !(work && e.IsDir()) && !IsUnfinished(n) && n != shard.ManifestName {
 			return n, err
 		}
 	}
@@ -137,7 +141,7 @@ func foreign(dir string) (string, error) {
 
 // Use sets the manifest that the caller has read since LockFolder, in place of Read. nil means that there is none, or
 // one that cannot be read.
-func (f *Folder) Use(m *Manifest) (err error) {
+func (f *Folder) Use(m *shard.Manifest) (err error) {
 	if f.old = m; m == nil {
 		f.foreign, err = foreign(f.dir)
 	}
@@ -145,7 +149,7 @@ func (f *Folder) Use(m *Manifest) (err error) {
 }
 
 // Manifest returns the manifest of the set in the folder, or nil.
-func (f *Folder) Manifest() *Manifest { return f.old }
+func (f *Folder) Manifest() *shard.Manifest { return f.old }
 
 // Foreign returns the name of a file in a folder without a manifest that no writer of sets leaves, or "".
 func (f *Folder) Foreign() string { return f.foreign }
@@ -153,13 +157,13 @@ func (f *Folder) Foreign() string { return f.foreign }
 // Put writes shard s of a set of so many shards and returns its entry. file must write the same bytes whenever it is
 // called. See NewName for the name: it is not the one of a shard of the set in the folder with other content. A file
 // that an earlier Put of the same shard has written is removed.
-func (f *Folder) Put(ctx context.Context, s, shards int, info filter.Info, file io.WriterTo) (Entry, error) {
+func (f *Folder) Put(ctx context.Context, s, shards int, info filter.Info, file io.WriterTo) (shard.Entry, error) {
 	e, old := EntryOf(info), f.old
 	if old == nil || len(old.Shards) != shards { // the name does not depend on the content
-		e.File = Name(s, shards, "")
-		return e, f.put(ctx, e.File, func(w io.Writer) error { return e.Measure(file, w) })
+		e.File = shardfile.Name(s, shards, "")
+		return e, f.put(ctx, e.File, func(w io.Writer) error { return Measure(&e, file, w) })
 	}
-	if err := e.Measure(file, io.Discard); err != nil {
+	if err := Measure(&e, file, io.Discard); err != nil {
 		return e, err
 	}
 	if was := old.Shards[s]; was.SHA256 == e.SHA256 {
@@ -172,14 +176,14 @@ func (f *Folder) Put(ctx context.Context, s, shards int, info filter.Info, file 
 	return e, f.put(ctx, e.File, func(w io.Writer) error { _, err := file.WriteTo(w); return err })
 }
 
-// PutFile writes a shard under a given name. The error wraps ErrManifest if the set in the folder has a shard of that
-// name with another SHA-256.
+// PutFile writes a shard under a given name. The error wraps shard.ErrManifest if the set in the folder has a shard of
+// that name with another SHA-256.
 func (f *Folder) PutFile(ctx context.Context, name string, sum [sha256.Size]byte, write func(io.Writer) error) error {
-	if !IsName(name) {
-		return fmt.Errorf("%w: new shard %.80q has no name of a shard", ErrManifest, name)
+	if !shardfile.IsName(name) {
+		return fmt.Errorf("%w: new shard %.80q has no name of a shard", shard.ErrManifest, name)
 	}
 	if was := f.named(name); was != nil && was.SHA256 != sum {
-		return fmt.Errorf("%w: new shard %s has the name of an old one with other content", ErrManifest, f.Path(name))
+		return fmt.Errorf("%w: new shard %s has the name of an old one with other content", shard.ErrManifest, f.Path(name))
 	}
 	return f.put(ctx, name, write)
 }
@@ -190,8 +194,8 @@ func (f *Folder) PutBytes(ctx context.Context, name string, b []byte) error {
 }
 
 // named returns the entry of a file in the manifest of the set in the folder, or nil.
-func (f *Folder) named(name string) *Entry {
-	if s, _, ok := parseName(name); ok && f.old != nil && s < len(f.old.Shards) && f.old.Shards[s].File == name {
+func (f *Folder) named(name string) *shard.Entry {
+	if s, _, ok := shardfile.ParseName(name); ok && f.old != nil && s < len(f.old.Shards) && f.old.Shards[s].File == name {
 		return &f.old.Shards[s]
 	}
 	return nil
@@ -222,7 +226,7 @@ func (f *Folder) remove(name string) {
 // Commit makes m the set in the folder and sweeps. text, unless nil, are the bytes of m; else they are those of
 // WriteTo. If was is not nil and the manifest is not that file any more, the error wraps filter.ErrChanged. On
 // error the old set stays.
-func (f *Folder) Commit(ctx context.Context, m *Manifest, text []byte, was fs.FileInfo) error {
+func (f *Folder) Commit(ctx context.Context, m *shard.Manifest, text []byte, was fs.FileInfo) error {
 	write := func(w io.Writer) error { _, err := m.WriteTo(w); return err }
 	if text != nil {
 		write = func(w io.Writer) error { _, err := w.Write(text); return err }
@@ -231,9 +235,9 @@ func (f *Folder) Commit(ctx context.Context, m *Manifest, text []byte, was fs.Fi
 	container.SyncFolder(f.dir)
 	var err error
 	if was == nil {
-		err = container.WriteAtomic(ctx, f.Path(ManifestName), write)
+		err = container.WriteAtomic(ctx, f.Path(shard.ManifestName), write)
 	} else {
-		err = container.ReplaceAtomic(ctx, f.Path(ManifestName), was, write)
+		err = container.ReplaceAtomic(ctx, f.Path(shard.ManifestName), was, write)
 	}
 	if err != nil {
 		return err
@@ -241,12 +245,12 @@ func (f *Folder) Commit(ctx context.Context, m *Manifest, text []byte, was fs.Fi
 	before := f.old
 	f.old = m
 	clear(f.written)
-	f.sweep(Leftover{All: !f.change, Before: before, Keep: []*Manifest{m}})
+	f.sweep(Leftover{All: !f.change, Before: before, Keep: []*shard.Manifest{m}})
 	return nil
 }
 
 // Sweep removes the leftovers of killed writers; see Leftover. The shards of keep stay, too.
-func (f *Folder) Sweep(keep ...*Manifest) {
+func (f *Folder) Sweep(keep ...*shard.Manifest) {
 	f.sweep(Leftover{All: !f.change, Keep: append(keep, f.old)})
 }
 
@@ -261,7 +265,7 @@ func (f *Folder) sweep(l Leftover) {
 		}
 	}
 	step()
-	container.RemoveAbandoned(f.dir, func(name string) bool { return IsName(name) || name == ManifestName })
+	container.RemoveAbandoned(f.dir, OfSet)
 }
 
 // Abort removes the files that were put and not committed, except those that the manifest in the folder names now: a
@@ -273,7 +277,7 @@ func (f *Folder) Abort() {
 	m, _, err := ReadFolder(f.dir)
 	if err == nil {
 		f.old = m
-	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrManifest) {
+	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, shard.ErrManifest) {
 		return // to a later sweep
 	}
 	for _, name := range f.written {
