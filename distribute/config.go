@@ -37,7 +37,7 @@ type KeyFormat struct {
 
 // Options control how a step runs. They do not change its result.
 type Options struct {
-	// Secret is that of bloomery.Config.Secret. A plan with a keyed hash needs it in Range and Build.
+	// Secret is bloomery.Config.Secret again: Range and Build need it if the hash is keyed.
 	Secret *filter.Secret
 	// Workers is the number of goroutines that hash, read and search. Default: GOMAXPROCS.
 	Workers int

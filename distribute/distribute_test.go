@@ -107,8 +107,10 @@ func TestSteps(t *testing.T) {
 			if c, ok := out.(conditional); ok && len(c.created) != 5 {
 				t.Errorf("created by WriteIf: %v", c.created)
 			}
-			if _, err := distribute.ReadPlan(t.Context(), out, ""); !errors.Is(err, distribute.ErrNoPlan) {
-				t.Errorf("the plan of a finished set: %v", err)
+			for _, id := range []string{"", p.ID} {
+				if _, err := distribute.ReadPlan(t.Context(), out, id); !errors.Is(err, distribute.ErrNoPlan) {
+					t.Errorf("plan %q of a finished set: %v", id, err)
+				}
 			}
 		})
 	}

@@ -46,9 +46,9 @@
 //
 // # Memory
 //
-// Range takes at most 64 MiB for hashes, 48 bytes and 2 KiB a shard, and 256 KiB of input a worker. Build takes what
-// bloomery.Build takes for one shard within Options.Memory, the filter, and 512 KiB for each segment that it reads at
-// the same time. These are 16, or fewer within an eighth of Options.Memory, but at least 2 and one for each worker.
-// Gather takes at most 28 bytes x shards x groups: 8 for the indexes of the run files, 20 for the shard index. A range
-// has one group for each 4,194,304 keys, rounded up.
+// Range takes at most 64 MiB for hashes, 48 bytes and 2 KiB a shard, and with n workers 2n+2 blocks of 256 KiB of input
+// and 24 bytes a key. Build takes what bloomery.Build takes for one shard within Options.Memory, the filter, and 512
+// KiB for each segment that it reads at the same time. These are 16, or fewer within an eighth of Options.Memory, but
+// at least 2 and one for each worker. Gather takes at most 28 bytes x shards x groups: 8 for the indexes of the run
+// files, 20 for the shard index. A range has one group for each 4,194,304 keys, rounded up.
 package distribute

@@ -2,6 +2,9 @@ package distribute
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
@@ -38,10 +41,14 @@ func NewPlan(ctx context.Context, in Store, patterns []string, c Config) (*Plan,
 	}))
 }
 
-// ReadPlan reads the plan with an ID from the output. With an empty id it reads the only one; the error wraps ErrNoPlan
-// if there is none.
+// ReadPlan reads the plan with an ID from the output, or with an empty id the only plan. The error wraps ErrNoPlan if
+// it is not there.
 func ReadPlan(ctx context.Context, out Store, id string) (*Plan, error) {
-	return planOf(steps.ReadPlan(ctx, out, id, nil))
+	p, err := steps.ReadPlan(ctx, out, id, nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", ErrNoPlan, err)
+	}
+	return planOf(p, err)
 }
 
 // Save writes the plan to the output, unless it is there, and records which set is there, for Finish. It returns an

@@ -22,15 +22,15 @@ type Object = struct {
 //
 // The steps use these methods, too, if a Store has them:
 //
-//   - Lock(ctx context.Context) (unlock func() error, err error) waits for a lock that nothing else has that replaces or
-//     changes a set in the output, and returns ctx.Err() when ctx ends.
+//   - Lock(ctx context.Context) (unlock func() error, err error) waits for a lock that nothing else has that replaces
+//     or changes a set in the output, and returns ctx.Err() when ctx ends.
 //   - Rename(ctx context.Context, from, to []string) error moves object from[i] to the name to[i], for all i, and
 //     replaces what was there. The new names are durable when it returns. After an error some objects have moved.
 //     Without it, Finish copies the shards through its machine.
 //   - WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error is Write if the object has
-//     this version, or with an empty version if it does not exist. Else the error wraps fs.ErrExist and nothing changes.
-//     The comparison and the write are one step. Build then creates the shards under their final names, and nothing is
-//     copied.
+//     this version, or with an empty version if it does not exist. Else the error wraps fs.ErrExist and nothing
+//     changes. The comparison and the write are one step. Build then creates the shards under their final names, and
+//     nothing is copied.
 //
 // Dir has the first two, the buckets of module github.com/bloomery/bloomery/buckets have the third.
 type Store interface {
