@@ -37,9 +37,8 @@ type Config struct {
 	Like *Set
 	// Shrink is the largest fraction, in [0, 1], of the keys of Like that the new Set may have lost. Default: 0.5, and
 	// never all of them; 1 allows every loss. It holds for the keys, for the list of Allow, and for counts: how often keys
-	// come again in a Set that counts. If more is lost, Build returns an error wrapping filter.ErrShrunk, and a
-	// ShardBuilder leaves the folder as it is: a list that was cut must not replace a good one. An Optimizer takes it,
-	// too. It must be 0 without Like.
+	// come again in a Set that counts. If more is lost, Build returns an error wrapping filter.ErrShrunk and leaves Dir
+	// as it is: a list that was cut must not replace a good one. It must be 0 without Like.
 	Shrink float64
 	// Capacity is the number of keys for which the planner must choose a filter, including keys that are added later:
 	// it raises Needs.Later. With a Spec, use its parameter capacity instead. Build returns an error wrapping

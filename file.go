@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/inset"
-	"github.com/bloomery/bloomery/shard"
+	"github.com/bloomery/bloomery/internal/shardset"
 )
 
 // Open opens the Set in a file. Close it when done. A file of at least 1 MiB is mapped into memory: processes share it
@@ -73,7 +73,7 @@ func FromBytes(b []byte, o ...Option) (*Set, error) {
 var ErrNoManifest = inset.ErrNoManifest
 
 // ErrLocked means that another process builds or changes the sharded set in the folder.
-var ErrLocked = shard.ErrLocked
+var ErrLocked = shardset.ErrLocked
 
 // Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
 // the new one. If ctx ends first, the file is unchanged. While others write to a Set for many writers, it saves a

@@ -34,7 +34,7 @@ var rooms = map[string][]string{
 	"internal/untrusted":  {"filter", "internal/bitvec"},
 	"internal/shrink":     {"filter"},
 	"internal/retry":      {"filter", "internal/container", "shard"},
-	"internal/inset":      {"filter", "internal/container", "shard"},
+	"internal/inset":      {"filter", "internal/container", "internal/shardfile", "internal/shardset", "shard"},
 	"internal/live":       {"internal/retry"},
 	"internal/filtertest": {"filter", "internal/family", "internal/stat"},
 	"internal/probe":      {"filter", "internal/family"},
@@ -55,9 +55,12 @@ var rooms = map[string][]string{
 		"internal/untrusted"},
 	"delta": {"filter", "internal/family", "internal/families", "internal/container", "shard",
 		"internal/bitvec", "internal/trailer", "internal/crc", "internal/inset", "internal/parallel",
-		"internal/untrusted",
-		"exact"}, // this one in tests only
-	"shard":          {"filter", "internal/family", "internal/container", "internal/flock", "internal/untrusted"},
+		"internal/untrusted", "internal/shardfile",
+		"internal/shardset", "exact"}, // these two in tests only
+	"shard":              {"filter", "internal/shardfile"},
+	"internal/shardfile": {"filter"},
+	"internal/shardset": {"filter", "internal/container", "internal/flock", "internal/shardfile",
+		"internal/untrusted", "shard"},
 	"internal/spool": {"filter"},
 	"internal/flock": {"internal/untrusted"},
 	"internal/run":   {"filter", "shard", "internal/crc", "internal/spool"},
@@ -91,32 +94,34 @@ var rooms = map[string][]string{
 		"internal/engine", "internal/bitvec", "internal/except", "internal/inset", "internal/probe"},
 	"internal/engine/shards": {"filter", "internal/family", "internal/families", "internal/container",
 		"shard", "internal/engine", "internal/engine/one", "internal/bitvec", "internal/except",
-		"internal/inset", "internal/parallel", "internal/retry", "internal/untrusted"},
+		"internal/inset", "internal/parallel", "internal/retry", "internal/untrusted", "internal/shardfile",
+		"internal/shardset"},
 	"internal/bulk": {"filter", "internal/family", "internal/engine", "internal/gather", "internal/intake",
 		"internal/run", "internal/spool", "internal/except", "internal/shrink", "internal/stat"},
 	".": {"filter", "internal/family", "internal/families", "internal/container", "plan", "shard",
 		"internal/engine", "internal/engine/one", "internal/engine/shards", "internal/bulk",
 		"internal/except", "internal/flock", "internal/inset", "internal/intake", "internal/live",
-		"internal/parallel", "internal/run", "internal/shrink",
+		"internal/parallel", "internal/run", "internal/shrink", "internal/shardfile", "internal/shardset",
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
-	"distribute": {".", "filter", "internal/family", "internal/families", "internal/container",
-		"internal/keyio", "shard", "internal/engine", "internal/run", "internal/untrusted",
-		"internal/crc", "internal/parallel"},
+	"distribute": {".", "filter", "internal/steps", "shard"},
+	"internal/steps": {".", "filter", "internal/family", "internal/families", "internal/container",
+		"internal/keyio", "shard", "internal/shardfile", "internal/shardset", "internal/engine", "internal/run",
+		"internal/untrusted", "internal/crc", "internal/parallel"},
 	"exact": {"filter", "internal/family", "internal/container", "internal/family/*", "internal/gather",
 		"internal/probe", "internal/bitvec", "internal/live", "internal/retry", "internal/shrink",
 		"internal/trailer", "internal/untrusted", "internal/crc"},
 	"internal/trailer": {"filter", "internal/container", "internal/crc"},
 	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "shard",
 		"delta", "exact", "internal/except", "internal/flock", "internal/inset", "internal/shrink",
-		"internal/untrusted", "publish/transport"},
+		"internal/untrusted", "publish/transport", "internal/shardfile", "internal/shardset"},
 	"publish/transport": {"internal/untrusted"},
 	"interop": {".", "filter", "internal/family", "internal/families", "internal/container",
 		"internal/family/*", "internal/bitvec", "internal/probe"},
 	"interop/clubcard": {"filter", "internal/container", "internal/untrusted"},
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "internal/family", "internal/families",
-		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "distribute",
+		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "internal/steps",
 		"shard", "delta", "publish", "publish/transport", "exact", "internal/cli", "internal/untrusted",
-		"internal/inset", "internal/shrink", "internal/bulk", "internal/engine"},
+		"internal/inset", "internal/shrink", "internal/bulk", "internal/engine", "internal/shardfile", "internal/shardset"},
 	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},
 }
 
@@ -160,7 +165,7 @@ func TestLayers(t *testing.T) {
 				allowed = append(allowed, "delta")
 			}
 			if room == "internal/container" || room == "shard" { // its tests build filters of every family
-				allowed = append(allowed, "internal/families", "internal/family/*", "internal/except",
+				allowed = append(allowed, "internal/families", "internal/family", "internal/family/*", "internal/except",
 					"internal/murmur")
 			}
 		}
@@ -194,7 +199,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestWorkName: the name of the folder of working files stands in package shard only.
+// TestWorkName: the name of the folder of working files stands in package shardfile only.
 func TestWorkName(t *testing.T) {
 	found := 0
 	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
@@ -204,7 +209,7 @@ func TestWorkName(t *testing.T) {
 		text, err := os.ReadFile(p)
 		if n := strings.Count(string(text), `"work-`); n > 0 {
 			found += n
-			if p != filepath.Join("shard", "work.go") {
+			if p != filepath.Join("internal", "shardfile", "work.go") {
 				t.Errorf("%s has the name", p)
 			}
 		}

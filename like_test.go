@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -168,8 +169,8 @@ func TestLikeShards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.ID() != was.ID() || m.FPRChosen != 0.01 || m.Keys() != 8500 {
-		t.Errorf("plan %s like %s, chosen rate %g, %d keys", m.ID(), was.ID(), m.FPRChosen, m.Keys())
+	if shardset.ID(m) != shardset.ID(was) || m.FPRChosen != 0.01 || m.Keys() != 8500 {
+		t.Errorf("plan %s like %s, chosen rate %g, %d keys", shardset.ID(m), shardset.ID(was), m.FPRChosen, m.Keys())
 	}
 	files := filesOf(t, next)
 	for i := range 3 {

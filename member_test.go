@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -57,7 +58,8 @@ func TestFileOfSet(t *testing.T) {
 		t.Error(s.Err())
 	}
 	for name, want := range map[string]error{
-		shard.Name(1, 5, ""): filter.ErrConfig, shard.Name(1, 4, "abc"): filter.ErrConfig, // the next writer removes them
+		// the next writer removes them:
+		shardfile.Name(1, 5, ""): filter.ErrConfig, shardfile.Name(1, 4, "abc"): filter.ErrConfig,
 		"x.bloom": nil,
 	} {
 		if err := other.Save(ctx, filepath.Join(dir, name)); !errors.Is(err, want) {

@@ -15,6 +15,8 @@ import (
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -24,7 +26,7 @@ type shardBuild struct {
 	in      *intake.Intake
 	config  Config // of the set
 	each    Config // of a shard, once the number of shards is known
-	folder  *shard.Folder
+	folder  *shardset.Folder
 	spill   *intake.Shards // nil until the number of shards is known
 	allowed *intake.List   // of Config.Allow, from Build on, else nil
 	losses  *bulk.Losses   // with Config.Like, else nil
@@ -228,7 +230,7 @@ func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
 		}
 		return err
 	})
-	m.FPRChosen = shard.Chosen(chosen)
+	m.FPRChosen = shardfile.Chosen(chosen)
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
@@ -82,7 +83,7 @@ func TestBuildShards(t *testing.T) {
 				t.Fatal(err)
 			}
 			if files[e.File] != string(want) || sha256.Sum256(want) != e.SHA256 || uint64(len(want)) != e.Bytes ||
-				e.Keys != uint64(len(own)) || e.FPRPosterior != shard.Rate(one.Info().FPRPosterior) {
+				e.Keys != uint64(len(own)) || e.FPRPosterior != shardfile.Rate(one.Info().FPRPosterior) {
 				t.Errorf("shard %d is not the filter of its keys, or the manifest is wrong: %+v", s, e)
 			}
 		}
@@ -240,7 +241,7 @@ func TestShardFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := filesOf(t, dir)
-	if len(now) != 4 || now[shard.Name(0, 3, "")] != old[shard.Name(0, 3, "")] || now[shard.Name(1, 3, "")] != "" {
+	if len(now) != 4 || now[shardfile.Name(0, 3, "")] != old[shardfile.Name(0, 3, "")] || now[shardfile.Name(1, 3, "")] != "" {
 		t.Errorf("a set with another key in shard 1 has the files %q", slices.Sorted(maps.Keys(now)))
 	}
 

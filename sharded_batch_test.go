@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -100,7 +101,7 @@ func TestShardedBatchesUnreadable(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := os.Truncate(filepath.Join(path, shard.Name(1, shards, "")), 0); err != nil {
+		if err := os.Truncate(filepath.Join(path, shardfile.Name(1, shards, "")), 0); err != nil {
 			t.Fatal(err)
 		}
 		absent := integers(n, 2)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -66,7 +67,7 @@ func writeIntegers(tb testing.TB, spec string, shards int, keys []uint64) string
 	}
 	m := &shard.Manifest{Hash: filter.XXH3}
 	for i, part := range parts {
-		name := shard.Name(i, shards, "")
+		name := shardfile.Name(i, shards, "")
 		set := build(filepath.Join(path, name), part)
 		entry := entryOf(tb, filepath.Join(path, name), set)
 		m.Shards = append(m.Shards, entry)

@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -145,8 +146,8 @@ func TestShardedAbandoned(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 	for _, name := range []string{
-		shard.Name(1, 8, "0123456789ab"), "." + shard.Name(2, 8, "aa") + ".tmp-0123456789abcdef",
-		"notes.txt", shard.Name(1, 9, "aa"),
+		shardfile.Name(1, 8, "0123456789ab"), "." + shardfile.Name(2, 8, "aa") + ".tmp-0123456789abcdef",
+		"notes.txt", shardfile.Name(1, 9, "aa"),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666); err != nil {
 			t.Fatal(err)

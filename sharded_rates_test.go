@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -44,8 +45,8 @@ func manifestOf(t *testing.T, f families.Family, s filter.Spec, parts [][]filter
 		}
 		info := built.Info()
 		m.Shards = append(m.Shards, shard.Entry{
-			File: shard.Name(i, len(parts), ""), Keys: info.Keys, Bytes: 1,
-			FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
+			File: shardfile.Name(i, len(parts), ""), Keys: info.Keys, Bytes: 1,
+			FPRPrior: shardfile.Rate(info.FPRPrior), FPRPosterior: shardfile.Rate(info.FPRPosterior),
 		})
 	}
 	return m

@@ -21,6 +21,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -54,7 +55,7 @@ func writeShards(tb testing.TB, dir string, c bloomery.Config, shards int, keys 
 		if err != nil {
 			tb.Fatal(err)
 		}
-		name := shard.Name(i, shards, "")
+		name := shardfile.Name(i, shards, "")
 		if err := intoSet(tb, set, filepath.Join(dir, name)); err != nil {
 			tb.Fatal(err)
 		}
@@ -70,7 +71,7 @@ func entryOf(tb testing.TB, path string, set *bloomery.Set) shard.Entry {
 	info, data := set.Info(), readAll(tb, path)
 	return shard.Entry{
 		File: filepath.Base(path), Keys: info.Keys, Bytes: uint64(len(data)), SHA256: sha256.Sum256(data),
-		FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
+		FPRPrior: shardfile.Rate(info.FPRPrior), FPRPosterior: shardfile.Rate(info.FPRPosterior),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -99,7 +100,7 @@ func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) 
 	}
 	if v.suffix != "" {
 		old := m.Shards[1].File
-		m.Shards[1].File = shard.Name(1, len(m.Shards), v.suffix)
+		m.Shards[1].File = shardfile.Name(1, len(m.Shards), v.suffix)
 		if err := os.Rename(filepath.Join(dir, old), filepath.Join(dir, m.Shards[1].File)); err != nil {
 			t.Fatal(err)
 		}

@@ -16,14 +16,15 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/beam/job"
-	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/internal/shardset"
+	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // buildFlags are the flags of a build.
 type buildFlags struct {
 	config     job.Config
-	keys       distribute.KeyFormat
+	keys       steps.KeyFormat
 	spec       string
 	shards     int
 	seed       uint64
@@ -142,7 +143,7 @@ func (f *buildFlags) read(c *cobra.Command) (err error) {
 	case f.secretFile != "" && c.Flags().Changed("seed"):
 		return errors.New("--seed: a keyed hash has a secret in place of a seed; leave one out")
 	}
-	f.config.Set = distribute.Config{
+	f.config.Set = steps.Config{
 		Build: bloomery.Config{Spec: f.spec, Shards: f.shards, Seed: f.seed}, Keys: f.keys,
 	}
 	if f.config.Memory, err = parseBytes("memory", f.memory); err != nil {
@@ -190,7 +191,7 @@ func (a *app) report(f *buildFlags, m *shard.Manifest, took time.Duration) error
 	if a.json {
 		prior, posterior := m.FPR()
 		return a.printJSON(map[string]any{
-			"output": f.config.Output, "spec": m.Spec, "plan": m.ID(), "shards": len(m.Shards), "keys": m.Keys(),
+			"output": f.config.Output, "spec": m.Spec, "plan": shardset.ID(m), "shards": len(m.Shards), "keys": m.Keys(),
 			"bytes": m.Bytes(), "fpr_prior": prior, "fpr_posterior": posterior, "seconds": took.Seconds(),
 		})
 	}

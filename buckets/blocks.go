@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family/blocked"
 	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
+	"github.com/bloomery/bloomery/internal/shardset"
 )
 
 // blockView finds the block of a key in a section, and answers from the bytes of the block.
@@ -103,7 +104,7 @@ func (r remote) readView(ctx context.Context) (*view, error) {
 		return nil, fmt.Errorf("blocks of a filter with exceptions cannot be read: open the set without Blocks: %w",
 			filter.ErrUnsupported)
 	}
-	if err := m.CheckHeader(r.shard, f); err != nil {
+	if err := shardset.CheckHeader(m, r.shard, f); err != nil {
 		return nil, err
 	}
 	v, err := viewers[f.Spec.Family()](f.Spec)

@@ -14,6 +14,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -156,17 +158,17 @@ func TestDownloadLock(t *testing.T) {
 	f := &storetest.Faulty{Store: buckets.Folder(dir)}
 	s := openSet(t, f, buckets.Options{})
 	to := t.TempDir()
-	build, err := shard.LockFolder(t.Context(), to, shard.Locking{Wait: shard.NoWait})
+	build, err := shardset.LockFolder(t.Context(), to, shardset.Locking{Wait: shardset.NoWait})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Download(t.Context(), to, nil); !errors.Is(err, shard.ErrLocked) {
+	if err := s.Download(t.Context(), to, nil); !errors.Is(err, shardset.ErrLocked) {
 		t.Fatalf("while a build has the folder: %v", err)
 	}
 	if all, err := os.ReadDir(to); err != nil || len(all) > 0 {
 		t.Errorf("%v in the folder of the build, %v", all, err)
 	}
-	leftover := filepath.Join(to, shard.Name(1, 3, ""))
+	leftover := filepath.Join(to, shardfile.Name(1, 3, ""))
 	if err := errors.Join(build.Unlock(), os.WriteFile(leftover, []byte("x"), 0o666)); err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +179,9 @@ func TestDownloadLock(t *testing.T) {
 	for f.Opens.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if f, err := shard.LockFolder(t.Context(), to, shard.Locking{Wait: shard.NoWait}); !errors.Is(err, shard.ErrLocked) {
-		t.Errorf("a build begins in the folder of a download: %v", errors.Join(err, f.Unlock()))
+	folder, err := shardset.LockFolder(t.Context(), to, shardset.Locking{Wait: shardset.NoWait})
+	if !errors.Is(err, shardset.ErrLocked) {
+		t.Errorf("a build begins in the folder of a download: %v", errors.Join(err, folder.Unlock()))
 	}
 	close(f.Block)
 	if err := <-done; err != nil {

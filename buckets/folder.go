@@ -6,11 +6,12 @@ import (
 	"io"
 
 	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// Folder returns the Store of a folder: distribute.Dir, a distribute.Locker and distribute.Renamer. It is not
-// gocloud.dev/blob/fileblob, whose listing leaves out folders that it may not read, which would lose keys in silence,
-// whose files are not synced, and which takes no names that end with .attrs.
+// Folder returns the Store of a folder: distribute.Dir, with its Lock and Rename. It is not gocloud.dev/blob/fileblob,
+// whose listing leaves out folders that it may not read, which would lose keys in silence, whose files are not synced,
+// and which takes no names that end with .attrs.
 func Folder(path string) Store { return folder{distribute.Dir(path)} }
 
 type folder struct{ distribute.Store }
@@ -24,16 +25,16 @@ func (f folder) OpenVersion(ctx context.Context, name, version string, offset, l
 func (folder) Close() error { return nil }
 
 func (f folder) Lock(ctx context.Context) (unlock func() error, err error) {
-	return f.Store.(distribute.Locker).Lock(ctx)
+	return f.Store.(steps.Locker).Lock(ctx)
 }
 
 func (f folder) Rename(ctx context.Context, from, to []string) error {
-	return f.Store.(distribute.Renamer).Rename(ctx, from, to)
+	return f.Store.(steps.Renamer).Rename(ctx, from, to)
 }
 
 // OpenChecked is OpenVersion for a Store that can only open the newest version. It costs one more Stat.
 func OpenChecked(
-	ctx context.Context, s distribute.Source, name, version string, offset, length int64,
+	ctx context.Context, s distribute.Store, name, version string, offset, length int64,
 ) (io.ReadCloser, error) {
 	r, err := s.Open(ctx, name, offset, length)
 	if err != nil || version == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -160,7 +161,7 @@ func (s *Set) accept(m *shard.Manifest) error {
 
 // Manifest returns a copy of the manifest.
 func (s *Set) Manifest() *shard.Manifest {
-	return s.now.Load().manifest.Clone()
+	return shardset.Clone(s.now.Load().manifest)
 }
 
 // Hasher returns the hash function of the keys. It stays the same until Close.
@@ -224,7 +225,7 @@ func (r remote) check(set *bloomery.Set) error {
 	switch kind, keys := set.Spec().Family(), set.Len(); {
 	case kind != m.Spec.Family():
 		return fmt.Errorf("family %s, want %s: %w", kind, m.Spec.Family(), shard.ErrForeign)
-	case !m.Matches(set.Hasher()):
+	case !shardset.Matches(m, set.Hasher()):
 		return fmt.Errorf("another hash function, seed or secret: %w", shard.ErrForeign)
 	case keys != e.Keys:
 		return fmt.Errorf("%d keys, want %d: %w", keys, e.Keys, shard.ErrForeign)

@@ -96,10 +96,10 @@ func filePath(u *url.URL) (string, error) {
 	return filepath.FromSlash(path), nil
 }
 
-// Split divides the address of objects into the address of a Store and a pattern for distribute.Match in it: the names
-// from the first part of the path on that has one of *[\. Without one, the pattern is the last part of the path, with
-// the slash at its end if there is one. It is empty for a whole bucket. In URLs ? begins the parameters, so patterns
-// cannot have it there.
+// Split divides the address of objects into the address of a Store and a pattern for distribute.NewPlan in it: the
+// names from the first part of the path on that has one of *[\. Without one, the pattern is the last part of the path,
+// with the slash at its end if there is one. It is empty for a whole bucket. In URLs ? begins the parameters, so
+// patterns cannot have it there.
 //
 //	s3://logs/2026/*.gz?region=eu-west-1   s3://logs/2026/?region=eu-west-1, *.gz
 //	/data/a/keys.txt                       /data/a/, keys.txt

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -89,13 +90,13 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Download makes the set the one in a folder, which bloomery.Open takes, by one shard.Folder: it compares all shards
+// Download makes the set the one in a folder, which bloomery.Open takes, in one transaction: it compares all shards
 // with the manifest, and writes the manifest last. Shards that are there are kept if they have the right contents, and
 // shards that were written stay after an error, so Download can be repeated. The folder must not have the manifest of
-// another set. If another process builds or changes a set there and does not end soon, the error wraps shard.ErrLocked.
-// progress is that of Verify.
+// another set. If another process builds or changes a set there and does not end soon, the error wraps
+// bloomery.ErrLocked. progress is that of Verify.
 func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int64)) (err error) {
-	to, err := shard.LockFolder(ctx, dir, shard.Locking{Wait: shard.ShortWait})
+	to, err := shardset.LockFolder(ctx, dir, shardset.Locking{Wait: shardset.ShortWait})
 	if err != nil {
 		return err
 	}

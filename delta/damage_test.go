@@ -14,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -134,7 +135,7 @@ func TestDamagedSets(t *testing.T) {
 		var err error
 		n := allocated(func() {
 			got, err = delta.PatchSet(ctx, bases[i].set(), d, delta.Options{}, func(name string, _ []byte) error {
-				if !shard.IsName(name) {
+				if !shardfile.IsName(name) {
 					t.Errorf("% x writes %q", d, name)
 				}
 				return nil

@@ -56,7 +56,7 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 // nothing is replaced.
 //
 // Peak memory: as for Patch, for a sharded set with one shard at a time. Errors are those of Patch, PatchSet and the
-// file system, and wrap shard.ErrLocked if another process holds the lock of the folder.
+// file system, and wrap bloomery.ErrLocked if another process holds the lock of the folder.
 func PatchFile(ctx context.Context, old string, d []byte, out string, o Options) error {
 	if dir, ok := inset.Dir(old); ok {
 		return patchFolder(ctx, dir, d, out, o)

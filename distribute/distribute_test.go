@@ -1,12 +1,12 @@
 package distribute_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,85 +15,134 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/distribute"
-	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/shard"
+	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
-// write writes a file and returns its path.
-func write(t *testing.T, path, text string) string {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+// copying is a Store without a lock that cannot rename.
+type copying struct{ distribute.Store }
+
+// conditional is a Store with WriteIf.
+type conditional struct {
+	distribute.Store
+	created map[string]bool
+}
+
+func (c conditional) WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error {
+	o, err := c.Stat(ctx, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if o.Version != version {
+		return fmt.Errorf("%s: %w", name, fs.ErrExist)
+	}
+	c.created[name] = true
+	return c.Write(ctx, name, write)
+}
+
+// TestSteps builds a set in steps in Stores with different abilities, each step by a plan that is read again: the files
+// are those of bloomery.Build, and nothing else is left.
+func TestSteps(t *testing.T) {
+	keys := ""
+	for _, name := range []string{"a.txt", "b.txt"} {
+		b, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys += string(b)
+	}
+	c := bloomery.Config{Spec: "fuse(width=8)", Shards: 4, Seed: 5}
+	whole := filepath.Join(t.TempDir(), "whole")
+	m, err := shardtest.Build(t.Context(), slices.Values(strings.Fields(keys)), whole, c)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+	want := contents(t, whole)
+	for name, wrap := range map[string]func(distribute.Store) distribute.Store{
+		"folder":  func(s distribute.Store) distribute.Store { return s },
+		"copying": func(s distribute.Store) distribute.Store { return copying{s} },
+		"conditional": func(s distribute.Store) distribute.Store {
+			return conditional{copying{s}, map[string]bool{}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "set")
+			out := wrap(distribute.Dir(dir))
+			p, err := distribute.NewPlan(t.Context(), in, []string{"*.txt"}, distribute.Config{Build: c, RangeBytes: 100})
+			if err == nil {
+				err = p.Save(t.Context(), out)
+			}
+			if err != nil || p.Ranges < 4 || p.Shards != 4 {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			again := func() *distribute.Plan {
+				read, err := distribute.ReadPlan(t.Context(), out, "")
+				if err != nil || read.ID != p.ID || read.Ranges != p.Ranges || read.Shards != p.Shards {
+					t.Fatalf("%+v read as %+v, %v", p, read, err)
+				}
+				return read
+			}
+			keys := uint64(0)
+			for i := range p.Ranges {
+				n, err := again().Range(t.Context(), in, out, i, distribute.Options{})
+				if keys += n; err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n, err := again().Gather(t.Context(), out, distribute.Options{}); n != m.Keys() || n != keys || err != nil {
+				t.Errorf("%d keys in ranges, %d in all, %v", keys, n, err)
+			}
+			progress := 0.0
+			for s := range p.Shards {
+				o := distribute.Options{Progress: func(done float64) { progress = done }}
+				if e, err := again().Build(t.Context(), out, s, o); err != nil || e.Keys != m.Shards[s].Keys || progress != 1 {
+					t.Fatalf("shard %d: %+v, %v, progress %v", s, e, err, progress)
+				}
+			}
+			got, err := again().Finish(t.Context(), out, distribute.Options{})
+			if err != nil || !slices.Equal(got.Shards, m.Shards) {
+				t.Errorf("%+v, %v", got, err)
+			}
+			if got := contents(t, dir); !maps.Equal(got, want) {
+				t.Errorf("files %q, want %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+			}
+			if c, ok := out.(conditional); ok && len(c.created) != 5 {
+				t.Errorf("created by WriteIf: %v", c.created)
+			}
+			for _, id := range []string{"", p.ID} {
+				if _, err := distribute.ReadPlan(t.Context(), out, id); !errors.Is(err, distribute.ErrNoPlan) {
+					t.Errorf("plan %q of a finished set: %v", id, err)
+				}
+			}
+		})
+	}
+}
+
+// TestInput: an input needs Open, Stat and List only, and Dir("") has all files of this machine.
+func TestInput(t *testing.T) {
+	path, err := filepath.Abs(filepath.Join("testdata", "a.txt"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return path
+	c := distribute.Config{Build: bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2}}
+	p, err := distribute.NewPlan(t.Context(), distribute.Dir(""), []string{filepath.ToSlash(path)}, c)
+	if err != nil || p.Ranges != 1 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	n, err := p.Range(t.Context(), distribute.Dir(""), distribute.Dir(t.TempDir()), 0, distribute.Options{})
+	if n != 40 || err != nil {
+		t.Errorf("%d keys, %v", n, err)
+	}
+	if _, err := distribute.NewPlan(t.Context(), in, []string{"d*"}, c); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
 }
 
-func gzipped(text string) string {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, _ = io.WriteString(w, text)
-	_ = w.Close()
-	return b.String()
-}
-
-// lines returns n keys, and the text that has them as lines.
-func lines(what string, n int) (keys []string, text string) {
-	var b strings.Builder
-	for i := range n {
-		keys = append(keys, fmt.Sprintf("%s-%d", what, i*i%7919*i))
-		b.WriteString(keys[i] + "\n")
-	}
-	return keys, b.String()
-}
-
-// input is a folder of objects with keys: plain text, gzip, and small ones.
-func input(t *testing.T) (in distribute.Store, keys []string) {
-	dir := t.TempDir()
-	for i, n := range []int{9000, 4000, 3, 0, 5} {
-		k, text := lines(fmt.Sprint("key", i), n)
-		if i == 1 {
-			text = gzipped(text)
-		}
-		write(t, filepath.Join(dir, fmt.Sprintf("part-%d.txt", i)), text)
-		keys = append(keys, k...)
-	}
-	return distribute.Dir(dir), keys
-}
-
-// all runs all steps.
-func all(
-	ctx context.Context, p *distribute.Plan, in distribute.Source, out distribute.Store, o distribute.Options,
-) (*shard.Manifest, error) {
-	if err := p.Save(ctx, out); err != nil {
-		return nil, err
-	}
-	for i := range p.Ranges {
-		if _, err := p.Range(ctx, in, out, i, o); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := p.Gather(ctx, out, nil, o); err != nil {
-		return nil, err
-	}
-	for s := range p.Shards {
-		if _, err := p.Build(ctx, out, s, o); err != nil {
-			return nil, err
-		}
-	}
-	return p.Finish(ctx, out, o)
-}
-
-// folder returns the files of a folder by name.
-func folder(t *testing.T, dir string) map[string]string {
+// contents returns the files below a folder.
+func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -105,69 +154,4 @@ func folder(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	return files
-}
-
-// TestFamilies builds sets of every family in steps. Each shard must be what Build makes of its keys.
-func TestFamilies(t *testing.T) {
-	in, keys := input(t)
-	const shards = 5
-	for _, f := range families.All() {
-		if f.Can.Has(family.CanRawKeys) {
-			continue
-		}
-		c := distribute.Config{Build: bloomery.Config{Spec: f.Name, Shards: shards}, RangeBytes: 20_000}
-		if !f.Foreign() {
-			c.Build.Seed = 7
-		}
-		p, err := distribute.NewPlan(t.Context(), in, []string{"part-*"}, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(p.Ranges) < 5 {
-			t.Fatalf("%d ranges", len(p.Ranges))
-		}
-		dir := t.TempDir()
-		m, err := all(t.Context(), p, in, distribute.Dir(dir), distribute.Options{})
-		if err != nil {
-			t.Fatalf("%s: %v", f.Name, err)
-		}
-		files := folder(t, dir)
-		if len(files) != shards+1 {
-			t.Errorf("%s: %d files are left", f.Name, len(files))
-		}
-		h, err := f.Hasher(p.Spec, 0, c.Build.Seed, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for s, e := range m.Shards {
-			own := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return shard.Route(h.SumString(k), shards) != s })
-			one := bloomery.Config{Spec: f.Name, Seed: c.Build.Seed, Keys: uint64(len(own))}
-			set, err := bloomery.Build(t.Context(), slices.Values(own), one)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := set.MarshalBinary()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if files[e.File] != string(want) {
-				t.Errorf("%s: shard %d differs from the filter of its keys", f.Name, s)
-			}
-		}
-	}
-}
-
-// TestRefused: what a distributed build cannot make is refused.
-func TestRefused(t *testing.T) {
-	in, _ := input(t)
-	for _, c := range []bloomery.Config{
-		{Spec: "bitsandblooms", Shards: 2}, {Spec: "partitioned(budget=1s)", Shards: 2}, {Spec: "standard"},
-		{Spec: "standard(m=1000,k=3)", Shards: 2}, {Spec: "standard", Shards: shard.Max + 1}, {Capacity: 10, Shards: 2},
-		{Spec: "standard", Shards: 2, Allow: func(func([]byte) bool) {}},
-	} {
-		_, err := distribute.NewPlan(t.Context(), in, []string{"part-*"}, distribute.Config{Build: c})
-		if !errors.Is(err, filter.ErrConfig) && !errors.Is(err, filter.ErrUnsupported) {
-			t.Errorf("%s, %d shards: error %v", c.Spec, c.Shards, err)
-		}
-	}
 }

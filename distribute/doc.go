@@ -1,11 +1,14 @@
 // Package distribute builds sharded sets (package shard) in steps that run on any number of machines. Any scheduler can
-// run them: make, Kubernetes Jobs, ssh, Apache Beam. The result is that of bloomery.BuildShards, byte for byte.
+// run them: make, Kubernetes Jobs, ssh, Apache Beam. The result is that of bloomery.Build, byte for byte. The
+// subcommands of bloomery shard are the same steps.
 //
 //	NewPlan   divides the input into ranges                        once
 //	Range     hashes the keys of a range; writes one run file      for every range, in any order, in parallel
 //	Gather    requires all run files; writes the shard index       once, after all ranges
 //	Build     builds the filter of a shard from its segments       for every shard, in any order, in parallel
 //	Finish    requires all shards; installs them, then the manifest once, after all shards
+//
+// One machine makes the plan and saves it in the output. The others get its ID, and read it there with ReadPlan.
 //
 // Every step is stateless: it reads the plan, its input and what earlier steps have written to the output. Every step
 // is idempotent: it keeps what a former attempt has finished, after checking it, and writes the same bytes as that. So
@@ -14,12 +17,12 @@
 // # The output
 //
 //	work-ID/plan.json           the plan; ID is its hash
-//	work-ID/range-0000000.run   one run file a range (package internal/run)
+//	work-ID/range-0000000.run   one run file a range: the hashes of its keys
 //	work-ID/index               where the segments of each shard are
 //	work-ID/00000-of-00016.3f2a9c01b7de.bloom  a finished shard; the suffix follows from its contents
 //	work-ID/shard-00000.json    the manifest entry of a finished shard
 //	work-ID/replaces.sha256     which manifest was there when the plan was saved
-//	00000-of-00016.bloom        the shards, from Finish on; in a Conditional Store from Build on
+//	00000-of-00016.bloom        the shards, from Finish on; in a Store with WriteIf from Build on
 //	manifest.json               written last, after which work-ID is removed
 //
 // If the output has a set already, its files stay until the new manifest is written: a shard with other contents gets a
@@ -33,20 +36,19 @@
 //     which could not finish any more. An attempt at a step that is still running then changes nothing of the finished
 //     set. What it leaves are working files, which the next Finish removes.
 //   - In a Store without a lock, Save of another plan, or a change of the set, must not run at the same time as Finish.
-//     In a Conditional one, Finish is refused then, or finds that a shard is missing.
+//     In one with WriteIf, Finish is refused then, or finds that a shard is missing.
 //   - No secret is written. Every Range and Build needs it again: see Options.Secret.
 //
 // # Values
 //
-// With a Spec such as ribbon(value_bits=8) each key comes with a value, see KeyFormat and Reading. Run files have it in
-// place of 32 bits of the hash, so they are as long as others. A key with two values, in any ranges, is an error of
-// Build.
+// With a Spec such as ribbon(value_bits=8) each key comes with a value, see KeyFormat. Run files have it in place of 32
+// bits of the hash, so they are as long as others. A key with two values, in any ranges, is an error of Build.
 //
 // # Memory
 //
-// Range takes at most 64 MiB for hashes, 48 bytes and 2 KiB a shard, and the blocks of keyio. Build takes what
-// bloomery.Build takes for one shard within Options.Memory, the filter, and 512 KiB for each segment that it reads at
-// the same time. These are 16, or fewer within an eighth of Options.Memory, but at least 2 and one for each worker.
-// Gather takes at most 28 bytes x shards x groups: 8 for the indexes of the run files, 20 for the shard index. A range
-// has one group for each 4,194,304 keys, rounded up.
+// Range takes at most 64 MiB for hashes, 48 bytes and 2 KiB a shard, and with n workers 2n+2 blocks of 256 KiB of input
+// and 24 bytes a key. Build takes what bloomery.Build takes for one shard within Options.Memory, the filter, and 512
+// KiB for each segment that it reads at the same time. These are 16, or fewer within an eighth of Options.Memory, but
+// at least 2 and one for each worker. Gather takes at most 28 bytes x shards x groups: 8 for the indexes of the run
+// files, 20 for the shard index. A range has one group for each 4,194,304 keys, rounded up.
 package distribute

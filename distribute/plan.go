@@ -1,293 +1,101 @@
 package distribute
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"math"
-	"sync"
-	"unicode/utf8"
+	"io/fs"
 
-	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/handle"
-	"github.com/bloomery/bloomery/internal/keyio"
-	"github.com/bloomery/bloomery/internal/parallel"
+	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// DefaultRangeBytes is the size of a range of plain text: 32 MiB.
-const DefaultRangeBytes = 32 << 20
-
-// LeastRangeBytes is the smallest size of a range that the commands take: 64 KiB. With smaller ranges the files and
-// requests of a build take more time than its keys.
-const LeastRangeBytes = 64 << 10
-
-// MaxObjects and MaxRanges are the largest numbers of objects and ranges of a plan.
-const (
-	MaxObjects = 1 << 24
-	MaxRanges  = 1 << 24
-)
-
-// Config says what to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and MaxFPR
-// mean what they mean for bloomery.BuildShards; the other fields of Build are ignored, but Build.Allow must be nil.
-// Build.Shards must be set, and Build.Keys if Build has Needs: nothing counts the keys before the plan.
-type Config struct {
-	Build bloomery.Config
-	Keys  KeyFormat
-	// RangeBytes is the size of a range of plain text. Small objects share a range. Default: DefaultRangeBytes.
-	RangeBytes int64
-	// Formats are formats besides those of keyio, for Keys.Name.
-	Formats Formats
-}
-
-// Plan says what to build from what. It has no secret, and it is the same for the same Config and input.
+// Plan says what to build from what. It has no secret, and it is the same for the same Config and input. Its methods
+// are safe for concurrent use; its fields are not to be changed.
 type Plan struct {
-	Version   int           `json:"version"`
-	Spec      filter.Spec   `json:"spec"` // of each shard
-	Shards    int           `json:"shards"`
-	Hash      filter.HashID `json:"hash"`
-	Seed      uint64        `json:"seed,string"`
-	KeyCheck  uint64        `json:"key_check,string"` // of a keyed hash, else 0
-	FPRChosen float64       `json:"fpr_chosen,omitempty"`
-	MaxFPR    float64       `json:"max_fpr,omitempty"`  // of the set
-	Capacity  uint64        `json:"capacity,omitempty"` // of a shard: see bloomery.Config.Capacity
-	Keys      KeyFormat     `json:"keys"`
-	Objects   []Object      `json:"objects"`
-	Ranges    []Range       `json:"ranges"`
+	ID     string // 32 hex digits that depend on the whole plan, for ReadPlan
+	Ranges int    // Range takes numbers from 0 to Ranges-1
+	Shards int    // Build takes numbers from 0 to Shards-1
 
-	id      string
-	once    sync.Once     // sets id
-	earlier manifestCache // of the set that Build replaces
+	steps *steps.Plan
 }
 
-// Range is a part of the input: a span of one object, or several whole objects.
-type Range struct {
-	Object  int `json:"object"`            // the first one, in Plan.Objects
-	Objects int `json:"objects,omitempty"` // how many whole objects; 0: the Span of one
-	Span
-}
-
-// Versions of plans that this package writes and reads. Programs that know only the first would drop the values.
-const (
-	planVersion       = 1 // of keys without values
-	planVersionValues = 2 // of keys with values
-)
-
-func (p *Plan) version() int {
-	if p.valueBits() > 0 {
-		return planVersionValues
-	}
-	return planVersion
-}
-
-// maxPlan is the largest plan in bytes.
-const maxPlan = 1 << 30
-
-// NewPlan looks at the objects that match the patterns and divides them into ranges; see Match. Of large objects it
-// reads the first bytes. Errors of Config wrap filter.ErrConfig and are those of bloomery.Config.ForShard.
-func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan, error) {
-	if c.Build.Allow != nil {
-		return nil, &filter.ConfigError{Field: "allow", Value: "list",
-			Reason: "a distributed build makes no exceptions; leave it out, or take bloomery.BuildShards"}
-	}
-	build, err := handle.ForShard(ctx, c.Build)
+func planOf(p *steps.Plan, err error) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Keys.Name = cmp.Or(c.Keys.Name, string(keyio.Lines))
-	p := &Plan{
-		Shards: c.Build.Shards, FPRChosen: build.FPRChosen, MaxFPR: c.Build.MaxFPR,
-		Capacity: build.Capacity, Keys: c.Keys,
-	}
-	if p.Spec, err = filter.ParseSpec(build.Spec); err != nil {
-		return nil, err
-	}
-	if err := p.checkFamily(); err != nil {
-		return nil, err
-	}
-	h, err := hasher(p.Spec, build)
-	if err != nil {
-		return nil, err
-	}
-	_, own := c.Formats[p.Keys.Name]
-	if p.Version = p.version(); p.Version == planVersionValues {
-		p.Keys = p.Keys.withValues(own)
-	}
-	if err := p.Keys.checkValues(p.valueBits(), own); err != nil { // before the input is read
-		return nil, err
-	}
-	p.Hash, p.Seed = h.ID(), h.Seed()
-	if p.Hash == filter.SipHash {
-		p.KeyCheck = h.KeyCheck()
-	}
-	if p.Objects, err = Match(ctx, in, patterns); err != nil {
-		return nil, err
-	}
-	if c.RangeBytes <= 0 {
-		c.RangeBytes = DefaultRangeBytes
-	}
-	if err := p.divide(ctx, in, c); err != nil {
-		return nil, err
-	}
-	return p, p.check(c.Formats)
+	return &Plan{ID: p.ID(), Ranges: len(p.Ranges), Shards: p.Shards, steps: p}, nil
 }
 
-func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
-	f, err := families.ByName(s.Family())
-	if err != nil {
-		return filter.Hasher{}, err
-	}
-	return f.Hasher(s, c.Hash, c.Seed, c.Secret)
+// NewPlan looks at the objects of the input that match the patterns and divides them into ranges. Of large objects it
+// reads the first bytes. Errors of Config wrap filter.ErrConfig. A pattern is
+//
+//   - the name of an object, also one with characters of patterns,
+//   - a pattern of path.Match, in which * does not match a slash,
+//   - a prefix that ends in a slash, for all objects below it.
+//
+// A pattern without an object is an error wrapping fs.ErrNotExist.
+func NewPlan(ctx context.Context, in Store, patterns []string, c Config) (*Plan, error) {
+	return planOf(steps.NewPlan(ctx, in, patterns, steps.Config{
+		Build: c.Build, Keys: steps.KeyFormat(c.Keys), RangeBytes: c.RangeBytes,
+	}))
 }
 
-func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
-	format := c.Formats.get(p.Keys)
-	spans := make([][]Span, len(p.Objects))
-	err := parallel.Do(ctx, len(spans), planReads, func(ctx context.Context, i int) (err error) {
-		spans[i], err = format.Split(ctx, in, p.Objects[i], c.RangeBytes)
-		return err
-	})
-	if err != nil {
-		return err
+// ReadPlan reads the plan with an ID from the output, or with an empty id the only plan. The error wraps ErrNoPlan if
+// it is not there.
+func ReadPlan(ctx context.Context, out Store, id string) (*Plan, error) {
+	p, err := steps.ReadPlan(ctx, out, id, nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", ErrNoPlan, err)
 	}
-	small := c.RangeBytes / 4 // of objects that share a range: they may be compressed
-	held := int64(0)          // bytes in the last range, if it is of whole objects
-	for i, all := range spans {
-		if size := p.Objects[i].Size; len(all) == 1 && size <= small {
-			last := len(p.Ranges) - 1
-			if held > 0 && held+size <= small {
-				p.Ranges[last].Objects++
-				held += size
-				continue
-			}
-			p.Ranges, held = append(p.Ranges, Range{Object: i, Objects: 1}), max(size, 1)
-			continue
-		}
-		held = 0
-		for _, s := range all {
-			p.Ranges = append(p.Ranges, Range{Object: i, Span: s})
-		}
-		if len(p.Ranges) > MaxRanges {
-			return &filter.ConfigError{Field: "range_bytes", Value: c.RangeBytes,
-				Reason: fmt.Sprintf("the input has more than %d ranges; make them larger", MaxRanges)}
-		}
-	}
-	return nil
+	return planOf(p, err)
 }
 
-// planReads is the number of objects that a plan looks at, and of small objects that a step reads, at the same time.
-const planReads = 16
+// Save writes the plan to the output, unless it is there, and records which set is there, for Finish. It returns an
+// error if the output has objects that belong to no sharded set. From a Store with WriteIf it removes the shards that
+// no manifest names, so a plan there that is not finished must build its shards again. If out has a lock, the error
+// wraps bloomery.ErrLocked if another process builds or changes a set there and does not end within two seconds.
+func (p *Plan) Save(ctx context.Context, out Store) error { return p.steps.Save(ctx, out) }
 
-// ID returns 32 hex digits that depend on all fields.
-func (p *Plan) ID() string {
-	p.once.Do(func() {
-		b, err := json.Marshal(p)
-		if err != nil {
-			panic(err) // no field can fail
-		}
-		sum := sha256.Sum256(b)
-		p.id = hex.EncodeToString(sum[:16])
-	})
-	return p.id
+// Range hashes the keys of range i, writes its run file, and returns the number of keys. It keeps a finished run file,
+// after checking its size, header and index; Build compares the checksums of the hashes. Errors name the input, with
+// the line if it is about a key or a value. They wrap ErrChanged if an object is not the one in the plan, ErrNoPlan if
+// a Finish has removed the plan meanwhile, and are those of in and out.
+func (p *Plan) Range(ctx context.Context, in, out Store, i int, o Options) (keys uint64, err error) {
+	done, err := p.steps.Range(ctx, in, out, i, o.options())
+	return done.Keys, err
 }
 
-// Size returns the size of the input in bytes.
-func (p *Plan) Size() (n int64) {
-	for _, o := range p.Objects {
-		n += o.Size
-	}
-	return n
+// Gather requires the run files of all ranges and writes the shard index, which Build reads. It keeps a finished one.
+// It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished, or
+// filter.ErrConfig if there are more shards than keys, and more than 4,096.
+func (p *Plan) Gather(ctx context.Context, out Store, o Options) (keys uint64, err error) {
+	return p.steps.Gather(ctx, out, nil, o.options())
 }
 
-// parts returns the objects of a range, each with its span.
-func (p *Plan) parts(r Range) (objects []Object, spans []Span) {
-	objects = p.Objects[r.Object : r.Object+max(r.Objects, 1)]
-	if r.Objects == 0 {
-		return objects, []Span{r.Span}
-	}
-	for _, o := range objects {
-		spans = append(spans, Span{0, o.Size})
-	}
-	return objects, spans
+// Build builds the filter of shard s from the run files and writes it. The File of the entry is where it is until
+// Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its SHA-256. If Gather
+// has not run, or the shard index is damaged, Build gathers.
+//
+// If a run file is damaged, Build removes it, and the error wraps ErrMissing and says which range to run again. If a
+// key has two values, the error wraps filter.ErrValues and names the inputs. If a Finish has removed the plan
+// meanwhile and the set that is there now has another shard, the error wraps ErrNoPlan. Other errors are those of
+// bloomery.Builder and out.
+func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
+	return p.steps.Build(ctx, out, s, o.options())
 }
 
-// check returns an error wrapping filter.ErrConfig if the plan contradicts itself.
-func (p *Plan) check(formats Formats) error {
-	bad := func(field string, value any, reason string) error {
-		return &filter.ConfigError{Field: "plan: " + field, Value: value, Reason: reason}
-	}
-	switch {
-	case p.Version != planVersion && p.Version != planVersionValues:
-		return bad("version", p.Version, fmt.Sprintf("this program reads %d and %d", planVersion, planVersionValues))
-	case p.Version != p.version():
-		return bad("version", p.Version, fmt.Sprintf("a plan for %s has version %d", p.Spec, p.version()))
-	case p.Shards < 1 || p.Shards > shard.Max:
-		return bad("shards", p.Shards, fmt.Sprintf("want 1 to %d", shard.Max))
-	case len(p.Objects) > MaxObjects:
-		return bad("objects", len(p.Objects), fmt.Sprintf("want at most %d; put the keys into fewer files", MaxObjects))
-	case len(p.Ranges) > MaxRanges:
-		return bad("ranges", len(p.Ranges), fmt.Sprintf("want at most %d", MaxRanges))
-	case (p.KeyCheck != 0) != (p.Hash == filter.SipHash) || p.Seed != 0 && p.Hash != filter.XXH3:
-		return bad("hash", p.Hash, "seed or key check do not belong to it")
-	case utf8.RuneCountInString(p.Keys.Delimiter) > 1:
-		return bad("delimiter", p.Keys.Delimiter, "want one character")
-	case !isRate(p.FPRChosen) || !isRate(p.MaxFPR):
-		return bad("fpr", p.FPRChosen, "want a rate")
-	}
-	// The spec is already that of a shard. ForShard checks it; of a set with one shard it changes nothing.
-	c := bloomery.Config{Spec: p.Spec.String(), Shards: 1, Hash: p.Hash, Seed: p.Seed}
-	if c.Hash == filter.SipHash {
-		c.Hash = 0 // it would need the secret
-	}
-	if _, err := handle.ForShard(context.Background(), c); err != nil {
-		return err
-	}
-	if f, err := families.ByName(p.Spec.Family()); err != nil {
-		return err
-	} else if !f.TakesHash(p.Spec, p.Hash) {
-		return bad("hash", p.Hash, "it is not one of the family")
-	}
-	_, own := formats[p.Keys.Name]
-	if err := p.Keys.checkValues(p.valueBits(), own); err != nil {
-		return err
-	}
-	if !own {
-		if _, err := keyio.OpenReader("", nil, p.Keys.options()); err != nil {
-			return err
-		}
-	}
-	for i, o := range p.Objects {
-		if o.Size < 0 || o.Size > math.MaxInt64/2 || o.Name == "" {
-			return bad("objects", i, "it has no name or no size")
-		}
-	}
-	for i, r := range p.Ranges {
-		if r.Object < 0 || r.Objects < 0 || r.Object >= len(p.Objects) || r.Objects > len(p.Objects)-r.Object ||
-			r.Offset < 0 || r.Length < 0 || r.Offset > math.MaxInt64/2 || r.Length > math.MaxInt64/2 {
-			return bad("ranges", i, "it is not in the objects")
-		}
-	}
-	return nil
-}
-
-func isRate(v float64) bool { return v >= 0 && v < 1 }
-
-// hasher returns the hasher of the keys. The error wraps filter.ErrSecret if the secret is not that of the plan, and
-// filter.ErrNoSecret if it is missing.
-func (p *Plan) hasher(secret *filter.Secret) (filter.Hasher, error) {
-	if p.Hash != filter.SipHash {
-		secret = nil
-	} else if secret == nil {
-		return filter.Hasher{}, fmt.Errorf("the plan has a keyed hash: %w", filter.ErrNoSecret)
-	}
-	h, err := hasher(p.Spec, bloomery.Config{Hash: p.Hash, Seed: p.Seed, Secret: secret})
-	if err == nil && secret != nil && h.KeyCheck() != p.KeyCheck {
-		err = fmt.Errorf("the secret is not that of the plan: %w", filter.ErrSecret)
-	}
-	return h, err
+// Finish requires all shards, checks that their files are those that Build wrote, gives them their final names, and
+// writes the manifest, after which the set can be opened. Then it removes the working files of this plan, those of
+// plans that cannot finish any more because they were saved before, and the shards that the manifest does not name. If
+// Finish was interrupted after the manifest, it only removes.
+//
+// The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds
+// bloomery.Config.MaxFPR, ErrSetChanged if the output has another set than when the plan was saved and not the one of
+// this plan, or is one of out. Before the manifest is written, an error leaves the set that is there as it is.
+//
+// If out has a lock, Finish waits for it and has it all the time. In a Store with WriteIf and without a lock, a Finish
+// that comes too late is refused, too: ErrSetChanged.
+func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifest, error) {
+	return p.steps.Finish(ctx, out, o.options())
 }

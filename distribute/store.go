@@ -2,27 +2,38 @@ package distribute
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"iter"
-	"time"
 
-	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// Object describes a file, or an object of a bucket.
-type Object struct {
+// Object describes a file, or an object of a bucket. It is an alias, so that a Store can be written without this
+// package.
+type Object = struct {
 	Name string `json:"name"` // slash-separated
 	Size int64  `json:"size"` // bytes
 	// Version changes when the contents change: a generation, an ETag, a time of modification. It may be empty.
 	Version string `json:"version,omitempty"`
 }
 
-// Source reads objects: a folder, or a bucket. Its methods are safe for concurrent use. Errors about objects that do
-// not exist wrap fs.ErrNotExist.
-type Source interface {
+// Store is a folder, or a bucket, that input is read from or output is written to. Its methods are safe for concurrent
+// use. Errors about objects that do not exist wrap fs.ErrNotExist. Of an input only Open, Stat and List are called.
+//
+// The steps use these methods, too, if a Store has them:
+//
+//   - Lock(ctx context.Context) (unlock func() error, err error) waits for a lock that nothing else has that replaces
+//     or changes a set in the output, and returns ctx.Err() when ctx ends.
+//   - Rename(ctx context.Context, from, to []string) error moves object from[i] to the name to[i], for all i, and
+//     replaces what was there. The new names are durable when it returns. After an error some objects have moved.
+//     Without it, Finish copies the shards through its machine.
+//   - WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error is Write if the object has
+//     this version, or with an empty version if it does not exist. Else the error wraps fs.ErrExist and nothing
+//     changes. The comparison and the write are one step. Build then creates the shards under their final names, and
+//     nothing is copied.
+//
+// Dir has the first two, the buckets of module github.com/bloomery/bloomery/buckets have the third.
+type Store interface {
 	// Open reads length bytes of an object from an offset on, or to its end if length is negative. A Read fails soon
 	// after ctx is done.
 	Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
@@ -30,11 +41,6 @@ type Source interface {
 	Stat(ctx context.Context, name string) (Object, error)
 	// List yields all objects whose names begin with prefix, in any order. It stops after an error.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
-}
-
-// Store is a Source that takes objects.
-type Store interface {
-	Source
 	// Write creates or replaces an object with the output of write. The object appears whole or not at all: if write
 	// fails, or ctx ends before Write returns nil, a reader sees what was there before.
 	Write(ctx context.Context, name string, write func(io.Writer) error) error
@@ -42,83 +48,10 @@ type Store interface {
 	Remove(ctx context.Context, name string) error
 }
 
-// Locker is a Store that can be locked: no other Locker of the same output, and nothing else that replaces or changes a
-// set there, has the lock at the same time. Without one, Finish and a change of the set must not run at the same time.
-type Locker interface {
-	Store
-	// Lock waits for the lock. It returns ctx.Err() when ctx ends.
-	Lock(ctx context.Context) (unlock func() error, err error)
-}
-
-// Renamer is a Store that moves objects without copying them. Finish moves the shards then; else it copies them through
-// this machine, unless the Store is Conditional.
-type Renamer interface {
-	Store
-	// Rename moves object from[i] to the name to[i], for all i, and replaces what was there. The new names are durable
-	// when it returns. After an error some objects have moved.
-	Rename(ctx context.Context, from, to []string) error
-}
-
-// Conditional is a Store that writes an object only if nobody else has written it meanwhile. Build creates shards under
-// their final names then, which no other attempt can replace, and nothing is copied.
-type Conditional interface {
-	Store
-	// WriteIf is Write if the object has this version, or with an empty version if it does not exist. Else the error
-	// wraps fs.ErrExist and nothing changes. The comparison and the write are one step.
-	WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error
-}
-
-// locked calls f while it has the lock of out, if out has one. If wait is not 0 and the lock is not free within that
-// time, the error wraps bloomery.ErrLocked.
-func locked(ctx context.Context, out Store, wait time.Duration, f func() error) error {
-	l, ok := out.(Locker)
-	if !ok {
-		return f()
-	}
-	waiting := ctx
-	if wait > 0 {
-		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeout(ctx, wait)
-		defer cancel()
-	}
-	unlock, err := l.Lock(waiting)
-	if err != nil {
-		if waiting.Err() != nil && ctx.Err() == nil {
-			return bloomery.ErrLocked
-		}
-		return err
-	}
-	return errors.Join(f(), unlock())
-}
-
-// ErrChanged means that an input is not the one that the plan was made for.
-var ErrChanged = errors.New("the input has changed since the plan was made; make a new plan")
-
-// ErrMissing means that ranges or shards are not finished.
-var ErrMissing = errors.New("not finished")
-
-// readAll reads a small object of at most limit bytes.
-func readAll(ctx context.Context, s Source, name string, limit int64) ([]byte, error) {
-	r, err := s.Open(ctx, name, 0, -1)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	b, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("%s: more than %d bytes", name, limit)
-	}
-	return b, err
-}
-
-// readPart reads a part of an object. It returns fewer bytes if the object ends.
-func readPart(ctx context.Context, s Source, name string, offset, length int64) ([]byte, error) {
-	r, err := s.Open(ctx, name, offset, length)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(io.LimitReader(r, length))
-}
-
-func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+// Dir returns the Store of a folder and the folders in it. With an empty path, which is for input only, it has all
+// files of this machine: their names are paths, relative to the current folder or absolute.
+//
+// The folder may be on a network file system whose renames are atomic. Write creates it if it does not exist. Its lock
+// is the one of bloomery.Lock and of builds of sharded sets. Names that are not valid by fs.ValidPath are errors, so
+// none leads out of the folder; symbolic links in the folder are followed.
+func Dir(path string) Store { return steps.Dir(path) }

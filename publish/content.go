@@ -17,6 +17,8 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -105,7 +107,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 		return decoded{}, container.Broken(f.SpecAt(), err.Error(), filter.ErrCorrupt)
 	}
 	d := decoded{bytes: b, file: f, info: whole.Info()}
-	d.info.FPRPosterior = shard.Rate(max(d.info.FPRPosterior, family.LowestRate(f.Hash, d.info.Keys)))
+	d.info.FPRPosterior = shardfile.Rate(max(d.info.FPRPosterior, family.LowestRate(f.Hash, d.info.Keys)))
 	t, ok := one.(family.Trimmer)
 	if ok {
 		err = t.Trimmable()
@@ -144,7 +146,7 @@ func loadSet(ctx context.Context, dir string, s *objects, o Options) (*content, 
 			return c, err
 		}
 		now, changed := readManifest(dir)
-		if changed != nil || now.ID() == m.ID() && slices.Equal(now.Shards, m.Shards) {
+		if changed != nil || shardset.ID(now) == shardset.ID(m) && slices.Equal(now.Shards, m.Shards) {
 			return nil, err
 		}
 		m, err = now, nil
@@ -154,7 +156,7 @@ func loadSet(ctx context.Context, dir string, s *objects, o Options) (*content, 
 
 // loadShards loads the shards of a manifest. It holds one of them in memory at a time.
 func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects, o Options) (*content, error) {
-	m := old.Clone()
+	m := shardset.Clone(old)
 	c := &content{Release: Release{Kind: Set, Spec: m.Spec.String(), Keys: m.Keys(), FPRChosen: m.FPRChosen}}
 	var saved uint64 // by the trimmed form
 	for i := range m.Shards {
@@ -172,7 +174,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 		}
 		one, err := decodeFilter(b, o.Trim)
 		if err == nil {
-			err = m.CheckHeader(i, one.file)
+			err = shardset.CheckHeader(m, i, one.file)
 		}
 		if err != nil {
 			return nil, &shard.Error{File: path, Err: err}
@@ -185,14 +187,14 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 			return nil, err
 		}
 		e.SHA256, e.Bytes = stored.SHA256, stored.Bytes
-		e.File = shard.HashName(i, len(m.Shards), e.SHA256)
+		e.File = shardfile.HashName(i, len(m.Shards), e.SHA256)
 	}
 	var out bytes.Buffer
 	if _, err := m.WriteTo(&out); err != nil {
 		return nil, err
 	}
 	_, c.FPRPosterior = m.FPR()
-	c.FPRPosterior = shard.Rate(c.FPRPosterior)
+	c.FPRPosterior = shardfile.Rate(c.FPRPosterior)
 	c.file, c.Total = out.Bytes(), m.Bytes()+uint64(out.Len())
 	if saved > 0 {
 		c.trimmed = c.Total - saved
@@ -203,7 +205,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 }
 
 func readManifest(dir string) (*shard.Manifest, error) {
-	m, _, err := shard.ReadFolder(dir)
+	m, _, err := shardset.ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s: %w; name a filter file or the folder of a sharded set", dir, bloomery.ErrNoManifest)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -169,7 +170,7 @@ func TestHostileSet(t *testing.T) {
 		"a shard for another": {func(m *shard.Manifest, _ []byte) []byte {
 			a, b := &m.Shards[0], &m.Shards[1]
 			a.SHA256, b.SHA256, a.Bytes, b.Bytes = b.SHA256, a.SHA256, b.Bytes, a.Bytes
-			a.File, b.File = shard.Name(0, 5, "aa"), shard.Name(1, 5, "aa")
+			a.File, b.File = shardfile.Name(0, 5, "aa"), shardfile.Name(1, 5, "aa")
 			return manifestText(t, m)
 		}, "cannot open it"},
 		"an old name": {func(m *shard.Manifest, _ []byte) []byte {

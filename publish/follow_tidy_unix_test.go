@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/shard"
+	"github.com/bloomery/bloomery/internal/shardfile"
 )
 
 // TestTidy leaves what a follower leaves that is killed after it has replaced the file. The next poll removes it,
@@ -50,7 +50,7 @@ func TestTidySet(t *testing.T) {
 	f := s.follower(s.dir)
 	s.publishSet(1)
 	mustPoll(t, f)
-	path := filepath.Join(f.file, shard.Name(3, 5, "aa"))
+	path := filepath.Join(f.file, shardfile.Name(3, 5, "aa"))
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}

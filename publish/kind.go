@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
-	"github.com/bloomery/bloomery/shard"
 )
 
 // kind is a kind of what is published, with all that differs between them.
@@ -60,9 +60,9 @@ type (
 
 // loaded is new content that is ready to be installed.
 type loaded struct {
-	bytes []byte        // of the file, or of the manifest of a set
-	part  string        // or the file that has it
-	to    *shard.Folder // of a set with new shards: its transaction
+	bytes []byte           // of the file, or of the manifest of a set
+	part  string           // or the file that has it
+	to    *shardset.Folder // of a set with new shards: its transaction
 }
 
 var kinds = map[string]kind{

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -120,8 +121,8 @@ func (f *Follower) hasShard(ctx context.Context, e shard.Entry) (bool, error) {
 
 // lockSet begins to replace the set. The error wraps filter.ErrChanged if the set is not the one that was looked at:
 // a manifest that is made from that one would name shards that are gone.
-func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shard.Folder, error) {
-	to, err := shard.LockFolder(ctx, p.file, shard.Locking{Wait: wait, Perm: p.options.guard.perm(0o777, 0o755)})
+func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shardset.Folder, error) {
+	to, err := shardset.LockFolder(ctx, p.file, shardset.Locking{Wait: wait, Perm: p.options.guard.perm(0o777, 0o755)})
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func (setForm) install(ctx context.Context, p *poll, c loaded) error {
 }
 
 // loadShard loads a shard unless the folder has it.
-func (p *poll) loadShard(ctx context.Context, to *shard.Folder, e shard.Entry) error {
+func (p *poll) loadShard(ctx context.Context, to *shardset.Folder, e shard.Entry) error {
 	if ok, err := p.hasShard(ctx, e); ok || err != nil {
 		p.expected -= int64(e.Bytes)
 		return err
@@ -260,11 +261,11 @@ func link(from, to string) error {
 func (p *poll) tidySet(ctx context.Context) {
 	m := p.held.manifest
 	all, _ := os.ReadDir(p.file)
-	leftover := shard.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
+	leftover := shardset.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
 	if m == nil || !slices.ContainsFunc(all, func(e fs.DirEntry) bool { return leftover(e.Name()) }) {
 		return
 	}
-	if to, err := p.lockSet(ctx, shard.NoWait); err == nil {
+	if to, err := p.lockSet(ctx, shardset.NoWait); err == nil {
 		to.Sweep()
 		_ = to.Unlock()
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardtest"
-	"github.com/bloomery/bloomery/shard"
 )
 
 const day = 24 * time.Hour
@@ -231,7 +231,7 @@ func TestPublishRefuses(t *testing.T) {
 	bad[len(bad)-1] ^= 1
 	set := build(t, src, 2, 2, bloomery.Config{})
 	lacking := build(t, src, 3, 2, bloomery.Config{})
-	if err := os.Remove(filepath.Join(lacking, shard.Name(1, 2, ""))); err != nil {
+	if err := os.Remove(filepath.Join(lacking, shardfile.Name(1, 2, ""))); err != nil {
 		t.Fatal(err)
 	}
 	next := build(t, src, 4, 0, bloomery.Config{})

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/bloomery/bloomery/internal/shardfile"
 )
 
 // document is the JSON form of a manifest.
 type document struct {
-	head
+	shardfile.Head
 	shards []Entry
 }
 
@@ -76,7 +78,7 @@ func (j *document) field(d *json.Decoder, name string) error {
 	}
 	one := json.NewDecoder(bytes.NewReader(slices.Concat([]byte("{"), key, []byte(":"), value, []byte("}"))))
 	one.DisallowUnknownFields()
-	if err := one.Decode(&j.head); err != nil {
+	if err := one.Decode(&j.Head); err != nil {
 		return err
 	}
 	switch {

@@ -10,49 +10,29 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/shardfile"
 )
 
-// The JSON form. Numbers with 64 significant bits are text, because JavaScript reads numbers as float64.
-type head struct {
-	Format    string  `json:"format"`
-	Version   int     `json:"version"`
-	Plan      string  `json:"plan"`
-	Spec      string  `json:"spec"`
-	Hash      string  `json:"hash"`
-	Seed      string  `json:"seed"`
-	KeyCheck  string  `json:"key_check,omitempty"`
-	Routing   int     `json:"routing"`
-	FPRChosen float64 `json:"fpr_chosen,omitempty"`
-	Count     int     `json:"count"`
+// head returns the JSON form of the fields before the list of shards.
+func (m *Manifest) head() shardfile.Head {
+	return shardfile.NewHead(m.Spec, m.Hash, m.Seed, m.KeyCheck, m.FPRChosen, len(m.Shards))
 }
 
-func (m *Manifest) head() head {
-	h := head{
-		Format: Format, Version: Version, Spec: m.Spec.String(), Hash: m.Hash.String(),
-		Seed: strconv.FormatUint(m.Seed, 10), Routing: Routing, FPRChosen: m.FPRChosen, Count: len(m.Shards),
-	}
-	if m.KeyCheck != 0 {
-		h.KeyCheck = strconv.FormatUint(m.KeyCheck, 16)
-	}
-	return h
-}
-
-// WriteTo writes the manifest: one field a line, one shard a line. The error wraps ErrManifest if Check fails.
+// WriteTo writes the manifest: one field a line, one shard a line. The error wraps ErrManifest, and nothing is written,
+// if a field is out of range or a file has not the name of its shard.
 func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
-	if err := m.Check(); err != nil {
+	if err := m.check(); err != nil {
 		return 0, err
 	}
-	h := m.head()
-	h.Plan = m.ID()
 	var b bytes.Buffer
-	text, err := json.MarshalIndent(h, "", "  ")
+	text, err := json.MarshalIndent(m.head(), "", "  ")
 	if err != nil {
 		return 0, err
 	}
 	b.Write(bytes.TrimSuffix(text, []byte("\n}")))
 	b.WriteString(",\n  \"shards\": [")
 	for i, e := range m.Shards {
-		e.FPRPrior, e.FPRPosterior = Rate(e.FPRPrior), Rate(e.FPRPosterior)
+		e.FPRPrior, e.FPRPosterior = shardfile.Rate(e.FPRPrior), shardfile.Rate(e.FPRPosterior)
 		line, err := json.Marshal(e)
 		if err != nil {
 			return 0, err
@@ -92,30 +72,30 @@ func ReadManifest(r io.Reader) (*Manifest, error) {
 			err = errors.New("there is text after its end")
 		}
 	}
-	if newer := j.Format == Format && j.Version > Version; newer {
+	if newer := j.Format == shardfile.Format && j.Version > shardfile.Version; newer {
 		return nil, fmt.Errorf("%w: version %d; this program reads up to %d: use a newer Bloomery",
-			ErrManifest, j.Version, Version)
+			ErrManifest, j.Version, shardfile.Version)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
-	return j.head.manifest(j.shards)
+	return checked(j.Head, j.shards)
 }
 
 type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// manifest returns the checked manifest of a JSON form.
-func (j head) manifest(shards []Entry) (*Manifest, error) {
+// checked returns the manifest of a JSON form, unless it contradicts itself.
+func checked(j shardfile.Head, shards []Entry) (*Manifest, error) {
 	m := &Manifest{FPRChosen: j.FPRChosen, Shards: shards}
 	switch {
-	case j.Format != Format:
-		return nil, fmt.Errorf("%w: its format is %q, want %q", ErrManifest, j.Format, Format)
+	case j.Format != shardfile.Format:
+		return nil, fmt.Errorf("%w: its format is %q, want %q", ErrManifest, j.Format, shardfile.Format)
 	case j.Version < 1:
 		return nil, fmt.Errorf("%w: version %d", ErrManifest, j.Version)
-	case j.Routing != Routing:
-		return nil, fmt.Errorf("%w: routing %d; this program knows %d", ErrManifest, j.Routing, Routing)
+	case j.Routing != shardfile.Routing:
+		return nil, fmt.Errorf("%w: routing %d; this program knows %d", ErrManifest, j.Routing, shardfile.Routing)
 	case j.Count != len(shards):
 		return nil, fmt.Errorf("%w: it lists %d of %d shards", ErrManifest, len(shards), j.Count)
 	case len(j.Spec) > maxSpec:
@@ -136,11 +116,11 @@ func (j head) manifest(shards []Entry) (*Manifest, error) {
 			return nil, fmt.Errorf("%w: key_check %q", ErrManifest, j.KeyCheck)
 		}
 	}
-	if err := m.Check(); err != nil {
+	if err := m.check(); err != nil {
 		return nil, err
 	}
 	want := m.head()
-	if want.Plan = m.ID(); j.Plan != want.Plan {
+	if j.Plan != want.Plan {
 		return nil, fmt.Errorf("%w: plan %.40q, but its fields give %s: it was edited", ErrManifest, j.Plan, want.Plan)
 	}
 	if j != want {

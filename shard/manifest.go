@@ -3,22 +3,12 @@ package shard
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math"
-	"slices"
-	"strconv"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/shardfile"
 )
-
-// Version is the version of the manifest that this package writes and reads.
-const Version = 1
-
-// Format is the field "format" of every manifest.
-const Format = "bloomery-shards"
 
 // Bounds of a manifest.
 const (
@@ -35,23 +25,24 @@ type Manifest struct {
 	// Spec is the spec of each shard, as it was given to its build: blocked(fpr=0.01). The spec in a shard's file has
 	// the geometry in addition.
 	Spec filter.Spec
-	// Hash is the hash function of the keys, Seed that of an XXH3 hasher, and KeyCheck that of a keyed hasher, else 0.
+	// Hash is the hash function of the keys. For XXH3, filter.NewHasher(Seed) makes its Hasher; for SipHash,
+	// filter.NewKeyedHasher does, with the secret whose Hasher.KeyCheck is KeyCheck. Both are 0 for other functions.
 	Hash     filter.HashID
 	Seed     uint64
 	KeyCheck uint64
 	// FPRChosen is the false-positive rate that was chosen for the set, or 0.
 	FPRChosen float64
-	// Shards has one entry for each shard, in order. Routing 1 assigns keys to them.
+	// Shards has one entry for each shard, in order. Route says which one has a key.
 	Shards []Entry
 }
 
 // Entry describes the file of one shard. In JSON it is its line in the manifest.
 type Entry struct {
-	File   string `json:"file"`   // name in the folder of the manifest; see Name
+	File   string `json:"file"`   // name in the folder of the manifest: 00000-of-00016.bloom
 	Keys   uint64 `json:"keys"`   // in the filter: Info.Keys
 	Bytes  uint64 `json:"bytes"`  // length of the file
 	SHA256 Sum    `json:"sha256"` // of the file
-	// FPRPrior and FPRPosterior are those of filter.Info, rounded by Rate.
+	// FPRPrior and FPRPosterior are those of filter.Info, rounded to four significant digits.
 	FPRPrior     float64 `json:"fpr_prior"`
 	FPRPosterior float64 `json:"fpr_posterior"`
 }
@@ -75,21 +66,6 @@ func (s *Sum) UnmarshalText(b []byte) error {
 	}
 	*s = got
 	return nil
-}
-
-// Rate rounds a rate to four significant digits, so that manifests from different processors have the same bytes.
-func Rate(r float64) float64 { return round(r, 4) }
-
-func round(r float64, digits int) float64 {
-	v, _ := strconv.ParseFloat(strconv.FormatFloat(r, 'g', digits, 64), 64)
-	return v
-}
-
-// Clone returns a copy that shares nothing with m.
-func (m *Manifest) Clone() *Manifest {
-	c := *m
-	c.Shards = slices.Clone(m.Shards)
-	return &c
 }
 
 // Keys returns the number of keys of all shards.
@@ -119,26 +95,8 @@ func (m *Manifest) FPR() (prior, posterior float64) {
 	return prior / n, posterior / n
 }
 
-// Matches reports whether h is the hash function of the keys.
-func (m *Manifest) Matches(h filter.Hasher) bool {
-	return h.ID() == m.Hash && h.Seed() == m.Seed && (m.Hash != filter.SipHash || h.KeyCheck() == m.KeyCheck)
-}
-
-// ID returns the plan id: 32 hex digits that depend on everything in the manifest except its entries. Sets with equal
-// ids have the same spec, hash function, chosen rate, routing and number of shards.
-func (m *Manifest) ID() string {
-	j := m.head()
-	j.Plan = ""
-	b, err := json.Marshal(j)
-	if err != nil {
-		panic(err) // no field can fail
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:16])
-}
-
-// Check returns an error wrapping ErrManifest if a field is out of range or a file name is not one of its shard.
-func (m *Manifest) Check() error {
+// check returns an error wrapping ErrManifest if a field is out of range or a file name is not one of its shard.
+func (m *Manifest) check() error {
 	switch {
 	case len(m.Shards) == 0 || len(m.Shards) > Max:
 		return fmt.Errorf("%w: %d shards; want 1 to %d", ErrManifest, len(m.Shards), Max)
@@ -150,8 +108,8 @@ func (m *Manifest) Check() error {
 		return fmt.Errorf("%w: seed or key check do not belong to hash %s", ErrManifest, m.Hash)
 	}
 	for i, e := range m.Shards {
-		if err := checkName(e.File, i, len(m.Shards)); err != nil {
-			return err
+		if err := shardfile.CheckName(e.File, i, len(m.Shards)); err != nil {
+			return fmt.Errorf("%w: %w", ErrManifest, err)
 		}
 		if e.Keys > maxKeys || e.Bytes == 0 || e.Bytes > maxBytes || !isRate(e.FPRPrior) || !isRate(e.FPRPosterior) {
 			return fmt.Errorf("%w: shard %d: %d keys, %d bytes, rates %v and %v",
@@ -162,42 +120,3 @@ func (m *Manifest) Check() error {
 }
 
 func isRate(r float64) bool { return r >= 0 && r <= 1 && !math.IsNaN(r) }
-
-// EntryOf returns the entry of a filter with that Info, without File, Bytes and SHA256.
-func EntryOf(info filter.Info) Entry {
-	return Entry{Keys: info.Keys, FPRPrior: Rate(info.FPRPrior), FPRPosterior: Rate(info.FPRPosterior)}
-}
-
-// Measure writes the file of a shard to w, and sets Bytes and SHA256.
-func (e *Entry) Measure(file io.WriterTo, w io.Writer) error {
-	sum := sha256.New()
-	n, err := file.WriteTo(io.MultiWriter(w, sum))
-	e.Bytes = uint64(n)
-	sum.Sum(e.SHA256[:0])
-	return err
-}
-
-// CheckHeader returns an error wrapping ErrForeign if the header of a file is not the one of shard i: its family, hash
-// function, seed, check of the secret, number of keys and length are in the manifest. The error
-// gives the place of the field.
-func (m *Manifest) CheckHeader(i int, f *container.File) error {
-	e := m.Shards[i]
-	for _, field := range []struct {
-		at         uint64
-		what       string
-		have, want any
-	}{
-		{10, "family", f.Spec.Family(), m.Spec.Family()},
-		{12, "hash", f.Hash, m.Hash},
-		{16, "seed", f.Seed, m.Seed},
-		{24, "check of the secret", f.KeyCheck, m.KeyCheck},
-		{32, "number of keys", f.Keys, e.Keys},
-		{40, "length", f.Bytes, e.Bytes},
-	} {
-		if field.have != field.want {
-			return &container.FormatError{Offset: field.at, Err: ErrForeign,
-				What: fmt.Sprintf("%s %v, want %v", field.what, field.have, field.want)}
-		}
-	}
-	return nil
-}

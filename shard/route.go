@@ -6,9 +6,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Routing is the number of the routing function in manifests. A number is never reused for another function.
-const Routing = 1
-
 // Constants of routing 1: the first 64-bit words of the fractional parts of sqrt(7), sqrt(11) and
 // sqrt(13). No family uses them.
 const (
@@ -42,15 +39,4 @@ func route(h filter.Hash, shards uint64) uint64 {
 func mix(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
-}
-
-// Routes sets dst[i] to Route(hs[i], shards) for every i. dst must be as long as hs.
-func Routes(dst []uint32, hs []filter.Hash, shards int) {
-	if shards <= 0 {
-		panic("shard: Routes needs at least one shard")
-	}
-	dst = dst[:len(hs)]
-	for i, h := range hs {
-		dst[i] = uint32(route(h, uint64(shards)))
-	}
 }

@@ -7,13 +7,16 @@
 //	...
 //
 // All shards have the same spec, hash function and seed or secret. The file of a shard is what `bloomery build` writes
-// for its keys, byte for byte. Package bloomery opens and builds sharded sets; distribute builds them on many machines.
+// for its keys, byte for byte. docs/format.md describes the manifest.
+//
+// Package bloomery builds, opens and changes sharded sets; distribute builds them on many machines. Use this package
+// to send a query to the machine that has the shard of a key: hash the key with the hash function in the manifest, then
+// call Route.
 package shard
 
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Max is the largest number of shards of a set.
@@ -35,7 +38,7 @@ func (e *Error) Error() string { return fmt.Sprintf("shard %s: %v", e.File, e.Er
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Causes of an Error, besides those of package container and of the file system.
+// Causes of an Error, besides the errors of package filter about files and those of the file system.
 var (
 	// ErrForeign means that a file is a filter, but not of this set: its family, hash function, seed, secret or number
 	// of keys differs from the manifest.
@@ -43,37 +46,3 @@ var (
 	// ErrChanged means that size or SHA-256 of a file differ from the manifest.
 	ErrChanged = errors.New("the file is not the one in the manifest")
 )
-
-// maxSuffix is the largest length of the suffix in a file name.
-const maxSuffix = 32
-
-// Name returns the file name of a shard. suffix is empty, or 1 to 32 lower-case letters and digits that make the name
-// different from that of an earlier file of the shard.
-func Name(s, shards int, suffix string) string {
-	if suffix != "" {
-		suffix = "." + suffix
-	}
-	return fmt.Sprintf("%05d-of-%05d%s.bloom", s, shards, suffix)
-}
-
-// checkName returns an error unless name is a Name of that shard. It never is a path.
-func checkName(name string, s, shards int) error {
-	plain := strings.TrimSuffix(Name(s, shards, ""), ".bloom")
-	rest, ok := strings.CutPrefix(name, plain)
-	rest, ends := strings.CutSuffix(rest, ".bloom")
-	suffix, dotted := strings.CutPrefix(rest, ".")
-	if !ok || !ends || rest != "" && (!dotted || !validSuffix(suffix)) {
-		return fmt.Errorf("%w: shard %d of %d is called %q; want %s.bloom, with or without a suffix",
-			ErrManifest, s, shards, name, plain)
-	}
-	return nil
-}
-
-func validSuffix(s string) bool {
-	for _, c := range []byte(s) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
-			return false
-		}
-	}
-	return 0 < len(s) && len(s) <= maxSuffix
-}

@@ -6,18 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/steps"
 )
 
 // Config says what to build, where, and who runs it.
 type Config struct {
-	// Input are names or patterns of files, or of objects of one bucket: see distribute.Match and buckets.Split.
+	// Input are names or patterns of files, or of objects of one bucket: see steps.Match and buckets.Split.
 	Input []string
 	// Output is a folder or the URL of a bucket: see buckets.OpenStore. Input and output must be the same for all workers.
 	Output string
 	// Set says what to build.
-	Set distribute.Config
+	Set steps.Config
 	// Secret is the secret of a keyed hash, or nil. Only workers in this process get it from here.
 	Secret *filter.Secret
 	// Memory limits a worker, in bytes. Default: DefaultMemory.

@@ -1,7 +1,7 @@
 // Package job builds sharded sets on many machines: Apache Beam runs the steps of package distribute, and the output
 // folder or bucket carries the hashes between them.
 //
-//	range numbers → Reshuffle → hash a range into one run file → GroupByKey ─┐   one distribute.Done a range
+//	range numbers → Reshuffle → hash a range into one run file → GroupByKey ─┐   one steps.Done a range
 //	   ┌─────────────────────────────────────────────────────────────────────┘   barrier: all ranges are required
 //	   └→ shard numbers → Reshuffle → build a shard → GroupByKey                  barrier: all shards are required
 //

@@ -48,7 +48,7 @@ func (f *numbersFn) ProcessElement(_ []byte, emit func(int)) {
 	}
 }
 
-// hashFn hashes the keys of a range into a run file and emits its distribute.Done, with the key 0.
+// hashFn hashes the keys of a range into a run file and emits its steps.Done, with the key 0.
 type hashFn struct {
 	Task Task
 	bundle

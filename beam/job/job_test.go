@@ -21,10 +21,10 @@ import (
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -70,7 +70,7 @@ func write(t *testing.T, path string, b []byte) {
 func config(pattern, output, spec string) Config {
 	return Config{
 		Input: []string{pattern}, Output: output,
-		Set: distribute.Config{Build: bloomery.Config{Spec: spec, Shards: 4, Seed: 7}, RangeBytes: 64 << 10},
+		Set: steps.Config{Build: bloomery.Config{Spec: spec, Shards: 4, Seed: 7}, RangeBytes: 64 << 10},
 	}
 }
 
@@ -141,7 +141,7 @@ func TestRun(t *testing.T) {
 func TestRunValues(t *testing.T) {
 	dir := t.TempDir()
 	c := config(filepath.Join(dir, "*.csv"), filepath.Join(dir, "set"), "ribbon(r=8,value_bits=8)")
-	c.Set.Keys = distribute.KeyFormat{Name: "csv", Column: "k", ValueColumn: "v"}
+	c.Set.Keys = steps.KeyFormat{Name: "csv", Column: "k", ValueColumn: "v"}
 	single := filepath.Join(dir, "single")
 	b, err := shardtest.NewBuilder(single, c.Set.Build)
 	if err != nil {
@@ -224,20 +224,20 @@ func TestNoSecretInGraph(t *testing.T) {
 
 // probe is a format of tests: lines, with a call of do before a span is read.
 type probe struct {
-	do func(ctx context.Context, s distribute.Span) error
+	do func(ctx context.Context, s steps.Span) error
 }
 
-func (probe) Split(_ context.Context, _ distribute.Source, o distribute.Object, size int64) (
-	spans []distribute.Span, err error,
+func (probe) Split(_ context.Context, _ steps.Source, o steps.Object, size int64) (
+	spans []steps.Span, err error,
 ) {
 	for at := int64(0); at < o.Size; at += size {
-		spans = append(spans, distribute.Span{Offset: at, Length: min(size, o.Size-at)})
+		spans = append(spans, steps.Span{Offset: at, Length: min(size, o.Size-at)})
 	}
 	return spans, nil
 }
 
 func (p probe) Read(
-	ctx context.Context, in distribute.Source, o distribute.Object, s distribute.Span, r distribute.Reading,
+	ctx context.Context, in steps.Source, o steps.Object, s steps.Span, r steps.Reading,
 ) error {
 	if err := p.do(ctx, s); err != nil {
 		return err
@@ -261,7 +261,7 @@ func (p probe) Read(
 }
 
 // withProbe makes c read with the format "probe".
-func withProbe(t *testing.T, c *Config, do func(ctx context.Context, s distribute.Span) error) {
+func withProbe(t *testing.T, c *Config, do func(ctx context.Context, s steps.Span) error) {
 	c.Set.Keys.Name = "probe"
 	Formats["probe"] = probe{do}
 	t.Cleanup(func() { delete(Formats, "probe") })
@@ -283,7 +283,7 @@ func TestCancel(t *testing.T) {
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("enough")
-	withProbe(t, &c, func(ctx context.Context, _ distribute.Span) error {
+	withProbe(t, &c, func(ctx context.Context, _ steps.Span) error {
 		cancel(cause)
 		<-ctx.Done() // the worker's steps end, too
 		return context.Cause(ctx)
@@ -324,7 +324,7 @@ func TestResume(t *testing.T) {
 	broken := errors.New("a disk\nis broken")
 	var fails atomic.Bool
 	var reads atomic.Int64
-	withProbe(t, &c, func(_ context.Context, s distribute.Span) error {
+	withProbe(t, &c, func(_ context.Context, s steps.Span) error {
 		if s.Offset > 0 && fails.CompareAndSwap(false, true) {
 			for len(runFiles(t, c)) == 0 { // another range is done
 				time.Sleep(time.Millisecond)
@@ -369,7 +369,7 @@ func runFiles(t *testing.T, c Config) []string {
 func ranges(t *testing.T, c Config) int {
 	set := c.Set
 	set.Formats = Formats
-	p, err := distribute.NewPlan(t.Context(), distribute.Files(), c.Input, set)
+	p, err := steps.NewPlan(t.Context(), steps.Files(), c.Input, set)
 	if err != nil {
 		t.Fatal(err)
 	}

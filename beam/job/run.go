@@ -13,7 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/runnerlib"
 
-	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -53,7 +53,7 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	return p.Finish(ctx, out, distribute.Options{})
+	return p.Finish(ctx, out, steps.Options{})
 }
 
 // server connects to the job server, or starts one in this process. Dataflow has none.
@@ -76,7 +76,7 @@ func (c *Config) server(ctx context.Context) (*server, func(), error) {
 }
 
 // plan makes the plan and writes it to the output, where workers read it.
-func (c *Config) plan(ctx context.Context) (t Task, p *distribute.Plan, out distribute.Store, err error) {
+func (c *Config) plan(ctx context.Context) (t Task, p *steps.Plan, out steps.Store, err error) {
 	url, patterns, err := c.input()
 	if err != nil {
 		return t, nil, nil, err
@@ -96,7 +96,7 @@ func (c *Config) plan(ctx context.Context) (t Task, p *distribute.Plan, out dist
 	}
 	set := c.Set
 	set.Formats, set.Build.Secret = Formats, c.Secret
-	if p, err = distribute.NewPlan(ctx, in, patterns, set); err != nil {
+	if p, err = steps.NewPlan(ctx, in, patterns, set); err != nil {
 		return t, nil, nil, err
 	}
 	t.Plan, t.Ranges, t.Shards = p.ID(), len(p.Ranges), p.Shards

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/steps"
 )
 
 // Task is what the graph says about a job: names and numbers, nothing secret.
@@ -23,9 +23,9 @@ type Task struct {
 // worker runs the steps of a task in this process.
 type worker struct {
 	task                 Task
-	plan                 *distribute.Plan
-	in                   distribute.Source
-	out                  distribute.Store
+	plan                 *steps.Plan
+	in                   steps.Source
+	out                  steps.Store
 	secret               *filter.Secret
 	limit                *limit
 	ranges, keys, shards atomic.Int64 // done by this process
@@ -67,7 +67,7 @@ func newWorker(ctx context.Context, t Task) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := distribute.ReadPlan(ctx, out, t.Plan, Formats)
+	p, err := steps.ReadPlan(ctx, out, t.Plan, Formats)
 	if err != nil {
 		return nil, fmt.Errorf("reading the plan in %s: %w; every worker must be able to read the output", t.Output, err)
 	}
@@ -79,9 +79,9 @@ func newWorker(ctx context.Context, t Task) (*worker, error) {
 }
 
 // options returns the options of a step that may take a number of bytes.
-func (w *worker) options(bytes int64) distribute.Options {
+func (w *worker) options(bytes int64) steps.Options {
 	share := float64(bytes) / float64(w.task.Memory)
-	return distribute.Options{
+	return steps.Options{
 		Secret: w.secret, Formats: Formats, Workers: max(1, int(share*float64(runtime.GOMAXPROCS(0))+0.5)),
 		Memory: bytes - bytes/4, // the rest is for the buffers of the input and the filter
 	}
@@ -101,10 +101,10 @@ func (w *worker) hash(ctx context.Context, i int, bytes int64) (result, error) {
 
 // gather is the step between ranges and shards: it requires all ranges. It returns the number of keys.
 func (w *worker) gather(ctx context.Context, next func(*[]byte) bool) (keys uint64, err error) {
-	done := []distribute.Done{} // not nil, with which Gather would read the run files
+	done := []steps.Done{} // not nil, with which Gather would read the run files
 	var b []byte
 	for next(&b) {
-		var d distribute.Done
+		var d steps.Done
 		if err := d.UnmarshalBinary(b); err != nil {
 			return 0, err
 		}

@@ -1,4 +1,4 @@
-// Package parquet reads keys from a column of Parquet files, as a distribute.Format. Ranges are row groups.
+// Package parquet reads keys from a column of Parquet files, as a steps.Format. Ranges are row groups.
 //
 // A column is named by its path, such as "user.email", and may be optional; nulls are no keys. Lists are columns too:
 // each element is a key. The key of a value is
@@ -31,7 +31,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/internal/steps"
 )
 
 // Name is the name of the format.
@@ -49,14 +49,14 @@ const (
 type Format struct{}
 
 // Split divides a file before row groups, into spans of about size bytes, all columns counted.
-func (Format) Split(ctx context.Context, in distribute.Source, o distribute.Object, size int64) (
-	[]distribute.Span, error,
+func (Format) Split(ctx context.Context, in steps.Source, o steps.Object, size int64) (
+	[]steps.Span, error,
 ) {
 	f, err := open(ctx, in, o)
 	if err != nil {
 		return nil, err
 	}
-	spans := []distribute.Span{{Offset: 0, Length: o.Size}}
+	spans := []steps.Span{{Offset: 0, Length: o.Size}}
 	starts := starts(f, o)
 	for i, at := range starts {
 		next := o.Size
@@ -66,14 +66,14 @@ func (Format) Split(ctx context.Context, in distribute.Source, o distribute.Obje
 		last := &spans[len(spans)-1]
 		if next-last.Offset > size && at > last.Offset && at < o.Size {
 			last.Length = at - last.Offset
-			spans = append(spans, distribute.Span{Offset: at, Length: o.Size - at})
+			spans = append(spans, steps.Span{Offset: at, Length: o.Size - at})
 		}
 	}
 	return spans, nil
 }
 
 // starts returns where the row groups begin, in [0, o.Size].
-func starts(f *parquet.File, o distribute.Object) (at []int64) {
+func starts(f *parquet.File, o steps.Object) (at []int64) {
 	next := int64(0)
 	for _, g := range f.Metadata().RowGroups {
 		at = append(at, next)
@@ -83,12 +83,12 @@ func starts(f *parquet.File, o distribute.Object) (at []int64) {
 }
 
 // within reports whether a row group that begins at a position belongs to a span.
-func within(at int64, s distribute.Span, o distribute.Object) bool {
+func within(at int64, s steps.Span, o steps.Object) bool {
 	return at >= s.Offset && (at < s.Offset+s.Length || s.Offset+s.Length == o.Size)
 }
 
 // open reads the footer of a file.
-func open(ctx context.Context, in distribute.Source, o distribute.Object) (f *parquet.File, err error) {
+func open(ctx context.Context, in steps.Source, o steps.Object) (f *parquet.File, err error) {
 	defer caught(o.Name, &err)
 	r := &object{ctx, in, o}
 	var tail [8]byte
@@ -140,12 +140,12 @@ func leaf(f *parquet.File, what, path string, kinds ...parquet.Kind) (parquet.Le
 }
 
 // keyLeaf returns the column of the keys.
-func keyLeaf(f *parquet.File, k distribute.KeyFormat) (parquet.LeafColumn, error) {
+func keyLeaf(f *parquet.File, k steps.KeyFormat) (parquet.LeafColumn, error) {
 	return leaf(f, "keys", k.Column, parquet.ByteArray, parquet.FixedLenByteArray, parquet.Int64)
 }
 
 // valueLeaf returns the column of the values beside the keys in column key.
-func valueLeaf(f *parquet.File, k distribute.KeyFormat, key parquet.LeafColumn) (parquet.LeafColumn, error) {
+func valueLeaf(f *parquet.File, k steps.KeyFormat, key parquet.LeafColumn) (parquet.LeafColumn, error) {
 	c, err := leaf(f, "values", k.ValueColumn, parquet.Int32, parquet.Int64)
 	if err == nil && (c.MaxRepetitionLevel > 0 || key.MaxRepetitionLevel > 0) {
 		err = fmt.Errorf("column %q or %q is in a list; each key needs one value", k.Column, k.ValueColumn)
@@ -169,8 +169,8 @@ func columns(f *parquet.File) string {
 // object is an object as an io.ReaderAt.
 type object struct {
 	ctx context.Context
-	in  distribute.Source
-	o   distribute.Object
+	in  steps.Source
+	o   steps.Object
 }
 
 func (r *object) ReadAt(b []byte, offset int64) (int, error) {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/steps"
 )
 
 type row struct {
@@ -32,7 +32,7 @@ type row struct {
 }
 
 // file writes rows in row groups of 100, and returns the object and the keys of each column.
-func file(t *testing.T, rows int) (distribute.Object, map[string][]string) {
+func file(t *testing.T, rows int) (steps.Object, map[string][]string) {
 	want := map[string][]string{}
 	add := func(column, key string) { want[column] = append(want[column], key) }
 	var b bytes.Buffer
@@ -77,26 +77,26 @@ func file(t *testing.T, rows int) (distribute.Object, map[string][]string) {
 	return object1(t, b.Bytes()), want
 }
 
-func object1(t *testing.T, b []byte) distribute.Object {
+func object1(t *testing.T, b []byte) steps.Object {
 	path := filepath.Join(t.TempDir(), "rows.parquet")
 	if err := os.WriteFile(path, b, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return distribute.Object{Name: path, Size: int64(len(b))}
+	return steps.Object{Name: path, Size: int64(len(b))}
 }
 
 // read returns the keys of some spans.
-func read(t *testing.T, o distribute.Object, k distribute.KeyFormat, spans ...distribute.Span) ([]string, error) {
+func read(t *testing.T, o steps.Object, k steps.KeyFormat, spans ...steps.Span) ([]string, error) {
 	return readValues(t, o, k, 0, spans...)
 }
 
 // readValues returns the keys of some spans, with values of that many bits as "key=value".
-func readValues(t *testing.T, o distribute.Object, k distribute.KeyFormat, bits int, spans ...distribute.Span) (
+func readValues(t *testing.T, o steps.Object, k steps.KeyFormat, bits int, spans ...steps.Span) (
 	keys []string, err error,
 ) {
 	for _, s := range spans {
 		units := int64(0)
-		err = Format{}.Read(t.Context(), distribute.Files(), o, s, distribute.Reading{
+		err = Format{}.Read(t.Context(), steps.Files(), o, s, steps.Reading{
 			Keys: k, ValueBits: bits, Work: func(*keyio.Batch) error { return nil },
 			Progress: func(u int64) { units = u },
 			Emit: func(b *keyio.Batch) error {
@@ -123,7 +123,7 @@ func TestColumns(t *testing.T) {
 	o, want := file(t, 1050)
 	for column, keys := range want {
 		for _, size := range []int64{1, 2000, o.Size} {
-			spans, err := Format{}.Split(t.Context(), distribute.Files(), o, size)
+			spans, err := Format{}.Split(t.Context(), steps.Files(), o, size)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,13 +137,13 @@ func TestColumns(t *testing.T) {
 				}
 				end += s.Length
 			}
-			got, err := read(t, o, distribute.KeyFormat{Column: column}, spans...)
+			got, err := read(t, o, steps.KeyFormat{Column: column}, spans...)
 			if err != nil || end != o.Size || !slices.Equal(got, keys) {
 				t.Errorf("column %s in spans of %d: %d keys, want %d; %v", column, size, len(got), len(keys), err)
 			}
 		}
 	}
-	got, err := read(t, o, distribute.KeyFormat{Column: "plain", KeepEmpty: true}, distribute.Span{Length: o.Size})
+	got, err := read(t, o, steps.KeyFormat{Column: "plain", KeepEmpty: true}, steps.Span{Length: o.Size})
 	if err != nil || len(got) != 1050 {
 		t.Errorf("with empty keys: %d, %v", len(got), err)
 	}
@@ -165,11 +165,11 @@ func TestValues(t *testing.T) {
 			}
 		}
 		for _, size := range []int64{2000, o.Size} {
-			spans, err := Format{}.Split(t.Context(), distribute.Files(), o, size)
+			spans, err := Format{}.Split(t.Context(), steps.Files(), o, size)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := readValues(t, o, distribute.KeyFormat{Column: column, ValueColumn: "class"}, 32, spans...)
+			got, err := readValues(t, o, steps.KeyFormat{Column: column, ValueColumn: "class"}, 32, spans...)
 			if err != nil || !slices.Equal(got, want) {
 				t.Errorf("%s, spans of %d: %d keys, want %d; %v", column, size, len(got), len(want), err)
 			}
@@ -180,17 +180,17 @@ func TestValues(t *testing.T) {
 func TestValueErrors(t *testing.T) {
 	o, _ := file(t, 1050)
 	for _, tt := range []struct {
-		k    distribute.KeyFormat
+		k    steps.KeyFormat
 		says string
 	}{
-		{distribute.KeyFormat{Column: "plain"}, "name the column of the values"},
-		{distribute.KeyFormat{Column: "plain", ValueColumn: "clas"}, `no column "clas"`},
-		{distribute.KeyFormat{Column: "plain", ValueColumn: "score"}, `type DOUBLE; values have one of [INT32 INT64]`},
-		{distribute.KeyFormat{Column: "tags.list.element", ValueColumn: "class"}, "is in a list"},
-		{distribute.KeyFormat{Column: "plain", ValueColumn: "level"}, `key "p9": it has no value`},
-		{distribute.KeyFormat{Column: "plain", ValueColumn: "count"}, `key "p1": value -7: want a whole number`},
+		{steps.KeyFormat{Column: "plain"}, "name the column of the values"},
+		{steps.KeyFormat{Column: "plain", ValueColumn: "clas"}, `no column "clas"`},
+		{steps.KeyFormat{Column: "plain", ValueColumn: "score"}, `type DOUBLE; values have one of [INT32 INT64]`},
+		{steps.KeyFormat{Column: "tags.list.element", ValueColumn: "class"}, "is in a list"},
+		{steps.KeyFormat{Column: "plain", ValueColumn: "level"}, `key "p9": it has no value`},
+		{steps.KeyFormat{Column: "plain", ValueColumn: "count"}, `key "p1": value -7: want a whole number`},
 	} {
-		_, err := readValues(t, o, tt.k, 32, distribute.Span{Length: o.Size})
+		_, err := readValues(t, o, tt.k, 32, steps.Span{Length: o.Size})
 		if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), o.Name) {
 			t.Errorf("error %v; want %q", err, tt.says)
 		}
@@ -200,17 +200,17 @@ func TestValueErrors(t *testing.T) {
 func TestErrors(t *testing.T) {
 	o, _ := file(t, 10)
 	for _, tt := range []struct {
-		k    distribute.KeyFormat
+		k    steps.KeyFormat
 		says string
 	}{
-		{distribute.KeyFormat{}, "name the column"},
-		{distribute.KeyFormat{Column: "mail"}, `no column "mail"; the columns are "number", "user.id"`},
-		{distribute.KeyFormat{Column: "user"}, `no column "user"`},
-		{distribute.KeyFormat{Column: "score"}, "has the type DOUBLE; keys have one of [BYTE_ARRAY"},
-		{distribute.KeyFormat{Column: "fast"}, `column "fast" is compressed with LZ4_RAW`},
-		{distribute.KeyFormat{Column: "user.id", MaxKey: 3}, ":1: key is longer than 3 bytes"},
+		{steps.KeyFormat{}, "name the column"},
+		{steps.KeyFormat{Column: "mail"}, `no column "mail"; the columns are "number", "user.id"`},
+		{steps.KeyFormat{Column: "user"}, `no column "user"`},
+		{steps.KeyFormat{Column: "score"}, "has the type DOUBLE; keys have one of [BYTE_ARRAY"},
+		{steps.KeyFormat{Column: "fast"}, `column "fast" is compressed with LZ4_RAW`},
+		{steps.KeyFormat{Column: "user.id", MaxKey: 3}, ":1: key is longer than 3 bytes"},
 	} {
-		_, err := read(t, o, tt.k, distribute.Span{Length: o.Size})
+		_, err := read(t, o, tt.k, steps.Span{Length: o.Size})
 		if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), o.Name) {
 			t.Errorf("error %v; want %q", err, tt.says)
 		}
@@ -228,15 +228,15 @@ func TestDamaged(t *testing.T) {
 		if err := os.WriteFile(o.Name, b, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		o := distribute.Object{Name: o.Name, Size: int64(len(b))}
-		_, err := Format{}.Split(t.Context(), distribute.Files(), o, 100)
+		o := steps.Object{Name: o.Name, Size: int64(len(b))}
+		_, err := Format{}.Split(t.Context(), steps.Files(), o, 100)
 		for _, column := range []string{"user.id", "number"} {
 			if err == nil {
-				_, err = read(t, o, distribute.KeyFormat{Column: column}, distribute.Span{Length: o.Size})
+				_, err = read(t, o, steps.KeyFormat{Column: column}, steps.Span{Length: o.Size})
 			}
 			if err == nil {
-				k := distribute.KeyFormat{Column: column, ValueColumn: "class"}
-				_, err = readValues(t, o, k, 32, distribute.Span{Length: o.Size})
+				k := steps.KeyFormat{Column: column, ValueColumn: "class"}
+				_, err = readValues(t, o, k, 32, steps.Span{Length: o.Size})
 			}
 		}
 		if err != nil && !strings.Contains(err.Error(), o.Name) {

@@ -10,8 +10,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/steps"
 )
 
 // batchValues is the number of values that are decoded at once.
@@ -20,7 +20,7 @@ const batchValues = 4096
 // Read reads the keys of the row groups of a span, and their values, in one goroutine. Batch.Line is the number of the
 // key in the file's column, from 1.
 func (Format) Read(
-	ctx context.Context, in distribute.Source, o distribute.Object, s distribute.Span, r distribute.Reading,
+	ctx context.Context, in steps.Source, o steps.Object, s steps.Span, r steps.Reading,
 ) (err error) {
 	f, err := open(ctx, in, o)
 	if err != nil {
@@ -77,7 +77,7 @@ func unsigned(t parquet.Type) bool {
 
 // keys passes on the keys of a column, and the values of another one.
 type keys struct {
-	distribute.Reading
+	steps.Reading
 	keyio.Batch
 	kind     parquet.Kind
 	unsigned bool // of the values

@@ -38,7 +38,7 @@ type Driver struct {
 	Page int
 }
 
-// New returns the Store of a bucket, which is a distribute.Conditional. Names begin after prefix, which is empty or
+// New returns the Store of a bucket, with WriteIf of distribute.Store. Names begin after prefix, which is empty or
 // ends with a slash. Close closes the bucket.
 func New(b *blob.Bucket, prefix string, d Driver) buckets.Store {
 	if d.Listed == nil || d.Stat == nil {
@@ -140,7 +140,7 @@ func (s *store) Write(ctx context.Context, name string, write func(io.Writer) er
 	return s.upload(ctx, name, &blob.WriterOptions{}, write)
 }
 
-// WriteIf is that of distribute.Conditional.
+// WriteIf is the optional method of distribute.Store.
 func (s *store) WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error {
 	o := &blob.WriterOptions{IfNotExist: version == ""}
 	switch {

@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/fakes3"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
-	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -76,23 +76,23 @@ func TestDistribute(t *testing.T) {
 		t.Fatal("it never ends")
 	}
 	ctx := t.Context()
-	var p *distribute.Plan
+	var p *steps.Plan
 	again(func() (err error) {
-		p, err = distribute.NewPlan(ctx, in, []string{"day*/*"}, distribute.Config{Build: config, RangeBytes: 40_000})
+		p, err = steps.NewPlan(ctx, in, []string{"day*/*"}, steps.Config{Build: config, RangeBytes: 40_000})
 		return err
 	})
-	done := make([]distribute.Done, len(p.Ranges))
+	done := make([]steps.Done, len(p.Ranges))
 	for i := range p.Ranges {
-		again(func() (err error) { done[i], err = p.Range(ctx, in, out, i, distribute.Options{}); return err })
+		again(func() (err error) { done[i], err = p.Range(ctx, in, out, i, steps.Options{}); return err })
 	}
-	again(func() error { _, err := p.Gather(ctx, out, done, distribute.Options{}); return err })
+	again(func() error { _, err := p.Gather(ctx, out, done, steps.Options{}); return err })
 	for s := range 5 {
-		again(func() error { _, err := p.Build(ctx, out, s, distribute.Options{}); return err })
+		again(func() error { _, err := p.Build(ctx, out, s, steps.Options{}); return err })
 	}
 	if _, err := out.Stat(ctx, shard.ManifestName); err == nil {
 		t.Error("there is a manifest before the end")
 	}
-	again(func() error { _, err := p.Finish(ctx, out, distribute.Options{}); return err })
+	again(func() error { _, err := p.Finish(ctx, out, steps.Options{}); return err })
 	if failed == 0 || len(p.Ranges) < 5 {
 		t.Errorf("%d steps failed, %d ranges", failed, len(p.Ranges))
 	}

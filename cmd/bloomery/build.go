@@ -339,7 +339,7 @@ func (a *app) reportBuilt(path, like, shards string, r report, start time.Time) 
 		bytesText(r.file.Bytes), r.BitsPerKey(), rate, time.Since(start).Seconds(), exact)
 }
 
-// builder is a bloomery.Builder or a bloomery.ShardBuilder.
+// builder is a bloomery.Builder.
 type builder interface {
 	AddMany(keys [][]byte) error
 	AddManyValues(keys [][]byte, values []uint64) error

@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
-	"github.com/bloomery/bloomery/shard"
 )
 
 func (a *app) diffCommand() *cobra.Command {
@@ -176,7 +176,7 @@ func (a *app) printDelta(path string, d []byte, before uint64, new string) error
 // lengthOf returns the length of a file, or of the manifest and the shards of a set.
 func lengthOf(path string) (uint64, error) {
 	if dir, ok := inset.Dir(path); ok {
-		m, st, err := shard.ReadFolder(dir)
+		m, st, err := shardset.ReadFolder(dir)
 		if err != nil {
 			return 0, err
 		}

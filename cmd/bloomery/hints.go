@@ -7,7 +7,6 @@ import (
 	"syscall"
 
 	"github.com/bloomery/bloomery/delta"
-	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
@@ -15,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/interop"
 	"github.com/bloomery/bloomery/publish"
 )
@@ -59,7 +59,7 @@ var hints = []struct {
   which --memory SIZE makes fewer.`},
 	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
   --capacity and --seed.`},
-	{distribute.ErrMissing, "Run what is missing; bloomery shard status DIR lists it."},
+	{steps.ErrMissing, "Run what is missing; bloomery shard status DIR lists it."},
 	{filter.ErrExceptions, "Run bloomery build --allow with all keys and the list."},
 	{filter.ErrValues, "Nothing was written. Give each key one value."},
 	{filter.ErrAllowed, "Nothing was written; --conflicts prints all such keys."},

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -140,7 +141,7 @@ func (r report) write(w io.Writer) {
 		fmt.Fprintf(w, "chosen rate\t%.4g, %s\n", r.FPRChosen, map[bool]string{false: "kept", true: "EXCEEDED"}[r.Exceeded()])
 	}
 	if m := r.manifest; m != nil {
-		fmt.Fprintf(w, "shards\t%d, plan %s\n", len(m.Shards), m.ID())
+		fmt.Fprintf(w, "shards\t%d, plan %s\n", len(m.Shards), shardset.ID(m))
 		line := func(name string, e shard.Entry) {
 			fmt.Fprintf(w, "%s\t%d, %s, false positive rate %.4g: %s\n",
 				name, e.Keys, bytesText(e.Bytes), e.FPRPosterior, e.File)

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -153,7 +154,8 @@ func shardsOf(m *shard.Manifest) *object {
 		all = append(all, entryOf(e))
 	}
 	few, many := fewestAndMost(m)
-	return &object{{"plan", m.ID()}, {"count", len(m.Shards)}, {"smallest", entryOf(few)}, {"largest", entryOf(many)},
+	return &object{{"plan", shardset.ID(m)}, {"count", len(m.Shards)},
+		{"smallest", entryOf(few)}, {"largest", entryOf(many)},
 		{"shards", all}}
 }
 

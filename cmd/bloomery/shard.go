@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -58,25 +58,25 @@ type stepFlags struct {
 	plan  string
 	all   bool
 	every string
-	limit distribute.Options
+	limit steps.Options
 }
 
 func (f *stepFlags) registerPlan(c *cobra.Command) {
 	c.Flags().StringVar(&f.plan, "plan", "", "id of the plan, if there are several in the folder")
 }
 
-func (a *app) readPlan(ctx context.Context, dir, id string) (*distribute.Plan, distribute.Store, error) {
-	out := distribute.Dir(dir)
+func (a *app) readPlan(ctx context.Context, dir, id string) (*steps.Plan, steps.Store, error) {
+	out := steps.Dir(dir)
 	if st, err := os.Stat(dir); err != nil {
 		return nil, nil, err
 	} else if !st.IsDir() {
 		return nil, nil, fmt.Errorf("%s is a file; name the folder of -o of bloomery shard plan", dir)
 	}
-	p, err := distribute.ReadPlan(ctx, out, id, nil)
+	p, err := steps.ReadPlan(ctx, out, id, nil)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", dir, err)
 	}
-	if errors.Is(err, distribute.ErrNoPlan) || id != "" && errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, steps.ErrNoPlan) || id != "" && errors.Is(err, fs.ErrNotExist) {
 		advice := "Make one: bloomery shard plan -o " + dir + " --shards N INPUT..."
 		if _, err := out.Stat(ctx, shard.ManifestName); err == nil {
 			advice = "There is a finished set, of which bloomery info tells more. To build another one: bloomery shard plan."
@@ -99,15 +99,15 @@ If the set is finished already, it is only reported.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			start, ctx := time.Now(), c.Context()
 			p, out, err := a.readPlan(ctx, args[0], f.plan)
-			if errors.Is(err, distribute.ErrNoPlan) {
-				if m, old := distribute.ReadManifest(ctx, out); old == nil && m != nil {
+			if errors.Is(err, steps.ErrNoPlan) {
+				if m, old := steps.ReadManifest(ctx, out); old == nil && m != nil {
 					return a.reportShards(args[0], m, start)
 				}
 			}
 			if err != nil {
 				return err
 			}
-			m, err := p.Finish(ctx, out, distribute.Options{})
+			m, err := p.Finish(ctx, out, steps.Options{})
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -145,7 +145,7 @@ and headers tell. Exit code 0 if finish can run, 1 if something is missing or th
 			}, "plan %s: %s\nranges: %d of %d missing%s\nshards: %d of %d missing%s\n", p.ID(), p.Spec,
 				len(ranges), st.Ranges, listed(ranges), len(shards), st.Shards, listed(shards))
 			if err == nil && st.SetChanged {
-				a.warn("%s: %v; finish will refuse to replace it", args[0], distribute.ErrSetChanged)
+				a.warn("%s: %v; finish will refuse to replace it", args[0], steps.ErrSetChanged)
 			}
 			return exitIf(st.SetChanged || len(ranges)+len(shards) > 0, err)
 		},

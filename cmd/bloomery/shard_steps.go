@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -58,7 +58,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	case len(args) == 0 || slices.Contains(args, stdio):
 		return errors.New("name the files with the keys: standard input cannot be divided")
 	}
-	var config distribute.Config
+	var config steps.Config
 	if config.Build, err = a.buildConfig(c, &f.buildFlags); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	if err != nil {
 		return err
 	}
-	config.Keys = distribute.KeysOf(o)
+	config.Keys = steps.KeysOf(o)
 	if parse != nil && !in.columns() {
 		config.Keys.Separator = string([]byte{f.values.separator})
 	}
@@ -94,11 +94,11 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 			args[i] += "/"
 		}
 	}
-	p, err := distribute.NewPlan(ctx, distribute.Files(), args, config)
+	p, err := steps.NewPlan(ctx, steps.Files(), args, config)
 	if err != nil {
 		return err
 	}
-	if err := p.Save(ctx, distribute.Dir(f.output)); err != nil {
+	if err := p.Save(ctx, steps.Dir(f.output)); err != nil {
 		return fmt.Errorf("%s: %w", f.output, err)
 	}
 	return a.answer(object{
@@ -110,7 +110,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 
 func parseRange(flag, text string) (int64, error) {
 	size, err := parseBytes(flag, text)
-	if err == nil && size < distribute.LeastRangeBytes {
+	if err == nil && size < steps.LeastRangeBytes {
 		err = fmt.Errorf("%s %s: every range is a file from which every shard reads; want 64KiB or more", flag, text)
 	}
 	return int64(min(size, 1<<50)), err
@@ -126,7 +126,7 @@ takes about 100 MiB of memory; as many as there are cores run at the same time, 
   bloomery shard range large.set --every 0/20
   bloomery shard range large.set --all`,
 	}, "range", "hashing", func(ctx context.Context, s step) error {
-		done, err := s.RangeAll(ctx, distribute.Files(), s.out, s.numbers, s.o)
+		done, err := s.RangeAll(ctx, steps.Files(), s.out, s.numbers, s.o)
 		s.bar.End()
 		if err != nil {
 			return err
@@ -160,10 +160,10 @@ key.`,
 			entries, err = s.BuildAll(ctx, s.out, s.numbers, s.o)
 		}
 		s.bar.End()
-		var both *distribute.ConflictError
+		var both *steps.ConflictError
 		if errors.As(err, &both) { // ranges of the input are read again to name the key
 			bar := a.stepBar("naming the key", &s.o)
-			err = s.NameConflict(ctx, distribute.Files(), err, s.o)
+			err = s.NameConflict(ctx, steps.Files(), err, s.o)
 			bar.End()
 		}
 		if err != nil {
@@ -179,11 +179,11 @@ key.`,
 
 // step is one of the steps after the plan.
 type step struct {
-	*distribute.Plan
+	*steps.Plan
 	dir     string
-	out     distribute.Store
+	out     steps.Store
 	numbers []int // of the ranges or shards to do
-	o       distribute.Options
+	o       steps.Options
 	bar     *cli.Progress
 }
 
@@ -221,7 +221,7 @@ func (a *app) stepCommand(
 }
 
 // stepBar returns the progress bar of a step with these options.
-func (a *app) stepBar(what string, o *distribute.Options) *cli.Progress {
+func (a *app) stepBar(what string, o *steps.Options) *cli.Progress {
 	bar := a.bar(what, cli.All)
 	o.Progress = bar.Share(0, cli.All)
 	return bar

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -177,7 +178,7 @@ func mayReplaceFolder(path string) error {
 		return err
 	}
 	set := slices.ContainsFunc(all, func(e fs.DirEntry) bool { return e.Name() == shard.ManifestName })
-	foreign := func(e fs.DirEntry) bool { return !shard.IsUnfinished(e.Name()) }
+	foreign := func(e fs.DirEntry) bool { return !shardset.IsUnfinished(e.Name()) }
 	if !set && slices.ContainsFunc(all, foreign) {
 		return fmt.Errorf("-o %s: the folder has files and is no sharded set; name a new folder", path)
 	}

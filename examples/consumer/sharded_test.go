@@ -25,7 +25,7 @@ func TestSharded(t *testing.T) {
 		t.Error(err)
 	}
 	m := set.Manifest()
-	if handle.Engine(set).Facts().Stored.Shards != 3 || m.ID() != built.ID() || m.Keys() != 4 {
+	if m.Spec != built.Spec || len(m.Shards) != 3 || m.Keys() != 4 {
 		t.Errorf("%+v", m)
 	}
 	for _, k := range keys {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -26,10 +28,10 @@ func Check(path string) error {
 		path = target
 	}
 	dir, name := filepath.Split(path)
-	if name != shard.ManifestName && !shard.IsName(name) {
+	if name != shard.ManifestName && !shardfile.IsName(name) {
 		return nil
 	}
-	m, _, err := shard.ReadFolder(dir)
+	m, _, err := shardset.ReadFolder(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || name == shard.ManifestName && errors.Is(err, shard.ErrManifest):
 		return nil
@@ -79,7 +81,7 @@ func Same(a, b string) bool {
 
 // Manifest reads the manifest in a folder. The error wraps ErrNoManifest if there is none.
 func Manifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
-	m, st, err := shard.ReadFolder(dir)
+	m, st, err := shardset.ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s: %w%s", dir, ErrNoManifest, advice(dir))
 	}
@@ -96,7 +98,7 @@ func advice(dir string) string {
 	for {
 		names, err := d.Readdirnames(1024)
 		for _, name := range names {
-			if _, _, ok := shard.CutWork(name); ok || strings.Contains(name, "-of-") && strings.HasSuffix(name, ".bloom") {
+			if _, _, ok := shardfile.CutWork(name); ok || strings.Contains(name, "-of-") && strings.HasSuffix(name, ".bloom") {
 				return "; an unfinished build or copy? Run it again"
 			}
 		}
@@ -107,8 +109,8 @@ func advice(dir string) string {
 }
 
 // Replace begins to replace the set in a folder, which is new, empty, has a set, or what a killed build has left.
-func Replace(dir string) (*shard.Folder, error) {
-	f, err := shard.LockFolder(context.Background(), dir, shard.Locking{Wait: shard.NoWait})
+func Replace(dir string) (*shardset.Folder, error) {
+	f, err := shardset.LockFolder(context.Background(), dir, shardset.Locking{Wait: shardset.NoWait})
 	if err != nil {
 		return nil, err
 	}

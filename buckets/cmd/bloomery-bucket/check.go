@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/shardset"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -108,10 +109,10 @@ func (a *app) infoCommand() *cobra.Command {
 			m, i := set.Manifest(), set.Info()
 			return a.report(map[string]any{
 				"spec": i.Spec.String(), "shards": len(m.Shards), "keys": i.Keys, "bytes": m.Bytes(), "hash": m.Hash.String(),
-				"plan": m.ID(), "fpr_prior": i.FPRPrior, "fpr_posterior": i.FPRPosterior, "fpr_chosen": i.FPRChosen,
+				"plan": shardset.ID(m), "fpr_prior": i.FPRPrior, "fpr_posterior": i.FPRPosterior, "fpr_chosen": i.FPRChosen,
 			}, "spec      %s\nshards    %d\nkeys      %d\nbytes     %d\nhash      %s\nplan      %s\n"+
 				"fpr prior %.4g, posterior %.4g",
-				i.Spec, len(m.Shards), i.Keys, m.Bytes(), m.Hash, m.ID(), i.FPRPrior, i.FPRPosterior)
+				i.Spec, len(m.Shards), i.Keys, m.Bytes(), m.Hash, shardset.ID(m), i.FPRPrior, i.FPRPosterior)
 		},
 	}
 }

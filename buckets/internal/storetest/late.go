@@ -13,13 +13,14 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
-	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // contents returns all objects of a Store.
-func contents(t testing.TB, s distribute.Store) map[string]string {
+func contents(t testing.TB, s steps.Store) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for o, err := range s.List(t.Context(), "") {
@@ -40,7 +41,7 @@ func contents(t testing.TB, s distribute.Store) map[string]string {
 }
 
 // Late tests that a worker and a Finish that come too late cannot change a finished set in an empty Store, and that the
-// set is the one of bloomery.BuildShards although a plan was given up there.
+// set is the one of bloomery.Build although a plan was given up there.
 func Late(t *testing.T, s buckets.Store) {
 	config := bloomery.Config{Spec: "blocked(bytes=30000)", Shards: 3}
 	keys := func(name string) (all []string) {
@@ -49,19 +50,19 @@ func Late(t *testing.T, s buckets.Store) {
 		}
 		return all
 	}
-	built := func(name string, shards ...int) *distribute.Plan {
+	built := func(name string, shards ...int) *steps.Plan {
 		t.Helper()
 		in := buckets.Folder(t.TempDir())
 		Put(t, in, "keys", strings.Join(keys(name), "\n"))
-		p, err := distribute.NewPlan(t.Context(), in, []string{"keys"}, distribute.Config{Build: config})
+		p, err := steps.NewPlan(t.Context(), in, []string{"keys"}, steps.Config{Build: config})
 		if err == nil {
 			err = p.Save(t.Context(), s)
 		}
 		for i := 0; err == nil && i < len(p.Ranges); i++ {
-			_, err = p.Range(t.Context(), in, s, i, distribute.Options{})
+			_, err = p.Range(t.Context(), in, s, i, steps.Options{})
 		}
 		if err == nil {
-			_, err = p.BuildAll(t.Context(), s, shards, distribute.Options{})
+			_, err = p.BuildAll(t.Context(), s, shards, steps.Options{})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -76,23 +77,23 @@ func Late(t *testing.T, s buckets.Store) {
 	given := built("a", 0)
 	// Shard 1 is built up to its write, and shard 2 begins, after the other set is finished.
 	paused := &pausing{Store: s, before: func() {
-		if _, err := built("b", 0, 1, 2).Finish(t.Context(), s, distribute.Options{}); err != nil {
+		if _, err := built("b", 0, 1, 2).Finish(t.Context(), s, steps.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}}
-	var out distribute.Store = paused
-	if c, ok := s.(distribute.Conditional); ok {
+	var out steps.Store = paused
+	if c, ok := s.(steps.Conditional); ok {
 		out = pausingIf{paused, c}
 	}
 	for i := range 3 {
-		_, _ = given.Build(t.Context(), out, i, distribute.Options{})
+		_, _ = given.Build(t.Context(), out, i, steps.Options{})
 	}
 	if paused.before != nil {
 		t.Fatal("shard 1 was not written")
 	}
 	got := contents(t, s)
 	for name := range got {
-		if strings.HasPrefix(name, shard.WorkPrefix) {
+		if strings.HasPrefix(name, shardfile.WorkPrefix) {
 			t.Errorf("%s is left behind", name)
 		}
 	}
@@ -101,24 +102,24 @@ func Late(t *testing.T, s buckets.Store) {
 			t.Errorf("%s is not as BuildShards writes it", name)
 		}
 	}
-	if c, ok := s.(distribute.Conditional); ok {
+	if c, ok := s.(steps.Conditional); ok {
 		lateFinish(t, c, built)
 	}
 }
 
 // lateFinish stops a Finish before it writes the manifest, and another plan finishes its set. In a folder a lock
 // prevents that.
-func lateFinish(t *testing.T, s distribute.Conditional, built func(string, ...int) *distribute.Plan) {
+func lateFinish(t *testing.T, s steps.Conditional, built func(string, ...int) *steps.Plan) {
 	var want map[string]string
 	a := built("c", 0, 1, 2)
 	paused := &pausing{Store: s, what: shard.ManifestName, before: func() {
-		if _, err := built("d", 0, 1, 2).Finish(t.Context(), s, distribute.Options{}); err != nil {
+		if _, err := built("d", 0, 1, 2).Finish(t.Context(), s, steps.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		want = contents(t, s)
 	}}
-	_, err := a.Finish(t.Context(), pausingIf{paused, s}, distribute.Options{})
-	if !errors.Is(err, distribute.ErrSetChanged) || want == nil {
+	_, err := a.Finish(t.Context(), pausingIf{paused, s}, steps.Options{})
+	if !errors.Is(err, steps.ErrSetChanged) || want == nil {
 		t.Errorf("a late Finish: %v", err)
 	}
 	if !maps.Equal(want, contents(t, s)) {
@@ -132,7 +133,7 @@ func lateFinish(t *testing.T, s distribute.Conditional, built func(string, ...in
 // pausing is a Store that calls before once, before the first write of an object whose name ends with what, or of a
 // shard.
 type pausing struct {
-	distribute.Store
+	steps.Store
 	what   string
 	before func()
 }
@@ -156,7 +157,7 @@ func (p *pausing) Write(ctx context.Context, name string, write func(io.Writer) 
 // pausingIf is a pausing Conditional.
 type pausingIf struct {
 	*pausing
-	c distribute.Conditional
+	c steps.Conditional
 }
 
 func (p pausingIf) WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/buckets"
-	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/internal/steps"
 )
 
 // Run tests an empty Store.
@@ -99,7 +99,7 @@ func Run(t *testing.T, s buckets.Store) {
 				t.Errorf("prefix %q: %q, want %q", prefix, got, want)
 			}
 		}
-		found, err := distribute.Match(ctx, s, []string{"a/*", "a*"})
+		found, err := steps.Match(ctx, s, []string{"a/*", "a*"})
 		if err != nil || len(found) != 3 || found[2].Name != "ab" {
 			t.Errorf("match: %v, %v", found, err)
 		}
@@ -196,9 +196,9 @@ func Put(t testing.TB, s buckets.Store, name, text string) {
 // conditions writes under conditions, small objects and some in several parts, from several goroutines at once: one of
 // them creates an object, and one replaces a version.
 func conditions(t *testing.T, s buckets.Store) {
-	c, ok := s.(distribute.Conditional)
+	c, ok := s.(steps.Conditional)
 	if !ok {
-		if _, ok := s.(distribute.Renamer); !ok {
+		if _, ok := s.(steps.Renamer); !ok {
 			t.Error("neither a Conditional nor a Renamer")
 		}
 		return

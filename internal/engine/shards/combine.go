@@ -9,7 +9,8 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/shard"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 )
 
 // Combine merges with o or intersects with it, shard by shard. On error t is unchanged: results are kept aside until
@@ -60,7 +61,7 @@ func (t *Set) copyOf(i int) (s *one.Set, err error) {
 // derived returns a Set whose shard i is f(i), for any number of calls. It owns the Sets of origin.
 func (t *Set) derived(chosen float64, origin []*Set, f func(i int) (*one.Set, error)) *Set {
 	d := &Set{
-		dir: t.dir, manifest: t.manifest.Clone(), hasher: t.hasher, chosen: chosen, options: t.options,
+		dir: t.dir, manifest: shardset.Clone(t.manifest), hasher: t.hasher, chosen: chosen, options: t.options,
 		version: t.version, derive: f, origin: origin,
 	}
 	d.alloc()
@@ -92,8 +93,8 @@ func (t *Set) compute() error {
 			return t.Fail(i, err)
 		}
 		info := s.Info()
-		e := shard.EntryOf(info)
-		e.File, e.Bytes = shard.Name(i, len(t.parts), ""), bytes
+		e := shardset.EntryOf(info)
+		e.File, e.Bytes = shardfile.Name(i, len(t.parts), ""), bytes
 		t.manifest.Shards[i] = e
 		if t.parts[i].sizes = sizesOf(info); keep {
 			t.publish(i, s)
@@ -180,7 +181,7 @@ func (t *Set) Form(trimmed bool) (engine.Engine, error) {
 // Copy returns a copy in which changed shards are copied, and others are loaded again.
 func (t *Set) Copy(plain bool) (engine.Engine, error) {
 	c := t.derived(t.chosen, nil, t.derive)
-	c.trimmed, c.base, c.was = t.trimmed, t.manifest.Clone(), t.was
+	c.trimmed, c.base, c.was = t.trimmed, shardset.Clone(t.manifest), t.was
 	for i := range t.parts {
 		s := t.sets[i].Load()
 		if s == nil || !t.parts[i].changed.Load() && !t.options.Concurrent {

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -29,7 +30,7 @@ func (t *Set) Spec() filter.Spec { return t.manifest.Spec }
 func (t *Set) Parts() engine.Parts { return t }
 
 // Manifest returns a copy of the manifest, as it was read or last written.
-func (t *Set) Manifest() *shard.Manifest { return t.manifest.Clone() }
+func (t *Set) Manifest() *shard.Manifest { return shardset.Clone(t.manifest) }
 
 // Shard returns a shard, which it loads on first use.
 func (t *Set) Shard(i int) (engine.Engine, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -30,7 +31,7 @@ func Open(ctx context.Context, dir string, o engine.Options) (*Set, error) {
 	for err == nil {
 		var set *Set
 		if set, err = openManifest(ctx, dir, manifest, o); err == nil {
-			set.was, set.base = was, manifest.Clone()
+			set.was, set.base = was, shardset.Clone(manifest)
 			return set, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +52,7 @@ func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*S
 	if _, _, err := inset.Manifest(dir); err != nil { // do not wait for the lock of another folder
 		return nil, nil, err
 	}
-	to, err := shard.LockFolder(ctx, dir, shard.Locking{Change: true, Waiting: waiting})
+	to, err := shardset.LockFolder(ctx, dir, shardset.Locking{Change: true, Waiting: waiting})
 	if err != nil {
 		return nil, nil, err
 	}

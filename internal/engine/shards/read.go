@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/retry"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -169,7 +170,7 @@ func (t *Set) letGo() (any bool) {
 func (t *Set) reading(i int) container.Options {
 	limit := t.options.Limit()
 	return container.Options{MaxBytes: limit, Check: func(f *container.File, words []uint64) error {
-		err := t.manifest.CheckHeader(i, f)
+		err := shardset.CheckHeader(t.manifest, i, f)
 		if bad := (*container.FormatError)(nil); errors.As(err, &bad) {
 			bad.Err = fmt.Errorf("%w%s", bad.Err, adviceCopy)
 			return bad

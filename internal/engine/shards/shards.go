@@ -19,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/retry"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -43,10 +44,10 @@ type Set struct {
 	spreading spreading
 	trimmed   bool // all files have the trimmed form
 	version   uint16
-	crowded   atomic.Bool   // the process has too many open files: hold none
-	locked    bool          // in a Locked: memory is limited
-	folder    *shard.Folder // of a Locked until it is closed, else nil
-	memory    atomic.Int64  // bytes of shards in memory
+	crowded   atomic.Bool      // the process has too many open files: hold none
+	locked    bool             // in a Locked: memory is limited
+	folder    *shardset.Folder // of a Locked until it is closed, else nil
+	memory    atomic.Int64     // bytes of shards in memory
 	// derive, if not nil, returns shard i of a Set that has no files; origin are the Sets that it reads.
 	derive func(i int) (*one.Set, error)
 	origin []*Set

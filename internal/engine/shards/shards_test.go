@@ -10,13 +10,14 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // TestEngine pins what a Set may expect of a folder: a key is asked of its shard, also when that cannot be read.
 func TestEngine(t *testing.T) {
 	dir := t.TempDir()
-	to, err := shard.LockFolder(t.Context(), dir, shard.Locking{})
+	to, err := shardset.LockFolder(t.Context(), dir, shardset.Locking{})
 	if err != nil {
 		t.Fatal(err)
 	}

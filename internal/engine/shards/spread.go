@@ -55,7 +55,9 @@ func (t *Set) hasSpread(dst []bool, hs []filter.Hash) {
 	defer spreadIDs.Put(ids)
 	for len(hs) > 0 {
 		n := min(len(hs), engine.BatchLen)
-		shard.Routes(ids[:n], hs[:n], len(t.slots))
+		for i, h := range hs[:n] {
+			ids[i] = uint32(shard.Route(h, len(t.slots)))
+		}
 		if !t.hasSpreadBatch(dst[:n], hs[:n], ids[:n]) {
 			for i, h := range hs[:n] {
 				dst[i] = t.Has(h)

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -38,7 +39,7 @@ func (c *counter) Write(b []byte) (int, error) {
 }
 
 // put writes a shard to a folder and returns its entry and the number of bits in its sections.
-func put(ctx context.Context, to *shard.Folder, i, shards int, s *one.Set) (e shard.Entry, bits uint64, err error) {
+func put(ctx context.Context, to *shardset.Folder, i, shards int, s *one.Set) (e shard.Entry, bits uint64, err error) {
 	f, err := s.Encode()
 	if err != nil {
 		return e, 0, err
@@ -66,7 +67,7 @@ func (t *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engi
 func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) {
 	to := t.folder
 	if to == nil { // not that of a Locked
-		to, err = shard.LockFolder(ctx, t.dir, shard.Locking{Change: true, Wait: shard.ShortWait})
+		to, err = shardset.LockFolder(ctx, t.dir, shardset.Locking{Change: true, Wait: shardset.ShortWait})
 		if err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) 
 	var next *shard.Manifest
 	bits := make([]uint64, len(t.parts))
 	if s == t {
-		next = t.manifest.Clone()
+		next = shardset.Clone(t.manifest)
 		err = t.parallel(context.Background(), writers, func(i int) (err error) {
 			if !t.parts[i].changed.Load() {
 				return nil
@@ -104,7 +105,7 @@ func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) 
 			t.written(i, next.Shards[i], bits[i])
 		}
 	}
-	t.manifest, t.base = next, next.Clone()
+	t.manifest, t.base = next, shardset.Clone(next)
 	return nil
 }
 
@@ -124,10 +125,10 @@ func (t *Set) written(i int, e shard.Entry, bits uint64) {
 const writers = 2
 
 // writeAll writes all shards to a folder and returns the new manifest, which it does not write.
-func (t *Set) writeAll(ctx context.Context, to *shard.Folder) (next *shard.Manifest, err error) {
+func (t *Set) writeAll(ctx context.Context, to *shardset.Folder) (next *shard.Manifest, err error) {
 	old := to.Manifest()
 	own := t.derive == nil && inset.Same(to.Path("."), t.dir) && old != nil && len(old.Shards) == len(t.parts)
-	next = t.manifest.Clone()
+	next = shardset.Clone(t.manifest)
 	err = t.parallel(context.Background(), writers, func(i int) error {
 		mine := t.manifest.Shards[i]
 		if own && old.Shards[i] == mine && !t.parts[i].changed.Load() {
@@ -168,7 +169,7 @@ func (t *Set) Save(ctx context.Context, dir string) (err error) {
 	}
 	to := t.folder
 	if to == nil || !inset.Same(dir, t.dir) {
-		if to, err = shard.LockFolder(ctx, dir, shard.Locking{Wait: shard.ShortWait}); err != nil {
+		if to, err = shardset.LockFolder(ctx, dir, shardset.Locking{Wait: shardset.ShortWait}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, to.Close()) }()

@@ -1,0 +1,281 @@
+package steps
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"sync"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/parallel"
+	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/shardset"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// result is the file that Build writes for Finish: the entry of a shard.
+type result struct {
+	Shard int `json:"shard"`
+	shard.Entry
+	FPRChosen float64 `json:"fpr_chosen"`
+	Version   string  `json:"version,omitempty"` // Object.Version of the file
+}
+
+// maxResult is the largest result in bytes.
+const maxResult = 4096
+
+func (p *Plan) resultName(s int) string { return p.work("shard-%05d.json", s) }
+
+// Build builds the filter of shard s from its segments in the run files and writes it. The File of the entry is where
+// it is until Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its
+// SHA-256. If Gather has not run, or the shard index is damaged, Build gathers. If a segment is damaged, Build removes
+// its run file, and the error wraps ErrMissing and says which range to run again. If a key has two values, it is a
+// *ConflictError. If a Finish has removed the plan meanwhile and the set that is there now has another shard, the error
+// wraps ErrNoPlan. Other errors are those of bloomery.Builder and out.
+func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
+	if s < 0 || s >= p.Shards {
+		return shard.Entry{}, fmt.Errorf("shard %d: the plan has shards 0 to %d", s, p.Shards-1)
+	}
+	if _, err := p.hasher(o.Secret); err != nil {
+		return shard.Entry{}, err
+	}
+	if f, err := p.keep(ctx, out, s); err == nil {
+		o.progress(1)
+		return f.Entry, nil
+	} else if !again(err) {
+		return shard.Entry{}, err
+	}
+	var r result
+	err := p.attempt(ctx, out, func() error {
+		set, err := p.filter(ctx, out, s, o)
+		if err != nil {
+			return err
+		}
+		defer set.Close()
+		r, err = p.write(ctx, out, s, set)
+		return err
+	}, func() []string {
+		if _, ok := out.(Conditional); ok {
+			return []string{p.resultName(s)} // another attempt may rely on the shard
+		}
+		return []string{p.resultName(s), r.File}
+	}, func() bool { return r.inSet(ctx, out) })
+	if err != nil {
+		return shard.Entry{}, fmt.Errorf("shard %d: %w", s, err)
+	}
+	o.progress(1)
+	return r.Entry, nil
+}
+
+// keep returns a shard that a former attempt has finished, after reading its file.
+func (p *Plan) keep(ctx context.Context, out Source, s int) (f found, err error) {
+	old := func() (*shard.Manifest, error) { return p.earlier.read(ctx, out) }
+	return p.find(ctx, out, s, old, func(r result) error { return r.sound(ctx, out) })
+}
+
+// built returns the result of a finished shard. The error wraps run.ErrDamaged if it contradicts itself.
+func (p *Plan) built(ctx context.Context, out Source, s int) (r result, err error) {
+	b, err := readAll(ctx, out, p.resultName(s), maxResult)
+	if err != nil {
+		return r, err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err = d.Decode(&r); err == nil && r.Shard != s {
+		err = fmt.Errorf("it is about shard %d", r.Shard)
+	}
+	if err == nil {
+		err = p.checkPlace(r, out)
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s: %w: %w", p.resultName(s), run.ErrDamaged, err)
+	}
+	return r, nil
+}
+
+// sound returns an error unless the file of a shard has the size and the SHA-256 of its result.
+func (r result) sound(ctx context.Context, out Source) error {
+	st, err := out.Stat(ctx, r.File)
+	if err != nil {
+		return err
+	}
+	var sum shard.Sum
+	if uint64(st.Size) == r.Bytes {
+		if sum, err = sumOf(ctx, out, r.File); err != nil {
+			return err
+		}
+	}
+	if sum != r.SHA256 {
+		return fmt.Errorf("%s: %w", r.File, shard.ErrChanged)
+	}
+	return nil
+}
+
+// kept returns an error unless the file of a shard is the one that Build wrote. It reads the file only if the version
+// is another one: two attempts write the same bytes, and another plan in the same output writes others.
+func (r result) kept(ctx context.Context, out Source) error {
+	st, err := out.Stat(ctx, r.File)
+	if err != nil || uint64(st.Size) == r.Bytes && st.Version == r.Version && r.Version != "" {
+		return err
+	}
+	return r.sound(ctx, out)
+}
+
+func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloomery.Set, error) {
+	all, keys, err := p.segments(ctx, out, s)
+	damaged := errors.Is(err, run.ErrDamaged)
+	if damaged {
+		err = out.Remove(ctx, p.indexName())
+	}
+	if missing(err) || damaged && err == nil {
+		if _, err = p.Gather(ctx, out, nil, o); err == nil {
+			all, keys, err = p.segments(ctx, out, s)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := bloomery.NewBuilder(ctx, p.config(keys, o))
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	add := p.adder(b)
+	var mu sync.Mutex
+	read := uint64(0)
+	err = parallel.Do(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
+		g := all[i]
+		err := p.readSegment(ctx, out, g, add)
+		if missing(err) || errors.Is(err, run.ErrDamaged) {
+			err = errors.Join(&MissingError{What: "range", Numbers: []int{g.rng}, Of: len(p.Ranges)}, err,
+				out.Remove(ctx, p.runName(g.rng)))
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		read += uint64(g.Keys)
+		o.progress(readShare * float64(read) / float64(keys))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	set, err := b.Build(ctx)
+	return set, p.locate(ctx, out, all, err, o)
+}
+
+func (p *Plan) readSegment(ctx context.Context, out Source, g segment, f func([]filter.Hash) error) error {
+	r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return run.Read(r, g.Segment, f)
+}
+
+// buildReads is the number of segments that a Build reads at the same time, if there is memory: the segments of a shard
+// are many and small, and a read from a bucket waits longer than it lasts. Their order does not matter to any family.
+const buildReads = 16
+
+// readMemory is the memory of one read in bytes; see run.Read.
+const readMemory = 512 << 10
+
+// reads returns the number of segments to read at the same time: at least one for each worker, and two.
+func (o Options) reads() int {
+	n := int64(buildReads)
+	if o.Memory > 0 {
+		n = min(n, o.Memory/8/readMemory)
+	}
+	return max(2, o.workers(), int(n))
+}
+
+// readShare is the part of the progress of a Build that reading is.
+const readShare = 0.2
+
+func (p *Plan) config(keys uint64, o Options) bloomery.Config {
+	c := bloomery.Config{
+		Spec: p.Spec.String(), Keys: keys, Seed: p.Seed, Hash: p.Hash, FPRChosen: p.FPRChosen, Capacity: p.Capacity,
+		Workers: o.Workers, Memory: o.Memory, TempDir: o.TempDir,
+	}
+	if p.Hash == filter.SipHash {
+		c.Secret = o.Secret
+	}
+	if o.Progress != nil {
+		c.Progress = func(now filter.Progress) { o.progress(readShare + (1-readShare)*now.Done) }
+	}
+	return c
+}
+
+func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
+	ctx = container.Batch(ctx) // Finish syncs the folder
+	r = result{Shard: s, Entry: shardset.EntryOf(set.Info()), FPRChosen: set.Info().FPRChosen}
+	if err := shardset.Measure(&r.Entry, set, io.Discard); err != nil {
+		return r, err
+	}
+	if r.File, err = p.place(ctx, out, r, set); err != nil {
+		return r, err
+	}
+	st, err := out.Stat(ctx, r.File)
+	if err != nil {
+		return r, err
+	}
+	r.Version = st.Version
+	b, err := json.Marshal(r)
+	if err != nil {
+		return r, err
+	}
+	return r, put(ctx, out, p.resultName(s), append(b, '\n'))
+}
+
+// manifestCache keeps the manifest in an output, so that not every shard of a large set reads it again.
+type manifestCache struct {
+	mu       sync.Mutex
+	out      Source
+	object   Object // that was read; its Version is empty if there is none
+	manifest *shard.Manifest
+}
+
+// read returns what ReadManifest returns. It reads a manifest again if its output, size or version is another one, or
+// if the output has no versions.
+func (c *manifestCache) read(ctx context.Context, out Source) (*shard.Manifest, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st, err := out.Stat(ctx, shard.ManifestName)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	same := reflect.ValueOf(out).Comparable() // else == panics
+	if same && c.object.Version != "" && c.object == st && c.out == out {
+		return c.manifest, nil
+	}
+	m, err := ReadManifest(ctx, out)
+	if err == nil && same {
+		c.out, c.object, c.manifest = out, st, m
+	}
+	return m, err
+}
+
+// ReadManifest returns the manifest of the set in an output, or nil if there is none.
+func ReadManifest(ctx context.Context, out Source) (*shard.Manifest, error) {
+	b, err := readAll(ctx, out, shard.ManifestName, math.MaxInt32)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := shard.ReadManifest(bytes.NewReader(b))
+	if errors.Is(err, shard.ErrManifest) {
+		return nil, fmt.Errorf("%s: %w; remove it to build a new set", shard.ManifestName, err)
+	}
+	return m, err
+}

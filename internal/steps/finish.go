@@ -1,0 +1,239 @@
+package steps
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/parallel"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
+	"github.com/bloomery/bloomery/shard"
+)
+
+const finishedName = "finished"
+
+// Finish requires all shards, checks that their files are those that Build wrote, gives them their final names, and
+// writes the manifest, after which the set can be opened. Then it removes the working files of this plan, those of
+// plans that cannot finish any more because they were saved before, and the shards that the manifest does not name. If
+// Finish was interrupted after the manifest, it only removes.
+//
+// The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds Plan.MaxFPR,
+// ErrSetChanged if the output has another set than when the plan was saved and not the one of this plan, or is one of
+// out. Before the manifest is written, an error leaves the set that is there as it is.
+//
+// If out is a Locker, Finish waits for its lock and has it all the time. In a Conditional Store without a lock, a
+// Finish that comes too late is refused, too: ErrSetChanged.
+func (p *Plan) Finish(ctx context.Context, out Store, o Options) (m *shard.Manifest, err error) {
+	err = locked(ctx, out, 0, func() error { m, err = p.finish(ctx, out, o); return err })
+	return m, err
+}
+
+func (p *Plan) finish(ctx context.Context, out Store, o Options) (*shard.Manifest, error) {
+	m, err := p.wasFinished(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		there, err := p.replaces(ctx, out) // before the shards: a Finish of another plan removes this record last
+		if err != nil {
+			return nil, err
+		}
+		var all []found
+		if m, all, err = p.shards(ctx, out); err != nil {
+			return nil, err
+		}
+		if err := p.commit(ctx, out, there, m, all); err != nil {
+			return nil, err
+		}
+	}
+	return m, p.clean(ctx, out, m, o)
+}
+
+// Manifest returns the manifest that Finish writes. Errors are those of Finish.
+func (p *Plan) Manifest(ctx context.Context, out Source) (*shard.Manifest, error) {
+	m, _, err := p.shards(ctx, out)
+	return m, err
+}
+
+// shards returns the manifest that Finish writes, and where the files of the shards are now.
+func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found, error) {
+	old, err := ReadManifest(ctx, out)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := make([]found, p.Shards)
+	entries, chosen := make([]shard.Entry, p.Shards), make([]float64, p.Shards)
+	err = require(ctx, "shard", p.Shards, func(ctx context.Context, s int) error {
+		f, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil },
+			func(r result) error { return r.kept(ctx, out) })
+		if errors.Is(err, shard.ErrChanged) {
+			return &shard.Error{File: f.File, Err: fmt.Errorf("%w; build shard %d again", shard.ErrChanged, s)}
+		}
+		all[s], entries[s], chosen[s] = f, f.Entry, f.FPRChosen
+		entries[s].File = f.final
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	m := &shard.Manifest{
+		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries, FPRChosen: shardfile.Chosen(chosen),
+	}
+	return m, all, engine.CheckShards(m, p.MaxFPR)
+}
+
+// commit installs the shards, writes the manifest, and a note that this plan has done so.
+func (p *Plan) commit(ctx context.Context, out Store, there replaced, m *shard.Manifest, all []found) error {
+	var b bytes.Buffer
+	if _, err := m.WriteTo(&b); err != nil {
+		return err
+	}
+	if err := there.by(b.Bytes()); err != nil {
+		return err
+	}
+	if err := p.install(ctx, out, all); err != nil {
+		return err
+	}
+	if err := putManifest(ctx, out, there.version, b.Bytes()); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return put(ctx, out, p.work(finishedName), []byte(hex.EncodeToString(sum[:])))
+}
+
+// putManifest replaces the version was of the manifest. If a Conditional Store has another one now, the error wraps
+// ErrSetChanged.
+func putManifest(ctx context.Context, out Store, was string, b []byte) error {
+	c, ok := out.(Conditional)
+	if !ok {
+		return put(ctx, out, shard.ManifestName, b)
+	}
+	err := c.WriteIf(ctx, shard.ManifestName, was, func(w io.Writer) error { _, err := w.Write(b); return err })
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// The answer to a write that took effect may have been lost, and the client repeated the request.
+	if now, e := readAll(ctx, out, shard.ManifestName, int64(len(b))); e == nil && bytes.Equal(now, b) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrSetChanged, err)
+}
+
+// wasFinished returns the manifest in the output if it is the one that this plan has written, else nil.
+func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, error) {
+	note, err := readAll(ctx, out, p.work(finishedName), 1<<10)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	now, err := manifestSum(ctx, out)
+	if err != nil || now != string(note) {
+		return nil, err
+	}
+	return ReadManifest(ctx, out)
+}
+
+// clean removes all files that the manifest does not need, and leaves those of plans that may still finish: see
+// running. The plan, what each plan replaces and the note of commit are the last ones.
+func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Options) error {
+	text := manifestText(m)
+	there, same, err := watch(ctx, out)
+	if err == nil && (there == nil || manifestText(there) != text) {
+		err = ErrSetChanged
+	}
+	if err != nil {
+		return err
+	}
+	needed, leftover := map[string]bool{}, shardset.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
+	for _, e := range m.Shards {
+		needed[e.File] = true
+	}
+	var shards, names []string
+	work := map[string][]string{} // files by plan
+	for object, err := range out.List(ctx, "") {
+		if err != nil {
+			return err
+		}
+		delete(needed, object.Name)
+		if id, file, ok := shardfile.CutWork(object.Name); ok {
+			work[id] = append(work[id], file)
+		} else if leftover(object.Name) {
+			shards = append(shards, object.Name)
+		}
+	}
+	if len(needed) > 0 { // a Store without a lock, and somebody made another plan or removed files meanwhile
+		name := slices.Min(slices.Collect(maps.Keys(needed)))
+		return &shard.Error{File: name, Err: fmt.Errorf("it was removed meanwhile; build its shard and finish again: %w",
+			fs.ErrNotExist)}
+	}
+	last := []string{p.work(planName), p.work(replacesName), p.work(finishedName)}
+	for id, files := range work {
+		if id != p.ID() {
+			is, err := running(ctx, out, id, files, text)
+			if err != nil {
+				return err
+			}
+			if is {
+				shards = nil // it may have built or installed some
+				continue
+			}
+		}
+		for _, file := range files {
+			switch name := shardfile.WorkName(id, file); {
+			case slices.Contains(last, name):
+			case file == replacesName:
+				last = slices.Insert(last, 0, name)
+			default:
+				names = append(names, name)
+			}
+		}
+	}
+	names = append(names, shards...)
+	err = parallel.Do(ctx, len(names), planReads, func(ctx context.Context, i int) error {
+		id, _, work := shardfile.CutWork(names[i])
+		if !work {
+			if err := same(ctx); err != nil {
+				return err
+			}
+		}
+		if o.Removed != nil && id != p.ID() {
+			o.Removed(names[i])
+		}
+		return out.Remove(ctx, names[i])
+	})
+	for _, name := range last {
+		if err == nil {
+			err = out.Remove(ctx, name)
+		}
+	}
+	return err
+}
+
+// running reports whether the plan with an id may still finish when the output has a manifest: it was saved for that
+// one, or its record was removed so that it replaces any set. files are its working files.
+func running(ctx context.Context, out Source, id string, files []string, manifest string) (bool, error) {
+	record, err := readAll(ctx, out, shardfile.WorkName(id, replacesName), 1<<10)
+	if missing(err) {
+		return slices.Contains(files, planName), nil
+	}
+	sum := sha256.Sum256([]byte(manifest))
+	return string(record) == hex.EncodeToString(sum[:]), err
+}
+
+func manifestText(m *shard.Manifest) string {
+	var b strings.Builder
+	_, _ = m.WriteTo(&b) // to memory
+	return b.String()
+}

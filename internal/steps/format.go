@@ -1,0 +1,87 @@
+package steps
+
+import (
+	"context"
+
+	"github.com/bloomery/bloomery/internal/keyio"
+)
+
+// Format reads keys from objects. Those of keyio are built in; see Formats for others, such as columns of Parquet
+// files.
+type Format interface {
+	// Split divides an object into spans of about size bytes, in order and without a gap. The spans of an object must
+	// follow from its contents. One span is always right.
+	Split(ctx context.Context, in Source, o Object, size int64) ([]Span, error)
+	// Read reads the keys of a span. For each batch of keys, in the order of the object, it calls work, from any number
+	// of goroutines, and after it emit, one batch at a time. Errors of work and emit stop it.
+	Read(ctx context.Context, in Source, o Object, s Span, r Reading) error
+}
+
+// Span is a part of an object: bytes in a text, or whatever units a Format chooses.
+type Span struct {
+	Offset int64 `json:"offset"`
+	Length int64 `json:"length"`
+}
+
+// Reading are the parameters of Format.Read.
+type Reading struct {
+	Keys    KeyFormat
+	Workers int // 0: GOMAXPROCS
+	// ValueBits is the number of bits of the values that come with the keys, or 0 if there are none. With values, Work
+	// gets batches whose Batch.Values has the value of each key, below 2^ValueBits.
+	ValueBits int
+	// Work gets a batch and may leave results in Batch.Hashes. Emit gets the same batch afterwards.
+	Work, Emit func(*keyio.Batch) error
+	// Progress, if not nil, is called with the number of bytes, or other units of spans, that were read.
+	Progress func(units int64)
+}
+
+// KeyFormat says how keys stand in the input. It is part of a plan.
+type KeyFormat struct {
+	// Name is a format of keyio, or one of the formats given to NewPlan and in Options. Default: keyio.Lines.
+	Name      string `json:"name"`
+	Column    string `json:"column,omitempty"`
+	Header    bool   `json:"header,omitempty"`
+	Delimiter string `json:"delimiter,omitempty"` // one character
+	KeepEmpty bool   `json:"keep_empty,omitempty"`
+	MaxKey    int    `json:"max_key,omitempty"`
+
+	// ValueColumn is the column of the values, given like Column, and Separator the byte between the key and the value
+	// of a line, below 0x80. They need a Spec with values, such as ribbon(value_bits=8). Defaults: the second column of
+	// CSV and TSV, and a tab.
+	ValueColumn string `json:"value_column,omitempty"`
+	Separator   string `json:"separator,omitempty"`
+}
+
+// Formats are formats besides those of keyio, by KeyFormat.Name.
+type Formats map[string]Format
+
+func (f Formats) get(k KeyFormat) Format {
+	if own, ok := f[k.Name]; ok {
+		return own
+	}
+	return text{k}
+}
+
+// KeysOf returns the KeyFormat of options of keyio.
+func KeysOf(o keyio.Options) KeyFormat {
+	k := KeyFormat{
+		Name: string(o.Format), Column: o.Column, Header: o.Header, KeepEmpty: o.KeepEmpty, MaxKey: o.MaxKey,
+		ValueColumn: o.Second,
+	}
+	if o.Delimiter != 0 {
+		k.Delimiter = string(o.Delimiter)
+	}
+	return k
+}
+
+func (k KeyFormat) options() keyio.Options {
+	o := keyio.Options{
+		Format: keyio.Format(k.Name), Column: k.Column, Header: k.Header, KeepEmpty: k.KeepEmpty, MaxKey: k.MaxKey,
+		Second: k.ValueColumn,
+	}
+	for _, c := range k.Delimiter {
+		o.Delimiter = c
+	}
+	return o
+}

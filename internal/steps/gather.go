@@ -1,0 +1,215 @@
+package steps
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/run"
+)
+
+// The shard index says for every shard where its segments are: one row a shard, so that the task of a shard reads only
+// its own part, then the segments of shard 0, of shard 1, ... All integers are little endian.
+//
+//	header    48 bytes: magic "BLMINDEX", version 1 (4), shards (4), plan id (16), segments (8), 0s
+//	rows      40 bytes each: first segment (8), segments (8), keys (8), CRC-32C of the segments (4), 0s (8), CRC-32C of
+//	          the header, the number of the shard (4) and the row up to here (4)
+//	segments  20 bytes each: range (4), offset in its run file (8), number of hashes (4), CRC-32C of the hashes (4)
+const (
+	indexHeader  = 48
+	rowSize      = 40
+	segmentSize  = 20
+	indexMagic   = "BLMINDEX"
+	indexVersion = 1
+)
+
+func (p *Plan) indexName() string { return p.work("index") }
+
+// Gather requires the results of all ranges and writes the shard index, which Build reads. done are the results of all
+// ranges, in any order and possibly several times, or nil to read them from the run files. Gather keeps a finished
+// index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished, or
+// filter.ErrConfig if there are more shards than keys, and more than 4,096.
+func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (keys uint64, err error) {
+	all, err := p.results(ctx, out, done, o)
+	if err != nil {
+		return 0, err
+	}
+	segments := uint64(0)
+	for _, x := range all {
+		keys += x.Keys()
+		x.Each(func(int, run.Segment) { segments++ })
+	}
+	if err := run.CheckShards(p.Shards, keys); err != nil {
+		return keys, err
+	}
+	header := p.indexHeader(segments)
+	if there, _, err := p.readHeader(ctx, out); err == nil && bytes.Equal(there, header) {
+		return keys, nil
+	}
+	rows, list := p.shardMajor(all, header, segments)
+	err = out.Write(ctx, p.indexName(), func(w io.Writer) error {
+		for _, b := range [][]byte{header, rows, list} {
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return keys, err
+}
+
+func (p *Plan) indexHeader(segments uint64) []byte {
+	b := append(make([]byte, 0, indexHeader), indexMagic...)
+	b = binary.LittleEndian.AppendUint32(b, indexVersion)
+	b = binary.LittleEndian.AppendUint32(b, uint32(p.Shards))
+	id := p.header(0).Plan
+	b = append(b, id[:]...)
+	return binary.LittleEndian.AppendUint64(b, segments)[:indexHeader]
+}
+
+func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) ([]*run.Index, error) {
+	all := make([]*run.Index, len(p.Ranges))
+	for _, d := range done {
+		if d.Range < 0 || d.Range >= len(all) || d.index == nil {
+			return nil, fmt.Errorf("a result of range %d, of %d", d.Range, len(all))
+		}
+		if err := d.index.Check(p.Shards); err != nil {
+			return nil, err
+		}
+		all[d.Range] = d.index
+	}
+	return all, require(ctx, "range", len(all), func(ctx context.Context, i int) (err error) {
+		if done == nil {
+			all[i], err = p.finished(ctx, out, i)
+		} else if all[i] == nil {
+			err = fs.ErrNotExist
+		}
+		return err
+	})
+}
+
+// shardMajor returns the rows and the segments of the shard index.
+func (p *Plan) shardMajor(all []*run.Index, header []byte, segments uint64) (rows, list []byte) {
+	type place struct { // in the index of a range
+		keys uint64
+		n    int
+	}
+	shards := make([]place, p.Shards)
+	for _, x := range all {
+		x.Each(func(s int, g run.Segment) {
+			shards[s].n++
+			shards[s].keys += uint64(g.Keys)
+		})
+	}
+	list = make([]byte, segments*segmentSize)
+	next := make([]int, p.Shards) // of the bytes of each shard
+	at := 0
+	for s, p := range shards {
+		next[s] = at
+		at += p.n * segmentSize
+	}
+	for i, x := range all {
+		x.Each(func(s int, g run.Segment) {
+			b := list[next[s]:]
+			binary.LittleEndian.PutUint32(b, uint32(i))
+			binary.LittleEndian.PutUint64(b[4:], uint64(g.Offset))
+			binary.LittleEndian.PutUint32(b[12:], g.Keys)
+			binary.LittleEndian.PutUint32(b[16:], g.CRC)
+			next[s] += segmentSize
+		})
+	}
+	for s, place := range shards {
+		own := list[next[s]-place.n*segmentSize : next[s]]
+		first := next[s]/segmentSize - place.n
+		b, _ := binary.Append(nil, binary.LittleEndian, // never fails
+			row{First: uint64(first), Segments: uint64(place.n), Keys: place.keys, CRC: crc.Sum(own)})
+		rows = binary.LittleEndian.AppendUint32(append(rows, b...), rowSum(header, s, b))
+	}
+	return rows, list
+}
+
+// row is the row of a shard in the shard index, without its checksum.
+type row struct {
+	First, Segments, Keys uint64
+	CRC                   uint32
+	_                     [2]uint32
+}
+
+func rowSum(header []byte, s int, row []byte) uint32 {
+	return crc.Sum(header, binary.LittleEndian.AppendUint32(nil, uint32(s)), row)
+}
+
+// segment is a part of the run file of a range.
+type segment struct {
+	rng int
+	run.Segment
+}
+
+// readHeader returns the header of the shard index, and the number of its segments.
+func (p *Plan) readHeader(ctx context.Context, out Source) (header []byte, segments uint64, err error) {
+	st, err := out.Stat(ctx, p.indexName())
+	if err != nil {
+		return nil, 0, err
+	}
+	if header, err = readPart(ctx, out, p.indexName(), 0, indexHeader); err != nil {
+		return nil, 0, err
+	}
+	if len(header) < indexHeader {
+		return nil, 0, p.damaged("it is cut")
+	}
+	segments = binary.LittleEndian.Uint64(header[32:])
+	if !bytes.Equal(header, p.indexHeader(segments)) || segments > uint64(st.Size)/segmentSize ||
+		uint64(st.Size) != indexHeader+uint64(p.Shards)*rowSize+segments*segmentSize {
+		return nil, 0, p.damaged("its header or size is wrong")
+	}
+	return header, segments, nil
+}
+
+func (p *Plan) damaged(what string) error {
+	return fmt.Errorf("%s: %w: %s", p.indexName(), run.ErrDamaged, what)
+}
+
+// segments returns where the hashes of a shard are, and their number.
+func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, keys uint64, err error) {
+	header, total, err := p.readHeader(ctx, out)
+	if err != nil {
+		return nil, 0, err
+	}
+	b, err := readPart(ctx, out, p.indexName(), indexHeader+int64(s)*rowSize, rowSize)
+	if err != nil {
+		return nil, 0, err
+	}
+	var r row
+	if end, _ := binary.Decode(b, binary.LittleEndian, &r); len(b) < rowSize ||
+		binary.LittleEndian.Uint32(b[end:]) != rowSum(header, s, b[:end]) {
+		return nil, 0, p.damaged("a checksum is wrong")
+	}
+	if r.First > total || r.Segments > total-r.First {
+		return nil, 0, p.damaged("a row leads out of it")
+	}
+	var list []byte
+	if r.Segments > 0 {
+		at := indexHeader + int64(p.Shards)*rowSize + int64(r.First)*segmentSize
+		if list, err = readPart(ctx, out, p.indexName(), at, int64(r.Segments)*segmentSize); err != nil {
+			return nil, 0, err
+		}
+	}
+	if uint64(len(list)) != r.Segments*segmentSize || crc.Sum(list) != r.CRC {
+		return nil, 0, p.damaged("a checksum is wrong")
+	}
+	for ; len(list) > 0; list = list[segmentSize:] {
+		g := segment{rng: int(binary.LittleEndian.Uint32(list))}
+		g.Offset = int64(binary.LittleEndian.Uint64(list[4:]))
+		g.Keys, g.CRC = binary.LittleEndian.Uint32(list[12:]), binary.LittleEndian.Uint32(list[16:])
+		all = append(all, g)
+		keys += uint64(g.Keys)
+	}
+	if keys != r.Keys {
+		return nil, 0, p.damaged("the keys of a row do not add up")
+	}
+	return all, keys, nil
+}

@@ -1,0 +1,181 @@
+package steps
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/parallel"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// A worker that is late, of a plan that was given up, must not change a set that another plan has finished. So Build
+// never replaces a file beside the manifest:
+//
+//   - In a folder, and in every Store that is not Conditional, Build writes to work-ID, under a name from the contents.
+//     Only Finish moves files to their final names, when it has the lock.
+//   - In a Conditional Store, where moving is copying, Build creates the object under its final name, which fails if
+//     there is one. It then takes a name with a suffix from the contents, under which other contents never are.
+
+// staged returns the name under which Build writes a shard with that SHA-256 if Finish installs it.
+func (p *Plan) staged(s int, sum [sha256.Size]byte) string {
+	return p.work("%s", shardfile.HashName(s, p.Shards, sum))
+}
+
+// checkPlace returns an error unless a result names a file that this version writes.
+func (p *Plan) checkPlace(r result, out Source) error {
+	if _, ok := out.(Conditional); ok && shardfile.IsName(r.File) || r.File == p.staged(r.Shard, r.SHA256) {
+		return nil
+	}
+	return fmt.Errorf("%s is not where this version of Bloomery writes the shard; build it again", r.File)
+}
+
+// place writes the file of a shard, unless it is there, and returns its name. r has its size and its SHA-256.
+func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set) (string, error) {
+	write := func(w io.Writer) error {
+		_, err := set.WriteTo(w)
+		return err
+	}
+	c, ok := out.(Conditional)
+	if !ok {
+		r.File = p.staged(r.Shard, r.SHA256)
+	} else {
+		old, err := p.earlier.read(ctx, out)
+		if err != nil {
+			return "", err
+		}
+		r.File = shardset.NewName(old, r.Shard, p.Shards, r.SHA256)
+	}
+	there, err := r.exists(ctx, out)
+	if there || err != nil {
+		return r.File, err
+	}
+	if ok && r.File == shardfile.Name(r.Shard, p.Shards, "") {
+		err := c.WriteIf(ctx, r.File, "", write)
+		if !errors.Is(err, fs.ErrExist) {
+			return r.File, err
+		}
+		if there, err := r.exists(ctx, out); there || err != nil { // another attempt was faster
+			return r.File, err
+		}
+		r.File = shardfile.HashName(r.Shard, p.Shards, r.SHA256)
+		if there, err := r.exists(ctx, out); there || err != nil {
+			return r.File, err
+		}
+	}
+	return r.File, out.Write(ctx, r.File, write) // all who write this name write the same bytes
+}
+
+// exists reports whether the file of a shard is there and is sound.
+func (r result) exists(ctx context.Context, out Source) (bool, error) {
+	err := r.sound(ctx, out)
+	if missing(err) || errors.Is(err, shard.ErrChanged) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// found is where the file of a shard is, and the name that it has in the manifest.
+type found struct {
+	result
+	at, final string
+}
+
+// find looks for the file of a finished shard: where Build wrote it, and where an interrupted Finish may have moved it.
+// old returns the manifest in the output, or nil. check returns an error unless the file is the one of a result. The
+// error wraps fs.ErrNotExist if the shard is not built, and is the one of check or of built if it is damaged.
+func (p *Plan) find(
+	ctx context.Context, out Source, s int, old func() (*shard.Manifest, error), check func(result) error,
+) (f found, err error) {
+	r, err := p.built(ctx, out, s)
+	if err != nil {
+		return f, err
+	}
+	f = found{r, r.File, r.File}
+	if r.File == p.staged(s, r.SHA256) {
+		m, err := old()
+		if err != nil {
+			return f, err
+		}
+		f.final = shardset.NewName(m, s, p.Shards, r.SHA256)
+	}
+	if err = check(r); err == nil || f.at == f.final {
+		return f, err
+	}
+	f.at, f.File = f.final, f.final
+	if moved := check(f.result); moved == nil || missing(err) {
+		return f, moved
+	}
+	return f, err
+}
+
+func (p *Plan) install(ctx context.Context, out Store, all []found) error {
+	var from, to []string
+	for _, f := range all {
+		if f.at != f.final {
+			from, to = append(from, f.at), append(to, f.final)
+		}
+	}
+	if r, ok := out.(Renamer); ok {
+		return r.Rename(ctx, from, to)
+	}
+	return parallel.Do(ctx, len(from), planReads, func(ctx context.Context, i int) error {
+		return out.Write(ctx, to[i], func(w io.Writer) error {
+			in, err := out.Open(ctx, from[i], 0, -1)
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(w, in)
+			return errors.Join(err, in.Close())
+		})
+	})
+}
+
+func (p *Plan) has(ctx context.Context, out Source) (bool, error) {
+	_, err := out.Stat(ctx, p.work(planName))
+	if missing(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// attempt calls write, which writes the working files names. If the plan was in the output before, and was removed
+// meanwhile, by the Finish of this plan or of another one, attempt removes them: nobody else would. The error then
+// wraps ErrNoPlan, unless done reports that the work is in the set that is there now.
+func (p *Plan) attempt(
+	ctx context.Context, out Store, write func() error, names func() []string, done func() bool,
+) error {
+	before, err := p.has(ctx, out)
+	if err != nil {
+		return err
+	}
+	if err = write(); err != nil || !before {
+		return err
+	}
+	if now, err := p.has(ctx, out); now || err != nil {
+		return err
+	}
+	for _, name := range names() {
+		if err := out.Remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	if done() {
+		return nil
+	}
+	return fmt.Errorf("%w: plan %s was removed from the output while this step ran, by a Finish", ErrNoPlan, p.ID())
+}
+
+func (r result) inSet(ctx context.Context, out Source) bool {
+	m, err := ReadManifest(ctx, out)
+	if err != nil || m == nil || r.Shard >= len(m.Shards) {
+		return false
+	}
+	return m.Shards[r.Shard].SHA256 == r.SHA256
+}

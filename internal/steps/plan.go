@@ -1,0 +1,297 @@
+// Package steps builds sharded sets in steps: it is the implementation of package distribute, whose comment describes
+// the steps, the files and the memory. In addition it has what the commands and Apache Beam need: several steps at a
+// time (RangeAll, BuildAll), what is missing (Status), results of ranges that a scheduler passes on (Done), plans as
+// values, formats of keys other than those of keyio (Format), and the key of a *ConflictError (NameConflict).
+package steps
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/parallel"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// DefaultRangeBytes is the size of a range of plain text: 32 MiB.
+const DefaultRangeBytes = 32 << 20
+
+// LeastRangeBytes is the smallest size of a range that the commands take: 64 KiB. With smaller ranges the files and
+// requests of a build take more time than its keys.
+const LeastRangeBytes = 64 << 10
+
+// MaxObjects and MaxRanges are the largest numbers of objects and ranges of a plan.
+const (
+	MaxObjects = 1 << 24
+	MaxRanges  = 1 << 24
+)
+
+// Config says what to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and MaxFPR
+// mean what they mean for bloomery.Build; the other fields of Build are ignored, but Build.Allow must be nil.
+// Build.Shards must be set, and Build.Keys if Build has Needs: nothing counts the keys before the plan.
+type Config struct {
+	Build bloomery.Config
+	Keys  KeyFormat
+	// RangeBytes is the size of a range of plain text. Small objects share a range. Default: DefaultRangeBytes.
+	RangeBytes int64
+	// Formats are formats besides those of keyio, for Keys.Name.
+	Formats Formats
+}
+
+// Plan says what to build from what. It has no secret, and it is the same for the same Config and input.
+type Plan struct {
+	Version   int           `json:"version"`
+	Spec      filter.Spec   `json:"spec"` // of each shard
+	Shards    int           `json:"shards"`
+	Hash      filter.HashID `json:"hash"`
+	Seed      uint64        `json:"seed,string"`
+	KeyCheck  uint64        `json:"key_check,string"` // of a keyed hash, else 0
+	FPRChosen float64       `json:"fpr_chosen,omitempty"`
+	MaxFPR    float64       `json:"max_fpr,omitempty"`  // of the set
+	Capacity  uint64        `json:"capacity,omitempty"` // of a shard: see bloomery.Config.Capacity
+	Keys      KeyFormat     `json:"keys"`
+	Objects   []Object      `json:"objects"`
+	Ranges    []Range       `json:"ranges"`
+
+	id      string
+	once    sync.Once     // sets id
+	earlier manifestCache // of the set that Build replaces
+}
+
+// Range is a part of the input: a span of one object, or several whole objects.
+type Range struct {
+	Object  int `json:"object"`            // the first one, in Plan.Objects
+	Objects int `json:"objects,omitempty"` // how many whole objects; 0: the Span of one
+	Span
+}
+
+// Versions of plans that this package writes and reads. Programs that know only the first would drop the values.
+const (
+	planVersion       = 1 // of keys without values
+	planVersionValues = 2 // of keys with values
+)
+
+func (p *Plan) version() int {
+	if p.valueBits() > 0 {
+		return planVersionValues
+	}
+	return planVersion
+}
+
+// maxPlan is the largest plan in bytes.
+const maxPlan = 1 << 30
+
+// NewPlan looks at the objects that match the patterns and divides them into ranges; see Match. Of large objects it
+// reads the first bytes. Errors of Config wrap filter.ErrConfig and are those of bloomery.Config.ForShard.
+func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan, error) {
+	if c.Build.Allow != nil {
+		return nil, &filter.ConfigError{Field: "allow", Value: "list",
+			Reason: "a distributed build makes no exceptions; leave it out, or take bloomery.Build"}
+	}
+	build, err := handle.ForShard(ctx, c.Build)
+	if err != nil {
+		return nil, err
+	}
+	c.Keys.Name = cmp.Or(c.Keys.Name, string(keyio.Lines))
+	p := &Plan{
+		Shards: c.Build.Shards, FPRChosen: build.FPRChosen, MaxFPR: c.Build.MaxFPR,
+		Capacity: build.Capacity, Keys: c.Keys,
+	}
+	if p.Spec, err = filter.ParseSpec(build.Spec); err != nil {
+		return nil, err
+	}
+	if err := p.checkFamily(); err != nil {
+		return nil, err
+	}
+	h, err := hasher(p.Spec, build)
+	if err != nil {
+		return nil, err
+	}
+	_, own := c.Formats[p.Keys.Name]
+	if p.Version = p.version(); p.Version == planVersionValues {
+		p.Keys = p.Keys.withValues(own)
+	}
+	if err := p.Keys.checkValues(p.valueBits(), own); err != nil { // before the input is read
+		return nil, err
+	}
+	p.Hash, p.Seed = h.ID(), h.Seed()
+	if p.Hash == filter.SipHash {
+		p.KeyCheck = h.KeyCheck()
+	}
+	if p.Objects, err = Match(ctx, in, patterns); err != nil {
+		return nil, err
+	}
+	if c.RangeBytes <= 0 {
+		c.RangeBytes = DefaultRangeBytes
+	}
+	if err := p.divide(ctx, in, c); err != nil {
+		return nil, err
+	}
+	return p, p.check(c.Formats)
+}
+
+func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
+	f, err := families.ByName(s.Family())
+	if err != nil {
+		return filter.Hasher{}, err
+	}
+	return f.Hasher(s, c.Hash, c.Seed, c.Secret)
+}
+
+func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
+	format := c.Formats.get(p.Keys)
+	spans := make([][]Span, len(p.Objects))
+	err := parallel.Do(ctx, len(spans), planReads, func(ctx context.Context, i int) (err error) {
+		spans[i], err = format.Split(ctx, in, p.Objects[i], c.RangeBytes)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	small := c.RangeBytes / 4 // of objects that share a range: they may be compressed
+	held := int64(0)          // bytes in the last range, if it is of whole objects
+	for i, all := range spans {
+		if size := p.Objects[i].Size; len(all) == 1 && size <= small {
+			last := len(p.Ranges) - 1
+			if held > 0 && held+size <= small {
+				p.Ranges[last].Objects++
+				held += size
+				continue
+			}
+			p.Ranges, held = append(p.Ranges, Range{Object: i, Objects: 1}), max(size, 1)
+			continue
+		}
+		held = 0
+		for _, s := range all {
+			p.Ranges = append(p.Ranges, Range{Object: i, Span: s})
+		}
+		if len(p.Ranges) > MaxRanges {
+			return &filter.ConfigError{Field: "range_bytes", Value: c.RangeBytes,
+				Reason: fmt.Sprintf("the input has more than %d ranges; make them larger", MaxRanges)}
+		}
+	}
+	return nil
+}
+
+// planReads is the number of objects that a plan looks at, and of small objects that a step reads, at the same time.
+const planReads = 16
+
+// ID returns 32 hex digits that depend on all fields.
+func (p *Plan) ID() string {
+	p.once.Do(func() {
+		b, err := json.Marshal(p)
+		if err != nil {
+			panic(err) // no field can fail
+		}
+		sum := sha256.Sum256(b)
+		p.id = hex.EncodeToString(sum[:16])
+	})
+	return p.id
+}
+
+// Size returns the size of the input in bytes.
+func (p *Plan) Size() (n int64) {
+	for _, o := range p.Objects {
+		n += o.Size
+	}
+	return n
+}
+
+// parts returns the objects of a range, each with its span.
+func (p *Plan) parts(r Range) (objects []Object, spans []Span) {
+	objects = p.Objects[r.Object : r.Object+max(r.Objects, 1)]
+	if r.Objects == 0 {
+		return objects, []Span{r.Span}
+	}
+	for _, o := range objects {
+		spans = append(spans, Span{0, o.Size})
+	}
+	return objects, spans
+}
+
+// check returns an error wrapping filter.ErrConfig if the plan contradicts itself.
+func (p *Plan) check(formats Formats) error {
+	bad := func(field string, value any, reason string) error {
+		return &filter.ConfigError{Field: "plan: " + field, Value: value, Reason: reason}
+	}
+	switch {
+	case p.Version != planVersion && p.Version != planVersionValues:
+		return bad("version", p.Version, fmt.Sprintf("this program reads %d and %d", planVersion, planVersionValues))
+	case p.Version != p.version():
+		return bad("version", p.Version, fmt.Sprintf("a plan for %s has version %d", p.Spec, p.version()))
+	case p.Shards < 1 || p.Shards > shard.Max:
+		return bad("shards", p.Shards, fmt.Sprintf("want 1 to %d", shard.Max))
+	case len(p.Objects) > MaxObjects:
+		return bad("objects", len(p.Objects), fmt.Sprintf("want at most %d; put the keys into fewer files", MaxObjects))
+	case len(p.Ranges) > MaxRanges:
+		return bad("ranges", len(p.Ranges), fmt.Sprintf("want at most %d", MaxRanges))
+	case (p.KeyCheck != 0) != (p.Hash == filter.SipHash) || p.Seed != 0 && p.Hash != filter.XXH3:
+		return bad("hash", p.Hash, "seed or key check do not belong to it")
+	case utf8.RuneCountInString(p.Keys.Delimiter) > 1:
+		return bad("delimiter", p.Keys.Delimiter, "want one character")
+	case !isRate(p.FPRChosen) || !isRate(p.MaxFPR):
+		return bad("fpr", p.FPRChosen, "want a rate")
+	}
+	// The spec is already that of a shard. ForShard checks it; of a set with one shard it changes nothing.
+	c := bloomery.Config{Spec: p.Spec.String(), Shards: 1, Hash: p.Hash, Seed: p.Seed}
+	if c.Hash == filter.SipHash {
+		c.Hash = 0 // it would need the secret
+	}
+	if _, err := handle.ForShard(context.Background(), c); err != nil {
+		return err
+	}
+	if f, err := families.ByName(p.Spec.Family()); err != nil {
+		return err
+	} else if !f.TakesHash(p.Spec, p.Hash) {
+		return bad("hash", p.Hash, "it is not one of the family")
+	}
+	_, own := formats[p.Keys.Name]
+	if err := p.Keys.checkValues(p.valueBits(), own); err != nil {
+		return err
+	}
+	if !own {
+		if _, err := keyio.OpenReader("", nil, p.Keys.options()); err != nil {
+			return err
+		}
+	}
+	for i, o := range p.Objects {
+		if o.Size < 0 || o.Size > math.MaxInt64/2 || o.Name == "" {
+			return bad("objects", i, "it has no name or no size")
+		}
+	}
+	for i, r := range p.Ranges {
+		if r.Object < 0 || r.Objects < 0 || r.Object >= len(p.Objects) || r.Objects > len(p.Objects)-r.Object ||
+			r.Offset < 0 || r.Length < 0 || r.Offset > math.MaxInt64/2 || r.Length > math.MaxInt64/2 {
+			return bad("ranges", i, "it is not in the objects")
+		}
+	}
+	return nil
+}
+
+func isRate(v float64) bool { return v >= 0 && v < 1 }
+
+// hasher returns the hasher of the keys. The error wraps filter.ErrSecret if the secret is not that of the plan, and
+// filter.ErrNoSecret if it is missing.
+func (p *Plan) hasher(secret *filter.Secret) (filter.Hasher, error) {
+	if p.Hash != filter.SipHash {
+		secret = nil
+	} else if secret == nil {
+		return filter.Hasher{}, fmt.Errorf("the plan has a keyed hash: %w", filter.ErrNoSecret)
+	}
+	h, err := hasher(p.Spec, bloomery.Config{Hash: p.Hash, Seed: p.Seed, Secret: secret})
+	if err == nil && secret != nil && h.KeyCheck() != p.KeyCheck {
+		err = fmt.Errorf("the secret is not that of the plan: %w", filter.ErrSecret)
+	}
+	return h, err
+}

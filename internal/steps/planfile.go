@@ -1,0 +1,159 @@
+package steps
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/shardfile"
+)
+
+func (p *Plan) work(format string, args ...any) string {
+	return shardfile.WorkName(p.ID(), fmt.Sprintf(format, args...))
+}
+
+const planName = "plan.json"
+
+// saveWait is the time for which Save waits for the lock of the output.
+var saveWait = 2 * time.Second
+
+// Save writes the plan to the output, unless it is there, and records which set is there, for Finish. It returns an
+// error if the output has objects that belong to no sharded set. From a Conditional Store it removes the shards that no
+// manifest names, so a plan there that is not finished must build its shards again. If out is a Locker, the error wraps
+// bloomery.ErrLocked if another process builds or changes a set there and does not end within two seconds.
+func (p *Plan) Save(ctx context.Context, out Store) error {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if there, err := readAll(ctx, out, p.work(planName), maxPlan); err == nil && bytes.Equal(there, b) {
+		return nil
+	}
+	err = locked(ctx, out, saveWait, func() error {
+		if err := foreign(ctx, out); err != nil {
+			return err
+		}
+		if err := clearShards(ctx, out); err != nil {
+			return err
+		}
+		now, err := manifestSum(ctx, out)
+		if err == nil {
+			err = put(ctx, out, p.work(replacesName), []byte(now))
+		}
+		if err != nil {
+			return err
+		}
+		return put(ctx, out, p.work(planName), b)
+	})
+	if errors.Is(err, bloomery.ErrLocked) {
+		err = fmt.Errorf("%w; wait for it, or name another output", err)
+	}
+	return err
+}
+
+func put(ctx context.Context, out Store, name string, b []byte) error {
+	return out.Write(ctx, name, func(w io.Writer) error { _, err := w.Write(b); return err })
+}
+
+// ParsePlan returns the plan in JSON. The error wraps filter.ErrConfig if the plan contradicts itself. formats are
+// those that the plan may name besides those of keyio. Lists of more than MaxObjects and MaxRanges are not read.
+func ParsePlan(b []byte, formats Formats) (*Plan, error) {
+	return parsePlan(b, formats, MaxObjects, MaxRanges)
+}
+
+func parsePlan(b []byte, formats Formats, objects, ranges int) (*Plan, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	var j struct {
+		*Plan
+		Objects list[Object] `json:"objects"` // instead of those of Plan
+		Ranges  list[Range]  `json:"ranges"`
+	}
+	j.Plan, j.Objects.most, j.Ranges.most = new(Plan), objects, ranges
+	if err := d.Decode(&j); err != nil {
+		return nil, fmt.Errorf("reading a plan: %w", err)
+	}
+	p := j.Plan
+	p.Objects, p.Ranges = j.Objects.all, j.Ranges.all
+	return p, p.check(formats)
+}
+
+// list is a list of JSON that is decoded value by value, so that the memory for more than most is never taken.
+type list[T any] struct {
+	all  []T
+	most int
+}
+
+func (l *list[T]) UnmarshalJSON(b []byte) error {
+	l.all = nil
+	if string(b) == "null" {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return errors.Join(err, errors.New("objects and ranges must be lists"))
+	}
+	l.all = []T{} // as encoding/json: an empty list is not null
+	for d.More() {
+		if len(l.all) == l.most {
+			return fmt.Errorf("a list has more than %d values", l.most)
+		}
+		var v T
+		if err := d.Decode(&v); err != nil {
+			return err
+		}
+		l.all = append(l.all, v)
+	}
+	return nil
+}
+
+// Plans returns the ids of the plans in an output, sorted. Work on them has not finished.
+func Plans(ctx context.Context, out Source) (ids []string, err error) {
+	for o, err := range out.List(ctx, shardfile.WorkPrefix) {
+		if err != nil {
+			return nil, err
+		}
+		if id, file, ok := shardfile.CutWork(o.Name); ok && file == planName {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// ErrNoPlan means that an output has no plan.
+var ErrNoPlan = errors.New("no plan")
+
+// ReadPlan reads a plan from the output. With an empty id it reads the only one; the error wraps ErrNoPlan if there is
+// none.
+func ReadPlan(ctx context.Context, out Source, id string, formats Formats) (*Plan, error) {
+	if id == "" {
+		ids, err := Plans(ctx, out)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(ids) == 0:
+			return nil, ErrNoPlan
+		case len(ids) > 1:
+			return nil, fmt.Errorf("there are %d plans: choose one of %s", len(ids), strings.Join(ids, ", "))
+		}
+		id = ids[0]
+	}
+	b, err := readAll(ctx, out, shardfile.WorkName(id, planName), maxPlan)
+	if err != nil {
+		return nil, err
+	}
+	p, err := ParsePlan(b, formats)
+	if err == nil && p.ID() != id {
+		err = fmt.Errorf("plan %s was edited: its contents are those of plan %s", id, p.ID())
+	}
+	return p, err
+}

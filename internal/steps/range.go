@@ -1,0 +1,157 @@
+package steps
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/run"
+)
+
+// Done is the result of a range: how many hashes of each shard its run file has, and where. It is 8 bytes for each
+// 4,194,304 keys and each shard.
+type Done struct {
+	Range int
+	Keys  uint64
+	index *run.Index
+}
+
+// MarshalBinary returns the Done as bytes, for a scheduler that passes it on.
+func (d Done) MarshalBinary() ([]byte, error) {
+	if d.index == nil {
+		return nil, errors.New("steps: a Done that no Range has returned")
+	}
+	return d.index.AppendBinary(binary.LittleEndian.AppendUint32(nil, uint32(d.Range)))
+}
+
+// UnmarshalBinary is the reverse of MarshalBinary.
+func (d *Done) UnmarshalBinary(b []byte) error {
+	if len(b) < 4 {
+		return fmt.Errorf("%w: a Done of %d bytes", run.ErrDamaged, len(b))
+	}
+	x := new(run.Index)
+	if err := x.UnmarshalBinary(b[4:]); err != nil {
+		return err
+	}
+	*d = Done{int(binary.LittleEndian.Uint32(b)), x.Keys(), x}
+	return nil
+}
+
+func (p *Plan) runName(i int) string { return p.work("range-%07d.run", i) }
+
+func (p *Plan) header(i int) run.Header {
+	h := run.Header{Range: uint32(i), Shards: uint32(p.Shards), KeyCheck: p.KeyCheck, Values: p.valueBits() > 0}
+	_, _ = hex.Decode(h.Plan[:], []byte(p.ID()))
+	return h
+}
+
+// Range hashes the keys of range i and writes its run file. It keeps a finished one, after checking its size, header
+// and index; the checksums of the hashes are compared by Build. Errors name the input, with the line if it is about a
+// key or a value. They wrap ErrChanged if an object is not the one in the plan, ErrNoPlan if a Finish has removed the
+// plan meanwhile, and are those of keyio, in and out.
+func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options) (Done, error) {
+	if i < 0 || i >= len(p.Ranges) {
+		return Done{}, fmt.Errorf("range %d: the plan has ranges 0 to %d", i, len(p.Ranges)-1)
+	}
+	h, err := p.hasher(o.Secret)
+	if err != nil {
+		return Done{}, err
+	}
+	if x, err := p.finished(ctx, out, i); err == nil {
+		o.progress(1)
+		return Done{i, x.Keys(), x}, nil
+	} else if !again(err) {
+		return Done{}, err
+	}
+	var x *run.Index
+	err = p.attempt(ctx, out, func() error {
+		return out.Write(ctx, p.runName(i), func(w io.Writer) error {
+			rw, err := run.NewWriter(w, p.header(i))
+			if err == nil {
+				if err = p.hash(ctx, in, i, h, rw, o); err == nil {
+					x, err = rw.Close()
+				}
+			}
+			return err
+		})
+	}, func() []string { return []string{p.runName(i)} }, func() bool { return false })
+	if err != nil {
+		return Done{}, err
+	}
+	o.progress(1)
+	return Done{i, x.Keys(), x}, nil
+}
+
+func (p *Plan) finished(ctx context.Context, out Source, i int) (*run.Index, error) {
+	st, err := out.Stat(ctx, p.runName(i))
+	if err != nil {
+		return nil, err
+	}
+	x, err := run.ReadIndex(st.Size, p.header(i), func(offset, length int64) ([]byte, error) {
+		return readPart(ctx, out, p.runName(i), offset, length)
+	})
+	if errors.Is(err, run.ErrDamaged) {
+		err = fmt.Errorf("%s: %w", p.runName(i), err)
+	}
+	return x, err
+}
+
+// hash gives the hashes of the keys of a range to w, and their values, in the order of the keys.
+func (p *Plan) hash(ctx context.Context, in Source, i int, h filter.Hasher, w *run.Writer, o Options) error {
+	bits := p.valueBits()
+	return p.read(ctx, in, i, o, func(b *keyio.Batch) error {
+		for _, k := range b.Keys {
+			b.Hashes = append(b.Hashes, h.Sum(k))
+		}
+		if bits == 0 {
+			return nil
+		}
+		return p.checkBatch(b, bits)
+	}, func(b *keyio.Batch) error {
+		if bits == 0 {
+			return w.Add(b.Hashes)
+		}
+		return w.AddValues(b.Hashes, b.Values)
+	})
+}
+
+// read calls work and emit for the batches of a range; see Format.Read.
+func (p *Plan) read(ctx context.Context, in Source, i int, o Options, work, emit func(*keyio.Batch) error) error {
+	objects, spans := p.parts(p.Ranges[i])
+	format := o.Formats.get(p.Keys)
+	total, before := int64(1), int64(0)
+	for _, s := range spans {
+		total += s.Length
+	}
+	for j, object := range objects {
+		if err := unchanged(ctx, in, object); err != nil {
+			return err
+		}
+		err := format.Read(ctx, in, object, spans[j], Reading{
+			Keys: p.Keys, Workers: o.Workers, ValueBits: p.valueBits(), Work: work, Emit: emit,
+			Progress: func(units int64) { o.progress(float64(before+units) / float64(total)) },
+		})
+		if changed := unchanged(ctx, in, object); changed != nil {
+			return changed // the cause of an error, too
+		}
+		if err != nil {
+			return err
+		}
+		before += spans[j].Length
+	}
+	return nil
+}
+
+// unchanged returns an error wrapping ErrChanged if an object is not the one in the plan.
+func unchanged(ctx context.Context, in Source, o Object) error {
+	now, err := in.Stat(ctx, o.Name)
+	if err == nil && (now.Size != o.Size || now.Version != o.Version) {
+		err = fmt.Errorf("%s: %w", o.Name, ErrChanged)
+	}
+	return err
+}
