@@ -51,6 +51,15 @@ func (c Config) stored() storedConfig {
 	return s
 }
 
+// String returns the fields of the Config that are set, as JSON, with REDACTED for the secret.
+func (c Config) String() string {
+	b, err := json.Marshal(c.stored())
+	if err != nil {
+		return "bloomery.Config"
+	}
+	return "bloomery.Config" + string(b)
+}
+
 // MarshalJSON returns the fields that are set, in an object that UnmarshalJSON reads. The secret is "REDACTED". It leaves
 // out Chosen and Progress, which do not change what is built. With Like or Allow, which have no JSON, it returns an
 // error wrapping filter.ErrUnsupported.

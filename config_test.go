@@ -33,8 +33,8 @@ func TestChosen(t *testing.T) {
 		if sets[i], err = b.Build(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(told) != 1 || told[0].Spec != b.Spec() || told[0].Spec.String() != "standard(capacity=5000,fpr=0.01)" {
-			t.Errorf("keys %d: told %v, built %s", keys, told, b.Spec())
+		if len(told) != 1 || told[0].Spec != handle.SpecOf(b) || told[0].Spec.String() != "standard(capacity=5000,fpr=0.01)" {
+			t.Errorf("keys %d: told %v, built %s", keys, told, handle.SpecOf(b))
 		}
 	}
 	if !sets[0].Equal(sets[1]) {

@@ -228,7 +228,7 @@ func ExampleFromBytes() {
 	embedded := must(bloomery.FromBytes(section))
 	fmt.Println(embedded.ContainsString("yopmail.com"), embedded.Len())
 	// Output:
-	// true true
+	// true 3
 }
 
 // Keys from many goroutines, with progress of the search, until the context ends.

@@ -2,6 +2,7 @@ package bloomery
 
 import (
 	"context"
+	"encoding/binary"
 	"io/fs"
 	"iter"
 
@@ -100,7 +101,7 @@ func (l *Live) Info() (i filter.Info) {
 
 // AddUint64 adds an integer as users do who have no sequence of them.
 func (b *Builder) AddUint64(key uint64) error {
-	return b.AddHashes([]filter.Hash{b.Hasher().SumUint64(key)})
+	return b.Add(binary.LittleEndian.AppendUint64(nil, key))
 }
 
 // AddHash adds one hash.

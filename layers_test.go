@@ -57,7 +57,7 @@ var rooms = map[string][]string{
 		"internal/bitvec", "internal/trailer", "internal/crc", "internal/inset", "internal/parallel",
 		"internal/untrusted", "internal/shardfile",
 		"internal/shardset", "exact"}, // these two in tests only
-	"shard":              {"filter", "internal/shardfile"},
+	"shard":              {"filter", "internal/family", "internal/shardfile"},
 	"internal/shardfile": {"filter"},
 	"internal/shardset": {"filter", "internal/container", "internal/flock", "internal/shardfile",
 		"internal/untrusted", "shard"},
@@ -87,7 +87,7 @@ var rooms = map[string][]string{
 	"lab":              {"lab/*"},
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
-	"examples/signup":  {".", "publish"},
+	"examples/signup":  {".", "filter", "publish"},
 	"internal/engine": {"filter", "internal/family", "internal/families", "internal/container", "shard",
 		"internal/except"},
 	"internal/engine/one": {"filter", "internal/family", "internal/families", "internal/container",
@@ -100,26 +100,30 @@ var rooms = map[string][]string{
 		"internal/run", "internal/spool", "internal/except", "internal/shrink", "internal/stat"},
 	".": {"filter", "internal/family", "internal/families", "internal/container", "plan", "shard",
 		"internal/engine", "internal/engine/one", "internal/engine/shards", "internal/bulk",
-		"internal/except", "internal/flock", "internal/inset", "internal/intake", "internal/live",
+		"internal/except", "internal/flock", "internal/handle", "internal/inset", "internal/intake", "internal/live",
 		"internal/parallel", "internal/run", "internal/shrink", "internal/shardfile", "internal/shardset",
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
-	"distribute": {".", "filter", "internal/steps", "shard"},
-	"internal/steps": {".", "filter", "internal/family", "internal/families", "internal/container",
+	"internal/handle":    {"filter", "internal/family", "internal/engine", "internal/engine/one", "internal/intake"},
+	"internal/shardtest": {".", "shard"},
+	"distribute":         {".", "filter", "internal/steps", "shard"},
+	"internal/steps": {".", "filter", "internal/family", "internal/families", "internal/container", "internal/handle",
 		"internal/keyio", "shard", "internal/shardfile", "internal/shardset", "internal/engine", "internal/run",
 		"internal/untrusted", "internal/crc", "internal/parallel"},
 	"exact": {"filter", "internal/family", "internal/container", "internal/family/*", "internal/gather",
 		"internal/probe", "internal/bitvec", "internal/live", "internal/retry", "internal/shrink",
 		"internal/trailer", "internal/untrusted", "internal/crc"},
 	"internal/trailer": {"filter", "internal/container", "internal/crc"},
-	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "shard",
+	"publish": {".", "filter", "internal/family", "internal/handle", "internal/families", "internal/container", "shard",
 		"delta", "exact", "internal/except", "internal/flock", "internal/inset", "internal/shrink",
 		"internal/untrusted", "publish/transport", "internal/shardfile", "internal/shardset"},
 	"publish/transport": {"internal/untrusted"},
-	"interop": {".", "filter", "internal/family", "internal/families", "internal/container",
+	"interop": {".", "filter", "internal/family", "internal/families", "internal/container", "internal/engine",
+		"internal/handle",
 		"internal/family/*", "internal/bitvec", "internal/probe"},
 	"interop/clubcard": {"filter", "internal/container", "internal/untrusted"},
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "internal/family", "internal/families",
 		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "internal/steps",
+		"internal/handle", "internal/intake",
 		"shard", "delta", "publish", "publish/transport", "exact", "internal/cli", "internal/untrusted",
 		"internal/inset", "internal/shrink", "internal/bulk", "internal/engine", "internal/shardfile", "internal/shardset"},
 	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},
@@ -154,7 +158,7 @@ func TestLayers(t *testing.T) {
 		}
 		if strings.HasSuffix(p, "_test.go") {
 			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/stat", "internal/keyio",
-				"examples/domains")
+				"internal/handle", "internal/shardtest", "internal/family", "examples/domains")
 			if room == "lab/scale" { // its tests compare sizes of formats
 				allowed = append(allowed, "internal/run")
 			}
@@ -235,7 +239,8 @@ var homes = map[string][]string{
 	"internal/engine/shards": {"combine.go", "file.go"},
 }
 
-// TestRootKnowsNoForm also holds the size of the root: at most 15 files and 2,890 lines.
+// TestRootKnowsNoForm also holds the size of the root: at most 15 files and 2,990 lines. Types that users see are declared in
+// the root.
 func TestRootKnowsNoForm(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 10 {
@@ -250,7 +255,7 @@ func TestRootKnowsNoForm(t *testing.T) {
 		}
 		lines += bytes.Count(b, []byte("\n"))
 	}
-	if len(files) > 15 || lines > 2890 {
+	if len(files) > 15 || lines > 2990 {
 		t.Errorf("the root has %d files and %d lines: move what is not its face into a room", len(files), lines)
 	}
 	for _, p := range files {

@@ -44,6 +44,7 @@ func init() {
 		WithUpdater: func(update func(context.Context, handle.Updated)) any {
 			return Option(func(o *options) { o.update = update })
 		},
+		SpecOf:   func(b any) filter.Spec { return b.(*Builder).set.specOf() },
 		Intake:   func(b any) *intake.Intake { return b.(*Builder).in },
 		ForShard: func(ctx context.Context, c any) (any, error) { return c.(Config).forShard(ctx) },
 	}

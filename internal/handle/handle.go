@@ -19,6 +19,7 @@ type Hooks struct {
 	Engine func(set any) engine.Engine // of a *Set, which may be nil: then it is nil
 	// WithUpdater is an Option of OpenLive.
 	WithUpdater func(update func(context.Context, Updated)) any
+	SpecOf      func(builder any) filter.Spec                               // of a *Builder
 	Intake      func(builder any) *intake.Intake                            // of a *Builder
 	ForShard    func(ctx context.Context, config any) (each any, err error) // see Config.forShard
 }
@@ -53,6 +54,10 @@ type Updated interface {
 func WithUpdater[O any](update func(context.Context, Updated)) O {
 	return Bloomery.WithUpdater(update).(O)
 }
+
+// SpecOf returns the Spec of the filter that a *bloomery.Builder builds, or of each shard. It is zero until the planner
+// has chosen.
+func SpecOf(builder any) filter.Spec { return Bloomery.SpecOf(builder) }
 
 // AddValueHashes adds hashed keys with their values to a *bloomery.Builder. It does not keep the slices.
 func AddValueHashes(builder any, hs []filter.Hash, values []uint64) error {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/lab/experiment"
 	drift "github.com/bloomery/bloomery/publish"
 )
@@ -119,10 +118,8 @@ func (m *maker) next(ctx context.Context, list []string, d day) (err error) {
 // build builds a sharded set in a new folder and opens it. The folder of the one before is removed.
 func (m *maker) build(ctx context.Context, list []string, c bloomery.Config) error {
 	dir := m.path(m.turns + 1)
-	if _, err := shardtest.Build(ctx, slices.Values(list), dir, c); err != nil {
-		return err
-	}
-	set, err := bloomery.Open(ctx, dir)
+	c.Dir = dir
+	set, err := bloomery.Build(ctx, slices.Values(list), c)
 	if err != nil {
 		return err
 	}
