@@ -18,8 +18,8 @@ func BenchmarkHas(b *testing.B) {
 	}
 	dst := make([]bool, len(hs))
 	type asked interface {
-		Has(filter.Hash) bool
-		HasMany([]bool, []filter.Hash)
+		ContainsHash(filter.Hash) bool
+		ContainsHashes([]bool, []filter.Hash)
 	}
 	sets := map[string]asked{"local": local}
 	for name, o := range map[string]buckets.Options{
@@ -30,19 +30,19 @@ func BenchmarkHas(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer s.Close()
-		s.HasMany(dst, hs)
+		s.ContainsHashes(dst, hs)
 		sets[name] = s
 	}
 	for name, s := range sets {
 		b.Run("op=has/cache="+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				s.Has(hs[i%len(hs)])
+				s.ContainsHash(hs[i%len(hs)])
 			}
 		})
 		b.Run("op=hasmany/cache="+name, func(b *testing.B) {
 			for b.Loop() {
-				s.HasMany(dst, hs)
+				s.ContainsHashes(dst, hs)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(hs)), "ns/key")
 		})

@@ -72,7 +72,7 @@ func TestBlockRequests(t *testing.T) {
 	}
 	got, want := make([]bool, len(all)), make([]bool, len(all))
 	f.Opens.Store(0)
-	if err := s.HasManyContext(t.Context(), got, all); err != nil {
+	if err := s.ContainsHashesContext(t.Context(), got, all); err != nil {
 		t.Fatal(err)
 	}
 	local.ContainsHashes(want, all)

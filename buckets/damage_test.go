@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -192,7 +193,7 @@ func TestDamageIsFinal(t *testing.T) {
 	}
 	_, foreign := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1, Seed: 5})
 	other, err := func() ([]byte, error) {
-		one, err := foreign.Shard(0)
+		one, err := handle.Shard(foreign, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -13,27 +13,27 @@ import (
 
 // Contains reports whether key may be in the set. If it is false, the key is absent. It may fetch a shard. If that
 // fails, it is true, and Err returns an error.
-func (s *Set) Contains(key []byte) bool { return s.Has(s.Hasher().Sum(key)) }
+func (s *Set) Contains(key []byte) bool { return s.ContainsHash(s.Hasher().Sum(key)) }
 
 // ContainsString is Contains for a string.
-func (s *Set) ContainsString(key string) bool { return s.Has(s.Hasher().SumString(key)) }
+func (s *Set) ContainsString(key string) bool { return s.ContainsHash(s.Hasher().SumString(key)) }
 
 // ContainsUint64 is Contains for the eight bytes of key, little endian.
-func (s *Set) ContainsUint64(key uint64) bool { return s.Has(s.Hasher().SumUint64(key)) }
+func (s *Set) ContainsUint64(key uint64) bool { return s.ContainsHash(s.Hasher().SumUint64(key)) }
 
-// Has is Contains for a key hashed by Hasher.
-func (s *Set) Has(h filter.Hash) bool {
-	present, _ := s.HasContext(context.Background(), h)
+// ContainsHash is Contains for a key hashed by Hasher.
+func (s *Set) ContainsHash(h filter.Hash) bool {
+	present, _ := s.ContainsHashContext(context.Background(), h)
 	return present
 }
 
 // ContainsContext is Contains that ends with ctx and also returns the error. If the answer cannot be known, it is true.
 func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
-	return s.HasContext(ctx, s.Hasher().Sum(key))
+	return s.ContainsHashContext(ctx, s.Hasher().Sum(key))
 }
 
-// HasContext is ContainsContext for a key hashed by Hasher.
-func (s *Set) HasContext(ctx context.Context, h filter.Hash) (bool, error) {
+// ContainsHashContext is ContainsContext for a key hashed by Hasher.
+func (s *Set) ContainsHashContext(ctx context.Context, h filter.Hash) (bool, error) {
 	g := s.now.Load()
 	i := shard.Route(h, len(g.manifest.Shards))
 	if s.blocks == nil {
@@ -45,7 +45,7 @@ func (s *Set) HasContext(ctx context.Context, h filter.Hash) (bool, error) {
 	return s.hasSlowly(ctx, g, h)
 }
 
-// hasSlowly is HasContext for a shard that is not in the cache, and for blocks.
+// hasSlowly is ContainsHashContext for a shard that is not in the cache, and for blocks.
 func (s *Set) hasSlowly(ctx context.Context, g *generation, h filter.Hash) (bool, error) {
 	dst, hs := [1]bool{true}, [1]filter.Hash{h}
 	err := s.ask(ctx, g, shard.Route(h, len(g.manifest.Shards)), dst[:], hs[:])
@@ -111,7 +111,7 @@ func (s *Set) ContainsManyStrings(dst []bool, keys []string) {
 	for i, k := range keys {
 		hs[i] = h.SumString(k)
 	}
-	s.HasMany(dst, hs)
+	s.ContainsHashes(dst, hs)
 }
 
 // ContainsManyContext is ContainsMany that ends with ctx and also returns an error, of the first shard that has one.
@@ -121,16 +121,16 @@ func (s *Set) ContainsManyContext(ctx context.Context, dst []bool, keys [][]byte
 	for i, k := range keys {
 		hs[i] = h.Sum(k)
 	}
-	return s.HasManyContext(ctx, dst, hs)
+	return s.ContainsHashesContext(ctx, dst, hs)
 }
 
-// HasMany is ContainsMany for keys hashed by Hasher.
-func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
-	_ = s.HasManyContext(context.Background(), dst, hs)
+// ContainsHashes is ContainsMany for keys hashed by Hasher.
+func (s *Set) ContainsHashes(dst []bool, hs []filter.Hash) {
+	_ = s.ContainsHashesContext(context.Background(), dst, hs)
 }
 
-// HasManyContext is ContainsManyContext for keys hashed by Hasher.
-func (s *Set) HasManyContext(ctx context.Context, dst []bool, hs []filter.Hash) error {
+// ContainsHashesContext is ContainsManyContext for keys hashed by Hasher.
+func (s *Set) ContainsHashesContext(ctx context.Context, dst []bool, hs []filter.Hash) error {
 	if len(dst) != len(hs) {
 		panic(fmt.Sprintf("buckets: dst has %d places for %d keys", len(dst), len(hs)))
 	}
@@ -177,7 +177,7 @@ func (s *Set) HasManyContext(ctx context.Context, dst []bool, hs []filter.Hash) 
 func (s *Set) askAgain(ctx context.Context, dst []bool, hs []filter.Hash) (first error) {
 	for i, h := range hs {
 		var err error
-		if dst[i], err = s.HasContext(ctx, h); err != nil && first == nil {
+		if dst[i], err = s.ContainsHashContext(ctx, h); err != nil && first == nil {
 			first = err
 		}
 	}

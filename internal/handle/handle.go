@@ -64,6 +64,16 @@ func AddValueHashes(builder any, hs []filter.Hash, values []uint64) error {
 	return Bloomery.Intake(builder).AddValueHashes(hs, values)
 }
 
+// Shard returns the Set of one shard of a sharded Set, which it loads on first use. Do not change or close it. The error
+// is a *shard.Error if the shard cannot be read. S is bloomery.Set.
+func Shard[S any](set *S, i int) (*S, error) {
+	e, err := Engine(set).Parts().Shard(i)
+	if err != nil {
+		return nil, err
+	}
+	return SetOf[S](e), nil
+}
+
 // Full returns the counterpart of Set.Trimmed: what is saved in the full form. For a Set that is not sharded that is the
 // Set itself. S is bloomery.Set.
 func Full[S any](set *S) (*S, error) {
