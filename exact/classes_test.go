@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -129,7 +130,7 @@ func TestChooseCancelled(t *testing.T) {
 
 // TestChoiceCancelled ends the context of a build during the choice of classes: no file is left.
 func TestChoiceCancelled(t *testing.T) {
-	universe := func(yield func(partition, key []byte) bool) {
+	var universe iter.Seq2[[]byte, []byte] = func(yield func(partition, key []byte) bool) {
 		for i := range 50_000 {
 			if !yield(fmt.Append(nil, i/50), fmt.Append(nil, i)) {
 				return
@@ -139,7 +140,7 @@ func TestChoiceCancelled(t *testing.T) {
 	for _, at := range []stage{stagePick, stageDrop} {
 		dir := t.TempDir()
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := BuildPartitioned(ctx, universe, universe, Config{Memory: 1 << 20, TempDir: dir,
+		_, err := Build(ctx, universe, universe, Config{Memory: 1 << 20, TempDir: dir,
 			Progress: func(p filter.Progress) {
 				if p.Done == stageStart[at] {
 					cancel()

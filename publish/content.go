@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/except"
@@ -50,7 +49,7 @@ func load(ctx context.Context, path string, s *objects, o Options) (*content, er
 
 // checkMagic returns an error unless a file that begins with head is a filter file or an exact set.
 func checkMagic(head []byte) error {
-	if container.HasMagic(bytes.NewReader(head)) || exact.HasMagic(bytes.NewReader(head)) {
+	if container.HasMagic(bytes.NewReader(head)) || container.HasExactMagic(bytes.NewReader(head)) {
 		return nil
 	}
 	return filter.ErrMagic
@@ -58,7 +57,7 @@ func checkMagic(head []byte) error {
 
 // contentOf returns the content of a filter file or an exact set.
 func contentOf(b []byte, trim bool) (*content, error) {
-	if !exact.HasMagic(bytes.NewReader(b)) {
+	if !container.HasExactMagic(bytes.NewReader(b)) {
 		one, err := decodeFilter(b, trim)
 		if err != nil {
 			return nil, err
@@ -67,7 +66,7 @@ func contentOf(b []byte, trim bool) (*content, error) {
 			FPRPosterior: one.info.FPRPosterior}
 		return &content{Release: r, file: one.bytes, trimmed: one.trimmed}, nil
 	}
-	i, err := exact.Inspect(b)
+	i, err := inspect(b)
 	if err == nil && trim {
 		err = fmt.Errorf("an exact set has no trimmed form: %w", filter.ErrUnsupported)
 	}
@@ -75,7 +74,7 @@ func contentOf(b []byte, trim bool) (*content, error) {
 		return nil, err
 	}
 	spec := fmt.Sprintf(exactSpec, i.Universe, i.Partitions, i.Updates)
-	return &content{Release: Release{Kind: Exact, Spec: spec, Keys: i.Members}, file: b, due: i.BuildDue()}, nil
+	return &content{Release: Release{Kind: Exact, Spec: spec, Keys: i.Members}, file: b, due: i.BuildDue}, nil
 }
 
 // decoded is a filter file that was read and checked.

@@ -30,14 +30,10 @@ func exactKeys(first, end int) iter.Seq[[]byte] {
 
 // exactSet returns the set of a version: its members are keys [version, 100 + version) of 2,000. It updates old, if
 // there is one.
-func exactSet(t testing.TB, old *exact.Set, version int, c exact.Config) (s *exact.Set) {
+func exactSet(t testing.TB, old *exact.Set, version int, c exact.Config) *exact.Set {
 	t.Helper()
-	var err error
-	if members, universe := exactKeys(version, 100+version), exactKeys(0, 2000); old == nil {
-		s, err = exact.Build(t.Context(), members, universe, c)
-	} else {
-		s, _, err = exact.Update(t.Context(), old, members, universe, c)
-	}
+	c.Base = old
+	s, err := exact.Build(t.Context(), exactKeys(version, 100+version), exactKeys(0, 2000), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +41,10 @@ func exactSet(t testing.TB, old *exact.Set, version int, c exact.Config) (s *exa
 }
 
 // wrong returns the number of wrong answers of a set of exactSet for its universe.
-func wrong(contains func([]byte) bool, version int) (n int) {
+func wrong(s *exact.Set, version int) (n int) {
 	i := 0
 	for key := range exactKeys(0, 2000) {
-		if contains(key) != (i >= version && i < 100+version) {
+		if s.Contains(key) != (i >= version && i < 100+version) {
 			n++
 		}
 		i++
@@ -87,11 +83,11 @@ func TestPublishExact(t *testing.T) {
 			if d := r.Release.Previous; d != nil && d.Delta.Bytes != s.Info().Bytes-before+24+20 { // with the trailer
 				t.Errorf("a delta of %d bytes", d.Delta.Bytes)
 			}
-			got, err := exact.Open(f.file, c.Secret)
+			got, err := exact.Open(f.file, exact.WithSecret(c.Secret))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := wrong(got.Contains, version); n > 0 {
+			if n := wrong(got, version); n > 0 {
 				t.Errorf("version %d: %d wrong answers", version, n)
 			}
 		}
@@ -159,11 +155,11 @@ func TestFollowExactDamaged(t *testing.T) {
 
 func encoded(t testing.TB, s *exact.Set) []byte {
 	t.Helper()
-	b, err := s.AppendBinary(nil)
-	if err != nil {
+	var b bytes.Buffer
+	if _, err := s.WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return b.Bytes()
 }
 
 // TestFollowExact: a Live has each new release. Follow and FollowExact refuse what the other one follows.
@@ -191,7 +187,7 @@ func TestFollowExact(t *testing.T) {
 				t.Fatal("no new release", live.Err())
 			}
 		}
-		if n := wrong(live.Contains, version); n > 0 || live.Err() != nil {
+		if n := wrong(live.Set(), version); n > 0 || live.Err() != nil {
 			t.Errorf("%d wrong answers, %v", n, live.Err())
 		}
 	}
@@ -211,7 +207,7 @@ func TestFollowExact(t *testing.T) {
 	if live, err = FollowExact(ctx, web.URL, file, o...); err != nil { // it is loaded again
 		t.Fatal(err)
 	}
-	if n := wrong(live.Contains, 3); n > 0 {
+	if n := wrong(live.Set(), 3); n > 0 {
 		t.Errorf("%d wrong answers after damage", n)
 	}
 	if err := live.Close(); err != nil {

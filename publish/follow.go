@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/exactopts"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -179,8 +180,10 @@ func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloo
 // WithSecret.
 func FollowExact(ctx context.Context, address, file string, o ...FollowOption) (*exact.Live, error) {
 	return follow(ctx, address, file, o, []string{Exact}, func(f *Follower, update updater) (*exact.Live, error) {
-		return exact.OpenLive(f.file, exact.LiveOptions{Secret: f.options.secret,
-			Update: func(ctx context.Context, l *exact.Live) { update(ctx, l) }})
+		with := func(o *exactopts.Options) {
+			o.Update = func(ctx context.Context, l exactopts.Follower) { update(ctx, l) }
+		}
+		return exact.OpenLive(f.file, exact.WithSecret(f.options.secret), with)
 	})
 }
 

@@ -173,7 +173,7 @@ func TestFollowEnds(t *testing.T) {
 		}
 		ended(t, live.Err, func() { cancel(cause) })
 		ended(t, two.Err, func() {})
-		if !live.ContainsString("a") || !two.Contains([]byte("a")) {
+		if !live.ContainsString("a") || !two.Set().Contains([]byte("a")) {
 			t.Error("the last release is gone")
 		}
 		if err := errors.Join(live.Close(), two.Close()); err != nil {

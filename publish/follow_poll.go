@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/untrusted"
@@ -134,7 +133,7 @@ func (p *poll) mayReplace() error {
 	}
 	defer in.Close()
 	head := func() io.Reader { return io.NewSectionReader(in, 0, 16) }
-	if st.Size() == 0 || container.HasMagic(head()) || exact.HasMagic(head()) {
+	if st.Size() == 0 || container.HasMagic(head()) || container.HasExactMagic(head()) {
 		return nil
 	}
 	return lasting{fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)}

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/exactopts"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -169,8 +170,17 @@ func opened(s *bloomery.Set, err error) error {
 }
 
 func checkExact(content []byte) error {
-	_, err := exact.Inspect(content)
+	_, err := inspect(content)
 	return err
+}
+
+// inspect verifies and describes an exact set, without its secret.
+func inspect(content []byte) (exact.Info, error) {
+	s, err := exact.FromBytes(content, func(o *exactopts.Options) { o.Described = true })
+	if err != nil {
+		return exact.Info{}, err
+	}
+	return s.Info(), nil
 }
 
 func openExact(ctx context.Context, p *poll, c loaded) (err error) {
@@ -181,9 +191,9 @@ func openExact(ctx context.Context, p *poll, c loaded) (err error) {
 		}
 	}
 	if p.options.secret == nil {
-		_, err = exact.Inspect(b)
+		_, err = inspect(b)
 	} else {
-		_, err = exact.FromBytes(b, p.options.secret)
+		_, err = exact.FromBytes(b, exact.WithSecret(p.options.secret))
 	}
 	return cannotOpen(err)
 }
