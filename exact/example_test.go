@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // must ends an example that fails.
@@ -163,7 +164,7 @@ func ExampleLive() {
 
 // A keyed hash: the file does not contain the secret.
 func ExampleWithSecret() {
-	ctx, secret := context.Background(), [16]byte{1, 2, 3} // from crypto/rand
+	ctx, secret := context.Background(), filter.Secret{1, 2, 3} // from crypto/rand
 	c := exact.Config{Secret: &secret}
 	set := must(exact.Build(ctx, slices.Values(revoked()), slices.Values(issued()), c))
 	var file bytes.Buffer

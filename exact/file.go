@@ -36,7 +36,7 @@ func optionsOf(maxBytes uint64, all []Option) (o options) {
 }
 
 // WithSecret sets the secret of a set that was built with Config.Secret. It is ignored for other sets.
-func WithSecret(secret *[filter.SecretSize]byte) Option {
+func WithSecret(secret *filter.Secret) Option {
 	return func(o *options) { o.Secret = secret }
 }
 

@@ -11,9 +11,9 @@ import (
 
 // Options say how a set is opened, and how a Live follows its file. The zero value has the defaults.
 type Options struct {
-	Secret   *[filter.SecretSize]byte // of a set with a keyed hash
-	MaxBytes uint64                   // of the file; 0: as many as the function allows
-	Interval time.Duration            // between two checks of the file; 0: exact.DefaultInterval
+	Secret   *filter.Secret // of a set with a keyed hash
+	MaxBytes uint64         // of the file; 0: as many as the function allows
+	Interval time.Duration  // between two checks of the file; 0: exact.DefaultInterval
 
 	// Described says that only the Info of the set is used: a set with a keyed hash then needs no secret. The answers
 	// of such a set mean nothing.
