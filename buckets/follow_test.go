@@ -69,7 +69,7 @@ func release(t *testing.T, dir string, set saver, err error) {
 func awaitDelta(t *testing.T, events <-chan releases.Event) {
 	t.Helper()
 	for e := range events {
-		if e, ok := e.(releases.Updated); ok && e.To.Number == 2 {
+		if e.Kind == releases.Updated && e.Release.Number == 2 {
 			if !e.Delta {
 				t.Errorf("%v", e)
 			}

@@ -57,7 +57,7 @@ func (p *publisher) readCurrent(ctx context.Context) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var r *Release
+	var r *record
 	if err == nil {
 		r, err = p.trusted(raw)
 	}
@@ -87,7 +87,7 @@ func isUntrusted(err error) bool {
 
 // trusted returns the content of the current release.json. If the next release is signed, a key that signs it or one of
 // Options.Rotate must have signed this one, too.
-func (p *publisher) trusted(raw []byte) (*Release, error) {
+func (p *publisher) trusted(raw []byte) (*record, error) {
 	if len(p.o.Sign) > 0 {
 		_, err := Verify(raw, p.o.signers()...)
 		if errors.Is(err, ErrOtherKey) && len(p.o.Rotate) > 0 {
@@ -100,7 +100,7 @@ func (p *publisher) trusted(raw []byte) (*Release, error) {
 			return nil, err
 		}
 	}
-	return ParseRelease(raw)
+	return parseRecord(raw)
 }
 
 // readHistory reads the history of the current release. If it is damaged, there are no deltas, and a warning says so.
@@ -116,7 +116,7 @@ func (p *publisher) readHistory(ctx context.Context) error {
 	return err
 }
 
-func (s *objects) history(ctx context.Context, r *Release) (History, error) {
+func (s *objects) history(ctx context.Context, r *record) (history, error) {
 	if r.History == nil {
 		return nil, nil
 	}
@@ -124,7 +124,7 @@ func (s *objects) history(ctx context.Context, r *Release) (History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ParseHistory(b)
+	return parseHistory(b)
 }
 
 // findName sets the name of the release, and what the state files know about it.
@@ -150,7 +150,7 @@ func (p *publisher) findName(context.Context) (err error) {
 		}
 		name = filepath.Base(path)
 	}
-	if !ValidName(name) || name == string(filepath.Separator) {
+	if !validName(name) || name == string(filepath.Separator) {
 		return fmt.Errorf("%w: name %q; want 1 to %d bytes of printable text", ErrOptions, name, MaxName)
 	}
 	p.name, p.last = name, p.states.of(name)

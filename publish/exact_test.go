@@ -76,11 +76,11 @@ func TestPublishExact(t *testing.T) {
 				!strings.HasPrefix(r.Release.Spec, "exact(universe=2000,") {
 				t.Errorf("%+v", r.Release)
 			}
-			e, ok := polled(t, f).(Updated)
+			e, ok := polled(t, f).is(Updated)
 			if !ok || e.Delta != (version > 0) {
 				t.Errorf("version %d: %+v", version, e)
 			}
-			if d := r.Release.Previous; d != nil && d.Delta.Bytes != s.Info().Bytes-before+24+20 { // with the trailer
+			if d := r.record.Previous; d != nil && d.Delta.Bytes != s.Info().Bytes-before+24+20 { // with the trailer
 				t.Errorf("a delta of %d bytes", d.Delta.Bytes)
 			}
 			got, err := exact.Open(f.file, exact.WithSecret(c.Secret))
@@ -99,10 +99,10 @@ func TestPublishExact(t *testing.T) {
 		if err := fresh.Save(t.Context(), file); err != nil {
 			t.Fatal(err)
 		}
-		if r := mustPublish(t, dir, file, Options{Now: start.Add(9 * day)}); r.Release.Previous.Delta != nil {
-			t.Errorf("%+v", r.Release.Previous)
+		if r := mustPublish(t, dir, file, Options{Now: start.Add(9 * day)}); r.record.Previous.Delta != nil {
+			t.Errorf("%+v", r.record.Previous)
 		}
-		if e, ok := polled(t, f).(Updated); !ok || e.Delta {
+		if e, ok := polled(t, f).is(Updated); !ok || e.Delta {
 			t.Errorf("%+v", e)
 		}
 		other := build(t, t.TempDir(), 0, 0, bloomery.Config{})
@@ -128,7 +128,7 @@ func polled(t *testing.T, f *Follower) Event {
 // TestFollowExactDamaged: what is published as an exact set must be one, and is verified before the file is replaced.
 func TestFollowExactDamaged(t *testing.T) {
 	s := newSite(t)
-	s.forge = func(r *Release) { r.Kind = Exact }
+	s.forge = func(r *record) { r.Kind = Exact }
 	good := encoded(t, exactSet(t, nil, 0, exact.Config{}))
 	f := s.follower(s.dir)
 	s.publish(good)
@@ -165,7 +165,7 @@ func encoded(t testing.TB, s *exact.Set) []byte {
 // TestFollowExact: a Live has each new release. Follow and FollowExact refuse what the other one follows.
 func TestFollowExact(t *testing.T) {
 	s := newSite(t)
-	s.deltas, s.forge = true, func(r *Release) { r.Kind = Exact }
+	s.deltas, s.forge = true, func(r *record) { r.Kind = Exact }
 	web := s.serve()
 	file := filepath.Join(t.TempDir(), "f.exact")
 	set := exactSet(t, nil, 0, exact.Config{})

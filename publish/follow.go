@@ -214,7 +214,7 @@ func follow[L any](
 			return l, nil
 		}
 		event, err := f.Poll(ctx)
-		if event != nil {
+		if event.Kind != "" {
 			f.tell(event, err, 0)
 			if l, opened = open(f, f.updater(ctx, true, err)); opened == nil || !errors.As(opened, new(syscall.Errno)) {
 				return l, opened
@@ -229,7 +229,7 @@ func follow[L any](
 			return none, err
 		}
 		wait := f.delay(failures, err)
-		f.tell(nil, err, wait)
+		f.tell(Event{}, err, wait)
 		select {
 		case <-ctx.Done():
 			return none, errors.Join(err, context.Cause(ctx))
@@ -246,7 +246,7 @@ func (f *Follower) updater(ctx context.Context, polled bool, reported error) upd
 		defer cancel(nil)
 		l.Report(reported)
 		_ = f.run(inner, polled, func(e Event, err error) {
-			if _, ok := e.(Updated); ok {
+			if e.Kind == Updated {
 				err = errors.Join(err, l.Reload())
 			}
 			l.Report(err)

@@ -50,7 +50,7 @@ type form interface {
 
 type part struct {
 	name string
-	Object
+	object
 }
 
 // reader reads a part of a content, and writer stores a new one.
@@ -104,7 +104,7 @@ func (oneFile) hold(ctx context.Context, p *poll, _ *loaded) ([]byte, error) {
 }
 
 func (oneFile) whole(ctx context.Context, p *poll) (c loaded, err error) {
-	c.part, err = p.download(ctx, p.release.Object)
+	c.part, err = p.download(ctx, p.release.object())
 	return c, err
 }
 
@@ -120,7 +120,7 @@ func (k oneFile) install(ctx context.Context, p *poll, c loaded) error {
 		if c.part == "" {
 			_, err = w.Write(c.bytes)
 		} else {
-			err = p.copyPart(ctx, w, c.part, p.release.Object)
+			err = p.copyPart(ctx, w, c.part, p.release.object())
 		}
 		if err != nil {
 			return err

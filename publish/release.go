@@ -47,44 +47,50 @@ const (
 	Exact = "exact"
 )
 
-// Hash is a SHA-256. Its text is 64 lower-case hexadecimal digits.
-type Hash = shard.Sum
-
-// Object is a file in the folder objects.
-type Object struct {
-	SHA256 Hash   `json:"sha256"`
-	Bytes  uint64 `json:"bytes"` // its length, 1 to 2^53 - 1
+// object is a file in the folder objects.
+type object struct {
+	SHA256 shard.Sum `json:"sha256"`
+	Bytes  uint64    `json:"bytes"` // its length, 1 to 2^53 - 1
 }
 
-// Previous is the release before the current one.
-type Previous struct {
-	Number uint64  `json:"release"`
-	SHA256 Hash    `json:"sha256"`
-	Delta  *Object `json:"delta,omitempty"` // from it to the current one; nil if there is none smaller than the whole file
+// previous is the release before the current one.
+type previous struct {
+	Number uint64    `json:"release"`
+	SHA256 shard.Sum `json:"sha256"`
+	Delta  *object   `json:"delta,omitempty"` // from it to the current one; nil if there is none smaller than the whole file
 }
 
 // Release describes the current state of a published filter. All numbers are at most 2^53 - 1.
 type Release struct {
-	Name      string    `json:"name"`      // of the published filter; printable, 1 to MaxName bytes
-	Number    uint64    `json:"release"`   // 1 or more; each release has a higher one than the one before
-	Published time.Time `json:"published"` // UTC, whole seconds
-	Expires   time.Time `json:"expires"`   // after Published
-	Kind      string    `json:"kind"`      // File, Set or Exact
-	Object              // the file, or the manifest of a set
+	Name      string    `json:"name"`        // of the published filter; printable, 1 to MaxName bytes
+	Number    uint64    `json:"release"`     // 1 or more; each release has a higher one than the one before
+	Published time.Time `json:"published"`   // UTC, whole seconds
+	Expires   time.Time `json:"expires"`     // after Published
+	Kind      string    `json:"kind"`        // File, Set or Exact
+	SHA256    shard.Sum `json:"sha256"`      // of the file, or of the manifest of a set
+	Bytes     uint64    `json:"bytes"`       // its length
 	Total     uint64    `json:"total_bytes"` // of the file, or of the manifest and all shards
 	Spec      string    `json:"spec"`        // of the filter, or of each shard; to be shown, not to be trusted
 	Keys      uint64    `json:"keys"`
 	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is that of the filter.
-	FPRChosen    float64   `json:"fpr_chosen"`
-	FPRPosterior float64   `json:"fpr_posterior"`
-	Previous     *Previous `json:"previous,omitempty"` // nil in the first release
-	History      *Object   `json:"history,omitempty"`  // older releases, including Previous; nil if there are none
+	FPRChosen    float64 `json:"fpr_chosen"`
+	FPRPosterior float64 `json:"fpr_posterior"`
+}
+
+// object returns the file, or the manifest of a set.
+func (r *Release) object() object { return object{r.SHA256, r.Bytes} }
+
+// record is a release.json: the release, and what a follower needs to come from an older one.
+type record struct {
+	Release
+	Previous *previous `json:"previous,omitempty"` // nil in the first release
+	History  *object   `json:"history,omitempty"`  // older releases, including Previous; nil if there are none
 }
 
 // check returns an error wrapping ErrRelease if a field is out of range.
-func (r *Release) check() error {
+func (r *record) check() error {
 	switch {
-	case !ValidName(r.Name):
+	case !validName(r.Name):
 		return fmt.Errorf("%w: name %.80q; want 1 to %d bytes of printable text", ErrRelease, r.Name, MaxName)
 	case r.Number == 0 || r.Number > maxNumber:
 		return fmt.Errorf("%w: number %d", ErrRelease, r.Number)
@@ -99,7 +105,8 @@ func (r *Release) check() error {
 	case r.Keys > maxNumber || !isRate(r.FPRChosen) || !isRate(r.FPRPosterior):
 		return fmt.Errorf("%w: %d keys, rates %v and %v", ErrRelease, r.Keys, r.FPRChosen, r.FPRPosterior)
 	}
-	if err := r.Object.check(maxNumber); err != nil {
+	o := r.object()
+	if err := o.check(maxNumber); err != nil {
 		return err
 	}
 	if p := r.Previous; p != nil {
@@ -114,15 +121,15 @@ func (r *Release) check() error {
 }
 
 // check returns an error if the length is out of range. A nil Object is valid.
-func (o *Object) check(most uint64) error {
+func (o *object) check(most uint64) error {
 	if o != nil && (o.Bytes == 0 || o.Bytes > most) {
 		return fmt.Errorf("%w: an object of %d bytes; want 1 to %d", ErrRelease, o.Bytes, most)
 	}
 	return nil
 }
 
-// ValidName reports whether a release may have this name: 1 to MaxName bytes of printable UTF-8.
-func ValidName(name string) bool { return name != "" && len(name) <= MaxName && printable(name) }
+// validName reports whether a release may have this name: 1 to MaxName bytes of printable UTF-8.
+func validName(name string) bool { return name != "" && len(name) <= MaxName && printable(name) }
 
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
@@ -153,11 +160,20 @@ func split(b []byte) (signed, tail []byte, err error) {
 // ParseRelease returns the content of release.json, which is untrusted: the caller checks its signatures with Verify.
 // It reads the signed part only: nothing behind it has an effect. The error wraps ErrRelease or ErrVersion.
 func ParseRelease(b []byte) (*Release, error) {
+	r, err := parseRecord(b)
+	if err != nil {
+		return nil, err
+	}
+	return &r.Release, nil
+}
+
+// parseRecord is ParseRelease with all that release.json has.
+func parseRecord(b []byte) (*record, error) {
 	signed, _, err := split(b)
 	if err != nil {
 		return nil, err
 	}
-	var r Release
+	var r record
 	if err := parse(append(bytes.Clone(signed[:len(signed)-1]), "\n}"...), releaseFormat, &r); err != nil {
 		return nil, err
 	}
@@ -167,9 +183,9 @@ func ParseRelease(b []byte) (*Release, error) {
 	return &r, nil
 }
 
-// Marshal returns release.json, with a signature of each key. The same content and keys give the same bytes. The error
+// marshal returns release.json, with a signature of each key. The same content and keys give the same bytes. The error
 // wraps ErrRelease if a field is out of range.
-func (r *Release) Marshal(keys ...PrivateKey) ([]byte, error) {
+func (r *record) marshal(keys ...PrivateKey) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -180,7 +196,7 @@ func (r *Release) Marshal(keys ...PrivateKey) ([]byte, error) {
 	whole.Published, whole.Expires = wholeSeconds(r.Published), wholeSeconds(r.Expires)
 	text, err := lines(struct {
 		header
-		Release
+		record
 	}{header{releaseFormat, formatVersion}, whole})
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ type trialSite struct {
 	set      *exact.Set
 	key      publish.PrivateKey
 	mu       sync.Mutex
-	releases map[publish.Hash]uint64 // all that were published, by the hash of the file or manifest
+	releases map[shard.Sum]uint64 // all that were published, by the hash of the file or manifest
 	newest   uint64
 }
 
@@ -44,7 +44,7 @@ func newTrialSite(t *testing.T, shards int) *trialSite {
 		t.Fatal(err)
 	}
 	return &trialSite{t: t, dir: filepath.Join(t.TempDir(), "list"), shards: shards, key: key,
-		releases: map[publish.Hash]uint64{}}
+		releases: map[shard.Sum]uint64{}}
 }
 
 // publish publishes the next release.
