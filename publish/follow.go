@@ -21,26 +21,6 @@ import (
 
 // Errors of a Follower beside those of Verify and ParseRelease. After any error the file is unchanged, except after
 // ErrExpired.
-var (
-	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it
-	// is newer than the file, the file is replaced all the same.
-	ErrExpired = errors.New("the release has expired")
-	// ErrOlder means that the server has an older release than one that was seen before, signed by a key that is pinned
-	// now. What was signed only by keys that are not pinned any more does not count.
-	ErrOlder = errors.New("the server has an older release")
-	// ErrConflict means that a release has other content than the release of the same number that was seen before,
-	// signed by a key that is pinned now.
-	ErrConflict = errors.New("another release with the same number")
-	// ErrOtherName means that the server publishes something else than what the file follows.
-	ErrOtherName = errors.New("another name is published")
-	// ErrKind means that an exact set is published and a filter is followed, or the reverse.
-	ErrKind = errors.New("another kind is published")
-	// ErrState means that the state file beside the file cannot be read.
-	ErrState = errors.New("the state of the follower is damaged")
-	// ErrNoKey means that a follower has no key to check signatures with.
-	ErrNoKey = errors.New("no key to check signatures with")
-)
-
 // DefaultFollowInterval is the mean time between two polls of a follower.
 const DefaultFollowInterval = time.Minute
 

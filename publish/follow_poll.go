@@ -65,7 +65,7 @@ type poll struct {
 }
 
 func (p *poll) do(ctx context.Context) (Event, error) {
-	request := transport.Request{MaxBytes: MaxRelease}
+	request := transport.Request{MaxBytes: maxRelease}
 	if s := p.was; p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
 		request.Have = s.Validators
 	}

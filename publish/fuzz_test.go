@@ -48,7 +48,7 @@ func fuzzRelease(t *testing.T, b []byte, key PrivateKey) (accepted bool) {
 	universeOf(r.Spec)
 	text, err := r.marshal(key)
 	if err != nil {
-		if errors.Is(err, ErrRelease) && len(b) > MaxRelease/2 { // escaped text is longer
+		if errors.Is(err, ErrRelease) && len(b) > maxRelease/2 { // escaped text is longer
 			return true
 		}
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func fuzzHistory(t *testing.T, b []byte) (accepted bool) {
 	retain(h, 3, start)
 	text, err := h.marshal()
 	if err != nil {
-		if errors.Is(err, ErrRelease) && len(b) > MaxHistory/2 {
+		if errors.Is(err, ErrRelease) && len(b) > maxHistory/2 {
 			return true
 		}
 		t.Fatal(err)

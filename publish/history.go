@@ -41,16 +41,16 @@ func (h history) marshal() ([]byte, error) {
 		whole[i].Published = wholeSeconds(whole[i].Published)
 	}
 	out, err := table(historyFormat, "releases", whole)
-	if err == nil && len(out) > MaxHistory {
-		err = fmt.Errorf("%w: a history of %d bytes; want at most %d: keep fewer releases", ErrRelease, len(out), MaxHistory)
+	if err == nil && len(out) > maxHistory {
+		err = fmt.Errorf("%w: a history of %d bytes; want at most %d: keep fewer releases", ErrRelease, len(out), maxHistory)
 	}
 	return out, cmp.Or(err, h.check())
 }
 
 // parseHistory returns the content of a history object. The error wraps ErrRelease or ErrVersion.
 func parseHistory(b []byte) (history, error) {
-	if len(b) > MaxHistory {
-		return nil, fmt.Errorf("%w: a history of %d bytes; want at most %d", ErrRelease, len(b), MaxHistory)
+	if len(b) > maxHistory {
+		return nil, fmt.Errorf("%w: a history of %d bytes; want at most %d", ErrRelease, len(b), maxHistory)
 	}
 	var all struct {
 		Releases history `json:"releases"`

@@ -21,9 +21,6 @@ import (
 // ObjectsName is the name of the folder with the objects, in the folder of a publisher.
 const ObjectsName = "objects"
 
-// ErrObject means that an object of a release is missing or not the one that it names.
-var ErrObject = errors.New("an object of the release is missing or damaged")
-
 // objectOf returns the object that has a shard.
 func objectOf(e shard.Entry) object { return object{e.SHA256, e.Bytes} }
 

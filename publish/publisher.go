@@ -3,7 +3,6 @@ package publish
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -15,14 +14,6 @@ import (
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
-)
-
-// Errors of Publish, besides those of the filter file.
-var (
-	// ErrName means that the folder publishes something else.
-	ErrName = errors.New("the folder publishes something else")
-	// ErrOptions means that an option is out of range.
-	ErrOptions = errors.New("invalid option")
 )
 
 // Publish publishes a filter file, an exact set, or the folder of a sharded set, as the current release in the folder

@@ -166,7 +166,7 @@ func TestDamagedRelease(t *testing.T) {
 	good := released(t, dir)
 	for what, bad := range map[string]string{
 		"empty": "", "cut": string(good[:100]), "zeros": string(make([]byte, 100)),
-		"huge":  string(good) + strings.Repeat(" ", MaxRelease),
+		"huge":  string(good) + strings.Repeat(" ", maxRelease),
 		"newer": strings.Replace(string(good), `"version":1`, `"version":2`, 1),
 	} {
 		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {

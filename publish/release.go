@@ -3,7 +3,6 @@ package publish
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,9 +17,9 @@ const ReleaseName = "release.json"
 
 // Bounds of a release. A reader loads no more bytes than these.
 const (
-	MaxRelease = 64 << 10 // bytes of release.json
-	MaxHistory = 1 << 20  // bytes of a history
-	MaxName    = 128      // bytes of a name
+	maxRelease = 64 << 10 // bytes of release.json
+	maxHistory = 1 << 20  // bytes of a history
+	maxName    = 128      // bytes of a name
 	maxSpec    = 512      // bytes of a spec, as in a filter file
 	maxNumber  = 1<<53 - 1
 )
@@ -28,14 +27,6 @@ const (
 const (
 	releaseFormat = "bloomery-release"
 	historyFormat = "bloomery-history"
-)
-
-// Errors of ParseRelease and ParseHistory.
-var (
-	// ErrRelease means that a release or history is not valid.
-	ErrRelease = errors.New("invalid release")
-	// ErrVersion means that a release was written by a newer version of this software, in a form that is unknown here.
-	ErrVersion = errors.New("a release of a newer version; use a newer Bloomery")
 )
 
 // Kinds of published filters.
@@ -62,7 +53,7 @@ type previous struct {
 
 // Release describes the current state of a published filter. All numbers are at most 2^53 - 1.
 type Release struct {
-	Name      string    `json:"name"`        // of the published filter; printable, 1 to MaxName bytes
+	Name      string    `json:"name"`        // of the published filter; printable, 1 to 128 bytes
 	Number    uint64    `json:"release"`     // 1 or more; each release has a higher one than the one before
 	Published time.Time `json:"published"`   // UTC, whole seconds
 	Expires   time.Time `json:"expires"`     // after Published
@@ -91,7 +82,7 @@ type record struct {
 func (r *record) check() error {
 	switch {
 	case !validName(r.Name):
-		return fmt.Errorf("%w: name %.80q; want 1 to %d bytes of printable text", ErrRelease, r.Name, MaxName)
+		return fmt.Errorf("%w: name %.80q; want 1 to %d bytes of printable text", ErrRelease, r.Name, maxName)
 	case r.Number == 0 || r.Number > maxNumber:
 		return fmt.Errorf("%w: number %d", ErrRelease, r.Number)
 	case !r.Expires.After(r.Published):
@@ -117,7 +108,7 @@ func (r *record) check() error {
 			return err
 		}
 	}
-	return r.History.check(MaxHistory)
+	return r.History.check(maxHistory)
 }
 
 // check returns an error if the length is out of range. A nil Object is valid.
@@ -128,8 +119,8 @@ func (o *object) check(most uint64) error {
 	return nil
 }
 
-// validName reports whether a release may have this name: 1 to MaxName bytes of printable UTF-8.
-func validName(name string) bool { return name != "" && len(name) <= MaxName && printable(name) }
+// validName reports whether a release may have this name: 1 to maxName bytes of printable UTF-8.
+func validName(name string) bool { return name != "" && len(name) <= maxName && printable(name) }
 
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
@@ -143,8 +134,8 @@ const signaturesMark = "\n\"signatures\":"
 // split divides release.json into the text that is signed, and the JSON object with the signatures.
 func split(b []byte) (signed, tail []byte, err error) {
 	switch {
-	case len(b) > MaxRelease:
-		return nil, nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(b), MaxRelease)
+	case len(b) > maxRelease:
+		return nil, nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(b), maxRelease)
 	case !bytes.HasPrefix(b, []byte("{\n")) || !utf8.Valid(b):
 		return nil, nil, fmt.Errorf("%w: it is not the text of a release", ErrRelease)
 	case bytes.Count(b, []byte(signaturesMark)) != 1:
@@ -207,8 +198,8 @@ func (r *record) marshal(keys ...PrivateKey) ([]byte, error) {
 		return nil, err
 	}
 	text = append(append(append(signed, signaturesMark...), tail...), "\n}\n"...)
-	if len(text) > MaxRelease {
-		return nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(text), MaxRelease)
+	if len(text) > maxRelease {
+		return nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(text), maxRelease)
 	}
 	return text, nil
 }

@@ -57,7 +57,7 @@ func TestMarshalRefuses(t *testing.T) {
 	for what, change := range map[string]func(*record){
 		"no name":         func(r *record) { r.Name = "" },
 		"control":         func(r *record) { r.Name = "a\nb" },
-		"long name":       func(r *record) { r.Name = strings.Repeat("a", MaxName+1) },
+		"long name":       func(r *record) { r.Name = strings.Repeat("a", maxName+1) },
 		"number 0":        func(r *record) { r.Number = 0 },
 		"number too high": func(r *record) { r.Number = 1 << 53 },
 		"expired":         func(r *record) { r.Expires = r.Published },
@@ -66,7 +66,7 @@ func TestMarshalRefuses(t *testing.T) {
 		"no bytes":        func(r *record) { r.Bytes, r.Total = 0, 0 },
 		"rate":            func(r *record) { r.FPRPosterior = 1.5 },
 		"previous":        func(r *record) { r.Previous.Number = 17 },
-		"large history":   func(r *record) { r.History.Bytes = MaxHistory + 1 },
+		"large history":   func(r *record) { r.History.Bytes = maxHistory + 1 },
 	} {
 		r := testRelease()
 		change(r)
@@ -121,7 +121,7 @@ func TestHistoryRefused(t *testing.T) {
 	for what, bad := range map[string]string{
 		"empty":     "",
 		"null":      "null",
-		"large":     text + strings.Repeat(" ", MaxHistory),
+		"large":     text + strings.Repeat(" ", maxHistory),
 		"format":    strings.Replace(text, "bloomery-history", "bloomery-release", 1),
 		"version":   strings.Replace(text, `"version":1`, `"version":2`, 1),
 		"order":     strings.Replace(text, `"release":15`, `"release":16`, 1),

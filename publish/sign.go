@@ -17,18 +17,6 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// Errors of Verify.
-var (
-	// ErrUnsigned means that a release has no signature.
-	ErrUnsigned = errors.New("the release is not signed")
-	// ErrOtherKey means that a release is signed, but by none of the pinned keys.
-	ErrOtherKey = errors.New("the release is signed by none of the given keys")
-	// ErrSignature means that the signature of a pinned key is wrong: the release was changed after it was signed.
-	ErrSignature = errors.New("the signature of the release is wrong: it was changed after it was signed")
-	// ErrKey means that a text is not the key that it should be.
-	ErrKey = errors.New("invalid key")
-)
-
 const (
 	publicPrefix  = "ed25519:"
 	privatePrefix = "ed25519-private:"

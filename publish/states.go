@@ -23,9 +23,6 @@ import (
 // StateSuffix is the suffix of the state file beside the file of a private key: see Options.State.
 const StateSuffix = ".state"
 
-// ErrKeyState means that a state file of Options.State cannot be read or written.
-var ErrKeyState = errors.New("the state of the key cannot be used")
-
 const (
 	keyStateFormat = "bloomery-key-state"
 	maxKeyState    = 4 << 20 // bytes

@@ -16,12 +16,6 @@ import (
 // IndexName is the name of the index in a folder of Clubcards.
 const IndexName = "index.bin"
 
-// ErrIndex means that bytes are not an index of Clubcards, or of a version that this package does not read.
-var ErrIndex = errors.New("not an index of Clubcards of version upkiidx1")
-
-// ErrNoneCovers means that the files which the index names for a timestamp do not cover it.
-var ErrNoneCovers = errors.New("the index names files for the certificate, but none of them covers it")
-
 // The index is a header (magic, 2 bytes number of names, 4 bytes number of logs), names of 32 bytes padded with 0
 // bytes, and for each log, by id: its id, the offset of its entries (8 bytes) and their number (2 bytes). An entry is
 // the number of a name (2 bytes) and the first and last timestamp (8 + 8 bytes).
