@@ -130,8 +130,8 @@ func (b *Builder) add(partitions, keys [][]byte, bit uint64) error {
 // Close drops the keys and removes their file. Build calls it.
 func (b *Builder) Close() error { return b.keys.Close() }
 
-// Build returns the set: a new one, or that of Config.Base with an update. If a member is not in the universe, the error
-// is an *OutsideError. If ctx ends first, it returns ctx.Err(). Other errors are a *filter.ShrinkError, those of
+// Build returns the set: a new one, or that of Config.Base with an update. If a member is not in the universe, the
+// error is an *OutsideError. If ctx ends first, it returns ctx.Err(). Other errors are a *filter.ShrinkError, those of
 // temporary files, or wrap filter.ErrTooLarge.
 func (b *Builder) Build(ctx context.Context) (s *Set, err error) {
 	if b.config.Base != nil {

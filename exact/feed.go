@@ -6,16 +6,17 @@ import (
 	"iter"
 )
 
-// Keys is a list of keys: alone, each with an error, which ends the build if it is not nil, or each after its partition,
-// for a partitioned set. The bytes may be reused after yield has returned.
+// Keys is a list of keys: alone, each with an error, which ends the build if it is not nil, or each after its
+// partition, for a partitioned set. The bytes may be reused after yield has returned.
 type Keys interface {
 	iter.Seq[[]byte] | iter.Seq[string] | iter.Seq2[[]byte, error] | iter.Seq2[string, error] |
 		iter.Seq2[[]byte, []byte]
 }
 
 // Build returns the exact set of members in a universe, which must have all of them. Both are read once; if members are
-// not in the universe, members is read again, to name some of them in the *OutsideError. Errors are those of NewBuilder,
-// of Builder.Build and of the lists. The same keys give the same bytes, in any order. For many goroutines use a Builder.
+// not in the universe, members is read again, to name some of them in the *OutsideError. Errors are those of
+// NewBuilder, of Builder.Build and of the lists. The same keys give the same bytes, in any order. For many goroutines
+// use a Builder.
 func Build[M, U Keys](ctx context.Context, members M, universe U, c Config) (s *Set, err error) {
 	is, inPartitions := sourceOf(members)
 	all, both := sourceOf(universe)

@@ -41,8 +41,8 @@ func (s *Set) empty() error {
 func (s *Set) partitioned() bool { return len(s.records) > 0 && s.records[0].partitions > 0 }
 
 // Contains reports whether a key of the universe is a member. In a set with partitions it asks for the key of the
-// partition that follows the key, or without one, of the partition with the empty name; other sets ignore partitions, as
-// all ignore a second one. It allocates only if a partition and its key together have more than 200 bytes.
+// partition that follows the key, or without one, of the partition with the empty name; other sets ignore partitions,
+// as all ignore a second one. It allocates only if a partition and its key together have more than 200 bytes.
 func (s *Set) Contains(key []byte, partition ...[]byte) bool {
 	var name []byte
 	if len(partition) > 0 {

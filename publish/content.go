@@ -75,7 +75,8 @@ func contentOf(b []byte, trim bool) (*content, error) {
 		return nil, err
 	}
 	spec := fmt.Sprintf(exactSpec, i.Universe, i.Partitions, i.Updates)
-	return &content{record: record{Release: Release{Kind: Exact, Spec: spec, Keys: i.Members}}, file: b, due: i.BuildDue}, nil
+	r := Release{Kind: Exact, Spec: spec, Keys: i.Members}
+	return &content{record: record{Release: r}, file: b, due: i.BuildDue}, nil
 }
 
 // decoded is a filter file that was read and checked.

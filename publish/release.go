@@ -48,7 +48,7 @@ type object struct {
 type previous struct {
 	Number uint64    `json:"release"`
 	SHA256 shard.Sum `json:"sha256"`
-	Delta  *object   `json:"delta,omitempty"` // from it to the current one; nil if there is none smaller than the whole file
+	Delta  *object   `json:"delta,omitempty"` // from it to the current one; nil if none is smaller than the whole file
 }
 
 // Release describes the current state of a published filter. All numbers are at most 2^53 - 1.

@@ -118,8 +118,8 @@ func sign(signed []byte, keys []PrivateKey) []signature {
 	return out
 }
 
-// signedBy returns the ids of the keys that claim to have signed a release.json. It checks no signature. The error wraps
-// ErrRelease.
+// signedBy returns the ids of the keys that claim to have signed a release.json. It checks no signature. The error
+// wraps ErrRelease.
 func signedBy(b []byte) (ids []string, err error) {
 	_, tail, err := split(b)
 	if err != nil {

@@ -29,9 +29,9 @@ type Limits struct {
 	Name     string        // for errors, without credentials
 }
 
-// Apply returns a body that begins at an offset, with limits. Read returns an error wrapping ErrTooLarge after MaxBytes,
-// and one wrapping ErrStalled after Stall without a byte, or if the mean rate is below 1 KiB/s after twice that time.
-// ctx is the context that the Read of body ends with, and cancel its cancel function, which Close calls.
+// Apply returns a body that begins at an offset, with limits. Read returns an error wrapping ErrTooLarge after
+// MaxBytes, and one wrapping ErrStalled after Stall without a byte, or if the mean rate is below 1 KiB/s after twice
+// that time. ctx is the context that the Read of body ends with, and cancel its cancel function, which Close calls.
 func (l Limits) Apply(
 	ctx context.Context, cancel context.CancelCauseFunc, body io.ReadCloser, offset int64,
 ) io.ReadCloser {

@@ -26,8 +26,8 @@
 // A folder of several files has an index, which names the files to ask about a timestamp: see CheckDir.
 //
 // An answer is only right for a certificate that the makers of the file knew: one from a covered log and time, and
-// correctly logged. Files have no checksum and no signature: authenticate them on the way. Input may be hostile: Read and
-// CheckDir check every length before they use it.
+// correctly logged. Files have no checksum and no signature: authenticate them on the way. Input may be hostile: Read
+// and CheckDir check every length before they use it.
 package clubcard
 
 import (

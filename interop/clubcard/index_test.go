@@ -65,7 +65,8 @@ func TestCertificates(t *testing.T) {
 	}
 	other := certificate(t, "valid.pem") // base knows its issuer, delta does not
 	other.Issuer, other.Serial = baseUniverse().issuers[1].hash, []byte(baseUniverse().issuers[1].valid[0])
-	if got, err := clubcard.CheckDir(t.Context(), os.DirFS("testdata/cache"), other); err != nil || got != clubcard.NotRevoked {
+	cache := os.DirFS("testdata/cache")
+	if got, err := clubcard.CheckDir(t.Context(), cache, other); err != nil || got != clubcard.NotRevoked {
 		t.Errorf("not revoked and not enrolled: %v, %v", got, err)
 	}
 }
@@ -227,7 +228,8 @@ func TestCheckDir(t *testing.T) {
 		"no timestamps":  {fstest.MapFS{}, unlogged, nil},
 		"nothing covers": {now, unknown, nil},
 	} {
-		if got, err := clubcard.CheckDir(t.Context(), c.folder, c.cert); !errors.Is(err, c.err) || got != clubcard.NotCovered {
+		got, err := clubcard.CheckDir(t.Context(), c.folder, c.cert)
+		if !errors.Is(err, c.err) || got != clubcard.NotCovered {
 			t.Errorf("%s: %v, %v; want %v", name, got, err, c.err)
 		}
 	}
