@@ -114,9 +114,8 @@ func (s *Set) Info() Info {
 	if s.partitioned() {
 		i.UnknownRate = s.unknownRate()
 	}
-	sizes, _ := s.write(io.Discard)
 	i.Bytes = s.trailerSize()
-	for n, size := range sizes {
+	for n, size := range s.sizes() {
 		if i.Bytes += size; n > 0 {
 			i.UpdateBytes += size
 		}
@@ -124,6 +123,18 @@ func (s *Set) Info() Info {
 	i.BitsPerMember, i.EntropyPerMember = perMember(float64(i.Bits), i.Members), i.entropyPerMember()
 	i.BuildDue = i.due()
 	return i
+}
+
+// sizes returns the size of each record in bytes.
+func (s *Set) sizes() (all []uint64) {
+	for _, r := range s.records {
+		if r.size == 0 { // it was built and not measured
+			all, _ = s.write(io.Discard)
+			return all
+		}
+		all = append(all, r.size)
+	}
+	return all
 }
 
 // ldexp returns a logarithm of log2Choose in bits.
