@@ -23,7 +23,7 @@ type Config struct {
 	Seed        uint64         // of the hash function, unless there is a Secret
 	Secret      *filter.Secret // for a keyed hash, which the file does not contain
 	Partitioned bool           // keys have partitions
-	// Base, if not nil, is updated instead: the set that is built is Base with one more record, so that its answers are
+	// Base, if not nil, gets an update: the set that is built is Base with one more record, so that its answers are
 	// those of the members in the universe, which need not be that of Base. The record takes about
 	// log2(universe/toggled) + 2 bits for each key whose answer it toggles, and 30 to 50 bytes besides; without a change
 	// there is none. Info.Changed says what has changed. The result has the newest version of the file format, unless

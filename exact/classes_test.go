@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -130,7 +129,7 @@ func TestChooseCancelled(t *testing.T) {
 
 // TestChoiceCancelled ends the context of a build during the choice of classes: no file is left.
 func TestChoiceCancelled(t *testing.T) {
-	var universe iter.Seq2[[]byte, []byte] = func(yield func(partition, key []byte) bool) {
+	universe := func(yield func(partition, key []byte) bool) {
 		for i := range 50_000 {
 			if !yield(fmt.Append(nil, i/50), fmt.Append(nil, i)) {
 				return

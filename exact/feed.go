@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"reflect"
 )
 
-// Keys is a list of keys: alone, each with an error, which ends the build if it is not nil, or each after its
-// partition, for a partitioned set. The bytes may be reused after yield has returned.
+// Keys is a list of keys: an iter.Seq of keys alone, or an iter.Seq2 of keys and errors, of which one that is not nil
+// ends the build, or of partitions and keys, for a partitioned set. The bytes may be reused after yield has returned.
 type Keys interface {
-	iter.Seq[[]byte] | iter.Seq[string] | iter.Seq2[[]byte, error] | iter.Seq2[string, error] |
-		iter.Seq2[[]byte, []byte]
+	~func(yield func([]byte) bool) | ~func(yield func(string) bool) |
+		~func(yield func([]byte, error) bool) | ~func(yield func(string, error) bool) |
+		~func(yield func(partition, key []byte) bool)
 }
 
 // Build returns the exact set of members in a universe, which must have all of them. Both are read once; if members are
@@ -54,26 +56,39 @@ type source func(yield func(partition, key []byte) bool) error
 
 // sourceOf returns the source of keys, and whether they have partitions.
 func sourceOf[K Keys](keys K) (s source, partitioned bool) {
-	switch keys := any(keys).(type) {
-	case iter.Seq[[]byte]:
-		return alone(func(yield func([]byte, error) bool) {
-			keys(func(key []byte) bool { return yield(key, nil) })
-		}), false
-	case iter.Seq[string]:
-		return alone(func(yield func(string, error) bool) {
-			keys(func(key string) bool { return yield(key, nil) })
-		}), false
-	case iter.Seq2[[]byte, error]:
-		return alone(keys), false
-	case iter.Seq2[string, error]:
-		return alone(keys), false
-	case iter.Seq2[[]byte, []byte]:
-		return func(yield func(partition, key []byte) bool) error {
-			keys(yield)
-			return nil
-		}, true
+	if seq, ok := as[iter.Seq[[]byte]](keys); ok {
+		return alone(noError(seq)), false
 	}
-	panic("unreachable")
+	if seq, ok := as[iter.Seq[string]](keys); ok {
+		return alone(noError(seq)), false
+	}
+	if seq, ok := as[iter.Seq2[[]byte, error]](keys); ok {
+		return alone(seq), false
+	}
+	if seq, ok := as[iter.Seq2[string, error]](keys); ok {
+		return alone(seq), false
+	}
+	pairs, _ := as[iter.Seq2[[]byte, []byte]](keys)
+	return func(yield func(partition, key []byte) bool) error {
+		pairs(yield)
+		return nil
+	}, true
+}
+
+// as returns a function as another type, if that has the same signature.
+func as[T any](f any) (t T, ok bool) {
+	v, to := reflect.ValueOf(f), reflect.TypeFor[T]()
+	if ok = v.CanConvert(to); ok {
+		t = v.Convert(to).Interface().(T)
+	}
+	return t, ok
+}
+
+// noError returns keys with an error that is nil.
+func noError[K any](keys iter.Seq[K]) iter.Seq2[K, error] {
+	return func(yield func(K, error) bool) {
+		keys(func(key K) bool { return yield(key, nil) })
+	}
 }
 
 // alone returns the source of keys without partitions.

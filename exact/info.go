@@ -14,7 +14,7 @@ type Info struct {
 	Partitions        uint64 // 0 if the set is not partitioned
 	Updates           int    // records after the base
 	// Version is that of the file format, 1 or 2. A file of version 1 does not say how long it is: if it is cut at the
-	// end of an update, it answers as before the updates that are lost, without an error. Build and Update make
+	// end of an update, it answers as before the updates that are lost, without an error. Build makes
 	// version 2, of which every cut is an error.
 	Version int
 	// Bits is the size of what a query may read: all parts, the class function included, the headers not. Bytes is the

@@ -62,7 +62,8 @@ func (l *Live) Reload() error { return l.file.Reload() }
 // it again before the next queries. After Close, Set returns one that cannot know its answers: Contains is true.
 func (l *Live) Set() *Set { return l.file.Current().Set }
 
-// Err returns the error of the last Reload, or nil. After Close it returns an error.
+// Err returns the error of the last Reload, or that of the last poll of publish.FollowExact, or nil. After Close it
+// returns an error.
 func (l *Live) Err() error { return l.file.Err() }
 
 var errClosed = errors.New("exact: the Live set is closed")

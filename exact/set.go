@@ -42,7 +42,8 @@ func (s *Set) partitioned() bool { return len(s.records) > 0 && s.records[0].par
 
 // Contains reports whether a key of the universe is a member. In a set with partitions it asks for the key of the
 // partition that follows the key, or without one, of the partition with the empty name; other sets ignore partitions,
-// as all ignore a second one. It allocates only if a partition and its key together have more than 200 bytes.
+// as all ignore a second one. It allocates only if there are partitions, and a name and its key together have more than
+// 200 bytes.
 func (s *Set) Contains(key []byte, partition ...[]byte) bool {
 	var name []byte
 	if len(partition) > 0 {

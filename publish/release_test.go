@@ -25,7 +25,7 @@ func testHistory() history {
 	return h
 }
 
-// TestRoundTrip: what Marshal writes, ParseRelease and ParseHistory read, and the bytes stay.
+// TestRoundTrip: what marshal writes, parseRecord and parseHistory read, and the bytes stay.
 func TestRoundTrip(t *testing.T) {
 	first := testRelease()
 	first.Number, first.Previous, first.History, first.Name = 1, nil, nil, `a "list" <of> ü & more`
