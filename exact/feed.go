@@ -56,17 +56,41 @@ type source func(yield func(partition, key []byte) bool) error
 
 // sourceOf returns the source of keys, and whether they have partitions.
 func sourceOf[K Keys](keys K) (s source, partitioned bool) {
-	if seq, ok := as[iter.Seq[[]byte]](keys); ok {
-		return alone(noError(seq)), false
+	if keys, ok := as[iter.Seq[[]byte]](keys); ok {
+		return func(yield func(partition, key []byte) bool) error {
+			keys(func(key []byte) bool { return yield(nil, key) })
+			return nil
+		}, false
 	}
-	if seq, ok := as[iter.Seq[string]](keys); ok {
-		return alone(noError(seq)), false
+	if keys, ok := as[iter.Seq2[[]byte, error]](keys); ok {
+		return func(yield func(partition, key []byte) bool) (err error) {
+			keys(func(key []byte, e error) bool {
+				err = e
+				return e == nil && yield(nil, key)
+			})
+			return err
+		}, false
 	}
-	if seq, ok := as[iter.Seq2[[]byte, error]](keys); ok {
-		return alone(seq), false
+	if keys, ok := as[iter.Seq[string]](keys); ok {
+		return func(yield func(partition, key []byte) bool) error {
+			var buffer []byte
+			keys(func(key string) bool {
+				buffer = append(buffer[:0], key...)
+				return yield(nil, buffer)
+			})
+			return nil
+		}, false
 	}
-	if seq, ok := as[iter.Seq2[string, error]](keys); ok {
-		return alone(seq), false
+	if keys, ok := as[iter.Seq2[string, error]](keys); ok {
+		return func(yield func(partition, key []byte) bool) (err error) {
+			var buffer []byte
+			keys(func(key string, e error) bool {
+				buffer = append(buffer[:0], key...)
+				err = e
+				return e == nil && yield(nil, buffer)
+			})
+			return err
+		}, false
 	}
 	pairs, _ := as[iter.Seq2[[]byte, []byte]](keys)
 	return func(yield func(partition, key []byte) bool) error {
@@ -82,34 +106,6 @@ func as[T any](f any) (t T, ok bool) {
 		t = v.Convert(to).Interface().(T)
 	}
 	return t, ok
-}
-
-// noError returns keys with an error that is nil.
-func noError[K any](keys iter.Seq[K]) iter.Seq2[K, error] {
-	return func(yield func(K, error) bool) {
-		keys(func(key K) bool { return yield(key, nil) })
-	}
-}
-
-// alone returns the source of keys without partitions.
-func alone[K []byte | string](keys iter.Seq2[K, error]) source {
-	return func(yield func(partition, key []byte) bool) error {
-		var buffer []byte // of a string
-		for key, err := range keys {
-			if err != nil {
-				return err
-			}
-			b, ok := any(key).([]byte)
-			if !ok {
-				buffer = append(buffer[:0], key...)
-				b = buffer
-			}
-			if !yield(nil, b) {
-				return nil
-			}
-		}
-		return nil
-	}
 }
 
 // feedBatch is the number of keys that are added together.
