@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/internal/body"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/publish/transport"
 )
@@ -88,13 +89,13 @@ func (p published) get(ctx context.Context, name string, r transport.Request) (*
 		o.Offset = r.Offset
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	body, err := p.store.OpenVersion(ctx, name, st.Version, o.Offset, -1)
+	whole, err := p.store.OpenVersion(ctx, name, st.Version, o.Offset, -1)
 	if err != nil {
 		cancel(nil)
 		return nil, fmt.Errorf("%s: %w", p.address, err)
 	}
-	limits := transport.Limits{MaxBytes: r.MaxBytes, Size: st.Size, Stall: transport.DefaultStall,
+	limits := body.Limits{MaxBytes: r.MaxBytes, Size: st.Size, Stall: transport.DefaultStall,
 		Name: p.address + "/" + name}
-	o.Body = limits.Body(ctx, cancel, body, o.Offset)
+	o.Body = limits.Apply(ctx, cancel, whole, o.Offset)
 	return o, nil
 }

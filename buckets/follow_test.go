@@ -69,7 +69,7 @@ func release(t *testing.T, dir string, set saver, err error) {
 func awaitDelta(t *testing.T, events <-chan releases.Event) {
 	t.Helper()
 	for e := range events {
-		if e, ok := e.(releases.Updated); ok && e.To.Number == 2 {
+		if e.Kind == releases.Updated && e.Release.Number == 2 {
 			if !e.Delta {
 				t.Errorf("%v", e)
 			}
@@ -140,13 +140,13 @@ func TestFollowExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer live.Close()
-	if !live.Contains(storetest.Key(1)) || live.Contains(storetest.Key(2)) {
+	if !live.Set().Contains(storetest.Key(1)) || live.Set().Contains(storetest.Key(2)) {
 		t.Error("the first release")
 	}
-	set, _, err = exact.Update(t.Context(), set, two, universe, exact.Config{})
+	set, err = exact.Build(t.Context(), two, universe, exact.Config{Base: set})
 	release(t, dir, set, err)
 	awaitDelta(t, events)
-	if live.Contains(storetest.Key(1)) || !live.Contains(storetest.Key(2)) || live.Err() != nil {
+	if live.Set().Contains(storetest.Key(1)) || !live.Set().Contains(storetest.Key(2)) || live.Err() != nil {
 		t.Errorf("the second release: %v", live.Err())
 	}
 	cancel()

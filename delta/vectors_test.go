@@ -205,7 +205,7 @@ func exactSets(t testing.TB) (old, new, rebuilt []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _, err := exact.Update(t.Context(), a, keys(2, 53), keys(0, 1000), exact.Config{})
+	b, err := exact.Build(t.Context(), keys(2, 53), keys(0, 1000), exact.Config{Base: a})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,9 +215,11 @@ func exactSets(t testing.TB) (old, new, rebuilt []byte) {
 	}
 	var files [3][]byte
 	for i, s := range []*exact.Set{a, b, c} {
-		if files[i], err = s.AppendBinary(nil); err != nil {
+		var b bytes.Buffer
+		if _, err := s.WriteTo(&b); err != nil {
 			t.Fatal(err)
 		}
+		files[i] = b.Bytes()
 	}
 	return files[0], files[1], files[2]
 }

@@ -9,15 +9,21 @@ import (
 // batchLen is the number of keys whose hashes are computed together, so that their cache misses overlap.
 const batchLen = 256
 
-// ContainsMany sets dst[i] to Contains(keys[i]) for every i. It panics if they differ in length.
-func (s *Set) ContainsMany(dst []bool, keys [][]byte) { s.containsMany(dst, nil, keys) }
+// ContainsMany sets dst[i] to Contains(keys[i]) for every i, or if there are partitions, to Contains(keys[i],
+// partitions[i]). It panics if dst or the partitions are not as many as the keys.
+func (s *Set) ContainsMany(dst []bool, keys [][]byte, partitions ...[]byte) {
+	s.containsMany(dst, partitionsOf(keys, partitions), keys)
+}
 
-// ContainsManyIn sets dst[i] to ContainsIn(partitions[i], keys[i]) for every i. It panics if they differ in length.
-func (s *Set) ContainsManyIn(dst []bool, partitions, keys [][]byte) {
+// partitionsOf returns the partitions of keys, nil if there are none. It panics if there are not as many as keys.
+func partitionsOf(keys, partitions [][]byte) [][]byte {
+	if len(partitions) == 0 {
+		return nil
+	}
 	if len(partitions) != len(keys) {
 		panic(fmt.Sprintf("exact: %d partitions for %d keys", len(partitions), len(keys)))
 	}
-	s.containsMany(dst, partitions, keys)
+	return partitions
 }
 
 func (s *Set) containsMany(dst []bool, partitions, keys [][]byte) {
@@ -60,7 +66,7 @@ type batch struct {
 
 // sumAll hashes keys, with their partitions if the set has some.
 func (q *batch) sumAll(partitions, keys [][]byte) {
-	in := q.set.Partitioned()
+	in := q.set.partitioned()
 	for i, key := range keys {
 		switch p := partitions[i]; {
 		case !in:

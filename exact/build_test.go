@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -29,7 +30,7 @@ func TestSameBytes(t *testing.T) {
 		}
 		return true
 	})
-	want, err := l.build(t, 3, Config{}).AppendBinary(nil)
+	want, err := l.build(t, 3, Config{}).appendTo(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,14 +53,14 @@ func TestSameBytes(t *testing.T) {
 		for i := range parts {
 			go func() {
 				lo, hi := i*len(keys)/parts, (i+1)*len(keys)/parts
-				err := b.AddUniverseIn(partitions[lo:hi], keys[lo:hi])
-				done <- errors.Join(err, b.AddUniverseIn(partitions[lo:lo+10], keys[lo:lo+10]))
+				err := b.AddUniverse(keys[lo:hi], partitions[lo:hi]...)
+				done <- errors.Join(err, b.AddUniverse(keys[lo:lo+10], partitions[lo:lo+10]...))
 			}()
 		}
 		for range parts {
 			err = errors.Join(err, <-done)
 		}
-		if err = errors.Join(err, b.AddMembersIn(memberPartitions, members)); err != nil {
+		if err = errors.Join(err, b.AddMembers(members, memberPartitions...)); err != nil {
 			t.Fatal(err)
 		}
 		if c.Memory > 0 != b.keys.Spilled() {
@@ -69,14 +70,14 @@ func TestSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := s.AppendBinary(nil); !bytes.Equal(got, want) {
+		if got, _ := s.appendTo(nil); !bytes.Equal(got, want) {
 			t.Errorf("%s: another file, of %d bytes instead of %d", name, len(got), len(want))
 		}
 	}
 }
 
 func TestOutside(t *testing.T) {
-	seq := func(keys ...string) func(func([]byte) bool) {
+	seq := func(keys ...string) iter.Seq[[]byte] {
 		return func(yield func([]byte) bool) {
 			for _, k := range keys {
 				if !yield([]byte(k)) {
@@ -87,16 +88,16 @@ func TestOutside(t *testing.T) {
 	}
 	_, err := Build(t.Context(), seq("b", "x", "y", "x"), seq("a", "b", "c"), Config{})
 	var e *OutsideError
-	if !errors.As(err, &e) || !errors.Is(err, ErrOutside) || e.Count != 2 {
+	if !errors.As(err, &e) || e.Count != 2 {
 		t.Fatal(err)
 	}
 	if slices.Sort(e.Keys); !slices.Equal(e.Keys, []string{`"x"`, `"y"`}) || !strings.Contains(err.Error(), `"x"`) {
 		t.Errorf("%v", err)
 	}
-	pair := func(p, k string) func(func(_, _ []byte) bool) {
+	pair := func(p, k string) iter.Seq2[[]byte, []byte] {
 		return func(yield func(_, _ []byte) bool) { yield([]byte(p), []byte(k)) }
 	}
-	_, err = BuildPartitioned(t.Context(), pair("p", "k"), pair("q", "k"), Config{})
+	_, err = Build(t.Context(), pair("p", "k"), pair("q", "k"), Config{})
 	if !errors.As(err, &e) || e.Count != 1 || !slices.Equal(e.Keys, []string{`"p": "k"`}) {
 		t.Errorf("%v", err)
 	}
@@ -118,22 +119,22 @@ func TestPartitionsApart(t *testing.T) {
 			}
 		}
 	}
-	only := func(members bool) func(func(_, _ []byte) bool) {
+	only := func(members bool) iter.Seq2[[]byte, []byte] {
 		return func(yield func(_, _ []byte) bool) {
 			all(func(p, k []byte, member bool) bool { return members && !member || yield(p, k) })
 		}
 	}
-	s, err := BuildPartitioned(t.Context(), only(true), only(false), Config{})
+	s, err := Build(t.Context(), only(true), only(false), Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	all(func(p, k []byte, member bool) bool {
-		if s.ContainsIn(p, k) != member {
+		if s.in(p, k) != member {
 			t.Errorf("%q, %q: want %t", p, k, member)
 		}
 		return true
 	})
-	if s.Contains([]byte("b")) != s.ContainsIn(nil, []byte("b")) {
+	if s.Contains([]byte("b")) != s.in(nil, []byte("b")) {
 		t.Error("Contains does not ask for the partition without a name")
 	}
 }
@@ -151,7 +152,7 @@ func TestMisuse(t *testing.T) {
 		if err := b.AddUniverse(key); errors.Is(err, filter.ErrConfig) != partitioned {
 			t.Errorf("partitioned %t, without partitions: %v", partitioned, err)
 		}
-		if err := b.AddMembersIn(key, key); errors.Is(err, filter.ErrConfig) == partitioned {
+		if err := b.AddMembers(key, key...); errors.Is(err, filter.ErrConfig) == partitioned {
 			t.Errorf("partitioned %t, with partitions: %v", partitioned, err)
 		}
 		if err := b.Close(); err != nil {
@@ -220,11 +221,12 @@ func TestSteps(t *testing.T) {
 	filled := func(c Config) *Builder {
 		b, err := NewBuilder(c)
 		if err == nil {
-			members := alone(chosen(n, .1, 1))
+			members, _ := sourceOf(chosen(n, .1, 1))
 			err = feed(t.Context(), members, false, func(_, k [][]byte) error { return b.AddMembers(k) })
 		}
 		if err == nil {
-			err = feed(t.Context(), alone(universeOf(n)), false, func(_, k [][]byte) error { return b.AddUniverse(k) })
+			universe, _ := sourceOf(universeOf(n))
+			err = feed(t.Context(), universe, false, func(_, k [][]byte) error { return b.AddUniverse(k) })
 		}
 		if e := b.finish(t.Context()); err != nil || e != nil {
 			t.Fatal(err, e)
@@ -258,7 +260,7 @@ func TestSteps(t *testing.T) {
 	want("level 2", &b.stages, 2*counts[0].members)
 
 	old := mustBuild(t, n, .1, 1, Config{})
-	c := comparison{Builder: filled(old.Config(Config{})), batch: batch{set: old}, counts: make([]tally, 1)}
+	c := comparison{Builder: filled(Config{Base: old}), batch: batch{set: old}, counts: make([]tally, 1)}
 	if err := c.run(t.Context()); err != nil || len(c.toggled) > 0 {
 		t.Errorf("%d keys to toggle, %v", len(c.toggled), err)
 	}
@@ -269,24 +271,24 @@ func TestVerifier(t *testing.T) {
 	const n = 20_000
 	s := mustBuild(t, n, .05, 1, Config{})
 	calls, last := 0, 0.
-	run := func(members, universe func(func([]byte) bool)) Verification {
-		v := s.NewVerifier(64<<10, t.TempDir())
-		v.Progress = func(p filter.Progress) {
+	run := func(members, universe iter.Seq[[]byte]) Verification {
+		v := s.NewVerifier(Config{Memory: 64 << 10, TempDir: t.TempDir(), Progress: func(p filter.Progress) {
 			calls++
 			last = p.Done
-		}
-		for i, keys := range []func(func([]byte) bool){members, universe} {
-			err := feed(t.Context(), alone(keys), false, func(_, k [][]byte) error {
+		}})
+		for i, keys := range []iter.Seq[[]byte]{members, universe} {
+			all, _ := sourceOf(keys)
+			err := feed(t.Context(), all, false, func(_, k [][]byte) error {
 				if i == 0 {
-					return v.AddMembers(nil, k)
+					return v.AddMembers(k)
 				}
-				return v.AddUniverse(nil, k)
+				return v.AddUniverse(k)
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		r, err := v.Result(t.Context())
+		r, err := v.Commit(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +298,7 @@ func TestVerifier(t *testing.T) {
 	if calls < 4 || last < .8 || last > 1 {
 		t.Errorf("%d reports of progress up to %g", calls, last)
 	}
-	if r.Wrong() != 0 || r.Universe != n || r.Members != s.Info().Members || r.Outside != 0 {
+	if r.Wrong != 0 || r.Universe != n || r.Members != s.Info().Members || r.Outside != 0 {
 		t.Errorf("%+v", r)
 	}
 	// Other members: those of the set are falsely present, the others missing.
@@ -309,7 +311,8 @@ func TestVerifier(t *testing.T) {
 		}
 	}
 	falsely := s.Info().Members - both
-	want := Verification{Universe: n, Members: both + missing, Missing: missing, FalselyPresent: falsely}
+	want := Verification{Universe: n, Members: both + missing, Missing: missing, FalselyPresent: falsely,
+		Wrong: missing + falsely}
 	if r = run(chosen(n, .03, 2), universeOf(n)); r != want {
 		t.Errorf("%+v, want %+v", r, want)
 	}
@@ -352,11 +355,11 @@ func TestUnknownRate(t *testing.T) {
 		unknown, known := 0, 0
 		for k := range asked {
 			key := fmt.Appendf(nil, "outside %d", k)
-			if s.ContainsIn(fmt.Appendf(nil, "unknown %d", k), key) {
+			if s.in(fmt.Appendf(nil, "unknown %d", k), key) {
 				unknown++
 			}
 			p := k % len(densities)
-			if s.ContainsIn(fmt.Append(nil, strings.Repeat("partition ", p%3), p), key) {
+			if s.in(fmt.Append(nil, strings.Repeat("partition ", p%3), p), key) {
 				known++
 			}
 		}
@@ -384,9 +387,9 @@ func TestContainsMany(t *testing.T) {
 	})
 	for _, n := range []int{0, 1, 255, 256, 257, len(keys)} {
 		got := make([]bool, n)
-		s.ContainsManyIn(got, partitions[:n], keys[:n])
+		s.manyIn(got, partitions[:n], keys[:n])
 		for i := range got {
-			if got[i] != s.ContainsIn(partitions[i], keys[i]) {
+			if got[i] != s.in(partitions[i], keys[i]) {
 				t.Fatalf("key %d of %d: %t", i, n, got[i])
 			}
 		}
@@ -398,7 +401,7 @@ func TestContainsMany(t *testing.T) {
 		}
 	}
 	key := []byte("key")
-	if n := testing.AllocsPerRun(100, func() { s.ContainsIn(key, key) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { s.in(key, key) }); n > 0 {
 		t.Errorf("ContainsIn allocates %g times", n)
 	}
 }

@@ -139,7 +139,7 @@ func TestChoiceCancelled(t *testing.T) {
 	for _, at := range []stage{stagePick, stageDrop} {
 		dir := t.TempDir()
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := BuildPartitioned(ctx, universe, universe, Config{Memory: 1 << 20, TempDir: dir,
+		_, err := Build(ctx, universe, universe, Config{Memory: 1 << 20, TempDir: dir,
 			Progress: func(p filter.Progress) {
 				if p.Done == stageStart[at] {
 					cancel()

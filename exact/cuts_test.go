@@ -69,7 +69,7 @@ func TestCutsAndFlips(t *testing.T) {
 			case 6:
 				bad = append(bad[:r.IntN(len(bad))], make([]byte, r.IntN(40))...)
 			}
-			s, err := FromBytes(bad, nil)
+			s, err := FromBytes(bad)
 			switch {
 			case err == nil && one.list.wrong(s) == 0:
 				same++

@@ -17,7 +17,7 @@ func TestDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := FromBytes(data, nil)
+	s, err := FromBytes(data)
 	if err != nil {
 		t.Fatal(err)
 	}

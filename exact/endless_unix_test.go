@@ -36,11 +36,11 @@ func TestEndless(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	e := &endless{}
-	if _, err := Read(e, 0, nil); !errors.Is(err, filter.ErrMagic) || e.n > 8 {
+	if _, err := Read(e); !errors.Is(err, filter.ErrMagic) || e.n > 8 {
 		t.Errorf("%d bytes read: %v", e.n, err)
 	}
 	e = &endless{magic: magic + "\x02"}
-	if _, err := Read(e, 1<<16, nil); !errors.Is(err, filter.ErrTooLarge) {
+	if _, err := Read(e, WithMaxBytes(1<<16)); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("%d bytes read: %v", e.n, err)
 	}
 	dir := t.TempDir()
@@ -50,10 +50,10 @@ func TestEndless(t *testing.T) {
 	}
 	for _, path := range []string{"/dev/zero", pipe, dir} {
 		began := time.Now()
-		if _, err := Open(path, nil); !errors.Is(err, untrusted.ErrNotRegular) {
+		if _, err := Open(path); !errors.Is(err, untrusted.ErrNotRegular) {
 			t.Errorf("%s: %v", path, err)
 		}
-		if _, err := OpenLive(path, LiveOptions{}); !errors.Is(err, untrusted.ErrNotRegular) {
+		if _, err := OpenLive(path); !errors.Is(err, untrusted.ErrNotRegular) {
 			t.Errorf("%s: %v", path, err)
 		}
 		if took := time.Since(began); took > time.Minute {
@@ -68,14 +68,14 @@ func TestEndless(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(large, nil); !errors.Is(err, filter.ErrMagic) {
+	if _, err := Open(large); !errors.Is(err, filter.ErrMagic) {
 		t.Errorf("a large file of zeros: %v", err)
 	}
 	runtime.ReadMemStats(&after)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 4<<20 {
 		t.Errorf("%d bytes allocated", got)
 	}
-	if _, err := Read(io.LimitReader(&endless{magic: magic}, 2), 0, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := Read(io.LimitReader(&endless{magic: magic}, 2)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("two bytes: %v", err)
 	}
 }

@@ -66,11 +66,11 @@ func TestBuild(t *testing.T) {
 		for _, density := range []float64{0, .001, .01, .1, .3, .5, .7, .99, 1} {
 			t.Run(fmt.Sprint(n, density), func(t *testing.T) {
 				s := mustBuild(t, n, density, 1, Config{})
-				data, err := s.AppendBinary(nil)
+				data, err := s.appendTo(nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := FromBytes(data, nil); err != nil {
+				if _, err := FromBytes(data); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -90,9 +90,9 @@ func TestSize(t *testing.T) {
 	for i, density := range []float64{.001, .01, .1} {
 		s := mustBuild(t, n, density, 1, Config{}).Info()
 		t.Logf("%g: %.3f bits a member, entropy %.3f, %d bytes, %+v",
-			density, s.BitsPerMember(), s.EntropyPerMember(), s.Bytes, s.Classes)
-		if s.BitsPerMember() > most[i] {
-			t.Errorf("density %g: %.3f bits a member, want at most %g", density, s.BitsPerMember(), most[i])
+			density, s.BitsPerMember, s.EntropyPerMember, s.Bytes, s.Classes)
+		if s.BitsPerMember > most[i] {
+			t.Errorf("density %g: %.3f bits a member, want at most %g", density, s.BitsPerMember, most[i])
 		}
 	}
 }

@@ -10,41 +10,67 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/exactopts"
 	"github.com/bloomery/bloomery/internal/trailer"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// DefaultMaxBytes is the largest file that Read takes if maxBytes is 0: 1 GiB.
+// DefaultMaxBytes is the largest file that Read takes without WithMaxBytes: 1 GiB.
 const DefaultMaxBytes = 1 << 30
 
 // maxFile is the largest regular file that Open reads, 1 TiB: a set of MaxKeys has less.
 const maxFile = 1 << 40
 
+// Option is an option of Open, OpenLive, Read and FromBytes.
+type Option func(*options)
+
+type options = exactopts.Options
+
+// optionsOf returns the options with the largest number of bytes to read.
+func optionsOf(maxBytes uint64, all []Option) (o options) {
+	for _, set := range all {
+		set(&o)
+	}
+	o.MaxBytes = cmp.Or(o.MaxBytes, maxBytes)
+	return o
+}
+
+// WithSecret sets the secret of a set that was built with Config.Secret. It is ignored for other sets.
+func WithSecret(secret *filter.Secret) Option {
+	return func(o *options) { o.Secret = secret }
+}
+
+// WithMaxBytes limits the size of the file. Above it the error wraps filter.ErrTooLarge. Default: DefaultMaxBytes for
+// Read, and none for the others. FromBytes ignores it.
+func WithMaxBytes(n uint64) Option { return func(o *options) { o.MaxBytes = max(n, 1) } }
+
 // Open reads the set in a regular file into memory. It reads the rest only if the file begins like an exact set, and a
-// folder, pipe or device is an error at once. Peak memory: the file. secret is that of a set with a keyed hash, else it
-// is ignored and may be nil. On error the Set is nil, and the error names the path and wraps that of the file system or
-// one of FromBytes.
-func Open(path string, secret *filter.Secret) (*Set, error) {
-	data, err := untrusted.ReadFile(context.Background(), path, limit(maxFile))
+// folder, pipe or device is an error at once. Peak memory: the file. On error the Set is nil, and the error names the
+// path and wraps that of the file system or one of FromBytes.
+func Open(path string, o ...Option) (*Set, error) { return open(path, optionsOf(maxFile, o)) }
+
+func open(path string, o options) (*Set, error) {
+	data, err := untrusted.ReadFile(context.Background(), path, limit(o.MaxBytes))
 	if err != nil {
 		return nil, err
 	}
-	s, err := FromBytes(data, secret)
+	s, err := parse(data, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
 }
 
-// Read reads a set from r up to its end, at most maxBytes bytes, or DefaultMaxBytes if maxBytes is 0. On a 32-bit
-// platform it reads at most 512 MiB. If r does not begin like an exact set, it reads no more than 8 bytes. Peak memory:
-// at most three times the bytes received. The error wraps that of r, filter.ErrTooLarge or one of FromBytes.
-func Read(r io.Reader, maxBytes uint64, secret *filter.Secret) (*Set, error) {
-	data, err := untrusted.Read(context.Background(), r, limit(readLimit(maxBytes)))
+// Read reads a set from r up to its end. On a 32-bit platform it reads at most 512 MiB. If r does not begin like an
+// exact set, it reads no more than 8 bytes. Peak memory: at most three times the bytes received. The error wraps that
+// of r, filter.ErrTooLarge or one of FromBytes.
+func Read(r io.Reader, o ...Option) (*Set, error) {
+	all := optionsOf(0, o)
+	data, err := untrusted.Read(context.Background(), r, limit(readLimit(all.MaxBytes)))
 	if err != nil {
 		return nil, err
 	}
-	return FromBytes(data, secret)
+	return parse(data, all)
 }
 
 // limit returns the limit for reading an exact set of at most maxBytes.
@@ -64,27 +90,11 @@ func readLimit(maxBytes uint64) uint64 { return min(cmp.Or(maxBytes, DefaultMaxB
 // FromBytes returns the set in data, which must not change afterwards: its words are shared where they are aligned. It
 // verifies all checksums. The error wraps filter.ErrMagic (ErrFilter for a filter file), ErrVersion, ErrHash,
 // ErrSecret (ErrNoSecret if none was given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
-func FromBytes(data []byte, secret *filter.Secret) (*Set, error) {
-	return (&cursor{data: data, secret: secret}).parse()
+func FromBytes(data []byte, o ...Option) (*Set, error) { return parse(data, optionsOf(0, o)) }
+
+func parse(data []byte, o options) (*Set, error) {
+	return (&cursor{data: data, secret: o.Secret, inspect: o.Described}).parse()
 }
-
-// Inspect verifies and describes the set in data. It needs no secret. Errors are those of FromBytes.
-func Inspect(data []byte) (Info, error) {
-	s, err := (&cursor{data: data, inspect: true}).parse()
-	if err != nil {
-		return Info{}, err
-	}
-	return s.Info(), nil
-}
-
-// ErrFilter means that a file is a filter file, which bloomery.Open reads. It wraps filter.ErrMagic.
-var ErrFilter error = isFilter{}
-
-type isFilter struct{}
-
-func (isFilter) Error() string { return "a filter file, not an exact set" }
-
-func (isFilter) Unwrap() error { return filter.ErrMagic }
 
 // badMagic returns the error for a file that begins with b, which is not the magic of an exact set.
 func badMagic(b []byte) error {
@@ -92,13 +102,6 @@ func badMagic(b []byte) error {
 		return ErrFilter
 	}
 	return filter.ErrMagic
-}
-
-// HasMagic reports whether r begins like an exact set.
-func HasMagic(r io.Reader) bool {
-	var b [len(magic)]byte
-	_, err := io.ReadFull(r, b[:])
-	return err == nil && string(b[:]) == magic
 }
 
 // WriteTo writes the file of the set to w, with the same bytes each time. The error is that of w, or says that the Set
@@ -139,14 +142,8 @@ func (s *Set) trailerSize() uint64 {
 	return trailer.Size
 }
 
-// AppendBinary appends the file of the set to b. Errors are those of WriteTo.
-func (s *Set) AppendBinary(b []byte) ([]byte, error) {
-	buffer := bytes.NewBuffer(b)
-	_, err := s.WriteTo(buffer)
-	return buffer.Bytes(), err
-}
-
-// Save writes the set to a file, as container.WriteAtomic does. Other errors are those of WriteTo.
+// Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
+// the new one. If ctx ends first, the file is unchanged. Other errors are those of the file system and of WriteTo.
 func (s *Set) Save(ctx context.Context, path string) error {
 	if err := s.empty(); err != nil {
 		return err

@@ -21,13 +21,13 @@ func mended(data []byte) (*Set, []byte, error) {
 // use asks a set that was read from bytes of any kind, whose file data is. It must be written with the same bytes.
 func use(t *testing.T, s *Set, data []byte) {
 	t.Helper()
-	again, err := s.AppendBinary(nil)
+	again, err := s.appendTo(nil)
 	if err != nil || !bytes.Equal(again, data) {
 		t.Errorf("%d bytes become %d: %v", len(data), len(again), err)
 	}
 	s.Contains([]byte("key"))
-	s.ContainsIn([]byte("partition"), []byte("key"))
-	s.ContainsManyIn(make([]bool, 2), [][]byte{nil, {1}}, [][]byte{nil, {1}})
+	s.in([]byte("partition"), []byte("key"))
+	s.manyIn(make([]bool, 2), [][]byte{nil, {1}}, [][]byte{nil, {1}})
 	s.Info()
 }
 
@@ -40,7 +40,7 @@ func FuzzRead(f *testing.F) {
 		f.Fatalf("%d files in the corpus: %v", len(corpus), err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if s, err := FromBytes(data, &vectorSecret); err == nil {
+		if s, err := FromBytes(data, WithSecret(&vectorSecret)); err == nil {
 			use(t, s, data)
 		}
 		s, data, err := mended(data)
@@ -50,7 +50,7 @@ func FuzzRead(f *testing.F) {
 		case err != nil:
 			return
 		}
-		if _, err := FromBytes(data, &vectorSecret); err != nil {
+		if _, err := FromBytes(data, WithSecret(&vectorSecret)); err != nil {
 			t.Errorf("mended: %v", err)
 		}
 		use(t, s, data)
@@ -68,7 +68,7 @@ func TestFuzzReaches(t *testing.T) {
 		for range 1 + r.IntN(3) {
 			data[r.IntN(len(data))] ^= 1 << r.IntN(8)
 		}
-		if _, err := FromBytes(data, &vectorSecret); err == nil {
+		if _, err := FromBytes(data, WithSecret(&vectorSecret)); err == nil {
 			continue // a bit was flipped twice
 		}
 		s, data, err := mended(data)

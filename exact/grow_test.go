@@ -94,24 +94,24 @@ func tiny(n, removed int, members bool) iter.Seq2[[]byte, []byte] {
 // TestTinyPartitions wants a set of many partitions to take no more than one without partitions, and its update too.
 func TestTinyPartitions(t *testing.T) {
 	const n = 100_000
-	s, err := BuildPartitioned(t.Context(), tiny(n, 0, true), tiny(n, 0, false), Config{})
+	s, err := Build(t.Context(), tiny(n, 0, true), tiny(n, 0, false), Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := s.Info(); i.BitsPerMember() > 9 {
-		t.Errorf("%.2f bits a member, %v", i.BitsPerMember(), i.Classes)
+	if i := s.Info(); i.BitsPerMember > 9 {
+		t.Errorf("%.2f bits a member, %v", i.BitsPerMember, i.Classes)
 	}
 	const removed = tryPositions + 36
-	s, u, err := UpdatePartitioned(t.Context(), s, tiny(n, removed, true), tiny(n, removed, false), Config{})
+	s, err = Build(t.Context(), tiny(n, removed, true), tiny(n, removed, false), Config{Base: s})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u.Removed != removed || float64(u.Bytes) > 1.2*u.Entropy/8+60 {
+	if u := s.Info().Changed; u.Removed != removed || float64(u.Bytes) > 1.2*u.Entropy/8+60 {
 		t.Errorf("%+v", u)
 	}
 	i := 0
 	for partition, key := range tiny(n, removed, false) {
-		if s.ContainsIn(partition, key) != (i%100 == 0 && i >= 100*removed) {
+		if s.in(partition, key) != (i%100 == 0 && i >= 100*removed) {
 			t.Fatalf("%s: wrong", partition)
 		}
 		i++

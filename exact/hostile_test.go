@@ -43,7 +43,7 @@ func files(t testing.TB, version, most, least int) (all [][]byte) {
 func TestTruncated(t *testing.T) {
 	for version := firstVersion; version <= 2; version++ {
 		for _, data := range files(t, version, 3500, 12) {
-			s, err := FromBytes(data, &vectorSecret)
+			s, err := FromBytes(data, WithSecret(&vectorSecret))
 			if err != nil || s.Info().Version != version {
 				t.Fatal(err)
 			}
@@ -53,13 +53,13 @@ func TestTruncated(t *testing.T) {
 				ends[at] = version == 1
 			}
 			for n := range len(data) {
-				_, err := FromBytes(data[:n:n], &vectorSecret)
+				_, err := FromBytes(data[:n:n], WithSecret(&vectorSecret))
 				if ends[uint64(n)] != (err == nil) || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Fatalf("version %d, %d of %d bytes: %v", version, n, len(data), err)
 				}
 			}
 			for _, more := range [][]byte{{0}, make([]byte, 20), data[at:], data[len(data)-20:], data} {
-				if _, err := FromBytes(append(bytes.Clone(data), more...), &vectorSecret); err == nil && len(more) > 0 {
+				if _, err := FromBytes(append(bytes.Clone(data), more...), WithSecret(&vectorSecret)); err == nil && len(more) > 0 {
 					t.Errorf("version %d: %d bytes behind the file are ignored", version, len(more))
 				}
 			}
@@ -71,7 +71,7 @@ func TestTruncated(t *testing.T) {
 func TestTrailer(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)
-	s, err := FromBytes(data, nil)
+	s, err := FromBytes(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,14 +85,14 @@ func TestTrailer(t *testing.T) {
 		"none":         nil,
 		"of an update": slices.Concat(data[len(records):], data[len(records)-int(last.size):]),
 	} {
-		_, err := FromBytes(slices.Concat(records, end), nil)
+		_, err := FromBytes(slices.Concat(records, end))
 		if !errors.Is(err, filter.ErrCorrupt) && !errors.Is(err, filter.ErrChecksum) &&
 			!errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	good := trailer.Trailer{Length: size, Updates: 3}.Append(nil, last.crc)
-	if _, err := FromBytes(slices.Concat(records, good), nil); err != nil {
+	if _, err := FromBytes(slices.Concat(records, good)); err != nil {
 		t.Error(err)
 	}
 }
@@ -103,7 +103,7 @@ func TestFlipped(t *testing.T) {
 		for i := range data {
 			for _, bit := range []byte{1, 0x80} {
 				data[i] ^= bit
-				if _, err := FromBytes(data, &vectorSecret); err == nil {
+				if _, err := FromBytes(data, WithSecret(&vectorSecret)); err == nil {
 					t.Fatalf("byte %d of %d: no error", i, len(data))
 				}
 				data[i] ^= bit
@@ -151,7 +151,7 @@ func TestRefusedNumbers(t *testing.T) {
 		data := header(nil, numbers...)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := FromBytes(data, nil)
+		_, err := FromBytes(data)
 		runtime.ReadMemStats(&after)
 		if !errors.Is(err, filter.ErrCorrupt) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", name, err)
@@ -160,7 +160,7 @@ func TestRefusedNumbers(t *testing.T) {
 			t.Errorf("%s: %d bytes allocated", name, got)
 		}
 	}
-	if _, err := FromBytes(header(nil, 0, 0, 0, 1, 64, 0, 0, 0), nil); err != nil {
+	if _, err := FromBytes(header(nil, 0, 0, 0, 1, 64, 0, 0, 0)); err != nil {
 		t.Errorf("an empty set: %v", err)
 	}
 }
@@ -198,7 +198,7 @@ func TestRefused(t *testing.T) {
 		"endless":       {append([]byte(magic), bytes.Repeat([]byte{0xff}, 30)...), filter.ErrCorrupt},
 		"a second base": {append(bytes.Clone(good), good...), filter.ErrCorrupt},
 	} {
-		_, err := FromBytes(tt.data, nil)
+		_, err := FromBytes(tt.data)
 		var at *container.FormatError
 		if !errors.Is(err, tt.is) || !errors.As(err, &at) {
 			t.Errorf("%s: %v, want %v", name, err, tt.is)
@@ -208,7 +208,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := FromBytes(keyed, new(filter.Secret)); !errors.Is(err, filter.ErrSecret) {
+	if _, err := FromBytes(keyed, WithSecret(new(filter.Secret))); !errors.Is(err, filter.ErrSecret) {
 		t.Errorf("the wrong secret: %v", err)
 	}
 	const limit = math.MaxInt / 4
@@ -217,13 +217,13 @@ func TestRefused(t *testing.T) {
 			t.Errorf("reads %d bytes of %d, want %d", got, asked, want)
 		}
 	}
-	if _, err := Read(bytes.NewReader(good), uint64(len(good))-1, nil); !errors.Is(err, filter.ErrTooLarge) {
+	if _, err := Read(bytes.NewReader(good), WithMaxBytes(uint64(len(good))-1)); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("more than maxBytes: %v", err)
 	}
-	if _, err := Read(bytes.NewReader(good), uint64(len(good)), nil); err != nil {
+	if _, err := Read(bytes.NewReader(good), WithMaxBytes(uint64(len(good)))); err != nil {
 		t.Errorf("maxBytes: %v", err)
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "none"), nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }

@@ -14,17 +14,25 @@ type Info struct {
 	Partitions        uint64 // 0 if the set is not partitioned
 	Updates           int    // records after the base
 	// Version is that of the file format, 1 or 2. A file of version 1 does not say how long it is: if it is cut at the
-	// end of an update, it answers as before the updates that are lost, without an error. Build and Update make
+	// end of an update, it answers as before the updates that are lost, without an error. Build makes
 	// version 2, of which every cut is an error.
 	Version int
 	// Bits is the size of what a query may read: all parts, the class function included, the headers not. Bytes is the
 	// size of the file.
 	Bits, Bytes uint64
 	UpdateBytes uint64 // of Bytes, those of the updates
+	Hash        string // the hash function of the keys, without a secret
+	// BuildDue says why a set with its updates should be built anew, or is empty. That is due when the updates take a
+	// third of the bytes of the base, or when there are 100 of them: every query asks all records. Readers then load the
+	// whole file once.
+	BuildDue string
 	// Entropy is log2 C(Universe, Members): no exact set takes fewer bits on average. PartitionEntropy is the sum of
 	// that over the partitions, rounded, and 0 without partitions. It is lower, because the densities of the partitions
 	// are known. With updates it is that of the base.
 	Entropy, PartitionEntropy float64
+	// BitsPerMember is Bits divided by Members. EntropyPerMember is Entropy divided by Members, or with partitions
+	// PartitionEntropy divided by the members of the base. Both are 0 if there are none.
+	BitsPerMember, EntropyPerMember float64
 	// OutsideRate is the share of keys outside of the universe for which the answer is true, if they are spread over
 	// the partitions as the keys of the universe.
 	OutsideRate float64
@@ -33,6 +41,21 @@ type Info struct {
 	// without partitions.
 	UnknownRate float64
 	Classes     []ClassInfo // of the base
+
+	// Changed says what Build has changed in Config.Base. It is zero if nothing has, for a set that was built without a
+	// Base, and for one that was read.
+	Changed struct {
+		// Added is the number of keys for which the answer is true from now on and was false, and Removed that of the
+		// converse. Keys that are new in the universe count if the old answer, which meant nothing, was wrong.
+		Added, Removed uint64
+		// Bytes is the size of the record that was appended, 0 if neither answers nor counts have changed.
+		Bytes uint64
+		// Positions says that the record has coded positions. Else it has a small exact set, or there is none.
+		Positions bool
+		// Entropy is log2 C(Universe, Added+Removed): no coding of the changed keys takes fewer bits on average that
+		// knows nothing but the universe.
+		Entropy float64
+	}
 }
 
 // ClassInfo describes the partitions of a class.
@@ -45,12 +68,8 @@ type ClassInfo struct {
 	OutsideRate float64
 }
 
-// BitsPerMember returns Bits divided by Members, or 0 if there are none.
-func (i Info) BitsPerMember() float64 { return perMember(float64(i.Bits), i.Members) }
-
-// EntropyPerMember returns Entropy divided by Members, or with partitions PartitionEntropy divided by the members of
-// the base. It returns 0 if there are none.
-func (i Info) EntropyPerMember() float64 {
+// entropyPerMember returns Info.EntropyPerMember.
+func (i *Info) entropyPerMember() float64 {
 	if i.Partitions == 0 {
 		return perMember(i.Entropy, i.Members)
 	}
@@ -77,6 +96,8 @@ func (s *Set) Info() Info {
 	i := Info{
 		Universe: newest.universe, Members: newest.members, Partitions: newest.partitions, Updates: len(s.records) - 1,
 		Version:          int(s.version),
+		Hash:             s.hasher.String(),
+		Changed:          s.changed,
 		Entropy:          ldexp(log2Choose(newest.universe, newest.members)),
 		PartitionEntropy: float64(base.entropy),
 	}
@@ -90,17 +111,30 @@ func (s *Set) Info() Info {
 			OutsideRate: c.outsideRate(),
 		})
 	}
-	if s.Partitioned() {
+	if s.partitioned() {
 		i.UnknownRate = s.unknownRate()
 	}
-	sizes, _ := s.write(io.Discard)
 	i.Bytes = s.trailerSize()
-	for n, size := range sizes {
+	for n, size := range s.sizes() {
 		if i.Bytes += size; n > 0 {
 			i.UpdateBytes += size
 		}
 	}
+	i.BitsPerMember, i.EntropyPerMember = perMember(float64(i.Bits), i.Members), i.entropyPerMember()
+	i.BuildDue = i.due()
 	return i
+}
+
+// sizes returns the size of each record in bytes.
+func (s *Set) sizes() (all []uint64) {
+	for _, r := range s.records {
+		if r.size == 0 { // it was built and not measured
+			all, _ = s.write(io.Discard)
+			return all
+		}
+		all = append(all, r.size)
+	}
+	return all
 }
 
 // ldexp returns a logarithm of log2Choose in bits.

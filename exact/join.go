@@ -2,48 +2,18 @@ package exact
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/gather"
 )
 
-// ErrOutside means that members are not in the universe. Errors of Build that wrap it are *OutsideError.
-var ErrOutside = errors.New("members are not in the universe")
-
 // maxNamed is the largest number of keys that an OutsideError names.
 const maxNamed = 10
 
-// OutsideError says that members are not in the universe.
-type OutsideError struct {
-	Count uint64 // how many
-	// Keys are at most ten of them, with "partition: " before those of a partitioned set. Build has only hashes: Name
-	// adds the keys.
-	Keys []string
-
-	hasher filter.Hasher
-	hashes []filter.Hash // of the keys to name
-}
-
-func (e *OutsideError) Error() string {
-	text, them := fmt.Sprintf("%d %v", e.Count, ErrOutside), "them"
-	if e.Count == 1 {
-		text, them = "1 member is not in the universe", "it"
-	}
-	if len(e.Keys) > 0 {
-		text += ", such as " + strings.Join(e.Keys, ", ")
-	}
-	return text + "; add " + them + " to the universe, or remove " + them + " from the members"
-}
-
-func (e *OutsideError) Unwrap() error { return ErrOutside }
-
-// Name adds those of the members that are among the keys to name. partitions is nil for a set without partitions. It
-// must not be called from several goroutines at once.
-func (e *OutsideError) Name(partitions, members [][]byte) {
+// name adds those of the members that are among the keys to name. partitions is nil for a set without partitions.
+func (e *OutsideError) name(partitions, members [][]byte) {
 	for i, h := range sumAll(e.hasher, partitions, members) {
 		if !slices.Contains(e.hashes, h) {
 			continue

@@ -13,39 +13,40 @@ import (
 // DefaultInterval is the interval at which a Live checks its file.
 const DefaultInterval = time.Second
 
-// Live is a Set that follows its file. When the file is replaced by rename, as Save does, Live reads and verifies the
-// new file and swaps it in. Running queries finish on the old one. All methods are safe for concurrent use.
+// Live follows the file of a set. When the file is replaced by rename, as Save does, Live reads and verifies the new
+// file, and Set returns the new set from then on. All methods are safe for concurrent use.
 //
 // If the new file cannot be opened, Live keeps the current Set, and Err returns the error. It tries again when
 // bloomery.Live does: soon after an error that may pass, else when the file changes.
-type Live struct{ file live.File[*Set] }
+type Live struct{ file live.File[current] }
 
-// LiveOptions are the options of OpenLive.
-type LiveOptions struct {
-	Secret   *filter.Secret // of a set with a keyed hash
-	Interval time.Duration  // between two checks of the file; DefaultInterval if 0
-	// Update, if not nil, runs in a goroutine of its own. It replaces the file from time to time, for example by a
-	// download, calls Reload, and passes its errors to Report. It must return soon after its context ends, at Close,
-	// which waits for it and which it must not call.
-	Update func(ctx context.Context, l *Live)
+// current is the set of a Live.
+type current struct{ *Set }
 
-	open func(string, *filter.Secret) (*Set, error) // Open if nil: only tests have another one
+func (c current) Err() error { return c.fault }
+
+// WithInterval sets the interval at which a Live checks its file. Default: DefaultInterval.
+func WithInterval(d time.Duration) Option { return func(o *options) { o.Interval = d } }
+
+// OpenLive opens the set in a file and follows the file. Close it when done. Options and errors are those of Open.
+func OpenLive(path string, o ...Option) (*Live, error) {
+	return openLive(path, optionsOf(maxFile, o), open)
 }
 
-// OpenLive opens the set in a file and follows the file. Close it when done. Errors are those of Open.
-func OpenLive(path string, o LiveOptions) (*Live, error) {
-	if o.open == nil {
-		o.open = Open
-	}
+// openLive is OpenLive with a function that opens the file.
+func openLive(path string, o options, open func(string, options) (*Set, error)) (*Live, error) {
 	l := new(Live)
-	c := live.Config[*Set]{
-		Path:     func() string { return path },
-		Open:     func(context.Context) (*Set, error) { return o.open(path, o.Secret) },
-		Closed:   &Set{fault: errClosed},
+	c := live.Config[current]{
+		Path: func() string { return path },
+		Open: func(context.Context) (current, error) {
+			s, err := open(path, o)
+			return current{s}, err
+		},
+		Closed:   current{&Set{fault: errClosed}},
 		Interval: cmp.Or(max(o.Interval, 0), DefaultInterval),
 	}
 	if o.Update != nil {
-		c.Update = func(ctx context.Context) { o.Update(ctx, l) }
+		c.Update = func(ctx context.Context) { o.Update(ctx, &l.file) }
 	}
 	if err := l.file.Start(context.Background(), c); err != nil {
 		return nil, err
@@ -58,26 +59,15 @@ func OpenLive(path string, o LiveOptions) (*Live, error) {
 // until a Reload succeeds.
 func (l *Live) Reload(ctx context.Context) error { return l.file.Reload(ctx) }
 
-// Set returns the current Set, for several queries of the same file. A Set that was returned stays valid when the file
-// is replaced, and after Close.
-func (l *Live) Set() *Set { return l.file.Current() }
+// Set returns the current Set. It stays valid when the file is replaced, and after Close, but does not change: ask for
+// it again before the next queries. After Close, Set returns one that cannot know its answers: Contains is true.
+func (l *Live) Set() *Set { return l.file.Current().Set }
 
-// Contains is Set.Contains on the current file. After Close it returns true, and Err an error.
-func (l *Live) Contains(key []byte) bool { return l.file.Current().Contains(key) }
-
-// ContainsIn is Set.ContainsIn on the current file. After Close it returns true, and Err an error.
-func (l *Live) ContainsIn(partition, key []byte) bool {
-	return l.file.Current().ContainsIn(partition, key)
-}
-
-// Report makes Err return err, unless the file itself has an error, until the next Report. nil clears it.
-func (l *Live) Report(err error) { l.file.Report(err) }
-
-// Err returns the error of the last Reload, or that of the last Report, or nil. After Close it returns an error.
+// Err returns the error of the last Reload, or that of the last poll of publish.FollowExact, or nil. After Close it
+// returns an error.
 func (l *Live) Err() error { return l.file.Err() }
 
 var errClosed = fmt.Errorf("exact: the Live set is %w", filter.ErrClosed)
 
-// Close stops following the file. Later queries cannot know their answer: Contains is true, and Err returns an error.
-// The error is nil.
+// Close stops following the file; see Set. The error is nil.
 func (l *Live) Close() error { return l.file.Close() }

@@ -14,7 +14,7 @@ func BenchmarkLive(b *testing.B) {
 	if err := s.Save(b.Context(), path); err != nil {
 		b.Fatal(err)
 	}
-	live, err := OpenLive(path, LiveOptions{})
+	live, err := OpenLive(path)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func BenchmarkLive(b *testing.B) {
 	b.Run("op=has/by=live", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			live.Contains(keys[i%256])
+			live.Set().Contains(keys[i%256])
 		}
 	})
 	b.Run("op=has/by=set", func(b *testing.B) {

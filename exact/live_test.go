@@ -11,12 +11,13 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/exactopts"
 )
 
 // TestLive: a Live has each new file, keeps the last good one beside a damaged or missing one, and reports errors.
 func TestLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.exact")
-	if _, err := OpenLive(path, LiveOptions{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := OpenLive(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	l := newList(11, 1000, 100)
@@ -30,11 +31,12 @@ func TestLive(t *testing.T) {
 	save()
 	ended := make(chan struct{})
 	reported := errors.New("reported")
-	live, err := OpenLive(path, LiveOptions{Interval: time.Millisecond, Update: func(ctx context.Context, l *Live) {
-		l.Report(reported)
-		<-ctx.Done()
-		close(ended)
-	}})
+	live, err := openLive(path, options{MaxBytes: maxFile, Interval: time.Millisecond,
+		Update: func(ctx context.Context, f exactopts.Follower) {
+			f.Report(reported)
+			<-ctx.Done()
+			close(ended)
+		}}, open)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,13 +49,13 @@ func TestLive(t *testing.T) {
 		}
 	}
 	wait("no report", func() bool { return errors.Is(live.Err(), reported) })
-	live.Report(nil)
+	live.file.Report(nil)
 	l.change(20, 0)
 	s, _ = l.update(t, s)
 	save()
 	wait("no update", func() bool { return live.Set().Info().Updates == 1 })
 	for key := range second(l.universe()) {
-		if live.Contains(key) != l.member[string(key)] || live.ContainsIn(nil, key) != l.member[string(key)] {
+		if live.Set().Contains(key) != l.member[string(key)] || live.Set().in(nil, key) != l.member[string(key)] {
 			t.Fatalf("wrong answer for %s", key)
 		}
 	}

@@ -245,7 +245,7 @@ func (s *Set) parseCounts(c *cursor, r *record) {
 	if r.partitions = c.uvarint("partitions"); r.partitions > 0 && r.kind != kindPositions {
 		r.entropy = c.uvarint("entropy")
 	}
-	if len(s.records) > 0 && c.err == nil && (r.partitions > 0) != s.Partitioned() {
+	if len(s.records) > 0 && c.err == nil && (r.partitions > 0) != s.partitioned() {
 		c.corrupt("partitions", "all records have some, or none")
 	}
 }

@@ -59,13 +59,13 @@ func (l layout) seq(seed uint64, members bool) iter.Seq2[[]byte, []byte] {
 // build builds the set and checks all of its answers.
 func (l layout) build(t *testing.T, seed uint64, c Config) *Set {
 	t.Helper()
-	s, err := BuildPartitioned(t.Context(), l.seq(seed, true), l.seq(seed, false), c)
+	s, err := Build(t.Context(), l.seq(seed, true), l.seq(seed, false), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	wrong := 0
 	l.keys(seed, func(partition, key []byte, member bool) bool {
-		if s.ContainsIn(partition, key) != member {
+		if s.in(partition, key) != member {
 			wrong++
 		}
 		return true
@@ -113,8 +113,8 @@ func TestEntropyUpdated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, want := s.Info(), before.EntropyPerMember()
-	if got := i.EntropyPerMember(); i.Members >= before.Members/2 || got != want || want == 0 {
+	i, want := s.Info(), before.EntropyPerMember
+	if got := i.EntropyPerMember; i.Members >= before.Members/2 || got != want || want == 0 {
 		t.Errorf("%g bits a member of %d, then %g of %d", want, before.Members, got, i.Members)
 	}
 }

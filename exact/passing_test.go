@@ -43,14 +43,14 @@ func TestLivePassing(t *testing.T) {
 		save()
 		var on atomic.Bool
 		var opens atomic.Int64
-		open := func(path string, secret *filter.Secret) (*Set, error) {
+		faulty := func(path string, o options) (*Set, error) {
 			if !on.Load() {
-				return Open(path, secret)
+				return open(path, o)
 			}
 			opens.Add(1)
 			return nil, &os.PathError{Op: "open", Path: path, Err: errno}
 		}
-		live, err := OpenLive(path, LiveOptions{Interval: time.Millisecond, open: open})
+		live, err := openLive(path, options{MaxBytes: maxFile, Interval: time.Millisecond}, faulty)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,11 +98,11 @@ func TestLiveDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var opens atomic.Int64
-	live, err := OpenLive(path, LiveOptions{Interval: time.Millisecond,
-		open: func(path string, secret *filter.Secret) (*Set, error) {
+	live, err := openLive(path, options{MaxBytes: maxFile, Interval: time.Millisecond},
+		func(path string, o options) (*Set, error) {
 			opens.Add(1)
-			return Open(path, secret)
-		}})
+			return open(path, o)
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestLiveClosed(t *testing.T) {
 	if err := l.build(t, true).Save(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	live, err := OpenLive(path, LiveOptions{})
+	live, err := OpenLive(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,15 +142,15 @@ func TestLiveClosed(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := live.Err(); !errors.Is(err, errClosed) || before.Err() != nil {
-		t.Errorf("%v, %v", err, before.Err())
+	if err := live.Err(); !errors.Is(err, errClosed) || before.fault != nil {
+		t.Errorf("%v, %v", err, before.fault)
 	}
 	if err := live.Reload(t.Context()); !errors.Is(err, errClosed) || !errors.Is(err, filter.ErrClosed) {
 		t.Errorf("Reload: %v", err)
 	}
 	got := make([]bool, 2)
-	live.Set().ContainsManyIn(got, make([][]byte, 2), [][]byte{{1}, {2}})
-	if !got[0] || !got[1] || !live.Contains([]byte("x")) || !live.ContainsIn([]byte("p"), []byte("x")) {
+	live.Set().manyIn(got, make([][]byte, 2), [][]byte{{1}, {2}})
+	if !got[0] || !got[1] || !live.Set().Contains([]byte("x")) || !live.Set().in([]byte("p"), []byte("x")) {
 		t.Error("a closed Live does not contain a key")
 	}
 	withoutRecords(t, live.Set(), errClosed)
@@ -164,7 +164,7 @@ func TestZeroSet(t *testing.T) {
 	s := new(Set)
 	got := []bool{true, true}
 	s.ContainsMany(got, [][]byte{{1}, {2}})
-	if got[0] || got[1] || s.Contains([]byte("x")) || s.ContainsIn([]byte("p"), []byte("x")) || s.Err() != nil {
+	if got[0] || got[1] || s.Contains([]byte("x")) || s.in([]byte("p"), []byte("x")) || s.fault != nil {
 		t.Error("the zero Set contains a key, or has an error")
 	}
 	withoutRecords(t, s, errEmpty)
@@ -173,15 +173,14 @@ func TestZeroSet(t *testing.T) {
 // withoutRecords checks the methods of a Set that has no records.
 func withoutRecords(t *testing.T, s *Set, want error) {
 	t.Helper()
-	if i := s.Info(); i.Bytes != 0 || i.Members != 0 || i.Version != 0 || i.BuildDue() != "" || s.Partitioned() {
+	if i := s.Info(); i.Bytes != 0 || i.Members != 0 || i.Version != 0 || i.BuildDue != "" || s.partitioned() {
 		t.Errorf("%+v", i)
 	}
-	s.Hasher()
 	path := filepath.Join(t.TempDir(), "f.exact")
 	_, written := s.WriteTo(io.Discard)
-	b, appended := s.AppendBinary([]byte("x"))
+	b, appended := s.appendTo([]byte("x"))
 	l := newList(1, 10, 1)
-	_, _, updated := Update(t.Context(), s, second(l.members()), second(l.universe()), Config{})
+	_, updated := Build(t.Context(), second(l.members()), second(l.universe()), Config{Base: s})
 	for what, err := range map[string]error{
 		"WriteTo": written, "AppendBinary": appended, "Save": s.Save(t.Context(), path), "Update": updated,
 	} {
@@ -192,11 +191,11 @@ func withoutRecords(t *testing.T, s *Set, want error) {
 	if _, err := os.Stat(path); !bytes.Equal(b, []byte("x")) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%q, %v", b, err)
 	}
-	v := s.NewVerifier(0, t.TempDir())
-	if err := errors.Join(v.AddMembers(nil, [][]byte{{1}}), v.AddUniverse(nil, [][]byte{{1}})); err != nil {
+	v := s.NewVerifier(Config{TempDir: t.TempDir()})
+	if err := errors.Join(v.AddMembers([][]byte{{1}}), v.AddUniverse([][]byte{{1}})); err != nil {
 		t.Error(err)
 	}
-	if _, err := v.Result(t.Context()); err != nil {
+	if _, err := v.Commit(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -78,12 +78,8 @@ func (r *random) set(t *testing.T, old *Set) (s *Set) {
 	if r.IntN(2) == 0 {
 		c.Memory = 1 + r.Int64N(10_000)
 	}
-	var err error
-	if old == nil {
-		s, err = build(t.Context(), r.seq(true), r.seq(false), c)
-	} else {
-		s, _, err = update(t.Context(), old, r.seq(true), r.seq(false), c, old.Partitioned())
-	}
+	c.Base = old
+	s, err := built(t.Context(), r.seq(true), r.seq(false), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +99,7 @@ func TestRandom(t *testing.T) {
 			if !bytes.Equal(data, bytesOf(t, r.set(t, old))) {
 				t.Fatalf("seed %d, day %d: the bytes differ", seed, day)
 			}
-			read, err := FromBytes(data, r.c.Secret)
+			read, err := FromBytes(data, WithSecret(r.c.Secret))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +107,7 @@ func TestRandom(t *testing.T) {
 				t.Errorf("seed %d, day %d: %+v", seed, day, i)
 			}
 			for k, is := range r.keys {
-				if read.ContainsIn([]byte(k[0]), []byte(k[1])) != is {
+				if read.in([]byte(k[0]), []byte(k[1])) != is {
 					t.Fatalf("seed %d, day %d, way %d: wrong for %q", seed, day, way, k)
 				}
 			}

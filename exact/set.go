@@ -15,16 +15,14 @@ const partitionMask = 1<<32 - 1
 // safe for concurrent use. The answer for a key outside of the universe means nothing; see Info.OutsideRate.
 //
 // The zero Set contains nothing and cannot be written. A Live that was closed has a Set that cannot know its answers:
-// it contains everything, and Err says why.
+// it contains everything.
 type Set struct {
 	version uint64 // of the file
 	hasher  filter.Hasher
 	records []*record // the base, then updates; none for the zero Set
 	fault   error     // why the set cannot answer, or nil
+	changed changed   // by Build with Config.Base
 }
-
-// Err returns nil, or why the set cannot answer; Contains is then true.
-func (s *Set) Err() error { return s.fault }
 
 var errEmpty = errors.New("exact: the Set is empty: it was neither built nor read")
 
@@ -39,29 +37,27 @@ func (s *Set) empty() error {
 	return nil
 }
 
-// Partitioned reports whether keys have partitions: ContainsIn then has the answers, else Contains.
-func (s *Set) Partitioned() bool { return len(s.records) > 0 && s.records[0].partitions > 0 }
+// partitioned reports whether keys have partitions.
+func (s *Set) partitioned() bool { return len(s.records) > 0 && s.records[0].partitions > 0 }
 
-// Hasher returns the hash function of the keys.
-func (s *Set) Hasher() filter.Hasher { return s.hasher }
-
-// Contains reports whether a key of the universe is a member. Of a partitioned set it asks for the key in the partition
-// with the empty name. It does not allocate.
-func (s *Set) Contains(key []byte) bool {
-	switch {
-	case s.Partitioned():
-		return s.ContainsIn(nil, key)
-	case len(s.records) == 0:
-		return s.fault != nil
+// Contains reports whether a key of the universe is a member. In a set with partitions it asks for the key of the
+// partition that follows the key, or without one, of the partition with the empty name; other sets ignore partitions,
+// as all ignore a second one. It allocates only if there are partitions, and a name and its key together have more than
+// 200 bytes.
+func (s *Set) Contains(key []byte, partition ...[]byte) bool {
+	var name []byte
+	if len(partition) > 0 {
+		name = partition[0]
 	}
-	return s.has(filter.Hash{}, cut(s.hasher.Sum(key)))
+	return s.contains(name, key) // Contains is inlined: the list of partitions costs nothing
 }
 
-// ContainsIn reports whether a key of a partition is a member. A set without partitions ignores the partition. It
-// allocates only if both together have more than 200 bytes.
-func (s *Set) ContainsIn(partition, key []byte) bool {
-	if !s.Partitioned() {
-		return s.Contains(key)
+func (s *Set) contains(partition, key []byte) bool {
+	if len(s.records) == 0 {
+		return s.fault != nil
+	}
+	if !s.partitioned() {
+		return s.has(filter.Hash{}, cut(s.hasher.Sum(key)))
 	}
 	var buffer [sumBuffer]byte
 	h, _ := sumIn(s.hasher, buffer[:0], partition, key)

@@ -18,21 +18,14 @@ func TestUpdateShrunk(t *testing.T) {
 		before := bytesOf(t, s)
 		update := func(l *list, most float64) error {
 			t.Helper()
-			var next *Set
-			var u Updated
-			var err error
-			if partitioned {
-				next, u, err = UpdatePartitioned(t.Context(), s, l.members(), l.universe(), Config{Shrink: most})
-			} else {
-				next, u, err = Update(t.Context(), s, second(l.members()), second(l.universe()), Config{Shrink: most})
-			}
+			next, err := built(t.Context(), l.members(), l.universe(), Config{Base: s, Shrink: most})
 			if err == nil {
 				if n := l.wrong(next); n > 0 {
 					t.Errorf("%d wrong answers", n)
 				}
 				return nil
 			}
-			if next != nil || u != (Updated{}) {
+			if next != nil {
 				t.Errorf("a set besides the error %v", err)
 			}
 			return err

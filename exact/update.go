@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/shrink"
@@ -19,121 +18,57 @@ const (
 	tryPositions = 64
 )
 
-// ErrUpdates means that a file has as many updates as it may: build it anew.
-var ErrUpdates = errors.New("the set has as many updates as a file may have; build it anew, by exact build")
-
-// Updated says what Update did.
-type Updated struct {
-	// Added is the number of keys for which the answer is true from now on and was false, and Removed that of the
-	// converse. Keys that are new in the universe count if the old answer, which meant nothing, was wrong.
+// changed is what Build has changed in Config.Base: see Info.Changed.
+type changed struct {
 	Added, Removed uint64
-	// Bytes is the size of the record that was appended, 0 if neither answers nor counts have changed.
-	Bytes uint64
-	// Positions says that the record has coded positions. Else it has a small exact set, or there is none.
-	Positions bool
-	// Entropy is log2 C(universe, Added+Removed): no coding of the changed keys takes fewer bits on average that knows
-	// nothing but the universe.
-	Entropy float64
-}
-
-// Config returns c with the hash function and the partitioning of s, for a Builder whose Update takes s. The secret of
-// a keyed hash is that of s.
-func (s *Set) Config(c Config) Config {
-	if len(s.records) > 0 {
-		c.hashed, c.Partitioned = &s.hasher, s.Partitioned()
-	}
-	return c
-}
-
-// Update returns old with one more record, so that its answers are those of members in universe, which need not be the
-// universe of old. The record takes about log2(universe/toggled) + 2 bits for each key whose answer it toggles, and 30
-// to 50 bytes besides. If nothing has changed, the result is old, else it has the newest version of the file format.
-// The same input gives the same bytes.
-//
-// A list that was cut would take away members: if there are fewer members or keys of the universe than in old, by more
-// than c.Shrink allows, the error wraps filter.ErrShrunk. Their numbers are compared, not the keys: a set does not
-// have the keys of its universe.
-//
-// The hash function is that of old, whatever c says. Memory and other errors are those of Build, and 16 bytes for each
-// key that is toggled; or the error is ErrUpdates.
-func Update(ctx context.Context, old *Set, members, universe iter.Seq[[]byte], c Config) (*Set, Updated, error) {
-	return update(ctx, old, alone(members), alone(universe), c, false)
-}
-
-// UpdatePartitioned is Update for pairs of a partition and a key.
-func UpdatePartitioned(
-	ctx context.Context, old *Set, members, universe iter.Seq2[[]byte, []byte], c Config,
-) (*Set, Updated, error) {
-	return update(ctx, old, members, universe, c, true)
-}
-
-func update(
-	ctx context.Context, old *Set, members, universe iter.Seq2[[]byte, []byte], c Config, partitioned bool,
-) (s *Set, u Updated, err error) {
-	if is := old.Partitioned(); is != partitioned {
-		return nil, u, errPartitioned(is)
-	}
-	err = gathered(ctx, members, universe, old.Config(c), func(b *Builder) error {
-		s, u, err = b.Update(ctx, old)
-		return err
-	})
-	return s, u, err
+	Bytes          uint64
+	Positions      bool
+	Entropy        float64
 }
 
 func errPartitioned(is bool) error {
-	return &filter.ConfigError{Field: "partitioned", Value: is, Reason: "an update is partitioned if the set is"}
+	return &filter.ConfigError{Field: "partitioned", Value: is,
+		Reason: "members, universe and Base must all have partitions, or none"}
 }
 
-// Update is Build for an update of old. The Builder must have its hash function and partitioning: see Set.Config.
-func (b *Builder) Update(ctx context.Context, old *Set) (*Set, Updated, error) {
-	s, u, err := b.update(ctx, old)
-	if err = errors.Join(err, b.Close()); err != nil {
-		return nil, Updated{}, err
+// updatable returns an error if a set cannot have one more update.
+func (s *Set) updatable() error {
+	if len(s.records) > MaxUpdates {
+		return ErrUpdates
 	}
-	return s, u, nil
+	return s.empty()
 }
 
-func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err error) {
-	if err := old.empty(); err != nil {
-		return nil, u, err
-	}
-	switch {
-	case b.hasher != old.hasher:
-		return nil, u, &filter.ConfigError{Field: "seed", Value: b.hasher.Seed(),
-			Reason: "an update needs the hash function of the set; make the Builder with Set.Config"}
-	case b.config.Partitioned != old.Partitioned():
-		return nil, u, errPartitioned(old.Partitioned())
-	case len(old.records) > MaxUpdates:
-		return nil, u, ErrUpdates
-	}
+// update returns old with an update.
+func (b *Builder) update(ctx context.Context, old *Set) (*Set, error) {
 	if err := b.finish(ctx); err != nil {
-		return nil, u, err
+		return nil, err
 	}
 	c := comparison{Builder: b, batch: batch{set: old}, counts: make([]tally, b.partitions())}
 	if b.config.Partitioned {
 		c.next.partitions = uint64(len(c.counts))
 	}
 	last := old.records[len(old.records)-1]
-	err = c.run(ctx)
+	err := c.run(ctx)
 	if err == nil {
 		err = c.lost(last)
 	}
 	if err != nil {
-		return nil, u, err
+		return nil, err
 	}
 	if len(c.toggled) == 0 && c.next.universe == last.universe && c.next.members == last.members &&
 		c.next.partitions == last.partitions {
-		return old, c.Updated, nil
+		return &Set{version: old.version, hasher: old.hasher, records: old.records}, nil
 	}
-	u = c.Updated
+	u := c.changed
 	u.Entropy = ldexp(log2Choose(c.next.universe, uint64(len(c.toggled))))
 	r, err := c.smallest(ctx)
 	if err != nil {
-		return nil, u, err
+		return nil, err
 	}
 	u.Bytes, u.Positions = r.size, r.kind == kindPositions
 	records := append(old.records[:len(old.records):len(old.records)], r)
-	return &Set{version: version, hasher: old.hasher, records: records}, u, nil
+	return &Set{version: version, hasher: old.hasher, records: records, changed: u}, nil
 }
 
 // lost returns an error if more members or keys of the universe are lost since the last record than Config.Shrink
@@ -161,7 +96,7 @@ type comparison struct {
 
 	counts []tally // of each partition: keys, and keys to toggle
 	next   record  // with the counts of the update
-	Updated
+	changed
 }
 
 // run asks the set for all keys, and lists those to toggle.
@@ -261,10 +196,8 @@ func (c *comparison) measure(r *record) error {
 	return r.writeTo(io.Discard, place{version: version, hasher: c.hasher})
 }
 
-// BuildDue returns why a set with its updates should be built anew, or an empty text. That is due when the updates take
-// a third of the bytes of the base, or when there are 100 of them: every query asks all records. Readers then load the
-// whole file once.
-func (i Info) BuildDue() string {
+// due returns Info.BuildDue.
+func (i *Info) due() string {
 	base := i.Bytes - i.UpdateBytes
 	switch {
 	case i.Updates >= dueUpdates:

@@ -25,7 +25,7 @@ func chain(t *testing.T) (*list, *Set) {
 			i := slices.IndexFunc(l.keys, func(k string) bool { return !l.member[k] })
 			l.keys = slices.Delete(l.keys, i, i+1)
 		}
-		var u Updated
+		var u changed
 		if s, u = l.update(t, s); u.Positions != (change < 100) || u.Bytes == 0 {
 			t.Fatalf("%d changes: %+v", change, u)
 		}
@@ -51,13 +51,13 @@ func TestUpdateDamage(t *testing.T) {
 		t.Fatalf("%d bytes, records end at %d", len(data), ends)
 	}
 	for n := ends[0]; n < len(data); n++ {
-		if _, err := FromBytes(slices.Clone(data[:n]), nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := FromBytes(slices.Clone(data[:n])); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 		for _, x := range []byte{1, 0x80, 0xff} {
 			bad := bytes.Clone(data)
 			bad[n] ^= x
-			if _, err := FromBytes(bad, nil); err == nil {
+			if _, err := FromBytes(bad); err == nil {
 				t.Errorf("byte %d XOR %#x: no error", n, x)
 			}
 		}
@@ -74,11 +74,11 @@ func TestUpdateDamage(t *testing.T) {
 		end := trailer.Trailer{Length: uint64(len(bad)) + trailer.Size}
 		for ; int(end.Updates) < len(ends); end.Updates++ {
 			sealed := end.Append(slices.Clone(bad), binary.LittleEndian.Uint32(bad[len(bad)-4:]))
-			if _, err := FromBytes(sealed, nil); !errors.Is(err, filter.ErrCorrupt) {
+			if _, err := FromBytes(sealed); !errors.Is(err, filter.ErrCorrupt) {
 				t.Errorf("%s, with a trailer: %v", what, err)
 			}
 		}
-		if _, err := FromBytes(bad, nil); !errors.Is(err, filter.ErrCorrupt) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := FromBytes(bad); !errors.Is(err, filter.ErrCorrupt) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestUpdateHostile(t *testing.T) {
 		crc := crc.Sum(b)
 		b = slices.Concat(base, binary.LittleEndian.AppendUint32(b, crc))
 		b = trailer.Trailer{Length: uint64(len(b)) + trailer.Size, Updates: 1}.Append(b, crc)
-		if _, err := FromBytes(b, nil); !errors.Is(err, c.err) {
+		if _, err := FromBytes(b); !errors.Is(err, c.err) {
 			t.Errorf("%s: %v, want %v", what, err, c.err)
 		}
 	}
@@ -169,9 +169,13 @@ func TestUpdateSizes(t *testing.T) {
 		for len(d.members) < toggled {
 			d.add()
 		}
-		s, u, err := d.builder(t, Config{}).Update(t.Context(), empty)
-		if err != nil || u.Added != uint64(toggled) {
-			t.Fatalf("%+v, %v", u, err)
+		s, err := d.builder(t, Config{Base: empty}).Build(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := s.Info().Changed
+		if u.Added != uint64(toggled) {
+			t.Fatalf("%+v", u)
 		}
 		t.Logf("%d toggled: %d bytes, positions %t, entropy %.1f", toggled, u.Bytes, u.Positions, u.Entropy/8)
 		if most := 45 + 1.2*u.Entropy/8; float64(u.Bytes) > most {

@@ -93,9 +93,9 @@ func (d *daily) builder(t *testing.T, c Config) *Builder {
 		t.Fatal(err)
 	}
 	for _, members := range []bool{true, false} {
-		add := b.AddUniverse
+		add := func(keys [][]byte) error { return b.AddUniverse(keys) }
 		if members {
-			add = b.AddMembers
+			add = func(keys [][]byte) error { return b.AddMembers(keys) }
 		}
 		if err := d.batches(members, func(keys [][]byte, _ []int) error { return add(keys) }); err != nil {
 			t.Fatal(err)
@@ -154,7 +154,7 @@ func TestUpdateDays(t *testing.T) {
 			}
 			base := s.Info()
 			changes := int(float64(r.n) * r.density / 1000)
-			var sum Updated
+			var sum changed
 			for day := range r.days {
 				for range (changes + 1) / 2 {
 					d.remove()
@@ -163,11 +163,12 @@ func TestUpdateDays(t *testing.T) {
 				for range int(float64(r.n) * r.replaced) {
 					d.replace()
 				}
-				next, u, err := d.builder(t, s.Config(Config{})).Update(t.Context(), s)
+				next, err := d.builder(t, Config{Base: s}).Build(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
 				s = next
+				u := s.Info().Changed
 				sum.Added, sum.Removed = sum.Added+u.Added, sum.Removed+u.Removed
 				sum.Bytes, sum.Entropy = sum.Bytes+u.Bytes, sum.Entropy+u.Entropy
 				if n := d.wrong(t, s); n > 0 {

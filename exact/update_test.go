@@ -2,6 +2,7 @@ package exact
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -60,6 +61,27 @@ func (l *list) change(members, replaced int) {
 	}
 }
 
+// built builds a set of pairs of a partition and a key, or of the keys alone if the set has no partitions.
+func built(ctx context.Context, members, universe iter.Seq2[[]byte, []byte], c Config) (*Set, error) {
+	if c.Base == nil && c.Partitioned || c.Base != nil && c.Base.partitioned() {
+		return Build(ctx, members, universe, c)
+	}
+	return Build(ctx, second(members), second(universe), c)
+}
+
+// in is Contains with a partition before the key.
+func (s *Set) in(partition, key []byte) bool { return s.Contains(key, partition) }
+
+// manyIn is ContainsMany with the partitions before the keys.
+func (s *Set) manyIn(dst []bool, partitions, keys [][]byte) { s.ContainsMany(dst, keys, partitions...) }
+
+// appendTo appends the file of the set to b.
+func (s *Set) appendTo(b []byte) ([]byte, error) {
+	buffer := bytes.NewBuffer(b)
+	_, err := s.WriteTo(buffer)
+	return buffer.Bytes(), err
+}
+
 func sequence(keys iter.Seq[string]) iter.Seq2[[]byte, []byte] {
 	return func(yield func(partition, key []byte) bool) {
 		for k := range keys {
@@ -88,12 +110,7 @@ func (l *list) universe() iter.Seq2[[]byte, []byte] { return sequence(slices.Val
 // build returns the set of the list.
 func (l *list) build(t testing.TB, partitioned bool) (s *Set) {
 	t.Helper()
-	var err error
-	if partitioned {
-		s, err = BuildPartitioned(t.Context(), l.members(), l.universe(), Config{Seed: 19})
-	} else {
-		s, err = Build(t.Context(), second(l.members()), second(l.universe()), Config{Seed: 19})
-	}
+	s, err := built(t.Context(), l.members(), l.universe(), Config{Seed: 19, Partitioned: partitioned})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,18 +118,13 @@ func (l *list) build(t testing.TB, partitioned bool) (s *Set) {
 }
 
 // update returns the update of a set to the list.
-func (l *list) update(t testing.TB, old *Set) (s *Set, u Updated) {
+func (l *list) update(t testing.TB, old *Set) (s *Set, u changed) {
 	t.Helper()
-	var err error
-	if old.Partitioned() {
-		s, u, err = UpdatePartitioned(t.Context(), old, l.members(), l.universe(), Config{Shrink: 1})
-	} else {
-		s, u, err = Update(t.Context(), old, second(l.members()), second(l.universe()), Config{Shrink: 1})
-	}
+	s, err := built(t.Context(), l.members(), l.universe(), Config{Base: old, Shrink: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, u
+	return s, s.Info().Changed
 }
 
 // wrong returns the number of wrong answers of a set for all keys of the list, one by one and in batches.
@@ -122,9 +134,9 @@ func (l *list) wrong(s *Set) (n int) {
 		partitions, keys = append(partitions, p), append(keys, k)
 	}
 	got := make([]bool, len(keys))
-	s.ContainsManyIn(got, partitions, keys)
+	s.manyIn(got, partitions, keys)
 	for i, k := range keys {
-		if want := l.member[string(k)]; got[i] != want || s.ContainsIn(partitions[i], k) != want {
+		if want := l.member[string(k)]; got[i] != want || s.in(partitions[i], k) != want {
 			n++
 		}
 	}
@@ -133,7 +145,7 @@ func (l *list) wrong(s *Set) (n int) {
 
 func bytesOf(t testing.TB, s *Set) []byte {
 	t.Helper()
-	b, err := s.AppendBinary(nil)
+	b, err := s.appendTo(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +155,7 @@ func bytesOf(t testing.TB, s *Set) []byte {
 // reread returns the set that was written and read.
 func reread(t testing.TB, s *Set) *Set {
 	t.Helper()
-	s, err := FromBytes(bytesOf(t, s), nil)
+	s, err := FromBytes(bytesOf(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +187,7 @@ func TestUpdateChain(t *testing.T) {
 					l.change(c.change, c.replaced)
 				}
 				before, old := recordsOf(t, s), s
-				var u Updated
+				var u changed
 				s, u = l.update(t, old)
 				after := bytesOf(t, s)
 				if !bytes.HasPrefix(after, before) || uint64(len(after)-len(before)) != u.Bytes+trailer.Size {
@@ -193,7 +205,7 @@ func TestUpdateChain(t *testing.T) {
 					i.Bytes != uint64(len(after)) || i.UpdateBytes > i.Bytes {
 					t.Fatalf("day %d: %+v", day, i)
 				}
-				if same, u := l.update(t, s); same != s || u.Bytes != 0 {
+				if same, u := l.update(t, s); !bytes.Equal(bytesOf(t, same), bytesOf(t, s)) || u != (changed{}) {
 					t.Fatalf("day %d: an update without a change: %+v", day, u)
 				}
 			}
@@ -219,19 +231,16 @@ func TestUpdateCounts(t *testing.T) {
 func TestUpdateErrors(t *testing.T) {
 	l := newList(3, 100, 10)
 	s := l.build(t, false)
-	b, err := NewBuilder(Config{Seed: 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := b.Update(t.Context(), s); !errors.Is(err, filter.ErrConfig) {
+	next, err := Build(t.Context(), second(l.members()), second(l.universe()), Config{Base: s, Seed: 20})
+	if err != nil || next.hasher != s.hasher || !bytes.Equal(bytesOf(t, next), bytesOf(t, s)) {
 		t.Errorf("another hash function: %v", err)
 	}
-	_, _, err = UpdatePartitioned(t.Context(), s, l.members(), l.universe(), Config{})
+	_, err = Build(t.Context(), l.members(), l.universe(), Config{Base: s})
 	if !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("partitions: %v", err)
 	}
 	l.member["outside"] = true
-	_, _, err = Update(t.Context(), s, second(l.members()), second(l.universe()), Config{})
+	_, err = Build(t.Context(), second(l.members()), second(l.universe()), Config{Base: s})
 	var outside *OutsideError
 	if !errors.As(err, &outside) || outside.Count != 1 || len(outside.Keys) != 1 {
 		t.Errorf("a member outside of the universe: %v", err)
@@ -241,7 +250,7 @@ func TestUpdateErrors(t *testing.T) {
 		l.change(1, 0)
 		s, _ = l.update(t, s)
 	}
-	if i := s.Info(); i.BuildDue() == "" {
+	if i := s.Info(); i.BuildDue == "" {
 		t.Errorf("no build is due: %+v", i)
 	}
 	s = reread(t, s)
@@ -249,12 +258,12 @@ func TestUpdateErrors(t *testing.T) {
 		t.Errorf("%d wrong answers after %d updates", n, MaxUpdates)
 	}
 	l.change(1, 0)
-	_, _, err = Update(t.Context(), s, second(l.members()), second(l.universe()), Config{})
+	_, err = Build(t.Context(), second(l.members()), second(l.universe()), Config{Base: s})
 	if !errors.Is(err, ErrUpdates) {
 		t.Errorf("one update more: %v", err)
 	}
 	s.records = append(s.records, s.records[MaxUpdates])
-	if _, err := FromBytes(bytesOf(t, s), nil); err == nil {
+	if _, err := FromBytes(bytesOf(t, s)); err == nil {
 		t.Error("a file with more updates was read")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -85,7 +86,7 @@ func (v vectorSet) universe() (all []member) {
 }
 
 // pairs yields the universe, or only its members.
-func pairs(all []member, members bool) func(yield func(partition, key []byte) bool) {
+func pairs(all []member, members bool) iter.Seq2[[]byte, []byte] {
 	return func(yield func(partition, key []byte) bool) {
 		for _, m := range all {
 			if (m.is || !members) && !yield([]byte(m.partition), m.Bytes) {
@@ -102,7 +103,7 @@ func (v vectorSet) build(t *testing.T) (*Set, []member) {
 	if v.secret {
 		c.Secret, c.Seed = &vectorSecret, 0
 	}
-	s, err := build(t.Context(), pairs(all, true), pairs(all, false), c)
+	s, err := built(t.Context(), pairs(all, true), pairs(all, false), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,19 +122,19 @@ func (v vectorSet) build(t *testing.T) (*Set, []member) {
 
 // updated returns the set with an update to these keys.
 func updated(t *testing.T, s *Set, all []member) (*Set, error) {
-	b, err := NewBuilder(s.Config(Config{Shrink: 1}))
+	b, err := NewBuilder(Config{Base: s, Shrink: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, bit := range []uint64{0, memberBit} {
 		add := func(p, k [][]byte) error { return b.add(p, k, bit) }
-		err := feed(t.Context(), pairs(all, bit != 0), s.Partitioned(), add)
+		list, _ := sourceOf(pairs(all, bit != 0))
+		err := feed(t.Context(), list, s.partitioned(), add)
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	next, _, err := b.Update(t.Context(), s)
-	return next, err
+	return b.Build(t.Context())
 }
 
 // json returns the vectors of a set.
@@ -159,7 +160,7 @@ func (v vectorSet) json(s *Set, all []member) []byte {
 			partition = fmt.Sprintf(`"partition": %q, `, m.partition)
 		}
 		fmt.Fprintf(&b, "%s\n    {%s%s, \"outside\": %t, \"has\": %t}", comma, partition, m.JSON(h), outside,
-			s.ContainsIn([]byte(m.partition), m.Bytes))
+			s.in([]byte(m.partition), m.Bytes))
 		comma = ","
 	}
 	for _, m := range some(all) {
@@ -194,13 +195,13 @@ func TestVectors(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			s, all := v.build(t)
 			for _, m := range all {
-				if s.ContainsIn([]byte(m.partition), m.Bytes) != m.is {
+				if s.in([]byte(m.partition), m.Bytes) != m.is {
 					t.Errorf("wrong answer for %s %q of %q", m.Kind, m.Text(), m.partition)
 				}
 			}
 			for i, dir := range folders {
 				s.version = uint64(firstVersion + i)
-				data, err := s.AppendBinary(nil)
+				data, err := s.appendTo(nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -212,7 +213,7 @@ func TestVectors(t *testing.T) {
 				for name, content := range map[string][]byte{v.name + ".exact": data, v.name + ".json": text} {
 					compareFile(t, filepath.Join(dir, name), content)
 				}
-				read, err := FromBytes(data, &vectorSecret)
+				read, err := FromBytes(data, WithSecret(&vectorSecret))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,19 +12,17 @@ type Verification struct {
 	Universe, Members uint64 // distinct keys that were asked for
 	Missing           uint64 // members for which the answer is false
 	FalselyPresent    uint64 // keys of the universe that are not members, for which the answer is true
+	Wrong             uint64 // wrong answers: Missing + FalselyPresent
 	Outside           uint64 // members that are not in the universe, which are not among Members
 }
 
-// Wrong returns the number of wrong answers.
-func (v Verification) Wrong() uint64 { return v.Missing + v.FalselyPresent }
-
 // Verifier asks a set for every key of its universe. Add all members and all keys of the universe, in any order and
-// from any number of goroutines, then call Result once, or Close.
+// from any number of goroutines, then call Commit once, or Close.
 //
 // It finds out which keys are members by hashes of 96 bits under another seed than that of the set. So it also finds
 // keys that the hash function of the set takes for the same.
 type Verifier struct {
-	Progress func(filter.Progress) // if not nil, Result calls it now and then
+	progress func(filter.Progress) // may be nil
 
 	set    *Set
 	hasher filter.Hasher
@@ -34,22 +32,23 @@ type Verifier struct {
 // presentBit is set in the Lo of a gathered hash if the set has the key.
 const presentBit = 2
 
-// NewVerifier returns a Verifier of s. memory is the number of bytes of key hashes to keep in memory, 16 for each key
-// of the universe and each member, 0 for no limit; further ones go to a temporary file in dir, os.TempDir() if empty.
-func (s *Set) NewVerifier(memory int64, dir string) *Verifier {
-	return &Verifier{
-		set: s, hasher: filter.NewHasher(^s.hasher.Seed()), keys: gather.New(gather.Config{Memory: memory, Dir: dir}),
-	}
+// NewVerifier returns a Verifier of s. It takes Memory, TempDir, Workers and Progress of c; a key of the universe and a
+// member take 16 bytes of memory each.
+func (s *Set) NewVerifier(c Config) *Verifier {
+	return &Verifier{progress: c.Progress, set: s, hasher: filter.NewHasher(^s.hasher.Seed()),
+		keys: gather.New(gather.Config{Memory: c.Memory, Dir: c.TempDir, Workers: c.Workers})}
 }
 
-// AddMembers adds members. partitions is nil for a set without partitions. It returns an error if keys cannot be
-// written to a temporary file.
-func (v *Verifier) AddMembers(partitions, keys [][]byte) error {
-	return v.add(partitions, keys, memberBit)
+// AddMembers adds members. It returns an error if keys cannot be written to a temporary file. See Builder.AddMembers
+// for partitions.
+func (v *Verifier) AddMembers(keys [][]byte, partitions ...[]byte) error {
+	return v.add(partitionsOf(keys, partitions), keys, memberBit)
 }
 
 // AddUniverse adds keys of the universe. Arguments and errors are those of AddMembers.
-func (v *Verifier) AddUniverse(partitions, keys [][]byte) error { return v.add(partitions, keys, 0) }
+func (v *Verifier) AddUniverse(keys [][]byte, partitions ...[]byte) error {
+	return v.add(partitionsOf(keys, partitions), keys, 0)
+}
 
 func (v *Verifier) add(partitions, keys [][]byte, bit uint64) error {
 	hits := make([]bool, len(keys))
@@ -63,11 +62,11 @@ func (v *Verifier) add(partitions, keys [][]byte, bit uint64) error {
 	return v.keys.AddMany(hs)
 }
 
-// Close drops the keys and removes their file. Result calls it.
+// Close drops the keys and removes their file. Commit calls it.
 func (v *Verifier) Close() error { return v.keys.Close() }
 
-// Result compares the answers. If ctx ends first, it returns ctx.Err().
-func (v *Verifier) Result(ctx context.Context) (result Verification, err error) {
+// Commit compares the answers. If ctx ends first, it returns ctx.Err().
+func (v *Verifier) Commit(ctx context.Context) (result Verification, err error) {
 	defer v.Close()
 	v.report(0)
 	n, err := v.keys.Finish(ctx)
@@ -90,11 +89,12 @@ func (v *Verifier) Result(ctx context.Context) (result Verification, err error) 
 		}
 		return nil
 	}, func(filter.Hash) { result.Outside++ })
+	result.Wrong = result.Missing + result.FalselyPresent
 	return result, err
 }
 
 func (v *Verifier) report(done float64) {
-	if v.Progress != nil {
-		v.Progress(filter.Progress{Done: done})
+	if v.progress != nil {
+		v.progress(filter.Progress{Done: done})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // TestAbandoned leaves what publishers that were killed at different moments leave behind, and checks that the next
@@ -18,7 +19,7 @@ func TestAbandoned(t *testing.T) {
 	file := build(t, src, 0, 0, bloomery.Config{})
 	store := filepath.Join(dir, ObjectsName)
 	for _, same := range []bool{false, true} {
-		object := strings.Repeat("0a", len(Hash{}))
+		object := strings.Repeat("0a", len(shard.Sum{}))
 		left := []string{
 			filepath.Join(dir, "."+ReleaseName+".tmp-0123456789abcdef"),
 			filepath.Join(store, ".object.tmp-0123456789abcdef"), // of the check that files can be created

@@ -6,16 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Checked is the result of Check.
 type Checked struct {
 	Release *Release
 	Signers []string // ids of the keys that claim to have signed; Verify checks them
-	History History
-	Objects int    // objects that are named and right
-	Bytes   uint64 // their size
-	Deltas  int    // deltas that give the current filter
+	Objects int      // objects that are named and right
+	Bytes   uint64   // their size
+	Deltas  int      // deltas that give the current filter
 }
 
 // Check checks the folder of a publisher as a reader would: release.json, all objects that it and its history name,
@@ -28,12 +29,12 @@ func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(do
 		return Checked{}, err
 	}
 	var c checker
-	c.objects.dir, c.seen = filepath.Join(dir, ObjectsName), map[Hash]bool{}
-	if c.report.Release, err = ParseRelease(raw); err != nil {
+	c.objects.dir, c.seen = filepath.Join(dir, ObjectsName), map[shard.Sum]bool{}
+	if c.record, err = parseRecord(raw); err != nil {
 		return Checked{}, fmt.Errorf("%s: %w", filepath.Join(dir, ReleaseName), err)
 	}
-	c.kind = kindOf(c.report.Release.Kind)
-	if c.report.Signers, err = Signers(raw); err != nil {
+	c.report.Release, c.kind = &c.record.Release, kindOf(c.record.Kind)
+	if c.report.Signers, err = signedBy(raw); err != nil {
 		return Checked{}, err
 	}
 	if len(pinned) > 0 {
@@ -48,7 +49,8 @@ func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(do
 type checker struct {
 	objects
 	kind   kind
-	seen   map[Hash]bool
+	seen   map[shard.Sum]bool
+	record *record
 	report Checked
 	errs   []error
 }
@@ -62,7 +64,7 @@ func (c *checker) failed(what string, err error) bool {
 }
 
 // see returns the content of an object that is right, else nil. It counts each object once.
-func (c *checker) see(ctx context.Context, what string, o Object) []byte {
+func (c *checker) see(ctx context.Context, what string, o object) []byte {
 	b, err := c.read(ctx, o, maxNumber)
 	if c.failed(what, err) {
 		return nil
@@ -76,7 +78,7 @@ func (c *checker) see(ctx context.Context, what string, o Object) []byte {
 }
 
 // content returns the content of a release and the SHA-256 of its parts, if all are right.
-func (c *checker) content(ctx context.Context, what string, o Object) ([]byte, map[string]Hash) {
+func (c *checker) content(ctx context.Context, what string, o object) ([]byte, map[string]shard.Sum) {
 	b := c.see(ctx, what, o)
 	if b == nil {
 		return nil, nil
@@ -85,9 +87,9 @@ func (c *checker) content(ctx context.Context, what string, o Object) ([]byte, m
 	if c.failed(what, err) {
 		return nil, nil
 	}
-	sums := map[string]Hash{}
+	sums := map[string]shard.Sum{}
 	for _, p := range parts {
-		if c.see(ctx, what+": "+p.name, p.Object) == nil {
+		if c.see(ctx, what+": "+p.name, p.object) == nil {
 			return nil, nil
 		}
 		sums[p.name] = p.SHA256
@@ -96,8 +98,8 @@ func (c *checker) content(ctx context.Context, what string, o Object) ([]byte, m
 }
 
 func (c *checker) check(ctx context.Context, progress func(done, all int)) error {
-	r := c.report.Release
-	file, sums := c.content(ctx, "the filter", r.Object)
+	r := c.record
+	file, sums := c.content(ctx, "the filter", r.object())
 	if file != nil {
 		if err := c.kind.check(file, c.reader(ctx, maxNumber)); err != nil {
 			c.errs = append(c.errs, err)
@@ -107,7 +109,6 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 	if !c.failed("the history", err) && r.History != nil {
 		c.see(ctx, "the history", *r.History)
 	}
-	c.report.History = h
 	for i, step := range h {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -124,9 +125,9 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 }
 
 // step checks an older release, and that its delta gives the current one, whose parts are in sums.
-func (c *checker) step(ctx context.Context, step Step, sums map[string]Hash) {
+func (c *checker) step(ctx context.Context, step step, sums map[string]shard.Sum) {
 	what := fmt.Sprintf("release %d", step.Number)
-	old, _ := c.content(ctx, what, step.Object)
+	old, _ := c.content(ctx, what, step.object)
 	if step.Delta == nil {
 		return
 	}
@@ -142,7 +143,7 @@ func (c *checker) step(ctx context.Context, step Step, sums map[string]Hash) {
 		}
 		return nil
 	})
-	if err == nil && Hash(sha256.Sum256(got)) != c.report.Release.SHA256 {
+	if err == nil && shard.Sum(sha256.Sum256(got)) != c.report.Release.SHA256 {
 		err = fmt.Errorf("%w: it gives another filter", ErrObject)
 	}
 	if !c.failed(what, err) {

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/except"
@@ -25,7 +24,7 @@ import (
 
 // content is new content: a filter file, an exact set, or the manifest of a sharded set whose shards are objects.
 type content struct {
-	Release        // without name, number and times
+	record         // without name, number and times
 	file    []byte // the file or the manifest
 	trimmed uint64 // total bytes of the trimmed form; 0 if there is none, or if this is it
 	due     string // why an exact set should be built anew, or empty
@@ -46,13 +45,14 @@ func load(ctx context.Context, path string, s *objects, o Options) (*content, er
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	c.Total = uint64(len(c.file))
-	c.Object, err = s.put(ctx, c.file)
+	stored, err := s.put(ctx, c.file)
+	c.SHA256, c.Bytes = stored.SHA256, stored.Bytes
 	return c, err
 }
 
 // checkMagic returns an error unless a file that begins with head is a filter file or an exact set.
 func checkMagic(head []byte) error {
-	if container.HasMagic(bytes.NewReader(head)) || exact.HasMagic(bytes.NewReader(head)) {
+	if container.HasMagic(bytes.NewReader(head)) || container.HasExactMagic(bytes.NewReader(head)) {
 		return nil
 	}
 	return filter.ErrMagic
@@ -60,16 +60,16 @@ func checkMagic(head []byte) error {
 
 // contentOf returns the content of a filter file or an exact set.
 func contentOf(b []byte, trim bool) (*content, error) {
-	if !exact.HasMagic(bytes.NewReader(b)) {
+	if !container.HasExactMagic(bytes.NewReader(b)) {
 		one, err := decodeFilter(b, trim)
 		if err != nil {
 			return nil, err
 		}
 		r := Release{Kind: File, Spec: one.file.Spec.String(), Keys: one.info.Keys, FPRChosen: one.file.FPRChosen,
 			FPRPosterior: one.info.FPRPosterior}
-		return &content{Release: r, file: one.bytes, trimmed: one.trimmed}, nil
+		return &content{record: record{Release: r}, file: one.bytes, trimmed: one.trimmed}, nil
 	}
-	i, err := exact.Inspect(b)
+	i, err := inspect(b)
 	if err == nil && trim {
 		err = fmt.Errorf("an exact set has no trimmed form: %w", filter.ErrUnsupported)
 	}
@@ -77,7 +77,8 @@ func contentOf(b []byte, trim bool) (*content, error) {
 		return nil, err
 	}
 	spec := fmt.Sprintf(exactSpec, i.Universe, i.Partitions, i.Updates)
-	return &content{Release: Release{Kind: Exact, Spec: spec, Keys: i.Members}, file: b, due: i.BuildDue()}, nil
+	r := Release{Kind: Exact, Spec: spec, Keys: i.Members}
+	return &content{record: record{Release: r}, file: b, due: i.BuildDue}, nil
 }
 
 // decoded is a filter file that was read and checked.
@@ -157,7 +158,8 @@ func loadSet(ctx context.Context, dir string, s *objects, o Options) (*content, 
 // loadShards loads the shards of a manifest. It holds one of them in memory at a time.
 func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects, o Options) (*content, error) {
 	m := shardset.Clone(old)
-	c := &content{Release: Release{Kind: Set, Spec: m.Spec.String(), Keys: m.Keys(), FPRChosen: m.FPRChosen}}
+	c := &content{record: record{Release: Release{Kind: Set, Spec: m.Spec.String(), Keys: m.Keys(),
+		FPRChosen: m.FPRChosen}}}
 	var saved uint64 // by the trimmed form
 	for i := range m.Shards {
 		if err := ctx.Err(); err != nil {
@@ -199,8 +201,8 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 	if saved > 0 {
 		c.trimmed = c.Total - saved
 	}
-	var err error
-	c.Object, err = s.put(ctx, c.file)
+	stored, err := s.put(ctx, c.file)
+	c.SHA256, c.Bytes = stored.SHA256, stored.Bytes
 	return c, err
 }
 

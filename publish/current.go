@@ -15,15 +15,6 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// ErrUntrusted means that the next release may not take over anything of the release.json in the folder, since it is
-// unsigned, signed by other keys, changed or damaged. The error wraps the reason, such as ErrUnsigned, ErrOtherKey,
-// ErrSignature or ErrRelease. If Options.Name and Options.Number are stated, Publish replaces that release.json.
-var ErrUntrusted = errors.New("the current release cannot be trusted")
-
-// ErrLost means that the folder has objects, but no release.json, and nothing says which numbers its readers have seen.
-// State Options.Name and Options.Number.
-var ErrLost = errors.New("release.json is lost, and the number of the next release is not known")
-
 // checkFolder returns an error if release.json or objects is a symbolic link, a pipe or the like: who can write the
 // folder could make the publisher read, replace and remove files elsewhere.
 func (p *publisher) checkFolder(context.Context) error {
@@ -42,9 +33,9 @@ func (p *publisher) checkFolder(context.Context) error {
 	return nil
 }
 
-// readRelease reads a release.json of at most MaxRelease bytes. The error of a longer one wraps ErrRelease.
+// readRelease reads a release.json of at most maxRelease bytes. The error of a longer one wraps ErrRelease.
 func readRelease(ctx context.Context, path string) ([]byte, error) {
-	b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: MaxRelease})
+	b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxRelease})
 	if errors.Is(err, filter.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w", ErrRelease, err)
 	}
@@ -57,7 +48,7 @@ func (p *publisher) readCurrent(ctx context.Context) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var r *Release
+	var r *record
 	if err == nil {
 		r, err = p.trusted(raw)
 	}
@@ -87,7 +78,7 @@ func isUntrusted(err error) bool {
 
 // trusted returns the content of the current release.json. If the next release is signed, a key that signs it or one of
 // Options.Rotate must have signed this one, too.
-func (p *publisher) trusted(raw []byte) (*Release, error) {
+func (p *publisher) trusted(raw []byte) (*record, error) {
 	if len(p.o.Sign) > 0 {
 		_, err := Verify(raw, p.o.signers()...)
 		if errors.Is(err, ErrOtherKey) && len(p.o.Rotate) > 0 {
@@ -100,7 +91,7 @@ func (p *publisher) trusted(raw []byte) (*Release, error) {
 			return nil, err
 		}
 	}
-	return ParseRelease(raw)
+	return parseRecord(raw)
 }
 
 // readHistory reads the history of the current release. If it is damaged, there are no deltas, and a warning says so.
@@ -116,15 +107,15 @@ func (p *publisher) readHistory(ctx context.Context) error {
 	return err
 }
 
-func (s *objects) history(ctx context.Context, r *Release) (History, error) {
+func (s *objects) history(ctx context.Context, r *record) (history, error) {
 	if r.History == nil {
 		return nil, nil
 	}
-	b, err := s.read(ctx, *r.History, MaxHistory)
+	b, err := s.read(ctx, *r.History, maxHistory)
 	if err != nil {
 		return nil, err
 	}
-	return ParseHistory(b)
+	return parseHistory(b)
 }
 
 // findName sets the name of the release, and what the state files know about it.
@@ -150,8 +141,8 @@ func (p *publisher) findName(context.Context) (err error) {
 		}
 		name = filepath.Base(path)
 	}
-	if !ValidName(name) || name == string(filepath.Separator) {
-		return fmt.Errorf("%w: name %q; want 1 to %d bytes of printable text", ErrOptions, name, MaxName)
+	if !validName(name) || name == string(filepath.Separator) {
+		return fmt.Errorf("%w: name %q; want 1 to %d bytes of printable text", ErrOptions, name, maxName)
 	}
 	p.name, p.last = name, p.states.of(name)
 	if l := p.last; p.o.Name == "" && l != nil && l.Folder != "" && p.folder != "" && l.Folder != p.folder {

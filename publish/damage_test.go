@@ -30,7 +30,7 @@ func TestDamagedFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := testRelease().Marshal(private)
+	signed, err := testRelease().marshal(private)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestDamagedFiles(t *testing.T) {
 		}, ErrKey},
 		// A public key has no checksum. A damaged one that is a key verifies no release.
 		{"public key of a reader", "key.pub", func() (string, error) {
-			k, err := FindPublicKey(at("key.pub"))
+			k, err := ReadPublicKey(at("key.pub"))
 			if err != nil {
 				return "", err
 			}
@@ -100,7 +100,7 @@ func TestDamagedFiles(t *testing.T) {
 			if _, err := Verify(b, public); err != nil {
 				return "", err
 			}
-			return text(ParseRelease(b))
+			return text(parseRecord(b))
 		}, nil},
 	} {
 		t.Run(c.what, func(t *testing.T) {

@@ -30,14 +30,10 @@ func exactKeys(first, end int) iter.Seq[[]byte] {
 
 // exactSet returns the set of a version: its members are keys [version, 100 + version) of 2,000. It updates old, if
 // there is one.
-func exactSet(t testing.TB, old *exact.Set, version int, c exact.Config) (s *exact.Set) {
+func exactSet(t testing.TB, old *exact.Set, version int, c exact.Config) *exact.Set {
 	t.Helper()
-	var err error
-	if members, universe := exactKeys(version, 100+version), exactKeys(0, 2000); old == nil {
-		s, err = exact.Build(t.Context(), members, universe, c)
-	} else {
-		s, _, err = exact.Update(t.Context(), old, members, universe, c)
-	}
+	c.Base = old
+	s, err := exact.Build(t.Context(), exactKeys(version, 100+version), exactKeys(0, 2000), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +41,10 @@ func exactSet(t testing.TB, old *exact.Set, version int, c exact.Config) (s *exa
 }
 
 // wrong returns the number of wrong answers of a set of exactSet for its universe.
-func wrong(contains func([]byte) bool, version int) (n int) {
+func wrong(s *exact.Set, version int) (n int) {
 	i := 0
 	for key := range exactKeys(0, 2000) {
-		if contains(key) != (i >= version && i < 100+version) {
+		if s.Contains(key) != (i >= version && i < 100+version) {
 			n++
 		}
 		i++
@@ -80,18 +76,18 @@ func TestPublishExact(t *testing.T) {
 				!strings.HasPrefix(r.Release.Spec, "exact(universe=2000,") {
 				t.Errorf("%+v", r.Release)
 			}
-			e, ok := polled(t, f).(Updated)
+			e, ok := polled(t, f).is(Updated)
 			if !ok || e.Delta != (version > 0) {
 				t.Errorf("version %d: %+v", version, e)
 			}
-			if d := r.Release.Previous; d != nil && d.Delta.Bytes != s.Info().Bytes-before+24+20 { // with the trailer
+			if d := r.record.Previous; d != nil && d.Delta.Bytes != s.Info().Bytes-before+24+20 { // with the trailer
 				t.Errorf("a delta of %d bytes", d.Delta.Bytes)
 			}
-			got, err := exact.Open(f.file, c.Secret)
+			got, err := exact.Open(f.file, exact.WithSecret(c.Secret))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := wrong(got.Contains, version); n > 0 {
+			if n := wrong(got, version); n > 0 {
 				t.Errorf("version %d: %d wrong answers", version, n)
 			}
 		}
@@ -103,10 +99,10 @@ func TestPublishExact(t *testing.T) {
 		if err := fresh.Save(t.Context(), file); err != nil {
 			t.Fatal(err)
 		}
-		if r := mustPublish(t, dir, file, Options{Now: start.Add(9 * day)}); r.Release.Previous.Delta != nil {
-			t.Errorf("%+v", r.Release.Previous)
+		if r := mustPublish(t, dir, file, Options{Now: start.Add(9 * day)}); r.record.Previous.Delta != nil {
+			t.Errorf("%+v", r.record.Previous)
 		}
-		if e, ok := polled(t, f).(Updated); !ok || e.Delta {
+		if e, ok := polled(t, f).is(Updated); !ok || e.Delta {
 			t.Errorf("%+v", e)
 		}
 		other := build(t, t.TempDir(), 0, 0, bloomery.Config{})
@@ -132,7 +128,7 @@ func polled(t *testing.T, f *Follower) Event {
 // TestFollowExactDamaged: what is published as an exact set must be one, and is verified before the file is replaced.
 func TestFollowExactDamaged(t *testing.T) {
 	s := newSite(t)
-	s.forge = func(r *Release) { r.Kind = Exact }
+	s.forge = func(r *record) { r.Kind = Exact }
 	good := encoded(t, exactSet(t, nil, 0, exact.Config{}))
 	f := s.follower(s.dir)
 	s.publish(good)
@@ -159,17 +155,17 @@ func TestFollowExactDamaged(t *testing.T) {
 
 func encoded(t testing.TB, s *exact.Set) []byte {
 	t.Helper()
-	b, err := s.AppendBinary(nil)
-	if err != nil {
+	var b bytes.Buffer
+	if _, err := s.WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return b.Bytes()
 }
 
 // TestFollowExact: a Live has each new release. Follow and FollowExact refuse what the other one follows.
 func TestFollowExact(t *testing.T) {
 	s := newSite(t)
-	s.deltas, s.forge = true, func(r *Release) { r.Kind = Exact }
+	s.deltas, s.forge = true, func(r *record) { r.Kind = Exact }
 	web := s.serve()
 	file := filepath.Join(t.TempDir(), "f.exact")
 	set := exactSet(t, nil, 0, exact.Config{})
@@ -191,7 +187,7 @@ func TestFollowExact(t *testing.T) {
 				t.Fatal("no new release", live.Err())
 			}
 		}
-		if n := wrong(live.Contains, version); n > 0 || live.Err() != nil {
+		if n := wrong(live.Set(), version); n > 0 || live.Err() != nil {
 			t.Errorf("%d wrong answers, %v", n, live.Err())
 		}
 	}
@@ -211,7 +207,7 @@ func TestFollowExact(t *testing.T) {
 	if live, err = FollowExact(ctx, web.URL, file, o...); err != nil { // it is loaded again
 		t.Fatal(err)
 	}
-	if n := wrong(live.Contains, 3); n > 0 {
+	if n := wrong(live.Set(), 3); n > 0 {
 		t.Errorf("%d wrong answers after damage", n)
 	}
 	if err := live.Close(); err != nil {

@@ -3,70 +3,173 @@ package publish_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/publish"
+	"github.com/bloomery/bloomery/publish/transport"
 )
 
 // must ends an example that fails.
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	return v
 }
 
-// Publish a filter, follow it, and publish its next version. A web server would serve the folder.
+// temporary returns the path of a new folder.
+func temporary() string { return must(os.MkdirTemp("", "")) }
+
+// save writes a filter of keys to a file.
+func save(file string, keys ...string) {
+	set := must(bloomery.Build(context.Background(), slices.Values(keys), bloomery.Config{Spec: "standard(fpr=0.001)"}))
+	must(0, set.Save(context.Background(), file))
+}
+
+// Publish a filter and its next version, and follow them. A web server would serve the folder: its URL then takes the
+// place of the folder.
 func Example() {
-	ctx := context.Background()
-	dir := must(os.MkdirTemp("", ""))
+	ctx, dir := context.Background(), temporary()
 	defer os.RemoveAll(dir)
-	file, site := filepath.Join(dir, "list.bloom"), filepath.Join(dir, "site")
+	file, site, copied := filepath.Join(dir, "new"), filepath.Join(dir, "list"), filepath.Join(dir, "list.bloom")
 	key := must(publish.NewKey()) // CreateKey makes one in a file
-	release := func(c bloomery.Config, keys ...string) publish.Report {
-		set := must(bloomery.Build(ctx, slices.Values(keys), c))
-		if err := set.Save(ctx, file); err != nil {
-			panic(err)
-		}
-		return must(publish.Publish(ctx, site, file, publish.Options{Sign: []publish.PrivateKey{key}}))
-	}
-	first := release(bloomery.Config{Spec: "rankindexed(fpr=0.001)"}, "a.example", "b.example")
-	fmt.Println(first.Release.Number, first.Release.Name)
-
-	// The reader, usually on another machine: file is then a URL.
-	copied := filepath.Join(dir, "copy.bloom")
 	follower := must(publish.NewFollower(site, copied, publish.WithKeys(key.Public())))
-	must(follower.Poll(ctx))
-
-	like := must(bloomery.Open(ctx, file, bloomery.InMemory()))
-	release(bloomery.Config{Like: like}, "a.example", "c.example")
-	must(follower.Poll(ctx))
+	for _, domain := range []string{"a.example", "b.example"} {
+		save(file, "all.example", domain)
+		must(publish.Publish(ctx, site, file, publish.Options{Sign: []publish.PrivateKey{key}}))
+		event := must(follower.Poll(ctx))
+		fmt.Println(event.Kind, event.Release.Number, event.Release.Name, event.Release.Keys)
+	}
 	set := must(bloomery.Open(ctx, copied))
 	defer set.Close()
-	fmt.Println(set.ContainsString("b.example"), set.ContainsString("c.example"))
+	fmt.Println(set.ContainsString("a.example"), set.ContainsString("b.example"))
 	// Output:
-	// 1 site
+	// updated 1 list 2
+	// updated 2 list 2
 	// false true
 }
 
-// Follow keeps a filter current in the background. A URL takes the place of the folder.
-func ExampleFollow() {
-	ctx := context.Background()
-	dir := must(os.MkdirTemp("", ""))
+// Publish says what readers load.
+func ExamplePublish() {
+	ctx, dir := context.Background(), temporary()
 	defer os.RemoveAll(dir)
-	file, site := filepath.Join(dir, "list.bloom"), filepath.Join(dir, "site")
-	set := must(bloomery.Build(ctx, slices.Values([]string{"a.example"}), bloomery.Config{}))
-	if err := set.Save(ctx, file); err != nil {
-		panic(err)
-	}
+	file, site := filepath.Join(dir, "new"), filepath.Join(dir, "list")
+	save(file, "a.example")
+	first := must(publish.Publish(ctx, site, file, publish.Options{Unsigned: true}))
+	again := must(publish.Publish(ctx, site, file, publish.Options{Unsigned: true}))
+	save(file, "b.example")
+	second := must(publish.Publish(ctx, site, file, publish.Options{Unsigned: true, Name: "list"}))
+	fmt.Println(first.Release.Number, again.Same, second.Release.Number, len(second.Older))
+	// Output: 1 true 2 1
+}
+
+// Keys in files: a publisher keeps one, and readers pin the other one.
+func ExampleCreateKey() {
+	path := filepath.Join(temporary(), "list.key")
+	defer os.RemoveAll(filepath.Dir(path))
+	created := must(publish.CreateKey(path))
+	private, public := must(publish.ReadPrivateKey(path)), must(publish.ReadPublicKey(path+publish.PublicSuffix))
+	pinned := must(publish.ParsePublicKey(public.String())) // a text, "ed25519:..."
+	fmt.Println(private.Public() == created, public == created, pinned.ID() == created.ID())
+	// Output: true true true
+}
+
+// Follow keeps a filter current in the background.
+func ExampleFollow() {
+	ctx, dir := context.Background(), temporary()
+	defer os.RemoveAll(dir)
+	file, site := filepath.Join(dir, "new"), filepath.Join(dir, "list")
+	save(file, "a.example")
 	key := must(publish.NewKey())
 	must(publish.Publish(ctx, site, file, publish.Options{Sign: []publish.PrivateKey{key}}))
 
-	live := must(publish.Follow(ctx, site, filepath.Join(dir, "copy.bloom"), publish.WithKeys(key.Public())))
+	live := must(publish.Follow(ctx, site, filepath.Join(dir, "list.bloom"), publish.WithKeys(key.Public()),
+		publish.OnEvent(func(e publish.Event) {
+			if e.Kind == publish.Failed {
+				log.Print(e)
+			}
+		})))
 	defer live.Close()
 	fmt.Println(live.ContainsString("a.example"), live.Err())
 	// Output: true <nil>
+}
+
+// An exact set: each update of it is a delta.
+func ExampleFollowExact() {
+	ctx, dir := context.Background(), temporary()
+	defer os.RemoveAll(dir)
+	file, site := filepath.Join(dir, "new"), filepath.Join(dir, "revoked")
+	members, universe := slices.Values([]string{"07"}), slices.Values([]string{"05", "06", "07"})
+	set := must(exact.Build(ctx, members, universe, exact.Config{}))
+	must(0, set.Save(ctx, file))
+	must(publish.Publish(ctx, site, file, publish.Options{}))
+
+	live := must(publish.FollowExact(ctx, site, filepath.Join(dir, "revoked.exact"), publish.WithInsecure()))
+	defer live.Close()
+	fmt.Println(live.Set().Contains([]byte("06")), live.Set().Contains([]byte("07")), live.Err())
+	// Output: false true <nil>
+}
+
+// counted is a source of one's own: it counts the requests of another one.
+type counted struct {
+	transport.Source
+	requests int
+}
+
+func (c *counted) Get(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
+	c.requests++
+	return c.Source.Get(ctx, name, r)
+}
+
+// A source of one's own, such as a bucket, takes the place of the address.
+func ExampleWithSource() {
+	ctx, dir := context.Background(), temporary()
+	defer os.RemoveAll(dir)
+	file, site := filepath.Join(dir, "new"), filepath.Join(dir, "list")
+	save(file, "a.example")
+	must(publish.Publish(ctx, site, file, publish.Options{}))
+	source := &counted{Source: transport.Folder(site)}
+	follower := must(publish.NewFollower("", filepath.Join(dir, "list.bloom"), publish.WithSource(source),
+		publish.WithInsecure()))
+	for range 2 {
+		fmt.Println(must(follower.Poll(ctx)).Kind, source.requests)
+	}
+	// Output:
+	// updated 2
+	// unchanged 3
+}
+
+// Check a folder before readers see it: signature, objects and deltas.
+func ExampleCheck() {
+	ctx, dir := context.Background(), temporary()
+	defer os.RemoveAll(dir)
+	file, site := filepath.Join(dir, "new"), filepath.Join(dir, "list")
+	save(file, "a.example")
+	key := must(publish.NewKey())
+	must(publish.Publish(ctx, site, file, publish.Options{Sign: []publish.PrivateKey{key}}))
+	checked := must(publish.Check(ctx, site, []publish.PublicKey{key.Public()}, nil))
+	other := must(publish.NewKey())
+	_, err := publish.Check(ctx, site, []publish.PublicKey{other.Public()}, nil)
+	fmt.Println(checked.Release.Name, checked.Objects, err != nil)
+	// Output: list 1 true
+}
+
+// Read a release.json without a Follower.
+func ExampleVerify() {
+	ctx, dir := context.Background(), temporary()
+	defer os.RemoveAll(dir)
+	file, site := filepath.Join(dir, "new"), filepath.Join(dir, "list")
+	save(file, "a.example")
+	key := must(publish.NewKey())
+	must(publish.Publish(ctx, site, file, publish.Options{Sign: []publish.PrivateKey{key}}))
+	text := must(os.ReadFile(filepath.Join(site, publish.ReleaseName)))
+	by := must(publish.Verify(text, key.Public()))
+	release := must(publish.ParseRelease(text))
+	fmt.Println(by == key.Public(), release.Name, release.Number, release.Kind)
+	// Output: true list 1 file
 }

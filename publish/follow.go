@@ -15,32 +15,13 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/exactopts"
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
 // Errors of a Follower beside those of Verify and ParseRelease. After any error the file is unchanged, except after
 // ErrExpired.
-var (
-	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it
-	// is newer than the file, the file is replaced all the same.
-	ErrExpired = errors.New("the release has expired")
-	// ErrOlder means that the server has an older release than one that was seen before, signed by a key that is pinned
-	// now. What was signed only by keys that are not pinned any more does not count.
-	ErrOlder = errors.New("the server has an older release")
-	// ErrConflict means that a release has other content than the release of the same number that was seen before,
-	// signed by a key that is pinned now.
-	ErrConflict = errors.New("another release with the same number")
-	// ErrOtherName means that the server publishes something else than what the file follows.
-	ErrOtherName = errors.New("another name is published")
-	// ErrKind means that an exact set is published and a filter is followed, or the reverse.
-	ErrKind = errors.New("another kind is published")
-	// ErrState means that the state file beside the file cannot be read.
-	ErrState = errors.New("the state of the follower is damaged")
-	// ErrNoKey means that a follower has no key to check signatures with.
-	ErrNoKey = errors.New("no key to check signatures with")
-)
-
 // DefaultFollowInterval is the mean time between two polls of a follower.
 const DefaultFollowInterval = time.Minute
 
@@ -180,8 +161,10 @@ func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloo
 // WithSecret.
 func FollowExact(ctx context.Context, address, file string, o ...FollowOption) (*exact.Live, error) {
 	return follow(ctx, address, file, o, []string{Exact}, func(f *Follower, update updater) (*exact.Live, error) {
-		return exact.OpenLive(f.file, exact.LiveOptions{Secret: f.options.secret,
-			Update: func(ctx context.Context, l *exact.Live) { update(ctx, l) }})
+		with := func(o *exactopts.Options) {
+			o.Update = func(ctx context.Context, l exactopts.Follower) { update(ctx, l) }
+		}
+		return exact.OpenLive(f.file, exact.WithSecret(f.options.secret), with)
 	})
 }
 
@@ -206,7 +189,7 @@ func follow[L any](
 			return l, nil
 		}
 		event, err := f.Poll(ctx)
-		if event != nil {
+		if event.Kind != "" {
 			f.tell(event, err, 0)
 			if l, opened = open(f, f.updater(ctx, true, err)); opened == nil || !errors.As(opened, new(syscall.Errno)) {
 				return l, opened
@@ -221,7 +204,7 @@ func follow[L any](
 			return none, err
 		}
 		wait := f.delay(failures, err)
-		f.tell(nil, err, wait)
+		f.tell(Event{}, err, wait)
 		select {
 		case <-ctx.Done():
 			return none, errors.Join(err, context.Cause(ctx))
@@ -238,7 +221,7 @@ func (f *Follower) updater(ctx context.Context, polled bool, reported error) upd
 		defer cancel(nil)
 		l.Report(reported)
 		_ = f.run(inner, polled, func(e Event, err error) {
-			if _, ok := e.(Updated); ok {
+			if e.Kind == Updated {
 				err = errors.Join(err, l.Reload(inner))
 			}
 			l.Report(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // addTo adds a key to a filter or set as bloomery add does.
@@ -40,11 +41,11 @@ func TestSetChangedDuringPoll(t *testing.T) {
 		f := s.follower(web.URL)
 		s.publishSet(1)
 		mustPoll(t, f)
-		r := s.publishSet(2).Release
+		r := s.publishSet(2).record
 		if !delta {
 			s.drop(r.Previous.Delta.SHA256)
 		}
-		when := fmt.Sprintf("%s/%s", ObjectsName, map[bool]Hash{true: r.Previous.Delta.SHA256, false: r.SHA256}[delta])
+		when := fmt.Sprintf("%s/%s", ObjectsName, map[bool]shard.Sum{true: r.Previous.Delta.SHA256, false: r.SHA256}[delta])
 		changed := 0
 		web.hook(func(w http.ResponseWriter, q *http.Request) bool {
 			if strings.HasSuffix(q.URL.Path, when) && changed == 0 {

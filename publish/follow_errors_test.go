@@ -87,7 +87,7 @@ func TestFollowGivesUp(t *testing.T) {
 			s := newSite(t)
 			web := s.serve()
 			if strings.HasPrefix(c.kind, Exact) {
-				s.forge = func(r *Release) { r.Kind = Exact }
+				s.forge = func(r *record) { r.Kind = Exact }
 			}
 			s.publish(c.content)
 			file := filepath.Join(t.TempDir(), "f")
@@ -162,7 +162,7 @@ func TestFollowEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.forge = func(r *Release) { r.Kind = Exact }
+		s.forge = func(r *record) { r.Kind = Exact }
 		s.publish(set)
 		two, err := FollowExact(ctx, web.URL, filepath.Join(t.TempDir(), "f"), o...)
 		if err != nil {
@@ -173,7 +173,7 @@ func TestFollowEnds(t *testing.T) {
 		}
 		ended(t, live.Err, func() { cancel(cause) })
 		ended(t, two.Err, func() {})
-		if !live.ContainsString("a") || !two.Contains([]byte("a")) {
+		if !live.ContainsString("a") || !two.Set().Contains([]byte("a")) {
 			t.Error("the last release is gone")
 		}
 		if err := errors.Join(live.Close(), two.Close()); err != nil {

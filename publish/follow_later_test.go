@@ -61,7 +61,7 @@ func TestOldStateUpgraded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, is := mustPoll(t, f).(Unchanged); !is {
+	if e, is := mustPoll(t, f).is(Unchanged); !is {
 		t.Errorf("%+v", e)
 	}
 	if fields()["seen"] == nil {

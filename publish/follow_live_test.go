@@ -80,7 +80,7 @@ func TestExpired(t *testing.T) {
 	now = now.Add(48 * time.Hour)
 	for range 2 {
 		e, err := f.Poll(t.Context())
-		if _, ok := e.(Unchanged); !ok || !errors.Is(err, ErrExpired) ||
+		if _, ok := e.is(Unchanged); !ok || !errors.Is(err, ErrExpired) ||
 			!strings.Contains(err.Error(), "another mirror") {
 			t.Errorf("frozen: %v, %v", e, err)
 		}
@@ -88,20 +88,20 @@ func TestExpired(t *testing.T) {
 	web.around.Store(nil)
 	s.publish(second)
 	e, err := f.Poll(t.Context())
-	if _, ok := e.(Updated); !ok || !errors.Is(err, ErrExpired) {
+	if _, ok := e.is(Updated); !ok || !errors.Is(err, ErrExpired) {
 		t.Errorf("newer, but expired: %v, %v", e, err)
 	}
 	holds(t, f, second)
 	s.expires = now.Add(time.Hour)
-	s.release(&Release{}, 0, func(r *Release) { // the same release, renewed
-		is, err := ParseRelease(s.text())
+	s.release(&record{}, 0, func(r *record) { // the same release, renewed
+		is, err := parseRecord(s.text())
 		if err != nil {
 			t.Fatal(err)
 		}
 		*r = *is
 		r.Expires = s.expires.UTC().Truncate(time.Second)
 	})
-	if _, ok := mustPoll(t, f).(Unchanged); !ok {
+	if _, ok := mustPoll(t, f).is(Unchanged); !ok {
 		t.Error("renewed: not unchanged")
 	}
 }
@@ -132,11 +132,11 @@ func TestHistory(t *testing.T) {
 		mustPoll(t, f)
 		from := *s.publishing(t)
 		s.publish(filterOf(t, 20000, 2))
-		s.forge = func(r *Release) {
-			h := History{{Number: r.Number - 1, Published: r.Published, Object: Object{r.Previous.SHA256, r.Bytes}},
-				{Number: from.Number, Published: r.Published, Object: Object{from.SHA256, r.Bytes},
+		s.forge = func(r *record) {
+			h := history{{Number: r.Number - 1, Published: r.Published, object: object{r.Previous.SHA256, r.Bytes}},
+				{Number: from.Number, Published: r.Published, object: object{from.SHA256, r.Bytes},
 					Delta: s.delta(first, last)}}
-			text, err := h.Marshal()
+			text, err := h.marshal()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestHistory(t *testing.T) {
 		}
 		s.publish(last)
 		s.forge = nil
-		e, ok := mustPoll(t, f).(Updated)
+		e, ok := mustPoll(t, f).is(Updated)
 		if !ok || e.Delta == damaged || (e.Unused != nil) != damaged || e.From != from.Number {
 			t.Errorf("%v: %v", damaged, e)
 		}
@@ -158,9 +158,9 @@ func TestHistory(t *testing.T) {
 }
 
 // publishing returns the current release.
-func (s *site) publishing(t *testing.T) *Release {
+func (s *site) publishing(t *testing.T) *record {
 	t.Helper()
-	r, err := ParseRelease(s.text())
+	r, err := parseRecord(s.text())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestResume(t *testing.T) {
 			}
 			return c.answer != nil && c.answer(w, r)
 		})
-		e := mustPoll(t, f).(Updated)
+		e := mustPoll(t, f).must(t, Updated)
 		if least, most := int64(c.bytes), int64(c.bytes)+int64(len(want)/2); e.Bytes < least || e.Bytes > most {
 			t.Errorf("%s: %d bytes, want %d to %d", name, e.Bytes, least, most)
 		}
@@ -291,7 +291,7 @@ func TestFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f, ok := (<-events).(Failed); !ok || f.Retry <= 0 || f.Retry > 200*time.Millisecond {
+	if f, ok := (<-events).is(Failed); !ok || f.Retry <= 0 || f.Retry > 200*time.Millisecond {
 		t.Errorf("first event: %v", f)
 	}
 	if !live.ContainsString("key999") || live.Err() != nil {

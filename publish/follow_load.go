@@ -16,9 +16,10 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
+	"github.com/bloomery/bloomery/shard"
 )
 
-func (f *Follower) part(h Hash) string { return f.file + partSuffix + h.String()[:partDigits] }
+func (f *Follower) part(h shard.Sum) string { return f.file + partSuffix + h.String()[:partDigits] }
 
 // isPart reports whether a name is that of a part file, or of the folder in which a set is tried.
 func (f *Follower) isPart(name string) bool {
@@ -50,7 +51,7 @@ func (f *Follower) clean(keep string) {
 
 // download loads an object into its part file, from where an earlier download has ended, checks it, and returns the
 // path.
-func (p *poll) download(ctx context.Context, o Object) (path string, err error) {
+func (p *poll) download(ctx context.Context, o object) (path string, err error) {
 	if err := o.check(maxNumber); err != nil {
 		return "", err
 	}
@@ -95,7 +96,7 @@ func (p *poll) openPart(path string) (*os.File, error) {
 
 // fill is one attempt of download. It reports whether it has used bytes that were there. If the error wraps ErrObject,
 // the file is empty.
-func (p *poll) fill(ctx context.Context, out *os.File, o Object) (resumed bool, err error) {
+func (p *poll) fill(ctx context.Context, out *os.File, o object) (resumed bool, err error) {
 	at, err := out.Seek(0, io.SeekEnd)
 	if err == nil && uint64(at) < o.Bytes {
 		err = p.rest(ctx, out, at, o)
@@ -113,7 +114,7 @@ func (p *poll) fill(ctx context.Context, out *os.File, o Object) (resumed bool, 
 }
 
 // rest appends to a file of at bytes what is missing.
-func (p *poll) rest(ctx context.Context, out *os.File, at int64, o Object) error {
+func (p *poll) rest(ctx context.Context, out *os.File, at int64, o object) error {
 	name := objectName(o.SHA256)
 	got, err := p.get(ctx, name, transport.Request{Offset: at, MaxBytes: int64(o.Bytes)})
 	if err != nil {
@@ -142,7 +143,7 @@ func (p *poll) rest(ctx context.Context, out *os.File, at int64, o Object) error
 }
 
 // copyPart copies the part file of an object, and checks what it copies: the file may have changed since it was loaded.
-func (p *poll) copyPart(ctx context.Context, w io.Writer, path string, o Object) error {
+func (p *poll) copyPart(ctx context.Context, w io.Writer, path string, o object) error {
 	in, _, err := p.options.guard.open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
@@ -156,12 +157,12 @@ func (p *poll) copyPart(ctx context.Context, w io.Writer, path string, o Object)
 }
 
 // objectName returns the name of the object with a hash in the folder of a publisher.
-func objectName(h Hash) string { return ObjectsName + "/" + h.String() }
+func objectName(h shard.Sum) string { return ObjectsName + "/" + h.String() }
 
 // inMemory is the largest object in bytes that is loaded without a part file. A larger one is resumed by the next poll.
 const inMemory = 64 << 10
 
-func (p *poll) object(ctx context.Context, o Object) (b []byte, err error) {
+func (p *poll) object(ctx context.Context, o object) (b []byte, err error) {
 	switch {
 	case o.Bytes > p.options.maxBytes:
 		return nil, fmt.Errorf("an object of %d bytes, and at most %d are allowed: %w", o.Bytes, p.options.maxBytes,

@@ -83,7 +83,7 @@ func TestManyFollowers(t *testing.T) {
 		}
 		var once sync.Once
 		f.options.notify = func(e Event) {
-			switch e := e.(type) {
+			switch e.Kind {
 			case Unchanged:
 				once.Do(ready.Done)
 			case Updated:
@@ -124,7 +124,7 @@ func TestManyFollowers(t *testing.T) {
 	}
 	cancel()
 	running.Wait()
-	d := int64(r.Release.Previous.Delta.Bytes)
+	d := int64(r.record.Previous.Delta.Bytes)
 	ratio := float64(loaded) / float64(int64(many)*d)
 	t.Logf("%d followers, interval %v: all current after %v; %d bytes, %.4f of %d deltas of %d bytes "+
 		"(release.json: %d); at most %d requests in a tenth of an interval",

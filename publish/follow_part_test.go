@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/bloomery/bloomery/shard"
 )
 
 // TestForeignParts: a follower writes through no symbolic link that lies at the place of its part file, and removes
@@ -79,7 +81,7 @@ func TestFewParts(t *testing.T) {
 	web := s.serve()
 	f := s.follower(web.URL)
 	web.hook(at(objectPath, body(-1, "cut", end)))
-	var last Hash
+	var last shard.Sum
 	for version := range 6 {
 		last = s.publish(filterOf(t, 1000, version)).SHA256
 		if _, err := f.Poll(t.Context()); err == nil {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/untrusted"
@@ -22,32 +21,32 @@ import (
 // all of it, compares it with its hash, opens it, and replaces the file.
 //
 // It returns Updated or Unchanged, with an error wrapping ErrExpired if the release has expired. On any other error the
-// Event is nil and the file is as before, and complete. It ends soon after ctx does. Its requests take at most
+// Event is zero and the file is as before, and complete. It ends soon after ctx does. Its requests take at most
 // 2 × Stall + bytes / MinRate of transport.Config together; a download that takes longer is resumed by the next poll. It
 // waits for the lock of other followers for at most 2 × Stall. Then the error wraps transport.ErrStalled.
 func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	target, err := f.options.guard.follows(f.file)
 	if err != nil {
-		return nil, absent(err)
+		return Event{}, absent(err)
 	}
 	ctx = container.NoLinks(ctx)
 	unlock, err := f.lock(ctx)
 	if err != nil {
-		return nil, absent(err)
+		return Event{}, absent(err)
 	}
 	defer unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p := &poll{Follower: f, target: target, pace: newPace(f.patience(), f.options.transport.MinRate, cancel)}
 	if p.was, err = f.readState(ctx); err != nil {
-		return nil, err
+		return Event{}, err
 	}
 	if p.held, err = f.look(ctx); err != nil {
-		return nil, err
+		return Event{}, err
 	}
 	event, err := p.do(ctx)
 	if err != nil {
-		return nil, err
+		return Event{}, err
 	}
 	f.newest.Store(p.next)
 	return event, f.expired(p.next)
@@ -58,7 +57,7 @@ type poll struct {
 	target    string // the file, or that of its link when the poll began
 	was, next *state // before and after; was.Release is 0 if there is none
 	held      held
-	release   *Release
+	release   *record
 	pace      *pace
 	loaded    int64 // bytes of all bodies
 	expected  int64 // bytes of all bodies that are known to be loaded
@@ -66,35 +65,35 @@ type poll struct {
 }
 
 func (p *poll) do(ctx context.Context) (Event, error) {
-	request := transport.Request{MaxBytes: MaxRelease}
+	request := transport.Request{MaxBytes: maxRelease}
 	if s := p.was; p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
 		request.Have = s.Validators
 	}
 	text, o, err := p.load(ctx, ReleaseName, request)
 	switch {
 	case err != nil:
-		return nil, absent(err)
+		return Event{}, absent(err)
 	case !o.NotModified:
 		if p.release, p.next, err = p.accept(text, p.was); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.source, err)
+			return Event{}, fmt.Errorf("%s: %w", p.source, err)
 		}
 		p.next.Validators = o.Validators
 	case request.Have == (transport.Validators{}):
-		return nil, fmt.Errorf("%s: the server answers that %s has not changed, without being asked", p.source,
+		return Event{}, fmt.Errorf("%s: the server answers that %s has not changed, without being asked", p.source,
 			ReleaseName)
 	default:
 		p.next = p.was
 	}
 	if p.next.SHA256 == p.held.sum {
 		p.tidy(ctx)
-		return Unchanged{p.next.Release, p.loaded}, p.writeState(ctx)
+		return Event{Kind: Unchanged, Release: Release{Number: p.next.Release}, Bytes: p.loaded}, p.writeState(ctx)
 	}
 	if err := p.mayReplace(); err != nil {
-		return nil, err
+		return Event{}, err
 	}
-	event := Updated{To: *p.release}
+	event := Event{Kind: Updated, Release: p.release.Release}
 	if event.Delta, event.From, err = p.update(ctx); err != nil {
-		return nil, fmt.Errorf("%s: release %d: %w", p.source, p.release.Number, err)
+		return Event{}, fmt.Errorf("%s: release %d: %w", p.source, p.release.Number, err)
 	}
 	p.clean("")
 	event.Bytes, event.Unused = p.loaded, p.unused
@@ -134,7 +133,7 @@ func (p *poll) mayReplace() error {
 	}
 	defer in.Close()
 	head := func() io.Reader { return io.NewSectionReader(in, 0, 16) }
-	if st.Size() == 0 || container.HasMagic(head()) || exact.HasMagic(head()) {
+	if st.Size() == 0 || container.HasMagic(head()) || container.HasExactMagic(head()) {
 		return nil
 	}
 	return lasting{fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)}
@@ -164,7 +163,7 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 
 func (p *poll) kind() kind { return kindOf(p.release.Kind) }
 
-func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
+func (p *poll) patch(ctx context.Context, d *object) (c loaded, err error) {
 	text, err := p.object(ctx, *d)
 	if err != nil {
 		return c, fmt.Errorf("delta: %w", err)
@@ -179,7 +178,7 @@ func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 	put := func(name string, content []byte) error { return c.to.PutBytes(ctx, name, content) }
 	c.bytes, err = p.kind().patch(ctx, old, text, p.options.maxBytes, read, put)
 	if err == nil {
-		err = p.release.Object.match(c.bytes)
+		err = p.release.object().match(c.bytes)
 	}
 	if err != nil && c.to != nil {
 		err = errors.Join(err, c.to.Close())
@@ -188,11 +187,11 @@ func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 }
 
 // delta returns the delta from what is held to the release, or nil, and the number of the release that is held, or 0.
-func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
+func (p *poll) delta(ctx context.Context) (d *object, from uint64) {
 	if p.was.SHA256 == p.held.sum {
 		from = p.was.Release
 	}
-	if p.held.sum == (Hash{}) {
+	if p.held.sum == (shard.Sum{}) {
 		return nil, 0
 	}
 	if r := p.release.Previous; r != nil && r.SHA256 == p.held.sum {
@@ -207,7 +206,7 @@ func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
 		p.unused = fmt.Errorf("history: %w", err)
 		return nil, from
 	}
-	all, err := ParseHistory(text)
+	all, err := parseHistory(text)
 	if err != nil {
 		p.unused = err
 		return nil, from
@@ -223,7 +222,7 @@ func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
 // held is what there is at the path of the file.
 type held struct {
 	exists, folder bool
-	sum            Hash // of the file or of the manifest of a complete set, or zero
+	sum            shard.Sum // of the file or of the manifest of a complete set, or zero
 	file           fs.FileInfo
 	text           []byte          // of the manifest of a set, or nil if there is none
 	manifest       *shard.Manifest // or nil if it cannot be read

@@ -16,60 +16,60 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// Event is what a poll has found: Updated, Unchanged, Expired or Failed.
-type Event interface{ String() string }
+// EventKind says what a poll has found.
+type EventKind string
 
-// Updated means that the file is a new release now.
-type Updated struct {
-	From   uint64  // the release that it was before, or 0 if that is not known
-	To     Release // the release that it is
-	Bytes  int64   // of all bodies that were loaded
-	Delta  bool    // it was made by a delta; else it was loaded whole
-	Unused error   // why a delta was not used although there was one, or nil
+// The kinds of events.
+const (
+	Updated   EventKind = "updated"   // the file is a new release now
+	Unchanged EventKind = "unchanged" // the file is the newest release of the server
+	// Expired: the newest release of the server has expired. It comes after Updated or Unchanged, and within seconds after
+	// the release expires, also while a poll waits for a server.
+	Expired EventKind = "expired"
+	Failed  EventKind = "failed" // a poll has failed; the file is as before
+)
+
+// Event is what a poll has found.
+type Event struct {
+	Kind    EventKind
+	Release Release       // Updated: the release that the file is now. Unchanged: only its Number.
+	From    uint64        // Updated: the number of the release that it was before, or 0 if that is not known
+	Bytes   int64         // Updated, Unchanged: length of all bodies that were loaded
+	Delta   bool          // Updated: it was made by a delta; else it was loaded whole
+	Unused  error         // Updated: why a delta was not used although there was one, or nil
+	Err     error         // Expired: wraps ErrExpired. Failed: why.
+	Retry   time.Duration // Failed: until the next poll, or 0 if there is none
 }
 
-// Unchanged means that the file is the newest release of the server.
-type Unchanged struct {
-	Release uint64
-	Bytes   int64 // of all bodies that were loaded
+// String describes the event in a line.
+func (e Event) String() string {
+	switch e.Kind {
+	case Updated:
+		return e.updated()
+	case Unchanged:
+		return fmt.Sprintf("release %d: current", e.Release.Number)
+	case Failed:
+		if e.Retry != 0 {
+			return fmt.Sprintf("%v; next attempt in %s", e.Err, e.Retry.Round(time.Millisecond))
+		}
+	}
+	return fmt.Sprint(e.Err)
 }
 
-// Expired means that the newest release of the server has expired. It comes after Updated or Unchanged, and within
-// seconds after the release expires, also while a poll waits for a server.
-type Expired struct {
-	Err error // wraps ErrExpired
-}
-
-// Failed means that a poll has failed. The file is as before.
-type Failed struct {
-	Err   error
-	Retry time.Duration // until the next poll, or 0 if there is none
-}
-
-func (e Updated) String() string {
+func (e Event) updated() string {
 	way := "whole"
 	if e.Delta {
 		way = "delta"
 	}
-	s := fmt.Sprintf("release %d: %d bytes loaded (%s), %d keys", e.To.Number, e.Bytes, way, e.To.Keys)
-	if kindOf(e.To.Kind).rated {
-		s += fmt.Sprintf(", false-positive rate %.3g%%", 100*e.To.FPRPosterior)
+	r := e.Release
+	s := fmt.Sprintf("release %d: %d bytes loaded (%s), %d keys", r.Number, e.Bytes, way, r.Keys)
+	if kindOf(r.Kind).rated {
+		s += fmt.Sprintf(", false-positive rate %.3g%%", 100*r.FPRPosterior)
 	}
 	if e.Unused != nil {
 		s += fmt.Sprintf("; the delta was not used: %v", e.Unused)
 	}
 	return s
-}
-
-func (e Unchanged) String() string { return fmt.Sprintf("release %d: current", e.Release) }
-
-func (e Expired) String() string { return e.Err.Error() }
-
-func (e Failed) String() string {
-	if e.Retry == 0 {
-		return e.Err.Error()
-	}
-	return fmt.Sprintf("%v; next attempt in %s", e.Err, e.Retry.Round(time.Millisecond))
 }
 
 // Run polls until ctx ends, and returns the cause. The first poll is at once, the second after a random part of the
@@ -135,10 +135,10 @@ type runner struct {
 
 // ended tells what a poll has returned, and returns the time until the next one.
 func (r *runner) ended(event Event, err error) time.Duration {
-	if event == nil {
+	if event.Kind == "" {
 		r.failed = err
 		r.failures++
-		r.after(nil, r.failing())
+		r.after(Event{}, r.failing())
 	} else {
 		r.failed, r.failures = nil, 0
 		if r.after(event, err); err != nil {
@@ -169,8 +169,9 @@ func (r *runner) look() {
 	if s := r.newest.Load(); s != nil && s != r.told {
 		if err := r.expired(s); err != nil {
 			r.told = s
-			r.after(Expired{err}, r.failing())
-			r.tell(Expired{err}, nil, 0)
+			e := Event{Kind: Expired, Err: err}
+			r.after(e, r.failing())
+			r.tell(e, nil, 0)
 		} else {
 			wait = min(wait, s.Expires.Sub(r.options.now()))
 		}
@@ -206,12 +207,12 @@ func (f *Follower) tell(e Event, err error, wait time.Duration) {
 	defer f.calls.Unlock()
 	switch {
 	case notify == nil:
-	case e == nil:
-		notify(Failed{err, wait})
+	case e.Kind == "":
+		notify(Event{Kind: Failed, Err: err, Retry: wait})
 	default:
 		notify(e)
 		if err != nil {
-			notify(Expired{err})
+			notify(Event{Kind: Expired, Err: err})
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (f *Follower) pinning(t *testing.T, address string, keys ...PrivateKey) *Fo
 // refuses fails the test unless a poll ends with an error and leaves the file.
 func refuses(t *testing.T, f *Follower, want error, content []byte) {
 	t.Helper()
-	if e, err := f.Poll(t.Context()); e != nil || !errors.Is(err, want) {
+	if e, err := f.Poll(t.Context()); e.Kind != "" || !errors.Is(err, want) {
 		t.Errorf("%v, %v; want %v", e, err, want)
 	}
 	holds(t, f, content)
@@ -39,7 +39,7 @@ func refuses(t *testing.T, f *Follower, want error, content []byte) {
 func (s *site) signs(content []byte, number uint64, keys ...PrivateKey) {
 	s.t.Helper()
 	s.keys, s.number, s.last = keys, number-1, nil
-	s.forge = func(r *Release) { r.Published = time.Unix(1.6e9, 0).UTC() }
+	s.forge = func(r *record) { r.Published = time.Unix(1.6e9, 0).UTC() }
 	s.publish(content)
 	s.forge = nil
 }
@@ -121,7 +121,7 @@ func TestStolenName(t *testing.T) {
 	first, second := filterOf(t, 1000, 0), filterOf(t, 1000, 1)
 	f := s.follower(web.URL)
 	s.signs(first, maxNumber, stolen)
-	s.release(s.publishing(t), maxNumber, func(r *Release) { r.Name = "of the thief" })
+	s.release(s.publishing(t), maxNumber, func(r *record) { r.Name = "of the thief" })
 	mustPoll(t, f)
 	s.signs(second, 18, next)
 	f = f.pinning(t, web.URL, next)
@@ -157,10 +157,10 @@ func TestConditionsOfKeys(t *testing.T) {
 		}
 		return false
 	})
-	if e, err := f.Poll(t.Context()); e == nil || !errors.Is(err, ErrExpired) || asked != 0 {
+	if e, err := f.Poll(t.Context()); e.Kind == "" || !errors.Is(err, ErrExpired) || asked != 0 {
 		t.Errorf("%v, %v, %d conditions", e, err, asked)
 	}
-	if e, err := f.Poll(t.Context()); e == nil || !errors.Is(err, ErrExpired) || asked != 1 {
+	if e, err := f.Poll(t.Context()); e.Kind == "" || !errors.Is(err, ErrExpired) || asked != 1 {
 		t.Errorf("again: %v, %v, %d conditions", e, err, asked)
 	}
 }

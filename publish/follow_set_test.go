@@ -47,7 +47,7 @@ func (s *site) holdsSet(f *Follower, version int, only bool) {
 	s.t.Helper()
 	r := s.publishing(s.t)
 	text, err := os.ReadFile(filepath.Join(f.file, shard.ManifestName))
-	if err != nil || r.match(text) != nil {
+	if err != nil || r.object().match(text) != nil {
 		s.t.Errorf("version %d: another manifest: %v", version, err)
 		return
 	}
@@ -58,7 +58,7 @@ func (s *site) holdsSet(f *Follower, version int, only bool) {
 	want := []string{shard.ManifestName}
 	for _, e := range m.Shards {
 		b, err := os.ReadFile(filepath.Join(f.file, e.File))
-		if err != nil || (Object{e.SHA256, e.Bytes}).match(b) != nil {
+		if err != nil || (object{e.SHA256, e.Bytes}).match(b) != nil {
 			s.t.Errorf("version %d: shard %s: %v", version, e.File, err)
 		}
 		want = append(want, e.File)
@@ -81,7 +81,7 @@ func TestFollowSet(t *testing.T) {
 	web := s.serve()
 	f := s.follower(web.URL)
 	first := s.publishSet(1)
-	e := mustPoll(t, f).(Updated)
+	e := mustPoll(t, f).must(t, Updated)
 	if e.Delta || e.Bytes < int64(first.Release.Total) {
 		t.Errorf("first: %v", e)
 	}
@@ -93,7 +93,7 @@ func TestFollowSet(t *testing.T) {
 	defer live.Close()
 
 	two := s.publishSet(2)
-	if e = mustPoll(t, f).(Updated); !e.Delta || e.Bytes > 4000 || e.From != 1 {
+	if e = mustPoll(t, f).must(t, Updated); !e.Delta || e.Bytes > 4000 || e.From != 1 {
 		t.Errorf("delta: %v", e)
 	}
 	s.holdsSet(f, 2, true)
@@ -104,8 +104,8 @@ func TestFollowSet(t *testing.T) {
 		t.Errorf("again: %v", e)
 	}
 
-	s.drop(s.publishSet(3).Release.Previous.Delta.SHA256)
-	if e = mustPoll(t, f).(Updated); e.Delta || e.Unused == nil || e.Bytes > int64(two.Release.Total)*3/5 {
+	s.drop(s.publishSet(3).record.Previous.Delta.SHA256)
+	if e = mustPoll(t, f).must(t, Updated); e.Delta || e.Unused == nil || e.Bytes > int64(two.Release.Total)*3/5 {
 		t.Errorf("changed shards: %v", e)
 	}
 	s.holdsSet(f, 3, true)
@@ -118,7 +118,7 @@ func TestFollowSet(t *testing.T) {
 	if err := os.WriteFile(broken, bytes.Repeat([]byte{1}, int(m.Shards[2].Bytes)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if e = mustPoll(t, f).(Updated); e.Bytes > int64(two.Release.Total)*2/5 {
+	if e = mustPoll(t, f).must(t, Updated); e.Bytes > int64(two.Release.Total)*2/5 {
 		t.Errorf("a damaged shard: %v", e)
 	}
 	s.holdsSet(f, 3, true)
@@ -137,7 +137,7 @@ func TestHostileSet(t *testing.T) {
 	mustPoll(t, f)
 	was := s.text()
 	three := s.publishSet(3)
-	s.drop(three.Release.Previous.Delta.SHA256)
+	s.drop(three.record.Previous.Delta.SHA256)
 	is := s.text()
 	old := func() {
 		t.Helper()
@@ -194,8 +194,8 @@ func TestHostileSet(t *testing.T) {
 		}
 		text = c.change(m, text)
 		is = nil
-		s.release(s.publishing(t), 4, func(r *Release) {
-			r.Object = *s.object(text)
+		s.release(s.publishing(t), 4, func(r *record) {
+			r.set(*s.object(text))
 			r.Total = m.Bytes() + r.Bytes
 		})
 		is = s.text()

@@ -28,7 +28,7 @@ type site struct {
 	last    []byte
 	deltas  bool
 	expires time.Time
-	forge   func(*Release) // changes a release before it is signed
+	forge   func(*record) // changes a release before it is signed
 }
 
 func newSite(t *testing.T) *site {
@@ -40,8 +40,8 @@ func newSite(t *testing.T) *site {
 }
 
 // object stores an object.
-func (s *site) object(b []byte) *Object {
-	o := Object{sha256.Sum256(b), uint64(len(b))}
+func (s *site) object(b []byte) *object {
+	o := object{sha256.Sum256(b), uint64(len(b))}
 	if err := os.WriteFile(filepath.Join(s.dir, "objects", o.SHA256.String()), b, 0o666); err != nil {
 		s.t.Fatal(err)
 	}
@@ -49,14 +49,15 @@ func (s *site) object(b []byte) *Object {
 }
 
 // publish publishes the bytes of a filter file as the next release.
-func (s *site) publish(b []byte) *Release {
+func (s *site) publish(b []byte) *record {
 	s.t.Helper()
 	s.number++
-	r := &Release{Name: "list", Number: s.number, Published: time.Unix(1.7e9+int64(s.number), 0).UTC(), Kind: File,
-		Object: *s.object(b), Total: uint64(len(b)), Spec: "standard", Keys: 1, FPRPosterior: 0.01}
+	r := &record{Release: Release{Name: "list", Number: s.number, Kind: File,
+		Published: time.Unix(1.7e9+int64(s.number), 0).UTC(), Total: uint64(len(b)), Spec: "standard", Keys: 1, FPRPosterior: 0.01}}
+	r.set(*s.object(b))
 	r.Expires = s.expires.UTC().Truncate(time.Second)
 	if s.last != nil {
-		r.Previous = &Previous{Number: s.number - 1, SHA256: sha256.Sum256(s.last)}
+		r.Previous = &previous{Number: s.number - 1, SHA256: sha256.Sum256(s.last)}
 		if s.deltas {
 			r.Previous.Delta = s.delta(s.last, b)
 		}
@@ -67,7 +68,7 @@ func (s *site) publish(b []byte) *Release {
 }
 
 // delta stores a delta.
-func (s *site) delta(from, to []byte) *Object {
+func (s *site) delta(from, to []byte) *object {
 	s.t.Helper()
 	d, err := delta.Diff(s.t.Context(), from, to)
 	if err != nil {
@@ -77,12 +78,12 @@ func (s *site) delta(from, to []byte) *Object {
 }
 
 // write replaces release.json.
-func (s *site) write(r *Release) {
+func (s *site) write(r *record) {
 	s.t.Helper()
 	if s.forge != nil {
 		s.forge(r)
 	}
-	text, err := r.Marshal(s.keys...)
+	text, err := r.marshal(s.keys...)
 	if err != nil {
 		s.t.Fatal(err)
 	}

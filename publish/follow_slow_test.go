@@ -175,7 +175,7 @@ func TestSlowDownload(t *testing.T) {
 			// Not before: a busy machine may take longer for the first poll.
 			f.options.transport.Stall, f.options.transport.MinRate = 2*little, 1<<20
 			r := s.publish(second)
-			slow := r.Object
+			slow := r.object()
 			switch way {
 			case "delta":
 				slow = *r.Previous.Delta
@@ -195,7 +195,7 @@ func TestSlowDownload(t *testing.T) {
 			for {
 				e, err := f.Poll(t.Context())
 				if err == nil {
-					if e, ok := e.(Updated); !ok || e.Delta != (way == "delta") {
+					if e, ok := e.is(Updated); !ok || e.Delta != (way == "delta") {
 						t.Errorf("%v", e)
 					}
 					break
@@ -276,7 +276,7 @@ func TestExpiresDuringPoll(t *testing.T) {
 			defer cancel()
 			live, err := Follow(ctx, web.URL, file, WithKeys(s.keys[0].Public()),
 				WithInterval(20*time.Millisecond), OnEvent(func(e Event) {
-					if _, ok := e.(Expired); ok {
+					if _, ok := e.is(Expired); ok {
 						once.Do(func() { told <- e })
 					}
 				}))

@@ -19,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Names of the files beside the one that is followed. The lock has a file of its own, since the state is replaced by
@@ -77,7 +78,7 @@ func (f *Follower) readState(ctx context.Context) (*state, error) {
 	case !errors.Is(err, filter.ErrTooLarge):
 		return nil, err
 	}
-	if err == nil && (!ValidName(s.Name) || s.Release == 0) {
+	if err == nil && (!validName(s.Name) || s.Release == 0) {
 		err = fmt.Errorf("name %.40q, release %d", s.Name, s.Release)
 	}
 	if err != nil {
@@ -105,7 +106,7 @@ func (p *poll) writeState(ctx context.Context) error {
 }
 
 // accept checks a release.json and returns its content and the state after it. was is the state before.
-func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
+func (f *Follower) accept(text []byte, was *state) (*record, *state, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) {
 		return nil, nil, fmt.Errorf("%w: it is a web page; does this network want a login, or is the address wrong?",
 			ErrRelease)
@@ -114,7 +115,7 @@ func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := ParseRelease(text)
+	r, err := parseRecord(text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,7 +158,7 @@ type sums map[string]known
 
 type known struct {
 	info fs.FileInfo
-	sum  Hash
+	sum  shard.Sum
 }
 
 // same reports whether a file has not changed.
@@ -205,8 +206,8 @@ func (r *reading) Read(b []byte) (int, error) {
 
 // newest is the newest release that a key has verified.
 type newest struct {
-	Release uint64 `json:"release"`
-	SHA256  Hash   `json:"sha256"`
+	Release uint64    `json:"release"`
+	SHA256  shard.Sum `json:"sha256"`
 }
 
 // unchecked stands for a key in state.Seen: releases that were taken without a check.

@@ -22,8 +22,8 @@ func TestPoll(t *testing.T) {
 		for version := range 3 {
 			want := filterOf(t, 1000, version)
 			s.publish(want)
-			e, ok := mustPoll(t, f).(Updated)
-			if !ok || e.To.Number != uint64(version+1) || e.From != uint64(version) || e.Delta {
+			e, ok := mustPoll(t, f).is(Updated)
+			if !ok || e.Release.Number != uint64(version+1) || e.From != uint64(version) || e.Delta {
 				t.Errorf("%s: %+v", address, e)
 			}
 			holds(t, f, want)
@@ -61,8 +61,8 @@ func TestPollDelta(t *testing.T) {
 		case 4:
 			err = os.Remove(d)
 		case 6: // of another release
-			s.release(r, r.Number, func(r *Release) {
-				r.Previous = &Previous{r.Number - 1, sha256.Sum256(before), s.delta(before, filterOf(t, 20000, 9))}
+			s.release(r, r.Number, func(r *record) {
+				r.Previous = &previous{r.Number - 1, sha256.Sum256(before), s.delta(before, filterOf(t, 20000, 9))}
 			})
 		case 5:
 			f, err = NewFollower(web.URL, f.file, WithKeys(s.keys[0].Public()))
@@ -70,7 +70,7 @@ func TestPollDelta(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, ok := mustPoll(t, f).(Updated)
+		e, ok := mustPoll(t, f).is(Updated)
 		byDelta := version != 3 && version != 4 && version != 6
 		if !ok || e.Delta != byDelta || (e.Unused == nil) != byDelta ||
 			byDelta && e.Bytes > 1200+int64(r.Previous.Delta.Bytes) {
@@ -112,13 +112,13 @@ func TestNotModified(t *testing.T) {
 	if asked != 2 || unchanged != 0 {
 		t.Errorf("%d requests, %d with a condition", asked, unchanged)
 	}
-	if e := mustPoll(t, f).(Unchanged); e.Bytes != 0 || unchanged != 1 {
+	if e := mustPoll(t, f).must(t, Unchanged); e.Bytes != 0 || unchanged != 1 {
 		t.Errorf("%d bytes, %d conditions", e.Bytes, unchanged)
 	}
 	if err := os.Remove(f.file); err != nil { // the user
 		t.Fatal(err)
 	}
-	if _, ok := mustPoll(t, f).(Updated); !ok || unchanged != 1 {
+	if _, ok := mustPoll(t, f).is(Updated); !ok || unchanged != 1 {
 		t.Errorf("a removed file is not loaded again; %d conditions", unchanged)
 	}
 	holds(t, f, want)

@@ -34,7 +34,7 @@ func TestTidy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e, ok := mustPoll(t, other).(Unchanged); !ok {
+			if e, ok := mustPoll(t, other).is(Unchanged); !ok {
 				t.Fatal(e)
 			}
 			if got := around(t, f); !slices.Equal(got, want) {

@@ -17,8 +17,8 @@ func TestFollowTrimmed(t *testing.T) {
 		for v := range 4 {
 			file := build(t, src, v, shards, c)
 			r := mustPublish(t, s.dir, file, Options{Name: "x", Sign: s.keys, Trim: v < 3})
-			e, ok := mustPoll(t, f).(Updated)
-			if p := r.Release.Previous; !ok || e.Delta != (p != nil && p.Delta != nil) || e.Unused != nil {
+			e, ok := mustPoll(t, f).is(Updated)
+			if p := r.record.Previous; !ok || e.Delta != (p != nil && p.Delta != nil) || e.Unused != nil {
 				t.Errorf("%s, release %d: %v", what, r.Release.Number, e)
 			}
 			if v == 1 && !e.Delta {

@@ -15,9 +15,6 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// ErrForeign means that another user of this machine could change what a follower relies on; see WithForeign.
-var ErrForeign = errors.New("another user could change it")
-
 // WithForeign makes a Follower accept a folder that others may write, and state, lock and part files and a followed
 // link that belong to others. These others can then stop its updates and make it accept an older release again. They
 // still cannot make it install anything but a published release. State, lock and part files that are links are never

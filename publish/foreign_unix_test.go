@@ -229,7 +229,7 @@ func TestPartChanges(t *testing.T) {
 	r := s.publish(second)
 	p := &poll{Follower: f, release: r, target: f.file,
 		pace: newPace(time.Minute, 0, func(error) {})}
-	path, err := p.download(t.Context(), r.Object)
+	path, err := p.download(t.Context(), r.object())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestPartChanges(t *testing.T) {
 	}
 	defer out.Close()
 	p = &poll{Follower: f, release: r, pace: p.pace}
-	if _, err := p.fill(t.Context(), out, r.Object); err == nil {
+	if _, err := p.fill(t.Context(), out, r.object()); err == nil {
 		t.Error("filled a file that cannot be written")
 	}
 	if _, err := f.Poll(t.Context()); !errors.Is(err, ErrObject) {

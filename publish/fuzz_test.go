@@ -28,8 +28,8 @@ func resigned(b []byte, key PrivateKey) []byte {
 // fuzzRelease checks a release.json as it is, and with a signature that is right.
 func fuzzRelease(t *testing.T, b []byte, key PrivateKey) (accepted bool) {
 	_, _ = Verify(b, key.Public())
-	_, _ = Signers(b)
-	_, _ = ParseRelease(b)
+	_, _ = signedBy(b)
+	_, _ = parseRecord(b)
 	b = resigned(b, key)
 	if _, _, err := split(b); err != nil {
 		return false
@@ -46,14 +46,14 @@ func fuzzRelease(t *testing.T, b []byte, key PrivateKey) (accepted bool) {
 		return false
 	}
 	universeOf(r.Spec)
-	text, err := r.Marshal(key)
+	text, err := r.marshal(key)
 	if err != nil {
-		if errors.Is(err, ErrRelease) && len(b) > MaxRelease/2 { // escaped text is longer
+		if errors.Is(err, ErrRelease) && len(b) > maxRelease/2 { // escaped text is longer
 			return true
 		}
 		t.Fatal(err)
 	}
-	if again, err := ParseRelease(text); err != nil || !reflect.DeepEqual(again, r) {
+	if again, err := parseRecord(text); err != nil || !reflect.DeepEqual(again, r) {
 		t.Fatalf("%v: %+v, then %+v", err, r, again)
 	}
 	return true
@@ -61,7 +61,7 @@ func fuzzRelease(t *testing.T, b []byte, key PrivateKey) (accepted bool) {
 
 // fuzzHistory checks a history.
 func fuzzHistory(t *testing.T, b []byte) (accepted bool) {
-	h, err := ParseHistory(b)
+	h, err := parseHistory(b)
 	if err != nil {
 		if !isUntrusted(err) {
 			t.Fatal(err)
@@ -69,14 +69,14 @@ func fuzzHistory(t *testing.T, b []byte) (accepted bool) {
 		return false
 	}
 	retain(h, 3, start)
-	text, err := h.Marshal()
+	text, err := h.marshal()
 	if err != nil {
-		if errors.Is(err, ErrRelease) && len(b) > MaxHistory/2 {
+		if errors.Is(err, ErrRelease) && len(b) > maxHistory/2 {
 			return true
 		}
 		t.Fatal(err)
 	}
-	if again, err := ParseHistory(text); err != nil || len(again) != len(h) ||
+	if again, err := parseHistory(text); err != nil || len(again) != len(h) ||
 		len(h) > 0 && !reflect.DeepEqual(again, h) {
 		t.Fatalf("%v: %+v, then %+v", err, h, again)
 	}
@@ -153,11 +153,11 @@ func releaseSeeds(t testing.TB) (all [][]byte) {
 
 func historySeeds(t testing.TB) [][]byte {
 	t.Helper()
-	b, err := testHistory().Marshal()
+	b, err := testHistory().marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, err := testHistory()[:1].Marshal()
+	short, err := testHistory()[:1].marshal()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/exactopts"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
@@ -49,7 +50,7 @@ type form interface {
 
 type part struct {
 	name string
-	Object
+	object
 }
 
 // reader reads a part of a content, and writer stores a new one.
@@ -103,7 +104,7 @@ func (oneFile) hold(ctx context.Context, p *poll, _ *loaded) ([]byte, error) {
 }
 
 func (oneFile) whole(ctx context.Context, p *poll) (c loaded, err error) {
-	c.part, err = p.download(ctx, p.release.Object)
+	c.part, err = p.download(ctx, p.release.object())
 	return c, err
 }
 
@@ -119,7 +120,7 @@ func (k oneFile) install(ctx context.Context, p *poll, c loaded) error {
 		if c.part == "" {
 			_, err = w.Write(c.bytes)
 		} else {
-			err = p.copyPart(ctx, w, c.part, p.release.Object)
+			err = p.copyPart(ctx, w, c.part, p.release.object())
 		}
 		if err != nil {
 			return err
@@ -169,8 +170,17 @@ func opened(s *bloomery.Set, err error) error {
 }
 
 func checkExact(content []byte) error {
-	_, err := exact.Inspect(content)
+	_, err := inspect(content)
 	return err
+}
+
+// inspect verifies and describes an exact set, without its secret.
+func inspect(content []byte) (exact.Info, error) {
+	s, err := exact.FromBytes(content, func(o *exactopts.Options) { o.Described = true })
+	if err != nil {
+		return exact.Info{}, err
+	}
+	return s.Info(), nil
 }
 
 func openExact(ctx context.Context, p *poll, c loaded) (err error) {
@@ -181,9 +191,9 @@ func openExact(ctx context.Context, p *poll, c loaded) (err error) {
 		}
 	}
 	if p.options.secret == nil {
-		_, err = exact.Inspect(b)
+		_, err = inspect(b)
 	} else {
-		_, err = exact.FromBytes(b, p.options.secret)
+		_, err = exact.FromBytes(b, exact.WithSecret(p.options.secret))
 	}
 	return cannotOpen(err)
 }

@@ -151,7 +151,7 @@ func (setForm) hold(ctx context.Context, p *poll, c *loaded) (manifest []byte, e
 }
 
 func (setForm) whole(ctx context.Context, p *poll) (c loaded, err error) {
-	if c.bytes, err = p.object(ctx, p.release.Object); err != nil {
+	if c.bytes, err = p.object(ctx, p.release.object()); err != nil {
 		err = fmt.Errorf("manifest: %w", err)
 	}
 	return c, err

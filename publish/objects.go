@@ -21,18 +21,15 @@ import (
 // ObjectsName is the name of the folder with the objects, in the folder of a publisher.
 const ObjectsName = "objects"
 
-// ErrObject means that an object of a release is missing or not the one that it names.
-var ErrObject = errors.New("an object of the release is missing or damaged")
-
 // objectOf returns the object that has a shard.
-func objectOf(e shard.Entry) Object { return Object{e.SHA256, e.Bytes} }
+func objectOf(e shard.Entry) object { return object{e.SHA256, e.Bytes} }
 
 // copy copies r to w, and returns an error wrapping ErrObject unless it is the object. It reads at most one byte more
 // than that has, and returns the cause of ctx soon after ctx ends.
-func (o Object) copy(ctx context.Context, w io.Writer, r io.Reader) error {
+func (o object) copy(ctx context.Context, w io.Writer, r io.Reader) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), &reading{ctx, io.LimitReader(r, int64(o.Bytes)+1)})
-	switch got := Hash(sum.Sum(nil)); {
+	switch got := shard.Sum(sum.Sum(nil)); {
 	case err != nil:
 		return err
 	case uint64(n) != o.Bytes:
@@ -44,7 +41,7 @@ func (o Object) copy(ctx context.Context, w io.Writer, r io.Reader) error {
 }
 
 // match returns an error wrapping ErrObject unless b is the object.
-func (o Object) match(b []byte) error {
+func (o object) match(b []byte) error {
 	return o.copy(context.Background(), io.Discard, bytes.NewReader(b))
 }
 
@@ -52,7 +49,7 @@ func (o Object) match(b []byte) error {
 type objects struct {
 	dir     string
 	root    *os.Root // dir, between hold and release, else nil
-	written []Object // by put, in order; what was there already, whole or damaged, is not in it
+	written []object // by put, in order; what was there already, whole or damaged, is not in it
 }
 
 // hold keeps the folder open: what is removed later is removed there, also if somebody has put another folder, or a
@@ -85,11 +82,11 @@ func (s *objects) release() {
 	}
 }
 
-func (s *objects) path(h Hash) string { return filepath.Join(s.dir, h.String()) }
+func (s *objects) path(h shard.Sum) string { return filepath.Join(s.dir, h.String()) }
 
 // put stores an object, unless it is there already. A file of its name with other content is replaced.
-func (s *objects) put(ctx context.Context, content []byte) (Object, error) {
-	o := Object{sha256.Sum256(content), uint64(len(content))}
+func (s *objects) put(ctx context.Context, content []byte) (object, error) {
+	o := object{sha256.Sum256(content), uint64(len(content))}
 	if err := s.still(); err != nil {
 		return o, err
 	}
@@ -106,7 +103,7 @@ func (s *objects) put(ctx context.Context, content []byte) (Object, error) {
 }
 
 // has reports whether an object is there, with the right content.
-func (s *objects) has(ctx context.Context, o Object) bool {
+func (s *objects) has(ctx context.Context, o object) bool {
 	f, _, err := untrusted.Open(s.path(o.SHA256))
 	if err != nil {
 		return false
@@ -125,7 +122,7 @@ func replace(ctx context.Context, path string, content []byte) error {
 
 // read returns the content of an object. The error wraps ErrObject if it is missing, no regular file, or has other
 // content, and filter.ErrTooLarge if it has more than most bytes.
-func (s *objects) read(ctx context.Context, o Object, most uint64) ([]byte, error) {
+func (s *objects) read(ctx context.Context, o object, most uint64) ([]byte, error) {
 	if o.Bytes > most {
 		return nil, fmt.Errorf("object %s: %d bytes: %w", o.SHA256, o.Bytes, filter.ErrTooLarge)
 	}
@@ -144,7 +141,7 @@ func (s *objects) read(ctx context.Context, o Object, most uint64) ([]byte, erro
 }
 
 // diff returns the delta from an older filter to c.
-func (s *objects) diff(ctx context.Context, old Object, c *content) ([]byte, error) {
+func (s *objects) diff(ctx context.Context, old object, c *content) ([]byte, error) {
 	most := 4*c.Total + 1<<26 // a delta from a larger filter would not be smaller than c
 	was, err := s.read(ctx, old, most)
 	if err != nil {
@@ -155,7 +152,7 @@ func (s *objects) diff(ctx context.Context, old Object, c *content) ([]byte, err
 
 // reader returns a function that reads objects of at most so many bytes.
 func (s *objects) reader(ctx context.Context, most uint64) reader {
-	return func(p part) ([]byte, error) { return s.read(ctx, p.Object, most) }
+	return func(p part) ([]byte, error) { return s.read(ctx, p.object, most) }
 }
 
 func (s *objects) any() (bool, error) {
@@ -165,9 +162,9 @@ func (s *objects) any() (bool, error) {
 
 // named returns the objects that a release and its history name, with the shards of their manifests. If a manifest
 // cannot be read, nobody knows which shards are in use: named returns the error, and no object may be removed.
-func (s *objects) named(ctx context.Context, r *Release, h History) (map[Hash]bool, error) {
-	names := map[Hash]bool{}
-	add := func(o *Object) {
+func (s *objects) named(ctx context.Context, r *record, h history) (map[shard.Sum]bool, error) {
+	names := map[shard.Sum]bool{}
+	add := func(o *object) {
 		if o != nil {
 			names[o.SHA256] = true
 		}
@@ -177,13 +174,13 @@ func (s *objects) named(ctx context.Context, r *Release, h History) (map[Hash]bo
 		add(r.Previous.Delta)
 	}
 	k := kindOf(r.Kind)
-	for _, step := range append(History{r.step()}, h...) {
-		add(&step.Object)
+	for _, step := range append(history{r.step()}, h...) {
+		add(&step.object)
 		add(step.Delta)
 		if !k.folder {
 			continue
 		}
-		b, err := s.read(ctx, step.Object, maxNumber)
+		b, err := s.read(ctx, step.object, maxNumber)
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +189,7 @@ func (s *objects) named(ctx context.Context, r *Release, h History) (map[Hash]bo
 			return nil, err
 		}
 		for _, p := range parts {
-			add(&p.Object)
+			add(&p.object)
 		}
 	}
 	return names, nil
@@ -207,10 +204,10 @@ func (s *objects) undo() {
 }
 
 // clean removes the objects that are not in keep, and returns what it has removed. Other files stay.
-func (s *objects) clean(keep map[Hash]bool) (removed int, size uint64, err error) {
+func (s *objects) clean(keep map[shard.Sum]bool) (removed int, size uint64, err error) {
 	all, err := fs.ReadDir(s.root.FS(), ".")
 	for _, e := range all {
-		var h Hash
+		var h shard.Sum
 		if h.UnmarshalText([]byte(e.Name())) != nil || keep[h] || e.IsDir() {
 			continue
 		}
@@ -226,4 +223,4 @@ func (s *objects) clean(keep map[Hash]bool) (removed int, size uint64, err error
 	return removed, size, err
 }
 
-func isHash(name string) bool { return new(Hash).UnmarshalText([]byte(name)) == nil }
+func isHash(name string) bool { return new(shard.Sum).UnmarshalText([]byte(name)) == nil }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/shrink"
 )
 
@@ -15,6 +16,10 @@ const (
 	DefaultLifetime = 7 * 24 * time.Hour
 	MaxKeep         = 1000
 )
+
+// Never is the value of Report.Due if no fresh build is in sight: more than 1,000 releases are left, or no rate was
+// chosen.
+const Never = drift.Never
 
 // Options are the options of Publish. The zero value publishes unsigned releases, with the defaults noted at fields.
 type Options struct {
@@ -121,14 +126,19 @@ type Report struct {
 	// Behind is the number that Options.State had, if the folder had an older release or none: a publisher was killed,
 	// or the folder was lost or put back. A warning says so.
 	Behind uint64
-	// History lists the older releases that are kept, with their deltas. One with the SHA-256 of Release has the same
-	// content: its readers load nothing.
-	History History
+	// Older lists the older releases that are kept, the newest first.
+	Older []Older
 	// Bytes that a reader loads that had the release before: release.json, and the delta or the whole filter.
 	Daily uint64
 	// Trimmed is the size in bytes of the trimmed form, or 0 if that is not smaller or was published.
 	Trimmed uint64
-	Drift   Drift
+	// Drift says in a line how the false-positive rate of the releases moves against the chosen one: builds like an older
+	// filter keep its size, so their rate rises until a fresh build. Slope is its change from release to release, 0 if
+	// the releases show none. Due is the number of releases after which the rate is above 1.1 times the chosen one
+	// if the slope stays, so that a fresh build is due: 0 if it is already, Never if it is not in sight.
+	Drift string
+	Slope float64
+	Due   uint64
 	// BuildDue says why an exact set should be built anew instead of updated, or is empty: see exact.Info.BuildDue.
 	BuildDue string
 	// Removed is the number of objects that were removed, and RemovedBytes their size.
@@ -136,4 +146,15 @@ type Report struct {
 	RemovedBytes uint64
 	// Warnings are errors that did not prevent the release.
 	Warnings []error
+
+	record *record // Release, and what leads to it from older ones
+	kept   history // Older, in full
+}
+
+// Older is an older release that is kept.
+type Older struct {
+	Number    uint64
+	Published time.Time
+	Same      bool   // it has the content of the current one: its readers load nothing
+	Delta     uint64 // length of the delta to the current one, or 0 if there is none that is smaller than the whole
 }

@@ -3,7 +3,6 @@ package publish
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,16 +10,10 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/untrusted"
-)
-
-// Errors of Publish, besides those of the filter file.
-var (
-	// ErrName means that the folder publishes something else.
-	ErrName = errors.New("the folder publishes something else")
-	// ErrOptions means that an option is out of range.
-	ErrOptions = errors.New("invalid option")
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Publish publishes a filter file, an exact set, or the folder of a sharded set, as the current release in the folder
@@ -77,9 +70,9 @@ type publisher struct {
 	store   objects
 	states  *states
 	folder  string      // dir as state files have it
-	current *Release    // in the folder, if the next release may take it over, or nil
+	current *record     // in the folder, if the next release may take it over, or nil
 	raw     []byte      // its release.json
-	older   History     // of current
+	older   history     // of current
 	name    string      // of the next release
 	last    *lastSigned // what the state files say about that name, or nil
 	keepAll bool        // no object is removed: it is not known which ones older releases name
@@ -127,7 +120,7 @@ func (p *publisher) mayBeUnsigned(context.Context) error {
 	if p.current == nil || len(p.o.Sign) > 0 || p.o.Unsigned {
 		return nil
 	}
-	if ids, err := Signers(p.raw); err != nil || len(ids) > 0 {
+	if ids, err := signedBy(p.raw); err != nil || len(ids) > 0 {
 		return fmt.Errorf("%s: %w, but the current one is; readers that pin its key would refuse it", p.dir, ErrUnsigned)
 	}
 	return nil
@@ -135,11 +128,11 @@ func (p *publisher) mayBeUnsigned(context.Context) error {
 
 // renew ends a Publish of the filter of the current release. It gives that a new expiry if it needs one.
 func (p *publisher) renew(ctx context.Context) error {
-	p.report.Release, p.report.Same, p.report.History = p.current, true, p.older
+	p.report.record, p.report.kept, p.report.Same = p.current, p.older, true
 	if l := p.last; l != nil && l.Number == p.current.Number {
 		p.report.State = p.states.paths
 	}
-	before, err := Signers(p.raw)
+	before, err := signedBy(p.raw)
 	if err != nil {
 		return err
 	}
@@ -165,16 +158,16 @@ func (p *publisher) renew(ctx context.Context) error {
 }
 
 func (p *publisher) release(ctx context.Context, c *content) error {
-	r := &c.Release
+	r := &c.record
 	r.Name, r.Published, r.Expires = p.name, p.o.Now, p.o.Now.Add(p.o.Lifetime)
 	if was := p.current; was != nil {
-		r.Previous = &Previous{Number: was.Number, SHA256: was.SHA256}
-		kept := retain(append(History{was.step()}, p.older...), p.o.Keep, p.o.Now)
+		r.Previous = &previous{Number: was.Number, SHA256: was.SHA256}
+		kept := retain(append(history{was.step()}, p.older...), p.o.Keep, p.o.Now)
 		if err := p.deltas(ctx, kept, c); err != nil {
 			return err
 		}
 		if len(kept) > 0 {
-			b, err := kept.Marshal()
+			b, err := kept.marshal()
 			if err != nil {
 				return err
 			}
@@ -184,7 +177,7 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 			}
 			r.History, r.Previous.Delta = &o, kept[0].Delta
 		}
-		p.report.History = kept
+		p.report.kept = kept
 	}
 	container.SyncFolder(p.store.dir)
 	if err := p.sign(ctx, r); err != nil {
@@ -198,13 +191,13 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 // deltas stores a delta from each of the older releases to c, where that is smaller than c, and sets Step.Delta. A
 // release with the content of c needs none. An old file that cannot be used costs its delta, with a
 // warning, not the release.
-func (p *publisher) deltas(ctx context.Context, older History, c *content) error {
-	same := map[Hash]*Object{c.SHA256: nil} // releases may have the same filter
+func (p *publisher) deltas(ctx context.Context, older history, c *content) error {
+	same := map[shard.Sum]*object{c.SHA256: nil} // releases may have the same filter
 	for i := range older {
 		step := &older[i]
 		known, ok := same[step.SHA256]
 		if !ok {
-			d, err := p.store.diff(ctx, step.Object, c)
+			d, err := p.store.diff(ctx, step.object, c)
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
@@ -231,7 +224,7 @@ func (p *publisher) deltas(ctx context.Context, older History, c *content) error
 // state files are locked until the number is recorded: other folders may have the same keys. Nothing that is signed
 // reaches the folder before the number is recorded, not even a temporary file: somebody could keep it, and show it
 // later.
-func (p *publisher) sign(ctx context.Context, r *Release) error {
+func (p *publisher) sign(ctx context.Context, r *record) error {
 	unlock, err := p.states.lock(ctx, p.o.Waiting)
 	if err != nil {
 		return err
@@ -251,7 +244,7 @@ func (p *publisher) sign(ctx context.Context, r *Release) error {
 		}
 	}
 	p.report.State = p.states.paths
-	b, err := r.Marshal(p.o.Sign...)
+	b, err := r.marshal(p.o.Sign...)
 	if err != nil {
 		return err
 	}
@@ -259,13 +252,13 @@ func (p *publisher) sign(ctx context.Context, r *Release) error {
 		return err
 	}
 	p.store.written = nil // from now on no error undoes the release
-	p.report.Release, p.raw = r, b
+	p.report.record, p.raw = r, b
 	return nil
 }
 
 // clean removes temporary files, and after a new release the objects that neither it nor the one before names. If those
 // are not known, the next release cleans.
-func (p *publisher) clean(ctx context.Context, r *Release) {
+func (p *publisher) clean(ctx context.Context, r *record) {
 	container.RemoveAbandoned(p.dir, func(name string) bool { return name == ReleaseName })
 	err := p.store.still()
 	if err == nil {
@@ -274,7 +267,7 @@ func (p *publisher) clean(ctx context.Context, r *Release) {
 	if r == nil || p.current == nil || p.keepAll {
 		return
 	}
-	keep, unknown := p.store.named(ctx, r, p.report.History)
+	keep, unknown := p.store.named(ctx, r, p.report.kept)
 	before, unknownBefore := p.store.named(ctx, p.current, p.older)
 	if err = cmp.Or(err, unknown, unknownBefore); err == nil {
 		maps.Copy(keep, before)
@@ -285,8 +278,10 @@ func (p *publisher) clean(ctx context.Context, r *Release) {
 	}
 }
 
+// finish completes the report.
 func (p *publisher) finish() {
-	r := p.report.Release
+	r := p.report.record
+	p.report.Release = &r.Release
 	p.report.Daily = uint64(len(p.raw)) + r.Total
 	switch was := r.Previous; {
 	case was == nil:
@@ -295,10 +290,16 @@ func (p *publisher) finish() {
 	case was.Delta != nil:
 		p.report.Daily = uint64(len(p.raw)) + was.Delta.Bytes
 	}
-	var all []Measured
-	for _, s := range append(History{r.step()}, p.report.History...) {
-		all = append(all, Measured{Release: s.Number, Keys: s.Keys, FPRPosterior: s.FPRPosterior})
+	all := []drift.Measured{{Release: r.Number, Keys: r.Keys, FPRPosterior: r.FPRPosterior}}
+	for _, s := range p.report.kept {
+		o := Older{Number: s.Number, Published: s.Published, Same: s.SHA256 == r.SHA256}
+		if s.Delta != nil {
+			o.Delta = s.Delta.Bytes
+		}
+		p.report.Older = append(p.report.Older, o)
+		all = append(all, drift.Measured{Release: s.Number, Keys: s.Keys, FPRPosterior: s.FPRPosterior})
 	}
 	slices.Reverse(all)
-	p.report.Drift = DriftOf(r.FPRChosen, all)
+	d := drift.Of(r.FPRChosen, all)
+	p.report.Drift, p.report.Slope, p.report.Due = d.String(), d.Slope, d.Due
 }

@@ -34,9 +34,9 @@ func unreadable(t *testing.T, path string) (repair func()) {
 func TestCleanUnreadable(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
 	o := Options{Now: start, Keep: 8}
-	var releases []*Release
+	var releases []*record
 	for v := range 4 {
-		releases = append(releases, mustPublish(t, dir, build(t, src, 40*v, 3, bloomery.Config{}), o).Release)
+		releases = append(releases, mustPublish(t, dir, build(t, src, 40*v, 3, bloomery.Config{}), o).record)
 	}
 	store := filepath.Join(dir, ObjectsName)
 	next := 4
@@ -69,9 +69,9 @@ func TestCleanUnreadable(t *testing.T) {
 func TestHistoryUnreadable(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
 	o := Options{Now: start}
-	var r *Release
+	var r *record
 	for v := range 4 {
-		r = mustPublish(t, dir, build(t, src, v, 0, bloomery.Config{}), o).Release
+		r = mustPublish(t, dir, build(t, src, v, 0, bloomery.Config{}), o).record
 	}
 	store := filepath.Join(dir, ObjectsName)
 	history := filepath.Join(store, r.History.SHA256.String())
@@ -89,7 +89,7 @@ func TestHistoryUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Publish(t.Context(), dir, next, o)
-	if err != nil || len(got.Warnings) != 1 || got.Removed != 0 || len(got.History) != 1 {
+	if err != nil || len(got.Warnings) != 1 || got.Removed != 0 || len(got.kept) != 1 {
 		t.Errorf("%v, %+v", err, got)
 	}
 	if now := names(t, store); !slices.Equal(slices.DeleteFunc(now, func(s string) bool {

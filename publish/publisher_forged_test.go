@@ -12,14 +12,14 @@ import (
 )
 
 // forge replaces release.json by one that was changed and signed by these keys, and returns its bytes.
-func forge(t *testing.T, dir string, change func(*Release), keys ...PrivateKey) []byte {
+func forge(t *testing.T, dir string, change func(*record), keys ...PrivateKey) []byte {
 	t.Helper()
-	r, err := ParseRelease(released(t, dir))
+	r, err := parseRecord(released(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	change(r)
-	b, err := r.Marshal(keys...)
+	b, err := r.marshal(keys...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,18 +34,18 @@ func forge(t *testing.T, dir string, change func(*Release), keys ...PrivateKey) 
 func TestForged(t *testing.T) {
 	src, key, other := t.TempDir(), testKey(t, "A"), testKey(t, "E")
 	file, next := build(t, src, 1, 0, bloomery.Config{}), build(t, src, 2, 0, bloomery.Config{})
-	changes := map[string]func(*Release){
-		"nothing":   func(r *Release) {},
-		"name":      func(r *Release) { r.Name = "other" },
-		"number":    func(r *Release) { r.Number = 1 << 52 },
-		"last":      func(r *Release) { r.Number = maxNumber },
-		"expires":   func(r *Release) { r.Expires = r.Expires.AddDate(70, 0, 0) },
-		"published": func(r *Release) { r.Published, r.Expires = r.Published.AddDate(70, 0, 0), r.Expires.AddDate(80, 0, 0) },
-		"content":   func(r *Release) { r.SHA256[0] ^= 1 },
-		"kind":      func(r *Release) { r.Kind = Exact },
-		"keys":      func(r *Release) { r.Keys = 1 },
-		"previous":  func(r *Release) { r.Number, r.Previous = 9, &Previous{Number: 8} },
-		"history":   func(r *Release) { r.History = &Object{r.SHA256, 7} },
+	changes := map[string]func(*record){
+		"nothing":   func(r *record) {},
+		"name":      func(r *record) { r.Name = "other" },
+		"number":    func(r *record) { r.Number = 1 << 52 },
+		"last":      func(r *record) { r.Number = maxNumber },
+		"expires":   func(r *record) { r.Expires = r.Expires.AddDate(70, 0, 0) },
+		"published": func(r *record) { r.Published, r.Expires = r.Published.AddDate(70, 0, 0), r.Expires.AddDate(80, 0, 0) },
+		"content":   func(r *record) { r.SHA256[0] ^= 1 },
+		"kind":      func(r *record) { r.Kind = Exact },
+		"keys":      func(r *record) { r.Keys = 1 },
+		"previous":  func(r *record) { r.Number, r.Previous = 9, &previous{Number: 8} },
+		"history":   func(r *record) { r.History = &object{r.SHA256, 7} },
 	}
 	for what, change := range changes {
 		for signed, by := range map[string][]PrivateKey{"nobody": nil, "another key": {other}} {

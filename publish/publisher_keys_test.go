@@ -32,12 +32,12 @@ func TestFirstSignature(t *testing.T) {
 			t.Fatal("the folder has changed")
 		}
 		s.Name, s.Number = "list", 9
-		if r := s.publish(dir); r.Release.Name != "list" || r.Release.Number != 9 || r.Release.Previous != nil ||
-			r.Release.History != nil || len(r.Warnings) != 1 {
+		if r := s.publish(dir); r.Release.Name != "list" || r.Release.Number != 9 || r.record.Previous != nil ||
+			r.record.History != nil || len(r.Warnings) != 1 {
 			t.Errorf("%+v", r)
 		}
 		s.Name, s.Number = "", 0
-		if r := s.publish(dir); r.Release.Number != 10 || r.Release.Previous.Number != 9 || len(r.History) != 1 {
+		if r := s.publish(dir); r.Release.Number != 10 || r.record.Previous.Number != 9 || len(r.kept) != 1 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -66,7 +66,7 @@ func TestRotate(t *testing.T) {
 	s.refuses("no new key", dir, o, ErrOptions)
 	s.Rotate = append(public(c), a.Public())
 	r := s.publish(dir)
-	if r.Release.Number != 2 || r.Rotated == nil || *r.Rotated != a.Public() || r.Release.Previous.Number != 1 {
+	if r.Release.Number != 2 || r.Rotated == nil || *r.Rotated != a.Public() || r.record.Previous.Number != 1 {
 		t.Errorf("%+v", r)
 	}
 	if _, err := Verify(released(t, dir), a.Public()); !errors.Is(err, ErrOtherKey) {
@@ -91,7 +91,7 @@ func TestRotate(t *testing.T) {
 		if r := s.publish(dir); r.Rotated != nil {
 			t.Errorf("%+v", r)
 		}
-		if ids, err := Signers(released(t, dir)); err != nil || len(ids) != len(sign) ||
+		if ids, err := signedBy(released(t, dir)); err != nil || len(ids) != len(sign) ||
 			!slices.Contains(ids, b.Public().ID()) {
 			t.Errorf("%v, %v", ids, err)
 		}
@@ -106,7 +106,7 @@ func TestStolenKey(t *testing.T) {
 		s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 		s.publish(dir)
 		s.publish(dir)
-		forge(t, dir, func(r *Release) {
+		forge(t, dir, func(r *record) {
 			r.Number, r.Name, r.Expires = number, "list", r.Expires.AddDate(70, 0, 0)
 		}, stolen)
 		if number == maxNumber {
@@ -118,7 +118,7 @@ func TestStolenKey(t *testing.T) {
 		s.refuses("without a state", dir, s.Options, ErrOtherKey)
 		s.Name, s.Number = "list", 3
 		r := s.publish(dir)
-		if r.Release.Number != 3 || r.Release.Previous != nil || r.Release.Expires.After(s.Now.Add(DefaultLifetime)) {
+		if r.Release.Number != 3 || r.record.Previous != nil || r.Release.Expires.After(s.Now.Add(DefaultLifetime)) {
 			t.Errorf("%d: %+v", number, r.Release)
 		}
 		if _, err := Verify(released(t, dir), fresh.Public()); err != nil {
@@ -133,7 +133,7 @@ func TestStolenKey(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
 	s.publish(dir)
-	forge(t, dir, func(r *Release) { r.Number = maxNumber }, stolen)
+	forge(t, dir, func(r *record) { r.Number = maxNumber }, stolen)
 	s.Sign, s.Name, s.Number = []PrivateKey{fresh}, "list", 2
 	s.refuses("a number that the state knows", dir, s.Options, ErrOptions)
 	s.Number = 3
@@ -166,7 +166,7 @@ func TestDamagedRelease(t *testing.T) {
 	good := released(t, dir)
 	for what, bad := range map[string]string{
 		"empty": "", "cut": string(good[:100]), "zeros": string(make([]byte, 100)),
-		"huge":  string(good) + strings.Repeat(" ", MaxRelease),
+		"huge":  string(good) + strings.Repeat(" ", maxRelease),
 		"newer": strings.Replace(string(good), `"version":1`, `"version":2`, 1),
 	} {
 		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {

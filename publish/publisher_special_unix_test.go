@@ -97,7 +97,7 @@ func TestSpecialFiles(t *testing.T) {
 		}
 		for name, f := range map[string]func() error{
 			"private": func() error { _, err := ReadPrivateKey(file); return err },
-			"public":  func() error { _, err := FindPublicKey(file); return err },
+			"public":  func() error { _, err := ReadPublicKey(file); return err },
 		} {
 			if err := soon(t, what, f); !errors.Is(err, untrusted.ErrNotRegular) && !errors.Is(err, ErrKey) {
 				t.Errorf("a %s key is a %s: %v", name, what, err)
@@ -196,7 +196,7 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := filepath.Join(objects, Hash(sha256.Sum256(b)).String())
+	link := filepath.Join(objects, shard.Sum(sha256.Sum256(b)).String())
 	if err := os.Symlink(elsewhere, link); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // signer is a machine that publishes with one key and its state file, each time with new content.
@@ -20,13 +21,13 @@ type signer struct {
 	t        *testing.T
 	src      string
 	version  int
-	contents map[uint64]Hash // by number, over all folders and keys
+	contents map[uint64]shard.Sum // by number, over all folders and keys
 	Options
 }
 
 func newSigner(t *testing.T, letter string) *signer {
 	dir := t.TempDir()
-	return &signer{t: t, src: dir, contents: map[uint64]Hash{}, Options: Options{Now: start,
+	return &signer{t: t, src: dir, contents: map[uint64]shard.Sum{}, Options: Options{Now: start,
 		Sign: []PrivateKey{testKey(t, letter)}, State: []string{filepath.Join(dir, "key"+StateSuffix)}}}
 }
 
@@ -78,7 +79,7 @@ func TestRollback(t *testing.T) {
 	}
 	back()
 	r := s.publish(dir)
-	if r.Release.Number != 4 || r.Behind != 3 || len(r.Warnings) == 0 || r.Release.Previous.Number != 1 {
+	if r.Release.Number != 4 || r.Behind != 3 || len(r.Warnings) == 0 || r.record.Previous.Number != 1 {
 		t.Errorf("new content: %+v", r)
 	}
 	back()
@@ -108,7 +109,7 @@ func TestLostRelease(t *testing.T) {
 		}
 		s.Name = "" // the state knows the name of the folder
 		r := s.publish(dir)
-		if r.Release.Number != 3 || r.Release.Name != "list" || r.Release.Previous != nil || r.Behind != 2 ||
+		if r.Release.Number != 3 || r.Release.Name != "list" || r.record.Previous != nil || r.Behind != 2 ||
 			len(r.Warnings) != 1 {
 			t.Errorf("lost %q: %+v", lost, r)
 		}
@@ -146,7 +147,7 @@ func TestKilledFirst(t *testing.T) {
 	}
 	s.publish(dir)
 	delete(s.contents, 1)
-	begun := strings.Replace(unsealed(before), "]}", `,{"name":"list","release":0,"sha256":"`+Hash{}.String()+
+	begun := strings.Replace(unsealed(before), "]}", `,{"name":"list","release":0,"sha256":"`+shard.Sum{}.String()+
 		`","keys":0}`+"\n]}", 1)
 	if err := errors.Join(os.Remove(filepath.Join(dir, ReleaseName)),
 		os.WriteFile(s.State[0], []byte(begun), 0o600)); err != nil {

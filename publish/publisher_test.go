@@ -19,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/shard"
 )
 
 const day = 24 * time.Hour
@@ -101,17 +102,17 @@ func TestPublish(t *testing.T) {
 				files = append(files, build(t, src, v, shards, bloomery.Config{FPRChosen: 0.01}))
 			}
 			one := mustPublish(t, dir, files[0], Options{Now: start})
-			if r := one.Release; r.Number != 1 || r.Name != "blocklist" || r.Kind != what || r.Previous != nil ||
+			if r := one.record; r.Number != 1 || r.Name != "blocklist" || r.Kind != what || r.Previous != nil ||
 				r.History != nil || r.Keys != 2000 || r.FPRChosen != 0.01 || r.FPRPosterior < 0.001 {
 				t.Errorf("%+v", r)
 			}
 			two := mustPublish(t, dir, files[1], Options{Now: start.Add(day)})
-			if p := two.Release.Previous; two.Release.Number != 2 || p.Number != 1 || p.SHA256 != one.Release.SHA256 ||
+			if p := two.record.Previous; two.Release.Number != 2 || p.Number != 1 || p.SHA256 != one.Release.SHA256 ||
 				p.Delta == nil || p.Delta.Bytes > two.Release.Total/2 || two.Daily > p.Delta.Bytes+2000 {
 				t.Errorf("%+v", two)
 			}
 			three := mustPublish(t, dir, files[2], Options{Now: start.Add(2 * day)})
-			if h := three.History; len(h) != 2 || h[0].Number != 2 || h[1].Delta.Bytes <= h[0].Delta.Bytes {
+			if h := three.kept; len(h) != 2 || h[0].Number != 2 || h[1].Delta.Bytes <= h[0].Delta.Bytes {
 				t.Errorf("%+v", h)
 			}
 
@@ -133,10 +134,10 @@ func TestPublish(t *testing.T) {
 			}
 
 			back := mustPublish(t, dir, files[0], Options{Now: later})
-			if r := back.Release; r.Number != 4 || r.SHA256 != one.Release.SHA256 || r.Previous.Number != 3 {
+			if r := back.record; r.Number != 4 || r.SHA256 != one.Release.SHA256 || r.Previous.Number != 3 {
 				t.Errorf("old content: %+v", r)
 			}
-			if h := back.History; len(h) != 3 || h[2].Number != 1 || h[2].Delta != nil || h[0].Delta == nil {
+			if h := back.kept; len(h) != 3 || h[2].Number != 1 || h[2].Delta != nil || h[0].Delta == nil {
 				t.Errorf("%+v", h)
 			}
 			if _, err := Publish(t.Context(), dir, files[1], Options{Name: "other"}); !errors.Is(err, ErrName) {
@@ -160,7 +161,7 @@ func released(t *testing.T, dir string) []byte {
 func TestRetention(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	o := Options{Keep: 3, Name: "x", Now: start}
-	before := map[Hash]bool{}
+	before := map[shard.Sum]bool{}
 	for v := range 70 {
 		file := build(t, src, v, 0, bloomery.Config{Spec: "standard(k=2,m=4096)"})
 		r, err := Publish(t.Context(), dir, file, o)
@@ -168,24 +169,24 @@ func TestRetention(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, age := range []int{1, 2, 3} {
-			if v >= age && r.History[i].Number != r.Release.Number-uint64(age) {
-				t.Fatalf("release %d: %+v", v+1, r.History)
+			if v >= age && r.kept[i].Number != r.Release.Number-uint64(age) {
+				t.Fatalf("release %d: %+v", v+1, r.kept)
 			}
 		}
 		for _, jump := range []int{7, 30} {
-			found := slices.ContainsFunc(r.History, func(s Step) bool {
+			found := slices.ContainsFunc(r.kept, func(s step) bool {
 				age := o.Now.Sub(s.Published)
 				return age >= time.Duration(jump)*day && age < time.Duration(2*jump)*day
 			})
 			if v >= jump && !found {
-				t.Errorf("release %d: none from %d days ago: %v", v+1, jump, r.History)
+				t.Errorf("release %d: none from %d days ago: %v", v+1, jump, r.kept)
 			}
 		}
-		if len(r.History) > 3+2*len(horizons) {
-			t.Errorf("release %d: %d older ones", v+1, len(r.History))
+		if len(r.kept) > 3+2*len(horizons) {
+			t.Errorf("release %d: %d older ones", v+1, len(r.kept))
 		}
 		s := objects{dir: filepath.Join(dir, ObjectsName)}
-		named, err := s.named(t.Context(), r.Release, r.History)
+		named, err := s.named(t.Context(), r.record, r.kept)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +196,7 @@ func TestRetention(t *testing.T) {
 			}
 		}
 		for _, name := range names(t, s.dir) {
-			var h Hash
+			var h shard.Sum
 			if err := h.UnmarshalText([]byte(name)); err != nil || !named[h] && !before[h] {
 				t.Fatalf("release %d: %s is still there", v+1, name)
 			}
@@ -204,7 +205,7 @@ func TestRetention(t *testing.T) {
 	}
 	o.Keep = -1
 	r := mustPublish(t, dir, build(t, src, 99, 0, bloomery.Config{}), o)
-	if r.History != nil || r.Release.History != nil || r.Release.Previous.Delta != nil {
+	if r.kept != nil || r.record.History != nil || r.record.Previous.Delta != nil {
 		t.Errorf("keep none: %+v", r)
 	}
 }
@@ -314,7 +315,7 @@ func TestNumber(t *testing.T) {
 		}
 	}
 	next := build(t, src, 2, 0, bloomery.Config{})
-	if r := mustPublish(t, dir, next, Options{}); r.Release.Number != 1004 || r.Release.Previous.Number != 1003 {
+	if r := mustPublish(t, dir, next, Options{}); r.Release.Number != 1004 || r.record.Previous.Number != 1003 {
 		t.Errorf("%+v", r.Release)
 	}
 }
@@ -384,17 +385,17 @@ func TestRepair(t *testing.T) {
 		t.Errorf("a missing object: %v", err)
 	}
 	next, err := Publish(t.Context(), dir, build(t, src, 2, 0, bloomery.Config{}), o)
-	if err != nil || len(next.Warnings) != 1 || next.Release.Previous.Delta != nil {
+	if err != nil || len(next.Warnings) != 1 || next.record.Previous.Delta != nil {
 		t.Errorf("%v, %+v", err, next)
 	}
-	if err := os.Remove(filepath.Join(dir, ObjectsName, next.Release.History.SHA256.String())); err != nil {
+	if err := os.Remove(filepath.Join(dir, ObjectsName, next.record.History.SHA256.String())); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Check(t.Context(), dir, nil, nil); !errors.Is(err, ErrObject) {
 		t.Errorf("no history: %v", err)
 	}
 	last := mustPublish(t, dir, build(t, src, 3, 0, bloomery.Config{}), o)
-	if len(last.Warnings) != 1 || len(last.History) != 1 {
+	if len(last.Warnings) != 1 || len(last.kept) != 1 {
 		t.Errorf("%+v", last)
 	}
 }

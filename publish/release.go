@@ -3,7 +3,6 @@ package publish
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,9 +17,9 @@ const ReleaseName = "release.json"
 
 // Bounds of a release. A reader loads no more bytes than these.
 const (
-	MaxRelease = 64 << 10 // bytes of release.json
-	MaxHistory = 1 << 20  // bytes of a history
-	MaxName    = 128      // bytes of a name
+	maxRelease = 64 << 10 // bytes of release.json
+	maxHistory = 1 << 20  // bytes of a history
+	maxName    = 128      // bytes of a name
 	maxSpec    = 512      // bytes of a spec, as in a filter file
 	maxNumber  = 1<<53 - 1
 )
@@ -28,14 +27,6 @@ const (
 const (
 	releaseFormat = "bloomery-release"
 	historyFormat = "bloomery-history"
-)
-
-// Errors of ParseRelease and ParseHistory.
-var (
-	// ErrRelease means that a release or history is not valid.
-	ErrRelease = errors.New("invalid release")
-	// ErrVersion means that a release was written by a newer version of this software, in a form that is unknown here.
-	ErrVersion = errors.New("a release of a newer version; use a newer Bloomery")
 )
 
 // Kinds of published filters.
@@ -47,45 +38,51 @@ const (
 	Exact = "exact"
 )
 
-// Hash is a SHA-256. Its text is 64 lower-case hexadecimal digits.
-type Hash = shard.Sum
-
-// Object is a file in the folder objects.
-type Object struct {
-	SHA256 Hash   `json:"sha256"`
-	Bytes  uint64 `json:"bytes"` // its length, 1 to 2^53 - 1
+// object is a file in the folder objects.
+type object struct {
+	SHA256 shard.Sum `json:"sha256"`
+	Bytes  uint64    `json:"bytes"` // its length, 1 to 2^53 - 1
 }
 
-// Previous is the release before the current one.
-type Previous struct {
-	Number uint64  `json:"release"`
-	SHA256 Hash    `json:"sha256"`
-	Delta  *Object `json:"delta,omitempty"` // from it to the current one; nil if there is none smaller than the whole file
+// previous is the release before the current one.
+type previous struct {
+	Number uint64    `json:"release"`
+	SHA256 shard.Sum `json:"sha256"`
+	Delta  *object   `json:"delta,omitempty"` // from it to the current one; nil if none is smaller than the whole file
 }
 
 // Release describes the current state of a published filter. All numbers are at most 2^53 - 1.
 type Release struct {
-	Name      string    `json:"name"`      // of the published filter; printable, 1 to MaxName bytes
-	Number    uint64    `json:"release"`   // 1 or more; each release has a higher one than the one before
-	Published time.Time `json:"published"` // UTC, whole seconds
-	Expires   time.Time `json:"expires"`   // after Published
-	Kind      string    `json:"kind"`      // File, Set or Exact
-	Object              // the file, or the manifest of a set
+	Name      string    `json:"name"`        // of the published filter; printable, 1 to 128 bytes
+	Number    uint64    `json:"release"`     // 1 or more; each release has a higher one than the one before
+	Published time.Time `json:"published"`   // UTC, whole seconds
+	Expires   time.Time `json:"expires"`     // after Published
+	Kind      string    `json:"kind"`        // File, Set or Exact
+	SHA256    shard.Sum `json:"sha256"`      // of the file, or of the manifest of a set
+	Bytes     uint64    `json:"bytes"`       // its length
 	Total     uint64    `json:"total_bytes"` // of the file, or of the manifest and all shards
 	Spec      string    `json:"spec"`        // of the filter, or of each shard; to be shown, not to be trusted
 	Keys      uint64    `json:"keys"`
 	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is that of the filter.
-	FPRChosen    float64   `json:"fpr_chosen"`
-	FPRPosterior float64   `json:"fpr_posterior"`
-	Previous     *Previous `json:"previous,omitempty"` // nil in the first release
-	History      *Object   `json:"history,omitempty"`  // older releases, including Previous; nil if there are none
+	FPRChosen    float64 `json:"fpr_chosen"`
+	FPRPosterior float64 `json:"fpr_posterior"`
+}
+
+// object returns the file, or the manifest of a set.
+func (r *Release) object() object { return object{r.SHA256, r.Bytes} }
+
+// record is a release.json: the release, and what a follower needs to come from an older one.
+type record struct {
+	Release
+	Previous *previous `json:"previous,omitempty"` // nil in the first release
+	History  *object   `json:"history,omitempty"`  // older releases, including Previous; nil if there are none
 }
 
 // check returns an error wrapping ErrRelease if a field is out of range.
-func (r *Release) check() error {
+func (r *record) check() error {
 	switch {
-	case !ValidName(r.Name):
-		return fmt.Errorf("%w: name %.80q; want 1 to %d bytes of printable text", ErrRelease, r.Name, MaxName)
+	case !validName(r.Name):
+		return fmt.Errorf("%w: name %.80q; want 1 to %d bytes of printable text", ErrRelease, r.Name, maxName)
 	case r.Number == 0 || r.Number > maxNumber:
 		return fmt.Errorf("%w: number %d", ErrRelease, r.Number)
 	case !r.Expires.After(r.Published):
@@ -99,7 +96,8 @@ func (r *Release) check() error {
 	case r.Keys > maxNumber || !isRate(r.FPRChosen) || !isRate(r.FPRPosterior):
 		return fmt.Errorf("%w: %d keys, rates %v and %v", ErrRelease, r.Keys, r.FPRChosen, r.FPRPosterior)
 	}
-	if err := r.Object.check(maxNumber); err != nil {
+	o := r.object()
+	if err := o.check(maxNumber); err != nil {
 		return err
 	}
 	if p := r.Previous; p != nil {
@@ -110,19 +108,19 @@ func (r *Release) check() error {
 			return err
 		}
 	}
-	return r.History.check(MaxHistory)
+	return r.History.check(maxHistory)
 }
 
 // check returns an error if the length is out of range. A nil Object is valid.
-func (o *Object) check(most uint64) error {
+func (o *object) check(most uint64) error {
 	if o != nil && (o.Bytes == 0 || o.Bytes > most) {
 		return fmt.Errorf("%w: an object of %d bytes; want 1 to %d", ErrRelease, o.Bytes, most)
 	}
 	return nil
 }
 
-// ValidName reports whether a release may have this name: 1 to MaxName bytes of printable UTF-8.
-func ValidName(name string) bool { return name != "" && len(name) <= MaxName && printable(name) }
+// validName reports whether a release may have this name: 1 to maxName bytes of printable UTF-8.
+func validName(name string) bool { return name != "" && len(name) <= maxName && printable(name) }
 
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
@@ -136,8 +134,8 @@ const signaturesMark = "\n\"signatures\":"
 // split divides release.json into the text that is signed, and the JSON object with the signatures.
 func split(b []byte) (signed, tail []byte, err error) {
 	switch {
-	case len(b) > MaxRelease:
-		return nil, nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(b), MaxRelease)
+	case len(b) > maxRelease:
+		return nil, nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(b), maxRelease)
 	case !bytes.HasPrefix(b, []byte("{\n")) || !utf8.Valid(b):
 		return nil, nil, fmt.Errorf("%w: it is not the text of a release", ErrRelease)
 	case bytes.Count(b, []byte(signaturesMark)) != 1:
@@ -153,11 +151,20 @@ func split(b []byte) (signed, tail []byte, err error) {
 // ParseRelease returns the content of release.json, which is untrusted: the caller checks its signatures with Verify.
 // It reads the signed part only: nothing behind it has an effect. The error wraps ErrRelease or ErrVersion.
 func ParseRelease(b []byte) (*Release, error) {
+	r, err := parseRecord(b)
+	if err != nil {
+		return nil, err
+	}
+	return &r.Release, nil
+}
+
+// parseRecord is ParseRelease with all that release.json has.
+func parseRecord(b []byte) (*record, error) {
 	signed, _, err := split(b)
 	if err != nil {
 		return nil, err
 	}
-	var r Release
+	var r record
 	if err := parse(append(bytes.Clone(signed[:len(signed)-1]), "\n}"...), releaseFormat, &r); err != nil {
 		return nil, err
 	}
@@ -167,9 +174,9 @@ func ParseRelease(b []byte) (*Release, error) {
 	return &r, nil
 }
 
-// Marshal returns release.json, with a signature of each key. The same content and keys give the same bytes. The error
+// marshal returns release.json, with a signature of each key. The same content and keys give the same bytes. The error
 // wraps ErrRelease if a field is out of range.
-func (r *Release) Marshal(keys ...PrivateKey) ([]byte, error) {
+func (r *record) marshal(keys ...PrivateKey) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -180,7 +187,7 @@ func (r *Release) Marshal(keys ...PrivateKey) ([]byte, error) {
 	whole.Published, whole.Expires = wholeSeconds(r.Published), wholeSeconds(r.Expires)
 	text, err := lines(struct {
 		header
-		Release
+		record
 	}{header{releaseFormat, formatVersion}, whole})
 	if err != nil {
 		return nil, err
@@ -191,8 +198,8 @@ func (r *Release) Marshal(keys ...PrivateKey) ([]byte, error) {
 		return nil, err
 	}
 	text = append(append(append(signed, signaturesMark...), tail...), "\n}\n"...)
-	if len(text) > MaxRelease {
-		return nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(text), MaxRelease)
+	if len(text) > maxRelease {
+		return nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(text), maxRelease)
 	}
 	return text, nil
 }

@@ -10,43 +10,43 @@ import (
 	"time"
 )
 
-func testHistory() History {
-	var h History
+func testHistory() history {
+	var h history
 	r := testRelease()
 	for n := uint64(16); n >= 10; n-- {
-		s := Step{Number: n, Published: r.Published.Add(-time.Duration(17-n) * 24 * time.Hour),
-			Object: Object{r.SHA256, 160336}, Keys: 133000 + n, FPRPosterior: 0.01}
+		s := step{Number: n, Published: r.Published.Add(-time.Duration(17-n) * 24 * time.Hour),
+			object: object{r.SHA256, 160336}, Keys: 133000 + n, FPRPosterior: 0.01}
 		s.SHA256[0] = byte(n)
 		if n%3 != 0 {
-			s.Delta = &Object{r.SHA256, 1000 - n}
+			s.Delta = &object{r.SHA256, 1000 - n}
 		}
 		h = append(h, s)
 	}
 	return h
 }
 
-// TestRoundTrip: what Marshal writes, ParseRelease and ParseHistory read, and the bytes stay.
+// TestRoundTrip: what marshal writes, parseRecord and parseHistory read, and the bytes stay.
 func TestRoundTrip(t *testing.T) {
 	first := testRelease()
 	first.Number, first.Previous, first.History, first.Name = 1, nil, nil, `a "list" <of> ü & more`
 	whole := testRelease()
 	whole.Kind, whole.Total, whole.Previous.Delta = Set, 1<<40, nil
-	for _, r := range []*Release{testRelease(), first, whole} {
-		b, err := r.Marshal(testKey(t, "A"))
+	for _, r := range []*record{testRelease(), first, whole} {
+		b, err := r.marshal(testKey(t, "A"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := ParseRelease(b)
+		got, err := parseRecord(b)
 		if err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("%v\n%+v\n%+v", err, got, r)
 		}
 	}
 	h := testHistory()
-	b, err := h.Marshal()
+	b, err := h.marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ParseHistory(b)
+	got, err := parseHistory(b)
 	if err != nil || !reflect.DeepEqual(got, h) {
 		t.Errorf("%v\n%+v\n%+v", err, got, h)
 	}
@@ -54,29 +54,29 @@ func TestRoundTrip(t *testing.T) {
 
 // TestMarshalRefuses: fields out of range are not written.
 func TestMarshalRefuses(t *testing.T) {
-	for what, change := range map[string]func(*Release){
-		"no name":         func(r *Release) { r.Name = "" },
-		"control":         func(r *Release) { r.Name = "a\nb" },
-		"long name":       func(r *Release) { r.Name = strings.Repeat("a", MaxName+1) },
-		"number 0":        func(r *Release) { r.Number = 0 },
-		"number too high": func(r *Release) { r.Number = 1 << 53 },
-		"expired":         func(r *Release) { r.Expires = r.Published },
-		"kind":            func(r *Release) { r.Kind = "tree" },
-		"total":           func(r *Release) { r.Total-- },
-		"no bytes":        func(r *Release) { r.Bytes, r.Total = 0, 0 },
-		"rate":            func(r *Release) { r.FPRPosterior = 1.5 },
-		"previous":        func(r *Release) { r.Previous.Number = 17 },
-		"large history":   func(r *Release) { r.History.Bytes = MaxHistory + 1 },
+	for what, change := range map[string]func(*record){
+		"no name":         func(r *record) { r.Name = "" },
+		"control":         func(r *record) { r.Name = "a\nb" },
+		"long name":       func(r *record) { r.Name = strings.Repeat("a", maxName+1) },
+		"number 0":        func(r *record) { r.Number = 0 },
+		"number too high": func(r *record) { r.Number = 1 << 53 },
+		"expired":         func(r *record) { r.Expires = r.Published },
+		"kind":            func(r *record) { r.Kind = "tree" },
+		"total":           func(r *record) { r.Total-- },
+		"no bytes":        func(r *record) { r.Bytes, r.Total = 0, 0 },
+		"rate":            func(r *record) { r.FPRPosterior = 1.5 },
+		"previous":        func(r *record) { r.Previous.Number = 17 },
+		"large history":   func(r *record) { r.History.Bytes = maxHistory + 1 },
 	} {
 		r := testRelease()
 		change(r)
-		if _, err := r.Marshal(); !errors.Is(err, ErrRelease) && !errors.Is(err, ErrVersion) {
+		if _, err := r.marshal(); !errors.Is(err, ErrRelease) && !errors.Is(err, ErrVersion) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	h := testHistory()
 	h[1].Number = h[0].Number
-	if _, err := h.Marshal(); !errors.Is(err, ErrRelease) {
+	if _, err := h.marshal(); !errors.Is(err, ErrRelease) {
 		t.Errorf("history that does not descend: %v", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestMarshalRefuses(t *testing.T) {
 // TestDamaged: a signed release that is cut or in which a bit changes is refused, and never panics.
 func TestDamaged(t *testing.T) {
 	key := testKey(t, "A")
-	good, err := testRelease().Marshal(key)
+	good, err := testRelease().marshal(key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestDamaged(t *testing.T) {
 		if _, err := Verify(good[:n], key.Public()); err == nil {
 			t.Errorf("the first %d bytes are accepted", n)
 		}
-		_, _ = ParseRelease(good[:n])
+		_, _ = parseRecord(good[:n])
 	}
 	signed := bytes.Index(good, []byte(signaturesMark))
 	for at := range good {
@@ -103,7 +103,7 @@ func TestDamaged(t *testing.T) {
 			if at < signed && err == nil {
 				t.Errorf("byte %d, bit %d: accepted", at, bit)
 			}
-			r, err2 := ParseRelease(bad)
+			r, err2 := parseRecord(bad)
 			if err == nil && (err2 != nil || !reflect.DeepEqual(r, testRelease())) {
 				t.Errorf("byte %d, bit %d: accepted with other content: %+v, %v", at, bit, r, err2)
 			}
@@ -113,7 +113,7 @@ func TestDamaged(t *testing.T) {
 
 // TestHistoryRefused: invalid histories.
 func TestHistoryRefused(t *testing.T) {
-	b, err := testHistory().Marshal()
+	b, err := testHistory().marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestHistoryRefused(t *testing.T) {
 	for what, bad := range map[string]string{
 		"empty":     "",
 		"null":      "null",
-		"large":     text + strings.Repeat(" ", MaxHistory),
+		"large":     text + strings.Repeat(" ", maxHistory),
 		"format":    strings.Replace(text, "bloomery-history", "bloomery-release", 1),
 		"version":   strings.Replace(text, `"version":1`, `"version":2`, 1),
 		"order":     strings.Replace(text, `"release":15`, `"release":16`, 1),
@@ -131,7 +131,7 @@ func TestHistoryRefused(t *testing.T) {
 		"no hash":   strings.Replace(text, `"sha256"`, `"sha265"`, 1),
 		"delta":     strings.Replace(text, `"delta":{`, `"delta":{"sha256":7,"x":{`, 1),
 	} {
-		if _, err := ParseHistory([]byte(bad)); !errors.Is(err, ErrRelease) && !errors.Is(err, ErrVersion) {
+		if _, err := parseHistory([]byte(bad)); !errors.Is(err, ErrRelease) && !errors.Is(err, ErrVersion) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -17,18 +17,6 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// Errors of Verify.
-var (
-	// ErrUnsigned means that a release has no signature.
-	ErrUnsigned = errors.New("the release is not signed")
-	// ErrOtherKey means that a release is signed, but by none of the pinned keys.
-	ErrOtherKey = errors.New("the release is signed by none of the given keys")
-	// ErrSignature means that the signature of a pinned key is wrong: the release was changed after it was signed.
-	ErrSignature = errors.New("the signature of the release is wrong: it was changed after it was signed")
-	// ErrKey means that a text is not the key that it should be.
-	ErrKey = errors.New("invalid key")
-)
-
 const (
 	publicPrefix  = "ed25519:"
 	privatePrefix = "ed25519-private:"
@@ -130,9 +118,9 @@ func sign(signed []byte, keys []PrivateKey) []signature {
 	return out
 }
 
-// Signers returns the ids of the keys that claim to have signed a release.json. It checks no signature. The error wraps
-// ErrRelease.
-func Signers(b []byte) (ids []string, err error) {
+// signedBy returns the ids of the keys that claim to have signed a release.json. It checks no signature. The error
+// wraps ErrRelease.
+func signedBy(b []byte) (ids []string, err error) {
 	_, tail, err := split(b)
 	if err != nil {
 		return nil, err
@@ -240,7 +228,7 @@ func ReadPrivateKey(path string) (PrivateKey, error) {
 	if err != nil {
 		return PrivateKey{}, err
 	}
-	public, err := FindPublicKey(path + PublicSuffix)
+	public, err := ReadPublicKey(path + PublicSuffix)
 	switch {
 	case errors.Is(err, ErrKey):
 		return PrivateKey{}, err
@@ -253,14 +241,8 @@ func ReadPrivateKey(path string) (PrivateKey, error) {
 	return k, nil
 }
 
-// FindPublicKey returns the public key of a text, "ed25519:" and base64, or of the file with that text that it names.
-// The error wraps ErrKey, or is that of the file system.
-func FindPublicKey(textOrPath string) (PublicKey, error) {
-	if isKeyText([]byte(textOrPath)) {
-		return ParsePublicKey(textOrPath)
-	}
-	return readKey(textOrPath, ParsePublicKey)
-}
+// ReadPublicKey reads a public key from a file. The error wraps ErrKey, or is that of the file system.
+func ReadPublicKey(path string) (PublicKey, error) { return readKey(path, ParsePublicKey) }
 
 func readKey[K any](path string, parse func(text string) (K, error)) (k K, err error) {
 	b, err := untrusted.ReadFile(context.Background(), path, untrusted.Limit{MaxBytes: maxKeyFile})

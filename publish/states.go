@@ -17,13 +17,11 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // StateSuffix is the suffix of the state file beside the file of a private key: see Options.State.
 const StateSuffix = ".state"
-
-// ErrKeyState means that a state file of Options.State cannot be read or written.
-var ErrKeyState = errors.New("the state of the key cannot be used")
 
 const (
 	keyStateFormat = "bloomery-key-state"
@@ -35,17 +33,17 @@ const (
 // lastSigned is the newest release of a list that a key may have signed. It is on disk before release.json is replaced:
 // whenever a publisher is killed, no number is used for two contents.
 type lastSigned struct {
-	Name     string `json:"name"`
-	Number   uint64 `json:"release"` // 0: the first one was begun
-	SHA256   Hash   `json:"sha256"`
-	Kind     string `json:"kind,omitempty"`
-	Keys     uint64 `json:"keys"`
-	Universe uint64 `json:"universe,omitempty"` // of an exact set
-	Folder   string `json:"folder,omitempty"`   // that published it, as an absolute path
+	Name     string    `json:"name"`
+	Number   uint64    `json:"release"` // 0: the first one was begun
+	SHA256   shard.Sum `json:"sha256"`
+	Kind     string    `json:"kind,omitempty"`
+	Keys     uint64    `json:"keys"`
+	Universe uint64    `json:"universe,omitempty"` // of an exact set
+	Folder   string    `json:"folder,omitempty"`   // that published it, as an absolute path
 }
 
 // signed returns what state files keep of a release.
-func (r *Release) signed() lastSigned {
+func (r *record) signed() lastSigned {
 	return lastSigned{Name: r.Name, Number: r.Number, SHA256: r.SHA256, Kind: r.Kind, Keys: r.Keys,
 		Universe: universeOf(r.Spec)}
 }
@@ -53,7 +51,7 @@ func (r *Release) signed() lastSigned {
 // check returns an error if a field is out of range.
 func (l *lastSigned) check() error {
 	switch {
-	case !ValidName(l.Name):
+	case !validName(l.Name):
 		return fmt.Errorf("name %.80q", l.Name)
 	case l.Number > maxNumber || l.Keys > maxNumber || l.Universe > maxNumber:
 		return fmt.Errorf("%q: release %d, %d keys, universe %d", l.Name, l.Number, l.Keys, l.Universe)

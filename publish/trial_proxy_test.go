@@ -189,9 +189,9 @@ type proxied struct {
 	t       *testing.T
 	set     bool
 	key     PrivateKey
-	shift   atomic.Int64      // of the clock of publisher and reader, in nanoseconds
-	numbers map[Hash]uint64   // of the releases
-	content map[uint64][]byte // of the files
+	shift   atomic.Int64         // of the clock of publisher and reader, in nanoseconds
+	numbers map[shard.Sum]uint64 // of the releases
+	content map[uint64][]byte    // of the files
 	expires map[uint64]time.Time
 	newest  uint64
 }
@@ -276,7 +276,7 @@ func (p *proxied) held(path string) (uint64, error) {
 	for _, e := range m.Shards {
 		b, err := os.ReadFile(filepath.Join(path, e.File))
 		if err == nil {
-			err = Object{e.SHA256, e.Bytes}.match(b)
+			err = object{e.SHA256, e.Bytes}.match(b)
 		}
 		if err != nil {
 			return 0, fmt.Errorf("release %d: %s: %w", n, e.File, err)
@@ -300,7 +300,7 @@ func TestTrialProxy(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			dir := t.TempDir()
-			p := &proxied{t: t, set: set, key: testKey(t, "A"), numbers: map[Hash]uint64{},
+			p := &proxied{t: t, set: set, key: testKey(t, "A"), numbers: map[shard.Sum]uint64{},
 				content: map[uint64][]byte{}, expires: map[uint64]time.Time{}, evil: &evil{own: filepath.Join(dir, "list"),
 					other: filepath.Join(dir, "other"), stranger: filepath.Join(dir, "stranger"),
 					rand: rand.New(rand.NewPCG(seed, 1)), served: map[string]int{}, mode: honest}}
@@ -348,7 +348,7 @@ func (p *proxied) follow(polls int) {
 		p.stalls = 0
 		p.mu.Unlock()
 		seen := false
-		switch e := e.(type) {
+		switch e.Kind {
 		case Failed:
 			failures++
 			seen = l.Err() != nil && errors.Is(l.Err(), e.Err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/shard"
 )
 
 var update = flag.Bool("update", false, "write the vectors of testdata anew")
@@ -23,10 +25,10 @@ type vector struct {
 	Verify string `json:"verify"`
 	// Parse is the verdict on the content, without its signatures: ok, invalid or version. If it is ok, Name, Release
 	// and SHA256 are those that a reader takes.
-	Parse   string `json:"parse"`
-	Name    string `json:"name,omitempty"`
-	Release uint64 `json:"release,omitempty"`
-	SHA256  *Hash  `json:"sha256,omitempty"`
+	Parse   string     `json:"parse"`
+	Name    string     `json:"name,omitempty"`
+	Release uint64     `json:"release,omitempty"`
+	SHA256  *shard.Sum `json:"sha256,omitempty"`
 }
 
 // testKey returns a fixed private key.
@@ -39,17 +41,19 @@ func testKey(t *testing.T, letter string) PrivateKey {
 	return k
 }
 
-func testRelease() *Release {
-	hash := func(b byte) (h Hash) {
+func testRelease() *record {
+	hash := func(b byte) (h shard.Sum) {
 		copy(h[:], bytes.Repeat([]byte{b, b + 1}, 16))
 		return h
 	}
 	at := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC)
-	return &Release{
-		Name: "blocklist", Number: 17, Published: at, Expires: at.Add(7 * 24 * time.Hour), Kind: File,
-		Object: Object{hash(0xa0), 160336}, Total: 160336, Spec: "standard(k=7,m=1281658)", Keys: 133604,
-		FPRChosen: 0.01, FPRPosterior: 0.01009,
-		Previous: &Previous{16, hash(0xb0), &Object{hash(0xc0), 930}}, History: &Object{hash(0xd0), 4120},
+	return &record{
+		Release: Release{
+			Name: "blocklist", Number: 17, Published: at, Expires: at.Add(7 * 24 * time.Hour), Kind: File,
+			SHA256: hash(0xa0), Bytes: 160336, Total: 160336, Spec: "standard(k=7,m=1281658)", Keys: 133604,
+			FPRChosen: 0.01, FPRPosterior: 0.01009,
+		},
+		Previous: &previous{16, hash(0xb0), &object{hash(0xc0), 930}}, History: &object{hash(0xd0), 4120},
 	}
 }
 
@@ -69,7 +73,7 @@ func vectors(t *testing.T) (list []vector, files map[string][]byte) {
 		list, files[file] = append(list, v), b
 	}
 	marshal := func(keys ...PrivateKey) []byte {
-		b, err := testRelease().Marshal(keys...)
+		b, err := testRelease().marshal(keys...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +128,7 @@ func vectors(t *testing.T) (list []vector, files map[string][]byte) {
 func exactVectors(t *testing.T, files map[string][]byte) []vector {
 	r := testRelease()
 	r.Kind, r.Spec, r.FPRChosen, r.FPRPosterior = Exact, "exact(universe=13360400,partitions=0,updates=3)", 0, 0
-	b, err := r.Marshal(testKey(t, "A"))
+	b, err := r.marshal(testKey(t, "A"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +179,7 @@ func TestVectors(t *testing.T) {
 		if _, err := Verify(b, keys...); verdict(err) != v.Verify {
 			t.Errorf("%s, %s: Verify: %v; want %s", v.File, v.What, err, v.Verify)
 		}
-		r, err := ParseRelease(b)
+		r, err := parseRecord(b)
 		if verdict(err) != v.Parse {
 			t.Errorf("%s, %s: ParseRelease: %v; want %s", v.File, v.What, err, v.Parse)
 		} else if err == nil && (r.Name != v.Name || r.Number != v.Release || r.SHA256 != *v.SHA256) {

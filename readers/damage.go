@@ -174,8 +174,8 @@ func (s *subject) relook() (err error) {
 		return err
 	}
 	if s.exact {
-		if set, openErr := exact.Open(s.path, secret); openErr == nil {
-			s.partitioned = set.Partitioned()
+		if set, openErr := exact.Open(s.path, exact.WithSecret(secret)); openErr == nil {
+			s.partitioned = set.Info().Partitions > 0
 		}
 		return nil
 	}

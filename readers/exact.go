@@ -132,21 +132,16 @@ func (s *subject) buildExact(ctx context.Context, c exact.Config, p *exactPlan) 
 	var set *exact.Set
 	for i := range p.updates + 1 {
 		members, universe := p.pairs(true, i), p.pairs(false, i)
-		switch {
-		case i == 0 && c.Partitioned:
-			set, err = exact.BuildPartitioned(ctx, members, universe, c)
-		case i == 0:
+		if c.Base = set; c.Partitioned {
+			set, err = exact.Build(ctx, members, universe, c)
+		} else {
 			set, err = exact.Build(ctx, names(members), names(universe), c)
-		case c.Partitioned:
-			set, _, err = exact.UpdatePartitioned(ctx, set, members, universe, c)
-		default:
-			set, _, err = exact.Update(ctx, set, names(members), names(universe), c)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	s.partitioned = set.Partitioned()
+	s.partitioned = set.Info().Partitions > 0
 	return set.Save(ctx, s.path)
 }
 

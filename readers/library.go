@@ -64,13 +64,13 @@ func (s *subject) askLibrary() (records []byte, err error) {
 
 // askExact is askLibrary for an exact set.
 func (s *subject) askExact(secret *filter.Secret) (records []byte, err error) {
-	set, err := exact.Open(s.path, secret)
+	set, err := exact.Open(s.path, exact.WithSecret(secret))
 	if err != nil {
 		return nil, err
 	}
 	records = make([]byte, recordSize*len(s.keys))
 	for i, k := range s.keys {
-		if set.ContainsIn(k.apart()) {
+		if partition, name := k.apart(); set.Contains(name, partition) {
 			records[recordSize*i] = 1
 		}
 	}

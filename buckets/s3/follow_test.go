@@ -50,8 +50,7 @@ func TestFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, bytes := f.Counts()
-		updated, ok := e.(publish.Updated)
-		if ok != (want != "unchanged") || updated.Delta != (want == "delta") {
+		if (e.Kind == publish.Updated) != (want != "unchanged") || e.Delta != (want == "delta") {
 			t.Errorf("%s: %v", want, e)
 		}
 		if want == "unchanged" && (n["HEAD"] != 1 || n["GET"] != 0 || bytes != 0) {

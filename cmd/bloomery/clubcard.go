@@ -121,7 +121,7 @@ func readClubcard(ctx context.Context, path string) (*clubcard.Filter, error) {
 // checkClubcard asks a Clubcard or a folder of Clubcards. Errors name the path.
 func checkClubcard(ctx context.Context, path string, c clubcard.Certificate) (clubcard.Status, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		answer, err := clubcard.CheckDir(os.DirFS(path), c)
+		answer, err := clubcard.CheckDir(ctx, os.DirFS(path), c)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", path, err)
 		}

@@ -138,7 +138,7 @@ func TestExactVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := exact.FromBytes(whole, nil); err != nil || s.Info().Updates != 5 {
+	if s, err := exact.FromBytes(whole); err != nil || s.Info().Updates != 5 {
 		t.Fatal(err)
 	}
 	var cuts []int // some, and all near the ends of records; package exact tries all

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
@@ -87,15 +88,15 @@ func (f *exactFlags) check() error {
 
 // readLists passes the keys of both lists to functions. partitions is nil if the flags name no column for them.
 func (a *app) readLists(
-	ctx context.Context, f *exactFlags, verb string, members, universe func(partitions, keys [][]byte) error,
+	ctx context.Context, f *exactFlags, verb string, members, universe func(keys [][]byte, partitions ...[]byte) error,
 ) error {
 	for _, list := range []struct {
 		what  string
 		paths []string
-		add   func(partitions, keys [][]byte) error
+		add   func(keys [][]byte, partitions ...[]byte) error
 	}{{"members", f.members, members}, {"universe", f.universe, universe}} {
 		err := a.pass(ctx, f.in, list.paths, verb+list.what, func(b *keyio.Batch) error {
-			return list.add(f.in.partitions(b), b.Keys)
+			return list.add(b.Keys, f.in.partitions(b)...)
 		}, nil)
 		if err != nil {
 			return err
@@ -134,7 +135,7 @@ func (a *app) openExact(path string) (*exact.Set, error) {
 		defer f.Close()
 		return a.readExact(path, secret, f)
 	}
-	set, err := exact.Open(path, secret)
+	set, err := exact.Open(path, exact.WithSecret(secret))
 	return set, notExact(err)
 }
 
@@ -146,7 +147,9 @@ func (a *app) readExact(name string, secret *filter.Secret, r io.Reader) (*exact
 			most = max(most, uint64(st.Size()))
 		}
 	}
-	set, err := interruptible(a.ctx, func() (*exact.Set, error) { return exact.Read(r, most, secret) })
+	set, err := interruptible(a.ctx, func() (*exact.Set, error) {
+		return exact.Read(r, exact.WithMaxBytes(most), exact.WithSecret(secret))
+	})
 	if err != nil {
 		return nil, notExact(fmt.Errorf("%s: %w", name, err))
 	}
@@ -172,15 +175,15 @@ func (a *app) mayWriteExact(path string) error {
 	if path == stdio {
 		return a.mayWriteStdout()
 	}
-	return mayReplaceIf(path, "exact set", exact.HasMagic)
+	return mayReplaceIf(path, "exact set", container.HasExactMagic)
 }
 
 // fitsPartitions returns an error if the flags give partitions and the set has none, or the reverse.
 func (f *inputFlags) fitsPartitions(set *exact.Set, path string) error {
-	switch {
-	case set.Partitioned() && f.second == "":
+	switch partitioned := set.Info().Partitions > 0; {
+	case partitioned && f.second == "":
 		return fmt.Errorf("%s has partitions: give their column, --input-format csv --partition-column NAME", path)
-	case !set.Partitioned() && f.second != "":
+	case !partitioned && f.second != "":
 		return fmt.Errorf("%s has no partitions; leave out --partition-column %s", path, f.second)
 	}
 	return nil

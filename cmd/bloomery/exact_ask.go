@@ -37,7 +37,7 @@ error. The report says it of a file of version 1, and as cut_seen in JSON.`,
 			if err != nil {
 				return err
 			}
-			r := exactReportOf(set)
+			r := exactReport{set.Info()}
 			return a.table(r, r.write)
 		},
 	}
@@ -57,12 +57,12 @@ func (r exactReport) write(w io.Writer) {
 		fmt.Fprintf(w, "version\t%d: if the file is cut after an update, nothing shows it; "+
 			"the next build or update writes version 2\n", r.Version)
 	}
-	fmt.Fprintf(w, "bits a member\t%.5g\n", r.BitsPerMember())
-	fmt.Fprintf(w, "entropy a member\t%.5g\n", r.EntropyPerMember())
+	fmt.Fprintf(w, "bits a member\t%.5g\n", r.BitsPerMember)
+	fmt.Fprintf(w, "entropy a member\t%.5g\n", r.EntropyPerMember)
 	if r.Partitions > 0 {
 		fmt.Fprintf(w, "without partitions\t%.5g\n", r.unpartitioned())
 	}
-	fmt.Fprintf(w, "hash\t%s\n", r.hash)
+	fmt.Fprintf(w, "hash\t%s\n", r.Hash)
 	fmt.Fprintf(w, "outside the universe\tyes at a rate of %.3g\n", r.OutsideRate)
 	if r.Partitions > 0 {
 		fmt.Fprintf(w, "other partitions\tyes at a rate of %.2g\n", r.UnknownRate)
@@ -77,12 +77,7 @@ func (r exactReport) write(w io.Writer) {
 	}
 }
 
-type exactReport struct {
-	exact.Info
-	hash string
-}
-
-func exactReportOf(set *exact.Set) exactReport { return exactReport{set.Info(), set.Hasher().String()} }
+type exactReport struct{ exact.Info }
 
 // unpartitioned returns the entropy a member if the partitions of the keys were not known.
 func (r exactReport) unpartitioned() float64 {
@@ -100,11 +95,11 @@ func (r exactReport) MarshalJSON() ([]byte, error) {
 	}
 	return object{
 		{"members", r.Members}, {"universe", r.Universe}, {"partitions", r.Partitions}, {"updates", r.Updates},
-		{"bits", r.Bits}, {"bits_per_member", r.BitsPerMember()}, {"entropy_per_member", r.EntropyPerMember()},
+		{"bits", r.Bits}, {"bits_per_member", r.BitsPerMember}, {"entropy_per_member", r.EntropyPerMember},
 		{"entropy_unpartitioned_per_member", r.unpartitioned()}, {"file_bytes", r.Bytes},
 		{"version", r.Version}, {"cut_seen", r.Version > 1}, // a file that was cut is an error, at every place
-		{"update_bytes", r.UpdateBytes}, {"build_due,omitempty", r.BuildDue()}, // why the set should be built anew
-		{"hash", r.hash}, {"outside_rate", r.OutsideRate},
+		{"update_bytes", r.UpdateBytes}, {"build_due,omitempty", r.BuildDue}, // why the set should be built anew
+		{"hash", r.Hash}, {"outside_rate", r.OutsideRate},
 		{"unknown_partition_rate", r.UnknownRate}, // in partitions outside of the universe
 		{"classes", classes},
 	}.MarshalJSON()
@@ -135,10 +130,7 @@ A set with partitions needs --partition-column. A partition that the universe di
 			if err := f.in.fitsPartitions(set, args[0]); err != nil {
 				return err
 			}
-			ask := func(hits []bool, b *keyio.Batch) { set.ContainsMany(hits, b.Keys) }
-			if set.Partitioned() {
-				ask = func(hits []bool, b *keyio.Batch) { set.ContainsManyIn(hits, b.Second, b.Keys) }
-			}
+			ask := func(hits []bool, b *keyio.Batch) { set.ContainsMany(hits, b.Keys, f.in.partitions(b)...) }
 			return a.check(c.Context(), ask, func() error { return nil }, f, args[1:])
 		},
 	}
@@ -189,29 +181,28 @@ func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) er
 	info := set.Info()
 	same := r.Universe == info.Universe && r.Members == info.Members
 	err = a.answer(object{
-		{"universe", r.Universe}, {"members", r.Members}, {"wrong", r.Wrong()}, {"missing", r.Missing},
+		{"universe", r.Universe}, {"members", r.Members}, {"wrong", r.Wrong}, {"missing", r.Missing},
 		{"falsely_present", r.FalselyPresent}, {"outside", r.Outside},
 		{"same_counts", same}, // the lists have as many keys as those that the set was built from
 	}, "%d wrong answers for %d keys: %d of %d members missing, %d other keys falsely present\n",
-		r.Wrong(), r.Universe, r.Missing, r.Members, r.FalselyPresent)
+		r.Wrong, r.Universe, r.Missing, r.Members, r.FalselyPresent)
 	if err == nil && r.Outside > 0 {
 		_, err = fmt.Fprintf(a.stderr, "bloomery: %v\n", &exact.OutsideError{Count: r.Outside})
 	}
 	if !same {
 		a.note("the lists do not have as many keys as those that the set was built from")
 	}
-	return exitIf(r.Wrong()+r.Outside > 0, err)
+	return exitIf(r.Wrong+r.Outside > 0, err)
 }
 
 func (a *app) compareExact(ctx context.Context, set *exact.Set, f *exactFlags) (r exact.Verification, err error) {
 	bar := a.later("comparing")
 	defer bar.End()
-	v := set.NewVerifier(f.memory, f.tempDir)
+	v := set.NewVerifier(exact.Config{Memory: f.memory, TempDir: f.tempDir, Progress: bar.report})
 	defer v.Close()
-	v.Progress = bar.report
 	defer collectEarly(f.memory)()
 	if err := a.readLists(ctx, f, "", v.AddMembers, v.AddUniverse); err != nil {
 		return r, err
 	}
-	return v.Result(ctx)
+	return v.Commit(ctx)
 }

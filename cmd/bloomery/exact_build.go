@@ -62,20 +62,21 @@ func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
 	set, err := a.makeExact(ctx, f, func() (exact.Config, error) {
 		secret, err := a.secret()
 		return exact.Config{Seed: f.seed, Secret: secret, Partitioned: f.in.second != ""}, err
-	}, (*exact.Builder).Build)
+	})
 	if err != nil {
 		return err
 	}
-	r := exactReportOf(set)
+	r := set.Info()
 	a.warnNoUniverse(r.Universe)
-	return a.report(r, "%s: %d members of %d keys, %s, %.4g bits a member (entropy %.4g), in %.2f s",
-		pathName(f.output), r.Members, r.Universe, bytesText(r.Bytes), r.BitsPerMember(), r.EntropyPerMember(),
+	return a.report(exactReport{r}, "%s: %d members of %d keys, %s, %.4g bits a member (entropy %.4g), in %.2f s",
+		pathName(f.output), r.Members, r.Universe, bytesText(r.Bytes), r.BitsPerMember, r.EntropyPerMember,
 		time.Since(start).Seconds())
 }
 
 // makeExact makes a set of the keys of the lists and writes it. It checks the lists and the output before the work.
-func (a *app) makeExact(ctx context.Context, f *exactBuildFlags, config func() (exact.Config, error),
-	build func(*exact.Builder, context.Context) (*exact.Set, error)) (*exact.Set, error) {
+func (a *app) makeExact(
+	ctx context.Context, f *exactBuildFlags, config func() (exact.Config, error),
+) (*exact.Set, error) {
 	if err := cmp.Or(a.mayWriteExact(f.output), f.check()); err != nil {
 		return nil, err
 	}
@@ -92,21 +93,16 @@ func (a *app) makeExact(ctx context.Context, f *exactBuildFlags, config func() (
 	}
 	defer b.Close()
 	defer collectEarly(f.memory)()
-	members, universe := b.AddMembersIn, b.AddUniverseIn
-	if !c.Partitioned {
-		members = func(_, keys [][]byte) error { return b.AddMembers(keys) }
-		universe = func(_, keys [][]byte) error { return b.AddUniverse(keys) }
-	}
-	if err := a.readLists(ctx, &f.exactFlags, "reading ", members, universe); err != nil {
+	if err := a.readLists(ctx, &f.exactFlags, "reading ", b.AddMembers, b.AddUniverse); err != nil {
 		return nil, err
 	}
-	set, err := build(b, ctx)
+	set, err := b.Build(ctx)
 	var outside *exact.OutsideError
 	once := func(path string) bool { return path == stdio || isPipe(path) }
 	if errors.As(err, &outside) && !slices.ContainsFunc(f.members, once) {
 		// The lists are read again to name members. If that fails, the error names none.
 		_ = a.pass(ctx, f.in, f.members, "naming keys", nil, func(b *keyio.Batch) error {
-			outside.Name(f.in.partitions(b), b.Keys)
+			outside.Name(b.Keys, f.in.partitions(b)...)
 			return nil
 		})
 	}
@@ -161,16 +157,12 @@ build is due: bloomery exact build.`,
 }
 
 func (a *app) exactUpdate(ctx context.Context, f *exactUpdateFlags) error {
-	var old *exact.Set
-	var u exact.Updated
 	set, err := a.makeExact(ctx, &f.exactBuildFlags, func() (c exact.Config, err error) {
-		if old, err = a.openExact(f.base); err != nil {
+		c.Shrink = f.shrink
+		if c.Base, err = a.openExact(f.base); err != nil {
 			return c, err
 		}
-		return old.Config(exact.Config{Shrink: f.shrink}), f.in.fitsPartitions(old, pathName(f.base))
-	}, func(b *exact.Builder, ctx context.Context) (set *exact.Set, err error) {
-		set, u, err = b.Update(ctx, old)
-		return set, err
+		return c, f.in.fitsPartitions(c.Base, pathName(f.base))
 	})
 	switch {
 	case errors.Is(err, exact.ErrUpdates):
@@ -182,11 +174,11 @@ func (a *app) exactUpdate(ctx context.Context, f *exactUpdateFlags) error {
 	}
 	info := set.Info()
 	a.warnNoUniverse(info.Universe)
-	return a.printUpdated(pathName(f.output), info, u)
+	return a.printUpdated(pathName(f.output), info)
 }
 
-func (a *app) printUpdated(path string, i exact.Info, u exact.Updated) error {
-	method := "set"
+func (a *app) printUpdated(path string, i exact.Info) error {
+	u, method := i.Changed, "set"
 	switch {
 	case u.Positions:
 		method = "positions"
@@ -197,7 +189,7 @@ func (a *app) printUpdated(path string, i exact.Info, u exact.Updated) error {
 		{"members", i.Members}, {"universe", i.Universe}, {"added", u.Added}, {"removed", u.Removed}, {"method", method},
 		{"bytes", u.Bytes}, {"entropy_bytes", uint64(u.Entropy+7) / 8}, {"updates", i.Updates},
 		{"update_bytes", i.UpdateBytes}, // of all updates
-		{"file_bytes", i.Bytes}, {"build_due,omitempty", i.BuildDue()},
+		{"file_bytes", i.Bytes}, {"build_due,omitempty", i.BuildDue},
 	}
 	if u.Bytes == 0 {
 		return a.report(r, "%s: nothing has changed", path)
@@ -207,8 +199,8 @@ func (a *app) printUpdated(path string, i exact.Info, u exact.Updated) error {
 		updates = fmt.Sprintf("%d updates", i.Updates)
 	}
 	due := ""
-	if i.BuildDue() != "" {
-		due = "\nbloomery: a full build is due, by exact build: " + i.BuildDue()
+	if i.BuildDue != "" {
+		due = "\nbloomery: a full build is due, by exact build: " + i.BuildDue
 	}
 	return a.report(r, "%s: %d added, %d removed of %d keys by an update of %s, method %s; %s with %s%s",
 		path, u.Added, u.Removed, i.Universe, bytesText(u.Bytes), method, bytesText(i.Bytes), updates, due)

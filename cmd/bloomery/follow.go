@@ -111,12 +111,12 @@ func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error 
 	}
 	event, err := follower.Poll(ctx)
 	w.endBar()
-	if event == nil {
+	if event.Kind == "" {
 		return ended(err)
 	}
 	w.print(event)
 	if err != nil {
-		w.print(publish.Expired{Err: err})
+		w.print(publish.Event{Kind: publish.Expired, Err: err})
 	}
 	if w.err == nil && err != nil {
 		return errNo
@@ -181,55 +181,58 @@ func (w *following) endBar() {
 // print prints an event, and runs the program of --exec after an update.
 func (w *following) print(e publish.Event) {
 	w.endBar()
-	switch e := e.(type) {
+	switch e.Kind {
 	case publish.Updated:
 		w.warned = false
 		unused := ""
 		if e.Unused != nil {
 			unused = e.Unused.Error()
 		}
-		w.write("updated", false, e.String(), object{
-			{"release,omitempty", e.To.Number}, {"from,omitempty", e.From}, {"sha256,omitempty", e.To.SHA256.String()},
-			{"bytes,omitempty", e.Bytes}, {"delta", e.Delta}, {"delta_unused,omitempty", unused}, // bytes that were loaded
-			{"keys,omitempty", e.To.Keys}, {"fpr_posterior,omitempty", e.To.FPRPosterior},
+		w.write(e, object{
+			{"release,omitempty", e.Release.Number}, {"from,omitempty", e.From},
+			{"sha256,omitempty", e.Release.SHA256.String()}, {"bytes,omitempty", e.Bytes}, // that were loaded
+			{"delta", e.Delta}, {"delta_unused,omitempty", unused},
+			{"keys,omitempty", e.Release.Keys}, {"fpr_posterior,omitempty", e.Release.FPRPosterior},
 		})
 		if w.flags.exec == "" {
 			return
 		}
-		if w.err = w.run(e); w.err != nil && !w.flags.once {
-			w.write("exec_failed", true, w.err.Error(),
-				object{{"release,omitempty", e.To.Number}, {"error", w.err.Error()}})
+		if w.err = w.run(e.Release); w.err != nil && !w.flags.once {
+			w.write(publish.Event{Kind: execFailed, Err: w.err},
+				object{{"release,omitempty", e.Release.Number}, {"error", w.err.Error()}})
 		}
 	case publish.Unchanged:
-		w.write("unchanged", false, e.String(), object{{"release,omitempty", e.Release}, {"bytes,omitempty", e.Bytes}})
+		w.write(e, object{{"release,omitempty", e.Release.Number}, {"bytes,omitempty", e.Bytes}})
 	case publish.Expired:
-		w.write("expired", true, e.String(), object{{"error", e.Err.Error()}})
+		w.write(e, object{{"error", e.Err.Error()}})
 	case publish.Failed:
-		w.write("failed", true, e.String(),
-			object{{"error", e.Err.Error()}, {"retry_seconds,omitempty", e.Retry.Seconds()}})
+		w.write(e, object{{"error", e.Err.Error()}, {"retry_seconds,omitempty", e.Retry.Seconds()}})
 	}
 }
+
+// execFailed is an event of the command: the program of --exec has failed.
+const execFailed publish.EventKind = "exec_failed"
 
 // write prints an event: errors and warnings on standard error, or all as JSON on standard output.
-func (w *following) write(event string, failed bool, text string, more object) {
+func (w *following) write(e publish.Event, more object) {
 	switch {
 	case w.a.json:
-		line := append(object{{"event", event}, {"file", w.flags.output}}, more...)
+		line := append(object{{"event", string(e.Kind)}, {"file", w.flags.output}}, more...)
 		_, _ = w.a.stdout.Write(cli.AppendJSON(nil, line))
-	case event == "expired":
+	case e.Kind == publish.Expired:
 		if !w.warned {
-			w.a.warn("%s", text)
+			w.a.warn("%s", e)
 		}
 		w.warned = true
-	case failed:
-		fmt.Fprintln(w.a.stderr, "bloomery:", text)
-	case event == "unchanged" && !w.flags.once || w.a.quiet:
+	case e.Kind == publish.Failed, e.Kind == execFailed:
+		fmt.Fprintln(w.a.stderr, "bloomery:", e)
+	case e.Kind == publish.Unchanged && !w.flags.once || w.a.quiet:
 	default:
-		fmt.Fprintf(w.a.stdout, "%s: %s\n", w.flags.output, text)
+		fmt.Fprintf(w.a.stdout, "%s: %s\n", w.flags.output, e)
 	}
 }
 
-func (w *following) run(e publish.Updated) error {
+func (w *following) run(r publish.Release) error {
 	file, err := filepath.Abs(w.flags.output)
 	if err != nil {
 		return err
@@ -237,12 +240,12 @@ func (w *following) run(e publish.Updated) error {
 	c := exec.CommandContext(w.ctx, w.flags.exec, w.flags.execArgs...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 10 * time.Second
-	c.Env = append(os.Environ(), "BLOOMERY_FILE="+file, fmt.Sprint("BLOOMERY_RELEASE=", e.To.Number),
-		fmt.Sprint("BLOOMERY_SHA256=", e.To.SHA256))
+	c.Env = append(os.Environ(), "BLOOMERY_FILE="+file, fmt.Sprint("BLOOMERY_RELEASE=", r.Number),
+		fmt.Sprint("BLOOMERY_SHA256=", r.SHA256))
 	c.Stdout, c.Stderr = w.a.stderr, w.a.stderr
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("--exec %s: %w; %s is release %d all the same",
-			w.flags.exec, err, w.flags.output, e.To.Number)
+			w.flags.exec, err, w.flags.output, r.Number)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/delta"
@@ -42,7 +43,7 @@ func TestNoPrefix(t *testing.T) {
 	command("publish", path("site"), path("f.bloom"), "--sign", path("k.key"), "--name", "list", "--number", "1")
 	secret := []byte("00112233445566778899aabbccddeeff\n")
 	filterOf := func(b []byte) error { _, err := bloomery.FromBytes(b); return err }
-	setOf := func(b []byte) error { _, err := exact.FromBytes(b, nil); return err }
+	setOf := func(b []byte) error { _, err := exact.FromBytes(b); return err }
 	patch := func(base string) func(b []byte) error {
 		old := read(base)
 		return func(b []byte) error { _, err := delta.Patch(t.Context(), old, b, delta.Options{}); return err }
@@ -89,7 +90,8 @@ func TestNoPrefix(t *testing.T) {
 			return err
 		}},
 		"index of Clubcards": {read("interop/clubcard/testdata/cache/index.bin"), func(b []byte) error {
-			_, err := clubcard.ReadIndex(b)
+			folder := fstest.MapFS{clubcard.IndexName: {Data: b}}
+			_, err := clubcard.CheckDir(t.Context(), folder, clubcard.Certificate{SCTs: []clubcard.SCT{{}}})
 			return err
 		}},
 	} {

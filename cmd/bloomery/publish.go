@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -159,13 +160,21 @@ func (f *publishFlags) options(a *app) (o publish.Options, err error) {
 
 func publicKeys(flag string, texts []string) (keys []publish.PublicKey, err error) {
 	for _, text := range texts {
-		k, err := publish.FindPublicKey(text)
+		k, err := publicKey(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
 		keys = append(keys, k)
 	}
 	return keys, nil
+}
+
+// publicKey returns the public key of a text, "ed25519:" and base64, or of the file with that text that it names.
+func publicKey(textOrPath string) (publish.PublicKey, error) {
+	if strings.HasPrefix(textOrPath, "ed25519:") || strings.HasPrefix(textOrPath, "ed25519-private:") {
+		return publish.ParsePublicKey(textOrPath) // its error says so of a private key
+	}
+	return publish.ReadPublicKey(textOrPath)
 }
 
 func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) error {

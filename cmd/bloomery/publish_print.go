@@ -22,26 +22,26 @@ func (a *app) printPublished(r publish.Report, o publish.Options) error {
 		rotated = r.Rotated.ID()
 	}
 	var due *uint64
-	if r.Drift.Due != publish.Never {
-		due = &r.Drift.Due
+	if r.Due != publish.Never {
+		due = &r.Due
 	}
 	p, deltas, lines := r.Release, []object{}, ""
-	for i, s := range r.History {
-		d := object{{"from", s.Number}, {"published", s.Published}}
+	for i, older := range r.Older {
+		d := object{{"from", older.Number}, {"published", older.Published}}
 		text := "none: the whole filter is smaller"
-		if s.SHA256 == p.SHA256 {
+		if older.Same {
 			d, text = append(d, object{{"same", true}}...), "same content" // and needs no delta
 		}
-		if s.Delta != nil {
-			share := float64(s.Delta.Bytes) / float64(p.Total) // of the whole
-			d = append(d, object{{"bytes,omitempty", s.Delta.Bytes}, {"share,omitempty", share}}...)
-			if s.SHA256 != p.SHA256 && s.Delta.Bytes > 0 {
-				text = fmt.Sprintf("%d bytes, %.3g%% of the whole", s.Delta.Bytes, 100*share)
+		if older.Delta > 0 {
+			share := float64(older.Delta) / float64(p.Total) // of the whole
+			d = append(d, object{{"bytes,omitempty", older.Delta}, {"share,omitempty", share}}...)
+			if !older.Same {
+				text = fmt.Sprintf("%d bytes, %.3g%% of the whole", older.Delta, 100*share)
 			}
 		}
 		deltas = append(deltas, d)
-		lines += fmt.Sprintf("%s\tfrom %d, %s: %s\n", map[bool]string{true: "deltas"}[i == 0], s.Number,
-			s.Published.Format(time.DateOnly), text)
+		lines += fmt.Sprintf("%s\tfrom %d, %s: %s\n", map[bool]string{true: "deltas"}[i == 0], older.Number,
+			older.Published.Format(time.DateOnly), text)
 	}
 	if a.quiet && !a.json {
 		return nil
@@ -55,7 +55,7 @@ func (a *app) printPublished(r publish.Report, o publish.Options) error {
 		{"folder_behind,omitempty", r.Behind}, // release that they had, if the folder had less
 		{"deltas", deltas},                    // from kept releases, the newest first
 		{"daily_bytes", r.Daily}, {"trimmed_bytes,omitempty", r.Trimmed}, {"fpr_chosen,omitempty", p.FPRChosen},
-		{"fpr_posterior", p.FPRPosterior}, {"fpr_per_release", r.Drift.Slope},
+		{"fpr_posterior", p.FPRPosterior}, {"fpr_per_release", r.Slope},
 		{"build_due_in_releases,omitempty", due},  // absent if it is not in sight
 		{"exact_build_due,omitempty", r.BuildDue}, // why an exact set should be built anew
 		{"removed", r.Removed}, {"removed_bytes", r.RemovedBytes}, {"warnings,omitempty", warnings},
@@ -79,8 +79,8 @@ func (a *app) printPublished(r publish.Report, o publish.Options) error {
 				rotated, strings.Join(signers, ", "))
 		}
 		io.WriteString(w, lines)
-		if len(r.History) > 0 {
-			fmt.Fprintf(w, "next load\t%d bytes for a reader with release %d\n", r.Daily, r.History[0].Number)
+		if len(r.Older) > 0 {
+			fmt.Fprintf(w, "next load\t%d bytes for a reader with release %d\n", r.Daily, r.Older[0].Number)
 		}
 		if p.Kind != publish.Exact {
 			fmt.Fprintf(w, "drift\t%s\n", r.Drift)

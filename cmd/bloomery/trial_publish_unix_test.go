@@ -43,6 +43,38 @@ func versions(t *testing.T, dir string, n, bytes int, shards bool) (files []stri
 	return files
 }
 
+// blob is an object of a published folder.
+type blob struct {
+	SHA256 shard.Sum `json:"sha256"`
+	Bytes  uint64    `json:"bytes"`
+}
+
+// current is a release.json, as docs/format/release.md has it.
+type current struct {
+	publish.Release
+	Previous *struct {
+		SHA256 shard.Sum `json:"sha256"`
+		Delta  *blob     `json:"delta"`
+	} `json:"previous"`
+	History *blob `json:"history"`
+}
+
+func (r *current) blob() blob { return blob{r.SHA256, r.Bytes} }
+
+// olderRelease is an entry of a history.
+type olderRelease struct {
+	blob
+	Delta *blob `json:"delta"`
+}
+
+func parseHistory(b []byte) ([]olderRelease, error) {
+	var all struct {
+		Releases []olderRelease `json:"releases"`
+	}
+	err := json.Unmarshal(b, &all)
+	return all.Releases, err
+}
+
 // shelf is a reader of the folder of a publisher.
 type shelf struct {
 	dir string
@@ -50,36 +82,36 @@ type shelf struct {
 }
 
 // object returns an object. It checks length and hash.
-func (s shelf) object(o publish.Object) ([]byte, error) {
+func (s shelf) object(o blob) ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(s.dir, publish.ObjectsName, o.SHA256.String()))
-	if err == nil && (uint64(len(b)) != o.Bytes || publish.Hash(sha256.Sum256(b)) != o.SHA256) {
+	if err == nil && (uint64(len(b)) != o.Bytes || shard.Sum(sha256.Sum256(b)) != o.SHA256) {
 		err = fmt.Errorf("object %s has %d bytes and another hash", o.SHA256, len(b))
 	}
 	return b, err
 }
 
 // files returns the manifest and the shards of a set.
-func (s shelf) files(o publish.Object) (delta.Set, *shard.Manifest, error) {
+func (s shelf) files(o blob) (delta.Set, *shard.Manifest, error) {
 	b, err := s.object(o)
 	if err != nil {
 		return delta.Set{}, nil, err
 	}
 	m, err := shard.ReadManifest(bytes.NewReader(b))
 	return delta.Set{Manifest: b, Shard: func(i int) ([]byte, error) {
-		return s.object(publish.Object{SHA256: m.Shards[i].SHA256, Bytes: m.Shards[i].Bytes})
+		return s.object(blob{SHA256: m.Shards[i].SHA256, Bytes: m.Shards[i].Bytes})
 	}}, m, err
 }
 
 // open opens a release completely.
-func (s shelf) open(r *publish.Release) error {
+func (s shelf) open(r *current) error {
 	if r.Kind == publish.File {
-		b, err := s.object(r.Object)
+		b, err := s.object(r.blob())
 		if err == nil {
 			_, err = bloomery.FromBytes(b)
 		}
 		return err
 	}
-	set, m, err := s.files(r.Object)
+	set, m, err := s.files(r.blob())
 	if err != nil {
 		return err
 	}
@@ -96,7 +128,7 @@ func (s shelf) open(r *publish.Release) error {
 }
 
 // patch applies the delta from the release before.
-func (s shelf) patch(r *publish.Release, old publish.Object) error {
+func (s shelf) patch(r *current, old blob) error {
 	ctx := context.Background()
 	d, err := s.object(*r.Previous.Delta)
 	if err != nil {
@@ -114,14 +146,14 @@ func (s shelf) patch(r *publish.Release, old publish.Object) error {
 	if err != nil {
 		return err
 	}
-	if publish.Hash(sha256.Sum256(got)) != r.SHA256 {
+	if shard.Sum(sha256.Sum256(got)) != r.SHA256 {
 		return errors.New("the delta gives another filter")
 	}
 	return nil
 }
 
 // read reads the current release as a follower that has nothing, and as one that has the release before.
-func (s shelf) read() (*publish.Release, error) {
+func (s shelf) read() (*current, error) {
 	raw, err := os.ReadFile(filepath.Join(s.dir, publish.ReleaseName))
 	if err != nil {
 		return nil, err
@@ -129,8 +161,11 @@ func (s shelf) read() (*publish.Release, error) {
 	if _, err := publish.Verify(raw, s.key); err != nil {
 		return nil, err
 	}
-	r, err := publish.ParseRelease(raw)
-	if err != nil {
+	if _, err := publish.ParseRelease(raw); err != nil {
+		return nil, err
+	}
+	r := new(current)
+	if err := json.Unmarshal(raw, r); err != nil {
 		return nil, err
 	}
 	if err := s.open(r); err != nil || r.Previous == nil {
@@ -140,14 +175,14 @@ func (s shelf) read() (*publish.Release, error) {
 	if err != nil {
 		return r, err
 	}
-	h, err := publish.ParseHistory(b)
+	h, err := parseHistory(b)
 	switch {
 	case err != nil:
 		return r, err
 	case r.Previous.Delta == nil || h[0].SHA256 != r.Previous.SHA256:
 		return r, fmt.Errorf("release %d has no delta from the one before", r.Number)
 	}
-	return r, s.patch(r, publish.Object{SHA256: h[0].SHA256, Bytes: h[0].Bytes})
+	return r, s.patch(r, h[0].blob)
 }
 
 // named adds the names of all objects of the current release.
@@ -160,7 +195,7 @@ func (s shelf) named(t *testing.T, names map[string]bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := func(o publish.Object) {
+	content := func(o blob) {
 		names[o.SHA256.String()] = true
 		if r.Kind == publish.Set {
 			_, m, err := s.files(o)
@@ -168,11 +203,11 @@ func (s shelf) named(t *testing.T, names map[string]bool) {
 				t.Fatal(err)
 			}
 			for _, e := range m.Shards {
-				names[publish.Hash(e.SHA256).String()] = true
+				names[e.SHA256.String()] = true
 			}
 		}
 	}
-	content(r.Object)
+	content(r.blob())
 	if r.History == nil {
 		return
 	}
@@ -181,12 +216,12 @@ func (s shelf) named(t *testing.T, names map[string]bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := publish.ParseHistory(b)
+	h, err := parseHistory(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range h {
-		content(publish.Object{SHA256: step.SHA256, Bytes: step.Bytes})
+		content(step.blob)
 		if step.Delta != nil {
 			names[step.Delta.SHA256.String()] = true
 		}
@@ -241,8 +276,8 @@ func TestTrialPublishKills(t *testing.T) {
 			}
 			took := must(len(files) - 1)
 			kills, replaced, left, round, gaps := 0, 0, 0, 0, 0
-			contents := map[uint64]publish.Hash{}
-			see := func(r *publish.Release) {
+			contents := map[uint64]shard.Sum{}
+			see := func(r *current) {
 				if was, ok := contents[r.Number]; ok && was != r.SHA256 {
 					t.Fatalf("release %d has two contents", r.Number)
 				}

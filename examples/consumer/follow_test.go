@@ -49,13 +49,13 @@ func TestFollow(t *testing.T) {
 	if _, err := publish.NewFollower(web.URL, filepath.Join(dir, "f")); !errors.Is(err, publish.ErrNoKey) {
 		t.Errorf("without a key: %v", err)
 	}
-	updated := make(chan publish.Updated, 10)
+	updated := make(chan publish.Event, 10)
 	live, err := publish.Follow(ctx, web.URL, filepath.Join(dir, "f"), publish.WithKeys(key.Public()),
 		publish.WithInterval(10*time.Millisecond), publish.WithName("list"), publish.WithMaxBytes(1<<20),
 		publish.WithTransport(transport.Config{UserAgent: "consumer", Stall: transport.DefaultStall / 2,
 			MinRate: transport.DefaultMinRate / 2}), publish.WithOpen(bloomery.InMemory()),
 		publish.OnProgress(func(loaded, expected int64) {}), publish.OnEvent(func(e publish.Event) {
-			switch e := e.(type) {
+			switch e.Kind {
 			case publish.Updated:
 				updated <- e
 			case publish.Expired:
@@ -68,7 +68,7 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer live.Close()
-	if e := <-updated; e.To.Number != 1 || e.Delta || !live.ContainsString("one") {
+	if e := <-updated; e.Release.Number != 1 || e.Delta || !live.ContainsString("one") {
 		t.Errorf("%v", e)
 	}
 	release("two")
@@ -84,9 +84,8 @@ func TestFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []publish.Event{publish.Updated{}, publish.Unchanged{}} {
-		e, err := f.Poll(ctx)
-		if _, ok := e.(publish.Updated); err != nil || ok != (want != publish.Unchanged{}) {
+	for _, want := range []publish.EventKind{publish.Updated, publish.Unchanged} {
+		if e, err := f.Poll(ctx); err != nil || e.Kind != want {
 			t.Errorf("%v, %v", e, err)
 		}
 	}

@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		publish.WithKeys(keys...),
 		publish.WithInterval(*interval),
 		publish.OnEvent(func(e publish.Event) {
-			if _, same := e.(publish.Unchanged); !same {
+			if e.Kind != publish.Unchanged {
 				logger.Print(e)
 			}
 		}),

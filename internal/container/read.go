@@ -349,8 +349,13 @@ func readWhole(r io.Reader, o Options) (*File, error) {
 }
 
 // HasMagic reads 8 bytes and reports whether they are the magic bytes of a filter file.
-func HasMagic(r io.Reader) bool {
-	var b [len(magic)]byte
-	_, err := io.ReadFull(r, b[:])
-	return err == nil && string(b[:]) == magic
+func HasMagic(r io.Reader) bool { return begins(r, magic) }
+
+// HasExactMagic reads 4 bytes and reports whether they are the magic bytes of an exact set.
+func HasExactMagic(r io.Reader) bool { return begins(r, ExactMagic) }
+
+func begins(r io.Reader, magic string) bool {
+	b := make([]byte, len(magic))
+	_, err := io.ReadFull(r, b)
+	return err == nil && string(b) == magic
 }

@@ -23,11 +23,11 @@
 // issuer with approx_m = 0 has an empty set; with exact_m = 0 each key passes the exact matrix. If inverted is 1, the
 // set holds the certificates that are not revoked.
 //
-// A folder of several files has an index, which names the files to ask about a timestamp: see Index and CheckDir.
+// A folder of several files has an index, which names the files to ask about a timestamp: see CheckDir.
 //
 // An answer is only right for a certificate that the makers of the file knew: one from a covered log and time, and
 // correctly logged. Files have no checksum and no signature: authenticate them on the way. Input may be hostile: Read
-// and ReadIndex check every length before they use it.
+// and CheckDir check every length before they use it.
 package clubcard
 
 import (
@@ -74,9 +74,9 @@ func (s Status) String() string {
 // MarshalText returns String.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Combine returns the answer for the answers of all Clubcards that were asked: the highest, or NotCovered without any.
-// The specification leaves open what a mixture of NotCovered and NotEnrolled means; Combine returns NotEnrolled.
-func Combine(answers ...Status) Status {
+// combine returns the answer for the answers of all Clubcards that were asked: the highest, or NotCovered without any.
+// The specification leaves open what a mixture of NotCovered and NotEnrolled means; combine returns NotEnrolled.
+func combine(answers ...Status) Status {
 	return slices.Max(append([]Status{NotCovered}, answers...))
 }
 
@@ -149,8 +149,8 @@ func (c column) passes(row uint64, a *[4]uint64) bool {
 // row returns the row of a digest in a band that has rows.
 func (b band) row(a *[4]uint64) uint64 { return uint64(b.offset) + a[3]%uint64(b.m) }
 
-// Covers reports whether the file covers one of the timestamps.
-func (f *Filter) Covers(scts ...SCT) bool {
+// covers reports whether the file covers one of the timestamps.
+func (f *Filter) covers(scts ...SCT) bool {
 	return slices.ContainsFunc(scts, func(t SCT) bool {
 		i, ok := slices.BinarySearchFunc(f.logs, t.Log, func(c Coverage, log [HashSize]byte) int {
 			return bytes.Compare(c.Log[:], log[:])
@@ -162,7 +162,7 @@ func (f *Filter) Covers(scts ...SCT) bool {
 // Check returns the answer for a certificate. It is NotCovered for a certificate without timestamps. It takes time
 // linear in the number of exceptions of the issuer, at most 65535, which are a few in published files.
 func (f *Filter) Check(c Certificate) Status {
-	if !f.Covers(c.SCTs...) {
+	if !f.covers(c.SCTs...) {
 		return NotCovered
 	}
 	i, ok := slices.BinarySearchFunc(f.blocks, c.Issuer, func(b block, issuer [HashSize]byte) int {

@@ -16,12 +16,6 @@ import (
 // IndexName is the name of the index in a folder of Clubcards.
 const IndexName = "index.bin"
 
-// ErrIndex means that bytes are not an index of Clubcards, or of a version that this package does not read.
-var ErrIndex = errors.New("not an index of Clubcards of version upkiidx1")
-
-// ErrNoneCovers means that the files which the index names for a timestamp do not cover it.
-var ErrNoneCovers = errors.New("the index names files for the certificate, but none of them covers it")
-
 // The index is a header (magic, 2 bytes number of names, 4 bytes number of logs), names of 32 bytes padded with 0
 // bytes, and for each log, by id: its id, the offset of its entries (8 bytes) and their number (2 bytes). An entry is
 // the number of a name (2 bytes) and the first and last timestamp (8 + 8 bytes).
@@ -32,8 +26,8 @@ const (
 	entrySize     = 2 + 8 + 8
 )
 
-// Index says which files of a folder to ask about a timestamp. Its methods are safe for concurrent use.
-type Index struct {
+// index says which files of a folder to ask about a timestamp.
+type index struct {
 	names []string
 	logs  []indexLog // by log
 }
@@ -45,16 +39,16 @@ type indexLog struct {
 	entries []byte // of entrySize each; checked
 }
 
-// ReadIndex reads an index. The Index refers to data, which must not change while it is in use. It allocates at most
-// four times the length of data. On error the Index is nil, and the error gives the byte offset where reading
-// stopped and wraps ErrIndex, filter.ErrCorrupt or io.ErrUnexpectedEOF.
-func ReadIndex(data []byte) (*Index, error) {
+// readIndex reads an index. The index refers to data, which must not change while it is in use. It allocates at most
+// four times the length of data. On error the index is nil, and the error gives the byte offset
+// and wraps ErrIndex, filter.ErrCorrupt or io.ErrUnexpectedEOF.
+func readIndex(data []byte) (*index, error) {
 	in := &input{data: data}
 	if m := in.bytes("magic", uint64(len(indexMagic))); in.err == nil && string(m) != indexMagic {
 		in.failAt(0, "magic", ErrIndex)
 	}
 	names, logs := in.uint("number of names", 2), in.uint("number of logs", 4)
-	x := &Index{names: make([]string, in.fits("names", names, indexNameSize))}
+	x := &index{names: make([]string, in.fits("names", names, indexNameSize))}
 	for i := range x.names {
 		x.names[i] = in.name()
 	}
@@ -74,7 +68,7 @@ func ReadIndex(data []byte) (*Index, error) {
 
 // checkLogs fails if the logs do not ascend, if their entries overlap, or if an entry has no name. Besides the sorting
 // of the logs, it takes time linear in the length of the file.
-func (x *Index) checkLogs(in *input) {
+func (x *index) checkLogs(in *input) {
 	for i := 1; i < len(x.logs); i++ {
 		if bytes.Compare(x.logs[i-1].log[:], x.logs[i].log[:]) >= 0 {
 			in.corrupt("logs", "logs do not ascend")
@@ -142,12 +136,9 @@ func entryOf(b []byte) entry {
 	return entry{int(in.uint("", 2)), in.uint("", 8), in.uint("", 8)}
 }
 
-// Files returns the names of all files, in their order in the index.
-func (x *Index) Files() []string { return slices.Clone(x.names) }
-
-// Covering returns the names of the files to ask about a certificate with these timestamps, each once. All of them
+// covering returns the names of the files to ask about a certificate with these timestamps, each once. All of them
 // must be asked, unless one answers Revoked.
-func (x *Index) Covering(scts ...SCT) (names []string) {
+func (x *index) covering(scts ...SCT) (names []string) {
 	seen := make([]bool, len(x.names))
 	for _, t := range scts {
 		i, ok := slices.BinarySearchFunc(x.logs, t.Log, func(l indexLog, log [HashSize]byte) int {
@@ -170,31 +161,31 @@ func (x *Index) Covering(scts ...SCT) (names []string) {
 // CheckDir returns the answer of a folder of Clubcards, such as os.DirFS(path), for a certificate: the highest answer
 // of the files that its index names for the timestamps, or NotCovered if it names none. If a file is missing, an
 // updater has replaced the index meanwhile, and CheckDir starts again, up to three times. It returns the error of a
-// file, or one wrapping ErrNoneCovers if the files contradict the index.
-func CheckDir(folder fs.FS, c Certificate) (s Status, err error) {
+// file, ctx.Err() if ctx ends first, or an error wrapping ErrNoneCovers if the files contradict the index.
+func CheckDir(ctx context.Context, folder fs.FS, c Certificate) (s Status, err error) {
 	for range 3 {
-		if s, err = checkDir(folder, c); !errors.Is(err, fs.ErrNotExist) {
+		if s, err = checkDir(ctx, folder, c); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
 	return s, err
 }
 
-func checkDir(folder fs.FS, c Certificate) (Status, error) {
+func checkDir(ctx context.Context, folder fs.FS, c Certificate) (Status, error) {
 	if len(c.SCTs) == 0 {
 		return NotCovered, nil
 	}
-	x, err := readFile(folder, IndexName, ReadIndex)
+	x, err := readFile(ctx, folder, IndexName, readIndex)
 	if err != nil {
 		return NotCovered, err
 	}
-	names, answer := x.Covering(c.SCTs...), NotCovered
+	names, answer := x.covering(c.SCTs...), NotCovered
 	for _, name := range names {
-		f, err := readFile(folder, name, Read)
+		f, err := readFile(ctx, folder, name, Read)
 		if err != nil {
 			return NotCovered, err
 		}
-		if answer = Combine(answer, f.Check(c)); answer == Revoked {
+		if answer = combine(answer, f.Check(c)); answer == Revoked {
 			break
 		}
 	}
@@ -213,7 +204,9 @@ const (
 
 // readFile returns what read makes of a regular file. It reads the rest only if the first bytes are not those of
 // another format, for which read must return an error wrapping ErrFormat or ErrIndex.
-func readFile[T any](folder fs.FS, name string, read func([]byte) (T, error)) (v T, err error) {
+func readFile[T any](
+	ctx context.Context, folder fs.FS, name string, read func([]byte) (T, error),
+) (v T, err error) {
 	regular := func(st fs.FileInfo, err error) error {
 		if err == nil && !st.Mode().IsRegular() {
 			err = &fs.PathError{Op: "open", Path: name, Err: untrusted.ErrNotRegular}
@@ -237,7 +230,7 @@ func readFile[T any](folder fs.FS, name string, read func([]byte) (T, error)) (v
 		}
 		return nil // perhaps cut
 	}}
-	data, err := untrusted.Read(context.Background(), f, limit)
+	data, err := untrusted.Read(ctx, f, limit)
 	if err == nil {
 		v, err = read(data)
 	}

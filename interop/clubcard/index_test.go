@@ -44,7 +44,7 @@ func certificateOf(t testing.TB, data []byte) clubcard.Certificate {
 func TestCertificates(t *testing.T) {
 	for name, want := range map[string]clubcard.Status{"revoked.pem": clubcard.Revoked, "later.pem": clubcard.Revoked,
 		"valid.pem": clubcard.NotRevoked, "new.pem": clubcard.NotCovered, "unlogged.pem": clubcard.NotCovered} {
-		got, err := clubcard.CheckDir(os.DirFS("testdata/cache"), certificate(t, name))
+		got, err := clubcard.CheckDir(t.Context(), os.DirFS("testdata/cache"), certificate(t, name))
 		if err != nil || got != want {
 			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
 		}
@@ -65,7 +65,8 @@ func TestCertificates(t *testing.T) {
 	}
 	other := certificate(t, "valid.pem") // base knows its issuer, delta does not
 	other.Issuer, other.Serial = baseUniverse().issuers[1].hash, []byte(baseUniverse().issuers[1].valid[0])
-	if got, err := clubcard.CheckDir(os.DirFS("testdata/cache"), other); err != nil || got != clubcard.NotRevoked {
+	cache := os.DirFS("testdata/cache")
+	if got, err := clubcard.CheckDir(t.Context(), cache, other); err != nil || got != clubcard.NotRevoked {
 		t.Errorf("not revoked and not enrolled: %v, %v", got, err)
 	}
 }
@@ -204,7 +205,7 @@ func TestCheckDir(t *testing.T) {
 	now := fstest.MapFS{clubcard.IndexName: index("new", logB), "new": {Data: base}}
 	for left, ok := range []bool{true, true, true, false} {
 		folder := replaced{fstest.MapFS{clubcard.IndexName: index("old", logB)}, now, &left}
-		got, err := clubcard.CheckDir(folder, revoked)
+		got, err := clubcard.CheckDir(t.Context(), folder, revoked)
 		if ok != (err == nil && got == clubcard.Revoked) || !ok && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the index is replaced after %d reads: %v, %v", left, got, err)
 		}
@@ -227,7 +228,8 @@ func TestCheckDir(t *testing.T) {
 		"no timestamps":  {fstest.MapFS{}, unlogged, nil},
 		"nothing covers": {now, unknown, nil},
 	} {
-		if got, err := clubcard.CheckDir(c.folder, c.cert); !errors.Is(err, c.err) || got != clubcard.NotCovered {
+		got, err := clubcard.CheckDir(t.Context(), c.folder, c.cert)
+		if !errors.Is(err, c.err) || got != clubcard.NotCovered {
 			t.Errorf("%s: %v, %v; want %v", name, got, err, c.err)
 		}
 	}

@@ -32,7 +32,7 @@ func TestCheckDirPipe(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := clubcard.CheckDir(os.DirFS(dir), cert); !errors.Is(err, untrusted.ErrNotRegular) {
+			if _, err := clubcard.CheckDir(t.Context(), os.DirFS(dir), cert); !errors.Is(err, untrusted.ErrNotRegular) {
 				t.Errorf("%s in place of %s: %v", what, name, err)
 			}
 		}

@@ -2,7 +2,6 @@ package clubcard
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,9 +10,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 )
-
-// ErrFormat means that bytes are not of the format, or of a version that this package does not read.
-var ErrFormat = errors.New("not a Clubcard of version 4")
 
 // Lengths in the file, in bytes.
 const (

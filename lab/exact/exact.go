@@ -98,20 +98,16 @@ func (u universe) build(ctx context.Context, partitioned bool) (o outcome, err e
 		return o, err
 	}
 	err = u.batches(ctx, func(some *batch) error {
-		switch {
-		case partitioned && some.members:
-			if err := b.AddMembersIn(some.names, some.keys); err != nil {
-				return err
-			}
-		case some.members:
-			if err := b.AddMembers(some.keys); err != nil {
+		names := some.names
+		if !partitioned {
+			names = nil
+		}
+		if some.members {
+			if err := b.AddMembers(some.keys, names...); err != nil {
 				return err
 			}
 		}
-		if partitioned {
-			return b.AddUniverseIn(some.names, some.keys)
-		}
-		return b.AddUniverse(some.keys)
+		return b.AddUniverse(some.keys, names...)
 	})
 	if err != nil {
 		b.Close()
@@ -126,7 +122,7 @@ func (u universe) build(ctx context.Context, partitioned bool) (o outcome, err e
 	return o, u.batches(ctx, func(some *batch) error {
 		got := answers[:len(some.keys)]
 		if partitioned {
-			set.ContainsManyIn(got, some.names, some.keys)
+			set.ContainsMany(got, some.keys, some.names...)
 		} else {
 			set.ContainsMany(got, some.keys)
 		}
@@ -204,7 +200,7 @@ func densities(
 		label := fmt.Sprintf("%d keys, %g%% members: ", keys, points[i].percent)
 		all, members := float64(o.info.Universe), float64(o.info.Members)
 		values := []float64{
-			o.info.BitsPerMember(), entropy(all, members) / members,
+			o.info.BitsPerMember, entropy(all, members) / members,
 			twoLevels(all, members), bloomCascade(all, members),
 		}
 		for j, v := range values {

@@ -59,7 +59,7 @@ func TestBuild(t *testing.T) {
 		if err != nil || o.wrong != 0 || o.info.Universe != uint64(keys) || o.info.Members != uint64(members) {
 			t.Fatalf("%+v: %v", o, err)
 		}
-		if bits := o.info.BitsPerMember(); bits*float64(members) < u.entropy() ||
+		if bits := o.info.BitsPerMember; bits*float64(members) < u.entropy() ||
 			bits > bloomCascade(float64(keys), float64(members)) {
 			t.Errorf("partitioned %v: %.3f bits a member", partitioned, bits)
 		}

@@ -55,7 +55,7 @@ func divided(
 		}
 		bound, members := u.entropy(), float64(with.info.Members)
 		return pair{
-			float64(with.info.Bits) / bound, float64(without.info.Bits) / bound, with.info.BitsPerMember(),
+			float64(with.info.Bits) / bound, float64(without.info.Bits) / bound, with.info.BitsPerMember,
 			bound / members, with.wrong + without.wrong,
 		}, nil
 	}

@@ -33,10 +33,11 @@ func updates(
 	whole := set.Info()
 	var bytes, bits []float64
 	for d := 1; d <= days; d++ {
-		var u exact.Updated
-		if set, u, err = exact.Update(ctx, set, day(d), all, config); err != nil {
+		config.Base = set
+		if set, err = exact.Build(ctx, day(d), all, config); err != nil {
 			return err
 		}
+		u := set.Info().Changed
 		if u.Added != uint64(half) || u.Removed != uint64(half) {
 			return fmt.Errorf("day %d: %d keys added and %d removed, not %d", d, u.Added, u.Removed, half)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/lab/figure"
-	drift "github.com/bloomery/bloomery/publish"
 )
 
 // rows returns the numbers of a kind of sets.
@@ -46,7 +46,7 @@ func (t *track) rows() (rows []figure.Row) {
 			over++
 		}
 	}
-	middle := drift.DriftOf(t.chosen, t.rates[:t.scale.long+1])
+	middle := drift.Of(t.chosen, t.rates[:t.scale.long+1])
 	add("releases over the promise", figure.Exact("", float64(over)).Noted(
 		"of %d; a rate of %g; drift on day %d: %s", len(t.rates), t.chosen, t.scale.long, middle))
 	return rows

@@ -10,8 +10,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/lab/experiment"
-	drift "github.com/bloomery/bloomery/publish"
 )
 
 // track is what a kind of sets took over all days.

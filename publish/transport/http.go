@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/body"
 )
 
 // Config configures requests to web servers. Zero fields take the default noted beside them.
@@ -154,8 +156,8 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	o, err := w.get(ctx, at, r)
 	if err == nil && !o.NotModified {
-		limits := Limits{MaxBytes: r.MaxBytes, Size: o.Size, Stall: w.config.Stall, Name: clean(at)}
-		o.Body = limits.Body(ctx, cancel, o.Body, o.Offset)
+		limits := body.Limits{MaxBytes: r.MaxBytes, Size: o.Size, Stall: w.config.Stall, Name: clean(at)}
+		o.Body = limits.Apply(ctx, cancel, o.Body, o.Offset)
 		return o, nil
 	}
 	if cause := context.Cause(ctx); cause != nil && err != nil {

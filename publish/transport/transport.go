@@ -13,6 +13,8 @@ import (
 	"io"
 	"net/url"
 	"strings"
+
+	"github.com/bloomery/bloomery/internal/body"
 )
 
 // Source reads the objects of a published folder. Its methods are safe for concurrent use.
@@ -51,11 +53,12 @@ type Object struct {
 	Validators  Validators    // of this version
 }
 
-// ErrTooLarge means that a body is longer than Request.MaxBytes.
-var ErrTooLarge = errors.New("the body is longer than expected")
-
-// ErrStalled means that the other side was silent, or slow, for too long.
-var ErrStalled = errors.New("no progress")
+var (
+	// ErrTooLarge means that a body is longer than Request.MaxBytes: it is not the object that was expected.
+	ErrTooLarge = body.ErrTooLarge
+	// ErrStalled means that the other side was silent, or slow, for too long. Try again later.
+	ErrStalled = body.ErrStalled
+)
 
 // Open returns the Source of an address: a URL with http, https or file, or the path of a folder. The address may end
 // with /release.json, before a query. Open sends no request. Errors have no user, password or query of the address.

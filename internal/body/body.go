@@ -1,17 +1,27 @@
-package transport
+// Package body limits bodies that another machine sends: their length, and the time between two parts. The sources of
+// package publish/transport and of the module buckets use it.
+package body
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 )
 
+var (
+	// ErrTooLarge means that a body is longer than Limits.MaxBytes.
+	ErrTooLarge = errors.New("the body is longer than expected")
+	// ErrStalled means that the other side was silent, or slow, for too long.
+	ErrStalled = errors.New("no progress")
+)
+
 // slowest is the mean rate, in bytes a second, below which a body is given up: a server that sends a byte at a time
-// would otherwise never stall. A Follower is stricter; see Config.MinRate.
+// would otherwise never stall. A Follower is stricter: see transport.Config.MinRate.
 const slowest = 1 << 10
 
-// Limits are those of a body from another machine, for implementations of Source.
+// Limits are those of a body.
 type Limits struct {
 	MaxBytes int64         // of the whole object
 	Size     int64         // of the whole object, or -1 if it is not known
@@ -19,10 +29,10 @@ type Limits struct {
 	Name     string        // for errors, without credentials
 }
 
-// Body returns a body that begins at an offset, with limits. Read returns an error wrapping ErrTooLarge after MaxBytes,
-// and one wrapping ErrStalled after Stall without a byte, or if the mean rate is below 1 KiB/s after twice that time.
-// ctx is the context that the Read of body ends with, and cancel its cancel function, which Close calls.
-func (l Limits) Body(
+// Apply returns a body that begins at an offset, with limits. Read returns an error wrapping ErrTooLarge after
+// MaxBytes, and one wrapping ErrStalled after Stall without a byte, or if the mean rate is below 1 KiB/s after twice
+// that time. ctx is the context that the Read of body ends with, and cancel its cancel function, which Close calls.
+func (l Limits) Apply(
 	ctx context.Context, cancel context.CancelCauseFunc, body io.ReadCloser, offset int64,
 ) io.ReadCloser {
 	expected := l.MaxBytes
@@ -66,6 +76,9 @@ func (b *watched) Close() error {
 	b.cancel(nil)
 	return b.ReadCloser.Close()
 }
+
+// Bounded returns a body of which Read returns ErrTooLarge after that many bytes.
+func Bounded(body io.ReadCloser, most int64) io.ReadCloser { return &bounded{body, most} }
 
 // bounded is a body that must not be longer than left.
 type bounded struct {

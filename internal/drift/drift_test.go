@@ -1,4 +1,4 @@
-package publish
+package drift
 
 import (
 	"math"
@@ -21,7 +21,7 @@ func rising(n int, rate, growth, scatter float64, rnd *rand.Rand) []Measured {
 
 func TestDriftOfLine(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	d := DriftOf(0.01, rising(11, 0.008, 0.01, 0, rnd)) // 0.0088 after ten steps of 0.00008
+	d := Of(0.01, rising(11, 0.008, 0.01, 0, rnd)) // 0.0088 after ten steps of 0.00008
 	if math.Abs(d.Slope-0.00008) > 1e-9 || math.Abs(d.Ratio-0.88) > 1e-9 {
 		t.Fatalf("slope %v, ratio %v", d.Slope, d.Ratio)
 	}
@@ -38,7 +38,7 @@ func TestDriftOfScatterIsNone(t *testing.T) {
 	wrong := 0
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(3, seed))
-		if DriftOf(0.01, rising(30, 0.0095, 0, 0.003, rnd)).Slope != 0 {
+		if Of(0.01, rising(30, 0.0095, 0, 0.003, rnd)).Slope != 0 {
 			wrong++
 		}
 	}
@@ -53,7 +53,7 @@ func TestDriftOfFreshBuild(t *testing.T) {
 	for i, r := range rising(5, 0.0085, 0.001, 0, rnd) {
 		releases = append(releases, Measured{Release: uint64(41 + i), Keys: 1000, FPRPosterior: r.FPRPosterior})
 	}
-	if d := DriftOf(0.01, releases); math.Abs(d.Slope-0.0000085) > 1e-9 {
+	if d := Of(0.01, releases); math.Abs(d.Slope-0.0000085) > 1e-9 {
 		t.Errorf("the slope is %v: releases before the fresh build count", d.Slope)
 	}
 }
@@ -80,18 +80,18 @@ func TestDriftOfEdges(t *testing.T) {
 		for i, r := range c.rates {
 			releases = append(releases, Measured{Release: uint64(i), FPRPosterior: r})
 		}
-		d := DriftOf(c.chosen, releases)
+		d := Of(c.chosen, releases)
 		if d.Exceeds != c.exceeds || d.Due != c.due || !strings.Contains(d.String(), c.text) {
 			t.Errorf("%s: %+v: %s", c.name, d, d)
 		}
 	}
 	// Equal numbers of releases, and a range that overflows no difference.
 	same := []Measured{{7, 1, 0.01}, {7, 1, 0.01}, {7, 1, 0.0101}}
-	if d := DriftOf(0.01, same); d.Slope != 0 {
+	if d := Of(0.01, same); d.Slope != 0 {
 		t.Errorf("%+v", d)
 	}
 	far := []Measured{{1, 1, 0.01}, {2, 1, 0.0101}, {math.MaxUint64, 1, 0.0102}}
-	if d := DriftOf(0.02, far); math.IsNaN(d.Slope) || d.Due != Never {
+	if d := Of(0.02, far); math.IsNaN(d.Slope) || d.Due != Never {
 		t.Errorf("%+v", d)
 	}
 }

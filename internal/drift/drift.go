@@ -1,4 +1,5 @@
-package publish
+// Package drift predicts from the false-positive rates of successive releases when a fresh build is due.
+package drift
 
 import (
 	"fmt"
@@ -40,11 +41,11 @@ const (
 	horizon     = 1000 // releases
 )
 
-// DriftOf returns the drift of a rate. releases are in ascending order; the rate is that of the last one. The slope is
+// Of returns the drift of a rate. releases are in ascending order; the rate is that of the last one. The slope is
 // the least-squares line through the last 30 releases since the last fresh build, which shows as a fall of the rate by
 // more than 5%. It needs at least three of them. chosen is 0 if no rate was chosen. Releases without a rate do not
-// count. DriftOf of no release is zero, except Exceeds and Due, which are Never.
-func DriftOf(chosen float64, releases []Measured) Drift {
+// count. Without a release the drift is zero, except Exceeds and Due, which are Never.
+func Of(chosen float64, releases []Measured) Drift {
 	d := Drift{Exceeds: Never, Due: Never}
 	if !(chosen > 0 && chosen < 1) {
 		chosen = 0

@@ -1,0 +1,149 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"reflect"
+)
+
+// Keys is a list of keys: an iter.Seq of keys alone, or an iter.Seq2 of keys and errors, of which one that is not nil
+// ends the build, or of partitions and keys, for a partitioned set. The bytes may be reused after yield has returned.
+type Keys interface {
+	~func(yield func([]byte) bool) | ~func(yield func(string) bool) |
+		~func(yield func([]byte, error) bool) | ~func(yield func(string, error) bool) |
+		~func(yield func(partition, key []byte) bool)
+}
+
+// Build returns the exact set of members in a universe, which must have all of them. Both are read once; if members are
+// not in the universe, members is read again, to name some of them in the *OutsideError. Errors are those of
+// NewBuilder, of Builder.Build and of the lists. The same keys give the same bytes, in any order. For many goroutines
+// use a Builder.
+func Build[M, U Keys](ctx context.Context, members M, universe U, c Config) (s *Set, err error) {
+	is, inPartitions := sourceOf(members)
+	all, both := sourceOf(universe)
+	if both != inPartitions {
+		return nil, errPartitioned(inPartitions)
+	}
+	if c.Partitioned = inPartitions; c.Base != nil && c.Base.partitioned() != inPartitions {
+		return nil, errPartitioned(c.Base.partitioned())
+	}
+	b, err := NewBuilder(c)
+	if err != nil {
+		return nil, err
+	}
+	err = feed(ctx, is, inPartitions, func(p, k [][]byte) error { return b.add(p, k, memberBit) })
+	if err == nil {
+		err = feed(ctx, all, inPartitions, func(p, k [][]byte) error { return b.add(p, k, 0) })
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	s, err = b.Build(ctx)
+	var outside *OutsideError
+	if errors.As(err, &outside) {
+		_ = feed(ctx, is, inPartitions, func(p, k [][]byte) error {
+			outside.name(p, k)
+			return nil
+		})
+	}
+	return s, err
+}
+
+// source calls a function with each key of a list and its partition, or nil, until that returns false. It returns the
+// error of the list.
+type source func(yield func(partition, key []byte) bool) error
+
+// sourceOf returns the source of keys, and whether they have partitions.
+func sourceOf[K Keys](keys K) (s source, partitioned bool) {
+	if keys, ok := as[iter.Seq[[]byte]](keys); ok {
+		return func(yield func(partition, key []byte) bool) error {
+			keys(func(key []byte) bool { return yield(nil, key) })
+			return nil
+		}, false
+	}
+	if keys, ok := as[iter.Seq2[[]byte, error]](keys); ok {
+		return func(yield func(partition, key []byte) bool) (err error) {
+			keys(func(key []byte, e error) bool {
+				err = e
+				return e == nil && yield(nil, key)
+			})
+			return err
+		}, false
+	}
+	if keys, ok := as[iter.Seq[string]](keys); ok {
+		return func(yield func(partition, key []byte) bool) error {
+			var buffer []byte
+			keys(func(key string) bool {
+				buffer = append(buffer[:0], key...)
+				return yield(nil, buffer)
+			})
+			return nil
+		}, false
+	}
+	if keys, ok := as[iter.Seq2[string, error]](keys); ok {
+		return func(yield func(partition, key []byte) bool) (err error) {
+			var buffer []byte
+			keys(func(key string, e error) bool {
+				buffer = append(buffer[:0], key...)
+				err = e
+				return e == nil && yield(nil, buffer)
+			})
+			return err
+		}, false
+	}
+	pairs, _ := as[iter.Seq2[[]byte, []byte]](keys)
+	return func(yield func(partition, key []byte) bool) error {
+		pairs(yield)
+		return nil
+	}, true
+}
+
+// as returns a function as another type, if that has the same signature.
+func as[T any](f any) (t T, ok bool) {
+	v, to := reflect.ValueOf(f), reflect.TypeFor[T]()
+	if ok = v.CanConvert(to); ok {
+		t = v.Convert(to).Interface().(T)
+	}
+	return t, ok
+}
+
+// feedBatch is the number of keys that are added together.
+const feedBatch = 1 << 10
+
+// feed calls f with copies of all keys, in batches, until ctx ends.
+func feed(ctx context.Context, keys source, partitioned bool, f func(partitions, keys [][]byte) error) error {
+	var text []byte // of the partitions and keys of a batch, by turns
+	var ends []int
+	flush := func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var partitions, batch [][]byte
+		at := 0
+		for i, end := range ends {
+			if part := text[at:end:end]; i%2 == 1 {
+				batch = append(batch, part)
+			} else if partitioned {
+				partitions = append(partitions, part)
+			}
+			at = end
+		}
+		text, ends = text[:0], ends[:0]
+		return f(partitions, batch)
+	}
+	var failed error // of flush
+	err := keys(func(partition, key []byte) bool {
+		text = append(text, partition...)
+		ends = append(ends, len(text))
+		text = append(text, key...)
+		if ends = append(ends, len(text)); len(ends) >= 2*feedBatch {
+			failed = flush()
+		}
+		return failed == nil
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	return flush()
+}

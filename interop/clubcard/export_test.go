@@ -1,0 +1,16 @@
+package clubcard
+
+// Names for the tests, which stand in a package of their own, as a user does.
+
+type Index = index
+
+var (
+	ReadIndex = readIndex
+	Combine   = combine
+)
+
+// Covering returns the names of the files to ask.
+func (x *index) Covering(scts ...SCT) []string { return x.covering(scts...) }
+
+// Files returns the names of all files, in their order in the index.
+func (x *index) Files() []string { return x.names }
