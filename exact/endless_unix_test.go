@@ -50,10 +50,10 @@ func TestEndless(t *testing.T) {
 	}
 	for _, path := range []string{"/dev/zero", pipe, dir} {
 		began := time.Now()
-		if _, err := Open(path); !errors.Is(err, untrusted.ErrNotRegular) {
+		if _, err := Open(t.Context(), path); !errors.Is(err, untrusted.ErrNotRegular) {
 			t.Errorf("%s: %v", path, err)
 		}
-		if _, err := OpenLive(path); !errors.Is(err, untrusted.ErrNotRegular) {
+		if _, err := OpenLive(t.Context(), path); !errors.Is(err, untrusted.ErrNotRegular) {
 			t.Errorf("%s: %v", path, err)
 		}
 		if took := time.Since(began); took > time.Minute {
@@ -68,7 +68,7 @@ func TestEndless(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(large); !errors.Is(err, filter.ErrMagic) {
+	if _, err := Open(t.Context(), large); !errors.Is(err, filter.ErrMagic) {
 		t.Errorf("a large file of zeros: %v", err)
 	}
 	runtime.ReadMemStats(&after)

@@ -154,7 +154,7 @@ func ExampleLive() {
 		must(0, set.Save(ctx, file))
 	}
 	save("00000001")
-	live := must(exact.OpenLive(file))
+	live := must(exact.OpenLive(ctx, file))
 	defer live.Close()
 	before := live.Set().Contains([]byte("00000002"))
 	save("00000002")

@@ -47,10 +47,12 @@ func WithMaxBytes(n uint64) Option { return func(o *options) { o.MaxBytes = max(
 // Open reads the set in a regular file into memory. It reads the rest only if the file begins like an exact set, and a
 // folder, pipe or device is an error at once. Peak memory: the file. On error the Set is nil, and the error names the
 // path and wraps that of the file system or one of FromBytes.
-func Open(path string, o ...Option) (*Set, error) { return open(path, optionsOf(maxFile, o)) }
+func Open(ctx context.Context, path string, o ...Option) (*Set, error) {
+	return open(ctx, path, optionsOf(maxFile, o))
+}
 
-func open(path string, o options) (*Set, error) {
-	data, err := untrusted.ReadFile(context.Background(), path, limit(o.MaxBytes))
+func open(ctx context.Context, path string, o options) (*Set, error) {
+	data, err := untrusted.ReadFile(ctx, path, limit(o.MaxBytes))
 	if err != nil {
 		return nil, err
 	}

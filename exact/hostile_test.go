@@ -223,7 +223,7 @@ func TestRefused(t *testing.T) {
 	if _, err := Read(bytes.NewReader(good), WithMaxBytes(uint64(len(good)))); err != nil {
 		t.Errorf("maxBytes: %v", err)
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }

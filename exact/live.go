@@ -28,18 +28,20 @@ func (c current) Err() error { return c.fault }
 // WithInterval sets the interval at which a Live checks its file. Default: DefaultInterval.
 func WithInterval(d time.Duration) Option { return func(o *options) { o.Interval = d } }
 
-// OpenLive opens the set in a file and follows the file. Close it when done. Options and errors are those of Open.
-func OpenLive(path string, o ...Option) (*Live, error) {
-	return openLive(path, optionsOf(maxFile, o), open)
+// OpenLive opens the set in a file and follows the file. Close it when done. ctx is for the opening alone. Options and errors are those of Open.
+func OpenLive(ctx context.Context, path string, o ...Option) (*Live, error) {
+	return openLive(ctx, path, optionsOf(maxFile, o), open)
 }
 
 // openLive is OpenLive with a function that opens the file.
-func openLive(path string, o options, open func(string, options) (*Set, error)) (*Live, error) {
+func openLive(
+	ctx context.Context, path string, o options, open func(context.Context, string, options) (*Set, error),
+) (*Live, error) {
 	l := new(Live)
 	c := live.Config[current]{
 		Path: func() string { return path },
-		Open: func(context.Context) (current, error) {
-			s, err := open(path, o)
+		Open: func(ctx context.Context) (current, error) {
+			s, err := open(ctx, path, o)
 			return current{s}, err
 		},
 		Closed:   current{&Set{fault: errClosed}},
@@ -48,7 +50,7 @@ func openLive(path string, o options, open func(string, options) (*Set, error)) 
 	if o.Update != nil {
 		c.Update = func(ctx context.Context) { o.Update(ctx, &l.file) }
 	}
-	if err := l.file.Start(context.Background(), c); err != nil {
+	if err := l.file.Start(ctx, c); err != nil {
 		return nil, err
 	}
 	return l, nil

@@ -14,7 +14,7 @@ func BenchmarkLive(b *testing.B) {
 	if err := s.Save(b.Context(), path); err != nil {
 		b.Fatal(err)
 	}
-	live, err := OpenLive(path)
+	live, err := OpenLive(b.Context(), path)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // TestLive: a Live has each new file, keeps the last good one beside a damaged or missing one, and reports errors.
 func TestLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.exact")
-	if _, err := OpenLive(path); !errors.Is(err, os.ErrNotExist) {
+	if _, err := OpenLive(t.Context(), path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	l := newList(11, 1000, 100)
@@ -31,7 +31,7 @@ func TestLive(t *testing.T) {
 	save()
 	ended := make(chan struct{})
 	reported := errors.New("reported")
-	live, err := openLive(path, options{MaxBytes: maxFile, Interval: time.Millisecond,
+	live, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond,
 		Update: func(ctx context.Context, f exactopts.Follower) {
 			f.Report(reported)
 			<-ctx.Done()

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math/bits"
@@ -43,14 +44,14 @@ func TestLivePassing(t *testing.T) {
 		save()
 		var on atomic.Bool
 		var opens atomic.Int64
-		faulty := func(path string, o options) (*Set, error) {
+		faulty := func(ctx context.Context, path string, o options) (*Set, error) {
 			if !on.Load() {
-				return open(path, o)
+				return open(ctx, path, o)
 			}
 			opens.Add(1)
 			return nil, &os.PathError{Op: "open", Path: path, Err: errno}
 		}
-		live, err := openLive(path, options{MaxBytes: maxFile, Interval: time.Millisecond}, faulty)
+		live, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond}, faulty)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,10 +99,10 @@ func TestLiveDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var opens atomic.Int64
-	live, err := openLive(path, options{MaxBytes: maxFile, Interval: time.Millisecond},
-		func(path string, o options) (*Set, error) {
+	live, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond},
+		func(ctx context.Context, path string, o options) (*Set, error) {
 			opens.Add(1)
-			return open(path, o)
+			return open(ctx, path, o)
 		})
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +133,7 @@ func TestLiveClosed(t *testing.T) {
 	if err := l.build(t, true).Save(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	live, err := OpenLive(path)
+	live, err := OpenLive(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

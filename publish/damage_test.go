@@ -22,11 +22,11 @@ func TestDamagedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	public, err := CreateKey(at("key"))
+	public, err := CreateKey(t.Context(), at("key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	private, err := ReadPrivateKey(at("key"))
+	private, err := ReadPrivateKey(t.Context(), at("key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,16 +68,16 @@ func TestDamagedFiles(t *testing.T) {
 		want       error // of every refusal
 	}{
 		{"private key", "key", func() (string, error) {
-			k, err := ReadPrivateKey(at("key"))
+			k, err := ReadPrivateKey(t.Context(), at("key"))
 			return k.String(), err
 		}, ErrKey},
 		{"public key beside it", "key.pub", func() (string, error) {
-			k, err := ReadPrivateKey(at("key"))
+			k, err := ReadPrivateKey(t.Context(), at("key"))
 			return k.String(), err
 		}, ErrKey},
 		// A public key has no checksum. A damaged one that is a key verifies no release.
 		{"public key of a reader", "key.pub", func() (string, error) {
-			k, err := ReadPublicKey(at("key.pub"))
+			k, err := ReadPublicKey(t.Context(), at("key.pub"))
 			if err != nil {
 				return "", err
 			}

@@ -83,7 +83,7 @@ func TestPublishExact(t *testing.T) {
 			if d := r.record.Previous; d != nil && d.Delta.Bytes != s.Info().Bytes-before+24+20 { // with the trailer
 				t.Errorf("a delta of %d bytes", d.Delta.Bytes)
 			}
-			got, err := exact.Open(f.file, exact.WithSecret(c.Secret))
+			got, err := exact.Open(t.Context(), f.file, exact.WithSecret(c.Secret))
 			if err != nil {
 				t.Fatal(err)
 			}

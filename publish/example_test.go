@@ -72,8 +72,8 @@ func ExamplePublish() {
 func ExampleCreateKey() {
 	path := filepath.Join(temporary(), "list.key")
 	defer os.RemoveAll(filepath.Dir(path))
-	created := must(publish.CreateKey(path))
-	private, public := must(publish.ReadPrivateKey(path)), must(publish.ReadPublicKey(path+publish.PublicSuffix))
+	created := must(publish.CreateKey(context.Background(), path))
+	private, public := must(publish.ReadPrivateKey(context.Background(), path)), must(publish.ReadPublicKey(context.Background(), path+publish.PublicSuffix))
 	pinned := must(publish.ParsePublicKey(public.String())) // a text, "ed25519:..."
 	fmt.Println(private.Public() == created, public == created, pinned.ID() == created.ID())
 	// Output: true true true

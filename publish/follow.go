@@ -164,7 +164,7 @@ func FollowExact(ctx context.Context, address, file string, o ...FollowOption) (
 		with := func(o *exactopts.Options) {
 			o.Update = func(ctx context.Context, l exactopts.Follower) { update(ctx, l) }
 		}
-		return exact.OpenLive(f.file, exact.WithSecret(f.options.secret), with)
+		return exact.OpenLive(ctx, f.file, exact.WithSecret(f.options.secret), with)
 	})
 }
 

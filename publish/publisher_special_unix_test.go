@@ -96,8 +96,8 @@ func TestSpecialFiles(t *testing.T) {
 			t.Errorf("FILE is a %s: %v", what, err)
 		}
 		for name, f := range map[string]func() error{
-			"private": func() error { _, err := ReadPrivateKey(file); return err },
-			"public":  func() error { _, err := ReadPublicKey(file); return err },
+			"private": func() error { _, err := ReadPrivateKey(t.Context(), file); return err },
+			"public":  func() error { _, err := ReadPublicKey(t.Context(), file); return err },
 		} {
 			if err := soon(t, what, f); !errors.Is(err, untrusted.ErrNotRegular) && !errors.Is(err, ErrKey) {
 				t.Errorf("a %s key is a %s: %v", name, what, err)

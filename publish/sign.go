@@ -188,7 +188,10 @@ const maxKeyFile = 4 << 10
 
 // CreateKey makes a new key. It writes the private key to path, readable by its owner only, and the public one to
 // path.pub. It replaces no file: the error then wraps fs.ErrExist.
-func CreateKey(path string) (PublicKey, error) {
+func CreateKey(ctx context.Context, path string) (PublicKey, error) {
+	if ctx.Err() != nil {
+		return PublicKey{}, context.Cause(ctx)
+	}
 	k, err := NewKey()
 	if err != nil {
 		return PublicKey{}, err
@@ -223,12 +226,12 @@ func isKeyText(b []byte) bool {
 // ReadPrivateKey reads a private key from a file. If the file with its public key stands beside it, as CreateKey writes
 // it, the two must belong together: a key has no checksum of its own. The error wraps ErrKey, or is that of the file
 // system.
-func ReadPrivateKey(path string) (PrivateKey, error) {
-	k, err := readKey(path, ParsePrivateKey)
+func ReadPrivateKey(ctx context.Context, path string) (PrivateKey, error) {
+	k, err := readKey(ctx, path, ParsePrivateKey)
 	if err != nil {
 		return PrivateKey{}, err
 	}
-	public, err := ReadPublicKey(path + PublicSuffix)
+	public, err := ReadPublicKey(ctx, path+PublicSuffix)
 	switch {
 	case errors.Is(err, ErrKey):
 		return PrivateKey{}, err
@@ -242,10 +245,12 @@ func ReadPrivateKey(path string) (PrivateKey, error) {
 }
 
 // ReadPublicKey reads a public key from a file. The error wraps ErrKey, or is that of the file system.
-func ReadPublicKey(path string) (PublicKey, error) { return readKey(path, ParsePublicKey) }
+func ReadPublicKey(ctx context.Context, path string) (PublicKey, error) {
+	return readKey(ctx, path, ParsePublicKey)
+}
 
-func readKey[K any](path string, parse func(text string) (K, error)) (k K, err error) {
-	b, err := untrusted.ReadFile(context.Background(), path, untrusted.Limit{MaxBytes: maxKeyFile})
+func readKey[K any](ctx context.Context, path string, parse func(text string) (K, error)) (k K, err error) {
+	b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxKeyFile})
 	if errors.Is(err, filter.ErrTooLarge) {
 		err = fmt.Errorf("%s: %w: more than %d bytes; want a file as bloomery keygen writes them", path, ErrKey,
 			maxKeyFile)

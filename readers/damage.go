@@ -174,7 +174,7 @@ func (s *subject) relook() (err error) {
 		return err
 	}
 	if s.exact {
-		if set, openErr := exact.Open(s.path, exact.WithSecret(secret)); openErr == nil {
+		if set, openErr := exact.Open(context.Background(), s.path, exact.WithSecret(secret)); openErr == nil {
 			s.partitioned = set.Info().Partitions > 0
 		}
 		return nil

@@ -64,7 +64,7 @@ func (s *subject) askLibrary() (records []byte, err error) {
 
 // askExact is askLibrary for an exact set.
 func (s *subject) askExact(secret *filter.Secret) (records []byte, err error) {
-	set, err := exact.Open(s.path, exact.WithSecret(secret))
+	set, err := exact.Open(context.Background(), s.path, exact.WithSecret(secret))
 	if err != nil {
 		return nil, err
 	}

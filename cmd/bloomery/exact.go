@@ -135,7 +135,7 @@ func (a *app) openExact(path string) (*exact.Set, error) {
 		defer f.Close()
 		return a.readExact(path, secret, f)
 	}
-	set, err := exact.Open(path, exact.WithSecret(secret))
+	set, err := exact.Open(context.Background(), path, exact.WithSecret(secret))
 	return set, notExact(err)
 }
 

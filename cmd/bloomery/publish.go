@@ -27,7 +27,7 @@ follow --key does. No file is replaced.`,
 		Example: "  bloomery keygen -o release.key",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			public, err := publish.CreateKey(output)
+			public, err := publish.CreateKey(context.Background(), output)
 			if errors.Is(err, fs.ErrExist) {
 				return cli.Advise(err, "A key is never replaced. Name another file with -o.")
 			}
@@ -143,7 +143,7 @@ func (f *publishFlags) options(a *app) (o publish.Options, err error) {
 		o.State = []string{f.state}
 	}
 	for _, path := range f.sign {
-		k, err := publish.ReadPrivateKey(path)
+		k, err := publish.ReadPrivateKey(context.Background(), path)
 		if err != nil {
 			return o, fmt.Errorf("--sign: %w", err)
 		}
@@ -174,7 +174,7 @@ func publicKey(textOrPath string) (publish.PublicKey, error) {
 	if strings.HasPrefix(textOrPath, "ed25519:") || strings.HasPrefix(textOrPath, "ed25519-private:") {
 		return publish.ParsePublicKey(textOrPath) // its error says so of a private key
 	}
-	return publish.ReadPublicKey(textOrPath)
+	return publish.ReadPublicKey(context.Background(), textOrPath)
 }
 
 func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) error {

@@ -255,7 +255,7 @@ func TestTrialPublishKills(t *testing.T) {
 			dir := t.TempDir()
 			files := versions(t, dir, 7, 300_000, shards)
 			key := filepath.Join(dir, "key")
-			public, err := publish.CreateKey(key)
+			public, err := publish.CreateKey(t.Context(), key)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -352,7 +352,7 @@ func TestTrialPublishFirstKills(t *testing.T) {
 	dir := t.TempDir()
 	files := versions(t, dir, 2, 300_000, true)
 	key := filepath.Join(dir, "key")
-	public, err := publish.CreateKey(key)
+	public, err := publish.CreateKey(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +399,7 @@ func TestTrialPublishRaces(t *testing.T) {
 	dir := t.TempDir()
 	files := versions(t, dir, writers, 300_000, false)
 	key := filepath.Join(dir, "key")
-	public, err := publish.CreateKey(key)
+	public, err := publish.CreateKey(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
