@@ -140,7 +140,7 @@ func TestManyFollowers(t *testing.T) {
 	if *longTrial && (slowest > interval+5*time.Second || most > int64(many)/4) {
 		t.Errorf("the last one after %v; %d requests in a tenth of an interval", slowest, most)
 	}
-	set, err := bloomery.Open(ctx, followers[0].file)
+	set, err := bloomery.Open(t.Context(), followers[0].file)
 	if err != nil {
 		t.Fatal(err)
 	}
