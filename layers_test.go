@@ -52,9 +52,10 @@ var rooms = map[string][]string{
 	"internal/portable": {"filter", "internal/family", "internal/families", "internal/container"},
 	"internal/container": {"filter", "internal/family", "internal/bitvec", "internal/crc", "internal/flock",
 		"internal/untrusted"},
-	"delta": {"filter", "internal/family", "internal/families", "internal/container", "shard",
-		"internal/bitvec", "internal/trailer", "internal/crc", "internal/inset", "internal/parallel",
-		"internal/untrusted",
+	"delta": {"filter", "internal/container", "shard", "internal/inset", "internal/patch", "internal/untrusted",
+		"."}, // this one in tests only
+	"internal/patch": {"filter", "internal/family", "internal/families", "internal/container", "shard",
+		"internal/bitvec", "internal/trailer", "internal/crc", "internal/parallel", "internal/untrusted",
 		"exact"}, // this one in tests only
 	"shard":          {"filter", "internal/family", "internal/container", "internal/flock", "internal/untrusted"},
 	"internal/spool": {"filter"},
@@ -75,7 +76,7 @@ var rooms = map[string][]string{
 	"lab/*": {"lab/experiment", "filter", "internal/family", "internal/keyio", "internal/family/*",
 		"admission", "internal/stat", "lab/traffic", "lab/figure", "lab/paper", "internal/anneal",
 		"internal/families", "plan", "lab/measure"},
-	"lab/publish": {".", "filter", "shard", "delta", "publish", "lab/experiment", "lab/figure",
+	"lab/publish": {".", "filter", "shard", "internal/patch", "publish", "lab/experiment", "lab/figure",
 		"examples/domains"},
 	"lab/ribbon": {"lab/experiment", "filter", "internal/family", "internal/families", "internal/family/*",
 		"internal/container", "internal/stat", "lab/figure", "internal/clock"},
@@ -106,7 +107,7 @@ var rooms = map[string][]string{
 		"internal/trailer", "internal/untrusted", "internal/crc"},
 	"internal/trailer": {"filter", "internal/container", "internal/crc"},
 	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "shard",
-		"delta", "exact", "internal/except", "internal/flock", "internal/inset", "internal/shrink",
+		"exact", "internal/except", "internal/flock", "internal/inset", "internal/patch", "internal/shrink",
 		"internal/untrusted", "publish/transport"},
 	"publish/transport": {"internal/untrusted"},
 	"interop": {".", "filter", "internal/family", "internal/families", "internal/container",
@@ -115,7 +116,7 @@ var rooms = map[string][]string{
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "internal/family", "internal/families",
 		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "distribute",
 		"shard", "delta", "publish", "publish/transport", "exact", "internal/cli", "internal/untrusted",
-		"internal/inset", "internal/shrink", "internal/bulk"},
+		"internal/inset", "internal/patch", "internal/shrink", "internal/bulk"},
 	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},
 }
 
