@@ -24,7 +24,7 @@ var internalYet = []string{
 	"..Addition", "..Allower", "..Estimate", "..NewSet", "..Overlap", "..Rate", "..Removal", "..Removed", "..Set.Filter",
 	"..Stored",
 	"..Verification", "..Verifier", "..VerifierConfig",
-	"distribute.KeysOf", "distribute.Reading", "plan.Choice", "plan.WithSize", "shard.Manifest.CheckHeader",
+	"distribute.KeysOf", "distribute.Reading", "shard.Manifest.CheckHeader",
 }
 
 // TestSurface: what is exported by a public package can be named outside of this module.

@@ -60,11 +60,11 @@ func TestNoPrefix(t *testing.T) {
 		"with an update":   {read("exact/testdata/v2/update.exact"), setOf},
 		"with four":        {read("exact/testdata/v2/updates.exact"), setOf},
 		"one record of v1": {read("exact/testdata/few.exact"), setOf},
-		"delta, bits":      {read(deltas+"gaps.delta"), patched(deltas+"gaps.base")},
-		"delta, replay":    {read(deltas+"rank.delta"), patched(deltas+"rank.base")},
-		"delta, append":    {read(deltas+"exact/v2/append.delta"), patched(deltas+"exact/v2/append.base")},
-		"delta, same":      {read(deltas+"exact/v2/same.delta"), patched(deltas+"exact/v2/same.base")},
-		"delta, whole":     {read(deltas+"exact/v2/whole.delta"), patched(deltas+"exact/v2/whole.base")},
+		"delta, bits":      {read(deltas + "gaps.delta"), patched(deltas + "gaps.base")},
+		"delta, replay":    {read(deltas + "rank.delta"), patched(deltas + "rank.base")},
+		"delta, append":    {read(deltas + "exact/v2/append.delta"), patched(deltas + "exact/v2/append.base")},
+		"delta, same":      {read(deltas + "exact/v2/same.delta"), patched(deltas + "exact/v2/same.base")},
+		"delta, whole":     {read(deltas + "exact/v2/whole.delta"), patched(deltas + "exact/v2/whole.base")},
 		"set manifest": {written("set/" + shard.ManifestName), func(b []byte) error {
 			_, err := shard.ReadManifest(bytes.NewReader(b))
 			return err

@@ -117,3 +117,21 @@ func TestForecastAtKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestForm finds the form of what a planner chooses: with a size, room for later keys and another width of values.
+func TestForm(t *testing.T) {
+	for _, f := range All() {
+		for _, form := range f.Forms {
+			s := family.Sizing{FPR: 0.01}.AddTo(form.Spec).With("capacity", 100).With("later", 3)
+			if s.Has("value_bits") {
+				s = s.With("value_bits", 7)
+			}
+			if got, ok := f.Form(s); !ok || !got.Spec.Equal(form.Spec) || got.Can != form.Can {
+				t.Errorf("%s has the form %s, want %s", s, got.Spec, form.Spec)
+			}
+		}
+		if got, ok := f.Form(filter.NewSpec(f.Name, "layout", "none")); ok {
+			t.Errorf("%s has a form %s", f.Name, got.Spec)
+		}
+	}
+}

@@ -3,7 +3,7 @@
 // the command with its flags and help, and the tests all read this list.
 //
 // To add a family, add a package in internal/family/, an entry in list, the specs for the conformance suite
-// (conformance_test.go), golden files, and its costs (go generate ./plan).
+// (conformance_test.go), golden files, and its costs (go generate ./internal/costs).
 package families
 
 import (
@@ -59,6 +59,16 @@ var list = []Family{
 
 // All returns all families, in the order of tables.
 func All() []Family { return slices.Clone(list) }
+
+// Forms returns the specs, without sizes, of the forms of all families: those that a planner compares.
+func Forms() (specs []filter.Spec) {
+	for _, f := range list {
+		for _, form := range f.Forms {
+			specs = append(specs, form.Spec)
+		}
+	}
+	return specs
+}
 
 // ByName returns a family, or an error wrapping filter.ErrFamily that lists all names.
 func ByName(name string) (Family, error) {

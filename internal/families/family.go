@@ -2,6 +2,7 @@ package families
 
 import (
 	"context"
+	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
@@ -130,6 +131,25 @@ func (f Family) inflating(bytes func(filter.Spec) (uint64, error)) Family {
 
 // Foreign reports whether the family belongs to another system.
 func (f Family) Foreign() bool { return f.Hash != 0 }
+
+// Form returns the form of a filter that a planner chose: that with the parameters of the Spec, apart from its size, its
+// room for later keys and the number of its value bits. It returns false if a planner has no such form.
+func (f Family) Form(s filter.Spec) (family.Form, bool) {
+	bare := func(s filter.Spec) filter.Spec {
+		for _, size := range []string{"bits_per_key", "fpr", "bytes", "capacity", "later"} {
+			s = s.Without(size)
+		}
+		if s.Has("value_bits") {
+			s = s.With("value_bits", 1)
+		}
+		return s
+	}
+	i := slices.IndexFunc(f.Forms, func(form family.Form) bool { return bare(form.Spec).Equal(bare(s)) })
+	if i < 0 {
+		return family.Form{}, false
+	}
+	return f.Forms[i], true
+}
 
 // BuildValueBits returns how many bits the values have that the Builder of that Spec takes with the keys, or 0 if it
 // takes none. See NeedsValues.
