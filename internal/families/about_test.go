@@ -135,3 +135,18 @@ func TestForm(t *testing.T) {
 		}
 	}
 }
+
+// TestList: both tables list the same families in the same order, each id once.
+func TestList(t *testing.T) {
+	all := All()
+	if len(all) != len(formats) || len(all) != len(Names()) {
+		t.Fatalf("%d families, %d formats", len(all), len(formats))
+	}
+	for i, f := range all {
+		of, err := FormatOf(f.Name)
+		if err != nil || f.ID != formats[i].ID || of.ID != f.ID || f.Decode == nil || f.SectionWords == nil ||
+			i > 0 && f.ID <= all[i-1].ID {
+			t.Errorf("%d: family %s has id %d, the format %d, %v", i, f.Name, f.ID, formats[i].ID, err)
+		}
+	}
+}

@@ -70,7 +70,7 @@ func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*S
 
 // openManifest opens the shards of a manifest.
 func openManifest(dir string, m *shard.Manifest, o engine.Options) (*Set, error) {
-	kind, err := families.ByName(m.Spec.Family())
+	kind, err := families.FormatOf(m.Spec.Family())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -99,7 +99,7 @@ func openManifest(dir string, m *shard.Manifest, o engine.Options) (*Set, error)
 }
 
 // check opens all files and checks their sizes and headers.
-func (t *Set) check(kind families.Family) error {
+func (t *Set) check(kind families.Format) error {
 	var full atomic.Bool
 	var version atomic.Uint32
 	var inflated atomic.Uint64 // bytes besides the files
