@@ -385,7 +385,7 @@ func TestZeroSet(t *testing.T) {
 
 // TestMarshal sends every family through all encodings.
 func TestMarshal(t *testing.T) {
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	for _, f := range families.All() {
 		c := bloomery.Config{Spec: specOf(f)}
 		if !f.Foreign() {
@@ -467,7 +467,7 @@ func TestMarshal(t *testing.T) {
 
 // TestSecretNotShown prints sets and configs in every way, and looks for the secret.
 func TestSecretNotShown(t *testing.T) {
-	secret := [filter.SecretSize]byte{0xde, 0xad, 0xbe, 0xef, 1, 2, 3, 4, 0xca, 0xfe, 0xba, 0xbe, 5, 6, 7, 8}
+	secret := filter.Secret{0xde, 0xad, 0xbe, 0xef, 1, 2, 3, 4, 0xca, 0xfe, 0xba, 0xbe, 5, 6, 7, 8}
 	c := bloomery.Config{Spec: "standard", Secret: &secret, Keys: 3}
 	s := build(t, words(3), c)
 	type holder struct {
@@ -503,7 +503,7 @@ func TestSecretNotShown(t *testing.T) {
 			t.Errorf("%s stand in the output: ...%s...", what, text[max(0, at-100):min(len(text), at+50)])
 		}
 	}
-	if !strings.Contains(text, "bloomery.set(standard(") || !strings.Contains(text, "***") {
+	if !strings.Contains(text, "bloomery.set(standard(") || !strings.Contains(text, "redacted") {
 		t.Error("the output does not describe the set")
 	}
 }

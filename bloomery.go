@@ -28,10 +28,8 @@ package bloomery
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"iter"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
@@ -42,13 +40,6 @@ import (
 
 // Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian.
 type Key interface{ ~string | ~[]byte | ~uint64 }
-
-// NewSecret returns a random secret for Config.Secret.
-func NewSecret() *[filter.SecretSize]byte {
-	var s [filter.SecretSize]byte
-	_, _ = rand.Read(s[:]) // documented never to fail
-	return &s
-}
 
 // New returns an empty Set with room for Config.Keys keys. For static families, such as ribbon, the error wraps
 // errors.ErrUnsupported: use Build. Some families can be full: their Add then returns an error wrapping filter.ErrFull,

@@ -71,8 +71,8 @@ type Config struct {
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64
 	// Secret selects a keyed hash (SipHash-128): false positives cannot be found without the secret. Files do not
-	// contain it; Open and Read need it again. It cannot be combined with Seed. See NewSecret.
-	Secret *[filter.SecretSize]byte
+	// contain it; Open and Read need it again. It cannot be combined with Seed. See filter.NewSecret.
+	Secret *filter.Secret
 	// Hash selects the hash function of another system: with XXH64, blocked(layout=split) is a filter of Parquet. It
 	// cannot be combined with Seed and Secret. Zero: the family's own hash; in ours, SipHash with a Secret, else XXH3.
 	Hash filter.HashID

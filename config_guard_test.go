@@ -72,10 +72,10 @@ func TestContradictions(t *testing.T) {
 			"New NewBuilder Build Choose Resolve ForShard BuildShards"},
 		"negative time": {bloomery.Config{Needs: plan.Needs{Build: -time.Second}, Keys: 1},
 			"New NewBuilder Build Choose Resolve ForShard BuildShards"},
-		"Secret and Seed": {bloomery.Config{Secret: bloomery.NewSecret(), Seed: 1},
+		"Secret and Seed": {bloomery.Config{Secret: filter.NewSecret(), Seed: 1},
 			"New NewBuilder Build Check BuildShards"},
 		"Secret and Hash": {
-			bloomery.Config{Spec: "blocked(layout=split)", Secret: bloomery.NewSecret(), Hash: filter.XXH64},
+			bloomery.Config{Spec: "blocked(layout=split)", Secret: filter.NewSecret(), Hash: filter.XXH64},
 			"New NewBuilder Build Check BuildShards",
 		},
 	} {
@@ -213,7 +213,7 @@ func TestConfigJSON(t *testing.T) {
 		case "Like":
 			v.Set(reflect.ValueOf(build(t, []string{"a"}, bloomery.Config{})))
 		case "Secret":
-			v.Set(reflect.ValueOf(bloomery.NewSecret()))
+			v.Set(reflect.ValueOf(filter.NewSecret()))
 		case "Needs":
 			c.Needs.Remove = true
 		case "Hash":
@@ -263,14 +263,14 @@ func randomConfig(r *rand.Rand) (c bloomery.Config) {
 
 // TestConfigFromOutside reads JSON that someone else wrote.
 func TestConfigFromOutside(t *testing.T) {
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	for text, want := range map[string]string{
 		`{"spec":"standard","max_fpr":0.01}`:              "",
 		`{"needs":{"FPR":0.01,"Remove":true},"keys":5}`:   "",
 		`{"spec":"standard","maxfpr":0.01}`:               "unknown field",
 		`{"spec":"standard","MaxFPR":0.01}`:               "unknown field",
 		`{"needs":{"fpr_most":0.01}}`:                     "unknown field",
-		`{"spec":"standard","secret":"***"}`:              "secret",
+		`{"spec":"standard","secret":"REDACTED"}`:         "secret",
 		`{"spec":"standard","secret":"0123456789abcdef"}`: "secret",
 		`{"spec":"standard","allow":true}`:                "allow",
 		`{"spec":"standard","like":true}`:                 "like",
@@ -289,7 +289,7 @@ func TestConfigFromOutside(t *testing.T) {
 	}
 	// The program adds what JSON does not hold.
 	c := bloomery.Config{Secret: secret, MaxBytes: 1 << 20}
-	if err := json.Unmarshal([]byte(`{"spec":"standard","secret":"***","keys":3}`), &c); err != nil {
+	if err := json.Unmarshal([]byte(`{"spec":"standard","secret":"REDACTED","keys":3}`), &c); err != nil {
 		t.Error(err)
 	}
 	if c.Secret != secret || c.MaxBytes != 1<<20 || c.Keys != 3 {

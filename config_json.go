@@ -32,7 +32,7 @@ type storedConfig struct {
 }
 
 // hidden stands for the secret.
-const hidden = "***"
+const hidden = "REDACTED" // as filter.Secret shows itself
 
 func (c Config) stored() storedConfig {
 	s := storedConfig{
@@ -49,7 +49,7 @@ func (c Config) stored() storedConfig {
 	return s
 }
 
-// MarshalJSON returns the fields that are set, in an object that UnmarshalJSON reads. The secret is "***". It leaves
+// MarshalJSON returns the fields that are set, in an object that UnmarshalJSON reads. The secret is "REDACTED". It leaves
 // out Chosen and Progress, which do not change what is built. With Like or Allow, which have no JSON, it returns an
 // error wrapping filter.ErrUnsupported.
 func (c Config) MarshalJSON() ([]byte, error) {

@@ -57,7 +57,7 @@ func TestResolve(t *testing.T) {
 }
 
 func TestConfigCheck(t *testing.T) {
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	for _, c := range []struct {
 		config bloomery.Config
 		want   error

@@ -124,7 +124,7 @@ func ExampleSet_ContainsMany() {
 
 // With a secret nobody can look for keys that are falsely present. It is not in the file.
 func ExampleWithSecret() {
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	set := must(bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{Secret: secret}))
 	file := must(set.MarshalBinary())
 

@@ -112,7 +112,7 @@ func optionsOf(maxBytes uint64, all []Option) options {
 }
 
 // WithSecret sets the secret of a filter that was built with Config.Secret. It is ignored for other filters.
-func WithSecret(secret *[filter.SecretSize]byte) Option {
+func WithSecret(secret *filter.Secret) Option {
 	return func(o *options) { o.Secret = secret }
 }
 

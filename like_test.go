@@ -74,7 +74,7 @@ func TestLike(t *testing.T) {
 // TestLikeForms keeps the trimmed form, the secret and the concurrent form of a set.
 func TestLikeForms(t *testing.T) {
 	keys := words(2000)
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	full := build(t, keys, bloomery.Config{Spec: "rankindexed(capacity=3000)", Secret: secret})
 	trimmed, err := full.Trimmed()
 	if err != nil {
@@ -108,7 +108,7 @@ func TestLikeErrors(t *testing.T) {
 	for name, c := range map[string]bloomery.Config{
 		"spec": {Spec: "standard"}, "needs": {Needs: plan.Needs{FPR: 0.1}}, "capacity": {Capacity: 7},
 		"seed":   {Seed: 1},
-		"secret": {Secret: bloomery.NewSecret()}, "hash": {Hash: filter.XXH64}, "fpr_chosen": {FPRChosen: 0.1},
+		"secret": {Secret: filter.NewSecret()}, "hash": {Hash: filter.XXH64}, "fpr_chosen": {FPRChosen: 0.1},
 		"max_fpr": {MaxFPR: 2}, "shards": {Shards: 2}, "empty": {Like: new(bloomery.Set)},
 	} {
 		if c.Like == nil {

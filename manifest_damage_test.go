@@ -42,7 +42,7 @@ func TestSpoiledManifest(t *testing.T) {
 		config bloomery.Config
 	}{
 		{"plain", bloomery.Config{Spec: "rankindexed(capacity=1000)"}},
-		{"keyed", bloomery.Config{Spec: "blocked(bytes=4096)", Secret: &[filter.SecretSize]byte{1, 2}}},
+		{"keyed", bloomery.Config{Spec: "blocked(bytes=4096)", Secret: &filter.Secret{1, 2}}},
 	} {
 		dir, keys := t.TempDir(), names("member", 2000)
 		writeShards(t, dir, c.config, 5, keys)

@@ -180,7 +180,7 @@ func (s *Set) LogValue() slog.Value {
 	return slog.GroupValue(all...)
 }
 
-// String returns the fields of the Config that are set, as JSON, with *** for the secret.
+// String returns the fields of the Config that are set, as JSON, with REDACTED for the secret.
 func (c Config) String() string {
 	b, err := json.Marshal(c.stored())
 	if err != nil {

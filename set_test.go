@@ -88,7 +88,7 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%s: asking allocates %v times", spec, n)
 		}
 	}
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	for _, c := range []bloomery.Config{{Spec: "guava", Hash: filter.XXH64}, {Spec: "guava", Secret: secret}, {Spec: "standard", Hash: filter.XXH64},
 		{Spec: "blocked", Hash: filter.XXH64}, {Spec: "blocked(layout=split)", Hash: filter.XXH64, Secret: secret}, {Spec: "guava", Hash: filter.XXH3}, {Spec: "standard", Hash: 99}} {
 		c.Keys = 10

@@ -239,13 +239,13 @@ func TestShardedConcurrent(t *testing.T) {
 
 // TestShardedSecret needs the secret, and takes no other.
 func TestShardedSecret(t *testing.T) {
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	dir := t.TempDir()
 	writeShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)", Secret: secret}, 4, names("member", 1000))
 	if _, err := bloomery.Open(dir); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
 	}
-	if _, err := bloomery.Open(dir, bloomery.WithSecret(bloomery.NewSecret())); !errors.Is(err, filter.ErrSecret) {
+	if _, err := bloomery.Open(dir, bloomery.WithSecret(filter.NewSecret())); !errors.Is(err, filter.ErrSecret) {
 		t.Errorf("with another: %v", err)
 	}
 	set, err := bloomery.Open(dir, bloomery.WithSecret(secret))

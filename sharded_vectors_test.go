@@ -29,7 +29,7 @@ type vectorSet struct {
 	suffix string // of shard 1, as if it had been replaced
 }
 
-var vectorSecret = [filter.SecretSize]byte{1, 2, 3}
+var vectorSecret = filter.Secret{1, 2, 3}
 
 var vectorSets = []vectorSet{
 	{"blocked", bloomery.Config{Spec: "blocked(fpr=0.01)", Seed: 1<<53 + 1, Shards: 5}, 300, ""},

@@ -69,7 +69,7 @@ func New(c Config) (*Doorkeeper, error) {
 	}
 	d := &Doorkeeper{hasher: c.Hasher, geometry: s}
 	if d.hasher == (filter.Hasher{}) {
-		var secret [filter.SecretSize]byte
+		var secret filter.Secret
 		_, _ = rand.Read(secret[:]) // never fails
 		d.hasher = filter.NewKeyedHasher(secret)
 	}

@@ -414,7 +414,7 @@ func TestAllocations(t *testing.T) {
 // BenchmarkAdmit requests each key twice in a row, from one goroutine a core.
 func BenchmarkAdmit(b *testing.B) {
 	for _, keys := range []uint64{1e6, 5e7} {
-		for _, h := range []filter.Hasher{filter.NewKeyedHasher([filter.SecretSize]byte{}), filter.NewHasher(1)} {
+		for _, h := range []filter.Hasher{filter.NewKeyedHasher(filter.Secret{}), filter.NewHasher(1)} {
 			b.Run(fmt.Sprintf("op=admit/keys=%.0e/hash=%s", float64(keys), h.ID()), func(b *testing.B) {
 				if keys > 1e6 && testing.Short() {
 					b.Skip("takes 150 MB")

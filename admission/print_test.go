@@ -15,7 +15,7 @@ import (
 // TestPrintHidesSecret prints, logs and marshals a Doorkeeper and searches the text for the words of its secret and of
 // the hash of a key, in hexadecimal and decimal.
 func TestPrintHidesSecret(t *testing.T) {
-	secret := [filter.SecretSize]byte{
+	secret := filter.Secret{
 		0xd3, 0x91, 0xa7, 0x5c, 0xe6, 0x2b, 0x84, 0xf9, 0x1d, 0xb8, 0x63, 0x4e, 0xc5, 0x97, 0x7a, 0xe2,
 	}
 	d := newTest(t, Config{Keys: 1_000_000, Hasher: filter.NewKeyedHasher(secret)})

@@ -20,7 +20,7 @@ func TestBlocks(t *testing.T) {
 		for _, shards := range []int{1, 16} {
 			c := bloomery.Config{Spec: spec, Shards: shards}
 			if shards > 1 {
-				c.Secret = bloomery.NewSecret()
+				c.Secret = filter.NewSecret()
 			}
 			dir, local := storetest.Build(t, keys, c)
 			s := openSet(t, buckets.Folder(dir), buckets.Options{Blocks: true, BlockCacheBytes: 100_000, Secret: c.Secret})

@@ -10,7 +10,7 @@ import (
 // Options are the options of Open. Zero fields take the default noted beside them.
 type Options struct {
 	// Secret is needed for sets that were built with one.
-	Secret *[filter.SecretSize]byte
+	Secret *filter.Secret
 	// CacheBytes limits the size of the cache of shards: of the files in CacheDir, or of the memory that it takes
 	// without one. The shards that queries read at a time must fit: a query waits for room. No shard may be larger.
 	// Trimmed shards take their size in memory besides. Default: 1 GiB.

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	"github.com/bloomery/bloomery/filter"
 )
 
 const keys = 40_000
@@ -34,7 +35,7 @@ func openSet(t *testing.T, s buckets.Store, o buckets.Options) *buckets.Set {
 
 // TestSet compares all answers with those of the local folder, with a cache of all shards and of three.
 func TestSet(t *testing.T) {
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	for _, c := range []bloomery.Config{
 		{Spec: "blocked(fpr=0.01)", Shards: 16, Seed: 7},
 		{Spec: "fuse(width=8)", Shards: 16, Secret: secret},

@@ -12,7 +12,7 @@ import (
 // Options control how a step runs. They do not change its result.
 type Options struct {
 	// Secret is that of bloomery.Config.Secret. A plan with a keyed hash needs it in Range and Build.
-	Secret *[filter.SecretSize]byte
+	Secret *filter.Secret
 	// Workers is the number of goroutines that hash, read and search. Default: GOMAXPROCS.
 	Workers int
 	// Memory is the maximum size in bytes of the key hashes that Build holds in memory; see bloomery.Config.Memory.

@@ -278,7 +278,7 @@ func isRate(v float64) bool { return v >= 0 && v < 1 }
 
 // hasher returns the hasher of the keys. The error wraps filter.ErrSecret if the secret is not that of the plan, and
 // filter.ErrNoSecret if it is missing.
-func (p *Plan) hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
+func (p *Plan) hasher(secret *filter.Secret) (filter.Hasher, error) {
 	if p.Hash != filter.SipHash {
 		secret = nil
 	} else if secret == nil {

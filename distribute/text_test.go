@@ -256,7 +256,7 @@ func TestTogether(t *testing.T) {
 func TestPlanHostile(t *testing.T) {
 	_, text := lines("key", 2000)
 	in, out := memoryOf("keys", text), memoryOf()
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	c := bloomery.Config{Spec: "blocked", Shards: 4, Secret: secret, FPRChosen: 0.02}
 	p, err := distribute.NewPlan(t.Context(), in, []string{"keys"}, distribute.Config{Build: c, RangeBytes: 9000})
 	if err != nil {
@@ -300,7 +300,7 @@ func TestPlanHostile(t *testing.T) {
 	if _, err := p.Range(t.Context(), in, out, 0, distribute.Options{}); err == nil {
 		t.Error("a Range without the secret")
 	}
-	if _, err := p.Range(t.Context(), in, out, 0, distribute.Options{Secret: bloomery.NewSecret()}); err == nil {
+	if _, err := p.Range(t.Context(), in, out, 0, distribute.Options{Secret: filter.NewSecret()}); err == nil {
 		t.Error("a Range with another secret")
 	}
 	m, err := all(t.Context(), p, in, out, distribute.Options{Secret: secret})

@@ -54,7 +54,7 @@ func (f numbers) Read(
 // ShardBuilder.
 func TestValues(t *testing.T) {
 	const n, shards = 3000, 3
-	secret := [filter.SecretSize]byte{3}
+	secret := filter.Secret{3}
 	in := memoryOf(
 		"plain", valued(n/2, tabbed), "rest.gz", gzipped(valued(n, tabbed)),
 		"blank", "\n"+valued(n, func(k string, v int) string { return fmt.Sprintf("%s=%d\n\n", k, v) }),

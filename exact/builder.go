@@ -21,8 +21,8 @@ const (
 
 // Config is the options of a build. The zero value hashes with XXH3 and seed 0, has no partitions and no memory limit.
 type Config struct {
-	Seed   uint64                   // of the hash function, unless there is a Secret
-	Secret *[filter.SecretSize]byte // for a keyed hash, which the file does not contain
+	Seed   uint64         // of the hash function, unless there is a Secret
+	Secret *filter.Secret // for a keyed hash, which the file does not contain
 	// Partitioned says that keys have partitions: use AddMembersIn and AddUniverseIn.
 	Partitioned bool
 	// Memory is the number of bytes of key hashes to keep in memory, 0 for no limit; further ones go to temporary

@@ -24,7 +24,7 @@ const maxFile = 1 << 40
 // folder, pipe or device is an error at once. Peak memory: the file. secret is that of a set with a keyed hash, else it
 // is ignored and may be nil. On error the Set is nil, and the error names the path and wraps that of the file system or
 // one of FromBytes.
-func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
+func Open(path string, secret *filter.Secret) (*Set, error) {
 	data, err := untrusted.ReadFile(context.Background(), path, limit(maxFile))
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
 // Read reads a set from r up to its end, at most maxBytes bytes, or DefaultMaxBytes if maxBytes is 0. On a 32-bit
 // platform it reads at most 512 MiB. If r does not begin like an exact set, it reads no more than 8 bytes. Peak memory:
 // at most three times the bytes received. The error wraps that of r, filter.ErrTooLarge or one of FromBytes.
-func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, error) {
+func Read(r io.Reader, maxBytes uint64, secret *filter.Secret) (*Set, error) {
 	data, err := untrusted.Read(context.Background(), r, limit(readLimit(maxBytes)))
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func readLimit(maxBytes uint64) uint64 { return min(cmp.Or(maxBytes, DefaultMaxB
 // FromBytes returns the set in data, which must not change afterwards: its words are shared where they are aligned. It
 // verifies all checksums. The error wraps filter.ErrMagic (ErrFilter for a filter file), ErrVersion, ErrHash,
 // ErrSecret (ErrNoSecret if none was given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
-func FromBytes(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
+func FromBytes(data []byte, secret *filter.Secret) (*Set, error) {
 	return (&cursor{data: data, secret: secret}).parse()
 }
 

@@ -207,7 +207,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := FromBytes(keyed, new([filter.SecretSize]byte)); !errors.Is(err, filter.ErrSecret) {
+	if _, err := FromBytes(keyed, new(filter.Secret)); !errors.Is(err, filter.ErrSecret) {
 		t.Errorf("the wrong secret: %v", err)
 	}
 	const limit = math.MaxInt / 4

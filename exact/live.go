@@ -22,14 +22,14 @@ type Live struct{ file live.File[*Set] }
 
 // LiveOptions are the options of OpenLive.
 type LiveOptions struct {
-	Secret   *[filter.SecretSize]byte // of a set with a keyed hash
-	Interval time.Duration            // between two checks of the file; DefaultInterval if 0
+	Secret   *filter.Secret // of a set with a keyed hash
+	Interval time.Duration  // between two checks of the file; DefaultInterval if 0
 	// Update, if not nil, runs in a goroutine of its own. It replaces the file from time to time, for example by a
 	// download, calls Reload, and passes its errors to Report. It must return soon after its context ends, at Close,
 	// which waits for it and which it must not call.
 	Update func(ctx context.Context, l *Live)
 
-	open func(string, *[filter.SecretSize]byte) (*Set, error) // Open if nil: only tests have another one
+	open func(string, *filter.Secret) (*Set, error) // Open if nil: only tests have another one
 }
 
 // OpenLive opens the set in a file and follows the file. Close it when done. Errors are those of Open.

@@ -22,8 +22,8 @@ type cursor struct {
 	at   uint64
 	err  error // a *filter.FormatError
 
-	secret  *[filter.SecretSize]byte // of a keyed hash
-	inspect bool                     // a keyed hash needs no secret
+	secret  *filter.Secret // of a keyed hash
+	inspect bool           // a keyed hash needs no secret
 	// mend, of tests, writes what is right over wrong checksums and trailers in data, so that damage of any kind reaches
 	// the code behind them.
 	mend bool

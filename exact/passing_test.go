@@ -43,7 +43,7 @@ func TestLivePassing(t *testing.T) {
 		save()
 		var on atomic.Bool
 		var opens atomic.Int64
-		open := func(path string, secret *[filter.SecretSize]byte) (*Set, error) {
+		open := func(path string, secret *filter.Secret) (*Set, error) {
 			if !on.Load() {
 				return Open(path, secret)
 			}
@@ -99,7 +99,7 @@ func TestLiveDamage(t *testing.T) {
 	}
 	var opens atomic.Int64
 	live, err := OpenLive(path, LiveOptions{Interval: time.Millisecond,
-		open: func(path string, secret *[filter.SecretSize]byte) (*Set, error) {
+		open: func(path string, secret *filter.Secret) (*Set, error) {
 			opens.Add(1)
 			return Open(path, secret)
 		}})

@@ -52,7 +52,7 @@ var vectorSets = []vectorSet{
 	{name: "updates", n: 20_000, densities: []float64{.01, .1, .6}, updates: 4, changes: 5},
 }
 
-var vectorSecret = [filter.SecretSize]byte{0: 1, 7: 0x80, 8: 0x42, 15: 0xff}
+var vectorSecret = filter.Secret{0: 1, 7: 0x80, 8: 0x42, 15: 0xff}
 
 // member is a key of a set of testdata.
 type member struct {

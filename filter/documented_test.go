@@ -23,7 +23,7 @@ func TestDocumentedHashes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var secret [SecretSize]byte
+	var secret Secret
 	copy(secret[:], documentedKey(SecretSize))
 	foreign := func(id HashID) Hasher {
 		h, err := ForeignHasher(id)

@@ -69,7 +69,7 @@ func TestSumUint64(t *testing.T) {
 
 func TestSumUint64s(t *testing.T) {
 	keys := []uint64{0, 1, 1 << 63, 0x0102030405060708, 1<<64 - 1}
-	for _, h := range []Hasher{NewHasher(0), NewHasher(7), NewKeyedHasher([SecretSize]byte{5})} {
+	for _, h := range []Hasher{NewHasher(0), NewHasher(7), NewKeyedHasher(Secret{5})} {
 		dst := make([]Hash, len(keys)+1)
 		h.SumUint64s(dst, keys)
 		for i, key := range keys {
@@ -89,7 +89,7 @@ func TestHashVectors(t *testing.T) {
 	if got := x.Sum(nil); got != (Hash{0x99aa06d3014798d8, 0x6001c324468d497f}) {
 		t.Errorf("xxh3-128 of nothing = %x", got)
 	}
-	var secret [SecretSize]byte
+	var secret Secret
 	key := make([]byte, 15)
 	for i := range secret {
 		secret[i] = byte(i)
@@ -114,7 +114,7 @@ func TestHashVectors(t *testing.T) {
 			}
 		}
 	}
-	other := NewKeyedHasher([SecretSize]byte{1})
+	other := NewKeyedHasher(Secret{1})
 	if k := NewKeyedHasher(secret); !k.Equal(k) || k.Equal(other) || k.KeyCheck() == other.KeyCheck() ||
 		x.Equal(NewHasher(1)) {
 		t.Error("Equal or KeyCheck do not tell hashers apart")

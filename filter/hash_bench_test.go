@@ -11,7 +11,7 @@ var sink Hash
 
 // BenchmarkSum times the three forms of Sum for our own hash functions and keys of 16 and 100 bytes.
 func BenchmarkSum(b *testing.B) {
-	for _, h := range []Hasher{NewHasher(7), NewKeyedHasher([SecretSize]byte{1, 2, 3})} {
+	for _, h := range []Hasher{NewHasher(7), NewKeyedHasher(Secret{1, 2, 3})} {
 		for _, size := range []int{16, 100} {
 			text := strings.Repeat("k", size)
 			key := []byte(text)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/bits"
 
@@ -13,9 +14,29 @@ import (
 // SecretSize is the size of the secret of a keyed Hasher, in bytes.
 const SecretSize = 16
 
-// NewKeyedHasher returns a SipHash hasher under a secret, whose 16 bytes are two little-endian words. Every secret is
-// valid; take one from crypto/rand.
-func NewKeyedHasher(secret [SecretSize]byte) Hasher {
+// Secret is the secret of a keyed Hasher: two little-endian words. Every value is valid; NewSecret makes a random one,
+// and Secret(b) takes the bytes of a slice. fmt, log/slog and JSON show it as REDACTED. Only in an unexported field, where
+// fmt does not call methods, it can be seen: hold a Hasher there, which is masked.
+type Secret [SecretSize]byte
+
+// redacted is what is shown of a Secret.
+const redacted = "REDACTED"
+
+// NewSecret returns a random Secret. Keep it: files do not contain it.
+func NewSecret() *Secret {
+	s := new(Secret)
+	_, _ = rand.Read(s[:]) // documented never to fail
+	return s
+}
+
+// Format prints REDACTED for every verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+
+// MarshalText returns REDACTED, for JSON and log/slog. Nothing reads it back.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// NewKeyedHasher returns a SipHash hasher under a secret.
+func NewKeyedHasher(secret Secret) Hasher {
 	a, b := binary.LittleEndian.Uint64(secret[:8]), binary.LittleEndian.Uint64(secret[8:])
 	kind := uint64(SipHash) | keyCheck(a, b)>>16<<16
 	maskA, maskB := mask(kind)

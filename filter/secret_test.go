@@ -14,7 +14,7 @@ import (
 )
 
 // testSecret has words that print with all their digits, so that a search for them is not met by chance.
-var testSecret = [SecretSize]byte{
+var testSecret = Secret{
 	0xA1, 0x9B, 0xC3, 0xD5, 0xE7, 0xF9, 0x8A, 0x9C, 0xB2, 0xC4, 0xD6, 0xE8, 0xFA, 0x8B, 0x9D, 0xAF,
 }
 
@@ -112,5 +112,38 @@ func TestMask(t *testing.T) {
 	}
 	if again := NewKeyedHasher(testSecret); again != x || !again.Equal(x) || x == y || x.Equal(y) {
 		t.Error("hashers of one secret differ, or of two are equal")
+	}
+}
+
+// TestSecretShown: a Secret shows itself as REDACTED wherever methods are called.
+func TestSecretShown(t *testing.T) {
+	s := testSecret
+	for what, v := range map[string]any{
+		"value": s, "pointer": &s, "field": struct{ S Secret }{s}, "field pointer": struct{ S *Secret }{&s},
+		"slice": []Secret{s}, "map": map[string]*Secret{"k": &s},
+	} {
+		var shown bytes.Buffer
+		slog.New(slog.NewTextHandler(&shown, nil)).Info("", "v", v)
+		slog.New(slog.NewJSONHandler(&shown, nil)).Info("", "v", v)
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown.Write(b)
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "%b", "%08v"} {
+			fmt.Fprintf(&shown, verb+"\n", v)
+		}
+		text := strings.ToLower(shown.String())
+		for _, bytes := range []string{"a19bc3d5", "161 155", "161, 155", "161,155", "0xa1, 0x9b", "a1 9b", "oZvD1ef5"} {
+			if strings.Contains(text, strings.ToLower(bytes)) {
+				t.Errorf("%s shows %q in %s", what, bytes, text)
+			}
+		}
+		if !strings.Contains(text, "redacted") {
+			t.Errorf("%s is not shown as REDACTED: %s", what, text)
+		}
+	}
+	if *NewSecret() == *NewSecret() {
+		t.Error("two secrets are equal")
 	}
 }

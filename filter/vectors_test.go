@@ -24,7 +24,7 @@ type vectors struct {
 }
 
 func newVectors(t *testing.T) (v vectors) {
-	secret := [SecretSize]byte{15: 7}
+	secret := Secret{15: 7}
 	for i := range SecretSize - 1 {
 		secret[i] = byte(17*i + 3)
 	}

@@ -58,7 +58,7 @@ func wrong(contains func([]byte) bool, version int) (n int) {
 
 // TestPublishExact publishes updates of an exact set, and follows them.
 func TestPublishExact(t *testing.T) {
-	secret := [filter.SecretSize]byte{1}
+	secret := filter.Secret{1}
 	for _, c := range []exact.Config{{Seed: 5}, {Secret: &secret}} {
 		dir, file := filepath.Join(t.TempDir(), "revoked"), filepath.Join(t.TempDir(), "new.exact")
 		f, err := NewFollower(dir, filepath.Join(t.TempDir(), "copy.exact"), WithSecret(c.Secret))

@@ -57,7 +57,7 @@ type followOptions struct {
 	source    transport.Source
 	transport transport.Config
 	open      []bloomery.Option
-	secret    *[filter.SecretSize]byte
+	secret    *filter.Secret
 	guard     guard
 	now       func() time.Time
 }
@@ -107,7 +107,7 @@ func WithOpen(o ...bloomery.Option) FollowOption {
 }
 
 // WithSecret sets the secret of a filter or exact set with a keyed hash. nil sets none.
-func WithSecret(secret *[filter.SecretSize]byte) FollowOption {
+func WithSecret(secret *filter.Secret) FollowOption {
 	return func(f *followOptions) {
 		f.secret = secret
 		f.open = append(f.open, bloomery.WithSecret(secret))

@@ -18,7 +18,7 @@ import (
 )
 
 // keyed returns the files of a filter and of an exact set with a keyed hash.
-func keyed(t *testing.T, secret *[filter.SecretSize]byte) (file, set []byte) {
+func keyed(t *testing.T, secret *filter.Secret) (file, set []byte) {
 	t.Helper()
 	f, err := bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}),
 		bloomery.Config{Spec: "standard(fpr=0.01)", Secret: secret})
@@ -41,7 +41,7 @@ func keyed(t *testing.T, secret *[filter.SecretSize]byte) (file, set []byte) {
 
 // TestFollowGivesUp: Follow and FollowExact return errors that no later poll can mend, and do not wait for ctx to end.
 func TestFollowGivesUp(t *testing.T) {
-	right, wrong := bloomery.NewSecret(), bloomery.NewSecret()
+	right, wrong := filter.NewSecret(), filter.NewSecret()
 	secretFile, secretSet := keyed(t, right)
 	plain := filterOf(t, 1000, 0)
 	down := func(_ *testing.T, s *site, web *server, file string) {
@@ -150,7 +150,7 @@ func TestFollowEnds(t *testing.T) {
 			t.Error(err())
 		}
 	}
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	file, set := keyed(t, secret)
 	for _, hangs := range []bool{false, true} {
 		s := newSite(t)

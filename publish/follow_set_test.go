@@ -221,7 +221,7 @@ func manifestText(t *testing.T, m *shard.Manifest) []byte {
 
 // TestFollowSecret: a filter with a keyed hash is followed without its secret, and opened with it.
 func TestFollowSecret(t *testing.T) {
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	s := newSite(t)
 	set, err := bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}),
 		bloomery.Config{Spec: "standard(fpr=0.01)", Secret: secret})

@@ -280,9 +280,9 @@ func TestPublishRefuses(t *testing.T) {
 func TestPublishKeys(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	one, two := testKey(t, "A"), testKey(t, "E")
-	file := build(t, src, 1, 0, bloomery.Config{Secret: bloomery.NewSecret()})
+	file := build(t, src, 1, 0, bloomery.Config{Secret: filter.NewSecret()})
 	mustPublish(t, dir, file, Options{Name: "x", Sign: []PrivateKey{one}})
-	mustPublish(t, dir, build(t, src, 2, 0, bloomery.Config{Secret: bloomery.NewSecret()}),
+	mustPublish(t, dir, build(t, src, 2, 0, bloomery.Config{Secret: filter.NewSecret()}),
 		Options{Sign: []PrivateKey{one}})
 	if r := mustPublish(t, dir, filepath.Join(src, "v2"), Options{Sign: []PrivateKey{one, two}}); !r.Renewed {
 		t.Error("another key signs, and the release stays")

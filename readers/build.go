@@ -87,7 +87,7 @@ func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 	switch {
 	case s.plan.hash != 0 || s.plan.family.Foreign():
 	case r.IntN(4) == 0:
-		c.Secret = new([filter.SecretSize]byte)
+		c.Secret = new(filter.Secret)
 		for i := range c.Secret {
 			c.Secret[i] = byte(r.Uint32())
 		}
@@ -117,7 +117,7 @@ func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 }
 
 // look reads what the stored filter is.
-func (s *subject) look(secret *[filter.SecretSize]byte) error {
+func (s *subject) look(secret *filter.Secret) error {
 	set, err := bloomery.Open(s.path, bloomery.WithSecret(secret))
 	if err != nil {
 		return err
@@ -132,11 +132,11 @@ func (s *subject) look(secret *[filter.SecretSize]byte) error {
 }
 
 // secretBytes returns the secret, or nil if there is none.
-func (s *subject) secretBytes() (*[filter.SecretSize]byte, error) {
+func (s *subject) secretBytes() (*filter.Secret, error) {
 	if s.secret == "-" {
 		return nil, nil
 	}
-	secret := new([filter.SecretSize]byte)
+	secret := new(filter.Secret)
 	_, err := hex.Decode(secret[:], []byte(s.secret))
 	return secret, err
 }

@@ -91,7 +91,7 @@ func newExact(ctx context.Context, dir string, r *rand.Rand, number, most int) (
 	s := &subject{number: number, path: filepath.Join(dir, "set.exact"), secret: "-", exact: true}
 	c := exact.Config{Seed: r.Uint64() >> r.IntN(64), Partitioned: r.IntN(2) == 0, Workers: 1, Shrink: 1}
 	if r.IntN(4) == 0 {
-		c.Seed, c.Secret = 0, new([filter.SecretSize]byte)
+		c.Seed, c.Secret = 0, new(filter.Secret)
 		for i := range c.Secret {
 			c.Secret[i] = byte(r.Uint32())
 		}

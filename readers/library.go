@@ -62,7 +62,7 @@ func (s *subject) askLibrary() (records []byte, err error) {
 }
 
 // askExact is askLibrary for an exact set.
-func (s *subject) askExact(secret *[filter.SecretSize]byte) (records []byte, err error) {
+func (s *subject) askExact(secret *filter.Secret) (records []byte, err error) {
 	set, err := exact.Open(s.path, secret)
 	if err != nil {
 		return nil, err

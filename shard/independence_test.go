@@ -53,7 +53,7 @@ var specs = map[string][]string{
 
 // forms returns all families that take hashes, with all hash functions that they take.
 func forms(t *testing.T) (all []form) {
-	secret := [filter.SecretSize]byte{1, 2, 3}
+	secret := filter.Secret{1, 2, 3}
 	for _, f := range families.All() {
 		if f.Can.Has(family.CanRawKeys) {
 			continue // a hash does not determine an answer: such families cannot be sharded

@@ -40,7 +40,7 @@ func (v vector) hash(t *testing.T) (given, of filter.Hash) {
 	case filter.XXH3.String():
 		hasher = filter.NewHasher(number(v.Seed, 10))
 	case filter.SipHash.String():
-		var secret [filter.SecretSize]byte
+		var secret filter.Secret
 		if n, err := hex.Decode(secret[:], []byte(v.Secret)); n != len(secret) || err != nil {
 			t.Fatalf("secret %q: %v", v.Secret, err)
 		}

@@ -19,7 +19,7 @@ type Config struct {
 	// Set says what to build.
 	Set distribute.Config
 	// Secret is the secret of a keyed hash, or nil. Only workers in this process get it from here.
-	Secret *[filter.SecretSize]byte
+	Secret *filter.Secret
 	// Memory limits a worker, in bytes. Default: DefaultMemory.
 	Memory int64
 

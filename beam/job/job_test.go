@@ -177,7 +177,7 @@ func TestNoSecretInGraph(t *testing.T) {
 	pattern, keys := input(t, 5000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "fuse")
 	c.Set.Build.Seed = 0
-	c.Secret = (*[filter.SecretSize]byte)([]byte("\x01a secret \"16\\b\xff"))
+	c.Secret = (*filter.Secret)([]byte("\x01a secret \"16\\b\xff"))
 	task, _, _, err := c.plan(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -16,12 +16,12 @@ import (
 const SecretFileVariable = "BLOOMERY_SECRET_FILE"
 
 // secrets has the secrets of plans that Run of this process builds.
-var secrets sync.Map // plan id -> *[filter.SecretSize]byte
+var secrets sync.Map // plan id -> *filter.Secret
 
 // secretOf returns the secret of a plan in a worker.
-func secretOf(ctx context.Context, plan string) (*[filter.SecretSize]byte, error) {
+func secretOf(ctx context.Context, plan string) (*filter.Secret, error) {
 	if s, ok := secrets.Load(plan); ok {
-		return s.(*[filter.SecretSize]byte), nil
+		return s.(*filter.Secret), nil
 	}
 	path := os.Getenv(SecretFileVariable)
 	if path == "" {
@@ -35,7 +35,7 @@ func secretOf(ctx context.Context, plan string) (*[filter.SecretSize]byte, error
 const maxSecret = 4096
 
 // ReadSecret reads a secret from a file or pipe of 32 hex digits. It waits for the writer of a pipe until ctx ends.
-func ReadSecret(ctx context.Context, path string) (*[filter.SecretSize]byte, error) {
+func ReadSecret(ctx context.Context, path string) (*filter.Secret, error) {
 	text, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxSecret, Streams: true})
 	if err != nil {
 		return nil, fmt.Errorf("reading the secret: %w", err)
@@ -45,5 +45,5 @@ func ReadSecret(ctx context.Context, path string) (*[filter.SecretSize]byte, err
 		return nil, fmt.Errorf("%s: want a secret of 32 hex digits; make one with: openssl rand -hex %d", path,
 			filter.SecretSize)
 	}
-	return (*[filter.SecretSize]byte)(b), nil
+	return (*filter.Secret)(b), nil
 }

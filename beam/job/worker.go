@@ -26,7 +26,7 @@ type worker struct {
 	plan                 *distribute.Plan
 	in                   distribute.Source
 	out                  distribute.Store
-	secret               *[filter.SecretSize]byte
+	secret               *filter.Secret
 	limit                *limit
 	ranges, keys, shards atomic.Int64 // done by this process
 }

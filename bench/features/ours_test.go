@@ -58,7 +58,7 @@ func TestAllocations(t *testing.T) {
 	for n := range uint64(subjectKeys) {
 		keys = append(keys, n)
 	}
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	for _, f := range families.All() {
 		if f.Foreign() {
 			continue
@@ -221,7 +221,7 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 		return shows(t, yes, found, !shared.ContainsString("a"))
 	},
 	"Keyed hash (secret)": func(t *testing.T) verdict {
-		secret := bloomery.NewSecret()
+		secret := filter.NewSecret()
 		s := check(bloomery.New(bloomery.Config{Secret: secret, Keys: 100}))
 		must(s.AddString("a"))
 		file := check(s.MarshalBinary())

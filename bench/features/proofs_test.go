@@ -45,7 +45,7 @@ func loaded[T any](load func(io.Reader) (T, error), b []byte) error {
 }
 
 // keyed hashes keys with a secret. That is the caller's part where a library takes hashes.
-var keyed = filter.NewKeyedHasher([filter.SecretSize]byte([]byte("0123456789abcdef")))
+var keyed = filter.NewKeyedHasher(filter.Secret([]byte("0123456789abcdef")))
 
 var bitsAndBloomsProofs = map[string]func(t *testing.T) verdict{
 	"Merge (union)": func(t *testing.T) verdict {

@@ -139,7 +139,7 @@ func (a *app) openExact(path string) (*exact.Set, error) {
 }
 
 // readExact reads an exact set from a stream, or a regular file behind it, until the command is interrupted.
-func (a *app) readExact(name string, secret *[filter.SecretSize]byte, r io.Reader) (*exact.Set, error) {
+func (a *app) readExact(name string, secret *filter.Secret, r io.Reader) (*exact.Set, error) {
 	most := uint64(exact.DefaultMaxBytes)
 	if f, ok := r.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {

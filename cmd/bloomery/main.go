@@ -84,7 +84,7 @@ one of its files. Commands that change a filter then write only the shards that 
 }
 
 // secret returns the secret of --secret-file, or nil.
-func (a *app) secret() (*[filter.SecretSize]byte, error) {
+func (a *app) secret() (*filter.Secret, error) {
 	if a.secretFile == "" {
 		return nil, nil
 	}

@@ -96,7 +96,7 @@ func parseHash(flag, name string) (filter.HashID, error) {
 const maxSecret = 4096
 
 // readSecret reads a secret from a file, or a pipe, of 32 hex digits.
-func readSecret(ctx context.Context, path string) (*[filter.SecretSize]byte, error) {
+func readSecret(ctx context.Context, path string) (*filter.Secret, error) {
 	text, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxSecret, Streams: true})
 	if err != nil {
 		return nil, fmt.Errorf("--secret-file: %w", err)
@@ -106,7 +106,7 @@ func readSecret(ctx context.Context, path string) (*[filter.SecretSize]byte, err
 		return nil, fmt.Errorf("--secret-file %s: it does not hold a secret of 32 hex digits; make one with: openssl rand -hex 16",
 			path)
 	}
-	return (*[filter.SecretSize]byte)(b), nil
+	return (*filter.Secret)(b), nil
 }
 
 // parseDelimiter parses the character between the fields of CSV. A tab may be written as \t.

@@ -17,7 +17,7 @@ import (
 func TestSpoiledSecret(t *testing.T) {
 	const seed = 28
 	r := rand.New(rand.NewPCG(seed, 1))
-	var secret [filter.SecretSize]byte
+	var secret filter.Secret
 	for i := range secret {
 		secret[i] = byte(r.Uint32())
 	}

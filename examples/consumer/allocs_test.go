@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // TestAllocations asks and changes with keys on the stack, strings and integers. Nothing may go to the heap, in any
@@ -13,7 +14,7 @@ import (
 func TestAllocations(t *testing.T) {
 	long := strings.Repeat("a long key ", 20)
 	for _, spec := range specs {
-		for _, c := range []bloomery.Config{{Spec: spec}, {Spec: spec, Secret: bloomery.NewSecret()}} {
+		for _, c := range []bloomery.Config{{Spec: spec}, {Spec: spec, Secret: filter.NewSecret()}} {
 			keys := words("key ", 200)
 			if spec == "standard(fpr=0.01)" {
 				c.Spec = "standard(m=20000000,k=7)" // of 2.5 MB, so that its file is mapped

@@ -243,7 +243,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%s like %s", like.Spec(), parquet.Spec())
 	}
 	for _, c := range []bloomery.Config{
-		{Spec: "standard(fpr=2)"}, {Spec: "standard(k=0)"}, {Seed: 1, Secret: bloomery.NewSecret()}, {Hash: filter.XXH64},
+		{Spec: "standard(fpr=2)"}, {Spec: "standard(k=0)"}, {Seed: 1, Secret: filter.NewSecret()}, {Hash: filter.XXH64},
 	} {
 		if _, err := bloomery.NewBuilder(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%v: %v", c, err)

@@ -14,7 +14,7 @@ import (
 
 // TestConfigOfAUser builds filters that a user of a service describes in JSON, in bounded memory.
 func TestConfigOfAUser(t *testing.T) {
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	for text, want := range map[string]error{
 		`{"spec":"rankindexed(capacity=10000)","max_fpr":0.02}`: nil,
 		`{"needs":{"FPR":0.001},"keys":5000}`:                   nil,

@@ -113,7 +113,7 @@ func TestFromBytes(t *testing.T) {
 func TestOptions(t *testing.T) {
 	dir := t.TempDir()
 	keys := words("key ", 1000)
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	keyed := built(t, keys, bloomery.Config{Secret: secret})
 	path := filepath.Join(dir, "keyed.bloom")
 	if err := keyed.Save(t.Context(), path); err != nil {
@@ -137,7 +137,7 @@ func TestOptions(t *testing.T) {
 			return s, errors.Join(err, l.Close())
 		},
 	} {
-		for _, o := range [][]bloomery.Option{nil, {bloomery.WithSecret(bloomery.NewSecret())}} {
+		for _, o := range [][]bloomery.Option{nil, {bloomery.WithSecret(filter.NewSecret())}} {
 			if _, err := read(o...); !errors.Is(err, filter.ErrSecret) {
 				t.Errorf("%s without the secret: %v", what, err)
 			}

@@ -116,7 +116,7 @@ func TestReadFrom(t *testing.T) {
 
 // TestUnmarshalSecret reads a keyed filter into receivers with and without its secret.
 func TestUnmarshalSecret(t *testing.T) {
-	secret := bloomery.NewSecret()
+	secret := filter.NewSecret()
 	keys := words("key ", 100)
 	set := built(t, keys, bloomery.Config{Secret: secret})
 	binary, text, file := bytesOf(t, set), must(set.MarshalText())(t), must(json.Marshal(set))(t)
@@ -130,7 +130,7 @@ func TestUnmarshalSecret(t *testing.T) {
 		},
 	}
 	for what, read := range reads {
-		other := must(bloomery.New(bloomery.Config{Keys: 1, Secret: bloomery.NewSecret()}))(t)
+		other := must(bloomery.New(bloomery.Config{Keys: 1, Secret: filter.NewSecret()}))(t)
 		for _, s := range []*bloomery.Set{new(bloomery.Set), other} {
 			if err := read(s); !errors.Is(err, filter.ErrSecret) {
 				t.Errorf("%s without the secret: %v", what, err)

@@ -19,7 +19,7 @@ import (
 
 // TestSecretIsHidden prints everything that holds a secret in every way and searches for the secret in every notation.
 func TestSecretIsHidden(t *testing.T) {
-	secret := [filter.SecretSize]byte([]byte("the-secret-words"))
+	secret := filter.Secret([]byte("the-secret-words"))
 	config := bloomery.Config{Secret: &secret, Keys: 100}
 	set := must(bloomery.New(config))(t)
 	door := must(admission.New(admission.Config{Keys: 100, Hasher: filter.NewKeyedHasher(secret)}))(t)
@@ -64,7 +64,7 @@ func TestSecretIsHidden(t *testing.T) {
 }
 
 // liveOf returns a Live of the file of a set, which the test closes.
-func liveOf(t *testing.T, set *bloomery.Set, secret *[filter.SecretSize]byte) *bloomery.Live {
+func liveOf(t *testing.T, set *bloomery.Set, secret *filter.Secret) *bloomery.Live {
 	t.Helper()
 	path := t.TempDir() + "/keys.bloom"
 	if err := set.Save(t.Context(), path); err != nil {

@@ -42,7 +42,7 @@ var (
 	_ func([]string, ...bloomery.Option) (*bloomery.Set, error)       = bloomery.IntersectFiles
 	_ func([]byte, ...bloomery.Option) (*bloomery.Set, error)         = bloomery.FromBytes
 	_ func(string, ...bloomery.Option) (*bloomery.Live, error)        = bloomery.OpenLive
-	_ func(*[filter.SecretSize]byte) bloomery.Option                  = bloomery.WithSecret
+	_ func(*filter.Secret) bloomery.Option                            = bloomery.WithSecret
 	_ func(uint64) bloomery.Option                                    = bloomery.WithMaxBytes
 	_ func() bloomery.Option                                          = bloomery.WithConcurrent
 	_ func() bloomery.Option                                          = bloomery.InMemory

@@ -45,7 +45,7 @@ var chosenRates = map[string]float64{
 	"redisbloom-1": 5e-324,
 }
 
-var secret = [filter.SecretSize]byte{1, 2, 3}
+var secret = filter.Secret{1, 2, 3}
 
 func samples(t testing.TB) []sample {
 	all := firstVersion(t)
@@ -508,7 +508,7 @@ func TestReadAllocates(t *testing.T) {
 
 func TestSecret(t *testing.T) {
 	s := samples(t)[1]
-	for _, o := range []reading{{}, {Secret: &[filter.SecretSize]byte{9}}} {
+	for _, o := range []reading{{}, {Secret: &filter.Secret{9}}} {
 		if _, err := readFilter(bytes.NewReader(s.file), limit, o); !errors.Is(err, filter.ErrSecret) {
 			t.Errorf("wrong secret: %v", err)
 		}

@@ -25,7 +25,7 @@ type stored struct {
 }
 
 // reading says how to read a filter.
-type reading struct{ Secret *[filter.SecretSize]byte }
+type reading struct{ Secret *filter.Secret }
 
 func (r reading) options(limit uint64) Options {
 	return Options{MaxBytes: limit, Check: func(f *File, words []uint64) error {

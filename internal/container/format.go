@@ -126,7 +126,7 @@ func isRate(v float64) bool { return v > 0 && v < 1 }
 
 // Hasher returns the hasher of the keys. The error wraps filter.ErrSecret if the hash is keyed and secret is wrong, and
 // filter.ErrNoSecret if it is nil.
-func (f *File) Hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
+func (f *File) Hasher(secret *filter.Secret) (filter.Hasher, error) {
 	switch {
 	case f.Hash == filter.XXH3:
 		return filter.NewHasher(f.Seed), nil

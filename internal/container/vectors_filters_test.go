@@ -269,7 +269,7 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 	must(err)
 	kind, err := families.ByName(spec.Family())
 	must(err)
-	var key *[filter.SecretSize]byte
+	var key *filter.Secret
 	if v.keyed {
 		key = &secret
 	}

@@ -11,7 +11,7 @@ import (
 
 // Options of opening a Set.
 type Options struct {
-	Secret     *[filter.SecretSize]byte
+	Secret     *filter.Secret
 	Keyed      filter.Hasher // a hasher that has the secret, or zero
 	MaxBytes   uint64        // 0: no limit
 	Concurrent bool

@@ -72,7 +72,7 @@ func (f Format) TakesHash(s filter.Spec, id filter.HashID) bool {
 
 // Hasher returns the hasher of the keys of a filter of that Spec. If id is 0 it chooses the hash function: that of the
 // other system, else SipHash if there is a secret, else XXH3 with the seed. Errors wrap filter.ErrConfig.
-func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *[filter.SecretSize]byte) (filter.Hasher, error) {
+func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *filter.Secret) (filter.Hasher, error) {
 	if id == 0 {
 		id = f.Hash
 	}
@@ -84,7 +84,7 @@ func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *[fi
 	}
 	switch {
 	case id.Foreign() && secret != nil:
-		return bad("secret", "***", "%s, the hash function of another system, takes no secret; leave it out", id)
+		return bad("secret", "REDACTED", "%s, the hash function of another system, takes no secret; leave it out", id)
 	case id.Foreign() && seed != 0:
 		return bad("seed", seed, "%s, the hash function of another system, takes no seed; leave it out", id)
 	case id.Foreign():
@@ -103,7 +103,7 @@ func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *[fi
 
 // OwnHasher is Format.Hasher for any of our families, before the planner has chosen one: all use the same hash
 // functions.
-func OwnHasher(id filter.HashID, seed uint64, secret *[filter.SecretSize]byte) (filter.Hasher, error) {
+func OwnHasher(id filter.HashID, seed uint64, secret *filter.Secret) (filter.Hasher, error) {
 	return Format{}.Hasher(filter.Spec{}, id, seed, secret)
 }
 

@@ -124,11 +124,11 @@ func TestSizesEverywhere(t *testing.T) {
 }
 
 // secret is that of the smallest file of each family, which has the keyed hash function.
-var secret = [filter.SecretSize]byte{3, 1, 4, 1, 5, 9, 2, 6}
+var secret = filter.Secret{3, 1, 4, 1, 5, 9, 2, 6}
 
 func hasher(t *testing.T, spec string, n int) filter.Hasher {
 	s, f := parse(t, spec)
-	var key *[filter.SecretSize]byte
+	var key *filter.Secret
 	if n == sizes[0] && !f.Foreign() {
 		key = &secret
 	}

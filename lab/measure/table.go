@@ -217,5 +217,5 @@ func keyedCost() float64 {
 		runtime.KeepAlive(sum) // so that the loop is not optimized away
 		return best
 	}
-	return max(0, shortest(filter.NewKeyedHasher([filter.SecretSize]byte{1}))-shortest(filter.NewHasher(1)))
+	return max(0, shortest(filter.NewKeyedHasher(filter.Secret{1}))-shortest(filter.NewHasher(1)))
 }

@@ -109,7 +109,7 @@ func (a *app) open(ctx context.Context, address string) (*buckets.Set, error) {
 const maxSecret = 4096
 
 // readSecret reads a secret from a file or pipe. It waits for the writer of a pipe until ctx ends.
-func readSecret(ctx context.Context, path string) (*[filter.SecretSize]byte, error) {
+func readSecret(ctx context.Context, path string) (*filter.Secret, error) {
 	text, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxSecret, Streams: true})
 	if err != nil {
 		return nil, fmt.Errorf("--secret-file: %w", err)
@@ -118,7 +118,7 @@ func readSecret(ctx context.Context, path string) (*[filter.SecretSize]byte, err
 	if err != nil || len(b) != filter.SecretSize {
 		return nil, fmt.Errorf("--secret-file %s: it does not hold a secret of %d hex digits", path, 2*filter.SecretSize)
 	}
-	return (*[filter.SecretSize]byte)(b), nil
+	return (*filter.Secret)(b), nil
 }
 
 // parseBytes reads a number of bytes, such as 1048576, 64MiB or 10GB.
