@@ -210,3 +210,30 @@ func TestImpossible(t *testing.T) {
 		}
 	}
 }
+
+// TestLasting: one filter, of the family that the comment of Lasting names, for few keys and for many.
+func TestLasting(t *testing.T) {
+	for _, x := range []struct {
+		n    Needs
+		want string
+	}{
+		{Needs{}, "ribbon(fpr=0.01)"}, {Needs{Add: true}, "standard(fpr=0.01)"},
+		{Needs{Merge: true}, "standard(fpr=0.01)"}, {Needs{OneLine: true}, "blocked(fpr=0.01)"},
+		{Needs{Remove: true}, "rankindexed(fpr=0.01)"}, {Needs{Count: true}, "rankindexed(counting=1,fpr=0.01)"},
+		{Needs{ValueBits: 3}, "rankindexed(fpr=0.01,value_bits=3)"},
+		{Needs{Remove: true, Merge: true}, "counting(fpr=0.01)"},
+	} {
+		for _, keys := range []uint64{1000, 1_000_000} {
+			x.n.Keys, x.n.For = keys, Lasting
+			p, err := For(t.Context(), x.n)
+			if err != nil || len(p.Choices) != 1 || p.Choices[0].Spec.String() != x.want {
+				t.Errorf("%+v: %v, %v; want %s", x.n, p.Choices, err, x.want)
+			}
+		}
+	}
+	var impossible *Impossible
+	n := Needs{Keys: 1000, FPR: 0.01, ValueBits: 3, Merge: true, For: Lasting}
+	if _, err := For(t.Context(), n); !errors.As(err, &impossible) || len(impossible.Nearest) == 0 {
+		t.Errorf("%+v: %v", n, err)
+	}
+}
