@@ -107,6 +107,7 @@ var rooms = map[string][]string{
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
 	"internal/handle":    {"filter", "internal/family", "internal/engine", "internal/engine/one", "internal/intake"},
 	"internal/shardtest": {".", "shard"},
+	"internal/doctest":   {},
 	"distribute":         {".", "filter", "internal/steps", "shard"},
 	"internal/steps": {".", "filter", "internal/family", "internal/families", "internal/container", "internal/handle",
 		"internal/keyio", "shard", "internal/shardfile", "internal/shardset", "internal/engine", "internal/run",
