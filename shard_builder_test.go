@@ -250,7 +250,7 @@ func TestShardFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if hasLocks {
-		if err := build(t.Context(), c, keys); !errors.Is(err, bloomery.ErrLocked) || !maps.Equal(filesOf(t, dir), now) {
+		if err := build(t.Context(), c, keys); !errors.Is(err, filter.ErrLocked) || !maps.Equal(filesOf(t, dir), now) {
 			t.Errorf("error %v while another builder has the folder", err)
 		}
 	}

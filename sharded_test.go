@@ -406,7 +406,7 @@ func TestShardedDamage(t *testing.T) {
 func TestShardedFolders(t *testing.T) {
 	empty := t.TempDir()
 	_, err := bloomery.Open(t.Context(), empty)
-	if !errors.Is(err, bloomery.ErrNoManifest) || !strings.Contains(err.Error(), "build --shards") {
+	if !errors.Is(err, filter.ErrNoManifest) || !strings.Contains(err.Error(), "build --shards") {
 		t.Errorf("empty: %v", err)
 	}
 	unfinished := t.TempDir()
@@ -415,14 +415,14 @@ func TestShardedFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = bloomery.Open(t.Context(), unfinished)
-	if !errors.Is(err, bloomery.ErrNoManifest) || !strings.Contains(err.Error(), "un it again") {
+	if !errors.Is(err, filter.ErrNoManifest) || !strings.Contains(err.Error(), "un it again") {
 		t.Errorf("unfinished: %v", err)
 	}
 	only := t.TempDir()
 	writeManifest(t, only, m)
 	var s *shard.Error
 	_, err = bloomery.Open(t.Context(), only)
-	if !errors.As(err, &s) || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, bloomery.ErrNoManifest) {
+	if !errors.As(err, &s) || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, filter.ErrNoManifest) {
 		t.Errorf("manifest only: %v", err)
 	}
 	raw := t.TempDir()
