@@ -9,7 +9,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
 	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/extworker"
 )
 
 // Environment says where the workers come from. All workers run the same program as the submitter: nothing is staged.
@@ -64,12 +63,11 @@ func (e Environment) start(ctx context.Context, config string) (env *pipepb.Envi
 	urn := graphx.URNEnvDocker
 	switch e {
 	case Loopback:
-		pool, err := extworker.StartLoopback(ctx, 0)
+		p, err := startPool(ctx, 0)
 		if err != nil {
 			return nil, nil, err
 		}
-		urn, config = graphx.URNEnvExternal, pool.EnvironmentConfig(ctx)
-		stop = func() { _ = pool.Stop(context.WithoutCancel(ctx)) }
+		urn, config, stop = graphx.URNEnvExternal, p.at, p.stop
 	case External:
 		urn = graphx.URNEnvExternal
 	case Process:
