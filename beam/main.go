@@ -110,6 +110,13 @@ func (a *app) warn(text string) {
 	}
 }
 
+// note prints what the program does.
+func (a *app) note(text string) {
+	if !a.quiet && !a.json {
+		fmt.Fprintln(a.stderr, "bloomery-beam:", text)
+	}
+}
+
 // printJSON writes one indented JSON value.
 func (a *app) printJSON(v any) error {
 	e := json.NewEncoder(a.stdout)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -14,9 +15,10 @@ import (
 // bar is the progress line on stderr. It shows nothing if stderr is not a terminal, and with --quiet.
 type bar struct {
 	a     *app
-	on    bool
 	start time.Time // of the part of the job that runs
 	part  int
+	mu    sync.Mutex
+	on    bool
 	drawn int
 }
 
@@ -27,6 +29,8 @@ func (a *app) newBar() *bar {
 
 // show draws the line.
 func (b *bar) show(p job.Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if !b.on {
 		return
 	}
@@ -75,9 +79,12 @@ func left(done, all int, since time.Duration) string {
 	return fmt.Sprintf(", %.0fm left", math.Ceil(seconds/60))
 }
 
-// end removes the line.
+// end removes the line, for good.
 func (b *bar) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.drawn > 0 {
 		fmt.Fprintf(b.a.stderr, "\r%*s\r", b.drawn, "")
 	}
+	b.on, b.drawn = false, 0
 }

@@ -9,6 +9,7 @@ import (
 type result struct {
 	element              []byte // to emit
 	ranges, keys, shards int64
+	void                 bool // the attempt is cancelled: there is nothing to emit
 }
 
 // bundle runs the elements of a Beam bundle at once, each in a goroutine, within the limit that all bundles of a worker
@@ -77,6 +78,9 @@ func (b *bundle) pass(ctx context.Context, emit func(int, []byte)) {
 	b.results = nil
 	b.mu.Unlock()
 	for _, r := range ready {
+		if r.void {
+			continue
+		}
 		emit(0, r.element)
 		countRanges.Inc(ctx, r.ranges)
 		countKeys.Inc(ctx, r.keys)

@@ -21,7 +21,7 @@ func init() {
 	register.DoFn3x1[context.Context, int, func(int, []byte), error](&hashFn{})
 	register.DoFn4x1[context.Context, int, func(*[]byte) bool, func(int, int64), error](&gatherFn{})
 	register.DoFn4x1[context.Context, int, int64, func(int, []byte), error](&buildFn{})
-	register.DoFn2x1[int, func(*[]byte) bool, error](&completeFn{})
+	register.DoFn3x1[context.Context, int, func(*[]byte) bool, error](&completeFn{})
 	register.Emitter1[int]()
 	register.Emitter2[int, []byte]()
 	register.Emitter2[int, int64]()
@@ -35,7 +35,7 @@ func graph(t Task) *beam.Pipeline {
 	hashed := beam.ParDo(s.Scope("hash"), &hashFn{Task: t}, beam.Reshuffle(s, ranges))
 	shards := beam.ParDo(s.Scope("gather"), &gatherFn{Task: t}, beam.GroupByKey(s, hashed))
 	built := beam.ParDo(s.Scope("build"), &buildFn{Task: t}, beam.Reshuffle(s, shards))
-	beam.ParDo0(s.Scope("complete"), &completeFn{Shards: t.Shards}, beam.GroupByKey(s, built))
+	beam.ParDo0(s.Scope("complete"), &completeFn{Task: t}, beam.GroupByKey(s, built))
 	return p
 }
 
@@ -60,7 +60,9 @@ func (f *hashFn) ProcessElement(ctx context.Context, i int, emit func(int, []byt
 		return fail(err)
 	}
 	return f.start(ctx, w.limit, rangeMemory(f.Task.Shards), emit,
-		func(ctx context.Context, bytes int64) (result, error) { return w.hash(ctx, i, bytes) })
+		func(ctx context.Context, bytes int64) (result, error) {
+			return w.during(ctx, f.Task.Attempt, func(ctx context.Context) (result, error) { return w.hash(ctx, i, bytes) })
+		})
 }
 
 func (f *hashFn) FinishBundle(ctx context.Context, emit func(int, []byte)) error {
@@ -78,8 +80,12 @@ func (f *gatherFn) ProcessElement(
 	if err != nil {
 		return fail(err)
 	}
-	keys, err := w.gather(ctx, next)
-	if err != nil {
+	var keys uint64
+	r, err := w.during(ctx, f.Task.Attempt, func(ctx context.Context) (r result, err error) {
+		keys, err = w.gather(ctx, next)
+		return r, err
+	})
+	if err != nil || r.void {
 		return fail(err)
 	}
 	for s := range f.Task.Shards {
@@ -101,7 +107,9 @@ func (f *buildFn) ProcessElement(ctx context.Context, s int, keys int64, emit fu
 		return fail(err)
 	}
 	return f.start(ctx, w.limit, shardMemory(w.plan.Spec, uint64(keys)), emit,
-		func(ctx context.Context, bytes int64) (result, error) { return w.build(ctx, s, bytes) })
+		func(ctx context.Context, bytes int64) (result, error) {
+			return w.during(ctx, f.Task.Attempt, func(ctx context.Context) (result, error) { return w.build(ctx, s, bytes) })
+		})
 }
 
 func (f *buildFn) FinishBundle(ctx context.Context, emit func(int, []byte)) error {
@@ -109,8 +117,15 @@ func (f *buildFn) FinishBundle(ctx context.Context, emit func(int, []byte)) erro
 }
 
 // completeFn requires all shards.
-type completeFn struct{ Shards int }
+type completeFn struct{ Task Task }
 
-func (f *completeFn) ProcessElement(_ int, next func(*[]byte) bool) error {
-	return fail(complete(f.Shards, next))
+func (f *completeFn) ProcessElement(ctx context.Context, _ int, next func(*[]byte) bool) error {
+	w, err := open(ctx, f.Task)
+	if err != nil {
+		return fail(err)
+	}
+	_, err = w.during(ctx, f.Task.Attempt, func(context.Context) (result, error) {
+		return result{}, complete(f.Task.Shards, next)
+	})
+	return fail(err)
 }

@@ -178,8 +178,14 @@ func (p *pool) stop() {
 	p.workers = nil
 	p.mu.Unlock()
 	p.cancel()
+	late := time.After(endTimeout)
 	for _, w := range workers {
-		w.stop()
+		select {
+		case <-w.ended:
+			continue
+		case <-late:
+		}
+		break
 	}
 	p.server.Stop()
 }

@@ -53,7 +53,7 @@ func (c *Config) watch(ctx context.Context, s *server, t Task, id string) (stop 
 func local(t Task, p *Progress) {
 	workers.Lock()
 	defer workers.Unlock()
-	if w := workers.m[t]; w != nil {
+	if w := workers.m[t.shared()]; w != nil {
 		p.RangesDone, p.ShardsDone, p.Keys = int(w.ranges.Load()), int(w.shards.Load()), w.keys.Load()
 	}
 }

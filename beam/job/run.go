@@ -18,7 +18,8 @@ import (
 )
 
 // Run builds a sharded set: it plans, runs the steps with Beam, and writes the manifest. If ctx ends, it cancels the
-// job, also one on another machine, and no manifest is written. After an error, the same Run goes on with what is
+// job at the runner, ends its steps on all machines by a mark in the output, and returns when the job has ended, after
+// about 30 seconds at most; no manifest is written. After an error, the same Run goes on with what is
 // finished. Errors of steps name the file and the line of the input.
 //
 // It calls beam.Init unless that was done.
@@ -47,7 +48,12 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	secrets.Store(t.Plan, c.Secret)
 	defer secrets.Delete(t.Plan)
 	defer forget(t)
-	if err := c.run(ctx, s, t); err != nil {
+	marked := markWhenDone(ctx, p, out, t.Attempt)
+	err = c.run(ctx, s, t)
+	if err = errors.Join(err, marked()); err != nil {
+		if ctx.Err() != nil && !rest(t) && c.Warn != nil {
+			c.Warn("steps of the cancelled job still run in this process")
+		}
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -62,7 +68,11 @@ func (c *Config) server(ctx context.Context) (*server, func(), error) {
 	case c.Runner == Dataflow:
 		return nil, func() {}, nil
 	case c.Endpoint != "":
-		return dial(ctx, c.Endpoint)
+		s, hangUp, err := dial(ctx, c.Endpoint)
+		if err == nil {
+			s.lingers = c.Runner != Prism
+		}
+		return s, hangUp, err
 	}
 	s, err := startPrism()
 	if err != nil {
@@ -72,7 +82,7 @@ func (c *Config) server(ctx context.Context) (*server, func(), error) {
 		c.Warn(fmt.Sprintf("Prism listens on %s on all interfaces, without authentication, and could not be bound to "+
 			"the loopback interface (%v): let a firewall block the port", s.endpoint, s.open))
 	}
-	return &server{s.client, s.endpoint}, func() {}, nil
+	return &server{client: s.client, at: s.endpoint}, func() {}, nil
 }
 
 // plan makes the plan and writes it to the output, where workers read it.
@@ -81,7 +91,7 @@ func (c *Config) plan(ctx context.Context) (t Task, p *steps.Plan, out steps.Sto
 	if err != nil {
 		return t, nil, nil, err
 	}
-	t = Task{Input: url, Output: c.Output, Memory: c.Memory}
+	t = Task{Input: url, Output: c.Output, Memory: c.Memory, Attempt: newAttempt()}
 	if c.remote() && !isURL(t.Output) {
 		if t.Output, err = filepath.Abs(t.Output); err != nil {
 			return t, nil, nil, err

@@ -19,13 +19,15 @@ const (
 	dialTimeout   = 5 * time.Second  // to an endpoint
 	submitTimeout = 2 * time.Minute  // of each call until the job runs
 	cancelTimeout = 20 * time.Second // until a cancelled job has ended
+	lingerTimeout = 10 * time.Second // until a job has ended by the mark of its attempt
 	pollInterval  = time.Second      // between two questions for the counters
 )
 
 // server is a Beam job server.
 type server struct {
-	client jobpb.JobServiceClient
-	at     string // its endpoint, for errors
+	client  jobpb.JobServiceClient
+	at      string // its endpoint, for errors
+	lingers bool   // it may say that a job is cancelled while its steps go on
 }
 
 // dial connects to a job server. An endpoint at which nobody answers is an error after dialTimeout at most.
@@ -42,7 +44,7 @@ func dial(ctx context.Context, endpoint string) (s *server, hangUp func(), err e
 	if err != nil {
 		return nil, nil, err
 	}
-	s = &server{jobpb.NewJobServiceClient(conn), endpoint}
+	s = &server{client: jobpb.NewJobServiceClient(conn), at: endpoint}
 	short, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	if _, err := s.client.DescribePipelineOptions(short, &jobpb.DescribePipelineOptionsRequest{}); err != nil {
@@ -74,11 +76,30 @@ func (s *server) submit(ctx context.Context, p *pipepb.Pipeline, o *runnerlib.Jo
 }
 
 // wait returns when the job has ended: nil if it is done. If ctx ends before, it cancels the job, waits for at most
-// cancelTimeout, and returns the cause.
+// cancelTimeout, and returns the cause. Of a server that lingers, the job gets lingerTimeout to end by the mark of its
+// attempt before: afterwards the server does not know it.
+//
+// It reads the messages until the job has ended: if the stream of messages ends before, Beam's job server for Flink
+// fails to record that the job has failed.
 func (s *server) wait(ctx context.Context, id string) error {
-	err := s.follow(ctx, id)
-	if ctx.Err() == nil {
-		return err
+	following, hangUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer hangUp()
+	over := make(chan error, 1)
+	go func() { over <- s.follow(following, id) }()
+	select {
+	case err := <-over:
+		if ctx.Err() == nil {
+			return err
+		}
+		return context.Cause(ctx)
+	case <-ctx.Done():
+	}
+	if s.lingers {
+		select {
+		case <-over:
+			return context.Cause(ctx)
+		case <-time.After(lingerTimeout):
+		}
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer cancel()

@@ -17,7 +17,14 @@ type Task struct {
 	Input, Output  string // of openSource and openStore
 	Plan           string // id
 	Ranges, Shards int
-	Memory         int64 // bytes a worker
+	Memory         int64  // bytes a worker
+	Attempt        string // name of this start of the job
+}
+
+// shared returns the task without its attempt: steps of several attempts share a worker and its memory.
+func (t Task) shared() Task {
+	t.Attempt = ""
+	return t
 }
 
 // worker runs the steps of a task in this process.
@@ -29,6 +36,7 @@ type worker struct {
 	secret               *filter.Secret
 	limit                *limit
 	ranges, keys, shards atomic.Int64 // done by this process
+	attempts             attempts
 }
 
 // workers are the workers of this process.
@@ -41,6 +49,7 @@ var workers = struct {
 func open(ctx context.Context, t Task) (*worker, error) {
 	workers.Lock()
 	defer workers.Unlock()
+	t = t.shared()
 	if w := workers.m[t]; w != nil {
 		return w, nil
 	}
@@ -55,7 +64,7 @@ func open(ctx context.Context, t Task) (*worker, error) {
 func forget(t Task) {
 	workers.Lock()
 	defer workers.Unlock()
-	delete(workers.m, t)
+	delete(workers.m, t.shared())
 }
 
 func newWorker(ctx context.Context, t Task) (*worker, error) {

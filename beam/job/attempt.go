@@ -1,0 +1,128 @@
+package job
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bloomery/bloomery/internal/steps"
+)
+
+// A runner may cancel a job for the submitter only: the job server of Flink says that a job is cancelled while its
+// steps go on. So the submitter also writes a mark into the output that names its attempt, and the steps of the attempt
+// look for it every second: see steps.Plan.Cancel and Watch.
+//
+// A step that runs then ends with an error. A step that starts later ends at once, without an error and without a
+// result: a runner that starts failed steps again, perhaps for ever, has nothing left to repeat.
+
+// newAttempt returns the name of an attempt: no other start of any job has it.
+func newAttempt() string { return rand.Text() }
+
+const (
+	markTimeout = 10 * time.Second // for writing the mark
+	restTimeout = 5 * time.Second  // until the steps of this process have ended, after a cancel
+)
+
+// markWhenDone writes the mark of an attempt as soon as ctx ends. written waits until that is done. It returns nil if
+// ctx has not ended, and no mark is written any more.
+func markWhenDone(ctx context.Context, p *steps.Plan, out steps.Store, attempt string) (written func() error) {
+	result := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
+		defer cancel()
+		err := p.Cancel(short, out, attempt)
+		if err != nil {
+			err = fmt.Errorf("cannot write the mark that ends the steps on all workers: %w", err)
+		}
+		result <- err
+	})
+	return func() error {
+		if stop() {
+			return nil
+		}
+		return <-result
+	}
+}
+
+// attempts are the attempts whose steps run in a worker.
+type attempts struct {
+	mu sync.Mutex
+	m  map[string]*watched
+}
+
+// watched is an attempt that is watched while steps of it run.
+type watched struct {
+	ctx   context.Context
+	stop  func()
+	steps int
+}
+
+// enter returns the watch of an attempt, until leave.
+func (w *worker) enter(attempt string) (ctx context.Context, leave func()) {
+	w.attempts.mu.Lock()
+	defer w.attempts.mu.Unlock()
+	a := w.attempts.m[attempt]
+	if a == nil {
+		a = new(watched)
+		a.ctx, a.stop = w.plan.Watch(context.Background(), w.out, attempt)
+		if w.attempts.m == nil {
+			w.attempts.m = map[string]*watched{}
+		}
+		w.attempts.m[attempt] = a
+	}
+	a.steps++
+	return a.ctx, func() {
+		w.attempts.mu.Lock()
+		defer w.attempts.mu.Unlock()
+		if a.steps--; a.steps == 0 {
+			a.stop()
+			delete(w.attempts.m, attempt)
+		}
+	}
+}
+
+// during calls step unless the attempt is cancelled; else the result is void. The context of step ends if the attempt is
+// cancelled meanwhile, and the error then says so.
+func (w *worker) during(
+	ctx context.Context, attempt string, step func(context.Context) (result, error),
+) (result, error) {
+	a, leave := w.enter(attempt)
+	defer leave()
+	if a.Err() != nil {
+		return result{void: true}, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(a, func() { cancel(context.Cause(a)) })()
+	r, err := step(ctx)
+	if err != nil && a.Err() != nil {
+		err = context.Cause(a)
+	}
+	return r, err
+}
+
+// rest waits until no step of a task runs in this process, for restTimeout at most. It reports whether that is so.
+func rest(t Task) bool {
+	for end := time.Now().Add(restTimeout); ; time.Sleep(10 * time.Millisecond) {
+		if !busy(t) {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
+}
+
+func busy(t Task) bool {
+	workers.Lock()
+	w := workers.m[t.shared()]
+	workers.Unlock()
+	if w == nil {
+		return false
+	}
+	w.attempts.mu.Lock()
+	defer w.attempts.mu.Unlock()
+	return len(w.attempts.m) > 0
+}
