@@ -178,11 +178,16 @@ func (a *app) build(ctx context.Context, f *buildFlags) error {
 	f.config.Warn = a.warn
 	bar := a.newBar()
 	f.config.Progress = bar.show
-	defer context.AfterFunc(ctx, func() {
+	told := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(told)
 		bar.end()
 		a.note("cancelling the job: its steps end within seconds, on all workers; interrupt again to leave without waiting")
-	})()
+	})
 	m, err := job.Run(ctx, f.config)
+	if !stop() {
+		<-told
+	}
 	bar.end()
 	if err != nil {
 		return err

@@ -18,6 +18,8 @@
 //
 // # Repeated and cancelled runs
 //
+// A cancel reaches the steps through the output, too, by a mark that names the attempt; see attempt.go.
+//
 // All steps keep what is finished and valid, so a run that failed or was killed is repeated with the same Config. The
 // submitter alone writes the manifest, after the job has ended as done: a step that outlives a cancelled job cannot
 // make a set appear, and no step can lose its run files to a set that is complete.
