@@ -22,6 +22,7 @@
 //	work-ID/00000-of-00016.3f2a9c01b7de.bloom  a finished shard; the suffix follows from its contents
 //	work-ID/shard-00000.json    the manifest entry of a finished shard
 //	work-ID/replaces.sha256     which manifest was there when the plan was saved
+//	work-ID/cancelled-NAME      a start of bloomery-beam that was cancelled
 //	00000-of-00016.bloom        the shards, from Finish on; in a Store with WriteIf from Build on
 //	manifest.json               written last, after which work-ID is removed
 //
