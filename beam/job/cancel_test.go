@@ -26,14 +26,18 @@ func (deaf) Cancel(context.Context, *jobpb.CancelJobRequest, ...grpc.CallOption)
 	return &jobpb.CancelJobResponse{State: jobpb.JobState_CANCELLING}, nil
 }
 
-// withDeafServer makes c run on a Prism that does not cancel, and on a worker pool that knows nothing of the submitter.
-func withDeafServer(t *testing.T, c *Config) {
+// withPool makes c run on a worker pool that knows nothing of the submitter.
+func withPool(t *testing.T, c *Config) {
 	p, err := startPool(context.WithoutCancel(t.Context()), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.stop)
 	c.Environment, c.EnvironmentConfig = External, p.at
+}
+
+// withDeafServer makes jobs of the test run on a Prism that does not cancel.
+func withDeafServer(t *testing.T) {
 	was := startPrism
 	startPrism = func() (*prismServer, error) {
 		s, err := was()
@@ -62,9 +66,12 @@ const restLimit = 5 * time.Second
 func TestCancelByMark(t *testing.T) {
 	pattern, keys := plain(t, 30_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")
-	withDeafServer(t, &c)
+	withDeafServer(t)
 	cause := errors.New("enough")
-	for try := range 2 { // an attempt in its ranges, and another one beside its mark
+	for try := range 2 { // the second one is another attempt, beside the mark of the first
+		if try == 1 {
+			withPool(t, &c)
+		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var start time.Time
 		var once sync.Once
@@ -108,7 +115,8 @@ func TestCancelSearch(t *testing.T) {
 	pattern, _ := plain(t, 120_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "partitioned(bits_per_key=16,effort=max)")
 	c.Set.Build.Shards = 2
-	withDeafServer(t, &c)
+	withDeafServer(t)
+	withPool(t, &c)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	start := make(chan time.Time, 1)
 	go func() {

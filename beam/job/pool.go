@@ -187,5 +187,5 @@ func (p *pool) stop() {
 		}
 		break
 	}
-	p.server.Stop()
+	p.server.GracefulStop() // no call takes longer than endTimeout
 }
