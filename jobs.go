@@ -37,7 +37,9 @@ func (c JobConfig) options() (bulk.Options, error) {
 }
 
 // target returns the Set for a job.
-func (s *Set) target() bulk.Target { return bulk.Target{Engine: s.inner(), Follow: s.follow} }
+func (s *Set) target() bulk.Target {
+	return bulk.Target{Engine: s.inner(), Now: s.inner, Follow: s.follow}
+}
 
 // An Addition adds keys to a Set, those of a sharded Set shard by shard, so that each shard is loaded and written once.
 //
@@ -134,8 +136,9 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 func (r *Removal) Force() { r.job.Force() }
 
 // Commit removes the keys of the list. If it refuses that, it returns the result of Look and an error wrapping
-// filter.ErrStrangers; then it may be called again after Force. A list of which nothing is found changes nothing and is no error. If ctx ends, the Set may be
-// without some of the keys. It needs exclusive use of the Set, unless that is one for many writers.
+// filter.ErrStrangers; then it may be called again after Force. A list of which nothing is found changes nothing and is
+// no error. If ctx ends, the Set may be without some of the keys. It needs exclusive use of the Set, unless that is one
+// for many writers.
 func (r *Removal) Commit(ctx context.Context) (Removed, error) {
 	removed, err := r.job.Commit(ctx)
 	return Removed(removed), err
@@ -169,6 +172,9 @@ type Allower struct{ job *bulk.Allower }
 // them. The error wraps errors.ErrUnsupported for a Set that is sharded or for many writers, and for one with the hash
 // function of another system.
 func (s *Set) Allower(c JobConfig) (*Allower, error) {
+	if _, err := c.options(); err != nil {
+		return nil, err
+	}
 	job, err := bulk.NewAllower(s.target(), c.Like.other())
 	if err != nil {
 		return nil, err
