@@ -239,7 +239,8 @@ func (b *Builder) Hasher() filter.Hasher { return b.in.Hasher() }
 // Builder cannot be used afterwards.
 //
 // With Config.Dir it writes the shards and, as the last file, the manifest, removes the files of the set that it
-// replaces, and opens the folder: close the Set when done. On error, or when ctx ends, the folder is as it was before.
+// replaces, and opens the folder: close the Set when done. On error, or when ctx ends before the manifest is written,
+// the folder is as it was before; an error of opening says that the set was built.
 func (b *Builder) Build(ctx context.Context) (*Set, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -252,6 +253,9 @@ func built(ctx context.Context, in *intake.Intake, m maker) (set *Set, err error
 		set, err = m.build(ctx)
 	}
 	if err := errors.Join(err, in.Close(intake.ErrSpent)); err != nil {
+		if set != nil {
+			_ = set.Close()
+		}
 		return nil, err
 	}
 	return set, nil

@@ -27,7 +27,7 @@ type Config struct {
 	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry, hash
 	// function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ: few bytes update a
 	// copy of Like, see package delta. Families that search keep what the search of Like has chosen and do not search
-	// again; their rate rises as keys change, see Info.CheckFPR. ribbon and fuse keep only the size of their
+	// again; their rate rises as keys change, see Info.Exceeded. ribbon and fuse keep only the size of their
 	// fingerprints: all their bits change with their keys. If Like has values, every key needs one. Build returns an error
 	// wrapping filter.ErrFull if Like has no room for the keys.
 	//
@@ -165,7 +165,10 @@ func (c Config) checkFields() error {
 
 // checkOne returns an error if the Config is not that of one filter.
 func (c Config) checkOne() error {
-	if c.Shards != 0 || c.Dir != "" {
+	switch {
+	case c.Dir != "":
+		return family.Invalid("dir", c.Dir, "an empty Set has no folder; leave it out, or take Build")
+	case c.Shards != 0:
 		return family.Invalid("shards", c.Shards, "one filter has no shards; leave it out, or set Dir and take Build")
 	}
 	return c.checkFields()

@@ -156,7 +156,11 @@ func (b *shardBuild) build(ctx context.Context) (*Set, error) {
 		return nil, err
 	}
 	o := options{Options: engine.Options{Keyed: b.in.Hasher(), Secret: b.config.Secret}}
-	return openFile(ctx, b.config.Dir, o)
+	set, err := openFile(context.WithoutCancel(ctx), b.config.Dir, o) // the old set is gone: the end of ctx is too late
+	if err != nil {
+		return nil, fmt.Errorf("the sharded set was built, and does not open: %w", err)
+	}
+	return set, nil
 }
 
 func (b *shardBuild) write(ctx context.Context) error {
