@@ -145,7 +145,7 @@ func (s *Set) Spec() filter.Spec { return s.inner().Spec() }
 
 // Info describes the filter. It may read all of it. Its rates are at least n/2^b, the probability that an absent
 // key has the same hash of b bits as one of the n keys. For a sharded Set they are means over the shards, from the
-// manifest as long as a shard has not been changed; Fill, FillSearched, Capacity and Pools are 0: see Shard.
+// manifest as long as a shard has not been changed; Fill, FillSearched, Capacity and Pools are 0.
 func (s *Set) Info() filter.Info { return s.inner().Info() }
 
 // chosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It is

@@ -30,7 +30,7 @@ type Config struct {
 	// nothing has changed. Hash function and partitions are those of Base, whatever the fields above say.
 	Base *Set
 	// Shrink is the largest fraction of the members, and of the universe, that an update of Base may lose, in [0, 1].
-	// Beyond it the error is a *filter.ShrinkError: a list that was cut would take away members. The numbers of keys are
+	// Beyond it the error wraps filter.ErrShrunk: a list that was cut would take away members. The numbers of keys are
 	// compared, not the keys, which a set does not have. 0: 10% of the members, and nothing of the universe. 1: all.
 	Shrink float64
 	// Memory is the number of bytes of key hashes to keep in memory, 0 for no limit; further ones go to temporary
@@ -131,8 +131,8 @@ func (b *Builder) add(partitions, keys [][]byte, bit uint64) error {
 func (b *Builder) Close() error { return b.keys.Close() }
 
 // Build returns the set: a new one, or that of Config.Base with an update. If a member is not in the universe, the
-// error is an *OutsideError. If ctx ends first, it returns ctx.Err(). Other errors are a *filter.ShrinkError, those of
-// temporary files, or wrap filter.ErrTooLarge.
+// error is an *OutsideError. If ctx ends first, it returns ctx.Err(). Other errors are those of temporary files, or wrap
+// filter.ErrShrunk or filter.ErrTooLarge.
 func (b *Builder) Build(ctx context.Context) (s *Set, err error) {
 	if b.config.Base != nil {
 		s, err = b.update(ctx, b.config.Base)

@@ -20,8 +20,6 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// Errors of a Follower beside those of Verify and ParseRelease. After any error the file is unchanged, except after
-// ErrExpired.
 // DefaultFollowInterval is the mean time between two polls of a follower.
 const DefaultFollowInterval = time.Minute
 
