@@ -104,8 +104,9 @@ func TestKeyedChanges(t *testing.T) {
 	s := must(bloomery.New(bloomery.Config{Spec: "rankindexed(counting=1)", Keys: 1000}))
 	texts, blobs := bloomery.Keyed[textKey](s), bloomery.Keyed[bytesKey](s)
 	ids, hashes := bloomery.Keyed[numberKey](s), bloomery.Keyed[filter.Hash](s)
-	check(errors.Join(texts.Add("a"), blobs.Add(bytesKey("a")), hashes.Add(s.Hash([]byte("a"))), ids.Add(7), texts.AddMany([]textKey{"a", "b"}),
-		blobs.AddMany([]bytesKey{bytesKey("b")}), ids.AddMany([]numberKey{7}), hashes.AddMany([]filter.Hash{s.Hash([]byte("b"))})))
+	check(errors.Join(texts.Add("a"), blobs.Add(bytesKey("a")), hashes.Add(s.Hash([]byte("a"))), ids.Add(7),
+		texts.AddMany([]textKey{"a", "b"}), blobs.AddMany([]bytesKey{bytesKey("b")}),
+		ids.AddMany([]numberKey{7}), hashes.AddMany([]filter.Hash{s.Hash([]byte("b"))})))
 	for key, want := range map[textKey]uint64{"a": 4, "b": 3} {
 		if n, _, err := texts.Count(key); n != want || err != nil {
 			t.Errorf("%s: %d, %v", key, n, err)
