@@ -18,9 +18,9 @@ import (
 // Set is a filter with the hash function of its keys. Queries are safe for concurrent use. Changes need exclusive use,
 // unless the Set was made with Config.Concurrent or WithConcurrent.
 //
-// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. If that fails, and after
-// Close, a Set without a filter cannot know its answers: Contains and the other queries are true, and Err says why. A
-// Set must not be copied after first use: see Clone.
+// The zero Set contains nothing; fill it with UnmarshalBinary. If that fails, and after Close, a Set without a filter
+// cannot know its answers: Contains and the other queries are true, and Err says why. A Set must not be copied after
+// first use: see Clone.
 type Set struct {
 	_      [0]atomic.Bool // go vet reports copies
 	filter family.Filter  // engine.Facts.Query
