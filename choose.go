@@ -66,6 +66,10 @@ func (c Config) resolve(ctx context.Context) (Config, error) {
 // filter.ErrUnsupported.
 func (c Config) Check() error {
 	switch {
+	case c.Dir == "" && c.Shards > 0:
+		return c.checkOne()
+	case c.Dir != "":
+		return c.checkDir()
 	case c.Like != nil:
 		return c.checkLike()
 	case c.open():
@@ -74,6 +78,31 @@ func (c Config) Check() error {
 	}
 	_, _, _, err := c.resolved()
 	return err
+}
+
+// checkDir is Check for a Config with Dir.
+func (c Config) checkDir() error {
+	if err := c.checkShards(); err != nil {
+		return err
+	}
+	if c.open() {
+		c.Dir, c.Shards = "", 0
+		return c.Check()
+	}
+	h, err := c.checkSharded(context.Background()) // without Needs it does not wait
+	return errors.Join(err, c.checkAllow(h))
+}
+
+// checkShards returns an error if a sharded set cannot have so many shards, or not the form of the Config. 0 shards are
+// a number that is not known yet.
+func (c Config) checkShards() error {
+	switch {
+	case c.Shards < 0 || c.Shards > shard.Max:
+		return family.Invalid("shards", c.Shards, "want 1 to %d", shard.Max)
+	case c.Concurrent:
+		return family.Invalid("concurrent", true, "shards are written to files; leave it out")
+	}
+	return nil
 }
 
 // checkNeeds is Check for a Config with Needs.
@@ -126,11 +155,11 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
 // filter.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
 func (c Config) forShard(ctx context.Context) (Config, error) {
-	if c.Shards < 1 || c.Shards > shard.Max {
+	if c.Shards == 0 {
 		return c, family.Invalid("shards", c.Shards, "want 1 to %d", shard.Max)
 	}
-	if c.Concurrent {
-		return c, family.Invalid("concurrent", true, "shards are written to files; leave it out")
+	if err := c.checkShards(); err != nil {
+		return c, err
 	}
 	if c.Like != nil {
 		return c, family.Invalid("like", "a Set", "set Dir to follow it")
