@@ -32,7 +32,7 @@ func TestEndAfterCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "manifest.json")
-	ctx := replaced{t.Context(), path, string(readAll(t, path))}
+	ctx := replaced{context.Background(), path, string(readAll(t, path))}
 	all := words(2000)
 	s, err := bloomery.Build(ctx, slices.Values(all), c)
 	if err != nil {
