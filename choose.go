@@ -14,9 +14,10 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Choose returns the filter that plan.Default takes for Config.Needs, Config.Keys and Config.Capacity, among those
-// without a known patent. Its family depends on the needs only, unless Needs.For, Build or Memory is set or no filter
-// of that family meets the needs. 0 keys count as 1. Errors are those of plan.For and Check.
+// Choose returns the filter that plan.For takes for Config.Needs, Config.Keys and Config.Capacity, among those without
+// a known patent. The order is plan.Lasting unless Needs.For is set: the family depends on the needs only, unless Build
+// or Memory is set or no filter of that family meets the needs. 0 keys count as 1. Errors are those of plan.For and
+// Check.
 func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	if err := c.checkNeeds(); err != nil {
 		return plan.Choice{}, err
@@ -29,7 +30,12 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	n.Writers = n.Writers || c.Concurrent
 	n.Memory = cmp.Or(n.Memory, uint64(max(c.Memory, 0)))
 	n.Memory -= n.Memory / 16 // for the program and the buffers of its input
-	return plan.Default(ctx, n)
+	n.For = cmp.Or(n.For, plan.Lasting)
+	p, err := plan.For(ctx, n)
+	if err != nil {
+		return plan.Choice{}, err
+	}
+	return p.Choices[0], nil
 }
 
 // resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8

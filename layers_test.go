@@ -53,10 +53,11 @@ var rooms = map[string][]string{
 	"internal/portable": {"filter", "internal/family", "internal/families", "internal/container"},
 	"internal/container": {"filter", "internal/family", "internal/bitvec", "internal/crc", "internal/flock",
 		"internal/untrusted"},
-	"delta": {"filter", "internal/family", "internal/families", "internal/container", "shard",
-		"internal/bitvec", "internal/trailer", "internal/crc", "internal/inset", "internal/parallel",
-		"internal/untrusted", "internal/shardfile",
-		"internal/shardset", "exact"}, // these two in tests only
+	"delta": {"filter", "internal/container", "shard", "internal/inset", "internal/patch", "internal/untrusted",
+		"internal/shardset", "."}, // this one in tests only
+	"internal/patch": {"filter", "internal/family", "internal/families", "internal/container", "shard",
+		"internal/bitvec", "internal/trailer", "internal/crc", "internal/parallel", "internal/untrusted",
+		"internal/shardfile", "internal/shardset", "exact"}, // the last one in tests only
 	"shard":              {"filter", "internal/family", "internal/shardfile"},
 	"internal/shardfile": {"filter"},
 	"internal/shardset": {"filter", "internal/container", "internal/flock", "internal/shardfile",
@@ -68,9 +69,10 @@ var rooms = map[string][]string{
 		"internal/spool"},
 	"admission":      {"filter", "internal/family", "internal/family/*"},
 	"internal/keyio": {"filter", "internal/untrusted"},
-	"plan":           {"filter", "internal/family", "internal/families", "internal/parallel"},
+	"plan":           {"filter", "internal/costs", "internal/family", "internal/families", "internal/parallel"},
+	"internal/costs": {"filter", "internal/families"}, // the latter in tests only
 	"internal/plot":  {},
-	"lab/measure":    {"filter", "internal/family", "internal/families", "plan"},
+	"lab/measure":    {"filter", "internal/costs", "internal/family", "internal/families", "plan"},
 	"lab/traffic":    {"internal/keyio"},
 	"lab/figure":     {"internal/plot", "internal/stat"},
 	"lab/paper": {"filter", "internal/family", "internal/family/rankindexed", "internal/family/partitioned",
@@ -78,8 +80,8 @@ var rooms = map[string][]string{
 	"lab/experiment": {"filter", "internal/family", "internal/family/standard", "internal/stat", "lab/figure"},
 	"lab/*": {"lab/experiment", "filter", "internal/family", "internal/keyio", "internal/family/*",
 		"admission", "internal/stat", "lab/traffic", "lab/figure", "lab/paper", "internal/anneal",
-		"internal/families", "plan", "lab/measure"},
-	"lab/publish": {".", "filter", "shard", "delta", "internal/drift", "lab/experiment", "lab/figure",
+		"internal/costs", "internal/families", "plan", "lab/measure"},
+	"lab/publish": {".", "filter", "shard", "internal/patch", "internal/drift", "lab/experiment", "lab/figure",
 		"examples/domains"},
 	"lab/ribbon": {"lab/experiment", "filter", "internal/family", "internal/families", "internal/family/*",
 		"internal/container", "internal/stat", "lab/figure", "internal/clock"},
@@ -116,7 +118,7 @@ var rooms = map[string][]string{
 	"internal/exactopts": {"filter"},
 	"internal/trailer":   {"filter", "internal/container", "internal/crc"},
 	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "internal/handle", "shard",
-		"delta", "exact", "internal/drift", "internal/exactopts", "internal/except", "internal/flock", "internal/inset", "internal/shrink",
+		"exact", "internal/drift", "internal/patch", "internal/exactopts", "internal/except", "internal/flock", "internal/inset", "internal/shrink",
 		"internal/untrusted", "publish/transport", "internal/shardfile", "internal/shardset"},
 	"publish/transport": {"internal/untrusted", "internal/body"},
 	"internal/body":     {},
@@ -128,7 +130,7 @@ var rooms = map[string][]string{
 		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "internal/steps",
 		"internal/handle", "internal/intake",
 		"shard", "delta", "publish", "publish/transport", "exact", "internal/cli", "internal/untrusted",
-		"internal/inset", "internal/shrink", "internal/bulk", "internal/engine", "internal/shardfile", "internal/shardset"},
+		"internal/inset", "internal/patch", "internal/shrink", "internal/bulk", "internal/engine", "internal/shardfile", "internal/shardset"},
 	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},
 }
 

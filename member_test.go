@@ -28,7 +28,7 @@ func TestFileOfSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := delta.Diff(ctx, before, readAll(t, save(t, other)))
+	d, err := delta.DiffFiles(ctx, path, save(t, other))
 	if err != nil {
 		t.Fatal(err)
 	}

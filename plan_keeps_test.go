@@ -1,6 +1,7 @@
 package bloomery_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -13,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestKeepsRate builds what Default chooses for few keys at all rates, and for all needs: the filter keeps the rate,
+// TestKeepsRate builds what the objective Lasting chooses for few keys at all rates, and for all needs: the filter keeps the rate,
 // and has the size that was planned. Bits of the Bloom families scatter, so that for them the mean over the seeds
 // counts.
 func TestKeepsRate(t *testing.T) {
@@ -24,7 +25,7 @@ func TestKeepsRate(t *testing.T) {
 		for _, n := range []uint64{1, 10, 100, 1000} {
 			for _, fpr := range []float64{0.9, 0.4, 0.1, 0.01, 1e-4, 1e-6, 1e-9, 1e-10, 1e-12} {
 				needs.Keys, needs.FPR, needs.Unpatented = n, fpr, true
-				choice, err := plan.Default(t.Context(), needs)
+				choice, err := lasting(t.Context(), needs)
 				if err != nil {
 					t.Errorf("%s, %d keys, rate %g: %v", name, n, fpr, err)
 					continue
@@ -74,7 +75,7 @@ func TestBelowRibbon(t *testing.T) {
 		fpr  float64
 		most float64 // bits a key
 	}{{100, 1e-12, 45}, {5000, 1e-10, 44}, {1_000_000, 1e-12, 46.5}, {1_000_000, 2.4e-10, 32.2}} {
-		choice, err := plan.Default(t.Context(), plan.Needs{Keys: c.keys, FPR: c.fpr, Unpatented: true})
+		choice, err := lasting(t.Context(), plan.Needs{Keys: c.keys, FPR: c.fpr, Unpatented: true})
 		if err != nil || choice.BitsPerKey > c.most {
 			t.Errorf("%+v: %s, %.4g bits a key, %v", c, choice.Spec, choice.BitsPerKey, err)
 		}
@@ -83,7 +84,7 @@ func TestBelowRibbon(t *testing.T) {
 		{Keys: 1000, BitsPerKey: 48}, {Keys: 1000, Bytes: 6000}, {Keys: 100, BitsPerKey: 2000},
 	} {
 		n.Unpatented = true
-		choice, err := plan.Default(t.Context(), n)
+		choice, err := lasting(t.Context(), n)
 		asked := max(n.BitsPerKey, float64(n.Bytes)*8/float64(n.Keys))
 		if err != nil || choice.BitsPerKey < 0.95*asked || choice.BitsPerKey > asked*1.01 {
 			t.Errorf("%+v: %s, %.4g bits a key, %v", n, choice.Spec, choice.BitsPerKey, err)
@@ -96,7 +97,7 @@ func TestBelowRibbon(t *testing.T) {
 func TestOverBound(t *testing.T) {
 	for _, n := range []uint64{1, 100, 1000, 30_000} {
 		for _, fpr := range []float64{0.9, 0.4, 0.01, 1. / 65536} {
-			choice, err := plan.Default(t.Context(), plan.Needs{Keys: n, FPR: fpr, Unpatented: true})
+			choice, err := lasting(t.Context(), plan.Needs{Keys: n, FPR: fpr, Unpatented: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,6 +115,16 @@ func TestOverBound(t *testing.T) {
 			}
 		}
 	}
+}
+
+// lasting returns the choice of the objective Lasting.
+func lasting(ctx context.Context, n plan.Needs) (plan.Choice, error) {
+	n.For = plan.Lasting
+	p, err := plan.For(ctx, n)
+	if err != nil {
+		return plan.Choice{}, err
+	}
+	return p.Choices[0], nil
 }
 
 // planned returns the Info of a filter of n keys, and the length of its file.

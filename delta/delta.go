@@ -1,8 +1,8 @@
-// Package delta makes small files that turn one version of a filter file, or of a sharded set, into the next one. The
-// result is byte-identical to the version that the delta was made for, and is compared with its SHA-256.
+// Package delta makes small files that turn one version of a filter file, exact set or sharded set into the next one.
+// The result is byte-identical to the version that the delta was made for, and is compared with its SHA-256.
 //
-// A delta holds only what its reader cannot compute: checksums, lengths and places follow from the content. Diff tries
-// all methods that fit and takes the smallest:
+// A delta holds only what its reader cannot compute: checksums, lengths and places follow from the content. DiffFiles
+// tries all methods that fit and takes the smallest:
 //
 //	0 whole    the new file as it is: other family, geometry, seed or hash, or when nothing is smaller
 //	1 bits     the gaps between changed bits, by section; also by blocks: which ones changed, and which bits in them
@@ -12,290 +12,58 @@
 //	5 append   an exact set: the updates that were appended, and the new trailer
 //
 // docs/format/delta.md has the format. Followed filters keep their geometry: build the next version with
-// bloomery.Config.Like.
+// bloomery.Config.Like. Package publish makes, signs and follows deltas between releases.
 package delta
 
-import (
-	"bytes"
-	"cmp"
-	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"errors"
-	"fmt"
-	"slices"
+import "github.com/bloomery/bloomery/internal/patch"
 
-	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/trailer"
-)
-
-// Errors of Patch, PatchSet and Read; Diff and DiffSet return none of them. Others wrap filter.ErrTooLarge.
+// Errors of PatchFile and Read; DiffFiles returns none of them.
 var (
-	// ErrBase means that the delta was made for another base.
-	ErrBase = errors.New("the delta is for another file")
-	// ErrCorrupt means that the delta, or the base behind its header, is damaged.
-	ErrCorrupt = errors.New("the delta is damaged")
+	// ErrBase means that the delta was made for another base: take the version that it was made from, or the whole new
+	// file.
+	ErrBase = patch.ErrBase
+	// ErrCorrupt means that the delta, or the base behind its header, is damaged: copy it again.
+	ErrCorrupt = patch.ErrCorrupt
 	// ErrVersion means that a newer version of Bloomery wrote the delta.
-	ErrVersion = errors.New("the delta was written by a newer version of Bloomery")
+	ErrVersion = patch.ErrVersion
 )
 
-var (
-	errShort  = fmt.Errorf("%w: it ends too early", ErrCorrupt)
-	errNumber = fmt.Errorf("%w: a number is out of range", ErrCorrupt)
-	errBehind = fmt.Errorf("%w: there is something behind its end", ErrCorrupt)
-	errResult = fmt.Errorf("%w, or the file is: the result does not have the SHA-256 in the delta", ErrCorrupt)
-)
+// Options are the options of PatchFile.
+type Options struct {
+	// MaxBytes is the largest length in bytes of the new file; of a set, of its manifest and shards together. A
+	// trimmed rankindexed filter must also fit in memory with that limit, where it is larger than its file. 0: 1 GiB.
+	MaxBytes uint64
+}
 
 // Method says how a delta describes the new file.
 type Method uint8
 
 // The methods, as stored.
 const (
-	Whole Method = iota
-	Bits
-	Cells
-	Replay
-	Shards
-	Append
+	Whole  = Method(patch.Whole)
+	Bits   = Method(patch.Bits)
+	Cells  = Method(patch.Cells)
+	Replay = Method(patch.Replay)
+	Shards = Method(patch.Shards)
+	Append = Method(patch.Append)
 )
 
-var methodNames = []string{"whole", "bits", "cells", "replay", "set", "append"}
-
 // String returns the name: whole, bits, cells, replay, set or append.
-func (m Method) String() string {
-	if int(m) < len(methodNames) {
-		return methodNames[m]
-	}
-	return fmt.Sprintf("method %d", uint8(m))
-}
+func (m Method) String() string { return patch.Method(m).String() }
 
 // Info is what a delta says about itself.
 type Info struct {
 	Method Method
-	// Base identifies the file or the manifest that the delta is for: see BaseOf.
+	// Base identifies what the delta is for: the CRC in the header of a filter file, the CRC-32C of a manifest, or the
+	// first four bytes of the SHA-256 of an exact set.
 	Base uint32
 	// Target is the start of the SHA-256 of the new file, or of the new manifest.
-	Target [HashSize]byte
+	Target [16]byte
 }
-
-// HashSize is the number of bytes of the target's SHA-256 in a delta.
-const HashSize = 16
-
-// DefaultMaxBytes is the default of Options.MaxBytes: 1 GiB.
-const DefaultMaxBytes = 1 << 30
-
-// Options are the options of Patch and PatchSet.
-type Options struct {
-	// MaxBytes is the largest length in bytes of the new file; of a set, of its manifest and shards together. A
-	// trimmed rankindexed filter must also fit in memory with that limit, where it is larger than its file. 0:
-	// DefaultMaxBytes.
-	MaxBytes uint64
-}
-
-func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, DefaultMaxBytes) }
-
-// A delta begins with the magic bytes, a byte with the method in its lower and flags in its upper half, the base in 4
-// bytes and the start of the target's SHA-256 in 16.
-const (
-	magic    = "\x89BD"
-	prefix   = len(magic) + 1 + 4 + HashSize
-	flagKeys = 1 << 4 // the number of keys differs
-	flagRate = 1 << 5 // the chosen rate differs
-	flagSpec = 1 << 6 // the spec differs
-	flagForm = 1 << 7 // the format version or the number of sections differs
-)
 
 // Read returns what a delta says about itself. It checks no more than its first 24 bytes. The error wraps ErrCorrupt or
 // ErrVersion.
 func Read(d []byte) (Info, error) {
-	if len(d) < prefix || string(d[:len(magic)]) != magic {
-		return Info{}, fmt.Errorf("not a delta: %w", ErrCorrupt)
-	}
-	at := len(magic)
-	i := Info{Method: Method(d[at] & 15), Base: binary.LittleEndian.Uint32(d[at+1:])}
-	if i.Method > Append {
-		return Info{}, ErrVersion
-	}
-	copy(i.Target[:], d[at+5:])
-	return i, nil
-}
-
-// start returns the first bytes of a delta.
-func start(m Method, flags byte, base uint32, target []byte) []byte {
-	sum := sha256.Sum256(target)
-	d := append([]byte(magic), byte(m)|flags)
-	d = binary.LittleEndian.AppendUint32(d, base)
-	return append(d, sum[:HashSize]...)
-}
-
-// Diff returns a delta that turns old, a whole filter file or exact set, into new, which must be of the same kind. Peak
-// memory: 3x both files + 1 MiB. The error is that of container.ParseImage if one of them is no filter file, wraps
-// io.ErrUnexpectedEOF if one of them is an exact set that was cut, or is the cause of ctx. Of exact sets it reads only
-// the first bytes and the trailer.
-func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
-	if isExact(old) && isExact(new) {
-		return diffExact(ctx, old, new)
-	}
-	from, err := container.ParseImage(old)
-	if err != nil {
-		return nil, fmt.Errorf("old file: %w", err)
-	}
-	to, err := container.ParseImage(new)
-	if err != nil {
-		return nil, fmt.Errorf("new file: %w", err)
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	best := uint64(len(new) + prefix)
-	var smallest []byte
-	if h, ok := compare(from, to); ok {
-		c := change{from, to, h}
-		if smallest, err = replayed(ctx, c, best); err != nil {
-			return nil, err
-		}
-		if smallest != nil {
-			best = uint64(len(smallest))
-		}
-		if smallest == nil || c.flips() < 8*best {
-			d, err := flipped(ctx, c, best)
-			if err != nil {
-				return nil, err
-			}
-			if d != nil && uint64(len(d)) < best {
-				smallest = d
-			}
-		}
-	}
-	if smallest != nil {
-		return smallest, nil
-	}
-	return append(start(Whole, 0, from.Checksum(), new), new...), nil
-}
-
-// change is what Diff describes.
-type change struct {
-	from, to *container.Image
-	header   header
-}
-
-// flips returns the number of bits that differ in sections of equal length: method bits takes more than a bit for each.
-func (c *change) flips() (n uint64) {
-	for i := range min(len(c.from.Sections), len(c.to.Sections)) {
-		if p := (pair{old: c.from.Section(i), new: c.to.Section(i)}); len(p.old) == len(p.new) {
-			n += p.count()
-		}
-	}
-	return n
-}
-
-// Patch returns the new file of a delta, given the old one, which it does not change. The result is byte-identical to
-// the file that Diff was given: it has the SHA-256 in the delta. Peak memory besides its arguments: the new file, and
-// for method replay 3x both files. It allocates nothing whose size old and the limit do not bound.
-//
-// On error the result is nil. The error wraps ErrBase if the delta is for another file, ErrCorrupt, ErrVersion,
-// filter.ErrTooLarge, an error of package container if old is neither a filter file nor an exact set, or the cause of
-// ctx.
-func Patch(ctx context.Context, old, d []byte, o Options) ([]byte, error) {
-	i, err := Read(d)
-	if err != nil {
-		return nil, err
-	}
-	var from *container.Image
-	if !isExact(old) {
-		from, err = container.ParseImage(old)
-	}
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the file to patch: %w", err)
-	case i.Method == Shards:
-		return nil, fmt.Errorf("%w: it is for a sharded set, not for a file", ErrBase)
-	case BaseOf(old) != i.Base:
-		return nil, fmt.Errorf("%w: it is for the one with checksum %08x, this one has %08x",
-			ErrBase, i.Base, BaseOf(old))
-	}
-	var to []byte
-	if from == nil {
-		to, err = patchExact(ctx, old, d[len(magic)], d[prefix:], o.limit())
-	} else {
-		to, err = apply(ctx, from, d[len(magic)], d[prefix:], o.limit())
-	}
-	if err != nil {
-		return nil, err
-	}
-	if sum := sha256.Sum256(to); !bytes.Equal(sum[:HashSize], i.Target[:]) {
-		return nil, errResult
-	}
-	return to, nil
-}
-
-// apply returns the new file of a delta for that base, without the check of its SHA-256. what is the byte with method
-// and flags, body what follows the prefix. Method whole needs no base.
-func apply(ctx context.Context, from *container.Image, what byte, body []byte, limit uint64) ([]byte, error) {
-	method := Method(what & 15)
-	if method == Whole {
-		if what != byte(Whole) {
-			return nil, errNumber
-		}
-		if uint64(len(body)) > limit {
-			return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w",
-				len(body), limit, filter.ErrTooLarge)
-		}
-		return bytes.Clone(body), nil
-	}
-	if method > Replay {
-		return nil, errNumber
-	}
-	r := &bitReader{b: body}
-	h := readHeader(r, from, what)
-	if r.err != nil {
-		return nil, r.err
-	}
-	if method == Replay {
-		return replay(ctx, r, from, h, limit)
-	}
-	return h.file(ctx, r, from, nil, limit)
-}
-
-// isExact reports whether a file begins like an exact set. Of such files only the trailer is read besides: an update
-// replaces the trailer, so that a delta is what the new file has behind the records of the old one.
-func isExact(b []byte) bool { return bytes.HasPrefix(b, []byte(container.ExactMagic)) }
-
-// diffExact is Diff for two exact sets.
-func diffExact(ctx context.Context, old, new []byte) ([]byte, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	records, err := trailer.Records(old)
-	if err != nil {
-		return nil, fmt.Errorf("old file: %w", err)
-	}
-	if _, err := trailer.Records(new); err != nil {
-		return nil, fmt.Errorf("new file: %w", err)
-	}
-	if rest, ok := bytes.CutPrefix(new, records); ok {
-		return append(start(Append, 0, BaseOf(old), new), rest...), nil
-	}
-	return append(start(Whole, 0, BaseOf(old), new), new...), nil
-}
-
-// patchExact is apply for an exact set.
-func patchExact(ctx context.Context, old []byte, what byte, body []byte, limit uint64) ([]byte, error) {
-	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case Method(what&15) == Whole:
-		return apply(ctx, nil, what, body, limit)
-	case what != byte(Append):
-		return nil, errNumber
-	}
-	records, err := trailer.Records(old)
-	if err != nil {
-		return nil, fmt.Errorf("the file to patch: %w", err)
-	}
-	if n := uint64(len(records)) + uint64(len(body)); n > limit {
-		return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w", n, limit, filter.ErrTooLarge)
-	}
-	return slices.Concat(records, body), nil
+	i, err := patch.Read(d)
+	return Info{Method(i.Method), i.Base, i.Target}, err
 }

@@ -13,14 +13,17 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // DiffFiles returns a delta that turns old into new: two filter files, two exact sets, or the folders of two sharded
-// sets. A file may be a pipe of at most DefaultMaxBytes. DiffFiles reads the rest of a file only if it begins like a
-// filter file. Peak memory: as for Diff, for a sharded set with two shards at a time, and the delta. Errors are those
-// of Diff, DiffSet and the file system, and wrap shard.ErrManifest or fs.ErrNotExist for a folder without a set.
+// sets. A file may be a pipe of at most 1 GiB. DiffFiles reads the rest of a file only if it begins like a
+// filter file. Peak memory: 3x both files + 1 MiB, for a sharded set 3x two shards at a time, and the delta. The error
+// wraps filter.ErrMagic, filter.ErrCorrupt or another error of a file if one of them is damaged, io.ErrUnexpectedEOF if
+// an exact set was cut, shard.ErrManifest or fs.ErrNotExist for a folder without a set, shard.ErrChanged if a shard is
+// not the one in its manifest, or is an error of the file system or the cause of ctx.
 func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 	from, sharded := inset.Dir(old)
 	to, ok := inset.Dir(new)
@@ -36,7 +39,7 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return DiffSet(ctx, a, b)
+		return patch.DiffSet(ctx, a, b)
 	}
 	a, err := readVersion(ctx, old)
 	if err != nil {
@@ -46,7 +49,7 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new file: %w", err)
 	}
-	return Diff(ctx, a, b)
+	return patch.Diff(ctx, a, b)
 }
 
 // PatchFile applies a delta to old, a filter file or the folder of a sharded set, and writes the result to out, all or
@@ -55,8 +58,11 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 // not overwrite a shard of the set in out: if that has one of the new names with other content, the error says so and
 // nothing is replaced.
 //
-// Peak memory: as for Patch, for a sharded set with one shard at a time. Errors are those of Patch, PatchSet and the
-// file system, and wrap bloomery.ErrLocked if another process holds the lock of the folder.
+// The new file is byte-identical to the one that DiffFiles was given: it has the SHA-256 in the delta. Peak memory:
+// both files, and for method Replay 3x both; for a sharded set with one shard at a time. PatchFile allocates nothing
+// whose size the old file and Options.MaxBytes do not bound. The error wraps ErrBase if the delta is for another file,
+// ErrCorrupt, ErrVersion, filter.ErrTooLarge, an error of the file such as filter.ErrMagic, shard.ErrChanged,
+// bloomery.ErrLocked if another process holds the lock of the folder, or is one of the file system or the cause of ctx.
 func PatchFile(ctx context.Context, old string, d []byte, out string, o Options) error {
 	if dir, ok := inset.Dir(old); ok {
 		return patchFolder(ctx, dir, d, out, o)
@@ -68,7 +74,7 @@ func PatchFile(ctx context.Context, old string, d []byte, out string, o Options)
 	if err != nil {
 		return err
 	}
-	b, err = Patch(ctx, b, d, o)
+	b, err = patch.Patch(ctx, b, d, o.MaxBytes)
 	if err != nil {
 		return fmt.Errorf("%s: %w", old, err)
 	}
@@ -76,7 +82,7 @@ func PatchFile(ctx context.Context, old string, d []byte, out string, o Options)
 }
 
 // folderSet returns the sharded set in a folder.
-func folderSet(ctx context.Context, dir string) (s Set, err error) {
+func folderSet(ctx context.Context, dir string) (s patch.Set, err error) {
 	m, st, err := inset.Manifest(dir)
 	if err != nil {
 		return s, err
@@ -92,7 +98,7 @@ func readShard(ctx context.Context, dir string, e shard.Entry) ([]byte, error) {
 	return untrusted.ReadFile(ctx, filepath.Join(dir, e.File), untrusted.Limit{MaxBytes: e.Bytes})
 }
 
-// readVersion returns the content of a filter file or an exact set. It may be a pipe of at most DefaultMaxBytes.
+// readVersion returns the content of a filter file or an exact set. It may be a pipe of at most 1 GiB.
 func readVersion(ctx context.Context, path string) ([]byte, error) {
 	const head = 8 // the longest magic
 	limit := untrusted.Limit{MaxBytes: math.MaxInt64, Streams: true, Head: head, Check: func(b []byte) error {
@@ -102,7 +108,7 @@ func readVersion(ctx context.Context, path string) ([]byte, error) {
 		return container.Broken(0, "magic", filter.ErrMagic)
 	}}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		limit.MaxBytes = DefaultMaxBytes
+		limit.MaxBytes = patch.DefaultMaxBytes
 	}
 	return untrusted.ReadFile(ctx, path, limit)
 }
@@ -127,7 +133,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o Option
 		}
 		return err
 	}
-	text, err := PatchSet(ctx, from, d, o, put)
+	text, err := patch.PatchSet(ctx, from, d, o.MaxBytes, put)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}

@@ -28,31 +28,6 @@ func (e *Impossible) Error() string {
 	return fmt.Sprintf("%s\nnearest, %s: %s, %.4g bits a key at a rate of %.3g", e.What, c.Instead, c.Spec, c.BitsPerKey, c.FPRPrior)
 }
 
-// NeverWrong returns the error for a false-positive rate of 0: an *Impossible with the nearest filters. These have the
-// lowest rate within the limit of size, or without a limit a rate of 1e-9. If For fails, it returns the error of For.
-func NeverWrong(ctx context.Context, n Needs) error {
-	n.FPR = 0
-	instead := "with the lowest rate in this size"
-	if n.BitsPerKey == 0 && n.Bytes == 0 {
-		n.FPR, instead = leastRate, fmt.Sprintf("with a rate of %g", leastRate)
-	}
-	p, err := For(ctx, n)
-	if err != nil {
-		return err
-	}
-	e := &Impossible{
-		What:    "a rate of 0 needs an exact set: no filter can do it, since log2(1/ε) bits a key grow without limit; store the keys themselves",
-		Nearest: p.Choices[:min(3, len(p.Choices))],
-	}
-	for i := range e.Nearest {
-		e.Nearest[i].Instead = instead
-	}
-	return e
-}
-
-// leastRate is the rate that NeverWrong offers.
-const leastRate = 1e-9
-
 // possible returns an *Impossible for needs that no filter of any kind can meet.
 func (n *Needs) possible() error {
 	if n.FPR > 0 && n.FPR < n.alike() {
@@ -123,7 +98,7 @@ var sacrifices = []struct {
 }
 
 // nearest adds the nearest filters to an *Impossible: for each sacrifice that helps, the best filter without that need.
-func (c Costs) nearest(ctx context.Context, n Needs, err error) error {
+func nearest(ctx context.Context, n Needs, err error) error {
 	impossible, ok := err.(*Impossible)
 	if !ok {
 		return err
@@ -132,7 +107,7 @@ func (c Costs) nearest(ctx context.Context, n Needs, err error) error {
 		if m == n || m.check() != nil || m.possible() != nil {
 			return Choice{}, nil
 		}
-		p, err := c.choose(ctx, m)
+		p, err := choose(ctx, m)
 		if err != nil || len(p.Choices) == 0 {
 			return Choice{}, err
 		}

@@ -14,10 +14,8 @@ type kind struct {
 	header  uint64
 }
 
-// kinds are all forms of all families.
-var kinds = allKinds()
-
-func allKinds() (all []kind) {
+// kinds returns all forms of all families. It is no variable: that would link them into programs that never plan.
+func kinds() (all []kind) {
 	for _, f := range families.All() {
 		for _, form := range f.Forms {
 			all = append(all, kind{Form: form, spills: form.Can.Has(family.CanSpill), bounded: f.Bounded, header: f.FileBytes})
@@ -72,7 +70,7 @@ const (
 
 // sized returns the spec with a size, and room for later keys.
 func (k kind) sized(n *Needs, size family.Sizing) filter.Spec {
-	s := WithSize(k.Spec, size)
+	s := size.AddTo(k.Spec)
 	if k.Can.Has(family.CanValues) {
 		s = s.With("value_bits", n.ValueBits)
 	}

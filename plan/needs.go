@@ -33,17 +33,34 @@ type Needs struct {
 	Absent float64
 	Build  time.Duration // longest build on one core; 0: no limit
 	Memory uint64        // memory of a build in bytes, without the filter and keys that can go to a file; 0: no limit
-	// For is the order of a plan; default: Smallest. If it is set, Default takes the first choice of that order.
+	// For is the order of a plan. Default: Smallest, and in a bloomery.Config Lasting.
 	For Objective
 }
 
 // Objective is the order of the filters in a plan.
 type Objective string
 
-// The objectives: the smallest file, or with a limit of size and no rate the lowest rate; or the fastest query.
+// The objectives.
 const (
+	// Smallest is the order by the size of the file, or with a limit of size and no rate by the rate.
 	Smallest Objective = "size"
-	Fastest  Objective = "speed"
+	// Fastest is the order by the time of a query.
+	Fastest Objective = "speed"
+	// Lasting takes one filter, whose family does not depend on the number of keys, so that a list that grows keeps it
+	// and with it what its filters can do: the first form that meets the needs, of these.
+	//
+	//	nothing else            ribbon
+	//	Add, Later or Merge     standard
+	//	Remove                  rankindexed
+	//	Count                   rankindexed(counting=1)
+	//	ValueBits               rankindexed(value_bits=)
+	//	OneLine                 blocked
+	//	Remove and Merge        counting
+	//
+	// Rates below 2^-32 and sizes above 33 bits a key, which no static family has, are those of the smallest of the
+	// other forms, mostly rankindexed. A later need does not change the family of an earlier one: Add and Remove is
+	// Remove. If none of these forms meets the needs, it is the first choice of Smallest.
+	Lasting Objective = "lasting"
 )
 
 // check sets the defaults and returns an error if the needs are invalid.
@@ -63,7 +80,7 @@ func (n *Needs) check() error {
 		return family.Invalid("absent", n.Absent, "want a share from 0 to 1")
 	case n.ValueBits < 0 || n.ValueBits > 32:
 		return family.Invalid("value_bits", n.ValueBits, "want 0 to 32")
-	case n.For != "" && n.For != Smallest && n.For != Fastest:
+	case n.For != "" && n.For != Smallest && n.For != Fastest && n.For != Lasting:
 		return family.Invalid("for", n.For, "want size or speed")
 	case n.Build < 0:
 		return family.Invalid("build", n.Build, "want more than 0")

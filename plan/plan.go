@@ -1,12 +1,13 @@
 // Package plan forecasts size, false-positive rate and times of a filter without building it, and ranks the filters
 // that meet given needs. Sizes and rates come from the formulas of the families, or from the tables of families that
-// search. Times come from a table that was measured on one machine (package lab/measure).
+// search. Times come from a table that was measured on one machine; others are faster or slower, with similar ratios.
+//
+// To build what a plan names, set bloomery.Config.Spec to the Spec of a Choice, or Config.Needs to the needs.
 package plan
 
 import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Row is the forecast of one filter: its size, and its predicted false-positive rate in [0, 1] once Keys keys are in
@@ -34,17 +35,4 @@ func Forecast(s filter.Spec, keys uint64) Row {
 	}
 	row.BitsPerKey = float64(row.Bits) / float64(max(keys, 1))
 	return row
-}
-
-// WithSize returns the spec with a size, or s if size is zero.
-func WithSize(s filter.Spec, size family.Sizing) filter.Spec {
-	switch {
-	case size.BitsPerKey != 0:
-		return s.With("bits_per_key", size.BitsPerKey)
-	case size.FPR != 0:
-		return s.With("fpr", size.FPR)
-	case size.Bytes != 0:
-		return s.With("bytes", size.Bytes)
-	}
-	return s
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/costs"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
 )
@@ -34,11 +35,9 @@ type Choice struct {
 	FarAbsent  float64 `json:"ns_absent_out_of_cache"`
 	NsBuild    float64 `json:"ns_build"`
 	BytesBuild float64 `json:"bytes_build"` // memory of the build in bytes per key, without the filter
-	// Can is what the filter can do. Default tells users what they can do with a file later.
-	Can     family.Ability `json:"-"`
-	Reason  string         `json:"reason"`
-	Warning string         `json:"warning,omitempty"`
-	Instead string         `json:"instead,omitempty"` // in Impossible.Nearest: the need that it does not meet
+	Reason     string  `json:"reason"`
+	Warning    string  `json:"warning,omitempty"`
+	Instead    string  `json:"instead,omitempty"` // in Impossible.Nearest: the need that it does not meet
 }
 
 // Refused is a filter that does not meet the needs, with the reason.
@@ -53,37 +52,46 @@ type Plan struct {
 	Refused []Refused `json:"refused"`
 }
 
-// For returns the filters that meet the needs, best first, with costs from the table in this package. The error is an
+// For returns the filters that meet the needs, best first; with the objective Lasting one of them. The error is an
 // *Impossible if no filter meets the needs, wraps filter.ErrConfig if the needs are contradictory, or is ctx.Err().
-func For(ctx context.Context, n Needs) (Plan, error) { return Measured().For(ctx, n) }
-
-// For is the function For with another table of costs.
-func (c Costs) For(ctx context.Context, n Needs) (Plan, error) {
+//
+// Sizes and rates are forecasts, times come from a table that was measured on one machine. For takes
+// less than 0.1 s.
+func For(ctx context.Context, n Needs) (Plan, error) {
 	if err := n.check(); err != nil {
 		return Plan{}, err
 	}
 	if err := n.possible(); err != nil {
-		return Plan{}, c.nearest(ctx, n, err)
+		return Plan{}, nearest(ctx, n, err)
 	}
-	p, err := c.choose(ctx, n)
+	if n.For == Lasting {
+		if choice, ok := first(&n); ok {
+			return Plan{Choices: []Choice{choice}}, nil
+		}
+	}
+	p, err := choose(ctx, n)
 	if err != nil {
 		return Plan{}, err
 	}
+	if n.For == Lasting && len(p.Choices) > 0 {
+		p.Choices = p.Choices[:1]
+	}
 	if len(p.Choices) == 0 {
-		return p, c.nearest(ctx, n, &Impossible{What: n.none(p.Refused)})
+		return p, nearest(ctx, n, &Impossible{What: n.none(p.Refused)})
 	}
 	return p, nil
 }
 
 // choose tries all kinds, on all cores.
-func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
+func choose(ctx context.Context, n Needs) (Plan, error) {
+	kinds := kinds()
 	tried := make([]struct {
 		choice Choice
 		why    string
 	}, len(kinds))
 	parallel.Each(parallel.Workers(0), len(kinds), func(_, i int) {
 		if k := kinds[i]; !k.misses(&n) && ctx.Err() == nil {
-			tried[i].choice, tried[i].why = c.try(k, &n)
+			tried[i].choice, tried[i].why = try(k, &n)
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -110,8 +118,8 @@ const (
 )
 
 // try returns the choice of a kind, or the reason why it does not meet the needs.
-func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
-	choice = Choice{Spec: k.Spec, Keys: n.all(), Can: k.Can, Reason: k.Reason, Warning: k.Warning}
+func try(k kind, n *Needs) (choice Choice, why string) {
+	choice = Choice{Spec: k.Spec, Keys: n.all(), Reason: k.Reason, Warning: k.Warning}
 	if why := k.lacks(n); why != "" {
 		return choice, why
 	}
@@ -121,7 +129,7 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	}
 	choice.Spec = k.sized(n, size)
 	if n.FPR > 0 {
-		if why := c.refuse(k, n, n.FPR); why != "" {
+		if why := refuse(k, n, n.FPR); why != "" {
 			return choice, why
 		}
 	}
@@ -155,25 +163,25 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	if n.FPR > 0 && row.FPRPrior > n.FPR*scatter {
 		return choice, fmt.Sprintf("has a rate of %.3g", row.FPRPrior)
 	}
-	cost, ok := c.At(k.Spec, n.all(), choice.FPRPrior)
-	far, _ := c.OutOfCache(k.Spec, choice.FPRPrior)
+	cost, ok := costs.Measured().At(k.Spec, n.all(), choice.FPRPrior)
+	far, _ := costs.Measured().OutOfCache(k.Spec, choice.FPRPrior)
 	if !ok {
 		return choice, "its costs were not measured"
 	}
 	if n.Adversarial {
 		for _, v := range []*float64{&cost.Present, &cost.Absent, &cost.Build, &far.Present, &far.Absent} {
-			*v += c.Keyed
+			*v += costs.Measured().Keyed
 		}
 		choice.Warning = join(choice.Warning, "give a secret (--secret-file) that nobody who queries knows")
 	}
-	mix := func(p Point) float64 { return n.Absent*p.Absent + (1-n.Absent)*p.Present }
+	mix := func(p costs.Point) float64 { return n.Absent*p.Absent + (1-n.Absent)*p.Present }
 	choice.NsPresent, choice.NsAbsent, choice.NsBuild = cost.Present, cost.Absent, cost.Build
 	choice.FarPresent, choice.FarAbsent = far.Present, far.Absent
 	choice.NsQuery, choice.FarQuery = mix(cost), mix(far)
-	if why := c.refuse(k, n, choice.FPRPrior); why != "" {
+	if why := refuse(k, n, choice.FPRPrior); why != "" {
 		return choice, why
 	}
-	choice.BytesBuild = c.Memory[k.Spec.String()]
+	choice.BytesBuild = costs.Measured().Memory[k.Spec.String()]
 	if n.Writers {
 		choice.Warning = join(choice.Warning, "set Config.Concurrent, so that many goroutines may write")
 	}
@@ -198,12 +206,13 @@ func overBound(c Choice, n *Needs) string {
 }
 
 // refuse returns the reason why a build at a rate exceeds the limits, or "".
-func (c Costs) refuse(k kind, n *Needs, fpr float64) string {
-	cost, _ := c.At(k.Spec, n.all(), fpr)
+func refuse(k kind, n *Needs, fpr float64) string {
+	cost, _ := costs.Measured().At(k.Spec, n.all(), fpr)
 	if took := time.Duration(min(cost.Build*float64(n.Keys), math.MaxInt64/2)); n.Build > 0 && took > n.Build {
 		return fmt.Sprintf("takes about %v to build on one core", short(took))
 	}
-	if held := c.Memory[k.Spec.String()] * float64(n.Keys); n.Memory > 0 && !k.spills && held > float64(n.Memory) {
+	held := costs.Measured().Memory[k.Spec.String()] * float64(n.Keys)
+	if n.Memory > 0 && !k.spills && held > float64(n.Memory) {
 		return fmt.Sprintf("takes about %.3g bytes to build", held)
 	}
 	return ""

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/internal/patch"
 )
 
 // site is a publisher whose every byte the test decides. Its first key is that of testKey("A").
@@ -70,7 +70,7 @@ func (s *site) publish(b []byte) *record {
 // delta stores a delta.
 func (s *site) delta(from, to []byte) *object {
 	s.t.Helper()
-	d, err := delta.Diff(s.t.Context(), from, to)
+	d, err := patch.Diff(s.t.Context(), from, to)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -11,11 +11,11 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/exactopts"
+	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
@@ -92,11 +92,11 @@ func (oneFile) parts([]byte) ([]part, error) { return nil, nil }
 func (k oneFile) check(content []byte, _ reader) error { return k.inspect(content) }
 
 func (oneFile) diff(ctx context.Context, old, new []byte, _ reader) ([]byte, error) {
-	return delta.Diff(ctx, old, new)
+	return patch.Diff(ctx, old, new)
 }
 
 func (oneFile) patch(ctx context.Context, old, d []byte, most uint64, _ reader, _ writer) ([]byte, error) {
-	return delta.Patch(ctx, old, d, delta.Options{MaxBytes: most})
+	return patch.Patch(ctx, old, d, most)
 }
 
 func (oneFile) hold(ctx context.Context, p *poll, _ *loaded) ([]byte, error) {

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -52,9 +52,9 @@ func (k setForm) check(content []byte, read reader) error {
 }
 
 // set returns the set of a manifest.
-func (k setForm) set(manifest []byte, read reader) (delta.Set, error) {
+func (k setForm) set(manifest []byte, read reader) (patch.Set, error) {
 	all, err := k.parts(manifest)
-	return delta.Set{Manifest: manifest, Shard: func(i int) ([]byte, error) { return read(all[i]) }}, err
+	return patch.Set{Manifest: manifest, Shard: func(i int) ([]byte, error) { return read(all[i]) }}, err
 }
 
 func (k setForm) diff(ctx context.Context, old, new []byte, read reader) ([]byte, error) {
@@ -66,7 +66,7 @@ func (k setForm) diff(ctx context.Context, old, new []byte, read reader) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	return delta.DiffSet(ctx, a, b)
+	return patch.DiffSet(ctx, a, b)
 }
 
 func (k setForm) patch(ctx context.Context, old, d []byte, most uint64, read reader, put writer) ([]byte, error) {
@@ -74,7 +74,7 @@ func (k setForm) patch(ctx context.Context, old, d []byte, most uint64, read rea
 	if err != nil {
 		return nil, err
 	}
-	return delta.PatchSet(ctx, was, d, delta.Options{MaxBytes: most}, put)
+	return patch.PatchSet(ctx, was, d, most, put)
 }
 
 // lookSet looks at the set in the folder. Its sum is known if all shards are there and undamaged.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/internal/costs"
 )
 
 // limit bounds the memory of the steps that run at the same time in a worker, and their number by GOMAXPROCS.
@@ -37,7 +37,7 @@ func rangeMemory(shards int) int64 { return 64<<20 + 2<<10*int64(shards) + stepM
 // which is assumed to have 16 bits a key.
 func shardMemory(s filter.Spec, keys uint64) int64 {
 	perKey := 0.0
-	for kind, bytes := range plan.Measured().Memory {
+	for kind, bytes := range costs.Measured().Memory {
 		if k, err := filter.ParseSpec(kind); err == nil && k.Family() == s.Family() {
 			perKey = max(perKey, bytes)
 		}

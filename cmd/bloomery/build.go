@@ -231,7 +231,7 @@ func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 	if spec, err = f.form.spec(c, kind, spec); err != nil {
 		return err
 	}
-	b.Spec = plan.WithSize(spec, f.size).String()
+	b.Spec = f.size.AddTo(spec).String()
 	return f.hash.checkSeed(c, kind.Foreign(), b.Secret != nil)
 }
 
@@ -267,13 +267,14 @@ func (a *app) printChoice(best plan.Choice, exact bool) {
 		return
 	}
 	fmt.Fprintf(a.stderr, "bloomery: chose %s: %s\n", best.Spec, best.Reason)
+	of, form := formOf(best)
 	switch {
 	case exact:
 		fmt.Fprintln(a.stderr, "  exact for the list of --allow: nothing can change later; build it again for that")
-	case best.Can.Has(family.CanAdd):
-		can := best.Can & (family.CanAdd | family.CanRemove | family.CanCount | family.CanValues | family.CanMerge)
+	case form.Can.Has(family.CanAdd):
+		can := form.Can & (family.CanAdd | family.CanRemove | family.CanCount | family.CanValues | family.CanMerge)
 		full := ""
-		if f, err := families.ByName(best.Spec.Family()); err == nil && f.Bounded && !family.Given(best.Spec, "capacity") {
+		if of.Bounded && !family.Given(best.Spec, "capacity") {
 			can &^= family.CanAdd
 			full = "\n  it has room for the keys of the build; --capacity N makes room for others"
 		}
@@ -281,13 +282,23 @@ func (a *app) printChoice(best plan.Choice, exact bool) {
 	default:
 		fmt.Fprintln(a.stderr, "  static: no key can be added; --needs add for that")
 	}
-	if best.Can.Has(family.CanValues) {
+	if form.Can.Has(family.CanValues) {
 		fmt.Fprintf(a.stderr, "  values: behind a tab in each line of the input, else 0%s\n",
 			map[bool]string{false: "; put changes them"}[exact])
 	}
 	if best.Warning != "" {
 		fmt.Fprintf(a.stderr, "  but: %s\n", best.Warning)
 	}
+}
+
+// formOf returns the family and the form of a choice.
+func formOf(c plan.Choice) (families.Family, family.Form) {
+	f, err := families.ByName(c.Spec.Family())
+	if err != nil {
+		return f, family.Form{}
+	}
+	form, _ := f.Form(c.Spec)
+	return f, form
 }
 
 func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config bloomery.Config) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
@@ -143,7 +144,7 @@ func (a *app) patch(ctx context.Context, old, path, output string, o delta.Optio
 
 // readDelta reads a delta. It reads the rest only if the first bytes are those of one.
 func readDelta(ctx context.Context, path string, o delta.Options) ([]byte, error) {
-	most := cmp.Or(o.MaxBytes, delta.DefaultMaxBytes)
+	most := cmp.Or(o.MaxBytes, patch.DefaultMaxBytes)
 	limit := untrusted.Limit{
 		MaxBytes: most + most/8 + 1<<20, // a delta holds no more than the new file and some bytes a section or shard
 		Head:     24,

@@ -31,7 +31,8 @@ func limitGarbage(c *bloomery.Config) (undo func()) {
 		if chosen != nil {
 			chosen(best)
 		}
-		if need := best.BytesBuild * float64(best.Keys); !best.Can.Has(family.CanSpill) && need > float64(limit) {
+		_, form := formOf(best)
+		if need := best.BytesBuild * float64(best.Keys); !form.Can.Has(family.CanSpill) && need > float64(limit) {
 			limit = int64(min(need, 1<<60)) + programMemory
 		}
 		set(int64(min(best.Bits/8, 1<<60)))

@@ -47,7 +47,7 @@ If no filter does it, the output says what is impossible and what comes nearest:
 			}
 			var p plan.Plan
 			if needs.exact {
-				err = plan.NeverWrong(c.Context(), n)
+				err = neverWrong(c.Context(), n)
 			} else {
 				p, err = plan.For(c.Context(), n)
 			}
@@ -67,13 +67,16 @@ If no filter does it, the output says what is impossible and what comes nearest:
 				return a.printJSON(p)
 			}
 			n.Unpatented = true
-			usual, err := plan.Default(c.Context(), n)
+			if n.For == "" {
+				n.For = plan.Lasting
+			}
+			usual, err := plan.For(c.Context(), n)
 			if errors.As(err, &impossible) { // all that the plan has is patented
-				usual = p.Choices[0]
+				usual = p
 			} else if err != nil {
 				return err
 			}
-			return a.printPlan(p, usual)
+			return a.printPlan(p, usual.Choices[0])
 		},
 	}
 	needs.register(c)
@@ -214,16 +217,13 @@ func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	}
 	p := a.bar("drawing", cli.All)
 	defer p.End()
-	curves, err := plan.Curves(c.Context(), n, p.Share(0, cli.All))
+	all, err := curves(c.Context(), n, p.Share(0, cli.All))
 	if err != nil {
 		return err
 	}
 	picture := plot.Plot{
 		Name: "plan", Title: fmt.Sprintf("%d keys", n.Keys+n.Later),
-		X: "false positive rate", Y: "bits a key", LogX: true, LogY: true,
-	}
-	for _, curve := range curves {
-		picture.Curves = append(picture.Curves, plot.Curve{Name: curve.Name, Points: curve.Points, Bound: curve.Bound})
+		X: "false positive rate", Y: "bits a key", LogX: true, LogY: true, Curves: all,
 	}
 	return container.WriteAtomic(c.Context(), path, func(w io.Writer) error { return picture.Draw(w, format) })
 }

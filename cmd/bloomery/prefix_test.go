@@ -9,8 +9,8 @@ import (
 	"testing/fstest"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/interop/clubcard"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/shard"
@@ -44,9 +44,10 @@ func TestNoPrefix(t *testing.T) {
 	secret := []byte("00112233445566778899aabbccddeeff\n")
 	filterOf := func(b []byte) error { _, err := bloomery.FromBytes(b); return err }
 	setOf := func(b []byte) error { _, err := exact.FromBytes(b); return err }
-	patch := func(base string) func(b []byte) error {
+	const deltas = "internal/patch/testdata/"
+	patched := func(base string) func(b []byte) error {
 		old := read(base)
-		return func(b []byte) error { _, err := delta.Patch(t.Context(), old, b, delta.Options{}); return err }
+		return func(b []byte) error { _, err := patch.Patch(t.Context(), old, b, 0); return err }
 	}
 	publicKey := func(b []byte) error { _, err := publish.ParsePublicKey(string(b)); return err }
 	privateKey := func(b []byte) error { _, err := publish.ParsePrivateKey(string(b)); return err }
@@ -60,11 +61,11 @@ func TestNoPrefix(t *testing.T) {
 		"with an update":   {read("exact/testdata/v2/update.exact"), setOf},
 		"with four":        {read("exact/testdata/v2/updates.exact"), setOf},
 		"one record of v1": {read("exact/testdata/few.exact"), setOf},
-		"delta, bits":      {read("delta/testdata/gaps.delta"), patch("delta/testdata/gaps.base")},
-		"delta, replay":    {read("delta/testdata/rank.delta"), patch("delta/testdata/rank.base")},
-		"delta, append":    {read("delta/testdata/exact/v2/append.delta"), patch("delta/testdata/exact/v2/append.base")},
-		"delta, same":      {read("delta/testdata/exact/v2/same.delta"), patch("delta/testdata/exact/v2/same.base")},
-		"delta, whole":     {read("delta/testdata/exact/v2/whole.delta"), patch("delta/testdata/exact/v2/whole.base")},
+		"delta, bits":      {read(deltas + "gaps.delta"), patched(deltas + "gaps.base")},
+		"delta, replay":    {read(deltas + "rank.delta"), patched(deltas + "rank.base")},
+		"delta, append":    {read(deltas + "exact/v2/append.delta"), patched(deltas + "exact/v2/append.base")},
+		"delta, same":      {read(deltas + "exact/v2/same.delta"), patched(deltas + "exact/v2/same.base")},
+		"delta, whole":     {read(deltas + "exact/v2/whole.delta"), patched(deltas + "exact/v2/whole.base")},
 		"set manifest": {written("set/" + shard.ManifestName), func(b []byte) error {
 			_, err := shard.ReadManifest(bytes.NewReader(b))
 			return err

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -91,13 +91,13 @@ func (s shelf) object(o blob) ([]byte, error) {
 }
 
 // files returns the manifest and the shards of a set.
-func (s shelf) files(o blob) (delta.Set, *shard.Manifest, error) {
+func (s shelf) files(o blob) (patch.Set, *shard.Manifest, error) {
 	b, err := s.object(o)
 	if err != nil {
-		return delta.Set{}, nil, err
+		return patch.Set{}, nil, err
 	}
 	m, err := shard.ReadManifest(bytes.NewReader(b))
-	return delta.Set{Manifest: b, Shard: func(i int) ([]byte, error) {
+	return patch.Set{Manifest: b, Shard: func(i int) ([]byte, error) {
 		return s.object(blob{SHA256: m.Shards[i].SHA256, Bytes: m.Shards[i].Bytes})
 	}}, m, err
 }
@@ -135,13 +135,13 @@ func (s shelf) patch(r *current, old blob) error {
 		return err
 	}
 	var was, got []byte
-	var set delta.Set
+	var set patch.Set
 	if r.Kind == publish.File {
 		if was, err = s.object(old); err == nil {
-			got, err = delta.Patch(ctx, was, d, delta.Options{})
+			got, err = patch.Patch(ctx, was, d, 0)
 		}
 	} else if set, _, err = s.files(old); err == nil {
-		got, err = delta.PatchSet(ctx, set, d, delta.Options{}, func(string, []byte) error { return nil })
+		got, err = patch.PatchSet(ctx, set, d, 0, func(string, []byte) error { return nil })
 	}
 	if err != nil {
 		return err

@@ -28,14 +28,23 @@ func CheckTable(version uint64) error {
 // search and λ the number of throws per bit: keys times slots over bits. It is 1 without a search, and less the more
 // throws the search puts on bits that others set.
 var (
-	passesAxis  = grid.Logs(1, 3, 8, 24, 64, 150, 600, 2500)
-	loadAxis    = grid.Logs(0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.6, 0.9, 1.3, 1.8, 2.6, 4) // λ
-	sizeAxis    = grid.Logs(1, 2, 4, 7, 11, 16, 24, 36)                                           // keys per group
-	groupsAxis  = grid.Axis{0, 1 - 1./8}                                                          // 1 - 1/groups
-	widthAxis   = grid.Axis{1, 2, 3, 4, 5}
-	windowsAxes = []grid.Axis{widthAxis, passesAxis, sizeAxis, loadAxis}
-	wordsAxes   = []grid.Axis{widthAxis[2:], passesAxis[:6], groupsAxis, sizeAxis, loadAxis} // at most 150 passes
+	groupsAxis = grid.Axis{0, 1 - 1./8} // 1 - 1/groups
+	widthAxis  = grid.Axis{1, 2, 3, 4, 5}
 )
+
+func passesAxis() grid.Axis { return grid.Logs(1, 3, 8, 24, 64, 150, 600, 2500) }
+
+func loadAxis() grid.Axis { // λ
+	return grid.Logs(0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.6, 0.9, 1.3, 1.8, 2.6, 4)
+}
+
+func sizeAxis() grid.Axis { return grid.Logs(1, 2, 4, 7, 11, 16, 24, 36) } // keys per group
+
+func windowsAxes() []grid.Axis { return []grid.Axis{widthAxis, passesAxis(), sizeAxis(), loadAxis()} }
+
+func wordsAxes() []grid.Axis { // at most 150 passes
+	return []grid.Axis{widthAxis[2:], passesAxis()[:6], groupsAxis, sizeAxis(), loadAxis()}
+}
 
 //go:embed windows.table
 var windowsTable []byte
@@ -43,19 +52,27 @@ var windowsTable []byte
 //go:embed words.table
 var wordsTable []byte
 
-var (
-	windows = table(&windowsTable, windowsAxes)
-	words   = table(&wordsTable, wordsAxes)
-)
+// The tables are read at first use, by functions: variables would link them into programs that never search.
+var windowsRead, wordsRead table
 
-func table(text *[]byte, axes []grid.Axis) func() grid.Table {
-	return sync.OnceValue(func() grid.Table {
-		t, err := grid.Parse(*text, axes...)
-		if err != nil {
+func windows() grid.Table { return windowsRead.read(windowsTable, windowsAxes) }
+
+func words() grid.Table { return wordsRead.read(wordsTable, wordsAxes) }
+
+type table struct {
+	once sync.Once
+	grid.Table
+}
+
+// read parses the text at the first call.
+func (t *table) read(text []byte, axes func() []grid.Axis) grid.Table {
+	t.once.Do(func() {
+		var err error
+		if t.Table, err = grid.Parse(text, axes()...); err != nil {
 			panic(err) // the table is embedded; TestTables reads it
 		}
-		return t
 	})
+	return t.Table
 }
 
 // Forecast predicts searches of a number of passes from the tables.
@@ -76,7 +93,7 @@ func Windows(passes int) *Forecast {
 // Words is Windows for searches of many small States with Geometry.Words, of MinWords bits of a shift or more.
 func Words(passes int) *Forecast {
 	f := &Forecast{words: true}
-	for i, width := range wordsAxes[0] {
+	for i, width := range widthAxis[2:] {
 		t := words().Pick(i).First(math.Log(float64(passes)))
 		f.tables[0][int(width)], f.tables[1][int(width)] = t.Pick(0), t.Pick(1)
 	}

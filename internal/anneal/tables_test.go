@@ -105,7 +105,7 @@ func TestTables(t *testing.T) {
 		at   func([]float64) float64
 		axes []grid.Axis
 	}{
-		{"words.table", atWords, wordsAxes}, {"windows.table", atWindows, windowsAxes},
+		{"words.table", atWords, wordsAxes()}, {"windows.table", atWindows, windowsAxes()},
 	} {
 		if *update {
 			if err := os.WriteFile(x.name, grid.Format(grid.Measure(x.at, x.axes...)), 0o644); err != nil {

@@ -52,7 +52,7 @@ func threeDigits(v float64) float64 {
 func CheckShards(m *shard.Manifest, most float64) error {
 	info := filter.Info{Spec: m.Spec, Keys: m.Keys()}
 	info.FPRPrior, info.FPRPosterior = m.FPR()
-	if f, err := families.ByName(m.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
+	if f, err := families.FormatOf(m.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
 		info.FillSearched = 1 // the posterior rate decides alone
 	}
 	return CheckRate(info, most)

@@ -138,7 +138,7 @@ type Stored struct {
 
 // Can returns an error unless the family of e has an ability.
 func Can(e Engine, a family.Ability) error {
-	f, err := families.ByName(e.Spec().Family())
+	f, err := families.FormatOf(e.Spec().Family())
 	if err == nil && !f.Can.Has(a) {
 		err = e.Lacks(a)
 	}

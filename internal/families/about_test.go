@@ -115,3 +115,36 @@ func TestForecastAtKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestForm finds the form of what a planner chooses: with a size, room for later keys and another width of values.
+func TestForm(t *testing.T) {
+	for _, f := range All() {
+		for _, form := range f.Forms {
+			s := family.Sizing{FPR: 0.01}.AddTo(form.Spec).With("capacity", 100).With("later", 3)
+			if family.Given(s, "value_bits") {
+				s = s.With("value_bits", 7)
+			}
+			if got, ok := f.Form(s); !ok || got.Spec != form.Spec || got.Can != form.Can {
+				t.Errorf("%s has the form %s, want %s", s, got.Spec, form.Spec)
+			}
+		}
+		if got, ok := f.Form(family.NewSpec(f.Name, "layout", "none")); ok {
+			t.Errorf("%s has a form %s", f.Name, got.Spec)
+		}
+	}
+}
+
+// TestList: both tables list the same families in the same order, each id once.
+func TestList(t *testing.T) {
+	all := All()
+	if len(all) != len(formats) || len(all) != len(Names()) {
+		t.Fatalf("%d families, %d formats", len(all), len(formats))
+	}
+	for i, f := range all {
+		of, err := FormatOf(f.Name)
+		if err != nil || f.ID != formats[i].ID || of.ID != f.ID || f.Decode == nil || f.SectionWords == nil ||
+			i > 0 && f.ID <= all[i-1].ID {
+			t.Errorf("%d: family %s has id %d, the format %d, %v", i, f.Name, f.ID, formats[i].ID, err)
+		}
+	}
+}

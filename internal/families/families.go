@@ -2,14 +2,18 @@
 // parameters of its specs, and has the functions that make, read and forecast its filters. The library, the planner,
 // the command with its flags and help, and the tests all read this list.
 //
-// To add a family, add a package in internal/family/, an entry in list, the specs for the conformance suite
-// (conformance_test.go), golden files, and its costs (go generate ./plan).
+// Two tables make up the list: formats has what readers of files need, and makeList the rest, so that a program which
+// only opens filters and asks them links no builder, search and forecast.
+//
+// To add a family, add a package in internal/family/, a line in both tables, the specs for the conformance suite
+// (conformance_test.go), golden files, and its costs (go generate ./internal/costs).
 package families
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
@@ -28,88 +32,145 @@ import (
 	"github.com/bloomery/bloomery/internal/family/twochoice"
 )
 
-// list has all families, in the order of tables. An id is part of the file format and must never be reused for another
-// family. Families of other systems have ids from 20 on and their own hash functions. Parquet's filters belong to
-// family blocked; see Family.TakesHash.
-var list = []Family{
-	entry(1, standard.About, standard.ConfigFromSpec, standard.New, standard.NewBuilder, standard.SectionWords,
-		standard.Decode),
-	entry(2, blocked.About, blocked.ConfigFromSpec, blocked.New, blocked.NewBuilder, blocked.SectionWords, blocked.Decode),
-	entry(3, fuse.About, fuse.ConfigFromSpec, nil, fuse.NewBuilder, fuse.SectionWords, fuse.Decode),
-	entry(4, partitioned.About, partitioned.ConfigFromSpec, nil, partitioned.NewBuilder, partitioned.SectionWords,
-		partitioned.Decode),
-	entry(5, blockpartitioned.About, blockpartitioned.ConfigFromSpec, nil, blockpartitioned.NewBuilder,
-		blockpartitioned.SectionWords, blockpartitioned.Decode),
-	entry(6, twochoice.About, twochoice.ConfigFromSpec, twochoice.New, twochoice.NewBuilder, twochoice.SectionWords,
-		twochoice.Decode),
-	entry(7, rankindexed.About, rankindexed.ConfigFromSpec, rankindexed.New, rankindexed.NewBuilder,
-		rankindexed.SectionWords, rankindexed.Decode).inflating(rankindexed.Inflated),
-	entry(8, counting.About, counting.ConfigFromSpec, counting.New, counting.NewBuilder, counting.SectionWords,
-		counting.Decode),
-	entry(9, dleft.About, dleft.ConfigFromSpec, dleft.New, dleft.NewBuilder, dleft.SectionWords, dleft.Decode),
-	entry(10, ribbon.About, ribbon.ConfigFromSpec, nil, ribbon.NewBuilder, ribbon.SectionWords, ribbon.Decode),
+// formats are what readers of files need of all families, in the order of tables. An id is part of the file format and
+// must never be reused for another family. Families of other systems have ids from 20 on and their own hash functions.
+// Parquet's filters belong to family blocked; see Format.TakesHash.
+var formats = []Format{
+	format(1, standard.Traits, standard.SectionWords, standard.Decode),
+	format(2, blocked.Traits, blocked.SectionWords, blocked.Decode),
+	format(3, fuse.Traits, fuse.SectionWords, fuse.Decode),
+	format(4, partitioned.Traits, partitioned.SectionWords, partitioned.Decode),
+	format(5, blockpartitioned.Traits, blockpartitioned.SectionWords, blockpartitioned.Decode),
+	format(6, twochoice.Traits, twochoice.SectionWords, twochoice.Decode),
+	format(7, rankindexed.Traits, rankindexed.SectionWords, rankindexed.Decode).inflating(rankindexed.Inflated),
+	format(8, counting.Traits, counting.SectionWords, counting.Decode),
+	format(9, dleft.Traits, dleft.SectionWords, dleft.Decode),
+	format(10, ribbon.Traits, ribbon.SectionWords, ribbon.Decode),
 
-	entry(20, guava.About, guava.ConfigFromSpec, guava.New, guava.NewBuilder, guava.SectionWords, guava.Decode),
-	entry[bitsandblooms.Config, *bitsandblooms.Filter, family.Builder](21, bitsandblooms.About,
-		bitsandblooms.ConfigFromSpec,
-		bitsandblooms.New, nil, bitsandblooms.SectionWords, bitsandblooms.Decode),
-	entry(22, redisbloom.About, redisbloom.ConfigFromSpec, redisbloom.New, redisbloom.NewBuilder, redisbloom.SectionWords,
-		redisbloom.Decode),
+	format(20, guava.Traits, guava.SectionWords, guava.Decode),
+	format(21, bitsandblooms.Traits, bitsandblooms.SectionWords, bitsandblooms.Decode),
+	format(22, redisbloom.Traits, redisbloom.SectionWords, redisbloom.Decode),
 }
 
-// All returns all families, in the order of tables.
-func All() []Family { return slices.Clone(list) }
+// makeList returns the families with what planners and builders need, in the order of formats. It is a function: a
+// variable would link the builders, tables and texts of all families into programs that only open filters.
+func makeList() []Family {
+	return []Family{
+		entry(1, standard.About, standard.ConfigFromSpec, empty(standard.New), builder(standard.NewBuilder)),
+		entry(2, blocked.About, blocked.ConfigFromSpec, empty(blocked.New), builder(blocked.NewBuilder)),
+		entry(3, fuse.About, fuse.ConfigFromSpec, nil, builder(fuse.NewBuilder)),
+		entry(4, partitioned.About, partitioned.ConfigFromSpec, nil, builder(partitioned.NewBuilder)),
+		entry(5, blockpartitioned.About, blockpartitioned.ConfigFromSpec, nil, builder(blockpartitioned.NewBuilder)),
+		entry(6, twochoice.About, twochoice.ConfigFromSpec, empty(twochoice.New), builder(twochoice.NewBuilder)),
+		entry(7, rankindexed.About, rankindexed.ConfigFromSpec, empty(rankindexed.New),
+			builder(rankindexed.NewBuilder)),
+		entry(8, counting.About, counting.ConfigFromSpec, empty(counting.New), builder(counting.NewBuilder)),
+		entry(9, dleft.About, dleft.ConfigFromSpec, empty(dleft.New), builder(dleft.NewBuilder)),
+		entry(10, ribbon.About, ribbon.ConfigFromSpec, nil, builder(ribbon.NewBuilder)),
 
-// ByName returns a family, or an error wrapping filter.ErrFamily that lists all names.
+		entry(20, guava.About, guava.ConfigFromSpec, empty(guava.New), builder(guava.NewBuilder)),
+		entry(21, bitsandblooms.About, bitsandblooms.ConfigFromSpec, empty(bitsandblooms.New), nil),
+		entry(22, redisbloom.About, redisbloom.ConfigFromSpec, empty(redisbloom.New), builder(redisbloom.NewBuilder)),
+	}
+}
+
+// list returns all families. Do not change it.
+func list() []Family {
+	once.Do(func() { all = makeList() })
+	return all
+}
+
+var (
+	once sync.Once
+	all  []Family
+)
+
+// All returns all families, in the order of tables.
+func All() []Family { return slices.Clone(list()) }
+
+// Forms returns the specs, without sizes, of the forms of all families: those that a planner compares.
+func Forms() (specs []filter.Spec) {
+	for _, f := range list() {
+		for _, form := range f.Forms {
+			specs = append(specs, form.Spec)
+		}
+	}
+	return specs
+}
+
+// ByName returns a family, or an error wrapping filter.ErrFamily that lists all names. A reader of files takes
+// FormatOf.
 func ByName(name string) (Family, error) {
-	for _, f := range list {
+	for _, f := range list() {
 		if f.Name == name {
 			return f, nil
 		}
 	}
-	return Family{}, fmt.Errorf("%w %q; want one of %s", filter.ErrFamily, name, strings.Join(names(list), ", "))
+	return Family{}, unknown(name)
 }
 
-// ByID returns a family by its id in files, or an error wrapping filter.ErrFamily.
-func ByID(id uint16) (Family, error) {
-	for _, f := range list {
+// FormatOf returns the Format of a family. Errors are those of ByName.
+func FormatOf(name string) (Format, error) {
+	for _, f := range formats {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Format{}, unknown(name)
+}
+
+// unknown is the error for a name that no family has.
+func unknown(name string) error {
+	return fmt.Errorf("%w %q; want one of %s", filter.ErrFamily, name, strings.Join(Names(), ", "))
+}
+
+// formatByID returns a Format by its id in files, or an error wrapping filter.ErrFamily.
+func formatByID(id uint16) (Format, error) {
+	for _, f := range formats {
 		if f.ID == id {
 			return f, nil
 		}
 	}
-	return Family{}, fmt.Errorf("%w %d", filter.ErrFamily, id)
+	return Format{}, fmt.Errorf("%w %d", filter.ErrFamily, id)
 }
 
 // Names returns the names of all families, in the order of All.
-func Names() []string { return names(list) }
+func Names() []string { return names(func(Format) bool { return true }) }
 
 // With returns the names of our families, without those of other systems, that have all abilities of can.
 func With(can family.Ability) []string {
-	return names(slices.DeleteFunc(All(), func(f Family) bool { return f.Foreign() || !f.Can.Has(can) }))
+	return names(func(f Format) bool { return !f.Foreign() && f.Can.Has(can) })
 }
 
-// Taking returns the names of our families whose specs take a parameter.
-func Taking(parameter string) []string {
-	return names(slices.DeleteFunc(All(), func(f Family) bool { return f.Foreign() || !f.Takes(parameter) }))
-}
-
-func names(fs []Family) []string {
-	s := make([]string, len(fs))
-	for i, f := range fs {
-		s[i] = f.Name
+// Taking returns the names of our families whose specs have a parameter of that name, besides those of the size.
+func Taking(parameter string) (names []string) {
+	for _, f := range list() {
+		if !f.Foreign() && f.Takes(parameter) {
+			names = append(names, f.Name)
+		}
 	}
-	return s
+	return names
 }
 
 // Having returns the names of all families, those of other systems included, that have all abilities of can.
 func Having(can family.Ability) []string {
-	return names(slices.DeleteFunc(All(), func(f Family) bool { return !f.Can.Has(can) }))
+	return names(func(f Format) bool { return f.Can.Has(can) })
+}
+
+// names returns the names of those families for which keep returns true.
+func names(keep func(Format) bool) (names []string) {
+	for _, f := range formats {
+		if keep(f) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 // Lacks returns the error for a filter of a family that lacks an ability: it wraps filter.ErrUnsupported and names the
 // families that have it. A family that takes raw keys may have it for these only, not for their hashes.
 func Lacks(s filter.Spec, can family.Ability) error {
-	if f, err := ByName(s.Family()); err == nil && f.Can.Has(can) && f.Can.Has(family.CanRawKeys) {
+	if f, err := FormatOf(s.Family()); err == nil && f.Can.Has(can) && f.Can.Has(family.CanRawKeys) {
 		return fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
 	}
 	others := strings.Join(Having(can), ", ")

@@ -11,7 +11,7 @@ import (
 // of words. It is called before memory is allocated for them. The error wraps filter.ErrFamily if there is no such
 // family, filter.ErrTooLarge if Decode would allocate more than maxBytes besides the sections.
 func Accept(id uint16, s filter.Spec, hash filter.HashID, words []uint64, maxBytes uint64) error {
-	f, err := ByID(id)
+	f, err := formatByID(id)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func Accept(id uint16, s filter.Spec, hash filter.HashID, words []uint64, maxByt
 
 // Decode returns the filter of a stored form. It keeps the sections and validates them.
 func Decode(e family.Encoded) (family.Filter, error) {
-	f, err := ByName(e.Spec.Family())
+	f, err := FormatOf(e.Spec.Family())
 	if err != nil {
 		return nil, err
 	}

@@ -7,17 +7,23 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// About describes a family: what its filters can do, which parameters its specs take, and in which forms a planner
-// compares it. Each family has one; package families lists them. Flags, hints, help, planner and tests read it.
-type About struct {
-	Name    string
-	Summary string // one line, such as "plain Bloom filter: any size, keys at any time"
+// Traits are what a family's filters can do and which hash functions they take: all that a program which opens filters
+// needs to know about it. Each family has one; package families lists them.
+type Traits struct {
+	Name string
 	// Hash is the only hash function of a family of another system, and 0 in our own.
 	Hash filter.HashID
 	// Also is a hash function of another system. Filters with the parameters of Also.Spec take it in addition to ours.
 	Also Also
 	// Can is the set of abilities that at least one form of the family has.
 	Can Ability
+}
+
+// About describes a family further: which parameters its specs take, and in which forms a planner compares it. Flags,
+// hints, help, planner and tests read it. Each family has a function that returns it, not a variable, so that a program
+// which only opens filters does not link it.
+type About struct {
+	Summary string // one line, such as "plain Bloom filter: any size, keys at any time"
 	// FileBytes is about how many bytes a file has besides the filter: header, spec, checksums and padding.
 	FileBytes uint64
 	// Bounded says that a filter is full when it has its capacity, or a few keys more: Add then returns ErrFull.
@@ -51,7 +57,7 @@ type Parameter struct {
 // Form is a family with the parameters that decide what it can do.
 type Form struct {
 	Spec filter.Spec // without a size
-	// Can is what a filter of this form can do; a subset of About.Can.
+	// Can is what a filter of this form can do; a subset of Traits.Can.
 	Can Ability
 	// LineFrom is the lowest false-positive rate at which at least 95% of the queries read one cache line. It is 0 if
 	// CanOneLine holds at every rate.

@@ -262,15 +262,16 @@ type Encoder interface {
 	Encode() Encoded
 }
 
-// SpecOf returns the Spec of a filter, without reading its bits if it is an Encoder or Concurrent.
+// SpecOf returns the Spec of a filter without reading its bits. Every filter of a family is an Encoder or has a method
+// Spec, as Concurrent; of another filter it returns the zero Spec.
 func SpecOf(f Filter) filter.Spec {
 	switch f := f.(type) {
 	case Encoder:
 		return f.Encode().Spec
-	case Concurrent:
+	case interface{ Spec() filter.Spec }:
 		return f.Spec()
 	}
-	return f.Info().Spec
+	return filter.Spec{} // not Info().Spec: that would link the rates of all families into programs that only ask
 }
 
 // As returns v as an I, or the error with a nil I, not one that holds a nil pointer.

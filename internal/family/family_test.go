@@ -29,6 +29,7 @@ type fixed struct{ spec filter.Spec }
 
 func (f *fixed) Has(filter.Hash) bool { return false }
 func (f *fixed) Info() filter.Info    { return filter.Info{Spec: f.spec} }
+func (f *fixed) Spec() filter.Spec    { return f.spec }
 
 // TestMismatch names both filters, also where one is nil.
 func TestMismatch(t *testing.T) {

@@ -29,6 +29,19 @@ func ReadSizing(r *SpecReader) Sizing {
 	return s
 }
 
+// AddTo returns the spec with the size, or spec if no field is set.
+func (s Sizing) AddTo(spec filter.Spec) filter.Spec {
+	switch {
+	case s.BitsPerKey != 0:
+		return spec.With("bits_per_key", s.BitsPerKey)
+	case s.FPR != 0:
+		return spec.With("fpr", s.FPR)
+	case s.Bytes != 0:
+		return spec.With("bytes", s.Bytes)
+	}
+	return spec
+}
+
 // IsZero reports whether no field is set.
 func (s Sizing) IsZero() bool { return s == Sizing{} }
 

@@ -5,8 +5,7 @@ package flock
 import (
 	"errors"
 	"os"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // Supported reports that files can be locked, and renamed while they are open.
@@ -16,9 +15,9 @@ const Supported = true
 // file system has no locks; elsewhere tells which.
 func Try(f *os.File) (taken, elsewhere bool) {
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EINTR) {
-			return err == nil, errors.Is(err, unix.EWOULDBLOCK)
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EINTR) {
+			return err == nil, errors.Is(err, syscall.EWOULDBLOCK)
 		}
 	}
 }

@@ -27,7 +27,7 @@ type Shards struct {
 // of keys with values.
 func NewShards(shards int, memory int64, dir string, s filter.Spec, noValues error) *Shards {
 	t := &Shards{Spill: run.NewSpill(shards, memory, dir), noValues: noValues}
-	f, _ := families.ByName(s.Family())
+	f, _ := families.FormatOf(s.Family())
 	if t.bits, t.static = f.BuildValueBits(s), f.NeedsValues(s); noValues == nil && !f.Can.Has(family.CanBuildValues) {
 		t.noValues = NoValues(s)
 	}

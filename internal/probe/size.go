@@ -102,14 +102,11 @@ type Config struct {
 // Resolve returns m and k. For an FPR it returns the fewest places that keep it. Errors wrap filter.ErrConfig, or
 // filter.ErrTooLarge from 2^62 bits on.
 func (s Config) Resolve() (m uint64, k int, err error) {
-	if err := s.Size.Check(); err != nil {
+	if s.M != 0 && s.K != 0 {
+		return s.Fixed()
+	}
+	if err := s.check(); err != nil {
 		return 0, 0, err
-	}
-	if most := cmp.Or(s.MaxK, MaxK); s.K < 0 || s.K > most {
-		return 0, 0, family.Invalid("k", s.K, "want 1 to %d", most)
-	}
-	if s.M != 0 && !s.Size.IsZero() {
-		return 0, 0, family.Invalid("m", s.M, "give m or one of bits_per_key, fpr and bytes")
 	}
 	m, k, n := s.M, s.K, max(s.Keys, 1)
 	switch {
@@ -130,8 +127,8 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 		}
 		m, err = family.BitsFor(real)
 	}
-	if err == nil && m >= 1<<62/s.Width {
-		err = fmt.Errorf("m=%d: %w", m, filter.ErrTooLarge)
+	if err == nil {
+		err = s.atMost(m)
 	}
 	if err != nil {
 		return 0, 0, err
@@ -140,6 +137,39 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 		k = OptimalK(n, m)
 	}
 	return m, k, nil
+}
+
+// Fixed is Resolve with M and K, as in the Spec of a built filter. It uses no formula.
+func (s Config) Fixed() (m uint64, k int, err error) {
+	if err := s.check(); err != nil {
+		return 0, 0, err
+	}
+	if err := s.atMost(s.M); err != nil {
+		return 0, 0, err
+	}
+	return s.M, s.K, nil
+}
+
+// check returns an error if a field is out of range or contradicts another one.
+func (s Config) check() error {
+	if err := s.Size.Check(); err != nil {
+		return err
+	}
+	if most := cmp.Or(s.MaxK, MaxK); s.K < 0 || s.K > most {
+		return family.Invalid("k", s.K, "want 1 to %d", most)
+	}
+	if s.M != 0 && !s.Size.IsZero() {
+		return family.Invalid("m", s.M, "give m or one of bits_per_key, fpr and bytes")
+	}
+	return nil
+}
+
+// atMost returns an error if m places are too many.
+func (s Config) atMost(m uint64) error {
+	if m >= 1<<62/s.Width {
+		return fmt.Errorf("m=%d: %w", m, filter.ErrTooLarge)
+	}
+	return nil
 }
 
 // ReadConfig reads the parameters bits_per_key, fpr, bytes, capacity, m and k of a Spec. Keys becomes the larger one of
@@ -162,5 +192,5 @@ func Built(s filter.Spec, width uint64) (m uint64, k int, err error) {
 	if c.M == 0 || c.K == 0 || !c.Size.IsZero() || family.Given(s, "capacity") {
 		return 0, 0, family.Invalid("spec", s, "want %s(k=,m=)", s.Family())
 	}
-	return c.Resolve()
+	return c.Fixed()
 }

@@ -7,7 +7,7 @@ import { patch } from '../dist/delta.js';
 import { FormatError, TooLargeError } from '../dist/plain.js';
 import { hashOf } from './publisher.mjs';
 
-const folder = new URL('../../delta/testdata/', import.meta.url);
+const folder = new URL('../../internal/patch/testdata/', import.meta.url);
 const read = (name) => new Uint8Array(readFileSync(new URL(name, folder)));
 const vectorsOf = (dir) => JSON.parse(readFileSync(new URL(`${dir}vectors.json`, folder), 'utf8')).map((v) => {
   const [base, delta, target] = ['base', 'delta', 'target'].map((part) => read(`${dir}${v.name}.${part}`));

@@ -268,7 +268,7 @@ test('a delta that fails leads to the whole file', async () => {
 });
 
 test('deltas', async () => {
-  const folder = new URL('../../delta/testdata/', import.meta.url);
+  const folder = new URL('../../internal/patch/testdata/', import.meta.url);
   const read = (name) => readFileSync(new URL(name, folder));
   for (const name of ['rank', 'rank-trimmed', 'cells', 'gaps', 'blocks']) {
     const [from, to] = ['base', 'target'].map((part) => read(`${name}.${part}`));

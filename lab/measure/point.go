@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/costs"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/plan"
 )
 
 // Queries is the number of queries of one time measurement: a few milliseconds.
@@ -29,23 +29,23 @@ func measure(
 	fpr float64,
 	repeats int,
 	builds bool,
-) (plan.Point, error) {
+) (costs.Point, error) {
 	of, err := families.ByName(kind.Family())
 	if err != nil {
-		return plan.Point{}, err
+		return costs.Point{}, err
 	}
 	spec := kind.With("fpr", fpr)
 	cut := of.Can.Has(family.CanSearch) && keys > searchedKeys
 	if cut { // one pass, in the size that the default search would need
 		bits, _, err := of.Forecast(spec, keys)
 		if err != nil {
-			return plan.Point{}, err
+			return costs.Point{}, err
 		}
 		spec = kind.With("bytes", bits/8).With("passes", 1)
 	}
 	h := filter.NewHasher(7)
 	r := rand.New(rand.NewPCG(1, keys))
-	p := plan.Point{Keys: keys, FPR: fpr, Present: math.Inf(1), Absent: math.Inf(1), Build: math.Inf(1)}
+	p := costs.Point{Keys: keys, FPR: fpr, Present: math.Inf(1), Absent: math.Inf(1), Build: math.Inf(1)}
 	present := make([]uint64, keys)
 	for i := range present {
 		present[i] = r.Uint64()

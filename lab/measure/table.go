@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/costs"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -24,7 +26,7 @@ import (
 type Config struct {
 	Trials int  // measurements of each query, of which the shortest counts; 0: 5, 40 with Family, or 2 with Quick
 	Quick  bool // smallest filters only, to see that it works
-	// Family, if not empty, measures the kinds of that family only. The result is plan.Measured with these points
+	// Family, if not empty, measures the kinds of that family only. The result is costs.Measured with these points
 	// replaced. Times are corrected for the speed of the machine: each point is measured together with one of
 	// Reference, and divided by the ratio of that to the table.
 	Family   string
@@ -68,7 +70,7 @@ func (s size) rounds() int {
 // Costs measures the table of package plan on one core. Every time is the shortest of several, since disturbances only
 // add to it. A full table takes about twenty minutes and needs an otherwise idle machine. The error wraps
 // filter.ErrFamily if Config.Family has no kinds, or is that of ctx if that ends.
-func Costs(ctx context.Context, c Config) (plan.Costs, error) {
+func Costs(ctx context.Context, c Config) (costs.Table, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // costs of a build are those of one core
@@ -88,11 +90,11 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 	if c.Progress == nil {
 		c.Progress = func(float64) {}
 	}
-	out := plan.Costs{
+	out := costs.Table{
 		Machine: machine(), Go: runtime.Version(), Date: time.Now().UTC().Format(time.DateOnly),
-		Memory: map[string]float64{}, Kinds: map[string][]plan.Point{},
+		Memory: map[string]float64{}, Kinds: map[string][]costs.Point{},
 	}
-	kinds := plan.Kinds()
+	kinds := families.Forms()
 	if c.Family == "" {
 		out.Keyed = keyedCost()
 	} else if kinds = ofFamily(kinds, c.Family); len(kinds) == 0 {
@@ -138,7 +140,7 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 		}
 	}
 	if c.Family != "" {
-		return inTable(plan.Measured(), out, c.Family), nil
+		return inTable(costs.Measured(), out, c.Family), nil
 	}
 	return out, nil
 }
@@ -154,7 +156,7 @@ func ofFamily(kinds []filter.Spec, family string) []filter.Spec {
 
 // inTable returns the table with the kinds of a family replaced by the measured ones, whose times are divided by the
 // ratio of those of Reference to the table.
-func inTable(table, measured plan.Costs, family string) plan.Costs {
+func inTable(table, measured costs.Table, family string) costs.Table {
 	out := table
 	out.Memory, out.Kinds = maps.Clone(table.Memory), maps.Clone(table.Kinds)
 	for kind, points := range measured.Kinds {
@@ -179,7 +181,7 @@ func inTable(table, measured plan.Costs, family string) plan.Costs {
 // withPoint returns the points of a kind with p added. If there is a point of the same size and rate, it gets the
 // shorter times of both. A p with Build 0, of a search that was cut short, gets the shortest build of another size at
 // its rate.
-func withPoint(points []plan.Point, p plan.Point) []plan.Point {
+func withPoint(points []costs.Point, p costs.Point) []costs.Point {
 	build := math.Inf(1)
 	for i, e := range points {
 		if e.FPR != p.FPR {

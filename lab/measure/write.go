@@ -5,11 +5,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/internal/costs"
 )
 
 // Write writes a table as JSON, a point a line.
-func Write(w io.Writer, c plan.Costs) error {
+func Write(w io.Writer, c costs.Table) error {
 	text, err := json.MarshalIndent(c, "", " ")
 	if err != nil {
 		return err

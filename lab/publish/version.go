@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -51,30 +51,30 @@ func (v version) bytes() (n int) {
 	return n + len(v.file)
 }
 
-// set returns the version for package delta.
-func (v version) set() delta.Set {
-	return delta.Set{Manifest: v.file, Shard: func(i int) ([]byte, error) { return v.shards[i], nil }}
+// set returns the version for package patch.
+func (v version) set() patch.Set {
+	return patch.Set{Manifest: v.file, Shard: func(i int) ([]byte, error) { return v.shards[i], nil }}
 }
 
 // since returns the number of bytes of the delta from an older version, after it has turned that into v.
 func (v version) since(ctx context.Context, old version) (int, error) {
 	if v.shards == nil {
-		d, err := delta.Diff(ctx, old.file, v.file)
+		d, err := patch.Diff(ctx, old.file, v.file)
 		if err != nil {
 			return 0, err
 		}
-		got, err := delta.Patch(ctx, old.file, d, delta.Options{})
+		got, err := patch.Patch(ctx, old.file, d, 0)
 		if err == nil && !bytes.Equal(got, v.file) {
 			err = errPatch
 		}
 		return len(d), err
 	}
-	d, err := delta.DiffSet(ctx, old.set(), v.set())
+	d, err := patch.DiffSet(ctx, old.set(), v.set())
 	if err != nil {
 		return 0, err
 	}
 	written := 0
-	manifest, err := delta.PatchSet(ctx, old.set(), d, delta.Options{}, func(_ string, b []byte) error {
+	manifest, err := patch.PatchSet(ctx, old.set(), d, 0, func(_ string, b []byte) error {
 		if !slices.ContainsFunc(v.shards, func(s []byte) bool { return bytes.Equal(s, b) }) {
 			return errPatch
 		}
@@ -87,7 +87,7 @@ func (v version) since(ctx context.Context, old version) (int, error) {
 	return len(d), err
 }
 
-var errPatch = errors.New("a delta gives another file: this is a bug of package delta")
+var errPatch = errors.New("a delta gives another file: this is a bug of package patch")
 
 // packed returns the number of bytes that zstd takes for a file of which the reader has an older version.
 func packed(file, old []byte) (int, error) {

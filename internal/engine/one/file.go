@@ -120,7 +120,7 @@ func (s *Set) Encode() (*container.File, error) {
 	if err := s.Guarded(func() error { e = enc.Encode(); return nil }); err != nil {
 		return nil, err
 	}
-	family, err := families.ByName(e.Spec.Family())
+	family, err := families.FormatOf(e.Spec.Family())
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*S
 
 // openManifest opens the shards of a manifest.
 func openManifest(ctx context.Context, dir string, m *shard.Manifest, o engine.Options) (*Set, error) {
-	kind, err := families.ByName(m.Spec.Family())
+	kind, err := families.FormatOf(m.Spec.Family())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -100,7 +100,7 @@ func openManifest(ctx context.Context, dir string, m *shard.Manifest, o engine.O
 }
 
 // check opens all files and checks their sizes and headers.
-func (t *Set) check(ctx context.Context, kind families.Family) error {
+func (t *Set) check(ctx context.Context, kind families.Format) error {
 	var full atomic.Bool
 	var version atomic.Uint32
 	var inflated atomic.Uint64 // bytes besides the files

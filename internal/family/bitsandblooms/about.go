@@ -5,19 +5,26 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// About describes the family. Package families lists it.
-var About = family.About{
+// Traits are what the family can do and which hash functions it takes. Package families lists them.
+var Traits = family.Traits{
+	Name: Family,
 	Hash: filter.Murmur3Twice,
-	Name: Family, Summary: "filter of bits-and-blooms (Go)",
 	Can: family.CanStartEmpty | family.CanAdd | family.CanMerge | family.CanIntersect | family.CanCapacity |
 		family.CanRawKeys | family.CanEstimate,
-	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
-	Parameters: []family.Parameter{
-		family.CapacityParameter,
-		{Name: "k", Value: "1..255", Help: "probes per key"},
-		{Name: "m", Value: "BITS", Help: "number of bits, instead of a size"},
-		{Name: "length", Value: "BITS", Help: "length of the bit set, at least m"},
-	},
+}
+
+// About describes the family to planners and users.
+func About() family.About {
+	return family.About{
+		Summary: "filter of bits-and-blooms (Go)",
+		Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
+		Parameters: []family.Parameter{
+			family.CapacityParameter,
+			{Name: "k", Value: "1..255", Help: "probes per key"},
+			{Name: "m", Value: "BITS", Help: "number of bits, instead of a size"},
+			{Name: "length", Value: "BITS", Help: "length of the bit set, at least m"},
+		},
+	}
 }
 
 // Forecast returns the size in bits of the filter that New makes, and its predicted false-positive rate, in [0, 1],

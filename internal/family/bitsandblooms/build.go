@@ -47,15 +47,21 @@ func (c Config) Geometry() (m, length uint64, k int, err error) {
 			return 0, 0, 0, err
 		}
 	}
+	length, err = c.lengthFor(m)
+	return m, length, k, err
+}
+
+// lengthFor returns the length in bits of a bit set of m bits.
+func (c Config) lengthFor(m uint64) (uint64, error) {
 	switch {
 	case c.Length == 0:
-		return m, m, k, nil
+		return m, nil
 	case c.Length < m:
-		return 0, 0, 0, family.Invalid("length", c.Length, "want at least m")
+		return 0, family.Invalid("length", c.Length, "want at least m")
 	case c.Length >= 1<<62:
-		return 0, 0, 0, fmt.Errorf("length=%d: %w", c.Length, filter.ErrTooLarge)
+		return 0, fmt.Errorf("length=%d: %w", c.Length, filter.ErrTooLarge)
 	}
-	return m, c.Length, k, nil
+	return c.Length, nil
 }
 
 // New returns an empty filter. AddKey adds keys. Errors are those of Geometry, or wrap filter.ErrTooLarge if there is

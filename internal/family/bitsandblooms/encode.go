@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 func (f *Filter) spec() filter.Spec { return Spec(f.m, f.length, f.k) }
@@ -57,7 +58,10 @@ func geometry(s filter.Spec) (f Filter, err error) {
 		err = family.Invalid("spec", s, "want bitsandblooms(k=,m=)")
 	}
 	if err == nil {
-		f.m, f.length, f.k, err = c.Geometry()
+		f.m, f.k, err = probe.Config{M: c.M, K: c.K, MaxK: MaxK, Width: 1}.Fixed()
+	}
+	if err == nil {
+		f.length, err = c.lengthFor(f.m)
 	}
 	return f, err
 }

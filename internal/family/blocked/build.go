@@ -56,14 +56,22 @@ func (c Config) geometry(x *formula) (blocks uint64, k int, err error) {
 	default:
 		blocks, err = c.blocksForRate(x, n)
 	}
-	if err == nil && blocks >= 1<<53 {
-		err = fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)
+	if err == nil {
+		err = checkBlocks(blocks)
 	}
 	if err != nil {
 		return 0, 0, err
 	}
 	blocks = max(blocks, 1)
 	return blocks, c.probes(x, n, blocks), nil
+}
+
+// checkBlocks returns an error if a filter has too many blocks.
+func checkBlocks(blocks uint64) error {
+	if blocks >= 1<<53 {
+		return fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)
+	}
+	return nil
 }
 
 func (c Config) check() error {

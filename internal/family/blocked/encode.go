@@ -1,6 +1,8 @@
 package blocked
 
 import (
+	"cmp"
+
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 )
@@ -42,8 +44,8 @@ func geometry(s filter.Spec) (f Filter, err error) {
 		err = family.Invalid("spec", s, "want blocked(blocks=,k=,layout=)")
 	}
 	if err == nil {
-		f.split = c.Layout == Split
-		f.blocks, f.k, err = c.Geometry()
+		f.split, f.blocks, f.k = c.Layout == Split, c.Blocks, c.K
+		err = cmp.Or(c.check(), checkBlocks(c.Blocks))
 	}
 	return f, err
 }

@@ -5,24 +5,31 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// About describes the family. Package families lists it.
-var About = family.About{
-	Name: Family, Summary: "counting Bloom filter: keys are removed and counted, and it is never full",
+// Traits are what the family can do and which hash functions it takes. Package families lists them.
+var Traits = family.Traits{
+	Name: Family,
 	Can: family.CanAdd | family.CanStartEmpty | family.CanRemove | family.CanCount | family.CanMerge |
 		family.CanConcurrent | family.CanCapacity | family.CanEstimate,
-	FileBytes: 130,
-	Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
-	Parameters: []family.Parameter{
-		family.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
-		{Name: "m", Value: "N", Help: "number of counters of 4 bits, instead of a size"},
-	},
-	Forms: []family.Form{{
-		Spec: family.NewSpec(Family),
-		Can: family.CanAdd | family.CanRemove | family.CanCount | family.CanMerge | family.CanConcurrent |
-			family.CanCapacity,
-		Default: 8,
-		Reason:  "removal with union, and never full", Warning: "four times standard; a counter that reached 15 stays there",
-	}},
+}
+
+// About describes the family to planners and users.
+func About() family.About {
+	return family.About{
+		Summary:   "counting Bloom filter: keys are removed and counted, and it is never full",
+		FileBytes: 130,
+		Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
+		Parameters: []family.Parameter{
+			family.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
+			{Name: "m", Value: "N", Help: "number of counters of 4 bits, instead of a size"},
+		},
+		Forms: []family.Form{{
+			Spec: family.NewSpec(Family),
+			Can: family.CanAdd | family.CanRemove | family.CanCount | family.CanMerge | family.CanConcurrent |
+				family.CanCapacity,
+			Default: 8,
+			Reason:  "removal with union, and never full", Warning: "four times standard; a counter that reached 15 stays there",
+		}},
+	}
 }
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive

@@ -4,27 +4,34 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// About describes the family. Package families lists it.
-var About = family.About{
-	Name: Family, Summary: "d-left fingerprint table: keys are removed, in four short buckets per query",
-	Can:       formCan | family.CanStartEmpty | family.CanCount,
-	FileBytes: 200,
-	Bounded:   true, Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"remainder", "buckets"},
-	Parameters: []family.Parameter{
-		family.CapacityParameter, family.CountingParameter,
-		{Name: "remainder", Value: "4..32", Help: "bits per remainder, instead of a size"},
-		{Name: "buckets", Value: "N", Help: "buckets per subtable"},
-	},
-	Forms: []family.Form{
-		{
-			Spec: family.NewSpec(Family), Can: formCan, Reason: "removal with four short buckets per query",
-			Warning: "full beyond its capacity; remove only what was added",
+// Traits are what the family can do and which hash functions it takes. Package families lists them.
+var Traits = family.Traits{
+	Name: Family,
+	Can:  formCan | family.CanStartEmpty | family.CanCount,
+}
+
+// About describes the family to planners and users.
+func About() family.About {
+	return family.About{
+		Summary:   "d-left fingerprint table: keys are removed, in four short buckets per query",
+		FileBytes: 200,
+		Bounded:   true, Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"remainder", "buckets"},
+		Parameters: []family.Parameter{
+			family.CapacityParameter, family.CountingParameter,
+			{Name: "remainder", Value: "4..32", Help: "bits per remainder, instead of a size"},
+			{Name: "buckets", Value: "N", Help: "buckets per subtable"},
 		},
-		{
-			Spec: family.NewSpec(Family, "counting", 1), Can: formCan | family.CanCount,
-			Reason: "counts, with four short buckets per query", Warning: "full beyond its capacity; remove only what was added",
+		Forms: []family.Form{
+			{
+				Spec: family.NewSpec(Family), Can: formCan, Reason: "removal with four short buckets per query",
+				Warning: "full beyond its capacity; remove only what was added",
+			},
+			{
+				Spec: family.NewSpec(Family, "counting", 1), Can: formCan | family.CanCount,
+				Reason: "counts, with four short buckets per query", Warning: "full beyond its capacity; remove only what was added",
+			},
 		},
-	},
+	}
 }
 
 const formCan = family.CanAdd | family.CanRemove | family.CanConcurrent | family.CanCapacity | family.CanSpill |

@@ -63,8 +63,9 @@ func (c Config) check() error {
 // minFPR is the rate at capacity with the longest remainders.
 const minFPR = load / (1.0*(1<<MaxRemainder) - 1)
 
-// resolve returns the geometry of the filter, or an error that wraps filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) resolve() (geometry, error) {
+// fixed returns the geometry of the filter, with the remainder of the Config, which may be 0. Errors are those of
+// resolve.
+func (c Config) fixed() (geometry, error) {
 	if err := c.check(); err != nil {
 		return geometry{}, err
 	}
@@ -80,8 +81,15 @@ func (c Config) resolve() (geometry, error) {
 		return geometry{}, family.Invalid("capacity", g.capacity,
 			"the buckets have %d cells in all; want at most as many", g.cells())
 	}
+	return g, nil
+}
+
+// resolve returns the geometry of the filter, or an error that wraps filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) resolve() (geometry, error) {
+	g, err := c.fixed()
 	switch {
-	case g.remainder != 0:
+	case err != nil || g.remainder != 0:
+		return g, err
 	case c.Size.BitsPerKey != 0:
 		g, err := g.fit(uint(c.Size.BitsPerKey*load/(subtables*cells)), "bits_per_key", c.Size.BitsPerKey)
 		return g, errors.Join(err, c.atMost(g))

@@ -84,7 +84,7 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	if c.Buckets == 0 || c.Capacity == 0 || c.Remainder == 0 || !c.Size.IsZero() {
 		return geometry{}, family.Invalid("spec", s, "want dleft(buckets=,capacity=,remainder=)")
 	}
-	g, err := c.resolve()
+	g, err := c.fixed()
 	if err == nil && g.spec() != s {
 		err = family.Invalid("spec", s, "want %s", g.spec())
 	}

@@ -4,19 +4,26 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// About describes the family. Package families lists it.
-var About = family.About{
-	Name: Family, Summary: "static and fast to query; whole bits per fingerprint",
-	Can:       family.CanSpill | family.CanCountItself,
-	FileBytes: 208,
-	Default:   "8 bits per fingerprint: about 9 bits a key", Sizes: []string{"width", "segment"},
-	Parameters: []family.Parameter{{Name: "width", Value: "1..32", Help: "bits per fingerprint, instead of a size"}},
-	// A form with CanSpill builds in any memory. Keys of fuse spill while they are gathered, but then the library needs
-	// all of them.
-	Forms: []family.Form{{
-		Spec: family.NewSpec(Family), Default: 2, Reason: "static, with the fastest queries of a static filter",
-		Warning: "a build takes about 30 bytes a key; a change of one key changes the whole file",
-	}},
+// Traits are what the family can do and which hash functions it takes. Package families lists them.
+var Traits = family.Traits{
+	Name: Family,
+	Can:  family.CanSpill | family.CanCountItself,
+}
+
+// About describes the family to planners and users.
+func About() family.About {
+	return family.About{
+		Summary:   "static and fast to query; whole bits per fingerprint",
+		FileBytes: 208,
+		Default:   "8 bits per fingerprint: about 9 bits a key", Sizes: []string{"width", "segment"},
+		Parameters: []family.Parameter{{Name: "width", Value: "1..32", Help: "bits per fingerprint, instead of a size"}},
+		// A form with CanSpill builds in any memory. Keys of fuse spill while they are gathered, but then the library needs
+		// all of them.
+		Forms: []family.Form{{
+			Spec: family.NewSpec(Family), Default: 2, Reason: "static, with the fastest queries of a static filter",
+			Warning: "a build takes about 30 bytes a key; a change of one key changes the whole file",
+		}},
+	}
 }
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive

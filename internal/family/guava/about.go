@@ -5,19 +5,26 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// About describes the family. Package families lists it.
-var About = family.About{
+// Traits are what the family can do and which hash functions it takes. Package families lists them.
+var Traits = family.Traits{
+	Name: Family,
 	Hash: filter.Murmur3,
-	Name: Family, Summary: "filter of Guava (Java)",
 	Can: family.CanAdd | family.CanStartEmpty | family.CanMerge | family.CanIntersect | family.CanCapacity |
 		family.CanEstimate,
-	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"words"},
-	Parameters: []family.Parameter{
-		family.CapacityParameter,
-		{Name: "k", Value: "1..255", Help: "probes per key"},
-		{Name: "words", Value: "N", Help: "number of 64-bit words, instead of a size"},
-		{Name: "strategy", Value: "32|64", Help: "MURMUR128_MITZ_32 or MURMUR128_MITZ_64"},
-	},
+}
+
+// About describes the family to planners and users.
+func About() family.About {
+	return family.About{
+		Summary: "filter of Guava (Java)",
+		Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"words"},
+		Parameters: []family.Parameter{
+			family.CapacityParameter,
+			{Name: "k", Value: "1..255", Help: "probes per key"},
+			{Name: "words", Value: "N", Help: "number of 64-bit words, instead of a size"},
+			{Name: "strategy", Value: "32|64", Help: "MURMUR128_MITZ_32 or MURMUR128_MITZ_64"},
+		},
+	}
 }
 
 // Forecast returns the size in bits of the filter that New makes, and its predicted false-positive rate, in [0, 1],

@@ -44,16 +44,10 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 // Geometry returns the number of 64-bit words and of probes per key of the filter that New makes. It does not allocate.
 // Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (words uint64, k int, err error) {
-	switch {
-	case c.Strategy != 0 && c.Strategy != Mitz32 && c.Strategy != Mitz64:
-		return 0, 0, family.Invalid("strategy", c.Strategy, "want 32 or 64")
-	case c.Words != 0 && !c.Size.IsZero():
-		return 0, 0, family.Invalid("words", c.Words, "give only one of words, bits_per_key, fpr and bytes")
+	if err := c.check(); err != nil {
+		return 0, 0, err
 	}
 	words, k = c.Words, c.K
-	if k < 0 || k > MaxK {
-		return 0, 0, family.Invalid("k", k, "want 1 to %d", MaxK)
-	}
 	if words == 0 {
 		var m uint64
 		m, k, err = probe.Config{Keys: c.Keys, Size: c.Size, K: k, MaxK: MaxK, Width: 1}.Resolve()
@@ -70,13 +64,34 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 			}
 		}
 	}
-	if words > MaxWords {
-		return 0, 0, fmt.Errorf("words=%d, the limit of Guava is %d: %w", words, MaxWords, filter.ErrTooLarge)
+	if err := checkWords(words); err != nil {
+		return 0, 0, err
 	}
 	if k == 0 {
 		k = probe.OptimalK(max(c.Keys, 1), 64*words)
 	}
 	return words, k, nil
+}
+
+// check returns an error if a field is out of range or contradicts another one.
+func (c Config) check() error {
+	switch {
+	case c.Strategy != 0 && c.Strategy != Mitz32 && c.Strategy != Mitz64:
+		return family.Invalid("strategy", c.Strategy, "want 32 or 64")
+	case c.Words != 0 && !c.Size.IsZero():
+		return family.Invalid("words", c.Words, "give only one of words, bits_per_key, fpr and bytes")
+	case c.K < 0 || c.K > MaxK:
+		return family.Invalid("k", c.K, "want 1 to %d", MaxK)
+	}
+	return nil
+}
+
+// checkWords returns an error if a filter has more words than Guava takes.
+func checkWords(words uint64) error {
+	if words > MaxWords {
+		return fmt.Errorf("words=%d, the limit of Guava is %d: %w", words, MaxWords, filter.ErrTooLarge)
+	}
+	return nil
 }
 
 // fit returns the number of words, at least that many, that keep the rate with k probes. m is the number of bits that

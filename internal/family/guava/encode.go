@@ -1,6 +1,8 @@
 package guava
 
 import (
+	"cmp"
+
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 )
@@ -47,7 +49,7 @@ func geometry(s filter.Spec) (Config, error) {
 		err = family.Invalid("spec", s, "want guava(k=,strategy=,words=)")
 	}
 	if err == nil {
-		_, _, err = c.Geometry()
+		err = cmp.Or(c.check(), checkWords(c.Words))
 	}
 	return c, err
 }

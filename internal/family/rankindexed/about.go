@@ -4,49 +4,56 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// About describes the family. Package families lists it.
-var About = family.About{
-	Name: Family, Summary: "keys come and go, are counted or have values, in few bits",
+// Traits are what the family can do and which hash functions it takes. Package families lists them.
+var Traits = family.Traits{
+	Name: Family,
 	Can: formCan | family.CanStartEmpty | family.CanCount | family.CanValues | family.CanGrow | family.CanSpill |
 		family.CanTrim | family.CanOneLine | family.CanCountItself | family.CanBuildValues,
-	FileBytes: 290,
-	Bounded:   true, Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"buckets"},
-	Parameters: []family.Parameter{
-		family.CapacityParameter, family.CountingParameter,
-		{Name: "value_bits", Value: "1..32", Help: "bits of the value that each key has"},
-		{Name: "growth", Value: "1..24", Help: "how often the filter may double when it is full"},
-		{Name: "bucket", Value: "BITS", Help: "bits per bucket; 512 is one cache line"},
-		{Name: "fast", Value: "1", Help: "short chains: faster queries for 20% to 50% more bits"},
-		{Name: "overflow", Value: "P", Help: "probability of being full before the capacity, 1e-15 to 0.1"},
-	},
-	Forms: []family.Form{
-		form(family.Form{Default: 5, Reason: "keys come and go, in the fewest bits"}),
-		form(family.Form{LineFrom: 1e-4, Reason: "keys come and go, mostly with one cache line per query"},
-			"bucket", 512),
-		form(family.Form{Can: family.CanOneLine, Reason: "keys come and go, fast: short chains in one cache line"},
-			"bucket", 512, "fast", 1),
-		form(family.Form{
-			Can: family.CanCount, Default: 6, Reason: "counts in the fewest bits",
-			Warning: "a key counts to about 800 at most",
-		}, "counting", 1),
-		form(family.Form{
-			Can: family.CanCount, LineFrom: 1e-4, Reason: "counts, mostly with one cache line per query",
-			Warning: "a key counts to about 200 at most",
-		}, "bucket", 512, "counting", 1),
-		form(family.Form{
-			Can: family.CanCount | family.CanOneLine, Reason: "counts, fast: short chains in one cache line",
-			Warning: "a key counts to about 200 at most",
-		}, "bucket", 512, "counting", 1, "fast", 1),
-		form(family.Form{
-			Can: family.CanValues, Reason: "a value with each key, in the fewest bits",
-			Warning: "keys that look alike share a value",
-		}, "value_bits", 1),
-		form(family.Form{
-			Can:     family.CanValues | family.CanOneLine,
-			Reason:  "a value with each key, fast: short chains in one cache line",
-			Warning: "keys that look alike share a value",
-		}, "bucket", 512, "fast", 1, "value_bits", 1),
-	},
+}
+
+// About describes the family to planners and users.
+func About() family.About {
+	return family.About{
+		Summary:   "keys come and go, are counted or have values, in few bits",
+		FileBytes: 290,
+		Bounded:   true, Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"buckets"},
+		Parameters: []family.Parameter{
+			family.CapacityParameter, family.CountingParameter,
+			{Name: "value_bits", Value: "1..32", Help: "bits of the value that each key has"},
+			{Name: "growth", Value: "1..24", Help: "how often the filter may double when it is full"},
+			{Name: "bucket", Value: "BITS", Help: "bits per bucket; 512 is one cache line"},
+			{Name: "fast", Value: "1", Help: "short chains: faster queries for 20% to 50% more bits"},
+			{Name: "overflow", Value: "P", Help: "probability of being full before the capacity, 1e-15 to 0.1"},
+		},
+		Forms: []family.Form{
+			form(family.Form{Default: 5, Reason: "keys come and go, in the fewest bits"}),
+			form(family.Form{LineFrom: 1e-4, Reason: "keys come and go, mostly with one cache line per query"},
+				"bucket", 512),
+			form(family.Form{Can: family.CanOneLine, Reason: "keys come and go, fast: short chains in one cache line"},
+				"bucket", 512, "fast", 1),
+			form(family.Form{
+				Can: family.CanCount, Default: 6, Reason: "counts in the fewest bits",
+				Warning: "a key counts to about 800 at most",
+			}, "counting", 1),
+			form(family.Form{
+				Can: family.CanCount, LineFrom: 1e-4, Reason: "counts, mostly with one cache line per query",
+				Warning: "a key counts to about 200 at most",
+			}, "bucket", 512, "counting", 1),
+			form(family.Form{
+				Can: family.CanCount | family.CanOneLine, Reason: "counts, fast: short chains in one cache line",
+				Warning: "a key counts to about 200 at most",
+			}, "bucket", 512, "counting", 1, "fast", 1),
+			form(family.Form{
+				Can: family.CanValues, Reason: "a value with each key, in the fewest bits",
+				Warning: "keys that look alike share a value",
+			}, "value_bits", 1),
+			form(family.Form{
+				Can:     family.CanValues | family.CanOneLine,
+				Reason:  "a value with each key, fast: short chains in one cache line",
+				Warning: "keys that look alike share a value",
+			}, "bucket", 512, "fast", 1, "value_bits", 1),
+		},
+	}
 }
 
 const formCan = family.CanAdd | family.CanRemove | family.CanConcurrent | family.CanCapacity

@@ -5,16 +5,23 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// About describes the family. Package families lists it.
-var About = family.About{
+// Traits are what the family can do and which hash functions it takes. Package families lists them.
+var Traits = family.Traits{
+	Name: Family,
 	Hash: filter.Murmur64A,
-	Name: Family, Summary: "chain of filters of RedisBloom",
-	Can:     family.CanAdd | family.CanStartEmpty | family.CanCapacity | family.CanSpill | family.CanCountItself,
-	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"links"},
-	Parameters: []family.Parameter{
-		{Name: "capacity", Value: "KEYS", Help: "capacity of the first filter of the chain"},
-		{Name: "expansion", Value: "N", Help: "growth factor of the chain; 0: no growth"},
-	},
+	Can:  family.CanAdd | family.CanStartEmpty | family.CanCapacity | family.CanSpill | family.CanCountItself,
+}
+
+// About describes the family to planners and users.
+func About() family.About {
+	return family.About{
+		Summary: "chain of filters of RedisBloom",
+		Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"links"},
+		Parameters: []family.Parameter{
+			{Name: "capacity", Value: "KEYS", Help: "capacity of the first filter of the chain"},
+			{Name: "expansion", Value: "N", Help: "growth factor of the chain; 0: no growth"},
+		},
+	}
 }
 
 // Forecast returns the size in bits of the first link of the chain that New makes, and its predicted false-positive

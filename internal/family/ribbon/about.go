@@ -29,29 +29,36 @@ const Family = "ribbon"
 // wholeFile is the caveat of all forms.
 const wholeFile = "a change of one key changes the whole file, so updates by diff and publish are as large as it"
 
-// About describes the family. Package families lists it.
-var About = family.About{
-	Name: Family, Summary: "static, smallest: 0.3% over the bound with many keys; fractional bits per fingerprint",
-	Can:       family.CanSpill | family.CanCountItself | family.CanBuildValues,
-	FileBytes: 230,
-	Default:   "8 bits per fingerprint: about 8.03 bits a key", Sizes: []string{"r"},
-	Parameters: []family.Parameter{
-		{Name: "r", Value: "1..32", Help: "bits per fingerprint, instead of a size; 0: values only"},
-		{Name: "w", Value: "64|128", Help: "128: smaller and slower, the default for rates above 1/16"},
-		{Name: "value_bits", Value: "1..32", Help: "bits of a value that is stored with each key"},
-		{Name: "wide", Value: "1..1023", Help: "share of the blocks, of 1024, with fingerprints of r+1 bits"},
-	},
-	// Values are no form: the planner chooses for values that change.
-	Forms: []family.Form{
-		{
-			Spec: family.NewSpec(Family), Can: family.CanSpill, Default: 1,
-			Reason:  "static, {size}",
-			Warning: wholeFile,
+// Traits are what the family can do and which hash functions it takes. Package families lists them.
+var Traits = family.Traits{
+	Name: Family,
+	Can:  family.CanSpill | family.CanCountItself | family.CanBuildValues,
+}
+
+// About describes the family to planners and users.
+func About() family.About {
+	return family.About{
+		Summary:   "static, smallest: 0.3% over the bound with many keys; fractional bits per fingerprint",
+		FileBytes: 230,
+		Default:   "8 bits per fingerprint: about 8.03 bits a key", Sizes: []string{"r"},
+		Parameters: []family.Parameter{
+			{Name: "r", Value: "1..32", Help: "bits per fingerprint, instead of a size; 0: values only"},
+			{Name: "w", Value: "64|128", Help: "128: smaller and slower, the default for rates above 1/16"},
+			{Name: "value_bits", Value: "1..32", Help: "bits of a value that is stored with each key"},
+			{Name: "wide", Value: "1..1023", Help: "share of the blocks, of 1024, with fingerprints of r+1 bits"},
 		},
-		{
-			Spec: family.NewSpec(Family, "w", 128), Can: family.CanSpill,
-			Reason:  "static, {size}; slower queries and builds",
-			Warning: wholeFile,
+		// Values are no form: the planner chooses for values that change.
+		Forms: []family.Form{
+			{
+				Spec: family.NewSpec(Family), Can: family.CanSpill, Default: 1,
+				Reason:  "static, {size}",
+				Warning: wholeFile,
+			},
+			{
+				Spec: family.NewSpec(Family, "w", 128), Can: family.CanSpill,
+				Reason:  "static, {size}; slower queries and builds",
+				Warning: wholeFile,
+			},
 		},
-	},
+	}
 }

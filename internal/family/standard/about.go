@@ -4,23 +4,30 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// About describes the family. Package families lists it.
-var About = family.About{
-	Name: Family, Summary: "plain Bloom filter: any size, keys at any time, union",
+// Traits are what the family can do and which hash functions it takes. Package families lists them.
+var Traits = family.Traits{
+	Name: Family,
 	Can: family.CanAdd | family.CanStartEmpty | family.CanMerge | family.CanIntersect | family.CanConcurrent |
 		family.CanCapacity | family.CanEstimate,
-	FileBytes: 130,
-	Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
-	Parameters: []family.Parameter{
-		family.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
-		{Name: "m", Value: "BITS", Help: "number of bits, instead of a size"},
-	},
-	Forms: []family.Form{{
-		Spec: family.NewSpec(Family), Can: family.CanAdd | family.CanMerge | family.CanConcurrent | family.CanCapacity,
-		Default: 3,
-		Reason:  "the plain Bloom filter: any size, keys at any time, union",
-		Warning: "a query for a present key reads k cache lines",
-	}},
+}
+
+// About describes the family to planners and users.
+func About() family.About {
+	return family.About{
+		Summary:   "plain Bloom filter: any size, keys at any time, union",
+		FileBytes: 130,
+		Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
+		Parameters: []family.Parameter{
+			family.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
+			{Name: "m", Value: "BITS", Help: "number of bits, instead of a size"},
+		},
+		Forms: []family.Form{{
+			Spec: family.NewSpec(Family), Can: family.CanAdd | family.CanMerge | family.CanConcurrent | family.CanCapacity,
+			Default: 3,
+			Reason:  "the plain Bloom filter: any size, keys at any time, union",
+			Warning: "a query for a present key reads k cache lines",
+		}},
+	}
 }
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive

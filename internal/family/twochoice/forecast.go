@@ -13,24 +13,34 @@ import (
 
 // The grid of the table. Its values are the yields of searches: -ln(1-f)/λ, where f is the share of set bits after the
 // search and λ the number of distinct positions per bit, of one group of every key. With one choice it would be 1.
-var axes = []grid.Axis{
-	{0, 1},                                   // 1 for a greedy search
-	grid.Logs(2, 4, 8, 16, 32, 64),           // passes
-	grid.Logs(2, 3, 4, 6, 10, 16),            // choices
-	grid.Logs(1, 2, 3, 5, 8, 13, 22, 38, 64), // k
-	grid.Logs(0.02, 0.1, 0.25, 0.5, 0.75, 1, 1.4, 2, 3, 5), // λ
+func axes() []grid.Axis {
+	return []grid.Axis{
+		{0, 1},                                   // 1 for a greedy search
+		grid.Logs(2, 4, 8, 16, 32, 64),           // passes
+		grid.Logs(2, 3, 4, 6, 10, 16),            // choices
+		grid.Logs(1, 2, 3, 5, 8, 13, 22, 38, 64), // k
+		grid.Logs(0.02, 0.1, 0.25, 0.5, 0.75, 1, 1.4, 2, 3, 5), // λ
+	}
 }
 
 //go:embed choices.table
 var tableText []byte
 
-var table = sync.OnceValue(func() grid.Table {
-	t, err := grid.Parse(tableText, axes...)
-	if err != nil {
-		panic(err) // the table is embedded; TestTable reads it
-	}
-	return t
-})
+// table reads the table at its first call. It is no variable: that would link the table into programs that never search.
+func table() grid.Table {
+	readTable.once.Do(func() {
+		var err error
+		if readTable.Table, err = grid.Parse(tableText, axes()...); err != nil {
+			panic(err) // the table is embedded; TestTable reads it
+		}
+	})
+	return readTable.Table
+}
+
+var readTable struct {
+	once sync.Once
+	grid.Table
+}
 
 // distinct returns the mean number of distinct positions among k random ones of that many bits.
 func distinct(k int, bits float64) float64 {

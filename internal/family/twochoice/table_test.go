@@ -47,7 +47,7 @@ func atPoint(at []float64) float64 {
 // TestTable measures the table again, with -update all of it, else some points.
 func TestTable(t *testing.T) {
 	if !*update {
-		stored := table()
+		stored, axes := table(), axes()
 		r := rand.New(rand.NewPCG(40, 1))
 		for range 40 {
 			at := make([]float64, len(axes))
@@ -62,7 +62,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile("choices.table", grid.Format(grid.Measure(atPoint, axes...)), 0o644); err != nil {
+		if err := os.WriteFile("choices.table", grid.Format(grid.Measure(atPoint, axes()...)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,7 +1,8 @@
-package delta
+package patch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -158,13 +159,13 @@ func suffixOf(name, plain string) string {
 
 // PatchSet applies a delta of DiffSet. It calls write with the name and the content of each file that the new manifest
 // names with another name, length or SHA-256 than the old one, and then returns the new manifest, byte for byte. It
-// reads and makes one shard at a time.
+// reads and makes one shard at a time. The manifest and the shards together have at most maxBytes; 0: DefaultMaxBytes.
 //
 // The manifest is verified last: on error, remove what was written. The new files have other names than those of the
 // old set if both manifests have names with hashes. The error is that of write or Shard, wraps shard.ErrChanged if a
 // shard of the old set is not the one in its manifest, or is one of those of Patch.
 func PatchSet(
-	ctx context.Context, old Set, d []byte, o Options, write func(name string, content []byte) error,
+	ctx context.Context, old Set, d []byte, maxBytes uint64, write func(name string, content []byte) error,
 ) (manifest []byte, err error) {
 	i, err := Read(d)
 	switch {
@@ -182,7 +183,8 @@ func PatchSet(
 	if err != nil {
 		return nil, err
 	}
-	p := setPatch{ctx: ctx, bitReader: bitReader{b: d[prefix:]}, old: old, from: from, limit: o.limit(), write: write}
+	p := setPatch{ctx: ctx, bitReader: bitReader{b: d[prefix:]}, old: old, from: from, write: write}
+	p.limit = cmp.Or(maxBytes, DefaultMaxBytes)
 	if manifest, err = p.run(); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,6 @@
-package plan
+// Package costs has the times and the memory of filters and builds, measured on one machine, that package plan
+// interpolates. Package lab/measure makes the table.
+package costs
 
 import (
 	"cmp"
@@ -11,13 +13,13 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-//go:generate go -C ../lab run ./cmd/bloomery-lab costs --out ../plan/costs.json
+//go:generate go -C ../../lab run ./cmd/bloomery-lab costs --out ../internal/costs/costs.json
 
 //go:embed costs.json
 var measured []byte
 
-// Costs are times measured on one machine. Other machines are faster or slower, with similar ratios.
-type Costs struct {
+// Table has times measured on one machine. Other machines are faster or slower, with similar ratios.
+type Table struct {
 	Machine string `json:"machine"`
 	Go      string `json:"go"`
 	Date    string `json:"date"` // of the measurement, YYYY-MM-DD
@@ -40,28 +42,26 @@ type Point struct {
 	Build   float64 `json:"build_ns"`
 }
 
-// Measured returns the table of this package. Do not change it.
-var Measured = sync.OnceValue(func() Costs {
-	var c Costs
-	if err := json.Unmarshal(measured, &c); err != nil {
-		panic(err) // the table is embedded; TestCosts reads it
-	}
-	return c
-})
-
-// Kinds returns the specs, without sizes, that a table of costs must have.
-func Kinds() []filter.Spec {
-	var specs []filter.Spec
-	for _, k := range kinds {
-		specs = append(specs, k.Spec)
-	}
-	return specs
+// Measured returns the table of this package. Do not change it. It is read at the first call, by a function: a variable
+// would link the table and its reader into programs that never plan.
+func Measured() Table {
+	once.Do(func() {
+		if err := json.Unmarshal(measured, &table); err != nil {
+			panic(err) // the table is embedded; TestMeasured reads it
+		}
+	})
+	return table
 }
+
+var (
+	once  sync.Once
+	table Table
+)
 
 // At returns the costs of a kind at a number of keys and a rate. Between points it interpolates linearly over the
 // logarithms of both. Outside it takes the nearest point. It returns false if the table does not contain the kind.
-func (c Costs) At(k filter.Spec, keys uint64, fpr float64) (Point, bool) {
-	points := c.Kinds[k.String()]
+func (t Table) At(k filter.Spec, keys uint64, fpr float64) (Point, bool) {
+	points := t.Kinds[k.String()]
 	if len(points) == 0 {
 		return Point{}, false
 	}
@@ -97,12 +97,12 @@ func (c Costs) At(k filter.Spec, keys uint64, fpr float64) (Point, bool) {
 }
 
 // OutOfCache returns the costs at the largest number of keys in the table, with filters larger than the caches.
-func (c Costs) OutOfCache(k filter.Spec, fpr float64) (Point, bool) {
+func (t Table) OutOfCache(k filter.Spec, fpr float64) (Point, bool) {
 	var most uint64
-	for _, p := range c.Kinds[k.String()] {
+	for _, p := range t.Kinds[k.String()] {
 		most = max(most, p.Keys)
 	}
-	return c.At(k, most, fpr)
+	return t.At(k, most, fpr)
 }
 
 // between interpolates in a row of points that is sorted by a coordinate, ascending, or descending if sign is -1.

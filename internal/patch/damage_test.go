@@ -1,4 +1,4 @@
-package delta_test
+package patch_test
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -66,7 +66,7 @@ func allocated(do func()) uint64 {
 
 // expected are the errors of Patch for a damaged delta.
 var expected = []error{
-	delta.ErrBase, delta.ErrCorrupt, delta.ErrVersion, filter.ErrTooLarge, filter.ErrCorrupt, shard.ErrManifest,
+	patch.ErrBase, patch.ErrCorrupt, patch.ErrVersion, filter.ErrTooLarge, filter.ErrCorrupt, shard.ErrManifest,
 }
 
 func isExpected(err error) bool {
@@ -95,7 +95,7 @@ func TestDamaged(t *testing.T) {
 		p, d := pairs[i], damage(r, deltas[i], deltas)
 		var got []byte
 		var err error
-		n := allocated(func() { got, err = delta.Patch(ctx, p.old, d, delta.Options{}) })
+		n := allocated(func() { got, err = patch.Patch(ctx, p.old, d, 0) })
 		switch {
 		case err == nil && !bytes.Equal(got, p.new):
 			t.Fatalf("%s: % x gives another file", p.name, d)
@@ -134,7 +134,7 @@ func TestDamagedSets(t *testing.T) {
 		var got []byte
 		var err error
 		n := allocated(func() {
-			got, err = delta.PatchSet(ctx, bases[i].set(), d, delta.Options{}, func(name string, _ []byte) error {
+			got, err = patch.PatchSet(ctx, bases[i].set(), d, 0, func(name string, _ []byte) error {
 				if !shardfile.IsName(name) {
 					t.Errorf("% x writes %q", d, name)
 				}
@@ -170,7 +170,7 @@ func TestTruncated(t *testing.T) {
 		d := checkPair(t, p.old, p.new)
 		step := 1 + len(d)/200
 		for n := 0; n < len(d); n += step {
-			if got, err := delta.Patch(context.Background(), p.old, d[:n], delta.Options{}); err == nil || got != nil {
+			if got, err := patch.Patch(context.Background(), p.old, d[:n], 0); err == nil || got != nil {
 				t.Fatalf("%s: the first %d bytes of %d give %d bytes", p.name, n, len(d), len(got))
 			}
 		}
@@ -185,11 +185,11 @@ func TestLimit(t *testing.T) {
 		if strings.Contains(p.name, "trimmed") { // in memory it is larger
 			continue
 		}
-		if _, err := delta.Patch(ctx, p.old, d, delta.Options{MaxBytes: uint64(len(p.new))}); err != nil {
+		if _, err := patch.Patch(ctx, p.old, d, uint64(len(p.new))); err != nil {
 			t.Errorf("%s: %v", p.name, err)
 		}
-		o := delta.Options{MaxBytes: uint64(len(p.new)) - 1}
-		if _, err := delta.Patch(ctx, p.old, d, o); !errors.Is(err, filter.ErrTooLarge) {
+		o := uint64(len(p.new)) - 1
+		if _, err := patch.Patch(ctx, p.old, d, o); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%s: a byte less: %v", p.name, err)
 		}
 	}
@@ -202,13 +202,13 @@ func TestCancelled(t *testing.T) {
 	cancel(cause)
 	for _, p := range vectorPairs(t) {
 		d := checkPair(t, p.old, p.new)
-		if i, _ := delta.Read(d); i.Method == delta.Whole {
+		if i, _ := patch.Read(d); i.Method == patch.Whole {
 			continue
 		}
-		if _, err := delta.Patch(ctx, p.old, d, delta.Options{}); err != cause {
+		if _, err := patch.Patch(ctx, p.old, d, 0); err != cause {
 			t.Errorf("%s: Patch: %v", p.name, err)
 		}
-		if _, err := delta.Diff(ctx, p.old, p.new); err != cause {
+		if _, err := patch.Diff(ctx, p.old, p.new); err != cause {
 			t.Errorf("%s: Diff: %v", p.name, err)
 		}
 	}
@@ -237,15 +237,15 @@ func FuzzPatch(f *testing.F) {
 		if i < 0 || i >= len(bases) {
 			return
 		}
-		got, err := delta.Patch(context.Background(), bases[i], d, delta.Options{MaxBytes: 1 << 20})
+		got, err := patch.Patch(context.Background(), bases[i], d, 1<<20)
 		if err != nil {
 			if !isExpected(err) || got != nil {
 				t.Fatalf("%d bytes, %v", len(got), err)
 			}
 			return
 		}
-		info, err := delta.Read(d)
-		if sum := sha256.Sum256(got); err != nil || !bytes.Equal(sum[:delta.HashSize], info.Target[:]) {
+		info, err := patch.Read(d)
+		if sum := sha256.Sum256(got); err != nil || !bytes.Equal(sum[:patch.HashSize], info.Target[:]) {
 			t.Fatalf("a result with another hash: %v", err)
 		}
 	})

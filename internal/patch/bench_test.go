@@ -1,11 +1,11 @@
-package delta_test
+package patch_test
 
 import (
 	"bytes"
 	"context"
 	"testing"
 
-	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/internal/patch"
 )
 
 // BenchmarkDelta measures Diff and Patch of a day: 0.2% of a million keys go, as many come.
@@ -32,7 +32,7 @@ func BenchmarkDelta(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var err error
-				if d, err = delta.Diff(ctx, old, new); err != nil {
+				if d, err = patch.Diff(ctx, old, new); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -42,7 +42,7 @@ func BenchmarkDelta(b *testing.B) {
 			b.SetBytes(int64(len(new)))
 			b.ReportAllocs()
 			for b.Loop() {
-				got, err := delta.Patch(ctx, old, d, delta.Options{})
+				got, err := patch.Patch(ctx, old, d, 0)
 				if err != nil || !bytes.Equal(got, new) {
 					b.Fatal(err)
 				}

@@ -1,4 +1,4 @@
-package delta_test
+package patch_test
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
@@ -25,8 +25,8 @@ type folder struct {
 }
 
 // set returns the folder as a Set.
-func (f *folder) set() delta.Set {
-	return delta.Set{Manifest: f.text, Shard: func(i int) ([]byte, error) {
+func (f *folder) set() patch.Set {
+	return patch.Set{Manifest: f.text, Shard: func(i int) ([]byte, error) {
 		b, ok := f.files[f.manifest.Shards[i].File]
 		if !ok {
 			return nil, errors.New("no such file")
@@ -73,13 +73,13 @@ func newFolder(t testing.TB, spec string, files [][]byte, before *folder) *folde
 // checkSets makes a delta of two sets and applies it. It returns the delta.
 func checkSets(t testing.TB, old, new *folder) []byte {
 	t.Helper()
-	d, err := delta.DiffSet(context.Background(), old.set(), new.set())
+	d, err := patch.DiffSet(context.Background(), old.set(), new.set())
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := maps.Clone(old.files)
 	ctx := context.Background()
-	manifest, err := delta.PatchSet(ctx, old.set(), d, delta.Options{}, func(name string, b []byte) error {
+	manifest, err := patch.PatchSet(ctx, old.set(), d, 0, func(name string, b []byte) error {
 		got[name] = b
 		return nil
 	})
@@ -91,7 +91,7 @@ func checkSets(t testing.TB, old, new *folder) []byte {
 			t.Fatalf("shard %s differs", name)
 		}
 	}
-	if i, err := delta.Read(d); err != nil || i.Method != delta.Shards || i.Base != delta.BaseOf(old.text) {
+	if i, err := patch.Read(d); err != nil || i.Method != patch.Shards || i.Base != patch.BaseOf(old.text) {
 		t.Fatalf("%+v, %v", i, err)
 	}
 	return d
@@ -147,23 +147,23 @@ func TestSetErrors(t *testing.T) {
 	next := newFolder(t, spec, setFiles(t, spec, 5, 0), base)
 	d := checkSets(t, base, next)
 	nothing := func(string, []byte) error { return nil }
-	if _, err := delta.PatchSet(ctx, next.set(), d, delta.Options{}, nothing); !errors.Is(err, delta.ErrBase) {
+	if _, err := patch.PatchSet(ctx, next.set(), d, 0, nothing); !errors.Is(err, patch.ErrBase) {
 		t.Errorf("another set: %v", err)
 	}
-	_, err := delta.PatchSet(ctx, base.set(), d, delta.Options{MaxBytes: 2000}, nothing)
+	_, err := patch.PatchSet(ctx, base.set(), d, 2000, nothing)
 	if !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("limit: %v", err)
 	}
 	file := build(t, spec, 7, hashes(7, 0, 2000))
-	if _, err := delta.Patch(ctx, file, d, delta.Options{}); !errors.Is(err, delta.ErrBase) {
+	if _, err := patch.Patch(ctx, file, d, 0); !errors.Is(err, patch.ErrBase) {
 		t.Errorf("a file: %v", err)
 	}
 	whole := checkPair(t, file, build(t, spec, 7, hashes(7, 5, 2005)))
-	if _, err := delta.PatchSet(ctx, base.set(), whole, delta.Options{}, nothing); !errors.Is(err, delta.ErrBase) {
+	if _, err := patch.PatchSet(ctx, base.set(), whole, 0, nothing); !errors.Is(err, patch.ErrBase) {
 		t.Errorf("the delta of a file: %v", err)
 	}
 	full := fmt.Errorf("full")
-	_, err = delta.PatchSet(ctx, base.set(), d, delta.Options{}, func(string, []byte) error { return full })
+	_, err = patch.PatchSet(ctx, base.set(), d, 0, func(string, []byte) error { return full })
 	if err != full {
 		t.Errorf("write: %v", err)
 	}
@@ -171,7 +171,7 @@ func TestSetErrors(t *testing.T) {
 	base.files[name] = bytes.Clone(base.files[name])
 	base.files[name][1000] ^= 1
 	var e *shard.Error
-	_, err = delta.PatchSet(ctx, base.set(), d, delta.Options{}, nothing)
+	_, err = patch.PatchSet(ctx, base.set(), d, 0, nothing)
 	if !errors.Is(err, shard.ErrChanged) || !errors.As(err, &e) || e.File != name {
 		t.Errorf("a damaged shard: %v", err)
 	}

@@ -1,4 +1,4 @@
-package delta_test
+package patch_test
 
 import (
 	"bytes"
@@ -14,12 +14,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/patch"
 )
 
 var update = flag.Bool("update", false, "write testdata")
@@ -35,7 +35,7 @@ type vector struct {
 // vectorPair is a base and a target.
 type vectorPair struct {
 	name, what string
-	method     delta.Method
+	method     patch.Method
 	old, new   []byte
 }
 
@@ -108,18 +108,18 @@ func inverted(t testing.TB, b []byte) []byte {
 
 // vectorPairs returns a small base and target for each method, mode and flag.
 func vectorPairs(t testing.TB) (all []vectorPair) {
-	add := func(name string, m delta.Method, what string, old, new []byte) {
+	add := func(name string, m patch.Method, what string, old, new []byte) {
 		all = append(all, vectorPair{name, what, m, old, new})
 	}
 	some := hashes(7, 0, 1000)
 	other := hashes(7, 10, 1010)
 	const standard = "standard(k=7,m=9600)"
-	add("whole", delta.Whole, "another seed", build(t, standard, 7, some), build(t, standard, 8, hashes(8, 0, 1000)))
-	add("same", delta.Bits, "equal files", build(t, standard, 7, some), build(t, standard, 7, some))
-	add("gaps", delta.Bits, "mode 2; flags 4, 5 and 7", file(t, built(t, standard, some), 7),
+	add("whole", patch.Whole, "another seed", build(t, standard, 7, some), build(t, standard, 8, hashes(8, 0, 1000)))
+	add("same", patch.Bits, "equal files", build(t, standard, 7, some), build(t, standard, 7, some))
+	add("gaps", patch.Bits, "mode 2; flags 4, 5 and 7", file(t, built(t, standard, some), 7),
 		chosen(t, built(t, standard, hashes(7, 3, 1002)), 0.01))
 	const blocked = "blocked(blocks=40,k=7,layout=line)"
-	add("blocks", delta.Bits, "mode 3", build(t, blocked, 7, some), build(t, blocked, 7, hashes(7, 3, 1003)))
+	add("blocks", patch.Bits, "mode 3", build(t, blocked, 7, some), build(t, blocked, 7, hashes(7, 3, 1003)))
 	for _, c := range []struct{ name, spec string }{
 		{"partitioned", "partitioned(bits_per_key=8,effort=fast)"},
 		{"blockpartitioned", "blockpartitioned(bits_per_key=8,effort=fast)"},
@@ -130,22 +130,22 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 			file(t, like(t, f, hashes(7, 2000, 3000)), 7))
 	}
 	last := all[len(all)-2].old
-	add("raw", delta.Bits, "mode 1 and mode 0; the target is no valid filter", last, inverted(t, last))
+	add("raw", patch.Bits, "mode 1 and mode 0; the target is no valid filter", last, inverted(t, last))
 	const dleft = "dleft(buckets=40,capacity=%d,remainder=9)"
 	f := built(t, fmt.Sprintf(dleft, 1100), some)
 	before := file(t, f, 7)
 	f = built(t, fmt.Sprintf(dleft, 1200), some)
 	changed(t, f, some[:3], hashes(7, 1000, 1001))
-	add("spec", delta.Bits, "another spec; flags 4 and 6", before, file(t, f, 7))
+	add("spec", patch.Bits, "another spec; flags 4 and 6", before, file(t, f, 7))
 	const counting = "counting(k=4,m=6400)"
 	f = built(t, counting, some)
 	before = file(t, f, 7)
 	changed(t, f, some[:10], append(hashes(7, 1000, 1010), some[20], some[20]))
-	add("cells", delta.Cells, "mode 4 with cells of 4 bits, all lists", before, file(t, f, 7))
+	add("cells", patch.Cells, "mode 4 with cells of 4 bits, all lists", before, file(t, f, 7))
 	f = built(t, standard, some)
 	before = file(t, f, 7)
 	changed(t, f, nil, hashes(7, 1000, 1010))
-	add("added", delta.Cells, "mode 4 with cells of 1 bit", before, file(t, f, 7))
+	add("added", patch.Cells, "mode 4 with cells of 1 bit", before, file(t, f, 7))
 
 	const room = ",capacity=1010,fpr=0.01"
 	for _, c := range []struct{ name, spec, what string }{
@@ -160,25 +160,25 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 	} {
 		f := built(t, c.spec, some)
 		before, short := file(t, f, 7), file(t, trimmed(f), 7)
-		add(c.name+"-fresh", delta.Replay, c.what+", target built anew", before, file(t, like(t, f, other), 7))
+		add(c.name+"-fresh", patch.Replay, c.what+", target built anew", before, file(t, like(t, f, other), 7))
 		changed(t, f, some[:40], append(hashes(7, 1000, 1045), some[100], some[100]))
 		if c.name == "values" {
 			if err := f.(family.Upserter).Upsert(some[500], 77); err != nil {
 				t.Fatal(err)
 			}
 		}
-		add(c.name, delta.Replay, c.what+", keys removed and added", before, file(t, f, 7))
-		add(c.name+"-trimmed", delta.Replay, c.what+", trimmed", short, file(t, trimmed(f), 7))
+		add(c.name, patch.Replay, c.what+", keys removed and added", before, file(t, f, 7))
+		add(c.name+"-trimmed", patch.Replay, c.what+", trimmed", short, file(t, trimmed(f), 7))
 	}
 	old, new, rebuilt := exactSets(t)
-	add("exact/v2/append", delta.Append, "an exact set with an update", old, new)
-	add("exact/v2/same", delta.Append, "equal exact sets", new, new)
-	add("exact/v2/whole", delta.Whole, "an exact set that was built anew", new, rebuilt)
+	add("exact/v2/append", patch.Append, "an exact set with an update", old, new)
+	add("exact/v2/same", patch.Append, "equal exact sets", new, new)
+	add("exact/v2/whole", patch.Whole, "an exact set that was built anew", new, rebuilt)
 	first := golden(t, "exact/append.target") // files of version 1, which are not written any more
-	add("exact/append", delta.Append, "an exact set with an update", golden(t, "exact/append.base"), first)
-	add("exact/same", delta.Append, "equal exact sets", first, first)
-	add("exact/whole", delta.Whole, "an exact set that was built anew", first, golden(t, "exact/whole.target"))
-	add("exact/v2/version", delta.Whole, "an update of an exact set of version 1", golden(t, "exact/append.base"), new)
+	add("exact/append", patch.Append, "an exact set with an update", golden(t, "exact/append.base"), first)
+	add("exact/same", patch.Append, "equal exact sets", first, first)
+	add("exact/whole", patch.Whole, "an exact set that was built anew", first, golden(t, "exact/whole.target"))
+	add("exact/v2/version", patch.Whole, "an update of an exact set of version 1", golden(t, "exact/append.base"), new)
 	return all
 }
 
@@ -277,7 +277,7 @@ func compareVectors(t *testing.T, folder string, pairs []vectorPair) {
 	var list []vector
 	for _, p := range pairs {
 		d := checkPair(t, p.old, p.new)
-		i, err := delta.Read(d)
+		i, err := patch.Read(d)
 		if err != nil || p.method != 0 && i.Method != p.method {
 			t.Errorf("%s: method %v, %v", p.name, i.Method, err)
 		}

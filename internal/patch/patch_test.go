@@ -1,4 +1,4 @@
-package delta_test
+package patch_test
 
 import (
 	"bytes"
@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/patch"
 )
 
 // hashes returns the hashes of the keys from, ..., to-1 of a seed.
@@ -68,14 +68,14 @@ func build(t testing.TB, spec string, seed uint64, hs []filter.Hash) []byte {
 // checkPair makes a delta and applies it. It returns the delta.
 func checkPair(t testing.TB, old, new []byte) []byte {
 	t.Helper()
-	d, err := delta.Diff(context.Background(), old, new)
+	d, err := patch.Diff(context.Background(), old, new)
 	if err != nil {
 		t.Fatal(err)
 	}
 	was := bytes.Clone(old)
-	got, err := delta.Patch(context.Background(), old, d, delta.Options{})
+	got, err := patch.Patch(context.Background(), old, d, 0)
 	if err != nil || !bytes.Equal(got, new) {
-		i, _ := delta.Read(d)
+		i, _ := patch.Read(d)
 		t.Fatalf("delta of %d bytes, %v: %v", len(d), i.Method, err)
 	}
 	if !bytes.Equal(was, old) {
@@ -88,31 +88,31 @@ func checkPair(t testing.TB, old, new []byte) []byte {
 func TestFamilies(t *testing.T) {
 	for _, c := range []struct {
 		spec   string
-		method delta.Method
+		method patch.Method
 	}{
-		{"standard(k=7,m=96003)", delta.Bits},
-		{"blocked(blocks=200,k=7,layout=line)", delta.Bits},
-		{"blocked(blocks=400,k=8,layout=split)", delta.Bits},
-		{"counting(k=7,m=96003)", delta.Cells},
-		{"dleft(buckets=400,capacity=11000,remainder=9)", delta.Bits},
-		{"rankindexed(capacity=10200,fpr=0.01)", delta.Replay},
-		{"rankindexed(bucket=512,capacity=10200,fpr=0.01)", delta.Replay},
-		{"rankindexed(capacity=10200,counting=1,fpr=0.01)", delta.Replay},
-		{"rankindexed(capacity=10200,fpr=0.01,value_bits=9)", delta.Replay},
-		{"rankindexed(capacity=10200,fpr=0.01,growth=3)", delta.Replay},
-		{"fuse(width=8)", delta.Bits},
+		{"standard(k=7,m=96003)", patch.Bits},
+		{"blocked(blocks=200,k=7,layout=line)", patch.Bits},
+		{"blocked(blocks=400,k=8,layout=split)", patch.Bits},
+		{"counting(k=7,m=96003)", patch.Cells},
+		{"dleft(buckets=400,capacity=11000,remainder=9)", patch.Bits},
+		{"rankindexed(capacity=10200,fpr=0.01)", patch.Replay},
+		{"rankindexed(bucket=512,capacity=10200,fpr=0.01)", patch.Replay},
+		{"rankindexed(capacity=10200,counting=1,fpr=0.01)", patch.Replay},
+		{"rankindexed(capacity=10200,fpr=0.01,value_bits=9)", patch.Replay},
+		{"rankindexed(capacity=10200,fpr=0.01,growth=3)", patch.Replay},
+		{"fuse(width=8)", patch.Bits},
 	} {
 		t.Run(c.spec, func(t *testing.T) {
 			old := build(t, c.spec, 7, hashes(7, 0, 10000))
 			for _, change := range []int{0, 1, 20, 1000, 10000} {
 				d := checkPair(t, old, build(t, c.spec, 7, hashes(7, change, 10000+change)))
 				t.Log(change, len(old), len(d))
-				if i, err := delta.Read(d); err != nil || change == 20 && i.Method != c.method {
+				if i, err := patch.Read(d); err != nil || change == 20 && i.Method != c.method {
 					t.Errorf("%d keys: method %v: %v", change, i.Method, err)
 				}
 			}
 			d := checkPair(t, old, build(t, c.spec, 8, hashes(8, 0, 10000)))
-			if i, _ := delta.Read(d); i.Method != delta.Whole {
+			if i, _ := patch.Read(d); i.Method != patch.Whole {
 				t.Errorf("another seed: method %v", i.Method)
 			}
 		})

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/bloomery/bloomery/plan"
+)
+
+// TestNeverWrong offers the nearest filters for a rate of 0.
+func TestNeverWrong(t *testing.T) {
+	for _, c := range []struct {
+		n    plan.Needs
+		rate float64
+		bits uint64
+	}{{plan.Needs{Keys: 1000, Remove: true}, 1.1 * leastRate, 1 << 20}, {plan.Needs{Keys: 1000, Bytes: 2000}, 1, 16_000}} {
+		var never *plan.Impossible
+		if err := neverWrong(t.Context(), c.n); !errors.As(err, &never) || len(never.Nearest) == 0 ||
+			never.Nearest[0].FPRPrior > c.rate || never.Nearest[0].Bits > c.bits || never.Nearest[0].Instead == "" {
+			t.Errorf("%+v: %v", c.n, err)
+		}
+	}
+}
+
+// TestCurves draws each family that meets the needs, whatever the limits of size are, and the bounds behind them.
+func TestCurves(t *testing.T) {
+	for _, c := range []struct {
+		n    plan.Needs
+		want string
+	}{
+		{plan.Needs{Keys: 1000, Later: 500, Remove: true, BitsPerKey: 2}, "rankindexed counting dleft"},
+		{plan.Needs{Keys: 1000, ValueBits: 4}, "rankindexed(value_bits=1)"},
+		{plan.Needs{Keys: 1000, ValueBits: 4, Merge: true}, ""},
+	} {
+		var last float64
+		got, err := curves(t.Context(), c.n, func(done float64) { last = done })
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := ""
+		for _, curve := range got {
+			if !curve.Bound {
+				names += " " + curve.Name
+			}
+			if len(curve.Points) < 5 {
+				t.Errorf("%+v: %s has %d points", c.n, curve.Name, len(curve.Points))
+			}
+		}
+		if names != " "+c.want && names != c.want || len(got) < 2 || !got[len(got)-1].Bound || last < 0.5 {
+			t.Errorf("%+v: %q, want %q; progress %g", c.n, names, c.want, last)
+		}
+	}
+}

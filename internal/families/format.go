@@ -1,0 +1,130 @@
+package families
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// Format is what a reader of files needs of a family: the part of a Family that a program links which only opens
+// filters and asks them.
+type Format struct {
+	family.Traits
+	// ID is the family's number in files.
+	ID uint16
+	// SectionWords returns the number of words of each section of a stored filter. The error wraps filter.ErrConfig or
+	// filter.ErrTooLarge if the Spec does not fix a geometry.
+	SectionWords func(filter.Spec) ([]uint64, error)
+	// Decode returns the filter of a stored form and keeps the sections. It validates the whole stored form.
+	Decode func(family.Encoded) (family.Filter, error)
+	// Inflated returns the number of bytes that Decode allocates besides the sections. It is nil if that is always 0.
+	Inflated func(filter.Spec) (bytes uint64, err error)
+	// Chains reports whether Decode returns a family.ChainTable.
+	Chains bool
+}
+
+// format returns a Format with the functions of a family's package.
+func format[F family.Filter](
+	id uint16, traits family.Traits, sectionWords func(filter.Spec) ([]uint64, error),
+	decode func(family.Encoded) (F, error),
+) Format {
+	f := Format{Traits: traits, ID: id, SectionWords: sectionWords}
+	var none F
+	_, f.Chains = any(none).(family.ChainTable)
+	f.Decode = func(e family.Encoded) (family.Filter, error) { return family.As[family.Filter](decode(e)) }
+	return f
+}
+
+// inflating sets Inflated.
+func (f Format) inflating(bytes func(filter.Spec) (uint64, error)) Format {
+	f.Inflated = bytes
+	return f
+}
+
+// Foreign reports whether the family belongs to another system.
+func (f Format) Foreign() bool { return f.Hash != 0 }
+
+// BuildValueBits returns how many bits the values have that the Builder of that Spec takes with the keys, or 0 if it
+// takes none. See NeedsValues.
+func (f Format) BuildValueBits(s filter.Spec) int {
+	if !f.Can.Has(family.CanBuildValues) {
+		return 0
+	}
+	return int(min(family.Reader(s).Uint("value_bits"), 32))
+}
+
+// NeedsValues reports whether each key of a build of that Spec must come with a value, since values cannot be set
+// later.
+func (f Format) NeedsValues(s filter.Spec) bool {
+	return f.BuildValueBits(s) > 0 && !f.Can.Has(family.CanValues)
+}
+
+// TakesHash reports whether a filter of that Spec takes keys hashed by a hash function: in a family of another system
+// that of the system; in our families XXH3, SipHash and Traits.Also.
+func (f Format) TakesHash(s filter.Spec, id filter.HashID) bool {
+	switch {
+	case f.Hash != 0:
+		return id == f.Hash
+	case id == filter.XXH3 || id == filter.SipHash:
+		return true
+	}
+	return id != 0 && id == f.Also.Hash && family.Includes(s, f.Also.Spec)
+}
+
+// Hasher returns the hasher of the keys of a filter of that Spec. If id is 0 it chooses the hash function: that of the
+// other system, else SipHash if there is a secret, else XXH3 with the seed. Errors wrap filter.ErrConfig.
+func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *filter.Secret) (filter.Hasher, error) {
+	if id == 0 {
+		id = f.Hash
+	}
+	bad := func(field string, value any, reason string, args ...any) (filter.Hasher, error) {
+		return filter.Hasher{}, family.Invalid(field, value, reason, args...)
+	}
+	if id != 0 && !f.TakesHash(s, id) {
+		return bad("hash", id, "%s takes another hash function; %s is that of %s", s, id, usersOf(id))
+	}
+	switch {
+	case family.Foreign(id) && secret != nil:
+		return bad("secret", "REDACTED", "%s, the hash function of another system, takes no secret; leave it out", id)
+	case family.Foreign(id) && seed != 0:
+		return bad("seed", seed, "%s, the hash function of another system, takes no seed; leave it out", id)
+	case family.Foreign(id):
+		return filter.ForeignHasher(id)
+	case secret != nil && seed != 0:
+		return bad("seed", seed, "a keyed hash has a secret in place of a seed; leave one out")
+	case secret != nil && id == filter.XXH3:
+		return bad("hash", id, "takes no secret; leave out the secret or the hash function")
+	case secret == nil && id == filter.SipHash:
+		return bad("hash", id, "needs a secret")
+	case secret != nil:
+		return filter.NewKeyedHasher(*secret), nil
+	}
+	return filter.NewHasher(seed), nil
+}
+
+// OwnHasher is Format.Hasher for any of our families, before the planner has chosen one: all use the same hash
+// functions.
+func OwnHasher(id filter.HashID, seed uint64, secret *filter.Secret) (filter.Hasher, error) {
+	return Format{}.Hasher(filter.Spec{}, id, seed, secret)
+}
+
+// UserOf returns the family that takes a hash function of another system, with the parameters that its filters need for
+// that; the zero Spec if there is none.
+func UserOf(id filter.HashID) filter.Spec {
+	for _, f := range formats {
+		switch id {
+		case f.Hash:
+			return family.NewSpec(f.Name)
+		case f.Also.Hash:
+			return f.Also.Spec
+		}
+	}
+	return filter.Spec{}
+}
+
+// usersOf describes the filters that take a hash function of another system.
+func usersOf(id filter.HashID) string {
+	if s := UserOf(id); s.Family() != "" {
+		return s.String()
+	}
+	return "none of these filters"
+}
