@@ -65,7 +65,7 @@ func TestSaveCancelled(t *testing.T) {
 	if err := built(t, words("new ", 10), bloomery.Config{}).Save(ctx, path); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if !must(bloomery.Open(ctx, path))(t).Equal(old) || len(must(os.ReadDir(filepath.Dir(path)))(t)) != 1 {
+	if !must(bloomery.Open(t.Context(), path))(t).Equal(old) || len(must(os.ReadDir(filepath.Dir(path)))(t)) != 1 {
 		t.Error("the file was changed, or a temporary file is left")
 	}
 }
@@ -204,7 +204,8 @@ func TestOverwritten(t *testing.T) {
 		if err := set.Save(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		mapped, memory := must(bloomery.Open(t.Context(), path))(t), must(bloomery.Open(t.Context(), path, bloomery.InMemory()))(t)
+		mapped := must(bloomery.Open(t.Context(), path))(t)
+		memory := must(bloomery.Open(t.Context(), path, bloomery.InMemory()))(t)
 		if err := change(path); err != nil {
 			t.Fatal(err)
 		}
