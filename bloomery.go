@@ -179,7 +179,7 @@ type maker interface {
 // filter.ErrTooLarge. With Needs and Keys, or with Needs.ValueBits, it calls the planner, which takes milliseconds. With
 // other Needs and without Keys, Build calls the planner.
 //
-// With Config.Dir it locks the folder for other builders; if one of them has it, the error wraps ErrLocked. It needs
+// With Config.Dir it locks the folder for other builders; if one of them has it, the error wraps filter.ErrLocked. It needs
 // the number of keys if Config.Shards is 0, or Config has Needs: if Config.Keys is 0, it counts them first.
 func NewBuilder(ctx context.Context, c Config) (*Builder, error) {
 	if c.Dir != "" {

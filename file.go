@@ -17,7 +17,6 @@ import (
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/inset"
-	"github.com/bloomery/bloomery/internal/shardset"
 )
 
 // Open opens the Set in a file. Close it when done. A file of at least 1 MiB is mapped into memory: processes share it
@@ -37,7 +36,7 @@ import (
 //
 // If ctx ends first, Open returns its cause. On error the Set is nil, and the error names the path and wraps that of the file system, filter.ErrMagic,
 // ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was given), ErrChecksum or ErrCorrupt, filter.ErrFamily,
-// filter.ErrTooLarge or io.ErrUnexpectedEOF. For a sharded set it may also wrap ErrNoManifest, shard.ErrManifest,
+// filter.ErrTooLarge or io.ErrUnexpectedEOF. For a sharded set it may also wrap filter.ErrNoManifest, shard.ErrManifest,
 // ErrForeign or ErrChanged.
 func Open(ctx context.Context, path string, o ...Option) (*Set, error) {
 	return openFile(ctx, path, optionsOf(0, o))
@@ -69,18 +68,12 @@ func FromBytes(b []byte, o ...Option) (*Set, error) {
 	return made(one.FromBytes(b, optionsOf(0, o).Options))
 }
 
-// ErrNoManifest means that a folder has no manifest, so that it is no sharded set. It wraps fs.ErrNotExist.
-var ErrNoManifest = inset.ErrNoManifest
-
-// ErrLocked means that another process builds or changes the sharded set in the folder.
-var ErrLocked = shardset.ErrLocked
-
 // Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
 // the new one. If ctx ends first, the file is unchanged. While others write to a Set for many writers, it saves a
 // Snapshot.
 //
 // A sharded Set is saved as a folder: path is a new folder, or that of a sharded set, which is replaced as by
-// Locked.Commit. If another process builds or changes the set there, the error wraps ErrLocked. Shards that are not
+// Locked.Commit. If another process builds or changes the set there, the error wraps filter.ErrLocked. Shards that are not
 // loaded are read one after the other. A file of a sharded set is not replaced by a Set of one filter: the error then
 // wraps filter.ErrConfig.
 func (s *Set) Save(ctx context.Context, path string) error { return s.inner().Save(ctx, path) }

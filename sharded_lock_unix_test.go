@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
@@ -38,7 +39,7 @@ func TestSaveBesideLocked(t *testing.T) {
 	if err := other.Save(short, dirs[0]); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Save for 0.1 s: %v", err)
 	}
-	if err := other.Save(t.Context(), dirs[0]); !errors.Is(err, bloomery.ErrLocked) {
+	if err := other.Save(t.Context(), dirs[0]); !errors.Is(err, filter.ErrLocked) {
 		t.Errorf("Save: %v", err)
 	}
 	if err := errors.Join(l.AddString("new"), l.Save(t.Context(), dirs[0])); err != nil {
@@ -99,7 +100,7 @@ func TestReplaceBesideLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := errors.Join(set.AddString("other"), bloomery.ReplaceFile(t.Context(), set, dir, was)); !errors.Is(err,
-		bloomery.ErrLocked) {
+		filter.ErrLocked) {
 		t.Errorf("Replace beside a Locked: %v", err)
 	}
 	if err := l.Close(); err != nil {

@@ -156,7 +156,8 @@ func TestSharded(t *testing.T) {
 				info.FPRPosterior != posterior || info.Bits == 0 || info.Spec != m.Spec {
 				t.Errorf("%+v", info)
 			}
-			if s := handle.Engine(set).Facts().Stored; s.Shards != c.shards || s.Bytes != m.Bytes() || s.Version == 0 || s.Trimmed {
+			s := handle.Engine(set).Facts().Stored
+			if s.Shards != c.shards || s.Bytes != m.Bytes() || s.Version == 0 || s.Trimmed {
 				t.Errorf("%+v", s)
 			}
 			if rate := bloomery.RateOf(uint64(hits), uint64(len(absent))); !rate.Holds(posterior * 1.02) {
@@ -249,7 +250,8 @@ func TestShardedSecret(t *testing.T) {
 	if _, err := bloomery.Open(t.Context(), dir); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
 	}
-	if _, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(filter.NewSecret())); !errors.Is(err, filter.ErrSecret) {
+	other := bloomery.WithSecret(filter.NewSecret())
+	if _, err := bloomery.Open(t.Context(), dir, other); !errors.Is(err, filter.ErrSecret) {
 		t.Errorf("with another: %v", err)
 	}
 	set, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(secret))
@@ -406,7 +408,7 @@ func TestShardedDamage(t *testing.T) {
 func TestShardedFolders(t *testing.T) {
 	empty := t.TempDir()
 	_, err := bloomery.Open(t.Context(), empty)
-	if !errors.Is(err, bloomery.ErrNoManifest) || !strings.Contains(err.Error(), "build --shards") {
+	if !errors.Is(err, filter.ErrNoManifest) || !strings.Contains(err.Error(), "build --shards") {
 		t.Errorf("empty: %v", err)
 	}
 	unfinished := t.TempDir()
@@ -415,20 +417,21 @@ func TestShardedFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = bloomery.Open(t.Context(), unfinished)
-	if !errors.Is(err, bloomery.ErrNoManifest) || !strings.Contains(err.Error(), "un it again") {
+	if !errors.Is(err, filter.ErrNoManifest) || !strings.Contains(err.Error(), "un it again") {
 		t.Errorf("unfinished: %v", err)
 	}
 	only := t.TempDir()
 	writeManifest(t, only, m)
 	var s *shard.Error
 	_, err = bloomery.Open(t.Context(), only)
-	if !errors.As(err, &s) || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, bloomery.ErrNoManifest) {
+	if !errors.As(err, &s) || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, filter.ErrNoManifest) {
 		t.Errorf("manifest only: %v", err)
 	}
 	raw := t.TempDir()
 	m.Spec, m.Hash = family.NewSpec("bitsandblooms"), filter.Murmur3Twice
 	writeManifest(t, raw, m)
-	if _, err := bloomery.Open(t.Context(), raw); !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), "raw keys") {
+	_, err = bloomery.Open(t.Context(), raw)
+	if !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), "raw keys") {
 		t.Errorf("raw keys: %v", err)
 	}
 	broken := t.TempDir()

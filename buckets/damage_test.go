@@ -90,7 +90,7 @@ func TestDamagedSet(t *testing.T) {
 		want   error
 	}{
 		"no manifest": {
-			func(d string) { _ = os.Remove(filepath.Join(d, "manifest.json")) }, true, bloomery.ErrNoManifest,
+			func(d string) { _ = os.Remove(filepath.Join(d, "manifest.json")) }, true, filter.ErrNoManifest,
 		},
 		"missing": {func(d string) { _ = os.Remove(filepath.Join(d, name)) }, true, fs.ErrNotExist},
 		"short": {func(d string) {

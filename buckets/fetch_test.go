@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
@@ -136,7 +137,7 @@ func TestDownload(t *testing.T) {
 	if err := s.Download(t.Context(), other, nil); !errors.Is(err, shard.ErrChanged) {
 		t.Error(err)
 	}
-	if _, err := bloomery.Open(t.Context(), other); !errors.Is(err, bloomery.ErrNoManifest) {
+	if _, err := bloomery.Open(t.Context(), other); !errors.Is(err, filter.ErrNoManifest) {
 		t.Errorf("a set without a shard opens: %v", err)
 	}
 	foreign, _ := storetest.Build(t, 100, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2})
@@ -162,7 +163,7 @@ func TestDownloadLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Download(t.Context(), to, nil); !errors.Is(err, shardset.ErrLocked) {
+	if err := s.Download(t.Context(), to, nil); !errors.Is(err, filter.ErrLocked) {
 		t.Fatalf("while a build has the folder: %v", err)
 	}
 	if all, err := os.ReadDir(to); err != nil || len(all) > 0 {
@@ -180,7 +181,7 @@ func TestDownloadLock(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	folder, err := shardset.LockFolder(t.Context(), to, shardset.Locking{Wait: shardset.NoWait})
-	if !errors.Is(err, shardset.ErrLocked) {
+	if !errors.Is(err, filter.ErrLocked) {
 		t.Errorf("a build begins in the folder of a download: %v", errors.Join(err, folder.Unlock()))
 	}
 	close(f.Block)

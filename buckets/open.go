@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -21,7 +20,7 @@ func (s *Set) read(ctx context.Context) (*generation, error) {
 	for try := 1; ; try++ {
 		st, err := s.store.Stat(ctx, shard.ManifestName)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%w: %w", bloomery.ErrNoManifest, err)
+			return nil, fmt.Errorf("%w: %w", filter.ErrNoManifest, err)
 		}
 		if err != nil {
 			return nil, err

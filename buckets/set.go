@@ -84,7 +84,7 @@ func (g *generation) note(i int, err error) {
 }
 
 // Open opens the sharded set at an address; see OpenStore. It reads the manifest and lists the shards: it checks that
-// all are there and have the right size, and fetches none. The error wraps bloomery.ErrNoManifest if there is no
+// all are there and have the right size, and fetches none. The error wraps filter.ErrNoManifest if there is no
 // manifest, shard.ErrManifest, or is a *shard.Error that names a shard. Close the Set when done.
 func Open(ctx context.Context, address string, o Options) (*Set, error) {
 	store, err := OpenStore(ctx, address)

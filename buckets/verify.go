@@ -94,7 +94,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // with the manifest, and writes the manifest last. Shards that are there are kept if they have the right contents, and
 // shards that were written stay after an error, so Download can be repeated. The folder must not have the manifest of
 // another set. If another process builds or changes a set there and does not end soon, the error wraps
-// bloomery.ErrLocked. progress is that of Verify.
+// filter.ErrLocked. progress is that of Verify.
 func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int64)) (err error) {
 	to, err := shardset.LockFolder(ctx, dir, shardset.Locking{Wait: shardset.ShortWait})
 	if err != nil {

@@ -62,7 +62,7 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 // both files, and for method Replay 3x both; for a sharded set with one shard at a time. PatchFile allocates nothing
 // whose size the old file and Options.MaxBytes do not bound. The error wraps ErrBase if the delta is for another file,
 // ErrCorrupt, ErrVersion, filter.ErrTooLarge, an error of the file such as filter.ErrMagic, shard.ErrChanged,
-// bloomery.ErrLocked if another process holds the lock of the folder, or is one of the file system or the cause of ctx.
+// filter.ErrLocked if another process holds the lock of the folder, or is one of the file system or the cause of ctx.
 func PatchFile(ctx context.Context, old string, d []byte, out string, o Options) error {
 	if dir, ok := inset.Dir(old); ok {
 		return patchFolder(ctx, dir, d, out, o)

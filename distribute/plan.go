@@ -54,7 +54,7 @@ func ReadPlan(ctx context.Context, out Store, id string) (*Plan, error) {
 // Save writes the plan to the output, unless it is there, and records which set is there, for Finish. It returns an
 // error if the output has objects that belong to no sharded set. From a Store with WriteIf it removes the shards that
 // no manifest names, so a plan there that is not finished must build its shards again. If out has a lock, the error
-// wraps bloomery.ErrLocked if another process builds or changes a set there and does not end within two seconds.
+// wraps filter.ErrLocked if another process builds or changes a set there and does not end within two seconds.
 func (p *Plan) Save(ctx context.Context, out Store) error { return p.steps.Save(ctx, out) }
 
 // Range hashes the keys of range i, writes its run file, and returns the number of keys. It keeps a finished run file,

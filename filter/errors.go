@@ -3,6 +3,7 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // Errors of a configuration or a Spec. Test all errors of this module with errors.Is.
@@ -62,6 +63,16 @@ var (
 // ErrClosed is returned if a Set, Live, Builder or job is used after its Close, or a Builder or job after it has ended.
 // Open or make another one.
 var ErrClosed = errors.New("closed")
+
+// Errors of the folders of sharded sets. See also package shard.
+var (
+	// ErrNoManifest is returned if a folder has no manifest, so that it is no sharded set. Check the path. It wraps
+	// fs.ErrNotExist.
+	ErrNoManifest error = &narrower{"no manifest.json in this folder: " + fs.ErrNotExist.Error(), fs.ErrNotExist}
+	// ErrLocked is returned if another process builds or changes the sharded set in a folder. Wait for it, or take
+	// another folder.
+	ErrLocked = errors.New("another process builds or changes the set in this folder")
+)
 
 // Errors of files. Reading also returns ErrFamily, ErrTooLarge and io.ErrUnexpectedEOF, which means that a file is too
 // short: fetch or build it again. Messages give the byte offset where reading stopped.

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/doctest"
 )
 
 var specs = []string{
@@ -278,5 +279,15 @@ func BenchmarkMayContain(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// TestReadme compiles the example of README.md.
+func TestReadme(t *testing.T) {
+	n := doctest.Check(t, ".", []string{"README.md"}, "", map[string]string{
+		"pebblefilter": "github.com/bloomery/bloomery/pebblefilter", "pebble": "github.com/cockroachdb/pebble/v2",
+	})
+	if n != 1 {
+		t.Errorf("%d examples", n)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/except"
@@ -209,7 +208,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 func readManifest(dir string) (*shard.Manifest, error) {
 	m, _, err := shardset.ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s: %w; name a filter file or the folder of a sharded set", dir, bloomery.ErrNoManifest)
+		err = fmt.Errorf("%s: %w; name a filter file or the folder of a sharded set", dir, filter.ErrNoManifest)
 	}
 	return m, err
 }

@@ -88,7 +88,7 @@ func TestSpecialFiles(t *testing.T) {
 		if err := make(file); err != nil {
 			t.Skip(what, ": ", err)
 		}
-		want := map[string]error{"folder": bloomery.ErrNoManifest, "sparse": filter.ErrMagic}[what]
+		want := map[string]error{"folder": filter.ErrNoManifest, "sparse": filter.ErrMagic}[what]
 		if want == nil {
 			want = untrusted.ErrNotRegular
 		}

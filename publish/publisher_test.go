@@ -247,7 +247,7 @@ func TestPublishRefuses(t *testing.T) {
 		{"damaged", write("bad", bad), signed, filter.ErrChecksum},
 		{"cut", write("cut", content[:len(content)-8]), signed, io.ErrUnexpectedEOF},
 		{"longer", write("longer", append(bytes.Clone(content), 0)), signed, filter.ErrCorrupt},
-		{"no set", src, signed, bloomery.ErrNoManifest},
+		{"no set", src, signed, filter.ErrNoManifest},
 		{"a shard is missing", lacking, signed, os.ErrNotExist},
 		{"another kind", set, signed, ErrName},
 		{"unsigned after signed", next, Options{}, ErrUnsigned},

@@ -52,7 +52,7 @@ func TestSharded(t *testing.T) {
 	if now.Len() != 6 || !now.ContainsString("six") {
 		t.Errorf("%v", now)
 	}
-	if _, err := bloomery.Open(t.Context(), t.TempDir()); !errors.Is(err, bloomery.ErrNoManifest) {
+	if _, err := bloomery.Open(t.Context(), t.TempDir()); !errors.Is(err, filter.ErrNoManifest) {
 		t.Error(err)
 	}
 }

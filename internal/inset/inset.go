@@ -55,9 +55,6 @@ func refused(path, what, dir string) error {
 		what, filepath.Clean(dir))}
 }
 
-// ErrNoManifest means that a folder has no manifest, so that it is no sharded set. It wraps fs.ErrNotExist.
-var ErrNoManifest = fmt.Errorf("no %s in this folder: %w", shard.ManifestName, fs.ErrNotExist)
-
 // Dir returns the folder of a sharded set, if path is a folder or its manifest.
 func Dir(path string) (dir string, ok bool) {
 	st, err := os.Stat(path)
@@ -79,11 +76,11 @@ func Same(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// Manifest reads the manifest in a folder. The error wraps ErrNoManifest if there is none.
+// Manifest reads the manifest in a folder. The error wraps filter.ErrNoManifest if there is none.
 func Manifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
 	m, st, err := shardset.ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s: %w%s", dir, ErrNoManifest, advice(dir))
+		err = fmt.Errorf("%s: %w%s", dir, filter.ErrNoManifest, advice(dir))
 	}
 	return m, st, err
 }

@@ -24,9 +24,6 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// ErrLocked means that another process builds or changes the sharded set in the folder.
-var ErrLocked = errors.New("another process builds or changes the set in this folder")
-
 // Folder is a transaction on the folder of a sharded set. Everything that builds, replaces or changes a set in a folder
 // takes these steps in this order, so that the folder has the old set or the new one after a crash at any moment:
 //
@@ -67,7 +64,7 @@ const (
 	ShortWait = 2 * time.Second
 )
 
-// LockFolder makes the folder, unless it is there, and locks it for other transactions. The error wraps ErrLocked if
+// LockFolder makes the folder, unless it is there, and locks it for other transactions. The error wraps filter.ErrLocked if
 // another process still has the lock after Locking.Wait, and is ctx.Err() when ctx ends. Close the Folder when done.
 func LockFolder(ctx context.Context, dir string, o Locking) (*Folder, error) {
 	f := &Folder{dir: dir, change: o.Change, written: map[string]string{}}
@@ -89,7 +86,7 @@ func LockFolder(ctx context.Context, dir string, o Locking) (*Folder, error) {
 	var err error
 	if f.lock, _, err = flock.Lock(waiting, dir, o.Waiting); err != nil {
 		if waiting.Err() != nil && ctx.Err() == nil {
-			err = fmt.Errorf("%s: %w; wait for it, or name another folder", dir, ErrLocked)
+			err = fmt.Errorf("%s: %w; wait for it, or name another folder", dir, filter.ErrLocked)
 		}
 		return nil, err
 	}

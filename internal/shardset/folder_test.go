@@ -81,7 +81,7 @@ func TestAbort(t *testing.T) {
 	f := lock()
 	put(f, 0)
 	put(f, 1)
-	if _, err := LockFolder(t.Context(), dir, Locking{Wait: NoWait}); hasLocks && !errors.Is(err, ErrLocked) {
+	if _, err := LockFolder(t.Context(), dir, Locking{Wait: NoWait}); hasLocks && !errors.Is(err, filter.ErrLocked) {
 		t.Errorf("locked twice: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -131,7 +131,7 @@ func TestSaveBesideBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Save(t.Context(), steps.Dir(dir)); !errors.Is(err, bloomery.ErrLocked) {
+	if err := p.Save(t.Context(), steps.Dir(dir)); !errors.Is(err, filter.ErrLocked) {
 		t.Errorf("Save: %v", err)
 	}
 	if all, err := os.ReadDir(dir); err != nil || len(all) != 0 {
@@ -187,7 +187,7 @@ func TestRaces(t *testing.T) {
 				keys, _ := lines(fmt.Sprint("built", round), 400)
 				c := bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000, Shards: 3}
 				_, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c)
-				if err != nil && !errors.Is(err, bloomery.ErrLocked) {
+				if err != nil && !errors.Is(err, filter.ErrLocked) {
 					t.Errorf("round %d: BuildShards: %v", round, err)
 				}
 			})
@@ -198,7 +198,7 @@ func TestRaces(t *testing.T) {
 				if err == nil {
 					err = errors.Join(s.Save(t.Context(), dir), s.Close())
 				}
-				if err != nil && !errors.Is(err, bloomery.ErrLocked) {
+				if err != nil && !errors.Is(err, filter.ErrLocked) {
 					t.Errorf("round %d: Save: %v", round, err)
 				}
 			})

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/shardfile"
 )
 
@@ -27,7 +27,7 @@ var saveWait = 2 * time.Second
 // Save writes the plan to the output, unless it is there, and records which set is there, for Finish. It returns an
 // error if the output has objects that belong to no sharded set. From a Conditional Store it removes the shards that no
 // manifest names, so a plan there that is not finished must build its shards again. If out is a Locker, the error wraps
-// bloomery.ErrLocked if another process builds or changes a set there and does not end within two seconds.
+// filter.ErrLocked if another process builds or changes a set there and does not end within two seconds.
 func (p *Plan) Save(ctx context.Context, out Store) error {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 		}
 		return put(ctx, out, p.work(planName), b)
 	})
-	if errors.Is(err, bloomery.ErrLocked) {
+	if errors.Is(err, filter.ErrLocked) {
 		err = fmt.Errorf("%w; wait for it, or name another output", err)
 	}
 	return err

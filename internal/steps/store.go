@@ -9,7 +9,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // Object is distribute.Object: both are aliases of one unnamed type, so that a distribute.Store is a Store.
@@ -69,7 +69,7 @@ type Conditional interface {
 }
 
 // locked calls f while it has the lock of out, if out has one. If wait is not 0 and the lock is not free within that
-// time, the error wraps bloomery.ErrLocked.
+// time, the error wraps filter.ErrLocked.
 func locked(ctx context.Context, out Store, wait time.Duration, f func() error) error {
 	l, ok := out.(Locker)
 	if !ok {
@@ -84,7 +84,7 @@ func locked(ctx context.Context, out Store, wait time.Duration, f func() error) 
 	unlock, err := l.Lock(waiting)
 	if err != nil {
 		if waiting.Err() != nil && ctx.Err() == nil {
-			return bloomery.ErrLocked
+			return filter.ErrLocked
 		}
 		return err
 	}
