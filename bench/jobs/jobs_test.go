@@ -96,12 +96,16 @@ func TestPage(t *testing.T) {
 	want := `# Lines of code for common jobs
 
 Lines between the braces of one gofmt'ed function for each job, with errors handled. "no": the library has no function
-for the job, or its keys cannot be of that type. To make this table again, run in ` + "`bench/`: `go test ./jobs -update`." + `
+for the job, or its keys cannot be of that type. To make this table again, run in bench/: go test ./jobs -update
 
 The functions are in [bench/jobs](../../bench/jobs), one file a library, and a test runs them. They follow the READMEs.
-Not equal in what they do: Bloomery saves atomically and verifies checksums, others write in place; xorfilter takes hashes
-of 64 bits, made by xxhash here; roaring holds integers without error, and so in more memory; bits-and-blooms needs the
-number of keys first, as an argument or by a first pass over the file; both keyed hashes of others are siphash's.
+They are not equal in what they do:
+
+- Bloomery saves atomically and verifies checksums; the others write in place.
+- bits-and-blooms needs the number of keys first, as an argument or by a first pass over the file.
+- xorfilter takes hashes of 64 bits, here those of xxhash.
+- roaring holds integers without error, and in more memory.
+- The keyed hashes of bits-and-blooms and xorfilter are those of dchest/siphash.
 
 ` + table(t)
 	if *update {
