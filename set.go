@@ -11,14 +11,13 @@ import (
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
-	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // Set is a filter with the hash function of its keys. Queries are safe for concurrent use. Changes need exclusive use,
 // unless the Set was made with Config.Concurrent or WithConcurrent.
 //
-// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. If that fails, and after
+// The zero Set contains nothing; fill it with UnmarshalBinary. If that fails, and after
 // Close, a Set without a filter cannot know its answers: Contains and the other queries are true, and Err says why. A
 // Set must not be copied after first use: see Clone.
 type Set struct {
@@ -48,7 +47,7 @@ func (hooks) EngineOf(s any) engine.Engine {
 
 func (hooks) SpecOf(b any) filter.Spec { return b.(*Builder).set.specOf() }
 
-func (hooks) IntakeOf(b any) *intake.Intake { return b.(*Builder).in }
+func (hooks) IntakeOf(b any) any { return b.(*Builder).in }
 
 func (hooks) ForShard(ctx context.Context, c any) (any, error) { return c.(Config).forShard(ctx) }
 
