@@ -134,15 +134,12 @@ func build(ctx context.Context, c Config, feed func(in *intake.Intake) error) (*
 	return b.Build(ctx)
 }
 
-// maxLine is the length limit of a line of Lines, without its end.
-const maxLine = 1 << 20
-
 // Lines yields the lines of r, without their ends (LF or CR LF), and the error of r, if there is one. A line is valid
 // until the next one. Empty lines are left out. A line of more than 1 MiB is an error.
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, maxLine+len("\n"))
+		lines.Buffer(nil, 1<<20+1) // with the end
 		for lines.Scan() {
 			if line := lines.Bytes(); len(line) > 0 && !yield(line, nil) {
 				return

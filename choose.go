@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
-	"github.com/bloomery/bloomery/shard"
 )
 
 // Choose returns the filter that plan.For takes for Config.Needs, Config.Keys and Config.Capacity, among those without
@@ -82,7 +81,7 @@ func (c Config) Check() error {
 
 // checkDir is Check for a Config with Dir.
 func (c Config) checkDir() error {
-	if err := c.checkShards(); err != nil {
+	if err := intake.CheckShards(cmp.Or(c.Shards, 1), c.Concurrent); err != nil {
 		return err
 	}
 	if c.open() {
@@ -91,18 +90,6 @@ func (c Config) checkDir() error {
 	}
 	h, err := c.checkSharded(context.Background()) // without Needs it does not wait
 	return errors.Join(err, c.checkAllow(h))
-}
-
-// checkShards returns an error if a sharded set cannot have so many shards, or not the form of the Config. 0 shards are
-// a number that is not known yet.
-func (c Config) checkShards() error {
-	switch {
-	case c.Shards < 0 || c.Shards > shard.Max:
-		return family.Invalid("shards", c.Shards, "want 1 to %d", shard.Max)
-	case c.Concurrent:
-		return family.Invalid("concurrent", true, "shards are written to files; leave it out")
-	}
-	return nil
 }
 
 // checkNeeds is Check for a Config with Needs.
@@ -131,16 +118,7 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 	if err != nil {
 		return err
 	}
-	n := uint64(c.Shards)
-	bits, _, err := f.Forecast(s, max(keys/n, 1))
-	if err != nil {
-		return err
-	}
-	if bytes := bits / 8; bytes > c.MaxBytes/n {
-		return fmt.Errorf("%d shards of %s take %d bytes each, together more than the limit of %d: %w",
-			n, s, bytes, c.MaxBytes, filter.ErrTooLarge)
-	}
-	return nil
+	return intake.CheckSetSize(f, s, c.Shards, keys, c.MaxBytes)
 }
 
 // forShard returns the Config of each shard of a set with c.Shards shards. It has a Spec.
@@ -155,10 +133,7 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
 // filter.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
 func (c Config) forShard(ctx context.Context) (Config, error) {
-	if c.Shards == 0 {
-		return c, family.Invalid("shards", c.Shards, "want 1 to %d", shard.Max)
-	}
-	if err := c.checkShards(); err != nil {
+	if err := intake.CheckShards(c.Shards, c.Concurrent); err != nil {
 		return c, err
 	}
 	if c.Like != nil {

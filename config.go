@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/shrink"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -191,20 +192,11 @@ func (c Config) checkBuilt(f family.Filter) error {
 	if c.MaxBytes == 0 {
 		return nil
 	}
-	s := family.SpecOf(f)
-	family, err := families.ByName(s.Family())
+	bytes, err := intake.BytesOf(f)
 	if err != nil {
 		return err
 	}
-	sections, err := family.SectionWords(s)
-	if err != nil {
-		return err
-	}
-	var bytes uint64
-	for _, words := range sections {
-		bytes += 8 * words
-	}
-	return c.checkBytes(s, bytes)
+	return c.checkBytes(family.SpecOf(f), bytes)
 }
 
 func (c Config) checkBytes(s filter.Spec, bytes uint64) error {
