@@ -14,10 +14,10 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Choose returns the filter that plan.For takes for Config.Needs, Config.Keys and Config.Capacity, among those without
-// a known patent. The order is plan.Lasting unless Needs.For is set: the family depends on the needs only, unless Build
-// or Memory is set or no filter of that family meets the needs. 0 keys count as 1. Errors are those of plan.For and
-// Check.
+// Choose returns the filter that the planner takes for Config.Needs, Config.Keys and Config.Capacity; 0 keys count as
+// 1. It leaves out methods with a known patent. Unless Needs.For is set, the order is plan.Lasting: the family depends
+// on the needs only, unless Needs.Build or Needs.Memory is set or no filter of that family meets the needs. Errors are
+// those of plan.For and Check.
 func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	if err := c.checkNeeds(); err != nil {
 		return plan.Choice{}, err
