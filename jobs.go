@@ -12,18 +12,19 @@ import (
 // Commit. Close it in any case: after Commit, Close only frees memory and temporary files. After Close, other methods
 // return errors.
 type JobConfig struct {
-	// Memory is the limit in bytes of the hashes of keys in memory. Further ones go to a temporary file in TempDir.
-	// Default: 64 MiB, and no limit for a Verifier and an Optimizer of one filter.
+	// Memory is the limit in bytes of the hashes of keys in memory. Further ones go to a temporary file in
+	// TempDir. Default: 64 MiB, and no limit for a Verifier and an Optimizer of one filter.
 	Memory  int64
 	TempDir string // default: os.TempDir()
 	// Workers is the number of goroutines that search and sort. Default: GOMAXPROCS.
 	Workers int
 	// Progress, if not nil, is called by Commit about ten times per second.
 	Progress func(filter.Progress)
-	// Like is, for an Allower, an earlier version of the Set, or nil. The exceptions get the geometry of those of Like if
-	// they need about as much, so that two versions differ in few bits.
+	// Like is, for an Allower, an earlier version of the Set, or nil. The exceptions get the geometry of
+	// those of Like if they need about as much, so that two versions differ in few bits.
 	Like *Set
-	// Absent is, for a Verifier, the expected number of keys of AddAbsent, 0 if it is not known. It is no limit.
+	// Absent is, for a Verifier, the expected number of keys of AddAbsent, 0 if it is not known. It is no
+	// limit.
 	Absent uint64
 	// Effort is that of the search of an Optimizer. The zero value is the default effort.
 	Effort filter.Effort
@@ -80,13 +81,14 @@ type Removal struct{ job *bulk.Removal }
 type Removed struct {
 	Removed  uint64 // keys, each as often as it was removed; after Look, as often as it would be
 	NotFound uint64 // keys that were not found, each as often as that happened
-	// Unknown is the number of distinct keys of the list that are not in the Set, or fewer times than in the list.
+	// Unknown is the number of distinct keys of the list that are not in the Set, or fewer times than in
+	// the list.
 	Unknown uint64
-	// Strangers is the expected number of distinct keys of the list that were never added, or not as often, and look
-	// present nevertheless.
+	// Strangers is the expected number of distinct keys of the list that were never added, or not as often,
+	// and look present nevertheless.
 	Strangers float64
-	// Lost is the expected number of keys outside the list that become absent. It assumes that each of them was added
-	// once: keys that were added more often are lost less often.
+	// Lost is the expected number of keys outside the list that become absent. It assumes that each of them
+	// was added once: keys that were added more often are lost less often.
 	Lost float64
 }
 

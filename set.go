@@ -203,8 +203,8 @@ func (s *Set) Close() error {
 type Estimate struct {
 	Keys      float64 // +Inf if the filter is full: every bit is set
 	Low, High float64 // High is +Inf if nothing is known but Low
-	// Counted reports that the number is not estimated: the filter counts its keys, and its bits do not tell their
-	// number. Keys, Low and High are then Set.Len.
+	// Counted reports that the number is not estimated: the filter counts its keys, and its bits do not
+	// tell their number. Keys, Low and High are then Set.Len.
 	Counted bool
 }
 

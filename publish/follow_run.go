@@ -23,8 +23,8 @@ type EventKind string
 const (
 	Updated   EventKind = "updated"   // the file is a new release now
 	Unchanged EventKind = "unchanged" // the file is the newest release of the server
-	// Expired: the newest release of the server has expired. It comes after Updated or Unchanged, and within seconds after
-	// the release expires, also while a poll waits for a server.
+	// Expired: the newest release of the server has expired. It comes after Updated or Unchanged, and
+	// within seconds after the release expires, also while a poll waits for a server.
 	Expired EventKind = "expired"
 	Failed  EventKind = "failed" // a poll has failed; the file is as before
 )

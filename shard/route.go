@@ -20,8 +20,8 @@ const (
 // of the 128-bit product a·b XORed with its low half, the shard is ⌊m(m(Hi ⊕ routeHi, Lo ⊕ routeLo) ⊕ routeHi,
 // routeMix)·shards / 2^64⌋. docs/format.md has test vectors.
 //
-// A shard must not follow from bits that a family uses for positions: with the top bits of Hi, `blocked` gave false
-// positives for 99.8% of the absent keys, because all keys of a shard were in the same blocks.
+// Do not route by bits of your own: if they are those that a family uses for positions, the keys of a shard crowd, and
+// false positives rise up to 99.8%.
 func Route(h filter.Hash, shards int) int {
 	if shards <= 0 {
 		panic("shard: Route needs at least one shard")

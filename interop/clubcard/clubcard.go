@@ -1,6 +1,9 @@
 // Package clubcard reads Clubcards of format version 4: the exact sets in which Mozilla's CRLite and upki publish the
 // revoked certificates of the Web PKI. It answers whether a certificate is revoked. It does not build Clubcards.
 //
+// [CertificateOf] takes from an x509.Certificate what a query needs. [CheckDir] asks a folder of files as upki keeps
+// it; for one file, call [Read] and [Filter.Check].
+//
 // The bytes of a file and the order of the tests are those of https://c2sp.org/upki-revocation@v1.0.0. All integers
 // are big endian:
 //
@@ -53,7 +56,8 @@ type Status uint8
 const (
 	// NotCovered means that the set says nothing: it covers none of the certificate's timestamps.
 	NotCovered Status = iota
-	// NotEnrolled means that the set says nothing about certificates of the issuer, although it covers a timestamp.
+	// NotEnrolled means that the set says nothing about certificates of the issuer, although it covers a
+	// timestamp.
 	NotEnrolled
 	// NotRevoked means that the certificate was not revoked when the set was made.
 	NotRevoked
