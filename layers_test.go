@@ -119,7 +119,8 @@ var rooms = map[string][]string{
 	"internal/exactopts": {"filter"},
 	"internal/trailer":   {"filter", "internal/container", "internal/crc"},
 	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "internal/handle", "shard",
-		"exact", "internal/drift", "internal/patch", "internal/exactopts", "internal/except", "internal/flock", "internal/inset", "internal/shrink",
+		"exact", "internal/drift", "internal/patch", "internal/exactopts", "internal/except", "internal/flock",
+		"internal/inset", "internal/shrink",
 		"internal/untrusted", "publish/transport", "internal/shardfile", "internal/shardset"},
 	"publish/transport": {"internal/untrusted", "internal/body"},
 	"internal/body":     {},
@@ -131,7 +132,8 @@ var rooms = map[string][]string{
 		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "internal/steps",
 		"internal/handle", "internal/intake",
 		"shard", "delta", "publish", "publish/transport", "exact", "internal/cli", "internal/untrusted",
-		"internal/inset", "internal/patch", "internal/shrink", "internal/bulk", "internal/engine", "internal/shardfile", "internal/shardset"},
+		"internal/inset", "internal/patch", "internal/shrink", "internal/bulk", "internal/engine",
+		"internal/shardfile", "internal/shardset"},
 	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},
 }
 

@@ -32,22 +32,28 @@ type Set struct {
 	moved  uint32        // *moves when filter was set
 }
 
-func init() {
-	handle.Bloomery = handle.Hooks{
-		NewSet: func(e engine.Engine) any { return setOf(e) },
-		Engine: func(s any) engine.Engine {
-			if l, ok := s.(*Locked); ok {
-				s = l.Set
-			}
-			return s.(*Set).other()
-		},
-		WithUpdater: func(update func(context.Context, handle.Updated)) any {
-			return Option(func(o *options) { o.update = update })
-		},
-		SpecOf:   func(b any) filter.Spec { return b.(*Builder).set.specOf() },
-		Intake:   func(b any) *intake.Intake { return b.(*Builder).in },
-		ForShard: func(ctx context.Context, c any) (any, error) { return c.(Config).forShard(ctx) },
+// hooks are what package handle gives to the other packages of this module.
+type hooks struct{}
+
+func init() { handle.Bloomery = hooks{} }
+
+func (hooks) NewSet(e engine.Engine) any { return setOf(e) }
+
+func (hooks) EngineOf(s any) engine.Engine {
+	if l, ok := s.(*Locked); ok {
+		s = l.Set
 	}
+	return s.(*Set).other()
+}
+
+func (hooks) SpecOf(b any) filter.Spec { return b.(*Builder).set.specOf() }
+
+func (hooks) IntakeOf(b any) *intake.Intake { return b.(*Builder).in }
+
+func (hooks) ForShard(ctx context.Context, c any) (any, error) { return c.(Config).forShard(ctx) }
+
+func (hooks) WithUpdater(update func(context.Context, handle.Updated)) any {
+	return Option(func(o *options) { o.update = update })
 }
 
 // newSet returns a Set of a filter, which it takes over, and the hasher of its keys. It is in the form for many writers

@@ -120,7 +120,8 @@ func FormatOf(s *bloomery.Set) (Format, bool) {
 
 // is reports whether a Set can be written in the format. Family blocked takes hash XXH64 in the split layout only.
 func (c *codec) is(s *bloomery.Set) bool {
-	return handle.Filter(s) != nil && s.Hasher().ID() == c.hash && family.SpecOf(handle.Filter(s)).Family() == c.spec().Family()
+	f := handle.Filter(s)
+	return f != nil && s.Hasher().ID() == c.hash && family.SpecOf(f).Family() == c.spec().Family()
 }
 
 // check returns an error wrapping ErrFormat if a Set cannot be written in the format.

@@ -13,22 +13,24 @@ import (
 	"github.com/bloomery/bloomery/internal/intake"
 )
 
-// Hooks are the functions of package bloomery.
-type Hooks struct {
-	NewSet func(e engine.Engine) any   // a *Set that stands on e
-	Engine func(set any) engine.Engine // of a *Set, which may be nil: then it is nil
-	// WithUpdater is an Option of OpenLive.
-	WithUpdater func(update func(context.Context, Updated)) any
-	SpecOf      func(builder any) filter.Spec                               // of a *Builder
-	Intake      func(builder any) *intake.Intake                            // of a *Builder
-	ForShard    func(ctx context.Context, config any) (each any, err error) // see Config.forShard
+// Hooks are the functions of package bloomery. They are methods, so that the linker drops those that a program does not
+// call: a program that only asks has no builder.
+type Hooks interface {
+	NewSet(e engine.Engine) any          // a *Set that stands on e
+	EngineOf(set any) engine.Engine      // of a *Set or *Locked; nil for a nil *Set
+	SpecOf(builder any) filter.Spec      // of a *Builder
+	IntakeOf(builder any) *intake.Intake // of a *Builder
+	// ForShard returns Config.forShard of a Config.
+	ForShard(ctx context.Context, config any) (each any, err error)
+	// WithUpdater returns an Option of OpenLive.
+	WithUpdater(update func(context.Context, Updated)) any
 }
 
 // Bloomery is set by package bloomery before any other package can have a Set.
 var Bloomery Hooks
 
 // Engine returns the Engine of a *bloomery.Set or *bloomery.Locked. Whoever replaces its filter must not use the Set meanwhile.
-func Engine(set any) engine.Engine { return Bloomery.Engine(set) }
+func Engine(set any) engine.Engine { return Bloomery.EngineOf(set) }
 
 // SetOf returns a Set that stands on an Engine. S is bloomery.Set.
 func SetOf[S any](e engine.Engine) *S { return Bloomery.NewSet(e).(*S) }
@@ -61,7 +63,7 @@ func SpecOf(builder any) filter.Spec { return Bloomery.SpecOf(builder) }
 
 // AddValueHashes adds hashed keys with their values to a *bloomery.Builder. It does not keep the slices.
 func AddValueHashes(builder any, hs []filter.Hash, values []uint64) error {
-	return Bloomery.Intake(builder).AddValueHashes(hs, values)
+	return Bloomery.IntakeOf(builder).AddValueHashes(hs, values)
 }
 
 // Shard returns the Set of one shard of a sharded Set, which it loads on first use. Do not change or close it. The error
