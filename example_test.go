@@ -263,7 +263,7 @@ func ExampleBuilder() {
 }
 
 // A Verifier asks for the keys and for random ones, and counts the wrong answers.
-func ExampleSet_Verifier() {
+func ExampleVerifier() {
 	ctx := context.Background()
 	keys := [][]byte{[]byte("mailinator.com"), []byte("0-mail.com"), []byte("yopmail.com")}
 	set := must(bloomery.Build(ctx, slices.Values(keys), bloomery.Config{Spec: "standard(fpr=0.01)"}))
@@ -305,7 +305,7 @@ func ExampleLock() {
 }
 
 // A list of keys is added to a file, sharded or not, under its lock.
-func ExampleSet_Addition() {
+func ExampleAddition() {
 	ctx := context.Background()
 	set := must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{Spec: "standard(capacity=100)"}))
 	a := must(set.Addition(bloomery.JobConfig{}))
@@ -318,7 +318,7 @@ func ExampleSet_Addition() {
 }
 
 // A list of keys is removed only if all of them were added, as far as the filter can tell.
-func ExampleSet_Removal() {
+func ExampleRemoval() {
 	ctx := context.Background()
 	set := must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{Spec: "rankindexed(fpr=0.001)"}))
 	r := must(set.Removal(bloomery.JobConfig{}))
@@ -335,7 +335,7 @@ func ExampleSet_Removal() {
 }
 
 // A Set that never says yes for the keys of a list.
-func ExampleSet_Allower() {
+func ExampleAllower() {
 	ctx := context.Background()
 	members := [][]byte{[]byte("mailinator.com"), []byte("0-mail.com"), []byte("yopmail.com")}
 	set := must(bloomery.Build(ctx, slices.Values(members), bloomery.Config{Spec: "standard(fpr=0.3)"}))
@@ -353,7 +353,7 @@ func ExampleSet_Allower() {
 }
 
 // The search of a filter goes on, for a lower false-positive rate of the same size.
-func ExampleSet_Optimizer() {
+func ExampleOptimizer() {
 	ctx := context.Background()
 	keys := numbered("key ", 2000)
 	set := must(bloomery.Build(ctx, keys, bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=fast)"}))

@@ -127,8 +127,8 @@ func (d *Doorkeeper) Hasher() filter.Hasher { return d.hasher }
 type Stats struct {
 	Requests  uint64 // calls of Admit, AdmitString and AdmitHash
 	Admitted  uint64 // calls that returned true
-	Rotations uint64 // rotations of all shards; divided by Shards, the generations that the Doorkeeper has begun anew
-	Held      uint64 // keys in the current generations, without those that were false positives when they were added
+	Rotations uint64 // of all shards; divided by Shards, the generations that were begun anew
+	Held      uint64 // keys in the current generations, without those that were false positives when added
 	Shards    int
 }
 

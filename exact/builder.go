@@ -42,7 +42,7 @@ type Config struct {
 	Memory   int64
 	TempDir  string                // of the files; os.TempDir() if empty
 	Workers  int                   // goroutines, GOMAXPROCS if 0; the set does not depend on it
-	Progress func(filter.Progress) // called about ten times a second while Build runs, from one goroutine; may be nil
+	Progress func(filter.Progress) // called by Build, 10 times a second, by one goroutine; may be nil
 }
 
 func (c Config) hasher() filter.Hasher {

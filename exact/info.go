@@ -45,22 +45,24 @@ type Info struct {
 	// Changed says what Build has changed in Config.Base. It is zero if nothing has, for a set that was
 	// built without a Base, and for one that was read.
 	Changed struct {
-		// Added is the number of keys for which the answer is true from now on and was false, and Removed that of the
-		// converse. Keys that are new in the universe count if the old answer, which meant nothing, was wrong.
+		// Added is the number of keys for which the answer was false and is true now, and Removed of keys
+		// for which it was true and is false now. Keys that are new in the universe count if the old
+		// answer, which meant nothing, was wrong.
 		Added, Removed uint64
 		// Bytes is the size of the record that was appended, 0 if neither answers nor counts have changed.
 		Bytes uint64
-		// Positions says that the record has coded positions. Else it has a small exact set, or there is none.
+		// Positions says that the record has coded positions. Else it has a small exact set, or there is
+		// none.
 		Positions bool
-		// Entropy is log2 C(Universe, Added+Removed): no coding of the changed keys takes fewer bits on average that
-		// knows nothing but the universe.
+		// Entropy is log2 C(Universe, Added+Removed): on average no coding of the changed keys takes fewer
+		// bits, unless it knows more than the universe.
 		Entropy float64
 	}
 }
 
 // ClassInfo describes the partitions of a class.
 type ClassInfo struct {
-	R        int  // level 1 has a rate of 2^-R; 0: no level 1; 32: no level, all keys are members or none is
+	R        int  // level 1 has a rate of 2^-R; 0: no level 1; 32: no level, all keys are members or none
 	Inverted bool // level 1 has the keys that are not members
 	Universe uint64
 	Members  uint64

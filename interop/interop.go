@@ -11,8 +11,8 @@
 // [Read] reads a file of a known format as a bloomery.Set, [Detect] tells the format, and [Write] writes a Set. To make
 // a filter for another system, build a Set of its family, and for Parquet set Config.Hash to filter.XXH64.
 //
-// Keys are bytes. The source file of each format says how the other system turns a value into bytes. Only RedisBloom
-// stores the number of keys; for the other formats it is estimated from the bits that are set.
+// Keys are bytes. docs/interop.md says how the other systems turn a value into bytes. Only RedisBloom stores the number
+// of keys; for the other formats it is estimated from the bits that are set.
 //
 // Input may be hostile. Sizes are checked against each other and against the limit of the caller, and memory is
 // allocated as bytes arrive. These formats have no checksums: a damaged file may be read as another filter.

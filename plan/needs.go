@@ -33,7 +33,7 @@ type Needs struct {
 	// Absent is the share of queries for absent keys, in (0, 1]. Default: 0.5.
 	Absent float64
 	Build  time.Duration // longest build on one core; 0: no limit
-	Memory uint64        // memory of a build in bytes, without the filter and keys that can go to a file; 0: no limit
+	Memory uint64        // bytes of a build, without the filter and keys that can go to a file; 0: no limit
 	// For is the order of a plan. Default: Smallest, and in a bloomery.Config Lasting.
 	For Objective
 }

@@ -33,7 +33,7 @@ const (
 type Event struct {
 	Kind    EventKind
 	Release Release       // Updated: the release that the file is now. Unchanged: only its Number.
-	From    uint64        // Updated: the number of the release that it was before, or 0 if that is not known
+	From    uint64        // Updated: the number of the release before, or 0 if it is not known
 	Bytes   int64         // Updated, Unchanged: length of all bodies that were loaded
 	Delta   bool          // Updated: it was made by a delta; else it was loaded whole
 	Unused  error         // Updated: why a delta was not used although there was one, or nil

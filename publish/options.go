@@ -162,5 +162,5 @@ type Older struct {
 	Number    uint64
 	Published time.Time
 	Same      bool   // it has the content of the current one: its readers load nothing
-	Delta     uint64 // length of the delta to the current one, or 0 if there is none that is smaller than the whole
+	Delta     uint64 // length of the delta to the current one, 0 if none is smaller than the whole
 }

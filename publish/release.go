@@ -61,7 +61,7 @@ type Release struct {
 	SHA256    shard.Sum `json:"sha256"`      // of the file, or of the manifest of a set
 	Bytes     uint64    `json:"bytes"`       // its length
 	Total     uint64    `json:"total_bytes"` // of the file, or of the manifest and all shards
-	Spec      string    `json:"spec"`        // of the filter, or of each shard; to be shown, not to be trusted
+	Spec      string    `json:"spec"`        // of the filter, or of each shard; to show, not to trust
 	Keys      uint64    `json:"keys"`
 	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is that of the
 	// filter.

@@ -87,8 +87,8 @@ func combine(answers ...Status) Status {
 // Certificate is what a query needs of a certificate. CertificateOf makes one.
 type Certificate struct {
 	Issuer [HashSize]byte // SHA-256 of the DER encoding of the issuer's SubjectPublicKeyInfo
-	Serial []byte         // value bytes of the DER encoding of the serial number, with a leading 0 byte if it has one
-	SCTs   []SCT          // its signed certificate timestamps; no more than the first that is covered is needed
+	Serial []byte         // value bytes of the DER encoding of the serial number; keep a leading 0 byte
+	SCTs   []SCT          // its signed certificate timestamps; the first that is covered is enough
 }
 
 // SCT is the part of a signed certificate timestamp that decides about coverage.
@@ -221,7 +221,7 @@ type Info struct {
 	Version    int       `json:"version"`
 	Bytes      int       `json:"bytes"`
 	Logs       int       `json:"logs"`            // CT logs that it covers
-	Newest     time.Time `json:"newest,omitzero"` // last timestamp that it covers in any log; zero time without logs
+	Newest     time.Time `json:"newest,omitzero"` // last timestamp covered in any log; zero without logs
 	Issuers    int       `json:"issuers"`         // issuers of which it knows certificates
 	Inverted   int       `json:"inverted_issuers"`
 	Exceptions int       `json:"exceptions"`       // serial numbers that are listed
