@@ -63,7 +63,7 @@ func (c Config) resolve(ctx context.Context) (Config, error) {
 
 // Check returns an error if the Config is invalid, as far as this is known before the keys. It makes no filter and does
 // not call the planner. Errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily, filter.ErrTooLarge or
-// filter.ErrUnsupported.
+// errors.ErrUnsupported.
 func (c Config) Check() error {
 	switch {
 	case c.Like != nil:
@@ -124,7 +124,7 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 //
 // The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
-// filter.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
+// errors.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
 func (c Config) forShard(ctx context.Context) (Config, error) {
 	if c.Shards < 1 || c.Shards > shard.Max {
 		return c, family.Invalid("shards", c.Shards, "want 1 to %d", shard.Max)

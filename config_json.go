@@ -62,7 +62,7 @@ func (c Config) String() string {
 
 // MarshalJSON returns the fields that are set, in an object that UnmarshalJSON reads. The secret is "REDACTED". It leaves
 // out Chosen and Progress, which do not change what is built. With Like or Allow, which have no JSON, it returns an
-// error wrapping filter.ErrUnsupported.
+// error wrapping errors.ErrUnsupported.
 func (c Config) MarshalJSON() ([]byte, error) {
 	for name, set := range map[string]bool{"like": c.Like != nil, "allow": c.Allow != nil} {
 		if set {
