@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
-	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -48,7 +47,7 @@ func (hooks) EngineOf(s any) engine.Engine {
 
 func (hooks) SpecOf(b any) filter.Spec { return b.(*Builder).set.specOf() }
 
-func (hooks) IntakeOf(b any) *intake.Intake { return b.(*Builder).in }
+func (hooks) IntakeOf(b any) any { return b.(*Builder).in }
 
 func (hooks) ForShard(ctx context.Context, c any) (any, error) { return c.(Config).forShard(ctx) }
 

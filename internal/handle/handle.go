@@ -16,10 +16,10 @@ import (
 // Hooks are the functions of package bloomery. They are methods, so that the linker drops those that a program does not
 // call: a program that only asks has no builder.
 type Hooks interface {
-	NewSet(e engine.Engine) any          // a *Set that stands on e
-	EngineOf(set any) engine.Engine      // of a *Set or *Locked; nil for a nil *Set
-	SpecOf(builder any) filter.Spec      // of a *Builder
-	IntakeOf(builder any) *intake.Intake // of a *Builder
+	NewSet(e engine.Engine) any     // a *Set that stands on e
+	EngineOf(set any) engine.Engine // of a *Set or *Locked; nil for a nil *Set
+	SpecOf(builder any) filter.Spec // of a *Builder
+	IntakeOf(builder any) any       // the *intake.Intake of a *Builder: its type would be linked everywhere
 	// ForShard returns Config.forShard of a Config.
 	ForShard(ctx context.Context, config any) (each any, err error)
 	// WithUpdater returns an Option of OpenLive.
@@ -63,7 +63,7 @@ func SpecOf(builder any) filter.Spec { return Bloomery.SpecOf(builder) }
 
 // AddValueHashes adds hashed keys with their values to a *bloomery.Builder. It does not keep the slices.
 func AddValueHashes(builder any, hs []filter.Hash, values []uint64) error {
-	return Bloomery.IntakeOf(builder).AddValueHashes(hs, values)
+	return Bloomery.IntakeOf(builder).(*intake.Intake).AddValueHashes(hs, values)
 }
 
 // Shard returns the Set of one shard of a sharded Set, which it loads on first use. Do not change or close it. The error
