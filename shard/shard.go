@@ -9,9 +9,9 @@
 // All shards have the same spec, hash function and seed or secret. The file of a shard is what bloomery.Build and
 // Set.Save write for its keys, byte for byte. docs/format.md describes the manifest.
 //
-// Package bloomery builds, opens and changes sharded sets; distribute builds them on many machines. Use this package
-// to send a query to the machine that has the shard of a key: read the manifest with [ReadManifest], hash the
-// key with its hash function, then call [Route].
+// Package bloomery builds, opens and changes sharded sets; distribute builds them on many machines. Use this package to
+// send a query to the machine that has the shard of a key: read the manifest with [ReadManifest], make the Hasher that
+// it names, hash the key, and call [Route].
 package shard
 
 import (
