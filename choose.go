@@ -13,10 +13,10 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// Choose returns the filter that plan.For takes for Config.Needs, Config.Keys and Config.Capacity, among those without
-// a known patent. The order is plan.Lasting unless Needs.For is set: the family depends on the needs only, unless Build
-// or Memory is set or no filter of that family meets the needs. 0 keys count as 1. Errors are those of plan.For and
-// Check.
+// Choose returns the filter that the planner takes for Config.Needs, Config.Keys and Config.Capacity; 0 keys count as
+// 1. It leaves out methods with a known patent. Unless Needs.For is set, the order is plan.Lasting: the family depends
+// on the needs only, unless Needs.Build or Needs.Memory is set or no filter of that family meets the needs. Errors are
+// those of plan.For and Check.
 func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	if err := c.checkNeeds(); err != nil {
 		return plan.Choice{}, err
@@ -62,7 +62,7 @@ func (c Config) resolve(ctx context.Context) (Config, error) {
 
 // Check returns an error if the Config is invalid, as far as this is known before the keys. It makes no filter and does
 // not call the planner. Errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily, filter.ErrTooLarge or
-// filter.ErrUnsupported.
+// errors.ErrUnsupported.
 func (c Config) Check() error {
 	switch {
 	case c.Dir == "" && c.Shards > 0:
@@ -131,7 +131,7 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 //
 // The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
-// filter.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
+// errors.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
 func (c Config) forShard(ctx context.Context) (Config, error) {
 	if err := intake.CheckShards(c.Shards, c.Concurrent); err != nil {
 		return c, err

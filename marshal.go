@@ -45,10 +45,10 @@ func (s *Set) MarshalBinary() ([]byte, error) {
 
 const maxInt = uint64(^uint(0) >> 1)
 
-// UnmarshalBinary replaces s by the set in b, which must be a whole filter file of at most DefaultMaxBytes. It copies
-// b. For a filter with a secret, s must have the secret already; else the error wraps filter.ErrSecret, and FromBytes
-// with WithSecret reads it. A Set for many writers remains one. On error s is unchanged, except
-// that a Set without a filter then answers true, and its Err returns the error.
+// UnmarshalBinary replaces s by the set in b, which must be a whole filter file of at most [DefaultMaxBytes]. It copies
+// b. For a filter with a secret, s must have the secret already, or the error wraps filter.ErrSecret; see FromBytes and
+// WithSecret. A Set for many writers remains one. On error s is unchanged, except that a Set without a filter then
+// answers true, and its Err returns the error.
 func (s *Set) UnmarshalBinary(b []byte) error { return s.loaded(s.unmarshal(b)) }
 
 func (s *Set) unmarshal(b []byte) error {
