@@ -150,7 +150,7 @@ func build(ctx context.Context, c Config, feed func(in *intake.Intake) error) (*
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, 1<<20)
+		lines.Buffer(nil, 1<<20+1) // with the end
 		for lines.Scan() {
 			if line := lines.Bytes(); len(line) > 0 && !yield(line, nil) {
 				return
@@ -245,7 +245,8 @@ func (b *Builder) Hasher() filter.Hasher { return b.in.Hasher() }
 // filter.ErrKeys if their number is not Config.Keys, and filter.ErrRate if the filter exceeds Config.MaxFPR.
 //
 // With Config.Dir it writes the shards, then the manifest, then removes the files of the set that it replaces, and
-// opens the folder: close the Set when done. On error the folder is as it was before.
+// opens the folder: close the Set when done. On error, or when ctx ends before the manifest is written, the folder is as
+// it was before; an error of opening says that the set was built.
 func (b *Builder) Build(ctx context.Context) (*Set, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -258,6 +259,9 @@ func built(ctx context.Context, in *intake.Intake, m maker) (set *Set, err error
 		set, err = m.build(ctx)
 	}
 	if err := errors.Join(err, in.Close(intake.ErrSpent)); err != nil {
+		if set != nil {
+			_ = set.Close()
+		}
 		return nil, err
 	}
 	return set, nil

@@ -80,7 +80,9 @@ func combineFiles(ctx context.Context, paths []string, how family.Ability, all [
 		return nil, fmt.Errorf("no files: %w", filter.ErrConfig)
 	}
 	if slices.ContainsFunc(paths, func(path string) bool { _, ok := inset.Dir(path); return ok }) {
-		return made(shards.Join(paths, how, func(path string) (engine.Engine, error) { return openEngine(ctx, path, o) }))
+		return made(shards.Join(ctx, paths, how, func(path string) (engine.Engine, error) {
+			return openEngine(ctx, path, o)
+		}))
 	}
 	return made(one.Join(ctx, paths, how, o.Options))
 }

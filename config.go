@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/shrink"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -172,7 +173,10 @@ func (c Config) checkFields() error {
 
 // checkOne returns an error if the Config is not that of one filter.
 func (c Config) checkOne() error {
-	if c.Shards != 0 || c.Dir != "" {
+	switch {
+	case c.Dir != "":
+		return family.Invalid("dir", c.Dir, "an empty Set has no folder; leave it out, or take Build")
+	case c.Shards != 0:
 		return family.Invalid("shards", c.Shards, "one filter has no shards; leave it out, or set Dir and take Build")
 	}
 	return c.checkFields()
@@ -195,20 +199,11 @@ func (c Config) checkBuilt(f family.Filter) error {
 	if c.MaxBytes == 0 {
 		return nil
 	}
-	s := family.SpecOf(f)
-	family, err := families.ByName(s.Family())
+	bytes, err := intake.BytesOf(f)
 	if err != nil {
 		return err
 	}
-	sections, err := family.SectionWords(s)
-	if err != nil {
-		return err
-	}
-	var bytes uint64
-	for _, words := range sections {
-		bytes += 8 * words
-	}
-	return c.checkBytes(s, bytes)
+	return c.checkBytes(family.SpecOf(f), bytes)
 }
 
 func (c Config) checkBytes(s filter.Spec, bytes uint64) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // TestContradictions refuses a Config whose fields contradict each other, wherever one is taken.
@@ -363,4 +364,37 @@ func TestLockedClosed(t *testing.T) {
 // jobOf returns the fields of a Config that a job has.
 func jobOf(c bloomery.Config) bloomery.JobConfig {
 	return bloomery.JobConfig{Memory: c.Memory, TempDir: c.TempDir, Workers: c.Workers, MaxFPR: c.MaxFPR, Shrink: c.Shrink}
+}
+
+// TestCheckDir: Check knows what NewBuilder refuses of a Config with Dir or Shards, before the keys.
+func TestCheckDir(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "set")
+	sharded := build(t, words(100), bloomery.Config{Dir: dir + "0", Shards: 3})
+	defer sharded.Close()
+	for text, c := range map[string]bloomery.Config{
+		"":               {Dir: dir},
+		"number":         {Dir: dir, Shards: 3},
+		"needs":          {Dir: dir, Shards: 3, Needs: plan.Needs{FPR: 0.01}},
+		"needs secret":   {Dir: dir, Secret: filter.NewSecret(), Capacity: 1000},
+		"!no folder":     {Shards: 3},
+		"!many":          {Dir: dir, Shards: shard.Max + 1},
+		"!negative":      {Dir: dir, Shards: -1},
+		"!writers":       {Dir: dir, Concurrent: true},
+		"!needs":         {Dir: dir, Concurrent: true, Needs: plan.Needs{FPR: 0.01}},
+		"!like, writers": {Dir: dir, Like: sharded, Concurrent: true},
+		"like":           {Dir: dir, Like: sharded},
+		"!needs, many":   {Dir: dir, Shards: shard.Max + 1, Needs: plan.Needs{FPR: 0.01}},
+		"!raw keys":      {Dir: dir, Spec: "bitsandblooms(fpr=0.01)"},
+		"!fixed size":    {Dir: dir, Shards: 2, Spec: "standard(m=1000,k=3)"},
+		"!like":          {Dir: dir, Like: build(t, words(10), bloomery.Config{})},
+	} {
+		err := c.Check()
+		b, made := bloomery.NewBuilder(t.Context(), c)
+		if made == nil {
+			made = b.Close()
+		}
+		if bad := strings.HasPrefix(text, "!"); bad != (err != nil) || bad != (made != nil) {
+			t.Errorf("%q: Check: %v; NewBuilder: %v", text, err, made)
+		}
+	}
 }

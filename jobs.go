@@ -39,7 +39,9 @@ func (c JobConfig) options() (bulk.Options, error) {
 }
 
 // target returns the Set for a job.
-func (s *Set) target() bulk.Target { return bulk.Target{Engine: s.inner(), Follow: s.follow} }
+func (s *Set) target() bulk.Target {
+	return bulk.Target{Engine: s.inner(), Now: s.inner, Follow: s.follow}
+}
 
 // Addition adds keys to a Set: to a sharded Set shard by shard, so that each shard is loaded and written once.
 type Addition struct{ job *bulk.Addition }
@@ -147,6 +149,9 @@ type Allower struct{ job *bulk.Allower }
 // them. The error wraps errors.ErrUnsupported for a Set that is sharded or for many writers, and for hash functions of
 // other systems.
 func (s *Set) Allower(c JobConfig) (*Allower, error) {
+	if _, err := c.options(); err != nil {
+		return nil, err
+	}
 	job, err := bulk.NewAllower(s.target(), c.Like.other())
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ var rooms = map[string][]string{
 	"internal/flock": {"internal/untrusted"},
 	"internal/run":   {"filter", "shard", "internal/crc", "internal/spool"},
 	"internal/intake": {"filter", "internal/family", "internal/families", "internal/bitvec", "internal/run",
-		"internal/spool"},
+		"internal/spool", "shard"},
 	"admission":      {"filter", "internal/family", "internal/family/*"},
 	"internal/keyio": {"filter", "internal/untrusted"},
 	"plan":           {"filter", "internal/costs", "internal/family", "internal/families", "internal/parallel"},

@@ -18,21 +18,9 @@ func (s *Set) WriteTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	c := counter{w: w}
+	c := container.Counter{To: w}
 	err = s.inner().Guarded(func() error { return container.Write(&c, f) })
-	return c.n, err
-}
-
-// counter counts the bytes written.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.n += int64(n)
-	return n, err
+	return c.N, err
 }
 
 // MarshalBinary returns the set in the file format.

@@ -44,7 +44,8 @@ var (
 	ErrKey = errors.New("invalid key")
 )
 
-// Errors of a Follower, besides those of releases and of package transport.
+// Errors of a Follower, besides those of releases and of package transport. After any error the file is unchanged,
+// except after ErrExpired.
 var (
 	// ErrNoKey means that a follower has no key to check signatures with. Give WithKeys, or WithInsecure.
 	ErrNoKey = errors.New("no key to check signatures with")
