@@ -193,7 +193,9 @@ func allKeys(n int) (all [][]byte) {
 // TestLongLines: a line of 1 MiB is a key, with or without an end, and a longer one an error that is not lost.
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
-	for text, ok := range map[string]bool{long: true, long + "\nb\n": true, long + "x": false, "a\n" + long + "x\nb": false} {
+	for text, ok := range map[string]bool{
+		long: true, long + "\nb\n": true, long + "x": false, "a\n" + long + "x\nb": false,
+	} {
 		s, err := bloomery.BuildFrom(t.Context(), bloomery.Lines(strings.NewReader(text)), bloomery.Config{})
 		if (err == nil) != ok || (s != nil) != ok || ok && !s.ContainsString(long) {
 			t.Errorf("%d bytes: %v, %v", len(text), s, err)
