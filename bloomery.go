@@ -245,8 +245,8 @@ func (b *Builder) Hasher() filter.Hasher { return b.in.Hasher() }
 // filter.ErrKeys if their number is not Config.Keys, and filter.ErrRate if the filter exceeds Config.MaxFPR.
 //
 // With Config.Dir it writes the shards, then the manifest, then removes the files of the set that it replaces, and
-// opens the folder: close the Set when done. On error the folder is as it was before, unless the error says that the
-// set was built. The end of ctx after the manifest was written is no error.
+// opens the folder: close the Set when done. On error, or when ctx ends before the manifest is written, the folder is
+// as it was before; an error of opening says that the set was built.
 func (b *Builder) Build(ctx context.Context) (*Set, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -38,7 +38,8 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 }
 
 // resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8
-// of intake.BuildMemory: the rest is for buffers; the result has no Needs. Else it returns c. Errors are those of Choose.
+// of intake.BuildMemory: the rest is for buffers; the result has no Needs. Else it returns c. Errors are those of
+// Choose.
 func (c Config) resolve(ctx context.Context) (Config, error) {
 	if !c.open() {
 		return c, c.checkFields()

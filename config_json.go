@@ -60,9 +60,9 @@ func (c Config) String() string {
 	return "bloomery.Config" + string(b)
 }
 
-// MarshalJSON returns the fields that are set, in an object that UnmarshalJSON reads. The secret is "REDACTED". It leaves
-// out Chosen and Progress, which do not change what is built. With Like or Allow, which have no JSON, it returns an
-// error wrapping errors.ErrUnsupported.
+// MarshalJSON returns the fields that are set, in an object that UnmarshalJSON reads. The secret is "REDACTED". It
+// leaves out Chosen and Progress, which do not change what is built. With Like or Allow, which have no JSON, it returns
+// an error wrapping errors.ErrUnsupported.
 func (c Config) MarshalJSON() ([]byte, error) {
 	for name, set := range map[string]bool{"like": c.Like != nil, "allow": c.Allow != nil} {
 		if set {

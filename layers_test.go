@@ -247,8 +247,8 @@ var homes = map[string][]string{
 	"internal/engine/shards": {"combine.go", "file.go"},
 }
 
-// TestRootKnowsNoForm also holds the size of the root: at most 15 files and 2,990 lines. Types that users see are declared in
-// the root.
+// TestRootKnowsNoForm also holds the size of the root: at most 15 files and 2,990 lines. Types that users see are
+// declared in the root.
 func TestRootKnowsNoForm(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 10 {

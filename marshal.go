@@ -12,7 +12,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// WriteTo writes the set in the file format. While others write to a Set for many writers, it writes what a Clone would have.
+// WriteTo writes the set in the file format. While others write to a Set for many writers, it writes what a Clone would
+// have.
 func (s *Set) WriteTo(w io.Writer) (int64, error) {
 	f, err := s.inner().Encode()
 	if err != nil {

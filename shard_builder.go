@@ -83,8 +83,8 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 	return b, nil
 }
 
-// checkSharded returns the hasher of the keys, or an error if the Config cannot be that of a sharded set, as far as this is
-// known before the keys.
+// checkSharded returns the hasher of the keys, or an error if the Config cannot be that of a sharded set, as far as
+// this is known before the keys.
 func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
 	if err := intake.CheckShards(cmp.Or(c.Shards, 1), c.Concurrent); err != nil {
 		return filter.Hasher{}, err

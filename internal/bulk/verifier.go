@@ -15,8 +15,8 @@ import (
 )
 
 // Verifier is the job of bloomery.Verifier. It keeps 16 bytes for each absent key of AddAbsent, and 16 for each member
-// that may be one of them: members are first looked up in a table of about two bytes an absent key. Without AddAbsent it
-// keeps nothing.
+// that may be one of them: members are first looked up in a table of about two bytes an absent key. Without AddAbsent
+// it keeps nothing.
 type Verifier struct {
 	set    Target
 	keys   *gather.Keys

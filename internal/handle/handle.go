@@ -1,6 +1,6 @@
 // Package handle gives the packages of this module what package bloomery does not promise to others: the Engine that a
-// Set stands on, a Set of an Engine, and the Config of a shard. Package bloomery fills in the functions; their arguments
-// and results of type any are its own types, which this package cannot name.
+// Set stands on, a Set of an Engine, and the Config of a shard. Package bloomery fills in the functions; their
+// arguments and results of type any are its own types, which this package cannot name.
 package handle
 
 import (
@@ -29,7 +29,8 @@ type Hooks interface {
 // Bloomery is set by package bloomery before any other package can have a Set.
 var Bloomery Hooks
 
-// Engine returns the Engine of a *bloomery.Set or *bloomery.Locked. Whoever replaces its filter must not use the Set meanwhile.
+// Engine returns the Engine of a *bloomery.Set or *bloomery.Locked. Whoever replaces its filter must not use the Set
+// meanwhile.
 func Engine(set any) engine.Engine { return Bloomery.EngineOf(set) }
 
 // SetOf returns a Set that stands on an Engine. S is bloomery.Set.
@@ -66,8 +67,8 @@ func AddValueHashes(builder any, hs []filter.Hash, values []uint64) error {
 	return Bloomery.IntakeOf(builder).(*intake.Intake).AddValueHashes(hs, values)
 }
 
-// Shard returns the Set of one shard of a sharded Set, which it loads on first use. Do not change or close it. The error
-// is a *shard.Error if the shard cannot be read. S is bloomery.Set.
+// Shard returns the Set of one shard of a sharded Set, which it loads on first use. Do not change or close it. The
+// error is a *shard.Error if the shard cannot be read. S is bloomery.Set.
 func Shard[S any](set *S, i int) (*S, error) {
 	e, err := Engine(set).Parts().Shard(i)
 	if err != nil {
@@ -76,8 +77,8 @@ func Shard[S any](set *S, i int) (*S, error) {
 	return SetOf[S](e), nil
 }
 
-// Full returns the counterpart of Set.Trimmed: what is saved in the full form. For a Set that is not sharded that is the
-// Set itself. S is bloomery.Set.
+// Full returns the counterpart of Set.Trimmed: what is saved in the full form. For a Set that is not sharded that is
+// the Set itself. S is bloomery.Set.
 func Full[S any](set *S) (*S, error) {
 	e := Engine(set)
 	full, err := e.Form(false)
