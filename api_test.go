@@ -431,6 +431,10 @@ func TestMarshal(t *testing.T) {
 			}
 		}
 	}
+	few := build(t, words(3), bloomery.Config{})
+	if b, err := json.Marshal(map[string]any{"set": few}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("as JSON: %s, %v", b, err)
+	}
 	var s bloomery.Set
 	bin, _ := build(t, words(3), bloomery.Config{}).MarshalBinary()
 	for what, err := range map[string]error{

@@ -46,6 +46,12 @@ func (s *Set) MarshalBinary() ([]byte, error) {
 
 const maxInt = uint64(^uint(0) >> 1)
 
+// MarshalJSON returns an error wrapping errors.ErrUnsupported: a Set is no JSON value. Put what MarshalBinary returns
+// into JSON, where bytes are base64.
+func (s *Set) MarshalJSON() ([]byte, error) {
+	return nil, fmt.Errorf("bloomery: a Set is no JSON value; take MarshalBinary: %w", filter.ErrUnsupported)
+}
+
 // UnmarshalBinary replaces s by the set in b, which must be a whole filter file of at most [DefaultMaxBytes]. It copies
 // b. For a filter with a secret, s must have the secret already, or the error wraps filter.ErrSecret; see FromBytes and
 // WithSecret. A Set for many writers remains one. On error s is unchanged, except that a Set without a filter then

@@ -2,8 +2,6 @@ package bloomery
 
 import (
 	"context"
-	"encoding/json"
-	"math"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -213,28 +211,9 @@ type Estimate struct {
 	Counted bool
 }
 
-// MarshalJSON writes an infinite number as null.
-func (e Estimate) MarshalJSON() ([]byte, error) {
-	number := func(x float64) *float64 {
-		if math.IsInf(x, 1) {
-			return nil
-		}
-		return &x
-	}
-	return json.Marshal(struct {
-		Keys    *float64 `json:"keys"`
-		Low     *float64 `json:"low"`
-		High    *float64 `json:"high"`
-		Counted bool     `json:"counted,omitempty"`
-	}{number(e.Keys), number(e.Low), number(e.High), e.Counted})
-}
-
 // Overlap has the numbers of distinct keys of two sets, of both together, and of those that they have in common.
 type Overlap struct {
-	A            Estimate `json:"a"`
-	B            Estimate `json:"b"`
-	Union        Estimate `json:"union"`
-	Intersection Estimate `json:"intersection"`
+	A, B, Union, Intersection Estimate
 }
 
 // EstimateInterval estimates the number of distinct keys, with a 95% interval, from the bits of the filter, in the

@@ -98,9 +98,6 @@ var (
 	_ interface {
 		UnmarshalJSON([]byte) error
 	} = (*bloomery.Config)(nil)
-	_ interface {
-		MarshalJSON() ([]byte, error)
-	} = bloomery.Estimate{}
 	_ keyed[[]byte]      = bloomery.KeyedSet[[]byte]{}
 	_ keyed[string]      = bloomery.KeyedSet[string]{}
 	_ keyed[uint64]      = bloomery.KeyedSet[uint64]{}
@@ -173,6 +170,7 @@ var (
 		String() string
 		TestAndAdd([]byte) (bool, error)
 		Trimmed() (*bloomery.Set, error)
+		MarshalJSON() ([]byte, error)
 		UnmarshalBinary([]byte) error
 		Upsert([]byte, uint64) error
 		Verifier(bloomery.JobConfig) (*bloomery.Verifier, error)
