@@ -50,7 +50,7 @@ func TestContradictions(t *testing.T) {
 			_, err := handle.ForShard(t.Context(), c)
 			return err
 		},
-		"BuildShards": func(c bloomery.Config) error {
+		"BuildDir": func(c bloomery.Config) error {
 			_, err := shardtest.Build(t.Context(), slices.Values(one), dir(), c)
 			return err
 		},
@@ -58,29 +58,29 @@ func TestContradictions(t *testing.T) {
 		"Removal":   func(c bloomery.Config) error { _, err := set.Removal(jobOf(c)); return err },
 		"Addition":  func(c bloomery.Config) error { _, err := set.Addition(jobOf(c)); return err },
 	}
-	const all = "New NewBuilder Build Check Choose Resolve ForShard BuildShards Optimizer Removal Addition"
+	const all = "New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer Removal Addition"
 	for name, c := range map[string]struct {
 		config bloomery.Config
 		ways   string // in which the Config is refused
 	}{
 		"Spec and Needs": {bloomery.Config{Spec: "standard", Needs: needs},
-			"New NewBuilder Build Check Choose Resolve ForShard BuildShards"},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir"},
 		"negative Workers":   {bloomery.Config{Workers: -1}, all},
 		"negative Memory":    {bloomery.Config{Memory: -1}, all},
-		"negative Shards":    {bloomery.Config{Shards: -1}, "New NewBuilder Build Check Choose Resolve BuildShards"},
+		"negative Shards":    {bloomery.Config{Shards: -1}, "New NewBuilder Build Check Choose Resolve BuildDir"},
 		"Shards of a filter": {bloomery.Config{Spec: "standard", Shards: 4}, "New NewBuilder Build"},
 		"Shards and Needs":   {bloomery.Config{Needs: needs, Shards: 4}, "New NewBuilder Build"},
 		"rate above 1": {bloomery.Config{MaxFPR: 1.5},
-			"New NewBuilder Build Check Choose Resolve ForShard BuildShards Optimizer"},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer"},
 		"negative needs": {bloomery.Config{Needs: plan.Needs{ValueBits: -1}, Keys: 1},
-			"New NewBuilder Build Choose Resolve ForShard BuildShards"},
+			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
 		"negative time": {bloomery.Config{Needs: plan.Needs{Build: -time.Second}, Keys: 1},
-			"New NewBuilder Build Choose Resolve ForShard BuildShards"},
+			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
 		"Secret and Seed": {bloomery.Config{Secret: filter.NewSecret(), Seed: 1},
-			"New NewBuilder Build Check BuildShards"},
+			"New NewBuilder Build Check BuildDir"},
 		"Secret and Hash": {
 			bloomery.Config{Spec: "blocked(layout=split)", Secret: filter.NewSecret(), Hash: filter.XXH64},
-			"New NewBuilder Build Check BuildShards",
+			"New NewBuilder Build Check BuildDir",
 		},
 	} {
 		for _, way := range strings.Fields(c.ways) {
@@ -133,7 +133,7 @@ func TestMaxBytes(t *testing.T) {
 				_, err := bloomery.Build(t.Context(), slices.Values(few), c)
 				return err
 			},
-			"BuildShards": func(c bloomery.Config) error {
+			"BuildDir": func(c bloomery.Config) error {
 				c.Shards = 4
 				_, err := shardtest.Build(t.Context(), slices.Values(few), filepath.Join(t.TempDir(), "set"), c)
 				return err
