@@ -203,8 +203,8 @@ func (p pausingIf) WriteIf(ctx context.Context, name, version string, write func
 	return p.c.WriteIf(ctx, name, version, write)
 }
 
-// TestLateWorkerBesideBuild: the set is built by a Builder of a sharded set, and workers of a plan go on. The plan cannot
-// finish any more.
+// TestLateWorkerBesideBuild: the set is built by a Builder of a sharded set, and workers of a plan go on. The plan
+// cannot finish any more.
 func TestLateWorkerBesideBuild(t *testing.T) {
 	for _, replaces := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "set")
