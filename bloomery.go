@@ -1,24 +1,39 @@
 // Package bloomery builds, queries and stores compact approximate-membership filters. A filter answers "is this key in
 // the set?" from a few bits per key. It has no false negatives. You choose its false-positive rate, the share of absent
-// keys for which it says yes, and the filter reports it.
+// keys for which it says yes.
 //
-// Most programs need three calls: Build a Set of keys, Save it, and Open it elsewhere and call Contains.
+// Most programs need these calls:
 //
-// A Spec names a filter: a family and its parameters.
+//   - [Build] makes a [Set] of keys; [New] makes an empty one, and [Set.Add] adds keys.
+//   - [Set.Save] writes it to a file, and [Open] opens the file elsewhere.
+//   - [Set.Contains] asks for a key of bytes, [Set.ContainsString] for a string, and [Keyed] for integers and batches.
+//
+// A [Config] names the filter by a Spec: a family and its parameters. Package filter lists them all. Or it says by
+// Needs what the filter must do, and the planner chooses.
 //
 //	standard(fpr=0.01)                the plain Bloom filter: any size, keys at any time, union and intersection
 //	blocked(bits_per_key=12)          one cache miss per query, for a few bits more; layout=split is Parquet's
-//	ribbon(r=8)                       static and smallest: 8.03 bits per key at a rate of 0.39%; value_bits=8 for values
+//	ribbon(r=8)                       static and smallest: 8.03 bits per key at a rate of 0.39%; also for values
 //	fuse(width=8)                     static and fast to query: 9 bits per key at a rate of 0.39%
 //	partitioned(bits_per_key=8)       a search fits it to its keys: 0.70% at 8 bits per key
 //	blockpartitioned(bits_per_key=8)  the same with one cache line per query: 0.91%
-//	twochoice(bits_per_key=16)        keys choose among groups of positions: with Build 1/3 of the rate of standard
-//	rankindexed(capacity=1000000)     add and remove keys; counting=1 counts them, value_bits=8 stores a value per key
-//	counting(fpr=0.01)                the counting Bloom filter: keys can be removed; 4 times the size of standard
+//	twochoice(bits_per_key=16)        keys choose among groups of positions: with Build 1/3 of standard's rate
+//	rankindexed(capacity=1000000)     add and remove keys; counting=1 counts them, value_bits=8 stores values
+//	counting(fpr=0.01)                the counting Bloom filter: removes keys; 4 times the size of standard
 //	dleft(fpr=0.01)                   keys can be removed; 16 bits per key; counting=1 counts them in less space
 //	guava, bitsandblooms, redisbloom  filters of other systems; package interop reads and writes their files
 //
-// Instead of a Spec, Config.Needs says what the filter must do, and the planner chooses.
+// What else there is:
+//
+//   - Sources of keys: [Builder] for many goroutines, [BuildFrom] and [Lines] for files, [BuildValues] for keys with
+//     values.
+//   - Files that change: [OpenLive] follows a file that is replaced, [Lock] locks one to change it.
+//   - Several filters: [Set.Merge], [MergeFiles] and [Set.EstimateOverlap].
+//   - Jobs on lists of keys: [Addition], [Removal], [Allower], [Optimizer] and [Verifier]; see [JobConfig].
+//   - Large sets: Config.Dir builds a sharded set, a folder with a file for each part of the keys. It is opened and
+//     used like a file.
+//
+// Errors wrap the sentinels of package filter, each with what to do; test them with errors.Is.
 //
 // Other packages: filter (hashes, specs, errors), plan (forecasts of size, rate and time), exact (sets without error),
 // publish and delta (lists that change), shard and distribute (large sets), interop (files of other systems), admission
@@ -42,8 +57,8 @@ import (
 )
 
 // New returns an empty Set with room for Config.Keys keys. For static families, such as ribbon, the error wraps
-// errors.ErrUnsupported: use Build. Some families can be full: their Add then returns an error wrapping filter.ErrFull,
-// in rankindexed a little beyond Config.Keys unless its spec has growth=.
+// errors.ErrUnsupported: use [Build]. Some families can be full: Add then returns an error wrapping filter.ErrFull, in
+// rankindexed a little beyond Config.Keys unless its Spec has growth=.
 func New(c Config) (*Set, error) {
 	if c.Like != nil {
 		return nil, family.Invalid("like", "a Set", "New makes none like it; take Clone and Reset")
@@ -84,17 +99,14 @@ func New(c Config) (*Set, error) {
 	return set, err
 }
 
-// Build returns a Set of keys. It ranges over keys once and keeps no slice that keys yields. When ctx ends, it returns
-// ctx.Err(). Without Config.Keys it keeps the hashes of all keys, 16 bytes each, until they are counted. Families that
-// gather their keys need no additional memory for this. With Config.Dir it writes a sharded set; see Builder.
-//
-// Duplicates are allowed, but may increase the size; see Config.Keys. Families that count, such as
-// rankindexed(counting=1), count them.
+// Build returns a Set of keys. It ranges over keys once and keeps no slice that keys yields. Duplicates are allowed;
+// see Config.Keys. When ctx ends, it returns ctx.Err(). Other errors are those of [NewBuilder] and [Builder.Build].
 func Build[K Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set, error) {
 	return build(ctx, c, func(in *intake.Intake) error { return intake.Feed(ctx, in, keys) })
 }
 
-// BuildFrom is Build for a source that can fail: an error that it yields ends the build, which returns it. See Lines.
+// BuildFrom is [Build] for a source that can fail, such as [Lines]. An error that it yields ends the build, which
+// returns it.
 func BuildFrom[K Key](ctx context.Context, keys iter.Seq2[K, error], c Config) (*Set, error) {
 	return build(ctx, c, func(in *intake.Intake) error {
 		var failed error
@@ -109,9 +121,8 @@ func BuildFrom[K Key](ctx context.Context, keys iter.Seq2[K, error], c Config) (
 	})
 }
 
-// BuildValues returns a Set of keys with values, for a Spec such as ribbon(value_bits=8): see Builder.AddValue. It
-// ranges over keys once, and once more to name the key if one has two values: the error then wraps filter.ErrValues. It
-// keeps no slice that keys yields.
+// BuildValues is [Build] of keys with values, for a Spec such as ribbon(value_bits=8); see [Builder.AddValue]. If a key
+// has two values, it ranges over keys again, to name the key in the error, which wraps filter.ErrValues.
 func BuildValues[K Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config) (*Set, error) {
 	var hasher filter.Hasher
 	set, err := build(ctx, c, func(in *intake.Intake) error {
@@ -134,12 +145,12 @@ func build(ctx context.Context, c Config, feed func(in *intake.Intake) error) (*
 	return b.Build(ctx)
 }
 
-// Lines yields the lines of r, without their ends (LF or CR LF), and the error of r, if there is one. A line is valid
-// until the next one. Empty lines are left out. A line of more than 1 MiB is an error.
+// Lines yields the lines of r, without their ends (LF or CR LF), and the error of r, if there is one. It skips empty
+// lines. A line is valid until the next one. A line of more than 1 MiB is an error.
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, 1<<20)
+		lines.Buffer(nil, 1<<20+1) // with the end
 		for lines.Scan() {
 			if line := lines.Bytes(); len(line) > 0 && !yield(line, nil) {
 				return
@@ -152,16 +163,15 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 }
 
 // Builder builds a Set of keys from any number of goroutines. All methods except Build and Close are safe for
-// concurrent use, and none of them keeps a key. Every Builder must be closed; after Build, Close does nothing. After
-// Build, also a failed one, and Close, all methods that add keys return an error.
+// concurrent use, and none keeps a key. Close every Builder; after a Build, Close does nothing. After Build, also a
+// failed one, and after Close, the methods that add keys return an error.
 //
 // A Builder hashes each key when it is added. If it needs the number of keys first, and Config.Keys is 0, it keeps the
-// hashes in a spool: in memory up to Config.Memory, then in a temporary file.
+// hashes, 16 bytes each: in memory up to Config.Memory, then in a temporary file.
 //
-// With Config.Dir it builds a sharded set. The hashes of the keys, 16 bytes each, then stay in memory up to half of
-// Config.Memory, by default 1 GiB; further ones go to a temporary file. Build makes one shard after the other, several
-// at a time on a machine with several cores. With Config.Allow, the keys of the list take 16 bytes each too, and one
-// half of that limit is for them. Exceptions take about 150 bytes each while their shard is made.
+// With Config.Dir it keeps all hashes: in memory up to half of Config.Memory, by default 1 GiB, then in a temporary
+// file. Build makes a shard on each core at a time. Keys of Config.Allow take 16 bytes each too, with one half of that
+// limit for them, and exceptions about 150 bytes each while their shard is made.
 type Builder struct {
 	in  *intake.Intake
 	mu  sync.Mutex // of Build and Close
@@ -175,12 +185,11 @@ type maker interface {
 	specOf() filter.Spec
 }
 
-// NewBuilder returns a Builder of a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or
-// filter.ErrTooLarge. With Needs and Keys, or with Needs.ValueBits, it calls the planner, which takes milliseconds. With
-// other Needs and without Keys, Build calls the planner.
+// NewBuilder returns a Builder of a Set. The error wraps filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or
+// filter.ErrTooLarge. With Needs and Keys, or with Needs.ValueBits, it calls the planner, which takes milliseconds;
+// with other Needs, Build calls it.
 //
-// With Config.Dir it locks the folder for other builders; if one of them has it, the error wraps filter.ErrLocked. It needs
-// the number of keys if Config.Shards is 0, or Config has Needs: if Config.Keys is 0, it counts them first.
+// With Config.Dir it locks the folder. If another builder has the lock, the error wraps filter.ErrLocked.
 func NewBuilder(ctx context.Context, c Config) (*Builder, error) {
 	if c.Dir != "" {
 		b, err := newShardBuild(ctx, c)
@@ -205,26 +214,24 @@ func (b *Builder) AddString(key string) error { return b.in.AddString(key) }
 // AddMany adds keys. Batches of a few thousand keys are fastest.
 func (b *Builder) AddMany(keys [][]byte) error { return b.in.AddMany(keys) }
 
-// AddHashes adds keys hashed by Hasher. It does not keep hs. Families that take raw keys return an error wrapping
+// AddHashes adds keys hashed by Hasher. It does not keep hs. For families that take raw keys, the error wraps
 // errors.ErrUnsupported.
 func (b *Builder) AddHashes(hs []filter.Hash) error { return b.in.AddHashes(hs) }
 
-// AddValue adds a key with its value, for a Spec with value_bits=, such as ribbon(value_bits=8): Set.Get of the built
-// Set returns the value. A key that comes again must have the same value, or Build returns an error wrapping
-// filter.ErrValues, which names the hash of the key. All keys of a ribbon must come with values, and with Like all keys
-// if that Set has values. In a rankindexed filter, whose values can change, other keys have the value 0; of keys that
-// look alike, Get returns the value of one.
+// AddValue adds a key with its value, which Set.Get returns, for a Spec with value_bits=. In ribbon, and with Like if
+// that Set has values, every key needs a value; in rankindexed other keys have the value 0. If a key comes again with
+// another value, Build returns an error wrapping filter.ErrValues, which names the hash of the key. In rankindexed, Get
+// returns the value of one of the keys that look alike.
 //
 // The error wraps errors.ErrUnsupported if the family takes no values at the build, and filter.ErrConfig if the Spec
 // has no value_bits or the value has more bits. Then the key is not added. With Config.Dir, values need Config.Shards
-// or Config.Keys, so that the number of shards is known, and no Config.Allow; all keys of the set must then come with
-// values, or Build returns an error wrapping filter.ErrConfig.
+// or Config.Keys, no Config.Allow, and a value for every key; else Build returns an error wrapping filter.ErrConfig.
 func (b *Builder) AddValue(key []byte, value uint64) error {
 	return b.in.AddValueHash(b.in.Hasher().Sum(key), value)
 }
 
-// AddManyValues adds keys with their values; values[i] is that of keys[i]. Batches of a few thousand keys are fastest.
-// Errors are those of AddValue, and then none of these keys is added. It panics if keys and values differ in length.
+// AddManyValues adds keys with their values; values[i] belongs to keys[i]. Errors are those of AddValue: then it adds
+// none of these keys. It panics if keys and values differ in length.
 func (b *Builder) AddManyValues(keys [][]byte, values []uint64) error {
 	return b.in.AddManyValues(keys, values)
 }
@@ -235,11 +242,11 @@ func (b *Builder) Hasher() filter.Hasher { return b.in.Hasher() }
 // Build returns the Set of all keys that were added. No Add may run at the same time. When ctx ends, Build returns
 // ctx.Err(). If context.WithCancelCause ends it with filter.ErrEnough, the search stops early and Build returns its
 // result. The error wraps filter.ErrFull if the filter has no room for all keys or they are more than Config.Capacity,
-// filter.ErrKeys if Config.Keys was not their number, and filter.ErrRate if the filter exceeds Config.MaxFPR. The
-// Builder cannot be used afterwards.
+// filter.ErrKeys if their number is not Config.Keys, and filter.ErrRate if the filter exceeds Config.MaxFPR.
 //
-// With Config.Dir it writes the shards and, as the last file, the manifest, removes the files of the set that it
-// replaces, and opens the folder: close the Set when done. On error, or when ctx ends, the folder is as it was before.
+// With Config.Dir it writes the shards, then the manifest, then removes the files of the set that it replaces, and
+// opens the folder: close the Set when done. On error, or when ctx ends before the manifest is written, the folder is
+// as it was before; an error of opening says that the set was built.
 func (b *Builder) Build(ctx context.Context) (*Set, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -252,13 +259,15 @@ func built(ctx context.Context, in *intake.Intake, m maker) (set *Set, err error
 		set, err = m.build(ctx)
 	}
 	if err := errors.Join(err, in.Close(intake.ErrSpent)); err != nil {
+		if set != nil {
+			_ = set.Close()
+		}
 		return nil, err
 	}
 	return set, nil
 }
 
-// Close drops the keys, removes their temporary file and unlocks the folder of a sharded set. No Add may run at the
-// same time.
+// Close drops the keys, removes their temporary file and unlocks Config.Dir. No Add may run at the same time.
 func (b *Builder) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
-// keyAdder is what BenchmarkIntake needs of a Builder and of a ShardBuilder.
+// keyAdder is what BenchmarkIntake needs of a Builder of one filter and of a sharded set.
 type keyAdder interface {
 	AddString(string) error
 	AddMany([][]byte) error

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// adder is what Builder and ShardBuilder have in common.
+// adder is what Builders of one filter and of a sharded set have in common.
 type adder interface {
 	Add([]byte) error
 	AddString(string) error
@@ -137,8 +137,8 @@ func TestOptimizerAfterBuild(t *testing.T) {
 	}
 }
 
-// TestShardBuilderAfterBuild is TestAddAfterBuild for a ShardBuilder.
-func TestShardBuilderAfterBuild(t *testing.T) {
+// TestShardedBuilderAfterBuild is TestAddAfterBuild for a Builder of a sharded set.
+func TestShardedBuilderAfterBuild(t *testing.T) {
 	for name, c := range map[string]bloomery.Config{
 		"counted first": {}, "known": {Shards: 2}, "values": {Spec: "ribbon(value_bits=8)", Shards: 2},
 		"planned": {Needs: plan.Needs{FPR: 0.01}, Shards: 2}, "allowed": {Shards: 2, Allow: func(func([]byte) bool) {}},

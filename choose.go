@@ -11,13 +11,12 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
-	"github.com/bloomery/bloomery/shard"
 )
 
-// Choose returns the filter that plan.For takes for Config.Needs, Config.Keys and Config.Capacity, among those without
-// a known patent. The order is plan.Lasting unless Needs.For is set: the family depends on the needs only, unless Build
-// or Memory is set or no filter of that family meets the needs. 0 keys count as 1. Errors are those of plan.For and
-// Check.
+// Choose returns the filter that the planner takes for Config.Needs, Config.Keys and Config.Capacity; 0 keys count as
+// 1. It leaves out methods with a known patent. Unless Needs.For is set, the order is plan.Lasting: the family depends
+// on the needs only, unless Needs.Build or Needs.Memory is set or no filter of that family meets the needs. Errors are
+// those of plan.For and Check.
 func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	if err := c.checkNeeds(); err != nil {
 		return plan.Choice{}, err
@@ -39,7 +38,8 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 }
 
 // resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8
-// of intake.BuildMemory: the rest is for buffers; the result has no Needs. Else it returns c. Errors are those of Choose.
+// of intake.BuildMemory: the rest is for buffers; the result has no Needs. Else it returns c. Errors are those of
+// Choose.
 func (c Config) resolve(ctx context.Context) (Config, error) {
 	if !c.open() {
 		return c, c.checkFields()
@@ -63,9 +63,13 @@ func (c Config) resolve(ctx context.Context) (Config, error) {
 
 // Check returns an error if the Config is invalid, as far as this is known before the keys. It makes no filter and does
 // not call the planner. Errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily, filter.ErrTooLarge or
-// filter.ErrUnsupported.
+// errors.ErrUnsupported.
 func (c Config) Check() error {
 	switch {
+	case c.Dir == "" && c.Shards > 0:
+		return c.checkOne()
+	case c.Dir != "":
+		return c.checkDir()
 	case c.Like != nil:
 		return c.checkLike()
 	case c.open():
@@ -74,6 +78,19 @@ func (c Config) Check() error {
 	}
 	_, _, _, err := c.resolved()
 	return err
+}
+
+// checkDir is Check for a Config with Dir.
+func (c Config) checkDir() error {
+	if err := intake.CheckShards(cmp.Or(c.Shards, 1), c.Concurrent); err != nil {
+		return err
+	}
+	if c.open() {
+		c.Dir, c.Shards = "", 0
+		return c.Check()
+	}
+	h, err := c.checkSharded(context.Background()) // without Needs it does not wait
+	return errors.Join(err, c.checkAllow(h))
 }
 
 // checkNeeds is Check for a Config with Needs.
@@ -102,16 +119,7 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 	if err != nil {
 		return err
 	}
-	n := uint64(c.Shards)
-	bits, _, err := f.Forecast(s, max(keys/n, 1))
-	if err != nil {
-		return err
-	}
-	if bytes := bits / 8; bytes > c.MaxBytes/n {
-		return fmt.Errorf("%d shards of %s take %d bytes each, together more than the limit of %d: %w",
-			n, s, bytes, c.MaxBytes, filter.ErrTooLarge)
-	}
-	return nil
+	return intake.CheckSetSize(f, s, c.Shards, keys, c.MaxBytes)
 }
 
 // forShard returns the Config of each shard of a set with c.Shards shards. It has a Spec.
@@ -124,13 +132,10 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 //
 // The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
-// filter.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
+// errors.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
 func (c Config) forShard(ctx context.Context) (Config, error) {
-	if c.Shards < 1 || c.Shards > shard.Max {
-		return c, family.Invalid("shards", c.Shards, "want 1 to %d", shard.Max)
-	}
-	if c.Concurrent {
-		return c, family.Invalid("concurrent", true, "shards are written to files; leave it out")
+	if err := intake.CheckShards(c.Shards, c.Concurrent); err != nil {
+		return c, err
 	}
 	if c.Like != nil {
 		return c, family.Invalid("like", "a Set", "set Dir to follow it")

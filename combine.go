@@ -13,12 +13,12 @@ import (
 	"github.com/bloomery/bloomery/internal/inset"
 )
 
-// Merge adds the keys of o to s. Both must have the same Spec and hash function, including seed or secret. If they
-// differ or o is nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps
-// errors.ErrUnsupported. If their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets,
-// also of sets for many writers. Of a mapped o it keeps about 1 MiB in memory at a time. If the file of o was changed
-// in place, the error wraps filter.ErrFile, and s may have changed. Two sharded sets are merged shard by shard if
-// their manifests have the same plan id; all shards of s are in memory then.
+// Merge adds the keys of o to s. If their Spec or hash function, including seed or secret, differ, or o is nil, the
+// error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps errors.ErrUnsupported. If
+// their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets, also of sets for many
+// writers. Of a mapped o it keeps about 1 MiB in memory at a time; if the file of o was changed in place, the error
+// wraps filter.ErrFile, and s may have changed. Two sharded sets are merged shard by shard if their manifests have the
+// same plan id; all shards of s are in memory then.
 func (s *Set) Merge(o *Set) error { return s.combine(o, family.CanMerge) }
 
 // Intersect reduces s to a set that contains at least the keys in both. Its false-positive rate is at most that of
@@ -31,10 +31,10 @@ func (s *Set) combine(o *Set, how family.Ability) error {
 	return err
 }
 
-// Clone returns a copy that shares nothing with s, in the same form. That of a mapped Set lies in memory; that of a
-// sharded Set opens the files of shards that are not changed by name again. A Set for many writers may change meanwhile:
-// the copy contains all changes that returned before Clone began, and each concurrent change completely or not at all.
-// If the filter is growing, Clone waits for the end of that. Save and WriteTo need no Clone.
+// Clone returns a copy that shares nothing with s, in the same form. A copy of a mapped Set is in memory; a copy of a
+// sharded Set opens the files of unchanged shards by name again. A Set for many writers may change meanwhile: the copy
+// has all changes that returned before Clone began, and each concurrent change completely or not at all. If the filter
+// is growing, Clone waits for the end of that. Save and WriteTo need no Clone.
 func (s *Set) Clone() (*Set, error) { return made(s.inner().Copy(false)) }
 
 // Reset removes all keys and keeps the geometry. The error wraps errors.ErrUnsupported if the family cannot start
@@ -51,12 +51,13 @@ func (s *Set) Equal(o *Set) bool { return s.inner().Equal(o.other()) }
 
 // Trimmed returns the set in its form for transfer: Save and WriteTo omit data that Open and Read recompute. It shares
 // all memory with s. The error wraps errors.ErrUnsupported if the family has no such form, and filter.ErrTooLarge if
-// the file could not be read: the size limit of a trimmed filter in memory is 64x its file + 1 MiB.
+// the file could not be read back: in memory it would be larger than 64x its file + 1 MiB.
 func (s *Set) Trimmed() (*Set, error) { return made(s.inner().Form(true)) }
 
 // MergeFiles returns a Set of the keys in all files, which must have the same Spec and hash function, including seed or
-// secret. Peak memory: the filter + 8 MiB, however many files there are. Errors are those of Open and Merge, and name
-// the files. If two paths name one file, also by a link, the error wraps filter.ErrConfig: its keys would count twice.
+// secret. Peak memory: the filter + 8 MiB, however many files there are. Errors are those of [Open] and [Set.Merge],
+// and name the files. If two paths name one file, also by a link, the error wraps filter.ErrConfig: its keys would
+// count twice.
 //
 // Folders of sharded sets must have the same plan id. Their Set is computed shard by shard, and again by Save if it is
 // larger than 1 GiB, so that one shard is in memory at a time. Close it when done.
@@ -67,8 +68,8 @@ func MergeFiles(ctx context.Context, paths []string, o ...Option) (*Set, error) 
 	return combineFiles(ctx, paths, family.CanMerge, o)
 }
 
-// IntersectFiles returns a Set that contains at least the keys that are in each of the files; see Set.Intersect. Memory
-// and errors are those of MergeFiles.
+// IntersectFiles returns a Set that contains at least the keys that are in each of the files; see [Set.Intersect].
+// Memory and errors are those of MergeFiles.
 func IntersectFiles(ctx context.Context, paths []string, o ...Option) (*Set, error) {
 	return combineFiles(ctx, paths, family.CanIntersect, o)
 }
@@ -79,7 +80,9 @@ func combineFiles(ctx context.Context, paths []string, how family.Ability, all [
 		return nil, fmt.Errorf("no files: %w", filter.ErrConfig)
 	}
 	if slices.ContainsFunc(paths, func(path string) bool { _, ok := inset.Dir(path); return ok }) {
-		return made(shards.Join(paths, how, func(path string) (engine.Engine, error) { return openEngine(ctx, path, o) }))
+		return made(shards.Join(ctx, paths, how, func(path string) (engine.Engine, error) {
+			return openEngine(ctx, path, o)
+		}))
 	}
 	return made(one.Join(ctx, paths, how, o.Options))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/shrink"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -19,89 +20,96 @@ const DefaultSpec = "standard(fpr=0.01)"
 
 // Config selects the filter and how to build it. The zero value selects a standard Bloom filter with a rate of 1%.
 type Config struct {
-	// Spec names a family and its parameters, see the package comment. Default: DefaultSpec, unless Needs is set.
+	// Spec names a family and its parameters; see package filter. Default: DefaultSpec, unless Needs is
+	// set.
 	Spec string
-	// Needs makes the planner choose the filter, as the command does without --family; see Config.Choose. It cannot be
-	// combined with Spec. Needs.Keys is ignored: set Keys. New needs a filter that takes keys, as if Needs.Add were set.
+	// Needs makes the planner choose the filter; see Choose. It cannot be combined with Spec. Needs.Keys is
+	// ignored: set Keys. New chooses as if Needs.Add were set.
 	Needs plan.Needs
-	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry, hash
-	// function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ: few bytes update a
-	// copy of Like, see package delta. Families that search keep what the search of Like has chosen and do not search
-	// again; their rate rises as keys change, see Info.CheckFPR. ribbon and fuse keep only the size of their
-	// fingerprints: all their bits change with their keys. If Like has values, every key needs one. Build returns an error
-	// wrapping filter.ErrFull if Like has no room for the keys.
+	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry,
+	// hash function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ
+	// and a delta is small: see package delta. Families that search keep what the search of Like has
+	// chosen, so their rate rises as keys change; see filter.Info.Exceeded. In ribbon and fuse all bits
+	// change with the keys. If Like has values, every key needs one. Build returns an error wrapping
+	// filter.ErrFull if Like has no room for the keys.
 	//
-	// Spec, Needs, Capacity, FPRChosen, Seed, Secret and Hash must not be set, and Shards must be 0 or that of Like.
-	// Like must not change before Build has returned. With Dir it is a sharded Set, which may be the one that is
-	// replaced, without Dir one that is not. New takes none.
+	// Spec, Needs, Capacity, FPRChosen, Seed, Secret and Hash must not be set, and Shards must be 0 or that
+	// of Like. Like must not change before Build has returned. With Dir it is a sharded Set, which may be
+	// the one that is replaced; without Dir it is not sharded. New does not take it.
 	Like *Set
-	// Shrink is the largest fraction, in [0, 1], of the keys of Like that the new Set may have lost. Default: 0.5, and
-	// never all of them; 1 allows every loss. It holds for the keys, for the list of Allow, and for counts: how often keys
-	// come again in a Set that counts. If more is lost, Build returns an error wrapping filter.ErrShrunk and leaves Dir
-	// as it is: a list that was cut must not replace a good one. It must be 0 without Like.
+	// Shrink is the largest fraction, in [0, 1], of the keys of Like that the new Set may have lost: a list
+	// that was cut must not replace a good one. It holds for the keys, for the list of Allow, and for how
+	// often keys come again in a Set that counts. If more is lost, Build returns an error wrapping
+	// filter.ErrShrunk and leaves Dir as it is. Default: 0.5, and never all keys; 1 allows every loss. It
+	// must be 0 without Like.
 	Shrink float64
-	// Capacity is the number of keys for which the planner must choose a filter, including keys that are added later:
-	// it raises Needs.Later. With a Spec, use its parameter capacity instead. Build returns an error wrapping
-	// filter.ErrFull if the Set would have more distinct keys than Capacity, as far as its bits tell.
+	// Capacity is the number of keys for which the planner chooses a filter, including keys that are added
+	// later: it raises Needs.Later. With a Spec, use its parameter capacity instead. Build returns an error
+	// wrapping filter.ErrFull if the Set would have more distinct keys than Capacity, as far as its bits
+	// tell.
 	Capacity uint64
 	// Chosen, if not nil, is called when the planner has chosen a filter, before keys are added to it.
 	Chosen func(plan.Choice)
-	// FPRChosen is the false-positive rate that the filter is meant to keep. It is stored in the file, and Info.Exceeded
-	// compares the filter with it. Default: the rate of Spec (fpr=, or the rate of a family that has one by default) or
-	// of Needs; for a size in bits per key the rate forecast for the keys, or for the capacity, to three digits, if it is
-	// at most filter.UselessFPR; else none.
+	// FPRChosen is the false-positive rate that the filter is meant to keep. It is stored in the file, and
+	// filter.Info.Exceeded compares the filter with it. Default: the rate of Spec or Needs; for a size in
+	// bits per key the rate forecast for the keys, or for the capacity, to three digits, if it is at most
+	// filter.UselessFPR; else none.
 	FPRChosen float64
-	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter exceeds it by the rules of
-	// filter.Info.Exceeded, Build returns an error wrapping filter.ErrRate. After other changes see Info.
+	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter exceeds it by
+	// the rules of filter.Info.Exceeded, Build returns an error wrapping filter.ErrRate.
 	MaxFPR float64
-	// Keys is the number of keys. New sizes the filter for it. For Build and a Builder it must be exact, or 0 if it is
-	// unknown: they then keep the hashes of all keys, 16 bytes each, until they are counted. With another number than
-	// Keys, Build returns an error wrapping filter.ErrKeys. Duplicates count as keys and increase the size, except in
-	// families that drop them (ribbon, fuse, partitioned, blockpartitioned, twochoice, and rankindexed without counters).
+	// Keys is the number of keys. New sizes the filter for it. For Build and a Builder it must be exact, or
+	// the error wraps filter.ErrKeys; or 0 if it is unknown: they then keep the hashes of all keys, 16
+	// bytes each, until they are counted. Duplicates count as keys and increase the size, except in
+	// families that drop them (ribbon, fuse, partitioned, blockpartitioned, twochoice, and rankindexed
+	// without counters).
 	Keys uint64
-	// MaxBytes, if not 0, is the largest size in bytes of the filter that is made, of all shards together: set it to use
-	// a Config from someone else. If the Config, or the number of keys, asks for more, the error wraps
-	// filter.ErrTooLarge, before memory is allocated for the filter. A build takes memory for the keys besides; see
-	// Memory. Families that gather their keys count duplicates here.
+	// MaxBytes, if not 0, is the largest size in bytes of the filter, of all shards together: set it to use
+	// a Config from somebody else. If the Config or the number of keys asks for more, the error wraps
+	// filter.ErrTooLarge, before memory is allocated for the filter. Families that gather their keys count
+	// duplicates here. For the memory of the keys see Memory.
 	MaxBytes uint64
-	// Dir, if not empty, makes Build and a Builder build a sharded set in this folder: a manifest and the filters of the
-	// shards, see package shard. The folder is absent, empty, or a sharded set, which is replaced when Build returns.
-	// Sizes and Keys are those of the set: each shard gets its part, with room for the fullest one. Specs that fix all
-	// sizes, such as m=, and budget= cannot be sharded, nor can families that take raw keys.
+	// Dir, if not empty, makes Build and a Builder build a sharded set in this folder: a manifest and the
+	// filters of the shards; see package shard. The folder is absent, empty, or a sharded set, which is
+	// replaced when Build returns. Sizes and Keys are for the whole set: each shard gets its part, with
+	// room for the fullest one. Specs that fix all sizes, such as m=, and budget= cannot be sharded, nor
+	// can families that take raw keys.
 	Dir string
-	// Shards is the number of shards of a set in Dir, at most shard.Max. 0 is the smallest number with at most 2^22 keys
-	// a shard on average: 8 MiB at 16 bits a key. More shards than keys are an error if there are more than 4,096. It
-	// must be 0 without Dir.
+	// Shards is the number of shards of a set in Dir, at most shard.Max. 0 is the smallest number with at
+	// most 2^22 keys a shard on average: 8 MiB at 16 bits a key. More shards than keys are an error if
+	// there are more than 4,096. It must be 0 without Dir.
 	Shards int
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64
-	// Secret selects a keyed hash (SipHash-128): false positives cannot be found without the secret. Files do not
-	// contain it; Open and Read need it again. It cannot be combined with Seed. See filter.NewSecret.
+	// Secret selects a keyed hash (SipHash-128): false positives cannot be found without the secret. Files
+	// do not contain it; Open and Read need it again. It cannot be combined with Seed. See
+	// filter.NewSecret.
 	Secret *filter.Secret
-	// Hash selects the hash function of another system: with XXH64, blocked(layout=split) is a filter of Parquet. It
-	// cannot be combined with Seed and Secret. Zero: the family's own hash; in ours, SipHash with a Secret, else XXH3.
+	// Hash selects the hash function of another system: with XXH64, blocked(layout=split) is a filter of
+	// Parquet. It cannot be combined with Seed and Secret. Zero: the family's own hash; in ours, SipHash
+	// with a Secret, else XXH3.
 	Hash filter.HashID
 	// Workers is the number of goroutines that a Build uses for searching and sorting. Default: GOMAXPROCS.
 	Workers int
-	// Memory is the maximum size in bytes of the key hashes that a Build holds in memory. Further hashes go to a
-	// temporary file in TempDir. Default: no limit in families that gather keys, and 64 MiB while keys are only
-	// counted. The memory of the filter and of a search is not included.
+	// Memory is the maximum size in bytes of the key hashes that a Build holds in memory. Further hashes go
+	// to a temporary file in TempDir. Default: no limit in families that gather keys, and 64 MiB while keys
+	// are only counted. The memory of the filter and of a search is not included.
 	Memory int64
 	// TempDir is the folder of temporary files. Default: os.TempDir().
 	TempDir string
-	// Progress, if not nil, is called by Build about ten times per second, from one goroutine, in families with a long
-	// build after the last key.
+	// Progress, if not nil, is called by Build about ten times per second, from one goroutine, in families
+	// with a long build after the last key.
 	Progress func(filter.Progress)
-	// Concurrent selects the form of the Set that any number of goroutines may change and query at the same time.
-	// Families: standard, blocked, rankindexed, counting, dleft.
+	// Concurrent selects the form of the Set that any number of goroutines may change and query at the same
+	// time. Families: standard, blocked, rankindexed, counting, dleft.
 	Concurrent bool
-	// Allow, if not nil, yields keys that are not members and for which the Set must answer false. Build stores with
-	// the Set which of them would be false positives: see Allower. It ranges over Allow once, after the filter is made.
-	// If one of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until
-	// then, as without Keys. With Like, exceptions have about the geometry of those of that Set. With Dir, Build ranges
-	// over Allow before it makes the shards, and again only to name the keys that are members. New does not take it,
-	// nor do families and hash functions of other systems. The keys of the Set cannot change: Needs must not ask for
-	// Add, Remove, Count, Merge or Writers.
+	// Allow, if not nil, yields keys that are not members and for which the Set must answer false; see
+	// Allower. If one of them is a member, the error is a *filter.AllowedError. The Builder keeps the
+	// hashes of all keys until then, as without Keys. Build ranges over Allow once, after the filter is
+	// made; with Dir before it makes the shards, and again only to name keys that are members. With Like,
+	// exceptions have about the geometry of those of that Set. New does not take it, nor do families and
+	// hash functions of other systems. The keys of the Set cannot change: Needs must not ask for Add,
+	// Remove, Count, Merge or Writers.
 	Allow iter.Seq[[]byte]
 }
 
@@ -165,7 +173,10 @@ func (c Config) checkFields() error {
 
 // checkOne returns an error if the Config is not that of one filter.
 func (c Config) checkOne() error {
-	if c.Shards != 0 || c.Dir != "" {
+	switch {
+	case c.Dir != "":
+		return family.Invalid("dir", c.Dir, "an empty Set has no folder; leave it out, or take Build")
+	case c.Shards != 0:
 		return family.Invalid("shards", c.Shards, "one filter has no shards; leave it out, or set Dir and take Build")
 	}
 	return c.checkFields()
@@ -188,20 +199,11 @@ func (c Config) checkBuilt(f family.Filter) error {
 	if c.MaxBytes == 0 {
 		return nil
 	}
-	s := family.SpecOf(f)
-	family, err := families.ByName(s.Family())
+	bytes, err := intake.BytesOf(f)
 	if err != nil {
 		return err
 	}
-	sections, err := family.SectionWords(s)
-	if err != nil {
-		return err
-	}
-	var bytes uint64
-	for _, words := range sections {
-		bytes += 8 * words
-	}
-	return c.checkBytes(s, bytes)
+	return c.checkBytes(family.SpecOf(f), bytes)
 }
 
 func (c Config) checkBytes(s filter.Spec, bytes uint64) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // TestContradictions refuses a Config whose fields contradict each other, wherever one is taken.
@@ -49,7 +50,7 @@ func TestContradictions(t *testing.T) {
 			_, err := handle.ForShard(t.Context(), c)
 			return err
 		},
-		"BuildShards": func(c bloomery.Config) error {
+		"BuildDir": func(c bloomery.Config) error {
 			_, err := shardtest.Build(t.Context(), slices.Values(one), dir(), c)
 			return err
 		},
@@ -57,29 +58,29 @@ func TestContradictions(t *testing.T) {
 		"Removal":   func(c bloomery.Config) error { _, err := set.Removal(jobOf(c)); return err },
 		"Addition":  func(c bloomery.Config) error { _, err := set.Addition(jobOf(c)); return err },
 	}
-	const all = "New NewBuilder Build Check Choose Resolve ForShard BuildShards Optimizer Removal Addition"
+	const all = "New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer Removal Addition"
 	for name, c := range map[string]struct {
 		config bloomery.Config
 		ways   string // in which the Config is refused
 	}{
 		"Spec and Needs": {bloomery.Config{Spec: "standard", Needs: needs},
-			"New NewBuilder Build Check Choose Resolve ForShard BuildShards"},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir"},
 		"negative Workers":   {bloomery.Config{Workers: -1}, all},
 		"negative Memory":    {bloomery.Config{Memory: -1}, all},
-		"negative Shards":    {bloomery.Config{Shards: -1}, "New NewBuilder Build Check Choose Resolve BuildShards"},
+		"negative Shards":    {bloomery.Config{Shards: -1}, "New NewBuilder Build Check Choose Resolve BuildDir"},
 		"Shards of a filter": {bloomery.Config{Spec: "standard", Shards: 4}, "New NewBuilder Build"},
 		"Shards and Needs":   {bloomery.Config{Needs: needs, Shards: 4}, "New NewBuilder Build"},
 		"rate above 1": {bloomery.Config{MaxFPR: 1.5},
-			"New NewBuilder Build Check Choose Resolve ForShard BuildShards Optimizer"},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer"},
 		"negative needs": {bloomery.Config{Needs: plan.Needs{ValueBits: -1}, Keys: 1},
-			"New NewBuilder Build Choose Resolve ForShard BuildShards"},
+			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
 		"negative time": {bloomery.Config{Needs: plan.Needs{Build: -time.Second}, Keys: 1},
-			"New NewBuilder Build Choose Resolve ForShard BuildShards"},
+			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
 		"Secret and Seed": {bloomery.Config{Secret: filter.NewSecret(), Seed: 1},
-			"New NewBuilder Build Check BuildShards"},
+			"New NewBuilder Build Check BuildDir"},
 		"Secret and Hash": {
 			bloomery.Config{Spec: "blocked(layout=split)", Secret: filter.NewSecret(), Hash: filter.XXH64},
-			"New NewBuilder Build Check BuildShards",
+			"New NewBuilder Build Check BuildDir",
 		},
 	} {
 		for _, way := range strings.Fields(c.ways) {
@@ -132,7 +133,7 @@ func TestMaxBytes(t *testing.T) {
 				_, err := bloomery.Build(t.Context(), slices.Values(few), c)
 				return err
 			},
-			"BuildShards": func(c bloomery.Config) error {
+			"BuildDir": func(c bloomery.Config) error {
 				c.Shards = 4
 				_, err := shardtest.Build(t.Context(), slices.Values(few), filepath.Join(t.TempDir(), "set"), c)
 				return err
@@ -363,4 +364,37 @@ func TestLockedClosed(t *testing.T) {
 // jobOf returns the fields of a Config that a job has.
 func jobOf(c bloomery.Config) bloomery.JobConfig {
 	return bloomery.JobConfig{Memory: c.Memory, TempDir: c.TempDir, Workers: c.Workers, MaxFPR: c.MaxFPR, Shrink: c.Shrink}
+}
+
+// TestCheckDir: Check knows what NewBuilder refuses of a Config with Dir or Shards, before the keys.
+func TestCheckDir(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "set")
+	sharded := build(t, words(100), bloomery.Config{Dir: dir + "0", Shards: 3})
+	defer sharded.Close()
+	for text, c := range map[string]bloomery.Config{
+		"":               {Dir: dir},
+		"number":         {Dir: dir, Shards: 3},
+		"needs":          {Dir: dir, Shards: 3, Needs: plan.Needs{FPR: 0.01}},
+		"needs secret":   {Dir: dir, Secret: filter.NewSecret(), Capacity: 1000},
+		"!no folder":     {Shards: 3},
+		"!many":          {Dir: dir, Shards: shard.Max + 1},
+		"!negative":      {Dir: dir, Shards: -1},
+		"!writers":       {Dir: dir, Concurrent: true},
+		"!needs":         {Dir: dir, Concurrent: true, Needs: plan.Needs{FPR: 0.01}},
+		"!like, writers": {Dir: dir, Like: sharded, Concurrent: true},
+		"like":           {Dir: dir, Like: sharded},
+		"!needs, many":   {Dir: dir, Shards: shard.Max + 1, Needs: plan.Needs{FPR: 0.01}},
+		"!raw keys":      {Dir: dir, Spec: "bitsandblooms(fpr=0.01)"},
+		"!fixed size":    {Dir: dir, Shards: 2, Spec: "standard(m=1000,k=3)"},
+		"!like":          {Dir: dir, Like: build(t, words(10), bloomery.Config{})},
+	} {
+		err := c.Check()
+		b, made := bloomery.NewBuilder(t.Context(), c)
+		if made == nil {
+			made = b.Close()
+		}
+		if bad := strings.HasPrefix(text, "!"); bad != (err != nil) || bad != (made != nil) {
+			t.Errorf("%q: Check: %v; NewBuilder: %v", text, err, made)
+		}
+	}
 }

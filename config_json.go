@@ -60,9 +60,9 @@ func (c Config) String() string {
 	return "bloomery.Config" + string(b)
 }
 
-// MarshalJSON returns the fields that are set, in an object that UnmarshalJSON reads. The secret is "REDACTED". It leaves
-// out Chosen and Progress, which do not change what is built. With Like or Allow, which have no JSON, it returns an
-// error wrapping filter.ErrUnsupported.
+// MarshalJSON returns the fields that are set, in an object that UnmarshalJSON reads. The secret is "REDACTED". It
+// leaves out Chosen and Progress, which do not change what is built. With Like or Allow, which have no JSON, it returns
+// an error wrapping errors.ErrUnsupported.
 func (c Config) MarshalJSON() ([]byte, error) {
 	for name, set := range map[string]bool{"like": c.Like != nil, "allow": c.Allow != nil} {
 		if set {
@@ -73,9 +73,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. Fields that the JSON does not have stay as they are. It returns an
-// error, and changes nothing, if the JSON has an unknown field, or "secret", "like" or "allow" where the Config does
-// not have Secret, Like or Allow already: a filter without them would break what they promise. To read a Config of
-// someone else, overwrite MaxBytes, Dir and TempDir afterwards.
+// error, and changes nothing, for an unknown field, and for "secret", "like" or "allow" unless the Config has that
+// field already. For a Config from somebody else, set MaxBytes, Dir and TempDir afterwards.
 func (c *Config) UnmarshalJSON(b []byte) error {
 	s := c.stored()
 	s.Secret, s.Like, s.Allow = "", false, false

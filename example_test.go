@@ -231,14 +231,10 @@ func ExampleFromBytes() {
 	// true 3
 }
 
-// Keys from many goroutines, with progress of the search, until the context ends.
+// Keys from many goroutines.
 func ExampleBuilder() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	b := must(bloomery.NewBuilder(ctx, bloomery.Config{
-		Spec:     "partitioned(effort=fast)",
-		Progress: func(p filter.Progress) { _ = p.Done }, // about ten times a second
-	}))
+	ctx := context.Background()
+	b := must(bloomery.NewBuilder(ctx, bloomery.Config{Spec: "partitioned(effort=fast)"}))
 	defer b.Close()
 	var all sync.WaitGroup
 	for part := range 4 {
@@ -251,19 +247,12 @@ func ExampleBuilder() {
 	all.Wait()
 	set := must(b.Build(ctx))
 	fmt.Println(set.Len(), set.ContainsString("part 3, key 7"))
-
-	again := must(bloomery.NewBuilder(ctx, bloomery.Config{}))
-	defer again.Close()
-	cancel()
-	_, err := again.Build(ctx)
-	fmt.Println(err)
 	// Output:
 	// 2000 true
-	// context canceled
 }
 
 // A Verifier asks for the keys and for random ones, and counts the wrong answers.
-func ExampleSet_Verifier() {
+func ExampleVerifier() {
 	ctx := context.Background()
 	keys := [][]byte{[]byte("mailinator.com"), []byte("0-mail.com"), []byte("yopmail.com")}
 	set := must(bloomery.Build(ctx, slices.Values(keys), bloomery.Config{Spec: "standard(fpr=0.01)"}))
@@ -292,7 +281,8 @@ func ExampleLock() {
 	ctx := context.Background()
 	path := filepath.Join(must(os.MkdirTemp("", "")), "list.bloom")
 	defer os.RemoveAll(filepath.Dir(path))
-	check(must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{Spec: "standard(capacity=100)"})).Save(ctx, path))
+	list := must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{Spec: "standard(capacity=100)"}))
+	check(list.Save(ctx, path))
 
 	locked := must(bloomery.Lock(ctx, path))
 	defer locked.Close()
@@ -301,4 +291,68 @@ func ExampleLock() {
 	fmt.Println(must(bloomery.Open(ctx, path)).Len())
 	// Output:
 	// 4
+}
+
+// A list of keys is added to a file, sharded or not, under its lock.
+func ExampleAddition() {
+	ctx := context.Background()
+	set := must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{Spec: "standard(capacity=100)"}))
+	a := must(set.Addition(bloomery.JobConfig{}))
+	defer a.Close()
+	check(a.AddMany([][]byte{[]byte("new.example"), []byte("newer.example")})) // any number of times
+	check(a.Commit(ctx))
+	fmt.Println(set.Len(), set.ContainsString("newer.example"))
+	// Output:
+	// 5 true
+}
+
+// A list of keys is removed only if all of them were added, as far as the filter can tell.
+func ExampleRemoval() {
+	ctx := context.Background()
+	set := must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{Spec: "rankindexed(fpr=0.001)"}))
+	r := must(set.Removal(bloomery.JobConfig{}))
+	defer r.Close()
+	check(r.AddMany([][]byte{[]byte("yopmail.com"), []byte("a.example"), []byte("b.example")}))
+	_, err := r.Commit(ctx)
+	fmt.Println(errors.Is(err, filter.ErrStrangers), set.Len()) // nothing was removed
+	r.Force()
+	removed := must(r.Commit(ctx))
+	fmt.Println(removed.Removed, removed.NotFound, set.Len())
+	// Output:
+	// true 3
+	// 1 2 2
+}
+
+// A Set that never says yes for the keys of a list.
+func ExampleAllower() {
+	ctx := context.Background()
+	members := [][]byte{[]byte("mailinator.com"), []byte("0-mail.com"), []byte("yopmail.com")}
+	set := must(bloomery.Build(ctx, slices.Values(members), bloomery.Config{Spec: "standard(fpr=0.3)"}))
+	customers := slices.Collect(numbered("customer ", 1000))
+	a := must(set.Allower(bloomery.JobConfig{}))
+	defer a.Close()
+	for _, key := range customers {
+		check(a.AllowMany([][]byte{[]byte(key)})) // thousands of keys a call are faster
+	}
+	check(a.AddMembers(members))
+	check(a.Commit(ctx))
+	fmt.Println(slices.ContainsFunc(customers, set.ContainsString), set.ContainsString("yopmail.com"))
+	// Output:
+	// false true
+}
+
+// The search of a filter goes on, for a lower false-positive rate of the same size.
+func ExampleOptimizer() {
+	ctx := context.Background()
+	keys := numbered("key ", 2000)
+	set := must(bloomery.Build(ctx, keys, bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=fast)"}))
+	o := must(set.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Level: filter.Default}}))
+	defer o.Close()
+	for key := range keys {
+		check(o.AddMany([][]byte{[]byte(key)})) // thousands of keys a call are faster
+	}
+	better := must(o.Commit(ctx))
+	fmt.Println(better.Info().FPRPosterior < set.Info().FPRPosterior, better.Len())
+	// Output:
+	// true 2000
 }

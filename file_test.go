@@ -80,11 +80,12 @@ func TestFiles(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %s: %v", f.Name, what, err)
 			}
-			if !got.Equal(s) || !s.Equal(got) || !bloomery.Keyed[uint64](got).Contains(7) || got.Err() != nil || got.Info().Keys != s.Info().Keys {
+			ints := bloomery.Keyed[uint64](got)
+			if !got.Equal(s) || !s.Equal(got) || !ints.Contains(7) || got.Err() != nil || got.Info().Keys != s.Info().Keys {
 				t.Errorf("%s: %s gives another set", f.Name, what)
 			}
 			if f.Can.Has(family.CanAdd) {
-				if err := got.AddString("new"); err != nil || !got.ContainsString("new") || got.Equal(s) || !bloomery.Keyed[uint64](got).Contains(7) {
+				if err := got.AddString("new"); err != nil || !got.ContainsString("new") || got.Equal(s) || !ints.Contains(7) {
 					t.Errorf("%s: %s: Add: %v", f.Name, what, err)
 				}
 			}
@@ -146,7 +147,8 @@ func TestLimits(t *testing.T) {
 	path := save(t, s)
 	file, _ := s.MarshalBinary()
 	for what, err := range map[string]error{
-		"Open": second(bloomery.Open(t.Context(), path, bloomery.WithMaxBytes(1000))), "Read": second(bloomery.Read(bytes.NewReader(file), bloomery.WithMaxBytes(1000))),
+		"Open":      second(bloomery.Open(t.Context(), path, bloomery.WithMaxBytes(1000))),
+		"Read":      second(bloomery.Read(bytes.NewReader(file), bloomery.WithMaxBytes(1000))),
 		"FromBytes": second(bloomery.FromBytes(file, bloomery.WithMaxBytes(1000))),
 	} {
 		if !errors.Is(err, filter.ErrTooLarge) {
@@ -401,7 +403,8 @@ func TestLive(t *testing.T) {
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Reload(t.Context()); !errors.Is(err, filter.ErrMagic) || !errors.Is(l.Err(), filter.ErrMagic) || !l.HasUint64(999) {
+	err = l.Reload(t.Context())
+	if !errors.Is(err, filter.ErrMagic) || !errors.Is(l.Err(), filter.ErrMagic) || !l.HasUint64(999) {
 		t.Errorf("damaged: %v, %v", err, l.Err())
 	}
 	if err := os.Remove(path); err != nil {

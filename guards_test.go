@@ -69,7 +69,8 @@ func TestValuesWithoutNumber(t *testing.T) {
 	for _, n := range []plan.Needs{{ValueBits: 8, Add: true}, {ValueBits: 8, Later: 100},
 		{ValueBits: 8, Bytes: 8000}, {ValueBits: 8, BitsPerKey: 40}} {
 		var bad *filter.ConfigError
-		if _, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Needs: n}); !errors.As(err, &bad) || bad.Field != "keys" {
+		_, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Needs: n})
+		if !errors.As(err, &bad) || bad.Field != "keys" {
 			t.Errorf("%+v: %v", n, err)
 		}
 		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Needs: n, Keys: 1000})

@@ -15,17 +15,14 @@ type Key interface {
 	~string | ~[]byte | ~uint64 | filter.Hash
 }
 
-// KeyedSet is a view of a Set for keys of one type; see Keyed. What it adds and removes is added to and removed from
-// the Set. Rules of concurrent use are those of the Set.
+// KeyedSet is a view of a Set for keys of one type, made by [Keyed]. Changes are made to the Set, with its rules of
+// concurrent use.
 type KeyedSet[K Key] struct {
 	set  *Set
 	kind reflect.Kind // of K
 }
 
-// Keyed returns the view of s for keys of type K. It costs nothing to make.
-//
-//	ids := bloomery.Keyed[uint64](set)
-//	ids.Contains(42)
+// Keyed returns the view of s for keys of type K, such as Keyed[uint64](s). It costs nothing to make.
 func Keyed[K Key](s *Set) KeyedSet[K] { return KeyedSet[K]{s, reflect.TypeFor[K]().Kind()} }
 
 // Contains is Set.Contains.
@@ -48,8 +45,8 @@ func (k KeyedSet[K]) Contains(key K) bool {
 	return s.filter.Has(h)
 }
 
-// ContainsMany sets dst[i] to Contains(keys[i]) for every i. If the filter is larger than the processor's caches, this
-// is several times as fast as single queries. It panics if dst and keys differ in length.
+// ContainsMany sets dst[i] to Contains(keys[i]) for every i. For a filter larger than the processor's caches, it is
+// several times as fast as single queries. It panics if dst and keys differ in length.
 func (k KeyedSet[K]) ContainsMany(dst []bool, keys []K) {
 	sameLength("ContainsMany", len(dst), len(keys))
 	if all := k.keys(keys); all.Hashes != nil {

@@ -21,7 +21,7 @@ func (s *Set) Contains(key []byte) bool {
 	return s.inner().Contains(s.key(key))
 }
 
-// ContainsString is Contains for a string. For integers and batches see Keyed.
+// ContainsString is Contains for a string. For integers and batches see [Keyed].
 func (s *Set) ContainsString(key string) bool {
 	if s.filter != nil {
 		h := s.hasher.SumString(key)
@@ -30,7 +30,7 @@ func (s *Set) ContainsString(key string) bool {
 	return s.inner().Contains(s.keyOfString(key))
 }
 
-// Hash returns the hash of a key, which can be asked for in all sets with an equal Hasher.
+// Hash returns the hash of a key. All sets with an equal Hasher can be asked for it.
 func (s *Set) Hash(key []byte) filter.Hash { return s.hasher.Sum(key) }
 
 // ContainsHash is Contains for a key hashed by Hash or Hasher. A filter that takes raw keys has more false positives
@@ -42,8 +42,8 @@ func (s *Set) ContainsHash(h filter.Hash) bool {
 	return s.inner().Contains(h, nil)
 }
 
-// ContainsHashes sets dst[i] to ContainsHash(hs[i]) for every i. If the filter is larger than the processor's caches,
-// this is several times as fast as single queries. It panics if dst and hs differ in length.
+// ContainsHashes sets dst[i] to ContainsHash(hs[i]) for every i. For a filter larger than the processor's caches, it is
+// several times as fast as single queries. It panics if dst and hs differ in length.
 func (s *Set) ContainsHashes(dst []bool, hs []filter.Hash) {
 	sameLength("ContainsHashes", len(dst), len(hs))
 	s.inner().HasMany(dst, hs)
@@ -103,7 +103,7 @@ func (s *Set) keyOfUint64(key uint64) (h filter.Hash, raw []byte) {
 // room; the set is then unchanged.
 func (s *Set) Add(key []byte) error { return s.add(s.key(key)) }
 
-// AddString is Add for a string. For integers and batches see Keyed.
+// AddString is Add for a string. For integers and batches see [Keyed].
 func (s *Set) AddString(key string) error { return s.add(s.keyOfString(key)) }
 
 func (s *Set) add(h filter.Hash, raw []byte) error {
@@ -117,7 +117,7 @@ func (s *Set) add(h filter.Hash, raw []byte) error {
 
 // TestAndAdd adds a key unless Contains(key) is true, and returns Contains(key). In a Set for many writers this is one
 // atomic step: if many goroutines add the same new key at the same time, present is false for exactly one of them, or
-// for none if the key is a false positive. Errors are those of Add; present is then false.
+// for none if the key is a false positive. On error, as of Add, present is false.
 func (s *Set) TestAndAdd(key []byte) (present bool, err error) { return s.testAndAdd(s.key(key)) }
 
 func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
@@ -131,7 +131,7 @@ func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 
 // Remove undoes one Add. Remove only keys that were added. For most other keys the error wraps filter.ErrNotFound and
 // the set is unchanged, but a key that collides with a present one removes that one. The error wraps
-// errors.ErrUnsupported if the family has no Remove. See Removal for lists of keys.
+// errors.ErrUnsupported if the family has no Remove. For lists of keys see [Removal].
 func (s *Set) Remove(key []byte) error { return s.remove(s.key(key)) }
 
 // remove is Remove for a hash. No filter of raw keys can remove any.
@@ -158,10 +158,10 @@ func (s *Set) count(h filter.Hash, _ []byte) (n uint64, saturated bool, err erro
 	return one.Count(h)
 }
 
-// Get returns the value of a key, 0 if it was added without one, and whether the key may be in the set. In a family
-// whose values change, keys that collide share a value. A key that was not added has an arbitrary value at the
-// false-positive rate: always in a filter without fingerprints, such as ribbon(r=0,value_bits=8). The error wraps
-// errors.ErrUnsupported if the filter stores no values.
+// Get returns the value of a key, 0 if it was added without one, and whether the key may be in the set. In rankindexed,
+// keys that collide share a value. A key that was not added has an arbitrary value at the false-positive rate: always
+// in a filter without fingerprints, such as ribbon(r=0,value_bits=8). The error wraps errors.ErrUnsupported if the
+// filter stores no values.
 func (s *Set) Get(key []byte) (value uint64, ok bool, err error) { return s.get(s.key(key)) }
 
 // get is Get for a hash. No filter of raw keys stores values.
@@ -174,8 +174,8 @@ func (s *Set) get(h filter.Hash, _ []byte) (value uint64, ok bool, err error) {
 }
 
 // AddValue adds a key with a value. Each AddValue needs its own Remove, like each Add. The error wraps
-// errors.ErrUnsupported if the filter stores no values, filter.ErrConfig if the value has too many bits, filter.ErrFull
-// if there is no room; the set is then unchanged.
+// errors.ErrUnsupported if the filter stores no values, filter.ErrConfig if the value has too many bits, or
+// filter.ErrFull if there is no room. On error the set is unchanged.
 func (s *Set) AddValue(key []byte, value uint64) error {
 	h, _ := s.key(key)
 	return s.addValue(h, value)

@@ -66,7 +66,7 @@ var rooms = map[string][]string{
 	"internal/flock": {"internal/untrusted"},
 	"internal/run":   {"filter", "shard", "internal/crc", "internal/spool"},
 	"internal/intake": {"filter", "internal/family", "internal/families", "internal/bitvec", "internal/run",
-		"internal/spool"},
+		"internal/spool", "shard"},
 	"admission":      {"filter", "internal/family", "internal/family/*"},
 	"internal/keyio": {"filter", "internal/untrusted"},
 	"plan":           {"filter", "internal/costs", "internal/family", "internal/families", "internal/parallel"},
@@ -119,7 +119,8 @@ var rooms = map[string][]string{
 	"internal/exactopts": {"filter"},
 	"internal/trailer":   {"filter", "internal/container", "internal/crc"},
 	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "internal/handle", "shard",
-		"exact", "internal/drift", "internal/patch", "internal/exactopts", "internal/except", "internal/flock", "internal/inset", "internal/shrink",
+		"exact", "internal/drift", "internal/patch", "internal/exactopts", "internal/except", "internal/flock",
+		"internal/inset", "internal/shrink",
 		"internal/untrusted", "publish/transport", "internal/shardfile", "internal/shardset"},
 	"publish/transport": {"internal/untrusted", "internal/body"},
 	"internal/body":     {},
@@ -131,7 +132,8 @@ var rooms = map[string][]string{
 		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "internal/steps",
 		"internal/handle", "internal/intake",
 		"shard", "delta", "publish", "publish/transport", "exact", "internal/cli", "internal/untrusted",
-		"internal/inset", "internal/patch", "internal/shrink", "internal/bulk", "internal/engine", "internal/shardfile", "internal/shardset"},
+		"internal/inset", "internal/patch", "internal/shrink", "internal/bulk", "internal/engine",
+		"internal/shardfile", "internal/shardset"},
 	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},
 }
 
@@ -245,8 +247,8 @@ var homes = map[string][]string{
 	"internal/engine/shards": {"combine.go", "file.go"},
 }
 
-// TestRootKnowsNoForm also holds the size of the root: at most 15 files and 2,990 lines. Types that users see are declared in
-// the root.
+// TestRootKnowsNoForm also holds the size of the root: at most 15 files and 2,950 lines. Types that users see are
+// declared in the root.
 func TestRootKnowsNoForm(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 10 {
@@ -261,7 +263,7 @@ func TestRootKnowsNoForm(t *testing.T) {
 		}
 		lines += bytes.Count(b, []byte("\n"))
 	}
-	if len(files) > 15 || lines > 2990 {
+	if len(files) > 15 || lines > 2950 {
 		t.Errorf("the root has %d files and %d lines: move what is not its face into a room", len(files), lines)
 	}
 	for _, p := range files {

@@ -38,7 +38,8 @@ func TestShrink(t *testing.T) {
 	}
 	for _, shrink := range []float64{-0.1, 1.1} {
 		c := bloomery.Config{Like: build(t, keys, bloomery.Config{}), Shrink: shrink}
-		if _, err := bloomery.NewBuilder(t.Context(), c); !errors.Is(err, filter.ErrConfig) || !errors.Is(c.Check(), filter.ErrConfig) {
+		_, err := bloomery.NewBuilder(t.Context(), c)
+		if !errors.Is(err, filter.ErrConfig) || !errors.Is(c.Check(), filter.ErrConfig) {
 			t.Errorf("shrink %g: %v", shrink, err)
 		}
 	}

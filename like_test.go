@@ -138,7 +138,7 @@ func TestLikeErrors(t *testing.T) {
 		t.Errorf("ForShard: %v", err)
 	}
 	if _, err := shardtest.NewBuilder(t.TempDir(), like); !errors.Is(err, filter.ErrConfig) {
-		t.Errorf("NewShardBuilder: %v", err)
+		t.Errorf("NewBuilder with Dir: %v", err)
 	}
 	like.Keys = 5
 	if _, err := bloomery.Build(t.Context(), slices.Values(words(6)), like); !errors.Is(err, filter.ErrKeys) {

@@ -19,12 +19,11 @@ const DefaultInterval = time.Second
 
 // Live is a Set that follows its file. When the file is replaced by rename, as Save does, Live opens and verifies the
 // new file and swaps it in. Of a sharded set it follows the manifest. Running queries finish on the old one. All
-// methods are safe for concurrent use.
+// methods are safe for concurrent use. Make one with [OpenLive] or publish.Follow: the zero Live is like a closed one.
 //
 // If the new file cannot be opened, Live keeps the current Set, and Err returns the error. After an error that may
-// pass, such as too many open files, Live tries again: first after 100 ms, then after twice as long each time, at most
-// 30 s, and never less often than it checks the file if the interval is shorter. After damage, or with the wrong
-// secret, it tries again when the file changes. A Live that OpenLive did not return is like a closed one.
+// pass, such as too many open files, it tries again after 100 ms, then after twice as long each time, up to 30 s or the
+// interval if that is shorter. After damage, or with the wrong secret, it tries again when the file changes.
 type Live struct {
 	path string
 	file live.File[*Set]
@@ -32,8 +31,8 @@ type Live struct {
 
 var errClosed = fmt.Errorf("bloomery: the Live set is %w", filter.ErrClosed)
 
-// OpenLive opens the Set in a file and follows the file: it checks it every DefaultInterval; see WithInterval. Close it
-// when done. ctx is for the opening alone. Options and errors are those of Open.
+// OpenLive opens the Set in a file and follows the file, which it checks every [DefaultInterval]; see [WithInterval].
+// Close it when done. ctx is for the opening alone. Options and errors are those of [Open].
 func OpenLive(ctx context.Context, path string, o ...Option) (*Live, error) {
 	all := optionsOf(0, o)
 	all.Regular = true
@@ -80,21 +79,21 @@ func WithInterval(d time.Duration) Option {
 
 // Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with an error that may
 // pass. If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the same error
-// until a Reload succeeds. If ctx ends first, Reload returns its cause, and nothing has changed.
+// until a Reload succeeds. If ctx ends first, Reload returns its cause and changes nothing.
 func (l *Live) Reload(ctx context.Context) error { return l.opened().Reload(ctx) }
 
 // View calls f with the current Set, which stays open until f returns. f must not keep, change or close it. After Close
 // f gets a closed Set.
 func (l *Live) View(f func(s *Set)) { l.opened().View(f) }
 
-// Contains is Set.Contains on the current file. After Close it returns true, and Err an error.
+// Contains is Set.Contains on the current file.
 func (l *Live) Contains(key []byte) bool {
 	g, u := l.opened().Acquire()
 	defer g.Release(u)
 	return g.Value.Contains(key)
 }
 
-// ContainsString is Contains for a string. View reaches the other methods of Set.
+// ContainsString is Contains for a string. For other methods of Set see View.
 func (l *Live) ContainsString(key string) bool {
 	g, u := l.opened().Acquire()
 	defer g.Release(u)
@@ -104,12 +103,12 @@ func (l *Live) ContainsString(key string) bool {
 // Swaps returns how many times a new file was swapped in.
 func (l *Live) Swaps() uint64 { return l.opened().Swaps() }
 
-// Err returns the error of the last Reload, or an error if the current file was changed in place (see Set.Err), or that
-// of the last download of publish.Follow, or nil. After Close it returns an error.
+// Err returns the error of the last Reload, or of Set.Err, or of the last download of publish.Follow, or nil. After
+// Close it returns an error.
 func (l *Live) Err() error { return l.opened().Err() }
 
-// Close stops following the file, waits for running queries, and closes the Set. Later queries cannot
-// know their answer: Contains is true, and Err returns an error.
+// Close stops following the file, waits for running queries, and closes the Set. Later queries cannot know their
+// answer: Contains is true, and Err returns an error.
 func (l *Live) Close() error { return l.opened().Close() }
 
 // String describes the current set, without its secret.

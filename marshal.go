@@ -12,27 +12,16 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// WriteTo writes the set in the file format. While others write to a Set for many writers, it writes what a Clone would have.
+// WriteTo writes the set in the file format. While others write to a Set for many writers, it writes what a Clone would
+// have.
 func (s *Set) WriteTo(w io.Writer) (int64, error) {
 	f, err := s.inner().Encode()
 	if err != nil {
 		return 0, err
 	}
-	c := counter{w: w}
+	c := container.Counter{To: w}
 	err = s.inner().Guarded(func() error { return container.Write(&c, f) })
-	return c.n, err
-}
-
-// counter counts the bytes written.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.n += int64(n)
-	return n, err
+	return c.N, err
 }
 
 // MarshalBinary returns the set in the file format.
@@ -57,10 +46,16 @@ func (s *Set) MarshalBinary() ([]byte, error) {
 
 const maxInt = uint64(^uint(0) >> 1)
 
-// UnmarshalBinary replaces s by the set in b, which must be a whole filter file of at most DefaultMaxBytes. It copies
-// b. For a filter with a secret, s must have the secret already; else the error wraps filter.ErrSecret, and FromBytes
-// with WithSecret reads it. A Set for many writers remains one. On error s is unchanged, except
-// that a Set without a filter then answers true, and its Err returns the error.
+// MarshalJSON returns an error wrapping errors.ErrUnsupported: a Set is no JSON value. Put what MarshalBinary returns
+// into JSON, where bytes are base64.
+func (s *Set) MarshalJSON() ([]byte, error) {
+	return nil, fmt.Errorf("bloomery: a Set is no JSON value; take MarshalBinary: %w", filter.ErrUnsupported)
+}
+
+// UnmarshalBinary replaces s by the set in b, which must be a whole filter file of at most [DefaultMaxBytes]. It copies
+// b. For a filter with a secret, s must have the secret already, or the error wraps filter.ErrSecret; see FromBytes and
+// WithSecret. A Set for many writers remains one. On error s is unchanged, except that a Set without a filter then
+// answers true, and its Err returns the error.
 func (s *Set) UnmarshalBinary(b []byte) error { return s.loaded(s.unmarshal(b)) }
 
 func (s *Set) unmarshal(b []byte) error {

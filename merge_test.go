@@ -80,7 +80,8 @@ func TestMergeFilesErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := MergeFiles(t.Context(), []string{a, b}); !errors.Is(err, filter.ErrMismatch) || !strings.HasPrefix(err.Error(), a+" and "+b) {
+	_, err := MergeFiles(t.Context(), []string{a, b})
+	if !errors.Is(err, filter.ErrMismatch) || !strings.HasPrefix(err.Error(), a+" and "+b) {
 		t.Errorf("%v", err)
 	}
 	link := filepath.Join(dir, "link")
@@ -88,7 +89,8 @@ func TestMergeFilesErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, paths := range [][]string{{a, a}, {a, b, link}} {
-		if _, err := MergeFiles(t.Context(), paths); !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "one file") {
+		_, err := MergeFiles(t.Context(), paths)
+		if !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "one file") {
 			t.Errorf("%v: %v", paths, err)
 		}
 	}

@@ -12,22 +12,14 @@ import (
 	"github.com/bloomery/bloomery/internal/run"
 )
 
-// An Optimizer continues the search of a partitioned, blockpartitioned or twochoice filter, for the same keys or others.
-// Add all keys to it: the new Set contains no others. It has the geometry, hash function and chosen rate of the old one.
-//
-//	o, err := set.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Level: "high"}})
-//	if err != nil { ... }
-//	defer o.Close()
-//	err = o.AddMany(keys) // any number of times, from any number of goroutines
-//	if err != nil { ... }
-//	better, err := o.Commit(ctx)
+// Optimizer continues the search of a partitioned, blockpartitioned or twochoice filter, for the same keys or others.
+// Add all keys to it: the new Set contains no others. It has the geometry, hash function and chosen rate of the old
+// one.
 type Optimizer struct{ b *Builder }
 
-// Optimizer returns an Optimizer whose search starts from s. If the family has no search, the error wraps
-// errors.ErrUnsupported. s must not change until Commit has returned.
-//
-// For a sharded Set it keeps the hashes of all keys, and Commit builds one shard after the other. The new Set is in
-// memory.
+// Optimizer returns an Optimizer whose search starts from s. The error wraps errors.ErrUnsupported if the family has no
+// search. s must not change until Commit has returned. For a sharded Set, Commit builds one shard after the other; the
+// new Set is in memory.
 func (s *Set) Optimizer(c JobConfig) (*Optimizer, error) {
 	b, err := s.optimizer(c.Effort, Config{Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Progress: c.Progress,
 		MaxFPR: c.MaxFPR, Shrink: c.Shrink})
@@ -40,9 +32,8 @@ func (s *Set) Optimizer(c JobConfig) (*Optimizer, error) {
 // AddMany adds keys. Batches of a few thousand keys are fastest.
 func (o *Optimizer) AddMany(keys [][]byte) error { return o.b.AddMany(keys) }
 
-// Commit searches and returns the new Set. When ctx ends, it returns ctx.Err(). If context.WithCancelCause ends it with
-// filter.ErrEnough, the search stops early and Commit returns its result. The error wraps filter.ErrFull if there is no
-// room for all keys, and filter.ErrRate if the filter exceeds JobConfig.MaxFPR.
+// Commit searches and returns the new Set. Errors, ctx and filter.ErrEnough are those of [Builder.Build], with
+// JobConfig.MaxFPR and JobConfig.Shrink as limits.
 func (o *Optimizer) Commit(ctx context.Context) (*Set, error) { return o.b.Build(ctx) }
 
 // Close drops the keys and removes their temporary file.

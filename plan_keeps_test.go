@@ -14,9 +14,9 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestKeepsRate builds what the objective Lasting chooses for few keys at all rates, and for all needs: the filter keeps the rate,
-// and has the size that was planned. Bits of the Bloom families scatter, so that for them the mean over the seeds
-// counts.
+// TestKeepsRate builds what the objective Lasting chooses for few keys at all rates, and for all needs: the filter
+// keeps the rate, and has the size that was planned. Bits of the Bloom families scatter, so that for them the mean over
+// the seeds counts.
 func TestKeepsRate(t *testing.T) {
 	for name, needs := range map[string]plan.Needs{
 		"none": {}, "add": {Add: true}, "remove": {Remove: true}, "count": {Count: true}, "line": {OneLine: true},

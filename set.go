@@ -2,8 +2,6 @@ package bloomery
 
 import (
 	"context"
-	"encoding/json"
-	"math"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -11,16 +9,15 @@ import (
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
-	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // Set is a filter with the hash function of its keys. Queries are safe for concurrent use. Changes need exclusive use,
 // unless the Set was made with Config.Concurrent or WithConcurrent.
 //
-// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. If that fails, and after
-// Close, a Set without a filter cannot know its answers: Contains and the other queries are true, and Err says why. A
-// Set must not be copied after first use: see Clone.
+// The zero Set contains nothing; fill it with UnmarshalBinary. If that fails, and after Close, a Set without a filter
+// cannot know its answers: Contains and the other queries are true, and Err says why. A Set must not be copied after
+// first use: see Clone.
 type Set struct {
 	_      [0]atomic.Bool // go vet reports copies
 	filter family.Filter  // engine.Facts.Query
@@ -48,7 +45,7 @@ func (hooks) EngineOf(s any) engine.Engine {
 
 func (hooks) SpecOf(b any) filter.Spec { return b.(*Builder).set.specOf() }
 
-func (hooks) IntakeOf(b any) *intake.Intake { return b.(*Builder).in }
+func (hooks) IntakeOf(b any) any { return b.(*Builder).in }
 
 func (hooks) ForShard(ctx context.Context, c any) (any, error) { return c.(Config).forShard(ctx) }
 
@@ -143,9 +140,9 @@ func (s *Set) Hasher() filter.Hasher { return s.hasher }
 // given to the build.
 func (s *Set) Spec() filter.Spec { return s.inner().Spec() }
 
-// Info describes the filter. It may read all of it. Its rates are at least n/2^b, the probability that an absent
-// key has the same hash of b bits as one of the n keys. For a sharded Set they are means over the shards, from the
-// manifest as long as a shard has not been changed; Fill, FillSearched, Capacity and Pools are 0: see Shard.
+// Info describes the filter. It may read all of it. Its rates are at least n/2^b, the probability that an absent key
+// has the same hash of b bits as one of the n keys. For a sharded Set they are means over the shards, from the manifest
+// while a shard is unchanged; Fill, FillSearched, Capacity and Pools are 0.
 func (s *Set) Info() filter.Info { return s.inner().Info() }
 
 // chosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It is
@@ -179,9 +176,9 @@ func (s *Set) Manifest() *shard.Manifest {
 }
 
 // Check reads all shards of a sharded Set that are not loaded and checks them completely, without keeping them in
-// memory. progress, if not nil, is called with the number of bytes checked so far. It returns a *shard.Error for the
-// first shard that is damaged, missing or foreign, or the cause of ctx if that ends, and otherwise Err. For other Sets,
-// which Open has checked, it returns Err.
+// memory. progress, if not nil, is called with the number of bytes checked so far. The error is a *shard.Error of the
+// first shard that is damaged, missing or foreign, or the cause of ctx, and otherwise Err. For other Sets, which Open
+// has checked, it returns Err.
 func (s *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 	return s.inner().Check(ctx, progress)
 }
@@ -193,9 +190,9 @@ func (s *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 // other Sets.
 func (s *Set) Err() error { return s.inner().Err() }
 
-// Close releases the memory of a Set that was read from a file or folder. No query may be running. Afterwards queries
-// cannot know their answer: Contains is true, and Err and other methods return an error. Live has a Close that waits
-// for queries. For other Sets, such as those of New and Build, Close does nothing.
+// Close releases the memory of a Set that was opened from a file or folder. No query may be running. Afterwards
+// Contains is true, and Err and other methods return an error. [Live] has a Close that waits for queries. For Sets in
+// memory, such as those of New and Build, Close does nothing.
 func (s *Set) Close() error {
 	e := s.inner()
 	if e.Facts().Stored == (engine.Stored{}) {
@@ -209,52 +206,29 @@ func (s *Set) Close() error {
 type Estimate struct {
 	Keys      float64 // +Inf if the filter is full: every bit is set
 	Low, High float64 // High is +Inf if nothing is known but Low
-	// Counted reports that the number is not estimated: the filter counts its keys, and its bits do not tell their
-	// number. Keys, Low and High are then Set.Len.
+	// Counted reports that the number is not estimated: the filter counts its keys, and its bits do not
+	// tell their number. Keys, Low and High are then Set.Len.
 	Counted bool
-}
-
-// MarshalJSON writes an infinite number as null.
-func (e Estimate) MarshalJSON() ([]byte, error) {
-	number := func(x float64) *float64 {
-		if math.IsInf(x, 1) {
-			return nil
-		}
-		return &x
-	}
-	return json.Marshal(struct {
-		Keys    *float64 `json:"keys"`
-		Low     *float64 `json:"low"`
-		High    *float64 `json:"high"`
-		Counted bool     `json:"counted,omitempty"`
-	}{number(e.Keys), number(e.Low), number(e.High), e.Counted})
 }
 
 // Overlap has the numbers of distinct keys of two sets, of both together, and of those that they have in common.
 type Overlap struct {
-	A            Estimate `json:"a"`
-	B            Estimate `json:"b"`
-	Union        Estimate `json:"union"`
-	Intersection Estimate `json:"intersection"`
+	A, B, Union, Intersection Estimate
 }
 
 // EstimateInterval estimates the number of distinct keys, with a 95% interval, from the bits of the filter, in the
-// families standard, blocked, counting, guava and bitsandblooms. It assumes that the keys do not depend on the hash
-// function. In other families the Estimate is Counted. It may read the whole filter.
-//
-// The interval holds all numbers of keys that agree with the number of bits that are 0. It is exact up to the normal
-// limit. For a sharded Set it adds up the estimates of the shards.
+// families standard, blocked, counting, guava and bitsandblooms; in others the Estimate is Counted. It assumes that the
+// keys do not depend on the hash function. It may read the whole filter. For a sharded Set it adds up the estimates of
+// the shards.
 func (s *Set) EstimateInterval() (Estimate, error) {
 	e, err := s.inner().EstimateInterval()
 	return Estimate(e), err
 }
 
-// EstimateOverlap estimates how many distinct keys s and o hold, together and in common, with 95% intervals. Both must
-// have the same Spec and hash function, including seed or secret; else the error wraps filter.ErrMismatch. It wraps
-// errors.ErrUnsupported in families without EstimateInterval. It reads both filters and changes none.
-//
-// The estimate of the common keys is |A| + |B| - |A ∪ B| with an interval of its own. The interval does not shrink with
-// the number of common keys: it is as wide as the error of the union.
+// EstimateOverlap estimates how many distinct keys s and o hold, together and in common, with 95% intervals. It reads
+// both filters and changes none. The interval of the common keys does not shrink with their number: it is as wide as
+// the error of the union. The error wraps filter.ErrMismatch unless both have the same Spec and hash function,
+// including seed or secret, and errors.ErrUnsupported in families without EstimateInterval.
 func (s *Set) EstimateOverlap(o *Set) (Overlap, error) {
 	v, err := s.inner().EstimateOverlap(o.other())
 	return Overlap{Estimate(v.A), Estimate(v.B), Estimate(v.Union), Estimate(v.Intersection)}, err

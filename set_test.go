@@ -76,7 +76,8 @@ func TestForeign(t *testing.T) {
 				t.Errorf("%s: %s", spec, k)
 			}
 		}
-		if !bloomery.Keyed[uint64](again).Contains(77) || bloomery.Keyed[uint64](again).Contains(78) || !bloomery.Keyed[uint64](empty).Contains(77) {
+		ints := bloomery.Keyed[uint64](again)
+		if !ints.Contains(77) || ints.Contains(78) || !bloomery.Keyed[uint64](empty).Contains(77) {
 			t.Errorf("%s: integers", spec)
 		}
 		if n := testing.AllocsPerRun(100, func() {

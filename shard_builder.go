@@ -83,9 +83,12 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 	return b, nil
 }
 
-// checkSharded returns the hasher of the keys, or an error if the Config cannot be that of a sharded set, as far as this is
-// known before the keys.
+// checkSharded returns the hasher of the keys, or an error if the Config cannot be that of a sharded set, as far as
+// this is known before the keys.
 func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
+	if err := intake.CheckShards(cmp.Or(c.Shards, 1), c.Concurrent); err != nil {
+		return filter.Hasher{}, err
+	}
 	if c.Like != nil {
 		return c.checkLikeShards()
 	}
@@ -156,7 +159,11 @@ func (b *shardBuild) build(ctx context.Context) (*Set, error) {
 		return nil, err
 	}
 	o := options{Options: engine.Options{Keyed: b.in.Hasher(), Secret: b.config.Secret}}
-	return openFile(ctx, b.config.Dir, o)
+	set, err := openFile(context.WithoutCancel(ctx), b.config.Dir, o) // the old set is gone: the end of ctx is too late
+	if err != nil {
+		return nil, fmt.Errorf("the sharded set was built, and does not open: %w", err)
+	}
+	return set, nil
 }
 
 func (b *shardBuild) write(ctx context.Context) error {

@@ -44,9 +44,9 @@ func ofShard(keys []string, h filter.Hasher, s, shards int) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return shard.Route(h.SumString(k), shards) != s })
 }
 
-// TestBuildShards builds a set with little memory, so that most hashes go to a file, and with much: the same bytes.
+// TestShardedBuild builds a set with little memory, so that most hashes go to a file, and with much: the same bytes.
 // Each shard is what Build makes of its keys, and the manifest describes it.
-func TestBuildShards(t *testing.T) {
+func TestShardedBuild(t *testing.T) {
 	keys := words(150_000)
 	const shards = 3
 	c := bloomery.Config{Spec: "blocked", Seed: 3, Shards: shards}
@@ -90,8 +90,8 @@ func TestBuildShards(t *testing.T) {
 	}
 }
 
-// TestShardBuilderAdds: all ways of adding keys, from many goroutines, give the same set.
-func TestShardBuilderAdds(t *testing.T) {
+// TestShardedBuilderAdds: all ways of adding keys, from many goroutines, give the same set.
+func TestShardedBuilderAdds(t *testing.T) {
 	keys := words(20_000)
 	c := bloomery.Config{Spec: "blocked", Shards: 3}
 	dirs := []string{t.TempDir(), t.TempDir()}
@@ -241,7 +241,8 @@ func TestShardFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := filesOf(t, dir)
-	if len(now) != 4 || now[shardfile.Name(0, 3, "")] != old[shardfile.Name(0, 3, "")] || now[shardfile.Name(1, 3, "")] != "" {
+	first, second := shardfile.Name(0, 3, ""), shardfile.Name(1, 3, "")
+	if len(now) != 4 || now[first] != old[first] || now[second] != "" {
 		t.Errorf("a set with another key in shard 1 has the files %q", slices.Sorted(maps.Keys(now)))
 	}
 

@@ -669,7 +669,8 @@ func TestShardedRetry(t *testing.T) {
 			}
 			l, err := bloomery.Lock(t.Context(), dir)
 			if err == nil {
-				err = errors.Join(bloomery.Keyed[[]byte](l.Set).AddMany(asKeys(names(string(rune('a'+i%26)), 4))), l.Commit(t.Context()), l.Close())
+				err = errors.Join(bloomery.Keyed[string](l.Set).AddMany(names(string(rune('a'+i%26)), 4)),
+					l.Commit(t.Context()), l.Close())
 			}
 			if err != nil {
 				writer <- err

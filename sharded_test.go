@@ -156,7 +156,8 @@ func TestSharded(t *testing.T) {
 				info.FPRPosterior != posterior || info.Bits == 0 || info.Spec != m.Spec {
 				t.Errorf("%+v", info)
 			}
-			if s := handle.Engine(set).Facts().Stored; s.Shards != c.shards || s.Bytes != m.Bytes() || s.Version == 0 || s.Trimmed {
+			s := handle.Engine(set).Facts().Stored
+			if s.Shards != c.shards || s.Bytes != m.Bytes() || s.Version == 0 || s.Trimmed {
 				t.Errorf("%+v", s)
 			}
 			if rate := bloomery.RateOf(uint64(hits), uint64(len(absent))); !rate.Holds(posterior * 1.02) {
@@ -249,7 +250,8 @@ func TestShardedSecret(t *testing.T) {
 	if _, err := bloomery.Open(t.Context(), dir); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
 	}
-	if _, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(filter.NewSecret())); !errors.Is(err, filter.ErrSecret) {
+	other := bloomery.WithSecret(filter.NewSecret())
+	if _, err := bloomery.Open(t.Context(), dir, other); !errors.Is(err, filter.ErrSecret) {
 		t.Errorf("with another: %v", err)
 	}
 	set, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(secret))
@@ -428,7 +430,8 @@ func TestShardedFolders(t *testing.T) {
 	raw := t.TempDir()
 	m.Spec, m.Hash = family.NewSpec("bitsandblooms"), filter.Murmur3Twice
 	writeManifest(t, raw, m)
-	if _, err := bloomery.Open(t.Context(), raw); !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), "raw keys") {
+	_, err = bloomery.Open(t.Context(), raw)
+	if !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), "raw keys") {
 		t.Errorf("raw keys: %v", err)
 	}
 	broken := t.TempDir()

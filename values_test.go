@@ -260,7 +260,8 @@ func TestMixedValues(t *testing.T) {
 	want := classes(30_000)
 	for _, memory := range []int64{0, 1} {
 		for _, second := range []uint64{5, 6} {
-			b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Memory: memory})
+			c := bloomery.Config{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Memory: memory}
+			b, err := bloomery.NewBuilder(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
 			}

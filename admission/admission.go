@@ -1,22 +1,24 @@
 // Package admission decides which objects a cache stores: those that are requested for a second time.
 //
 // Most objects that a content delivery network serves are requested once and never again. Storing one costs a disk
-// write and evicts an object that is worth more. A Doorkeeper is a filter of recent keys in fixed memory, in two
-// generations:
+// write and evicts an object that is worth more. [New] makes a [Doorkeeper], and [Doorkeeper.Admit] says for each
+// request whether to store its object. A Doorkeeper is a filter of recent keys in fixed memory, in two generations:
 //
-//		                  one shard                    two arrays of blocks; each shard owns the same range in both
-//		         ┌──────────────────────┐        ┌────────┬────────┬────────┬─────┐
-//		key ──┬─ │ current:   has? put  │        │ A  ... │ A prev │ A cur  │ ... │
-//		      │  ├──────────────────────┤        ├────────┼────────┼────────┼─────┤
-//		      └─ │ previous:  has?      │        │ B  ... │ B cur  │ B prev │ ... │
-//		         └──────────────────────┘        └────────┴────────┴────────┴─────┘
-//		                                          shard 0   shard 1  shard 2  ...
+//	                  one shard                   two arrays of blocks; each shard owns the same range in both
+//	         ┌──────────────────────┐        ┌────────┬────────┬────────┬─────┐
+//	key ──┬─ │ current:   has? put  │        │ A  ... │ A prev │ A cur  │ ... │
+//	      │  ├──────────────────────┤        ├────────┼────────┼────────┼─────┤
+//	      └─ │ previous:  has?      │        │ B  ... │ B cur  │ B prev │ ... │
+//	         └──────────────────────┘        └────────┴────────┴────────┴─────┘
+//	                                          shard 0   shard 1  shard 2  ...
 //
-//	  - A request tests both generations and adds the key to the current one.
-//	  - When the current generation is full, it becomes the previous one. The old previous generation is cleared and
-//	    becomes the current one. This is a rotation.
-//	  - A key is therefore remembered for one to two generations after its last request. A filter with one generation
-//	    would forget all keys at once.
+// What happens to a key:
+//
+//   - A request tests both generations and adds the key to the current one.
+//   - When the current generation is full, it becomes the previous one. The old previous generation is cleared and
+//     becomes the current one. This is a rotation.
+//   - A key is therefore remembered for one to two generations after its last request. A filter with one generation
+//     would forget all keys at once.
 //
 // Keys are divided among shards of about 16,384 keys. Each shard has a lock and a key count and rotates on its own. A
 // rotation clears one generation of one shard, about 23 kB at a rate of 1%. It takes 1 to 2 µs and blocks requests for
@@ -26,10 +28,10 @@
 // Bits of the hash:
 //
 //	Hi -> block ⌊Hi·blocks / 2^64⌋, and with it the shard: all shards have the same number of blocks
-//	Lo -> the bits in the block (package blocked, line layout)
+//	Lo -> the bits in the block (family blocked, layout=line)
 //
-// Sources: "cache on second hit" is by Maggs and Sitaraman, CCR 45, 2015. The name is that of the doorkeeper in TinyLFU
-// (Einziger, Friedman and Manes, ACM ToS 13, 2017), a filter in front of a cache that is cleared from time to time.
+// Sources: "cache on second hit" is by Maggs and Sitaraman, CCR 45, 2015. The name is from TinyLFU (Einziger, Friedman
+// and Manes, ACM ToS 13, 2017), a filter in front of a cache that is cleared from time to time.
 package admission
 
 import (
@@ -125,8 +127,8 @@ func (d *Doorkeeper) Hasher() filter.Hasher { return d.hasher }
 type Stats struct {
 	Requests  uint64 // calls of Admit, AdmitString and AdmitHash
 	Admitted  uint64 // calls that returned true
-	Rotations uint64 // rotations of all shards; divided by Shards, the generations that the Doorkeeper has begun anew
-	Held      uint64 // keys in the current generations, without those that were false positives when they were added
+	Rotations uint64 // of all shards; divided by Shards, the generations that were begun anew
+	Held      uint64 // keys in the current generations, without those that were false positives when added
 	Shards    int
 }
 

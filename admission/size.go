@@ -16,23 +16,25 @@ const DefaultFPR = 0.01
 
 // Config is what a Doorkeeper remembers and how well. Zero fields take the default noted beside them.
 type Config struct {
-	// Keys is the number of distinct keys that a generation holds. Required. A key is forgotten after at least Keys and
-	// at most 2·Keys other distinct keys, on average over generations. Keys that are false positives leave no trace and
-	// are counted as the number expected. A good start is a small multiple of the number of objects in the cache.
+	// Keys is the number of distinct keys that a generation holds. Required. A key is forgotten after at
+	// least Keys and at most 2·Keys other distinct keys, on average over generations. Keys that are false
+	// positives leave no trace and are counted as the number expected. A good start is a small multiple of
+	// the number of objects in the cache.
 	Keys uint64
-	// FPR bounds the rate of false admissions: the share of keys that are admitted at their first request when both
-	// generations are full, which is the worst moment. Each generation contributes about half.
+	// FPR bounds the rate of false admissions: the share of keys that are admitted at their first request
+	// when both generations are full, which is the worst moment. Each generation contributes about half.
 	// Range: 1e-18 to 0.5. Default: DefaultFPR, unless Bytes is set.
 	FPR float64
 	// Bytes is the total memory, instead of FPR.
 	Bytes uint64
-	// Hasher hashes keys. Default: SipHash with a random secret for each Doorkeeper, so that clients cannot compute
-	// keys that are false positives, or that fall into one shard and push its keys out. filter.NewHasher is faster; use
-	// it if no outsider chooses the keys. A hash of 64 bits (filter.XXH64) is an error.
+	// Hasher hashes keys. Default: SipHash with a random secret for each Doorkeeper, so that clients cannot
+	// compute keys that are false positives, or that fall into one shard and push its keys out.
+	// filter.NewHasher is faster; use it if no outsider chooses the keys. A hash of 64 bits (filter.XXH64)
+	// is an error.
 	Hasher filter.Hasher
-	// Shards is the number of parts with a lock and a rotation of their own, 1 to Keys. Default: one for each 16,384
-	// keys. With more shards requests wait less for each other, but the memory of a shard varies more: relative to its
-	// size, by 1/√(keys of a shard).
+	// Shards is the number of parts with a lock and a rotation of their own, 1 to Keys. Default: one for
+	// each 16,384 keys. With more shards requests wait less for each other, but the memory of a shard
+	// varies more: relative to its size, by 1/√(keys of a shard).
 	Shards int
 }
 

@@ -23,14 +23,12 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := delta.PatchFile(ctx, old, d, old, delta.Options{MaxBytes: 1 << 20}); err != nil {
-		log.Fatal(err)
-	}
-	set, err := bloomery.Open(ctx, old)
+	err = delta.PatchFile(ctx, old, d, old, delta.Options{MaxBytes: 1 << 20})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(len(d) < 60, set.ContainsString("four"))
+	set, err := bloomery.Open(ctx, old)
+	fmt.Println(len(d) < 60, err == nil && set.ContainsString("four"))
 	// Output: true true
 }
 

@@ -2,13 +2,15 @@
 // run them: make, Kubernetes Jobs, ssh, Apache Beam. The result is that of bloomery.Build, byte for byte. The
 // subcommands of bloomery shard are the same steps.
 //
-//	NewPlan   divides the input into ranges                        once
-//	Range     hashes the keys of a range; writes one run file      for every range, in any order, in parallel
-//	Gather    requires all run files; writes the shard index       once, after all ranges
-//	Build     builds the filter of a shard from its segments       for every shard, in any order, in parallel
-//	Finish    requires all shards; installs them, then the manifest once, after all shards
+//	NewPlan  divides the input into ranges                     once
+//	Range    hashes the keys of a range; writes one run file   for every range, in any order, in parallel
+//	Gather   requires all run files; writes the shard index    once, after all ranges
+//	Build    builds the filter of a shard from its segments    for every shard, in any order, in parallel
+//	Finish   requires all shards; installs them, then the      once, after all shards
+//	         manifest
 //
-// One machine makes the plan and saves it in the output. The others get its ID, and read it there with ReadPlan.
+// One machine makes the plan with [NewPlan] and saves it in the output with [Plan.Save]. The others get its ID and read
+// it there with [ReadPlan]. The other steps are methods of [Plan]. [Dir] is input or output in a folder.
 //
 // Every step is stateless: it reads the plan, its input and what earlier steps have written to the output. Every step
 // is idempotent: it keeps what a former attempt has finished, after checking it, and writes the same bytes as that. So
@@ -16,15 +18,15 @@
 //
 // # The output
 //
-//	work-ID/plan.json           the plan; ID is its hash
-//	work-ID/range-0000000.run   one run file a range: the hashes of its keys
-//	work-ID/index               where the segments of each shard are
+//	work-ID/plan.json                          the plan; ID is its hash
+//	work-ID/range-0000000.run                  one run file a range: the hashes of its keys
+//	work-ID/index                              where the segments of each shard are
 //	work-ID/00000-of-00016.3f2a9c01b7de.bloom  a finished shard; the suffix follows from its contents
-//	work-ID/shard-00000.json    the manifest entry of a finished shard
-//	work-ID/replaces.sha256     which manifest was there when the plan was saved
-//	work-ID/cancelled-NAME      a start of bloomery-beam that was cancelled
-//	00000-of-00016.bloom        the shards, from Finish on; in a Store with WriteIf from Build on
-//	manifest.json               written last, after which work-ID is removed
+//	work-ID/shard-00000.json                   the manifest entry of a finished shard
+//	work-ID/replaces.sha256                    which manifest was there when the plan was saved
+//	work-ID/cancelled-NAME                     a start of bloomery-beam that was cancelled
+//	00000-of-00016.bloom                       the shards, from Finish on; in a Store with WriteIf from Build on
+//	manifest.json                              written last, after which work-ID is removed
 //
 // If the output has a set already, its files stay until the new manifest is written: a shard with other contents gets a
 // new name, and Finish removes the old files.

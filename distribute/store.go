@@ -13,7 +13,8 @@ import (
 type Object = struct {
 	Name string `json:"name"` // slash-separated
 	Size int64  `json:"size"` // bytes
-	// Version changes when the contents change: a generation, an ETag, a time of modification. It may be empty.
+	// Version changes when the contents change: a generation, an ETag, a time of modification. It may be
+	// empty.
 	Version string `json:"version,omitempty"`
 }
 
@@ -34,15 +35,15 @@ type Object = struct {
 //
 // Dir has the first two, the buckets of module github.com/bloomery/bloomery/buckets have the third.
 type Store interface {
-	// Open reads length bytes of an object from an offset on, or to its end if length is negative. A Read fails soon
-	// after ctx is done.
+	// Open reads length bytes of an object from an offset on, or to its end if length is negative. A Read
+	// fails soon after ctx is done.
 	Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
 	// Stat describes an object.
 	Stat(ctx context.Context, name string) (Object, error)
 	// List yields all objects whose names begin with prefix, in any order. It stops after an error.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
-	// Write creates or replaces an object with the output of write. The object appears whole or not at all: if write
-	// fails, or ctx ends before Write returns nil, a reader sees what was there before.
+	// Write creates or replaces an object with the output of write. The object appears whole or not at all:
+	// if write fails, or ctx ends before Write returns nil, a reader sees what was there before.
 	Write(ctx context.Context, name string, write func(io.Writer) error) error
 	// Remove removes an object. It is no error if there is none.
 	Remove(ctx context.Context, name string) error

@@ -23,23 +23,26 @@ type Config struct {
 	Seed        uint64         // of the hash function, unless there is a Secret
 	Secret      *filter.Secret // for a keyed hash, which the file does not contain
 	Partitioned bool           // keys have partitions
-	// Base, if not nil, gets an update: the set that is built is Base with one more record, so that its answers are
-	// those of the members in the universe, which need not be that of Base. The record takes about
-	// log2(universe/toggled) + 2 bits for each key whose answer it toggles, and 30 to 50 bytes besides; without a change
-	// there is none. Info.Changed says what has changed. The result has the newest version of the file format, unless
-	// nothing has changed. Hash function and partitions are those of Base, whatever the fields above say.
+	// Base, if not nil, gets an update: the set that is built is Base with one more record, so that its
+	// answers are those of the members in the universe, which need not be that of Base. The record takes
+	// about log2(universe/toggled) + 2 bits for each key whose answer it toggles, and 30 to 50 bytes
+	// besides; without a change there is none. Info.Changed says what has changed. The result has the
+	// newest version of the file format, unless nothing has changed. Hash function and partitions are those
+	// of Base, whatever the fields above say.
 	Base *Set
-	// Shrink is the largest fraction of the members, and of the universe, that an update of Base may lose, in [0, 1].
-	// Beyond it the error is a *filter.ShrinkError: a list that was cut would take away members. The numbers of keys are
-	// compared, not the keys, which a set does not have. 0: 10% of the members, and nothing of the universe. 1: all.
+	// Shrink is the largest fraction of the members, and of the universe, that an update of Base may lose,
+	// in [0, 1]. Beyond it the error wraps filter.ErrShrunk: a list that was cut would take away members.
+	// The numbers of keys are compared, not the keys, which a set does not have. 0: 10% of the members, and
+	// nothing of the universe. 1: all.
 	Shrink float64
-	// Memory is the number of bytes of key hashes to keep in memory, 0 for no limit; further ones go to temporary
-	// files. A key of the universe takes 16 bytes and a member 32. The finished set, the names of partitions, buffers of
-	// about 20 MiB, and 16 bytes for each key that an update toggles come in addition.
+	// Memory is the number of bytes of key hashes to keep in memory, 0 for no limit; further ones go to
+	// temporary files. A key of the universe takes 16 bytes and a member 32. The finished set, the names of
+	// partitions, buffers of about 20 MiB, and 16 bytes for each key that an update toggles come in
+	// addition.
 	Memory   int64
 	TempDir  string                // of the files; os.TempDir() if empty
 	Workers  int                   // goroutines, GOMAXPROCS if 0; the set does not depend on it
-	Progress func(filter.Progress) // called about ten times a second while Build runs, from one goroutine; may be nil
+	Progress func(filter.Progress) // called by Build, 10 times a second, by one goroutine; may be nil
 }
 
 func (c Config) hasher() filter.Hasher {
@@ -131,8 +134,8 @@ func (b *Builder) add(partitions, keys [][]byte, bit uint64) error {
 func (b *Builder) Close() error { return b.keys.Close() }
 
 // Build returns the set: a new one, or that of Config.Base with an update. If a member is not in the universe, the
-// error is an *OutsideError. If ctx ends first, it returns ctx.Err(). Other errors are a *filter.ShrinkError, those of
-// temporary files, or wrap filter.ErrTooLarge.
+// error is an *OutsideError. If ctx ends first, it returns ctx.Err(). Other errors wrap filter.ErrShrunk or
+// filter.ErrTooLarge, or are those of temporary files.
 func (b *Builder) Build(ctx context.Context) (s *Set, err error) {
 	if b.config.Base != nil {
 		s, err = b.update(ctx, b.config.Base)

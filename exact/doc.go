@@ -2,6 +2,10 @@
 // certificates, blocked among all known domains, bots among all accounts seen. A set takes a little more than the
 // entropy of the choice, log2 C(universe, members) bits: 8.6 bits a member if 1% of the universe are members.
 //
+// [Build] makes a [Set] of two lists, the members and the universe; [Builder] takes keys from many goroutines.
+// [Set.Save] writes a file, [Open] reads it, [OpenLive] follows it, and [Set.Contains] asks. To change a set, build
+// with Config.Base, which appends an update.
+//
 // # Construction
 //
 // Level 1 is a ribbon filter of the members with r bits of a fingerprint. It is true for all members, and for a share

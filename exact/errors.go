@@ -23,8 +23,8 @@ var ErrUpdates = errors.New("the set has as many updates as a file may have; bui
 // OutsideError says that members are not in the universe. Add them to the universe, or remove them from the members.
 type OutsideError struct {
 	Count uint64 // how many
-	// Keys are at most ten of them, with "partition: " before those of a partitioned set. A Builder has only hashes:
-	// Name adds the keys.
+	// Keys are at most ten of them, with "partition: " before those of a partitioned set. A Builder has
+	// only hashes: Name adds the keys.
 	Keys []string
 
 	hasher filter.Hasher

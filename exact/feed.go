@@ -63,12 +63,13 @@ func sourceOf[K Keys](keys K) (s source, partitioned bool) {
 		}, false
 	}
 	if keys, ok := as[iter.Seq2[[]byte, error]](keys); ok {
-		return func(yield func(partition, key []byte) bool) (err error) {
-			keys(func(key []byte, e error) bool {
-				err = e
-				return e == nil && yield(nil, key)
-			})
-			return err
+		return func(yield func(partition, key []byte) bool) error {
+			for key, err := range keys {
+				if err != nil || !yield(nil, key) {
+					return err
+				}
+			}
+			return nil
 		}, false
 	}
 	if keys, ok := as[iter.Seq[string]](keys); ok {
@@ -82,14 +83,15 @@ func sourceOf[K Keys](keys K) (s source, partitioned bool) {
 		}, false
 	}
 	if keys, ok := as[iter.Seq2[string, error]](keys); ok {
-		return func(yield func(partition, key []byte) bool) (err error) {
+		return func(yield func(partition, key []byte) bool) error {
 			var buffer []byte
-			keys(func(key string, e error) bool {
+			for key, err := range keys {
 				buffer = append(buffer[:0], key...)
-				err = e
-				return e == nil && yield(nil, buffer)
-			})
-			return err
+				if err != nil || !yield(nil, buffer) {
+					return err
+				}
+			}
+			return nil
 		}, false
 	}
 	pairs, _ := as[iter.Seq2[[]byte, []byte]](keys)

@@ -63,6 +63,22 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestKeysGoOn: a list that goes on after it has yielded an error, so that keys are missing, panics, as in a range
+// loop. It does not make a set.
+func TestKeysGoOn(t *testing.T) {
+	all := func(yield func([]byte, error) bool) {
+		yield(nil, errors.New("broken"))
+		yield([]byte("a"), nil)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	_, err := Build(t.Context(), iter.Seq2[[]byte, error](all), iter.Seq2[[]byte, error](all), Config{})
+	t.Error(err)
+}
+
 func mustOf(s *Set, err error) *Set {
 	if err != nil {
 		panic(err)

@@ -13,54 +13,56 @@ type Info struct {
 	Universe, Members uint64 // numbers of keys
 	Partitions        uint64 // 0 if the set is not partitioned
 	Updates           int    // records after the base
-	// Version is that of the file format, 1 or 2. A file of version 1 does not say how long it is: if it is cut at the
-	// end of an update, it answers as before the updates that are lost, without an error. Build makes
-	// version 2, of which every cut is an error.
+	// Version is that of the file format, 1 or 2. A file of version 1 does not say how long it is: if it is
+	// cut at the end of an update, it answers as before the updates that are lost, without an error. Build
+	// makes version 2, of which every cut is an error.
 	Version int
-	// Bits is the size of what a query may read: all parts, the class function included, the headers not. Bytes is the
-	// size of the file.
+	// Bits is the size of what a query may read: all parts, the class function included, the headers not.
+	// Bytes is the size of the file.
 	Bits, Bytes uint64
 	UpdateBytes uint64 // of Bytes, those of the updates
 	Hash        string // the hash function of the keys, without a secret
-	// BuildDue says why a set with its updates should be built anew, or is empty. That is due when the updates take a
-	// third of the bytes of the base, or when there are 100 of them: every query asks all records. Readers then load the
-	// whole file once.
+	// BuildDue says why a set with its updates should be built anew, or is empty. That is due when the
+	// updates take a third of the bytes of the base, or when there are 100 of them: every query asks all
+	// records. Readers then load the whole file once.
 	BuildDue string
-	// Entropy is log2 C(Universe, Members): no exact set takes fewer bits on average. PartitionEntropy is the sum of
-	// that over the partitions, rounded, and 0 without partitions. It is lower, because the densities of the partitions
-	// are known. With updates it is that of the base.
+	// Entropy is log2 C(Universe, Members): no exact set takes fewer bits on average. PartitionEntropy is
+	// the sum of that over the partitions, rounded, and 0 without partitions. It is lower, because the
+	// densities of the partitions are known. With updates it is that of the base.
 	Entropy, PartitionEntropy float64
-	// BitsPerMember is Bits divided by Members. EntropyPerMember is Entropy divided by Members, or with partitions
-	// PartitionEntropy divided by the members of the base. Both are 0 if there are none.
+	// BitsPerMember is Bits divided by Members. EntropyPerMember is Entropy divided by Members, or with
+	// partitions PartitionEntropy divided by the members of the base. Both are 0 if there are none.
 	BitsPerMember, EntropyPerMember float64
-	// OutsideRate is the share of keys outside of the universe for which the answer is true, if they are spread over
-	// the partitions as the keys of the universe.
+	// OutsideRate is the share of keys outside of the universe for which the answer is true, if they are
+	// spread over the partitions as the keys of the universe.
 	OutsideRate float64
-	// UnknownRate is the share of keys in partitions outside of the universe for which the answer is true: such a
-	// partition gets any class. It is measured with 8192 random names: its standard error is at most 0.006. It is 0
-	// without partitions.
+	// UnknownRate is the share of keys in partitions outside of the universe for which the answer is true:
+	// such a partition gets any class. It is measured with 8192 random names: its standard error is at most
+	// 0.006. It is 0 without partitions.
 	UnknownRate float64
 	Classes     []ClassInfo // of the base
 
-	// Changed says what Build has changed in Config.Base. It is zero if nothing has, for a set that was built without a
-	// Base, and for one that was read.
+	// Changed says what Build has changed in Config.Base. It is zero if nothing has, for a set that was
+	// built without a Base, and for one that was read.
 	Changed struct {
-		// Added is the number of keys for which the answer is true from now on and was false, and Removed that of the
-		// converse. Keys that are new in the universe count if the old answer, which meant nothing, was wrong.
+		// Added is the number of keys for which the answer was false and is true now, and Removed of keys
+		// for which it was true and is false now. Keys that are new in the universe count if the old
+		// answer, which meant nothing, was wrong.
 		Added, Removed uint64
 		// Bytes is the size of the record that was appended, 0 if neither answers nor counts have changed.
 		Bytes uint64
-		// Positions says that the record has coded positions. Else it has a small exact set, or there is none.
+		// Positions says that the record has coded positions. Else it has a small exact set, or there is
+		// none.
 		Positions bool
-		// Entropy is log2 C(Universe, Added+Removed): no coding of the changed keys takes fewer bits on average that
-		// knows nothing but the universe.
+		// Entropy is log2 C(Universe, Added+Removed): on average no coding of the changed keys takes fewer
+		// bits, unless it knows more than the universe.
 		Entropy float64
 	}
 }
 
 // ClassInfo describes the partitions of a class.
 type ClassInfo struct {
-	R        int  // level 1 has a rate of 2^-R; 0: no level 1; 32: no level, all keys are members or none is
+	R        int  // level 1 has a rate of 2^-R; 0: no level 1; 32: no level, all keys are members or none
 	Inverted bool // level 1 has the keys that are not members
 	Universe uint64
 	Members  uint64

@@ -28,7 +28,8 @@ func (c current) Err() error { return c.fault }
 // WithInterval sets the interval at which a Live checks its file. Default: DefaultInterval.
 func WithInterval(d time.Duration) Option { return func(o *options) { o.Interval = d } }
 
-// OpenLive opens the set in a file and follows the file. Close it when done. ctx is for the opening alone. Options and errors are those of Open.
+// OpenLive opens the set in a file and follows the file. Close it when done. ctx is for the opening alone. Options and
+// errors are those of Open.
 func OpenLive(ctx context.Context, path string, o ...Option) (*Live, error) {
 	return openLive(ctx, path, optionsOf(maxFile, o), open)
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/bloomery/bloomery/internal/shrink"
 )
 
+// MaxUpdates is the largest number of updates in a file.
+const MaxUpdates = 255
+
 const (
-	// MaxUpdates is the largest number of updates in a file.
-	MaxUpdates = 255
 	// tryPositions is the largest number of toggled keys for which Update tries positions. A set is smaller from 30 to
 	// 50 keys on, see docs/exact.md.
 	tryPositions = 64

@@ -1,6 +1,12 @@
 // Package filter defines the words that the signatures of all packages of Bloomery share: the 128-bit Hash of a key and
 // the Hasher that computes it, the Spec and the Info of a filter, and the errors.
 //
+// Most programs need of it:
+//
+//   - the errors, such as [ErrNotFound] and [ErrChecksum], each with what to do;
+//   - [Info], which bloomery.Set.Info returns, and [Spec];
+//   - [NewSecret], for a keyed hash; [Hasher] and [Hash], to hash a key once and ask many sets.
+//
 // Symbols follow the literature: n keys, m bits, k probes (hash functions) per key, and the fill f, the share of bits
 // that are set. Three false-positive rates have different names:
 //

@@ -7,8 +7,8 @@ import "time"
 type Effort struct {
 	Level  Level
 	Passes int // over all keys, 1 to MaxPasses
-	// Budget is the time for the whole Build, at least half of it for the search. The filter then depends on the
-	// speed of the machine.
+	// Budget is the time for the whole Build, at least half of it for the search. The filter then depends
+	// on the speed of the machine.
 	Budget time.Duration
 	Target float64 // the posterior false-positive rate to reach, with as few passes as possible, in (0, 1)
 }
@@ -24,7 +24,7 @@ const (
 )
 
 // Keep is the level without a search: what the search of an earlier filter has chosen stays, so that a filter of
-// similar keys has similar bits. Only Set.Optimizer of the root takes it; other builds return an error wrapping
+// similar keys has similar bits. Only bloomery.Set.Optimizer takes it; other builds return an error wrapping
 // ErrConfig.
 const Keep Level = "keep"
 

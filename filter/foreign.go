@@ -11,14 +11,15 @@ import (
 // The hash functions of other systems, whose filters we read and write. None has a seed or a secret: anyone can choose
 // keys that look present.
 const (
-	// XXH64 is the hash function of Parquet: XXH64 with seed 0. Lo is the 64-bit hash. Hi is its upper 32 bits, with
-	// the lower 32 bits zero.
+	// XXH64 is the hash function of Parquet: XXH64 with seed 0. Lo is the 64-bit hash. Hi is its upper 32
+	// bits, with the lower 32 bits zero.
 	XXH64 HashID = 3
-	// Murmur3 is the hash function of Guava: MurmurHash3 x64 128 with seed 0. Lo is its first word, Hi its second.
+	// Murmur3 is the hash function of Guava: MurmurHash3 x64 128 with seed 0. Lo is its first word, Hi its
+	// second.
 	Murmur3 HashID = 4
-	// Murmur3Twice is the hash function of bits-and-blooms: MurmurHash3 x64 128 of the key, then of the key followed
-	// by a byte 1; 256 bits in total. Lo is the first of the four words, Hi the last. A Hash has no room for the
-	// other two, so that a Hash has more false positives than its key.
+	// Murmur3Twice is the hash function of bits-and-blooms: MurmurHash3 x64 128 of the key, then of the key
+	// followed by a byte 1; 256 bits in total. Lo is the first of the four words, Hi the last. A Hash has
+	// no room for the other two, so that a Hash has more false positives than its key.
 	Murmur3Twice HashID = 5
 	// Murmur64A is the hash function of RedisBloom: MurmurHash64A of the key, twice. Lo has the seed
 	// 0xc6a4a7935bd1e995, Hi has the seed Lo.

@@ -19,11 +19,11 @@ type HashID uint16
 
 // The hash functions of our own families.
 const (
-	// XXH3 is XXH3-128 with a 64-bit seed. It is the fastest. Anyone who knows the seed can choose keys that look
-	// present.
+	// XXH3 is XXH3-128 with a 64-bit seed. It is the fastest. Anyone who knows the seed can choose keys
+	// that look present.
 	XXH3 HashID = 1
-	// SipHash is SipHash-2-4 with 128 bits of output and a secret of 16 bytes, which no file contains. Use it if an
-	// adversary may choose the keys of queries. A Hasher with a secret is called keyed.
+	// SipHash is SipHash-2-4 with 128 bits of output and a secret of 16 bytes, which no file contains. Use
+	// it if an adversary may choose the keys of queries. A Hasher with a secret is called keyed.
 	SipHash HashID = 2
 )
 
@@ -46,13 +46,14 @@ func (id HashID) String() string {
 // give every key the same Hash. Words of secrets are masked, so the time of a comparison says nothing about them. A
 // Hasher prints without its secret; see String.
 type Hasher struct {
-	// Three fields fit in registers when a Hasher is passed by value. With five fields it was passed on the stack, and
-	// each query waited for the loads of the previous one: 3x the time of a query for a present key among 20 million.
+	// Three fields fit in registers when a Hasher is passed by value. With five fields it was passed on the
+	// stack, and each query waited for the loads of the previous one: 3x the time of a query for a present
+	// key among 20 million.
 
 	// kind is the HashID in its lower 16 bits. For SipHash the upper 48 bits are those of KeyCheck, else 0.
 	kind uint64
-	// a and b are the seed and secretFlip combined with the seed for XXH3, the two words of the secret XORed with
-	// mask(kind) for SipHash, else 0.
+	// a and b are the seed and secretFlip combined with the seed for XXH3, the two words of the secret
+	// XORed with mask(kind) for SipHash, else 0.
 	a, b uint64
 }
 

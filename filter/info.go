@@ -6,34 +6,36 @@ import "time"
 type Info struct {
 	// Spec is the family and the geometry.
 	Spec Spec
-	// Keys is the number of keys added minus the number removed. A key that was added twice counts twice. Families that
-	// gather all keys before they build drop duplicates among those, unless they count keys.
+	// Keys is the number of keys added minus the number removed. A key that was added twice counts twice.
+	// Families that gather all keys before they build drop duplicates among those, unless they count keys.
 	Keys uint64
-	// Late is the number of Keys that were added after the search that fitted the filter to the others. It is 0 in
-	// families that do not search.
+	// Late is the number of Keys that were added after the search that fitted the filter to the others. It
+	// is 0 in families that do not search.
 	Late uint64
-	// Bits is the size of what a query may read, in bits: side information and exceptions included, file headers not.
+	// Bits is the size of what a query may read, in bits: side information and exceptions included, file
+	// headers not.
 	Bits uint64
-	// Fill is the share of places in use: bits that are set, or in families that store fingerprints or counters, slots,
-	// cells or counters that are not empty. Side information does not count.
+	// Fill is the share of places in use: bits that are set, or in families that store fingerprints or
+	// counters, slots, cells or counters that are not empty. Side information does not count.
 	Fill float64
-	// FillSearched is Fill at the end of the search, before any Late key. It is 0 in families that do not search.
+	// FillSearched is Fill at the end of the search, before any Late key. It is 0 in families that do not
+	// search.
 	FillSearched float64
-	// Capacity is the number of keys that the filter was sized for. It is 0 in families without a limit, whose rate
-	// rises with every key.
+	// Capacity is the number of keys that the filter was sized for. It is 0 in families without a limit,
+	// whose rate rises with every key.
 	Capacity uint64
-	// Pools are the extensions that full buckets take, from the second level on. It is nil in families without them.
+	// Pools are the extensions that full buckets take, from the second level on. It is nil in families
+	// without them.
 	Pools []Pool
 	// FPRPrior is p_b, the false-positive rate predicted from the number of keys and the geometry.
 	FPRPrior float64
 	// FPRPosterior is p_a, the false-positive rate computed from the bits that are set.
 	FPRPosterior float64
-	// Allowed is the number of keys in the list for which the filter answers false, Exceptions the number of those that
-	// would be false positives, and ExceptionBits the size of what is stored for them, which is part of Bits. All are 0
-	// in a filter without such a list.
+	// Allowed is the number of keys in the list for which the filter answers false, Exceptions the number
+	// of those that would be false positives, and ExceptionBits the size of what is stored for them, which
+	// is part of Bits. All are 0 in a filter without such a list.
 	Allowed, Exceptions, ExceptionBits uint64
-	// FPRChosen is the false-positive rate that was chosen for the filter, or 0 if none was. A Set knows it; the Info of
-	// a family's filter has 0. See Exceeded.
+	// FPRChosen is the false-positive rate that was chosen for the filter, or 0 if none was. See Exceeded.
 	FPRChosen float64
 }
 

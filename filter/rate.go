@@ -2,13 +2,14 @@ package filter
 
 import "math"
 
+// UselessFPR is the rate above which a filter without a chosen rate counts as useless.
+const UselessFPR = 0.5
+
 // Limits of a false-positive rate.
 const (
 	// rateSlack is the factor by which a rate may exceed another without being counted as higher. With 2% more keys than
 	// planned, a Bloom filter with a rate of 1% exceeds it by 10%.
 	rateSlack = 1.1
-	// UselessFPR is the rate above which a filter without a chosen rate counts as useless.
-	UselessFPR = 0.5
 	// spread bounds the natural logarithm of posterior/prior rate, times sqrt(keys/log2(1/rate)). One standard deviation
 	// is 0.46 in a Bloom filter, since the number of set bits varies. It is more in a blocked one, whose rate depends on
 	// its fullest blocks: the largest value seen was 8.6.

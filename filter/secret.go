@@ -14,8 +14,8 @@ import (
 const SecretSize = 16
 
 // Secret is the secret of a keyed Hasher: two little-endian words. Every value is valid; NewSecret makes a random one,
-// and Secret(b) takes the bytes of a slice. fmt, log/slog and JSON show it as REDACTED. Only in an unexported field, where
-// fmt does not call methods, it can be seen: hold a Hasher there, which is masked.
+// and Secret(b) takes the bytes of a slice. fmt, log/slog and JSON show it as REDACTED. Only in an unexported field,
+// where fmt does not call methods, it can be seen: hold a Hasher there, which is masked.
 type Secret [SecretSize]byte
 
 // redacted is what is shown of a Secret.

@@ -18,7 +18,7 @@ import (
 //	    8  each word, big endian
 //
 // A key is what the funnel writes: byteArrayFunnel the bytes, stringFunnel(UTF_8) the string in UTF-8,
-// unencodedCharsFunnel two bytes per char, little endian, longFunnel 8 bytes, little endian (ContainsUint64),
+// unencodedCharsFunnel two bytes per char, little endian, longFunnel 8 bytes, little endian (Keyed[uint64]),
 // integerFunnel 4 bytes, little endian.
 var guavaFile = codec{
 	format: Guava, bigEnd: true, hash: filter.Murmur3,

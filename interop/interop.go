@@ -2,14 +2,17 @@
 // same answers as in its own system, keeps that system's hash function, takes more keys, and is stored in a Bloomery
 // file like any other.
 //
-//	format            content of the file                       Spec                                hash
-//	parquet           BloomFilterHeader and bitset              blocked(blocks=,k=8,layout=split)   xxh64
-//	guava             output of BloomFilter.writeTo             guava(k=,strategy=32|64,words=)     murmur3-x64-128
-//	bits-and-blooms   output of WriteTo or MarshalBinary, v3    bitsandblooms(k=,m=)                murmur3-x64-128-twice
-//	redisbloom        all data of BF.SCANDUMP, concatenated     redisbloom(links=,words=)           murmur64a-twice
+//	format           content of the file                     Spec                               hash
+//	parquet          BloomFilterHeader and bitset            blocked(blocks=,k=8,layout=split)  XXH64
+//	guava            output of BloomFilter.writeTo           guava(k=,strategy=32|64,words=)    Murmur3
+//	bits-and-blooms  output of WriteTo or MarshalBinary, v3  bitsandblooms(k=,m=)               Murmur3Twice
+//	redisbloom       all data of BF.SCANDUMP, concatenated   redisbloom(links=,words=)          Murmur64A
 //
-// Keys are bytes. The source file of each format says how the other system turns a value into bytes. Only RedisBloom
-// stores the number of keys; for the other formats it is estimated from the bits that are set.
+// [Read] reads a file of a known format as a bloomery.Set, [Detect] tells the format, and [Write] writes a Set. To make
+// a filter for another system, build a Set of its family, and for Parquet set Config.Hash to filter.XXH64.
+//
+// Keys are bytes. docs/interop.md says how the other systems turn a value into bytes. Only RedisBloom stores the number
+// of keys; for the other formats it is estimated from the bits that are set.
 //
 // Input may be hostile. Sizes are checked against each other and against the limit of the caller, and memory is
 // allocated as bytes arrive. These formats have no checksums: a damaged file may be read as another filter.
@@ -117,7 +120,8 @@ func FormatOf(s *bloomery.Set) (Format, bool) {
 
 // is reports whether a Set can be written in the format. Family blocked takes hash XXH64 in the split layout only.
 func (c *codec) is(s *bloomery.Set) bool {
-	return handle.Filter(s) != nil && s.Hasher().ID() == c.hash && family.SpecOf(handle.Filter(s)).Family() == c.spec().Family()
+	f := handle.Filter(s)
+	return f != nil && s.Hasher().ID() == c.hash && family.SpecOf(f).Family() == c.spec().Family()
 }
 
 // check returns an error wrapping ErrFormat if a Set cannot be written in the format.

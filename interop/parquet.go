@@ -21,7 +21,7 @@ import (
 //	numBytes      bitset: blocks of 8 words of 32 bits, little endian
 //
 // A key is the plain encoding of a value without the length of a BYTE_ARRAY: the bytes of a string, the 8 bytes of an
-// INT64, little endian (ContainsUint64), the 4 bytes of an INT32, little endian.
+// INT64, little endian (Keyed[uint64]), the 4 bytes of an INT32, little endian.
 var parquet = codec{
 	format: Parquet, hash: filter.XXH64,
 	head: func(r *reader) header {

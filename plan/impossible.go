@@ -14,8 +14,8 @@ import (
 // Impossible is the error for needs that no filter meets.
 type Impossible struct {
 	What string // what is impossible, and why
-	// Nearest are filters that meet most of the needs, best first. Choice.Instead names the need that each does not
-	// meet.
+	// Nearest are filters that meet most of the needs, best first. Choice.Instead names the need that each
+	// does not meet.
 	Nearest []Choice
 }
 

@@ -13,7 +13,8 @@ const DefaultFPR = 0.01
 type Needs struct {
 	Keys  uint64 // at the build, at least 1
 	Later uint64 // keys that are added after the build
-	// FPR is the highest false-positive rate with all keys, in (0, 1). Default: DefaultFPR if the size is not limited.
+	// FPR is the highest false-positive rate with all keys, in (0, 1). Default: DefaultFPR if the size is
+	// not limited.
 	FPR float64
 	// BitsPerKey or Bytes limits the size. Without FPR the filter has the lowest rate within that size.
 	BitsPerKey float64
@@ -32,7 +33,7 @@ type Needs struct {
 	// Absent is the share of queries for absent keys, in (0, 1]. Default: 0.5.
 	Absent float64
 	Build  time.Duration // longest build on one core; 0: no limit
-	Memory uint64        // memory of a build in bytes, without the filter and keys that can go to a file; 0: no limit
+	Memory uint64        // bytes of a build, without the filter and keys that can go to a file; 0: no limit
 	// For is the order of a plan. Default: Smallest, and in a bloomery.Config Lasting.
 	For Objective
 }
@@ -46,8 +47,8 @@ const (
 	Smallest Objective = "size"
 	// Fastest is the order by the time of a query.
 	Fastest Objective = "speed"
-	// Lasting takes one filter, whose family does not depend on the number of keys, so that a list that grows keeps it
-	// and with it what its filters can do: the first form that meets the needs, of these.
+	// Lasting takes one filter, whose family does not depend on the number of keys, so that a list that
+	// grows keeps it and with it what its filters can do: the first form that meets the needs, of these.
 	//
 	//	nothing else            ribbon
 	//	Add, Later or Merge     standard
@@ -57,9 +58,10 @@ const (
 	//	OneLine                 blocked
 	//	Remove and Merge        counting
 	//
-	// Rates below 2^-32 and sizes above 33 bits a key, which no static family has, are those of the smallest of the
-	// other forms, mostly rankindexed. A later need does not change the family of an earlier one: Add and Remove is
-	// Remove. If none of these forms meets the needs, it is the first choice of Smallest.
+	// Rates below 2^-32 and sizes above 33 bits a key, which no static family has, are those of the
+	// smallest of the other forms, mostly rankindexed. A later need does not change the family of an
+	// earlier one: Add and Remove is Remove. If none of these forms meets the needs, it is the first choice
+	// of Smallest.
 	Lasting Objective = "lasting"
 )
 

@@ -2,7 +2,8 @@
 // that meet given needs. Sizes and rates come from the formulas of the families, or from the tables of families that
 // search. Times come from a table that was measured on one machine; others are faster or slower, with similar ratios.
 //
-// To build what a plan names, set bloomery.Config.Spec to the Spec of a Choice, or Config.Needs to the needs.
+// [For] ranks the filters for [Needs], and [Forecast] forecasts one Spec. To build what a plan names, set
+// bloomery.Config.Spec to the Spec of a [Choice], or bloomery.Config.Needs to the needs.
 package plan
 
 import (

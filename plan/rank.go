@@ -23,10 +23,10 @@ type Choice struct {
 	BitsPerKey float64     `json:"bits_per_key"`
 	FileBytes  uint64      `json:"file_bytes"` // of the file, header included, within about 200 bytes
 	FPRPrior   float64     `json:"fpr_prior"`  // with all keys
-	// Times in nanoseconds, from the table of costs. NsQuery is the mean time of a query with the share Needs.Absent of
-	// absent keys, in a filter of this size with warm caches. NsPresent and NsAbsent are its parts. The Far fields are
-	// the same for a filter of 50 million keys, larger than most caches. NsBuild is the time of a build per key on one
-	// core.
+	// Times in nanoseconds, from the table of costs. NsQuery is the mean time of a query with the share
+	// Needs.Absent of absent keys, in a filter of this size with warm caches. NsPresent and NsAbsent are
+	// its parts. The Far fields are the same for a filter of 50 million keys, larger than most caches.
+	// NsBuild is the time of a build per key on one core.
 	NsQuery    float64 `json:"ns_query"`
 	NsPresent  float64 `json:"ns_present"`
 	NsAbsent   float64 `json:"ns_absent"`

@@ -6,17 +6,19 @@ import "errors"
 var (
 	// ErrOptions means that a field of Options is out of range.
 	ErrOptions = errors.New("invalid option")
-	// ErrName means that the folder publishes something else. Publish in another folder, or leave out Options.Name.
+	// ErrName means that the folder publishes something else. Publish in another folder, or leave out
+	// Options.Name.
 	ErrName = errors.New("the folder publishes something else")
-	// ErrUntrusted means that the next release may not take over anything of the release.json in the folder, since it is
-	// unsigned, signed by other keys, changed or damaged. The error wraps the reason, such as ErrUnsigned, ErrOtherKey,
-	// ErrSignature or ErrRelease. If Options.Name and Options.Number are stated, Publish replaces that release.json.
+	// ErrUntrusted means that the next release may not take over anything of the release.json in the
+	// folder, since it is unsigned, signed by other keys, changed or damaged. The error wraps the reason,
+	// such as ErrUnsigned, ErrOtherKey, ErrSignature or ErrRelease. If Options.Name and Options.Number are
+	// stated, Publish replaces that release.json.
 	ErrUntrusted = errors.New("the current release cannot be trusted")
-	// ErrLost means that the folder has objects, but no release.json, and nothing says which numbers its readers have
-	// seen. State Options.Name and Options.Number.
+	// ErrLost means that the folder has objects, but no release.json, and nothing says which numbers its
+	// readers have seen. State Options.Name and Options.Number.
 	ErrLost = errors.New("release.json is lost, and the number of the next release is not known")
-	// ErrKeyState means that a state file of Options.State cannot be read or written. Nothing was published: restore the
-	// file, or name another one.
+	// ErrKeyState means that a state file of Options.State cannot be read or written. Nothing was
+	// published: restore the file, or name another one.
 	ErrKeyState = errors.New("the state of the key cannot be used")
 )
 
@@ -24,40 +26,47 @@ var (
 var (
 	// ErrUnsigned means that a release has no signature.
 	ErrUnsigned = errors.New("the release is not signed")
-	// ErrOtherKey means that a release is signed, but by none of the pinned keys. Ask the publisher for the new key.
+	// ErrOtherKey means that a release is signed, but by none of the pinned keys. Ask the publisher for the
+	// new key.
 	ErrOtherKey = errors.New("the release is signed by none of the given keys")
-	// ErrSignature means that the signature of a pinned key is wrong: the release was changed after it was signed.
+	// ErrSignature means that the signature of a pinned key is wrong: the release was changed after it was
+	// signed.
 	ErrSignature = errors.New("the signature of the release is wrong: it was changed after it was signed")
 	// ErrRelease means that a release or its list of older ones is not valid.
 	ErrRelease = errors.New("invalid release")
-	// ErrVersion means that a release was written by a newer version of this software, in a form that is unknown here.
+	// ErrVersion means that a release was written by a newer version of this software, in a form that is
+	// unknown here.
 	ErrVersion = errors.New("a release of a newer version; use a newer Bloomery")
-	// ErrObject means that an object of a release is missing or not the one that it names. A mirror may be behind: try
-	// again later.
+	// ErrObject means that an object of a release is missing or not the one that it names. A mirror may be
+	// behind: try again later.
 	ErrObject = errors.New("an object of the release is missing or damaged")
 	// ErrKey means that a text or a file is not the key that it should be.
 	ErrKey = errors.New("invalid key")
 )
 
-// Errors of a Follower, besides those of releases and of package transport.
+// Errors of a Follower, besides those of releases and of package transport. After any error the file is unchanged,
+// except after ErrExpired.
 var (
 	// ErrNoKey means that a follower has no key to check signatures with. Give WithKeys, or WithInsecure.
 	ErrNoKey = errors.New("no key to check signatures with")
-	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it
-	// is newer than the file, the file is replaced all the same.
+	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has
+	// stopped. If it is newer than the file, the file is replaced all the same.
 	ErrExpired = errors.New("the release has expired")
-	// ErrOlder means that the server has an older release than one that was seen before, signed by a key that is pinned
-	// now. What was signed only by keys that are not pinned any more does not count.
+	// ErrOlder means that the server has an older release than one that was seen before, signed by a key
+	// that is pinned now. What was signed only by keys that are not pinned any more does not count.
 	ErrOlder = errors.New("the server has an older release")
-	// ErrConflict means that a release has other content than the release of the same number that was seen before,
-	// signed by a key that is pinned now.
+	// ErrConflict means that a release has other content than the release of the same number that was seen
+	// before, signed by a key that is pinned now.
 	ErrConflict = errors.New("another release with the same number")
 	// ErrOtherName means that the server publishes something else than what the file follows.
 	ErrOtherName = errors.New("another name is published")
-	// ErrKind means that an exact set is published and a filter is followed, or the reverse: see FollowExact.
+	// ErrKind means that an exact set is published and a filter is followed, or the reverse: see
+	// FollowExact.
 	ErrKind = errors.New("another kind is published")
-	// ErrState means that the state file beside the file cannot be read. Remove it to accept any release of the server.
+	// ErrState means that the state file beside the file cannot be read. Remove it to accept any release of
+	// the server.
 	ErrState = errors.New("the state of the follower is damaged")
-	// ErrForeign means that another user of this machine could change what a follower relies on; see WithForeign.
+	// ErrForeign means that another user of this machine could change what a follower relies on; see
+	// WithForeign.
 	ErrForeign = errors.New("another user could change it")
 )

@@ -73,7 +73,9 @@ func ExampleCreateKey() {
 	path := filepath.Join(temporary(), "list.key")
 	defer os.RemoveAll(filepath.Dir(path))
 	created := must(publish.CreateKey(context.Background(), path))
-	private, public := must(publish.ReadPrivateKey(context.Background(), path)), must(publish.ReadPublicKey(context.Background(), path+publish.PublicSuffix))
+	ctx := context.Background()
+	private := must(publish.ReadPrivateKey(ctx, path))
+	public := must(publish.ReadPublicKey(ctx, path+publish.PublicSuffix))
 	pinned := must(publish.ParsePublicKey(public.String())) // a text, "ed25519:..."
 	fmt.Println(private.Public() == created, public == created, pinned.ID() == created.ID())
 	// Output: true true true

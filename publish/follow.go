@@ -20,9 +20,7 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// Errors of a Follower beside those of Verify and ParseRelease. After any error the file is unchanged, except after
-// ErrExpired.
-// DefaultFollowInterval is the mean time between two polls of a follower.
+// DefaultFollowInterval is the largest time between two polls of a follower that succeed; see WithInterval.
 const DefaultFollowInterval = time.Minute
 
 // FollowOption is an option of Follow and NewFollower.

@@ -23,8 +23,8 @@ type EventKind string
 const (
 	Updated   EventKind = "updated"   // the file is a new release now
 	Unchanged EventKind = "unchanged" // the file is the newest release of the server
-	// Expired: the newest release of the server has expired. It comes after Updated or Unchanged, and within seconds after
-	// the release expires, also while a poll waits for a server.
+	// Expired: the newest release of the server has expired. It comes after Updated or Unchanged, and
+	// within seconds after the release expires, also while a poll waits for a server.
 	Expired EventKind = "expired"
 	Failed  EventKind = "failed" // a poll has failed; the file is as before
 )
@@ -33,7 +33,7 @@ const (
 type Event struct {
 	Kind    EventKind
 	Release Release       // Updated: the release that the file is now. Unchanged: only its Number.
-	From    uint64        // Updated: the number of the release that it was before, or 0 if that is not known
+	From    uint64        // Updated: the number of the release before, or 0 if it is not known
 	Bytes   int64         // Updated, Unchanged: length of all bodies that were loaded
 	Delta   bool          // Updated: it was made by a delta; else it was loaded whole
 	Unused  error         // Updated: why a delta was not used although there was one, or nil

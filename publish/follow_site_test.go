@@ -53,7 +53,8 @@ func (s *site) publish(b []byte) *record {
 	s.t.Helper()
 	s.number++
 	r := &record{Release: Release{Name: "list", Number: s.number, Kind: File,
-		Published: time.Unix(1.7e9+int64(s.number), 0).UTC(), Total: uint64(len(b)), Spec: "standard", Keys: 1, FPRPosterior: 0.01}}
+		Published: time.Unix(1.7e9+int64(s.number), 0).UTC(), Total: uint64(len(b)), Spec: "standard", Keys: 1,
+		FPRPosterior: 0.01}}
 	r.set(*s.object(b))
 	r.Expires = s.expires.UTC().Truncate(time.Second)
 	if s.last != nil {

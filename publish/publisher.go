@@ -26,9 +26,9 @@ import (
 // filter is that of the current release, nothing changes; see Options.Renew. A filter that was current earlier gets a
 // new, higher number.
 //
-// Who can write dir, but has no key, can stop releases and nothing else. A signed release takes name, number, history
-// and expiry only from a release.json that a key of Options.Sign or Options.Rotate has signed, and only objects with
-// the right hash. The error wraps ErrUntrusted otherwise, with the reason: ErrUnsigned, ErrOtherKey, ErrSignature,
+// A user who can write dir but has no key can stop releases and nothing else. A signed release takes name, number,
+// history and expiry only from a release.json that a key of Options.Sign or Options.Rotate has signed, and only objects
+// with the right hash. The error wraps ErrUntrusted otherwise, with the reason: ErrUnsigned, ErrOtherKey, ErrSignature,
 // ErrRelease or ErrVersion. Options.State tells an older release.json, and a lost one (ErrLost), from the newest.
 //
 // Publish locks dir and waits while another process publishes there. Peak memory: two versions of a filter, or of a

@@ -33,8 +33,8 @@ const (
 const (
 	File = "file" // one filter file
 	Set  = "set"  // a sharded set: its manifest names the shards
-	// Exact is one file with an exact set. Its Keys are the members, its rates are 0, and its Spec has the size of the
-	// universe.
+	// Exact is one file with an exact set. Its Keys are the members, its rates are 0, and its Spec has the
+	// size of the universe.
 	Exact = "exact"
 )
 
@@ -61,9 +61,10 @@ type Release struct {
 	SHA256    shard.Sum `json:"sha256"`      // of the file, or of the manifest of a set
 	Bytes     uint64    `json:"bytes"`       // its length
 	Total     uint64    `json:"total_bytes"` // of the file, or of the manifest and all shards
-	Spec      string    `json:"spec"`        // of the filter, or of each shard; to be shown, not to be trusted
+	Spec      string    `json:"spec"`        // of the filter, or of each shard; to show, not to trust
 	Keys      uint64    `json:"keys"`
-	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is that of the filter.
+	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is that of the
+	// filter.
 	FPRChosen    float64 `json:"fpr_chosen"`
 	FPRPosterior float64 `json:"fpr_posterior"`
 }

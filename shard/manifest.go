@@ -22,11 +22,12 @@ const (
 // Manifest describes a sharded set. It has no times and does not depend on how the input was read: the same keys, spec,
 // seed or secret and number of shards give the same bytes.
 type Manifest struct {
-	// Spec is the spec of each shard, as it was given to its build: blocked(fpr=0.01). The spec in a shard's file has
-	// the geometry in addition.
+	// Spec is the spec of each shard, as it was given to its build: blocked(fpr=0.01). The spec in a
+	// shard's file has the geometry in addition.
 	Spec filter.Spec
-	// Hash is the hash function of the keys. For XXH3, filter.NewHasher(Seed) makes its Hasher; for SipHash,
-	// filter.NewKeyedHasher does, with the secret whose Hasher.KeyCheck is KeyCheck. Both are 0 for other functions.
+	// Hash is the hash function of the keys. For XXH3, filter.NewHasher(Seed) makes its Hasher; for
+	// SipHash, filter.NewKeyedHasher does, with the secret whose Hasher.KeyCheck is KeyCheck. Both are 0
+	// for other functions.
 	Hash     filter.HashID
 	Seed     uint64
 	KeyCheck uint64

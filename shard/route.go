@@ -16,12 +16,9 @@ const (
 
 // Route returns the shard of a key, in [0, shards), by routing 1. It panics if shards is 0 or negative.
 //
-// It depends on all 128 bits of the hash and is independent of every family's use of them. With m(a, b) = the high half
-// of the 128-bit product a·b XORed with its low half, the shard is ⌊m(m(Hi ⊕ routeHi, Lo ⊕ routeLo) ⊕ routeHi,
-// routeMix)·shards / 2^64⌋. docs/format.md has test vectors.
-//
-// A shard must not follow from bits that a family uses for positions: with the top bits of Hi, `blocked` gave false
-// positives for 99.8% of the absent keys, because all keys of a shard were in the same blocks.
+// It depends on all 128 bits of the hash and is independent of every family's use of them. docs/format.md has the
+// function and test vectors. Do not choose the shard by some bits of the hash instead: if a family uses them for
+// positions, the keys of a shard crowd into the same blocks, and up to 99.8% of the absent keys are false positives.
 func Route(h filter.Hash, shards int) int {
 	if shards <= 0 {
 		panic("shard: Route needs at least one shard")

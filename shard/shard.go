@@ -6,12 +6,12 @@
 //	00001-of-00016.3f2a9c.bloom   a shard that was replaced gets a suffix, so that readers keep the old one
 //	...
 //
-// All shards have the same spec, hash function and seed or secret. The file of a shard is what `bloomery build` writes
-// for its keys, byte for byte. docs/format.md describes the manifest.
+// All shards have the same spec, hash function and seed or secret. The file of a shard is what bloomery.Build and
+// Set.Save write for its keys, byte for byte. docs/format.md describes the manifest.
 //
-// Package bloomery builds, opens and changes sharded sets; distribute builds them on many machines. Use this package
-// to send a query to the machine that has the shard of a key: hash the key with the hash function in the manifest, then
-// call Route.
+// Package bloomery builds, opens and changes sharded sets; distribute builds them on many machines. Use this package to
+// send a query to the machine that has the shard of a key: read the manifest with [ReadManifest], make the Hasher that
+// it names, hash the key, and call [Route].
 package shard
 
 import (
@@ -40,8 +40,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Causes of an Error, besides the errors of package filter about files and those of the file system.
 var (
-	// ErrForeign means that a file is a filter, but not of this set: its family, hash function, seed, secret or number
-	// of keys differs from the manifest.
+	// ErrForeign means that a file is a filter, but not of this set: its family, hash function, seed,
+	// secret or number of keys differs from the manifest.
 	ErrForeign = errors.New("the file does not belong to this set")
 	// ErrChanged means that size or SHA-256 of a file differ from the manifest.
 	ErrChanged = errors.New("the file is not the one in the manifest")

@@ -136,7 +136,8 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 	},
 	"Test and add in one call": func(t *testing.T) verdict {
 		s := newSet("standard", 100)
-		return shows(t, yes, !check(bloomery.Keyed[string](s).TestAndAdd("a")), check(s.TestAndAdd([]byte("a"))), !check(bloomery.Keyed[uint64](s).TestAndAdd(5)))
+		return shows(t, yes, !check(bloomery.Keyed[string](s).TestAndAdd("a")), check(s.TestAndAdd([]byte("a"))),
+			!check(bloomery.Keyed[uint64](s).TestAndAdd(5)))
 	},
 	"Writes from many goroutines": func(t *testing.T) verdict {
 		for _, name := range families.With(family.CanConcurrent) {

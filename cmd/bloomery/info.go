@@ -195,7 +195,7 @@ func (a *app) estimate(paths []string) (err error) {
 		if err := errors.Join(err, sets[0].Err()); err != nil {
 			return err
 		}
-		return a.table(object{{"files", paths}, {"a", e}}, func(w io.Writer) {
+		return a.table(object{{"files", paths}, {"a", estimateJSON(e)}}, func(w io.Writer) {
 			fmt.Fprintf(w, "%s\t%s\n", paths[0], estimateText(e))
 		})
 	}
@@ -209,11 +209,25 @@ func (a *app) estimate(paths []string) (err error) {
 		return err
 	}
 	return a.table(object{
-		{"files", paths}, {"a", e.A}, {"b", e.B}, {"union", e.Union}, {"intersection", e.Intersection},
+		{"files", paths}, {"a", estimateJSON(e.A)}, {"b", estimateJSON(e.B)},
+		{"union", estimateJSON(e.Union)}, {"intersection", estimateJSON(e.Intersection)},
 	}, func(w io.Writer) {
 		fmt.Fprintf(w, "%s\t%s\n%s\t%s\n", paths[0], estimateText(e.A), paths[1], estimateText(e.B))
 		fmt.Fprintf(w, "union\t%s\nintersection\t%s\n", estimateText(e.Union), estimateText(e.Intersection))
 	})
+}
+
+// estimateJSON returns the numbers as JSON, with null for an infinite one.
+func estimateJSON(e bloomery.Estimate) object {
+	number := func(x float64) *float64 {
+		if math.IsInf(x, 1) {
+			return nil
+		}
+		return &x
+	}
+	return object{
+		{"keys", number(e.Keys)}, {"low", number(e.Low)}, {"high", number(e.High)}, {"counted,omitempty", e.Counted},
+	}
 }
 
 // estimateText returns the numbers as text, such as "1004 keys (95%: 990 to 1018)".

@@ -135,8 +135,8 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bloomery.Lock(ctx, path, bloomery.WithWaiting(func() { a.note("waiting for another process that changes %s", path) }),
-		bloomery.WithSecret(secret))
+	waiting := func() { a.note("waiting for another process that changes %s", path) }
+	return bloomery.Lock(ctx, path, bloomery.WithWaiting(waiting), bloomery.WithSecret(secret))
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -49,13 +49,14 @@ func TestAllocations(t *testing.T) {
 				t.Errorf("%s: %v", spec, err)
 				continue
 			}
+			texts, ids := bloomery.Keyed[string](set), bloomery.Keyed[uint64](set)
 			i := byte(0)
 			var failed error
 			changes := func() {
 				var key [16]byte
 				key[3] = i
 				i++
-				for _, err := range [...]error{set.Add(key[:]), set.AddString(long[:10+i%100]), bloomery.Keyed[uint64](set).Add(uint64(i))} {
+				for _, err := range [...]error{set.Add(key[:]), set.AddString(long[:10+i%100]), ids.Add(uint64(i))} {
 					if err != nil {
 						failed = err
 					}
@@ -63,14 +64,14 @@ func TestAllocations(t *testing.T) {
 				if _, err := set.TestAndAdd(key[:]); err != nil {
 					failed = err
 				}
-				if _, err := bloomery.Keyed[string](set).TestAndAdd(long); err != nil {
+				if _, err := texts.TestAndAdd(long); err != nil {
 					failed = err
 				}
-				if _, err := bloomery.Keyed[uint64](set).TestAndAdd(uint64(i) << 20); err != nil {
+				if _, err := ids.TestAndAdd(uint64(i) << 20); err != nil {
 					failed = err
 				}
 				if !strings.HasPrefix(spec, "standard") && !strings.HasPrefix(spec, "blocked") {
-					removed := [...]error{set.Remove(key[:]), bloomery.Keyed[string](set).Remove(long[:10+i%100]), bloomery.Keyed[uint64](set).Remove(uint64(i))}
+					removed := [...]error{set.Remove(key[:]), texts.Remove(long[:10+i%100]), ids.Remove(uint64(i))}
 					for _, err := range removed {
 						if err != nil {
 							failed = err

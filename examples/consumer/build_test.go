@@ -167,9 +167,9 @@ func addPart(b *bloomery.Builder, way int, texts []string, ints []uint64) error 
 		case 1:
 			err = b.AddString(k)
 		case 2:
-			err = errors.Join(b.AddString(k), b.AddUint64(ints[i]))
+			err = errors.Join(b.AddString(k), b.Add(le(ints[i])))
 		case 3:
-			err = b.AddHash(h.SumString(k))
+			err = b.AddHashes([]filter.Hash{h.SumString(k)})
 		}
 		if err != nil {
 			return err
@@ -183,7 +183,7 @@ func TestBuilderClosed(t *testing.T) {
 	dir := t.TempDir()
 	b := must(bloomery.NewBuilder(t.Context(), bloomery.Config{Memory: 1 << 16, TempDir: dir}))(t)
 	for i := range uint64(50_000) {
-		if err := b.AddUint64(i); err != nil {
+		if err := b.Add(le(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -266,7 +266,7 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("%v cannot remove: %v", set, err)
 		}
 		holds(t, set, keys[1:])
-		if r := measureFPR(set, absentFrom(20_000)); !r.Holds(0.02) {
+		if r := rateOf(t, set, 20_000); !r.Holds(0.02) {
 			t.Errorf("%v: %+v", set, r)
 		}
 	}
@@ -309,11 +309,14 @@ func TestProgress(t *testing.T) {
 	}
 
 	before := set.Info().FPRPosterior
-	if err := optimize(set, t.Context(), slices.Values(slicesOf(keys))); err != nil {
+	o := must(set.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Passes: 2}}))(t)
+	defer o.Close()
+	if err := o.AddMany(slicesOf(keys)); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, set, keys)
-	if after := set.Info().FPRPosterior; after > before {
-		t.Errorf("Optimize raised the rate from %g to %g", before, after)
+	better := must(o.Commit(t.Context()))(t)
+	holds(t, better, keys)
+	if after := better.Info().FPRPosterior; after > before {
+		t.Errorf("an Optimizer raised the rate from %g to %g", before, after)
 	}
 }

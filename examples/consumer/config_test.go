@@ -62,7 +62,7 @@ func TestTooLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := must(b.Build(t.Context()))(t)
-	if b.AddString("b") == nil || b.AddUint64(1) == nil {
+	if b.AddString("b") == nil || b.Add(le(1)) == nil {
 		t.Error("a Builder takes keys after Build")
 	}
 	path := filepath.Join(t.TempDir(), "f.bloom")
@@ -74,15 +74,15 @@ func TestTooLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l.Commit(t.Context()) == nil || must(bloomery.Open(t.Context(), path))(t).ContainsString("c") {
-		t.Error("Replace writes after Close")
+		t.Error("Commit writes after Close")
 	}
 }
 
-// TestSnapshotOfPlain changes a Set after its Snapshot.
-func TestSnapshotOfPlain(t *testing.T) {
+// TestCloneOfPlain changes a Set after its Clone.
+func TestCloneOfPlain(t *testing.T) {
 	set := must(bloomery.New(bloomery.Config{Needs: plan.Needs{FPR: 0.001}, Keys: 100}))(t)
-	shot := must(set.Clone())(t)
-	if err := set.AddString("later"); err != nil || shot.ContainsString("later") {
-		t.Errorf("the snapshot changes with its set: %v", err)
+	clone := must(set.Clone())(t)
+	if err := set.AddString("later"); err != nil || clone.ContainsString("later") {
+		t.Errorf("the clone changes with its set: %v", err)
 	}
 }

@@ -86,7 +86,7 @@ func (b *bucket) Remove(_ context.Context, name string) error {
 }
 
 // TestDistribute builds a set with a keyed hash in steps, in a Store of this module: the files are those of
-// BuildShards. Then it asks the shard of each key, as a service does that has one shard a machine.
+// Build with Config.Dir. Then it asks the shard of each key, as a service does that has one shard a machine.
 func TestDistribute(t *testing.T) {
 	ctx, secret := t.Context(), filter.NewSecret()
 	keys := words("key-", 3000)
@@ -118,7 +118,10 @@ func TestDistribute(t *testing.T) {
 	finished := must(p.Finish(ctx, out, o))(t)
 
 	dir := filepath.Join(t.TempDir(), "set")
-	want := must(bloomery.BuildShards(ctx, slices.Values(keys), dir, c))(t)
+	c.Dir = dir
+	set := must(bloomery.Build(ctx, slices.Values(keys), c))(t)
+	defer set.Close()
+	want := set.Manifest()
 	if !slices.Equal(finished.Shards, want.Shards) || len(out.objects) != len(want.Shards)+1 {
 		t.Errorf("%+v, want %+v; files %q", finished, want, slices.Sorted(maps.Keys(out.objects)))
 	}

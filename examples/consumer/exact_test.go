@@ -47,15 +47,15 @@ func TestExact(t *testing.T) {
 	if err := one.Save(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := exact.Open(file); !errors.Is(err, filter.ErrNoSecret) {
+	if _, err := exact.Open(t.Context(), file); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without the secret: %v", err)
 	}
-	live, err := exact.OpenLive(file, exact.WithSecret(&secret), exact.WithInterval(time.Hour))
+	live, err := exact.OpenLive(t.Context(), file, exact.WithSecret(&secret), exact.WithInterval(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer live.Close()
-	if err := errors.Join(two.Save(t.Context(), file), live.Reload(), live.Err()); err != nil {
+	if err := errors.Join(two.Save(t.Context(), file), live.Reload(t.Context()), live.Err()); err != nil {
 		t.Fatal(err)
 	}
 	got := make([]bool, 3)

@@ -13,8 +13,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // TestFiles saves a filter of each family and reads it back in every way.
@@ -49,8 +47,8 @@ func TestFiles(t *testing.T) {
 		if rest := must(io.ReadAll(stream))(t); string(rest) != "what follows" {
 			t.Errorf("%s: Read leaves %q", spec, rest)
 		}
-		if n := must(engine.EncodedLen(handle.Engine(set)))(t); n != uint64(len(file)) {
-			t.Errorf("%s: EncodedLen is %d, the file has %d bytes", spec, n, len(file))
+		if n, err := set.WriteTo(io.Discard); n != int64(len(file)) || err != nil {
+			t.Errorf("%s: WriteTo writes %d bytes, the file has %d: %v", spec, n, len(file), err)
 		}
 	}
 }
@@ -67,7 +65,7 @@ func TestSaveCancelled(t *testing.T) {
 	if err := built(t, words("new ", 10), bloomery.Config{}).Save(ctx, path); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if !must(bloomery.Open(ctx, path))(t).Equal(old) || len(must(os.ReadDir(filepath.Dir(path)))(t)) != 1 {
+	if !must(bloomery.Open(t.Context(), path))(t).Equal(old) || len(must(os.ReadDir(filepath.Dir(path)))(t)) != 1 {
 		t.Error("the file was changed, or a temporary file is left")
 	}
 }
@@ -206,7 +204,8 @@ func TestOverwritten(t *testing.T) {
 		if err := set.Save(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		mapped, memory := must(bloomery.Open(t.Context(), path))(t), must(bloomery.Open(t.Context(), path, bloomery.InMemory()))(t)
+		mapped := must(bloomery.Open(t.Context(), path))(t)
+		memory := must(bloomery.Open(t.Context(), path, bloomery.InMemory()))(t)
 		if err := change(path); err != nil {
 			t.Fatal(err)
 		}

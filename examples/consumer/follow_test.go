@@ -108,35 +108,3 @@ func TestFollow(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestUpdater follows a file with an updater of its own.
-func TestUpdater(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	save := func(key string) error {
-		set, err := bloomery.Build(context.Background(), slices.Values([]string{key}), bloomery.Config{Spec: "fuse"})
-		if err != nil {
-			return err
-		}
-		return set.Save(context.Background(), path)
-	}
-	if err := save("one"); err != nil {
-		t.Fatal(err)
-	}
-	told := errors.New("told")
-	done := make(chan struct{})
-	live, err := bloomery.OpenLive(t.Context(), path, bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live) {
-		l.Report(errors.Join(save("two"), l.Reload(ctx), told))
-		close(done)
-		<-ctx.Done()
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-done
-	if !live.ContainsString("two") || !errors.Is(live.Err(), told) {
-		t.Errorf("%v", live.Err())
-	}
-	if err := live.Close(); err != nil {
-		t.Error(err)
-	}
-}

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
-	"iter"
 	"slices"
 	"testing"
 
@@ -72,18 +71,6 @@ func bytesOf(t *testing.T, s *bloomery.Set) []byte {
 	return must(s.MarshalBinary())(t)
 }
 
-// absentFrom yields n byte slices, all in one buffer, that words never returns.
-func absentFrom(n int) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		buf := make([]byte, 0, 32)
-		for i := range n {
-			if buf = fmt.Appendf(buf[:0], "absent %d", i); !yield(buf) {
-				return
-			}
-		}
-	}
-}
-
 // holds fails the test unless every key is present, asked in every way.
 func holds(t *testing.T, s *bloomery.Set, keys []string) {
 	t.Helper()
@@ -94,4 +81,17 @@ func holds(t *testing.T, s *bloomery.Set, keys []string) {
 			t.Fatalf("%v: %s is missing", s, k)
 		}
 	}
+}
+
+// rateOf returns the false-positive rate of a Set, measured with n absent keys.
+func rateOf(t *testing.T, s *bloomery.Set, n int) bloomery.Rate {
+	t.Helper()
+	v := must(s.Verifier(bloomery.JobConfig{TempDir: t.TempDir()}))(t)
+	defer v.Close()
+	for chunk := range slices.Chunk(words("absent ", n), 4096) {
+		if err := v.AddAbsent(slicesOf(chunk)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return must(v.Commit(t.Context()))(t).Rate
 }

@@ -29,7 +29,7 @@ func TestLive(t *testing.T) {
 			dst, keys := make([]bool, 100), slicesOf(always[:100])
 			for i := 0; !stop.Load(); i++ {
 				k := always[i%len(always)]
-				live.ContainsMany(dst, keys)
+				live.View(func(s *bloomery.Set) { bloomery.Keyed[[]byte](s).ContainsMany(dst, keys) })
 				if !live.ContainsString(k) || !live.Contains([]byte(k)) || !dst[i%100] {
 					missing.Add(1)
 				}
@@ -52,9 +52,11 @@ func TestLive(t *testing.T) {
 			}
 		})
 	}
-	if got := live.Info().Keys; got != 2005 || live.Err() != nil {
-		t.Errorf("%d keys, %v", got, live.Err())
-	}
+	live.View(func(s *bloomery.Set) {
+		if s.Len() != 2005 || live.Err() != nil {
+			t.Errorf("%d keys, %v", s.Len(), live.Err())
+		}
+	})
 
 	if err := os.WriteFile(path+".bad", []byte("no filter"), 0o600); err != nil {
 		t.Fatal(err)
@@ -66,15 +68,18 @@ func TestLive(t *testing.T) {
 		t.Errorf("a damaged file: Reload %v, Err %v; the old set must stay", err, live.Err())
 	}
 	again := must(bloomery.New(bloomery.Config{Spec: "rankindexed(fpr=0.01,counting=1)", Keys: 4000}))(t)
-	err := bloomery.Keyed[[]byte](again).AddMany(slicesOf(always))
-	if err := errors.Join(err, bloomery.Keyed[uint64](again).Add(5), again.Save(t.Context(), path), live.Reload(t.Context()), live.Err()); err != nil {
+	err := errors.Join(bloomery.Keyed[string](again).AddMany(always), bloomery.Keyed[uint64](again).Add(5))
+	err = errors.Join(err, again.Save(t.Context(), path), live.Reload(t.Context()), live.Err())
+	if err != nil {
 		t.Error(err)
 	}
-	if n, _, err := live.Count([]byte("always 1")); n != 1 || err != nil || !live.ContainsUint64(5) {
-		t.Errorf("Count: %d, %v", n, err)
-	}
-	_, _, err = live.Get([]byte("always 1"))
-	unsupported(t, "Get", err, "rankindexed")
+	live.View(func(s *bloomery.Set) {
+		if n, _, err := s.Count([]byte("always 1")); n != 1 || err != nil || !bloomery.Keyed[uint64](s).Contains(5) {
+			t.Errorf("Count: %d, %v", n, err)
+		}
+		_, _, err = s.Get([]byte("always 1"))
+		unsupported(t, "Get", err, "rankindexed")
+	})
 
 	if n := missing.Load(); n > 0 {
 		t.Errorf("%d queries missed a key that every file has", n)

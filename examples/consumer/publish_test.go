@@ -19,11 +19,11 @@ func TestPublisher(t *testing.T) {
 	site, path := filepath.Join(dir, "list"), filepath.Join(dir, "file")
 	var keys []publish.PrivateKey
 	for _, name := range []string{"one.key", "two.key"} {
-		public, err := publish.CreateKey(filepath.Join(dir, name))
+		public, err := publish.CreateKey(t.Context(), filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := publish.ReadPrivateKey(filepath.Join(dir, name))
+		k, err := publish.ReadPrivateKey(t.Context(), filepath.Join(dir, name))
 		if err != nil || k.Public() != public {
 			t.Fatal(err)
 		}

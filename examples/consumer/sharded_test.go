@@ -3,29 +3,25 @@ package main
 import (
 	"errors"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/handle"
-	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // TestSharded builds, opens, checks and changes a sharded set.
 func TestSharded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	keys := []string{"one", "two", "three", "four"}
-	c := bloomery.Config{Spec: "standard(capacity=100,fpr=0.001)", Shards: 3}
-	built := must(shardtest.Build(t.Context(), slices.Values(keys), dir, c))(t)
+	built := built(t, keys, bloomery.Config{Dir: dir, Spec: "standard(capacity=100,fpr=0.001)", Shards: 3})
+	defer built.Close()
 	set := must(bloomery.Open(t.Context(), dir))(t)
 	defer set.Close()
 	if err := set.Check(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 	m := set.Manifest()
-	if m.Spec != built.Spec || len(m.Shards) != 3 || m.Keys() != 4 {
+	if m.Spec != built.Manifest().Spec || set.Spec() != built.Spec() || len(m.Shards) != 3 || m.Keys() != 4 {
 		t.Errorf("%+v", m)
 	}
 	for _, k := range keys {
@@ -33,20 +29,21 @@ func TestSharded(t *testing.T) {
 			t.Errorf("%s: %v, %v", k, present, err)
 		}
 	}
-	one := must(set.Shard(0))(t)
-	if one.Len() != m.Shards[0].Keys || handle.Filter(one) == nil || handle.Filter(set) != nil {
+	one := must(bloomery.Open(t.Context(), filepath.Join(dir, m.Shards[0].File)))(t)
+	defer one.Close()
+	if one.Len() != m.Shards[0].Keys || one.Manifest() != nil || set.Len() != m.Keys() {
 		t.Errorf("shard 0: %v", one)
 	}
-	if _, err := engine.ValueBits(handle.Engine(set)); !errors.Is(err, filter.ErrUnsupported) {
+	if _, _, err := set.Get([]byte("one")); !errors.Is(err, filter.ErrUnsupported) {
 		t.Error(err)
 	}
-	if _, err := set.Full(); !errors.Is(err, filter.ErrUnsupported) {
+	if _, err := set.Trimmed(); !errors.Is(err, filter.ErrUnsupported) {
 		t.Error(err)
 	}
 
 	l := must(bloomery.Lock(t.Context(), dir))(t)
 	a := must(l.Addition(bloomery.JobConfig{}))(t)
-	err := errors.Join(a.AddMany([][]byte{[]byte("five")}), addHashes(a, []filter.Hash{l.Hasher().SumString("six")}))
+	err := errors.Join(a.AddMany([][]byte{[]byte("five")}), a.AddMany([][]byte{[]byte("six")}))
 	if err = errors.Join(err, a.Commit(t.Context()), a.Close(), l.Commit(t.Context()), l.Close()); err != nil {
 		t.Fatal(err)
 	}

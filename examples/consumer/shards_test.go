@@ -6,31 +6,34 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
-// TestShards builds a sharded set in one call and with a ShardBuilder, and opens it.
+// TestShards builds a sharded set in one call and with a Builder, and opens it.
 func TestShards(t *testing.T) {
 	keys := words("key ", 3000)
-	c := bloomery.Config{Spec: "fuse", Shards: 3}
-	one, two := filepath.Join(t.TempDir(), "set"), t.TempDir()
-	m := must(shardtest.Build(t.Context(), slices.Values(keys), one, c))(t)
-	b := must(shardtest.NewBuilder(two, c))(t)
+	c := bloomery.Config{Spec: "fuse", Shards: 3, Dir: filepath.Join(t.TempDir(), "set")}
+	one := built(t, keys, c)
+	defer one.Close()
+	c.Dir = t.TempDir()
+	b := must(bloomery.NewBuilder(t.Context(), c))(t)
 	defer b.Close()
 	for _, k := range keys {
 		if err := b.AddString(k); err != nil {
 			t.Fatal(err)
 		}
 	}
-	again := must(b.Build(t.Context()))(t)
-	if !slices.Equal(m.Shards, again.Shards) || len(m.Shards) != 3 || m.Keys() != 3000 {
-		t.Errorf("two ways to build a set: %+v and %+v", m.Shards, again.Shards)
+	two := must(b.Build(t.Context()))(t)
+	defer two.Close()
+	opened := must(bloomery.Open(t.Context(), c.Dir))(t)
+	defer opened.Close()
+	m := one.Manifest()
+	if !slices.Equal(m.Shards, two.Manifest().Shards) || len(m.Shards) != 3 || m.Keys() != 3000 || !one.Equal(opened) {
+		t.Errorf("two ways to build a set: %+v and %+v", m.Shards, two.Manifest().Shards)
 	}
-	set := must(bloomery.Open(t.Context(), one))(t)
-	defer set.Close()
-	for _, k := range keys {
-		if !set.ContainsString(k) {
-			t.Fatalf("%q is missing", k)
+	for _, s := range []*bloomery.Set{one, two, opened} {
+		holds(t, s, keys)
+		if err := s.Check(t.Context(), nil); err != nil {
+			t.Error(err)
 		}
 	}
 }

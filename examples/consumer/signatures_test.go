@@ -3,96 +3,220 @@ package main
 import (
 	"context"
 	"encoding"
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
-	"log/slog"
+	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/handle"
-	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
 )
 
+// Signatures of all functions and methods of the public packages: those of the root package here, the others in
+// signatures_packages_test.go. A change of one is a compile error. TestSignatures checks that none is missing.
+
+// Short names for long types.
+type (
+	ctx  = context.Context
+	text = iter.Seq[string]
+)
+
+// keyed has the methods of a KeyedSet.
+type keyed[key bloomery.Key] interface {
+	Add(key) error
+	AddMany([]key) error
+	AddValue(key, uint64) error
+	Contains(key) bool
+	ContainsMany([]bool, []key)
+	Count(key) (uint64, bool, error)
+	Get(key) (uint64, bool, error)
+	GetMany([]uint64, []bool, []key) error
+	Put(key, uint64) error
+	Remove(key) error
+	TestAndAdd(key) (bool, error)
+	Upsert(key, uint64) error
+}
+
+var (
+	_ func(ctx, iter.Seq[[]byte], bloomery.Config) (*bloomery.Set, error)          = bloomery.Build[[]byte]
+	_ func(ctx, iter.Seq[string], bloomery.Config) (*bloomery.Set, error)          = bloomery.Build[string]
+	_ func(ctx, iter.Seq[uint64], bloomery.Config) (*bloomery.Set, error)          = bloomery.Build[uint64]
+	_ func(ctx, iter.Seq[filter.Hash], bloomery.Config) (*bloomery.Set, error)     = bloomery.Build[filter.Hash]
+	_ func(ctx, iter.Seq2[[]byte, error], bloomery.Config) (*bloomery.Set, error)  = bloomery.BuildFrom[[]byte]
+	_ func(ctx, iter.Seq2[string, uint64], bloomery.Config) (*bloomery.Set, error) = bloomery.BuildValues[string]
+	_ func([]byte, ...bloomery.Option) (*bloomery.Set, error)                      = bloomery.FromBytes
+	_ func() bloomery.Option                                                       = bloomery.InMemory
+	_ func(ctx, []string, ...bloomery.Option) (*bloomery.Set, error)               = bloomery.IntersectFiles
+	_ func(*bloomery.Set) bloomery.KeyedSet[string]                                = bloomery.Keyed[string]
+	_ func(io.Reader) iter.Seq2[[]byte, error]                                     = bloomery.Lines
+	_ func(ctx, string, ...bloomery.Option) (*bloomery.Locked, error)              = bloomery.Lock
+	_ func(ctx, []string, ...bloomery.Option) (*bloomery.Set, error)               = bloomery.MergeFiles
+	_ func(bloomery.Config) (*bloomery.Set, error)                                 = bloomery.New
+	_ func(ctx, bloomery.Config) (*bloomery.Builder, error)                        = bloomery.NewBuilder
+	_ func(ctx, string, ...bloomery.Option) (*bloomery.Set, error)                 = bloomery.Open
+	_ func(ctx, string, ...bloomery.Option) (*bloomery.Live, error)                = bloomery.OpenLive
+	_ func(io.Reader, ...bloomery.Option) (*bloomery.Set, error)                   = bloomery.Read
+	_ func() bloomery.Option                                                       = bloomery.WithConcurrent
+	_ func(time.Duration) bloomery.Option                                          = bloomery.WithInterval
+	_ func(uint64) bloomery.Option                                                 = bloomery.WithMaxBytes
+	_ func(*filter.Secret) bloomery.Option                                         = bloomery.WithSecret
+	_ func(func()) bloomery.Option                                                 = bloomery.WithWaiting
+)
+
+var (
+	_ interface {
+		AddMany([][]byte) error
+		Close() error
+		Commit(context.Context) error
+	} = (*bloomery.Addition)(nil)
+	_ interface {
+		AddMembers([][]byte) error
+		AllowMany([][]byte) error
+		Close() error
+		Commit(context.Context) error
+	} = (*bloomery.Allower)(nil)
+	_ interface {
+		Add([]byte) error
+		AddHashes([]filter.Hash) error
+		AddMany([][]byte) error
+		AddManyValues([][]byte, []uint64) error
+		AddString(string) error
+		AddValue([]byte, uint64) error
+		Build(context.Context) (*bloomery.Set, error)
+		Close() error
+		Hasher() filter.Hasher
+	} = (*bloomery.Builder)(nil)
+	_ interface {
+		Check() error
+		Choose(context.Context) (plan.Choice, error)
+		MarshalJSON() ([]byte, error)
+		String() string
+	} = bloomery.Config{}
+	_ interface {
+		UnmarshalJSON([]byte) error
+	} = (*bloomery.Config)(nil)
+	_ keyed[[]byte]      = bloomery.KeyedSet[[]byte]{}
+	_ keyed[string]      = bloomery.KeyedSet[string]{}
+	_ keyed[uint64]      = bloomery.KeyedSet[uint64]{}
+	_ keyed[filter.Hash] = bloomery.KeyedSet[filter.Hash]{}
+	_ interface {
+		Close() error
+		Contains([]byte) bool
+		ContainsString(string) bool
+		Err() error
+		Reload(context.Context) error
+		String() string
+		Swaps() uint64
+		View(func(s *bloomery.Set))
+	} = (*bloomery.Live)(nil)
+	_ interface {
+		Close() error
+		Commit(context.Context) error
+	} = (*bloomery.Locked)(nil)
+	_ interface {
+		AddMany([][]byte) error
+		Close() error
+		Commit(context.Context) (*bloomery.Set, error)
+	} = (*bloomery.Optimizer)(nil)
+	_ interface {
+		Holds(float64) bool
+	} = bloomery.Rate{}
+	_ interface {
+		AddMany([][]byte) error
+		Close() error
+		Commit(context.Context) (bloomery.Removed, error)
+		Force()
+		Look(context.Context) (bloomery.Removed, error)
+	} = (*bloomery.Removal)(nil)
+	_ interface {
+		Add([]byte) error
+		AddString(string) error
+		AddValue([]byte, uint64) error
+		Addition(bloomery.JobConfig) (*bloomery.Addition, error)
+		Allower(bloomery.JobConfig) (*bloomery.Allower, error)
+		Check(context.Context, func(bytes uint64)) error
+		Clone() (*bloomery.Set, error)
+		Close() error
+		Contains([]byte) bool
+		ContainsContext(context.Context, []byte) (bool, error)
+		ContainsHash(filter.Hash) bool
+		ContainsHashes([]bool, []filter.Hash)
+		ContainsString(string) bool
+		Count([]byte) (uint64, bool, error)
+		Equal(*bloomery.Set) bool
+		Err() error
+		EstimateInterval() (bloomery.Estimate, error)
+		EstimateOverlap(*bloomery.Set) (bloomery.Overlap, error)
+		Format(fmt.State, rune)
+		Get([]byte) (uint64, bool, error)
+		Hash([]byte) filter.Hash
+		Hasher() filter.Hasher
+		Info() filter.Info
+		Intersect(*bloomery.Set) error
+		Len() uint64
+		Manifest() *shard.Manifest
+		MarshalBinary() ([]byte, error)
+		Merge(*bloomery.Set) error
+		Optimizer(bloomery.JobConfig) (*bloomery.Optimizer, error)
+		Put([]byte, uint64) error
+		Removal(bloomery.JobConfig) (*bloomery.Removal, error)
+		Remove([]byte) error
+		Reset() error
+		Save(context.Context, string) error
+		Spec() filter.Spec
+		String() string
+		TestAndAdd([]byte) (bool, error)
+		Trimmed() (*bloomery.Set, error)
+		MarshalJSON() ([]byte, error)
+		UnmarshalBinary([]byte) error
+		Upsert([]byte, uint64) error
+		Verifier(bloomery.JobConfig) (*bloomery.Verifier, error)
+		WriteTo(io.Writer) (int64, error)
+	} = (*bloomery.Set)(nil)
+	_ interface {
+		AddAbsent([][]byte) error
+		AskMembers([][]byte) error
+		AskRandom(context.Context, uint64, uint64, func(keys uint64)) error
+		AskValues([][]byte, []uint64) error
+		Close() error
+		Commit(context.Context) (bloomery.Verification, error)
+	} = (*bloomery.Verifier)(nil)
+)
+
+// Keys may be of named types.
 type (
 	name string
 	blob []byte
 	id   uint64
 )
 
-// The signatures that callers outside the module rely on. A change of one is a compile error here.
 var (
-	_ func(context.Context, iter.Seq[string], bloomery.Config) (*bloomery.Set, error)      = bloomery.Build[string]
-	_ func(context.Context, iter.Seq[[]byte], bloomery.Config) (*bloomery.Set, error)      = bloomery.Build[[]byte]
-	_ func(context.Context, iter.Seq[uint64], bloomery.Config) (*bloomery.Set, error)      = bloomery.Build[uint64]
-	_ func(context.Context, iter.Seq2[id, uint64], bloomery.Config) (*bloomery.Set, error) = bloomery.BuildValues[id]
-
-	_ func(context.Context, iter.Seq[name], bloomery.Config) (*bloomery.Set, error) = bloomery.Build[name]
-	_ func(context.Context, iter.Seq[blob], bloomery.Config) (*bloomery.Set, error) = bloomery.Build[blob]
-	_ func(context.Context, iter.Seq[id], bloomery.Config) (*bloomery.Set, error)   = bloomery.Build[id]
-
-	_ func(context.Context, iter.Seq[id], string, bloomery.Config) (*shard.Manifest, error) = shardtest.Build[id]
-	_ func(string, bloomery.Config) (*bloomery.ShardBuilder, error)                         = shardtest.NewBuilder
-
-	_ func(bloomery.Config) (*bloomery.Builder, error)                = bloomery.NewBuilder
-	_ func(bloomery.Config) (*bloomery.Set, error)                    = bloomery.New
-	_ func(string, ...bloomery.Option) (*bloomery.Set, error)         = bloomery.Open
-	_ func(io.Reader, ...bloomery.Option) (*bloomery.Set, error)      = bloomery.Read
-	_ func([]string, ...bloomery.Option) (*bloomery.Set, error)       = bloomery.MergeFiles
-	_ func([]string, ...bloomery.Option) (*bloomery.Set, error)       = bloomery.IntersectFiles
-	_ func([]byte, ...bloomery.Option) (*bloomery.Set, error)         = bloomery.FromBytes
-	_ func(string, ...bloomery.Option) (*bloomery.Live, error)        = bloomery.OpenLive
-	_ func(*filter.Secret) bloomery.Option                            = bloomery.WithSecret
-	_ func(uint64) bloomery.Option                                    = bloomery.WithMaxBytes
-	_ func() bloomery.Option                                          = bloomery.WithConcurrent
-	_ func() bloomery.Option                                          = bloomery.InMemory
-	_ func(*bloomery.Set, []byte) (bool, error)                       = (*bloomery.Set).TestAndAdd
-	_ func(*bloomery.Set, string) (bool, error)                       = bloomery.Keyed[string]((*bloomery.Set)).TestAndAdd
-	_ func(*bloomery.Set, uint64) (bool, error)                       = bloomery.Keyed[uint64]((*bloomery.Set)).TestAndAdd
-	_ func(*bloomery.Set, filter.Hash) (bool, error)                  = bloomery.Keyed[filter.Hash]((*bloomery.Set)).TestAndAdd
-	_ func(*bloomery.Set, []byte) (uint64, bool, error)               = (*bloomery.Set).Count
-	_ func(*bloomery.Set, context.Context, string) error              = (*bloomery.Set).Save
-	_ func(*bloomery.Set, *bloomery.Set) bool                         = (*bloomery.Set).Equal
-	_ func(*bloomery.Set) uint64                                      = (*bloomery.Set).Len
-	_ func(*bloomery.Set, context.Context, iter.Seq[[]byte]) error    = optimize((*bloomery.Set))
-	_ func(*bloomery.Builder, context.Context) (*bloomery.Set, error) = (*bloomery.Builder).Build
-	_ func(*bloomery.Set) (uint64, error)                             = engine.EncodedLen(handle.Engine((*bloomery.Set)))
-	_ func(*bloomery.Set, iter.Seq[[]byte]) bloomery.Rate             = measureFPR((*bloomery.Set))
-	_ func(*bloomery.Set, bloomery.VerifierConfig) *bloomery.Verifier = (*bloomery.Set).Verifier
-	_ func(context.Context, plan.Needs) (plan.Plan, error)            = plan.For
-
-	_ func(*bloomery.Set) (bloomery.Estimate, error)               = (*bloomery.Set).EstimateInterval
-	_ func(*bloomery.Set, *bloomery.Set) (bloomery.Overlap, error) = (*bloomery.Set).EstimateOverlap
-
-	_ func(*bloomery.Set) float64           = (*bloomery.Set).Info().FPRChosen
-	_ func(*bloomery.Set, float64) error    = (*bloomery.Set).Info().CheckFPR
-	_ func(*bloomery.Set, float64) error    = (*bloomery.Set).SetFPRChosen
-	_ func(bloomery.Rate, filter.Info) bool = bloomery.Rate.HoldsChosen
-	_ func(filter.Info) bool                = filter.Info.Exceeded
-	_                                       = bloomery.Config{FPRChosen: 0.01, MaxFPR: 0.02}
-	_ error                                 = filter.ErrRate
-	_ error                                 = filter.ErrKeys
-
-	_ func(*bloomery.Set) error  = (*bloomery.Set).Err
-	_ func(*bloomery.Live) error = (*bloomery.Live).Err
+	_ func(ctx, iter.Seq[name], bloomery.Config) (*bloomery.Set, error) = bloomery.Build[name]
+	_ func(ctx, iter.Seq[blob], bloomery.Config) (*bloomery.Set, error) = bloomery.Build[blob]
+	_ func(ctx, iter.Seq[id], bloomery.Config) (*bloomery.Set, error)   = bloomery.Build[id]
+	_ keyed[name]                                                       = bloomery.Keyed[name](nil)
+	_ keyed[blob]                                                       = bloomery.Keyed[blob](nil)
+	_ keyed[id]                                                         = bloomery.Keyed[id](nil)
 )
 
+// The interfaces of the standard library that programs use.
 var (
 	_ encoding.BinaryMarshaler   = (*bloomery.Set)(nil)
 	_ encoding.BinaryUnmarshaler = (*bloomery.Set)(nil)
-	_ encoding.BinaryAppender    = (*bloomery.Set)(nil)
-	_ encoding.TextMarshaler     = (*bloomery.Set)(nil)
-	_ encoding.TextUnmarshaler   = (*bloomery.Set)(nil)
 	_ io.WriterTo                = (*bloomery.Set)(nil)
-	_ io.ReaderFrom              = (*bloomery.Set)(nil)
 	_ io.Closer                  = (*bloomery.Set)(nil)
 	_ io.Closer                  = (*bloomery.Builder)(nil)
 	_ io.Closer                  = (*bloomery.Live)(nil)
+	_ io.Closer                  = (*bloomery.Locked)(nil)
 	_ fmt.Formatter              = (*bloomery.Set)(nil)
-	_ fmt.Formatter              = bloomery.Config{}
-	_ slog.LogValuer             = (*bloomery.Set)(nil)
-	_ slog.LogValuer             = bloomery.Config{}
+	_ fmt.Stringer               = (*bloomery.Live)(nil)
+	_ json.Marshaler             = bloomery.Config{}
+	_ json.Unmarshaler           = (*bloomery.Config)(nil)
+	_ error                      = (*filter.AllowedError)(nil)
+	_ error                      = (*filter.ConfigError)(nil)
+	_ error                      = (*plan.Impossible)(nil)
+	_ error                      = (*shard.Error)(nil)
 )

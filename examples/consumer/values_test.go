@@ -10,7 +10,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // TestStaticValues: values that come with the keys of a build, by every way to add them.
@@ -20,24 +19,21 @@ func TestStaticValues(t *testing.T) {
 	set := must(bloomery.BuildValues(t.Context(), maps.All(want), c))(t)
 	b := must(bloomery.NewBuilder(t.Context(), c))(t)
 	defer b.Close()
-	err := errors.Join(b.AddValue([]byte("a"), 3), b.AddValueString("b", 4),
-		b.AddManyValues([][]byte{[]byte("c")}, []uint64{5}),
-		b.AddValueHashes([]filter.Hash{b.Hasher().SumString("a")}, []uint64{3}))
+	err := errors.Join(b.AddValue([]byte("a"), 3), b.AddValue([]byte("b"), 4),
+		b.AddManyValues([][]byte{[]byte("c"), []byte("a")}, []uint64{5, 3}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if again := must(b.Build(t.Context()))(t); !again.Equal(set) {
 		t.Error("another set")
 	}
-	dir := filepath.Join(t.TempDir(), "set")
-	c.Shards = 2
-	sb := must(shardtest.NewBuilder(dir, c))(t)
+	c.Dir, c.Shards = filepath.Join(t.TempDir(), "set"), 2
+	sb := must(bloomery.NewBuilder(t.Context(), c))(t)
 	defer sb.Close()
 	if err := sb.AddManyValues([][]byte{[]byte("a"), []byte("b"), []byte("c")}, []uint64{3, 4, 5}); err != nil {
 		t.Fatal(err)
 	}
-	must(sb.Build(t.Context()))(t)
-	sharded := must(bloomery.Open(t.Context(), dir))(t)
+	sharded := must(sb.Build(t.Context()))(t)
 	defer sharded.Close()
 	for _, s := range []*bloomery.Set{set, sharded} {
 		for k, v := range want {
@@ -48,7 +44,7 @@ func TestStaticValues(t *testing.T) {
 		if i := s.Info(); i.ValuesOnly() {
 			t.Errorf("no fingerprints: %+v", i)
 		}
-		v := s.Verifier(bloomery.JobConfig{})
+		v := must(s.Verifier(bloomery.JobConfig{}))(t)
 		defer v.Close()
 		if err := v.AskValues([][]byte{[]byte("a"), []byte("b")}, []uint64{3, 9}); err != nil {
 			t.Fatal(err)
@@ -65,7 +61,7 @@ func TestStaticValues(t *testing.T) {
 	}
 	b = must(bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon(value_bits=4)"}))(t)
 	defer b.Close()
-	if err := errors.Join(b.AddValueUint64(7, 1), b.AddValueUint64(7, 2)); err != nil {
+	if err := errors.Join(b.AddValue(le(7), 1), b.AddValue(le(7), 2)); err != nil {
 		t.Fatal(err)
 	}
 	h := b.Hasher().SumUint64(7)

@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
@@ -13,7 +14,7 @@ import (
 // Allower is the job of bloomery.Allower.
 type Allower struct {
 	set Target
-	b   *except.Builder
+	b   *except.Builder // nil after it has built the exceptions, or failed to, and after Close
 }
 
 // NewAllower returns an Allower of a Set; like is nil or the Engine of an earlier version.
@@ -64,10 +65,14 @@ func (a *Allower) open(f func(*except.Builder) error) error {
 
 var errAllowed = fmt.Errorf("bloomery: the Allower is %w, and takes no more keys", filter.ErrClosed)
 
-// Commit makes the Set answer false for the keys of the list. On error the Set is unchanged. Call it once.
+// Commit makes the Set answer false for the keys of the list. On error the Set is unchanged. It may be
+// called again only after an error wrapping filter.ErrKeys, when the missing members were added.
 func (a *Allower) Commit(ctx context.Context) error {
 	if a.b == nil {
 		return errAllowed
+	}
+	if err := a.set.Now().Except(nil); err != nil { // it was closed
+		return err
 	}
 	switch seen, missing := a.b.Seen(); {
 	case missing > 0:
@@ -78,6 +83,9 @@ func (a *Allower) Commit(ctx context.Context) error {
 			seen, a.set.Len(), filter.ErrKeys)
 	}
 	c, err := a.b.Build(ctx)
+	if !errors.Is(err, filter.ErrAllowed) { // for Both
+		a.b = nil
+	}
 	if err != nil {
 		return err
 	}

@@ -13,20 +13,21 @@ import (
 
 // Target is the Set that a job works on.
 type Target struct {
-	engine.Engine
-	Follow func() // called after each change: the Engine may have replaced its filter
+	engine.Engine                      // on which the Set stood when the job was made
+	Now           func() engine.Engine // returns the Engine of the Set, another one after Close and UnmarshalBinary
+	Follow        func()               // called after each change: the Engine may have replaced its filter
 }
 
 func (t Target) hasher() filter.Hasher { return t.Facts().Hasher }
 
 func (t Target) add(keys engine.Keys) error {
-	err := t.AddMany(keys)
+	err := t.Now().AddMany(keys)
 	t.Follow()
 	return err
 }
 
 func (t Target) remove(h filter.Hash) error {
-	one, err := t.At(h, true)
+	one, err := t.Now().At(h, true)
 	if err == nil {
 		err = one.Remove(h)
 		t.Follow()
@@ -36,7 +37,7 @@ func (t Target) remove(h filter.Hash) error {
 
 // copies returns how often a key that looks present can be removed, or more.
 func (t Target) copies(h filter.Hash) uint64 {
-	if one, err := t.At(h, false); err == nil {
+	if one, err := t.Now().At(h, false); err == nil {
 		if n, saturated, err := one.Count(h); err == nil && !saturated {
 			return n
 		}
@@ -46,7 +47,7 @@ func (t Target) copies(h filter.Hash) uint64 {
 
 func (t Target) value(key []byte) (value uint64, ok bool, err error) {
 	h := t.hasher().Sum(key)
-	one, err := t.At(h, false)
+	one, err := t.Now().At(h, false)
 	if err != nil {
 		return 0, false, err
 	}

@@ -25,6 +25,7 @@ type Removal struct {
 	list   list
 	force  bool
 	looked bool
+	ended  bool // by Commit, unless it was refused, or by Close
 	seen   Removed
 	// Distinct keys of the list, and those of them that the set does not hold at all.
 	distinct, absent uint64
@@ -55,18 +56,26 @@ func NewRemoval(set Target, o Options) (*Removal, error) {
 
 // AddMany adds keys to the list, from any number of goroutines. After Look or Commit it returns an error.
 func (r *Removal) AddMany(keys [][]byte) error {
-	if r.looked {
+	switch {
+	case r.looked:
 		return errLooked
+	case r.ended:
+		return errRemoved
 	}
 	return intake.Hash(r.set.hasher(), keys, r.list.AddMany)
 }
+
+var errRemoved = fmt.Errorf("bloomery: the Removal is %w, and removes no more keys", filter.ErrClosed)
 
 var errLooked = fmt.Errorf("bloomery: the Removal has looked at its list, which is %w to more keys", filter.ErrClosed)
 
 // Look returns what Commit would do, and changes nothing. If strangers look like keys of the list, Commit finds a few
 // keys less.
 func (r *Removal) Look(ctx context.Context) (Removed, error) {
-	if r.looked {
+	switch {
+	case r.ended:
+		return Removed{}, errRemoved
+	case r.looked:
 		return r.seen, nil
 	}
 	if err := r.list.finish(ctx); err != nil {
@@ -76,8 +85,8 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 	var hits []bool
 	err := r.list.each(ctx, 0, func(hs []filter.Hash) error {
 		hits = append(hits[:0], make([]bool, len(hs))...)
-		return r.set.Guarded(func() error {
-			r.set.HasMany(hits, hs)
+		return r.set.Now().Guarded(func() error {
+			r.set.Now().HasMany(hits, hs)
 			r.look(&seen, hs, hits)
 			return nil
 		})
@@ -86,7 +95,7 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 		return Removed{}, err
 	}
 	r.estimate(&seen)
-	if err := r.set.Err(); err != nil {
+	if err := r.set.Now().Err(); err != nil {
 		return Removed{}, err
 	}
 	r.seen, r.looked = seen, true
@@ -123,7 +132,7 @@ func (r *Removal) estimate(seen *Removed) {
 	if seen.Unknown == 0 {
 		return
 	}
-	info := r.set.Info()
+	info := r.set.Now().Info()
 	p := min(info.FPRPosterior, 1-1e-9)
 	all := float64(seen.Unknown) / (1 - p)
 	seen.Strangers = all * p
@@ -159,7 +168,7 @@ func (r *Removal) Force() { r.force = true }
 
 // Commit removes the keys of the list. If Strangers is MaxStrangers or more, or more than half of the distinct keys are
 // not in the Set, it changes nothing unless it was forced, and returns the result of Look and an error wrapping
-// filter.ErrStrangers. Unless it was refused, call it at most once.
+// filter.ErrStrangers. After another result, further calls return an error.
 func (r *Removal) Commit(ctx context.Context) (Removed, error) {
 	seen, err := r.Look(ctx)
 	if err != nil {
@@ -168,6 +177,7 @@ func (r *Removal) Commit(ctx context.Context) (Removed, error) {
 	if err := r.wrong(seen); err != nil && !r.force {
 		return seen, err
 	}
+	r.ended = true // to remove the list again would remove other keys
 	seen.Removed, seen.NotFound = 0, 0
 	err = r.list.each(ctx, 0.5, func(hs []filter.Hash) error {
 		for _, h := range hs {
@@ -195,4 +205,7 @@ func about(v float64) string {
 }
 
 // Close drops the list and removes its temporary file.
-func (r *Removal) Close() error { return r.list.Close() }
+func (r *Removal) Close() error {
+	r.ended = true
+	return r.list.Close()
+}

@@ -3,6 +3,7 @@ package bulk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -14,14 +15,15 @@ import (
 )
 
 // Verifier is the job of bloomery.Verifier. It keeps 16 bytes for each absent key of AddAbsent, and 16 for each member
-// that may be one of them: members are first looked up in a table of about two bytes an absent key. Without AddAbsent it
-// keeps nothing.
+// that may be one of them: members are first looked up in a table of about two bytes an absent key. Without AddAbsent
+// it keeps nothing.
 type Verifier struct {
 	set    Target
 	keys   *gather.Keys
 	sieve  sieve
 	absent atomic.Bool // AddAbsent was called
 	asked  atomic.Bool // AskMembers was called
+	ended  atomic.Bool // by Commit or Close
 
 	members, missing     atomic.Uint64
 	wrong                atomic.Uint64
@@ -49,6 +51,7 @@ const (
 
 var (
 	errVerifierOrder = errors.New("bloomery: AddAbsent after AskMembers; a Verifier takes the absent keys first")
+	errVerifierEnded = fmt.Errorf("bloomery: the Verifier is %w, and takes no more keys", filter.ErrClosed)
 	answerBuffers    = sync.Pool{New: func() any { return new([]bool) }}
 )
 
@@ -67,7 +70,7 @@ func NewVerifier(set Target, o Options, absent uint64) *Verifier {
 // written, or after AskMembers.
 func (v *Verifier) AddAbsent(keys [][]byte) error {
 	v.absent.Store(true)
-	if v.asked.Load() {
+	if v.asked.Load() && !v.ended.Load() {
 		return errVerifierOrder
 	}
 	return v.ask(keys, func(h filter.Hash, hit bool) (filter.Hash, bool) {
@@ -115,13 +118,16 @@ func (v *Verifier) AskValues(keys [][]byte, values []uint64) error {
 
 // ask queries the Set for keys, and gathers the hashes that keep selects. Without hashed, keep gets no hashes.
 func (v *Verifier) ask(keys [][]byte, keep func(h filter.Hash, hit bool) (filter.Hash, bool), hashed bool) error {
+	if v.ended.Load() {
+		return errVerifierEnded
+	}
 	answers := answerBuffers.Get().(*[]bool)
 	defer answerBuffers.Put(answers)
 	if cap(*answers) < len(keys) {
 		*answers = make([]bool, len(keys))
 	}
 	hits := (*answers)[:len(keys)]
-	v.set.ContainsMany(hits, engine.Keys{Bytes: keys})
+	v.set.Now().ContainsMany(hits, engine.Keys{Bytes: keys})
 	if !hashed {
 		for _, hit := range hits {
 			keep(filter.Hash{}, hit)
@@ -142,6 +148,9 @@ func (v *Verifier) ask(keys [][]byte, keep func(h filter.Hash, hit bool) (filter
 // AskRandom asks for the first n of RandomKeys(seed). It returns the cause of ctx when ctx is done. progress, if not
 // nil, is called with the number of keys so far.
 func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(keys uint64)) error {
+	if ctx.Err() == nil && v.ended.Load() {
+		return errVerifierEnded
+	}
 	next := randomKeys(seed)
 	batch := make([][]byte, 4096)
 	hits := make([]bool, len(batch))
@@ -153,7 +162,7 @@ func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(
 		for i := range part {
 			part[i] = next(part[i][:0])
 		}
-		v.set.ContainsMany(hits[:len(part)], engine.Keys{Bytes: part})
+		v.set.Now().ContainsMany(hits[:len(part)], engine.Keys{Bytes: part})
 		for _, hit := range hits[:len(part)] {
 			if hit {
 				v.randomErrors.Add(1)
@@ -169,8 +178,11 @@ func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(
 }
 
 // Commit sorts the keys on all cores and returns the counts. It returns an error if keys beyond the limit cannot be
-// written or read back, if ctx ends, or Set.Err. Call it once, when no other method runs.
+// written or read back, if ctx ends, or Set.Err. Call it when no other method runs. A second call returns an error.
 func (v *Verifier) Commit(ctx context.Context) (Verification, error) {
+	if v.ended.Swap(true) {
+		return Verification{}, errVerifierEnded
+	}
 	r := Verification{
 		Members: v.members.Load(), FalseNegatives: v.missing.Load(),
 		Absent: v.random.Load(), FalsePositives: v.randomErrors.Load(), WrongValues: v.wrong.Load(),
@@ -180,7 +192,7 @@ func (v *Verifier) Commit(ctx context.Context) (Verification, error) {
 			return Verification{}, err
 		}
 	}
-	return r, v.set.Err()
+	return r, v.set.Now().Err()
 }
 
 // countAbsent counts the kept absent keys that are no members.
@@ -213,4 +225,7 @@ func (v *Verifier) countAbsent(ctx context.Context, r *Verification) error {
 }
 
 // Close frees the memory and removes the temporary file.
-func (v *Verifier) Close() error { return v.keys.Close() }
+func (v *Verifier) Close() error {
+	v.ended.Store(true)
+	return v.keys.Close()
+}

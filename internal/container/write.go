@@ -105,3 +105,15 @@ func unchanged(path string, was fs.FileInfo) func() error {
 		return err
 	}
 }
+
+// Counter counts the bytes that are written to a Writer.
+type Counter struct {
+	To io.Writer
+	N  int64
+}
+
+func (c *Counter) Write(b []byte) (int, error) {
+	n, err := c.To.Write(b)
+	c.N += int64(n)
+	return n, err
+}

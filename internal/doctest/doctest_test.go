@@ -9,7 +9,9 @@ import (
 func TestExamples(t *testing.T) {
 	const module = "github.com/bloomery/bloomery"
 	imports := map[string]string{"bloomery": module, "clubcard": module + "/interop/clubcard", "x509": "crypto/x509"}
-	for _, p := range []string{"admission", "delta", "distribute", "exact", "filter", "interop", "plan", "publish", "shard"} {
+	for _, p := range []string{
+		"admission", "delta", "distribute", "exact", "filter", "interop", "plan", "publish", "shard",
+	} {
 		imports[p] = module + "/" + p
 	}
 	for _, p := range []string{"context", "fmt", "io", "log", "os", "slices"} {

@@ -145,8 +145,8 @@ func Can(e Engine, a family.Ability) error {
 	return err
 }
 
-// ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter stores
-// no values.
+// ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter
+// stores no values.
 func ValueBits(e Engine) (int, error) {
 	one, err := e.At(filter.Hash{}, false) // any
 	if err != nil {

@@ -121,8 +121,8 @@ func (f Family) Empty(old family.Filter) (family.Filter, error) {
 	return f.New(family.SpecOf(old), 0)
 }
 
-// Form returns the form of a filter that a planner chose: that with the parameters of the Spec, apart from its size, its
-// room for later keys and the number of its value bits. It returns false if a planner has no such form.
+// Form returns the form of a filter that a planner chose: that with the parameters of the Spec, apart from its size,
+// its room for later keys and the number of its value bits. It returns false if a planner has no such form.
 func (f Family) Form(s filter.Spec) (family.Form, bool) {
 	bare := func(s filter.Spec) filter.Spec {
 		for _, size := range []string{"bits_per_key", "fpr", "bytes", "capacity", "later"} {

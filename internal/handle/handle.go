@@ -1,6 +1,6 @@
 // Package handle gives the packages of this module what package bloomery does not promise to others: the Engine that a
-// Set stands on, a Set of an Engine, and the Config of a shard. Package bloomery fills in the functions; their arguments
-// and results of type any are its own types, which this package cannot name.
+// Set stands on, a Set of an Engine, and the Config of a shard. Package bloomery fills in the functions; their
+// arguments and results of type any are its own types, which this package cannot name.
 package handle
 
 import (
@@ -16,10 +16,10 @@ import (
 // Hooks are the functions of package bloomery. They are methods, so that the linker drops those that a program does not
 // call: a program that only asks has no builder.
 type Hooks interface {
-	NewSet(e engine.Engine) any          // a *Set that stands on e
-	EngineOf(set any) engine.Engine      // of a *Set or *Locked; nil for a nil *Set
-	SpecOf(builder any) filter.Spec      // of a *Builder
-	IntakeOf(builder any) *intake.Intake // of a *Builder
+	NewSet(e engine.Engine) any     // a *Set that stands on e
+	EngineOf(set any) engine.Engine // of a *Set or *Locked; nil for a nil *Set
+	SpecOf(builder any) filter.Spec // of a *Builder
+	IntakeOf(builder any) any       // the *intake.Intake of a *Builder: its type would be linked everywhere
 	// ForShard returns Config.forShard of a Config.
 	ForShard(ctx context.Context, config any) (each any, err error)
 	// WithUpdater returns an Option of OpenLive.
@@ -29,7 +29,8 @@ type Hooks interface {
 // Bloomery is set by package bloomery before any other package can have a Set.
 var Bloomery Hooks
 
-// Engine returns the Engine of a *bloomery.Set or *bloomery.Locked. Whoever replaces its filter must not use the Set meanwhile.
+// Engine returns the Engine of a *bloomery.Set or *bloomery.Locked. Whoever replaces its filter must not use the Set
+// meanwhile.
 func Engine(set any) engine.Engine { return Bloomery.EngineOf(set) }
 
 // SetOf returns a Set that stands on an Engine. S is bloomery.Set.
@@ -63,11 +64,11 @@ func SpecOf(builder any) filter.Spec { return Bloomery.SpecOf(builder) }
 
 // AddValueHashes adds hashed keys with their values to a *bloomery.Builder. It does not keep the slices.
 func AddValueHashes(builder any, hs []filter.Hash, values []uint64) error {
-	return Bloomery.IntakeOf(builder).AddValueHashes(hs, values)
+	return Bloomery.IntakeOf(builder).(*intake.Intake).AddValueHashes(hs, values)
 }
 
-// Shard returns the Set of one shard of a sharded Set, which it loads on first use. Do not change or close it. The error
-// is a *shard.Error if the shard cannot be read. S is bloomery.Set.
+// Shard returns the Set of one shard of a sharded Set, which it loads on first use. Do not change or close it. The
+// error is a *shard.Error if the shard cannot be read. S is bloomery.Set.
 func Shard[S any](set *S, i int) (*S, error) {
 	e, err := Engine(set).Parts().Shard(i)
 	if err != nil {
@@ -76,8 +77,8 @@ func Shard[S any](set *S, i int) (*S, error) {
 	return SetOf[S](e), nil
 }
 
-// Full returns the counterpart of Set.Trimmed: what is saved in the full form. For a Set that is not sharded that is the
-// Set itself. S is bloomery.Set.
+// Full returns the counterpart of Set.Trimmed: what is saved in the full form. For a Set that is not sharded that is
+// the Set itself. S is bloomery.Set.
 func Full[S any](set *S) (*S, error) {
 	e := Engine(set)
 	full, err := e.Form(false)

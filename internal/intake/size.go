@@ -2,11 +2,13 @@ package intake
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // ShardSpec returns the Spec of each shard of a set with spec s.
@@ -55,4 +57,43 @@ const smallBuild = 1 << 30
 // plan.Choice.BytesBuild. What the garbage collector has not yet freed is not counted; see debug.SetMemoryLimit.
 func BuildMemory(memory int64, needs uint64) int64 {
 	return cmp.Or(max(memory, 0), int64(min(needs, 1<<60)), smallBuild)
+}
+
+// CheckShards returns an error unless a set can have so many shards, in the form for many writers if that is set.
+func CheckShards(shards int, concurrent bool) error {
+	switch {
+	case shards < 1 || shards > shard.Max:
+		return family.Invalid("shards", shards, "want 1 to %d", shard.Max)
+	case concurrent:
+		return family.Invalid("concurrent", true, "shards are written to files; leave it out")
+	}
+	return nil
+}
+
+// CheckSetSize returns an error if the shards of a set of that number of keys have more than most bytes together.
+func CheckSetSize(f families.Family, s filter.Spec, shards int, keys, most uint64) error {
+	n := uint64(shards)
+	bits, _, err := f.Forecast(s, max(keys/n, 1))
+	if err != nil {
+		return err
+	}
+	if bytes := bits / 8; bytes > most/n {
+		return fmt.Errorf("%d shards of %s take %d bytes each, together more than the limit of %d: %w",
+			n, s, bytes, most, filter.ErrTooLarge)
+	}
+	return nil
+}
+
+// BytesOf returns the size of the sections of a filter.
+func BytesOf(f family.Filter) (bytes uint64, err error) {
+	s := family.SpecOf(f)
+	kind, err := families.FormatOf(s.Family())
+	if err != nil {
+		return 0, err
+	}
+	sections, err := kind.SectionWords(s)
+	for _, words := range sections {
+		bytes += 8 * words
+	}
+	return bytes, err
 }

@@ -90,7 +90,8 @@ func (f *File[T]) follow(ctx context.Context) {
 }
 
 // Reload checks the file now and swaps its value in if the file has changed, or if the last attempt failed with an
-// error that may pass. If the file cannot be opened, Reload returns the error, as Err does until a Reload succeeds. If ctx ends first, it returns its cause and nothing has changed.
+// error that may pass. If the file cannot be opened, Reload returns the error, as Err does until a Reload succeeds. If
+// ctx ends first, it returns its cause and nothing has changed.
 func (f *File[T]) Reload(ctx context.Context) error { return f.check(ctx, true) }
 
 // check is Reload. If now is false, it does not open an unchanged file before the pause after a failure is over.

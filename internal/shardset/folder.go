@@ -64,8 +64,9 @@ const (
 	ShortWait = 2 * time.Second
 )
 
-// LockFolder makes the folder, unless it is there, and locks it for other transactions. The error wraps filter.ErrLocked if
-// another process still has the lock after Locking.Wait, and is ctx.Err() when ctx ends. Close the Folder when done.
+// LockFolder makes the folder, unless it is there, and locks it for other transactions. The error wraps
+// filter.ErrLocked if another process still has the lock after Locking.Wait, and is ctx.Err() when ctx ends. Close the
+// Folder when done.
 func LockFolder(ctx context.Context, dir string, o Locking) (*Folder, error) {
 	f := &Folder{dir: dir, change: o.Change, written: map[string]string{}}
 	if !o.Change {

@@ -61,7 +61,7 @@ func builtPlan(t *testing.T, name string, out steps.Store, shards ...int) *steps
 	return p
 }
 
-// files returns what BuildShards makes of the keys of a latePlan.
+// files returns what Build makes of the keys of a latePlan.
 func files(t *testing.T, name string) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
@@ -121,7 +121,7 @@ func TestLateWorker(t *testing.T) {
 						t.Fatalf("%s: %v", out.kind, err)
 					}
 					if got := out.files(); !maps.Equal(got, want) {
-						t.Errorf("%s, %d shards before: the set has %q, want those of BuildShards: %q", out.kind, len(before),
+						t.Errorf("%s, %d shards before: the set has %q, want those of Build: %q", out.kind, len(before),
 							slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 					}
 				}}
@@ -203,9 +203,9 @@ func (p pausingIf) WriteIf(ctx context.Context, name, version string, write func
 	return p.c.WriteIf(ctx, name, version, write)
 }
 
-// TestLateWorkerBesideBuildShards: the set is built by a ShardBuilder, and workers of a plan go on. The plan cannot
-// finish any more.
-func TestLateWorkerBesideBuildShards(t *testing.T) {
+// TestLateWorkerBesideBuild: the set is built by a Builder of a sharded set, and workers of a plan go on. The plan
+// cannot finish any more.
+func TestLateWorkerBesideBuild(t *testing.T) {
 	for _, replaces := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "set")
 		out := steps.Dir(dir)

@@ -115,7 +115,7 @@ func (h *hanging) Write(ctx context.Context, name string, write func(w io.Writer
 	return h.Store.Write(ctx, name, write)
 }
 
-// TestSaveBesideBuild: no plan is made in a folder where a ShardBuilder works.
+// TestSaveBesideBuild: no plan is made in a folder where a Builder of a sharded set works.
 func TestSaveBesideBuild(t *testing.T) {
 	needLocks(t)
 	dir := t.TempDir()
@@ -188,7 +188,7 @@ func TestRaces(t *testing.T) {
 				c := bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000, Shards: 3}
 				_, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c)
 				if err != nil && !errors.Is(err, filter.ErrLocked) {
-					t.Errorf("round %d: BuildShards: %v", round, err)
+					t.Errorf("round %d: Build: %v", round, err)
 				}
 			})
 		}

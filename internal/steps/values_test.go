@@ -53,7 +53,7 @@ func (f numbers) Read(
 }
 
 // TestValues builds sets of keys with values in steps, from several ranges and formats. They must have the bytes of a
-// ShardBuilder.
+// Builder of a sharded set.
 func TestValues(t *testing.T) {
 	const n, shards = 3000, 3
 	secret := filter.Secret{3}
@@ -110,7 +110,7 @@ func TestValues(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := folder(t, to); !slices.Equal(filesOf(got), filesOf(want)) {
-				t.Errorf("%s: %s differs from the set of a ShardBuilder", c.Spec, tt.objects)
+				t.Errorf("%s: %s differs from the set of a Builder of a sharded set", c.Spec, tt.objects)
 			}
 		}
 	}

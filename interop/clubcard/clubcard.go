@@ -1,6 +1,9 @@
 // Package clubcard reads Clubcards of format version 4: the exact sets in which Mozilla's CRLite and upki publish the
 // revoked certificates of the Web PKI. It answers whether a certificate is revoked. It does not build Clubcards.
 //
+// [CertificateOf] takes from an x509.Certificate what a query needs. [CheckDir] asks a folder of files as upki keeps
+// it; for one file, call [Read] and [Filter.Check].
+//
 // The bytes of a file and the order of the tests are those of https://c2sp.org/upki-revocation@v1.0.0. All integers
 // are big endian:
 //
@@ -53,7 +56,8 @@ type Status uint8
 const (
 	// NotCovered means that the set says nothing: it covers none of the certificate's timestamps.
 	NotCovered Status = iota
-	// NotEnrolled means that the set says nothing about certificates of the issuer, although it covers a timestamp.
+	// NotEnrolled means that the set says nothing about certificates of the issuer, although it covers a
+	// timestamp.
 	NotEnrolled
 	// NotRevoked means that the certificate was not revoked when the set was made.
 	NotRevoked
@@ -83,8 +87,8 @@ func combine(answers ...Status) Status {
 // Certificate is what a query needs of a certificate. CertificateOf makes one.
 type Certificate struct {
 	Issuer [HashSize]byte // SHA-256 of the DER encoding of the issuer's SubjectPublicKeyInfo
-	Serial []byte         // value bytes of the DER encoding of the serial number, with a leading 0 byte if it has one
-	SCTs   []SCT          // its signed certificate timestamps; no more than the first that is covered is needed
+	Serial []byte         // value bytes of the DER encoding of the serial number; keep a leading 0 byte
+	SCTs   []SCT          // its signed certificate timestamps; the first that is covered is enough
 }
 
 // SCT is the part of a signed certificate timestamp that decides about coverage.
@@ -217,7 +221,7 @@ type Info struct {
 	Version    int       `json:"version"`
 	Bytes      int       `json:"bytes"`
 	Logs       int       `json:"logs"`            // CT logs that it covers
-	Newest     time.Time `json:"newest,omitzero"` // last timestamp that it covers in any log; zero time without logs
+	Newest     time.Time `json:"newest,omitzero"` // last timestamp covered in any log; zero without logs
 	Issuers    int       `json:"issuers"`         // issuers of which it knows certificates
 	Inverted   int       `json:"inverted_issuers"`
 	Exceptions int       `json:"exceptions"`       // serial numbers that are listed

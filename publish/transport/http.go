@@ -25,8 +25,9 @@ type Config struct {
 	Stall     time.Duration // limit of the time between two parts of a body; default DefaultStall
 	TLS       *tls.Config   // default: the certificates of the system
 	UserAgent string        // default: bloomery
-	// MinRate is the mean rate, in bytes a second, below which a Follower ends a poll, after twice Stall: it takes at
-	// most 2 × Stall + bytes / MinRate. It and Stall count for polls of every Source. Default: DefaultMinRate.
+	// MinRate is the mean rate, in bytes a second, below which a Follower ends a poll, after twice Stall:
+	// it takes at most 2 × Stall + bytes / MinRate. It and Stall count for polls of every Source. Default:
+	// DefaultMinRate.
 	MinRate int64
 }
 

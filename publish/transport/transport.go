@@ -1,5 +1,6 @@
 // Package transport reads the files of a published folder: from a web server, a folder, or any other Source. It checks
-// no contents: package publish compares them with hashes and signatures.
+// no contents: package publish compares them with hashes and signatures. Most programs need only [Config], with
+// publish.WithTransport; for another kind of server, write a [Source] and pass it to publish.WithSource.
 //
 // All that a server sends is bounded: the length of bodies, headers and redirects, and the time until it answers and
 // between two parts of a body. Redirects stay on the host, and never lead from https to http; their bodies are not read.
@@ -28,13 +29,14 @@ type Source interface {
 
 // Request says what of an object is wanted.
 type Request struct {
-	// Have has the validators of the version that the caller holds. If the object is still that one, Get may return
-	// NotModified instead of a body. Zero: always the body.
+	// Have has the validators of the version that the caller holds. If the object is still that one, Get
+	// may return NotModified instead of a body. Zero: always the body.
 	Have Validators
-	// Offset is the first byte that is wanted. A Source that cannot begin there begins at 0; see Object.Offset.
+	// Offset is the first byte that is wanted. A Source that cannot begin there begins at 0; see
+	// Object.Offset.
 	Offset int64
-	// MaxBytes limits the length of the whole object. If it is longer, Get or the body returns an error wrapping
-	// ErrTooLarge. It must be positive.
+	// MaxBytes limits the length of the whole object. If it is longer, Get or the body returns an error
+	// wrapping ErrTooLarge. It must be positive.
 	MaxBytes int64
 }
 
@@ -54,7 +56,8 @@ type Object struct {
 }
 
 var (
-	// ErrTooLarge means that a body is longer than Request.MaxBytes: it is not the object that was expected.
+	// ErrTooLarge means that a body is longer than Request.MaxBytes: it is not the object that was
+	// expected.
 	ErrTooLarge = body.ErrTooLarge
 	// ErrStalled means that the other side was silent, or slow, for too long. Try again later.
 	ErrStalled = body.ErrStalled

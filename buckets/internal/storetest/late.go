@@ -99,7 +99,7 @@ func Late(t *testing.T, s buckets.Store) {
 	}
 	for name, text := range want {
 		if got[name] != text {
-			t.Errorf("%s is not as BuildShards writes it", name)
+			t.Errorf("%s is not as Build writes it", name)
 		}
 	}
 	if c, ok := s.(steps.Conditional); ok {

@@ -87,6 +87,9 @@ func Join(ctx context.Context, paths []string, how family.Ability, o engine.Opti
 		return nil, err
 	}
 	for i, other := range others {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		err := set.Combine(other, how)
 		if err == nil {
 			err = other.Err()

@@ -76,10 +76,10 @@ func (t *Set) derived(chosen float64, origin []*Set, f func(i int) (*one.Set, er
 // are computed again when they are used. Tests set it.
 var DerivedMemory = uint64(1 << 30)
 
-// compute computes all shards of a derived Set and sets their keys, sizes and rates in its manifest.
-func (t *Set) compute() error {
+// compute computes all shards of a derived Set, unless ctx ends, and sets their keys, sizes and rates in its manifest.
+func (t *Set) compute(ctx context.Context) error {
 	keep := t.manifest.Bytes() <= DerivedMemory
-	return t.parallel(context.Background(), writers, func(i int) error {
+	return t.parallel(ctx, writers, func(i int) error {
 		s, err := t.derive(i)
 		if err != nil {
 			return t.Fail(i, err)
@@ -105,9 +105,11 @@ func (t *Set) compute() error {
 
 // Join returns the Set of several folders, merged or intersected one shard after the other. open opens each. The result
 // has no files of its own.
-func Join(paths []string, how family.Ability, open func(path string) (engine.Engine, error)) (*Set, error) {
+func Join(
+	ctx context.Context, paths []string, how family.Ability, open func(path string) (engine.Engine, error),
+) (*Set, error) {
 	var all []engine.Engine
-	result, err := join(paths, how, func(path string) (engine.Engine, error) {
+	result, err := join(ctx, paths, how, func(path string) (engine.Engine, error) {
 		e, err := open(path)
 		if err == nil {
 			all = append(all, e)
@@ -123,7 +125,9 @@ func Join(paths []string, how family.Ability, open func(path string) (engine.Eng
 	return result, nil
 }
 
-func join(paths []string, how family.Ability, open func(path string) (engine.Engine, error)) (*Set, error) {
+func join(
+	ctx context.Context, paths []string, how family.Ability, open func(path string) (engine.Engine, error),
+) (*Set, error) {
 	e, err := open(paths[0])
 	if err != nil {
 		return nil, err
@@ -155,7 +159,7 @@ func join(paths []string, how family.Ability, open func(path string) (engine.Eng
 		}
 		return s, nil
 	})
-	return result, result.compute()
+	return result, result.compute(ctx)
 }
 
 // Form returns the set in its trimmed or its full form. It has no files of its own.
@@ -175,7 +179,7 @@ func (t *Set) Form(trimmed bool) (engine.Engine, error) {
 		}
 		return s, err
 	})
-	return family.As[engine.Engine](d, d.compute())
+	return family.As[engine.Engine](d, d.compute(context.Background()))
 }
 
 // Copy returns a copy in which changed shards are copied, and others are loaded again.
@@ -236,5 +240,5 @@ func (t *Set) Rebuild(f func(i int, part engine.Engine) (engine.Engine, error)) 
 		d.publish(i, better.(*one.Set))
 	}
 	d.derive = func(i int) (*one.Set, error) { return d.sets[i].Load(), nil }
-	return family.As[engine.Engine](d, d.compute())
+	return family.As[engine.Engine](d, d.compute(context.Background()))
 }

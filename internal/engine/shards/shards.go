@@ -185,8 +185,8 @@ func (t *Set) loadAll(ctx context.Context) error {
 	})
 }
 
-// parallel calls f for every shard, in that many goroutines, and returns the error of the first shard that has one, or the cause of
-// ctx if that ends.
+// parallel calls f for every shard, in that many goroutines, and returns the error of the first shard that has one, or
+// the cause of ctx if that ends.
 func (t *Set) parallel(ctx context.Context, workers int, f func(i int) error) error {
 	return parallel.Do(ctx, len(t.parts), workers, func(_ context.Context, i int) error { return f(i) })
 }

@@ -28,7 +28,8 @@ func About() family.About {
 			},
 			{
 				Spec: family.NewSpec(Family, "counting", 1), Can: formCan | family.CanCount,
-				Reason: "counts, with four short buckets per query", Warning: "full beyond its capacity; remove only what was added",
+				Reason:  "counts, with four short buckets per query",
+				Warning: "full beyond its capacity; remove only what was added",
 			},
 		},
 	}

@@ -26,7 +26,8 @@ func axes() []grid.Axis {
 //go:embed choices.table
 var tableText []byte
 
-// table reads the table at its first call. It is no variable: that would link the table into programs that never search.
+// table reads the table at its first call. It is no variable: that would link the table into programs that never
+// search.
 func table() grid.Table {
 	readTable.once.Do(func() {
 		var err error
