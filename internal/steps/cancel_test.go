@@ -193,56 +193,55 @@ func TestCancelSteps(t *testing.T) {
 	for i := range keys {
 		fmt.Fprintf(&text, "key-%d\n", i)
 	}
-	plan := func(spec string) (*steps.Plan, *memory) {
-		in := memoryOf("keys.txt", text.String())
-		p, err := steps.NewPlan(t.Context(), in, []string{"keys.txt"}, steps.Config{
-			Build: bloomery.Config{Spec: spec, Shards: 1},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p, in
-	}
 	for _, tt := range []struct{ what, spec, reads, writes string }{
 		{"range", "fuse", "keys", ""},
 		{"run file", "fuse", "", ".run"},
 		{"search", "partitioned(bits_per_key=16,effort=max)", "", ""}, // of about 20 s
 		{"upload", "fuse", "", ".bloom"},
 	} {
-		p, in := plan(tt.spec)
-		out := endlessStore{Store: memoryOf(), reads: tt.reads, writes: tt.writes, began: make(chan struct{}, 100)}
-		source := endlessStore{Store: in, reads: tt.reads, began: out.began}
-		if err := p.Save(t.Context(), out); err != nil {
-			t.Fatal(err)
-		}
-		step := func(ctx context.Context) error {
-			_, err := p.Range(ctx, source, out, 0, steps.Options{})
-			if err == nil {
-				if tt.what == "search" {
-					out.began <- struct{}{}
-				}
-				_, err = p.Build(ctx, out, 0, steps.Options{})
+		t.Run(tt.what, func(t *testing.T) {
+			t.Parallel()
+			in := memoryOf("keys.txt", text.String())
+			p, err := steps.NewPlan(t.Context(), in, []string{"keys.txt"}, steps.Config{
+				Build: bloomery.Config{Spec: tt.spec, Shards: 1},
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-			return err
-		}
-		watched, stop := p.Watch(t.Context(), out, "one")
-		ended := make(chan error, 1)
-		go func() { ended <- step(watched) }()
-		<-out.began
-		time.Sleep(100 * time.Millisecond)
-		if err := p.Cancel(t.Context(), out, "one"); err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		err := <-ended
-		took := time.Since(start)
-		t.Logf("%s: %v, %v", tt.what, took, err)
-		if took > 5*time.Second || !errors.Is(err, steps.ErrCancelled) && !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: after %v: %v", tt.what, took, err)
-		}
-		stop()
-		if st, err := p.Status(t.Context(), out); err != nil || len(st.MissingShards) != 1 {
-			t.Errorf("%s: %+v, %v", tt.what, st, err)
-		}
+			out := endlessStore{Store: memoryOf(), reads: tt.reads, writes: tt.writes, began: make(chan struct{}, 100)}
+			source := endlessStore{Store: in, reads: tt.reads, began: out.began}
+			if err := p.Save(t.Context(), out); err != nil {
+				t.Fatal(err)
+			}
+			step := func(ctx context.Context) error {
+				_, err := p.Range(ctx, source, out, 0, steps.Options{})
+				if err == nil {
+					if tt.what == "search" {
+						out.began <- struct{}{}
+					}
+					_, err = p.Build(ctx, out, 0, steps.Options{})
+				}
+				return err
+			}
+			watched, stop := p.Watch(t.Context(), out, "one")
+			ended := make(chan error, 1)
+			go func() { ended <- step(watched) }()
+			<-out.began
+			time.Sleep(100 * time.Millisecond)
+			if err := p.Cancel(t.Context(), out, "one"); err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			err = <-ended
+			took := time.Since(start)
+			t.Logf("%v, %v", took, err)
+			if took > 5*time.Second || !errors.Is(err, steps.ErrCancelled) && !errors.Is(err, context.Canceled) {
+				t.Errorf("after %v: %v", took, err)
+			}
+			stop()
+			if st, err := p.Status(t.Context(), out); err != nil || len(st.MissingShards) != 1 {
+				t.Errorf("%+v, %v", st, err)
+			}
+		})
 	}
 }
