@@ -2,6 +2,7 @@ package s3_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -15,7 +16,13 @@ import (
 	_ "github.com/bloomery/bloomery/buckets/s3"
 )
 
-func open(t *testing.T, f *fakes3.Server, prefix string) buckets.Store {
+// server is a bucket in an imitation of S3, or in a server that is not of this project.
+type server interface {
+	Address(prefix string) string
+	Fault(fault func(w http.ResponseWriter, r *http.Request) bool, cut func(r *http.Request) int)
+}
+
+func open(t *testing.T, f server, prefix string) buckets.Store {
 	s, err := buckets.OpenStore(t.Context(), f.Address(prefix))
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +37,7 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, open(t, f, "sets/one"))
 }
 
-// TestParts writes an object in parts, and breaks off another one: neither it nor its parts remain.
+// TestParts writes an object in parts, breaks off another one, and cancels a third: no object and no parts remain.
 func TestParts(t *testing.T) {
 	f := fakes3.New(t)
 	s := open(t, f, "")
@@ -53,8 +60,20 @@ func TestParts(t *testing.T) {
 	if err := write("broken", errors.New("wrong")); err == nil || err.Error() != "wrong" {
 		t.Error(err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.Write(ctx, "broken", func(w io.Writer) error {
+		_, err := w.Write(big)
+		cancel()
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 	if _, err := s.Stat(t.Context(), "broken"); err == nil {
 		t.Error("an object appeared")
+	}
+	if n := f.Uploads(); n != 0 {
+		t.Errorf("%d uploads are left behind", n)
 	}
 }
 
