@@ -21,7 +21,7 @@ import (
 )
 
 // cleanTime limits what Driver.Started returns: a canceled write must end soon.
-const cleanTime = 10 * time.Second
+const cleanTime = 3 * time.Second
 
 // Driver is what a kind of bucket adds to gocloud.dev/blob: versions of objects, such as ETags and generations. Every
 // field may be nil.

@@ -21,8 +21,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestReal tests the Store against a server of S3 that is not of this project, if -moto or -s3 names one: package reals3
-// says how, and what such a server does not show.
+// TestReal tests the Store against a server of S3 that is not of this project, if -moto or -s3 names one: package
+// reals3 says how, and what such a server does not show.
 func TestReal(t *testing.T) {
 	s := reals3.New(t)
 	t.Run("store", func(t *testing.T) {
@@ -97,8 +97,8 @@ func realPages(t *testing.T, f *reals3.Server) {
 	}
 }
 
-// realFaults refuses requests by throttling and breaks answers off, in front of the server: the SDK repeats requests, and
-// the reader resumes in the same version.
+// realFaults refuses requests by throttling and breaks answers off, in front of the server: the SDK repeats requests,
+// and the reader resumes in the same version.
 func realFaults(t *testing.T, f *reals3.Server) {
 	defer f.Fault(nil, nil)
 	s := open(t, f, "faults")

@@ -1,5 +1,5 @@
-// Package reals3 gives tests a bucket in a server of S3 that is not part of this project. It uses nothing of the machine
-// that it was not told to use:
+// Package reals3 gives tests a bucket in a server of S3 that is not part of this project. It uses nothing of the
+// machine that it was not told to use:
 //
 //   - -moto PATH or BLOOMERY_MOTO names a moto_server, or a Python that has moto. The server runs during the test, on a
 //     free port of loopback.
@@ -13,8 +13,9 @@
 //   - throttling (503 SlowDown), answers that break off, and slow answers. The proxy in front of the server makes the
 //     first two.
 //   - If-Match in the completion of an upload in parts: moto ignores it. See ObeysIfMatch.
-//   - a comparison and a write in one step: moto compares ETags before it reads the body, without a lock, so that two
-//     writers may both win. The proxy passes one write at a time to moto, and as many as there are to other servers.
+//   - a comparison and a write in one step: moto compares first and writes later, without a lock. Of three uploads in
+//     parts with If-None-Match that are completed at the same moment all three win. So the proxy passes one write at a
+//     time to a moto that the test starts, and every request at once to the server of -s3.
 //   - 409 ConditionalRequestConflict, which S3 returns if an object is removed during a conditional write.
 //   - signatures, policies, quotas, several machines and failures: moto allows every request, and is one process.
 package reals3
@@ -71,8 +72,8 @@ type Server struct {
 	count map[string]int
 }
 
-// New returns a bucket that is removed at the end of the test, and sets credentials for the SDK. It skips the test if no
-// server is named.
+// New returns a bucket that is removed at the end of the test, and sets credentials for the SDK. It skips the test if
+// no server is named.
 func New(t *testing.T) *Server {
 	t.Helper()
 	at := *endpoint
