@@ -11,6 +11,7 @@ import (
 	"iter"
 	"net/url"
 	"strings"
+	"time"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
@@ -18,6 +19,9 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/distribute"
 )
+
+// cleanTime limits what Driver.Started returns: a canceled write must end soon.
+const cleanTime = 3 * time.Second
 
 // Driver is what a kind of bucket adds to gocloud.dev/blob: versions of objects, such as ETags and generations. Every
 // field may be nil.
@@ -34,6 +38,9 @@ type Driver struct {
 	// blob.WriterOptions.BeforeWrite. By default WriteIf asks for the attributes before it writes, so that two writers
 	// who replace a version at the same moment do not see each other. Those who create an object always do.
 	If func(version string, as func(any) bool) error
+	// Started sees every write before it begins; see blob.WriterOptions.BeforeWrite. It returns a function that removes
+	// what a failed write left behind, or nil. By default nothing is removed.
+	Started func(as func(any) bool) (failed func(ctx context.Context, err error))
 	// Page is the number of objects that are asked for at once. Default: 1000.
 	Page int
 }
@@ -178,15 +185,34 @@ func (s *store) upload(
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	o.ContentType = "application/octet-stream"
+	var failed func(context.Context, error)
+	if before := o.BeforeWrite; s.driver.Started != nil {
+		o.BeforeWrite = func(as func(any) bool) error {
+			failed = s.driver.Started(as)
+			if before == nil {
+				return nil
+			}
+			return before(as)
+		}
+	}
 	w, err := s.bucket.NewWriter(ctx, key, o)
 	if err != nil {
 		return named("write", name, err)
+	}
+	end := func() error {
+		err := w.Close()
+		if err != nil && failed != nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
+			defer cancel()
+			failed(ctx, err)
+		}
+		return err
 	}
 	done := false
 	defer func() {
 		if !done { // write failed, or panicked
 			cancel()
-			_ = w.Close()
+			_ = end()
 		}
 	}()
 	if err := write(w); err != nil {
@@ -196,7 +222,7 @@ func (s *store) upload(
 		return context.Cause(ctx)
 	}
 	done = true
-	return named("write", name, w.Close())
+	return named("write", name, end())
 }
 
 func (s *store) Remove(ctx context.Context, name string) error {

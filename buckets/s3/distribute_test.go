@@ -25,8 +25,9 @@ func TestLate(t *testing.T) { storetest.Late(t, open(t, fakes3.New(t), "sets/lat
 
 // TestDistribute builds a set from plain and compressed objects of a bucket into the bucket, while some answers break
 // off and some requests are refused: a step that fails is repeated. The files are those of Build, byte for byte.
-func TestDistribute(t *testing.T) {
-	f := fakes3.New(t)
+func TestDistribute(t *testing.T) { distributed(t, fakes3.New(t)) }
+
+func distributed(t *testing.T, f server) {
 	in, out := open(t, f, "keys"), open(t, f, "sets/one")
 	var all []string
 	for i := range 4 {

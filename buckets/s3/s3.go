@@ -73,5 +73,25 @@ func New(b *blob.Bucket, prefix string) buckets.Store {
 			in.IfMatch = aws.String(version)
 			return nil
 		},
+		Started: func(as func(any) bool) func(context.Context, error) {
+			var in *transfermanager.UploadObjectInput
+			var client *api.Client
+			if !as(&in) || !b.As(&client) {
+				return nil
+			}
+			return func(ctx context.Context, err error) { abort(ctx, client, in, err) }
+		},
+	})
+}
+
+// abort removes the parts of an upload that failed, which are stored, and cost money, until somebody removes them. The
+// SDK does so itself unless the context of the upload is done: then it asks with that context.
+func abort(ctx context.Context, client *api.Client, in *transfermanager.UploadObjectInput, err error) {
+	var upload transfermanager.MultipartUploadError
+	if !errors.As(err, &upload) {
+		return // not in parts
+	}
+	_, _ = client.AbortMultipartUpload(ctx, &api.AbortMultipartUploadInput{
+		Bucket: in.Bucket, Key: in.Key, UploadId: aws.String(upload.UploadID()),
 	})
 }

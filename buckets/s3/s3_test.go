@@ -2,6 +2,7 @@ package s3_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -15,7 +16,13 @@ import (
 	_ "github.com/bloomery/bloomery/buckets/s3"
 )
 
-func open(t *testing.T, f *fakes3.Server, prefix string) buckets.Store {
+// server is a bucket in an imitation of S3, or in a server that is not of this project.
+type server interface {
+	Address(prefix string) string
+	Fault(fault func(w http.ResponseWriter, r *http.Request) bool, cut func(r *http.Request) int)
+}
+
+func open(t *testing.T, f server, prefix string) buckets.Store {
 	s, err := buckets.OpenStore(t.Context(), f.Address(prefix))
 	if err != nil {
 		t.Fatal(err)
@@ -30,10 +37,19 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, open(t, f, "sets/one"))
 }
 
-// TestParts writes an object in parts, and breaks off another one: neither it nor its parts remain.
+// TestParts writes an object in parts, breaks off another one, and cancels a third: no object and no parts remain.
 func TestParts(t *testing.T) {
 	f := fakes3.New(t)
-	s := open(t, f, "")
+	parts(t, open(t, f, ""))
+	if n, _ := f.Counts(); n["POST"] != 4 { // begin and complete big, begin the others
+		t.Errorf("requests %v: not written in parts", n)
+	}
+	if n := f.Uploads(); n != 0 {
+		t.Errorf("%d uploads are left behind", n)
+	}
+}
+
+func parts(t *testing.T, s buckets.Store) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 20<<16)
 	write := func(name string, fail error) error {
 		return s.Write(t.Context(), name, func(w io.Writer) error {
@@ -47,10 +63,16 @@ func TestParts(t *testing.T) {
 	if b, err := storetest.Read(t.Context(), s, "big", "", 0, -1); err != nil || !bytes.Equal(b, big) {
 		t.Fatalf("%d bytes, %v", len(b), err)
 	}
-	if n, _ := f.Counts(); n["POST"] != 2 {
-		t.Errorf("requests %v: not written in parts", n)
-	}
 	if err := write("broken", errors.New("wrong")); err == nil || err.Error() != "wrong" {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.Write(ctx, "broken", func(w io.Writer) error {
+		_, err := w.Write(big)
+		cancel()
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if _, err := s.Stat(t.Context(), "broken"); err == nil {

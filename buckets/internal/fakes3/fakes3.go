@@ -50,17 +50,22 @@ func New(t testing.TB) *Server {
 	}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
+	Credentials(t, "key", "secret")
+	return s
+}
+
+// Credentials sets the credentials that the SDK finds during the test, and hides all its other settings.
+func Credentials(t testing.TB, key, secret string) {
 	for _, v := range os.Environ() { // a profile, endpoint or region of the machine
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "AWS_") {
 			t.Setenv(name, "")
 		}
 	}
-	t.Setenv("AWS_ACCESS_KEY_ID", "key")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Setenv("AWS_ACCESS_KEY_ID", key)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 	t.Setenv("AWS_CONFIG_FILE", "/does/not/exist")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/does/not/exist")
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	return s
 }
 
 // Address returns the URL of a prefix for buckets.OpenStore.

@@ -1,0 +1,247 @@
+package s3_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/buckets/internal/fakes3"
+	"github.com/bloomery/bloomery/buckets/internal/reals3"
+	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// TestReal tests the Store against a server of S3 that is not of this project, if -moto or -s3 names one: package
+// reals3 says how, and what such a server does not show.
+func TestReal(t *testing.T) {
+	s := reals3.New(t)
+	t.Run("store", func(t *testing.T) {
+		lacks := storetest.Lacks{IfMatchOfParts: !s.ObeysIfMatch(t)}
+		if lacks.IfMatchOfParts {
+			t.Log("NOT TESTED: this server ignores If-Match in the completion of an upload in parts")
+		}
+		storetest.Put(t, open(t, s, ""), "suite", "not below the prefix")
+		storetest.RunWithout(t, open(t, s, "suite/one"), lacks)
+	})
+	t.Run("parts", func(t *testing.T) { realParts(t, s) })
+	t.Run("pages", func(t *testing.T) { realPages(t, s) })
+	t.Run("late", func(t *testing.T) { storetest.Late(t, open(t, s, "sets/late")) })
+	t.Run("faults", func(t *testing.T) { realFaults(t, s) })
+	t.Run("distribute with faults", func(t *testing.T) { distributed(t, s) })
+	t.Run("distribute", func(t *testing.T) { realDistribute(t, s) })
+	t.Run("set", func(t *testing.T) { realSet(t, s) })
+	if left := s.Uploads(t); len(left) != 0 {
+		t.Errorf("uploads of %q are left behind", left)
+	}
+}
+
+// realParts compares the listing with Stat, and the requests, beyond what TestParts tests.
+func realParts(t *testing.T, f *reals3.Server) {
+	s := open(t, f, "parts")
+	f.Counts()
+	parts(t, s)
+	if n := f.Counts(); n["POST"] != 4 || n["PUT"] < 3 || n["DELETE"] < 2 {
+		t.Errorf("requests %v: not written in parts", n)
+	}
+	listed := 0
+	for o, err := range s.List(t.Context(), "") {
+		st, err2 := s.Stat(t.Context(), "big")
+		if err != nil || err2 != nil || o != st {
+			t.Errorf("listed %+v, Stat %+v, %v, %v", o, st, err, err2)
+		}
+		listed++
+	}
+	if listed != 1 {
+		t.Errorf("%d objects", listed)
+	}
+}
+
+// realPages lists more objects than one answer has.
+func realPages(t *testing.T, f *reals3.Server) {
+	const objects = 2345
+	s := open(t, f, "pages")
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Go(func() {
+			for i := w; i < objects; i += 8 {
+				write := func(to io.Writer) error { _, err := fmt.Fprint(to, i); return err }
+				if err := s.Write(t.Context(), fmt.Sprintf("a/%d", i), write); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	storetest.Put(t, s, "b", "after the prefix")
+	f.Counts()
+	seen := map[string]bool{}
+	for o, err := range s.List(t.Context(), "a/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[o.Name] = true
+	}
+	if n := f.Counts(); len(seen) != objects || seen["b"] || n["LIST"] != 3 {
+		t.Errorf("%d objects of %d in %v", len(seen), objects, n)
+	}
+}
+
+// realFaults refuses requests by throttling and breaks answers off, in front of the server: the SDK repeats requests,
+// and the reader resumes in the same version.
+func realFaults(t *testing.T, f *reals3.Server) {
+	defer f.Fault(nil, nil)
+	s := open(t, f, "faults")
+	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	storetest.Put(t, s, "big", string(big))
+	var n atomic.Int32
+	f.Fault(func(w http.ResponseWriter, _ *http.Request) bool {
+		if n.Add(1) > 2 {
+			return false
+		}
+		fakes3.Fail(w, http.StatusServiceUnavailable, "SlowDown")
+		return true
+	}, nil)
+	storetest.Put(t, s, "throttled", "text")
+	if n.Load() != 3 {
+		t.Errorf("a throttled write took %d requests", n.Load())
+	}
+	var cuts atomic.Int32
+	f.Fault(nil, func(*http.Request) int { cuts.Add(1); return 300_000 })
+	for _, c := range [][2]int{{0, -1}, {100, 900_000}} {
+		want := big[c[0]:]
+		if c[1] >= 0 {
+			want = want[:c[1]]
+		}
+		b, err := storetest.Read(t.Context(), s, "big", "", int64(c[0]), int64(c[1]))
+		if err != nil || !bytes.Equal(b, want) {
+			t.Errorf("%v: %d bytes, want %d: %v", c, len(b), len(want), err)
+		}
+	}
+	if cuts.Load() < 6 {
+		t.Errorf("%d answers", cuts.Load())
+	}
+	r, err := s.Open(t.Context(), "big", 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	storetest.Put(t, s, "big", strings.ToUpper(string(big))) // before the answer breaks off
+	if b, err := io.ReadAll(r); !errors.Is(err, buckets.ErrReplaced) || !bytes.HasPrefix(big, b) {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+}
+
+// realDistribute runs every step of a build twice at once, as two workers that do not know of each other. The files are
+// those of Build, and all answers too.
+func realDistribute(t *testing.T, f *reals3.Server) {
+	const keys = 100_000
+	ctx := t.Context()
+	in, out := open(t, f, "input"), open(t, f, "sets/two")
+	all := func(yield func(string) bool) {
+		for i := 0; i < keys && yield(fmt.Sprint("key ", i)); i++ {
+		}
+	}
+	var text strings.Builder
+	for k := range all {
+		fmt.Fprintln(&text, k)
+	}
+	storetest.Put(t, in, "keys.txt", text.String())
+	config := bloomery.Config{Spec: "partitioned(fpr=0.01)", Shards: 7}
+	p, err := distribute.NewPlan(ctx, in, []string{"keys.txt"}, distribute.Config{Build: config, RangeBytes: 200_000})
+	if err == nil {
+		err = p.Save(ctx, out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice := func(n int, step func(i int) error) {
+		t.Helper()
+		var wg sync.WaitGroup
+		for w := range 2 {
+			wg.Go(func() {
+				for i := range n {
+					if err := step((i*(1-2*w) + n*w - w) % n); err != nil { // the second worker from the end
+						t.Errorf("worker %d: %v", w, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+	twice(p.Ranges, func(i int) error { _, err := p.Range(ctx, in, out, i, distribute.Options{}); return err })
+	if _, err := p.Gather(ctx, out, distribute.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	twice(p.Shards, func(i int) error { _, err := p.Build(ctx, out, i, distribute.Options{}); return err })
+	if m, err := p.Finish(ctx, out, distribute.Options{}); err != nil || m.Keys() != keys {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, err := shardtest.Build(ctx, all, dir, config); err != nil {
+		t.Fatal(err)
+	}
+	want, files := buckets.Folder(dir), 0
+	for o, err := range out.List(ctx, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := storetest.Read(ctx, out, o.Name, "", 0, -1)
+		b, err2 := storetest.Read(ctx, want, o.Name, "", 0, -1)
+		if err != nil || err2 != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s: %d and %d bytes, %v, %v", o.Name, len(a), len(b), err, err2)
+		}
+		files++
+	}
+	if files != p.Shards+1 || p.Ranges < 5 {
+		t.Errorf("%d files of %d shards, %d ranges", files, p.Shards, p.Ranges)
+	}
+}
+
+// realSet asks a set in the bucket, whole shards and blocks, then with broken answers, and after a shard was replaced.
+func realSet(t *testing.T, f *reals3.Server) {
+	defer f.Fault(nil, nil)
+	dir, local := storetest.Build(t, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+	storetest.Copy(t, buckets.Folder(dir), open(t, f, "sets/set"))
+	for _, blocks := range []bool{false, true} {
+		for _, cut := range []func(*http.Request) int{nil, func(*http.Request) int { return 2000 }} {
+			f.Fault(nil, nil)
+			s, err := buckets.Open(t.Context(), f.Address("sets/set"), buckets.Options{Blocks: blocks})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Fault(nil, cut)
+			if n := storetest.Compare(t, s, local, 39_500, 1000, 4); n != 0 {
+				t.Errorf("%d unknown: %v", n, s.Err())
+			}
+			_ = s.Close()
+		}
+	}
+	f.Fault(nil, nil)
+	s, err := buckets.Open(t.Context(), f.Address("sets/set"), buckets.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	out := open(t, f, "sets/set")
+	for _, e := range local.Manifest().Shards {
+		storetest.Put(t, out, e.File, strings.Repeat("x", int(e.Bytes)))
+	}
+	if yes, err := s.ContainsContext(t.Context(), storetest.Key(1)); !yes || err == nil ||
+		!strings.Contains(err.Error(), "Refresh") {
+		t.Errorf("%v, %v", yes, err)
+	}
+	if _, err := out.Stat(t.Context(), shard.ManifestName); err != nil {
+		t.Error(err)
+	}
+}
