@@ -95,7 +95,8 @@ func TestBuild(t *testing.T) {
 	if code := run(ctx, args, &errs, &errs); code != 2 {
 		t.Errorf("cancelled: exit code %d: %s", code, errs.String())
 	}
-	if text := errs.String(); !strings.HasPrefix(text, "bloomery-beam: cancelling the job") || len(strings.Split(text, "\n")) != 3 {
+	text := errs.String()
+	if !strings.HasPrefix(text, "bloomery-beam: cancelling the job") || len(strings.Split(text, "\n")) != 3 {
 		t.Errorf("cancelled: %s", text)
 	}
 	if _, err := os.Stat(filepath.Join(out+"2", "manifest.json")); err == nil {

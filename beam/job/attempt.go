@@ -83,8 +83,8 @@ func (w *worker) enter(attempt string) (ctx context.Context, leave func()) {
 	}
 }
 
-// during calls step unless the attempt is cancelled; else the result is void. The context of step ends if the attempt is
-// cancelled meanwhile, and the error then says so.
+// during calls step unless the attempt is cancelled; else the result is void. The context of step ends if the attempt
+// is cancelled meanwhile, and the error then says so.
 func (w *worker) during(
 	ctx context.Context, attempt string, step func(context.Context) (result, error),
 ) (result, error) {

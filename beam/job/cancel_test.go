@@ -235,7 +235,8 @@ func TestNoMark(t *testing.T) {
 	if m := markFiles(t, c); len(m) != 0 {
 		t.Errorf("marks %q", m)
 	}
-	if err := markWhenDone(ctx, p, full{out}, "two")(); err == nil || !strings.Contains(err.Error(), "cannot write the mark") {
+	err = markWhenDone(ctx, p, full{out}, "two")()
+	if err == nil || !strings.Contains(err.Error(), "cannot write the mark") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -57,8 +57,8 @@ func (e Environment) check(config string) error {
 	return nil
 }
 
-// start returns the environment for the pipeline. stop ends the workers in this process, and their steps. The end of ctx
-// does not: a job that is cancelled may need workers to end; see attempt.go.
+// start returns the environment for the pipeline. stop ends the workers in this process, and their steps. The end of
+// ctx does not: a job that is cancelled may need workers to end; see attempt.go.
 func (e Environment) start(ctx context.Context, config string) (env *pipepb.Environment, stop func(), err error) {
 	stop = func() {}
 	urn := graphx.URNEnvDocker

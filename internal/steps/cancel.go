@@ -34,9 +34,10 @@ func (p *Plan) Cancel(ctx context.Context, out Store, attempt string) error {
 }
 
 // Watch returns a context for the steps of an attempt, and a function that ends the watch. The context ends with a
-// cause that wraps ErrCancelled at most a second after Cancel, and with one that wraps ErrNoPlan soon after the plan was
-// removed from the output, by the Finish of another attempt. Watch looks once before it returns. If the output cannot be
-// read, the context does not end. The error of a step may be context.Canceled only: context.Cause has the cause.
+// cause that wraps ErrCancelled at most a second after Cancel, and with one that wraps ErrNoPlan soon after the plan
+// was removed from the output, by the Finish of another attempt. Watch looks once before it returns. If the output
+// cannot be read, the context does not end. The error of a step may be context.Canceled only: context.Cause has the
+// cause.
 func (p *Plan) Watch(ctx context.Context, out Source, attempt string) (watched context.Context, stop func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	looks := 0

@@ -146,8 +146,8 @@ func sameShards(a, b map[string]string) bool {
 	return len(a) == len(b) && slices.Equal(contents(a), contents(b))
 }
 
-// endlessStore is a Store whose reads of objects that begin with a name, and writes of objects that have it as suffix, do not
-// end before their context.
+// endlessStore is a Store whose reads of objects that begin with a name, and writes of objects that have it as suffix,
+// do not end before their context.
 type endlessStore struct {
 	steps.Store
 	reads, writes string
