@@ -30,10 +30,12 @@ type Config struct {
 	// Environment says where workers come from, and EnvironmentConfig what it needs. Default: Loopback.
 	Environment       Environment
 	EnvironmentConfig string
-	// Options are set as flags of Beam, which are global: job_name, parallelism, experiments, and those of Dataflow.
+	// Parallelism is the number of tasks of a step that the runner may run at once, on Flink. Default: all free slots.
+	Parallelism int
+	// Options are set as flags of Beam, which are global: job_name, experiments, and those of Dataflow.
 	Options map[string]string
 
-	// Progress, if not nil, is called about five times a second, in one goroutine.
+	// Progress, if not nil, is called about once a second, never twice at the same time.
 	Progress func(Progress)
 	// Warn, if not nil, is called with warnings.
 	Warn func(string)
@@ -58,11 +60,12 @@ const (
 // service of Beam: universal, flink and spark are the same.
 func Runners() []string { return []string{Prism, Universal, Flink, Spark, Dataflow} }
 
-// Progress counts what is done. Counters of remote workers are estimates of the runner.
+// Progress counts what is done and stands in the output, whoever did it. Without ranges, the plan is being made; with all
+// ranges and shards, the manifest is being written.
 type Progress struct {
 	Ranges, RangesDone int
 	Shards, ShardsDone int
-	Keys               int64 // hashed so far, duplicates included
+	Keys               int64 // in the ranges that are done, duplicates included
 }
 
 // withDefaults returns c with defaults, or an error that says what to change.
@@ -83,6 +86,18 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("no input")
 	case c.Output == "":
 		return c, fmt.Errorf("no output")
+	case c.Parallelism < 0:
+		return c, fmt.Errorf("parallelism %d: want 1 or more", c.Parallelism)
+	case c.Parallelism > 0 && c.Options[parallelismOption] != "":
+		return c, fmt.Errorf("the parallelism is given twice: %d, and in Beam's option %s=%s", c.Parallelism,
+			parallelismOption, c.Options[parallelismOption])
+	case c.Parallelism > 0 && c.Runner == Spark:
+		return c, fmt.Errorf("the runner spark takes all cores of its executors, or spark.default.parallelism of the job " +
+			"server; leave out the parallelism")
+	case c.Parallelism > 0 && c.Runner == Prism:
+		return c, fmt.Errorf("the runner prism takes all processors, within the memory of a worker; leave out the parallelism")
+	case c.Parallelism > 0 && c.Runner == Dataflow:
+		return c, fmt.Errorf("the runner dataflow has Beam's options num_workers and max_num_workers; leave out the parallelism")
 	case c.Memory < minMemory:
 		return c, fmt.Errorf("%d bytes of memory are too few for a worker; want at least %d MiB", c.Memory, minMemory>>20)
 	}

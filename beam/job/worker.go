@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/steps"
@@ -29,14 +28,13 @@ func (t Task) shared() Task {
 
 // worker runs the steps of a task in this process.
 type worker struct {
-	task                 Task
-	plan                 *steps.Plan
-	in                   steps.Source
-	out                  steps.Store
-	secret               *filter.Secret
-	limit                *limit
-	ranges, keys, shards atomic.Int64 // done by this process
-	attempts             attempts
+	task     Task
+	plan     *steps.Plan
+	in       steps.Source
+	out      steps.Store
+	secret   *filter.Secret
+	limit    *limit
+	attempts attempts
 }
 
 // workers are the workers of this process.
@@ -103,8 +101,6 @@ func (w *worker) hash(ctx context.Context, i int, bytes int64) (result, error) {
 		return result{}, err
 	}
 	b, err := d.MarshalBinary()
-	w.ranges.Add(1)
-	w.keys.Add(int64(d.Keys))
 	return result{element: b, ranges: 1, keys: int64(d.Keys)}, err
 }
 
@@ -128,7 +124,6 @@ func (w *worker) build(ctx context.Context, s int, bytes int64) (result, error) 
 	if _, err := w.plan.Build(ctx, w.out, s, o); err != nil {
 		return result{}, w.plan.NameConflict(ctx, w.in, err, o)
 	}
-	w.shards.Add(1)
 	return result{element: binary.AppendUvarint(nil, uint64(s)), shards: 1}, nil
 }
 
