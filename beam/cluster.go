@@ -13,8 +13,8 @@ import (
 )
 
 const clusterHelp = `Start a cluster of Flink or Spark on this machine, to try a job on it: a manager, workers, and
-Beam's job server, each a Java process that listens on localhost. The jars come from Maven, once: 152 MB for Flink, 299 MB for
-Spark. A cluster needs Java 17, Maven, and about 1.5 GB of memory and 0.5 GB for each worker.`
+Beam's job server, each a Java process that listens on localhost. The jars come from Maven, once: 152 MB for
+Flink, 299 MB for Spark. A cluster needs Java 17, Maven, and about 1.5 GB of memory and 0.5 GB for each worker.`
 
 // clusterCommand returns the command cluster.
 func (a *app) clusterCommand() *cobra.Command {
