@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.As(context.Cause(ctx), &end):
-		a.fail(fmt.Errorf("%w; what is finished is kept: repeat the command to go on", err))
+		a.fail(err)
 		if n, ok := end.Signal.(syscall.Signal); ok {
 			return 128 + int(n)
 		}
@@ -83,7 +83,7 @@ func (a *app) command() *cobra.Command {
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress, warnings and summary")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false,
 		"show the log of Beam and of a runner in this process, and after an error of a runner its trace")
-	c.AddCommand(a.workerCommand())
+	c.AddCommand(a.workerCommand(), a.clusterCommand())
 	c.CompletionOptions.HiddenDefaultCmd = true
 	return c
 }
