@@ -109,7 +109,8 @@ func (f *buildFlags) register(c *cobra.Command) {
 		"`text`: HOST:PORT of a worker pool (external), image (docker), path of this program (process)")
 	flags.IntVar(&f.config.Parallelism, "parallelism", 0,
 		"flink: `number` of tasks at once (default all free slots); spark takes all cores of its executors")
-	flags.StringArrayVar(&f.options, "beam", nil, "`name=value`: option of Beam, such as experiments=NAME; may be repeated")
+	flags.StringArrayVar(&f.options, "beam", nil,
+		"`name=value`: option of Beam, such as experiments=NAME; may be repeated")
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "format" {
 			name = "input-format"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,6 +140,27 @@ func TestLine(t *testing.T) {
 			if got := c.line(s.p, start.Add(s.after)); got != s.want {
 				t.Errorf("%s: %q; want %q", name, got, s.want)
 			}
+		}
+	}
+}
+
+// TestFail: an error of a runner is one line, and its trace comes with --verbose.
+func TestFail(t *testing.T) {
+	err := fmt.Errorf("job: %w", &job.RunnerError{Text: "no pool", Trace: "x\n\tat y\n"})
+	for _, tt := range []struct {
+		a    app
+		want string
+	}{
+		{app{}, "bloomery-beam: job: no pool\nbloomery-beam: --verbose shows what the runner says\n"},
+		{app{verbose: true}, "bloomery-beam: job: no pool\nx\n\tat y\n"},
+		{app{json: true}, `{"error":"job: no pool"}` + "\n"},
+		{app{json: true, verbose: true}, `{"error":"job: no pool","trace":"x\n\tat y"}` + "\n"},
+	} {
+		var b bytes.Buffer
+		tt.a.stderr = &b
+		tt.a.fail(err)
+		if b.String() != tt.want {
+			t.Errorf("%+v: %s", tt.a, &b)
 		}
 	}
 }

@@ -60,8 +60,8 @@ const (
 // service of Beam: universal, flink and spark are the same.
 func Runners() []string { return []string{Prism, Universal, Flink, Spark, Dataflow} }
 
-// Progress counts what is done and stands in the output, whoever did it. Without ranges, the plan is being made; with all
-// ranges and shards, the manifest is being written.
+// Progress counts what is done and stands in the output, whoever did it. Without ranges, the plan is being made; with
+// all ranges and shards, the manifest is being written.
 type Progress struct {
 	Ranges, RangesDone int
 	Shards, ShardsDone int
@@ -86,20 +86,11 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("no input")
 	case c.Output == "":
 		return c, fmt.Errorf("no output")
-	case c.Parallelism < 0:
-		return c, fmt.Errorf("parallelism %d: want 1 or more", c.Parallelism)
-	case c.Parallelism > 0 && c.Options[parallelismOption] != "":
-		return c, fmt.Errorf("the parallelism is given twice: %d, and in Beam's option %s=%s", c.Parallelism,
-			parallelismOption, c.Options[parallelismOption])
-	case c.Parallelism > 0 && c.Runner == Spark:
-		return c, fmt.Errorf("the runner spark takes all cores of its executors, or spark.default.parallelism of the job " +
-			"server; leave out the parallelism")
-	case c.Parallelism > 0 && c.Runner == Prism:
-		return c, fmt.Errorf("the runner prism takes all processors, within the memory of a worker; leave out the parallelism")
-	case c.Parallelism > 0 && c.Runner == Dataflow:
-		return c, fmt.Errorf("the runner dataflow has Beam's options num_workers and max_num_workers; leave out the parallelism")
 	case c.Memory < minMemory:
 		return c, fmt.Errorf("%d bytes of memory are too few for a worker; want at least %d MiB", c.Memory, minMemory>>20)
+	}
+	if err := c.checkParallelism(); err != nil {
+		return c, err
 	}
 	if c.Runner == Dataflow {
 		return c, c.checkDataflow()

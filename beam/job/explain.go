@@ -73,6 +73,9 @@ func explain(s jobpb.JobState_Enum, cause, trace string) error {
 	return &RunnerError{text, all}
 }
 
+// rpcError begins an error of gRPC.
+var rpcError = regexp.MustCompile(`^rpc error: code = \w+ desc = `)
+
 // javaClass is the name of an error's class with its package.
 var javaClass = regexp.MustCompile(`^(?:[a-z][\w$]*\.)+([A-Z][\w$]*)(?::\s*|$)`)
 
@@ -83,6 +86,7 @@ func root(text string) string {
 		text = text[i+len("caused by:"):]
 	}
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	text = rpcError.ReplaceAllString(text, "")
 	class := ""
 	for m := javaClass.FindStringSubmatch(text); m != nil; m = javaClass.FindStringSubmatch(text) {
 		class, text = m[1], text[len(m[0]):]

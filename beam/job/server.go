@@ -63,15 +63,21 @@ func (s *server) submit(ctx context.Context, p *pipepb.Pipeline, o *runnerlib.Jo
 	defer cancel()
 	prepared, artifacts, token, err := runnerlib.Prepare(ctx, named{s.client, o.Name}, p, o)
 	if err != nil {
-		return "", fmt.Errorf("the job server at %s refuses the pipeline: %w", s.at, err)
+		return "", s.refused("the pipeline", err)
 	}
 	if token, err = runnerlib.Stage(ctx, prepared, artifacts, "", token); err != nil {
-		return "", fmt.Errorf("the artifact service of %s: %w", s.at, err)
+		return "", s.refused("the files of the job", err)
 	}
 	if id, err = runnerlib.Submit(ctx, s.client, prepared, token); err != nil {
-		return "", fmt.Errorf("the job server at %s: %w", s.at, err)
+		return "", s.refused("the job", err)
 	}
 	return id, nil
+}
+
+// refused returns the error of a job that does not run.
+func (s *server) refused(what string, err error) error {
+	all := err.Error()
+	return &RunnerError{fmt.Sprintf("the job server at %s does not take %s: %s", s.at, what, root(all)), all}
 }
 
 // wait returns when the job has ended: nil if it is done. If ctx ends before, it cancels the job, waits for at most

@@ -20,9 +20,28 @@ import (
 const (
 	parallelismOption = "parallelism"
 	masterOption      = "beam:option:flink_master:v1"
-	slotsTimeout      = 5 * time.Second // for all questions about slots
-	noParallelism     = -1              // the job server decides
+	slotsTimeout      = 20 * time.Second // for all questions about slots
+	noParallelism     = -1               // the job server decides
 )
+
+// checkParallelism returns an error if a parallelism is given that has no meaning.
+func (c *Config) checkParallelism() error {
+	instead := map[string]string{
+		Spark:    "the cores of all executors, or spark.default.parallelism of its job server",
+		Prism:    "all processors, within the memory of a worker",
+		Dataflow: "as many workers as Beam's options num_workers and max_num_workers say",
+	}[c.Runner]
+	option := c.Options[parallelismOption]
+	switch {
+	case c.Parallelism < 0:
+		return fmt.Errorf("parallelism %d: want 1 or more", c.Parallelism)
+	case c.Parallelism > 0 && option != "":
+		return fmt.Errorf("the parallelism is given twice: %d, and Beam's option parallelism=%s", c.Parallelism, option)
+	case c.Parallelism > 0 && instead != "":
+		return fmt.Errorf("the runner %s takes %s; leave out the parallelism", c.Runner, instead)
+	}
+	return nil
+}
 
 // parallelism returns the parallelism of a job with so many steps at most: what the user says; else on Flink, the slots
 // that are free, or all if none is. Beam's job server for Flink would take what its own configuration says, which
@@ -41,8 +60,8 @@ func (c *Config) parallelism(ctx context.Context, s *server, steps int) int {
 	n, err := s.slots(ctx)
 	if err != nil {
 		if c.Warn != nil && ctx.Err() != context.Canceled {
-			c.Warn(fmt.Sprintf("the number of Flink's slots is unknown (%v): the job runs with parallelism.default of the "+
-				"job server's configuration, or 1; give --parallelism", err))
+			c.Warn(fmt.Sprintf("the number of Flink's slots is unknown (%s): the job runs with parallelism.default of the "+
+				"job server's configuration, or 1; give --parallelism", root(err.Error())))
 		}
 		return noParallelism
 	}
@@ -115,7 +134,7 @@ func restURL(master, endpoint string) (string, error) {
 	if !ok {
 		scheme, at = "http", master
 	}
-	if strings.HasPrefix(at, "[") { // [local], [auto], [collection]
+	if at == "[local]" || at == "[auto]" || at == "[collection]" {
 		return "", fmt.Errorf("the job server uses Flink %s", master)
 	}
 	host, port, err := net.SplitHostPort(strings.TrimSuffix(at, "/"))
