@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -74,7 +73,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // command returns the command with its flags and its subcommand.
 func (a *app) command() *cobra.Command {
 	c := a.buildCommand()
-	c.Version = version()
+	if c.Version = job.Version(); c.Version == "" {
+		c.Version = "(devel)"
+	}
 	c.SilenceUsage, c.SilenceErrors = true, true
 	c.SetOut(a.stdout)
 	c.SetErr(a.stderr)
@@ -86,14 +87,6 @@ func (a *app) command() *cobra.Command {
 	c.AddCommand(a.workerCommand(), a.clusterCommand())
 	c.CompletionOptions.HiddenDefaultCmd = true
 	return c
-}
-
-// version returns the version of the module from which the program was built.
-func version() string {
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		return b.Main.Version
-	}
-	return "(devel)"
 }
 
 // fail prints an error. The trace of a runner comes after it, with --verbose only.

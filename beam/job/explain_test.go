@@ -32,8 +32,8 @@ func TestExplain(t *testing.T) {
 			"a worker of bloomery-beam has ended, or cannot be reached: its log, or the one of the system, has the cause, " +
 				"such as too little memory; repeat the command: what is finished is kept"},
 		{"", "org.apache.flink.runtime.jobmaster.JobMasterException: TaskManager with id localhost:43691-b31fce is no " +
-			"longer reachable.", "Flink has lost a task manager: it has ended, or cannot be reached; repeat the command: what is " +
-			"finished is kept"},
+			"longer reachable.",
+			"Flink has lost a task manager: it has ended, or cannot be reached; repeat the command: what is finished is kept"},
 		{"", "org.apache.pekko.pattern.AskTimeoutException: org.apache.pekko.pattern.AskTimeoutException: Ask timed out on " +
 			"[Actor[pekko.tcp://flink@localhost:34769/user/rpc/taskmanager_0#2030462474]] after [10000 ms].",
 			"Flink has lost a task manager: it has ended, or cannot be reached; repeat the command: what is finished is kept"},

@@ -20,16 +20,16 @@ func (c *Config) show(p Progress) {
 	}
 }
 
-// watch calls c.Progress until stop. stop waits for the last call.
-func (c *Config) watch(ctx context.Context, p *steps.Plan, out steps.Source) (stop func()) {
+// watch calls c.Progress until stop. stop waits for the last call, and returns the keys in it.
+func (c *Config) watch(ctx context.Context, p *steps.Plan, out steps.Source) (stop func() (keys int64)) {
 	if c.Progress == nil {
-		return func() {}
+		return func() int64 { return 0 }
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
+	var tally steps.Tally
 	go func() {
 		defer close(done)
-		var tally steps.Tally
 		for {
 			start := time.Now()
 			now, err := p.Tally(ctx, out, tally)
@@ -50,5 +50,9 @@ func (c *Config) watch(ctx context.Context, p *steps.Plan, out steps.Source) (st
 			}
 		}
 	}()
-	return func() { cancel(); <-done }
+	return func() int64 {
+		cancel()
+		<-done
+		return int64(tally.Keys)
+	}
 }

@@ -52,7 +52,7 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	marked := markWhenDone(ctx, p, out, t.Attempt)
 	stop := c.watch(ctx, p, out)
 	err = c.run(ctx, s, t)
-	stop()
+	keys := stop()
 	if err = errors.Join(err, marked()); err != nil {
 		if ctx.Err() != nil && !rest(t) && c.Warn != nil {
 			c.Warn("steps of the cancelled job still run in this process")
@@ -62,7 +62,7 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	c.show(Progress{Ranges: t.Ranges, RangesDone: t.Ranges, Shards: t.Shards, ShardsDone: t.Shards})
+	c.show(Progress{Ranges: t.Ranges, RangesDone: t.Ranges, Shards: t.Shards, ShardsDone: t.Shards, Keys: keys})
 	return p.Finish(ctx, out, steps.Options{})
 }
 
@@ -95,7 +95,7 @@ func (c *Config) plan(ctx context.Context) (t Task, p *steps.Plan, out steps.Sto
 	if err != nil {
 		return t, nil, nil, err
 	}
-	t = Task{Input: url, Output: c.Output, Memory: c.Memory, Attempt: newAttempt()}
+	t = Task{Input: url, Output: c.Output, Memory: c.Memory, Attempt: newAttempt(), Program: Version()}
 	if c.remote() && !isURL(t.Output) {
 		if t.Output, err = filepath.Abs(t.Output); err != nil {
 			return t, nil, nil, err

@@ -138,6 +138,19 @@ func TestRestURL(t *testing.T) {
 	}
 }
 
+// TestOtherVersion: a worker refuses the job of a submitter of another version, if both are known.
+func TestOtherVersion(t *testing.T) {
+	for _, tt := range []struct {
+		submitter, worker string
+		same              bool
+	}{{"v1.0.0", "v1.0.1", false}, {"v1.0.0", "v1.0.0", true}, {"", "v1.0.0", true}, {"v1.0.0", "", true}} {
+		err := sameProgram(tt.submitter, tt.worker)
+		if (err == nil) != tt.same || err != nil && !strings.Contains(err.Error(), "run the same version") {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
+
 // streams is a job server whose streams of messages break off.
 type streams struct {
 	jobpb.JobServiceClient

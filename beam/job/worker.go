@@ -18,6 +18,7 @@ type Task struct {
 	Ranges, Shards int
 	Memory         int64  // bytes a worker
 	Attempt        string // name of this start of the job
+	Program        string // Version of the submitter
 }
 
 // shared returns the task without its attempt: steps of several attempts share a worker and its memory.
@@ -66,6 +67,9 @@ func forget(t Task) {
 }
 
 func newWorker(ctx context.Context, t Task) (*worker, error) {
+	if err := sameProgram(t.Program, Version()); err != nil {
+		return nil, err
+	}
 	in, err := openSource(ctx, t.Input)
 	if err != nil {
 		return nil, err
