@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,112 +15,130 @@ import (
 	"github.com/bloomery/bloomery/beam/clusters"
 )
 
-var cluster = flag.String("cluster", "", "with -long, also run the tests on a cluster: flink")
+var clusterFlag = flag.String("cluster", "", "with -long, also run the tests on clusters: flink, spark, or flink,spark")
 
-// TestFlink starts Flink with two task managers and builds a million keys in 16 shards, with workers in the submitter
-// and in a pool: the set is that of bloomery build. Then it interrupts a build that searches.
-func TestFlink(t *testing.T) {
-	if !*long || *cluster != "flink" {
-		t.Skip("takes two minutes and 3 GB; run it with -long -cluster flink")
+// onClusters runs a test on each engine that the flag names.
+func onClusters(t *testing.T, test func(t *testing.T, engine string)) {
+	if !*long || *clusterFlag == "" {
+		t.Skip("needs Java and Maven, and 3 GB; run it with -long -cluster flink,spark")
 	}
 	if lacks := clusters.Lacking(); lacks != "" {
 		t.Skip("NOT RUN: " + lacks)
 	}
-	dir := t.TempDir()
-	program, single := filepath.Join(dir, "bloomery-beam"), filepath.Join(dir, "bloomery")
-	for path, args := range map[string][]string{program: {"build", "-o", program, "."},
-		single: {"-C", "..", "build", "-o", single, "./cmd/bloomery"}} {
-		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v: %s", path, err, out)
+	for engine := range strings.SplitSeq(*clusterFlag, ",") {
+		if !slices.Contains(clusters.Engines(), engine) {
+			t.Fatalf("-cluster %s: want %s", engine, strings.Join(clusters.Engines(), ","))
 		}
-	}
-	for f := range 8 {
-		var b bytes.Buffer
-		for i := range 125_000 {
-			fmt.Fprintf(&b, "key-%d-%d\n", f, i)
-		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.txt", f)), b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	inputs, err := filepath.Glob(filepath.Join(dir, "*.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const spec = "blocked(fpr=0.01)"
-	want := filepath.Join(dir, "want")
-	args := append([]string{"build", "-q", "-o", want, "--shards", "16", "--family", spec}, inputs...)
-	if out, err := exec.Command(single, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	home := filepath.Join(dir, "flink")
-	if err := os.Mkdir(home, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	start := time.Now()
-	f, err := clusters.StartFlink(t.Context(), home, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Stop)
-	t.Logf("the cluster runs after %v", time.Since(start))
-	port := freePort(t)
-	process(t, port, program, "worker", "-q", "--port", fmt.Sprint(port))
-	build := func(out, spec string, more ...string) *exec.Cmd {
-		return exec.Command(program, append([]string{"-i", filepath.Join(dir, "*.txt"), "-o", filepath.Join(dir, out),
-			"--spec", spec, "--shards", "16", "--range-bytes", "1MB", "--runner", "flink", "--endpoint", f.JobServer,
-			"--beam", "parallelism=4"}, more...)...)
-	}
-	pool := []string{"--environment", "external", "--environment-config", fmt.Sprintf("localhost:%d", port)}
-	for out, environment := range map[string][]string{"loopback": nil, "pool": pool} {
-		start := time.Now()
-		if text, err := build(out, spec, environment...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v: %s", out, err, text)
-		}
-		t.Logf("%s: %v", out, time.Since(start))
-		sameSets(t, filepath.Join(dir, out), want)
-	}
-	for _, name := range []string{"task-manager-1", "task-manager-2"} {
-		if !strings.Contains(f.Log(name), "client connected with id 1-1") {
-			t.Errorf("the %s had no worker 1-1", name)
-		}
-	}
-
-	for out, environment := range map[string][]string{"loopback": nil, "pool": pool} {
-		interrupt(t, build("cancelled-"+out, "partitioned(bits_per_key=12,effort=max)", environment...), // a minute and more
-			filepath.Join(dir, "cancelled-"+out))
+		t.Run(engine, func(t *testing.T) { test(t, engine) })
 	}
 }
 
-// interrupt starts a build, interrupts it in its search, and expects that it ends within 5 seconds, without a set.
-func interrupt(t *testing.T, c *exec.Cmd, out string) {
+// site is a folder with the programs, in which jobs run on a cluster.
+type site struct {
+	dir, program, single string
+	cluster              *clusters.Cluster
+}
+
+// newSite builds the programs.
+func newSite(t *testing.T) *site {
+	s := &site{dir: t.TempDir()}
+	s.program, s.single = s.path("bloomery-beam"), s.path("bloomery")
+	for _, args := range [][]string{{"build", "-o", s.program, "."},
+		{"-C", "..", "build", "-o", s.single, "./cmd/bloomery"}} {
+		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return s
+}
+
+func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
+
+// start starts a cluster, until the test ends.
+func (s *site) start(t *testing.T, o clusters.Config) {
 	t.Helper()
-	var text bytes.Buffer
-	c.Stderr = &text
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { kill(c) })
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if found, _ := filepath.Glob(filepath.Join(out, "work-*", "index")); len(found) > 0 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("no index: %s", &text)
-		}
-	}
-	time.Sleep(2 * time.Second) // in the search
+	o.Dir = filepath.Join(t.TempDir(), "cluster")
 	start := time.Now()
-	if err := c.Process.Signal(os.Interrupt); err != nil {
+	c, err := clusters.Start(t.Context(), o)
+	if err != nil {
 		t.Fatal(err)
 	}
-	err := c.Wait()
-	took := time.Since(start)
-	t.Logf("interrupted: %v, %v: %s", took, err, &text)
-	if took > 5*time.Second || c.ProcessState.ExitCode() != 130 {
-		t.Errorf("the submitter ended after %v: %v", took, err)
+	s.cluster = c
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, d := range c.Daemons {
+				t.Logf("the log of %s ends:\n%s", d.Name, last(d.Log(), 2000))
+			}
+		}
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Logf("%s with %d workers runs after %v", o.Engine, o.Workers, time.Since(start).Round(time.Millisecond))
+}
+
+func last(text string, n int) string { return text[max(0, len(text)-n):] }
+
+// pool starts a worker pool on a port of an address, until the test ends. Its output goes to a file.
+func (s *site) pool(t *testing.T, address string, port int) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(s.program, "worker", "--host", address, "--port", fmt.Sprint(port))
+	log, err := os.OpenFile(s.path("pools.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(out, "*.bloom")); len(left) > 0 {
-		t.Errorf("a set after the cancel: %q", left)
+	defer log.Close()
+	c.Stdout, c.Stderr = log, log
+	startListening(t, c, address, port)
+	return c
+}
+
+// texts writes files of text with each keys each, and returns their pattern.
+func (s *site) texts(t *testing.T, name string, files, each int) string {
+	t.Helper()
+	for f := range files {
+		var b bytes.Buffer
+		for i := range each {
+			fmt.Fprintf(&b, "key-%d-%d\n", f, i)
+		}
+		if err := os.WriteFile(s.path(fmt.Sprintf("%s-%d.txt", name, f)), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.path(name + "-*.txt")
+}
+
+// build builds a set with the single process and returns its folder.
+func (s *site) build(t *testing.T, name, inputs, spec string, shards int) string {
+	t.Helper()
+	files, err := filepath.Glob(inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"build", "-q", "-o", s.path(name), "--shards", fmt.Sprint(shards), "--family", spec}
+	if out, err := exec.Command(s.single, append(args, files...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return s.path(name)
+}
+
+// job returns the command that builds a set on the cluster.
+func (s *site) job(name, inputs, spec string, shards int, more ...string) *exec.Cmd {
+	return exec.Command(s.program, append([]string{"-i", inputs, "-o", s.path(name), "--spec", spec,
+		"--shards", fmt.Sprint(shards), "--range-bytes", "300kB", "--runner", s.cluster.Engine,
+		"--endpoint", s.cluster.JobServer}, more...)...)
+}
+
+// same runs a job and compares the set with that of another folder.
+func (s *site) same(t *testing.T, c *exec.Cmd, name, want string) {
+	t.Helper()
+	start := time.Now()
+	if text, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	t.Logf("%.1f s", time.Since(start).Seconds())
+	sameSets(t, s.path(name), want)
+	if err := os.RemoveAll(s.path(name)); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.As(context.Cause(ctx), &end):
-		a.fail(fmt.Errorf("%w; what is finished is kept: repeat the command to go on", err))
+		a.fail(err)
 		if n, ok := end.Signal.(syscall.Signal); ok {
 			return 128 + int(n)
 		}
@@ -80,7 +80,7 @@ func (a *app) command() *cobra.Command {
 	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the field error")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress, warnings and summary")
 	flags.BoolVar(&a.verbose, "verbose", false, "show the log of Beam and of the runner")
-	c.AddCommand(a.workerCommand())
+	c.AddCommand(a.workerCommand(), a.clusterCommand())
 	c.CompletionOptions.HiddenDefaultCmd = true
 	return c
 }

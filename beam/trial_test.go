@@ -42,19 +42,25 @@ func programs(t *testing.T) (program, prism string) {
 func process(t *testing.T, port int, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(program, args...)
+	startListening(t, c, "localhost", port)
+	return c
+}
+
+// startListening starts a command and waits until it listens. It is killed when the test ends.
+func startListening(t *testing.T, c *exec.Cmd, host string, port int) {
+	t.Helper()
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { kill(c) })
 	for range 200 {
-		if conn, err := net.Dial("tcp", fmt.Sprintf("localhost:%d", port)); err == nil {
+		if conn, err := net.Dial("tcp", net.JoinHostPort(host, fmt.Sprint(port))); err == nil {
 			conn.Close()
-			return c
+			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("%s does not listen on port %d", program, port)
-	return nil
+	t.Fatalf("%s does not listen on port %d of %s", c.Path, port, host)
 }
 
 func kill(c *exec.Cmd) {

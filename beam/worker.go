@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -12,12 +14,13 @@ import (
 
 func (a *app) workerCommand() *cobra.Command {
 	var port int
-	var secretFile string
+	var host, secretFile string
 	c := &cobra.Command{
 		Use:   "worker --port PORT",
 		Short: "Serve a worker pool for --environment external",
 		Long: `Serve a worker pool on a port of localhost, until it is interrupted. A runner on this machine, or in the
-same pod, starts workers in it for jobs with --environment external --environment-config localhost:PORT.
+same pod, starts workers in it for jobs with --environment external --environment-config localhost:PORT. With --host
+the pool listens on another address.
 
 Whoever can connect to the port can run jobs of bloomery-beam with the rights of this process.`,
 		Example: `  bloomery-beam worker --port 50000
@@ -36,14 +39,16 @@ Whoever can connect to the port can run jobs of bloomery-beam with the rights of
 				}
 			}
 			a.logs()
-			return job.ServeWorkers(c.Context(), port, func() {
+			address := net.JoinHostPort(host, strconv.Itoa(port))
+			return job.ServeWorkers(c.Context(), address, func() {
 				if !a.quiet {
-					fmt.Fprintf(a.stderr, "bloomery-beam: workers at localhost:%d\n", port)
+					fmt.Fprintln(a.stderr, "bloomery-beam: workers at", address)
 				}
 			})
 		},
 	}
-	c.Flags().IntVar(&port, "port", 50000, "`port` of localhost")
+	c.Flags().IntVar(&port, "port", 50000, "`port`")
+	c.Flags().StringVar(&host, "host", "localhost", "`address` of this machine: whoever reaches it can run jobs")
 	c.Flags().StringVar(&secretFile, "secret-file", "",
 		"`file` with the secret of the keyed hash, 32 hex digits; else the variable "+job.SecretFileVariable+" names it")
 	return c

@@ -28,7 +28,7 @@ func (deaf) Cancel(context.Context, *jobpb.CancelJobRequest, ...grpc.CallOption)
 
 // withPool makes c run on a worker pool that knows nothing of the submitter.
 func withPool(t *testing.T, c *Config) {
-	p, err := startPool(context.WithoutCancel(t.Context()), 0)
+	p, err := startPool(context.WithoutCancel(t.Context()), "localhost:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func (e Environment) start(ctx context.Context, config string) (env *pipepb.Envi
 	urn := graphx.URNEnvDocker
 	switch e {
 	case Loopback:
-		p, err := startPool(context.WithoutCancel(ctx), 0)
+		p, err := startPool(context.WithoutCancel(ctx), "localhost:0")
 		if err != nil {
 			return nil, nil, err
 		}

@@ -17,13 +17,12 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// ServeWorkers serves a worker pool for External jobs on a port of localhost until ctx ends. It calls ready when it
-// listens.
-func ServeWorkers(ctx context.Context, port int, ready func()) error {
+// ServeWorkers serves a worker pool for External jobs at HOST:PORT until ctx ends. It calls ready when it listens.
+func ServeWorkers(ctx context.Context, address string, ready func()) error {
 	if !beam.Initialized() {
 		beam.Init()
 	}
-	p, err := startPool(ctx, port)
+	p, err := startPool(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -60,14 +59,18 @@ type pooled struct {
 // endTimeout is the time for which the pool waits for a worker that it has stopped.
 const endTimeout = 5 * time.Second
 
-// startPool serves a pool on a port of localhost, 0 for any that is free. Its workers end with ctx.
-func startPool(ctx context.Context, port int) (*pool, error) {
-	l, err := net.Listen("tcp", fmt.Sprintf("localhost:%d", port))
+// startPool serves a pool at HOST:PORT, port 0 for any that is free. Its workers end with ctx.
+func startPool(ctx context.Context, address string) (*pool, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	p := newPool(ctx, serveWorker)
-	p.at = fmt.Sprintf("localhost:%d", l.Addr().(*net.TCPAddr).Port)
+	p.at = net.JoinHostPort(host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
 	fnpb.RegisterBeamFnExternalWorkerPoolServer(p.server, p)
 	go func() { _ = p.server.Serve(l) }() // until stop
 	return p, nil

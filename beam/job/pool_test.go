@@ -105,7 +105,7 @@ func (c client) stop(id string) {
 
 // TestPool speaks the protocol of a worker pool as two task managers do, which both count their workers from 1-1.
 func TestPool(t *testing.T) {
-	p, err := startPool(t.Context(), 0)
+	p, err := startPool(t.Context(), "localhost:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,115 @@
+package clusters
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Daemon is a JVM of a cluster: the leader of a process group, in which processes that it starts are, too.
+type Daemon struct {
+	Name    string   `json:"name"` // such as task-manager-1
+	PID     int      `json:"pid"`
+	Dir     string   `json:"dir"` // its working folder
+	LogFile string   `json:"log"`
+	Command []string `json:"command"`
+	Env     []string `json:"env"` // NAME=VALUE, besides those of the process that starts it
+}
+
+// opened are the packages of the JDK that engines read by reflection.
+var opened = []string{
+	"java.lang", "java.lang.invoke", "java.lang.reflect", "java.util", "java.util.concurrent",
+	"java.util.concurrent.atomic", "java.net", "java.io", "java.nio", "sun.nio.ch", "sun.nio.cs", "sun.security.action",
+	"sun.util.calendar", "java.text", "java.time",
+}
+
+// openings are options of Java.
+func openings() []string {
+	var all []string
+	for _, p := range opened {
+		all = append(all, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
+	}
+	return all
+}
+
+// jvm is what a daemon runs.
+type jvm struct {
+	name, heap, class string
+	args, options     []string
+	env               []string
+}
+
+// daemon returns a daemon with a folder of its own below that of the cluster.
+func (c *Cluster) daemon(j jvm) (*Daemon, error) {
+	d := &Daemon{Name: j.name, Dir: filepath.Join(c.Dir, j.name), LogFile: filepath.Join(c.Dir, j.name+".log"), Env: j.env}
+	d.Command = append([]string{java(), "-Dbloomery.daemon=" + d.Dir, "-Xmx" + j.heap}, openings()...)
+	d.Command = append(append(d.Command, j.options...), "-cp", filepath.Join(c.jars, "*"), j.class)
+	d.Command = append(d.Command, j.args...)
+	return d, os.MkdirAll(d.Dir, 0o777)
+}
+
+// hosts writes the names that worker i resolves with the option jdk.net.hosts.file, instead of all others.
+func (d *Daemon) hosts(i int) error {
+	name, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("127.0.0.1 localhost %s\n%s %s\n", name, PoolAddress(i), PoolHost)
+	return os.WriteFile(filepath.Join(d.Dir, "hosts"), []byte(text), 0o666)
+}
+
+// start starts a daemon. Its output is appended to its log.
+func (d *Daemon) start() error {
+	log, err := os.OpenFile(d.LogFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	c := exec.Command(d.Command[0], d.Command[1:]...)
+	c.Dir, c.Env, c.Stdout, c.Stderr = d.Dir, append(os.Environ(), d.Env...), log, log
+	ownGroup(c)
+	if err := c.Start(); err != nil {
+		return err
+	}
+	d.PID = c.Process.Pid
+	go func() { _ = c.Wait() }() // the log has the cause
+	return nil
+}
+
+// terminate asks the daemon to end.
+func (d *Daemon) terminate() { _ = signal(d.PID, terminate) }
+
+// Kill ends the daemon, and all processes of its group, at once.
+func (d *Daemon) Kill() { _ = signal(-d.PID, kill) }
+
+// Pause stops all processes of the group until Continue.
+func (d *Daemon) Pause() error { return signal(-d.PID, pause) }
+
+// Continue continues what Pause has stopped.
+func (d *Daemon) Continue() error { return signal(-d.PID, goOn) }
+
+// Runs reports whether the daemon has not ended.
+func (d *Daemon) Runs() bool { return signal(d.PID, 0) == nil }
+
+// same reports whether the process is the daemon, and not a later one with the same number.
+func (d *Daemon) same() bool {
+	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", fmt.Sprint(d.PID)).Output()
+	return err == nil && strings.Contains(string(out), "-Dbloomery.daemon="+d.Dir+" ")
+}
+
+// Log returns the log of the daemon.
+func (d *Daemon) Log() string {
+	b, err := os.ReadFile(d.LogFile)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// end returns the end of the log.
+func (d *Daemon) end() string {
+	text := strings.TrimSpace(d.Log())
+	return text[max(0, len(text)-1000):]
+}
