@@ -30,7 +30,8 @@ func TestLost(t *testing.T) {
 }
 
 // lost loses the first answer to each write, after the write took effect. The client repeats the request: the object
-// must be whole, and an error must say that it may be there. parts says whether large objects are tested, too.
+// must be whole, and the only error is that of WriteIf about an object that is there. parts says whether large objects
+// are tested, too.
 func lost(t *testing.T, f server, parts bool) {
 	defer f.Lose(nil)
 	s := open(t, f, "lost")
@@ -58,18 +59,53 @@ func lost(t *testing.T, f server, parts bool) {
 			if n.Load() < 2 {
 				t.Errorf("%s: %d requests", name, n.Load())
 			}
-			switch {
-			case err == nil:
-			case how == "WriteIf" && errors.Is(err, fs.ErrExist): // its own object
-			case errors.Is(err, fs.ErrNotExist) || size == "small":
+			if err != nil && !(how == "WriteIf" && errors.Is(err, fs.ErrExist)) { // its own object
 				t.Errorf("%s: %v", name, err)
-			default:
-				t.Logf("%s: %v", name, err)
 			}
 			if b, err := storetest.Read(t.Context(), s, name, "", 0, -1); err != nil || !bytes.Equal(b, text) {
 				t.Errorf("%s: %d bytes, %v", name, len(b), err)
 			}
 		}
+	}
+}
+
+// TestDied leaves the parts of an upload whose program dies, in the imitation.
+func TestDied(t *testing.T) {
+	f := fakes3.New(t)
+	died(t, f, func() int { return f.Uploads() })
+}
+
+// died refuses all requests after the beginning of an upload in parts, as if the program had died: the parts stay,
+// invisible, and do not disturb a later write.
+func died(t *testing.T, f server, uploads func() int) {
+	defer f.Fault(nil, nil)
+	s := open(t, f, "died")
+	big := bytes.Repeat([]byte("0123456789abcdef"), 20<<16)
+	write := func() error {
+		return s.Write(t.Context(), "big", func(w io.Writer) error { _, err := w.Write(big); return err })
+	}
+	f.Fault(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Query().Has("uploads") {
+			return false
+		}
+		fakes3.Fail(w, http.StatusForbidden, "AccessDenied")
+		return true
+	}, nil)
+	if err := write(); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a refused upload: %v", err)
+	}
+	f.Fault(nil, nil)
+	if _, err := s.Stat(t.Context(), "big"); !errors.Is(err, fs.ErrNotExist) || uploads() != 1 {
+		t.Errorf("%d uploads are left, %v", uploads(), err)
+	}
+	for o, err := range s.List(t.Context(), "") {
+		t.Errorf("listed: %v, %v", o, err)
+	}
+	if err := write(); err != nil {
+		t.Error(err)
+	}
+	if b, err := storetest.Read(t.Context(), s, "big", "", 0, -1); err != nil || !bytes.Equal(b, big) || uploads() != 1 {
+		t.Errorf("%d bytes, %d uploads are left, %v", len(b), uploads(), err)
 	}
 }
 

@@ -48,6 +48,10 @@ func real(t *testing.T, s *reals3.Server) {
 	t.Run("late", func(t *testing.T) { storetest.Late(t, open(t, s, "sets/late")) })
 	t.Run("faults", func(t *testing.T) { realFaults(t, s) })
 	t.Run("lost", func(t *testing.T) { lost(t, s, !lacks[reals3.AbortKeeps]) })
+	t.Run("died", func(t *testing.T) {
+		died(t, s, func() int { return len(s.Uploads(t)) })
+		s.Abort(t)
+	})
 	t.Run("distribute with faults", func(t *testing.T) { distributed(t, s) })
 	t.Run("distribute", func(t *testing.T) { realDistribute(t, s, "sets/two") })
 	t.Run("command", func(t *testing.T) { realCommand(t, s, "sets/two") })

@@ -278,6 +278,9 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, name string) {
 	old, there := s.objects[name]
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	switch { // conditions count when the object is made
+	case id != "" && !known: // aborted, or completed: a completion that is repeated is an error
+		Fail(w, http.StatusNotFound, "NoSuchUpload")
+		return
 	case q.Has("uploads") || q.Has("partNumber"):
 	case match != "" && !there:
 		Fail(w, http.StatusNotFound, "NoSuchKey")
@@ -292,8 +295,6 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, name string) {
 		id = strconv.Itoa(s.next)
 		s.uploads[id] = map[int][]byte{}
 		fmt.Fprintf(w, "<InitiateMultipartUploadResult><UploadId>%s</UploadId></InitiateMultipartUploadResult>", id)
-	case id != "" && !known:
-		Fail(w, http.StatusNotFound, "NoSuchUpload")
 	case r.Method == "PUT" && id != "":
 		n, _ := strconv.Atoi(q.Get("partNumber"))
 		parts[n] = b

@@ -282,6 +282,23 @@ func (s *Server) Uploads(t testing.TB) (names []string) {
 	return names
 }
 
+// Abort removes the parts of all uploads.
+func (s *Server) Abort(t testing.TB) {
+	t.Helper()
+	all, err := s.Client.ListMultipartUploads(t.Context(), &api.ListMultipartUploadsInput{Bucket: &s.Bucket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range all.Uploads {
+		_, err := s.Client.AbortMultipartUpload(t.Context(), &api.AbortMultipartUploadInput{
+			Bucket: &s.Bucket, Key: u.Key, UploadId: u.UploadId,
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // remove removes the bucket of a server that goes on running.
 func (s *Server) remove(t testing.TB) {
 	ctx := context.Background()
