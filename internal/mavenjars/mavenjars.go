@@ -54,20 +54,25 @@ func release(text string) int {
 	return n
 }
 
+// Top returns the folder in which jars are kept.
+func Top() (string, error) {
+	if top := os.Getenv(Variable); top != "" {
+		return filepath.Abs(top)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("%w; name a folder for jars in %s", err, Variable)
+	}
+	return filepath.Join(cache, "bloomery-clusters"), nil
+}
+
 // Load returns the folder with the jars that the project file names, and all that they need. If the folder is not
 // there, Load runs Maven first, and says so to note, which may be nil. The name is the folder's, in that of Variable.
 // It must be another one for another project file, so it should have the versions in it. Several processes may load
 // the same name at once. After an error, nothing is left behind.
 func Load(ctx context.Context, name string, project []byte, note func(string)) (folder string, err error) {
-	top := os.Getenv(Variable)
-	if top == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return "", fmt.Errorf("%w; name a folder for jars in %s", err, Variable)
-		}
-		top = filepath.Join(cache, "bloomery-clusters")
-	}
-	if top, err = filepath.Abs(top); err != nil {
+	top, err := Top()
+	if err != nil {
 		return "", err
 	}
 	jars := filepath.Join(top, name)
