@@ -11,9 +11,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/mavenjars"
 )
 
 // Engines.
@@ -79,6 +82,17 @@ type engine interface {
 
 var engines = map[string]engine{Flink: flink{}, Spark: spark{}}
 
+// Releases of Java that the engines run on: Beam's job server for Spark fails on later ones.
+const oldestJava, newestJava = 11, 21
+
+// Lacking returns a sentence that says what a cluster needs and this machine lacks, or "".
+func Lacking() string {
+	if runtime.GOOS == "windows" {
+		return "a cluster needs a Unix system; use WSL"
+	}
+	return mavenjars.Lacking("a cluster", oldestJava, newestJava)
+}
+
 const (
 	startTimeout = 90 * time.Second // of all daemons
 	stopTimeout  = 10 * time.Second
@@ -107,8 +121,8 @@ func Start(ctx context.Context, o Config) (c *Cluster, err error) {
 		return nil, err
 	}
 	pom, folder := c.engine.project()
-	if c.jars, err = jars(ctx, pom, folder, o.Note); err != nil {
-		return nil, fmt.Errorf("loading the jars of %s: %w", o.Engine, err)
+	if c.jars, err = mavenjars.Load(ctx, folder, pom, o.Note); err != nil {
+		return nil, err
 	}
 	if err := c.ports(o.Port); err != nil {
 		return nil, err
