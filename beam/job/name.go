@@ -41,12 +41,9 @@ func (c *Config) jobName() string {
 // dataflowName is jobName as Dataflow takes it: lower case, digits and dashes, beginning with a letter.
 func (c *Config) dataflowName() string {
 	const most = 63
-	var words []string
-	for _, w := range strings.FieldsFunc(strings.ToLower(c.jobName()), func(r rune) bool {
+	words := strings.FieldsFunc(strings.ToLower(c.jobName()), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
-	}) {
-		words = append(words, w)
-	}
+	})
 	name := strings.Join(words, "-")
 	if name == "" || name[0] < 'a' {
 		name = "bloomery-" + name

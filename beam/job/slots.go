@@ -95,7 +95,7 @@ func (s *server) slots(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("%s does not answer as Flink: %s", url, a.Status)
 	}
 	if slots.All < 1 {
-		return 0, fmt.Errorf("Flink at %s has none now", url)
+		return 0, fmt.Errorf("%s has none now", url)
 	}
 	if slots.Free > 0 {
 		return slots.Free, nil
