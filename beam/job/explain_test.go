@@ -25,6 +25,11 @@ func TestExplain(t *testing.T) {
 		{"flink-process", "java.io.IOException: error=2, No such file or directory",
 			"a machine of the cluster cannot start /nonexistent/bloomery-beam (No such file or directory): " +
 				"--environment-config is the path of bloomery-beam on the workers"},
+		{"flink-jars", "java.lang.ClassNotFoundException: " +
+			"org.apache.beam.runners.flink.translation.wrappers.ImpulseInputFormat",
+			"the machines of the cluster have no class org.apache.beam.runners.flink.translation.wrappers.ImpulseInputFormat: " +
+				"put the jars of the job server into their class path, or let the job server upload them; see the README of " +
+				"bloomery-beam"},
 		{"flink-docker", "java.io.IOException: Received exit code 125 for command 'docker run -d'. stderr: docker: Cannot",
 			"a machine of the cluster cannot start the container of --environment-config: docker: Cannot connect to the " +
 				"Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"},
