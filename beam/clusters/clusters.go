@@ -241,15 +241,29 @@ func (c *Cluster) Stop() error {
 	}
 }
 
+// stagedNever is a folder of jars that Beam's job servers do not send to the engine for each job, because of its name
+// (class PipelineResources): 150 MB and more, which the engine has.
+const stagedNever = "gradle/wrapper"
+
 // assemble returns the daemons of JVMs: the first is the manager, the last the job server, those between are workers.
 func (c *Cluster) assemble(all []jvm, ownPools bool) ([]*Daemon, error) {
+	jobServer := len(all) - 1
 	var daemons []*Daemon
 	for i, j := range all {
+		if j.jars = c.jars; i == jobServer {
+			j.jars = filepath.Join(c.Dir, stagedNever)
+			if err := os.MkdirAll(filepath.Dir(j.jars), 0o777); err != nil {
+				return nil, err
+			}
+			if err := os.Symlink(c.jars, j.jars); err != nil {
+				return nil, err
+			}
+		}
 		d, err := c.daemon(j)
 		if err != nil {
 			return nil, err
 		}
-		if ownPools && i > 0 && i < len(all)-1 {
+		if ownPools && i > 0 && i < jobServer {
 			if err := d.hosts(i); err != nil {
 				return nil, err
 			}
