@@ -145,6 +145,18 @@ func (f *Cells) Prefetch(hs []filter.Hash) {
 // Geometry returns the sizes of the table's parts.
 func (f *Cells) Geometry() Geometry { return f.g }
 
+// Cells returns the number of cells, extensions included.
+func (f *Cells) Cells() uint64 {
+	n := f.buckets * f.own
+	for level := 1; level < levels; level++ {
+		n += f.g.Pools[level] * uint64(f.g.Cells[level])
+	}
+	return n
+}
+
+// Rate returns the false-positive rate with that many cells in use, no two of which look alike.
+func (f *Cells) Rate(cells uint64) float64 { return min(1, float64(cells)/f.g.fingerprints()) }
+
 // Extensions returns the number of extensions in use, of both levels.
 func (f *Cells) Extensions() uint64 { return f.pools[1].inUse() + f.pools[2].inUse() }
 
