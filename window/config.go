@@ -22,8 +22,8 @@ type Config struct {
 	// FPR bounds the false-positive rate, 1e-12 to 0.5, on average over the filter and as long as no more keys arrive
 	// than Keys and Burst say. Default: DefaultFPR.
 	FPR float64
-	// Burst is the share of the keys of an epoch, TTL/7, that may arrive within a tenth of it, in addition to an even
-	// stream of the others; 0 to 1. With 0.5 the filter is 8% larger. Default: 0, keys arrive evenly.
+	// Burst is the share of the keys of an epoch, TTL/7, that may arrive within a tenth of it, 0 to 1. With 0.5 the filter
+	// is 8% larger. Default, and least: 0.1, keys arrive evenly.
 	Burst float64
 	// Overflow says what happens if more keys arrive than there is room for. Default: Refuse.
 	Overflow Overflow

@@ -55,8 +55,8 @@ func (r *ring) info() Info {
 }
 
 // time returns the latest time, and whether it has begun.
-func (c *clock) time() (now int64, started bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now, c.started
+func (d *dial) time() (now int64, started bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now, d.started
 }

@@ -17,12 +17,13 @@ const group = 8
 
 // ring is a table of stamped cells and the hand that goes around it. It has no type parameter.
 //
-// Its whole state is: sizes and hasher, the words of the table, groups, hand, and the fields of clock that mu guards.
+// Its whole state is: sizes and hasher, the words of the table, groups, hand, and the fields of dial that mu guards.
 type ring struct {
-	clock
+	dial
 	table            *rankindexed.Cells
 	hasher           filter.Hasher
 	refresh, shorten bool
+	tears            bool // table.Tears()
 	fpr              float64
 	keys             float64 // in memory, in the mean, of a filter that is as full as planned
 
@@ -37,7 +38,7 @@ type ring struct {
 	refused, shortened atomic.Uint64
 }
 
-// The number of locks is at most mostLocks, and at least one for lockGroups groups up to that.
+// The number of locks is at most mostLocks. In smaller filters there is one for lockGroups groups, or a few more.
 const (
 	mostLocks  = 1024
 	lockGroups = 4
@@ -58,11 +59,12 @@ func newRing(c Config) (*ring, error) {
 	groups := (g.Buckets + group - 1) / group
 	r := &ring{
 		table: table, hasher: c.hasher(), refresh: c.Refresh, shorten: c.Overflow == Shorten, fpr: c.fpr(), keys: keys,
+		tears:  table.Tears(),
 		groups: make([]atomic.Uint32, groups),
 		locks:  make([]lock, 1<<(bits.Len64(min(groups/lockGroups, mostLocks)|1)-1)),
 	}
-	r.ttl, r.clock.buckets = uint64(c.TTL), g.Buckets
-	r.clock.start(c.Clock, c.EventTime)
+	r.ttl, r.dial.buckets = uint64(c.TTL), g.Buckets
+	r.dial.start(c.Clock, c.EventTime)
 	return r, nil
 }
 
@@ -149,10 +151,20 @@ func (r *ring) sweep(g uint64, passed uint32) {
 	r.groups[g].Store(passed)
 }
 
-// has reports whether a cell looks like the key with hash h.
+// has reports whether a cell looks like the key with hash h. It needs the lock only if the group is not up to date, if
+// another goroutine changes it, or if the chain of the key goes on in an extension.
 func (r *ring) has(h filter.Hash) bool {
 	r.tick()
 	b := r.table.Bucket(h)
+	if r.tears {
+		g := b / group
+		l := &r.locks[g&uint64(len(r.locks)-1)]
+		if v := l.v.Load(); v&1 == 0 && r.groups[g].Load() == point(r.target.Load()).passed(g) {
+			if has, sure := r.table.HasTorn(h); sure && l.v.Load() == v {
+				return has
+			}
+		}
+	}
 	l, _ := r.locked(b)
 	ok := r.table.Has(h)
 	l.unlock()
@@ -223,7 +235,7 @@ func (r *ring) tick() {
 
 // advance moves the time to now, and with it the hand by a step.
 func (r *ring) advance(now int64) {
-	if r.clock.advance(now) {
+	if r.dial.advance(now) {
 		r.step()
 	}
 }

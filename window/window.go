@@ -62,8 +62,8 @@ type Key interface {
 	~string | ~[]byte | ~uint64 | filter.Hash
 }
 
-// Filter is a set of keys that are forgotten. Any number of goroutines may use it at once. Operations lock the group of
-// their key, and at most 1/16 of the buckets with it in filters of 40,000 keys and more. They do not allocate.
+// Filter is a set of keys that are forgotten. Any number of goroutines may use it at once. Operations do not allocate.
+// Those that change the filter lock the bucket of their key, and with it 32 to 64 others, or one in 1,024 if that is more.
 type Filter[K Key] struct {
 	kind reflect.Kind // of K
 	ring *ring

@@ -12,7 +12,7 @@ import (
 
 // Cells is the table of a filter with values for a package that keeps a state of its own in the value of each cell, and
 // in which no two cells look alike. Operations on different buckets may run at the same time; those on the same bucket
-// need a lock, except HasNear. It counts nothing.
+// need a lock, except HasTorn. It counts nothing.
 type Cells struct{ arrays }
 
 // CellsConfig is what PlanCells plans for.
@@ -20,19 +20,10 @@ type CellsConfig struct {
 	Keys      float64   // different keys in the table
 	FPR       float64   // with that many keys
 	Overflow  float64   // the probability that a key finds no room
+	Extended  float64   // largest share of the buckets that have an extension; 0 for any
 	ValueBits int       // 1 to MaxValueBits
 	Loads     []float64 // mean loads of equal shares of the buckets, in any unit: their keys are Poisson distributed
 }
-
-// cellWords are the sizes of buckets that PlanCells tries, in words.
-var cellWords = func() (words []int) {
-	for w := 1; w <= 112; w++ {
-		if w < 12 || w%4 == 0 {
-			words = append(words, w)
-		}
-	}
-	return words
-}()
 
 // PlanCells returns the smallest geometry. Its capacity is the expected number of cells in use, which is below that of
 // the keys: x = keys/fingerprints keys a fingerprint are 1-exp(-x) cells, and that is also the false-positive rate.
@@ -49,7 +40,7 @@ func PlanCells(c CellsConfig) (Geometry, error) {
 	n := uint64(math.Ceil(max(c.Keys, 1)))
 	o := order{
 		form: Geometry{Capacity: n, ValueBits: c.ValueBits}, fpr: c.FPR, overflow: c.Overflow,
-		words: cellWords, index: lineBits, lambda: longChain, spread: spread,
+		words: lines, index: lineBits, lambda: longChain, spread: spread, extended: c.Extended,
 	}
 	if g, ok := o.search(math.Inf(1)); ok {
 		return g, nil
@@ -78,6 +69,16 @@ func (f *Cells) Bucket(h filter.Hash) uint64 { return probe.Position(h.Hi, f.buc
 
 // Has reports whether a cell looks like the key with hash h.
 func (f *Cells) Has(h filter.Hash) bool { return f.has(h) }
+
+// HasTorn is Has for a caller without the lock of the bucket, who finds out afterwards whether another goroutine has
+// changed it meanwhile: then the answer is of no use. It is sure if no lock was needed.
+func (f *Cells) HasTorn(h filter.Hash) (has, sure bool) {
+	end := f.walk.Has(h.Hi, h.Lo)
+	return end == kernel.ChainCell, end != kernel.ChainBeyond
+}
+
+// Tears reports whether HasTorn may be called.
+func (f *Cells) Tears() bool { return f.walk.Tears() }
 
 // Put gives the key with hash h a cell with a value unless a cell looks like it. It reports whether one did; with
 // replace, that cell has the new value. The error is filter.ErrFull if there is no room for a cell; the table is then

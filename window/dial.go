@@ -20,8 +20,8 @@ func (p point) after(q point) bool { return int64(p-q) > 0 }
 // bucket returns the number of buckets passed in the running lap.
 func (p point) bucket() uint64 { return uint64(p % lap) }
 
-// clock turns time into the point at which the hand should be. One goroutine at a time moves it.
-type clock struct {
+// dial turns time into the point at which the hand should be. One goroutine at a time moves it.
+type dial struct {
 	ttl, buckets uint64 // ttl in nanoseconds
 	// read returns the time in nanoseconds since 1970, or is nil if time moves only with Advance.
 	read func() int64
@@ -41,18 +41,18 @@ type clock struct {
 // complete, brings the hand to where it belongs.
 const longest = stamps + 1
 
-func (c *clock) start(read func() time.Time, event bool) {
-	c.due.Store(math.MinInt64)
+func (d *dial) start(read func() time.Time, event bool) {
+	d.due.Store(math.MinInt64)
 	switch {
 	case read != nil:
-		c.read = func() int64 { return nanoseconds(read()) }
+		d.read = func() int64 { return nanoseconds(read()) }
 	case !event:
 		began := time.Now()
 		from := nanoseconds(began)
-		c.read = func() int64 { return from + int64(time.Since(began)) }
+		d.read = func() int64 { return from + int64(time.Since(began)) }
 	}
-	if c.read != nil {
-		c.advance(c.read())
+	if d.read != nil {
+		d.advance(d.read())
 	}
 }
 
@@ -71,43 +71,43 @@ func nanoseconds(t time.Time) int64 {
 //
 // With t nanoseconds since the origin, the target is 7·t/ttl laps. It is computed exactly, so that each bucket is
 // passed at intervals of exactly ttl/7: at (lap + (bucket+1)/buckets)·ttl/7.
-func (c *clock) advance(now int64) (moved bool) {
-	if now < c.due.Load() {
+func (d *dial) advance(now int64) (moved bool) {
+	if now < d.due.Load() {
 		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.started {
-		c.started, c.origin, c.now = true, now, now
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.started {
+		d.started, d.origin, d.now = true, now, now
 	}
-	if now < c.due.Load() || now < c.now {
+	if now < d.due.Load() || now < d.now {
 		return false
 	}
-	c.now = now
-	hi, lo := bits.Mul64(uint64(now)-uint64(c.origin), epochs) // the difference is right as a uint64
-	laps, rest := bits.Div64(hi, lo, c.ttl)
-	hi, lo = bits.Mul64(rest, c.buckets)
-	bucket, _ := bits.Div64(hi, lo, c.ttl)
+	d.now = now
+	hi, lo := bits.Mul64(uint64(now)-uint64(d.origin), epochs) // the difference is right as a uint64
+	laps, rest := bits.Div64(hi, lo, d.ttl)
+	hi, lo = bits.Mul64(rest, d.buckets)
+	bucket, _ := bits.Div64(hi, lo, d.ttl)
 
-	before := point(c.target.Load())
-	if since := laps - c.skipped - c.laps; since > longest {
-		c.skipped += since - longest
+	before := point(d.target.Load())
+	if since := laps - d.skipped - d.laps; since > longest {
+		d.skipped += since - longest
 	}
-	c.laps = laps - c.skipped
-	to := point(c.laps)*lap + point(bucket)
-	c.target.Store(uint64(to))
+	d.laps = laps - d.skipped
+	to := point(d.laps)*lap + point(bucket)
+	d.target.Store(uint64(to))
 
 	// The next bucket is passed at rest' = ceil((bucket+1)·ttl/buckets) of the lap, in sevenths of a nanosecond.
-	hi, lo = bits.Mul64(bucket+1, c.ttl)
-	next, odd := bits.Div64(hi, lo, c.buckets)
+	hi, lo = bits.Mul64(bucket+1, d.ttl)
+	next, odd := bits.Div64(hi, lo, d.buckets)
 	if odd != 0 {
 		next++
 	}
 	wait := (next - rest + epochs - 1) / epochs
 	if wait > uint64(math.MaxInt64-max(now, 0)) {
-		c.due.Store(math.MaxInt64)
+		d.due.Store(math.MaxInt64)
 	} else {
-		c.due.Store(now + int64(wait))
+		d.due.Store(now + int64(wait))
 	}
 	return to != before
 }
