@@ -87,8 +87,8 @@ var benchKeys = []uint64{1_000_000, 10_000_000}
 const ops = 16 << 10
 
 // rounds measures the CPU time of some functions, which do ops operations, in turn, many times. It reports the median
-// of the time of an operation of each, and its ratio to that of the last. What a function returns is called after it and not
-// measured.
+// of the time of an operation of each, and its ratio to that of the last. What a function returns is called after it
+// and not measured.
 func rounds(b *testing.B, names []string, do ...func() (restore func())) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -232,8 +232,8 @@ func BenchmarkGoroutines(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkLongest reports the CPU time of the longest operations: p999 and max of the times of TestAndAdd, the least of
-// several rounds.
+// BenchmarkLongest reports the CPU time of the longest operations: p999 and max of the times of TestAndAdd, the least
+// of several rounds.
 func BenchmarkLongest(b *testing.B) {
 	for _, keys := range []uint64{1_000_000, 20_000_000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {

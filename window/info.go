@@ -9,7 +9,7 @@ type Info struct {
 	// Keys is the number of keys in memory; keys that look alike count once.
 	Keys uint64
 	// Ages has Keys by age: those of Ages[i] were added, or renewed, at least i-1 and at most i+1 sevenths of TTL ago.
-	Ages [stamps]uint64
+	Ages [8]uint64
 	// Capacity is the number of keys that the filter is planned for, all ages together, and Room is what is left of it.
 	// A few more fit: the fewer the larger the filter is.
 	Capacity, Room uint64
@@ -25,8 +25,8 @@ type Info struct {
 }
 
 // Info describes the filter at the current time. Like Len it first removes what is too old, and it then reads the whole
-// filter: about 2 ms for a million keys. Others may use the filter meanwhile; the numbers are then of slightly different
-// times.
+// filter: about 2 ms for a million keys. Others may use the filter meanwhile; the numbers are then of slightly
+// different times.
 func (f *Filter[K]) Info() Info { return f.ring.info() }
 
 func (r *ring) info() Info {

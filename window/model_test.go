@@ -17,8 +17,8 @@ var long = flag.Bool("long", false, "run the long tests")
 
 // A model is what a Filter promises, and how a Filter is specified, without a hand, sweeps or late buckets.
 //
-// The promise is a map with times: a key is present from the time that owed has for it until ttl later, and one that was
-// not seen for 8/7 of ttl, nor any that looks alike, is absent.
+// The promise is a map with times: a key is present from the time that owed has for it until ttl later, and one that
+// was not seen for 8/7 of ttl, nor any that looks alike, is absent.
 //
 // The specification is a map from what keys look like to the epoch in which a key was written. The epoch of a bucket is
 // the number of times that the hand has passed it, and follows from the time alone.
@@ -84,7 +84,8 @@ func (m *model) check(h filter.Hash, present bool) error {
 		return nil
 	}
 	last, ok := m.seen[m.look(h)]
-	if age := since(last); !ok || age.Mul(age, big.NewInt(epochs)).Cmp(new(big.Int).Mul(big.NewInt(m.ttl), big.NewInt(stamps))) > 0 {
+	age, most := since(last), new(big.Int).Mul(big.NewInt(m.ttl), big.NewInt(stamps))
+	if !ok || age.Mul(age, big.NewInt(epochs)).Cmp(most) > 0 {
 		return fmt.Errorf("remembered %v after it was seen, ttl %v", since(last), m.ttl)
 	}
 	return nil
@@ -287,7 +288,8 @@ func againstModel(t *testing.T, c Config, seed uint64, operations int) {
 			advance(now + rng.Int64N(int64(c.TTL)*9/7))
 		}
 	}
-	if counts.jumps == 0 || counts.present == 0 || counts.absent == 0 || counts.refused > counts.absent/50 {
+	few := counts.jumps == 0 && operations >= 10_000 || counts.present == 0 || counts.absent == 0
+	if few || counts.refused > counts.absent/50 {
 		t.Errorf("%+v", counts)
 	}
 	t.Logf("%+v, %d laps, %d of them skipped", counts, f.ring.laps+f.ring.skipped, f.ring.skipped)

@@ -221,8 +221,8 @@ func (r *ring) putLate(h filter.Hash, refresh bool) (present bool, err error) {
 	return false, errFull
 }
 
-var errFull = fmt.Errorf("no room for the key: more keys arrived within TTL than Config.Keys and Burst say; make a larger "+
-	"filter, or one with Overflow: Shorten: %w", filter.ErrFull)
+var errFull = fmt.Errorf("no room for the key: more keys arrived within TTL than Config.Keys and Burst say; make a "+
+	"larger filter, or one with Overflow: Shorten: %w", filter.ErrFull)
 
 // tick reads the clock, if there is one.
 func (r *ring) tick() {

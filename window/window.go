@@ -1,14 +1,14 @@
-// Package window is a filter that forgets: a set of keys in fixed memory that answers "was this key seen within the last
-// 24 hours?" and runs for ever. It serves deduplication, idempotency keys, rate limits and crawlers.
+// Package window is a filter that forgets: a set of keys in fixed memory that answers "was this key seen within the
+// last 24 hours?" and runs for ever. It serves deduplication, idempotency keys, rate limits and crawlers.
 //
-// A key is present for at least TTL and at most 8/7·TTL. An absent key is reported as present with a small probability,
-// the false-positive rate. No key is forgotten early: that is exact and not a matter of probability.
+// A key is present for at least TTL and at most 8/7·TTL. No key is forgotten early: that is exact and not a matter of
+// probability. An absent key is reported as present with a small probability, the false-positive rate.
 //
 // # Stamps and the hand
 //
-// The keys lie in a rank-indexed table (docs/rankindexed.md): a bucket of about 200 cells for each key's bucket, and in
-// a cell a few bits of the key's hash. Here each cell also has a stamp of 3 bits, the epoch in which it was written. An
-// epoch is a seventh of TTL. The epochs of a bucket begin when a hand passes it, and the hand goes around all buckets
+// The keys lie in a rank-indexed table (docs/rankindexed.md), which has buckets of about 200 cells; a cell holds a few
+// bits of the hash of a key. Here each cell also has a stamp of 3 bits, the epoch in which it was written. An epoch is a
+// seventh of TTL. The epochs of a bucket begin when a hand passes it, and the hand goes around all buckets
 // once an epoch:
 //
 //	bucket            0   1   2   3   4   5   6   7   8   9
@@ -16,16 +16,17 @@
 //	                                ^ hand: has just begun epoch 13 of bucket 3
 //
 // When the hand begins epoch e of a bucket, it removes the cells with the stamp e mod 8. They were written in epoch e-8
-// of that bucket, which ended exactly TTL ago, so that each of them is older than TTL and none is older than 8/7·TTL. So
-// all eight stamps are in use at all times, and the table holds the keys of 7 to 8 epochs, 7.5 on average. One epoch
+// of that bucket, which ended exactly TTL ago, so that each of them is older than TTL and none is older than 8/7·TTL.
+// So all eight stamps are in use at all times, and the table holds the keys of 7 to 8 epochs, 7.5 on average. One epoch
 // for all buckets, with a sweep of the whole table at its start, needs one bit a key more.
 //
 // # Late hands
 //
 // Nothing runs in the background. An operation looks at the time, and if the hand is late, moves it over at most eight
-// buckets. It does not depend on how far the hand has come: for every eight buckets, a group, the table stores how often
-// they were passed, and an operation first brings the group of its key up to date. A group that was passed over eight
-// times or more is cleared. So the answers are those for the current time even if the filter was idle for a year.
+// buckets. Its answer does not depend on how far the hand has come: for every eight buckets, a group, the filter stores
+// how often they were passed, and an operation first brings the group of its key up to date. A bucket that should have
+// been passed eight times since is cleared. So the answers are those for the current time even if the filter was idle
+// for a year.
 //
 // # Time
 //
@@ -40,8 +41,8 @@
 //
 // # No removal
 //
-// Two keys may look alike, and a cell does not say of how many keys it is. Removing one would remove the other: 0.03% of
-// the others if a tenth of the keys is removed.
+// Two keys may look alike, and a cell does not say of how many keys it is. Removing one would remove the other: 0.03%
+// of the others if a tenth of the keys is removed.
 //
 // docs/window.md has sizes, speed and how they follow from the equations.
 package window
@@ -63,7 +64,8 @@ type Key interface {
 }
 
 // Filter is a set of keys that are forgotten. Any number of goroutines may use it at once. Operations do not allocate.
-// Those that change the filter lock the bucket of their key, and with it 32 to 64 others, or one in 1,024 if that is more.
+// Those that change the filter lock the bucket of their key, and with it 32 to 64 others, or one in 1,024 if that is
+// more.
 type Filter[K Key] struct {
 	kind reflect.Kind // of K
 	ring *ring
@@ -78,8 +80,8 @@ func New[K Key](c Config) (*Filter[K], error) {
 	return &Filter[K]{kind: reflect.TypeFor[K]().Kind(), ring: r}, nil
 }
 
-// Add adds a key: it is present from now on for at least TTL and at most 8/7·TTL. The error wraps filter.ErrFull if there
-// is no room for the key and Config.Overflow is Refuse; the filter is then unchanged.
+// Add adds a key: it is present from now on for at least TTL and at most 8/7·TTL. The error wraps filter.ErrFull if
+// there is no room for the key and Config.Overflow is Refuse; the filter is then unchanged.
 func (f *Filter[K]) Add(key K) error {
 	_, err := f.ring.put(f.hash(key), true)
 	return err
@@ -89,8 +91,8 @@ func (f *Filter[K]) Add(key K) error {
 // slightly before.
 func (f *Filter[K]) Contains(key K) bool { return f.ring.has(f.hash(key)) }
 
-// TestAndAdd adds the key unless it is present, and reports whether it was present, in one step: of many goroutines that
-// bring the same key at the same time, exactly one gets false, or none if the key is a false positive.
+// TestAndAdd adds the key unless it is present, and reports whether it was present, in one step: of many goroutines
+// that bring the same key at the same time, exactly one gets false, or none if the key is a false positive.
 //
 // By default the time of a key counts from its first sight: a key for which TestAndAdd returned false is present for at
 // least TTL and at most 8/7·TTL from then on, whatever is asked meanwhile. A key for which it returned true was not
@@ -121,8 +123,8 @@ func (f *Filter[K]) ContainsMany(dst []bool, keys []K) {
 	}, &n)
 }
 
-// TestAndAddMany sets dst[i] to the result of TestAndAdd(keys[i]), in order, until a key is refused, and returns how many
-// it set. A key that stands in keys twice is new at most once. It panics if dst and keys differ in length.
+// TestAndAddMany sets dst[i] to the result of TestAndAdd(keys[i]), in order, until a key is refused, and returns how
+// many it set. A key that stands in keys twice is new at most once. It panics if dst and keys differ in length.
 func (f *Filter[K]) TestAndAddMany(dst []bool, keys []K) (n int, err error) {
 	sameLength("TestAndAddMany", len(dst), len(keys))
 	err = f.each(keys, func(i int, h filter.Hash) (err error) {
@@ -134,8 +136,8 @@ func (f *Filter[K]) TestAndAddMany(dst []bool, keys []K) (n int, err error) {
 
 // Advance moves the time to now unless it is later already, and moves the hand over at most eight buckets. With
 // Config.EventTime time moves in no other way: call Advance with the time of an event before the operations for it. An
-// event that is late counts as seen at the latest time so far, so that its key lives longer than asked for by as much as
-// it was late. The first call sets the time at which all that was done before happened.
+// event that is late counts as seen at the latest time so far, so that its key lives longer than asked for by as much
+// as it was late. The first call sets the time at which all that was done before happened.
 //
 // Otherwise Advance is not needed. It never blocks for longer than the sweep of eight buckets, about 20 µs.
 //
