@@ -138,7 +138,7 @@ func TestSelect(t *testing.T) {
 		x, k := r.Uint64()&^(r.Uint64()>>r.UintN(64)), uint64(0)
 		for at := range uint64(64) {
 			if x>>at&1 != 0 {
-				if got := selectBit(x, k); got != at {
+				if got := selectBit(x, byteSums(x), k); got != at {
 					t.Fatalf("selectBit(%x, %d) = %d, want %d", x, k, got, at)
 				}
 				k++

@@ -213,70 +213,100 @@ func (w *sweeper) unlink() {
 		if m == 0 {
 			continue
 		}
-		x, off := w.index[i], uint64(0)
+		x := w.index[i]
+		sums, off := byteSums(x), uint64(0)
 		for ; m != 0; m &= m - 1 {
-			off |= 1 << selectBit(x, uint64(bits.TrailingZeros64(m)))
+			off |= 1 << selectBit(x, sums, uint64(bits.TrailingZeros64(m)))
 		}
 		w.index[i] = x &^ off
 	}
 }
 
-// selectBit returns the place of set bit number k, from 0, of x, which has more.
-func selectBit(x, k uint64) uint64 {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
+const (
+	eachByte = 0x0101010101010101
+	eachTop  = 0x8080808080808080
+)
+
+// byteSums returns in byte i the number of set bits of bytes 0 to i of x.
+func byteSums(x uint64) uint64 {
 	s := x - x>>1&0x5555555555555555
 	s = s&0x3333333333333333 + s>>2&0x3333333333333333
-	s = (s + s>>4) & 0x0f0f0f0f0f0f0f0f * ones // byte i: set bits of bytes 0 to i
-	// Bytes whose sum is at most k come before the byte of the bit. Sums are at most 64, so no borrow crosses bytes.
-	byteAt := uint64(bits.OnesCount64(((k*ones|tops)-s)&tops)) * 8
-	k -= s << 8 >> byteAt & 0xff
-	b := x >> byteAt
-	for ; k > 0; k-- {
-		b &= b - 1
-	}
-	return byteAt + uint64(bits.TrailingZeros64(b))
+	return (s + s>>4) & 0x0f0f0f0f0f0f0f0f * eachByte
 }
+
+// selectBit returns the place of set bit number k, from 0, of x, which has more of them. sums is byteSums(x).
+func selectBit(x, sums, k uint64) uint64 {
+	// The bytes before that of the bit are those whose sum is at most k. Sums are at most 64, so no borrow crosses bytes.
+	at := uint64(bits.OnesCount64(((k*eachByte|eachTop)-sums)&eachTop)) * 8
+	k -= sums << 8 >> at & 0xff
+	return at + uint64(inByte[k%8][x>>at&0xff])
+}
+
+// inByte has the place of set bit number k of byte b at [k][b].
+var inByte = func() (table [8][256]uint8) {
+	for b := range 256 {
+		k := 0
+		for at := range uint8(8) {
+			if b>>at&1 != 0 {
+				table[k][b] = at
+				k++
+			}
+		}
+	}
+	return table
+}()
 
 // pack closes the gaps of the marked cells, in the cells and in the index behind the chains, and returns their number.
 func (w *sweeper) pack() (n uint64) {
-	width, chains := uint64(w.s.width), w.s.chains
-	from, to := uint64(0), uint64(0) // cells
-	for i := range w.gone {
-		for m := w.gone[i]; m != 0; m &= m - 1 {
-			c := 64*uint64(i) + uint64(bits.TrailingZeros64(m))
-			if from != to {
-				moveDown(w.index, chains+to, chains+from, c-from)
-				moveDown(w.cells, w.first+to*width, w.first+from*width, (c-from)*width)
-			}
-			to += c - from
-			from = c + 1
-		}
-	}
-	moveDown(w.index, chains+to, chains+from, w.used-from)
-	moveDown(w.cells, w.first+to*width, w.first+from*width, (w.used-from)*width)
-	to += w.used - from
-	n = w.used - to
-	zero(w.index, chains+to, n)
-	zero(w.cells, w.first+to*width, n*width)
-	w.used = to
+	kept := w.packBits(w.index, w.s.chains, 1)
+	w.packBits(w.cells, w.first, uint64(w.s.width))
+	n = w.used - kept
+	w.used = kept
 	return n
 }
 
-// moveDown copies bits [from, from+n) to the lower place to.
-func moveDown(words []uint64, to, from, n uint64) {
-	for ; n > 63; n -= 63 {
-		bitvec.SetField(words, to, 63, bitvec.Field(words, from, 63))
-		to, from = to+63, from+63
+// packBits closes the gaps of the marked cells in an array with width bits for each cell, the first of them at bit
+// first, and clears what is left behind them. It returns the number of cells that are left.
+//
+// It collects the next word in a register and writes it when it is full. So a bit is not overwritten before it is read,
+// and no read waits for a write.
+func (w *sweeper) packBits(words []uint64, first, width uint64) (kept uint64) {
+	from, to, word := uint64(0), first, uint64(0) // cell; bit, and those before it in its word
+	for i, m := range w.gone {
+		for ; m != 0 || i == len(w.gone)-1; m &= m - 1 {
+			c := w.used
+			if m != 0 {
+				c = 64*uint64(i) + uint64(bits.TrailingZeros64(m))
+			}
+			if kept == 0 && from == 0 { // nothing moves up to the first gap
+				kept, to = c, first+c*width
+				word = words[to/64] & (1<<(to%64) - 1)
+			} else {
+				kept += c - from
+				at := first + from*width
+				for n := (c - from) * width; n > 0; {
+					m := min(n, 63)
+					v := bitvec.Field(words, at, uint(m))
+					s := to % 64
+					word |= v << s
+					if s+m >= 64 {
+						words[to/64] = word
+						word = v >> 1 >> (63 - s)
+					}
+					at, to, n = at+m, to+m, n-m
+				}
+			}
+			if from = c + 1; m == 0 {
+				break
+			}
+		}
 	}
-	if n > 0 {
-		bitvec.SetField(words, to, uint(n), bitvec.Field(words, from, uint(n)))
+	if to%64 != 0 {
+		bitvec.SetField(words, to/64*64, uint(to%64), word)
 	}
-}
-
-// zero clears bits [at, at+n).
-func zero(words []uint64, at, n uint64) {
-	for ; n > 0; n -= min(n, 63) {
-		bitvec.SetField(words, at, uint(min(n, 63)), 0)
-		at += min(n, 63)
+	for n := first + w.used*width - to; n > 0; n -= min(n, 63) {
+		bitvec.SetField(words, to, uint(min(n, 63)), 0)
+		to += min(n, 63)
 	}
+	return kept
 }
