@@ -151,3 +151,52 @@ func TestLock(t *testing.T) {
 		t.Errorf("%d, %d", n, l.v.Load())
 	}
 }
+
+// TestReaders queries keys that are always present, and others that never are, in a filter of few buckets that another
+// goroutine changes all the time: it adds keys, renews some, and moves the time, so that buckets are swept.
+func TestReaders(t *testing.T) {
+	const keys, always = 300, 40
+	const ttl = time.Second
+	queries := 400_000
+	if testing.Short() {
+		queries = 50_000
+	}
+	f := mustNew[uint64](t, Config{Keys: keys, TTL: ttl, FPR: 1e-9, EventTime: true})
+	for i := range uint64(always) {
+		if err := f.Add(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var done atomic.Bool
+	var writer, readers sync.WaitGroup
+	writer.Go(func() {
+		for i := uint64(0); !done.Load(); i++ {
+			f.Advance(at(time.Duration(i) * 3 * ttl / keys))
+			if err := f.Add(1<<32 + i); err != nil {
+				t.Error(err)
+				return
+			}
+			if err := f.Add(i % always); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for w := range uint64(2) {
+		readers.Go(func() {
+			for i := range uint64(queries) {
+				if !f.Contains((i + w*7) % always) {
+					t.Errorf("key %d is missing", (i+w*7)%always)
+					return
+				}
+				if f.Contains(1<<33 + i) {
+					t.Errorf("key %d is there", 1<<33+i)
+					return
+				}
+			}
+		})
+	}
+	readers.Wait()
+	done.Store(true)
+	writer.Wait()
+}

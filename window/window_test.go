@@ -328,6 +328,40 @@ func TestIdle(t *testing.T) {
 	}
 }
 
+// TestCatchUp checks that a hand that is late comes to all groups, one with each change, whatever key is changed.
+func TestCatchUp(t *testing.T) {
+	const ttl = 7 * time.Hour
+	for _, idle := range []time.Duration{ttl / 10, ttl / 7, ttl / 2, 3*ttl/7 + 1, 6 * ttl, 1e5 * ttl} {
+		f := mustNew[uint64](t, Config{Keys: 100_000, TTL: ttl, EventTime: true})
+		r := f.ring
+		f.Advance(at(0))
+		f.Advance(at(ttl / 11))
+		late := func() (n int) {
+			for g := range r.groups {
+				if r.groups[g].Load() != point(r.target.Load()).passed(uint64(g)) {
+					n++
+				}
+			}
+			return n
+		}
+		f.Advance(at(ttl/11 + idle))
+		before := late()
+		for i := range 2 * len(r.groups) {
+			if err := f.Add(7); err != nil {
+				t.Fatal(err)
+			}
+			if now := late(); now < before-2 {
+				t.Fatalf("idle for %v: change %d brought %d groups up to date", idle, i, before-now)
+			} else {
+				before = now
+			}
+		}
+		if n := late(); n != 0 || r.hand.Load() != r.target.Load() {
+			t.Errorf("idle for %v: %d groups of %d are late", idle, n, len(r.groups))
+		}
+	}
+}
+
 // TestMachineClock uses the default clock.
 func TestMachineClock(t *testing.T) {
 	f := mustNew[string](t, Config{Keys: 1000, TTL: 20 * time.Millisecond, FPR: 1e-9})
