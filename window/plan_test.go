@@ -33,6 +33,14 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%+v: %.3f bits a key, want at most %g", c, bits, x.most)
 		}
 	}
+	for _, fpr := range []float64{0.01, 0.001} { // for comparison
+		const keys = 100_000
+		all := uint64(0)
+		for _, b := range newRotating(t, keys, fpr) {
+			all += b.Bytes()
+		}
+		t.Logf("eight rotating filters for %d keys at %g: %.2f bits a key", keys, fpr, 8*float64(all)/keys)
+	}
 }
 
 // arrivals calls arrive for each of the keys of an epoch, with its time in the epoch: a share burst of them from at to
