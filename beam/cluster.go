@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,8 +46,13 @@ func (a *app) clusterUp(dir *string) *cobra.Command {
 			if o.Dir, err = clusterFolder(*dir, o.Engine); err != nil {
 				return err
 			}
-			if _, err := clusters.Load(o.Dir); err == nil {
-				return fmt.Errorf("a cluster of %s is there; stop it with: bloomery-beam cluster down %[1]s", o.Engine)
+			if c, err := clusters.Load(o.Dir); err == nil {
+				if slices.ContainsFunc(c.Daemons, (*clusters.Daemon).Runs) {
+					return fmt.Errorf("a cluster of %s runs; stop it with: bloomery-beam cluster down %[1]s", o.Engine)
+				}
+				if err := c.Remove(); err != nil { // of before a restart of the machine
+					return err
+				}
 			}
 			cluster, err := clusters.Start(c.Context(), o)
 			if err != nil {

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/bloomery/bloomery/internal/mavenjars"
 )
 
 // stateName is the file in the folder of a cluster that Load reads.
@@ -22,7 +24,7 @@ func (c *Cluster) save() error {
 }
 
 // Load returns the cluster that was started with a folder, by this or another process. The error is fs.ErrNotExist if
-// there is none. Daemons that have ended are part of it; their process number is 0 if another process has it now.
+// there is none. The process number of a daemon that has ended is 0.
 func Load(dir string) (*Cluster, error) {
 	b, err := os.ReadFile(filepath.Join(dir, stateName))
 	if err != nil {
@@ -45,7 +47,7 @@ func Load(dir string) (*Cluster, error) {
 
 // Folder returns the folder of the cluster of an engine that users start without naming a folder.
 func Folder(engine string) (string, error) {
-	top, err := cacheFolder()
+	top, err := mavenjars.Top()
 	return filepath.Join(top, "running", engine), err
 }
 
