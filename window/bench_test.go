@@ -262,3 +262,74 @@ func BenchmarkLongest(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkMany compares batches of 512 keys with single calls: queries of absent keys, and new keys.
+func BenchmarkMany(b *testing.B) {
+	for _, keys := range benchKeys {
+		f, at := full(b, keys, 0.01)
+		const batch = 512
+		hs, dst := make([]filter.Hash, ops), make([]bool, batch)
+		renew := func() {
+			for i := range hs {
+				hs[i] = hash(at + uint64(i))
+			}
+		}
+		each := func(do func([]filter.Hash)) func() func() {
+			return func() func() {
+				for i := 0; i < ops; i += batch {
+					do(hs[i : i+batch])
+				}
+				return func() {
+					at += ops
+					f.Advance(time.Unix(0, int64(at)*int64(pace)))
+					f.Len()
+					renew()
+				}
+			}
+		}
+		renew()
+		b.Run(fmt.Sprintf("op=contains/keys=%d", keys), func(b *testing.B) {
+			rounds(b, []string{"many", "one"}, each(func(hs []filter.Hash) { f.ContainsMany(dst, hs) }),
+				each(func(hs []filter.Hash) {
+					for i, h := range hs {
+						dst[i] = f.Contains(h)
+					}
+				}))
+		})
+		b.Run(fmt.Sprintf("op=new/keys=%d", keys), func(b *testing.B) {
+			rounds(b, []string{"many", "one"}, each(func(hs []filter.Hash) { _, _ = f.TestAndAddMany(dst, hs) }),
+				each(func(hs []filter.Hash) {
+					for i, h := range hs {
+						dst[i], _ = f.TestAndAdd(h)
+					}
+				}))
+		})
+	}
+}
+
+// BenchmarkClock compares queries at the time of the machine with those whose time comes from Advance.
+func BenchmarkClock(b *testing.B) {
+	const keys = 1_000_000
+	f, at := full(b, keys, 0.01)
+	g, err := New[filter.Hash](Config{Keys: keys, TTL: time.Hour, Overflow: Shorten})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range uint64(keys * 15 / 14) {
+		_ = g.Add(hash(i))
+	}
+	next := uint64(0)
+	rounds(b, []string{"machine", "event"}, func() func() {
+		for range ops {
+			g.Contains(hash(next))
+			next++
+		}
+		return nil
+	}, func() func() {
+		for range ops {
+			f.Contains(hash(at + next))
+			next++
+		}
+		return nil
+	})
+}

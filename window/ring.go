@@ -154,7 +154,6 @@ func (r *ring) sweep(g uint64, passed uint32) {
 // has reports whether a cell looks like the key with hash h. It needs the lock only if the group is not up to date, if
 // another goroutine changes it, or if the chain of the key goes on in an extension.
 func (r *ring) has(h filter.Hash) bool {
-	r.tick()
 	b := r.table.Bucket(h)
 	if r.tears {
 		g := b / group
@@ -173,7 +172,6 @@ func (r *ring) has(h filter.Hash) bool {
 
 // put adds the key with hash h unless it is present; with refresh it then renews its stamp.
 func (r *ring) put(h filter.Hash, refresh bool) (present bool, err error) {
-	r.tick()
 	b := r.table.Bucket(h)
 	l, e := r.locked(b)
 	present, err = r.table.Put(h, stamp(e), refresh)
@@ -224,7 +222,7 @@ func (r *ring) putLate(h filter.Hash, refresh bool) (present bool, err error) {
 var errFull = fmt.Errorf("no room for the key: more keys arrived within TTL than Config.Keys and Burst say; make a "+
 	"larger filter, or one with Overflow: Shorten: %w", filter.ErrFull)
 
-// tick reads the clock, if there is one.
+// tick reads the clock, if there is one. It comes before put and has.
 func (r *ring) tick() {
 	if r.read != nil {
 		if now := r.read(); now >= r.due.Load() {
