@@ -46,6 +46,8 @@ var cellShapes = []Geometry{
 	{Buckets: 2, Chains: 316, Cells: [levels]int{172, 24, 60}, Pools: [levels]uint64{0, 2, 2}, Remainder: 9, ValueBits: 3},
 	{Buckets: 1, Chains: 300, Cells: [levels]int{211, 0, 0}, Remainder: 1, ValueBits: 3},
 	{Buckets: 2, Chains: 7, Cells: [levels]int{30, 70, 50}, Pools: [levels]uint64{0, 2, 2}, Remainder: 20, ValueBits: 4},
+	{Buckets: 9, Chains: 12, Cells: [levels]int{7, 0, 0}, Remainder: 3, ValueBits: 3},
+	{Buckets: 9, Chains: 30, Cells: [levels]int{2, 3, 0}, Pools: [levels]uint64{0, 7, 0}, Remainder: 10, ValueBits: 3},
 	{Buckets: 2, Chains: 5, Cells: [levels]int{3, 1, 1}, Pools: [levels]uint64{0, 2, 2}, Remainder: 45, ValueBits: 3},
 	{Buckets: 3, Chains: 64, Cells: [levels]int{64, 64, 64}, Pools: [levels]uint64{0, 3, 3}, Remainder: 1, ValueBits: 1},
 	{Buckets: 2, Chains: 200, Cells: [levels]int{512, 0, 0}, Remainder: 4, ValueBits: 3},

@@ -47,10 +47,10 @@ func (f *Cells) Sweep(b, dead uint64) (gone uint64) {
 // sweepFar is Sweep for a bucket with extensions.
 func (f *Cells) sweepFar(b, dead uint64) (gone uint64) {
 	u := f.bucket(b)
-	var index [sweepIndex]uint64
+	var index [sweepIndex + 1]uint64
 	var cells [sweepWords]uint64
 	w := sweeper{
-		s: &f.sizes, index: index[:(f.chains+u.room()+63)/64], cells: cells[:], first: f.cells % 64, room: u.room(),
+		s: &f.sizes, index: index[:], cells: cells[:], first: f.cells % 64, room: u.room(),
 	}
 	w.load(&u)
 	if w.count(); w.mark(dead) == 0 {
@@ -127,9 +127,10 @@ func (w *sweeper) indexWord(i, end uint64) uint64 {
 
 // mark sets gone for the cells whose value is in dead, and returns their number.
 //
-// It compares k cells at a time, as many as lie in 63 bits. A cell whose value equals the pattern leaves a set bit in
-// its lowest place; a multiplication gathers these bits, width apart, in k adjacent ones: bit i·width moves up by
-// (width-1)·(k-1-i), and the other products of the multiplication fall outside of the window, since k <= width.
+// It compares k cells at a time, as many as lie in 63 bits. Where the value of a cell differs from the pattern, the
+// difference plus 2^payload-1 carries into bit payload of the cell. A multiplication gathers the k bits, width apart, in
+// adjacent ones: bit i·width moves up by (width-1)·(k-1-i), and the other products fall outside of the window, since
+// k <= width.
 func (w *sweeper) mark(dead uint64) (n uint64) {
 	width, payload := uint64(w.s.width), uint64(w.s.payload)
 	k := min(63/width, width)
@@ -138,18 +139,15 @@ func (w *sweeper) mark(dead uint64) (n uint64) {
 		low |= 1 << (i * width)
 		gather |= 1 << ((width - 1) * i)
 	}
+	values := low * (1<<payload - 1)
 	up := (width - 1) * (k - 1)
 	mask := uint64(1)<<k - 1
 	for c := uint64(0); c < w.used; c += k {
 		x := bitvec.Field(w.cells, w.first+c*width, uint(min(k*width, 64*uint64(len(w.cells))-w.first-c*width)))
 		found := uint64(0)
 		for d := dead; d != 0; d &= d - 1 {
-			y := x ^ low*uint64(bits.TrailingZeros64(d))
-			differ := y
-			for j := uint64(1); j < payload; j++ {
-				differ |= y >> j
-			}
-			found |= ^differ & low
+			differ := (x^low*uint64(bits.TrailingZeros64(d)))&values + values
+			found |= ^(differ >> payload) & low
 		}
 		found = found * gather >> up & mask
 		w.gone[c/64] |= found << (c % 64)
@@ -184,10 +182,11 @@ func (w *sweeper) close() (n uint64) {
 // sink moves the live cells of each chain up, in their order, so that the marked ones end it.
 func (w *sweeper) sink() {
 	width := uint64(w.s.width)
-	for i := range w.gone {
-		for m := w.gone[i]; m != 0; {
+	for i := range (w.used + 63) / 64 {
+		more := w.behind(i)
+		for m := w.gone[i] & more; m != 0; {
 			bit := uint64(bits.TrailingZeros64(m))
-			c := 64*uint64(i) + bit
+			c := 64*i + bit
 			for at := w.s.chains + c; w.hasBit(at); {
 				next := w.rank(at)
 				if !w.isGone(next) {
@@ -199,9 +198,20 @@ func (w *sweeper) sink() {
 				}
 				at = w.s.chains + next
 			}
-			m = w.gone[i] &^ (1<<bit<<1 - 1)
+			m = w.gone[i] & more &^ (1<<bit<<1 - 1)
 		}
 	}
+}
+
+// behind returns which of the 64 cells from 64·i on are followed by another one in their chain. Bits behind the last
+// cell may be set.
+func (w *sweeper) behind(i uint64) uint64 {
+	at := w.s.chains + 64*i
+	x := w.index[at/64] >> (at % 64)
+	if next := at/64 + 1; next < uint64(len(w.index)) {
+		x |= w.index[next] << 1 << (63 - at%64)
+	}
+	return x
 }
 
 // unlink clears the bits of the index that stand for marked cells: of set bit number c, the one for cell c.
