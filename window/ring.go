@@ -155,6 +155,7 @@ func (r *ring) sweep(g uint64, passed uint32) {
 // another goroutine changes it, or if the chain of the key goes on in an extension.
 func (r *ring) has(h filter.Hash) bool {
 	b := r.table.Bucket(h)
+	r.table.PrefetchAll(b)
 	if r.tears {
 		g := b / group
 		l := &r.locks[g&uint64(len(r.locks)-1)]
@@ -173,6 +174,7 @@ func (r *ring) has(h filter.Hash) bool {
 // put adds the key with hash h unless it is present; with refresh it then renews its stamp.
 func (r *ring) put(h filter.Hash, refresh bool) (present bool, err error) {
 	b := r.table.Bucket(h)
+	r.table.PrefetchAll(b) // the loads that follow a lock do not begin before it is taken
 	l, e := r.locked(b)
 	present, err = r.table.Put(h, stamp(e), refresh)
 	if err != nil && r.shorten {

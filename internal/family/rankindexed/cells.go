@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -141,6 +142,17 @@ func (f *Cells) Prefetch(hs []filter.Hash) {
 	if len(f.table) >= batch.InCache {
 		f.prefetch(hs)
 	}
+}
+
+// PrefetchAll requests the whole of a bucket from memory, without extensions.
+func (f *Cells) PrefetchAll(b uint64) {
+	var at [16]uint64
+	n := 0
+	for w := uint64(0); w < f.words && n < len(at); w += 8 {
+		at[n] = b*f.words + w
+		n++
+	}
+	bitvec.Prefetch(f.table, at[:n])
 }
 
 // Geometry returns the sizes of the table's parts.
