@@ -14,10 +14,10 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// TestClusterTalk runs a job with workers in a pool of their own, without a parallelism: the progress comes from the
+// TestClusterReports runs a job with workers in a pool of their own, without a parallelism: the progress comes from the
 // output, the job has its name on the engine's page, and takes all slots. The jobs that follow fail: their errors are
 // one sentence, and the trace comes with --verbose only.
-func TestClusterTalk(t *testing.T) {
+func TestClusterReports(t *testing.T) {
 	onClusters(t, func(t *testing.T, engine string) {
 		s := newSite(t)
 		s.start(t, clusters.Config{Engine: engine, Workers: 2, Settings: map[string]string{
