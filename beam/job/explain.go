@@ -48,6 +48,11 @@ var known = []struct {
 	{regexp.MustCompile(`TaskManager with id (\S+) (?:is no longer reachable|timed out)|` +
 		`(?:closed by|to the) remote task ?manager '?([^'\s]*)|AskTimeoutException[^\n]*rpc/(taskmanager)_`),
 		"Flink has lost a task manager: it has ended, or cannot be reached; repeat the command: what is finished is kept"},
+	{regexp.MustCompile(`Only one SparkContext should be running`),
+		"the job server for Spark runs one job at a time, and has another one: wait for its end, for example that of a job " +
+			"whose submitter was killed, or restart the job server"},
+	{regexp.MustCompile(`Cannot call methods on a stopped SparkContext`),
+		"Spark has ended the job, for example because it could start no executor: the log of the job server has the cause"},
 	{regexp.MustCompile(`ExecutorLostFailure|executor \S+ exited|Remote RPC client disassociated`),
 		"Spark has lost an executor: it has ended, or cannot be reached; repeat the command: what is finished is kept"},
 	{regexp.MustCompile(`StatusRuntimeException: (?:CANCELLED|UNAVAILABLE)`),
