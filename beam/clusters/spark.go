@@ -77,6 +77,6 @@ func sparkSettings(c *Cluster, o Config) map[string]string {
 
 func (spark) registered(ctx context.Context, c *Cluster) (int, error) {
 	var master struct{ AliveWorkers int }
-	err := get(ctx, c.Web+"/json/", &master)
+	err := c.Ask(ctx, "/json/", &master)
 	return master.AliveWorkers, err
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,11 +95,11 @@ func (b *bench) shuffled(c *clusters.Cluster) (int64, error) {
 	if c.Engine == clusters.Spark {
 		return sparkShuffled(b.path(eventsName))
 	}
-	return flinkShuffled(b.ctx, c.Web)
+	return flinkShuffled(b.ctx, c)
 }
 
 // flinkShuffled returns the bytes that the tasks of the newest job have written for other tasks.
-func flinkShuffled(ctx context.Context, rest string) (n int64, err error) {
+func flinkShuffled(ctx context.Context, c *clusters.Cluster) (n int64, err error) {
 	type summary struct {
 		JID   string `json:"jid"`
 		Start int64  `json:"start-time"`
@@ -108,7 +107,7 @@ func flinkShuffled(ctx context.Context, rest string) (n int64, err error) {
 	var overview struct {
 		Jobs []summary `json:"jobs"`
 	}
-	if err := get(ctx, rest+"/jobs/overview", &overview); err != nil {
+	if err := c.Ask(ctx, "/jobs/overview", &overview); err != nil {
 		return 0, err
 	}
 	if len(overview.Jobs) == 0 {
@@ -122,30 +121,13 @@ func flinkShuffled(ctx context.Context, rest string) (n int64, err error) {
 			} `json:"metrics"`
 		} `json:"vertices"`
 	}
-	if err := get(ctx, rest+"/jobs/"+newest.JID, &job); err != nil {
+	if err := c.Ask(ctx, "/jobs/"+newest.JID, &job); err != nil {
 		return 0, err
 	}
 	for _, v := range job.Vertices {
 		n += v.Metrics.Written
 	}
 	return n, nil
-}
-
-// get reads a JSON value.
-func get(ctx context.Context, url string, v any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer a.Body.Close()
-	if a.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, a.Status)
-	}
-	return json.NewDecoder(a.Body).Decode(v)
 }
 
 // eventsName is the folder of Spark's event logs.
