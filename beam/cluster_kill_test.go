@@ -1,0 +1,331 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/beam/clusters"
+)
+
+// Times of trials on clusters. They are generous: the machine may have other work.
+const (
+	patience  = 4 * time.Minute  // until a command ends by itself
+	farewell  = 90 * time.Second // until a command ends that was interrupted
+	awakening = 2 * time.Second  // until a supervisor starts again what was killed
+	retrying  = 5 * time.Second  // between two tries of a command
+	tries     = 10               // of a command, while a job of a killed submitter may still run
+)
+
+// trial is a cluster on which processes are killed, with a worker pool for each worker of the engine.
+type trial struct {
+	*site
+	t            *testing.T
+	r            *rand.Rand
+	port         int // of the pools
+	pools        []*exec.Cmd
+	inputs, want string
+}
+
+const (
+	trialSpec   = "partitioned(bits_per_key=8,effort=fast)"
+	trialShards = 16
+)
+
+// quick are settings with which an engine notices soon that a process is gone.
+func quick(engine string) map[string]string {
+	if engine == clusters.Spark {
+		return map[string]string{"spark.network.timeout": "60s", "spark.executor.heartbeatInterval": "2s"}
+	}
+	return map[string]string{
+		"heartbeat.interval": "1000", "heartbeat.timeout": "15000", "heartbeat.rpc-failure-threshold": "2",
+		"cluster.registration.initial-timeout": "100 ms", "cluster.registration.max-timeout": "2 s",
+		"slot.request.timeout": "60000", "resourcemanager.taskmanager-registration.timeout": "60 s",
+	}
+}
+
+// restarting are settings with which an engine starts failed tasks again, or not.
+func restarting(engine string, restarts bool) map[string]string {
+	if engine == clusters.Spark {
+		failures := "1"
+		if restarts {
+			failures = "4"
+		}
+		return map[string]string{"spark.task.maxFailures": failures}
+	}
+	if !restarts {
+		return map[string]string{"restart-strategy.type": "none"}
+	}
+	return map[string]string{
+		"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.attempts": "3",
+		"restart-strategy.fixed-delay.delay": "1 s",
+	}
+}
+
+// newTrial starts a cluster with pools. inputs are the keys, want is the set of the single process.
+func newTrial(t *testing.T, s *site, r *rand.Rand, engine string, workers int, restarts bool, inputs, want string) *trial {
+	k := &trial{site: s, t: t, r: r, port: freePort(t), inputs: inputs, want: want}
+	settings := quick(engine)
+	maps.Copy(settings, restarting(engine, restarts))
+	s.start(t, clusters.Config{Engine: engine, Workers: workers, OwnPools: true, Settings: settings})
+	for i := range workers {
+		k.pools = append(k.pools, s.pool(t, clusters.PoolAddress(i+1), k.port))
+	}
+	return k
+}
+
+// command returns the command of a job. Its errors go to a buffer.
+func (k *trial) command(out string, more ...string) (c *exec.Cmd, text *bytes.Buffer) {
+	args := append([]string{"-q", "--environment", "external",
+		"--environment-config", fmt.Sprintf("%s:%d", clusters.PoolHost, k.port)}, more...)
+	c, text = k.job(out, k.inputs, trialSpec, trialShards, args...), new(bytes.Buffer)
+	c.Stderr = text
+	return c, text
+}
+
+// start starts a command and returns a channel that gets its outcome.
+func (k *trial) startJob(c *exec.Cmd) <-chan error {
+	k.t.Helper()
+	if err := c.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	over := make(chan error, 1)
+	go func() { over <- c.Wait() }()
+	return over
+}
+
+// await waits until a command ends. One that does not is interrupted, as a user would; hung reports that.
+func (k *trial) await(c *exec.Cmd, over <-chan error) (hung bool, err error) {
+	k.t.Helper()
+	select {
+	case err := <-over:
+		return false, err
+	case <-time.After(patience):
+	}
+	_ = c.Process.Signal(os.Interrupt)
+	select {
+	case err := <-over:
+		return true, err
+	case <-time.After(farewell):
+		_ = c.Process.Kill()
+		k.t.Fatalf("the submitter does not end %v after Ctrl-C", farewell)
+		return true, nil
+	}
+}
+
+// kind is what a round kills.
+type kind struct {
+	name string
+	kill func(submitter *exec.Cmd)
+}
+
+func (k *trial) kinds() []kind {
+	d := k.cluster.Daemons
+	manager, server, workers := d[0], d[len(d)-1], d[1:len(d)-1]
+	worker := strings.TrimSuffix(workers[0].Name, "-1")
+	all := []kind{
+		{worker, func(*exec.Cmd) { workers[k.r.IntN(len(workers))].Kill() }},
+		{worker + " and its pool", func(*exec.Cmd) {
+			i := k.r.IntN(len(workers))
+			workers[i].Kill()
+			kill(k.pools[i])
+		}},
+		{"pool", func(*exec.Cmd) { kill(k.pools[k.r.IntN(len(workers))]) }},
+		{server.Name, func(*exec.Cmd) { server.Kill() }},
+		{manager.Name, func(*exec.Cmd) { manager.Kill() }},
+		{"submitter", func(c *exec.Cmd) { _ = c.Process.Kill() }},
+		{"everything", func(c *exec.Cmd) {
+			_ = c.Process.Kill()
+			for i := range d {
+				d[i].Kill()
+			}
+			for _, p := range k.pools {
+				kill(p)
+			}
+		}},
+	}
+	if k.cluster.Engine == clusters.Spark {
+		all = append(all, kind{"executor", func(*exec.Cmd) {
+			if _, err := workers[k.r.IntN(len(workers))].KillChildren(); err != nil {
+				k.t.Fatal(err)
+			}
+		}})
+	}
+	return all
+}
+
+// revive starts what has ended, as a supervisor would. It does not wait until it is ready.
+func (k *trial) revive() {
+	k.t.Helper()
+	time.Sleep(awakening)
+	for _, d := range k.cluster.Daemons {
+		if d.Runs() {
+			continue
+		}
+		if err := k.cluster.Restart(d.Name); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	for i, p := range k.pools {
+		if p.ProcessState != nil {
+			k.pools[i] = k.pool(k.t, clusters.PoolAddress(i+1), k.port)
+		}
+	}
+}
+
+// ready waits until the cluster is complete. A daemon that could not start, for example because another process had its
+// port, is started again.
+func (k *trial) ready() {
+	k.t.Helper()
+	var err error
+	for range 3 {
+		if err = k.cluster.Wait(k.t.Context()); err == nil {
+			return
+		}
+		k.t.Logf("the cluster is not complete: %v", err)
+		k.revive()
+	}
+	k.t.Fatal(err)
+}
+
+// sentence returns the first line of an error of the program. It fails unless it is one that a user can read.
+func (k *trial) sentence(text string) string {
+	k.t.Helper()
+	line, _, _ := strings.Cut(text, "\n")
+	says, ours := strings.CutPrefix(line, "bloomery-beam: ")
+	if !ours || len(strings.Fields(says)) < 4 || strings.Contains(text, "goroutine ") {
+		k.t.Errorf("no clear error: %s", text)
+	}
+	return says
+}
+
+// complete repeats a command until it succeeds, and compares the set. It returns how often it was run.
+func (k *trial) complete(out string) (runs int) {
+	k.t.Helper()
+	for runs = 1; ; runs++ {
+		k.ready()
+		c, text := k.command(out)
+		hung, err := k.await(c, k.startJob(c))
+		checkManifest(k.t, k.path(out))
+		if err == nil {
+			break
+		}
+		k.t.Logf("  run %d fails, hung %v: %s", runs, hung, cut(k.sentence(text.String())))
+		if runs == tries {
+			k.t.Fatalf("%d runs failed: %s", runs, text)
+		}
+		time.Sleep(retrying)
+		k.revive()
+	}
+	sameSets(k.t, k.path(out), k.want)
+	return runs
+}
+
+func cut(text string) string { return text[:min(len(text), 300)] }
+
+// outcomes counts the rounds of a kind.
+type outcomes struct{ rounds, survived, once, more, hung int }
+
+// TestClusterKills kills a process of a cluster, or all, at a random moment of a job. Half of the rounds are on a
+// cluster that starts failed tasks again. The job ends with the bytes of the single process, or with a clear error and
+// without a manifest over missing shards. Then, after what was killed was started again, repeating the command gives
+// the same bytes.
+func TestClusterKills(t *testing.T) {
+	onClusters(t, func(t *testing.T, engine string) {
+		s := newSite(t)
+		inputs := s.texts(t, "keys", 8, 200_000)
+		want := s.build(t, "want", inputs, trialSpec, trialShards)
+		n := cmp.Or(*rounds, 30)
+		all := map[string]outcomes{}
+		for i, restarts := range []bool{true, false} {
+			rounds := n / 2
+			if i == 1 {
+				rounds = n - rounds
+			}
+			t.Run(fmt.Sprintf("restarts=%v", restarts), func(t *testing.T) {
+				k := newTrial(t, s, seeded(t, uint64(i)), engine, 2, restarts, inputs, want)
+				k.rounds(rounds, all)
+			})
+		}
+		var sum outcomes
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			o := all[name]
+			t.Logf("%-30s %+v", name, o)
+			sum = outcomes{sum.rounds + o.rounds, sum.survived + o.survived, sum.once + o.once, sum.more + o.more,
+				sum.hung + o.hung}
+		}
+		t.Logf("%-30s %+v", "all", sum)
+	})
+}
+
+// rounds runs rounds and counts their outcomes.
+func (k *trial) rounds(n int, all map[string]outcomes) {
+	var took time.Duration
+	for range 2 { // the first one warms the cluster up
+		start := time.Now()
+		if runs := k.complete("calm"); runs > 1 {
+			k.t.Errorf("%d runs without a kill", runs)
+		}
+		took = time.Since(start)
+		if err := os.RemoveAll(k.path("calm")); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	k.t.Logf("a job without a kill takes %v", took.Round(time.Millisecond))
+	var next []kind
+	for round := range n {
+		if len(next) == 0 { // each kind once, in a random order
+			next = k.kinds()
+			k.r.Shuffle(len(next), func(i, j int) { next[i], next[j] = next[j], next[i] })
+		}
+		out := fmt.Sprint("set-", round)
+		moment := time.Duration(k.r.Float64() * float64(took))
+		what := next[0]
+		next = next[1:]
+		start := time.Now()
+		c, text := k.command(out)
+		over := k.startJob(c)
+		time.Sleep(moment)
+		what.kill(c)
+		k.revive()
+		hung, err := k.await(c, over)
+		first := time.Since(start)
+		checkManifest(k.t, k.path(out))
+		o := all[what.name]
+		o.rounds++
+		if hung {
+			o.hung++
+		}
+		runs, says := 0, "done"
+		switch {
+		case err == nil:
+			o.survived++
+			sameSets(k.t, k.path(out), k.want)
+		case c.ProcessState.ExitCode() < 0: // killed
+			says = "killed"
+		default:
+			says = cut(k.sentence(text.String()))
+		}
+		if err != nil {
+			if runs = k.complete(out); runs == 1 {
+				o.once++
+			} else {
+				o.more++
+			}
+		}
+		all[what.name] = o
+		k.t.Logf("round %d: %s killed after %.1f s; the job ended after %.1f s, hung %v, then %d runs, %.1f s: %s", round,
+			what.name, moment.Seconds(), first.Seconds(), hung, runs, time.Since(start).Seconds(), says)
+		if err := os.RemoveAll(k.path(out)); err != nil {
+			k.t.Logf("a job that was given up writes: %v", err)
+		}
+	}
+}
