@@ -8,12 +8,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bloomery/bloomery/beam/clusters"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Times of trials on clusters. They are generous: the machine may have other work.
@@ -36,7 +38,7 @@ type trial struct {
 }
 
 const (
-	trialSpec   = "partitioned(bits_per_key=8,effort=fast)"
+	trialSpec   = "partitioned(bits_per_key=10)" // its search is a good part of a job
 	trialShards = 16
 )
 
@@ -47,8 +49,8 @@ func quick(engine string) map[string]string {
 	}
 	return map[string]string{
 		"heartbeat.interval": "1000", "heartbeat.timeout": "15000", "heartbeat.rpc-failure-threshold": "2",
-		"cluster.registration.initial-timeout": "100 ms", "cluster.registration.max-timeout": "2 s",
-		"slot.request.timeout": "60000", "resourcemanager.taskmanager-registration.timeout": "60 s",
+		"slot.request.timeout":      "60000",
+		"classloader.resolve-order": "parent-first", // the classes are warm after the first job
 	}
 }
 
@@ -70,13 +72,22 @@ func restarting(engine string, restarts bool) map[string]string {
 	}
 }
 
-// newTrial starts a cluster with pools. inputs are the keys, want is the set of the single process.
-func newTrial(t *testing.T, s *site, r *rand.Rand, engine string, workers int, restarts bool, inputs, want string) *trial {
+// newTrial starts a cluster with pools. inputs are the keys, want is the set of the single process. Settings of o
+// replace others.
+func newTrial(
+	t *testing.T, s *site, r *rand.Rand, o clusters.Config, restarts bool, inputs, want string,
+) *trial {
 	k := &trial{site: s, t: t, r: r, port: freePort(t), inputs: inputs, want: want}
-	settings := quick(engine)
-	maps.Copy(settings, restarting(engine, restarts))
-	s.start(t, clusters.Config{Engine: engine, Workers: workers, OwnPools: true, Settings: settings})
-	for i := range workers {
+	own := o.Settings
+	o.OwnPools, o.Settings = true, quick(o.Engine)
+	maps.Copy(o.Settings, restarting(o.Engine, restarts))
+	for name, value := range own {
+		if strings.HasPrefix(name, "spark.") == (o.Engine == clusters.Spark) {
+			o.Settings[name] = value
+		}
+	}
+	s.start(t, o)
+	for i := range o.Workers {
 		k.pools = append(k.pools, s.pool(t, clusters.PoolAddress(i+1), k.port))
 	}
 	return k
@@ -231,7 +242,25 @@ func (k *trial) complete(out string) (runs int) {
 
 func cut(text string) string { return text[:min(len(text), 300)] }
 
-// outcomes counts the rounds of a kind.
+// phase says how far a job is that builds in a folder.
+func phase(dir string) string {
+	there := func(pattern string) bool {
+		found, _ := filepath.Glob(filepath.Join(dir, pattern))
+		return len(found) > 0
+	}
+	switch {
+	case there(shard.ManifestName):
+		return "finished"
+	case there("work-*/index"):
+		return "building"
+	case there("work-*/*range-*"):
+		return "hashing"
+	}
+	return "starting"
+}
+
+// outcomes counts rounds: those in which the first command succeeded, or one repeated command did, or the last of
+// several, and those in which the first command had to be interrupted.
 type outcomes struct{ rounds, survived, once, more, hung int }
 
 // TestClusterKills kills a process of a cluster, or all, at a random moment of a job. Half of the rounds are on a
@@ -244,17 +273,18 @@ func TestClusterKills(t *testing.T) {
 		inputs := s.texts(t, "keys", 8, 200_000)
 		want := s.build(t, "want", inputs, trialSpec, trialShards)
 		n := cmp.Or(*rounds, 30)
-		all := map[string]outcomes{}
+		all, phases := map[string]outcomes{}, map[string]int{}
 		for i, restarts := range []bool{true, false} {
 			rounds := n / 2
 			if i == 1 {
 				rounds = n - rounds
 			}
 			t.Run(fmt.Sprintf("restarts=%v", restarts), func(t *testing.T) {
-				k := newTrial(t, s, seeded(t, uint64(i)), engine, 2, restarts, inputs, want)
-				k.rounds(rounds, all)
+				k := newTrial(t, s, seeded(t, uint64(i)), clusters.Config{Engine: engine, Workers: 2}, restarts, inputs, want)
+				k.rounds(rounds, all, phases)
 			})
 		}
+		t.Logf("killed while the job was: %v", phases)
 		var sum outcomes
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			o := all[name]
@@ -267,7 +297,7 @@ func TestClusterKills(t *testing.T) {
 }
 
 // rounds runs rounds and counts their outcomes.
-func (k *trial) rounds(n int, all map[string]outcomes) {
+func (k *trial) rounds(n int, all map[string]outcomes, phases map[string]int) {
 	var took time.Duration
 	for range 2 { // the first one warms the cluster up
 		start := time.Now()
@@ -290,10 +320,13 @@ func (k *trial) rounds(n int, all map[string]outcomes) {
 		moment := time.Duration(k.r.Float64() * float64(took))
 		what := next[0]
 		next = next[1:]
+		k.ready()
 		start := time.Now()
 		c, text := k.command(out)
 		over := k.startJob(c)
 		time.Sleep(moment)
+		at := phase(k.path(out))
+		phases[at]++
 		what.kill(c)
 		k.revive()
 		hung, err := k.await(c, over)
@@ -322,8 +355,8 @@ func (k *trial) rounds(n int, all map[string]outcomes) {
 			}
 		}
 		all[what.name] = o
-		k.t.Logf("round %d: %s killed after %.1f s; the job ended after %.1f s, hung %v, then %d runs, %.1f s: %s", round,
-			what.name, moment.Seconds(), first.Seconds(), hung, runs, time.Since(start).Seconds(), says)
+		k.t.Logf("round %d: %s killed after %.1f s, %s; the job ended after %.1f s, hung %v, then %d runs, %.1f s: %s", round,
+			what.name, moment.Seconds(), at, first.Seconds(), hung, runs, time.Since(start).Seconds(), says)
 		if err := os.RemoveAll(k.path(out)); err != nil {
 			k.t.Logf("a job that was given up writes: %v", err)
 		}
