@@ -20,7 +20,7 @@ import (
 
 // Times of trials on clusters. They are generous: the machine may have other work.
 const (
-	patience  = 4 * time.Minute  // until a command ends by itself
+	patience  = 6 * time.Minute  // until a command ends by itself
 	farewell  = 90 * time.Second // until a command ends that was interrupted
 	awakening = 2 * time.Second  // until a supervisor starts again what was killed
 	retrying  = 5 * time.Second  // between two tries of a command
