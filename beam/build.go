@@ -189,7 +189,10 @@ func (a *app) build(ctx context.Context, f *buildFlags) error {
 		<-told
 	}
 	bar.end()
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%w; what is finished is kept: repeat the command to go on", err)
+	case err != nil:
 		return err
 	}
 	return a.report(f, m, time.Since(start))

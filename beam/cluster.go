@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,9 +13,9 @@ import (
 	"github.com/bloomery/bloomery/beam/clusters"
 )
 
-const clusterHelp = `Start a cluster of Flink or Spark on this machine, to try a job on it: a manager, workers, and Beam's
-job server, each a Java process that listens on localhost. The jars come from Maven, once: 152 MB for Flink, 299 MB for
-Spark. A cluster needs Java 17, Maven, and about 1.5 GB of memory and 0.5 GB for each worker.`
+const clusterHelp = `Start a cluster of Flink or Spark on this machine, to try a job on it: a manager, workers, and
+Beam's job server, each a Java process that listens on localhost. The jars come from Maven, once: 152 MB for
+Flink, 299 MB for Spark. A cluster needs Java 17, Maven, and about 1.5 GB of memory and 0.5 GB for each worker.`
 
 // clusterCommand returns the command cluster.
 func (a *app) clusterCommand() *cobra.Command {
@@ -45,8 +46,13 @@ func (a *app) clusterUp(dir *string) *cobra.Command {
 			if o.Dir, err = clusterFolder(*dir, o.Engine); err != nil {
 				return err
 			}
-			if _, err := clusters.Load(o.Dir); err == nil {
-				return fmt.Errorf("a cluster of %s is there; stop it with: bloomery-beam cluster down %[1]s", o.Engine)
+			if c, err := clusters.Load(o.Dir); err == nil {
+				if slices.ContainsFunc(c.Daemons, (*clusters.Daemon).Runs) {
+					return fmt.Errorf("a cluster of %s runs; stop it with: bloomery-beam cluster down %[1]s", o.Engine)
+				}
+				if err := c.Remove(); err != nil { // of before a restart of the machine
+					return err
+				}
 			}
 			cluster, err := clusters.Start(c.Context(), o)
 			if err != nil {

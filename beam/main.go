@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.As(context.Cause(ctx), &end):
-		a.fail(fmt.Errorf("%w; what is finished is kept: repeat the command to go on", err))
+		a.fail(err)
 		if n, ok := end.Signal.(syscall.Signal); ok {
 			return 128 + int(n)
 		}

@@ -85,7 +85,7 @@ const (
 )
 
 // Start starts a cluster and returns when all workers are registered and the job server listens. The daemons outlive
-// this process: call Stop.
+// this process: call Stop. After an error, nothing runs and the folder is gone; the error has the end of a daemon's log.
 func Start(ctx context.Context, o Config) (c *Cluster, err error) {
 	if o.Slots == 0 {
 		o.Slots = 2
@@ -119,12 +119,10 @@ func Start(ctx context.Context, o Config) (c *Cluster, err error) {
 	if err := os.Mkdir(c.Dir, 0o777); err != nil {
 		return nil, err
 	}
-	if c.Daemons, err = c.engine.daemons(c, o); err != nil {
-		return nil, err
-	}
+	c.Daemons, err = c.engine.daemons(c, o)
 	for _, d := range c.Daemons {
-		if err = d.start(); err != nil {
-			break
+		if err == nil {
+			err = d.start()
 		}
 	}
 	if err == nil {
@@ -135,7 +133,7 @@ func Start(ctx context.Context, o Config) (c *Cluster, err error) {
 		err = c.Wait(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.Stop())
+		return nil, errors.Join(err, c.Remove())
 	}
 	return c, nil
 }
@@ -160,8 +158,7 @@ func (c *Cluster) ports(jobServer int) error {
 
 // Wait returns when all workers are registered and the job server listens.
 func (c *Cluster) Wait(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
+	late := time.After(startTimeout)
 	for {
 		n, err := c.engine.registered(ctx, c)
 		conn, err2 := net.Dial("tcp", c.JobServer)
@@ -178,8 +175,10 @@ func (c *Cluster) Wait(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-late:
 			return fmt.Errorf("after %v, %d of %d workers are registered: %w", startTimeout, n, c.Workers,
-				errors.Join(err, err2, context.Cause(ctx)))
+				errors.Join(err, err2))
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

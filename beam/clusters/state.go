@@ -22,7 +22,7 @@ func (c *Cluster) save() error {
 }
 
 // Load returns the cluster that was started with a folder, by this or another process. The error is fs.ErrNotExist if
-// there is none. Daemons that have ended are part of it; their process number is 0 if another process has it now.
+// there is none. The process number of a daemon that has ended is 0.
 func Load(dir string) (*Cluster, error) {
 	b, err := os.ReadFile(filepath.Join(dir, stateName))
 	if err != nil {
