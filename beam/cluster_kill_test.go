@@ -49,8 +49,7 @@ func quick(engine string) map[string]string {
 	}
 	return map[string]string{
 		"heartbeat.interval": "1000", "heartbeat.timeout": "15000", "heartbeat.rpc-failure-threshold": "2",
-		"slot.request.timeout":      "60000",
-		"classloader.resolve-order": "parent-first", // the classes are warm after the first job
+		"slot.request.timeout": "60000",
 	}
 }
 
@@ -79,7 +78,7 @@ func newTrial(
 ) *trial {
 	k := &trial{site: s, t: t, r: r, port: freePort(t), inputs: inputs, want: want}
 	own := o.Settings
-	o.OwnPools, o.Settings = true, quick(o.Engine)
+	o.OwnPools, o.NoUpload, o.Settings = true, true, quick(o.Engine)
 	maps.Copy(o.Settings, restarting(o.Engine, restarts))
 	for name, value := range own {
 		if strings.HasPrefix(name, "spark.") == (o.Engine == clusters.Spark) {

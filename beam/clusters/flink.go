@@ -14,6 +14,9 @@ import (
 //go:embed flink/pom.xml
 var flinkProject []byte
 
+//go:embed flink/JobServer.java
+var flinkJobServer []byte
+
 // flink is Flink in session mode: a job manager, task managers, and Beam's job server.
 type flink struct{}
 
@@ -47,10 +50,17 @@ func (flink) daemons(c *Cluster, o Config) ([]*Daemon, error) {
 		}
 		all = append(all, j)
 	}
-	all = append(all, jvm{
+	server := jvm{
 		name: "job-server", heap: "512m", class: "org.apache.beam.runners.flink.FlinkJobServerDriver",
 		args: append(jobServerArgs(c), "--flink-master="+strings.TrimPrefix(c.Web, "http://"), "--flink-conf-dir="+conf),
-	})
+	}
+	if o.NoUpload {
+		server.class = filepath.Join(conf, "JobServer.java") // Java compiles it
+		if err := os.WriteFile(server.class, flinkJobServer, 0o666); err != nil {
+			return nil, err
+		}
+	}
+	all = append(all, server)
 	return c.assemble(all, o.OwnPools)
 }
 
