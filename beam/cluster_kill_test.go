@@ -47,9 +47,15 @@ func (k *trial) kinds() []kind {
 	}
 	if k.cluster.Engine == clusters.Spark {
 		all = append(all, kind{"executor", func(*exec.Cmd) {
-			if _, err := workers[k.r.IntN(len(workers))].KillChildren(); err != nil {
-				k.t.Fatal(err)
+			w := workers[k.r.IntN(len(workers))]
+			for range 200 { // until there is one
+				if n, err := w.KillChildren(); n > 0 || err != nil {
+					k.t.Logf("%d executors of %s killed, %v", n, w.Name, err)
+					return
+				}
+				time.Sleep(100 * time.Millisecond)
 			}
+			k.t.Logf("%s has no executor", w.Name)
 		}})
 	}
 	return all
