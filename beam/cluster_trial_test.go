@@ -22,7 +22,7 @@ const (
 	farewell  = 90 * time.Second // until a command ends that was interrupted
 	awakening = 2 * time.Second  // until a supervisor starts again what was killed
 	retrying  = 5 * time.Second  // between two tries of a command
-	tries     = 10               // of a command, while a job of a killed submitter may still run
+	tries     = 20               // of a command, while a job of a killed submitter may still run
 )
 
 // trial is a cluster on which processes are killed, with a worker pool for each worker of the engine.
