@@ -107,7 +107,10 @@ func (f *buildFlags) register(c *cobra.Command) {
 		strings.Join(job.Environments(), ", ")+": where workers come from")
 	flags.StringVar(&f.config.EnvironmentConfig, "environment-config", "",
 		"`text`: HOST:PORT of a worker pool (external), image (docker), path of this program (process)")
-	flags.StringArrayVar(&f.options, "beam", nil, "`name=value`: option of Beam, such as parallelism=8; may be repeated")
+	flags.IntVar(&f.config.Parallelism, "parallelism", 0,
+		"flink: `number` of tasks at once (default all free slots); spark takes all cores of its executors")
+	flags.StringArrayVar(&f.options, "beam", nil,
+		"`name=value`: option of Beam, such as experiments=NAME; may be repeated")
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "format" {
 			name = "input-format"
@@ -161,7 +164,7 @@ func (f *buildFlags) read(c *cobra.Command) (err error) {
 	for _, o := range f.options {
 		name, value, ok := strings.Cut(o, "=")
 		if !ok {
-			return fmt.Errorf("--beam %q: want name=value, such as parallelism=8", o)
+			return fmt.Errorf("--beam %q: want name=value, such as experiments=NAME", o)
 		}
 		f.config.Options[name] = value
 	}

@@ -12,11 +12,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/beam/job"
 )
 
 func main() {
@@ -72,35 +73,44 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // command returns the command with its flags and its subcommand.
 func (a *app) command() *cobra.Command {
 	c := a.buildCommand()
-	c.Version = version()
+	if c.Version = job.Version(); c.Version == "" {
+		c.Version = "(devel)"
+	}
 	c.SilenceUsage, c.SilenceErrors = true, true
 	c.SetOut(a.stdout)
 	c.SetErr(a.stderr)
 	flags := c.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the field error")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress, warnings and summary")
-	flags.BoolVar(&a.verbose, "verbose", false, "show the log of Beam and of the runner")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false,
+		"show the log of Beam and of a runner in this process, and after an error of a runner its trace")
 	c.AddCommand(a.workerCommand(), a.clusterCommand())
 	c.CompletionOptions.HiddenDefaultCmd = true
 	return c
 }
 
-// version returns the version of the module from which the program was built.
-func version() string {
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		return b.Main.Version
-	}
-	return "(devel)"
-}
-
-// fail prints an error.
+// fail prints an error. The trace of a runner comes after it, with --verbose only.
 func (a *app) fail(err error) {
+	trace := ""
+	if r := (*job.RunnerError)(nil); errors.As(err, &r) {
+		trace = strings.TrimSpace(r.Trace)
+	}
 	if a.json {
-		b, _ := json.Marshal(map[string]string{"error": err.Error()})
+		fields := map[string]string{"error": err.Error()}
+		if a.verbose && trace != "" {
+			fields["trace"] = trace
+		}
+		b, _ := json.Marshal(fields)
 		fmt.Fprintf(a.stderr, "%s\n", b)
 		return
 	}
 	fmt.Fprintln(a.stderr, "bloomery-beam:", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	switch {
+	case trace != "" && a.verbose:
+		fmt.Fprintln(a.stderr, trace)
+	case trace != "":
+		fmt.Fprintln(a.stderr, "bloomery-beam: --verbose shows what the runner says")
+	}
 }
 
 // warn prints a warning.

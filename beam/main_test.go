@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,19 +106,61 @@ func TestBuild(t *testing.T) {
 }
 
 func TestLine(t *testing.T) {
-	for _, tt := range []struct {
+	start := time.Now()
+	for name, steps := range map[string][]struct {
 		p     job.Progress
-		since time.Duration
+		after time.Duration
 		want  string
 	}{
-		{job.Progress{Ranges: 4, Shards: 2}, time.Second, "hashing: 0 of 4 ranges, 0 keys"},
-		{job.Progress{Ranges: 4, RangesDone: 1, Shards: 2, Keys: 5e6}, 2 * time.Second,
-			"hashing: 1 of 4 ranges, 5.0M keys, 6s left"},
-		{job.Progress{Ranges: 4, RangesDone: 4, Shards: 200, ShardsDone: 1, Keys: 7}, 2 * time.Second,
-			"building: 1 of 200 shards, 7 keys, 7m left"},
+		"new": {
+			{job.Progress{}, 0, "planning"},
+			{job.Progress{Ranges: 4, Shards: 2}, time.Second, "hashing: 0 of 4 ranges, 0 keys, 0s so far"},
+			{job.Progress{Ranges: 4, Shards: 2}, 16 * time.Second, "hashing: 0 of 4 ranges, 0 keys, 15s so far"},
+			{job.Progress{Ranges: 4, RangesDone: 1, Shards: 2, Keys: 5e6}, 18 * time.Second,
+				"hashing: 1 of 4 ranges, 5.0M keys, 6s left"},
+			{job.Progress{Ranges: 4, RangesDone: 4, Shards: 200, Keys: 7}, 20 * time.Second,
+				"building: 0 of 200 shards, 7 keys, 0s so far"},
+			{job.Progress{Ranges: 4, RangesDone: 4, Shards: 200, ShardsDone: 1, Keys: 7}, 22 * time.Second,
+				"building: 1 of 200 shards, 7 keys, 7m left"},
+			{job.Progress{Ranges: 4, RangesDone: 4, Shards: 200, ShardsDone: 200}, 23 * time.Second,
+				"finishing: 200 shards"},
+		},
+		"a former start has finished half": {
+			{job.Progress{Ranges: 8, RangesDone: 4, Keys: 9}, 0, "hashing: 4 of 8 ranges, 9 keys, 0s so far"},
+			{job.Progress{Ranges: 8, RangesDone: 5, Keys: 9}, time.Second, "hashing: 5 of 8 ranges, 9 keys, 3s left"},
+			{job.Progress{Ranges: 8, RangesDone: 6, Keys: 9}, 4 * time.Second, "hashing: 6 of 8 ranges, 9 keys, 4s left"},
+		},
+		"lost": { // a damaged run file was removed
+			{job.Progress{Ranges: 8, RangesDone: 4}, 0, "hashing: 4 of 8 ranges, 0 keys, 0s so far"},
+			{job.Progress{Ranges: 8, RangesDone: 3}, time.Second, "hashing: 3 of 8 ranges, 0 keys, 1s so far"},
+		},
 	} {
-		if got := lineOf(tt.p, tt.since); got != tt.want {
-			t.Errorf("%q; want %q", got, tt.want)
+		var c pace
+		for _, s := range steps {
+			if got := c.line(s.p, start.Add(s.after)); got != s.want {
+				t.Errorf("%s: %q; want %q", name, got, s.want)
+			}
+		}
+	}
+}
+
+// TestFail: an error of a runner is one line, and its trace comes with --verbose.
+func TestFail(t *testing.T) {
+	err := fmt.Errorf("job: %w", &job.RunnerError{Text: "no pool", Trace: "x\n\tat y\n"})
+	for _, tt := range []struct {
+		a    app
+		want string
+	}{
+		{app{}, "bloomery-beam: job: no pool\nbloomery-beam: --verbose shows what the runner says\n"},
+		{app{verbose: true}, "bloomery-beam: job: no pool\nx\n\tat y\n"},
+		{app{json: true}, `{"error":"job: no pool"}` + "\n"},
+		{app{json: true, verbose: true}, `{"error":"job: no pool","trace":"x\n\tat y"}` + "\n"},
+	} {
+		var b bytes.Buffer
+		tt.a.stderr = &b
+		tt.a.fail(err)
+		if b.String() != tt.want {
+			t.Errorf("%+v: %s", tt.a, &b)
 		}
 	}
 }

@@ -12,11 +12,10 @@ import (
 	"github.com/bloomery/bloomery/beam/job"
 )
 
-// bar is the progress line on stderr. It shows nothing if stderr is not a terminal, and with --quiet.
+// bar is the progress line on stderr. It shows nothing if stderr is not a terminal, and with --quiet or --json.
 type bar struct {
 	a     *app
-	start time.Time // of the part of the job that runs
-	part  int
+	pace  pace
 	mu    sync.Mutex
 	on    bool
 	drawn int
@@ -24,7 +23,7 @@ type bar struct {
 
 func (a *app) newBar() *bar {
 	f, ok := a.stderr.(*os.File)
-	return &bar{a: a, on: ok && !a.quiet && term.IsTerminal(int(f.Fd())), start: time.Now()}
+	return &bar{a: a, on: ok && !a.quiet && !a.json && term.IsTerminal(int(f.Fd()))}
 }
 
 // show draws the line.
@@ -34,30 +33,52 @@ func (b *bar) show(p job.Progress) {
 	if !b.on {
 		return
 	}
-	if part := b.partOf(p); part != b.part {
-		b.part, b.start = part, time.Now()
-	}
-	line := lineOf(p, time.Since(b.start))
+	line := b.pace.line(p, time.Now())
 	fmt.Fprintf(b.a.stderr, "\r%s%*s", line, max(0, b.drawn-len(line)), "")
 	b.drawn = len(line)
 }
 
-// partOf returns 1 while ranges are hashed, and 2 while shards are built.
-func (b *bar) partOf(p job.Progress) int {
-	if p.RangesDone < p.Ranges {
-		return 1
+// end removes the line, for good.
+func (b *bar) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.drawn > 0 {
+		fmt.Fprintf(b.a.stderr, "\r%*s\r", b.drawn, "")
 	}
-	return 2
+	b.on, b.drawn = false, 0
 }
 
-// lineOf returns the text of the line, such as "hashing: 12 of 48 ranges, 5.2M keys, 9s left".
-func lineOf(p job.Progress, since time.Duration) string {
-	if p.RangesDone < p.Ranges {
-		return fmt.Sprintf("hashing: %d of %d ranges, %s%s", p.RangesDone, p.Ranges, keysText(p.Keys),
-			left(p.RangesDone, p.Ranges, since))
+// pace knows since when a part of the job makes progress. What a former start of the job has finished, and the time
+// until the first worker runs, do not count.
+type pace struct {
+	part   string
+	first  int       // done at the begin of the part
+	start  time.Time // of the part
+	moving time.Time // the last moment at which nothing more was done
+}
+
+// line returns the text of the line, such as "hashing: 12 of 48 ranges, 5.2M keys, 9s left".
+func (c *pace) line(p job.Progress, now time.Time) string {
+	part, what, done, all := "hashing", "ranges", p.RangesDone, p.Ranges
+	switch {
+	case p.Ranges == 0:
+		return "planning"
+	case p.RangesDone < p.Ranges:
+	case p.ShardsDone < p.Shards:
+		part, what, done, all = "building", "shards", p.ShardsDone, p.Shards
+	default:
+		return fmt.Sprintf("finishing: %d shards", p.Shards)
 	}
-	return fmt.Sprintf("building: %d of %d shards, %s%s", p.ShardsDone, p.Shards, keysText(p.Keys),
-		left(p.ShardsDone, p.Shards, since))
+	if part != c.part {
+		*c = pace{part, done, now, now}
+	}
+	if done <= c.first {
+		c.moving = now
+		return fmt.Sprintf("%s: %d of %d %s, %s, %.0fs so far", part, done, all, what, keysText(p.Keys),
+			now.Sub(c.start).Seconds())
+	}
+	return fmt.Sprintf("%s: %d of %d %s, %s, %s left", part, done, all, what, keysText(p.Keys),
+		left(done-c.first, all-c.first, now.Sub(c.moving)))
 }
 
 func keysText(n int64) string {
@@ -69,22 +90,9 @@ func keysText(n int64) string {
 
 // left returns the time that is left for a part of the job, if it goes on at its pace.
 func left(done, all int, since time.Duration) string {
-	if done == 0 || done > all {
-		return ""
-	}
 	seconds := since.Seconds() * float64(all-done) / float64(done)
 	if seconds < 100 {
-		return fmt.Sprintf(", %.0fs left", math.Ceil(seconds))
+		return fmt.Sprintf("%.0fs", math.Ceil(seconds))
 	}
-	return fmt.Sprintf(", %.0fm left", math.Ceil(seconds/60))
-}
-
-// end removes the line, for good.
-func (b *bar) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.drawn > 0 {
-		fmt.Fprintf(b.a.stderr, "\r%*s\r", b.drawn, "")
-	}
-	b.on, b.drawn = false, 0
+	return fmt.Sprintf("%.0fm", math.Ceil(seconds/60))
 }

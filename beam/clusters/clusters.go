@@ -11,9 +11,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/mavenjars"
 )
 
 // Engines.
@@ -82,6 +85,17 @@ type engine interface {
 
 var engines = map[string]engine{Flink: flink{}, Spark: spark{}}
 
+// Releases of Java that the engines run on: Beam's job server for Spark fails on later ones.
+const oldestJava, newestJava = 11, 21
+
+// Lacking returns a sentence that says what a cluster needs and this machine lacks, or "".
+func Lacking() string {
+	if runtime.GOOS == "windows" {
+		return "a cluster needs a Unix system; use WSL"
+	}
+	return mavenjars.Lacking("a cluster", oldestJava, newestJava)
+}
+
 const (
 	startTimeout = 90 * time.Second // of all daemons
 	stopTimeout  = 10 * time.Second
@@ -110,8 +124,8 @@ func Start(ctx context.Context, o Config) (c *Cluster, err error) {
 		return nil, err
 	}
 	pom, folder := c.engine.project()
-	if c.jars, err = jars(ctx, pom, folder, o.Note); err != nil {
-		return nil, fmt.Errorf("loading the jars of %s: %w", o.Engine, err)
+	if c.jars, err = mavenjars.Load(ctx, folder, pom, o.Note); err != nil {
+		return nil, err
 	}
 	if err := c.ports(o.Port); err != nil {
 		return nil, err
@@ -230,15 +244,29 @@ func (c *Cluster) Stop() error {
 	}
 }
 
+// stagedNever is a folder of jars that Beam's job servers do not send to the engine for each job, because of its name
+// (class PipelineResources): 150 MB and more, which the engine has.
+const stagedNever = "gradle/wrapper"
+
 // assemble returns the daemons of JVMs: the first is the manager, the last the job server, those between are workers.
 func (c *Cluster) assemble(all []jvm, ownPools bool) ([]*Daemon, error) {
+	jobServer := len(all) - 1
 	var daemons []*Daemon
 	for i, j := range all {
+		if j.jars = c.jars; i == jobServer {
+			j.jars = filepath.Join(c.Dir, stagedNever)
+			if err := os.MkdirAll(filepath.Dir(j.jars), 0o777); err != nil {
+				return nil, err
+			}
+			if err := os.Symlink(c.jars, j.jars); err != nil {
+				return nil, err
+			}
+		}
 		d, err := c.daemon(j)
 		if err != nil {
 			return nil, err
 		}
-		if ownPools && i > 0 && i < len(all)-1 {
+		if ownPools && i > 0 && i < jobServer {
 			if err := d.hosts(i); err != nil {
 				return nil, err
 			}

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/bloomery/bloomery/internal/mavenjars"
 )
 
 // Daemon is a JVM of a cluster: the leader of a process group, in which processes that it starts are, too.
@@ -37,6 +39,7 @@ func openings() []string {
 // jvm is what a daemon runs.
 type jvm struct {
 	name, heap, class string
+	jars              string // folder
 	args, options     []string
 	env               []string
 }
@@ -44,8 +47,8 @@ type jvm struct {
 // daemon returns a daemon with a folder of its own below that of the cluster.
 func (c *Cluster) daemon(j jvm) (*Daemon, error) {
 	d := &Daemon{Name: j.name, Dir: filepath.Join(c.Dir, j.name), LogFile: filepath.Join(c.Dir, j.name+".log"), Env: j.env}
-	d.Command = append([]string{java(), "-Dbloomery.daemon=" + d.Dir, "-Xmx" + j.heap}, openings()...)
-	d.Command = append(append(d.Command, j.options...), "-cp", filepath.Join(c.jars, "*"), j.class)
+	d.Command = append([]string{mavenjars.Java(), "-Dbloomery.daemon=" + d.Dir, "-Xmx" + j.heap}, openings()...)
+	d.Command = append(append(d.Command, j.options...), "-cp", filepath.Join(j.jars, "*"), j.class)
 	d.Command = append(d.Command, j.args...)
 	return d, os.MkdirAll(d.Dir, 0o777)
 }

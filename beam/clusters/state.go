@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/bloomery/bloomery/internal/mavenjars"
 )
 
 // stateName is the file in the folder of a cluster that Load reads.
@@ -45,7 +47,7 @@ func Load(dir string) (*Cluster, error) {
 
 // Folder returns the folder of the cluster of an engine that users start without naming a folder.
 func Folder(engine string) (string, error) {
-	top, err := cacheFolder()
+	top, err := mavenjars.Top()
 	return filepath.Join(top, "running", engine), err
 }
 

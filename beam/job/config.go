@@ -30,10 +30,12 @@ type Config struct {
 	// Environment says where workers come from, and EnvironmentConfig what it needs. Default: Loopback.
 	Environment       Environment
 	EnvironmentConfig string
-	// Options are set as flags of Beam, which are global: job_name, parallelism, experiments, and those of Dataflow.
+	// Parallelism is the number of tasks of a step that the runner may run at once, on Flink. Default: all free slots.
+	Parallelism int
+	// Options are set as flags of Beam, which are global: job_name, experiments, and those of Dataflow.
 	Options map[string]string
 
-	// Progress, if not nil, is called about five times a second, in one goroutine.
+	// Progress, if not nil, is called about once a second, never twice at the same time.
 	Progress func(Progress)
 	// Warn, if not nil, is called with warnings.
 	Warn func(string)
@@ -58,11 +60,12 @@ const (
 // service of Beam: universal, flink and spark are the same.
 func Runners() []string { return []string{Prism, Universal, Flink, Spark, Dataflow} }
 
-// Progress counts what is done. Counters of remote workers are estimates of the runner.
+// Progress counts what is done and stands in the output, whoever did it. Without ranges, the plan is being made; with
+// all ranges and shards, the manifest is being written.
 type Progress struct {
 	Ranges, RangesDone int
 	Shards, ShardsDone int
-	Keys               int64 // hashed so far, duplicates included
+	Keys               int64 // in the ranges that are done, duplicates included
 }
 
 // withDefaults returns c with defaults, or an error that says what to change.
@@ -85,6 +88,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("no output")
 	case c.Memory < minMemory:
 		return c, fmt.Errorf("%d bytes of memory are too few for a worker; want at least %d MiB", c.Memory, minMemory>>20)
+	}
+	if err := c.checkParallelism(); err != nil {
+		return c, err
 	}
 	if c.Runner == Dataflow {
 		return c, c.checkDataflow()

@@ -43,7 +43,8 @@ func (c *Config) runDataflow(ctx context.Context, t Task) error {
 		return err
 	}
 	for name, value := range map[string]string{
-		"sdk_container_image": c.EnvironmentConfig, "environment_type": "docker", "worker_binary": program, "async": "true",
+		jobNameOption: c.dataflowName(), "sdk_container_image": c.EnvironmentConfig, "environment_type": "docker",
+		"worker_binary": program, "async": "true",
 	} {
 		if err := flag.Set(name, value); err != nil {
 			return err

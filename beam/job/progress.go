@@ -4,80 +4,55 @@ import (
 	"context"
 	"time"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/metrics"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/metricsx"
-	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
+	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// Intervals of the progress. Counters of workers in this process are exact and cost nothing; those of others are asked
-// from the runner.
+// The progress is what stands in the output: see steps.Plan.Tally. The job servers of Flink and Spark have no counters
+// before the job has ended; the output has the same truth for all runners, and for all workers.
 const (
-	showInterval = 200 * time.Millisecond
-	askInterval  = 2 * time.Second
+	lookInterval = time.Second // from one look at the output to the next, at least
+	lookShare    = 20          // a look takes at most one part in so many of the time
 )
 
-// watch calls c.Progress until the returned function is called.
-func (c *Config) watch(ctx context.Context, s *server, t Task, id string) (stop func()) {
+func (c *Config) show(p Progress) {
+	if c.Progress != nil {
+		c.Progress(p)
+	}
+}
+
+// watch calls c.Progress until stop. stop waits for the last call, and returns the keys in it.
+func (c *Config) watch(ctx context.Context, p *steps.Plan, out steps.Source) (stop func() (keys int64)) {
 	if c.Progress == nil {
-		return func() {}
+		return func() int64 { return 0 }
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	interval := showInterval
-	if c.remote() {
-		interval = askInterval
-	}
+	var tally steps.Tally
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
 		for {
+			start := time.Now()
+			now, err := p.Tally(ctx, out, tally)
+			if ctx.Err() != nil {
+				return
+			}
+			if err == nil {
+				tally = now
+			}
+			c.Progress(Progress{
+				Ranges: len(p.Ranges), Shards: p.Shards,
+				RangesDone: tally.Ranges, ShardsDone: tally.Shards, Keys: int64(tally.Keys),
+			})
 			select {
 			case <-ctx.Done():
 				return
-			case <-tick.C:
+			case <-time.After(max(lookInterval, lookShare*time.Since(start))):
 			}
-			p := Progress{Ranges: t.Ranges, Shards: t.Shards}
-			if c.remote() {
-				s.counters(ctx, id, &p)
-			} else {
-				local(t, &p)
-			}
-			c.Progress(p)
 		}
 	}()
-	return func() { cancel(); <-done }
-}
-
-// local sets what the worker in this process has done.
-func local(t Task, p *Progress) {
-	workers.Lock()
-	defer workers.Unlock()
-	if w := workers.m[t.shared()]; w != nil {
-		p.RangesDone, p.ShardsDone, p.Keys = int(w.ranges.Load()), int(w.shards.Load()), w.keys.Load()
+	return func() int64 {
+		cancel()
+		<-done
+		return int64(tally.Keys)
 	}
 }
-
-// counters sets what the runner says has been done. It leaves p as it is if the runner has no counters.
-func (s *server) counters(ctx context.Context, id string, p *Progress) {
-	r, err := s.client.GetJobMetrics(ctx, &jobpb.GetJobMetricsRequest{JobId: id})
-	if err != nil {
-		return
-	}
-	all := metricsx.FromMonitoringInfos(nil, r.GetMetrics().GetAttempted(), r.GetMetrics().GetCommitted())
-	for _, counter := range all.AllMetrics().Counters() {
-		if counter.Namespace() != countersOf {
-			continue
-		}
-		switch n := value(counter); counter.Name() {
-		case "ranges":
-			p.RangesDone = int(n)
-		case "shards":
-			p.ShardsDone = int(n)
-		case "keys":
-			p.Keys = n
-		}
-	}
-}
-
-func value(c metrics.CounterResult) int64 { return max(c.Attempted, c.Committed) }

@@ -41,6 +41,7 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 		return nil, err
 	}
 	defer hangUp()
+	c.show(Progress{})
 	t, p, out, err := c.plan(ctx)
 	if err != nil {
 		return nil, err
@@ -49,7 +50,9 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	defer secrets.Delete(t.Plan)
 	defer forget(t)
 	marked := markWhenDone(ctx, p, out, t.Attempt)
+	stop := c.watch(ctx, p, out)
 	err = c.run(ctx, s, t)
+	keys := stop()
 	if err = errors.Join(err, marked()); err != nil {
 		if ctx.Err() != nil && !rest(t) && c.Warn != nil {
 			c.Warn("steps of the cancelled job still run in this process")
@@ -59,6 +62,7 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
+	c.show(Progress{Ranges: t.Ranges, RangesDone: t.Ranges, Shards: t.Shards, ShardsDone: t.Shards, Keys: keys})
 	return p.Finish(ctx, out, steps.Options{})
 }
 
@@ -91,7 +95,7 @@ func (c *Config) plan(ctx context.Context) (t Task, p *steps.Plan, out steps.Sto
 	if err != nil {
 		return t, nil, nil, err
 	}
-	t = Task{Input: url, Output: c.Output, Memory: c.Memory, Attempt: newAttempt()}
+	t = Task{Input: url, Output: c.Output, Memory: c.Memory, Attempt: newAttempt(), Program: Version()}
 	if c.remote() && !isURL(t.Output) {
 		if t.Output, err = filepath.Abs(t.Output); err != nil {
 			return t, nil, nil, err
@@ -128,12 +132,11 @@ func (c *Config) run(ctx context.Context, s *server, t Task) error {
 		return err
 	}
 	id, err := s.submit(ctx, pipeline, &runnerlib.JobOptions{
-		Name: jobopts.GetJobName(), Experiments: jobopts.GetExperiments(), Parallelism: *jobopts.Parallelism,
+		Name: c.jobName(), Experiments: jobopts.GetExperiments(), Parallelism: c.parallelism(ctx, s, max(t.Ranges, t.Shards)),
 	})
 	if err != nil {
 		return err
 	}
-	defer c.watch(ctx, s, t, id)()
 	return s.wait(ctx, id)
 }
 

@@ -20,7 +20,6 @@ const (
 	submitTimeout = 2 * time.Minute  // of each call until the job runs
 	cancelTimeout = 20 * time.Second // until a cancelled job has ended
 	lingerTimeout = 10 * time.Second // until a job has ended by the mark of its attempt
-	pollInterval  = time.Second      // between two questions for the counters
 )
 
 // server is a Beam job server.
@@ -62,17 +61,23 @@ func (s *server) submit(ctx context.Context, p *pipepb.Pipeline, o *runnerlib.Jo
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
 	defer cancel()
-	prepared, artifacts, token, err := runnerlib.Prepare(ctx, s.client, p, o)
+	prepared, artifacts, token, err := runnerlib.Prepare(ctx, named{s.client, o.Name}, p, o)
 	if err != nil {
-		return "", fmt.Errorf("the job server at %s refuses the pipeline: %w", s.at, err)
+		return "", s.refused("the pipeline", err)
 	}
 	if token, err = runnerlib.Stage(ctx, prepared, artifacts, "", token); err != nil {
-		return "", fmt.Errorf("the artifact service of %s: %w", s.at, err)
+		return "", s.refused("the files of the job", err)
 	}
 	if id, err = runnerlib.Submit(ctx, s.client, prepared, token); err != nil {
-		return "", fmt.Errorf("the job server at %s: %w", s.at, err)
+		return "", s.refused("the job", err)
 	}
 	return id, nil
+}
+
+// refused returns the error of a job that does not run.
+func (s *server) refused(what string, err error) error {
+	all := err.Error()
+	return &RunnerError{fmt.Sprintf("the job server at %s does not take %s: %s", s.at, what, root(all)), all}
 }
 
 // wait returns when the job has ended: nil if it is done. If ctx ends before, it cancels the job, waits for at most
@@ -106,39 +111,6 @@ func (s *server) wait(ctx context.Context, id string) error {
 	return errors.Join(context.Cause(ctx), s.cancel(end, id))
 }
 
-// follow reads the messages of a job until it has ended.
-func (s *server) follow(ctx context.Context, id string) error {
-	stream, err := s.client.GetMessageStream(ctx, &jobpb.JobMessagesRequest{JobId: id})
-	if err != nil {
-		return s.gone(err)
-	}
-	var state jobpb.JobState_Enum
-	var last string // error message
-	for !ended(state) || state == jobpb.JobState_FAILED && last == "" {
-		m, err := stream.Recv()
-		if err != nil { // the stream has an end, even without a message that the job has failed
-			if !ended(state) {
-				return s.gone(err)
-			}
-			break
-		}
-		if r := m.GetStateResponse(); r != nil {
-			state = r.GetState()
-		}
-		if r := m.GetMessageResponse(); r.GetImportance() >= jobpb.JobMessage_JOB_MESSAGE_ERROR {
-			if _, ours := failed(last); !ours {
-				last = r.GetMessageText()
-			}
-		}
-	}
-	return outcome(state, last)
-}
-
-// gone returns the error for a connection that broke off.
-func (s *server) gone(err error) error {
-	return fmt.Errorf("the job server at %s has gone: %w; repeat the command: what is finished is kept", s.at, err)
-}
-
 // ended reports whether a job in that state is over.
 func ended(s jobpb.JobState_Enum) bool {
 	switch s {
@@ -147,20 +119,6 @@ func ended(s jobpb.JobState_Enum) bool {
 		return true
 	}
 	return false
-}
-
-// outcome returns the error of a job that ended in that state, nil if it is done. last is an error of the runner.
-func outcome(s jobpb.JobState_Enum, last string) error {
-	if s == jobpb.JobState_DONE {
-		return nil
-	}
-	if text, ok := failed(last); ok {
-		return errors.New(text)
-	}
-	if last != "" {
-		return fmt.Errorf("the job ended as %s: %s", s, last)
-	}
-	return fmt.Errorf("the job ended as %s", s)
 }
 
 // cancel ends a job and returns when it has ended.

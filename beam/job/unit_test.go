@@ -91,6 +91,12 @@ func TestConfigErrors(t *testing.T) {
 		{func(c *Config) { c.Runner = Flink }, "HOST:PORT of its Beam job server"},
 		{func(c *Config) { c.Endpoint = "host" }, "want HOST:PORT"},
 		{func(c *Config) { c.Memory = 1 << 20 }, "at least 64 MiB"},
+		{func(c *Config) { c.Parallelism = -1 }, "want 1 or more"},
+		{func(c *Config) { c.Parallelism = 2 }, "prism takes all processors"},
+		{func(c *Config) { c.Runner, c.Endpoint, c.Parallelism = Spark, "host:1", 2 }, "spark.default.parallelism"},
+		{func(c *Config) {
+			c.Runner, c.Endpoint, c.Parallelism, c.Options = Flink, "host:1", 2, map[string]string{"parallelism": "3"}
+		}, "given twice"},
 		{func(c *Config) { c.Environment = "cloud" }, "want loopback, external"},
 		{func(c *Config) { c.EnvironmentConfig = "x" }, "loopback takes no configuration"},
 		{func(c *Config) { c.Environment = External }, "bloomery-beam worker"},

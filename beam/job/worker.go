@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/steps"
@@ -19,6 +18,7 @@ type Task struct {
 	Ranges, Shards int
 	Memory         int64  // bytes a worker
 	Attempt        string // name of this start of the job
+	Program        string // Version of the submitter
 }
 
 // shared returns the task without its attempt: steps of several attempts share a worker and its memory.
@@ -29,14 +29,13 @@ func (t Task) shared() Task {
 
 // worker runs the steps of a task in this process.
 type worker struct {
-	task                 Task
-	plan                 *steps.Plan
-	in                   steps.Source
-	out                  steps.Store
-	secret               *filter.Secret
-	limit                *limit
-	ranges, keys, shards atomic.Int64 // done by this process
-	attempts             attempts
+	task     Task
+	plan     *steps.Plan
+	in       steps.Source
+	out      steps.Store
+	secret   *filter.Secret
+	limit    *limit
+	attempts attempts
 }
 
 // workers are the workers of this process.
@@ -68,6 +67,9 @@ func forget(t Task) {
 }
 
 func newWorker(ctx context.Context, t Task) (*worker, error) {
+	if err := sameProgram(t.Program, Version()); err != nil {
+		return nil, err
+	}
 	in, err := openSource(ctx, t.Input)
 	if err != nil {
 		return nil, err
@@ -103,8 +105,6 @@ func (w *worker) hash(ctx context.Context, i int, bytes int64) (result, error) {
 		return result{}, err
 	}
 	b, err := d.MarshalBinary()
-	w.ranges.Add(1)
-	w.keys.Add(int64(d.Keys))
 	return result{element: b, ranges: 1, keys: int64(d.Keys)}, err
 }
 
@@ -128,7 +128,6 @@ func (w *worker) build(ctx context.Context, s int, bytes int64) (result, error) 
 	if _, err := w.plan.Build(ctx, w.out, s, o); err != nil {
 		return result{}, w.plan.NameConflict(ctx, w.in, err, o)
 	}
-	w.shards.Add(1)
 	return result{element: binary.AppendUvarint(nil, uint64(s)), shards: 1}, nil
 }
 

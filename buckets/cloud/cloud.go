@@ -41,6 +41,10 @@ type Driver struct {
 	// Started sees every write before it begins; see blob.WriterOptions.BeforeWrite. It returns a function that removes
 	// what a failed write left behind, or nil. By default nothing is removed.
 	Started func(as func(any) bool) (failed func(ctx context.Context, err error))
+	// Lost reports whether the error of a write may be that of a request that was repeated because its answer was lost,
+	// after the object was made. If the object then has the bytes that were written, the write has succeeded: it is read
+	// to see that. By default no error is one.
+	Lost func(error) bool
 	// Page is the number of objects that are asked for at once. Default: 1000.
 	Page int
 }
@@ -215,14 +219,22 @@ func (s *store) upload(
 			_ = end()
 		}
 	}()
-	if err := write(w); err != nil {
+	to, sent := io.Writer(w), new(written)
+	if s.driver.Lost != nil {
+		to = io.MultiWriter(w, sent)
+	}
+	if err := write(to); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
 	done = true
-	return named("write", name, end())
+	err = end()
+	if err != nil && s.driver.Lost != nil && s.driver.Lost(err) && s.there(ctx, name, sent) {
+		return nil
+	}
+	return named("write", name, err)
 }
 
 func (s *store) Remove(ctx context.Context, name string) error {

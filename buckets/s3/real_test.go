@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,24 +22,40 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestReal tests the Store against a server of S3 that is not of this project, if -moto or -s3 names one: package
-// reals3 says how, and what such a server does not show.
-func TestReal(t *testing.T) {
-	s := reals3.New(t)
+// TestReal tests the Store against servers of S3 that are not of this project, if flags name them: package reals3 says
+// how. It compares what they do with the table in README.md.
+func TestReal(t *testing.T) { reals3.Each(t, real) }
+
+func real(t *testing.T, s *reals3.Server) {
+	lacks := measured(t, s)
+	if slices.ContainsFunc(reals3.Races, func(b reals3.Behaviour) bool { return lacks[b] }) {
+		s.Single()
+	}
+	if lacks[reals3.PartSums] {
+		s.ChecksumsWhenRequired()
+	}
 	t.Run("store", func(t *testing.T) {
-		lacks := storetest.Lacks{IfMatchOfParts: !s.ObeysIfMatch(t)}
-		if lacks.IfMatchOfParts {
-			t.Log("NOT TESTED: this server ignores If-Match in the completion of an upload in parts")
+		if !lacks[reals3.FileAndFolder] {
+			storetest.Put(t, open(t, s, ""), "suite", "not below the prefix")
 		}
-		storetest.Put(t, open(t, s, ""), "suite", "not below the prefix")
-		storetest.RunWithout(t, open(t, s, "suite/one"), lacks)
+		storetest.Put(t, open(t, s, ""), "suite.one", "not below the prefix")
+		storetest.RunWithout(t, open(t, s, "suite/one"), storetest.Lacks{
+			IfMatchOfParts: lacks[reals3.ReplacesParts], ConditionsOfParts: lacks[reals3.AbortKeeps],
+		})
 	})
 	t.Run("parts", func(t *testing.T) { realParts(t, s) })
 	t.Run("pages", func(t *testing.T) { realPages(t, s) })
 	t.Run("late", func(t *testing.T) { storetest.Late(t, open(t, s, "sets/late")) })
 	t.Run("faults", func(t *testing.T) { realFaults(t, s) })
+	t.Run("lost", func(t *testing.T) { lost(t, s, !lacks[reals3.AbortKeeps]) })
+	t.Run("died", func(t *testing.T) {
+		died(t, s, func() int { return len(s.Uploads(t)) })
+		s.Abort(t)
+	})
 	t.Run("distribute with faults", func(t *testing.T) { distributed(t, s) })
-	t.Run("distribute", func(t *testing.T) { realDistribute(t, s) })
+	t.Run("distribute", func(t *testing.T) { realDistribute(t, s, "sets/two") })
+	t.Run("command", func(t *testing.T) { realCommand(t, s, "sets/two") })
+	t.Run("distribute throttled", func(t *testing.T) { realThrottled(t, s) })
 	t.Run("set", func(t *testing.T) { realSet(t, s) })
 	if left := s.Uploads(t); len(left) != 0 {
 		t.Errorf("uploads of %q are left behind", left)
@@ -142,12 +159,14 @@ func realFaults(t *testing.T, f *reals3.Server) {
 	}
 }
 
-// realDistribute runs every step of a build twice at once, as two workers that do not know of each other. The files are
-// those of Build, and all answers too.
-func realDistribute(t *testing.T, f *reals3.Server) {
-	const keys = 100_000
+const realKeys = 100_000 // of realDistribute
+
+// realDistribute runs every step of a build twice at once, as two workers that do not know of each other. A step that
+// fails is repeated, as by an engine. The files are those of Build.
+func realDistribute(t *testing.T, f *reals3.Server, to string) (failed int) {
+	const keys = realKeys
 	ctx := t.Context()
-	in, out := open(t, f, "input"), open(t, f, "sets/two")
+	in, out := open(t, f, "input"), open(t, f, to)
 	all := func(yield func(string) bool) {
 		for i := 0; i < keys && yield(fmt.Sprint("key ", i)); i++ {
 		}
@@ -165,28 +184,42 @@ func realDistribute(t *testing.T, f *reals3.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var repeated atomic.Int32
+	again := func(step func() error) {
+		for attempt := range 5 {
+			err := step()
+			if err == nil {
+				return
+			}
+			repeated.Add(1)
+			if attempt == 4 {
+				t.Errorf("a step fails again and again: %v", err)
+			}
+		}
+	}
 	twice := func(n int, step func(i int) error) {
-		t.Helper()
 		var wg sync.WaitGroup
 		for w := range 2 {
 			wg.Go(func() {
 				for i := range n {
-					if err := step((i*(1-2*w) + n*w - w) % n); err != nil { // the second worker from the end
-						t.Errorf("worker %d: %v", w, err)
-					}
+					again(func() error { return step((i*(1-2*w) + n*w - w) % n) }) // the second worker from the end
 				}
 			})
 		}
 		wg.Wait()
 	}
 	twice(p.Ranges, func(i int) error { _, err := p.Range(ctx, in, out, i, distribute.Options{}); return err })
-	if _, err := p.Gather(ctx, out, distribute.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	again(func() error { _, err := p.Gather(ctx, out, distribute.Options{}); return err })
 	twice(p.Shards, func(i int) error { _, err := p.Build(ctx, out, i, distribute.Options{}); return err })
-	if m, err := p.Finish(ctx, out, distribute.Options{}); err != nil || m.Keys() != keys {
-		t.Fatal(err)
-	}
+	again(func() error {
+		m, err := p.Finish(ctx, out, distribute.Options{})
+		if err == nil && m.Keys() != keys {
+			err = fmt.Errorf("%d keys", m.Keys())
+		}
+		return err
+	})
+	f.Fault(nil, nil)
+	f.Lose(nil)
 	dir := t.TempDir()
 	if _, err := shardtest.Build(ctx, all, dir, config); err != nil {
 		t.Fatal(err)
@@ -206,6 +239,7 @@ func realDistribute(t *testing.T, f *reals3.Server) {
 	if files != p.Shards+1 || p.Ranges < 5 {
 		t.Errorf("%d files of %d shards, %d ranges", files, p.Shards, p.Ranges)
 	}
+	return int(repeated.Load())
 }
 
 // realSet asks a set in the bucket, whole shards and blocks, then with broken answers, and after a shard was replaced.

@@ -81,6 +81,10 @@ func New(b *blob.Bucket, prefix string) buckets.Store {
 			}
 			return func(ctx context.Context, err error) { abort(ctx, client, in, err) }
 		},
+		Lost: func(err error) bool { // the completion of an upload in parts that is completed already
+			var answer interface{ ErrorCode() string }
+			return errors.As(err, &answer) && answer.ErrorCode() == "NoSuchUpload"
+		},
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 type server interface {
 	Address(prefix string) string
 	Fault(fault func(w http.ResponseWriter, r *http.Request) bool, cut func(r *http.Request) int)
+	Lose(lose func(r *http.Request) bool)
 }
 
 func open(t *testing.T, f server, prefix string) buckets.Store {

@@ -81,6 +81,16 @@ func (x *Index) Size() int64 {
 	return headerSize + int64(x.Keys())*hashSize + int64(len(x.Counts))*entrySize + trailerSize
 }
 
+// KeysOf returns the number of hashes in a run file of that size: the reverse of Index.Size. For a size that no run file
+// has, it is an estimate.
+func KeysOf(size int64, shards int) (n uint64) {
+	counts := int64(shards) * entrySize // of a group
+	rest := size - headerSize - trailerSize
+	groups := max(0, rest) / (GroupKeys*hashSize + counts)
+	rest -= groups * (GroupKeys*hashSize + counts)
+	return uint64(groups*GroupKeys + max(0, rest-counts)/hashSize)
+}
+
 // Check returns an error wrapping ErrDamaged unless x is the index of a possible file with that number of shards.
 func (x *Index) Check(shards int) error {
 	if shards < 1 || shards > shard.Max || x.Shards != shards || len(x.Counts)%shards != 0 {

@@ -314,3 +314,23 @@ func BenchmarkBuffer(b *testing.B) {
 		})
 	}
 }
+
+// TestKeysOf compares the size of a file with the number of its hashes.
+func TestKeysOf(t *testing.T) {
+	for _, shards := range []int{1, 7, 1000} {
+		for _, keys := range []int{0, 1, 5000, GroupKeys, GroupKeys + 1, 3*GroupKeys - 1, 3 * GroupKeys} {
+			x := Index{Shards: shards}
+			for left := keys; left > 0; left -= GroupKeys {
+				counts := make([]Count, shards)
+				counts[shards-1].Keys = uint32(min(left, GroupKeys))
+				x.Counts = append(x.Counts, counts...)
+			}
+			if got := KeysOf(x.Size(), shards); got != uint64(keys) {
+				t.Errorf("%d shards: %d hashes; want %d", shards, got, keys)
+			}
+		}
+	}
+	if n := KeysOf(0, 10); n != 0 {
+		t.Errorf("%d hashes in an empty file", n)
+	}
+}

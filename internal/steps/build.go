@@ -31,7 +31,13 @@ type result struct {
 // maxResult is the largest result in bytes.
 const maxResult = 4096
 
-func (p *Plan) resultName(s int) string { return p.work("shard-%05d.json", s) }
+// The names of results begin and end so.
+const (
+	shardPrefix  = "shard-"
+	resultSuffix = ".json"
+)
+
+func (p *Plan) resultName(s int) string { return p.work("%s%05d%s", shardPrefix, s, resultSuffix) }
 
 // Build builds the filter of shard s from its segments in the run files and writes it. The File of the entry is where
 // it is until Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its

@@ -42,7 +42,9 @@ func (d *Done) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-func (p *Plan) runName(i int) string { return p.work("range-%07d.run", i) }
+const rangePrefix = "range-" // of the names of run files
+
+func (p *Plan) runName(i int) string { return p.work("%s%07d.run", rangePrefix, i) }
 
 func (p *Plan) header(i int) run.Header {
 	h := run.Header{Range: uint32(i), Shards: uint32(p.Shards), KeyCheck: p.KeyCheck, Values: p.valueBits() > 0}

@@ -32,9 +32,10 @@ type Server struct {
 	page    int
 	// Fault, if not nil, sees every request first. If it returns true, it has answered.
 	fault func(w http.ResponseWriter, r *http.Request) bool
-	cut   func(r *http.Request) int // bytes after which the body of an answer breaks off, or negative
-	count map[string]int            // requests by method
-	sent  int64                     // bytes of objects
+	lose  func(r *http.Request) bool // see Lose
+	cut   func(r *http.Request) int  // bytes after which the body of an answer breaks off, or negative
+	count map[string]int             // requests by method
+	sent  int64                      // bytes of objects
 }
 
 type object struct {
@@ -84,6 +85,14 @@ func (s *Server) Fault(fault func(w http.ResponseWriter, r *http.Request) bool, 
 	s.fault, s.cut = fault, cut
 }
 
+// Lose sets a function that sees every request after it took effect, and returns true if the answer is lost: the
+// connection breaks. It may be nil.
+func (s *Server) Lose(lose func(r *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lose = lose
+}
+
 // Counts returns the number of requests by method, LIST among them, and the bytes of objects that were sent, and begins
 // to count again.
 func (s *Server) Counts() (requests map[string]int, sent int64) {
@@ -130,10 +139,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		method = "LIST"
 	}
 	s.count[method]++
-	fault := s.fault
+	fault, lose := s.fault, s.lose
 	s.mu.Unlock()
 	if fault != nil && fault(w, r) {
 		return
+	}
+	if lose != nil {
+		to := w
+		answer := httptest.NewRecorder()
+		w = answer
+		defer func() {
+			if lose(r) {
+				panic(http.ErrAbortHandler) // closes the connection
+			}
+			maps.Copy(to.Header(), answer.Header())
+			to.WriteHeader(answer.Code)
+			_, _ = to.Write(answer.Body.Bytes())
+		}()
 	}
 	switch {
 	case !ok:
@@ -256,6 +278,9 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, name string) {
 	old, there := s.objects[name]
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	switch { // conditions count when the object is made
+	case id != "" && !known: // aborted, or completed: a completion that is repeated is an error
+		Fail(w, http.StatusNotFound, "NoSuchUpload")
+		return
 	case q.Has("uploads") || q.Has("partNumber"):
 	case match != "" && !there:
 		Fail(w, http.StatusNotFound, "NoSuchKey")
@@ -270,8 +295,6 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, name string) {
 		id = strconv.Itoa(s.next)
 		s.uploads[id] = map[int][]byte{}
 		fmt.Fprintf(w, "<InitiateMultipartUploadResult><UploadId>%s</UploadId></InitiateMultipartUploadResult>", id)
-	case id != "" && !known:
-		Fail(w, http.StatusNotFound, "NoSuchUpload")
 	case r.Method == "PUT" && id != "":
 		n, _ := strconv.Atoi(q.Get("partNumber"))
 		parts[n] = b

@@ -1,29 +1,22 @@
-// Package reals3 gives tests a bucket in a server of S3 that is not part of this project. It uses nothing of the
+// Package reals3 gives tests a bucket in servers of S3 that are not part of this project. It uses nothing of the
 // machine that it was not told to use:
 //
-//   - -moto PATH or BLOOMERY_MOTO names a moto_server, or a Python that has moto. The server runs during the test, on a
-//     free port of loopback.
+//   - -server NAME or BLOOMERY_S3_SERVER names a server that runs during the test: moto, s3proxy, s3mock, or several
+//     with commas, or all. The two in Java need -long, Java 17 and Maven; their jars are loaded once (87 MB).
+//   - -moto PATH or BLOOMERY_MOTO names a moto_server, or a Python that has moto. It implies -server moto.
 //   - -s3 URL or BLOOMERY_S3 names the endpoint of a running server, with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
 //     AWS_REGION if it needs them. The test creates a bucket there and removes it.
 //
-// Without both, the test is skipped, and the reason says how to install moto.
+// Without all, the test is skipped, and the reason says how to install servers.
 //
-// No test can show what moto 5.2 does not imitate:
-//
-//   - throttling (503 SlowDown), answers that break off, and slow answers. The proxy in front of the server makes the
-//     first two.
-//   - If-Match in the completion of an upload in parts: moto ignores it. See ObeysIfMatch.
-//   - a comparison and a write in one step: moto compares first and writes later, without a lock. Of three uploads in
-//     parts with If-None-Match that are completed at the same moment all three win. So the proxy passes one write at a
-//     time to a moto that the test starts, and every request at once to the server of -s3.
-//   - 409 ConditionalRequestConflict, which S3 returns if an object is removed during a conditional write.
-//   - signatures, policies, quotas, several machines and failures: moto allows every request, and is one process.
+// Measure tells what a server does as S3 does. No server throttles requests, breaks answers off or is slow: the proxy
+// in front of them makes the first two, and loses answers. Nothing shows 409 ConditionalRequestConflict, which S3 returns if an object is
+// removed during a conditional write, nor policies, quotas, several machines and failures.
 package reals3
 
 import (
-	"bufio"
-	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -33,9 +26,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,123 +34,145 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	api "github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/bloomery/bloomery/buckets/internal/fakes3"
+	"github.com/bloomery/bloomery/internal/s3servers"
 )
 
 var (
+	long   = flag.Bool("long", false, "also test against the servers in Java that -server names")
+	server = flag.String("server", os.Getenv("BLOOMERY_S3_SERVER"),
+		"also test against these servers of S3: moto, s3proxy, s3mock, several with commas, or all")
 	moto = flag.String("moto", os.Getenv("BLOOMERY_MOTO"),
 		"also test against this moto_server, or against the moto of this python")
 	endpoint = flag.String("s3", os.Getenv("BLOOMERY_S3"), "also test against the server of S3 at this URL")
 )
 
-const install = "NOT RUN against a real server of S3. Install one: python3 -m venv DIR && " +
-	"DIR/bin/pip install 'moto[server]', then go test -moto DIR/bin/moto_server"
+const install = "NOT RUN against a real server of S3. With Java 17 and Maven: go test -long -server s3proxy,s3mock. " +
+	"With Python: python3 -m venv DIR && DIR/bin/pip install 'moto[server]', then go test -moto DIR/bin/moto_server"
+
+// Other is the Name of the server of -s3.
+const Other = "url"
 
 // Server is an empty bucket of a server, behind a proxy that counts requests and makes faults.
 type Server struct {
+	Name   string // one of s3servers.Names, or Other
 	Bucket string
 	Client *api.Client // of the server, without the proxy
 	proxy  *httptest.Server
+	at     string // URL of the endpoint
 	region string
-	moto   bool
-	write  sync.Mutex // one write at a time passes to moto
+	write  sync.Mutex
 
-	mu    sync.Mutex
-	fault func(w http.ResponseWriter, r *http.Request) bool
-	cut   func(r *http.Request) int
-	count map[string]int
+	mu     sync.Mutex
+	single bool   // one write at a time passes
+	query  string // more parameters of Address
+	fault  func(w http.ResponseWriter, r *http.Request) bool
+	cut    func(r *http.Request) int
+	lose   func(r *http.Request) bool
+	count  map[string]int
 }
 
-// New returns a bucket that is removed at the end of the test, and sets credentials for the SDK. It skips the test if
-// no server is named.
-func New(t *testing.T) *Server {
-	t.Helper()
-	at := *endpoint
+// Each runs test as a subtest for each server that was named. It skips those that this machine cannot run, and says
+// why.
+func Each(t *testing.T, test func(t *testing.T, s *Server)) {
+	names := strings.FieldsFunc(*server, func(r rune) bool { return r == ',' })
 	switch {
-	case at != "":
-	case *moto != "":
-		at = start(t, *moto)
-	default:
+	case *server == "all":
+		names = s3servers.Names
+	case *server == "" && *moto != "":
+		names = []string{s3servers.Moto}
+	}
+	if *endpoint != "" {
+		names = append(slices.Clone(names), Other)
+	}
+	if len(names) == 0 {
 		t.Skip(install)
 	}
-	u, err := url.Parse(at)
-	if err != nil || u.Host == "" {
-		t.Fatalf("-s3 %q is not the URL of an endpoint: %v", at, err)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { test(t, start(t, name)) })
 	}
-	variable := func(name, otherwise string) string {
-		if v := os.Getenv(name); v != "" && *endpoint != "" {
-			return v
-		}
-		return otherwise
-	}
+}
+
+// start returns a bucket that is removed at the end of the test, and sets credentials for the SDK.
+func start(t *testing.T, name string) *Server {
 	s := &Server{
-		Bucket: fmt.Sprintf("bloomery-test-%d", time.Now().UnixNano()),
-		region: variable("AWS_REGION", "us-east-1"), moto: *endpoint == "", count: map[string]int{},
+		Name: name, Bucket: fmt.Sprintf("bloomery-test-%d", time.Now().UnixNano()),
+		region: s3servers.Region, count: map[string]int{},
 	}
-	key, secret := variable("AWS_ACCESS_KEY_ID", "key"), variable("AWS_SECRET_ACCESS_KEY", "secret")
+	key, secret := s3servers.Key, s3servers.Secret
+	s.at = *endpoint
+	if name == Other {
+		for to, variable := range map[*string]string{
+			&s.region: "AWS_REGION", &key: "AWS_ACCESS_KEY_ID", &secret: "AWS_SECRET_ACCESS_KEY",
+		} {
+			if v := os.Getenv(variable); v != "" {
+				*to = v
+			}
+		}
+	} else {
+		if name != s3servers.Moto && !*long {
+			t.Skip("NOT RUN against " + name + ": add -long")
+		}
+		if lacks := s3servers.Lacking(name, *moto); lacks != "" {
+			t.Skip("NOT RUN against " + name + ": " + lacks)
+		}
+		begin := time.Now()
+		running, err := s3servers.Start(t.Context(), name, s3servers.Options{
+			Dir: t.TempDir(), Bucket: s.Bucket, Moto: *moto, Note: func(text string) { t.Log(text) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			running.Stop()
+			if t.Failed() {
+				text := running.Log()
+				t.Logf("the log of %s ends with: %s", name, text[max(0, len(text)-2000):])
+			}
+		})
+		t.Logf("%s runs after %v", name, time.Since(begin))
+		s.at = running.URL
+	}
+	u, err := url.Parse(s.at)
+	if err != nil || u.Host == "" {
+		t.Fatalf("-s3 %q is not the URL of an endpoint: %v", s.at, err)
+	}
 	fakes3.Credentials(t, key, secret)
 	s.proxy = httptest.NewServer(s.handler(u))
 	t.Cleanup(s.proxy.Close)
-	s.Client = api.New(api.Options{
-		BaseEndpoint: aws.String(at), UsePathStyle: true, Region: s.region,
+	s.Client = s.client(s.at, key, secret)
+	if name == Other {
+		if _, err := s.Client.CreateBucket(t.Context(), &api.CreateBucketInput{Bucket: &s.Bucket}); err != nil {
+			t.Fatalf("a bucket for the test: %v", err)
+		}
+		t.Cleanup(func() { s.remove(t) })
+	}
+	return s
+}
+
+// client returns a client of an endpoint, without the settings of the machine.
+func (s *Server) client(endpoint, key, secret string) *api.Client {
+	return api.New(api.Options{
+		BaseEndpoint: aws.String(endpoint), UsePathStyle: true, Region: s.region,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: key, SecretAccessKey: secret}, nil
 		}),
 	})
-	if _, err := s.Client.CreateBucket(t.Context(), &api.CreateBucketInput{Bucket: &s.Bucket}); err != nil {
-		t.Fatalf("a bucket for the test: %v", err)
-	}
-	t.Cleanup(func() { s.remove(t) })
-	return s
 }
 
-// start starts moto on a free port, which it prints.
-func start(t *testing.T, path string) string {
-	args := []string{"-H", "127.0.0.1", "-p", "0"}
-	if strings.HasPrefix(filepath.Base(path), "python") {
-		args = append([]string{"-m", "moto.server"}, args...)
-	}
-	cmd := exec.Command(path, args...)
-	from, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer to.Close()
-	cmd.Stdout, cmd.Stderr = to, to
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("-moto: %v", err)
-	}
-	var wg sync.WaitGroup
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); wg.Wait(); _ = from.Close() })
-	running := regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
-	found, said := make(chan string, 1), new(strings.Builder)
-	wg.Go(func() {
-		defer close(found)
-		lines, sent := bufio.NewScanner(from), false
-		for lines.Scan() {
-			if m := running.FindStringSubmatch(lines.Text()); m != nil && !sent {
-				found <- m[1]
-				sent = true
-			} else if !sent {
-				fmt.Fprintln(said, lines.Text())
-			}
-		}
-	})
-	late := time.NewTimer(time.Minute)
-	defer late.Stop()
-	select {
-	case address, ok := <-found:
-		if !ok {
-			t.Fatalf("-moto %s: it ended: %s", path, said)
-		}
-		return address
-	case <-late.C:
-		t.Fatalf("-moto %s: no server after a minute", path)
-	}
-	return ""
+// Single lets one write at a time pass the proxy, for a server that compares first and writes later, without a lock.
+func (s *Server) Single() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.single = true
 }
+
+// ChecksumsWhenRequired lets the clients of Address send no checksums, for a server that requires those of parts but
+// does not tell them.
+func (s *Server) ChecksumsWhenRequired() { s.query += "&request_checksum_calculation=when_required" }
+
+var errLost = errors.New("the answer is lost")
 
 func (s *Server) handler(to *url.URL) http.Handler {
 	proxy := &httputil.ReverseProxy{
@@ -169,14 +182,23 @@ func (s *Server) handler(to *url.URL) http.Handler {
 		},
 		ModifyResponse: func(r *http.Response) error {
 			s.mu.Lock()
-			cut := s.cut
+			cut, lose := s.cut, s.lose
 			s.mu.Unlock()
+			if lose != nil && lose(r.Request) {
+				return errLost
+			}
 			if cut != nil && r.Request.Method == "GET" && r.StatusCode < 300 && !r.Request.URL.Query().Has("list-type") {
 				if n := cut(r.Request); n >= 0 {
 					r.Body = &short{r.Body, n}
 				}
 			}
 			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			if errors.Is(err, errLost) {
+				panic(http.ErrAbortHandler) // closes the connection
+			}
+			w.WriteHeader(http.StatusBadGateway)
 		},
 		FlushInterval: -1, // what comes before a cut arrives
 		ErrorLog:      log.New(io.Discard, "", 0),
@@ -188,12 +210,12 @@ func (s *Server) handler(to *url.URL) http.Handler {
 		}
 		s.mu.Lock()
 		s.count[method]++
-		fault := s.fault
+		fault, single := s.fault, s.single
 		s.mu.Unlock()
 		if fault != nil && fault(w, r) {
 			return
 		}
-		if s.moto && (r.Method == "PUT" || r.Method == "POST") && !q.Has("partNumber") && !q.Has("uploads") {
+		if single && (r.Method == "PUT" || r.Method == "POST") && !q.Has("partNumber") && !q.Has("uploads") {
 			s.write.Lock()
 			defer s.write.Unlock()
 		}
@@ -218,7 +240,8 @@ func (s *short) Read(p []byte) (int, error) {
 
 // Address returns the URL of a prefix for buckets.OpenStore.
 func (s *Server) Address(prefix string) string {
-	return "s3://" + s.Bucket + "/" + prefix + "?region=" + s.region + "&use_path_style=true&endpoint=" + s.proxy.URL
+	return "s3://" + s.Bucket + "/" + prefix + "?region=" + s.region + "&use_path_style=true&endpoint=" + s.proxy.URL +
+		s.query
 }
 
 // Fault sets functions that see every request: fault may answer it and return true, and cut returns the number of bytes
@@ -227,6 +250,14 @@ func (s *Server) Fault(fault func(w http.ResponseWriter, r *http.Request) bool, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault, s.cut = fault, cut
+}
+
+// Lose sets a function that sees every answer of the server, by its request, and returns true if it is lost: the
+// connection breaks. It may be nil.
+func (s *Server) Lose(lose func(r *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lose = lose
 }
 
 // Counts returns the number of requests by method, LIST among them, and begins to count again.
@@ -251,45 +282,25 @@ func (s *Server) Uploads(t testing.TB) (names []string) {
 	return names
 }
 
-// ObeysIfMatch reports whether the completion of an upload in parts obeys If-Match, as in S3.
-func (s *Server) ObeysIfMatch(t testing.TB) bool {
+// Abort removes the parts of all uploads.
+func (s *Server) Abort(t testing.TB) {
 	t.Helper()
-	ctx, name := t.Context(), aws.String("probe of If-Match")
-	made, err := s.Client.CreateMultipartUpload(ctx, &api.CreateMultipartUploadInput{Bucket: &s.Bucket, Key: name})
+	all, err := s.Client.ListMultipartUploads(t.Context(), &api.ListMultipartUploadsInput{Bucket: &s.Bucket})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Client.PutObject(ctx, &api.PutObjectInput{Bucket: &s.Bucket, Key: name, Body: bytes.NewReader(nil)})
-	if err != nil {
-		t.Fatal(err)
+	for _, u := range all.Uploads {
+		_, err := s.Client.AbortMultipartUpload(t.Context(), &api.AbortMultipartUploadInput{
+			Bucket: &s.Bucket, Key: u.Key, UploadId: u.UploadId,
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
-	part, err := s.Client.UploadPart(ctx, &api.UploadPartInput{
-		Bucket: &s.Bucket, Key: name, UploadId: made.UploadId, PartNumber: aws.Int32(1), Body: strings.NewReader("new"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.Client.CompleteMultipartUpload(ctx, &api.CompleteMultipartUploadInput{
-		Bucket: &s.Bucket, Key: name, UploadId: made.UploadId, IfMatch: aws.String(`"00000000000000000000000000000000"`),
-		MultipartUpload: &types.CompletedMultipartUpload{
-			Parts: []types.CompletedPart{{ETag: part.ETag, PartNumber: aws.Int32(1)}},
-		},
-	})
-	_, _ = s.Client.AbortMultipartUpload(ctx, &api.AbortMultipartUploadInput{
-		Bucket: &s.Bucket, Key: name, UploadId: made.UploadId,
-	})
-	_, err2 := s.Client.DeleteObject(ctx, &api.DeleteObjectInput{Bucket: &s.Bucket, Key: name})
-	if err2 != nil {
-		t.Fatal(err2)
-	}
-	return err != nil
 }
 
 // remove removes the bucket of a server that goes on running.
 func (s *Server) remove(t testing.TB) {
-	if s.moto {
-		return
-	}
 	ctx := context.Background()
 	pages := api.NewListObjectsV2Paginator(s.Client, &api.ListObjectsV2Input{Bucket: &s.Bucket})
 	for pages.HasMorePages() {

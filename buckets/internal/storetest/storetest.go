@@ -20,7 +20,8 @@ import (
 
 // Lacks is what a service does not do although its Store asks for it.
 type Lacks struct {
-	IfMatchOfParts bool // it ignores If-Match in the completion of an upload in parts
+	IfMatchOfParts    bool // it ignores If-Match in the completion of an upload in parts
+	ConditionsOfParts bool // an upload in parts that is refused damages the object
 }
 
 // Run tests an empty Store.
@@ -212,7 +213,12 @@ func conditions(t *testing.T, s buckets.Store, lacks Lacks) {
 		return
 	}
 	defer s.Remove(t.Context(), "once")
-	for _, size := range []int{10, 20 << 20} {
+	sizes := []int{10, 20 << 20}
+	if lacks.ConditionsOfParts {
+		t.Log("NOT TESTED: conditional writes in parts, which would remove the object")
+		sizes = sizes[:1]
+	}
+	for _, size := range sizes {
 		writeIf := func(version string, fill byte) error {
 			return c.WriteIf(t.Context(), "once", version, func(w io.Writer) error {
 				_, err := w.Write(bytes.Repeat([]byte{fill}, size))
@@ -222,13 +228,15 @@ func conditions(t *testing.T, s buckets.Store, lacks Lacks) {
 		version, writers, rounds := "", 3, 2
 		replaces := size < 10<<20 || !lacks.IfMatchOfParts
 		if !replaces {
+			t.Log("NOT TESTED: If-Match in parts")
 			rounds = 1
 		}
 		for round := range rounds {
 			var wg sync.WaitGroup
 			errs := make([]error, writers)
 			for i := range writers {
-				wg.Go(func() { errs[i] = writeIf(version, byte('a'+i)) })
+				fill := byte('a' + round*writers + i) // services whose version is the MD5 do not see the same bytes again
+				wg.Go(func() { errs[i] = writeIf(version, fill) })
 				if round > 0 {
 					wg.Wait() // not every driver replaces a version in one step
 				}
@@ -241,7 +249,7 @@ func conditions(t *testing.T, s buckets.Store, lacks Lacks) {
 				}
 			}
 			b, err := Read(t.Context(), s, "once", "", 0, -1)
-			if winner < 0 || err != nil || !bytes.Equal(b, bytes.Repeat([]byte{byte('a' + winner)}, size)) {
+			if winner < 0 || err != nil || !bytes.Equal(b, bytes.Repeat([]byte{byte('a' + round*writers + winner)}, size)) {
 				t.Fatalf("%d bytes, round %d: %d bytes of the winner %d, %v", size, round, len(b), winner, err)
 			}
 			o, err := s.Stat(t.Context(), "once")

@@ -1,0 +1,95 @@
+package job
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
+)
+
+// RunnerError is an error of a runner or of its job server. An error of a step is not: it has its own text.
+type RunnerError struct {
+	Text  string // a sentence
+	Trace string // all that the runner says
+}
+
+func (e *RunnerError) Error() string { return e.Text }
+
+// known are errors that users meet. The first one whose sign is in the text of the runner counts. says may name the
+// groups of sign.
+var known = []struct {
+	sign *regexp.Regexp
+	says string
+}{
+	{regexp.MustCompile(`(?s)Failed to submit JobGraph.*Connection refused: (\S+)`),
+		"the job server reaches no Flink at $1: start Flink there, or give the job server another --flink-master"},
+	{regexp.MustCompile(`Failed to submit JobGraph`),
+		"the job server cannot submit the job to Flink; see its option --flink-master"},
+	{regexp.MustCompile(`All masters are unresponsive|Could not connect to spark://`),
+		"the job server reaches no Spark: start Spark, or give the job server another --spark-master-url"},
+	{regexp.MustCompile(`NoResourceAvailableException`),
+		"the cluster has too few free slots: give a lower --parallelism, wait for other jobs, or add task managers"},
+	{regexp.MustCompile(`(?s)Received exit code \d+ for command 'docker .*?stderr: ([^\n]*?)(?:Run 'docker|\n|$)`),
+		"a machine of the cluster cannot start the container of --environment-config: $1"},
+	{regexp.MustCompile(`Cannot run program "docker"[^\n]*`),
+		"a machine of the cluster has no docker, which --environment docker needs"},
+	{regexp.MustCompile(`Cannot run program "([^"\n]*)"[^\n]*?(?:error=\d+, )([^\n]*)`),
+		"a machine of the cluster cannot start $1 ($2): --environment-config is the path of bloomery-beam on the workers"},
+	{regexp.MustCompile(`(?s)ExternalEnvironmentFactory.*Connection refused: (?:localhost/)?(\S+)`),
+		"a machine of the cluster reaches no worker pool at $1: start `bloomery-beam worker` there, or correct " +
+			"--environment-config; with --environment loopback, all machines are this one"},
+	{regexp.MustCompile(`(?s)UNAVAILABLE:.*ExternalEnvironmentFactory`),
+		"a machine of the cluster reaches no worker pool: start `bloomery-beam worker`, or correct --environment-config; " +
+			"with --environment loopback, all machines are this one"},
+	{regexp.MustCompile(`(?:ClassNotFoundException|NoClassDefFoundError): (org[./]apache[./]beam\S+)`),
+		"the machines of the cluster have no class $1: put the jars of the job server into their class path, or let the " +
+			"job server upload them; see the README of bloomery-beam"},
+	{regexp.MustCompile(`TaskManager with id (\S+) (?:is no longer reachable|timed out)|` +
+		`(?:closed by|to the) remote task ?manager '?([^'\s]*)|AskTimeoutException[^\n]*rpc/(taskmanager)_`),
+		"Flink has lost a task manager: it has ended, or cannot be reached; repeat the command: what is finished is kept"},
+	{regexp.MustCompile(`ExecutorLostFailure|executor \S+ exited|Remote RPC client disassociated`),
+		"Spark has lost an executor: it has ended, or cannot be reached; repeat the command: what is finished is kept"},
+	{regexp.MustCompile(`StatusRuntimeException: (?:CANCELLED|UNAVAILABLE)`),
+		"a worker of bloomery-beam has ended, or cannot be reached: its log, or the one of the system, has the cause, such " +
+			"as too little memory; repeat the command: what is finished is kept"},
+}
+
+// explain returns the error of a job that ended in that state, without an error of a step. cause is what the runner
+// gives as the root of its error; trace has all of it.
+func explain(s jobpb.JobState_Enum, cause, trace string) error {
+	all := strings.TrimSpace(trace + "\n" + cause)
+	for _, k := range known {
+		if m := k.sign.FindStringSubmatchIndex(all); m != nil {
+			return &RunnerError{string(k.sign.ExpandString(nil, k.says, all, m)), all}
+		}
+	}
+	text := fmt.Sprintf("the job ended as %s", s)
+	if short := root(cause); short != "" {
+		text += ": " + short
+	} else if short = root(trace); short != "" {
+		text += ": " + short
+	}
+	return &RunnerError{text, all}
+}
+
+// rpcError begins an error of gRPC.
+var rpcError = regexp.MustCompile(`^rpc error: code = \w+ desc = `)
+
+// javaClass is the name of an error's class with its package.
+var javaClass = regexp.MustCompile(`^(?:[a-z][\w$]*\.)+([A-Z][\w$]*)(?::\s*|$)`)
+
+// root returns the sentence in the text of an error: of Go for Beam, the last cause; of Java, the first line, with its
+// last class and without the package.
+func root(text string) string {
+	if i := strings.LastIndex(text, "caused by:"); i >= 0 {
+		text = text[i+len("caused by:"):]
+	}
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	text = rpcError.ReplaceAllString(text, "")
+	class := ""
+	for m := javaClass.FindStringSubmatch(text); m != nil; m = javaClass.FindStringSubmatch(text) {
+		class, text = m[1], text[len(m[0]):]
+	}
+	return strings.Trim(class+": "+text, ": ")
+}

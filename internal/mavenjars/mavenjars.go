@@ -1,0 +1,108 @@
+// Package mavenjars loads the jars of a Maven project once, for programs in Java that tests start.
+package mavenjars
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+)
+
+// Variable names the folder in which jars are kept. Default: bloomery-clusters in os.UserCacheDir.
+const Variable = "BLOOMERY_CLUSTER_JARS"
+
+// Java returns the program java: that of JAVA_HOME, which Maven takes, too, or the one in PATH.
+func Java() string {
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		return filepath.Join(home, "bin", "java")
+	}
+	return "java"
+}
+
+// Lacking returns a sentence that says what this machine lacks of Maven and a Java from release oldest to newest, or "".
+// who is the subject of the sentence, such as "a cluster". A newest of 0 is no limit.
+func Lacking(who string, oldest, newest int) string {
+	needs := who + " needs Java 17 and Maven; "
+	for _, program := range []string{Java(), "mvn"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return needs + "there is no " + program + " in PATH"
+		}
+	}
+	out, err := exec.Command(Java(), "-version").CombinedOutput()
+	if err != nil {
+		return fmt.Sprintf("%s%s -version: %v", needs, Java(), err)
+	}
+	if is := release(string(out)); is < oldest || newest > 0 && is > newest {
+		return fmt.Sprintf("%s%s is Java %d; name another in JAVA_HOME", needs, Java(), is)
+	}
+	return ""
+}
+
+var versionLine = regexp.MustCompile(`version "(?:1\.)?([0-9]+)`)
+
+// release returns the release in what java -version prints, such as 17, or 0.
+func release(text string) int {
+	m := versionLine.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+// Top returns the folder in which jars are kept.
+func Top() (string, error) {
+	if top := os.Getenv(Variable); top != "" {
+		return filepath.Abs(top)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("%w; name a folder for jars in %s", err, Variable)
+	}
+	return filepath.Join(cache, "bloomery-clusters"), nil
+}
+
+// Load returns the folder with the jars that the project file names, and all that they need. If the folder is not
+// there, Load runs Maven first, and says so to note, which may be nil. The name is the folder's, in that of Variable.
+// It must be another one for another project file, so it should have the versions in it. Several processes may load
+// the same name at once. After an error, nothing is left behind.
+func Load(ctx context.Context, name string, project []byte, note func(string)) (folder string, err error) {
+	top, err := Top()
+	if err != nil {
+		return "", err
+	}
+	jars := filepath.Join(top, name)
+	if _, err := os.Stat(jars); err == nil {
+		return jars, nil
+	}
+	if note != nil {
+		note("loading jars with Maven, once, into " + jars)
+	}
+	if err := os.MkdirAll(top, 0o777); err != nil {
+		return "", err
+	}
+	tmp, err := os.MkdirTemp(top, "loading-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	file := filepath.Join(tmp, "pom.xml")
+	if err := os.WriteFile(file, project, 0o666); err != nil {
+		return "", err
+	}
+	c := exec.CommandContext(ctx, "mvn", "-q", "-B", "-f", file, "dependency:copy-dependencies", "-DoutputDirectory=jars")
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("loading the jars %s: %w: %s", name, err, bytes.TrimSpace(out))
+	}
+	if err := os.Rename(filepath.Join(tmp, "jars"), jars); err != nil {
+		if _, other := os.Stat(jars); other == nil {
+			return jars, nil // another process was faster
+		}
+		return "", err
+	}
+	return jars, nil
+}
