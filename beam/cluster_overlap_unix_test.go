@@ -23,8 +23,12 @@ func TestClusterOverlap(t *testing.T) {
 		inputs, others := s.texts(t, "keys", 8, 200_000), s.texts(t, "other", 8, 100_000)
 		want := s.build(t, "want", inputs, trialSpec, trialShards)
 		wantOther := s.build(t, "want-other", others, trialSpec, trialShards)
-		settings := map[string]string{ // one worker more than a job needs
-			"parallelism.default": "4", "cluster.evenly-spread-out-slots": "true",
+		var parallelism []string // one worker more than a job needs
+		if engine == clusters.Flink {
+			parallelism = []string{"--parallelism", "4"}
+		}
+		settings := map[string]string{
+			"cluster.evenly-spread-out-slots": "true",
 			"spark.network.timeout": "20s", "spark.network.timeoutInterval": "5s",
 		}
 		k := newTrial(t, s, seeded(t, 2), clusters.Config{Engine: engine, Workers: 3, Settings: settings}, true, inputs, want)
@@ -33,7 +37,7 @@ func TestClusterOverlap(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				k.t = t
 				out := filepath.Base(t.TempDir())
-				c, text := k.command(out)
+				c, text := k.command(out, parallelism...)
 				over := k.startJob(c)
 				i := k.busyPool(out)
 				daemon := k.cluster.Daemons[i+1]
@@ -46,11 +50,12 @@ func TestClusterOverlap(t *testing.T) {
 				t.Logf("the job has ended after further %.1f s", time.Since(start).Seconds())
 				sameSets(t, k.path(out), want)
 				set := want
-				if another {
+				if k.paused = true; another {
 					k.inputs, k.want = others, wantOther
 					t.Logf("the other set is there after %d runs", k.complete(out))
 					k.inputs, k.want, set = inputs, want, wantOther
 				}
+				k.paused = false
 				k.resume(daemon, k.pools[i])
 				start = time.Now()
 				took := rested(t, k.pools[i]).Sub(start)

@@ -32,6 +32,7 @@ type trial struct {
 	r            *rand.Rand
 	port         int // of the pools
 	pools        []*exec.Cmd
+	paused       bool // a worker of the engine stands still
 	inputs, want string
 }
 
@@ -76,7 +77,7 @@ func newTrial(
 ) *trial {
 	k := &trial{site: s, t: t, r: r, port: freePort(t), inputs: inputs, want: want}
 	own := o.Settings
-	o.OwnPools, o.NoUpload, o.Settings = true, true, quick(o.Engine)
+	o.OwnPools, o.Settings = true, quick(o.Engine)
 	maps.Copy(o.Settings, restarting(o.Engine, restarts))
 	for name, value := range own {
 		if strings.HasPrefix(name, "spark.") == (o.Engine == clusters.Spark) {
@@ -178,7 +179,9 @@ func (k *trial) sentence(text string) string {
 func (k *trial) complete(out string) (runs int) {
 	k.t.Helper()
 	for runs = 1; ; runs++ {
-		k.ready()
+		if !k.paused {
+			k.ready()
+		}
 		c, text := k.command(out)
 		hung, err := k.await(c, k.startJob(c))
 		checkManifest(k.t, k.path(out))

@@ -44,9 +44,6 @@ type Config struct {
 	// OwnPools: worker i, from 1, resolves the name PoolHost to PoolAddress(i), where a worker pool of its own may
 	// listen. Linux only: elsewhere these addresses must be made before.
 	OwnPools bool
-	// NoUpload: the job server of Flink does not upload the 152 MB of its jars with each job, which all daemons have in
-	// their class path. It needs a JDK.
-	NoUpload bool
 	// Note, if not nil, is called with what takes long.
 	Note func(string)
 }

@@ -14,9 +14,6 @@ import (
 //go:embed flink/pom.xml
 var flinkProject []byte
 
-//go:embed flink/JobServer.java
-var flinkJobServer []byte
-
 // flink is Flink in session mode: a job manager, task managers, and Beam's job server.
 type flink struct{}
 
@@ -50,17 +47,10 @@ func (flink) daemons(c *Cluster, o Config) ([]*Daemon, error) {
 		}
 		all = append(all, j)
 	}
-	server := jvm{
+	all = append(all, jvm{
 		name: "job-server", heap: "512m", class: "org.apache.beam.runners.flink.FlinkJobServerDriver",
 		args: append(jobServerArgs(c), "--flink-master="+strings.TrimPrefix(c.Web, "http://"), "--flink-conf-dir="+conf),
-	}
-	if o.NoUpload {
-		server.class = filepath.Join(conf, "JobServer.java") // Java compiles it
-		if err := os.WriteFile(server.class, flinkJobServer, 0o666); err != nil {
-			return nil, err
-		}
-	}
-	all = append(all, server)
+	})
 	return c.assemble(all, o.OwnPools)
 }
 
