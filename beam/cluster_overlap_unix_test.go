@@ -29,7 +29,7 @@ func TestClusterOverlap(t *testing.T) {
 		}
 		settings := map[string]string{
 			"cluster.evenly-spread-out-slots": "true",
-			"spark.network.timeout": "20s", "spark.network.timeoutInterval": "5s",
+			"spark.network.timeout":           "20s", "spark.network.timeoutInterval": "5s",
 		}
 		k := newTrial(t, s, seeded(t, 2), clusters.Config{Engine: engine, Workers: 3, Settings: settings}, true, inputs, want)
 		for _, another := range []bool{false, true} {
