@@ -48,6 +48,12 @@ var known = []struct {
 	{regexp.MustCompile(`TaskManager with id (\S+) (?:is no longer reachable|timed out)|` +
 		`(?:closed by|to the) remote task ?manager '?([^'\s]*)|AskTimeoutException[^\n]*rpc/(taskmanager)_`),
 		"Flink has lost a task manager: it has ended, or cannot be reached; repeat the command: what is finished is kept"},
+	{regexp.MustCompile(`FlinkJobNotFoundException`),
+		"Flink does not know the job any more: its job manager was started again; repeat the command: what is finished is " +
+			"kept"},
+	{regexp.MustCompile(`Only one SparkContext should be running`),
+		"the job server runs another job, perhaps of a command that was killed, and Beam's job server for Spark takes one at " +
+			"a time: repeat the command when that job has ended"},
 	{regexp.MustCompile(`ExecutorLostFailure|executor \S+ exited|Remote RPC client disassociated`),
 		"Spark has lost an executor: it has ended, or cannot be reached; repeat the command: what is finished is kept"},
 	{regexp.MustCompile(`StatusRuntimeException: (?:CANCELLED|UNAVAILABLE)`),
