@@ -52,8 +52,8 @@ var known = []struct {
 		"Flink does not know the job any more: its job manager was started again; repeat the command: what is finished is " +
 			"kept"},
 	{regexp.MustCompile(`Only one SparkContext should be running`),
-		"the job server runs another job, perhaps of a command that was killed, and Beam's job server for Spark takes one at " +
-			"a time: repeat the command when that job has ended"},
+		"the job server runs another job, perhaps of a command that was killed, and Beam's job server for Spark takes one " +
+			"at a time: repeat the command when that job has ended"},
 	{regexp.MustCompile(`ExecutorLostFailure|executor \S+ exited|Remote RPC client disassociated`),
 		"Spark has lost an executor: it has ended, or cannot be reached; repeat the command: what is finished is kept"},
 	{regexp.MustCompile(`StatusRuntimeException: (?:CANCELLED|UNAVAILABLE)`),
