@@ -18,7 +18,7 @@ import (
 
 // Times of trials on clusters. They are generous: the machine may have other work.
 const (
-	patience  = 6 * time.Minute  // until a command ends by itself
+	patience  = 4 * time.Minute  // until a command ends by itself
 	farewell  = 90 * time.Second // until a command ends that was interrupted
 	awakening = 2 * time.Second  // until a supervisor starts again what was killed
 	retrying  = 5 * time.Second  // between two tries of a command
@@ -33,6 +33,7 @@ type trial struct {
 	port         int // of the pools
 	pools        []*exec.Cmd
 	paused       bool // a worker of the engine stands still
+	restarts     bool // the engine starts again what has failed, and Spark's master remembers its jobs
 	inputs, want string
 }
 
@@ -75,10 +76,14 @@ func restarting(engine string, restarts bool) map[string]string {
 func newTrial(
 	t *testing.T, s *site, r *rand.Rand, o clusters.Config, restarts bool, inputs, want string,
 ) *trial {
-	k := &trial{site: s, t: t, r: r, port: freePort(t), inputs: inputs, want: want}
+	k := &trial{site: s, t: t, r: r, port: freePort(t), restarts: restarts, inputs: inputs, want: want}
 	own := o.Settings
 	o.OwnPools, o.Settings = true, quick(o.Engine)
 	maps.Copy(o.Settings, restarting(o.Engine, restarts))
+	if o.Engine == clusters.Spark && restarts {
+		o.Settings["spark.deploy.recoveryMode"] = "FILESYSTEM"
+		o.Settings["spark.deploy.recoveryDirectory"] = s.path(fmt.Sprint("recovery-", k.port))
+	}
 	for name, value := range own {
 		if strings.HasPrefix(name, "spark.") == (o.Engine == clusters.Spark) {
 			o.Settings[name] = value
