@@ -52,8 +52,10 @@ var known = []struct {
 		"Flink does not know the job any more: its job manager was started again; repeat the command: what is finished is " +
 			"kept"},
 	{regexp.MustCompile(`Only one SparkContext should be running`),
-		"the job server runs another job, perhaps of a command that was killed, and Beam's job server for Spark takes one " +
-			"at a time: repeat the command when that job has ended"},
+		"the job server for Spark runs one job at a time, and has another one: wait for its end, for example that of a job " +
+			"whose submitter was killed, or restart the job server"},
+	{regexp.MustCompile(`Cannot call methods on a stopped SparkContext`),
+		"Spark has ended the job, for example because it could start no executor: the log of the job server has the cause"},
 	{regexp.MustCompile(`ExecutorLostFailure|executor \S+ exited|Remote RPC client disassociated`),
 		"Spark has lost an executor: it has ended, or cannot be reached; repeat the command: what is finished is kept"},
 	{regexp.MustCompile(`StatusRuntimeException: (?:CANCELLED|UNAVAILABLE)`),

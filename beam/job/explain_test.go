@@ -48,9 +48,12 @@ func TestExplain(t *testing.T) {
 			"Flink does not know the job any more: its job manager was started again; repeat the command: what is finished " +
 				"is kept"},
 		{"", "org.apache.spark.SparkException: Only one SparkContext should be running in this JVM (see SPARK-2243).The " +
-			"currently running SparkContext was created at:\norg.apache.spark.api.java.JavaSparkContext",
-			"the job server runs another job, perhaps of a command that was killed, and Beam's job server for Spark takes one " +
-				"at a time: repeat the command when that job has ended"},
+			"currently running SparkContext was created at:\norg.apache.spark.api.java.JavaSparkContext.<init>",
+			"the job server for Spark runs one job at a time, and has another one: wait for its end, for example that of a " +
+				"job whose submitter was killed, or restart the job server"},
+		{"", "java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.\nThis stopped SparkContext " +
+			"was created at:",
+			"Spark has ended the job, for example because it could start no executor: the log of the job server has the cause"},
 		{"", "java.lang.IllegalArgumentException: Setting parallelism is not in valid bounds (1..32768), found: 2147483647",
 			"the job ended as FAILED: IllegalArgumentException: Setting parallelism is not in valid bounds (1..32768), found: " +
 				"2147483647"},

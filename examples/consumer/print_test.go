@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/admission"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/window"
 )
 
 // TestSecretIsHidden prints everything that holds a secret in every way and searches for the secret in every notation.
@@ -23,12 +25,15 @@ func TestSecretIsHidden(t *testing.T) {
 	config := bloomery.Config{Secret: &secret, Keys: 100}
 	set := must(bloomery.New(config))(t)
 	door := must(admission.New(admission.Config{Keys: 100, Hasher: filter.NewKeyedHasher(secret)}))(t)
+	forgets := must(window.New[string](window.Config{Keys: 100, TTL: time.Hour, Secret: &secret}))(t)
 	live := liveOf(t, set, &secret)
 	values := map[string]any{
 		"Set": set, "*Set in a struct": struct{ S *bloomery.Set }{set}, "Config": config, "*Config": &config,
 		"Config in a struct": struct{ C bloomery.Config }{config}, "Hasher": set.Hasher(), "Live": live,
 		"Hasher in a struct": struct{ H filter.Hasher }{set.Hasher()}, "Doorkeeper": door,
 		"unexported field": struct{ h filter.Hasher }{set.Hasher()}, "Option": bloomery.WithSecret(&secret),
+		"window.Filter": forgets, "window.Filter by value": *forgets,
+		"window.Config":    window.Config{Keys: 100, TTL: time.Hour, Secret: &secret},
 		"admission.Config": admission.Config{Keys: 100, Hasher: filter.NewKeyedHasher(secret)},
 	}
 	var forms []string

@@ -20,6 +20,7 @@ import (
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/publish/transport"
 	"github.com/bloomery/bloomery/shard"
+	"github.com/bloomery/bloomery/window"
 )
 
 // The methods for printing, encoding and errors are left out.
@@ -234,3 +235,29 @@ var (
 		Stats() admission.Stats
 	} = (*admission.Doorkeeper)(nil)
 )
+
+var (
+	_ func(window.Config) (*window.Filter[string], error)      = window.New[string]
+	_ func(window.Config) (*window.Filter[[]byte], error)      = window.New[[]byte]
+	_ func(window.Config) (*window.Filter[uint64], error)      = window.New[uint64]
+	_ func(window.Config) (*window.Filter[filter.Hash], error) = window.New[filter.Hash]
+)
+
+var (
+	_ interface {
+		Add(string) error
+		AddMany([]string) (int, error)
+		Advance(time.Time)
+		Contains(string) bool
+		ContainsMany([]bool, []string)
+		Info() window.Info
+		Len() uint64
+		TestAndAdd(string) (bool, error)
+		TestAndAddMany([]bool, []string) (int, error)
+	} = (*window.Filter[string])(nil)
+)
+
+var _ = window.Config{
+	Keys: 1, TTL: time.Hour, FPR: window.DefaultFPR, Burst: 0.5, Overflow: window.Shorten, Refresh: true, EventTime: true,
+	Clock: time.Now, Secret: filter.NewSecret(),
+}

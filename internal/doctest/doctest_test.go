@@ -10,11 +10,11 @@ func TestExamples(t *testing.T) {
 	const module = "github.com/bloomery/bloomery"
 	imports := map[string]string{"bloomery": module, "clubcard": module + "/interop/clubcard", "x509": "crypto/x509"}
 	for _, p := range []string{
-		"admission", "delta", "distribute", "exact", "filter", "interop", "plan", "publish", "shard",
+		"admission", "delta", "distribute", "exact", "filter", "interop", "plan", "publish", "shard", "window",
 	} {
 		imports[p] = module + "/" + p
 	}
-	for _, p := range []string{"context", "fmt", "io", "log", "os", "slices"} {
+	for _, p := range []string{"context", "fmt", "io", "log", "os", "slices", "time"} {
 		imports[p] = p
 	}
 	docs, err := filepath.Glob("../../docs/*.md")

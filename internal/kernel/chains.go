@@ -91,7 +91,12 @@ const (
 	ChainBeyond        // the chain continues beyond the bucket's own cells
 )
 
-// hasGo is the specification of Has.
+// Tears reports whether Has may run while another goroutine changes the bucket. Its answer is then of no use, but it ends
+// and reads nothing beyond the bucket. The code in Go may not: there it would be a data race.
+func (c *Chains) Tears() bool { return c.how != byGo }
+
+// hasGo is the specification of Has. A chain that does not go to a higher place of the index, as in any valid bucket,
+// continues beyond the bucket.
 func (c *Chains) hasGo(hi, lo uint64) uint64 {
 	b, at, remainder := c.Locate(hi, lo)
 	base := b * (c.stride / 8)
@@ -105,6 +110,9 @@ func (c *Chains) hasGo(hi, lo uint64) uint64 {
 				return ChainCell
 			}
 			return ChainEnd
+		}
+		if c.chains+n <= at {
+			return ChainBeyond
 		}
 		at = c.chains + n
 	}

@@ -606,45 +606,47 @@ four:
 	ANDQ    $0x3f, R9
 	BZHIQ   R9, R8, R9
 	POPCNTQ R9, R8
-	MOVQ    (CX), DX
-	ANDQ    (DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
-	MOVQ    8(CX), DX
-	ANDQ    8(DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
-	MOVQ    16(CX), DX
-	ANDQ    16(DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
+	MOVQ    (CX), R9
+	ANDQ    (DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    8(CX), R9
+	ANDQ    8(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    16(CX), R9
+	ANDQ    16(DI), R9
+	POPCNTQ R9, DI
+	ADDQ    DI, R8
 	CMPQ    R8, 72(AX)
 	JCC     beyond
-	MOVQ    88(AX), DI
-	MOVQ    DI, DX
-	IMULQ   R8, DX
-	ADDQ    80(AX), DX
-	MOVQ    DX, R9
+	MOVQ    88(AX), R10
+	MOVQ    R10, DI
+	IMULQ   R8, DI
+	ADDQ    80(AX), DI
+	MOVQ    DI, R9
 	SHRQ    $0x06, R9
 	MOVQ    (CX)(R9*8), R9
-	LEAQ    -1(DX)(DI*1), R10
-	SHRQ    $0x06, R10
-	MOVQ    (CX)(R10*8), R10
-	SHRXQ   DX, R9, R9
-	NOTQ    DX
-	ADDQ    R10, R10
-	SHLXQ   DX, R10, R10
-	ORQ     R10, R9
-	BZHIQ   DI, R9, R9
+	LEAQ    -1(DI)(R10*1), R11
+	SHRQ    $0x06, R11
+	MOVQ    (CX)(R11*8), R11
+	SHRXQ   DI, R9, R9
+	NOTQ    DI
+	ADDQ    R11, R11
+	SHLXQ   DI, R11, R11
+	ORQ     R11, R9
+	BZHIQ   R10, R9, R9
 	MOVQ    96(AX), DI
 	SHRXQ   DI, R9, R9
-	MOVQ    32(AX), DX
-	ADDQ    R8, DX
 	CMPQ    R9, SI
+	JEQ     yes
+	JHI     no
+	ADDQ    32(AX), R8
+	MOVQ    DX, DI
+	MOVQ    R8, DX
+	CMPQ    DI, R8
 	JCS     four
-	JNE     no
-	MOVQ    $0x00000001, ret+24(FP)
-	RET
+	JMP     beyond
 
 first:
 	MOVQ    DX, R9
@@ -659,45 +661,47 @@ first:
 	ANDQ    $0x3f, R9
 	BZHIQ   R9, R8, R9
 	POPCNTQ R9, R8
-	MOVQ    (CX), DX
-	ANDQ    (DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
-	MOVQ    8(CX), DX
-	ANDQ    8(DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
-	MOVQ    16(CX), DX
-	ANDQ    16(DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
+	MOVQ    (CX), R9
+	ANDQ    (DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    8(CX), R9
+	ANDQ    8(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    16(CX), R9
+	ANDQ    16(DI), R9
+	POPCNTQ R9, DI
+	ADDQ    DI, R8
 	CMPQ    R8, 72(AX)
 	JCC     beyond
-	MOVQ    88(AX), DI
-	MOVQ    DI, DX
-	IMULQ   R8, DX
-	ADDQ    80(AX), DX
-	MOVQ    DX, R9
+	MOVQ    88(AX), R10
+	MOVQ    R10, DI
+	IMULQ   R8, DI
+	ADDQ    80(AX), DI
+	MOVQ    DI, R9
 	SHRQ    $0x06, R9
 	MOVQ    (CX)(R9*8), R9
-	LEAQ    -1(DX)(DI*1), R10
-	SHRQ    $0x06, R10
-	MOVQ    (CX)(R10*8), R10
-	SHRXQ   DX, R9, R9
-	NOTQ    DX
-	ADDQ    R10, R10
-	SHLXQ   DX, R10, R10
-	ORQ     R10, R9
-	BZHIQ   DI, R9, R9
+	LEAQ    -1(DI)(R10*1), R11
+	SHRQ    $0x06, R11
+	MOVQ    (CX)(R11*8), R11
+	SHRXQ   DI, R9, R9
+	NOTQ    DI
+	ADDQ    R11, R11
+	SHLXQ   DI, R11, R11
+	ORQ     R11, R9
+	BZHIQ   R10, R9, R9
 	MOVQ    96(AX), DI
 	SHRXQ   DI, R9, R9
-	MOVQ    32(AX), DX
-	ADDQ    R8, DX
 	CMPQ    R9, SI
+	JEQ     yes
+	JHI     no
+	ADDQ    32(AX), R8
+	MOVQ    DX, DI
+	MOVQ    R8, DX
+	CMPQ    DI, R8
 	JCS     eight
-	JNE     no
-	MOVQ    $0x00000001, ret+24(FP)
-	RET
+	JMP     beyond
 
 eight:
 	MOVQ    DX, R9
@@ -712,60 +716,66 @@ eight:
 	ANDQ    $0x3f, R9
 	BZHIQ   R9, R8, R9
 	POPCNTQ R9, R8
-	MOVQ    (CX), DX
-	ANDQ    (DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
-	MOVQ    8(CX), DX
-	ANDQ    8(DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
-	MOVQ    16(CX), DX
-	ANDQ    16(DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
-	MOVQ    24(CX), DX
-	ANDQ    24(DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
-	MOVQ    32(CX), DX
-	ANDQ    32(DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
-	MOVQ    40(CX), DX
-	ANDQ    40(DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
-	MOVQ    48(CX), DX
-	ANDQ    48(DI), DX
-	POPCNTQ DX, DX
-	ADDQ    DX, R8
+	MOVQ    (CX), R9
+	ANDQ    (DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    8(CX), R9
+	ANDQ    8(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    16(CX), R9
+	ANDQ    16(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    24(CX), R9
+	ANDQ    24(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    32(CX), R9
+	ANDQ    32(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    40(CX), R9
+	ANDQ    40(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    48(CX), R9
+	ANDQ    48(DI), R9
+	POPCNTQ R9, DI
+	ADDQ    DI, R8
 	CMPQ    R8, 72(AX)
 	JCC     beyond
-	MOVQ    88(AX), DI
-	MOVQ    DI, DX
-	IMULQ   R8, DX
-	ADDQ    80(AX), DX
-	MOVQ    DX, R9
+	MOVQ    88(AX), R10
+	MOVQ    R10, DI
+	IMULQ   R8, DI
+	ADDQ    80(AX), DI
+	MOVQ    DI, R9
 	SHRQ    $0x06, R9
 	MOVQ    (CX)(R9*8), R9
-	LEAQ    -1(DX)(DI*1), R10
-	SHRQ    $0x06, R10
-	MOVQ    (CX)(R10*8), R10
-	SHRXQ   DX, R9, R9
-	NOTQ    DX
-	ADDQ    R10, R10
-	SHLXQ   DX, R10, R10
-	ORQ     R10, R9
-	BZHIQ   DI, R9, R9
+	LEAQ    -1(DI)(R10*1), R11
+	SHRQ    $0x06, R11
+	MOVQ    (CX)(R11*8), R11
+	SHRXQ   DI, R9, R9
+	NOTQ    DI
+	ADDQ    R11, R11
+	SHLXQ   DI, R11, R11
+	ORQ     R11, R9
+	BZHIQ   R10, R9, R9
 	MOVQ    96(AX), DI
 	SHRXQ   DI, R9, R9
-	MOVQ    32(AX), DX
-	ADDQ    R8, DX
 	CMPQ    R9, SI
+	JEQ     yes
+	JHI     no
+	ADDQ    32(AX), R8
+	MOVQ    DX, DI
+	MOVQ    R8, DX
+	CMPQ    DI, R8
 	JCS     eight
-	JNE     no
-	MOVQ    $0x00000001, ret+24(FP)
+	JMP     beyond
+
+yes:
+	MOVQ $0x00000001, ret+24(FP)
 	RET
 
 no:

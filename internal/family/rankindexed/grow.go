@@ -141,7 +141,7 @@ func (s *splitter) write(to *arrays, b uint64, first []int32) error {
 	for i := uint64(0); i < used; i++ {
 		if i == u.room() {
 			if err := u.lengthen(true); err != nil {
-				return err
+				return to.full(err)
 			}
 		}
 		c := s.order[i]

@@ -125,13 +125,27 @@ func (f *arrays) insert(u *bucket, chain, cell uint64, n *tally) error {
 	if f.mustGrow(n) {
 		return errGrow
 	}
-	used := u.used()
-	if used == u.room() {
-		if err := u.lengthen(false); err != nil {
-			return err
-		}
+	if err := u.makeRoom(); err != nil {
+		return f.full(err)
 	}
-	at := chain
+	f.insertAt(u, chain, cell)
+	n.keys++
+	n.used++
+	return nil
+}
+
+// makeRoom gives the bucket room for a further cell. The error is that of pool.take.
+func (u *bucket) makeRoom() error {
+	if u.used() < u.room() {
+		return nil
+	}
+	return u.lengthen(false)
+}
+
+// insertAt is insert for a bucket with room, from bit at of the index on: that of the chain, or one that the chain
+// leads to over cells with smaller remainders.
+func (f *arrays) insertAt(u *bucket, at, cell uint64) {
+	used := u.used()
 	c := u.rank(at)
 	for remainder, placed := cell>>f.payload, false; u.bit(at); c = u.rank(at) {
 		old := u.cell(c)
@@ -143,9 +157,6 @@ func (f *arrays) insert(u *bucket, chain, cell uint64, n *tally) error {
 	}
 	u.flip(at)
 	u.insert(c, cell, used+1)
-	n.keys++
-	n.used++
-	return nil
 }
 
 // Remove undoes one Add of the key with hash h. It returns an error wrapping filter.ErrNotFound and changes nothing if
@@ -176,9 +187,10 @@ func (f *arrays) remove(h filter.Hash, n *tally) error {
 	return nil
 }
 
-// find returns the first cell of a chain with this remainder.
-func (u *bucket) find(chain, remainder uint64) (c uint64, ok bool) {
-	for at := chain; u.bit(at); at = u.f.chains + c {
+// find returns the first cell with this remainder of a chain, from bit at of the index on: that of the chain, or one
+// that the chain leads to.
+func (u *bucket) find(at, remainder uint64) (c uint64, ok bool) {
+	for ; u.bit(at); at = u.f.chains + c {
 		c = u.rank(at)
 		if r := u.cell(c) >> u.f.payload; r >= remainder {
 			return c, r == remainder

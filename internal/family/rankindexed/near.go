@@ -35,21 +35,25 @@ func (f *arrays) addNear(h filter.Hash, n *tally) bool {
 	if f.walk.Used(base) == f.own || f.mustGrow(n) {
 		return false
 	}
-	cell := remainder << f.payload
-	for end == kernel.ChainCell { // the new cell replaces this one, which replaces the next
+	f.openNear(base, at, c, remainder<<f.payload, old, end == kernel.ChainCell)
+	n.keys++
+	n.used++
+	return true
+}
+
+// openNear inserts a cell where a walk ended: at bit at of the index, before cell c, which is old and of the same chain
+// if more is true.
+func (f *arrays) openNear(base, at, c, cell, old uint64, more bool) {
+	for more { // the new cell replaces this one, which replaces the next
 		f.setCell(base, c, cell)
 		cell = old
 		at = f.chains + c
 		c = f.walk.Rank(base, at)
-		if bitvec.Bit(f.table, 64*base+at)&1 == 0 {
-			break
+		if more = bitvec.Bit(f.table, 64*base+at)&1 != 0; more {
+			old = f.walk.Cell(base, c)
 		}
-		old = f.walk.Cell(base, c)
 	}
 	f.walk.Open(base, at, c, cell)
-	n.keys++
-	n.used++
-	return true
 }
 
 // removeNear removes a key. It returns false and changes nothing if the bucket has an extension.

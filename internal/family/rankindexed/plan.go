@@ -2,6 +2,7 @@ package rankindexed
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/bloomery/bloomery/internal/stat"
@@ -20,6 +21,29 @@ type order struct {
 	index    int      // largest index of a bucket, in bits
 	lambda   float64  // largest mean number of keys of a chain
 	extended float64  // largest share of the buckets with an extension at the capacity; 0 for any
+	// spread has the mean loads of equal shares of the buckets, relative to the mean of all; empty if all are equal.
+	spread []float64
+}
+
+// tail returns the share of the buckets that have more keys than cells if the mean load of all is load: the mean of the
+// Poisson tails of their mean loads.
+func (o *order) tail(load float64, cells int) float64 {
+	if len(o.spread) == 0 {
+		return stat.PoissonTail(load, cells)
+	}
+	sum := 0.0
+	for _, s := range o.spread {
+		sum += stat.PoissonTail(load*s, cells)
+	}
+	return sum / float64(len(o.spread))
+}
+
+// highest returns the largest of spread.
+func (o *order) highest() float64 {
+	if len(o.spread) == 0 {
+		return 1
+	}
+	return slices.Max(o.spread)
 }
 
 // lines are the sizes of buckets that a search tries, in words: multiples of a cache line, and less than one for few
@@ -88,7 +112,7 @@ func (s *searched) buckets(r, words int, lambda float64) {
 				break
 			}
 			if g.Buckets > 1 {
-				tail := stat.PoissonTail(load, cells)
+				tail := s.tail(load, cells)
 				pool := math.Floor(float64(g.Buckets) * tail) // at least: an extension has a word or more
 				if s.extended > 0 && tail > s.extended || float64(g.Buckets)*float64(64*words)+64*pool >= s.bits {
 					break
@@ -151,7 +175,7 @@ func (s *searched) pool(g Geometry, cells int) (size uint64) {
 		want := b
 		switch {
 		case b > 1:
-			want = stat.UpperQuantile(b, stat.PoissonTail(load, cells), s.overflow*0.45/2)
+			want = stat.UpperQuantile(b, s.tail(load, cells), s.overflow*0.45/2)
 		case g.Capacity <= uint64(cells): // the only bucket has all keys
 			want = 0
 		}
@@ -165,7 +189,7 @@ func (s *searched) deepest(g Geometry) int {
 	b := float64(g.Buckets) * math.Ldexp(1, g.Growth)
 	n := g.Capacity << g.Growth
 	enough := func(cells int) bool {
-		return uint64(cells) >= n || !stat.TailExceeds(uint64(cells)+1, n, 1/b, s.overflow*0.1/b)
+		return uint64(cells) >= n || !stat.TailExceeds(uint64(cells)+1, n, s.highest()/b, s.overflow*0.1/b)
 	}
 	low, step := g.Cells[0], 4
 	for !enough(low + step) {

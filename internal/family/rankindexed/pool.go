@@ -101,16 +101,13 @@ func (p *pool) clean() bool {
 	return true
 }
 
-// lengthen gives the bucket one more level. reserved is that of take, as is the error.
+// lengthen gives the bucket one more level. reserved and the error are those of take.
 func (u *bucket) lengthen(reserved bool) error {
 	err := filter.ErrFull
 	var record uint64
 	var s *snapshot
 	if u.n < levels {
 		record, s, err = u.f.pools[u.n].take(reserved)
-	}
-	if err == filter.ErrFull {
-		return fmt.Errorf("no room in the bucket of a key, in a filter for %d keys: %w", u.f.g.Capacity, err)
 	}
 	if err != nil {
 		return err
@@ -123,6 +120,14 @@ func (u *bucket) lengthen(reserved bool) error {
 	u.extend(record)
 	u.n++
 	return nil
+}
+
+// full adds what is full to filter.ErrFull and returns any other error as it is.
+func (f *arrays) full(err error) error {
+	if err == filter.ErrFull {
+		return fmt.Errorf("no room in the bucket of a key, in a filter for %d keys: %w", f.g.Capacity, err)
+	}
+	return err
 }
 
 // pointerAt returns the words and the first bit of the pointer to a level.

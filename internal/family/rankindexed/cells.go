@@ -1,0 +1,183 @@
+package rankindexed
+
+import (
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Cells is the table of a filter with values for a package that keeps a state of its own in the value of each cell, and
+// in which no two cells look alike. Operations on different buckets may run at the same time; those on the same bucket
+// need a lock, except HasTorn. It counts nothing.
+type Cells struct{ arrays }
+
+// CellsConfig is what PlanCells plans for.
+type CellsConfig struct {
+	Keys      float64   // different keys in the table
+	FPR       float64   // with that many keys
+	Overflow  float64   // the probability that a key finds no room
+	Extended  float64   // largest share of the buckets that have an extension; 0 for any
+	ValueBits int       // 1 to MaxValueBits
+	Loads     []float64 // mean loads of equal shares of the buckets, in any unit: their keys are Poisson distributed
+}
+
+// PlanCells returns the smallest geometry. Its capacity is the expected number of cells in use, which is below that of
+// the keys: x = keys/fingerprints keys a fingerprint are 1-exp(-x) cells, and that is also the false-positive rate.
+func PlanCells(c CellsConfig) (Geometry, error) {
+	sum := 0.0
+	for _, l := range c.Loads {
+		sum += l
+	}
+	distinct := c.FPR / -math.Log1p(-c.FPR)
+	spread := make([]float64, len(c.Loads))
+	for i, l := range c.Loads {
+		spread[i] = distinct * l * float64(len(c.Loads)) / sum
+	}
+	n := uint64(math.Ceil(max(c.Keys, 1)))
+	o := order{
+		form: Geometry{Capacity: n, ValueBits: c.ValueBits}, fpr: c.FPR, overflow: c.Overflow,
+		words: lines, index: lineBits, lambda: longChain, spread: spread, extended: c.Extended,
+	}
+	if g, ok := o.search(math.Inf(1)); ok {
+		return g, nil
+	}
+	return Geometry{}, family.Invalid("fpr", c.FPR, "no remainder of at most %d bits reaches it", MaxRemainder)
+}
+
+// NewCells returns an empty table. The error wraps filter.ErrConfig if the geometry has no values, counters, growth or
+// buckets too large for Sweep, and filter.ErrTooLarge if there is no memory for it.
+func NewCells(g Geometry) (*Cells, error) {
+	switch bits := g.Cells[0] + g.Cells[1] + g.Cells[2]; {
+	case g.Counting || g.Growth != 0 || g.ValueBits == 0:
+		return nil, family.Invalid("value_bits", g.ValueBits, "want values, no counters and no growth")
+	case bits > 64*sweepCells || g.Chains+bits > 64*sweepIndex || bits*g.width() > 64*(sweepWords-1):
+		return nil, family.Invalid("cells", bits, "too many in a bucket")
+	}
+	f, err := newFilter(g)
+	if err != nil {
+		return nil, err
+	}
+	return &Cells{f.arrays}, nil
+}
+
+// Bucket returns the number of the bucket of the key with hash h.
+func (f *Cells) Bucket(h filter.Hash) uint64 { return probe.Position(h.Hi, f.buckets) }
+
+// Has reports whether a cell looks like the key with hash h.
+func (f *Cells) Has(h filter.Hash) bool { return f.has(h) }
+
+// HasTorn is Has for a caller without the lock of the bucket, who finds out afterwards whether another goroutine has
+// changed it meanwhile: then the answer is of no use. It is sure if no lock was needed.
+func (f *Cells) HasTorn(h filter.Hash) (has, sure bool) {
+	end := f.walk.Has(h.Hi, h.Lo)
+	return end == kernel.ChainCell, end != kernel.ChainBeyond
+}
+
+// Tears reports whether HasTorn may be called.
+func (f *Cells) Tears() bool { return f.walk.Tears() }
+
+// Put gives the key with hash h a cell with a value unless a cell looks like it. It reports whether one did; with
+// replace, that cell has the new value. The error is filter.ErrFull if there is no room for a cell; the table is then
+// unchanged. Put does not allocate.
+func (f *Cells) Put(h filter.Hash, value uint64, replace bool) (present bool, err error) {
+	base, remainder, at, c, old, end := f.walk.Follow(h.Hi, h.Lo)
+	cell := remainder<<f.payload | value
+	if end == kernel.ChainCell && old>>f.payload == remainder {
+		if replace && old != cell {
+			f.setCell(base, c, cell)
+		}
+		return true, nil
+	}
+	if f.near(base) && f.walk.Used(base) < f.own {
+		f.openNear(base, at, c, cell, old, end == kernel.ChainCell)
+		return false, nil
+	}
+	u := f.bucket(f.Bucket(h))
+	if end == kernel.ChainBeyond {
+		if c, ok := u.find(at, remainder); ok {
+			if replace {
+				u.setCell(c, cell)
+			}
+			return true, nil
+		}
+	}
+	if err := u.makeRoom(); err != nil {
+		return false, err
+	}
+	f.insertAt(&u, at, cell)
+	return false, nil
+}
+
+// Used returns the number of cells in use of bucket b.
+func (f *Cells) Used(b uint64) uint64 {
+	u := f.bucket(b)
+	return u.used()
+}
+
+// CountValues adds to counts[v], for each v, the number of cells of bucket b with the value v. It panics if there are
+// fewer counts than values.
+func (f *Cells) CountValues(b uint64, counts []uint64) {
+	u := f.bucket(b)
+	for c := range u.used() {
+		counts[u.cell(c)&(1<<f.payload-1)]++
+	}
+}
+
+// Clear removes all cells of bucket b.
+func (f *Cells) Clear(b uint64) {
+	u := f.bucket(b)
+	for u.n > 1 {
+		u.shorten()
+	}
+	clear(f.table[b*f.words:][:f.words])
+}
+
+// Prefetch requests the indexes of the buckets of at most batch.Size keys from memory.
+func (f *Cells) Prefetch(hs []filter.Hash) {
+	if len(f.table) >= batch.InCache {
+		f.prefetch(hs)
+	}
+}
+
+// PrefetchAll requests the whole of a bucket from memory, without extensions.
+func (f *Cells) PrefetchAll(b uint64) {
+	var at [16]uint64
+	n := 0
+	for w := uint64(0); w < f.words && n < len(at); w += 8 {
+		at[n] = b*f.words + w
+		n++
+	}
+	bitvec.Prefetch(f.table, at[:n])
+}
+
+// Geometry returns the sizes of the table's parts.
+func (f *Cells) Geometry() Geometry { return f.g }
+
+// Cells returns the number of cells, extensions included.
+func (f *Cells) Cells() uint64 {
+	n := f.buckets * f.own
+	for level := 1; level < levels; level++ {
+		n += f.g.Pools[level] * uint64(f.g.Cells[level])
+	}
+	return n
+}
+
+// Rate returns the false-positive rate with that many cells in use, no two of which look alike.
+func (f *Cells) Rate(cells uint64) float64 { return min(1, float64(cells)/f.g.fingerprints()) }
+
+// Extensions returns the number of extensions in use, of both levels.
+func (f *Cells) Extensions() uint64 { return f.pools[1].inUse() + f.pools[2].inUse() }
+
+// Bytes returns the memory of the arrays.
+func (f *Cells) Bytes() uint64 {
+	n := uint64(len(f.table))
+	for _, p := range f.pools[1:] {
+		n += uint64(len(p.words) + len(p.taken))
+	}
+	return 8 * n
+}

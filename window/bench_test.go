@@ -1,0 +1,351 @@
+package window
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/clock"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/blocked"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
+)
+
+// pace is the time between two keys of a benchmark.
+const pace = time.Microsecond
+
+// full returns a filter that has been full for a while, and the number of keys that it got: those of number i are
+// hash(i). Time moves by pace with each.
+func full(b testing.TB, keys uint64, fpr float64) (*Filter[filter.Hash], uint64) {
+	f, err := New[filter.Hash](Config{Keys: keys, TTL: time.Duration(keys) * pace, FPR: fpr, EventTime: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := keys * 9 / 7
+	for i := range n {
+		f.Advance(time.Unix(0, int64(i)*int64(pace)))
+		if _, err := f.TestAndAdd(hash(i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return f, n
+}
+
+// hash returns a hash for a number.
+func hash(i uint64) filter.Hash {
+	return filter.Hash{Hi: mix(i), Lo: mix(^i)}
+}
+
+// mix is the output function of SplitMix64.
+func mix(x uint64) uint64 {
+	x *= 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// rotating are eight filters of the family blocked, each for the keys of a seventh of TTL: what people build today.
+type rotating []*blocked.Bits
+
+func newRotating(b testing.TB, keys uint64, fpr float64) (r rotating) {
+	each := -math.Expm1(math.Log1p(-fpr) / stamps)
+	n := keys / epochs
+	blocks, k, err := blocked.Config{Keys: n, Size: family.Sizing{FPR: each}, Mean: true}.Geometry()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range uint64(stamps) {
+		bits, err := blocked.NewBits(blocks, k)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for j := range n {
+			bits.Put(hash(i*n + j))
+		}
+		r = append(r, bits)
+	}
+	return r
+}
+
+func (r rotating) has(h filter.Hash) bool {
+	for _, b := range r {
+		if b.Has(h) {
+			return true
+		}
+	}
+	return false
+}
+
+var benchKeys = []uint64{1_000_000, 10_000_000}
+
+// ops is the number of operations of a round.
+const ops = 16 << 10
+
+// rounds measures the CPU time of some functions, which do ops operations, in turn, many times. It reports the median
+// of the time of an operation of each, and its ratio to that of the last. What a function returns is called after it
+// and not measured.
+func rounds(b *testing.B, names []string, do ...func() (restore func())) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	times := make([][]float64, len(do))
+	for b.Loop() {
+		for range 41 {
+			for i, f := range do {
+				start := clock.Thread()
+				restore := f()
+				times[i] = append(times[i], float64((clock.Thread()-start).Nanoseconds())/ops)
+				if restore != nil {
+					restore()
+				}
+			}
+		}
+	}
+	median := make([]float64, len(do))
+	for i := range do {
+		slices.Sort(times[i])
+		median[i] = times[i][len(times[i])/2]
+	}
+	for i, name := range names {
+		b.ReportMetric(median[i], name+"-ns")
+		b.ReportMetric(median[i]/median[len(do)-1], name+"-ratio")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkNew compares TestAndAdd of new keys, in a filter that is as full as planned, with that of a concurrent
+// rank-indexed filter that comes to its capacity: it forgets nothing.
+func BenchmarkNew(b *testing.B) {
+	for _, keys := range benchKeys {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			f, at := full(b, keys, 0.01)
+			empty, err := rankindexed.New(rankindexed.Config{Keys: keys, Size: family.Sizing{FPR: 0.01}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			c := empty.Concurrent().(*rankindexed.Concurrent)
+			for i := range keys - ops {
+				_, _ = c.TestAndAdd(hash(i))
+			}
+			from, to := uint64(0), keys-ops
+			rounds(b, []string{"window", "rankindexed"}, func() func() {
+				for range ops {
+					f.Advance(time.Unix(0, int64(at)*int64(pace)))
+					_, _ = f.TestAndAdd(hash(at))
+					at++
+				}
+				return nil
+			}, func() func() {
+				for range ops {
+					_, _ = c.TestAndAdd(hash(to))
+					to++
+				}
+				return func() {
+					for range ops {
+						_ = c.Remove(hash(from))
+						from++
+					}
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkContains compares queries with those of eight rotating blocked filters.
+func BenchmarkContains(b *testing.B) {
+	for _, keyCount := range benchKeys {
+		f, at := full(b, keyCount, 0.01)
+		r := newRotating(b, keyCount, 0.01)
+		for _, present := range []bool{true, false} {
+			b.Run(fmt.Sprintf("keys=%d/present=%t", keyCount, present), func(b *testing.B) {
+				round, found := uint64(0), 0
+				keys := func(from, of uint64) (hs []filter.Hash) {
+					round++
+					for i := range uint64(ops) {
+						if present {
+							hs = append(hs, hash(from+mix(round<<30+i)%of))
+						} else {
+							hs = append(hs, hash(1<<40+round<<30+i))
+						}
+					}
+					return hs
+				}
+				inWindow, inRotating := keys(at-keyCount, keyCount), keys(0, keyCount/epochs*stamps)
+				rounds(b, []string{"window", "rotating"}, func() func() {
+					for _, h := range inWindow {
+						if f.Contains(h) {
+							found++
+						}
+					}
+					return func() { inWindow = keys(at-keyCount, keyCount) }
+				}, func() func() {
+					for _, h := range inRotating {
+						if r.has(h) {
+							found++
+						}
+					}
+					return func() { inRotating = keys(0, keyCount/epochs*stamps) }
+				})
+			})
+		}
+	}
+}
+
+// BenchmarkGoroutines adds new keys from one goroutine and from two, each half of them, and reports how many times as
+// fast two are. read-speedup is that of queries of filters that nobody changes: it shows what the machine allows. It is
+// about 1 if other programs run, or if the two processors are two threads of one.
+func BenchmarkGoroutines(b *testing.B) {
+	f, at := full(b, benchKeys[0], 0.01)
+	const n = 32 * ops // long enough for a second thread to get a processor
+	add := func(part, parts uint64) {
+		for j := part; j < n/64; j += parts { // interleaved, so that both have the same time
+			for i := at + j*64; i < at+j*64+64; i++ {
+				f.Advance(time.Unix(0, int64(i)*int64(pace)))
+				_, _ = f.TestAndAdd(hash(i))
+			}
+		}
+	}
+	r := newRotating(b, benchKeys[0], 0.01)
+	var sum atomic.Uint64
+	read := func(part, parts uint64) {
+		found := uint64(0)
+		for i := part; i < n; i += parts {
+			if r.has(hash(1<<40 + i)) {
+				found++
+			}
+		}
+		sum.Add(found)
+	}
+	speedup := [2]float64{} // of add and of read
+	least := [2][2]float64{{math.Inf(1), math.Inf(1)}, {math.Inf(1), math.Inf(1)}}
+	for b.Loop() {
+		for range 8 {
+			for what, do := range []func(part, parts uint64){add, read} {
+				for more := range uint64(2) {
+					start := time.Now()
+					var wg sync.WaitGroup
+					for i := range more + 1 {
+						wg.Go(func() { do(i, more+1) })
+					}
+					wg.Wait()
+					least[what][more] = min(least[what][more], float64(time.Since(start)))
+					if what == 0 {
+						at += n
+					}
+				}
+				speedup[what] = least[what][0] / least[what][1]
+			}
+		}
+	}
+	b.ReportMetric(speedup[0], "speedup")
+	b.ReportMetric(speedup[1], "read-speedup")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkLongest reports the CPU time of the longest operations: p999 and max of the times of TestAndAdd, the least
+// of several rounds.
+func BenchmarkLongest(b *testing.B) {
+	for _, keys := range []uint64{1_000_000, 20_000_000} {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			f, at := full(b, keys, 0.01)
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			p999, most := math.Inf(1), math.Inf(1)
+			times := make([]time.Duration, 10_000)
+			for b.Loop() {
+				for range 90 {
+					for i := range times {
+						h := hash(at)
+						start := clock.Thread()
+						f.Advance(time.Unix(0, int64(at)*int64(pace)))
+						_, _ = f.TestAndAdd(h)
+						times[i] = clock.Thread() - start
+						at++
+					}
+					slices.Sort(times)
+					p999 = min(p999, float64(times[len(times)*999/1000]))
+					most = min(most, float64(times[len(times)-1]))
+				}
+			}
+			b.ReportMetric(p999, "p999-ns")
+			b.ReportMetric(most, "max-ns")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// BenchmarkMany compares batches of 512 keys with single calls: queries of absent keys, and new keys.
+func BenchmarkMany(b *testing.B) {
+	for _, keys := range benchKeys {
+		f, at := full(b, keys, 0.01)
+		const batch = 512
+		hs, dst := make([]filter.Hash, ops), make([]bool, batch)
+		renew := func() {
+			for i := range hs {
+				hs[i] = hash(at + uint64(i))
+			}
+		}
+		each := func(do func([]filter.Hash)) func() func() {
+			return func() func() {
+				for i := 0; i < ops; i += batch {
+					do(hs[i : i+batch])
+				}
+				return func() {
+					at += ops
+					f.Advance(time.Unix(0, int64(at)*int64(pace)))
+					f.Len()
+					renew()
+				}
+			}
+		}
+		renew()
+		b.Run(fmt.Sprintf("op=contains/keys=%d", keys), func(b *testing.B) {
+			rounds(b, []string{"many", "one"}, each(func(hs []filter.Hash) { f.ContainsMany(dst, hs) }),
+				each(func(hs []filter.Hash) {
+					for i, h := range hs {
+						dst[i] = f.Contains(h)
+					}
+				}))
+		})
+		b.Run(fmt.Sprintf("op=new/keys=%d", keys), func(b *testing.B) {
+			rounds(b, []string{"many", "one"}, each(func(hs []filter.Hash) { _, _ = f.TestAndAddMany(dst, hs) }),
+				each(func(hs []filter.Hash) {
+					for i, h := range hs {
+						dst[i], _ = f.TestAndAdd(h)
+					}
+				}))
+		})
+	}
+}
+
+// BenchmarkClock compares queries at the time of the machine with those whose time comes from Advance.
+func BenchmarkClock(b *testing.B) {
+	const keys = 1_000_000
+	f, at := full(b, keys, 0.01)
+	g, err := New[filter.Hash](Config{Keys: keys, TTL: time.Hour, Overflow: Shorten})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range uint64(keys * 15 / 14) {
+		_ = g.Add(hash(i))
+	}
+	next := uint64(0)
+	rounds(b, []string{"machine", "event"}, func() func() {
+		for range ops {
+			g.Contains(hash(next))
+			next++
+		}
+		return nil
+	}, func() func() {
+		for range ops {
+			f.Contains(hash(at + next))
+			next++
+		}
+		return nil
+	})
+}

@@ -1,0 +1,91 @@
+package window
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// DefaultFPR is the false-positive rate if Config.FPR is 0.
+const DefaultFPR = 0.01
+
+// Config says what a Filter remembers. Zero fields take the default noted beside them.
+type Config struct {
+	// Keys is the number of distinct keys that arrive within TTL, at most. Required. The size of the filter follows from
+	// it: 13.8 bits for each at a rate of 1%, 17.7 at 0.1%, with a million keys. In the mean, 1.07·Keys are in memory.
+	Keys uint64
+	// TTL is the least time for which a key is remembered, a millisecond or more. Required.
+	TTL time.Duration
+	// FPR bounds the false-positive rate, 1e-12 to 0.5, on average over the filter and as long as no more keys arrive
+	// than Keys and Burst say. Default: DefaultFPR.
+	FPR float64
+	// Burst is the share of the keys of an epoch, TTL/7, that may arrive within a tenth of it, 0 to 1. With 0.5 the filter
+	// is 8% larger. Default, and least: 0.1, keys arrive evenly.
+	Burst float64
+	// Overflow says what happens if more keys arrive than there is room for. Default: Refuse.
+	Overflow Overflow
+	// Refresh makes TestAndAdd renew the keys that are present: the time of a key then counts from its last sight, not
+	// from its first one. Add always does so.
+	Refresh bool
+	// EventTime makes time move only with Advance, by the times of events. Clock must then be nil.
+	EventTime bool
+	// Clock returns the time. Each operation calls it, from any goroutine. Default: see the package comment.
+	Clock func() time.Time
+	// Secret hashes keys with SipHash. Set it if keys come from people who might gain from false positives: without it,
+	// anybody can compute keys that look alike. Default: XXH3, which is faster.
+	Secret *filter.Secret
+}
+
+// Overflow says what a Filter does with a key for which it has no room.
+type Overflow uint8
+
+const (
+	// Refuse returns an error wrapping filter.ErrFull. Nothing that was added is lost.
+	Refuse Overflow = iota
+	// Shorten removes the oldest keys of the bucket of the new key, about an eighth of its 200 keys, before their time.
+	// Info counts them. Operations return no error.
+	Shorten
+)
+
+// Limits of Config.
+const (
+	minTTL   = time.Millisecond
+	minFPR   = 1e-12
+	maxFPR   = 0.5
+	mostKeys = 1 << 36
+)
+
+// check returns an error wrapping filter.ErrConfig or filter.ErrTooLarge if a field is out of its range.
+func (c Config) check() error {
+	switch {
+	case c.Keys == 0:
+		return family.Invalid("Keys", 0, "want the number of distinct keys that arrive within TTL")
+	case c.Keys > mostKeys:
+		return fmt.Errorf("%d keys, at most %d: %w", c.Keys, uint64(mostKeys), filter.ErrTooLarge)
+	case c.TTL < minTTL:
+		return family.Invalid("TTL", c.TTL, "want at least %v", minTTL)
+	case c.FPR != 0 && !(c.FPR >= minFPR && c.FPR <= maxFPR):
+		return family.Invalid("FPR", c.FPR, "want %g to %g, such as 0.01", minFPR, maxFPR)
+	case !(c.Burst >= 0 && c.Burst <= 1):
+		return family.Invalid("Burst", c.Burst, "want 0 to 1, such as 0.5")
+	case c.Overflow > Shorten:
+		return family.Invalid("Overflow", c.Overflow, "want Refuse or Shorten")
+	case c.EventTime && c.Clock != nil:
+		return family.Invalid("EventTime", true, "time comes from Advance or from Clock, not from both")
+	}
+	return nil
+}
+
+// hasher returns the function that hashes keys.
+func (c Config) hasher() filter.Hasher {
+	if c.Secret != nil {
+		return filter.NewKeyedHasher(*c.Secret)
+	}
+	return filter.NewHasher(0)
+}
+
+// fpr returns FPR or its default.
+func (c Config) fpr() float64 { return cmp.Or(c.FPR, DefaultFPR) }

@@ -1,0 +1,113 @@
+package window
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A point is how far a hand has come: the number of laps in the upper half, modulo 2^32, and the number of buckets that
+// it has passed in the running lap in the lower half. Later points are greater in modular arithmetic.
+type point uint64
+
+const lap point = 1 << 32
+
+// after reports whether p is later than q. They are less than 2^31 laps apart.
+func (p point) after(q point) bool { return int64(p-q) > 0 }
+
+// bucket returns the number of buckets passed in the running lap.
+func (p point) bucket() uint64 { return uint64(p % lap) }
+
+// dial turns time into the point at which the hand should be. One goroutine at a time moves it.
+type dial struct {
+	ttl, buckets uint64 // ttl in nanoseconds
+	// read returns the time in nanoseconds since 1970, or is nil if time moves only with Advance.
+	read func() int64
+
+	due    atomic.Int64  // the first time at which target is later than now
+	target atomic.Uint64 // point
+
+	mu      sync.Mutex // guards the rest, and writes of the above
+	started bool
+	origin  int64  // time of point 0
+	now     int64  // latest time
+	laps    uint64 // of target, not modulo 2^32
+	skipped uint64 // laps since the origin that are not counted in laps, because nothing was left in them
+}
+
+// longest is the number of laps by which target moves at most at once. After eight no key is left, and a ninth, not
+// complete, brings the hand to where it belongs.
+const longest = stamps + 1
+
+func (d *dial) start(read func() time.Time, event bool) {
+	d.due.Store(math.MinInt64)
+	switch {
+	case read != nil:
+		d.read = func() int64 { return nanoseconds(read()) }
+	case !event:
+		began := time.Now()
+		from := nanoseconds(began)
+		d.read = func() int64 { return from + int64(time.Since(began)) }
+	}
+	if d.read != nil {
+		d.advance(d.read())
+	}
+}
+
+// nanoseconds returns a time in nanoseconds since 1970, as far as an int64 reaches.
+func nanoseconds(t time.Time) int64 {
+	const most = math.MaxInt64/int64(time.Second) - 1
+	if s := t.Unix(); s > most {
+		return math.MaxInt64
+	} else if s < -most {
+		return math.MinInt64
+	}
+	return t.UnixNano()
+}
+
+// advance moves the time to now, unless it is later, and reports whether the target has moved.
+//
+// With t nanoseconds since the origin, the target is 7·t/ttl laps. It is computed exactly, so that each bucket is
+// passed at intervals of exactly ttl/7: at (lap + (bucket+1)/buckets)·ttl/7.
+func (d *dial) advance(now int64) (moved bool) {
+	if now < d.due.Load() {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.started {
+		d.started, d.origin, d.now = true, now, now
+	}
+	if now < d.due.Load() || now < d.now {
+		return false
+	}
+	d.now = now
+	hi, lo := bits.Mul64(uint64(now)-uint64(d.origin), epochs) // the difference is right as a uint64
+	laps, rest := bits.Div64(hi, lo, d.ttl)
+	hi, lo = bits.Mul64(rest, d.buckets)
+	bucket, _ := bits.Div64(hi, lo, d.ttl)
+
+	before := point(d.target.Load())
+	if since := laps - d.skipped - d.laps; since > longest {
+		d.skipped += since - longest
+	}
+	d.laps = laps - d.skipped
+	to := point(d.laps)*lap + point(bucket)
+	d.target.Store(uint64(to))
+
+	// The next bucket is passed at rest' = ceil((bucket+1)·ttl/buckets) of the lap, in sevenths of a nanosecond.
+	hi, lo = bits.Mul64(bucket+1, d.ttl)
+	next, odd := bits.Div64(hi, lo, d.buckets)
+	if odd != 0 {
+		next++
+	}
+	wait := (next - rest + epochs - 1) / epochs
+	if wait > uint64(math.MaxInt64-max(now, 0)) {
+		d.due.Store(math.MaxInt64)
+	} else {
+		d.due.Store(now + int64(wait))
+	}
+	return to != before
+}

@@ -1,0 +1,90 @@
+package window
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
+)
+
+// epochs is the number of epochs of TTL. There is one stamp more.
+const (
+	epochs    = 7
+	stamps    = epochs + 1
+	stampBits = 3
+)
+
+// overflow is the probability that the plan allows for a key to find no room, at some time of a full load.
+const overflow = 1e-6
+
+// extended returns the largest share of the buckets with an extension at their fullest, in which operations take twice
+// as long. At a million keys and 1% the limit costs 0.15 bits a key and leaves 18% of the buckets with one, not 33%. At
+// low rates, where a cell has more bits, it would cost more.
+func (c Config) extended() float64 {
+	if c.fpr() < 0.005 {
+		return 0.55
+	}
+	return 0.5
+}
+
+// mostBuckets is the largest number of buckets. See ring.groups.
+const mostBuckets = 1 << 28
+
+// steps is the number of loads that stand for all: buckets are of any age, uniformly.
+const steps = 16
+
+// loads returns the mean numbers of keys of buckets that the hand passed u = (i+½)/steps of an epoch ago, in units of
+// the keys of an epoch, at the worst time.
+//
+// With even arrivals they are 7+u: at its pass a bucket keeps the keys of seven epochs. If a share b of the keys of an
+// epoch arrives within a tenth of it, a bucket is fullest when such a burst has just ended, at the first tenth of the
+// running epoch, and when the oldest burst that it holds was the last tenth of its epoch. Then
+//
+//	A(x) = (1-b)·x/0.9                     arrivals of the oldest epoch up to x, for x < 0.9
+//	A(x) = (1-b) + b·(x-0.9)/0.1           for others
+//	8 + b - A(1.1-u)     for u >= 0.1      the oldest epoch is the eighth before the running one, from 1.1-u on
+//	7 + b - A(0.1-u)     for u < 0.1       the seventh
+//
+// For b = 0.1 that is 7+u again.
+func (c Config) loads() (all []float64) {
+	const tenth = 0.1
+	b := max(c.Burst, tenth)
+	arrived := func(x float64) float64 {
+		return (1-b)*min(1, x/(1-tenth)) + b*max(0, x-(1-tenth))/tenth
+	}
+	for i := range steps {
+		u := (float64(i) + 0.5) / steps
+		if u < tenth {
+			all = append(all, epochs+b-arrived(tenth-u))
+		} else {
+			all = append(all, epochs+1+b-arrived(1+tenth-u))
+		}
+	}
+	return all
+}
+
+// plan returns the geometry of the table, and the number of keys that it holds in the mean when it is full.
+//
+// The loads of buckets differ, by chance and by their age. The table has extensions for buckets that are fuller than
+// most; their number must suffice for the mixture of all loads: of B buckets, each exceeds z cells with probability
+//
+//	q(z) = mean over u of Pr[Poisson(load(u)·Keys/(7·B)) > z]
+//
+// and more than J of them do with at most twice the binomial tail Pr[Bin(B, q) > J] (Hua et al., ICNP 2008, section IV,
+// which has one load for all; a sum of unequal trials has lighter tails than one of equal ones: Hoeffding, Annals of
+// Mathematical Statistics 27, 1956).
+func (c Config) plan() (rankindexed.Geometry, float64, error) {
+	loads := c.loads()
+	mean := 0.0
+	for _, l := range loads {
+		mean += l / steps
+	}
+	keys := float64(c.Keys) * mean / epochs
+	g, err := rankindexed.PlanCells(rankindexed.CellsConfig{
+		Keys: keys, FPR: c.fpr(), Overflow: overflow, Extended: c.extended(), ValueBits: stampBits, Loads: loads,
+	})
+	if err == nil && g.Buckets > mostBuckets {
+		err = fmt.Errorf("%d keys: %w", c.Keys, filter.ErrTooLarge)
+	}
+	return g, keys, err
+}

@@ -1,0 +1,138 @@
+package window
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+// TestSizes checks the bits for each key that arrives within TTL, everything counted, against what docs/window.md says.
+func TestSizes(t *testing.T) {
+	for _, x := range []struct {
+		keys       uint64
+		fpr, burst float64
+		most       float64
+	}{
+		{100_000, 0.01, 0, 14.1}, {100_000, 0.001, 0, 18.2}, {1_000_000, 0.01, 0, 13.75}, {1_000_000, 0.001, 0, 17.7},
+		{100_000, 0.01, 0.5, 14.9}, {100_000, 0.001, 0.5, 19.3}, {10_000_000, 0.01, 0, 13.75}, {10_000, 0.01, 0, 15.3},
+	} {
+		c := Config{Keys: x.keys, TTL: time.Hour, FPR: x.fpr, Burst: x.burst}
+		f, err := New[uint64](c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info := f.Info()
+		bits := 8 * float64(info.Bytes) / float64(x.keys)
+		t.Logf("%d keys at %g, bursts of %g: %.2f bits a key, %d locks, %+v", x.keys, x.fpr, x.burst, bits,
+			len(f.ring.locks), f.ring.table.Geometry())
+		if bits > x.most {
+			t.Errorf("%+v: %.3f bits a key, want at most %g", c, bits, x.most)
+		}
+	}
+	for _, fpr := range []float64{0.01, 0.001} { // for comparison
+		const keys = 100_000
+		all := uint64(0)
+		for _, b := range newRotating(t, keys, fpr) {
+			all += b.Bytes()
+		}
+		t.Logf("eight rotating filters for %d keys at %g: %.2f bits a key", keys, fpr, 8*float64(all)/keys)
+	}
+}
+
+// arrivals calls arrive for each of the keys of an epoch, with its time in the epoch: a share burst of them from at to
+// at+0.1, and the others in the rest of the epoch.
+func arrivals(n int, burst, at float64, arrive func(x float64)) {
+	in := int(burst * float64(n))
+	out := n - in
+	for i, j := 0, 0; i < out || j < in; {
+		x, y := 2.0, 2.0
+		if i < out {
+			if x = 0.9 * (float64(i) + 0.5) / float64(out); x > at {
+				x += 0.1
+			}
+		}
+		if j < in {
+			y = at + 0.1*(float64(j)+0.5)/float64(in)
+		}
+		if arrive(min(x, y)); x < y {
+			i++
+		} else {
+			j++
+		}
+	}
+}
+
+// TestWindows runs filters that are as full as planned for many windows, with even arrivals, and with bursts at the
+// worst and at random places. Nothing is refused, and the rate is as promised at each point, where each point is an
+// epoch.
+func TestWindows(t *testing.T) {
+	windows, absent := 12, 20_000
+	if testing.Short() {
+		windows, absent = 3, 5_000
+	}
+	all := []Config{{Keys: 20_000, FPR: 0.01}, {Keys: 100_000, FPR: 0.01}, {Keys: 100_000, FPR: 0.001}}
+	if *long {
+		all = append(all, Config{Keys: 1_000_000, FPR: 0.01}, Config{Keys: 1_000_000, FPR: 0.001})
+	}
+	for _, c := range all {
+		for _, burst := range []string{"even", "worst", "random"} {
+			c.TTL, c.EventTime, c.Burst = 7*time.Hour, true, 0.1
+			if burst != "even" {
+				c.Burst = 0.5
+			}
+			t.Run(fmt.Sprintf("keys=%d/fpr=%g/arrivals=%s", c.Keys, c.FPR, burst), func(t *testing.T) {
+				f, err := New[filter.Hash](c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				seed := rand.Uint64()
+				rng := rand.New(rand.NewPCG(seed, 1))
+				random := func() filter.Hash { return filter.Hash{Hi: rng.Uint64(), Lo: rng.Uint64()} }
+				var asked, wrong uint64
+				most, extensions := 0.0, uint64(0)
+				for e := range windows * epochs {
+					at := 0.9 * float64(1-e/stamps%2) // at the end of an epoch, and eight epochs later at the start
+					if burst == "random" {
+						at = 0.9 * rng.Float64()
+					}
+					checkAt := 0.1 + 0.9*rng.Float64()
+					arrivals(int(c.Keys/epochs), c.Burst, at, func(x float64) {
+						f.Advance(time.Unix(0, 0).Add(time.Duration((float64(e) + x) * float64(time.Hour))))
+						if err := f.Add(random()); err != nil {
+							t.Fatalf("seed %d, epoch %d, %g: %v, %+v", seed, e, x, err, f.Info())
+						}
+						extensions = max(extensions, f.ring.table.Extensions())
+						if e < epochs || x < checkAt {
+							return
+						}
+						checkAt = 2
+						found := uint64(0)
+						for range absent {
+							if f.Contains(random()) {
+								found++
+							}
+						}
+						// 99.9999%: one of 20,000 epochs is outside by chance.
+						low, _ := stat.Interval(found, uint64(absent), 0.999999)
+						if low > c.FPR {
+							t.Errorf("seed %d, epoch %d: rate of %g or more", seed, e, low)
+						}
+						asked, wrong = asked+uint64(absent), wrong+found
+						most = max(most, float64(found)/float64(absent))
+					})
+				}
+				rate := float64(wrong) / float64(asked)
+				info := f.Info()
+				t.Logf("rate %.4g%%, highest of an epoch %.4g%%, %d keys of %d, at most %d extensions of %v", 100*rate, 100*most,
+					info.Keys, info.Capacity, extensions, f.ring.table.Geometry().Pools)
+				if low, _ := stat.Interval(wrong, asked, 0.9999); low > c.FPR || c.Burst == 0.1 && rate < 0.9*c.FPR && asked > 1e6 {
+					t.Errorf("seed %d: rate %g, want %g", seed, rate, c.FPR)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package window
+
+import (
+	"fmt"
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
+)
+
+// group is the number of buckets that are brought up to date together.
+const group = 8
+
+// ring is a table of stamped cells and the hand that goes around it. It has no type parameter.
+//
+// Its whole state is: sizes and hasher, the words of the table, groups, hand, and the fields of dial that mu guards.
+type ring struct {
+	dial
+	table            *rankindexed.Cells
+	hasher           filter.Hasher
+	refresh, shorten bool
+	tears            bool // table.Tears()
+	fpr              float64
+	keys             float64 // in memory, in the mean, of a filter that is as full as planned
+
+	// groups has for each group how often the hand passed one of its buckets: of laps·8+n, n < 8, the first n buckets
+	// were passed once more than the others. It counts modulo 2^32. That is unambiguous: each move of the target is by
+	// at most nine laps, and comes with a step of the hand, which brings one group up to date. So no group is later by
+	// more than 72 passes for each group, which is less than 2^32 for mostBuckets.
+	groups []atomic.Uint32
+	locks  []lock        // of the groups whose number is theirs modulo their number, a power of two
+	hand   atomic.Uint64 // a point: the groups before it were brought up to date since the target was there
+
+	refused, shortened atomic.Uint64
+}
+
+// The number of locks is at most mostLocks. In smaller filters there is one for lockGroups groups, or a few more.
+const (
+	mostLocks  = 1024
+	lockGroups = 4
+)
+
+func newRing(c Config) (*ring, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	g, keys, err := c.plan()
+	if err != nil {
+		return nil, err
+	}
+	table, err := rankindexed.NewCells(g)
+	if err != nil {
+		return nil, err
+	}
+	groups := (g.Buckets + group - 1) / group
+	r := &ring{
+		table: table, hasher: c.hasher(), refresh: c.Refresh, shorten: c.Overflow == Shorten, fpr: c.fpr(), keys: keys,
+		tears:  table.Tears(),
+		groups: make([]atomic.Uint32, groups),
+		locks:  make([]lock, 1<<(bits.Len64(min(groups/lockGroups, mostLocks)|1)-1)),
+	}
+	r.ttl, r.dial.buckets = uint64(c.TTL), g.Buckets
+	r.dial.start(c.Clock, c.EventTime)
+	return r, nil
+}
+
+// A lock is a spin lock and the number of times that it was taken or released.
+type lock struct{ v atomic.Uint64 }
+
+func (l *lock) lock() {
+	if v := l.v.Load(); v&1 == 0 && l.v.CompareAndSwap(v, v+1) {
+		return
+	}
+	l.wait()
+}
+
+// wait is lock if another goroutine has it. That goroutine works for a few microseconds, unless it has lost its thread.
+func (l *lock) wait() {
+	for tries := 1; ; tries++ {
+		switch {
+		case tries%64 != 0:
+		case tries < 64*16:
+			runtime.Gosched()
+		default:
+			time.Sleep(20 * time.Microsecond)
+		}
+		if v := l.v.Load(); v&1 == 0 && l.v.CompareAndSwap(v, v+1) {
+			return
+		}
+	}
+}
+
+func (l *lock) unlock() { l.v.Add(1) }
+
+// passed returns the entry of groups for a group whose buckets were all passed up to p.
+func (p point) passed(g uint64) uint32 {
+	n := uint32(p/lap) * group
+	if at, first := p.bucket(), g*group; at > first {
+		n += uint32(min(at-first, group))
+	}
+	return n
+}
+
+// epoch returns the epoch of a bucket, modulo 2^29, from the entry of its group.
+func epoch(passed uint32, bucket uint64) uint32 {
+	e := passed / group
+	if uint32(bucket%group) < passed%group {
+		e++
+	}
+	return e
+}
+
+// stamp returns the stamp of an epoch.
+func stamp(e uint32) uint64 { return uint64(e % stamps) }
+
+// locked locks the group of a bucket, brings it up to date, and returns the epoch of the bucket.
+func (r *ring) locked(b uint64) (*lock, uint32) {
+	g := b / group
+	l := &r.locks[g&uint64(len(r.locks)-1)]
+	l.lock()
+	// The target is read under the lock: it is not earlier than for whoever had the lock before.
+	passed := point(r.target.Load()).passed(g)
+	if r.groups[g].Load() != passed {
+		r.sweep(g, passed)
+	}
+	return l, epoch(passed, b)
+}
+
+// sweep brings a group up to date, whose lock is held: it removes the cells of each bucket whose stamps are about to be
+// used again.
+func (r *ring) sweep(g uint64, passed uint32) {
+	was := r.groups[g].Load()
+	for b := g * group; b < min(g*group+group, r.buckets); b++ {
+		from, to := epoch(was, b), epoch(passed, b)
+		switch laps := (to - from) % (1 << 29); {
+		case laps >= stamps:
+			r.table.Clear(b)
+		case laps > 0:
+			dead := uint64(0)
+			for e := from; e != to; {
+				e = (e + 1) % (1 << 29)
+				dead |= 1 << stamp(e)
+			}
+			r.table.Sweep(b, dead)
+		}
+	}
+	r.groups[g].Store(passed)
+}
+
+// has reports whether a cell looks like the key with hash h. It needs the lock only if the group is not up to date, if
+// another goroutine changes it, or if the chain of the key goes on in an extension.
+func (r *ring) has(h filter.Hash) bool {
+	b := r.table.Bucket(h)
+	r.table.PrefetchAll(b)
+	if r.tears {
+		g := b / group
+		l := &r.locks[g&uint64(len(r.locks)-1)]
+		if v := l.v.Load(); v&1 == 0 && r.groups[g].Load() == point(r.target.Load()).passed(g) {
+			if has, sure := r.table.HasTorn(h); sure && l.v.Load() == v {
+				return has
+			}
+		}
+	}
+	l, _ := r.locked(b)
+	ok := r.table.Has(h)
+	l.unlock()
+	return ok
+}
+
+// put adds the key with hash h unless it is present; with refresh it then renews its stamp.
+func (r *ring) put(h filter.Hash, refresh bool) (present bool, err error) {
+	b := r.table.Bucket(h)
+	r.table.PrefetchAll(b) // the loads that follow a lock do not begin before it is taken
+	l, e := r.locked(b)
+	present, err = r.table.Put(h, stamp(e), refresh)
+	if err != nil && r.shorten {
+		err = r.squeeze(h, b, e)
+	}
+	l.unlock()
+	if err != nil {
+		present, err = r.putLate(h, refresh)
+	}
+	if r.hand.Load() != r.target.Load() {
+		r.step()
+	}
+	return present, err
+}
+
+// squeeze removes the oldest cells of bucket b, whose epoch is e, until there is room for a key, and adds it.
+func (r *ring) squeeze(h filter.Hash, b uint64, e uint32) error {
+	for age := range uint32(stamps) {
+		gone := r.table.Sweep(b, 1<<stamp(e+1+age))
+		if gone == 0 {
+			continue
+		}
+		r.shortened.Add(gone)
+		if _, err := r.table.Put(h, stamp(e), false); err == nil {
+			return nil
+		}
+	}
+	return filter.ErrFull // not even an empty bucket has room: cannot be, since a bucket has cells
+}
+
+// putLate is put for a key for which there was no room: extensions may be in use that only old cells need.
+func (r *ring) putLate(h filter.Hash, refresh bool) (present bool, err error) {
+	if r.hand.Load() != r.target.Load() {
+		r.catchUp()
+		b := r.table.Bucket(h)
+		l, e := r.locked(b)
+		present, err = r.table.Put(h, stamp(e), refresh)
+		l.unlock()
+		if err == nil {
+			return present, nil
+		}
+	}
+	r.refused.Add(1)
+	return false, errFull
+}
+
+var errFull = fmt.Errorf("no room for the key: more keys arrived within TTL than Config.Keys and Burst say; make a "+
+	"larger filter, or one with Overflow: Shorten: %w", filter.ErrFull)
+
+// tick reads the clock, if there is one. It comes before put and has.
+func (r *ring) tick() {
+	if r.read != nil {
+		if now := r.read(); now >= r.due.Load() {
+			r.advance(now)
+		}
+	}
+}
+
+// advance moves the time to now, and with it the hand by a step.
+func (r *ring) advance(now int64) {
+	if r.dial.advance(now) {
+		r.step()
+	}
+}
+
+// step moves the hand to the end of its group or to the target, whichever is nearer, and brings the group up to date.
+// A hand that is late by more than two laps leaves out laps, since each group is brought up to the target of now. It
+// stays at its bucket, so that no group waits for more than two laps.
+func (r *ring) step() {
+	for {
+		was := r.hand.Load()
+		hand, target := point(was), point(r.target.Load())
+		if !target.after(hand) {
+			return
+		}
+		if laps := (target - hand) / lap; laps > 1 {
+			hand += (laps - 1) * lap
+		}
+		g := hand.bucket() / group
+		to := hand - hand%lap + point(g+1)*group
+		if (g+1)*group >= r.buckets {
+			to = hand - hand%lap + lap
+		}
+		if to.after(target) {
+			to = target
+		}
+		if r.hand.CompareAndSwap(was, uint64(to)) {
+			l, _ := r.locked(g * group)
+			l.unlock()
+			return
+		}
+	}
+}
+
+// catchUp brings all groups up to date.
+func (r *ring) catchUp() {
+	target := r.target.Load()
+	for g := range uint64(len(r.groups)) {
+		l, _ := r.locked(g * group)
+		l.unlock()
+	}
+	if was := r.hand.Load(); point(target).after(point(was)) {
+		r.hand.CompareAndSwap(was, target)
+	}
+}
+
+// len returns the number of cells in use.
+func (r *ring) len() (n uint64) {
+	r.tick()
+	r.catchUp()
+	r.each(func(b uint64, _ uint32) { n += r.table.Used(b) })
+	return n
+}
+
+// each calls do for all buckets, with the lock of their group and their epoch.
+func (r *ring) each(do func(b uint64, e uint32)) {
+	for first := uint64(0); first < r.buckets; first += group {
+		l, _ := r.locked(first)
+		passed := r.groups[first/group].Load()
+		for b := first; b < min(first+group, r.buckets); b++ {
+			do(b, epoch(passed, b))
+		}
+		l.unlock()
+	}
+}
+
+// bytes returns the memory of the filter.
+func (r *ring) bytes() uint64 {
+	return r.table.Bytes() + uint64(unsafe.Sizeof(*r)+unsafe.Sizeof(*r.table)) + 4*uint64(len(r.groups)) +
+		uint64(unsafe.Sizeof(lock{}))*uint64(len(r.locks))
+}

@@ -1,0 +1,196 @@
+// Package window is a filter that forgets: a set of keys in fixed memory that answers "was this key seen within the
+// last 24 hours?" and runs for ever. It serves deduplication, idempotency keys, rate limits and crawlers.
+//
+// A key is present for at least TTL and at most 8/7·TTL. No key is forgotten early: that is exact and not a matter of
+// probability. An absent key is reported as present with a small probability, the false-positive rate.
+//
+// # Stamps and the hand
+//
+// The keys lie in a rank-indexed table (docs/rankindexed.md), which has buckets of about 200 cells; a cell holds a few
+// bits of the hash of a key. Here each cell also has a stamp of 3 bits, the epoch in which it was written. An epoch is
+// a seventh of TTL. The epochs of a bucket begin when a hand passes it, and the hand goes around all buckets once an
+// epoch:
+//
+//	bucket            0   1   2   3   4   5   6   7   8   9
+//	epoch            13  13  13  13  12  12  12  12  12  12
+//	                                ^ hand: has just begun epoch 13 of bucket 3
+//
+// When the hand begins epoch e of a bucket, it removes the cells with the stamp e mod 8. They were written in epoch e-8
+// of that bucket, which ended exactly TTL ago, so that each of them is older than TTL and none is older than 8/7·TTL.
+// So all eight stamps are in use at all times, and the table holds the keys of 7 to 8 epochs, 7.5 on average. One epoch
+// for all buckets, with a sweep of the whole table at its start, needs one bit a key more.
+//
+// # Late hands
+//
+// Nothing runs in the background. An operation looks at the time, and if the hand is late, moves it over at most eight
+// buckets. Its answer does not depend on how far the hand has come: for every eight buckets, a group, the filter stores
+// how often they were passed, and an operation first brings the group of its key up to date. A bucket that should have
+// been passed eight times since is cleared. So the answers are those for the current time even if the filter was idle
+// for a year.
+//
+// # Time
+//
+// Time never goes back. What happens if the clock jumps:
+//
+//   - Back: nothing until it reaches its former time. Keys live longer by as much as it went back.
+//   - Ahead: keys age by as much. The operations that follow each remove the old keys of at most sixteen buckets.
+//
+// By default time is that of the machine when New was called, and then goes on with the monotonic clock, which no
+// adjustment of the clock changes. On Linux it stands still while the machine is suspended, so that keys live longer by
+// that time. See Config for other clocks and for the time of events.
+//
+// # No removal
+//
+// Two keys may look alike, and a cell does not say of how many keys it is. Removing one would remove the other: 0.03%
+// of the others if a tenth of the keys is removed.
+//
+// docs/window.md has sizes, speed and how they follow from the equations.
+package window
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// Key is the constraint of key types. Strings and byte slices of the same bytes are the same key; integers are eight
+// bytes, little endian. A filter.Hash is a key that the caller has hashed, with 128 uniform bits.
+type Key interface {
+	~string | ~[]byte | ~uint64 | filter.Hash
+}
+
+// Filter is a set of keys that are forgotten. Any number of goroutines may use it at once. Operations do not allocate.
+// Those that change the filter lock the bucket of their key, and with it 32 to 64 others, or one in 1,024 if that is
+// more.
+type Filter[K Key] struct {
+	kind reflect.Kind // of K
+	ring *ring
+}
+
+// New returns an empty Filter. The error wraps filter.ErrConfig, or filter.ErrTooLarge if there is no memory for it.
+func New[K Key](c Config) (*Filter[K], error) {
+	r, err := newRing(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter[K]{kind: reflect.TypeFor[K]().Kind(), ring: r}, nil
+}
+
+// Add adds a key: it is present from the time of the call on for at least TTL and at most 8/7·TTL. The error wraps
+// filter.ErrFull if there is no room for the key and Config.Overflow is Refuse; the filter is then unchanged.
+func (f *Filter[K]) Add(key K) error {
+	f.ring.tick()
+	_, err := f.ring.put(f.hash(key), true)
+	return err
+}
+
+// Contains reports whether the key is present: whether it, or a key that looks like it, was added within TTL, or
+// slightly before.
+func (f *Filter[K]) Contains(key K) bool {
+	f.ring.tick()
+	return f.ring.has(f.hash(key))
+}
+
+// TestAndAdd adds the key unless it is present, and reports whether it was present, in one step: of many goroutines
+// that bring the same key at the same time, exactly one gets false, or none if the key is a false positive.
+//
+// By default the time of a key counts from its first sight: a key for which TestAndAdd returned false is present for at
+// least TTL and at most 8/7·TTL from then on, whatever is asked meanwhile. A key for which it returned true was not
+// added. With Config.Refresh it counts from the last sight: a key is present for at least TTL after each TestAndAdd.
+//
+// The error is that of Add, and present is then false.
+func (f *Filter[K]) TestAndAdd(key K) (present bool, err error) {
+	f.ring.tick()
+	return f.ring.put(f.hash(key), f.ring.refresh)
+}
+
+// AddMany calls Add for each key until one is refused, and returns how many it added. If the filter is larger than the
+// caches of the processor, a batch takes two thirds to four fifths of the time of single calls.
+func (f *Filter[K]) AddMany(keys []K) (n int, err error) {
+	var hs [batch.Size]filter.Hash
+	for ; n < len(keys); n += batch.Size {
+		for i, h := range f.hashes(&hs, keys[n:]) {
+			if _, err := f.ring.put(h, true); err != nil {
+				return n + i, err
+			}
+		}
+	}
+	return len(keys), nil
+}
+
+// ContainsMany sets dst[i] to Contains(keys[i]) for every i. See AddMany for its speed. It panics if dst and keys
+// differ in length.
+func (f *Filter[K]) ContainsMany(dst []bool, keys []K) {
+	sameLength("ContainsMany", len(dst), len(keys))
+	var hs [batch.Size]filter.Hash
+	for n := 0; n < len(keys); n += batch.Size {
+		for i, h := range f.hashes(&hs, keys[n:]) {
+			dst[n+i] = f.ring.has(h)
+		}
+	}
+}
+
+// TestAndAddMany sets dst[i] to the result of TestAndAdd(keys[i]), in order, until a key is refused, and returns how
+// many it set. A key that stands in keys twice is new at most once. See AddMany for its speed. It panics if dst and
+// keys differ in length.
+func (f *Filter[K]) TestAndAddMany(dst []bool, keys []K) (n int, err error) {
+	sameLength("TestAndAddMany", len(dst), len(keys))
+	var hs [batch.Size]filter.Hash
+	for ; n < len(keys); n += batch.Size {
+		for i, h := range f.hashes(&hs, keys[n:]) {
+			if dst[n+i], err = f.ring.put(h, f.ring.refresh); err != nil {
+				return n + i, err
+			}
+		}
+	}
+	return len(keys), nil
+}
+
+// Advance moves the time to now unless it is later already, and moves the hand over at most eight buckets. With
+// Config.EventTime time moves in no other way: call Advance with the time of an event before the operations for it. An
+// event that is late counts as seen at the latest time so far, so that its key lives longer than asked for by as much
+// as it was late. The first call sets the time at which all that was done before happened.
+//
+// Otherwise Advance is not needed. It never blocks for longer than the sweep of eight buckets, about 20 µs.
+//
+// Times before 1678 and after 2262 count as the nearest time within.
+func (f *Filter[K]) Advance(now time.Time) { f.ring.advance(nanoseconds(now)) }
+
+// Len returns the number of keys in the filter. Keys that look alike count once. It first removes what is too old from
+// all buckets, and takes about 50 µs for a million keys.
+func (f *Filter[K]) Len() uint64 { return f.ring.len() }
+
+// hashes sets hs to the hashes of the first keys, as many as there is room for, requests their buckets from memory, and
+// reads the clock once for all of them.
+func (f *Filter[K]) hashes(hs *[batch.Size]filter.Hash, keys []K) []filter.Hash {
+	keys = keys[:min(len(keys), batch.Size)]
+	for i, key := range keys {
+		hs[i] = f.hash(key)
+	}
+	f.ring.table.Prefetch(hs[:len(keys)])
+	f.ring.tick()
+	return hs[:len(keys)]
+}
+
+// hash returns the hash of a key.
+func (f *Filter[K]) hash(key K) filter.Hash {
+	switch f.kind {
+	case reflect.String:
+		return f.ring.hasher.SumString(bitvec.As[string](key))
+	case reflect.Slice:
+		return f.ring.hasher.Sum(bitvec.As[[]byte](key))
+	case reflect.Uint64:
+		return f.ring.hasher.SumUint64(bitvec.As[uint64](key))
+	}
+	return bitvec.As[filter.Hash](key)
+}
+
+func sameLength(name string, dst, keys int) {
+	if dst != keys {
+		panic(fmt.Sprintf("window: %s: %d answers for %d keys", name, dst, keys))
+	}
+}
