@@ -171,8 +171,11 @@ func (a *app) build(ctx context.Context, f *buildFlags) error {
 	start := time.Now()
 	a.logs()
 	job.LimitMemory()
-	f.config.Warn = a.warn
 	bar := a.newBar()
+	f.config.Warn = func(text string) {
+		bar.clear()
+		a.warn(text)
+	}
 	f.config.Progress = bar.show
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
