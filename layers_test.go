@@ -68,8 +68,8 @@ var rooms = map[string][]string{
 	"internal/intake": {"filter", "internal/family", "internal/families", "internal/bitvec", "internal/run",
 		"internal/spool", "shard"},
 	"admission": {"filter", "internal/family", "internal/family/*"},
-	"window": {"filter", "internal/family", "internal/family/*", "internal/batch", "internal/bitvec",
-		"internal/clock"}, // the last one in tests only
+	"window": {"filter", "internal/family", "internal/family/*", "internal/container", "internal/batch",
+		"internal/bitvec", "internal/clock"}, // the last one in tests only
 	"internal/keyio": {"filter", "internal/untrusted"},
 	"plan":           {"filter", "internal/costs", "internal/family", "internal/families", "internal/parallel"},
 	"internal/costs": {"filter", "internal/families"}, // the latter in tests only
