@@ -135,7 +135,7 @@ var rooms = map[string][]string{
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "internal/family", "internal/families",
 		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "internal/steps",
 		"internal/handle", "internal/intake",
-		"shard", "delta", "publish", "publish/transport", "exact", "internal/cli", "internal/untrusted",
+		"shard", "delta", "publish", "publish/transport", "exact", "window", "internal/cli", "internal/untrusted",
 		"internal/inset", "internal/patch", "internal/shrink", "internal/bulk", "internal/engine",
 		"internal/shardfile", "internal/shardset"},
 	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},
