@@ -279,7 +279,7 @@ func TestSaveWhileWriting(t *testing.T) {
 			})
 		}
 		checked := 0
-		for n := 0; n < saves || next[0].Load() < 3*keys; n++ {
+		for n := 0; n < saves || next[0].Load() < 3*keys || checked == 0; n++ {
 			var begin, end [writers]int64
 			for w := range writers {
 				for begin[w] = next[w].Load(); begin[w] > 0 && added[w][begin[w]-1].Load() == 0; {
