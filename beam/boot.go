@@ -12,6 +12,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/container/tools"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
+
+	"github.com/bloomery/bloomery/beam/job"
 )
 
 // isBoot reports whether a runner has started this program as a worker, with the flags of Beam's container contract
@@ -55,6 +57,7 @@ func boot(args []string, stderr io.Writer) int {
 			return 1
 		}
 	}
+	job.LimitMemory()
 	beam.Init() // runs the worker
 	return 0
 }

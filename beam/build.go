@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -33,9 +31,6 @@ type buildFlags struct {
 	rangeBytes string
 	options    []string
 }
-
-// programMemory is what the program takes in addition to the steps, in bytes.
-const programMemory = 64 << 20
 
 const buildHelp = `Build a sharded set from the keys in files or objects, on many machines, with Apache Beam. The result
 is that of "bloomery build --shards", byte for byte: a folder, or a prefix of a bucket, that bloomery opens.
@@ -175,11 +170,12 @@ func (f *buildFlags) read(c *cobra.Command) (err error) {
 func (a *app) build(ctx context.Context, f *buildFlags) error {
 	start := time.Now()
 	a.logs()
-	if os.Getenv("GOMEMLIMIT") == "" && f.config.Environment == job.Loopback {
-		debug.SetMemoryLimit(f.config.Memory + programMemory) // the collector works more before it exceeds the limit
-	}
-	f.config.Warn = a.warn
+	job.LimitMemory()
 	bar := a.newBar()
+	f.config.Warn = func(text string) {
+		bar.clear()
+		a.warn(text)
+	}
 	f.config.Progress = bar.show
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"os/exec"
 	"strings"
 	"testing"
@@ -115,7 +113,7 @@ func (s *site) lastJob(t *testing.T) (name string, tasks int) {
 	t.Helper()
 	if s.cluster.Engine == clusters.Spark {
 		var master struct{ ActiveApps, CompletedApps []struct{ Name string } }
-		get(t, s.cluster.Web+"/json/", &master)
+		s.ask(t, "/json/", &master)
 		all := append(master.CompletedApps, master.ActiveApps...)
 		if len(all) == 0 {
 			t.Fatal("Spark knows no job")
@@ -125,26 +123,21 @@ func (s *site) lastJob(t *testing.T) (name string, tasks int) {
 	var jobs struct {
 		Jobs []struct{ Jid, Name string }
 	}
-	get(t, s.cluster.Web+"/jobs/overview", &jobs) // one of one: the question for Flink's address submits none
+	s.ask(t, "/jobs/overview", &jobs) // one of one: the question for Flink's address submits none
 	if len(jobs.Jobs) != 1 {
 		t.Fatalf("Flink knows %d jobs; want 1", len(jobs.Jobs))
 	}
 	var one struct{ Vertices []struct{ Parallelism int } }
-	get(t, s.cluster.Web+"/jobs/"+jobs.Jobs[0].Jid, &one)
+	s.ask(t, "/jobs/"+jobs.Jobs[0].Jid, &one)
 	for _, v := range one.Vertices {
 		tasks = max(tasks, v.Parallelism)
 	}
 	return jobs.Jobs[0].Name, tasks
 }
 
-func get(t *testing.T, url string, v any) {
+func (s *site) ask(t *testing.T, path string, v any) {
 	t.Helper()
-	a, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Body.Close()
-	if err := json.NewDecoder(a.Body).Decode(v); err != nil {
+	if err := s.cluster.Ask(t.Context(), path, v); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -42,7 +42,8 @@ func s3Bucket(t *testing.T) func(name string) string {
 	}
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": s3servers.Key, "AWS_SECRET_ACCESS_KEY": s3servers.Secret, "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CONFIG_FILE": filepath.Join(t.TempDir(), "none"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(t.TempDir(), "none"),
+		"AWS_CONFIG_FILE":             filepath.Join(t.TempDir(), "none"),
+		"AWS_SHARED_CREDENTIALS_FILE": filepath.Join(t.TempDir(), "none"),
 	} {
 		t.Setenv(name, value)
 	}

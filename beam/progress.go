@@ -38,14 +38,22 @@ func (b *bar) show(p job.Progress) {
 	b.drawn = len(line)
 }
 
-// end removes the line, for good.
-func (b *bar) end() {
+// clear removes the line until the next show.
+func (b *bar) clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.drawn > 0 {
 		fmt.Fprintf(b.a.stderr, "\r%*s\r", b.drawn, "")
 	}
-	b.on, b.drawn = false, 0
+	b.drawn = 0
+}
+
+// end removes the line, for good.
+func (b *bar) end() {
+	b.clear()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.on = false
 }
 
 // pace knows since when a part of the job makes progress. What a former start of the job has finished, and the time

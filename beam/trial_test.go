@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"flag"
@@ -22,9 +23,18 @@ import (
 
 var (
 	long   = flag.Bool("long", false, "also run the trials with processes that are killed")
-	rounds = flag.Int("rounds", 20, "kills of TestKills")
-	seed   = flag.Uint64("seed", 0, "seed of TestKills, 0 for a random one")
+	rounds = flag.Int("rounds", 0, "kills of TestKills (default 20), and of TestClusterKills for an engine (default 30)")
+	seed   = flag.Uint64("seed", 0, "seed of TestKills and the tests that kill on clusters, 0 for a random one")
 )
+
+// seeded returns random numbers that the flag -seed repeats. Each stream has others.
+func seeded(t *testing.T, stream uint64) *rand.Rand {
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("-seed %d", *seed)
+	return rand.New(rand.NewPCG(*seed, stream))
+}
 
 // programs builds this program and the job server of Beam.
 func programs(t *testing.T) (program, prism string) {
@@ -84,11 +94,7 @@ func TestKills(t *testing.T) {
 	if !*long {
 		t.Skip("takes a minute; run it with -long")
 	}
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("-seed %d", *seed)
-	r := rand.New(rand.NewPCG(*seed, 0))
+	r := seeded(t, 0)
 	program, prism := programs(t)
 	dir := t.TempDir()
 	for f := range 4 {
@@ -119,7 +125,7 @@ func TestKills(t *testing.T) {
 	remote := []string{"--runner", "universal", "--endpoint", fmt.Sprintf("localhost:%d", jobPort),
 		"--environment", "external", "--environment-config", fmt.Sprintf("localhost:%d", poolPort)}
 	killed := map[string]int{}
-	for round := range *rounds {
+	for round := range cmp.Or(*rounds, 20) {
 		out := fmt.Sprintf("set-%d", round)
 		c := exec.Command(program, args(out, remote...)...)
 		if err := c.Start(); err != nil {

@@ -39,6 +39,7 @@ Whoever can connect to the port can run jobs of bloomery-beam with the rights of
 				}
 			}
 			a.logs()
+			job.LimitMemory()
 			address := net.JoinHostPort(host, strconv.Itoa(port))
 			return job.ServeWorkers(c.Context(), address, func() {
 				if !a.quiet {

@@ -4,11 +4,9 @@ package clusters
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -277,18 +275,4 @@ func (c *Cluster) assemble(all []jvm, ownPools bool) ([]*Daemon, error) {
 func jobServerArgs(c *Cluster) []string {
 	return []string{"--job-host=localhost", "--job-port=" + c.JobServer[strings.LastIndex(c.JobServer, ":")+1:],
 		"--artifact-port=0", "--expansion-port=0"}
-}
-
-// get asks a REST API.
-func get(ctx context.Context, url string, v any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer a.Body.Close()
-	return json.NewDecoder(a.Body).Decode(v)
 }

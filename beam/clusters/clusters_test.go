@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestLacking(t *testing.T) {
@@ -82,5 +83,33 @@ func TestLoad(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder: %v", err)
+	}
+}
+
+// TestKillChildren kills the child of a daemon, and not the daemon.
+func TestKillChildren(t *testing.T) {
+	dir := t.TempDir()
+	d := &Daemon{Name: "parent", Dir: dir, LogFile: filepath.Join(dir, "log")}
+	d.Command = []string{"sh", "-c", "sleep 60; echo killed; read forever < wait"}
+	if err := exec.Command("mkfifo", filepath.Join(dir, "wait")).Run(); err != nil {
+		t.Skipf("no pipes: %v", err)
+	}
+	if err := d.start(); err != nil {
+		t.Skipf("no shell: %v", err)
+	}
+	defer d.Kill()
+	for end := time.Now().Add(time.Minute); !strings.Contains(d.Log(), "killed"); time.Sleep(10 * time.Millisecond) {
+		if _, err := d.KillChildren(); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(end) {
+			t.Fatal("the child was not killed")
+		}
+	}
+	if n, err := d.KillChildren(); n != 0 || err != nil {
+		t.Errorf("again: %d, %v", n, err)
+	}
+	if !d.Runs() {
+		t.Error("the daemon does not run")
 	}
 }

@@ -87,6 +87,22 @@ func (d *Daemon) terminate() { _ = signal(d.PID, terminate) }
 // Kill ends the daemon, and all processes of its group, at once.
 func (d *Daemon) Kill() { _ = signal(-d.PID, kill) }
 
+// KillChildren ends the processes that the daemon has started, such as the executor of a worker of Spark, at once. It
+// returns their number.
+func (d *Daemon) KillChildren() (n int, err error) {
+	out, err := exec.Command("ps", "-A", "-o", "pid=,ppid=").Output()
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(out)) {
+		var pid, parent int
+		if _, err := fmt.Sscan(line, &pid, &parent); err == nil && parent == d.PID && signal(pid, kill) == nil {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // Pause stops all processes of the group until Continue.
 func (d *Daemon) Pause() error { return signal(-d.PID, pause) }
 

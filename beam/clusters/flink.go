@@ -86,6 +86,6 @@ func flinkSettings(c *Cluster) map[string]string {
 
 func (flink) registered(ctx context.Context, c *Cluster) (int, error) {
 	var overview struct{ TaskManagers int }
-	err := get(ctx, c.Web+"/overview", &overview)
+	err := c.Ask(ctx, "/overview", &overview)
 	return overview.TaskManagers, err
 }

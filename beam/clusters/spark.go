@@ -38,6 +38,11 @@ func (spark) daemons(c *Cluster, o Config) ([]*Daemon, error) {
 		args: []string{"--host", "localhost", "--port", fmt.Sprint(c.rpc), "--webui-port",
 			c.Web[strings.LastIndex(c.Web, ":")+1:]},
 	}}
+	for _, name := range slices.Sorted(maps.Keys(o.Settings)) {
+		if strings.HasPrefix(name, "spark.deploy.") { // the driver does not read these
+			all[0].options = append(all[0].options, "-D"+name+"="+o.Settings[name])
+		}
+	}
 	for i := range o.Workers {
 		name := fmt.Sprintf("worker-%d", i+1)
 		all = append(all, jvm{
@@ -77,6 +82,6 @@ func sparkSettings(c *Cluster, o Config) map[string]string {
 
 func (spark) registered(ctx context.Context, c *Cluster) (int, error) {
 	var master struct{ AliveWorkers int }
-	err := get(ctx, c.Web+"/json/", &master)
+	err := c.Ask(ctx, "/json/", &master)
 	return master.AliveWorkers, err
 }

@@ -48,8 +48,9 @@ func markWhenDone(ctx context.Context, p *steps.Plan, out steps.Store, attempt s
 
 // attempts are the attempts whose steps run in a worker.
 type attempts struct {
-	mu sync.Mutex
-	m  map[string]*watched
+	mu   sync.Mutex
+	m    map[string]*watched
+	last time.Time // end of the last step
 }
 
 // watched is an attempt that is watched while steps of it run.
@@ -65,6 +66,9 @@ func (w *worker) enter(attempt string) (ctx context.Context, leave func()) {
 	defer w.attempts.mu.Unlock()
 	a := w.attempts.m[attempt]
 	if a == nil {
+		if len(w.attempts.m) == 0 {
+			use(w.task.Memory)
+		}
 		a = new(watched)
 		a.ctx, a.stop = w.plan.Watch(context.Background(), w.out, attempt)
 		if w.attempts.m == nil {
@@ -79,8 +83,19 @@ func (w *worker) enter(attempt string) (ctx context.Context, leave func()) {
 		if a.steps--; a.steps == 0 {
 			a.stop()
 			delete(w.attempts.m, attempt)
+			if len(w.attempts.m) == 0 {
+				use(-w.task.Memory)
+				w.attempts.last = time.Now()
+			}
 		}
 	}
+}
+
+// idle reports whether no step has run since a moment.
+func (w *worker) idle(since time.Time) bool {
+	w.attempts.mu.Lock()
+	defer w.attempts.mu.Unlock()
+	return len(w.attempts.m) == 0 && w.attempts.last.Before(since)
 }
 
 // during calls step unless the attempt is cancelled; else the result is void. The context of step ends if the attempt
@@ -122,7 +137,5 @@ func busy(t Task) bool {
 	if w == nil {
 		return false
 	}
-	w.attempts.mu.Lock()
-	defer w.attempts.mu.Unlock()
-	return len(w.attempts.m) > 0
+	return !w.idle(time.Now().Add(time.Hour))
 }

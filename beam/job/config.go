@@ -37,7 +37,7 @@ type Config struct {
 
 	// Progress, if not nil, is called about once a second, never twice at the same time.
 	Progress func(Progress)
-	// Warn, if not nil, is called with warnings.
+	// Warn, if not nil, is called with warnings. With Progress, one of them says that nothing is finished any more.
 	Warn func(string)
 }
 

@@ -67,13 +67,13 @@ func waitDataflow(ctx context.Context, jobs *df.ProjectsLocationsJobsService, pr
 	for {
 		j, err := jobs.Get(project, region, id).Do()
 		if err != nil {
-			return errors.Join(cancelled, fmt.Errorf("Dataflow job %s: %w", id, err))
+			return errors.Join(cancelled, fmt.Errorf("job %s of Dataflow: %w", id, err))
 		}
 		switch j.CurrentState {
 		case "JOB_STATE_DONE":
 			return cancelled
 		case "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_DRAINED", "JOB_STATE_UPDATED":
-			return errors.Join(cancelled, fmt.Errorf("Dataflow job %s ended as %s; its log has the cause", id, j.CurrentState))
+			return errors.Join(cancelled, fmt.Errorf("job %s of Dataflow ended as %s; its log has the cause", id, j.CurrentState))
 		}
 		select {
 		case <-time.After(dataflowInterval):

@@ -13,8 +13,8 @@
 // # Parallel elements
 //
 // Runners differ in how many elements they run at once: Prism puts a whole stage into one bundle and splits it when it
-// stalls. So each bundle starts its elements in goroutines, within the memory limit of the worker, and gathers their
-// results.
+// stalls; Flink and Spark make a bundle for each slot, and run its elements one after another. So each bundle starts
+// its elements in goroutines, two for each processor, within the memory limit of the worker, and gathers their results.
 //
 // # Repeated and cancelled runs
 //

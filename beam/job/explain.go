@@ -48,6 +48,9 @@ var known = []struct {
 	{regexp.MustCompile(`TaskManager with id (\S+) (?:is no longer reachable|timed out)|` +
 		`(?:closed by|to the) remote task ?manager '?([^'\s]*)|AskTimeoutException[^\n]*rpc/(taskmanager)_`),
 		"Flink has lost a task manager: it has ended, or cannot be reached; repeat the command: what is finished is kept"},
+	{regexp.MustCompile(`FlinkJobNotFoundException`),
+		"Flink does not know the job any more: its job manager was started again; repeat the command: what is finished is " +
+			"kept"},
 	{regexp.MustCompile(`Only one SparkContext should be running`),
 		"the job server for Spark runs one job at a time, and has another one: wait for its end, for example that of a job " +
 			"whose submitter was killed, or restart the job server"},

@@ -42,6 +42,11 @@ func TestExplain(t *testing.T) {
 		{"", "org.apache.pekko.pattern.AskTimeoutException: org.apache.pekko.pattern.AskTimeoutException: Ask timed out on " +
 			"[Actor[pekko.tcp://flink@localhost:34769/user/rpc/taskmanager_0#2030462474]] after [10000 ms].",
 			"Flink has lost a task manager: it has ended, or cannot be reached; repeat the command: what is finished is kept"},
+		{"", "org.apache.flink.runtime.rest.util.RestClientException: [org.apache.flink.runtime.rest.handler." +
+			"RestHandlerException: org.apache.flink.runtime.messages.FlinkJobNotFoundException: Could not find Flink job " +
+			"(5a52f00efb9a3ae04653f4f77645bb67)",
+			"Flink does not know the job any more: its job manager was started again; repeat the command: what is finished " +
+				"is kept"},
 		{"", "org.apache.spark.SparkException: Only one SparkContext should be running in this JVM (see SPARK-2243).The " +
 			"currently running SparkContext was created at:\norg.apache.spark.api.java.JavaSparkContext.<init>",
 			"the job server for Spark runs one job at a time, and has another one: wait for its end, for example that of a " +

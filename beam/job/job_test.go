@@ -28,7 +28,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-var long = flag.Bool("long", false, "also run the tests that take minutes")
+var _ = flag.Bool("long", false, "of the tests of the command; none here takes minutes")
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/bloomery/bloomery/internal/steps"
@@ -12,7 +13,27 @@ import (
 const (
 	lookInterval = time.Second // from one look at the output to the next, at least
 	lookShare    = 20          // a look takes at most one part in so many of the time
+	stallTime    = 5 * time.Minute
 )
+
+// stall notices that nothing is finished. An engine may wait for machines for ever, and say so in its own log only.
+type stall struct {
+	tally steps.Tally
+	since time.Time
+}
+
+// warning returns a text if nothing was finished for stallTime, then once in each further stallTime.
+func (s *stall) warning(tally steps.Tally, now time.Time) string {
+	if s.since.IsZero() || tally != s.tally {
+		s.tally, s.since = tally, now
+	}
+	if now.Sub(s.since) < stallTime {
+		return ""
+	}
+	s.since = now
+	return fmt.Sprintf("no range and no shard was finished for %.0f minutes: the runner's pages and logs say whether it "+
+		"waits for machines; what is finished stays if you interrupt", stallTime.Minutes())
+}
 
 func (c *Config) show(p Progress) {
 	if c.Progress != nil {
@@ -30,6 +51,7 @@ func (c *Config) watch(ctx context.Context, p *steps.Plan, out steps.Source) (st
 	var tally steps.Tally
 	go func() {
 		defer close(done)
+		var s stall
 		for {
 			start := time.Now()
 			now, err := p.Tally(ctx, out, tally)
@@ -43,6 +65,9 @@ func (c *Config) watch(ctx context.Context, p *steps.Plan, out steps.Source) (st
 				Ranges: len(p.Ranges), Shards: p.Shards,
 				RangesDone: tally.Ranges, ShardsDone: tally.Shards, Keys: int64(tally.Keys),
 			})
+			if text := s.warning(tally, time.Now()); text != "" && c.Warn != nil {
+				c.Warn(text)
+			}
 			select {
 			case <-ctx.Done():
 				return

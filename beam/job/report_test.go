@@ -11,10 +11,13 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/bloomery/bloomery/internal/steps"
 )
 
 func TestJobName(t *testing.T) {
@@ -251,5 +254,23 @@ func TestProgress(t *testing.T) {
 	}
 	if m.Keys() != 30_000 {
 		t.Errorf("%d keys", m.Keys())
+	}
+}
+
+func TestStall(t *testing.T) {
+	var s stall
+	start := time.Now()
+	for _, tt := range []struct {
+		after  time.Duration
+		ranges int
+		want   bool
+	}{
+		{0, 0, false}, {stallTime - 1, 0, false}, {stallTime, 0, true}, {stallTime + time.Second, 0, false},
+		{2 * stallTime, 0, true}, {3*stallTime - 1, 1, false}, {4*stallTime - 2, 1, false}, {4*stallTime - 1, 1, true},
+	} {
+		text := s.warning(steps.Tally{Ranges: tt.ranges}, start.Add(tt.after))
+		if (text != "") != tt.want {
+			t.Errorf("after %v, %d ranges: %q", tt.after, tt.ranges, text)
+		}
 	}
 }

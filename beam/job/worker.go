@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/steps"
@@ -44,6 +46,10 @@ var workers = struct {
 	m map[Task]*worker
 }{m: map[Task]*worker{}}
 
+// idleTime is the time after its last step when the worker of a task is dropped for the next one: a pool runs for ever,
+// and a plan may take megabytes.
+const idleTime = time.Minute
+
 // open returns the worker of a task. All steps of a task in a process share it, and its memory.
 func open(ctx context.Context, t Task) (*worker, error) {
 	workers.Lock()
@@ -53,10 +59,12 @@ func open(ctx context.Context, t Task) (*worker, error) {
 		return w, nil
 	}
 	w, err := newWorker(ctx, t)
-	if err == nil {
-		workers.m[t] = w
+	if err != nil {
+		return nil, err
 	}
-	return w, err
+	maps.DeleteFunc(workers.m, func(_ Task, other *worker) bool { return other.idle(time.Now().Add(-idleTime)) })
+	workers.m[t] = w
+	return w, nil
 }
 
 // forget lets go of the worker of a task.
@@ -83,6 +91,7 @@ func newWorker(ctx context.Context, t Task) (*worker, error) {
 		return nil, fmt.Errorf("reading the plan in %s: %w; every worker must be able to read the output", t.Output, err)
 	}
 	w := &worker{task: t, plan: p, in: in, out: out, limit: newLimit(t.Memory)}
+	w.attempts.last = time.Now()
 	if p.Hash == filter.SipHash {
 		w.secret, err = secretOf(ctx, t.Plan)
 	}

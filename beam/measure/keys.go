@@ -69,15 +69,56 @@ func make1(path string, write func(io.Writer) error) error {
 
 // lines writes the keys from number from to number to.
 func lines(w io.Writer, from, to int) error {
-	line := make([]byte, 0, 32)
-	for i := from; i < to; i++ {
-		x := uint64(i) * 0x9E3779B97F4A7C15 // SplitMix64
-		x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
-		x = (x ^ x>>27) * 0x94D049BB133111EB
-		line = fmt.Appendf(line[:0], "key%016x\n", x^x>>31)
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
+	_, err := io.CopyBuffer(struct{ io.Writer }{w}, &keys{uint64(from), uint64(to), nil}, make([]byte, 1<<20))
+	return err
+}
+
+// lineSize is the length of a key with its line end.
+const lineSize = 20
+
+// keys is an io.Reader of lines that are made as they are read.
+type keys struct {
+	next, end uint64
+	rest      []byte // of the last line
+}
+
+func (k *keys) Read(p []byte) (n int, err error) {
+	if len(k.rest) == 0 && k.next == k.end {
+		return 0, io.EOF
 	}
-	return nil
+	for n < len(p) {
+		if len(k.rest) == 0 {
+			if k.next == k.end {
+				break
+			}
+			if len(p)-n >= lineSize {
+				line(p[n:n+lineSize], k.next)
+				n += lineSize
+				k.next++
+				continue
+			}
+			k.rest = make([]byte, lineSize)
+			line(k.rest, k.next)
+			k.next++
+		}
+		c := copy(p[n:], k.rest)
+		k.rest = k.rest[c:]
+		n += c
+	}
+	return n, nil
+}
+
+// line writes the line of a key, which has lineSize bytes: a number in hexadecimal that SplitMix64 makes of i.
+func line(p []byte, i uint64) {
+	x := i * 0x9E3779B97F4A7C15
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	x ^= x >> 31
+	const digits = "0123456789abcdef"
+	copy(p, "key")
+	for at := lineSize - 2; at >= 3; at-- {
+		p[at] = digits[x&15]
+		x >>= 4
+	}
+	p[lineSize-1] = '\n'
 }

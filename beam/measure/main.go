@@ -5,9 +5,11 @@
 //	go run ./measure                      growth: 1M to 50M keys, three families
 //	go run ./measure --part families      the same bytes for every family, 1M keys, and for three from gzip
 //	go run ./measure --part server        growth against a separate Prism job server, and 5,000 small files
-//	go run ./measure --part all
+//	go run ./measure --part scale         keys made as they are read: one process, Prism in process and, with
+//	                                      --cluster flink or spark, two machines of a cluster on this one
+//	go run ./measure --part all           all but scale
 //
-// Nothing else should run meanwhile. It needs 3 GB of disk space for 50M keys.
+// Nothing else should run meanwhile. It needs 3 GB of disk space for 50M keys; part scale needs 18 bytes a key.
 package main
 
 import (
@@ -29,17 +31,36 @@ type bench struct {
 	dir    string // of programs, keys and sets
 	rounds int
 	sizes  []int
+
+	// of part scale
+	cluster, engines, specs string
+	shards                  int
+	memory, rangeBytes      int64
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	part := flag.String("part", "growth", "growth, families, server or all")
+	if is, err := child(ctx, os.Args[1:]); is {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "measure:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	part := flag.String("part", "growth", "growth, families, server, scale, or all: these but scale")
 	sizes := flag.String("keys", "1M,5M,20M,50M", "numbers of keys")
 	rounds := flag.Int("rounds", 3, "runs of each program")
 	dir := flag.String("dir", "", "folder for keys and sets; it keeps the keys (default a temporary one)")
+	b := &bench{ctx: ctx}
+	flag.StringVar(&b.cluster, "cluster", "", "scale: also run the jobs on a cluster: flink or spark")
+	flag.StringVar(&b.engines, "engines", "single,prism,cluster", "scale: what to run, in this order")
+	flag.StringVar(&b.specs, "specs", "blocked(fpr=0.01)", "scale: specs, separated by semicolons")
+	flag.IntVar(&b.shards, "shards", 64, "scale: number of shards")
+	flag.Int64Var(&b.memory, "memory", 512<<20, "scale: memory of a process in bytes")
+	flag.Int64Var(&b.rangeBytes, "range-bytes", 32<<20, "scale: size of a range in bytes")
 	flag.Parse()
-	b := &bench{ctx: ctx, dir: *dir, rounds: *rounds}
+	b.dir, b.rounds = *dir, *rounds
 	if err := b.run(*part, *sizes); err != nil {
 		fmt.Fprintln(os.Stderr, "measure:", err)
 		os.Exit(1)
@@ -64,16 +85,16 @@ func (b *bench) run(part, sizes string) (err error) {
 		return err
 	}
 	fmt.Printf("%s, %s/%s, %d processors\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	if err := b.programs(); err != nil {
+	if err := b.programs(part == "scale"); err != nil {
 		return err
 	}
 	parts := map[string][]func() error{
-		"growth": {b.growth}, "families": {b.families}, "server": {b.server},
+		"growth": {b.growth}, "families": {b.families}, "server": {b.server}, "scale": {b.scale},
 		"all": {b.growth, b.families, b.server},
 	}
 	steps, ok := parts[part]
 	if !ok {
-		return fmt.Errorf("--part %q: want growth, families, server or all", part)
+		return fmt.Errorf("--part %q: want growth, families, server, scale or all", part)
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -83,8 +104,8 @@ func (b *bench) run(part, sizes string) (err error) {
 	return nil
 }
 
-// programs builds the programs. The current folder must be in the module.
-func (b *bench) programs() error {
+// programs builds the programs, or only bloomery. The current folder must be in the module.
+func (b *bench) programs(only bool) error {
 	root, err := exec.CommandContext(b.ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/bloomery/bloomery").Output()
 	if err != nil {
 		return fmt.Errorf("run it in the module beam: %w", err)
@@ -94,6 +115,9 @@ func (b *bench) programs() error {
 		{"bloomery-beam", ".", "github.com/bloomery/bloomery/beam"},
 		{"prism", ".", "github.com/apache/beam/sdks/v2/go/cmd/prism"},
 	} {
+		if only && p.name != "bloomery" {
+			continue
+		}
 		c := exec.CommandContext(b.ctx, "go", "-C", p.dir, "build", "-o", b.path(p.name), p.pkg)
 		c.Stderr = os.Stderr
 		if err := c.Run(); err != nil {

@@ -28,7 +28,11 @@ const (
 	doneBytes  = 8       // of a group and shard in a run file, and in a Done
 	indexBytes = 20      // of a group and shard in the shard index
 	entryBytes = 192     // of a shard in the manifest
-	rangeCPU   = 100e-9  // seconds a key: read, hash, write
+	planBytes  = 50      // of a range in the plan
+	rangeReads = 6       // of a range: internal/steps.TestRequests
+	shardReads = 13      // of a shard, without segments: internal/steps.TestRequests
+	rangeCPU   = 60e-9   // seconds a key: read, hash, write
+	shardOpen  = 31e-6   // seconds to open a shard of a set, its file in the page cache
 )
 
 // builds are the families of the tables: seconds of CPU a key, bits a key, bytes of memory a key besides the filter.
@@ -37,9 +41,8 @@ var builds = []struct {
 	cpu, bits float64
 	memory    float64
 }{
-	{"blocked, 10 bits", 70e-9, 10, 0.2},
-	{"fuse, 1%", 330e-9, 8.3, 32},
-	{"partitioned fast, 8 bits", 1600e-9, 8, 25},
+	{"blocked, 10 bits", 25e-9, 10, 0.2},
+	{"partitioned fast, 8 bits", 580e-9, 8, 25},
 }
 
 // Assumed properties of the machines and the store, and prices in US dollars; docs/scale.md has the sources.
@@ -49,12 +52,12 @@ const (
 	cores       = 2       // of a worker
 	bandwidth   = 100e6   // bytes a second of a worker, in both directions together
 	latency     = 0.03    // seconds until the first byte of a read
+	prefixReads = 5500    // a second, of one prefix
 	parallel    = 16      // reads at the same time of a worker
 	partBytes   = 8 << 20 // of a multipart upload
 	workerHour  = 0.0816
 	putPrice    = 0.005 / 1000
 	getPrice    = 0.0004 / 1000
-	storageHour = 0.023 / 730 / 1e9 // a byte
 )
 
 // job is a build: the numbers that follow from keys, shards and the size of a range.
@@ -72,26 +75,30 @@ func newJob(keys, shards, rangeBytes float64) job {
 // segments returns the number of parts of run files that the tasks of all shards read.
 func (j job) segments() float64 { return j.groups * j.shards }
 
-// moved returns the bytes that all workers read and write: input, run files and indexes twice, and filters.
-func (j job) moved(bits float64) float64 {
-	return j.keys*(lineBytes+2*hashBytes+bits/8) + 2*j.segments()*(doneBytes+indexBytes)
+// read and written return the bytes that all workers read and write: input, run files and indexes, and filters.
+func (j job) read() float64 { return j.keys*(lineBytes+hashBytes) + j.segments()*indexBytes }
+
+func (j job) written(bits float64) float64 {
+	return j.keys*(hashBytes+bits/8) + j.segments()*(doneBytes+indexBytes)
 }
 
-// gets returns the number of reads: plan and input of each range, indexes of run files, plan and index of each shard,
-// and segments.
-func (j job) gets() float64 { return 4*j.ranges + 4*j.shards + j.segments() }
+// shardsReads returns the number of reads of the step of the shards.
+func (j job) shardsReads() float64 { return shardReads*j.shards + j.segments() }
+
+// gets returns the number of reads.
+func (j job) gets() float64 { return rangeReads*j.ranges + j.shardsReads() }
 
 // puts returns the number of writes. Uploads count by part, and 2 more for each object.
 func (j job) puts(bits float64) float64 {
-	return j.keys*(hashBytes+bits/8)/partBytes + 2*j.ranges + 5*j.shards
+	return j.keys*(hashBytes+bits/8)/partBytes + 2*j.ranges + 3*j.shards
 }
 
 // seconds returns the time of the ranges and of the shards without stragglers: that of the CPU, the network or the
-// latency of reads, whichever is longest.
-func (j job) seconds(cpu, bits float64) (ranges, shards float64) {
+// latency of reads, whichever is longest. limited is the time of the shards if all objects are below one prefix.
+func (j job) seconds(cpu, bits float64) (ranges, shards, limited float64) {
 	ranges = max(j.keys*rangeCPU/cores, j.keys*(lineBytes+hashBytes)/bandwidth) / workers
-	shards = max(j.keys*cpu/cores, j.keys*(hashBytes+bits/8)/bandwidth, j.segments()*latency/parallel) / workers
-	return ranges, shards
+	shards = max(j.keys*cpu/cores, j.keys*(hashBytes+bits/8)/bandwidth, j.shardsReads()*latency/parallel) / workers
+	return ranges, shards, max(shards, j.shardsReads()/prefixReads)
 }
 
 // largest returns the number of keys of the largest shard, which one set in 1000 exceeds: the normal quantile.
@@ -102,7 +109,7 @@ func (j job) largest() float64 {
 
 // jobs are those of the tables: keys, shards, MiB of a range.
 var jobs = [][3]float64{
-	{1e9, 250, 80}, {1e10, 1000, 80}, {1e11, 1000, 80}, {1e11, 1000, 32}, {1e11, 4000, 80}, {1e11, 16000, 80},
+	{1e9, 250, 80}, {1e10, 1000, 80}, {1e11, 1000, 80}, {1e11, 4000, 80},
 }
 
 func runBuild(_ context.Context, c experiment.Config) (figure.Result, error) {
@@ -133,8 +140,8 @@ func minutes() figure.Plot {
 	for _, shards := range []float64{250, 1000, 4000, 16000} {
 		curve := figure.Curve{Name: fmt.Sprintf("%.0f shards", shards)}
 		for keys := 1e9; keys <= 1e12; keys *= math.Sqrt(math.Sqrt(10)) {
-			ranges, built := newJob(keys, shards, 80<<20).seconds(builds[0].cpu, builds[0].bits)
-			curve.Points = append(curve.Points, [2]float64{keys, (ranges + built) / 60})
+			ranges, _, limited := newJob(keys, shards, 80<<20).seconds(builds[0].cpu, builds[0].bits)
+			curve.Points = append(curve.Points, [2]float64{keys, (ranges + limited) / 60})
 		}
 		p.Curves = append(p.Curves, curve)
 	}
@@ -145,22 +152,28 @@ func minutes() figure.Plot {
 func (j job) rows() (rows []figure.Row) {
 	add := func(label string, v float64) { rows = append(rows, figure.Exact(label, v)) }
 	add("ranges", j.ranges)
-	add("million reads of segments", j.segments()/1e6)
+	add("million reads", j.gets()/1e6)
 	add("KiB a segment", j.keys*hashBytes/j.segments()/1024)
+	add("TB read", j.read()/1e12)
 	add("MiB of memory in Gather", j.segments()*(doneBytes+indexBytes)/(1<<20))
+	add("MiB through the engine", j.segments()*doneBytes/(1<<20))
+	add("MiB of plan", j.ranges*planBytes/(1<<20))
 	add("KiB of manifest", j.shards*entryBytes/1024)
+	add("seconds to open the set", j.shards*shardOpen)
 	add("% by which the largest shard exceeds the mean", 100*(j.largest()/(j.keys/j.shards)-1))
 	for _, b := range builds {
-		ranges, shards := j.seconds(b.cpu, b.bits)
-		hours := (ranges + shards) / 3600
-		add(b.name+": TB moved", j.moved(b.bits)/1e12)
+		ranges, shards, limited := j.seconds(b.cpu, b.bits)
+		hours := (ranges + limited) / 3600
+		add(b.name+": thousand writes", j.puts(b.bits)/1e3)
+		add(b.name+": TB written", j.written(b.bits)/1e12)
 		add(b.name+": core hours", j.keys*(rangeCPU+b.cpu)/3600)
 		add(b.name+": minutes for the ranges", ranges/60)
-		add(b.name+": minutes for the shards", shards/60)
+		add(b.name+": minutes for the shards, any number of reads", shards/60)
+		add(b.name+": thousand reads a second then", j.shardsReads()/shards/1e3)
+		add(b.name+": minutes for the shards, 5,500 reads a second", limited/60)
 		add(b.name+": MiB of memory a shard", j.largest()*(b.memory+b.bits/8)/(1<<20))
 		add(b.name+": dollars for workers", hours*workers*workerHour)
 		add(b.name+": dollars for requests", j.gets()*getPrice+j.puts(b.bits)*putPrice)
-		add(b.name+": dollars for run files", j.keys*hashBytes*hours*storageHour)
 	}
 	return rows
 }
