@@ -54,7 +54,9 @@ var goldens = []struct {
 	keys   []string
 }{
 	{"few", nil, fewKeys, []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}},
-	{"keyed", &goldenSecret, keyedKeys, []string{"key-0", "key-1", "key-199", "key-250", "key-499", "key-500", "Grüße", ""}},
+	{"keyed", &goldenSecret, keyedKeys, []string{
+		"key-0", "key-1", "key-199", "key-250", "key-499", "key-500", "Grüße", "",
+	}},
 	{"new", nil, func(t *testing.T) *Filter[string] {
 		return mustNew[string](t, Config{Keys: 10, TTL: time.Hour, EventTime: true})
 	}, []string{"a"}},

@@ -170,7 +170,8 @@ func TestSaveSecret(t *testing.T) {
 		t.Errorf("the file is another one: %v", err)
 	}
 	c.Secret = filter.NewSecret()
-	if _, err := Read[string](bytes.NewReader(file), c); !errors.Is(err, filter.ErrSecret) || errors.Is(err, filter.ErrNoSecret) {
+	_, err = Read[string](bytes.NewReader(file), c)
+	if !errors.Is(err, filter.ErrSecret) || errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("with another secret: %v", err)
 	}
 }
