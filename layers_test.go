@@ -68,8 +68,8 @@ var rooms = map[string][]string{
 	"internal/intake": {"filter", "internal/family", "internal/families", "internal/bitvec", "internal/run",
 		"internal/spool", "shard"},
 	"admission": {"filter", "internal/family", "internal/family/*"},
-	"window": {"filter", "internal/family", "internal/family/*", "internal/batch", "internal/bitvec",
-		"internal/clock"}, // the last one in tests only
+	"window": {"filter", "internal/family", "internal/family/*", "internal/container", "internal/batch",
+		"internal/bitvec", "internal/clock"}, // the last one in tests only
 	"internal/keyio": {"filter", "internal/untrusted"},
 	"plan":           {"filter", "internal/costs", "internal/family", "internal/families", "internal/parallel"},
 	"internal/costs": {"filter", "internal/families"}, // the latter in tests only
@@ -135,7 +135,7 @@ var rooms = map[string][]string{
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "internal/family", "internal/families",
 		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "internal/steps",
 		"internal/handle", "internal/intake",
-		"shard", "delta", "publish", "publish/transport", "exact", "internal/cli", "internal/untrusted",
+		"shard", "delta", "publish", "publish/transport", "exact", "window", "internal/cli", "internal/untrusted",
 		"internal/inset", "internal/patch", "internal/shrink", "internal/bulk", "internal/engine",
 		"internal/shardfile", "internal/shardset"},
 	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},

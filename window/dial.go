@@ -42,7 +42,6 @@ type dial struct {
 const longest = stamps + 1
 
 func (d *dial) start(read func() time.Time, event bool) {
-	d.due.Store(math.MinInt64)
 	switch {
 	case read != nil:
 		d.read = func() int64 { return nanoseconds(read()) }
@@ -84,18 +83,27 @@ func (d *dial) advance(now int64) (moved bool) {
 		return false
 	}
 	d.now = now
-	hi, lo := bits.Mul64(uint64(now)-uint64(d.origin), epochs) // the difference is right as a uint64
-	laps, rest := bits.Div64(hi, lo, d.ttl)
-	hi, lo = bits.Mul64(rest, d.buckets)
-	bucket, _ := bits.Div64(hi, lo, d.ttl)
-
-	before := point(d.target.Load())
+	before := d.target.Load()
+	laps, rest := d.passed()
 	if since := laps - d.skipped - d.laps; since > longest {
 		d.skipped += since - longest
 	}
+	d.turn(laps, rest)
+	return d.target.Load() != before
+}
+
+// passed returns 7·t/ttl, in laps and a rest in sevenths of a nanosecond.
+func (d *dial) passed() (laps, rest uint64) {
+	hi, lo := bits.Mul64(uint64(d.now)-uint64(d.origin), epochs) // the difference is right as a uint64
+	return bits.Div64(hi, lo, d.ttl)
+}
+
+// turn sets laps, target and due to those of the latest time, for which passed returned laps and rest.
+func (d *dial) turn(laps, rest uint64) {
+	hi, lo := bits.Mul64(rest, d.buckets)
+	bucket, _ := bits.Div64(hi, lo, d.ttl)
 	d.laps = laps - d.skipped
-	to := point(d.laps)*lap + point(bucket)
-	d.target.Store(uint64(to))
+	d.target.Store(uint64(point(d.laps)*lap + point(bucket)))
 
 	// The next bucket is passed at rest' = ceil((bucket+1)·ttl/buckets) of the lap, in sevenths of a nanosecond.
 	hi, lo = bits.Mul64(bucket+1, d.ttl)
@@ -104,10 +112,9 @@ func (d *dial) advance(now int64) (moved bool) {
 		next++
 	}
 	wait := (next - rest + epochs - 1) / epochs
-	if wait > uint64(math.MaxInt64-max(now, 0)) {
+	if wait > uint64(math.MaxInt64-max(d.now, 0)) {
 		d.due.Store(math.MaxInt64)
 	} else {
-		d.due.Store(now + int64(wait))
+		d.due.Store(d.now + int64(wait))
 	}
-	return to != before
 }

@@ -1,8 +1,12 @@
 package window_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -92,4 +96,40 @@ func ExampleFilter_Advance() {
 	// 2026-01-01T12:09:59Z 1 true <nil>
 	// 2026-01-01T13:30:00Z 1 false <nil>
 	// 1 users in the last hour or slightly more
+}
+
+// A filter goes on where it was after a restart. A file of another size or time to live is an error.
+func ExampleOpen() {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	ctx, path := context.Background(), filepath.Join(folder, "seen.window")
+
+	config := window.Config{Keys: 10_000, TTL: 24 * time.Hour}
+	seen, err := window.Open[string](ctx, path, config)
+	if errors.Is(err, fs.ErrNotExist) {
+		seen, err = window.New[string](config)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(seen.TestAndAdd("order 1"))
+	if err := seen.Save(ctx, path); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	seen, err = window.Open[string](ctx, path, config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(seen.TestAndAdd("order 1"))
+	// Output:
+	// false <nil>
+	// true <nil>
 }

@@ -243,6 +243,10 @@ func againstModel(t *testing.T, c Config, seed uint64, operations int) {
 			if want := m.len(); f.Len() != want || info.Keys != want || info.Refused != counts.refused || info.Shortened != 0 {
 				fail("Len %d, Info %+v, want %d", f.Len(), info, want)
 			}
+		case op == 996: // a restart
+			m.advance(now)
+			f = restarted(t, f, c)
+			counts.restarts++
 		case op == 997 && rng.IntN(3) == 0: // a jump of any size, up to centuries
 			counts.jumps++
 			to := now + rng.Int64N(int64(c.TTL))*rng.Int64N(4)
@@ -288,15 +292,15 @@ func againstModel(t *testing.T, c Config, seed uint64, operations int) {
 			advance(now + rng.Int64N(int64(c.TTL)*9/7))
 		}
 	}
-	few := counts.jumps == 0 && operations >= 10_000 || counts.present == 0 || counts.absent == 0
+	few := (counts.jumps == 0 || counts.restarts == 0) && operations >= 10_000 || counts.present == 0 || counts.absent == 0
 	if few || counts.refused > counts.absent/50 {
 		t.Errorf("%+v", counts)
 	}
 	t.Logf("%+v, %d laps, %d of them skipped", counts, f.ring.laps+f.ring.skipped, f.ring.skipped)
 }
 
-// counts are numbers of jumps of the clock and of answers.
-type counts struct{ jumps, present, absent, refused uint64 }
+// counts are numbers of jumps of the clock, of restarts, and of answers.
+type counts struct{ jumps, restarts, present, absent, refused uint64 }
 
 func (c *counts) count(present bool) {
 	if present {

@@ -33,6 +33,21 @@ const mostBuckets = 1 << 28
 // steps is the number of loads that stand for all: buckets are of any age, uniformly.
 const steps = 16
 
+// tenth is the share of an epoch that Config.Burst is about, and the least burst.
+const tenth = 0.1
+
+// burst returns Burst or its default.
+func (c Config) burst() float64 { return max(c.Burst, tenth) }
+
+// mean returns the mean number of keys in memory when the filter is full.
+func (c Config) mean() float64 {
+	mean := 0.0
+	for _, l := range c.loads() {
+		mean += l / steps
+	}
+	return float64(c.Keys) * mean / epochs
+}
+
 // loads returns the mean numbers of keys of buckets that the hand passed u = (i+½)/steps of an epoch ago, in units of
 // the keys of an epoch, at the worst time.
 //
@@ -47,8 +62,7 @@ const steps = 16
 //
 // For b = 0.1 that is 7+u again.
 func (c Config) loads() (all []float64) {
-	const tenth = 0.1
-	b := max(c.Burst, tenth)
+	b := c.burst()
 	arrived := func(x float64) float64 {
 		return (1-b)*min(1, x/(1-tenth)) + b*max(0, x-(1-tenth))/tenth
 	}
@@ -63,7 +77,7 @@ func (c Config) loads() (all []float64) {
 	return all
 }
 
-// plan returns the geometry of the table, and the number of keys that it holds in the mean when it is full.
+// plan returns the geometry of the table.
 //
 // The loads of buckets differ, by chance and by their age. The table has extensions for buckets that are fuller than
 // most; their number must suffice for the mixture of all loads: of B buckets, each exceeds z cells with probability
@@ -73,18 +87,12 @@ func (c Config) loads() (all []float64) {
 // and more than J of them do with at most twice the binomial tail Pr[Bin(B, q) > J] (Hua et al., ICNP 2008, section IV,
 // which has one load for all; a sum of unequal trials has lighter tails than one of equal ones: Hoeffding, Annals of
 // Mathematical Statistics 27, 1956).
-func (c Config) plan() (rankindexed.Geometry, float64, error) {
-	loads := c.loads()
-	mean := 0.0
-	for _, l := range loads {
-		mean += l / steps
-	}
-	keys := float64(c.Keys) * mean / epochs
+func (c Config) plan() (rankindexed.Geometry, error) {
 	g, err := rankindexed.PlanCells(rankindexed.CellsConfig{
-		Keys: keys, FPR: c.fpr(), Overflow: overflow, Extended: c.extended(), ValueBits: stampBits, Loads: loads,
+		Keys: c.mean(), FPR: c.fpr(), Overflow: overflow, Extended: c.extended(), ValueBits: stampBits, Loads: c.loads(),
 	})
 	if err == nil && g.Buckets > mostBuckets {
 		err = fmt.Errorf("%d keys: %w", c.Keys, filter.ErrTooLarge)
 	}
-	return g, keys, err
+	return g, err
 }

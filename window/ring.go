@@ -2,8 +2,10 @@ package window
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -17,14 +19,18 @@ const group = 8
 
 // ring is a table of stamped cells and the hand that goes around it. It has no type parameter.
 //
-// Its whole state is: sizes and hasher, the words of the table, groups, hand, and the fields of dial that mu guards.
+// Its whole state is: sizes and hasher, the words of the table, groups, hand, and the fields of dial that mu guards. In
+// a file the groups and the hand are where target is; see ring.file.
 type ring struct {
 	dial
 	table            *rankindexed.Cells
 	hasher           filter.Hasher
+	hash             hashing // of hasher, or that of the file if the keys are hashes and there is no secret
 	refresh, shorten bool
+	event            bool // Config.EventTime
 	tears            bool // table.Tears()
-	fpr              float64
+	fpr, burst       float64
+	asked            uint64  // Config.Keys
 	keys             float64 // in memory, in the mean, of a filter that is as full as planned
 
 	// groups has for each group how often the hand passed one of its buckets: of laps·8+n, n < 8, the first n buckets
@@ -36,6 +42,8 @@ type ring struct {
 	hand   atomic.Uint64 // a point: the groups before it were brought up to date since the target was there
 
 	refused, shortened atomic.Uint64
+
+	saving sync.Mutex // held while a copy is made
 }
 
 // The number of locks is at most mostLocks. In smaller filters there is one for lockGroups groups, or a few more.
@@ -48,7 +56,7 @@ func newRing(c Config) (*ring, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	g, keys, err := c.plan()
+	g, err := c.plan()
 	if err != nil {
 		return nil, err
 	}
@@ -56,16 +64,25 @@ func newRing(c Config) (*ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups := (g.Buckets + group - 1) / group
+	r := c.over(table, c.hasher())
+	r.dial.start(c.Clock, c.EventTime)
+	return r, nil
+}
+
+// over returns a ring over a table, whose time has not begun.
+func (c Config) over(table *rankindexed.Cells, h filter.Hasher) *ring {
+	buckets := table.Geometry().Buckets
+	groups := (buckets + group - 1) / group
 	r := &ring{
-		table: table, hasher: c.hasher(), refresh: c.Refresh, shorten: c.Overflow == Shorten, fpr: c.fpr(), keys: keys,
+		table: table, hasher: h, hash: hashOf(h), refresh: c.Refresh, shorten: c.Overflow == Shorten, event: c.EventTime,
+		fpr: c.fpr(), asked: c.Keys, burst: c.burst(), keys: c.mean(),
 		tears:  table.Tears(),
 		groups: make([]atomic.Uint32, groups),
 		locks:  make([]lock, 1<<(bits.Len64(min(groups/lockGroups, mostLocks)|1)-1)),
 	}
-	r.ttl, r.dial.buckets = uint64(c.TTL), g.Buckets
-	r.dial.start(c.Clock, c.EventTime)
-	return r, nil
+	r.ttl, r.dial.buckets = uint64(c.TTL), buckets
+	r.due.Store(math.MinInt64)
+	return r
 }
 
 // A lock is a spin lock and the number of times that it was taken or released.
@@ -135,20 +152,24 @@ func (r *ring) locked(b uint64) (*lock, uint32) {
 func (r *ring) sweep(g uint64, passed uint32) {
 	was := r.groups[g].Load()
 	for b := g * group; b < min(g*group+group, r.buckets); b++ {
-		from, to := epoch(was, b), epoch(passed, b)
-		switch laps := (to - from) % (1 << 29); {
-		case laps >= stamps:
-			r.table.Clear(b)
-		case laps > 0:
-			dead := uint64(0)
-			for e := from; e != to; {
-				e = (e + 1) % (1 << 29)
-				dead |= 1 << stamp(e)
-			}
-			r.table.Sweep(b, dead)
-		}
+		sweep(r.table, b, epoch(was, b), epoch(passed, b))
 	}
 	r.groups[g].Store(passed)
+}
+
+// sweep removes the cells of a bucket whose stamps were used again from one epoch to another.
+func sweep(table *rankindexed.Cells, b uint64, from, to uint32) {
+	switch laps := (to - from) % (1 << 29); {
+	case laps >= stamps:
+		table.Clear(b)
+	case laps > 0:
+		dead := uint64(0)
+		for e := from; e != to; {
+			e = (e + 1) % (1 << 29)
+			dead |= 1 << stamp(e)
+		}
+		table.Sweep(b, dead)
+	}
 }
 
 // has reports whether a cell looks like the key with hash h. It needs the lock only if the group is not up to date, if

@@ -39,6 +39,11 @@
 // adjustment of the clock changes. On Linux it stands still while the machine is suspended, so that keys live longer by
 // that time. See Config for other clocks and for the time of events.
 //
+// # Files
+//
+// Save writes a filter to a file with its time, and Open reads it: nothing is forgotten early and nothing comes back. A
+// file that is an hour old is a filter that was idle for an hour. docs/format/window.md has the format.
+//
 // # No removal
 //
 // Two keys may look alike, and a cell does not say of how many keys it is. Removing one would remove the other: 0.03%

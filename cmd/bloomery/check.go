@@ -34,6 +34,8 @@ one; several inputs must have the same header row. Rows with an empty key are le
 The lines are keys, also for a filter with values: for lines such as those of its build, with a value behind the last
 tab, add --input-format tsv. A warning says so if such lines are not found and their keys are.
 
+Of a filter of package window, whose keys expire, those are printed that it held when it was saved.
+
 With --json every key gets a line such as {"key":"yopmail.com","present":true}, with "row" if it has a row, and with -v
 only the keys that the filter does not hold. The exit code is the same as without; bytes that are not UTF-8 become
 U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
@@ -46,6 +48,14 @@ U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.open(args[0])
+			if isWindow(args[0], err) {
+				w, _, err := a.openWindow(args[0])
+				if err != nil {
+					return err
+				}
+				ask := func(hits []bool, b *keyio.Batch) { w.ContainsMany(hits, b.Keys) }
+				return a.check(c.Context(), ask, func() error { return nil }, f, args[1:])
+			}
 			if err != nil {
 				return err
 			}

@@ -27,7 +27,9 @@ each, and with --json an array. A file that cannot be read does not hide the oth
 One of them may be -, standard input.
 
 FILE may be the folder of a sharded set. Then sizes and headers of its shards are verified, and bloomery verify checks
-their contents; the numbers are sums, and the rates means over the shards. --json lists all shards.`,
+their contents; the numbers are sums, and the rates means over the shards. --json lists all shards.
+
+Of a filter of package window, whose keys expire, the numbers are those at the time at which it was saved.`,
 		Example: `  bloomery info blocked.bloom --json
   bloomery info monday.bloom tuesday.bloom
   bloomery build -o - words.txt | bloomery info -`,
@@ -139,6 +141,9 @@ func (r report) write(w io.Writer) {
 	}
 	if r.FPRChosen > 0 {
 		fmt.Fprintf(w, "chosen rate\t%.4g, %s\n", r.FPRChosen, map[bool]string{false: "kept", true: "EXCEEDED"}[r.Exceeded()])
+	}
+	if r.window != nil {
+		writeWindow(w, r.window)
 	}
 	if m := r.manifest; m != nil {
 		fmt.Fprintf(w, "shards\t%d, plan %s\n", len(m.Shards), shardset.ID(m))

@@ -78,6 +78,11 @@ func TestScripts(t *testing.T) {
 			return err
 		}
 		e.Setenv("CLUBCARDS", clubcards)
+		windows, err := filepath.Abs("../../window/testdata")
+		if err != nil {
+			return err
+		}
+		e.Setenv("WINDOWS", windows)
 		e.Setenv("SITE", site.Listener.Addr().String())
 		for name, content := range binaryFiles {
 			if err := os.WriteFile(e.WorkDir+"/"+name, []byte(content), 0o600); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
+	"github.com/bloomery/bloomery/window"
 )
 
 // report is what info says about a file.
@@ -24,11 +25,12 @@ type report struct {
 	file     engine.Stored
 	distinct uint64 // about how many keys are distinct, 0 unless they are less than the keys
 	manifest *shard.Manifest
+	window   *window.Info // of a filter of package window
 }
 
 func reportOf(set *bloomery.Set, file engine.Stored) report {
 	i := set.Info()
-	return report{i, set.Hasher(), file, distinctOf(set, i), set.Manifest()}
+	return report{Info: i, hasher: set.Hasher(), file: file, distinct: distinctOf(set, i), manifest: set.Manifest()}
 }
 
 // load returns Keys divided by Capacity, or 0 if there is no capacity.
@@ -63,7 +65,7 @@ func (r report) json() object {
 		{"allowed,omitempty", r.Allowed}, {"exceptions,omitempty", r.Exceptions}, // keys of --allow, and false positives
 		{"exception_bits,omitempty", r.ExceptionBits}, // part of bits
 		{"trimmed,omitempty", r.file.Trimmed}, {"format_version", r.file.Version},
-		{"sharded,omitempty", shardsOf(r.manifest)},
+		{"sharded,omitempty", shardsOf(r.manifest)}, {"window,omitempty", windowJSON(r.window)},
 	}
 }
 
@@ -84,6 +86,9 @@ func distinctOf(set *bloomery.Set, i filter.Info) uint64 {
 
 func (a *app) describe(path string) (report, error) {
 	set, err := a.open(path)
+	if isWindow(path, err) {
+		return a.describeWindow(path)
+	}
 	if err != nil {
 		return report{}, err
 	}

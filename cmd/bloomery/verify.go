@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
@@ -43,6 +44,7 @@ type verifyFlags struct {
 	values          valueFlags // of the members
 	members, absent []string
 	random, seed    uint64
+	window          bool // the filter is of package window
 	limit           bloomery.JobConfig
 }
 
@@ -65,7 +67,10 @@ stated or the chosen rate would show this many false positives less than once in
 If the filter has values, the lines of --members are those of the build, with values. Those of ribbon are compared, too:
 exit code 1 if one of them is wrong. Those of rankindexed are not, since put changes them.
 
-FILE may be the folder of a sharded set: all of its shards are first read and checked against its manifest.`,
+FILE may be the folder of a sharded set: all of its shards are first read and checked against its manifest.
+
+A filter of package window, whose keys expire, is asked for the time at which it was saved: the members are the keys
+that it has to remember then.`,
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
   bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt --json`,
 		Args: cobra.ExactArgs(1),
@@ -74,6 +79,9 @@ FILE may be the folder of a sharded set: all of its shards are first read and ch
 				return errors.New("--members - and --absent -: standard input can be read only once; name a file")
 			}
 			set, err := a.open(args[0])
+			if f.window = isWindow(args[0], err); f.window {
+				set, err = a.windowSet(args[0])
+			}
 			if err != nil {
 				return err
 			}
@@ -144,7 +152,11 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 			return r, err
 		}
 	}
-	in, parse, err := f.values.input(f.in, set.Spec())
+	spec := set.Spec()
+	if f.window {
+		spec = family.Without(spec, "value_bits") // they are stamps
+	}
+	in, parse, err := f.values.input(f.in, spec)
 	if err != nil {
 		return r, err
 	}

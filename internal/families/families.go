@@ -131,6 +131,9 @@ func formatByID(id uint16) (Format, error) {
 			return f, nil
 		}
 	}
+	if id == family.WindowID {
+		return Format{}, family.ErrWindow
+	}
 	return Format{}, fmt.Errorf("%w %d", filter.ErrFamily, id)
 }
 

@@ -52,17 +52,25 @@ func PlanCells(c CellsConfig) (Geometry, error) {
 // NewCells returns an empty table. The error wraps filter.ErrConfig if the geometry has no values, counters, growth or
 // buckets too large for Sweep, and filter.ErrTooLarge if there is no memory for it.
 func NewCells(g Geometry) (*Cells, error) {
-	switch bits := g.Cells[0] + g.Cells[1] + g.Cells[2]; {
-	case g.Counting || g.Growth != 0 || g.ValueBits == 0:
-		return nil, family.Invalid("value_bits", g.ValueBits, "want values, no counters and no growth")
-	case bits > 64*sweepCells || g.Chains+bits > 64*sweepIndex || bits*g.width() > 64*(sweepWords-1):
-		return nil, family.Invalid("cells", bits, "too many in a bucket")
+	if err := g.checkCells(); err != nil {
+		return nil, err
 	}
 	f, err := newFilter(g)
 	if err != nil {
 		return nil, err
 	}
 	return &Cells{f.arrays}, nil
+}
+
+// checkCells returns an error unless a Cells can have the geometry.
+func (g Geometry) checkCells() error {
+	switch bits := g.Cells[0] + g.Cells[1] + g.Cells[2]; {
+	case g.Counting || g.Growth != 0 || g.ValueBits == 0:
+		return family.Invalid("value_bits", g.ValueBits, "want values, no counters and no growth")
+	case bits > 64*sweepCells || g.Chains+bits > 64*sweepIndex || bits*g.width() > 64*(sweepWords-1):
+		return family.Invalid("cells", bits, "too many in a bucket")
+	}
+	return nil
 }
 
 // Bucket returns the number of the bucket of the key with hash h.

@@ -14,6 +14,8 @@ type snapshot struct {
 	to     *Filter
 	copied []bool     // by bucket, guarded by its lock
 	mu     sync.Mutex // guards the counts of to
+	// copying, if not nil, is called before a bucket is copied.
+	copying func(b uint64)
 }
 
 // bucket copies bucket b, whose lock is held, unless that was done before.
@@ -22,6 +24,9 @@ func (s *snapshot) bucket(b uint64) {
 		return
 	}
 	s.copied[b] = true
+	if s.copying != nil {
+		s.copying(b)
+	}
 	words := s.from.words
 	copy(s.to.table[b*words:][:words], s.from.table[b*words:])
 	u := s.from.bucket(b)
@@ -65,9 +70,9 @@ func (c *Concurrent) Snapshot() (family.Filter, error) {
 }
 
 // copyTo sets the snapshot that a bucket is copied to before it takes an extension, or nil for none.
-func (t *generation) copyTo(s *snapshot) {
+func (f *arrays) copyTo(s *snapshot) {
 	for level := 1; level < levels; level++ {
-		p := t.pools[level]
+		p := f.pools[level]
 		p.mu.Lock()
 		p.copying = s
 		p.mu.Unlock()

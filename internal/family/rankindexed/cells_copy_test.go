@@ -1,0 +1,74 @@
+package rankindexed
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// TestCopy copies tables bucket by bucket, while between two buckets random operations fill and empty others, so that
+// they give back extensions that others take. Each bucket of the copy is as it was when it was copied, and the copy can
+// be stored, read and used.
+func TestCopy(t *testing.T) {
+	taken := 0
+	for _, g := range cellShapes {
+		for seed := range uint64(20) {
+			what := fmt.Sprintf("%+v seed %d", g, seed)
+			rng := rand.New(rand.NewPCG(seed, 2))
+			f, err := NewCells(g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			operate := func(n int) {
+				for range n {
+					h := filter.Hash{Hi: rng.Uint64(), Lo: rng.Uint64()}
+					if _, err := f.Put(h, rng.Uint64N(1<<g.ValueBits), rng.IntN(2) == 0); err != nil {
+						f.Sweep(rng.Uint64N(g.Buckets), rng.Uint64()&(1<<(1<<g.ValueBits)-1))
+					}
+				}
+			}
+			operate(2000)
+			was := make([][][]uint64, g.Buckets)
+			none := g.Buckets
+			asked := none // the bucket that is copied by Bucket
+			c, err := f.StartCopy(func(b uint64) {
+				if was[b] != nil {
+					t.Errorf("%s: bucket %d is copied twice", what, b)
+				}
+				if was[b] = f.dump(b); b != asked {
+					taken++
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for b := range g.Buckets {
+				asked = b
+				c.Bucket(b)
+				asked = none
+				operate(300)
+			}
+			to := c.Finish()
+			operate(300)
+			for b := range g.Buckets {
+				if !slices.EqualFunc(to.dump(b), was[b], slices.Equal) {
+					t.Fatalf("%s: bucket %d of the copy is %x, was %x", what, b, to.dump(b), was[b])
+				}
+			}
+			to.check(t, what)
+			read, err := DecodeCells(to.Encode())
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			f = read
+			operate(300)
+			f.check(t, what)
+		}
+	}
+	if taken == 0 {
+		t.Error("no bucket took an extension while a copy was made")
+	}
+}

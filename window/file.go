@@ -1,0 +1,98 @@
+package window
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+)
+
+// Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
+// the new one. If ctx ends first, the file is unchanged.
+//
+// The file has the filter as it is at one time, the latest one, with all keys whose Add or TestAndAdd returned before
+// Save began. Others may use the filter meanwhile; of what they add, the file has a part. It does not have the secret.
+// Save needs as much memory again as the filter has, and locks eight buckets at a time.
+func (f *Filter[K]) Save(ctx context.Context, path string) error {
+	file, err := f.ring.file()
+	if err != nil {
+		return err
+	}
+	return container.WriteFile(ctx, path, file)
+}
+
+// WriteTo writes what Save would write.
+func (f *Filter[K]) WriteTo(w io.Writer) (int64, error) {
+	file, err := f.ring.file()
+	if err != nil {
+		return 0, err
+	}
+	c := container.Counter{To: w}
+	err = container.Write(&c, file)
+	return c.N, err
+}
+
+// MarshalBinary returns what Save would write. Read reads it.
+func (f *Filter[K]) MarshalBinary() ([]byte, error) {
+	file, err := f.ring.file()
+	if err != nil {
+		return nil, err
+	}
+	n, err := container.Len(file)
+	if err != nil {
+		return nil, err
+	}
+	if n > uint64(^uint(0)>>1) {
+		return nil, fmt.Errorf("%d bytes: %w", n, filter.ErrTooLarge)
+	}
+	w := bytes.NewBuffer(make([]byte, 0, n))
+	err = container.Write(w, file)
+	return w.Bytes(), err
+}
+
+// Open returns the filter in a file that Save wrote. It forgets nothing early: time goes on from that of the file, and
+// what happened to the keys meanwhile is what the passing of time does. If the clock is behind the time of the file,
+// time stands still until it is there.
+//
+// Config is that of New. Its Keys, TTL, FPR and Burst are those of the file if they are 0, and must be equal to those
+// otherwise. Its EventTime must be that of the file, and its Secret that with which the file was made, but a Filter
+// whose keys are a filter.Hash needs none. Clock, Overflow and Refresh apply from now on; they are not in the file.
+//
+// Peak memory: the filter and 1 MiB. If ctx ends first, Open returns its cause. Other errors name the path and wrap
+// that of the file system, filter.ErrConfig, ErrMagic, ErrVersion, ErrFamily, ErrHash, ErrSecret (ErrNoSecret if none
+// was given), ErrChecksum, ErrCorrupt, ErrTooLarge or io.ErrUnexpectedEOF; if the file is at fault, with the byte
+// offset.
+func Open[K Key](ctx context.Context, path string, c Config) (*Filter[K], error) {
+	file, err := container.ReadFile(path, container.Options{Check: checkFile, Context: ctx})
+	if err != nil {
+		return nil, err
+	}
+	f, err := restore[K](file, c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// Read is Open for a reader, and stops at the end of the filter. Peak memory, if the size of r is not known: 3x the
+// bytes received and 8 MiB for each of four sections, even if the header announces more.
+func Read[K Key](r io.Reader, c Config) (*Filter[K], error) {
+	file, err := container.Read(r, container.Options{Check: checkFile})
+	if err != nil {
+		return nil, err
+	}
+	return restore[K](file, c)
+}
+
+func restore[K Key](file *container.File, c Config) (*Filter[K], error) {
+	kind := reflect.TypeFor[K]().Kind()
+	r, err := c.restore(file, kind == reflect.Struct)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter[K]{kind: kind, ring: r}, nil
+}

@@ -1,0 +1,274 @@
+package window
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/rankindexed"
+)
+
+// docs/format/window.md has the format. All buckets of a file are up to date for its time, so that the epochs of
+// buckets and the hand follow from the clock.
+
+// clockWords is the number of words of the last section: 1 if time has begun, origin, now, skipped, refused, shortened.
+const clockWords = 6
+
+// hashing is what a file has of a hash function.
+type hashing struct {
+	id             filter.HashID
+	seed, keyCheck uint64
+}
+
+func hashOf(h filter.Hasher) hashing { return hashing{h.ID(), h.Seed(), h.KeyCheck()} }
+
+// file returns a copy of the filter, up to date for the latest time.
+//
+// It is made group by group, while others use the filter. A bucket of the copy is in the epoch in which it was copied.
+// The clock is copied last, so that it is not earlier, and then each bucket is brought up to date for it.
+func (r *ring) file() (*container.File, error) {
+	r.tick()
+	table, clock, err := r.copy()
+	if err != nil {
+		return nil, err
+	}
+	words, err := bitvec.Alloc(clockWords)
+	if err != nil {
+		return nil, err
+	}
+	copy(words, clock[:])
+	e := table.Encode()
+	e.Spec = r.spec(e.Spec)
+	e.Sections = append(e.Sections, words)
+	return &container.File{
+		Encoded: e, Family: family.WindowID, FPRChosen: r.fpr, Hash: r.hash.id, Seed: r.hash.seed, KeyCheck: r.hash.keyCheck,
+	}, nil
+}
+
+func (r *ring) copy() (*rankindexed.Cells, [clockWords]uint64, error) {
+	var none [clockWords]uint64
+	r.saving.Lock()
+	defer r.saving.Unlock()
+	epochs := make([]uint32, r.buckets)
+	c, err := r.table.StartCopy(func(b uint64) { epochs[b] = epoch(r.groups[b/group].Load(), b) })
+	if err != nil {
+		return nil, none, err
+	}
+	for first := uint64(0); first < r.buckets; first += group {
+		l, _ := r.locked(first)
+		for b := first; b < min(first+group, r.buckets); b++ {
+			c.Bucket(b)
+		}
+		l.unlock()
+	}
+	table := c.Finish()
+	clock, target := r.clock()
+	clock[4], clock[5] = r.refused.Load(), r.shortened.Load()
+	for b := range r.buckets {
+		sweep(table, b, epochs[b], epoch(target.passed(b/group), b))
+	}
+	return table, clock, nil
+}
+
+// clock returns the first words of the clock of a file, and the target.
+func (d *dial) clock() (words [clockWords]uint64, target point) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.started {
+		words = [clockWords]uint64{1, uint64(d.origin), uint64(d.now), d.skipped}
+	}
+	return words, point(d.target.Load())
+}
+
+// spec returns the Spec of the file. It has the parameters of the table, except value_bits.
+func (r *ring) spec(table filter.Spec) filter.Spec {
+	s := family.NewSpec(family.Window, "burst", r.burst, "keys", r.asked, "ttl", r.ttl)
+	if r.event {
+		s = s.With("event", 1)
+	}
+	for _, p := range table.Params() {
+		if p.Name != "value_bits" {
+			s = s.With(p.Name, p.Value)
+		}
+	}
+	return s
+}
+
+// split returns the Config and the Spec of the table of a file, or an error if the Spec of the file is not the one
+// that spec returns for them.
+func split(s filter.Spec) (c Config, table filter.Spec, err error) {
+	own, table := family.NewSpec(family.Window), family.NewSpec(rankindexed.Family, "value_bits", stampBits)
+	for _, p := range s.Params() {
+		if slices.Contains([]string{"burst", "event", "keys", "ttl"}, p.Name) {
+			own = own.With(p.Name, p.Value)
+		} else {
+			table = table.With(p.Name, p.Value)
+		}
+	}
+	in := family.Reader(own)
+	ttl := in.Count("ttl", math.MaxInt64)
+	c = Config{Keys: in.Uint("keys"), TTL: time.Duration(ttl), Burst: in.Float("burst"), EventTime: in.Flag("event")}
+	if err := in.Err(); err != nil {
+		return c, table, err
+	}
+	if err := c.check(); err != nil {
+		return c, table, err
+	}
+	same := (&ring{dial: dial{ttl: ttl}, burst: c.burst(), asked: c.Keys, event: c.EventTime}).spec(table)
+	if same != s || strings.Contains(s.String(), "value_bits") {
+		return c, table, family.Invalid("spec", s, "want burst, keys, ttl and the geometry of a table, in canonical form")
+	}
+	return c, table, nil
+}
+
+// checkFile returns an error unless the header of a file is that of a filter of this package, with sections of these
+// numbers of words.
+func checkFile(f *container.File, words []uint64) error {
+	switch {
+	case f.Family != family.WindowID:
+		return fmt.Errorf("%w %d: not a filter of package window; open it with package bloomery", filter.ErrFamily, f.Family)
+	case f.Spec.Family() != family.Window:
+		return fmt.Errorf("spec %s in a file of family %s", f.Spec, family.Window)
+	case f.HasExceptions():
+		return fmt.Errorf("exceptions in a file of family %s", family.Window)
+	case family.Foreign(f.Hash):
+		return fmt.Errorf("hash %s in a file of family %s", f.Hash, family.Window)
+	case !(f.FPRChosen >= minFPR && f.FPRChosen <= maxFPR):
+		return fmt.Errorf("chosen rate %v in a file of family %s", f.FPRChosen, family.Window)
+	}
+	_, table, err := split(f.Spec)
+	if err != nil {
+		return fmt.Errorf("spec %s: %v", f.Spec, err)
+	}
+	g, want, err := rankindexed.StoredCells(table)
+	if err != nil {
+		return fmt.Errorf("spec %s: %v", f.Spec, err)
+	}
+	if g.Buckets > mostBuckets || g.ValueBits != stampBits {
+		return fmt.Errorf("spec %s: more than %d buckets, or no stamps", f.Spec, uint64(mostBuckets))
+	}
+	if want = append(want, clockWords); !slices.Equal(words, want) {
+		return fmt.Errorf("sections of %d words, want %d for %s", words, want, f.Spec)
+	}
+	return nil
+}
+
+// restore returns the ring of a file that checkFile has accepted. It takes over the words of the file. hashed says that
+// keys are hashes.
+func (c Config) restore(f *container.File, hashed bool) (*ring, error) {
+	saved, spec, err := split(f.Spec)
+	if err != nil {
+		return nil, err
+	}
+	saved.FPR = f.FPRChosen
+	if c, err = c.as(saved); err != nil {
+		return nil, err
+	}
+	h, err := c.hasherOf(f, hashed)
+	if err != nil {
+		return nil, err
+	}
+	last := len(f.Sections) - 1
+	table, err := rankindexed.DecodeCells(family.Encoded{Spec: spec, Keys: f.Keys, Sections: f.Sections[:last]})
+	if err != nil {
+		return nil, container.Broken(f.SectionAt(0), err.Error(), filter.ErrCorrupt)
+	}
+	r := c.over(table, h)
+	r.hash = hashing{f.Hash, f.Seed, f.KeyCheck}
+	if at, err := r.restoreClock(f.Sections[last]); err != nil {
+		return nil, container.Broken(f.SectionAt(last)+8*at, err.Error(), filter.ErrCorrupt)
+	}
+	if err := r.checkAges(); err != nil {
+		return nil, container.Broken(f.SectionAt(0), err.Error(), filter.ErrCorrupt)
+	}
+	r.dial.start(c.Clock, c.EventTime)
+	return r, nil
+}
+
+// as returns c with the fields of saved, the Config of a file, or an error if a field differs.
+func (c Config) as(saved Config) (Config, error) {
+	differs := func(field string, value, was any) (Config, error) {
+		return Config{}, family.Invalid(field, value, "the filter in the file was made for %v; take that, or a new file", was)
+	}
+	switch {
+	case c.Keys != 0 && c.Keys != saved.Keys:
+		return differs("Keys", c.Keys, saved.Keys)
+	case c.TTL != 0 && c.TTL != saved.TTL:
+		return differs("TTL", c.TTL, saved.TTL)
+	case c.FPR != 0 && c.FPR != saved.FPR:
+		return differs("FPR", c.FPR, saved.FPR)
+	case c.Burst != 0 && c.burst() != saved.Burst:
+		return differs("Burst", c.Burst, saved.Burst)
+	case c.EventTime != saved.EventTime:
+		return differs("EventTime", c.EventTime, saved.EventTime)
+	}
+	c.Keys, c.TTL, c.FPR, c.Burst = saved.Keys, saved.TTL, saved.FPR, saved.Burst
+	return c, c.check()
+}
+
+// hasherOf returns the hasher of the keys of a file. For keys that are hashes no secret is needed.
+func (c Config) hasherOf(f *container.File, hashed bool) (filter.Hasher, error) {
+	switch {
+	case f.Hash != filter.SipHash && c.Secret != nil:
+		return filter.Hasher{}, family.Invalid("Secret", "REDACTED", "the filter in the file was made without a secret")
+	case f.Hash == filter.SipHash && c.Secret == nil && hashed:
+		return filter.NewHasher(0), nil // it is not asked
+	}
+	return f.Hasher(c.Secret)
+}
+
+// restoreClock sets the clock to that of a file, and all groups and the hand to its time. On error, at is the number of
+// the word that is wrong.
+func (r *ring) restoreClock(words []uint64) (at uint64, err error) {
+	origin, now, skipped := int64(words[1]), int64(words[2]), words[3]
+	r.refused.Store(words[4])
+	r.shortened.Store(words[5])
+	switch {
+	case words[0] > 1:
+		return 0, fmt.Errorf("clock of kind %d", words[0])
+	case words[0] == 0 && (origin != 0 || now != 0 || skipped != 0):
+		return 1, fmt.Errorf("times of a clock that has not begun")
+	case words[0] == 0 && !r.event:
+		return 0, fmt.Errorf("a clock that has not begun, not of event time")
+	case now < origin:
+		return 2, fmt.Errorf("latest time %d before the first one, %d", now, origin)
+	case words[0] == 0:
+		return 0, nil
+	}
+	r.started, r.origin, r.now, r.skipped = true, origin, now, skipped
+	laps, rest := r.passed()
+	if skipped > laps {
+		return 3, fmt.Errorf("%d laps skipped of %d", skipped, laps)
+	}
+	r.turn(laps, rest)
+	target := point(r.target.Load())
+	for g := range r.groups {
+		r.groups[g].Store(target.passed(uint64(g)))
+	}
+	r.hand.Store(uint64(target))
+	return 0, nil
+}
+
+// checkAges returns an error if a key was added before the time began.
+func (r *ring) checkAges() error {
+	if r.laps+r.skipped >= epochs {
+		return nil
+	}
+	for b := range r.buckets {
+		passes := epoch(r.groups[b/group].Load(), b) + uint32(r.skipped)
+		var counts [stamps]uint64
+		r.table.CountValues(b, counts[:])
+		for age := passes + 1; age < stamps; age++ {
+			if counts[stamp(epoch(r.groups[b/group].Load(), b)-age)] > 0 {
+				return fmt.Errorf("bucket %d: a key from before the time began", b)
+			}
+		}
+	}
+	return nil
+}
