@@ -137,7 +137,8 @@ func (k *trial) rounds(n int, all map[string]outcomes, phases map[string]int) {
 		o := all[what.name]
 		o.rounds++
 		if hung {
-			// A new master of Spark that does not remember the job ends its executors, and the driver waits for others for ever.
+			// A new master of Spark that does not know the job ends its executors. The driver then waits for others, without
+			// an end.
 			if o.hung++; k.restarts || what.name != "master" {
 				k.t.Errorf("round %d: %s killed: the job hangs", round, what.name)
 			}

@@ -17,8 +17,8 @@ type Info struct {
 	FPR, MaxFPR float64
 	// FPRChosen is Config.FPR.
 	FPRChosen float64
-	// Refused is the number of operations since New, over all files, that returned filter.ErrFull, and Shortened that of keys that were
-	// removed before their time to make room. Only one of them can be above 0; see Overflow.
+	// Refused is the number of operations since New, over all files, that returned filter.ErrFull. Shortened is the
+	// number of keys that were removed before their time to make room. Only one of them can be above 0; see Overflow.
 	Refused, Shortened uint64
 	// Bytes is the memory of the filter. It never changes.
 	Bytes uint64

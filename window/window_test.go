@@ -416,7 +416,8 @@ func TestInfo(t *testing.T) {
 	if sum != i.Keys || i.Keys != f.Len() || i.Capacity < 74_990 || i.Capacity > 75_010 || i.Room != i.Capacity-i.Keys {
 		t.Errorf("keys: %+v", i)
 	}
-	if i.FPRChosen != 0.001 || math.Abs(i.FPR/0.001-float64(i.Keys)/75_000) > 0.001 || i.MaxFPR < 0.001 || i.MaxFPR > 0.0014 {
+	if i.FPRChosen != 0.001 || math.Abs(i.FPR/0.001-float64(i.Keys)/75_000) > 0.001 ||
+		i.MaxFPR < 0.001 || i.MaxFPR > 0.0014 {
 		t.Errorf("rates: %+v", i)
 	}
 	if i.TTL != ttl || i.Refused != 0 || i.Shortened != 0 || i.Bytes < 150_000 || i.Bytes > 165_000 {

@@ -97,7 +97,8 @@ const (
 )
 
 // Start starts a cluster and returns when all workers are registered and the job server listens. The daemons outlive
-// this process: call Stop. After an error, nothing runs and the folder is gone; the error has the end of a daemon's log.
+// this process: call Stop. After an error, nothing runs and the folder is gone. The error has the end of a daemon's
+// log.
 func Start(ctx context.Context, o Config) (c *Cluster, err error) {
 	if o.Slots == 0 {
 		o.Slots = 2

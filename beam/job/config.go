@@ -60,8 +60,8 @@ const (
 // service of Beam: universal, flink and spark are the same.
 func Runners() []string { return []string{Prism, Universal, Flink, Spark, Dataflow} }
 
-// Progress counts what is done and stands in the output, whoever did it. Without ranges, the plan is being made; with
-// all ranges and shards, the manifest is being written.
+// Progress counts the ranges and shards whose files are in the output, also those of former starts of the job. While
+// the plan is being made, all fields are 0. While the manifest is being written, all ranges and shards are done.
 type Progress struct {
 	Ranges, RangesDone int
 	Shards, ShardsDone int

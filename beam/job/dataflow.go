@@ -73,7 +73,8 @@ func waitDataflow(ctx context.Context, jobs *df.ProjectsLocationsJobsService, pr
 		case "JOB_STATE_DONE":
 			return cancelled
 		case "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_DRAINED", "JOB_STATE_UPDATED":
-			return errors.Join(cancelled, fmt.Errorf("job %s of Dataflow ended as %s; its log has the cause", id, j.CurrentState))
+			return errors.Join(cancelled,
+				fmt.Errorf("job %s of Dataflow ended as %s; its log has the cause", id, j.CurrentState))
 		}
 		select {
 		case <-time.After(dataflowInterval):

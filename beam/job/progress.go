@@ -16,7 +16,8 @@ const (
 	stallTime    = 5 * time.Minute
 )
 
-// stall notices that nothing is finished. An engine may wait for machines for ever, and say so in its own log only.
+// stall notices that no range and no shard is finished any more. An engine that has too few machines may wait without
+// an end, and say so only in its own log.
 type stall struct {
 	tally steps.Tally
 	since time.Time

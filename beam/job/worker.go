@@ -46,8 +46,8 @@ var workers = struct {
 	m map[Task]*worker
 }{m: map[Task]*worker{}}
 
-// idleTime is the time after its last step when the worker of a task is dropped for the next one: a pool runs for ever,
-// and a plan may take megabytes.
+// idleTime is how long a task keeps its worker after its last step. The next task to start then drops it. A pool has no
+// end, and a plan may take megabytes.
 const idleTime = time.Minute
 
 // open returns the worker of a task. All steps of a task in a process share it, and its memory.

@@ -12,7 +12,8 @@ import (
 // TestWindow checks that files of package window are refused by name, and that no family takes their number or name.
 func TestWindow(t *testing.T) {
 	err := Accept(family.WindowID, family.NewSpec(family.Window), filter.XXH3, nil, 0)
-	if !errors.Is(err, family.ErrWindow) || !errors.Is(err, filter.ErrFamily) || !strings.Contains(err.Error(), "package window") {
+	if !errors.Is(err, family.ErrWindow) || !errors.Is(err, filter.ErrFamily) ||
+		!strings.Contains(err.Error(), "package window") {
 		t.Error(err)
 	}
 	for _, f := range formats {

@@ -91,8 +91,8 @@ const (
 	ChainBeyond        // the chain continues beyond the bucket's own cells
 )
 
-// Tears reports whether Has may run while another goroutine changes the bucket. Its answer is then of no use, but it ends
-// and reads nothing beyond the bucket. The code in Go may not: there it would be a data race.
+// Tears reports whether Has may run while another goroutine changes the bucket. Its answer is then of no use, but it
+// ends and reads nothing beyond the bucket. The code in Go may not: there it would be a data race.
 func (c *Chains) Tears() bool { return c.how != byGo }
 
 // hasGo is the specification of Has. A chain that does not go to a higher place of the index, as in any valid bucket,

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestTorn queries buckets of random bits, in which chains go anywhere, while another goroutine writes others: Has ends.
+// TestTorn queries buckets of random bits, in which chains go anywhere, while another goroutine writes others: Has
+// ends.
 func TestTorn(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
 	all := 0

@@ -23,8 +23,8 @@ func Java() string {
 	return "java"
 }
 
-// Lacking returns a sentence that says what this machine lacks of Maven and a Java from release oldest to newest, or "".
-// who is the subject of the sentence, such as "a cluster". A newest of 0 is no limit.
+// Lacking returns a sentence that says what this machine lacks of Maven and a Java from release oldest to newest, or
+// "". who is the subject of the sentence, such as "a cluster". A newest of 0 is no limit.
 func Lacking(who string, oldest, newest int) string {
 	needs := who + " needs Java 17 and Maven; "
 	for _, program := range []string{Java(), "mvn"} {

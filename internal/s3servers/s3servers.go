@@ -3,7 +3,7 @@
 // a free port of the loopback interface.
 //
 // S3Mock opens a second port with the same contents on all interfaces, and has no option against it. It checks no
-// signatures: whoever reaches the port can read and write what the test wrote.
+// signatures. So every machine that can connect to the port can read and change what the test wrote.
 //
 // The package uses the standard library only, so that the module of the root needs no SDK. It is internal to the root
 // because the tests of both buckets and beam start servers.
@@ -246,8 +246,8 @@ func s3proxyCommand(ctx context.Context, o Options) (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	return java(ctx, o, "s3proxy-4.1.0", s3proxyProject, "-Dlogback.configurationFile=logback.xml", "org.gaul.s3proxy.Main",
-		"--properties", "s3proxy.properties")
+	return java(ctx, o, "s3proxy-4.1.0", s3proxyProject, "-Dlogback.configurationFile=logback.xml",
+		"org.gaul.s3proxy.Main", "--properties", "s3proxy.properties")
 }
 
 func s3mockCommand(ctx context.Context, o Options) (*exec.Cmd, error) {

@@ -10,8 +10,8 @@
 // Without all, the test is skipped, and the reason says how to install servers.
 //
 // Measure tells what a server does as S3 does. No server throttles requests, breaks answers off or is slow: the proxy
-// in front of them makes the first two, and loses answers. Nothing shows 409 ConditionalRequestConflict, which S3 returns if an object is
-// removed during a conditional write, nor policies, quotas, several machines and failures.
+// in front of them makes the first two, and loses answers. These are not tested: 409 ConditionalRequestConflict, which
+// S3 returns if an object is removed during a conditional write, policies, quotas, several machines, and failures.
 package reals3
 
 import (

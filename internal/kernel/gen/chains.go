@@ -125,8 +125,8 @@ func dispatch(c chains) {
 	JEQ(LabelRef("eight"))
 }
 
-// chainsHas ends at the first cell whose remainder is not smaller. In a bucket that another goroutine is changing it may
-// read anything, but no word beyond the bucket, and ends: it goes to higher places of the index only, as it does in any
+// chainsHas ends at the first cell whose remainder is not smaller. In a bucket that another goroutine is changing it
+// may read anything, but no word beyond the bucket, and ends: it goes to higher places of the index only, as it does in any
 // valid bucket.
 func chainsHas() {
 	function("chainsHas", "func("+chainsType+", hi, lo uint64) uint64")
