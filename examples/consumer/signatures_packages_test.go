@@ -241,6 +241,9 @@ var (
 	_ func(window.Config) (*window.Filter[[]byte], error)      = window.New[[]byte]
 	_ func(window.Config) (*window.Filter[uint64], error)      = window.New[uint64]
 	_ func(window.Config) (*window.Filter[filter.Hash], error) = window.New[filter.Hash]
+
+	_ func(ctx, string, window.Config) (*window.Filter[string], error) = window.Open[string]
+	_ func(io.Reader, window.Config) (*window.Filter[string], error)   = window.Read[string]
 )
 
 var (
@@ -252,8 +255,11 @@ var (
 		ContainsMany([]bool, []string)
 		Info() window.Info
 		Len() uint64
+		MarshalBinary() ([]byte, error)
+		Save(context.Context, string) error
 		TestAndAdd(string) (bool, error)
 		TestAndAddMany([]bool, []string) (int, error)
+		WriteTo(io.Writer) (int64, error)
 	} = (*window.Filter[string])(nil)
 )
 
