@@ -56,11 +56,11 @@ that may end in a part of a line, which the next run prints again. All runs must
 
 --count prints the number of lines instead; with --json a report, also of how many lines were read, remembered and late.
 With --json alone each line gets a line such as {"key":"yopmail.com"}, with "row" if it has a row.`,
-		Example: `  bloomery dedup access.log > first.log
-  bloomery dedup --keys 100M --fpr 0.01% a.txt.zst b.txt.zst > both.txt
-  tail -F events.log | bloomery dedup --ttl 24h --keys 1M --state seen.state
-  bloomery dedup --input-format csv --column id --time-column at --ttl 7d --keys 10M events.csv > new.csv
-  bloomery dedup --repeats --count mails.txt`,
+		Example: `  bloomery dedup log.txt > first.txt
+  bloomery dedup --keys 10M --fpr 0.01% log.txt all.txt.zst > both.txt
+  cat log.txt | bloomery dedup --ttl 24h --keys 1M --state seen.state
+  bloomery dedup --input-format csv --column id --time-column at --ttl 7d --keys 1M events.csv > new.csv
+  bloomery dedup --repeats --count addresses.txt`,
 		RunE: func(c *cobra.Command, inputs []string) error {
 			if err := f.check(c); err != nil {
 				return err

@@ -12,10 +12,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/window"
 )
@@ -141,7 +139,7 @@ func flagsOf(head *container.File) (m stateFlags, ok bool) {
 	case family.Window:
 		m.keys, m.ttl, m.event = in.Uint("keys"), time.Duration(in.Uint("ttl")), family.Given(head.Spec, "event")
 		return m, true
-	case rankindexed.Family:
+	case neverForgets:
 		if !family.Given(head.Spec, "growth") {
 			m.keys = in.Uint("capacity")
 		}
@@ -233,6 +231,12 @@ func (w *windowMemory) save(ctx context.Context, path string) error { return w.k
 // setMemory never forgets.
 type setMemory struct{ set *bloomery.Set }
 
+// neverForgets is the family of filters that dedup makes without --ttl.
+const neverForgets = "rankindexed"
+
+// atOnce is the number of keys that are looked up at once.
+const atOnce = 32
+
 // A memory that grows begins with room for a million keys, and doubles up to 8.6G.
 const (
 	firstKeys = 1 << 20
@@ -247,7 +251,7 @@ func (a *app) setMemory(f dedupFlags, head *container.File, secret *filter.Secre
 	}
 	// For one goroutine here, but a filter for many doubles in small steps.
 	c := bloomery.Config{Keys: f.keys, Concurrent: true, Secret: secret}
-	spec := family.NewSpec(rankindexed.Family, "fpr", f.fpr)
+	spec := family.NewSpec(neverForgets, "fpr", f.fpr)
 	if c.Keys == 0 {
 		c.Keys, spec = firstKeys, spec.With("growth", doublings)
 	}
@@ -260,7 +264,7 @@ func (a *app) setMemory(f dedupFlags, head *container.File, secret *filter.Secre
 func (s setMemory) testAndAdd(dst []bool, hs []filter.Hash, _ []uint64) (n int, err error) {
 	keyed := bloomery.Keyed[filter.Hash](s.set)
 	for n < len(hs) {
-		m := min(n+batch.Size, len(hs))
+		m := min(n+atOnce, len(hs))
 		keyed.ContainsMany(dst[n:m], hs[n:m])
 		for ; n < m; n++ {
 			if dst[n] {
