@@ -34,7 +34,7 @@ func (a *app) dedupCommand() *cobra.Command {
 as soon as they come. The memory is that of a filter. A line that is new is taken for a repeated one, and not printed,
 at the false-positive rate. No line is printed twice.
 
-Without --ttl lines are remembered for ever. Memory grows with the number of different lines, 1.6 to 6 bytes each at
+Without --ttl lines are remembered for ever. Memory grows with the number of different lines, 2 to 7 bytes each at
 0.1%, or is fixed by --keys: the command then stops at the first new line for which there is no room.
 
 With --ttl 24h a line is printed if it was not printed within the last 24 hours; with --refresh, if it was not seen
@@ -109,6 +109,8 @@ func (f *dedupFlags) check(c *cobra.Command) error {
 		return fmt.Errorf("--time-column %s: lines have no columns; add --input-format csv or tsv", f.timeColumn)
 	case given("save") && f.state == "":
 		return errors.New("--save is the time between two replacements of a state; add --state FILE")
+	case f.interval < time.Millisecond:
+		return fmt.Errorf("--save %v: want 1ms or more", f.interval)
 	case f.state == stdio:
 		return errors.New("--state -: the state is read and replaced; name a file")
 	}
