@@ -25,7 +25,6 @@ type deduper struct {
 	rows, selected int64
 	unsaved        bool // memory has keys that the state does not have
 	unprinted      bool // memory has keys whose rows were not printed: it must not be saved
-	saveErr        error
 	warned         bool
 	input          string // of the last batch
 	before         int64  // rows of that input in earlier batches
