@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/exactopts"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/trailer"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
@@ -64,7 +65,7 @@ func open(ctx context.Context, path string, o options) (*Set, error) {
 }
 
 // Read reads a set from r up to its end. On a 32-bit platform it reads at most 512 MiB. If r does not begin like an
-// exact set, it reads no more than 8 bytes. Peak memory: at most three times the bytes received. The error wraps that
+// exact set, it reads no more than 12 bytes. Peak memory: at most three times the bytes received. The error wraps that
 // of r, filter.ErrTooLarge or one of FromBytes.
 func Read(r io.Reader, o ...Option) (*Set, error) {
 	all := optionsOf(0, o)
@@ -77,7 +78,7 @@ func Read(r io.Reader, o ...Option) (*Set, error) {
 
 // limit returns the limit for reading an exact set of at most maxBytes.
 func limit(maxBytes uint64) untrusted.Limit {
-	const head = 8 // also tells a filter file
+	const head = container.FamilyHead // also tells a filter file
 	return untrusted.Limit{MaxBytes: maxBytes, Head: head, Check: func(b []byte) error {
 		if string(b[:min(len(b), len(magic))]) == magic[:min(len(b), len(magic))] {
 			return nil // perhaps cut: FromBytes says where
@@ -100,7 +101,10 @@ func parse(data []byte, o options) (*Set, error) {
 
 // badMagic returns the error for a file that begins with b, which is not the magic of an exact set.
 func badMagic(b []byte) error {
-	if container.HasMagic(bytes.NewReader(b)) {
+	switch {
+	case container.FamilyIn(b) == family.WindowID:
+		return fmt.Errorf("%w: %w", ErrFilter, family.ErrWindow)
+	case container.HasMagic(bytes.NewReader(b)):
 		return ErrFilter
 	}
 	return filter.ErrMagic
