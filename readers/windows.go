@@ -61,8 +61,8 @@ func (t *trial) windows(ctx context.Context, n int) error {
 func (t *trial) newWindow(ctx context.Context, number int) (*subject, error) {
 	r := generator(t.seed^2, number)
 	c := window.Config{
-		Keys: 1 + r.Uint64N(2000), TTL: time.Millisecond + time.Duration(r.Int64N(int64(time.Hour))), FPR: 1 / float64(2+r.IntN(100_000)),
-		EventTime: r.IntN(2) == 0, Overflow: window.Shorten,
+		Keys: 1 + r.Uint64N(2000), TTL: time.Duration(1+r.IntN(1_000_000)) * time.Millisecond,
+		FPR: 1 / float64(2+r.IntN(100_000)), EventTime: r.IntN(2) == 0, Overflow: window.Shorten,
 	}
 	s := &subject{number: number, path: filepath.Join(t.dir, fmt.Sprintf("%d.window", number)), secret: "-"}
 	if r.IntN(3) == 0 {
