@@ -46,11 +46,11 @@ func mayPublish(path string) error {
 		}
 		return err
 	}
-	in := io.NewSectionReader(f, 0, st.Size())
-	if container.HasExactMagic(in) {
+	file := func() io.Reader { return io.NewSectionReader(f, 0, st.Size()) }
+	if container.HasExactMagic(file()) {
 		return nil
 	}
-	if _, _, err := container.ReadPlaces(io.NewSectionReader(f, 0, st.Size()), container.Options{Check: accept}); err != nil {
+	if _, _, err := container.ReadPlaces(file(), container.Options{Check: accept}); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
