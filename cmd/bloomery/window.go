@@ -54,7 +54,9 @@ type windowHeader struct {
 	hasher filter.Hasher
 }
 
-func readWindow[K window.Key](in *os.File, size uint64, secret *filter.Secret) (*window.Filter[K], windowHeader, error) {
+func readWindow[K window.Key](
+	in *os.File, size uint64, secret *filter.Secret,
+) (*window.Filter[K], windowHeader, error) {
 	file, places, err := container.ReadPlaces(in, container.Options{})
 	if err != nil {
 		return nil, windowHeader{}, err
