@@ -137,7 +137,7 @@ var rooms = map[string][]string{
 		"internal/handle", "internal/intake",
 		"shard", "delta", "publish", "publish/transport", "exact", "window", "internal/cli", "internal/untrusted",
 		"internal/inset", "internal/patch", "internal/shrink", "internal/bulk", "internal/engine",
-		"internal/shardfile", "internal/shardset"},
+		"internal/flock", "internal/shardfile", "internal/shardset"},
 	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},
 }
 

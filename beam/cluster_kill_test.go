@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -98,20 +99,38 @@ func TestClusterKills(t *testing.T) {
 	})
 }
 
+// begins waits until the first step of a job has begun, or until over is closed.
+func (k *trial) begins(out string, over <-chan struct{}) {
+	for phase(k.path(out)) == "starting" {
+		select {
+		case <-over:
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
 // rounds runs rounds and counts their outcomes.
 func (k *trial) rounds(n int, all map[string]outcomes, phases map[string]int) {
-	var took time.Duration
-	for range 2 { // the first one warms the cluster up
+	var took, works time.Duration // of a job, and of its steps
+	for range 2 {                 // the first one warms the cluster up
 		start := time.Now()
+		begun := make(chan time.Time, 1)
+		over := make(chan struct{})
+		go func() {
+			k.begins("calm", over)
+			begun <- time.Now()
+		}()
 		if runs := k.complete("calm"); runs > 1 {
 			k.t.Errorf("%d runs without a kill", runs)
 		}
-		took = time.Since(start)
+		close(over)
+		took, works = time.Since(start), time.Since(<-begun)
 		if err := os.RemoveAll(k.path("calm")); err != nil {
 			k.t.Fatal(err)
 		}
 	}
-	k.t.Logf("a job without a kill takes %v", took.Round(time.Millisecond))
+	k.t.Logf("a job without a kill takes %v, its steps %v", took.Round(time.Millisecond), works.Round(time.Millisecond))
 	var next []kind
 	for round := range n {
 		if len(next) == 0 { // each kind once, in a random order
@@ -119,14 +138,22 @@ func (k *trial) rounds(n int, all map[string]outcomes, phases map[string]int) {
 			k.r.Shuffle(len(next), func(i, j int) { next[i], next[j] = next[j], next[i] })
 		}
 		out := fmt.Sprint("set-", round)
-		moment := time.Duration(k.r.Float64() * float64(took))
 		what := next[0]
 		next = next[1:]
 		k.ready()
 		start := time.Now()
 		c, text := k.command(out)
 		over := k.startJob(c)
-		time.Sleep(moment)
+		// The steps take a small part of the time: half of the kills are at any moment, and half in the steps.
+		if round%2 == 0 {
+			time.Sleep(time.Duration(k.r.Float64() * float64(took)))
+		} else {
+			late, cancel := context.WithTimeout(k.t.Context(), 2*took)
+			k.begins(out, late.Done())
+			cancel()
+			time.Sleep(time.Duration(k.r.Float64() * float64(works)))
+		}
+		moment := time.Since(start)
 		at := phase(k.path(out))
 		phases[at]++
 		what.kill(c)

@@ -25,6 +25,7 @@ type inputFlags struct {
 	rows               bool   // keep whole rows; no flag
 	second             string // a second column: --partition-column or --value-column
 	maxKey             int    // 0: the limit of keyio
+	block              int    // 0: the block size of keyio; no flag
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -61,6 +62,7 @@ func (f *inputFlags) options() (o keyio.Options, err error) {
 	o = keyio.Options{
 		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows,
 		Delimiter: f.delimiter, MaxKey: f.maxKey, Second: f.second,
+		BlockSize: f.block,
 	}
 	if f.null {
 		if o.Format != keyio.Lines && o.Format != keyio.Null {

@@ -78,7 +78,7 @@ one of its files. Commands that change a filter then write only the shards that 
 		a.intersectCommand(), cli.ManCommand("bloomery", "bloomery-build"), a.estimateCommand(),
 		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(), a.shardCommand(),
 		a.diffCommand(), a.patchCommand(), a.keygenCommand(), a.publishCommand(), a.followCommand(), a.exactCommand(),
-		a.clubcardCommand(),
+		a.clubcardCommand(), a.dedupCommand(),
 	)
 	return root
 }

@@ -173,6 +173,18 @@ func (w *Checked) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
+// Sync waits until what was written to an output is on the disk, if it is a regular file.
+func Sync(file any) error {
+	f := fileOf(file)
+	if f == nil {
+		return nil
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return err
+	}
+	return f.Sync()
+}
+
 // Version returns the version of the module from which the program was built.
 func Version() string {
 	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {

@@ -1,6 +1,7 @@
 package keyio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,7 @@ func Open(paths []string, o Options) (*Input, error) {
 	if len(paths) == 0 {
 		paths = []string{"-"}
 	}
-	in := &Input{set: s, blockSize: blockSize}
+	in := &Input{set: s, blockSize: cmp.Or(o.BlockSize, blockSize)}
 	stdin := false
 	for _, path := range paths {
 		var src source
@@ -66,7 +67,7 @@ func OpenReader(name string, r io.Reader, o Options) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Input{set: s, blockSize: blockSize, sources: []source{{name: name, once: r, size: -1}}}, nil
+	return &Input{set: s, blockSize: cmp.Or(o.BlockSize, blockSize), sources: []source{{name: name, once: r, size: -1}}}, nil
 }
 
 // Rewindable reports whether every input is a regular file, which allows more than one pass.

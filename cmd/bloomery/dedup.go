@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/internal/keyio"
+)
+
+// dedupFPR is the false-positive rate of dedup without --fpr. A false positive is a new row that is not printed.
+const dedupFPR = "0.1%"
+
+type dedupFlags struct {
+	in             inputFlags
+	timeColumn     string
+	keys           uint64
+	fpr            float64
+	ttl            time.Duration // 0: rows are never forgotten
+	refresh        bool
+	state          string
+	interval       time.Duration
+	repeats, count bool
+}
+
+func (a *app) dedupCommand() *cobra.Command {
+	var f dedupFlags
+	c := &cobra.Command{
+		Use:   "dedup [INPUT...]",
+		Short: "Print the lines that were not seen before, or not within a time",
+		Long: `Print the lines of the inputs, or of standard input, without those that repeat an earlier line, in their order and
+as soon as they come. The memory is that of a filter. A line that is new is taken for a repeated one, and not printed,
+at the false-positive rate. No line is printed twice.
+
+Without --ttl lines are remembered for ever. Memory grows with the number of different lines, 1.6 to 6 bytes each at
+0.1%, or is fixed by --keys: the command then stops at the first new line for which there is no room.
+
+With --ttl 24h a line is printed if it was not printed within the last 24 hours; with --refresh, if it was not seen
+within them. A line is remembered for a seventh longer at most. --keys is the number of different lines that come within
+that time, and the memory 2.2 bytes for each at 0.1%. If more come, the oldest are forgotten too early, with a warning.
+
+With --input-format csv or tsv the key of a row is its --column. Whole rows are printed as they are in the input, after
+its header row if it has one; several inputs must have the same header row.
+
+Time is that of the machine, or with --time-column that of the rows: RFC 3339 or Unix seconds. Rows must be about in
+the order of their times: a row that is late counts as one of the latest time so far. One that is more than a day ahead
+of the machine is an error, since time does not go back.
+
+--state FILE is what is remembered. It is read at the start, if it exists, and replaced every --save, at the end and when
+the command is interrupted, each time after all that it remembers was printed. So no new line is lost if the command is
+killed, and the next run repeats at most what was printed since the last time. If the killed command wrote to a file,
+that may end in a part of a line, which the next run prints again. All runs must have the same --ttl, --keys, --fpr and
+--time-column, and read keys in the same way. Without --ttl the file is a filter for bloomery check.
+
+--count prints the number of lines instead; with --json a report, also of how many lines were read, remembered and late.
+With --json alone each line gets a line such as {"key":"yopmail.com"}, with "row" if it has a row.`,
+		Example: `  bloomery dedup log.txt > first.txt
+  bloomery dedup --keys 10M --fpr 0.01% log.txt all.txt.zst > both.txt
+  cat log.txt | bloomery dedup --ttl 24h --keys 1M --state seen.state
+  bloomery dedup --input-format csv --column id --time-column at --ttl 7d --keys 1M events.csv > new.csv
+  bloomery dedup --repeats --count addresses.txt`,
+		RunE: func(c *cobra.Command, inputs []string) error {
+			if err := f.check(c); err != nil {
+				return err
+			}
+			return a.dedup(c.Context(), f, inputs)
+		},
+	}
+	f.register(c)
+	return c
+}
+
+func (f *dedupFlags) register(c *cobra.Command) {
+	f.in.register(c)
+	f.in.keepEmpty(c)
+	parse(c, &f.keys, "keys", "with --ttl, the `number` of different keys that come within that time; without, of all keys "+
+		"(default: grows)", parseCount)
+	parseDefault(c, &f.fpr, "fpr", dedupFPR, "false-positive `rate`: the share of new keys that are not printed", parseRate)
+	parse(c, &f.ttl, "ttl", "`time` after which a key is new again, such as 90s, 24h or 7d (default: never)", parseSpan)
+	c.Flags().BoolVar(&f.refresh, "refresh", false, "the time counts from the last row with the key, printed or not")
+	const timeHelp = "csv, tsv: column with the time of a row, `name` in the header row, or number from 1"
+	c.Flags().Func("time-column", timeHelp, named(&f.timeColumn, "column"))
+	c.Flags().Func("state", "`file` with what is remembered: read if it exists, and replaced", named(&f.state, "file"))
+	parseDefault(c, &f.interval, "save", "30s", "`time` between two replacements of the state", parseSpan)
+	c.Flags().BoolVar(&f.repeats, "repeats", false, "print the rows that are repeated instead")
+	c.Flags().BoolVarP(&f.count, "count", "c", false, "print the number of rows instead")
+}
+
+// check returns an error if the flags do not go together.
+func (f *dedupFlags) check(c *cobra.Command) error {
+	given := func(name string) bool { return c.Flags().Changed(name) }
+	switch {
+	case given("keys") && f.keys == 0:
+		return errors.New("--keys 0: want the number of different keys, such as 10M")
+	case f.ttl > 0 && f.keys == 0:
+		return fmt.Errorf("--ttl %v needs --keys, the number of different keys that come within that time, such as --keys 10M",
+			f.ttl)
+	case f.ttl > 0 && f.ttl < time.Millisecond:
+		return fmt.Errorf("--ttl %v: want 1ms or more", f.ttl)
+	case f.fpr < minDedupFPR || f.fpr > maxDedupFPR:
+		return fmt.Errorf("--fpr %g: want %g to %g", f.fpr, float64(minDedupFPR), maxDedupFPR)
+	case f.refresh && f.ttl == 0:
+		return errors.New("--refresh renews a time to live, and there is none; add --ttl")
+	case f.timeColumn != "" && f.ttl == 0:
+		return errors.New("--time-column is the time of rows for --ttl, which is not given")
+	case f.timeColumn != "" && !f.in.columns():
+		return fmt.Errorf("--time-column %s: lines have no columns; add --input-format csv or tsv", f.timeColumn)
+	case given("save") && f.state == "":
+		return errors.New("--save is the time between two replacements of a state; add --state FILE")
+	case f.state == stdio:
+		return errors.New("--state -: the state is read and replaced; name a file")
+	}
+	f.in.second = f.timeColumn
+	f.in.block = 64 << 10 // less memory
+	f.in.rows = f.in.columns() && !f.count
+	return nil
+}
+
+// The range of --fpr.
+const minDedupFPR, maxDedupFPR = 1e-12, 0.5
+
+// keepEmpty makes empty lines and fields keys, like others: a command that prints all rows but some must not drop them.
+func (f *inputFlags) keepEmpty(c *cobra.Command) {
+	f.keep = true
+	_ = c.Flags().MarkHidden("keep-empty")
+}
+
+// dedupLine is what --json prints of a row.
+type dedupLine struct {
+	Key string `json:"key"`
+	Row string `json:"row,omitempty"`
+}
+
+// rowOf returns the place of a row of a batch, for errors.
+func (f *dedupFlags) rowOf(b *keyio.Batch, rowsBefore int64, i int) string {
+	if f.in.columns() {
+		return fmt.Sprintf("%s: row %d", b.Input, rowsBefore+int64(i)+1)
+	}
+	return fmt.Sprintf("%s: line %d", b.Input, b.Line+int64(i))
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/window"
+)
+
+// memory is what dedup remembers.
+type memory interface {
+	// testAndAdd sets dst[i] to whether the key of hs[i] was present, and adds it if not, in order, until there is no room.
+	// It returns how many it set. times has the time of each key in ns since 1970, or is empty.
+	testAndAdd(dst []bool, hs []filter.Hash, times []uint64) (n int, err error)
+	hasher() filter.Hasher
+	facts() memoryFacts
+	save(ctx context.Context, path string) error
+}
+
+type memoryFacts struct {
+	keys, bytes uint64
+	fpr         float64
+	early       uint64        // keys that were forgotten before their time
+	late        uint64        // rows whose time was before that of an earlier one
+	latest      time.Duration // most by which one was late
+}
+
+// memory returns what the state remembers, or an empty memory without a state.
+func (a *app) memory(f dedupFlags) (memory, error) {
+	secret, err := a.secret()
+	if err != nil {
+		return nil, err
+	}
+	head, err := a.stateHead(f, secret)
+	if err != nil {
+		return nil, err
+	}
+	if f.ttl > 0 {
+		return a.windowMemory(f, head, secret)
+	}
+	return a.setMemory(f, head, secret)
+}
+
+// stateHead returns the header of the file of a state, after comparing it with the flags, or nil if there is no state yet.
+func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, error) {
+	if f.state == "" {
+		return nil, nil
+	}
+	switch st, err := os.Stat(f.state); {
+	case err == nil && st.IsDir():
+		return nil, fmt.Errorf("--state %s is a folder; name a file", f.state)
+	case errors.Is(err, fs.ErrNotExist) || err == nil && st.Mode().IsRegular() && st.Size() == 0:
+		if err := inset.Check(f.state); err != nil {
+			return nil, err
+		}
+		return nil, container.MayWrite(f.state)
+	case err != nil:
+		return nil, err
+	}
+	if err := container.MayWrite(f.state); err != nil {
+		return nil, err
+	}
+	var head *container.File
+	_, err := container.ReadFile(f.state, container.Options{
+		Context: a.ctx, Regular: true,
+		Check: func(file *container.File, _ []uint64) error {
+			head = file
+			return errors.New("only the header is read")
+		},
+	})
+	if head == nil {
+		return nil, fmt.Errorf("--state: %w", err)
+	}
+	was, ok := flagsOf(head)
+	if !ok {
+		return nil, fmt.Errorf("--state %s: the file is a filter of the spec %s, and no state of dedup; name another file",
+			f.state, head.Spec)
+	}
+	return head, was.differs(f.stateFlags(secret), f.state)
+}
+
+// stateFlags are the flags that must be the same in all runs with a state.
+type stateFlags struct {
+	keys         uint64
+	fpr          float64
+	ttl          time.Duration
+	event, keyed bool
+}
+
+func (f *dedupFlags) stateFlags(secret *filter.Secret) stateFlags {
+	return stateFlags{keys: f.keys, fpr: f.fpr, ttl: f.ttl, event: f.timeColumn != "", keyed: secret != nil}
+}
+
+// texts returns the flags as text, or that they are not given.
+func (m stateFlags) texts() []string {
+	text := func(given bool, name string, value ...any) string {
+		if !given {
+			return "no " + name
+		}
+		return strings.TrimSpace(name + " " + fmt.Sprint(value...))
+	}
+	return []string{
+		text(m.ttl > 0, "--ttl", m.ttl), text(m.keys > 0, "--keys", m.keys), text(true, "--fpr", m.fpr),
+		text(m.event, "--time-column"), text(m.keyed, "--secret-file"),
+	}
+}
+
+// differs returns an error that names the flags of m that differ from those of now, a command with a state at path.
+func (m stateFlags) differs(now stateFlags, path string) error {
+	var was, is []string
+	for i, text := range m.texts() {
+		if other := now.texts()[i]; other != text {
+			was, is = append(was, text), append(is, other)
+		}
+	}
+	if len(was) == 0 {
+		return nil
+	}
+	return fmt.Errorf("--state %s was made with %s, and this command has %s: give the same, or name another file",
+		path, strings.Join(was, " and "), strings.Join(is, " and "))
+}
+
+// flagsOf returns the flags with which the memory in a file was made. It is false if dedup makes no such filter.
+func flagsOf(head *container.File) (m stateFlags, ok bool) {
+	in := family.Reader(head.Spec)
+	m.fpr, m.keyed = head.FPRChosen, head.Hash == filter.SipHash
+	switch head.Spec.Family() {
+	case family.Window:
+		m.keys, m.ttl, m.event = in.Uint("keys"), time.Duration(in.Uint("ttl")), family.Given(head.Spec, "event")
+		return m, true
+	case neverForgets:
+		if !family.Given(head.Spec, "growth") {
+			m.keys = in.Uint("capacity")
+		}
+		for _, other := range []string{"counting", "value_bits", "trimmed"} {
+			if family.Given(head.Spec, other) {
+				return m, false
+			}
+		}
+		return m, !head.HasExceptions() && !family.Foreign(head.Hash)
+	}
+	return m, false
+}
+
+// windowMemory forgets.
+type windowMemory struct {
+	keys  *window.Filter[filter.Hash]
+	hash  filter.Hasher
+	early uint64 // keys that earlier runs have forgotten before their time
+
+	now    int64 // latest time of a row
+	late   uint64
+	latest int64
+}
+
+func (a *app) windowMemory(f dedupFlags, head *container.File, secret *filter.Secret) (memory, error) {
+	c := window.Config{
+		Keys: f.keys, TTL: f.ttl, FPR: f.fpr, Overflow: window.Shorten, Refresh: f.refresh, EventTime: f.timeColumn != "",
+		Secret: secret,
+	}
+	w := &windowMemory{hash: filter.NewHasher(0), now: math.MinInt64}
+	if secret != nil {
+		w.hash = filter.NewKeyedHasher(*secret)
+	}
+	var err error
+	if head == nil {
+		w.keys, err = window.New[filter.Hash](c)
+		return w, err
+	}
+	if w.hash, err = head.Hasher(secret); err != nil {
+		return nil, fmt.Errorf("--state %s: %w", f.state, err)
+	}
+	if w.keys, err = window.Open[filter.Hash](a.ctx, f.state, c); err != nil {
+		return nil, err
+	}
+	i := w.keys.Info()
+	if w.early = i.Shortened; !i.Time.IsZero() {
+		w.now = i.Time.UnixNano()
+	}
+	return w, nil
+}
+
+func (w *windowMemory) testAndAdd(dst []bool, hs []filter.Hash, times []uint64) (n int, err error) {
+	for n < len(hs) && err == nil {
+		end := len(hs)
+		if len(times) > 0 {
+			end = w.advance(n, times)
+		}
+		var done int
+		done, err = w.keys.TestAndAddMany(dst[n:end], hs[n:end])
+		n += done
+	}
+	return n, err
+}
+
+// advance moves the time to that of row n, and returns the end of the rows that follow and do not move it further.
+func (w *windowMemory) advance(n int, times []uint64) (end int) {
+	t := int64(times[n])
+	w.keys.Advance(time.Unix(0, t))
+	w.now = max(w.now, t)
+	for end = n; end < len(times) && int64(times[end]) <= w.now; end++ {
+		if by := w.now - int64(times[end]); by > 0 {
+			w.late, w.latest = w.late+1, max(w.latest, by)
+		}
+	}
+	return end
+}
+
+func (w *windowMemory) hasher() filter.Hasher { return w.hash }
+
+func (w *windowMemory) facts() memoryFacts {
+	i := w.keys.Info()
+	return memoryFacts{
+		keys: i.Keys, bytes: i.Bytes, fpr: i.FPR, early: i.Shortened - w.early, late: w.late, latest: time.Duration(w.latest),
+	}
+}
+
+func (w *windowMemory) save(ctx context.Context, path string) error { return w.keys.Save(ctx, path) }
+
+// setMemory never forgets.
+type setMemory struct{ set *bloomery.Set }
+
+// neverForgets is the family of filters that dedup makes without --ttl.
+const neverForgets = "rankindexed"
+
+// atOnce is the number of keys that are looked up at once.
+const atOnce = 32
+
+// A memory that grows begins with room for a million keys, and doubles up to 8.6G.
+const (
+	firstKeys = 1 << 20
+	doublings = 13
+)
+
+func (a *app) setMemory(f dedupFlags, head *container.File, secret *filter.Secret) (memory, error) {
+	if head != nil {
+		o := []bloomery.Option{bloomery.InMemory(), bloomery.WithConcurrent(), bloomery.WithSecret(secret)}
+		set, err := bloomery.Open(a.ctx, f.state, o...)
+		return setMemory{set}, err
+	}
+	// For one goroutine here, but a filter for many doubles in small steps.
+	c := bloomery.Config{Keys: f.keys, Concurrent: true, Secret: secret}
+	spec := family.NewSpec(neverForgets, "fpr", f.fpr)
+	if c.Keys == 0 {
+		c.Keys, spec = firstKeys, spec.With("growth", doublings)
+	}
+	c.Spec = spec.String()
+	set, err := bloomery.New(c)
+	return setMemory{set}, err
+}
+
+// testAndAdd asks for many keys at once, which is faster, and then adds those that are absent one by one.
+func (s setMemory) testAndAdd(dst []bool, hs []filter.Hash, _ []uint64) (n int, err error) {
+	keyed := bloomery.Keyed[filter.Hash](s.set)
+	for n < len(hs) {
+		m := min(n+atOnce, len(hs))
+		keyed.ContainsMany(dst[n:m], hs[n:m])
+		for ; n < m; n++ {
+			if dst[n] {
+				continue
+			}
+			if dst[n], err = keyed.TestAndAdd(hs[n]); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
+func (s setMemory) hasher() filter.Hasher { return s.set.Hasher() }
+
+func (s setMemory) facts() memoryFacts {
+	i := s.set.Info()
+	return memoryFacts{keys: i.Keys, bytes: i.Bits / 8, fpr: i.FPRPosterior}
+}
+
+func (s setMemory) save(ctx context.Context, path string) error { return s.set.Save(ctx, path) }

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/keyio"
+)
+
+// deduper is a run of dedup.
+type deduper struct {
+	*app
+	dedupFlags
+	memory memory
+
+	mu             sync.Mutex // for all that follows, and the memory
+	rows, selected int64
+	unsaved        bool // memory has keys that the state does not have
+	unprinted      bool // memory has keys whose rows were not printed: it must not be saved
+	saveErr        error
+	warned         bool
+	input          string // of the last batch
+	before         int64  // rows of that input in earlier batches
+	hits           []bool
+}
+
+// dedup prints the rows of the inputs whose keys are new to the memory.
+func (a *app) dedup(ctx context.Context, f dedupFlags, inputs []string) error {
+	unlock, err := a.lockState(ctx, f.state)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	m, err := a.memory(f)
+	if err != nil {
+		return err
+	}
+	d := &deduper{app: a, dedupFlags: f, memory: m}
+	what := "reading"
+	if !f.count {
+		what = a.answering(what)
+	}
+	stop := d.keep(ctx)
+	err = a.pass(ctx, f.in, inputs, what, d.work, d.emit)
+	stop()
+	return d.end(ctx, err)
+}
+
+// lockState excludes other runs with the same state, by the lock of a file beside it.
+func (a *app) lockState(ctx context.Context, state string) (unlock func(), err error) {
+	if state == "" {
+		return func() {}, nil
+	}
+	path := state + ".lock"
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("--state: %w", err)
+	}
+	_ = f.Close()
+	lock, _, err := flock.Lock(ctx, path, func() { a.note("waiting for another dedup with the state %s", state) })
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = flock.Unlock(lock) }, nil
+}
+
+// work hashes the keys of a batch and reads the times of its rows, up to the first that is none.
+func (d *deduper) work(b *keyio.Batch) error {
+	h := d.memory.hasher()
+	for _, key := range b.Keys {
+		b.Hashes = append(b.Hashes, h.Sum(key))
+	}
+	latest := time.Now().Add(mostAhead)
+	for _, text := range b.Second {
+		t, err := rowTime(string(text), latest)
+		if err != nil {
+			return nil // emit returns it
+		}
+		b.Values = append(b.Values, uint64(t))
+	}
+	return nil
+}
+
+// emit prints the rows of a batch that are selected.
+func (d *deduper) emit(b *keyio.Batch) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if b.Input != d.input {
+		d.input, d.before = b.Input, 0
+	}
+	if len(b.Header) > 0 && !d.json && !d.count {
+		if _, err := d.stdout.Write(b.Header); err != nil {
+			return err
+		}
+	}
+	hs := b.Hashes
+	if d.timeColumn != "" {
+		hs = hs[:len(b.Values)]
+	}
+	d.hits = append(d.hits[:0], make([]bool, len(hs))...)
+	n, err := d.memory.testAndAdd(d.hits, hs, b.Values)
+	for i, repeated := range d.hits[:n] {
+		if repeated == d.repeats {
+			d.selected++
+			d.print(b, i)
+		}
+	}
+	d.rows += int64(n)
+	d.unsaved = d.unsaved || n > 0
+	if printErr := d.app.print(b); printErr != nil {
+		d.unprinted = true
+		return printErr
+	}
+	switch {
+	case errors.Is(err, filter.ErrFull):
+		err = d.full(d.rowOf(b, d.before, n))
+	case err == nil && n < len(b.Keys):
+		_, err = rowTime(string(b.Second[n]), time.Now().Add(mostAhead))
+		if err == nil {
+			err = errors.New("the clock of this machine was changed; repeat the command")
+		}
+		err = fmt.Errorf("%s: %w", d.rowOf(b, d.before, n), err)
+	}
+	d.before += int64(n)
+	return err
+}
+
+// print appends a row to the output of a batch.
+func (d *deduper) print(b *keyio.Batch, i int) {
+	switch {
+	case d.count:
+	case d.json:
+		line := dedupLine{Key: string(b.Keys[i])}
+		if d.in.rows {
+			line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), "\n"), "\r")
+		}
+		b.Out = cli.AppendJSON(b.Out, line)
+	case d.in.rows:
+		b.Out = append(b.Out, b.Rows[i]...)
+	default:
+		b.Out = append(append(b.Out, b.Keys[i]...), d.in.end())
+	}
+}
+
+// full is the error of a row whose key has no room.
+func (d *deduper) full(row string) error {
+	keys := d.memory.facts().keys
+	err := fmt.Errorf("%s: the memory is full, with %d different keys: all rows before this one were printed, if new",
+		row, keys)
+	hint := "Give more --keys, or none: the memory then grows."
+	if d.state != "" {
+		hint = fmt.Sprintf("Give more --keys, or none, and another --state: %s keeps its size.", d.state)
+	}
+	return cli.Advise(err, hint)
+}
+
+// keep saves the state at intervals, and warns if keys are forgotten early, until stop is called.
+func (d *deduper) keep(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(d.interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				d.look(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// look saves the state if it has changed, and warns once if keys were forgotten early. A state that cannot be saved is a
+// warning: the next time may be better, and the rows go on.
+func (d *deduper) look(ctx context.Context) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.unsaved && d.state != "" {
+		if err := d.saveState(ctx); err != nil && ctx.Err() == nil {
+			d.warn("the state was not saved: %v", err)
+		}
+	}
+	d.warnEarly(d.memory.facts())
+}
+
+// saveState saves the state, after all rows that it remembers are on the disk, if they go to a file.
+func (d *deduper) saveState(ctx context.Context) error {
+	if d.unprinted {
+		return nil
+	}
+	if err := cli.Sync(d.stdout); err != nil {
+		return err
+	}
+	err := d.memory.save(ctx, d.state)
+	d.unsaved = d.unsaved && err != nil
+	return err
+}
+
+func (d *deduper) warnEarly(facts memoryFacts) {
+	if facts.early > 0 && !d.warned {
+		d.warned = true
+		d.warn("more than %d different keys came within %v: the oldest are forgotten too early, and their rows may be "+
+			"printed again\n  Give more --keys.", d.keys, d.ttl)
+	}
+}
+
+// end saves the state, reports, and returns the error of the run.
+func (d *deduper) end(ctx context.Context, err error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	facts := d.memory.facts()
+	d.warnEarly(facts)
+	if facts.late > 0 && facts.latest > d.ttl/7 {
+		d.warn("%d rows came late, by up to %v: they count as of the latest time before them, and may be printed although "+
+			"their keys were printed within %v", facts.late, facts.latest, d.ttl)
+	}
+	if d.state != "" {
+		saveErr := d.saveState(context.WithoutCancel(ctx))
+		switch {
+		case saveErr != nil:
+			return errors.Join(err, fmt.Errorf("the state was not saved: %w", saveErr))
+		case ctx.Err() != nil:
+			return fmt.Errorf("interrupted; %s remembers what was printed", d.state)
+		case d.unprinted:
+			return cli.Advise(err, fmt.Sprintf("%s remembers what had been printed when it was last saved.", d.state))
+		}
+	}
+	if err != nil || !d.count {
+		return err
+	}
+	return d.answer(&object{
+		{"count", d.selected}, {"rows", d.rows}, {"keys", facts.keys}, {"bytes", facts.bytes}, {"fpr", facts.fpr},
+		{"early", facts.early}, {"late", facts.late},
+	}, "%d\n", d.selected)
+}

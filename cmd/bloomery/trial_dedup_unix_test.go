@@ -1,0 +1,176 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/window"
+)
+
+// TestTrialDedup kills dedup at random moments, or ends it with SIGTERM, and starts it again on the same rows and some
+// more. Its state is always whole. It remembers only keys whose rows were printed, so that in the end all are; and no
+// row is printed whose key the state has remembered. Rates are so low that a false positive would be a fault.
+func TestTrialDedup(t *testing.T) {
+	rounds := 8
+	if *long {
+		rounds = 100
+	}
+	for name, args := range map[string][]string{
+		"for ever": {"--fpr", "1e-9"},
+		"fixed":    {"--fpr", "1e-9", "--keys", "2M"},
+		"ttl":      {"--fpr", "1e-9", "--keys", "2M", "--ttl", "24h"},
+		"time":     {"--fpr", "1e-9", "--keys", "2M", "--ttl", "24h", "--input-format", "csv", "--time-column", "2", "--column", "1"},
+	} {
+		t.Run(name, func(t *testing.T) { trialDedup(t, rounds, args) })
+	}
+}
+
+func trialDedup(t *testing.T, rounds int, args []string) {
+	dir := t.TempDir()
+	state, input := filepath.Join(dir, "seen.state"), filepath.Join(dir, "rows")
+	args = append([]string{"dedup", "--state", state, "--save", "2ms", input}, args...)
+	csv := slices.Contains(args, "csv")
+	printed := map[string]bool{}
+	var rows strings.Builder
+	var killed, ended, repeated, moments int
+	most := 50 * time.Millisecond
+	for round := 0; ; round++ {
+		last := round == rounds
+		for i := range 20_000 {
+			fmt.Fprintf(&rows, "key-%d,%d\n", round*20_000+i-rand.IntN(20_000)*rand.IntN(2), 1_700_000_000+round)
+		}
+		if err := os.WriteFile(input, []byte(rows.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		known := remembers(t, state)
+		out := filepath.Join(dir, "out")
+		how := syscall.SIGKILL
+		if round%4 == 3 {
+			how = syscall.SIGTERM
+		}
+		start := time.Now()
+		code := runUntil(t, out, args, how, rand.N(most), last)
+		switch {
+		case code == 0:
+			most = (most + 3*time.Since(start)) / 4
+			moments++
+		case code < 0:
+			killed++
+		case code == 143:
+			ended++
+		default:
+			t.Fatalf("round %d: exit code %d", round, code)
+		}
+		b, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(string(b), "\n") // the last one is empty, or a part
+		now := map[string]bool{}
+		for _, line := range lines[:len(lines)-1] {
+			key := keyOf(csv, line)
+			if known(key) {
+				t.Fatalf("round %d: %s is printed again, though the state had it", round, key)
+			}
+			if printed[key] {
+				repeated++
+			}
+			printed[key], now[key] = true, true
+		}
+		knows := remembers(t, state)
+		seen := map[string]bool{}
+		for line := range strings.Lines(rows.String()) {
+			key := keyOf(csv, line)
+			seen[key] = true
+			if !printed[key] && (last || knows(key)) {
+				t.Fatalf("round %d: %s is in the state and was not printed", round, key)
+			}
+			if (code == 0 || code == 143) && now[key] && !knows(key) {
+				t.Fatalf("round %d: %s was printed, and is not in the state after exit code %d", round, key, code)
+			}
+		}
+		if last {
+			if len(printed) != len(seen) {
+				t.Errorf("%d keys were printed of %d", len(printed), len(seen))
+			}
+			break
+		}
+	}
+	if killed == 0 || *long && killed < rounds/4 {
+		t.Errorf("only %d kills", killed)
+	}
+	t.Logf("%d killed, %d ended by SIGTERM, %d went on to the end, %d rows printed twice of %d keys", killed, ended, moments,
+		repeated, len(printed))
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 4 { // rows, out, seen.state and its lock
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// keyOf returns the key of a row: all of it, or of CSV the first field.
+func keyOf(csv bool, line string) string {
+	line = strings.TrimSuffix(line, "\n")
+	if csv {
+		line, _, _ = strings.Cut(line, ",")
+	}
+	return line
+}
+
+// runUntil runs the command with its output in a file, and sends it a signal after a time unless it is the last run. It
+// returns the exit code, -1 if the signal has killed it.
+func runUntil(t *testing.T, out string, args []string, how syscall.Signal, after time.Duration, last bool) int {
+	t.Helper()
+	f, err := os.Create(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var says strings.Builder
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Args = append([]string{"bloomery"}, args...)
+	cmd.Stdout, cmd.Stderr = f, &says
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !last {
+		time.Sleep(after)
+		_ = cmd.Process.Signal(how)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code > 0 && code != 143 {
+		t.Fatalf("exit code %d: %s", code, says.String())
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// remembers returns whether the state at a path has the key of a row. The state must be whole, if it is there.
+func remembers(t *testing.T, path string) func(line string) bool {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		return func(string) bool { return false }
+	}
+	set, err := bloomery.Open(t.Context(), path, bloomery.InMemory())
+	if err == nil {
+		return set.ContainsString
+	}
+	clock := func() time.Time { return time.Time{} } // it stands still
+	for _, c := range []window.Config{{EventTime: true}, {Clock: clock}} {
+		var w *window.Filter[string]
+		if w, err = window.Open[string](t.Context(), path, c); err == nil {
+			return w.Contains
+		}
+	}
+	t.Fatalf("the state: %v", err)
+	return nil
+}
