@@ -65,6 +65,9 @@ var windowUses = map[string]windowUse{
 	"follow": {
 		others: []string{"follow w -o out --once --insecure"}, replaces: []string{"follow site -o w --once --insecure"},
 	},
+	"dedup": {others: []string{ // w has another ttl, number of keys and rate
+		"dedup w", "dedup --state w keys", "dedup --state w --ttl 24h --keys 100 keys",
+	}},
 	"exact info":     {refuses: []string{"exact info w"}},
 	"exact check":    {refuses: []string{"exact check w keys"}},
 	"exact verify":   {refuses: []string{"exact verify w --members keys --universe keys"}},
@@ -184,12 +187,12 @@ func windowLine(t *testing.T, line string) (code int, out string) {
 	return code, stdout.String()
 }
 
-// filesHere returns a hash of each file below the current folder, "folder" for a folder. It leaves out the locks of
-// followers, which stay.
+// filesHere returns a hash of each file below the current folder, "folder" for a folder. It leaves out locks,
+// which stay.
 func filesHere(t *testing.T) map[string]string {
 	all := map[string]string{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, ".follow.lock") {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
 			if d.IsDir() {
 				all[path] = "folder"
 			}
