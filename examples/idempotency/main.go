@@ -1,6 +1,6 @@
-// Command idempotency is an example of package window: a receiver of webhooks, whose senders repeat a delivery until
-// they get an answer of 2xx, that handles each one once. A middleware remembers the keys of what was handled for a time,
-// in fixed memory, and across restarts.
+// Command idempotency is an example of package window: a receiver of webhooks that handles each delivery once, although
+// senders repeat it until they get an answer of 2xx. A middleware remembers for a time the keys of what was handled, in
+// fixed memory and across restarts.
 //
 //	go run ./examples/idempotency -file /tmp/seen.window
 //	curl -si localhost:8080/events -H 'Idempotency-Key: evt_1' -d paid       # 202

@@ -19,8 +19,8 @@ const maxKey = 255
 // once is a middleware: of the requests with the same key, it passes on the first one, and those that follow a failure.
 //
 // A request succeeds if its handler returns with a status of 2xx. Its key is remembered then, not before: a request
-// that fails, panics or dies with the process is handled again when the sender repeats it. Repeated requests get 200 and
-// the header Idempotent-Replayed. They do not get the first answer, which is not stored.
+// that fails, panics or dies with the process is handled again when the sender repeats it. Repeated requests get 200
+// and the header Idempotent-Replayed. They do not get the first answer, which is not stored.
 //
 // A request that comes while another one with its key is being handled waits for that: for its success, or for its turn
 // after a failure. If that takes longer than patience it gets 409 and has to come again.
