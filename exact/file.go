@@ -73,8 +73,8 @@ func open(ctx context.Context, path string, o options) (*Set, error) {
 }
 
 // Read reads a set from r up to its end. On a 32-bit platform it reads at most 512 MiB. If r does not begin like an
-// exact set, it reads no more than 8 bytes, or 12 of a filter file. Peak memory: at most three times the bytes received.
-// The error wraps that of r, filter.ErrTooLarge or one of FromBytes.
+// exact set, it reads no more than 8 bytes, or 12 of a filter file. Peak memory: at most three times the bytes
+// received. The error wraps that of r, filter.ErrTooLarge or one of FromBytes.
 func Read(r io.Reader, o ...Option) (*Set, error) {
 	all := optionsOf(0, o)
 	data, err := untrusted.Read(context.Background(), r, limit(readLimit(all.MaxBytes)))
