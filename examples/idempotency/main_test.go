@@ -90,7 +90,9 @@ func TestRestart(t *testing.T) {
 	}
 	stop()
 
-	if err := run(t.Context(), append(args, "-keys", "2000"), io.Discard); err == nil ||
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := run(ctx, append(args, "-keys", "2000"), io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "1000") || !strings.Contains(err.Error(), "2000") {
 		t.Errorf("with another number of keys: %v", err)
 	}
@@ -102,7 +104,7 @@ func TestSaves(t *testing.T) {
 	base, stop := start(t, "-file", file, "-save", "5ms")
 	defer stop()
 	send(t, base+"/events", "1")
-	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		seen, err := window.Open[string](t.Context(), file, window.Config{})
 		if err == nil && seen.Contains("POST /events 1") {
 			return
