@@ -34,7 +34,7 @@ func (a *app) dedupCommand() *cobra.Command {
 repeat an earlier line. The memory is that of a filter. No line is printed twice. A new line is taken for a repeated one,
 and not printed, at the false-positive rate.
 
-Without --ttl lines are remembered for ever. Memory grows with the number of different lines, 2 to 7 bytes each at
+Without --ttl all lines are remembered. Memory grows with the number of different lines, 2 to 7 bytes each at
 0.1%, or is fixed by --keys: the command then stops at the first new line for which there is no room.
 
 With --ttl 24h a line is printed if it was not printed within the last 24 hours; with --refresh, if it was not seen

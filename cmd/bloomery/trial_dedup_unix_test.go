@@ -27,9 +27,9 @@ func TestTrialDedup(t *testing.T) {
 		rounds = 100
 	}
 	for name, args := range map[string][]string{
-		"for ever": {"--fpr", "1e-9"},
-		"fixed":    {"--fpr", "1e-9", "--keys", "2M"},
-		"ttl":      {"--fpr", "1e-9", "--keys", "2M", "--ttl", "24h"},
+		"all":   {"--fpr", "1e-9"},
+		"fixed": {"--fpr", "1e-9", "--keys", "2M"},
+		"ttl":   {"--fpr", "1e-9", "--keys", "2M", "--ttl", "24h"},
 		"time": {"--fpr", "1e-9", "--keys", "2M", "--ttl", "24h", "--input-format", "csv",
 			"--time-column", "2", "--column", "1"},
 	} {
