@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 
-	"github.com/FastFilter/xorfilter"
-
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/gather"
 )
@@ -109,15 +105,20 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 // Slots returns the number of slots for n keys: 1.125 times n from a million on and more below (Graf and Lemire,
 // section 4), rounded to whole segments.
 func Slots(n uint64) uint64 {
-	segment, capacity := uint64(4), uint64(0)
-	if n > 0 {
-		segment = min(maxSegment, uint64(1)<<int(math.Floor(math.Log(float64(n))/math.Log(3.33)+2.25)))
-	}
+	segment, capacity := segmentOf(n), uint64(0)
 	if n > 1 {
 		factor := max(1.125, 0.875+0.25*math.Log(1e6)/math.Log(float64(n)))
 		capacity = uint64(math.Round(float64(n) * factor))
 	}
 	return max(3, (capacity+segment-1)/segment) * segment
+}
+
+// segmentOf returns the number of slots of a segment for n keys (Graf and Lemire, section 4).
+func segmentOf(n uint64) uint64 {
+	if n == 0 {
+		return 4
+	}
+	return min(maxSegment, uint64(1)<<int(math.Floor(math.Log(float64(n))/math.Log(3.33)+2.25)))
 }
 
 // Builder gathers keys and solves for the slots at the end, with about 30 bytes a key in memory: 8 for the key, the
@@ -196,57 +197,35 @@ func (b *Builder) Close() error {
 	return b.spill.Close()
 }
 
-// Build solves for the slots, checks every key against the result and returns a *Filter. The result depends only on the
-// set of keys: not on their order or on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number
-// of keys, or filter.ErrTooLarge with more than MaxKeys distinct keys.
+// Build solves for the slots and returns a *Filter. The result depends only on the set of keys: not on their order or on
+// duplicates. Errors wrap filter.ErrConfig if the size does not suit the number of keys, or filter.ErrTooLarge with more
+// than MaxKeys distinct keys.
 func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
-	keys, width, err := b.sorted(ctx)
+	keys, err := b.all(ctx)
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
-	var f *Filter
-	switch {
-	case width <= 8:
-		f, err = solve[uint8](keys, width)
-	case width <= 16:
-		f, err = solve[uint16](keys, width)
-	default:
-		f, err = solve[uint32](keys, width)
-	}
+	f, err := solve(ctx, keys, b.c.Geometry)
 	if err != nil {
 		return nil, err
-	}
-	for i, k := range keys {
-		if i%(1<<16) == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if !f.Has(filter.Hash{Lo: k}) {
-			return nil, fmt.Errorf("fuse: the key with hash %#x is missing after the build; take another seed", k)
-		}
 	}
 	return f, nil
 }
 
-// sorted returns the distinct keys in order, and the width of the fingerprints for that many.
-func (b *Builder) sorted(ctx context.Context) (keys []uint64, width uint, err error) {
+// all returns the keys.
+func (b *Builder) all(ctx context.Context) (keys []uint64, err error) {
 	if b.spill == nil {
 		if b.built {
-			return nil, 0, errBuilt
+			return nil, errBuilt
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, 0, err
-		}
-		slices.Sort(b.keys)
-		keys = slices.Compact(b.keys)
-		_, width, err = b.c.Geometry(uint64(len(keys)))
-		return keys, width, err
+		return b.keys, ctx.Err()
 	}
 	n, err := b.spill.Finish(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if _, width, err = b.c.Geometry(n); err != nil {
-		return nil, 0, err
+	if _, _, err = b.c.Geometry(n); err != nil {
+		return nil, err
 	}
 	keys = make([]uint64, 0, n)
 	err = b.spill.Blocks(ctx, func(hs []filter.Hash) error {
@@ -255,25 +234,5 @@ func (b *Builder) sorted(ctx context.Context) (keys []uint64, width uint, err er
 		}
 		return nil
 	})
-	return keys, width, err
-}
-
-// solve runs the library and packs the low width bits of its slots. The keys are distinct.
-func solve[T xorfilter.Unsigned](keys []uint64, width uint) (*Filter, error) {
-	lib, err := xorfilter.NewBinaryFuse[T](keys)
-	if err != nil {
-		return nil, fmt.Errorf("fuse: %w", err)
-	}
-	f := &Filter{
-		locator:  locator{lib.Seed, uint64(lib.SegmentCountLength), uint64(lib.SegmentLength)},
-		segments: uint64(lib.SegmentCount), width: width, low: 1<<width - 1, keys: uint64(len(keys)),
-	}
-	f.words, err = bitvec.Alloc(bitvec.PackedWords(f.slotCount(), width))
-	if err != nil {
-		return nil, err
-	}
-	for i, v := range lib.Fingerprints[:f.slotCount()] {
-		bitvec.SetField(f.words, uint64(i)*uint64(width), width, uint64(v))
-	}
-	return f, nil
+	return keys, err
 }

@@ -1,0 +1,247 @@
+package fuse
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"slices"
+
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// A filter of n keys solves n equations, one a key:
+//
+//	fingerprint = slot[h0] ^ slot[h1] ^ slot[h2]
+//
+// It is solved by peeling. A slot that only one key uses can be set last, to whatever makes the equation of that key
+// hold. The key is then left out, which leaves other slots with one key, and so on. If all keys can be left out, the
+// slots are set in the opposite order. Otherwise the next seed is tried.
+//
+// The result depends on the order of peeling. It is that of FastFilter/xorfilter: the last slot that was found to have
+// one key comes first. So it depends on the set of keys and not on their order, and files are equal to those that the
+// library made (TestLibraryAgrees).
+
+// maxAttempts is the number of seeds that are tried. A seed fails with a probability of a few percent, and far more
+// often for some numbers of keys below 100.
+const maxAttempts = 1024
+
+var errNoSeed = errors.New("fuse: no seed has a solution for these keys")
+
+// system is a system of equations.
+type system struct {
+	locator
+	xors   []uint64 // for each slot, the XOR of the mixed keys that use it
+	uses   []uint8  // for each slot, 4 · their number + the XOR of the places 0, 1, 2 that it has in their equations
+	mixed  []uint64 // mixed keys, about in the order of their first slots; then in the order of peeling
+	places []uint8  // the place in the equation of mixed[i] of the slot that is set by it
+	single []uint32 // a stack of slots that have one key, or had when they were pushed, and room for one more
+}
+
+// oneUse is one key in uses.
+const oneUse = 4
+
+// solve returns a filter of the keys, which are in any order and may repeat, and sorts them if they repeat. geometry
+// returns the number of slots and the width for a number of distinct keys.
+func solve(
+	ctx context.Context, keys []uint64, geometry func(n uint64) (slots uint64, width uint, err error),
+) (*Filter, error) {
+	if _, width, err := geometry(uint64(len(keys))); err == nil {
+		f, err := solveDistinct(ctx, keys, width, false)
+		if !errors.Is(err, errRepeated) {
+			return f, err
+		}
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	_, width, err := geometry(uint64(len(keys)))
+	if err != nil {
+		return nil, err
+	}
+	return solveDistinct(ctx, keys, width, true)
+}
+
+// errRepeated means that there is no solution, perhaps since keys repeat: two equal keys are never peeled.
+var errRepeated = errors.New("fuse: keys may repeat")
+
+// solveDistinct tries seeds. If distinct is false, it returns errRepeated after the first one.
+func solveDistinct(ctx context.Context, keys []uint64, width uint, distinct bool) (*Filter, error) {
+	n := uint64(len(keys))
+	segment := segmentOf(n)
+	segments := Slots(n)/segment - 2
+	s := &system{mixed: make([]uint64, n), places: make([]uint8, n)}
+	state := uint64(1)
+	for attempt := 1; attempt <= maxAttempts; attempt++ {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		// For some numbers of keys the segments are too long: each fourth attempt has more of them, of half the length.
+		if n > 4 && n < 1_000_000 {
+			switch attempt % 4 {
+			case 2:
+				segment, segments = segment/2, 2*segments+2
+			case 3:
+				segment, segments = 2*segment, segments/2-1
+			}
+		}
+		state += 0x9e3779b97f4a7c15
+		s.locator = locator{splitMix(state), segments * segment, segment}
+		if s.peel(keys) {
+			return s.filter(segments, width)
+		}
+		if !distinct {
+			return nil, errRepeated
+		}
+	}
+	return nil, errNoSeed
+}
+
+// splitMix is the output function of SplitMix64.
+func splitMix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// peel finds the order in which the keys are left out. It is false if some are left.
+func (s *system) peel(keys []uint64) bool {
+	s.partition(keys)
+	if !s.add() {
+		return false
+	}
+	xors, uses, stack, mixed, places := s.xors, s.uses, s.single, s.mixed, s.places
+	top := 0 // no branches on whether a slot has one key: a processor cannot predict them
+	for i, u := range uses {
+		stack[top] = uint32(i)
+		top += isOne(u)
+	}
+	n := 0
+	for top > 0 {
+		top--
+		slot := stack[top]
+		u := uses[slot]
+		if u/oneUse != 1 {
+			continue
+		}
+		x, place := xors[slot], u%oneUse
+		mixed[n], places[n] = x, place
+		n++
+		i, j, atI, atJ := s.others(x, place)
+		u = uses[i] - oneUse
+		uses[i] = u ^ atI
+		xors[i] ^= x
+		stack[top] = uint32(i)
+		top += isOne(u)
+		u = uses[j] - oneUse
+		uses[j] = u ^ atJ
+		xors[j] ^= x
+		stack[top] = uint32(j)
+		top += isOne(u)
+	}
+	return n == len(keys)
+}
+
+// isOne returns 1 if a slot has one key, else 0.
+func isOne(uses uint8) int {
+	if uses/oneUse == 1 {
+		return 1
+	}
+	return 0
+}
+
+// at returns the three slots of a mixed key.
+func (l locator) at(x uint64) (h0, h1, h2 uint64) {
+	h0, _ = bits.Mul64(x, l.count)
+	mask := l.segment - 1
+	return h0, (h0 + l.segment) ^ x>>18&mask, (h0 + 2*l.segment) ^ x&mask
+}
+
+// others returns the slots of a mixed key in the two places after one, in the order 0, 1, 2, 0, 1, and these places.
+func (l locator) others(x uint64, place uint8) (i, j uint64, atI, atJ uint8) {
+	h0, h1, h2 := l.at(x)
+	i, j, atI, atJ = h1, h2, 1, 2
+	if place == 1 {
+		i, j, atI, atJ = h2, h0, 2, 0
+	}
+	if place == 2 {
+		i, j, atI, atJ = h0, h1, 0, 1
+	}
+	return i, j, atI, atJ
+}
+
+// mix returns the mixed key, from which the slots and the fingerprint follow.
+func (l locator) mix(key uint64) uint64 {
+	x := key + l.seed
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+// partition sets mixed to the mixed keys, segment by segment about, so that add stays in the caches.
+func (s *system) partition(keys []uint64) {
+	shift := 64 - max(1, bits.Len64(s.count/s.segment-1))
+	starts := make([]uint64, 1<<(64-shift))
+	for _, k := range keys {
+		starts[s.mix(k)>>shift]++
+	}
+	sum := uint64(0)
+	for i, n := range starts {
+		starts[i], sum = sum, sum+n
+	}
+	for _, k := range keys {
+		x := s.mix(k)
+		at := &starts[x>>shift]
+		s.mixed[*at] = x
+		*at++
+	}
+}
+
+// add adds the mixed keys to the slots. It is false if 64 of them use the same slot, more than uses can count.
+func (s *system) add() bool {
+	slots := s.count + 2*s.segment
+	if uint64(len(s.uses)) < slots {
+		s.xors, s.uses, s.single = make([]uint64, slots), make([]uint8, slots), make([]uint32, slots+1)
+	} else {
+		clear(s.xors)
+		clear(s.uses)
+	}
+	s.xors, s.uses = s.xors[:slots], s.uses[:slots]
+	xors, uses := s.xors, s.uses
+	l, least := s.locator, uint8(oneUse)
+	for _, x := range s.mixed {
+		h0, h1, h2 := l.at(x)
+		u0, u1, u2 := uses[h0]+oneUse, uses[h1]+oneUse, uses[h2]+oneUse
+		least = min(least, u0, u1, u2)
+		uses[h0], uses[h1], uses[h2] = u0, u1^1, u2^2
+		xors[h0] ^= x
+		xors[h1] ^= x
+		xors[h2] ^= x
+	}
+	return least == oneUse
+}
+
+// filter sets the slots.
+func (s *system) filter(segments uint64, width uint) (*Filter, error) {
+	f := &Filter{
+		locator: s.locator, segments: segments, width: width, low: 1<<width - 1, keys: uint64(len(s.mixed)),
+	}
+	var err error
+	if f.words, err = bitvec.Alloc(bitvec.PackedWords(f.slotCount(), width)); err != nil {
+		return nil, err
+	}
+	words, w := f.words, uint64(width)
+	for n := len(s.mixed) - 1; n >= 0; n-- {
+		x, place := s.mixed[n], s.places[n]
+		h0, h1, h2 := s.at(x)
+		slot := h0
+		if place == 1 {
+			slot = h1
+		}
+		if place == 2 {
+			slot = h2
+		}
+		// The slot is 0 yet, so that it may be among those that are read.
+		v := x ^ x>>32 ^ bitvec.Load57(words, h0*w) ^ bitvec.Load57(words, h1*w) ^ bitvec.Load57(words, h2*w)
+		bitvec.SetField(words, slot*w, width, v)
+	}
+	return f, nil
+}
