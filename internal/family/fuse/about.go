@@ -17,7 +17,7 @@ func About() family.About {
 		FileBytes: 208,
 		Default:   "8 bits per fingerprint: about 9 bits a key", Sizes: []string{"width", "segment"},
 		Parameters: []family.Parameter{{Name: "width", Value: "1..32", Help: "bits per fingerprint, instead of a size"}},
-		// A form with CanSpill builds in any memory. Keys of fuse spill while they are gathered, but then the library needs
+		// A form with CanSpill builds in any memory. Keys of fuse spill while they are gathered, but the solver needs
 		// all of them.
 		Forms: []family.Form{{
 			Spec: family.NewSpec(Family), Default: 2, Reason: "static, with the fastest queries of a static filter",

@@ -15,10 +15,10 @@ import (
 // DefaultWidth is the width of a Config without a size, in bits.
 const DefaultWidth = 8
 
-// MaxKeys is the largest number of keys: the positions of the library have 32 bits.
+// MaxKeys is the largest number of keys: slots are numbered with 32 bits.
 const MaxKeys = 3_000_000_000
 
-// maxSegment is the largest number of slots of a segment that the library makes.
+// maxSegment is the largest number of slots of a segment.
 const maxSegment = 1 << 18
 
 // smallKeys is the number of keys that BitsPerKey counts at least: a filter has no fewer than twelve slots.
@@ -121,11 +121,11 @@ func segmentOf(n uint64) uint64 {
 	return min(maxSegment, uint64(1)<<int(math.Floor(math.Log(float64(n))/math.Log(3.33)+2.25)))
 }
 
-// Builder gathers keys and solves for the slots at the end, with about 30 bytes a key in memory: 8 for the key, the
-// others for the tables of the library. A limit of memory (family.BuildOptions) holds only while keys are gathered.
+// Builder gathers keys and solves for the slots at the end, with about 32 bytes a key in memory: 8 for the key, 24 to
+// solve. A limit of memory (family.BuildOptions) holds only while keys are gathered.
 //
-// Without a limit the keys go straight into the slice that the library takes. Package gather would hold 16 bytes a key
-// beside it, and raise the peak at two million keys by half.
+// Without a limit the keys go straight into the slice that is solved. Package gather would hold 16 bytes a key beside
+// it, and raise the peak at two million keys by half.
 type Builder struct {
 	c     Config
 	mu    sync.Mutex

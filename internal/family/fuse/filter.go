@@ -1,13 +1,13 @@
 // Package fuse is the binary fuse filter (Graf and Lemire, JEA 27, 2022). It is static and has 1.13 to 1.3 slots a key;
-// each slot is a fingerprint of 1 to 32 bits, and a query reads three slots. FastFilter/xorfilter builds it; this
-// package cuts the slots to the width and packs them without gaps. That works because the equation of each key,
+// each slot is a fingerprint of 1 to 32 bits, and a query reads three slots. The equation of each key,
 //
 //	fingerprint = slot[h0] ^ slot[h1] ^ slot[h2]
 //
-// holds for each bit: the low w bits of all slots are a filter with fingerprints of w bits.
+// holds for each bit: slots of w bits are the low w bits of wider ones, packed without gaps. The positions, the seeds and
+// the order in which the slots are set are those of FastFilter/xorfilter 0.4.2, whose slots are equal.
 //
-// The library takes Lo of the Hash as the key; Hi is not used. Keys with the same Lo, n²/2^65 pairs, have the same
-// answer. The false-positive rate is 2^-w.
+// The key is Lo of the Hash; Hi is not used. Keys with the same Lo, n²/2^65 pairs, have the same answer. The
+// false-positive rate is 2^-w.
 package fuse
 
 import (
@@ -41,7 +41,7 @@ type locator struct {
 	segment uint64 // slots per segment, a power of two
 }
 
-// slots returns the three positions of a key and, in the low bits, its fingerprint, as the library computes them:
+// slots returns the three positions of a key and, in the low bits, its fingerprint:
 // Murmur3's finaliser mixes the key with the seed; the high bits of the result give the first position, and the others
 // lie in the next two segments.
 func (l locator) slots(key uint64) (h0, h1, h2, print uint64) {
