@@ -20,7 +20,8 @@ const (
 type Config struct {
 	Keys     int // of each filter
 	Rates    []float64
-	Builds   int // timed builds of each filter, after one that is not timed
+	Builds   int // timed builds of each filter
+	Warm     int // keys of the builds before the timed ones, of which there is at least one
 	Turns    int // timed rounds of queries, after one that is not timed
 	Asked    int // queries of a round
 	Absent   int // absent keys that measure the rate, at least Asked
@@ -97,8 +98,14 @@ func Run(ctx context.Context, c Config) ([]Comparison, error) {
 	return all, nil
 }
 
+// warm returns the number of builds of a filter before the timed ones.
+func (r *run) warm() int { return 1 + r.Warm/(r.Keys+1) }
+
+// WarmKeys is a Config.Warm for compilers at run time. They start after about 10,000 calls and work on other threads.
+const WarmKeys = 500_000
+
 // steps returns the number of steps of a comparison.
-func (r *run) steps() int { return r.Builds + 1 + r.Turns + 1 + 1 }
+func (r *run) steps() int { return r.Builds + r.warm() + r.Turns + 1 + 1 }
 
 func (r *run) say(what string) {
 	if r.Progress != nil {

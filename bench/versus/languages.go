@@ -70,7 +70,7 @@ func prepareRust(ctx context.Context, folder string, w io.Writer) (p Program, er
 	p.Flags = "RUSTFLAGS=" + flags
 	c := exec.CommandContext(ctx, "cargo", "build", "--release", "--locked")
 	c.Env = append(os.Environ(), p.Flags)
-	if err := build(c, folder, w, "crates"); err != nil {
+	if err := build(c, folder, w, w, "crates"); err != nil {
 		return p, err
 	}
 	out, err := exec.CommandContext(ctx, "rustc", "--version").Output()
@@ -99,7 +99,7 @@ func prepareJava(ctx context.Context, folder string, w io.Writer) (p Program, er
 		return p, LackError{lacks}
 	}
 	c := exec.CommandContext(ctx, "mvn", "-q", "-B", "-Dstyle.color=never", "process-classes")
-	if err := build(c, folder, w, "jars"); err != nil {
+	if err := build(c, folder, w, io.Discard, "jars"); err != nil { // it prints control characters without a terminal
 		return p, err
 	}
 	target, err := filepath.Abs(filepath.Join(folder, "target"))
@@ -128,10 +128,11 @@ func greeted(ctx context.Context, c Command) (string, error) {
 	return runtime, nil
 }
 
-// build runs a compiler in a folder. What it prints goes to w, and the end of it into the error.
-func build(c *exec.Cmd, folder string, w io.Writer, loads string) error {
+// build runs a compiler in a folder, and says so to note. What the compiler prints goes to w, and the end of it into the
+// error.
+func build(c *exec.Cmd, folder string, note, w io.Writer, loads string) error {
 	command := strings.Join(c.Args, " ")
-	fmt.Fprintf(w, "%s: %s; the first time it loads %s and takes a minute\n", folder, command, loads)
+	fmt.Fprintf(note, "%s: %s; the first time it loads %s and takes a minute\n", folder, command, loads)
 	says := &tail{}
 	c.Dir, c.Stdout, c.Stderr = folder, io.MultiWriter(w, says), io.MultiWriter(w, says)
 	c.WaitDelay = patience

@@ -30,13 +30,14 @@ func (r *run) compare(c *Comparison, both *sides) error {
 	}
 	what := fmt.Sprintf("%s, %v", c.Name(), c.Kind)
 
-	for round := range r.Builds + 1 {
-		r.say(fmt.Sprintf("%s: building, round %d of %d", what, round, r.Builds))
-		if err := ours.make(r.at, round > 0); err != nil {
+	for round := range r.warm() + r.Builds {
+		timed := round >= r.warm()
+		r.say(fmt.Sprintf("%s: building, round %d of %d", what, round+1, r.warm()+r.Builds))
+		if err := ours.make(r.at, timed); err != nil {
 			return err
 		}
 		theirs.options = fmt.Sprintf(" fpr=%g bits=%d", c.Rate, ours.Bits)
-		if err := theirs.make(r.at, round > 0); err != nil {
+		if err := theirs.make(r.at, timed); err != nil {
 			return err
 		}
 		r.done++
