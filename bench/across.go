@@ -149,14 +149,15 @@ func againstOf(x versus.Comparison, n int) Against {
 	of := func(s versus.Side, c contender) *measured {
 		c.fixed = x.Fixed
 		return &measured{
-			contender: c, built: built{bits: s.Bits, refused: s.Refused}, times: s.Times, hits: s.Hits, trials: s.Trials,
-			lost: s.Lost,
+			contender: c, built: built{bits: s.Bits, refused: s.Refused}, times: s.Times,
+			hits: s.Hits, trials: s.Trials, lost: s.Lost,
 		}
 	}
 	ours := of(x.Ours, contender{name: x.Pair.Ours, module: ourModule, ours: true, told: x.Ours.Told})
 	peer := of(x.Theirs, contender{name: x.Peer, module: x.Library, told: x.Theirs.Told, note: x.Note})
 	a := Against{
-		Language: x.Language, Kind: x.Kind.String(), FPR: x.Rate, Ours: ours.row(n), Peer: peer.row(n), Failed: x.Failed,
+		Language: x.Language, Kind: x.Kind.String(), FPR: x.Rate,
+		Ours: ours.row(n), Peer: peer.row(n), Failed: x.Failed,
 	}
 	if x.Failed == "" {
 		p := pairOf(ours, peer)

@@ -66,8 +66,8 @@ func (g group) rates() cells {
 			continue
 		}
 		t = append(t, []string{
-			a.name(), a.Ours.rate(), a.Peer.rate(), fmt.Sprintf("%.2f", a.Ours.BitsPerKey), fmt.Sprintf("%.2f", a.Peer.BitsPerKey),
-			fmt.Sprint(a.Peer.Refused),
+			a.name(), a.Ours.rate(), a.Peer.rate(), fmt.Sprintf("%.2f", a.Ours.BitsPerKey),
+			fmt.Sprintf("%.2f", a.Peer.BitsPerKey), fmt.Sprint(a.Peer.Refused),
 		})
 	}
 	return t
@@ -134,9 +134,9 @@ func (r Across) with(v verdict) []string {
 // writeText writes the result as text.
 func (r Across) writeText(w io.Writer) {
 	fmt.Fprintf(w, "%s keys, %s, %d cores, %s, %s\n", countText(r.Keys), r.Machine, r.Cores, r.Go, r.Date)
-	fmt.Fprintf(w, "Nanoseconds of CPU time per key, ours / theirs = ratio: medians of %d builds and of %d rounds of %s queries,\n"+
-		"with the quartiles of the ratio. Below 1, ours is faster. Peers without batch queries: our batch / their single.\n",
-		r.Builds, r.Turns, countText(r.Asked))
+	fmt.Fprintf(w, `Nanoseconds of CPU time per key, ours / theirs = ratio: medians of %d builds and of %d rounds of %s queries,
+with the quartiles of the ratio. Below 1, ours is faster. Peers without batch queries: our batch / their single.
+`, r.Builds, r.Turns, countText(r.Asked))
 	for _, g := range r.groups() {
 		fmt.Fprintf(w, "\n%s\n\n", g.title)
 		g.times().writeText(w, "")
@@ -192,8 +192,8 @@ func (r Across) writePage(w io.Writer) {
 	}
 	fmt.Fprintf(w, ", in %v. Command: `cd bench && %s`. With `--json` it prints all numbers.\n\n",
 		time.Duration(r.Seconds*1e9).Round(time.Second), r.Command)
-	fmt.Fprintf(w, `Cells are nanoseconds of CPU time per key, ours / theirs, and the ratio with its quartiles: medians of the rounds.
-Below 1, ours is faster. If the peer has no batch queries, our batch queries are compared with its single queries.
+	fmt.Fprintf(w, `Cells are nanoseconds of CPU time per key, ours / theirs, and the ratio with its quartiles. They are medians of the
+rounds. Below 1, ours is faster. If the peer has no batch queries, our batch queries are compared with its single ones.
 
 ## Summary
 

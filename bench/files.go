@@ -49,7 +49,8 @@ func (r Result) writeFiles(ctx context.Context, dir string) error {
 var heading = regexp.MustCompile(`^# (\S+) keys, target rate (\S+)\n\nMeasured on ([^:]+): (.+?), (?:commit \S+, )?in `)
 
 // peerHeading finds what the index says of a page of peers in other languages: keys, languages, date and machine.
-var peerHeading = regexp.MustCompile(`^# (\S+) keys, peers in ([^\n]+)\n\nMeasured on ([^:]+): (.+?), (?:commit \S+, )?in `)
+var peerHeading = regexp.MustCompile(
+	`^# (\S+) keys, peers in ([^\n]+)\n\nMeasured on ([^:]+): (.+?), (?:commit \S+, )?in `)
 
 // writeIndex writes README.md, the list of all pages in the folder, fewest keys first.
 func writeIndex(ctx context.Context, dir string) error {

@@ -128,8 +128,7 @@ func greeted(ctx context.Context, c Command) (string, error) {
 	return runtime, nil
 }
 
-// build runs a compiler in a folder, and says so to note. What the compiler prints goes to w, and the end of it into the
-// error.
+// build runs a compiler in a folder, and says so to note. What the compiler prints goes to w, and its end into the error.
 func build(c *exec.Cmd, folder string, note, w io.Writer, loads string) error {
 	command := strings.Join(c.Args, " ")
 	fmt.Fprintf(note, "%s: %s; the first time it loads %s and takes a minute\n", folder, command, loads)

@@ -30,7 +30,8 @@ var Pairs = []Pair{
 		Told: "BloomFilter::with_false_pos(%g).hasher(ahash)",
 	},
 	{
-		Ours: "blocked(layout=split)", Hash: filter.XXH64, Language: "rust", Peer: "sbbf-rs-safe", Library: "sbbf-rs-safe",
+		Ours: "blocked(layout=split)", Hash: filter.XXH64, Language: "rust",
+		Peer: "sbbf-rs-safe", Library: "sbbf-rs-safe",
 		Told: "Filter::new(256, blocks) of XXH64",
 		Note: "takes no rate: as many blocks as ours; both are filters of Parquet with the same bits",
 	},
