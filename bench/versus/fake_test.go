@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ func fake(fault string) {
 			panic(err)
 		}
 	}
+	runtime.LockOSThread() // the clock of queries is the thread's
 	s, asked := server{}, 0
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan() && lines.Text() != "quit"; {
 		line := lines.Text()
