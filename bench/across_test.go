@@ -61,7 +61,7 @@ func TestAcross(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Rows) != 2*3 || r.Turns != 3 || r.Builds != 1 || len(r.FPRs) != 2 {
+	if len(r.Rows) != 3*3 || r.Turns != 3 || r.Builds != 1 || len(r.FPRs) != 2 {
 		t.Fatalf("%d rows, %d turns, %d builds, rates %v", len(r.Rows), r.Turns, r.Builds, r.FPRs)
 	}
 	for _, a := range r.Rows {
@@ -107,7 +107,7 @@ func TestAcrossFails(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "2k keys, standard / nosuch, 16-byte strings: rust: ") {
 		t.Errorf("got %v", err)
 	}
-	if text := out.String(); strings.Count(text, "FAILED: rust: ") != 4 || !strings.Contains(text, "fuse(width=8)  ") {
+	if text := out.String(); strings.Count(text, "FAILED: rust: ") != 6 || !strings.Contains(text, "fuse(width=8)  ") {
 		t.Errorf("the table is\n%s", text)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -134,7 +134,7 @@ func (r Across) with(v verdict) []string {
 // writeText writes the result as text.
 func (r Across) writeText(w io.Writer) {
 	fmt.Fprintf(w, "%s keys, %s, %d cores, %s, %s\n", countText(r.Keys), r.Machine, r.Cores, r.Go, r.Date)
-	fmt.Fprintf(w, `Nanoseconds of CPU time per key, ours / theirs = ratio: medians of %d builds and of %d rounds of %s queries,
+	fmt.Fprintf(w, `Nanoseconds of CPU time per key, ours / theirs = ratio: medians of %d builds and %d rounds of %s queries,
 with the quartiles of the ratio. Below 1, ours is faster. Peers without batch queries: our batch / their single.
 `, r.Builds, r.Turns, countText(r.Asked))
 	for _, g := range r.groups() {
@@ -192,8 +192,8 @@ func (r Across) writePage(w io.Writer) {
 	}
 	fmt.Fprintf(w, ", in %v. Command: `cd bench && %s`. With `--json` it prints all numbers.\n\n",
 		time.Duration(r.Seconds*1e9).Round(time.Second), r.Command)
-	fmt.Fprintf(w, `Cells are nanoseconds of CPU time per key, ours / theirs, and the ratio with its quartiles. They are medians of the
-rounds. Below 1, ours is faster. If the peer has no batch queries, our batch queries are compared with its single ones.
+	fmt.Fprintf(w, `Cells are nanoseconds of CPU time per key, ours / theirs, and the ratio with its quartiles: medians of rounds.
+Below 1, ours is faster. If the peer has no batch queries, our batch queries are compared with its single queries.
 
 ## Summary
 
@@ -221,10 +221,11 @@ const acrossMethod = `
 - Each side is a process: our program, and one of the peer's language. Both load the same file of keys, build and ask
   when they are told to, in turn (ours, peer, ours, peer), and measure their own CPU time. %d builds and %d rounds of
   queries are timed, after others that are not, so that compilers at run time are done.
-- Keys are 16 hexadecimal digits, or 64-bit integers. A round has %s queries of each kind: for a random sample of the
+- Keys are 16 hexadecimal digits, or 64-bit integers. Digits are strings (string, &str, byte[]), or arrays, of which
+  Rust's compiler knows the length ([]byte, [u8; 16]). A round has %s queries of each sort: for a random sample of the
   filter's keys, with repetition, and for distinct keys that it does not hold. Times include each library's own hash.
-- Ours are sets as users make and ask them: Build, ContainsString or Keyed[uint64].Contains, and ContainsMany with 256
-  keys. The process has one core (GOMAXPROCS=1). Times of builds include the garbage collector's.
+- Ours are sets as users make and ask them: Build, Contains, ContainsString or Keyed[uint64].Contains, and ContainsMany
+  with 256 keys. The process has one core (GOMAXPROCS=1). Times of builds include the garbage collector's.
 - Peers are built for this processor (Rust), or compiled at run time (Java). Times of Java leave out the threads of the
   compiler and of the garbage collector. Integers go into xorf without a hash function.
 - Rates: false positives among absent keys, with the exact 95%% interval. Each filter is also asked for all of its keys.

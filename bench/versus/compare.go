@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Operations, the keys of Side.Times.
@@ -75,7 +76,9 @@ func Run(ctx context.Context, c Config) ([]Comparison, error) {
 	defer os.RemoveAll(dir)
 	r := &run{Config: c, at: layoutOf(c.Keys, c.Asked, c.Absent)}
 	for _, p := range c.Programs {
-		r.all += len(Kinds) * len(r.comparisons(Strings, p)) * r.steps()
+		for _, kind := range Kinds {
+			r.all += len(r.comparisons(kind, p)) * r.steps()
+		}
 	}
 	var all []Comparison
 	for _, kind := range Kinds {
@@ -117,6 +120,7 @@ func (r *run) say(what string) {
 func (r *run) comparisons(kind Kind, program Program) (all []Comparison) {
 	for _, p := range r.Pairs {
 		switch {
+		case slices.Contains(program.Without, kind):
 		case p.Language != program.Language:
 		case p.Fixed:
 			all = append(all, Comparison{Pair: p, Kind: kind})

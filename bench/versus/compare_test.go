@@ -45,7 +45,7 @@ func TestCompare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if last != all-1 || len(got) != 2*3 {
+		if last != all-1 || len(got) != len(Kinds)*3 {
 			t.Errorf("step %d of %d, %d comparisons", last, all, len(got))
 		}
 		for i, x := range got {
@@ -100,7 +100,7 @@ func TestFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(got) != 2 || !strings.Contains(got[0].Failed, want) || got[1].Failed == "" {
+			if len(got) != len(Kinds) || !strings.Contains(got[0].Failed, want) || got[1].Failed == "" {
 				t.Errorf("got %+v\nwant %s", got, want)
 			}
 			if fault == "crashes" && !strings.HasSuffix(got[0].Failed, "exit status 3:\n  thread panicked: no luck") {
@@ -172,6 +172,10 @@ func TestKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	arrays, err := readArrays(filepath.Join(dir, "arrays"), at.end)
+	if err != nil {
+		t.Fatal(err)
+	}
 	texts, err := readStrings(filepath.Join(dir, "strings"), at.end)
 	if err != nil {
 		t.Fatal(err)
@@ -182,8 +186,8 @@ func TestKeys(t *testing.T) {
 	}
 	present, sampled := map[uint64]bool{}, map[uint64]bool{}
 	for i, k := range numbers {
-		if want := fmt.Sprintf("%016x", k); texts[i] != want {
-			t.Fatalf("key %d is %s, want %s", i, texts[i], want)
+		if want := fmt.Sprintf("%016x", k); texts[i] != want || string(arrays[i]) != want {
+			t.Fatalf("key %d is %s and %s, want %s", i, texts[i], arrays[i], want)
 		}
 		switch {
 		case i < at.sample:

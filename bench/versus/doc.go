@@ -11,7 +11,8 @@
 // standard input the program ends, so that nothing is left when bench is killed.
 //
 //	hello                            the first command. Reply: protocol=1, and runtime=NAME if that is known
-//	keys strings|integers COUNT FILE loads a file of records of 16 bytes (ASCII) or of 8 (little endian)
+//	keys KIND COUNT FILE             loads a file of records of 16 bytes, ASCII, if KIND is strings or arrays, or of 8
+//	                                 bytes, little endian, if it is integers
 //	build FILTER FROM TO NAME=VALUE  builds a filter of the keys FROM to TO-1. Reply: ns=, bits= of its arrays,
 //	                                 refused= keys that it did not take, batch=1 if it has batch queries, else 0
 //	ask single|batch FROM TO         asks for those keys. Reply: ns=, and positives=, the number of keys found

@@ -8,35 +8,38 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"unsafe"
 )
 
 // Kind is a type of keys.
 type Kind string
 
-// Strings are 16 hexadecimal digits each. Integers have 64 bits.
+// Strings are 16 hexadecimal digits each. Arrays have the same bytes, and in languages with generic hash functions a
+// length that the compiler knows; for ours they are byte slices. Integers have 64 bits.
 const (
 	Strings  Kind = "strings"
+	Arrays   Kind = "arrays"
 	Integers Kind = "integers"
 )
 
 // Kinds are all kinds, in the order of the comparison.
-var Kinds = []Kind{Strings, Integers}
+var Kinds = []Kind{Strings, Arrays, Integers}
 
 // String describes the keys.
 func (k Kind) String() string {
-	if k == Strings {
-		return "16-byte strings"
+	if k == Integers {
+		return "64-bit integers"
 	}
-	return "64-bit integers"
+	return "16-byte " + string(k)
 }
 
 // size returns the size of a record in a file of keys, in bytes.
 func (k Kind) size() int {
-	if k == Strings {
-		return 16
+	if k == Integers {
+		return 8
 	}
-	return 8
+	return 16
 }
 
 // layout is the order of keys in a file: those of the filter, a random sample of them with repetition, and absent keys.
@@ -78,7 +81,7 @@ func writeKeys(
 			index = r.Uint64N(uint64(at.sample))
 		}
 		record := b[:]
-		if kind == Strings {
+		if kind != Integers {
 			binary.BigEndian.PutUint64(b[:], key(index))
 			hex.Encode(text[:], b[:])
 			record = text[:]
@@ -103,6 +106,15 @@ func readStrings(path string, count int) ([]string, error) {
 		keys[i] = unsafe.String(&b[16*i], 16)
 	}
 	return keys, nil
+}
+
+// readArrays reads a file of arrays. They share the memory of the file.
+func readArrays(path string, count int) ([][]byte, error) {
+	b, err := readKeys(path, Arrays, count)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Collect(slices.Chunk(b, Arrays.size())), nil
 }
 
 // readIntegers reads a file of integers.

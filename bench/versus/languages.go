@@ -20,6 +20,7 @@ import (
 type Program struct {
 	Language  string
 	Command   Command
+	Without   []Kind            // kinds of keys that the language does not have
 	Toolchain string            // its compiler or runtime, with the version
 	Flags     string            // of its build or start, beside those in its project file
 	Versions  map[string]string // of the libraries
@@ -107,6 +108,7 @@ func prepareJava(ctx context.Context, folder string, w io.Writer) (p Program, er
 		return p, err
 	}
 	p.Flags = strings.Join(javaFlags, " ")
+	p.Without = []Kind{Arrays} // its strings are arrays
 	path := filepath.Join(target, "classes") + string(os.PathListSeparator) + filepath.Join(target, "lib", "*")
 	program := []string{"-cp", path, "bloomery.Peer"}
 	p.Command = Command{Args: slices.Concat([]string{mavenjars.Java()}, javaFlags, program)}
@@ -128,7 +130,7 @@ func greeted(ctx context.Context, c Command) (string, error) {
 	return runtime, nil
 }
 
-// build runs a compiler in a folder, and says so to note. What the compiler prints goes to w, and its end into the error.
+// build runs a compiler in a folder, and says so to note. What the compiler prints goes to w, its end into the error.
 func build(c *exec.Cmd, folder string, note, w io.Writer, loads string) error {
 	command := strings.Join(c.Args, " ")
 	fmt.Fprintf(note, "%s: %s; the first time it loads %s and takes a minute\n", folder, command, loads)

@@ -83,12 +83,16 @@ func (s *server) load(kind Kind, path string, count int) error {
 		keys, err := readStrings(path, count)
 		s.keys = stringKeys(keys)
 		return err
+	case Arrays:
+		keys, err := readArrays(path, count)
+		s.keys = arrayKeys(keys)
+		return err
 	case Integers:
 		keys, err := readIntegers(path, count)
 		s.keys = integerKeys(keys)
 		return err
 	}
-	return fmt.Errorf("%q: want strings or integers", string(kind))
+	return fmt.Errorf("%q: want strings, arrays or integers", string(kind))
 }
 
 // span parses the range of keys of a command.

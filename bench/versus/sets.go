@@ -36,6 +36,29 @@ func askStrings(s *bloomery.Set, keys []string) (n int) {
 	return n
 }
 
+type arrayKeys [][]byte
+
+func (k arrayKeys) count() int { return len(k) }
+
+func (k arrayKeys) build(ctx context.Context, c bloomery.Config, from, to int) (*bloomery.Set, error) {
+	return bloomery.Build(ctx, slices.Values(k[from:to]), c)
+}
+
+func (k arrayKeys) single(s *bloomery.Set, from, to int) int { return askArrays(s, k[from:to]) }
+func (k arrayKeys) batch(s *bloomery.Set, from, to int) int {
+	return askMany(bloomery.Keyed[[]byte](s), k[from:to])
+}
+
+//go:noinline
+func askArrays(s *bloomery.Set, keys [][]byte) (n int) {
+	for _, k := range keys {
+		if s.Contains(k) {
+			n++
+		}
+	}
+	return n
+}
+
 type integerKeys []uint64
 
 func (k integerKeys) count() int { return len(k) }

@@ -40,8 +40,9 @@ fn answer(session: &mut Option<Box<dyn Session>>, line: &str) -> Result<String, 
             *session = None; // frees the keys of the last one
             *session = Some(match kind {
                 "strings" => Box::new(Keys { keys: keys::strings(path, count)?, filter: None }),
+                "arrays" => Box::new(Keys { keys: keys::arrays(path, count)?, filter: None }),
                 "integers" => Box::new(Keys { keys: keys::integers(path, count)?, filter: None }),
-                _ => return Err(format!("{kind}: want strings or integers")),
+                _ => return Err(format!("{kind}: want strings, arrays or integers")),
             });
             Ok(String::new())
         }
