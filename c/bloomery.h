@@ -1238,7 +1238,8 @@ BLOOMERY_APART const char *bloomery_message(int result) {
   case BLOOMERY_OK: return "no error";
   case BLOOMERY_BAD_MAGIC: return "not a Bloomery file";
   case BLOOMERY_BAD_VERSION: return "the file has a newer format version: use a newer bloomery.h";
-  case BLOOMERY_BAD_FAMILY: return "the filter has an unknown family: use a newer bloomery.h";
+  case BLOOMERY_BAD_FAMILY:
+    return "the filter has an unknown family: use a newer bloomery.h, or Go for one whose keys expire";
   case BLOOMERY_BAD_HASH: return "the filter has an unknown hash function: use a newer bloomery.h";
   case BLOOMERY_BAD_CHECKSUM: return "a checksum does not match, the file is damaged: copy it again";
   case BLOOMERY_CORRUPT: return "the file contradicts itself: build it again";

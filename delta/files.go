@@ -21,9 +21,10 @@ import (
 // DiffFiles returns a delta that turns old into new: two filter files, two exact sets, or the folders of two sharded
 // sets. A file may be a pipe of at most 1 GiB. DiffFiles reads the rest of a file only if it begins like a
 // filter file. Peak memory: 3x both files + 1 MiB, for a sharded set 3x two shards at a time, and the delta. The error
-// wraps filter.ErrMagic, filter.ErrCorrupt or another error of a file if one of them is damaged, io.ErrUnexpectedEOF if
-// an exact set was cut, shard.ErrManifest or fs.ErrNotExist for a folder without a set, shard.ErrChanged if a shard is
-// not the one in its manifest, or is an error of the file system or the cause of ctx.
+// wraps filter.ErrMagic, filter.ErrCorrupt or another error of a file if one of them is damaged, filter.ErrFamily if one
+// is of package window, io.ErrUnexpectedEOF if an exact set was cut, shard.ErrManifest or fs.ErrNotExist for a folder
+// without a set, shard.ErrChanged if a shard is not the one in its manifest, or is an error of the file system or the
+// cause of ctx.
 func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 	from, sharded := inset.Dir(old)
 	to, ok := inset.Dir(new)
@@ -61,7 +62,8 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 // The new file is byte-identical to the one that DiffFiles was given: it has the SHA-256 in the delta. Peak memory:
 // both files, and for method Replay 3x both; for a sharded set with one shard at a time. PatchFile allocates nothing
 // whose size the old file and Options.MaxBytes do not bound. The error wraps ErrBase if the delta is for another file,
-// ErrCorrupt, ErrVersion, filter.ErrTooLarge, an error of the file such as filter.ErrMagic, shard.ErrChanged,
+// ErrCorrupt, ErrVersion, filter.ErrTooLarge, an error of the file such as filter.ErrMagic or, if it is of package
+// window, filter.ErrFamily, shard.ErrChanged,
 // filter.ErrLocked if another process holds the lock of the folder, or is one of the file system or the cause of ctx.
 func PatchFile(ctx context.Context, old string, d []byte, out string, o Options) error {
 	if dir, ok := inset.Dir(old); ok {

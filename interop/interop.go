@@ -200,7 +200,7 @@ const shortest = 6 + 8
 
 // Detect returns the format of a file of size bytes: the one whose header is valid and implies that size. It reads only
 // headers. The error wraps ErrForm if a format matches in a variant that cannot be read, wraps ErrFormat if no format
-// matches, or is that of r.
+// matches (and filter.ErrFamily for a file of package window), or is that of r.
 func Detect(r io.ReaderAt, size int64) (Format, error) {
 	if size < shortest {
 		const text = "%w or any other known one: it has %d bytes, a filter at least %d"
@@ -218,6 +218,10 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 		case in.err != nil && !errors.As(in.err, &invalid):
 			return "", in.err
 		}
+	}
+	head := make([]byte, container.FamilyHead)
+	if n, _ := r.ReadAt(head, 0); container.FamilyIn(head[:n]) == family.WindowID {
+		return "", fmt.Errorf("%w: %w", ErrFormat, family.ErrWindow)
 	}
 	return "", fmt.Errorf("%w or any other known one", ErrFormat)
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -27,6 +29,36 @@ type content struct {
 	file    []byte // the file or the manifest
 	trimmed uint64 // total bytes of the trimmed form; 0 if there is none, or if this is it
 	due     string // why an exact set should be built anew, or empty
+}
+
+// mayPublish returns an error if a file or folder cannot be opened, or if its first bytes are not those of a filter, an
+// exact set or a sharded set of a known family. load checks the rest.
+func mayPublish(path string) error {
+	f, st, err := untrusted.OpenAny(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if dir, ok := inset.Dir(path); ok {
+		m, err := readManifest(dir)
+		if err == nil {
+			_, err = families.ByName(m.Spec.Family())
+		}
+		return err
+	}
+	file := func() io.Reader { return io.NewSectionReader(f, 0, st.Size()) }
+	if container.HasExactMagic(file()) {
+		return nil
+	}
+	if _, _, err := container.ReadPlaces(file(), container.Options{Check: accept}); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// accept returns an error unless a header is that of a filter of a family.
+func accept(f *container.File, words []uint64) error {
+	return families.Accept(f.Family, f.Spec, f.Hash, words, 1<<62)
 }
 
 // load reads a filter file, an exact set or a sharded set once, checks it completely, and stores the objects. A filter
@@ -90,11 +122,7 @@ type decoded struct {
 
 // decodeFilter checks a filter file, header, checksums and content, and returns it, trimmed if asked for.
 func decodeFilter(b []byte, trim bool) (decoded, error) {
-	f, _, err := container.FromBytes(b, container.Options{
-		Check: func(f *container.File, words []uint64) error {
-			return families.Accept(f.Family, f.Spec, f.Hash, words, 1<<62)
-		},
-	})
+	f, _, err := container.FromBytes(b, container.Options{Check: accept})
 	if err != nil {
 		return decoded{}, err
 	}

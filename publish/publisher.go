@@ -12,7 +12,6 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/flock"
-	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -40,11 +39,9 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 		return Report{}, err
 	}
 	p := publisher{dir: dir, o: o, store: objects{dir: filepath.Join(dir, ObjectsName)}}
-	f, _, err := untrusted.OpenAny(file, os.O_RDONLY, 0) // before the folder is made
-	if err != nil {
+	if err := mayPublish(file); err != nil { // before the folder is made
 		return Report{}, err
 	}
-	_ = f.Close()
 	if err := p.checkFolder(ctx); err != nil {
 		return Report{}, err
 	}

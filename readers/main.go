@@ -5,7 +5,8 @@
 //
 // It builds random filters of all families (specs.go, build.go) and exact sets (exact.go), asks every reader the same
 // keys (trial.go) and compares all answers. Then it damages files (damage.go, forge.go): a file must be refused by all
-// readers, or by none, and all must then give the same answers. A difference is a fault; its file is kept.
+// readers, or by none, and all must then give the same answers. All must refuse filters of package window
+// (windows.go). A difference is a fault; its file is kept.
 //
 // Each reader of another language is a program with one protocol; see driver. The Go command is asked by its
 // subcommands check, count and get.
@@ -48,6 +49,7 @@ type options struct {
 	toAnswer  int
 	toDamage  int
 	exact     int // exact sets
+	windows   int // filters of package window
 	seed      uint64
 	first     int // number of the first filter
 	mostKeys  int
@@ -88,6 +90,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.toAnswer, "answers", 1_000_000, "keys that each reader answers")
 	f.IntVar(&o.toDamage, "damaged", 1000, "damaged files")
 	f.IntVar(&o.exact, "exact", 50, "exact sets; each is also damaged")
+	f.IntVar(&o.windows, "windows", 50, "filters of package window, which all must refuse")
 	f.Uint64Var(&o.seed, "seed", uint64(start.UnixNano()), "of the random filters; default: the time")
 	f.IntVar(&o.first, "first", 0, "number of the first filter")
 	f.IntVar(&o.mostKeys, "keys", 300_000, "largest number of keys of a filter")
@@ -106,8 +109,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case o.toAnswer < 0 || o.toDamage < 0 || o.exact < 0 || o.mostKeys < 2 || o.perFilter < 2:
-		return o, errors.New("--answers, --damaged and --exact must be 0 or more, --keys and --per-filter at least 2")
+	case o.toAnswer < 0 || o.toDamage < 0 || o.exact < 0 || o.windows < 0:
+		return o, errors.New("--answers, --damaged, --exact and --windows must be 0 or more")
+	case o.mostKeys < 2 || o.perFilter < 2:
+		return o, errors.New("--keys and --per-filter must be at least 2")
 	}
 	for _, name := range o.readers {
 		if !slices.Contains([]string{"plain", "wasm", "c"}, name) {
@@ -174,6 +179,7 @@ func try(ctx context.Context, o options, log io.Writer) (r report, err error) {
 		{o.toAnswer, t.answers, []string{"-O2"}},
 		{large, func(ctx context.Context, _ int) error { return t.large(ctx) }, []string{"-O2"}},
 		{o.toDamage, t.damage, sanitized}, {o.exact, t.exactSets, sanitized},
+		{o.windows, t.windows, sanitized},
 	} {
 		if part.n == 0 {
 			continue
@@ -200,6 +206,9 @@ func (r report) print(w io.Writer) {
 		r.Filters, r.Sharded, r.Keys, r.Present)
 	if r.Exact > 0 {
 		fmt.Fprintf(w, "%d exact sets\n", r.Exact)
+	}
+	if r.Windows > 0 {
+		fmt.Fprintf(w, "%d filters of package window\n", r.Windows)
 	}
 	if r.Large > 0 {
 		fmt.Fprintf(w, "%d further filters of more than 2^32 bits\n", r.Large)

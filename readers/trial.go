@@ -29,6 +29,7 @@ type report struct {
 	Sharded int            `json:"sharded_sets"`
 	Large   int            `json:"large"` // further filters, of more than 2^32 bits
 	Exact   int            `json:"exact_sets"`
+	Windows int            `json:"windows"` // filters of package window
 	Keys    int            `json:"keys"`    // asked of every reader
 	Present int            `json:"present"` // keys of these that are present
 	Answers map[string]int `json:"answers"` // of each reader, compared with those of the Go command

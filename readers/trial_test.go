@@ -22,7 +22,7 @@ func TestReaders(t *testing.T) {
 	keep := filepath.Join(t.TempDir(), "faults")
 	err := run(t.Context(), []string{
 		"--answers", "60000", "--damaged", "150", "--keys", "20000", "--per-filter", "3000", "--seed", "11", "--quiet",
-		"--exact", "12", "--json", "--keep", keep,
+		"--exact", "12", "--windows", "9", "--json", "--keep", keep,
 	}, &out, &log)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
@@ -31,7 +31,7 @@ func TestReaders(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Keys < 60000 || r.Damaged < 150 || r.Exact != 12 || r.Damaged != r.Refused+r.Accepted ||
+	if r.Keys < 60000 || r.Damaged < 150 || r.Exact != 12 || r.Windows != 9 || r.Damaged != r.Refused+r.Accepted ||
 		r.Present == 0 || r.Present == r.Keys {
 		t.Errorf("%+v", r)
 	}
@@ -133,6 +133,23 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%+v", tr.report)
 		}
 	})
+}
+
+// TestWindows has a reader that accepts filters of package window, and one that refuses them for another reason.
+func TestWindows(t *testing.T) {
+	for name, why := range map[string]string{"accepts": "", "another reason": "a checksum does not match"} {
+		tr := newTrial(t, liar{change: func(r *reply) { *r = reply{refused: why} }})
+		if err := tr.windows(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		if f := tr.report.Faults; len(f) != 3 || !strings.Contains(f[0].What, "liar") {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	tr := newTrial(t, liar{})
+	if err := tr.windows(t.Context(), 3); err != nil || len(tr.report.Faults) > 0 || tr.report.Windows != 3 {
+		t.Errorf("%v, %+v", err, tr.report)
+	}
 }
 
 // TestAgreement has two readers that are the library: no fault, and damage that is both refused and accepted.

@@ -49,7 +49,7 @@ U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.open(args[0])
 			if isWindow(args[0], err) {
-				w, _, err := a.openWindow(args[0])
+				w, _, err := openWindow[[]byte](a, args[0])
 				if err != nil {
 					return err
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/interop"
 )
@@ -249,9 +250,11 @@ func readForeign(
 // refusal adds a hint to the error about a file that cannot be read. from is empty if its format was not recognised.
 func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 	named := fmt.Errorf("%s: %w", path, err)
-	var start [4]byte
-	switch _, _ = f.ReadAt(start[:], 0); {
-	case string(start[:]) == "PAR1" && (from == "" || from == interop.Parquet):
+	var start [container.FamilyHead]byte
+	switch n, _ := f.ReadAt(start[:], 0); {
+	case container.FamilyIn(start[:n]) == family.WindowID:
+		return fmt.Errorf("%s: %w", path, family.ErrWindow)
+	case string(start[:4]) == "PAR1" && (from == "" || from == interop.Parquet):
 		return cli.Advise(fmt.Errorf("%s is a whole Parquet file: %w", path, err),
 			`Cut the filter of a column chunk out of it: bloom_filter_length bytes from bloom_filter_offset on, as the
   metadata of the column says: tail -c +$((OFFSET+1)) FILE | head -c LENGTH`)

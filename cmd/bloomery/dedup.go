@@ -30,11 +30,11 @@ func (a *app) dedupCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dedup [INPUT...]",
 		Short: "Print the lines that were not seen before, or not within a time",
-		Long: `Print the lines of the inputs, or of standard input, without those that repeat an earlier line, in their order and
-as soon as they come. The memory is that of a filter. A line that is new is taken for a repeated one, and not printed,
-at the false-positive rate. No line is printed twice.
+		Long: `Print the lines of the inputs, or of standard input, in their order and as soon as they come, without those that
+repeat an earlier line. The memory is that of a filter. No line is printed twice. A new line is taken for a repeated one,
+and not printed, at the false-positive rate.
 
-Without --ttl lines are remembered for ever. Memory grows with the number of different lines, 1.6 to 6 bytes each at
+Without --ttl all lines are remembered. Memory grows with the number of different lines, 2 to 7 bytes each at
 0.1%, or is fixed by --keys: the command then stops at the first new line for which there is no room.
 
 With --ttl 24h a line is printed if it was not printed within the last 24 hours; with --refresh, if it was not seen
@@ -48,11 +48,11 @@ Time is that of the machine, or with --time-column that of the rows: RFC 3339 or
 the order of their times: a row that is late counts as one of the latest time so far. One that is more than a day ahead
 of the machine is an error, since time does not go back.
 
---state FILE is what is remembered. It is read at the start, if it exists, and replaced every --save, at the end and when
-the command is interrupted, each time after all that it remembers was printed. So no new line is lost if the command is
-killed, and the next run repeats at most what was printed since the last time. If the killed command wrote to a file,
-that may end in a part of a line, which the next run prints again. All runs must have the same --ttl, --keys, --fpr and
---time-column, and read keys in the same way. Without --ttl the file is a filter for bloomery check.
+--state FILE holds what is remembered. It is read at the start, if it exists. It is replaced every --save, at the end and
+when the command is interrupted, each time after all lines that it remembers were printed. So no new line is lost if the
+command is killed, and the next run prints again at most what was printed since the state was last saved. The output of
+a killed command may end in a part of a line; the next run prints the whole line. All runs must have the same --ttl,
+--keys, --fpr, --time-column and --secret-file. Without --ttl the file is a filter for bloomery check.
 
 --count prints the number of lines instead; with --json a report, also of how many lines were read, remembered and late.
 With --json alone each line gets a line such as {"key":"yopmail.com"}, with "row" if it has a row.`,
@@ -75,9 +75,10 @@ With --json alone each line gets a line such as {"key":"yopmail.com"}, with "row
 func (f *dedupFlags) register(c *cobra.Command) {
 	f.in.register(c)
 	f.in.keepEmpty(c)
-	parse(c, &f.keys, "keys", "with --ttl, the `number` of different keys that come within that time; without, of all keys "+
-		"(default: grows)", parseCount)
-	parseDefault(c, &f.fpr, "fpr", dedupFPR, "false-positive `rate`: the share of new keys that are not printed", parseRate)
+	parse(c, &f.keys, "keys", "`number` of different keys that come within --ttl, or without it, of all (default: the "+
+		"memory grows)", parseCount)
+	parseDefault(c, &f.fpr, "fpr", dedupFPR, "false-positive `rate`: the share of new keys that are not printed",
+		parseRate)
 	parse(c, &f.ttl, "ttl", "`time` after which a key is new again, such as 90s, 24h or 7d (default: never)", parseSpan)
 	c.Flags().BoolVar(&f.refresh, "refresh", false, "the time counts from the last row with the key, printed or not")
 	const timeHelp = "csv, tsv: column with the time of a row, `name` in the header row, or number from 1"
@@ -95,7 +96,7 @@ func (f *dedupFlags) check(c *cobra.Command) error {
 	case given("keys") && f.keys == 0:
 		return errors.New("--keys 0: want the number of different keys, such as 10M")
 	case f.ttl > 0 && f.keys == 0:
-		return fmt.Errorf("--ttl %v needs --keys, the number of different keys that come within that time, such as --keys 10M",
+		return fmt.Errorf("--ttl %v needs --keys, the number of different keys that come within it, such as --keys 10M",
 			f.ttl)
 	case f.ttl > 0 && f.ttl < time.Millisecond:
 		return fmt.Errorf("--ttl %v: want 1ms or more", f.ttl)
@@ -109,6 +110,8 @@ func (f *dedupFlags) check(c *cobra.Command) error {
 		return fmt.Errorf("--time-column %s: lines have no columns; add --input-format csv or tsv", f.timeColumn)
 	case given("save") && f.state == "":
 		return errors.New("--save is the time between two replacements of a state; add --state FILE")
+	case f.interval < time.Millisecond:
+		return fmt.Errorf("--save %v: want 1ms or more", f.interval)
 	case f.state == stdio:
 		return errors.New("--state -: the state is read and replaced; name a file")
 	}

@@ -20,8 +20,8 @@ import (
 
 // memory is what dedup remembers.
 type memory interface {
-	// testAndAdd sets dst[i] to whether the key of hs[i] was present, and adds it if not, in order, until there is no room.
-	// It returns how many it set. times has the time of each key in ns since 1970, or is empty.
+	// testAndAdd sets dst[i] to whether the key of hs[i] was present, and adds it if not, in order, until there is no
+	// room. It returns how many it set. times has the time of each key in ns since 1970, or is empty.
 	testAndAdd(dst []bool, hs []filter.Hash, times []uint64) (n int, err error)
 	hasher() filter.Hasher
 	facts() memoryFacts
@@ -52,7 +52,8 @@ func (a *app) memory(f dedupFlags) (memory, error) {
 	return a.setMemory(f, head, secret)
 }
 
-// stateHead returns the header of the file of a state, after comparing it with the flags, or nil if there is no state yet.
+// stateHead returns the header of the file of a state, or nil if there is no state yet. It returns an error if the state
+// was made with other flags.
 func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, error) {
 	if f.state == "" {
 		return nil, nil
@@ -84,7 +85,7 @@ func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, e
 	}
 	was, ok := flagsOf(head)
 	if !ok {
-		return nil, fmt.Errorf("--state %s: the file is a filter of the spec %s, and no state of dedup; name another file",
+		return nil, fmt.Errorf("--state %s: a filter of the spec %s, and no state of dedup; name another file",
 			f.state, head.Spec)
 	}
 	return head, was.differs(f.stateFlags(secret), f.state)
@@ -166,8 +167,8 @@ type windowMemory struct {
 
 func (a *app) windowMemory(f dedupFlags, head *container.File, secret *filter.Secret) (memory, error) {
 	c := window.Config{
-		Keys: f.keys, TTL: f.ttl, FPR: f.fpr, Overflow: window.Shorten, Refresh: f.refresh, EventTime: f.timeColumn != "",
-		Secret: secret,
+		Keys: f.keys, TTL: f.ttl, FPR: f.fpr, Overflow: window.Shorten, Refresh: f.refresh,
+		EventTime: f.timeColumn != "", Secret: secret,
 	}
 	w := &windowMemory{hash: filter.NewHasher(0), now: math.MinInt64}
 	if secret != nil {
@@ -222,7 +223,8 @@ func (w *windowMemory) hasher() filter.Hasher { return w.hash }
 func (w *windowMemory) facts() memoryFacts {
 	i := w.keys.Info()
 	return memoryFacts{
-		keys: i.Keys, bytes: i.Bytes, fpr: i.FPR, early: i.Shortened - w.early, late: w.late, latest: time.Duration(w.latest),
+		keys: i.Keys, bytes: i.Bytes, fpr: i.FPR, early: i.Shortened - w.early,
+		late: w.late, latest: time.Duration(w.latest),
 	}
 }
 

@@ -25,7 +25,6 @@ type deduper struct {
 	rows, selected int64
 	unsaved        bool // memory has keys that the state does not have
 	unprinted      bool // memory has keys whose rows were not printed: it must not be saved
-	saveErr        error
 	warned         bool
 	input          string // of the last batch
 	before         int64  // rows of that input in earlier batches
@@ -184,8 +183,8 @@ func (d *deduper) keep(ctx context.Context) (stop func()) {
 	}
 }
 
-// look saves the state if it has changed, and warns once if keys were forgotten early. A state that cannot be saved is a
-// warning: the next time may be better, and the rows go on.
+// look saves the state if it has changed, and warns once if keys were forgotten early. If the state cannot be saved, it
+// warns: the rows go on, and the next time may be better.
 func (d *deduper) look(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -225,8 +224,8 @@ func (d *deduper) end(ctx context.Context, err error) error {
 	facts := d.memory.facts()
 	d.warnEarly(facts)
 	if facts.late > 0 && facts.latest > d.ttl/7 {
-		d.warn("%d rows came late, by up to %v: they count as of the latest time before them, and may be printed although "+
-			"their keys were printed within %v", facts.late, facts.latest, d.ttl)
+		d.warn("%d rows came late, by up to %v: they count as of the latest time before them, and may be printed "+
+			"although their keys were printed within %v", facts.late, facts.latest, d.ttl)
 	}
 	if d.state != "" {
 		saveErr := d.saveState(context.WithoutCancel(ctx))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// mostAhead is how far the time of a row may be ahead of the machine. Time does not go back, so that one wrong row would
-// make all later ones count as of its time.
+// mostAhead is how far the time of a row may be ahead of the machine. Time does not go back: after one wrong row, all
+// later ones would count as of its time.
 const mostAhead = 24 * time.Hour
 
 // rowTime reads the time of a row, RFC 3339 or Unix seconds, in ns since 1970. It must not be after latest.
@@ -17,9 +17,9 @@ func rowTime(text string, latest time.Time) (int64, error) {
 	t, err := parseTime(text)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("time %.80q: want RFC 3339, such as 2026-01-31T12:00:00Z, or Unix seconds, such as 1769860800", text)
+		return 0, fmt.Errorf("time %.80q: want RFC 3339, such as 2026-01-31T12:00:00Z, or Unix seconds", text)
 	case t.After(latest):
-		return 0, fmt.Errorf("time %.80q is more than a day ahead of this machine: time does not go back, so correct it first",
+		return 0, fmt.Errorf("time %.80q is more than a day ahead of this machine: time does not go back, so correct it",
 			text)
 	}
 	return t.UnixNano(), nil

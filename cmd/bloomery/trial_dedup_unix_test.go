@@ -27,10 +27,11 @@ func TestTrialDedup(t *testing.T) {
 		rounds = 100
 	}
 	for name, args := range map[string][]string{
-		"for ever": {"--fpr", "1e-9"},
-		"fixed":    {"--fpr", "1e-9", "--keys", "2M"},
-		"ttl":      {"--fpr", "1e-9", "--keys", "2M", "--ttl", "24h"},
-		"time":     {"--fpr", "1e-9", "--keys", "2M", "--ttl", "24h", "--input-format", "csv", "--time-column", "2", "--column", "1"},
+		"all":   {"--fpr", "1e-9"},
+		"fixed": {"--fpr", "1e-9", "--keys", "2M"},
+		"ttl":   {"--fpr", "1e-9", "--keys", "2M", "--ttl", "24h"},
+		"time": {"--fpr", "1e-9", "--keys", "2M", "--ttl", "24h", "--input-format", "csv",
+			"--time-column", "2", "--column", "1"},
 	} {
 		t.Run(name, func(t *testing.T) { trialDedup(t, rounds, args) })
 	}
@@ -43,7 +44,7 @@ func trialDedup(t *testing.T, rounds int, args []string) {
 	csv := slices.Contains(args, "csv")
 	printed := map[string]bool{}
 	var rows strings.Builder
-	var killed, ended, repeated, moments int
+	var killed, ended, repeated, whole int
 	most := 50 * time.Millisecond
 	for round := 0; ; round++ {
 		last := round == rounds
@@ -64,7 +65,7 @@ func trialDedup(t *testing.T, rounds int, args []string) {
 		switch {
 		case code == 0:
 			most = (most + 3*time.Since(start)) / 4
-			moments++
+			whole++
 		case code < 0:
 			killed++
 		case code == 143:
@@ -110,8 +111,8 @@ func trialDedup(t *testing.T, rounds int, args []string) {
 	if killed == 0 || *long && killed < rounds/4 {
 		t.Errorf("only %d kills", killed)
 	}
-	t.Logf("%d killed, %d ended by SIGTERM, %d went on to the end, %d rows printed twice of %d keys", killed, ended, moments,
-		repeated, len(printed))
+	t.Logf("%d killed, %d ended by SIGTERM, %d went on to the end, %d rows printed twice of %d keys", killed, ended,
+		whole, repeated, len(printed))
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) > 4 { // rows, out, seen.state and its lock
 		t.Errorf("left behind: %v, %v", left, err)

@@ -14,7 +14,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
-	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
@@ -44,7 +43,6 @@ type verifyFlags struct {
 	values          valueFlags // of the members
 	members, absent []string
 	random, seed    uint64
-	window          bool // the filter is of package window
 	limit           bloomery.JobConfig
 }
 
@@ -79,7 +77,7 @@ that it has to remember then.`,
 				return errors.New("--members - and --absent -: standard input can be read only once; name a file")
 			}
 			set, err := a.open(args[0])
-			if f.window = isWindow(args[0], err); f.window {
+			if isWindow(args[0], err) {
 				set, err = a.windowSet(args[0])
 			}
 			if err != nil {
@@ -152,11 +150,7 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 			return r, err
 		}
 	}
-	spec := set.Spec()
-	if f.window {
-		spec = family.Without(spec, "value_bits") // they are stamps
-	}
-	in, parse, err := f.values.input(f.in, spec)
+	in, parse, err := f.values.input(f.in, set.Spec())
 	if err != nil {
 		return r, err
 	}

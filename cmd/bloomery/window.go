@@ -1,18 +1,20 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/window"
 )
 
@@ -22,15 +24,55 @@ func isWindow(path string, err error) bool {
 	return errors.Is(err, family.ErrWindow) && path != stdio && !isPipe(path)
 }
 
-// openWindow opens a file of package window at the time at which it was saved.
-func (a *app) openWindow(path string) (*window.Filter[[]byte], *container.File, error) {
+// openWindow opens a file of package window at the time at which it was saved, and returns its header too. Peak memory:
+// the filter and 1 MiB.
+func openWindow[K window.Key](a *app, path string) (*window.Filter[K], windowHeader, error) {
 	secret, err := a.secret()
 	if err != nil {
-		return nil, nil, err
+		return nil, windowHeader{}, err
 	}
-	file, err := container.ReadFile(path, container.Options{Context: a.ctx, Regular: true})
+	in, st, err := untrusted.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, windowHeader{}, err
+	}
+	defer in.Close()
+	defer context.AfterFunc(a.ctx, func() { _ = in.Close() })()
+	f, h, err := readWindow[K](in, uint64(st.Size()), secret)
+	switch {
+	case a.ctx.Err() != nil:
+		err = context.Cause(a.ctx)
+	case err != nil:
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return f, h, err
+}
+
+// windowHeader is the header of a file of package window.
+type windowHeader struct {
+	*container.File
+	bits   uint64 // of the sections
+	hasher filter.Hasher
+}
+
+func readWindow[K window.Key](
+	in *os.File, size uint64, secret *filter.Secret,
+) (*window.Filter[K], windowHeader, error) {
+	file, places, err := container.ReadPlaces(in, container.Options{})
+	if err != nil {
+		return nil, windowHeader{}, err
+	}
+	if file.Bytes < size { // if it is larger, window.Read says where the file ends
+		return nil, windowHeader{}, container.Broken(file.Bytes, "bytes behind the filter", filter.ErrCorrupt)
+	}
+	h := windowHeader{File: file}
+	for _, p := range places {
+		h.bits += 8 * p.Bytes
+	}
+	if h.hasher, err = file.Hasher(secret); err != nil {
+		return nil, h, err
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return nil, h, err
 	}
 	c := window.Config{Secret: secret, EventTime: family.Given(file.Spec, "event")}
 	if file.Hash != filter.SipHash {
@@ -39,38 +81,32 @@ func (a *app) openWindow(path string) (*window.Filter[[]byte], *container.File, 
 	if !c.EventTime {
 		c.Clock = func() time.Time { return time.Time{} } // time does not go back: it stands still
 	}
-	f, err := window.Open[[]byte](a.ctx, path, c)
-	return f, file, err
+	f, err := window.Read[K](in, c)
+	return f, h, err
+}
+
+// infoOf describes a filter of package window as filters of families are described.
+func infoOf[K window.Key](f *window.Filter[K], h windowHeader) (filter.Info, window.Info) {
+	i := f.Info()
+	fill := 0.0
+	if i.MaxFPR > 0 {
+		fill = i.FPR / i.MaxFPR // of the cells
+	}
+	return filter.Info{
+		Spec: h.Spec, Keys: i.Keys, Bits: h.bits, Capacity: i.Capacity,
+		Fill: fill, FPRPrior: i.FPR, FPRPosterior: i.FPR, FPRChosen: i.FPRChosen,
+	}, i
 }
 
 // describeWindow is describe for a file of package window.
 func (a *app) describeWindow(path string) (report, error) {
-	f, file, err := a.openWindow(path)
+	f, h, err := openWindow[filter.Hash](a, path)
 	if err != nil {
 		return report{}, err
 	}
-	secret, err := a.secret()
-	if err != nil {
-		return report{}, err
-	}
-	h, err := file.Hasher(secret)
-	if err != nil {
-		return report{}, err
-	}
-	i := f.Info()
-	words, fill := 0, 0.0
-	if i.MaxFPR > 0 {
-		fill = i.FPR / i.MaxFPR // of the cells
-	}
-	for _, s := range file.Sections {
-		words += len(s)
-	}
+	info, own := infoOf(f, h)
 	return report{
-		Info: filter.Info{
-			Spec: file.Spec, Keys: i.Keys, Bits: 64 * uint64(words), Capacity: i.Capacity,
-			Fill: fill, FPRPrior: i.FPR, FPRPosterior: i.FPR, FPRChosen: i.FPRChosen,
-		},
-		hasher: h, file: engine.Stored{Bytes: file.Bytes, Version: file.Version}, window: &i,
+		Info: info, hasher: h.hasher, file: engine.Stored{Bytes: h.Bytes, Version: h.Version}, window: &own,
 	}, nil
 }
 
@@ -101,33 +137,24 @@ func writeWindow(w io.Writer, i *window.Info) {
 	fmt.Fprintf(w, "no room\t%d operations refused, %d keys removed early\n", i.Refused, i.Shortened)
 }
 
-// windowSet returns the keys that a file of package window had when it was saved, as a Set of its table.
+// windowSet returns a Set that asks a file of package window, at the time at which it was saved.
 func (a *app) windowSet(path string) (*bloomery.Set, error) {
-	_, file, err := a.openWindow(path) // checks everything
+	f, h, err := openWindow[filter.Hash](a, path)
 	if err != nil {
 		return nil, err
 	}
-	secret, err := a.secret()
-	if err != nil {
-		return nil, err
-	}
-	const name = "rankindexed"
-	table, err := families.FormatOf(name)
-	if err != nil {
-		return nil, err
-	}
-	spec := family.NewSpec(name, "value_bits", 3)
-	for _, p := range file.Spec.Params() {
-		switch p.Name {
-		case "burst", "event", "keys", "ttl":
-		default:
-			spec = spec.With(p.Name, p.Value)
-		}
-	}
-	file.Spec, file.Family, file.Sections = spec, table.ID, file.Sections[:3]
-	var b bytes.Buffer
-	if err := container.Write(&b, file); err != nil {
-		return nil, err
-	}
-	return bloomery.FromBytes(b.Bytes(), bloomery.WithSecret(secret))
+	info, _ := infoOf(f, h)
+	set := handle.NewSet[bloomery.Set](windowFilter{f, info}, h.hasher)
+	return set, engine.SetChosen(handle.Engine(set), info.FPRChosen)
 }
+
+// windowFilter is a filter of package window, whose time stands still, as a filter of a family.
+type windowFilter struct {
+	f    *window.Filter[filter.Hash]
+	info filter.Info
+}
+
+func (w windowFilter) Has(h filter.Hash) bool               { return w.f.Contains(h) }
+func (w windowFilter) HasMany(dst []bool, hs []filter.Hash) { w.f.ContainsMany(dst, hs) }
+func (w windowFilter) Info() filter.Info                    { return w.info }
+func (w windowFilter) Spec() filter.Spec                    { return w.info.Spec }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,5 +34,30 @@ func TestWindowTime(t *testing.T) {
 	}
 	if code, out := runOn(t, "key\n", "verify", path, "--members", "-", "--random", "1000"); code != 0 {
 		t.Errorf("verify: %d, %s", code, out)
+	}
+}
+
+// TestWindowDamage checks that files that were cut, or have bytes behind them, are refused as damaged.
+func TestWindowDamage(t *testing.T) {
+	file, err := os.ReadFile("../../window/testdata/few.window")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "seen.window")
+	for name, b := range map[string][]byte{
+		"cut": file[:len(file)-1], "cut in the clock": file[:len(file)-40], "bytes behind": append(slices.Clip(file), 0),
+		"a bit": append(slices.Clip(file[:len(file)-1]), file[len(file)-1]^1),
+	} {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"info", path}, {"check", path}, {"verify", path, "--members", "-"}} {
+			var stdout, stderr strings.Builder
+			code := run(t.Context(), args, strings.NewReader("a\n"), &stdout, &stderr)
+			if code != exitError || !strings.Contains(stderr.String(), path+": ") ||
+				!strings.Contains(stderr.String(), adviceDamaged) {
+				t.Errorf("%s of a file with %s: exit code %d, %s%s", args[0], name, code, &stdout, &stderr)
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -353,6 +354,18 @@ func HasMagic(r io.Reader) bool { return begins(r, magic) }
 
 // HasExactMagic reads 4 bytes and reports whether they are the magic bytes of an exact set.
 func HasExactMagic(r io.Reader) bool { return begins(r, ExactMagic) }
+
+// FamilyIn returns the number of the family in the first bytes of a filter file, which are not verified, or 0 if they
+// are too few or others.
+func FamilyIn(head []byte) uint16 {
+	if len(head) < FamilyHead || string(head[:len(magic)]) != magic {
+		return 0
+	}
+	return binary.LittleEndian.Uint16(head[FamilyHead-2:])
+}
+
+// FamilyHead is the number of bytes that FamilyIn needs.
+const FamilyHead = 12
 
 func begins(r io.Reader, magic string) bool {
 	b := make([]byte, len(magic))

@@ -27,6 +27,7 @@ func refusedCases(t *testing.T) []edited {
 	rankindexedTrimmed(g)
 	foreignCases(f)
 	exceptionRefusals(f)
+	windowRefusals(f)
 	return cases
 }
 

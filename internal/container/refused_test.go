@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/families"
 )
@@ -29,6 +31,8 @@ type edited struct {
 	// computed anew, and after that the one of the header, if its bytes lie in the file.
 	Checksums bool `json:"checksums,omitempty"`
 	Refused   bool `json:"refused"`
+	// Unknown says that the error of every reader must be the one for a family that it does not know.
+	Unknown bool `json:"unknown,omitempty"`
 
 	reason string // the errors of Go have to contain it
 }
@@ -137,6 +141,8 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s: %s: refused is %t, the error %v", c.Name, how, c.Refused, err)
 			} else if err != nil && !strings.Contains(err.Error(), c.reason) {
 				t.Errorf("%s: %s: refused without %q: %v", c.Name, how, c.reason, err)
+			} else if c.Unknown && !errors.Is(err, filter.ErrFamily) {
+				t.Errorf("%s: %s: %v, want an unknown family", c.Name, how, err)
 			}
 		}
 		for _, f := range families.Names() {

@@ -121,6 +121,9 @@ func FormatOf(name string) (Format, error) {
 
 // unknown is the error for a name that no family has.
 func unknown(name string) error {
+	if name == family.Window {
+		return family.ErrWindow
+	}
 	return fmt.Errorf("%w %q; want one of %s", filter.ErrFamily, name, strings.Join(Names(), ", "))
 }
 

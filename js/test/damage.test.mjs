@@ -73,7 +73,7 @@ test('every flipped byte, mended', async () => {
 test('what every reader refuses or accepts', async () => {
   const list = JSON.parse(readFileSync(new URL('refused.json', testdata), 'utf8'));
   assert.ok(list.length > 20);
-  for (const { name, file, edits = [], length, checksums, refused: bad, secret: own } of list) {
+  for (const { name, file, edits = [], length, checksums, refused: bad, unknown, secret: own } of list) {
     if (!existsSync(new URL(file, testdata))) throw new Error(`${name}: no ${file}`);
     const original = readFileSync(new URL(file, testdata));
     let bytes = new Uint8Array(length ?? original.length);
@@ -81,7 +81,7 @@ test('what every reader refuses or accepts', async () => {
     for (const { offset, hex } of edits) bytes.set(Buffer.from(hex, 'hex'), offset);
     if (checksums) bytes = mend(bytes);
     const options = { secret: own ?? secret };
-    if (bad) await refused(bytes, name, FormatError, options);
+    if (bad) await refused(bytes, name, unknown ? plain.FamilyError : FormatError, options);
     else await open(bytes, options).catch((e) => assert.fail(`${name} is refused: ${e}`));
   }
 });

@@ -1,0 +1,34 @@
+package interop_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/interop"
+)
+
+// TestWindowFiles checks that files of package window are in no format of another system, and that Detect says what
+// they are.
+func TestWindowFiles(t *testing.T) {
+	for _, name := range []string{"few", "keyed", "new"} {
+		b, err := os.ReadFile(filepath.Join("..", "window", "testdata", name+".window"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = interop.Detect(bytes.NewReader(b), int64(len(b)))
+		if !errors.Is(err, interop.ErrFormat) || !errors.Is(err, filter.ErrFamily) ||
+			!strings.Contains(err.Error(), "open it with package window") {
+			t.Errorf("%s: Detect: %v", name, err)
+		}
+		for _, f := range interop.Formats() {
+			if s, err := interop.Read(bytes.NewReader(b), f, 1<<20); err == nil || s != nil {
+				t.Errorf("%s: read as %s: %v", name, f, err)
+			}
+		}
+	}
+}
