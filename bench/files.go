@@ -48,6 +48,10 @@ func (r Result) writeFiles(ctx context.Context, dir string) error {
 // heading finds what the index says of a page: keys, rate, date and machine.
 var heading = regexp.MustCompile(`^# (\S+) keys, target rate (\S+)\n\nMeasured on ([^:]+): (.+?), (?:commit \S+, )?in `)
 
+// peerHeading finds what the index says of a page of peers in other languages: keys, languages, date and machine.
+var peerHeading = regexp.MustCompile(
+	`^# (\S+) keys, peers in ([^\n]+)\n\nMeasured on ([^:]+): (.+?), (?:commit \S+, )?in `)
+
 // writeIndex writes README.md, the list of all pages in the folder, fewest keys first.
 func writeIndex(ctx context.Context, dir string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "bench-*.md"))
@@ -83,6 +87,11 @@ func writeIndex(ctx context.Context, dir string) error {
 		}
 		all = append(all, entry{keys, fpr, cells})
 	}
+	others, err := peerPages(dir)
+	if err != nil {
+		return err
+	}
+	_, noJobs := os.Stat(filepath.Join(dir, "jobs.md"))
 	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.keys, b.keys), cmp.Compare(b.fpr, a.fpr)) })
 	return container.WriteAtomic(ctx, filepath.Join(dir, "README.md"), func(w io.Writer) error {
 		fmt.Fprint(w, `# Our families compared with other libraries
@@ -100,6 +109,20 @@ To write these pages and this list, run in `+"`"+`bench/`+"`"+` (with `+"`"+`--j
 			t = append(t, e.cells)
 		}
 		t.writeMarkdown(w, "---")
+		if others != nil {
+			fmt.Fprint(w, `
+Filters of other languages, each side in a process of its own, measured in alternating rounds:
+
+    go run . --keys 1M,10M --peers rust,java --out ../docs/results
+
+`)
+			others.writeMarkdown(w, "---")
+		}
+		if noJobs == nil {
+			fmt.Fprint(w, `
+How many lines of code a user writes for common jobs, with Bloomery and with three other libraries: [jobs.md](jobs.md).
+`)
+		}
 		return nil
 	})
 }

@@ -44,12 +44,12 @@ type Row struct {
 	LeftOut string `json:"left_out,omitempty"`
 
 	BitsPerKey float64           `json:"bits_per_key"`
-	HeapBytes  uint64            `json:"heap_bytes"`  // of the filter
-	PeakBytes  uint64            `json:"peak_bytes"`  // peak of the heap during a build, without the keys
-	TotalBytes uint64            `json:"total_bytes"` // allocated during a build
-	Times      map[string]spread `json:"times"`       // by operation
-	FPR        float64           `json:"fpr"`         // observed
-	FPRLow     float64           `json:"fpr_low"`     // its exact 95% interval
+	HeapBytes  uint64            `json:"heap_bytes,omitempty"`  // of the filter
+	PeakBytes  uint64            `json:"peak_bytes,omitempty"`  // peak of the heap during a build, without the keys
+	TotalBytes uint64            `json:"total_bytes,omitempty"` // allocated during a build
+	Times      map[string]spread `json:"times"`                 // by operation
+	FPR        float64           `json:"fpr"`                   // observed
+	FPRLow     float64           `json:"fpr_low"`               // its exact 95% interval
 	FPRHigh    float64           `json:"fpr_high"`
 	Hits       uint64            `json:"hits"`
 	Trials     uint64            `json:"trials"`
