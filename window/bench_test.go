@@ -200,7 +200,13 @@ func BenchmarkContains(b *testing.B) {
 // fast two are. read-speedup is that of queries of filters that nobody changes: it shows what the machine allows. It is
 // about 1 if other programs run, or if the two processors are two threads of one.
 func BenchmarkGoroutines(b *testing.B) {
-	f, at := full(b, benchKeys[0], 0.01)
+	for _, keys := range benchKeys {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) { goroutines(b, keys) })
+	}
+}
+
+func goroutines(b *testing.B, keys uint64) {
+	f, at := full(b, keys, 0.01)
 	const n = 32 * ops // long enough for a second thread to get a processor
 	add := func(part, parts uint64) {
 		for j := part; j < n/64; j += parts { // interleaved, so that both have the same time
@@ -210,7 +216,7 @@ func BenchmarkGoroutines(b *testing.B) {
 			}
 		}
 	}
-	r := newRotating(b, benchKeys[0], 0.01)
+	r := newRotating(b, keys, 0.01)
 	var sum atomic.Uint64
 	read := func(part, parts uint64) {
 		found := uint64(0)

@@ -38,8 +38,7 @@ type ring struct {
 	// at most nine laps, and comes with a step of the hand, which brings one group up to date. So no group is later by
 	// more than 72 passes for each group, which is less than 2^32 for mostBuckets.
 	groups []atomic.Uint32
-	locks  []lock        // of the groups whose number is theirs modulo their number, a power of two
-	hand   atomic.Uint64 // a point: the groups before it were brought up to date since the target was there
+	locks  []lock // of the groups whose number is theirs modulo their number, a power of two
 
 	refused, shortened atomic.Uint64
 
@@ -100,7 +99,7 @@ func (l *lock) wait() {
 	for tries := 1; ; tries++ {
 		switch {
 		case tries%64 != 0:
-		case tries < 64*16:
+		case tries < 64*256:
 			runtime.Gosched()
 		default:
 			time.Sleep(20 * time.Microsecond)
