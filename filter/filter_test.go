@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/zeebo/xxh3"
 )
 
 func TestSpecRoundTrip(t *testing.T) {
@@ -122,5 +124,25 @@ func TestHashVectors(t *testing.T) {
 	if k := NewKeyedHasher(secret); k != NewKeyedHasher(secret) || k == other ||
 		k.KeyCheck() == other.KeyCheck() || x == NewHasher(1) {
 		t.Error("== or KeyCheck do not tell hashers apart")
+	}
+}
+
+// TestSumLibrary compares Sum, which has its own path for short keys, with the library at all lengths up to 300.
+func TestSumLibrary(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	key := make([]byte, 300)
+	for range 200 {
+		seed := rng.Uint64() >> rng.UintN(64)
+		for i := range key {
+			key[i] = byte(rng.Uint32() >> rng.UintN(9))
+		}
+		h := NewHasher(seed)
+		for n := range key {
+			u := xxh3.Hash128Seed(key[:n], seed)
+			want := Hash{Hi: u.Hi, Lo: u.Lo}
+			if got := h.Sum(key[:n]); got != want || h.SumString(string(key[:n])) != want {
+				t.Fatalf("seed %d, %x: %x, want %x", seed, key[:n], got, want)
+			}
+		}
 	}
 }

@@ -75,21 +75,26 @@ func (h Hasher) Seed() uint64 {
 
 // Sum returns the hash of a key. It does not allocate, and key does not escape.
 func (h Hasher) Sum(key []byte) Hash {
-	if h.kind == uint64(XXH3) {
-		u := xxh3.Hash128Seed(key, h.a)
-		return Hash{Hi: u.Hi, Lo: u.Lo}
+	n := uint(len(key))
+	if h.kind != uint64(XXH3) || n < 9 || n > 16 {
+		return h.sumOther(key)
 	}
-	return h.sumOther(key)
+	// XXH3-128 for inputs of 9 to 16 bytes. The library has the same behind another call, for 4.3 ns instead of 3.
+	first, last := binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[n-8:])
+	hi, lo := bits.Mul64(first^last^(shortFlipLo-h.a), prime64)
+	lo += uint64(n-1) << 54
+	last ^= shortFlipHi + h.a
+	hi += last + uint64(uint32(last))*(secondWord-1)
+	lo ^= bits.ReverseBytes64(hi)
+	top, low := bits.Mul64(lo, secondPrime)
+	top += hi * secondPrime
+	low = (low ^ low>>37) * avalanche
+	top = (top ^ top>>37) * avalanche
+	return Hash{Hi: top ^ top>>32, Lo: low ^ low>>32}
 }
 
 // SumString returns Sum([]byte(key)) without copying the key. It does not allocate.
-func (h Hasher) SumString(key string) Hash {
-	if h.kind == uint64(XXH3) {
-		u := xxh3.HashString128Seed(key, h.a)
-		return Hash{Hi: u.Hi, Lo: u.Lo}
-	}
-	return h.sumOther(view(key))
-}
+func (h Hasher) SumString(key string) Hash { return h.Sum(view(key)) }
 
 // SumUint64 returns Sum of the eight bytes of key, little endian. It does not allocate. For XXH3 it is the algorithm
 // for inputs of 4 to 8 bytes, computed without a copy of the key in memory.
@@ -121,7 +126,7 @@ func sumUint64(key, flip uint64) Hash {
 	hi += lo << 1
 	lo ^= hi >> 3
 	lo = (lo ^ lo>>35) * 0x9FB21C651E98DF25
-	hi = (hi ^ hi>>37) * 0x165667919E3779F9
+	hi = (hi ^ hi>>37) * avalanche
 	return Hash{Hi: hi ^ hi>>32, Lo: lo ^ lo>>28}
 }
 
@@ -141,11 +146,26 @@ const (
 	secretFlip = 0xDB979083E96DD4DE ^ 0x1F67B3B7A4A44072
 )
 
-// sumOther is Sum for all hash functions except XXH3. It panics on the zero Hasher, which would otherwise hash under
-// a key of zeros unnoticed.
+// Constants of XXH3 for inputs of 9 to 16 bytes: words of its default secret XORed with each other, its second 64-bit
+// prime, its second 32-bit prime, and the factor of its avalanche.
+const (
+	shortFlipLo = 0x78E5C0CC4EE679CB ^ 0x2172FFCC7DD05A82
+	shortFlipHi = 0x8E2443F7744608B8 ^ 0x4C263A81E69035E0
+	secondPrime = 0xC2B2AE3D27D4EB4F
+	secondWord  = 0x85EBCA77
+	avalanche   = 0x165667919E3779F9
+)
+
+// sumOther is Sum without its path for short keys. It panics on the zero Hasher, which would otherwise hash under a key
+// of zeros unnoticed.
+//
+//go:noinline
 func (h Hasher) sumOther(key []byte) Hash {
 	id := h.ID()
 	switch {
+	case id == XXH3:
+		u := xxh3.Hash128Seed(key, h.a)
+		return Hash{Hi: u.Hi, Lo: u.Lo}
 	case id == SipHash:
 		a, b := h.secret()
 		lo, hi := siphash.Hash128(a, b, key)
