@@ -20,32 +20,28 @@ func (p point) after(q point) bool { return int64(p-q) > 0 }
 // bucket returns the number of buckets passed in the running lap.
 func (p point) bucket() uint64 { return uint64(p % lap) }
 
-// dial turns time into the point at which the hand should be. One goroutine at a time moves it.
-//
-// What every operation reads, what it reads and what moves with time, and what only the goroutine that moves the dial
-// uses are in cache lines of their own.
+// dial turns time into the point at which the hand should be. One goroutine at a time moves it. What moves with time is a
+// cache line of its own, apart from what all operations only read.
 type dial struct {
 	ttl, buckets uint64 // ttl in nanoseconds
 	// read returns the time in nanoseconds since 1970, or is nil if time moves only with Advance.
-	read func() int64
-	_    [cacheLine]byte
+	read    func() int64
+	started bool // guarded by mu
+	_       [cacheLine - 4*8]byte
 
 	due    atomic.Int64  // the first time at which target is later than now
 	target atomic.Uint64 // point
 	hand   atomic.Uint64 // a point: the groups before it were brought up to date since the target was there
-	_      [cacheLine]byte
 
 	mu      sync.Mutex // guards the rest, and writes of due and target
-	started bool
-	origin  int64  // time of point 0
-	now     int64  // latest time
-	laps    uint64 // of target, not modulo 2^32
-	skipped uint64 // laps since the origin that are not counted in laps, because nothing was left in them
-	_       [cacheLine]byte
+	origin  int64      // time of point 0
+	now     int64      // latest time
+	laps    uint64     // of target, not modulo 2^32
+	skipped uint64     // laps since the origin that are not counted in laps, because nothing was left in them
 }
 
-// cacheLine is the size of a cache line in bytes, or of a pair that a processor loads together.
-const cacheLine = 128
+// cacheLine is the size of a cache line in bytes.
+const cacheLine = 64
 
 // longest is the number of laps by which target moves at most at once. After eight no key is left, and a ninth, not
 // complete, brings the hand to where it belongs.
