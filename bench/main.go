@@ -1,7 +1,7 @@
 // Command bench compares our filters with those of other libraries. All filters hold the same keys and are measured
 // alternately in one process. It prints the size, times, memory and false-positive rate of each filter and the ratios
-// of ours to the other libraries', and writes them as JSON, as a Markdown page and as SVG plots. With --peers it compares
-// with filters of other languages instead, in processes of their own; see package versus.
+// of ours to the other libraries', and writes them as JSON, as a Markdown page and as SVG plots. With --peers it
+// compares with filters of other languages instead, in processes of their own; see package versus.
 //
 //   - contenders.go defines a contender and the pairs that are compared; ours.go and peers.go list the contenders.
 //   - measure.go and memory.go measure, result.go summarizes.
@@ -140,8 +140,10 @@ func parse(args []string, wErr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(wErr)
 	keys := flags.String("keys", "1M", "numbers of keys, such as 100k or 1M,20M")
-	fpr := flags.String("fpr", "", "target false-positive rate of filters that take one, such as 0.1% (default 1%; with --peers 1%,0.1%)")
-	peers := flags.String("peers", "", "compare with filters of these languages instead: rust, java or both, such as rust,java")
+	fpr := flags.String("fpr", "", "target false-positive rate of filters that take one, such as 0.1% "+
+		"(default 1%; with --peers 1%,0.1%)")
+	peers := flags.String("peers", "", "compare with filters of these languages instead: rust, java or both, such as "+
+		"rust,java")
 	only := flags.String("only", "", "measure only filters whose name matches this regular expression")
 	flags.BoolVar(&o.quick, "quick", false, "3 turns and 1 build with --effort fast: checks that the program works")
 	flags.IntVar(&o.turns, "turns", 0, "turns of queries (default 15; 9 from 10M keys)")

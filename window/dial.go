@@ -20,8 +20,8 @@ func (p point) after(q point) bool { return int64(p-q) > 0 }
 // bucket returns the number of buckets passed in the running lap.
 func (p point) bucket() uint64 { return uint64(p % lap) }
 
-// dial turns time into the point at which the hand should be. One goroutine at a time moves it. What moves with time is a
-// cache line of its own, apart from what all operations only read.
+// dial turns time into the point at which the hand should be. One goroutine at a time moves it. What moves with time
+// has a cache line of its own, apart from what all operations only read.
 type dial struct {
 	ttl, buckets uint64 // ttl in nanoseconds
 	// read returns the time in nanoseconds since 1970, or is nil if time moves only with Advance.

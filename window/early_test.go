@@ -83,8 +83,8 @@ func (s *stream) run(operations int) {
 			s.f.Advance(time.Unix(0, s.now-s.rng.Int64N(int64(s.c.TTL))))
 		}
 	}
-	s.Logf("%d operations on %d keys: %d asked for, none forgotten early; %d looked like another one, %d refused", s.operations,
-		s.next, s.asked, s.lookalikes, s.refused)
+	s.Logf("%d operations on %d keys: %d asked for, none forgotten early; %d looked like another one, %d refused",
+		s.operations, s.next, s.asked, s.lookalikes, s.refused)
 	s.Logf("%d jumps, %d restarts; of %d keys older than 8/7 of ttl, %d were present", s.jumps, s.restarts, s.gone, s.late)
 	if s.asked < s.operations/4 || s.refused > 0 || float64(s.late) > 1.2*s.c.FPR*float64(s.gone)+100 {
 		s.Errorf("seed %d: want fewer", s.seed)

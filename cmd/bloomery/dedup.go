@@ -30,9 +30,9 @@ func (a *app) dedupCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dedup [INPUT...]",
 		Short: "Print the lines that were not seen before, or not within a time",
-		Long: `Print the lines of the inputs, or of standard input, in their order and as soon as they come, without those that
-repeat an earlier line. The memory is that of a filter. No line is printed twice. A new line is taken for a repeated one,
-and not printed, at the false-positive rate.
+		Long: `Print the lines of the inputs, or of standard input, in their order and as soon as they come, without those
+that repeat an earlier line. The memory is that of a filter. No line is printed twice. A new line is taken for a
+repeated one, and not printed, at the false-positive rate.
 
 Without --ttl all lines are remembered. Memory grows with the number of different lines, 2 to 7 bytes each at
 0.1%, or is fixed by --keys: the command then stops at the first new line for which there is no room.
@@ -48,8 +48,8 @@ Time is that of the machine, or with --time-column that of the rows: RFC 3339 or
 the order of their times: a row that is late counts as one of the latest time so far. One that is more than a day ahead
 of the machine is an error, since time does not go back.
 
---state FILE holds what is remembered. It is read at the start, if it exists. It is replaced every --save, at the end and
-when the command is interrupted, each time after all lines that it remembers were printed. So no new line is lost if the
+--state FILE holds what is remembered. It is read at the start, if it exists. It is replaced every --save, at the end
+and when the command is interrupted, each time after all lines that it remembers were printed. So no new line is lost if the
 command is killed, and the next run prints again at most what was printed since the state was last saved. The output of
 a killed command may end in a part of a line; the next run prints the whole line. All runs must have the same --ttl,
 --keys, --fpr, --time-column and --secret-file. Without --ttl the file is a filter for bloomery check.

@@ -52,8 +52,8 @@ func (a *app) memory(f dedupFlags) (memory, error) {
 	return a.setMemory(f, head, secret)
 }
 
-// stateHead returns the header of the file of a state, or nil if there is no state yet. It returns an error if the state
-// was made with other flags.
+// stateHead returns the header of the file of a state, or nil if there is no state yet. It returns an error if the
+// state was made with other flags.
 func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, error) {
 	if f.state == "" {
 		return nil, nil

@@ -67,7 +67,9 @@ func OpenReader(name string, r io.Reader, o Options) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Input{set: s, blockSize: cmp.Or(o.BlockSize, blockSize), sources: []source{{name: name, once: r, size: -1}}}, nil
+	in := &Input{set: s, blockSize: cmp.Or(o.BlockSize, blockSize)}
+	in.sources = []source{{name: name, once: r, size: -1}}
+	return in, nil
 }
 
 // Rewindable reports whether every input is a regular file, which allows more than one pass.
