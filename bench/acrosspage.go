@@ -135,7 +135,8 @@ func (r Across) with(v verdict) []string {
 func (r Across) writeText(w io.Writer) {
 	fmt.Fprintf(w, "%s keys, %s, %d cores, %s, %s\n", countText(r.Keys), r.Machine, r.Cores, r.Go, r.Date)
 	fmt.Fprintf(w, `Nanoseconds of CPU time per key, ours / theirs = ratio: medians of %d builds and %d rounds of
-%s queries, with the quartiles of the ratio. Below 1, ours is faster. Peers without batch queries: our batch / their single.
+%s queries, with the quartiles of the ratio. Below 1, ours is faster. Peers without batch queries: our batch / their
+single.
 `, r.Builds, r.Turns, countText(r.Asked))
 	for _, g := range r.groups() {
 		fmt.Fprintf(w, "\n%s\n\n", g.title)
@@ -193,7 +194,8 @@ func (r Across) writePage(w io.Writer) {
 	fmt.Fprintf(w, ", in %v. Command: `cd bench && %s`. With `--json` it prints all numbers.\n\n",
 		time.Duration(r.Seconds*1e9).Round(time.Second), r.Command)
 	fmt.Fprintf(w, `Cells are nanoseconds of CPU time per key, ours / theirs, and the ratio with its quartiles:
-medians of rounds. Below 1, ours is faster. If the peer has no batch queries, our batch queries are compared with its single queries.
+medians of rounds. Below 1, ours is faster. If the peer has no batch queries, our batch queries are compared with its
+single queries.
 
 ## Summary
 

@@ -19,10 +19,10 @@ import (
 )
 
 // DiffFiles returns a delta that turns old into new: two filter files, two exact sets, or the folders of two sharded
-// sets. A file may be a pipe of at most 1 GiB. DiffFiles reads the rest of a file only if it begins like a
-// filter file. Peak memory: 3x both files + 1 MiB, for a sharded set 3x two shards at a time, and the delta. The error
-// wraps filter.ErrMagic, filter.ErrCorrupt or another error of a file if one of them is damaged, filter.ErrFamily if
-// one is of package window, io.ErrUnexpectedEOF if an exact set was cut, shard.ErrManifest or fs.ErrNotExist for a folder
+// sets. A file may be a pipe of at most 1 GiB. DiffFiles reads the rest of a file only if it begins like a filter
+// file. Peak memory: 3x both files + 1 MiB, for a sharded set 3x two shards at a time, and the delta. The error wraps
+// filter.ErrMagic, filter.ErrCorrupt or another error of a file if one of them is damaged, filter.ErrFamily if one is
+// of package window, io.ErrUnexpectedEOF if an exact set was cut, shard.ErrManifest or fs.ErrNotExist for a folder
 // without a set, shard.ErrChanged if a shard is not the one in its manifest, or is an error of the file system or the
 // cause of ctx.
 func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {

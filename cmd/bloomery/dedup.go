@@ -49,10 +49,10 @@ the order of their times: a row that is late counts as one of the latest time so
 of the machine is an error, since time does not go back.
 
 --state FILE holds what is remembered. It is read at the start, if it exists. It is replaced every --save, at the end
-and when the command is interrupted, each time after all lines that it remembers were printed. So no new line is lost if the
-command is killed, and the next run prints again at most what was printed since the state was last saved. The output of
-a killed command may end in a part of a line; the next run prints the whole line. All runs must have the same --ttl,
---keys, --fpr, --time-column and --secret-file. Without --ttl the file is a filter for bloomery check.
+and when the command is interrupted, each time after all lines that it remembers were printed. So no new line is lost
+if the command is killed, and the next run prints again at most what was printed since the state was last saved. The
+output of a killed command may end in a part of a line; the next run prints the whole line. All runs must have the
+same --ttl, --keys, --fpr, --time-column and --secret-file. Without --ttl the file is a filter for bloomery check.
 
 --count prints the number of lines instead; with --json a report, also of how many lines were read, remembered and late.
 With --json alone each line gets a line such as {"key":"yopmail.com"}, with "row" if it has a row.`,
