@@ -49,7 +49,8 @@ Whoever can connect to the port can run jobs of bloomery-beam with the rights of
 		},
 	}
 	c.Flags().IntVar(&port, "port", 50000, "`port`")
-	c.Flags().StringVar(&host, "host", "localhost", "`address` of this machine; every program that can connect to it can run jobs")
+	c.Flags().StringVar(&host, "host", "localhost", "`address` of this machine; every program that can connect to it "+
+		"can run jobs")
 	c.Flags().StringVar(&secretFile, "secret-file", "",
 		"`file` with the secret of the keyed hash, 32 hex digits; else the variable "+job.SecretFileVariable+" names it")
 	return c

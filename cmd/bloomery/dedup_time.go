@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +20,8 @@ func rowTime(text string, latest time.Time) (int64, error) {
 	case err != nil:
 		return 0, fmt.Errorf("time %.80q: want RFC 3339, such as 2026-01-31T12:00:00Z, or Unix seconds", text)
 	case t.After(latest):
-		return 0, fmt.Errorf("time %.80q is more than a day ahead of this machine: time does not go back, so correct it",
-			text)
+		return 0, fmt.Errorf("time %.80q is more than a day ahead of this machine: "+
+			"time does not go back, so correct it", text)
 	}
 	return t.UnixNano(), nil
 }
@@ -36,13 +37,13 @@ func parseTime(text string) (t time.Time, err error) {
 		t = time.Unix(seconds, 0)
 		if dot {
 			part, err := strconv.ParseFloat("0."+fraction, 64)
-			if err != nil || strings.Trim(fraction, "0123456789") != "" {
+			if err != nil || fraction == "" || strings.Trim(fraction, "0123456789") != "" {
 				return t, errTime
 			}
 			if whole[0] == '-' {
 				part = -part
 			}
-			t = t.Add(time.Duration(part * 1e9))
+			t = t.Add(time.Duration(math.Round(part * 1e9)))
 		}
 	} else if t, err = time.Parse(time.RFC3339, text); err != nil {
 		return t, err

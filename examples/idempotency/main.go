@@ -52,7 +52,8 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	ttl := flags.Duration("ttl", 72*time.Hour, "time for which senders repeat requests")
 	every := flags.Duration("save", 30*time.Second, "time between two writes of the file")
 	patience := flags.Duration("patience", 10*time.Second, "longest time to wait for another request with the same key")
-	secret := flags.String("secret", "", "`file` with 32 hex digits, so that nobody can choose keys that look alike")
+	secret := flags.String("secret", "", "`file` with the secret of the hash, 32 hex digits: without it, senders can find keys "+
+		"that look alike")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

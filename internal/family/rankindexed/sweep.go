@@ -129,8 +129,8 @@ func (w *sweeper) indexWord(i, end uint64) uint64 {
 //
 // It compares k cells at a time, as many as lie in 63 bits. Where the value of a cell differs from the pattern, the
 // difference plus 2^payload-1 carries into bit payload of the cell. A multiplication gathers the k bits, width apart,
-// in adjacent ones: bit i·width moves up by (width-1)·(k-1-i), and the other products fall outside of the window, since
-// k <= width.
+// in adjacent ones: bit i·width moves up by (width-1)·(k-1-i), and the other products fall outside of the window,
+// since k <= width.
 func (w *sweeper) mark(dead uint64) (n uint64) {
 	width, payload := uint64(w.s.width), uint64(w.s.payload)
 	k := min(63/width, width)

@@ -126,8 +126,8 @@ func dispatch(c chains) {
 }
 
 // chainsHas ends at the first cell whose remainder is not smaller. In a bucket that another goroutine is changing it
-// may read anything, but no word beyond the bucket, and ends: it goes to higher places of the index only, as it does in any
-// valid bucket.
+// may read anything, but no word beyond the bucket, and ends: it goes to higher places of the index only, as it does in
+// any valid bucket.
 func chainsHas() {
 	function("chainsHas", "func("+chainsType+", hi, lo uint64) uint64")
 	c := chains{Load(Param("c"), GP64())}
