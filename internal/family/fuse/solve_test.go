@@ -111,3 +111,32 @@ func BenchmarkBuild(b *testing.B) {
 		})
 	}
 }
+
+// TestCrowded gives one slot more keys than a solver can count, as somebody who knows the first seed can: the next seed
+// is taken, as by the library.
+func TestCrowded(t *testing.T) {
+	// unmix is the inverse of locator.mix: each step of that is one.
+	unmix := func(x, seed uint64) uint64 {
+		x ^= x >> 33
+		x *= 0x9cb4b2f8129337db // of 0xc4ceb9fe1a85ec53 modulo 2^64
+		x ^= x >> 33
+		x *= 0x4f74430c22a54005 // of 0xff51afd7ed558ccd
+		x ^= x >> 33
+		return x - seed
+	}
+	first := build(t, "fuse(width=8)", []filter.Hash{{Lo: 1}}).seed
+	if l := (locator{seed: first}); unmix(l.mix(12345), first) != 12345 {
+		t.Fatal("unmix is not the inverse of mix")
+	}
+	for _, crowd := range []int{63, 64, 65, 66, 128, 129} {
+		keys := make([]uint64, 0, 1000+crowd)
+		for i := range crowd {
+			keys = append(keys, unmix(uint64(i)*0x9e3779b97f4a7c15>>20, first)) // all in slot 0
+		}
+		for range 1000 {
+			keys = append(keys, rand.Uint64())
+		}
+		slices.Sort(keys)
+		sameSlots[uint8](t, keys, keys, 8)
+	}
+}
