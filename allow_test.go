@@ -111,7 +111,7 @@ func checkAllowInfo(t *testing.T, what string, s *Set, n, allowed int) {
 	if cascade == nil {
 		t.Fatalf("%s: no exceptions", what)
 	}
-	plain := handle.NewSet[Set](main, s.hasher)
+	plain := handle.NewSet[Set](main, s.Hasher())
 	var exceptions uint64
 	for key := range numbered("allowed", allowed) {
 		if plain.Contains(key) {
@@ -163,7 +163,7 @@ func TestAllowLevelRate(t *testing.T) {
 		rate := math.Pow(float64(bitvec.OnesCount(first))/float64(64*size.Words), float64(size.Probes))
 		hits := uint64(0)
 		for key := range numbered("member", 100_000) {
-			if !one.Has(s.hasher.Sum(key)) {
+			if !one.Has(s.Hasher().Sum(key)) {
 				hits++
 			}
 		}
@@ -228,7 +228,7 @@ func TestAllowForms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if o := handle.NewSet[Set](handle.Filter(s), s.hasher); engine.SetChosen(s.engine, 0) != nil || !o.Equal(s) {
+	if o := handle.NewSet[Set](handle.Filter(s), s.Hasher()); engine.SetChosen(s.engine, 0) != nil || !o.Equal(s) {
 		t.Error("a set without a chosen rate differs")
 	}
 }

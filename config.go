@@ -272,7 +272,7 @@ func (c Config) checkLikeShards() (filter.Hasher, error) {
 	if c.Like.inner().Facts().Stored.Shards == 0 {
 		return filter.Hasher{}, family.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
 	}
-	return c.Like.hasher, nil
+	return c.Like.Hasher(), nil
 }
 
 // likeShards returns the Config of each shard of a set like Like; Like is still that of the set.

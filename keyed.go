@@ -3,10 +3,12 @@ package bloomery
 import (
 	"fmt"
 	"reflect"
+	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian. A
@@ -20,29 +22,31 @@ type Key interface {
 type KeyedSet[K Key] struct {
 	set  *Set
 	kind reflect.Kind // of K
+	size int          // of an integer; kernel.Hashed; or inHeader
 }
 
+// inHeader says that a key starts with its address and its size, as strings and slices do.
+const inHeader = 0
+
 // Keyed returns the view of s for keys of type K, such as Keyed[uint64](s). It costs nothing to make.
-func Keyed[K Key](s *Set) KeyedSet[K] { return KeyedSet[K]{s, reflect.TypeFor[K]().Kind()} }
+func Keyed[K Key](s *Set) KeyedSet[K] {
+	k := KeyedSet[K]{s, reflect.TypeFor[K]().Kind(), inHeader}
+	switch k.kind {
+	case reflect.Uint64:
+		k.size = 8
+	case reflect.Struct:
+		k.size = kernel.Hashed
+	}
+	return k
+}
 
 // Contains is Set.Contains.
 func (k KeyedSet[K]) Contains(key K) bool {
-	s := k.set
-	if s.filter == nil {
-		return s.inner().Contains(k.key(key))
+	p, n := unsafe.Pointer(&key), k.size
+	if n == inHeader {
+		p, n = *(*unsafe.Pointer)(p), len(*(*string)(p))
 	}
-	var h filter.Hash
-	switch k.kind { // as sum, which is not inlined
-	case reflect.String:
-		h = s.hasher.SumString(bitvec.As[string](key))
-	case reflect.Slice:
-		h = s.hasher.Sum(bitvec.As[[]byte](key))
-	case reflect.Uint64:
-		h = s.hasher.SumUint64(bitvec.As[uint64](key))
-	default:
-		h = bitvec.As[filter.Hash](key)
-	}
-	return s.filter.Has(h)
+	return k.set.query.Ask(p, n)
 }
 
 // ContainsMany sets dst[i] to Contains(keys[i]) for every i. For a filter larger than the processor's caches, it is

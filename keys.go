@@ -13,34 +13,17 @@ import (
 // Contains reports whether key may be in the set. If it is false, the key is absent. For an absent key it is true with
 // probability Info().FPRPosterior. If the file of a mapped Set or a shard cannot be read, it is true, and Err returns
 // an error; see ContainsContext.
-func (s *Set) Contains(key []byte) bool {
-	if s.filter != nil {
-		h := s.hasher.Sum(key) // before s.filter is read: one word less on the stack, a cycle faster
-		return s.filter.Has(h)
-	}
-	return s.inner().Contains(s.key(key))
-}
+func (s *Set) Contains(key []byte) bool { return s.query.Bytes(key) }
 
 // ContainsString is Contains for a string. For integers and batches see [Keyed].
-func (s *Set) ContainsString(key string) bool {
-	if s.filter != nil {
-		h := s.hasher.SumString(key)
-		return s.filter.Has(h)
-	}
-	return s.inner().Contains(s.keyOfString(key))
-}
+func (s *Set) ContainsString(key string) bool { return s.query.String(key) }
 
 // Hash returns the hash of a key. All sets with an equal Hasher can be asked for it.
-func (s *Set) Hash(key []byte) filter.Hash { return s.hasher.Sum(key) }
+func (s *Set) Hash(key []byte) filter.Hash { return s.Hasher().Sum(key) }
 
 // ContainsHash is Contains for a key hashed by Hash or Hasher. A filter that takes raw keys has more false positives
 // here.
-func (s *Set) ContainsHash(h filter.Hash) bool {
-	if s.filter != nil {
-		return s.filter.Has(h)
-	}
-	return s.inner().Contains(h, nil)
-}
+func (s *Set) ContainsHash(h filter.Hash) bool { return s.query.Hash(h) }
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]) for every i. For a filter larger than the processor's caches, it is
 // several times as fast as single queries. It panics if dst and hs differ in length.
@@ -76,7 +59,7 @@ func sameLength(what string, dst, keys int) {
 // key returns what the Engine takes of a key: its hash, or a copy of its bytes, so that key does not escape.
 func (s *Set) key(key []byte) (h filter.Hash, raw []byte) {
 	if s.hashes {
-		return s.hasher.Sum(key), nil
+		return s.Hasher().Sum(key), nil
 	}
 	raw = make([]byte, len(key))
 	copy(raw, key)
@@ -86,7 +69,7 @@ func (s *Set) key(key []byte) (h filter.Hash, raw []byte) {
 // keyOfString is key for a string.
 func (s *Set) keyOfString(key string) (h filter.Hash, raw []byte) {
 	if s.hashes {
-		return s.hasher.SumString(key), nil
+		return s.Hasher().SumString(key), nil
 	}
 	return h, []byte(key)
 }
@@ -94,7 +77,7 @@ func (s *Set) keyOfString(key string) (h filter.Hash, raw []byte) {
 // keyOfUint64 is key for the eight bytes of key, little endian.
 func (s *Set) keyOfUint64(key uint64) (h filter.Hash, raw []byte) {
 	if s.hashes {
-		return s.hasher.SumUint64(key), nil
+		return s.Hasher().SumUint64(key), nil
 	}
 	return h, binary.LittleEndian.AppendUint64(nil, key)
 }

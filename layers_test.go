@@ -106,7 +106,7 @@ var rooms = map[string][]string{
 	".": {"filter", "internal/family", "internal/families", "internal/container", "plan", "shard",
 		"internal/engine", "internal/engine/one", "internal/engine/shards", "internal/bulk",
 		"internal/except", "internal/flock", "internal/handle", "internal/inset", "internal/intake", "internal/live",
-		"internal/parallel", "internal/run", "internal/shrink", "internal/shardfile", "internal/shardset",
+		"internal/kernel", "internal/parallel", "internal/run", "internal/shrink", "internal/shardfile", "internal/shardset",
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
 	"internal/handle":    {"filter", "internal/family", "internal/engine", "internal/engine/one", "internal/intake"},
 	"internal/shardtest": {".", "shard"},

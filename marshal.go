@@ -77,7 +77,7 @@ func (s *Set) unmarshal(b []byte) error {
 // loaded keeps the error of a load into a Set without a filter for Err, and returns it.
 func (s *Set) loaded(err error) error {
 	if err != nil && s.isEmpty() {
-		s.take(one.Nothing(s.hasher, err))
+		s.take(one.Nothing(s.Hasher(), err))
 	}
 	return err
 }
@@ -85,7 +85,7 @@ func (s *Set) loaded(err error) error {
 // readLike reads a filter with the secret and in the form of s.
 func (s *Set) readLike(r io.Reader) (*one.Set, error) {
 	_, concurrent := s.inner().Facts().Filter.(family.Concurrent)
-	return one.Read(r, engine.Options{MaxBytes: DefaultMaxBytes, Keyed: s.hasher, Concurrent: concurrent})
+	return one.Read(r, engine.Options{MaxBytes: DefaultMaxBytes, Keyed: s.Hasher(), Concurrent: concurrent})
 }
 
 // replace makes s stand on e.
@@ -104,7 +104,7 @@ func (s *Set) String() string {
 	if n := s.inner().Facts().Stored.Shards; n > 0 {
 		of = fmt.Sprintf("%d shards of ", n)
 	}
-	return fmt.Sprintf("bloomery.Set(%s%s, %s, %d keys)", of, s.Spec(), s.hasher.ID(), s.Len())
+	return fmt.Sprintf("bloomery.Set(%s%s, %s, %d keys)", of, s.Spec(), s.Hasher().ID(), s.Len())
 }
 
 // Format prints String for every verb.

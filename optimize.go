@@ -47,7 +47,7 @@ func (s *Set) optimizer(e filter.Effort, c Config) (*oneBuild, error) {
 			return nil, err
 		}
 		spill := bulk.Options{Memory: c.Memory, TempDir: c.TempDir}.NewSpill(s.inner())
-		b.in = intake.New(s.hasher, intake.To(spill.Add, spill.Close, intake.NoValues(filter.Spec{})))
+		b.in = intake.New(s.Hasher(), intake.To(spill.Add, spill.Close, intake.NoValues(filter.Spec{})))
 		b.finish = func(ctx context.Context) (*Set, error) { return b.optimizeShards(ctx, s, e, spill) }
 	} else {
 		old, ok := s.inner().Facts().Filter.(family.Reoptimizer)
@@ -62,7 +62,7 @@ func (s *Set) optimizer(e filter.Effort, c Config) (*oneBuild, error) {
 			return nil, err
 		}
 		b.target = b.targetOf(inner)
-		b.finish, b.in = b.finishOne, intake.New(s.hasher, b.target)
+		b.finish, b.in = b.finishOne, intake.New(s.Hasher(), b.target)
 	}
 	if err := b.guard(s); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -20,13 +21,12 @@ import (
 // first use: see Clone.
 type Set struct {
 	_      [0]atomic.Bool // go vet reports copies
-	filter family.Filter  // engine.Facts.Query
-	hasher filter.Hasher
-	engine engine.Engine // nil in the zero Set: see inner
-	one    engine.One    // the Engine if it is one filter, else nil
-	hashes bool          // engine.Facts.Hashes
-	moves  *uint32       // engine.Facts.Moves; nil in the zero Set
-	moved  uint32        // *moves when filter was set
+	query  kernel.Query   // engine.Facts.Query with the hasher
+	engine engine.Engine  // nil in the zero Set: see inner
+	one    engine.One     // the Engine if it is one filter, else nil
+	hashes bool           // engine.Facts.Hashes
+	moves  *uint32        // engine.Facts.Moves; nil in the zero Set
+	moved  uint32         // *moves when filter was set
 }
 
 // hooks are what package handle gives to the other packages of this module.
@@ -86,7 +86,7 @@ func (s *Set) inner() engine.Engine {
 }
 
 //go:noinline
-func (s *Set) nothing() engine.Engine { return one.Nothing(s.hasher, nil) } // so that inner is inlined
+func (s *Set) nothing() engine.Engine { return one.Nothing(s.query.Hasher(), nil) } // so that inner is inlined
 
 // at is Engine.At.
 func (s *Set) at(h filter.Hash, change bool) (engine.One, error) {
@@ -121,7 +121,8 @@ func (s *Set) isEmpty() bool {
 // take makes s stand on e.
 func (s *Set) take(e engine.Engine) {
 	f := e.Facts()
-	s.filter, s.hasher, s.engine, s.hashes, s.moves, s.moved = f.Query, f.Hasher, e, f.Hashes, f.Moves, *f.Moves
+	s.query = kernel.NewQuery(f.Hasher, f.Query, e)
+	s.engine, s.hashes, s.moves, s.moved = e, f.Hashes, f.Moves, *f.Moves
 	s.one, _ = e.(engine.One)
 }
 
@@ -134,7 +135,7 @@ func (s *Set) follow() {
 }
 
 // Hasher returns the hash function of the keys.
-func (s *Set) Hasher() filter.Hasher { return s.hasher }
+func (s *Set) Hasher() filter.Hasher { return s.query.Hasher() }
 
 // Spec returns the Spec of the filter, which fixes its geometry. For a sharded Set it is that of each shard, as it was
 // given to the build.

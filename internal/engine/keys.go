@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // Keys are the keys of a batch. At most one field is set.
@@ -22,13 +23,9 @@ func (k *Keys) Len() int { return len(k.Bytes) + len(k.Strings) + len(k.Uint64s)
 func (k *Keys) Sum(h filter.Hasher, dst []filter.Hash, from int) {
 	switch {
 	case k.Bytes != nil:
-		for i, key := range k.Bytes[from:][:len(dst)] {
-			dst[i] = h.Sum(key)
-		}
+		kernel.Sums(dst, h, k.Bytes[from:][:len(dst)])
 	case k.Strings != nil:
-		for i, key := range k.Strings[from:][:len(dst)] {
-			dst[i] = h.SumString(key)
-		}
+		kernel.Sums(dst, h, k.Strings[from:][:len(dst)])
 	case k.Uint64s != nil:
 		h.SumUint64s(dst, k.Uint64s[from:][:len(dst)])
 	default:

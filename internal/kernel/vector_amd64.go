@@ -163,6 +163,49 @@ var shiftsLines = cpu.X86.HasAVX2
 // BMI2.
 var countsBits = cpu.X86.HasPOPCNT && cpu.X86.HasBMI2
 
+// Ask reports whether a key of n bytes may be in the set. If n is Hashed, key is the address of a filter.Hash.
+func (q *Query) Ask(key unsafe.Pointer, n int) bool {
+	return ask((*[14]uint64)(unsafe.Pointer(q)), (*byte)(key), n)
+}
+
+// askGo answers for ask if the assembly cannot.
+//
+//lint:ignore U1000 the assembly jumps here
+func askGo(q *[14]uint64, key *byte, n int) bool {
+	return (*Query)(unsafe.Pointer(q)).other(unsafe.Pointer(key), n)
+}
+
+// hasGo answers for ask if the filter is probed in Go.
+//
+//lint:ignore U1000 the assembly jumps here
+func hasGo(q *[14]uint64, hi, lo uint64) bool {
+	return (*Query)(unsafe.Pointer(q)).filter.Has(filter.Hash{Hi: hi, Lo: lo})
+}
+
+// sumKeys sets dst to the hashes of keys whose addresses and sizes are stride bytes apart, until a key that the assembly
+// cannot hash. It returns how many it has hashed.
+func (q *Query) sumKeys(dst []filter.Hash, keys unsafe.Pointer, stride uintptr) int {
+	if len(dst) == 0 || !probes {
+		return 0
+	}
+	first := (*uint64)(unsafe.Pointer(unsafe.SliceData(dst)))
+	left := sums((*[14]uint64)(unsafe.Pointer(q)), first, (*uint64)(keys), uint64(stride), uint64(len(dst)))
+	return len(dst) - int(left)
+}
+
+// xxh3Secret has the first words of the default secret of XXH3.
+//
+//lint:ignore U1000 the assembly reads it
+var xxh3Secret = [16]uint64{
+	0xBE4BA423396CFEB8, 0x1CAD21F72C81017C, 0xDB979083E96DD4DE, 0x1F67B3B7A4A44072,
+	0x78E5C0CC4EE679CB, 0x2172FFCC7DD05A82, 0x8E2443F7744608B8, 0x4C263A81E69035E0,
+	0xCB00C391BB52283C, 0xA32E531B8B65D088, 0x4EF90DA297486471, 0xD8ACDEA946EF1938,
+	0x3F349CE33F76FAA8, 0x1D4F0BC7C7BBDCF9, 0x3159B4CD4BE0518A, 0x647378D9C97E9FC8,
+}
+
+// probes reports whether ask has code for filters on this machine.
+var probes = Vector && cpu.X86.HasBMI2
+
 // Vector reports whether queries use vector code on this machine.
 var Vector = cpu.X86.HasAVX2
 

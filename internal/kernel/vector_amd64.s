@@ -774,12 +774,12 @@ eight:
 	JCS     eight
 	JMP     beyond
 
-yes:
-	MOVQ $0x00000001, ret+24(FP)
-	RET
-
 no:
 	MOVQ $0x00000000, ret+24(FP)
+	RET
+
+yes:
+	MOVQ $0x00000001, ret+24(FP)
 	RET
 
 beyond:
@@ -788,6 +788,226 @@ beyond:
 
 go:
 	JMP ·chainsHasGo+0(SB)
+
+// func chainsAsk(q *[14]uint64, hi uint64, lo uint64) bool
+// Requires: BMI2, POPCNT
+TEXT ·chainsAsk(SB), NOSPLIT, $0-25
+	MOVQ  q+0(FP), AX
+	MOVQ  8(AX), AX
+	CMPQ  112(AX), $0x04
+	JCS   go
+	MOVQ  hi+8(FP), DX
+	MULXQ 24(AX), BX, CX
+	MOVQ  lo+16(FP), DX
+	MULXQ 32(AX), SI, DX
+	IMULQ 40(AX), CX
+	ADDQ  (AX), CX
+	SHRQ  $0x01, BX
+	MOVQ  48(AX), DI
+	SHRXQ DI, BX, BX
+	MOVQ  56(AX), DI
+	SHLXQ DI, BX, BX
+	MOVQ  64(AX), DI
+	SHRXQ DI, SI, SI
+	ORQ   BX, SI
+	LEAQ  ·windows+0(SB), BX
+	CMPQ  112(AX), $0x09
+	JEQ   first
+	CMPQ  112(AX), $0x08
+	JEQ   eight
+
+four:
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R8
+	BTQ     DX, R8
+	JCC     no
+	LEAQ    64(BX), DI
+	SHLQ    $0x03, R9
+	SUBQ    R9, DI
+	MOVQ    DX, R9
+	ANDQ    $0x3f, R9
+	BZHIQ   R9, R8, R9
+	POPCNTQ R9, R8
+	MOVQ    (CX), R9
+	ANDQ    (DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    8(CX), R9
+	ANDQ    8(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    16(CX), R9
+	ANDQ    16(DI), R9
+	POPCNTQ R9, DI
+	ADDQ    DI, R8
+	CMPQ    R8, 72(AX)
+	JCC     beyond
+	MOVQ    88(AX), R10
+	MOVQ    R10, DI
+	IMULQ   R8, DI
+	ADDQ    80(AX), DI
+	MOVQ    DI, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R9
+	LEAQ    -1(DI)(R10*1), R11
+	SHRQ    $0x06, R11
+	MOVQ    (CX)(R11*8), R11
+	SHRXQ   DI, R9, R9
+	NOTQ    DI
+	ADDQ    R11, R11
+	SHLXQ   DI, R11, R11
+	ORQ     R11, R9
+	BZHIQ   R10, R9, R9
+	MOVQ    96(AX), DI
+	SHRXQ   DI, R9, R9
+	CMPQ    R9, SI
+	JEQ     yes
+	JHI     no
+	ADDQ    32(AX), R8
+	MOVQ    DX, DI
+	MOVQ    R8, DX
+	CMPQ    DI, R8
+	JCS     four
+	JMP     beyond
+
+first:
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R8
+	BTQ     DX, R8
+	JCC     no
+	LEAQ    64(BX), DI
+	SHLQ    $0x03, R9
+	SUBQ    R9, DI
+	MOVQ    DX, R9
+	ANDQ    $0x3f, R9
+	BZHIQ   R9, R8, R9
+	POPCNTQ R9, R8
+	MOVQ    (CX), R9
+	ANDQ    (DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    8(CX), R9
+	ANDQ    8(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    16(CX), R9
+	ANDQ    16(DI), R9
+	POPCNTQ R9, DI
+	ADDQ    DI, R8
+	CMPQ    R8, 72(AX)
+	JCC     beyond
+	MOVQ    88(AX), R10
+	MOVQ    R10, DI
+	IMULQ   R8, DI
+	ADDQ    80(AX), DI
+	MOVQ    DI, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R9
+	LEAQ    -1(DI)(R10*1), R11
+	SHRQ    $0x06, R11
+	MOVQ    (CX)(R11*8), R11
+	SHRXQ   DI, R9, R9
+	NOTQ    DI
+	ADDQ    R11, R11
+	SHLXQ   DI, R11, R11
+	ORQ     R11, R9
+	BZHIQ   R10, R9, R9
+	MOVQ    96(AX), DI
+	SHRXQ   DI, R9, R9
+	CMPQ    R9, SI
+	JEQ     yes
+	JHI     no
+	ADDQ    32(AX), R8
+	MOVQ    DX, DI
+	MOVQ    R8, DX
+	CMPQ    DI, R8
+	JCS     eight
+	JMP     beyond
+
+eight:
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R8
+	BTQ     DX, R8
+	JCC     no
+	LEAQ    64(BX), DI
+	SHLQ    $0x03, R9
+	SUBQ    R9, DI
+	MOVQ    DX, R9
+	ANDQ    $0x3f, R9
+	BZHIQ   R9, R8, R9
+	POPCNTQ R9, R8
+	MOVQ    (CX), R9
+	ANDQ    (DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    8(CX), R9
+	ANDQ    8(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    16(CX), R9
+	ANDQ    16(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    24(CX), R9
+	ANDQ    24(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    32(CX), R9
+	ANDQ    32(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    40(CX), R9
+	ANDQ    40(DI), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, R8
+	MOVQ    48(CX), R9
+	ANDQ    48(DI), R9
+	POPCNTQ R9, DI
+	ADDQ    DI, R8
+	CMPQ    R8, 72(AX)
+	JCC     beyond
+	MOVQ    88(AX), R10
+	MOVQ    R10, DI
+	IMULQ   R8, DI
+	ADDQ    80(AX), DI
+	MOVQ    DI, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R9
+	LEAQ    -1(DI)(R10*1), R11
+	SHRQ    $0x06, R11
+	MOVQ    (CX)(R11*8), R11
+	SHRXQ   DI, R9, R9
+	NOTQ    DI
+	ADDQ    R11, R11
+	SHLXQ   DI, R11, R11
+	ORQ     R11, R9
+	BZHIQ   R10, R9, R9
+	MOVQ    96(AX), DI
+	SHRXQ   DI, R9, R9
+	CMPQ    R9, SI
+	JEQ     yes
+	JHI     no
+	ADDQ    32(AX), R8
+	MOVQ    DX, DI
+	MOVQ    R8, DX
+	CMPQ    DI, R8
+	JCS     eight
+	JMP     beyond
+
+no:
+	MOVB $0x00, ret+24(FP)
+	RET
+
+yes:
+	MOVB $0x01, ret+24(FP)
+	RET
+
+beyond:
+go:
+	JMP ·hasGo+0(SB)
 
 // func chainsFollow(c *[32]uint64, hi uint64, lo uint64) (base uint64, remainder uint64, at uint64, n uint64, cell uint64, end uint64)
 // Requires: BMI2, POPCNT
@@ -3264,3 +3484,705 @@ bumpedBroad256:
 
 other:
 	JMP ·ribbonGetGo+0(SB)
+
+// func ask(q *[14]uint64, key *byte, n int) bool
+// Requires: AVX, AVX2, BMI2
+TEXT ·ask(SB), NOSPLIT, $0-25
+	MOVQ   q+0(FP), CX
+	MOVQ   key+8(FP), BX
+	MOVQ   n+16(FP), SI
+	CMPQ   (CX), $0x00
+	JE     other
+	CMPQ   16(CX), $0x01
+	JNE    xxh64
+	LEAQ   -9(SI), AX
+	CMPQ   AX, $0x07
+	JHI    noshort
+	MOVQ   -8(BX)(SI*1), DI
+	MOVQ   (BX), AX
+	XORQ   DI, AX
+	XORQ   24(CX), AX
+	MOVQ   $0x9e3779b185ebca87, DX
+	MULQ   DX
+	LEAQ   -1(SI), BX
+	SHLQ   $0x36, BX
+	ADDQ   BX, AX
+	XORQ   32(CX), DI
+	MOVL   DI, BX
+	MOVQ   $0x0000000085ebca76, SI
+	IMULQ  SI, BX
+	ADDQ   DI, DX
+	ADDQ   BX, DX
+	MOVQ   DX, BX
+	BSWAPQ DX
+	XORQ   DX, AX
+	MOVQ   $0xc2b2ae3d27d4eb4f, SI
+	MULQ   SI
+	MOVQ   AX, DI
+	MOVQ   $0x165667919e3779f9, AX
+	MOVQ   DI, R8
+	SHRQ   $0x25, R8
+	XORQ   R8, DI
+	IMULQ  AX, DI
+	MOVQ   DI, R8
+	SHRQ   $0x20, R8
+	XORQ   R8, DI
+	CMPQ   (CX), $0x08
+	JCC    fuse
+	IMULQ  SI, BX
+	ADDQ   DX, BX
+	MOVQ   BX, DX
+	SHRQ   $0x25, DX
+	XORQ   DX, BX
+	IMULQ  AX, BX
+	MOVQ   BX, AX
+	SHRQ   $0x20, AX
+	XORQ   AX, BX
+	JMP    probe
+
+noshort:
+	CMPQ SI, $0x08
+	JNE  noeight
+	MOVQ (BX), AX
+	MOVQ $0x9e3779b185ebcaa7, DX
+
+word:
+	XORQ  40(CX), AX
+	MULQ  DX
+	LEAQ  (DX)(AX*2), BX
+	MOVQ  BX, DX
+	SHRQ  $0x03, DX
+	XORQ  DX, AX
+	MOVQ  AX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x23, AX
+	XORQ  AX, DI
+	MOVQ  $0x9fb21c651e98df25, AX
+	IMULQ AX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x1c, AX
+	XORQ  AX, DI
+	CMPQ  (CX), $0x08
+	JCC   fuse
+	MOVQ  BX, AX
+	SHRQ  $0x25, AX
+	XORQ  AX, BX
+	MOVQ  $0x165667919e3779f9, AX
+	IMULQ AX, BX
+	MOVQ  BX, AX
+	SHRQ  $0x20, AX
+	XORQ  AX, BX
+	JMP   probe
+
+noeight:
+	LEAQ  -17(SI), AX
+	CMPQ  AX, $0x6f
+	JHI   nomiddle
+	MOVQ  56(CX), R8
+	MOVQ  $0x9e3779b185ebca87, R9
+	IMULQ SI, R9
+	XORL  R10, R10
+	LEAQ  -1(SI), DI
+	SHRQ  $0x05, DI
+	SHLQ  $0x04, DI
+	LEAQ  ·xxh3Secret+0(SB), R11
+	LEAQ  (R11)(DI*2), R11
+	LEAQ  -16(BX)(SI*1), R12
+	SUBQ  DI, R12
+
+middle:
+	MOVQ  (R11), AX
+	ADDQ  R8, AX
+	XORQ  (BX)(DI*1), AX
+	MOVQ  8(R11), DX
+	SUBQ  R8, DX
+	XORQ  8(BX)(DI*1), DX
+	MULQ  DX
+	XORQ  AX, DX
+	ADDQ  DX, R9
+	MOVQ  (R12), AX
+	ADDQ  8(R12), AX
+	XORQ  AX, R9
+	MOVQ  16(R11), AX
+	ADDQ  R8, AX
+	XORQ  (R12), AX
+	MOVQ  24(R11), DX
+	SUBQ  R8, DX
+	XORQ  8(R12), DX
+	MULQ  DX
+	XORQ  AX, DX
+	ADDQ  DX, R10
+	MOVQ  (BX)(DI*1), AX
+	ADDQ  8(BX)(DI*1), AX
+	XORQ  AX, R10
+	SUBQ  $0x20, R11
+	ADDQ  $0x10, R12
+	SUBQ  $0x10, DI
+	JGE   middle
+	MOVQ  R9, DI
+	ADDQ  R10, DI
+	MOVQ  $0x165667919e3779f9, AX
+	MOVQ  DI, DX
+	SHRQ  $0x25, DX
+	XORQ  DX, DI
+	IMULQ AX, DI
+	MOVQ  DI, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, DI
+	CMPQ  (CX), $0x08
+	JCC   fuse
+	MOVQ  $0x85ebca77c2b2ae63, BX
+	MOVQ  $0xc2b2ae3d27d4eb4f, DX
+	IMULQ BX, R10
+	MOVQ  SI, BX
+	SUBQ  R8, BX
+	IMULQ DX, BX
+	ADDQ  R10, BX
+	MOVQ  $0x9e3779b185ebca87, DX
+	IMULQ DX, R9
+	ADDQ  R9, BX
+	MOVQ  BX, DX
+	SHRQ  $0x25, DX
+	XORQ  DX, BX
+	IMULQ AX, BX
+	MOVQ  BX, AX
+	SHRQ  $0x20, AX
+	XORQ  AX, BX
+	NEGQ  BX
+	JMP   probe
+
+nomiddle:
+	LEAQ -4(SI), AX
+	CMPQ AX, $0x03
+	JHI  nosize
+	MOVL (BX), DX
+	MOVL -4(BX)(SI*1), AX
+	SHLQ $0x20, AX
+	ORQ  DX, AX
+	MOVQ $0x9e3779b185ebca87, DX
+	LEAQ (DX)(SI*4), DX
+	JMP  word
+
+xxh64:
+	CMPQ  16(CX), $0x02
+	JNE   nosize
+	CMPQ  SI, $0x10
+	JNE   noxxh64
+	MOVQ  $0x9e3779b185ebca87, AX
+	MOVQ  $0xc2b2ae3d27d4eb4f, DX
+	MOVQ  $0x85ebca77c2b2ae63, SI
+	MOVQ  $0x27d4eb2f165667d5, DI
+	MOVQ  (BX), R8
+	IMULQ DX, R8
+	ROLQ  $0x1f, R8
+	IMULQ AX, R8
+	XORQ  R8, DI
+	ROLQ  $0x1b, DI
+	IMULQ AX, DI
+	ADDQ  SI, DI
+	MOVQ  8(BX), BX
+	IMULQ DX, BX
+	ROLQ  $0x1f, BX
+	IMULQ AX, BX
+	XORQ  BX, DI
+	ROLQ  $0x1b, DI
+	IMULQ AX, DI
+	ADDQ  SI, DI
+	MOVQ  DI, AX
+	SHRQ  $0x21, AX
+	XORQ  AX, DI
+	IMULQ DX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x1d, AX
+	XORQ  AX, DI
+	MOVQ  $0x165667b19e3779f9, AX
+	IMULQ AX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x20, AX
+	XORQ  AX, DI
+	MOVQ  DI, BX
+	SHRQ  $0x20, BX
+	SHLQ  $0x20, BX
+	JMP   probe
+
+noxxh64:
+	CMPQ  SI, $0x08
+	JNE   nosize
+	MOVQ  $0x9e3779b185ebca87, AX
+	MOVQ  $0xc2b2ae3d27d4eb4f, DX
+	MOVQ  $0x85ebca77c2b2ae63, SI
+	MOVQ  $0x27d4eb2f165667cd, DI
+	MOVQ  (BX), BX
+	IMULQ DX, BX
+	ROLQ  $0x1f, BX
+	IMULQ AX, BX
+	XORQ  BX, DI
+	ROLQ  $0x1b, DI
+	IMULQ AX, DI
+	ADDQ  SI, DI
+	MOVQ  DI, AX
+	SHRQ  $0x21, AX
+	XORQ  AX, DI
+	IMULQ DX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x1d, AX
+	XORQ  AX, DI
+	MOVQ  $0x165667b19e3779f9, AX
+	IMULQ AX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x20, AX
+	XORQ  AX, DI
+	MOVQ  DI, BX
+	SHRQ  $0x20, BX
+	SHLQ  $0x20, BX
+
+probe:
+	MOVQ         (CX), AX
+	MOVQ         8(CX), CX
+	CMPQ         AX, $0x02
+	JA           more
+	JE           line
+	MOVQ         BX, AX
+	MULQ         24(CX)
+	VMOVQ        DI, X0
+	SHLQ         $0x05, DX
+	ADDQ         (CX), DX
+	VPBROADCASTD X0, Y0
+	VMOVDQU      80(CX), Y1
+	VPMULLD      48(CX), Y0, Y0
+	VPSRLD       $0x1b, Y0, Y0
+	VPSLLVD      Y0, Y1, Y0
+	VMOVDQU      (DX), Y1
+	VPTEST       Y0, Y1
+	SETCS        ret+24(FP)
+	VZEROUPPER
+	RET
+
+line:
+	MOVQ         BX, AX
+	MULQ         24(CX)
+	VMOVQ        DI, X0
+	SHLQ         $0x06, DX
+	ADDQ         (CX), DX
+	VPBROADCASTQ X0, Y0
+	VPSHUFB      48(CX), Y0, Y0
+	VPSRLVD      80(CX), Y0, Y0
+	VPSLLD       $0x17, Y0, Y2
+	VPADDD       Y0, Y0, Y1
+	VPSRLD       $0x1f, Y2, Y2
+	VPADDD       Y2, Y1, Y1
+	VPERMD       (DX), Y1, Y2
+	VPERMD       32(DX), Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VPSLLD       $0x18, Y0, Y0
+	VPSRLD       $0x1b, Y0, Y0
+	VPSRLVD      Y0, Y2, Y2
+	VPTEST       112(CX), Y2
+	SETCS        ret+24(FP)
+	VZEROUPPER
+	RET
+
+more:
+	CMPQ AX, $0x03
+	JE   bits
+	MOVQ BX, key+8(FP)
+	MOVQ DI, n+16(FP)
+	CMPQ AX, $0x04
+	JE   chains
+	CMPQ AX, $0x07
+	JCC  go
+	MOVQ CX, q+0(FP)
+	CMPQ AX, $0x05
+	JNE  slots
+	JMP  ·ribbonHas+0(SB)
+
+slots:
+	JMP ·slotsHas+0(SB)
+
+chains:
+	JMP ·chainsAsk+0(SB)
+
+go:
+	JMP ·hasGo+0(SB)
+
+bits:
+	MOVQ (CX), SI
+	MOVQ 24(CX), R8
+	MOVQ 32(CX), CX
+	ORQ  $0x01, BX
+	MOVQ DI, DX
+
+three:
+	CMPQ  CX, $0x03
+	JLE   last
+	MULXQ R8, AX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x06, AX
+	SHRXQ DI, (SI)(AX*8), DI
+	MULXQ BX, DX, AX
+	XORQ  AX, DX
+	MULXQ R8, AX, R9
+	MOVQ  R9, AX
+	SHRQ  $0x06, AX
+	SHRXQ R9, (SI)(AX*8), AX
+	ANDQ  AX, DI
+	MULXQ BX, DX, AX
+	XORQ  AX, DX
+	MULXQ R8, AX, R9
+	MOVQ  R9, AX
+	SHRQ  $0x06, AX
+	SHRXQ R9, (SI)(AX*8), AX
+	ANDQ  AX, DI
+	MULXQ BX, DX, AX
+	XORQ  AX, DX
+	TESTB $0x01, DI
+	JE    no
+	SUBQ  $0x03, CX
+	JMP   three
+
+last:
+	MULXQ R8, AX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x06, AX
+	SHRXQ DI, (SI)(AX*8), DI
+
+rest:
+	DECQ  CX
+	JE    done
+	MULXQ BX, DX, AX
+	XORQ  AX, DX
+	MULXQ R8, AX, R9
+	MOVQ  R9, AX
+	SHRQ  $0x06, AX
+	SHRXQ R9, (SI)(AX*8), AX
+	ANDQ  AX, DI
+	JMP   rest
+
+done:
+	ANDL $0x01, DI
+	MOVB DI, ret+24(FP)
+	RET
+
+no:
+	MOVB $0x00, ret+24(FP)
+	RET
+
+fuse:
+	MOVQ  8(CX), BX
+	ADDQ  24(BX), DI
+	MOVQ  DI, AX
+	SHRQ  $0x21, AX
+	XORQ  AX, DI
+	MOVQ  $0xff51afd7ed558ccd, AX
+	IMULQ AX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x21, AX
+	XORQ  AX, DI
+	MOVQ  $0xc4ceb9fe1a85ec53, AX
+	IMULQ AX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x21, AX
+	XORQ  AX, DI
+	MOVQ  DI, AX
+	MULQ  32(BX)
+	MOVQ  DX, SI
+	MOVQ  40(BX), AX
+	LEAQ  -1(AX), DX
+	LEAQ  (SI)(AX*1), R8
+	LEAQ  (SI)(AX*2), AX
+	MOVQ  DI, R9
+	SHRQ  $0x12, R9
+	ANDQ  DX, R9
+	XORQ  R9, R8
+	ANDQ  DI, DX
+	XORQ  DX, AX
+	MOVQ  DI, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, DI
+	MOVQ  (BX), DX
+	CMPQ  (CX), $0x09
+	JE    fuse16
+	XORB  (DX)(SI*1), DI
+	XORB  (DX)(R8*1), DI
+	XORB  (DX)(AX*1), DI
+	SETEQ ret+24(FP)
+	RET
+
+fuse16:
+	XORW  (DX)(SI*2), DI
+	XORW  (DX)(R8*2), DI
+	XORW  (DX)(AX*2), DI
+	SETEQ ret+24(FP)
+	RET
+
+nosize:
+	CMPQ SI, $-1
+	JNE  other
+	MOVQ 8(BX), DI
+	CMPQ (CX), $0x08
+	JCC  fuse
+	MOVQ (BX), BX
+	JMP  probe
+
+other:
+	JMP ·askGo+0(SB)
+
+// func sums(q *[14]uint64, dst *uint64, keys *uint64, stride uint64, n uint64) uint64
+TEXT ·sums(SB), NOSPLIT, $0-48
+	MOVQ q+0(FP), CX
+	MOVQ dst+8(FP), BX
+	MOVQ keys+16(FP), SI
+
+key:
+	CMPQ   n+32(FP), $0x00
+	JE     end
+	MOVQ   (SI), DI
+	MOVQ   8(SI), R11
+	CMPQ   16(CX), $0x01
+	JNE    xxh64
+	LEAQ   -9(R11), AX
+	CMPQ   AX, $0x07
+	JHI    noshort
+	MOVQ   -8(DI)(R11*1), R8
+	MOVQ   (DI), AX
+	XORQ   R8, AX
+	XORQ   24(CX), AX
+	MOVQ   $0x9e3779b185ebca87, DX
+	MULQ   DX
+	LEAQ   -1(R11), DI
+	SHLQ   $0x36, DI
+	ADDQ   DI, AX
+	XORQ   32(CX), R8
+	MOVL   R8, DI
+	MOVQ   $0x0000000085ebca76, R9
+	IMULQ  R9, DI
+	ADDQ   R8, DX
+	ADDQ   DI, DX
+	MOVQ   DX, DI
+	BSWAPQ DX
+	XORQ   DX, AX
+	MOVQ   $0xc2b2ae3d27d4eb4f, R8
+	MULQ   R8
+	MOVQ   $0x165667919e3779f9, R9
+	MOVQ   AX, R10
+	SHRQ   $0x25, R10
+	XORQ   R10, AX
+	IMULQ  R9, AX
+	MOVQ   AX, R10
+	SHRQ   $0x20, R10
+	XORQ   R10, AX
+	IMULQ  R8, DI
+	ADDQ   DX, DI
+	MOVQ   DI, DX
+	SHRQ   $0x25, DX
+	XORQ   DX, DI
+	IMULQ  R9, DI
+	MOVQ   DI, DX
+	SHRQ   $0x20, DX
+	XORQ   DX, DI
+	JMP    store
+
+noshort:
+	CMPQ R11, $0x08
+	JNE  noeight
+	MOVQ (DI), AX
+	MOVQ $0x9e3779b185ebcaa7, DX
+
+word:
+	XORQ  40(CX), AX
+	MULQ  DX
+	LEAQ  (DX)(AX*2), DI
+	MOVQ  DI, DX
+	SHRQ  $0x03, DX
+	XORQ  DX, AX
+	MOVQ  AX, DX
+	SHRQ  $0x23, DX
+	XORQ  DX, AX
+	MOVQ  $0x9fb21c651e98df25, DX
+	IMULQ DX, AX
+	MOVQ  AX, DX
+	SHRQ  $0x1c, DX
+	XORQ  DX, AX
+	MOVQ  DI, DX
+	SHRQ  $0x25, DX
+	XORQ  DX, DI
+	MOVQ  $0x165667919e3779f9, DX
+	IMULQ DX, DI
+	MOVQ  DI, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, DI
+	JMP   store
+
+noeight:
+	LEAQ  -17(R11), AX
+	CMPQ  AX, $0x6f
+	JHI   nomiddle
+	MOVQ  56(CX), R8
+	MOVQ  $0x9e3779b185ebca87, R9
+	IMULQ R11, R9
+	XORL  R10, R10
+	LEAQ  -1(R11), R12
+	SHRQ  $0x05, R12
+	SHLQ  $0x04, R12
+	LEAQ  ·xxh3Secret+0(SB), R13
+	LEAQ  (R13)(R12*2), R13
+	LEAQ  -16(DI)(R11*1), R14
+	SUBQ  R12, R14
+
+middle:
+	MOVQ  (R13), AX
+	ADDQ  R8, AX
+	XORQ  (DI)(R12*1), AX
+	MOVQ  8(R13), DX
+	SUBQ  R8, DX
+	XORQ  8(DI)(R12*1), DX
+	MULQ  DX
+	XORQ  AX, DX
+	ADDQ  DX, R9
+	MOVQ  (R14), AX
+	ADDQ  8(R14), AX
+	XORQ  AX, R9
+	MOVQ  16(R13), AX
+	ADDQ  R8, AX
+	XORQ  (R14), AX
+	MOVQ  24(R13), DX
+	SUBQ  R8, DX
+	XORQ  8(R14), DX
+	MULQ  DX
+	XORQ  AX, DX
+	ADDQ  DX, R10
+	MOVQ  (DI)(R12*1), AX
+	ADDQ  8(DI)(R12*1), AX
+	XORQ  AX, R10
+	SUBQ  $0x20, R13
+	ADDQ  $0x10, R14
+	SUBQ  $0x10, R12
+	JGE   middle
+	MOVQ  R9, AX
+	ADDQ  R10, AX
+	MOVQ  $0x165667919e3779f9, DX
+	MOVQ  AX, DI
+	SHRQ  $0x25, DI
+	XORQ  DI, AX
+	IMULQ DX, AX
+	MOVQ  AX, DI
+	SHRQ  $0x20, DI
+	XORQ  DI, AX
+	MOVQ  $0x85ebca77c2b2ae63, DI
+	MOVQ  $0xc2b2ae3d27d4eb4f, R12
+	IMULQ DI, R10
+	MOVQ  R11, DI
+	SUBQ  R8, DI
+	IMULQ R12, DI
+	ADDQ  R10, DI
+	MOVQ  $0x9e3779b185ebca87, R8
+	IMULQ R8, R9
+	ADDQ  R9, DI
+	MOVQ  DI, R8
+	SHRQ  $0x25, R8
+	XORQ  R8, DI
+	IMULQ DX, DI
+	MOVQ  DI, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, DI
+	NEGQ  DI
+	JMP   store
+
+nomiddle:
+	LEAQ -4(R11), AX
+	CMPQ AX, $0x03
+	JHI  end
+	MOVL (DI), DX
+	MOVL -4(DI)(R11*1), AX
+	SHLQ $0x20, AX
+	ORQ  DX, AX
+	MOVQ $0x9e3779b185ebca87, DX
+	LEAQ (DX)(R11*4), DX
+	JMP  word
+
+xxh64:
+	CMPQ  16(CX), $0x02
+	JNE   end
+	CMPQ  R11, $0x10
+	JNE   noxxh64
+	MOVQ  $0x9e3779b185ebca87, DX
+	MOVQ  $0xc2b2ae3d27d4eb4f, R8
+	MOVQ  $0x85ebca77c2b2ae63, R9
+	MOVQ  $0x27d4eb2f165667d5, AX
+	MOVQ  (DI), R10
+	IMULQ R8, R10
+	ROLQ  $0x1f, R10
+	IMULQ DX, R10
+	XORQ  R10, AX
+	ROLQ  $0x1b, AX
+	IMULQ DX, AX
+	ADDQ  R9, AX
+	MOVQ  8(DI), DI
+	IMULQ R8, DI
+	ROLQ  $0x1f, DI
+	IMULQ DX, DI
+	XORQ  DI, AX
+	ROLQ  $0x1b, AX
+	IMULQ DX, AX
+	ADDQ  R9, AX
+	MOVQ  AX, DX
+	SHRQ  $0x21, DX
+	XORQ  DX, AX
+	IMULQ R8, AX
+	MOVQ  AX, DX
+	SHRQ  $0x1d, DX
+	XORQ  DX, AX
+	MOVQ  $0x165667b19e3779f9, DX
+	IMULQ DX, AX
+	MOVQ  AX, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, AX
+	MOVQ  AX, DI
+	SHRQ  $0x20, DI
+	SHLQ  $0x20, DI
+	JMP   store
+
+noxxh64:
+	CMPQ  R11, $0x08
+	JNE   end
+	MOVQ  $0x9e3779b185ebca87, DX
+	MOVQ  $0xc2b2ae3d27d4eb4f, R8
+	MOVQ  $0x85ebca77c2b2ae63, R9
+	MOVQ  $0x27d4eb2f165667cd, AX
+	MOVQ  (DI), DI
+	IMULQ R8, DI
+	ROLQ  $0x1f, DI
+	IMULQ DX, DI
+	XORQ  DI, AX
+	ROLQ  $0x1b, AX
+	IMULQ DX, AX
+	ADDQ  R9, AX
+	MOVQ  AX, DX
+	SHRQ  $0x21, DX
+	XORQ  DX, AX
+	IMULQ R8, AX
+	MOVQ  AX, DX
+	SHRQ  $0x1d, DX
+	XORQ  DX, AX
+	MOVQ  $0x165667b19e3779f9, DX
+	IMULQ DX, AX
+	MOVQ  AX, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, AX
+	MOVQ  AX, DI
+	SHRQ  $0x20, DI
+	SHLQ  $0x20, DI
+
+store:
+	MOVQ DI, (BX)
+	MOVQ AX, 8(BX)
+	ADDQ $0x10, BX
+	ADDQ stride+24(FP), SI
+	DECQ n+32(FP)
+	JMP  key
+
+end:
+	MOVQ n+32(FP), AX
+	MOVQ AX, ret+40(FP)
+	RET

@@ -53,6 +53,18 @@ func (c *Chains) closeLine(base, bit, cell, at uint64)   {}
 // countsBits makes Rank count only four or eight words where that is enough.
 const countsBits = true
 
+// Ask reports whether a key of n bytes may be in the set. If n is Hashed, key is the address of a filter.Hash.
+func (q *Query) Ask(key unsafe.Pointer, n int) bool {
+	p := uintptr(key)
+	return q.other(*(*unsafe.Pointer)(unsafe.Pointer(&p)), n) // the key does not escape
+}
+
+// sumKeys hashes no key.
+func (q *Query) sumKeys([]filter.Hash, unsafe.Pointer, uintptr) int { return 0 }
+
+// probes reports whether ask has code for filters on this machine.
+const probes = false
+
 // Vector reports whether queries use vector code on this machine.
 const Vector = false
 

@@ -32,6 +32,9 @@ func blocksAddSplit(b *[26]uint64, hs *uint64, n uint64, ahead uint64)
 func chainsHas(c *[32]uint64, hi uint64, lo uint64) uint64
 
 //go:noescape
+func chainsAsk(q *[14]uint64, hi uint64, lo uint64) bool
+
+//go:noescape
 func chainsFollow(c *[32]uint64, hi uint64, lo uint64) (base uint64, remainder uint64, at uint64, n uint64, cell uint64, end uint64)
 
 //go:noescape
@@ -51,3 +54,9 @@ func ribbonHasMany(r *[37]uint64, dst *bool, hs *uint64, n uint64, ahead uint64,
 
 //go:noescape
 func ribbonGet(r *[37]uint64, hi uint64, lo uint64) (result uint64, columns uint64)
+
+//go:noescape
+func ask(q *[14]uint64, key *byte, n int) bool
+
+//go:noescape
+func sums(q *[14]uint64, dst *uint64, keys *uint64, stride uint64, n uint64) uint64

@@ -81,6 +81,9 @@ func (f *Filter) block(h filter.Hash) uint64 {
 // Has reports whether the key may be in the set.
 func (f *Filter) Has(h filter.Hash) bool { return f.query.Has(h.Hi, h.Lo) }
 
+// Probe is kernel.Prober.
+func (f *Filter) Probe() kernel.Probe { return f.query.Probe() }
+
 // mask returns the bits of a key within its block.
 func (f *Filter) mask(lo uint64) (m [8]uint64) {
 	f.set(m[:f.blockWords()], lo)

@@ -51,6 +51,9 @@ func newFilter(g geometry, words []uint64, keys uint64) *Filter {
 // Has reports whether the key may be in the set.
 func (f *Filter) Has(h filter.Hash) bool { return f.query.Has(h.Hi, h.Lo) }
 
+// Probe is kernel.Prober.
+func (f *Filter) Probe() kernel.Probe { return f.query.Probe() }
+
 // shift returns the shift of slot l of a group of a block.
 func (f *Filter) shift(block, group uint64, l int) uint64 {
 	at := block*f.block + (group*uint64(f.k)+uint64(l))*uint64(f.width)

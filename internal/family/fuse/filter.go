@@ -16,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // Family is the name in a Spec: fuse(seed=1,segment=8192,segments=20,width=8).
@@ -69,6 +70,12 @@ func (f *Filter) Has(h filter.Hash) bool {
 	}
 	slots := bitvec.Load57(f.words, h0*width) ^ bitvec.Load57(f.words, h1*width) ^ bitvec.Load57(f.words, h2*width)
 	return (print^slots)&f.low == 0
+}
+
+// Probe is kernel.Prober.
+func (f *Filter) Probe() kernel.Probe {
+	k := &kernel.Fuse{Words: f.words, Seed: f.seed, Count: f.count, Segment: f.segment}
+	return k.Probe(f.width)
 }
 
 // slotCount returns the number of slots: two segments follow the last first position.

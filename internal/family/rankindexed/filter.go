@@ -106,6 +106,9 @@ func (s *sizes) layout() kernel.ChainLayout {
 // Has reports whether the key with hash h may be in the set. It does not allocate.
 func (f *Filter) Has(h filter.Hash) bool { return f.has(h) }
 
+// Probe is kernel.Prober.
+func (f *Filter) Probe() kernel.Probe { return f.walk.Probe() }
+
 // has is Has.
 func (f *arrays) has(h filter.Hash) bool {
 	end := f.walk.Has(h.Hi, h.Lo)

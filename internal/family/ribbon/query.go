@@ -50,6 +50,9 @@ func (f *Filter) columnKernels(first, count uint64) []kernel.Ribbon {
 // Has reports whether the key may be in the set. Without fingerprints it is always true.
 func (f *Filter) Has(h filter.Hash) bool { return f.kernels[0].Has(h.Hi, h.Lo) }
 
+// Probe is kernel.Prober.
+func (f *Filter) Probe() kernel.Probe { return f.kernels[0].Probe() }
+
 // hasTail is Has for a key that all layers have bumped.
 func (f *Filter) hasTail(hi, lo uint64) bool {
 	if f.keys == 0 {

@@ -21,6 +21,7 @@ import (
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -64,6 +65,12 @@ func (f *Filter) Has(h filter.Hash) bool {
 		all &= bitvec.Bit(words, probe.Position(x, m))
 	}
 	return all&1 != 0
+}
+
+// Probe is kernel.Prober.
+func (f *Filter) Probe() kernel.Probe {
+	k := &kernel.Bits{Words: f.words, M: f.m, K: uint64(f.k)}
+	return k.Probe()
 }
 
 // Add adds a key. The error is always nil.

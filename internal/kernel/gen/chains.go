@@ -130,8 +130,37 @@ func dispatch(c chains) {
 // any valid bucket.
 func chainsHas() {
 	function("chainsHas", "func("+chainsType+", hi, lo uint64) uint64")
-	c := chains{Load(Param("c"), GP64())}
 	found := answer()
+	chainsWalk(chains{Load(Param("c"), GP64())})
+	for i, end := range []string{"no", "yes", "beyond"} {
+		Label(end)
+		MOVQ(U32(i), found)
+		RET()
+	}
+	Label("go")
+	goOn("chainsHasGo")
+}
+
+// chainsAsk is chainsHas for the filter of a *kernel.Query. It goes on in Go for what only that knows.
+func chainsAsk() {
+	function("chainsAsk", "func(q *[14]uint64, hi, lo uint64) bool")
+	q := query{Load(Param("q"), GP64())}
+	found := answer()
+	at := GP64()
+	MOVQ(q.probe(), at)
+	chainsWalk(chains{at})
+	for i, end := range []string{"no", "yes"} {
+		Label(end)
+		MOVB(U8(i), found)
+		RET()
+	}
+	Label("beyond")
+	Label("go")
+	goOn("hasGo")
+}
+
+// chainsWalk ends at one of the labels no, yes, beyond and go.
+func chainsWalk(c chains) {
 	CMPQ(c.how(), Imm(byFour))
 	JCS(LabelRef("go"))
 	w := chainLocate(c)
@@ -161,17 +190,6 @@ func chainsHas() {
 	walk("four", byFour, "four")
 	walk("first", byFour, "eight")
 	walk("eight", byEight, "eight")
-	Label("yes")
-	MOVQ(U32(1), found)
-	RET()
-	Label("no")
-	MOVQ(U32(0), found)
-	RET()
-	Label("beyond")
-	MOVQ(U32(2), found)
-	RET()
-	Label("go")
-	goOn("chainsHasGo")
 }
 
 // chainsFollow also returns the position where it ended.

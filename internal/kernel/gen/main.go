@@ -19,6 +19,7 @@ func main() {
 	blocksHasAt()
 	blocksAddSplit()
 	chainsHas()
+	chainsAsk()
 	chainsFollow()
 	chainsUsed()
 	chainsClose()
@@ -26,6 +27,8 @@ func main() {
 	ribbonHas()
 	ribbonHasMany()
 	ribbonGet()
+	ask()
+	sums()
 	Generate()
 }
 

@@ -1,0 +1,98 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// fuse is a *kernel.Fuse. Its methods return the addresses of the fields.
+type fuse struct{ at Register }
+
+func (f fuse) words() Mem   { return Mem{Base: f.at} }
+func (f fuse) seed() Mem    { return Mem{Base: f.at, Disp: 24} }
+func (f fuse) count() Mem   { return Mem{Base: f.at, Disp: 32} }
+func (f fuse) segment() Mem { return Mem{Base: f.at, Disp: 40} }
+
+// slots returns the three positions of a key and, in the low bits, its fingerprint. It changes key.
+func (f fuse) slots(key GPVirtual) (h0, h1, h2, print GPVirtual) {
+	segment, mask := GP64(), GP64()
+	h0, h1, h2, print = GP64(), GP64(), GP64(), key
+	ADDQ(f.seed(), key)
+	shifted(key, 33)
+	IMULQ(constant(0xff51afd7ed558ccd), key)
+	shifted(key, 33)
+	IMULQ(constant(0xc4ceb9fe1a85ec53), key)
+	shifted(key, 33)
+	MOVQ(key, RAX)
+	MULQ(f.count())
+	MOVQ(RDX, h0)
+	MOVQ(f.segment(), segment)
+	LEAQ(Mem{Base: segment, Disp: -1}, mask)
+	LEAQ(Mem{Base: h0, Index: segment, Scale: 1}, h1)
+	LEAQ(Mem{Base: h0, Index: segment, Scale: 2}, h2)
+	t := GP64()
+	MOVQ(key, t)
+	SHRQ(Imm(18), t)
+	ANDQ(mask, t)
+	XORQ(t, h1)
+	ANDQ(key, mask)
+	XORQ(mask, h2)
+	shifted(print, 32)
+	return h0, h1, h2, print
+}
+
+// bitsProbe answers for a *kernel.Bits. Like the code in Go, it branches after three probes, when one absent key in eight
+// remains.
+func bitsProbe(at, hi, lo GPVirtual, found Mem) {
+	words, m, k := GP64(), GP64(), GP64()
+	MOVQ(Mem{Base: at}, words)
+	MOVQ(Mem{Base: at, Disp: 24}, m)
+	MOVQ(Mem{Base: at, Disp: 32}, k)
+	ORQ(Imm(1), hi)
+	MOVQ(lo, RDX)
+	all := GP64()
+	probe := func(first bool) {
+		place, word := GP64(), GP64()
+		MULXQ(m, RAX, place)
+		MOVQ(place, word)
+		SHRQ(Imm(6), word)
+		if first {
+			SHRXQ(place, Mem{Base: words, Index: word, Scale: 8}, all)
+			return
+		}
+		SHRXQ(place, Mem{Base: words, Index: word, Scale: 8}, word)
+		ANDQ(word, all)
+	}
+	next := func() {
+		high := GP64()
+		MULXQ(hi, RDX, high)
+		XORQ(high, RDX)
+	}
+	Label("three")
+	CMPQ(k, Imm(3))
+	JLE(LabelRef("last"))
+	for i := range 3 {
+		probe(i == 0)
+		next()
+	}
+	TESTB(Imm(1), all.As8())
+	JE(LabelRef("no"))
+	SUBQ(Imm(3), k)
+	JMP(LabelRef("three"))
+	Label("last")
+	probe(true)
+	Label("rest")
+	DECQ(k)
+	JE(LabelRef("done"))
+	next()
+	probe(false)
+	JMP(LabelRef("rest"))
+	Label("done")
+	ANDL(Imm(1), all.As32())
+	MOVB(all.As8(), found)
+	RET()
+	Label("no")
+	MOVB(Imm(0), found)
+	RET()
+}

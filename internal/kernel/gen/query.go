@@ -1,0 +1,383 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// query is a *kernel.Query. Its methods return the addresses of the fields.
+type query struct{ at Register }
+
+func (q query) field(i int) Mem { return Mem{Base: q.at, Disp: 8 * i} }
+func (q query) how() Mem        { return q.field(0) }
+func (q query) probe() Mem      { return q.field(1) }
+func (q query) hash() Mem       { return q.field(2) }
+func (q query) flip(i int) Mem  { return q.field(3 + i) }
+func (q query) seed() Mem       { return q.field(7) } // of XXH3
+
+// The values of Query.how and Query.hash.
+const (
+	howSplit = 1 + iota
+	howLine
+	howBits
+	howChains
+	howRibbon
+	howSlots
+	howGo
+	howFuse8 // the first one that needs no Hi
+	howFuse16
+
+	hashXXH3  = 1
+	hashXXH64 = 2
+)
+
+// Constants of XXH3 for keys of 8 to 16 bytes, which filter.Hasher.Sum has too, and the primes of XXH64.
+const (
+	prime64     = 0x9E3779B185EBCA87
+	secondPrime = 0xC2B2AE3D27D4EB4F
+	secondWord  = 0x85EBCA77
+	avalanche   = 0x165667919E3779F9
+	eightPrime  = 0x9FB21C651E98DF25
+
+	xxPrime3 = 0x165667B19E3779F9
+	xxPrime4 = 0x85EBCA77C2B2AE63
+	xxPrime5 = 0x27D4EB2F165667C5
+)
+
+// constant returns a register with a value.
+func constant(v uint64) GPVirtual {
+	r := GP64()
+	MOVQ(U64(v), r)
+	return r
+}
+
+// shifted sets x to x ^ x>>n.
+func shifted(x GPVirtual, n uint64) {
+	t := GP64()
+	MOVQ(x, t)
+	SHRQ(Imm(n), t)
+	XORQ(t, x)
+}
+
+// folded returns the exclusive or of the halves of RAX·x.
+func folded(x GPVirtual) GPVirtual {
+	MULQ(x)
+	r := GP64()
+	MOVQ(RDX, r)
+	XORQ(RAX, r)
+	return r
+}
+
+// ask hashes a key of n bytes and probes the filter. If n is -1, key is the address of a filter.Hash.
+func ask() {
+	function("ask", "func(q *[14]uint64, key *byte, n int) bool")
+	q := query{Load(Param("q"), GP64())}
+	key := Load(Param("key"), GP64()).(GPVirtual)
+	n := Load(Param("n"), GP64()).(GPVirtual)
+	hi, lo := GP64(), GP64()
+	CMPQ(q.how(), Imm(0))
+	JE(LabelRef("other"))
+	hashes(q, key, n, hi, lo, false, "probe", "nosize")
+	Label("probe")
+	probes(q, hi, lo)
+	Label("fuse")
+	probeFuse(q, lo)
+
+	Label("nosize")
+	CMPQ(n, I32(-1))
+	JNE(LabelRef("other"))
+	MOVQ(Mem{Base: key, Disp: 8}, lo)
+	CMPQ(q.how(), Imm(howFuse8))
+	JCC(LabelRef("fuse"))
+	MOVQ(Mem{Base: key}, hi)
+	JMP(LabelRef("probe"))
+	Label("other")
+	goOn("askGo")
+}
+
+// hashes hashes a key of n bytes and goes on at done, or at none if it has no code for this size and hash function.
+// Unless whole is true, it goes on at fuse, without hi, for a filter that needs only lo.
+func hashes(q query, key, n, hi, lo GPVirtual, whole bool, done, none string) {
+	fuse := func() {
+		if !whole {
+			CMPQ(q.how(), Imm(howFuse8))
+			JCC(LabelRef("fuse"))
+		}
+	}
+	long, by := GP64(), GP64()
+	CMPQ(q.hash(), Imm(hashXXH3))
+	JNE(LabelRef("xxh64"))
+	LEAQ(Mem{Base: n, Disp: -9}, long)
+	CMPQ(long, Imm(16-9))
+	JHI(LabelRef("noshort"))
+	sumShort(q, key, n, hi, lo, fuse)
+	JMP(LabelRef(done))
+
+	Label("noshort")
+	CMPQ(n, Imm(8))
+	JNE(LabelRef("noeight"))
+	MOVQ(Mem{Base: key}, RAX)
+	MOVQ(U64(prime64+8<<2), by)
+	Label("word")
+	sumWord(q, by, hi, lo, fuse)
+	JMP(LabelRef(done))
+
+	Label("noeight")
+	LEAQ(Mem{Base: n, Disp: -17}, long)
+	CMPQ(long, Imm(128-17))
+	JHI(LabelRef("nomiddle"))
+	sumMiddle(q, key, n, hi, lo, fuse)
+	JMP(LabelRef(done))
+
+	Label("nomiddle")
+	LEAQ(Mem{Base: n, Disp: -4}, long)
+	CMPQ(long, Imm(7-4))
+	JHI(LabelRef(none))
+	first := GP64()
+	MOVL(Mem{Base: key}, first.As32())
+	MOVL(Mem{Base: key, Index: n, Scale: 1, Disp: -4}, EAX)
+	SHLQ(Imm(32), RAX)
+	ORQ(first, RAX)
+	MOVQ(U64(prime64), first)
+	LEAQ(Mem{Base: first, Index: n, Scale: 4}, by)
+	JMP(LabelRef("word"))
+
+	Label("xxh64")
+	CMPQ(q.hash(), Imm(hashXXH64))
+	JNE(LabelRef(none))
+	CMPQ(n, Imm(16))
+	JNE(LabelRef("noxxh64"))
+	sumXXH64(key, 16, hi, lo)
+	JMP(LabelRef(done))
+	Label("noxxh64")
+	CMPQ(n, Imm(8))
+	JNE(LabelRef(none))
+	sumXXH64(key, 8, hi, lo)
+	JMP(LabelRef(done))
+}
+
+// sumShort is XXH3-128 for keys of 9 to 16 bytes. It calls enough when lo is known.
+func sumShort(q query, key, n, hi, lo GPVirtual, enough func()) {
+	last, t := GP64(), GP64()
+	MOVQ(Mem{Base: key, Index: n, Scale: 1, Disp: -8}, last)
+	MOVQ(Mem{Base: key}, RAX)
+	XORQ(last, RAX)
+	XORQ(q.flip(0), RAX)
+	MULQ(constant(prime64))
+	LEAQ(Mem{Base: n, Disp: -1}, t)
+	SHLQ(Imm(54), t)
+	ADDQ(t, RAX)
+	XORQ(q.flip(1), last)
+	MOVL(last.As32(), t.As32())
+	IMULQ(constant(secondWord-1), t)
+	ADDQ(last, RDX)
+	ADDQ(t, RDX)
+	MOVQ(RDX, hi)
+	BSWAPQ(RDX)
+	XORQ(RDX, RAX)
+	second := constant(secondPrime)
+	MULQ(second)
+	MOVQ(RAX, lo)
+	by := constant(avalanche)
+	shifted(lo, 37)
+	IMULQ(by, lo)
+	shifted(lo, 32)
+	enough()
+	IMULQ(second, hi)
+	ADDQ(RDX, hi)
+	shifted(hi, 37)
+	IMULQ(by, hi)
+	shifted(hi, 32)
+}
+
+// sumWord is XXH3-128 for keys of 4 to 8 bytes. RAX has the first four bytes in its lower half, the last four in its
+// upper half.
+func sumWord(q query, by, hi, lo GPVirtual, enough func()) {
+	t := GP64()
+	XORQ(q.flip(2), RAX)
+	MULQ(by)
+	LEAQ(Mem{Base: RDX, Index: RAX, Scale: 2}, hi)
+	MOVQ(hi, t)
+	SHRQ(Imm(3), t)
+	XORQ(t, RAX)
+	MOVQ(RAX, lo)
+	shifted(lo, 35)
+	IMULQ(constant(eightPrime), lo)
+	shifted(lo, 28)
+	enough()
+	shifted(hi, 37)
+	IMULQ(constant(avalanche), hi)
+	shifted(hi, 32)
+}
+
+// sumMiddle is XXH3-128 for keys of 17 to 128 bytes. It takes 16 bytes from either end, from the inner ones outwards.
+func sumMiddle(q query, key, n, hi, lo GPVirtual, enough func()) {
+	seed, i, secret, back := GP64(), GP64(), GP64(), GP64()
+	low, high := GP64(), GP64()
+	MOVQ(q.seed(), seed)
+	MOVQ(U64(prime64), low)
+	IMULQ(n, low)
+	XORL(high.As32(), high.As32())
+	LEAQ(Mem{Base: n, Disp: -1}, i)
+	SHRQ(Imm(5), i)
+	SHLQ(Imm(4), i) // 0, 16, 32 or 48
+	LEAQ(NewDataAddr(Symbol{Name: "·xxh3Secret"}, 0), secret)
+	LEAQ(Mem{Base: secret, Index: i, Scale: 2}, secret)
+	LEAQ(Mem{Base: key, Index: n, Scale: 1, Disp: -16}, back)
+	SUBQ(i, back)
+	Label("middle")
+	mix := func(words Mem, from int, sum GPVirtual) {
+		b := GP64()
+		MOVQ(Mem{Base: secret, Disp: from}, RAX)
+		ADDQ(seed, RAX)
+		XORQ(words, RAX)
+		MOVQ(Mem{Base: secret, Disp: from + 8}, b)
+		SUBQ(seed, b)
+		XORQ(words.Offset(8), b)
+		ADDQ(folded(b), sum)
+	}
+	cross := func(words Mem, sum GPVirtual) {
+		t := GP64()
+		MOVQ(words, t)
+		ADDQ(words.Offset(8), t)
+		XORQ(t, sum)
+	}
+	first, last := Mem{Base: key, Index: i, Scale: 1}, Mem{Base: back}
+	mix(first, 0, low)
+	cross(last, low)
+	mix(last, 16, high)
+	cross(first, high)
+	SUBQ(Imm(32), secret)
+	ADDQ(Imm(16), back)
+	SUBQ(Imm(16), i)
+	JGE(LabelRef("middle"))
+
+	MOVQ(low, lo)
+	ADDQ(high, lo)
+	by := constant(avalanche)
+	shifted(lo, 37)
+	IMULQ(by, lo)
+	shifted(lo, 32)
+	enough()
+	fourth := constant(xxPrime4)
+	second := constant(secondPrime)
+	IMULQ(fourth, high)
+	MOVQ(n, hi)
+	SUBQ(seed, hi)
+	IMULQ(second, hi)
+	ADDQ(high, hi)
+	IMULQ(constant(prime64), low)
+	ADDQ(low, hi)
+	shifted(hi, 37)
+	IMULQ(by, hi)
+	shifted(hi, 32)
+	NEGQ(hi)
+}
+
+// sumXXH64 is XXH64 with seed 0 for keys of 8 or 16 bytes.
+func sumXXH64(key GPVirtual, n int, hi, lo GPVirtual) {
+	first, second, fourth := constant(prime64), constant(secondPrime), constant(xxPrime4)
+	MOVQ(U64(xxPrime5+uint64(n)), lo)
+	for i := 0; i < n; i += 8 {
+		w := GP64()
+		MOVQ(Mem{Base: key, Disp: i}, w)
+		IMULQ(second, w)
+		ROLQ(Imm(31), w)
+		IMULQ(first, w)
+		XORQ(w, lo)
+		ROLQ(Imm(27), lo)
+		IMULQ(first, lo)
+		ADDQ(fourth, lo)
+	}
+	shifted(lo, 33)
+	IMULQ(second, lo)
+	shifted(lo, 29)
+	IMULQ(constant(xxPrime3), lo)
+	shifted(lo, 32)
+	MOVQ(lo, hi)
+	SHRQ(Imm(32), hi)
+	SHLQ(Imm(32), hi)
+}
+
+// probes answers for a hash. For kernels that are large it goes on in their functions, which have the same frame: the
+// arguments of ask become theirs.
+func probes(q query, hi, lo GPVirtual) {
+	found := answer()
+	how, at := GP64(), GP64()
+	MOVQ(q.how(), how)
+	MOVQ(q.probe(), at)
+	CMPQ(how, Imm(howLine))
+	JA(LabelRef("more"))
+	b := blocks{at}
+	x := YMM()
+	JE(LabelRef("line"))
+	MOVQ(hi, RAX)
+	MULQ(b.count())
+	VMOVQ(lo, x.AsX())
+	SHLQ(Imm(5), RDX)
+	ADDQ(b.words(), RDX)
+	VPBROADCASTD(x.AsX(), x)
+	splitMask(x, b.last(0), b.last(1))
+	block := YMM()
+	VMOVDQU(Mem{Base: RDX}, block)
+	VPTEST(x, block)
+	leaveCarry(found)
+
+	Label("line")
+	MOVQ(hi, RAX)
+	MULQ(b.count())
+	VMOVQ(lo, x.AsX())
+	SHLQ(Imm(6), RDX)
+	ADDQ(b.words(), RDX)
+	VPBROADCASTQ(x.AsX(), x)
+	set := lineProbe(x, b.last(0), b.last(1), Mem{Base: RDX})
+	VPTEST(b.ones(), set)
+	leaveCarry(found)
+
+	Label("more")
+	CMPQ(how, Imm(howBits))
+	JE(LabelRef("bits"))
+	MOVQ(hi, addr("key"))
+	MOVQ(lo, addr("n"))
+	CMPQ(how, Imm(howChains))
+	JE(LabelRef("chains"))
+	CMPQ(how, Imm(howGo))
+	JCC(LabelRef("go"))
+	MOVQ(at, addr("q"))
+	CMPQ(how, Imm(howRibbon))
+	JNE(LabelRef("slots"))
+	goOn("ribbonHas")
+	Label("slots")
+	goOn("slotsHas")
+	Label("chains")
+	goOn("chainsAsk")
+	Label("go")
+	goOn("hasGo")
+
+	Label("bits")
+	bitsProbe(at, hi, lo, found)
+}
+
+// probeFuse answers for the low half of a hash.
+func probeFuse(q query, lo GPVirtual) {
+	found := answer()
+	at, words := GP64(), GP64()
+	MOVQ(q.probe(), at)
+	f := fuse{at}
+	h0, h1, h2, print := f.slots(lo)
+	MOVQ(f.words(), words)
+	CMPQ(q.how(), Imm(howFuse16))
+	JE(LabelRef("fuse16"))
+	for _, h := range []GPVirtual{h0, h1, h2} {
+		XORB(Mem{Base: words, Index: h, Scale: 1}, print.As8())
+	}
+	SETEQ(found)
+	RET()
+	Label("fuse16")
+	for _, h := range []GPVirtual{h0, h1, h2} {
+		XORW(Mem{Base: words, Index: h, Scale: 2}, print.As16())
+	}
+	SETEQ(found)
+	RET()
+}

@@ -1,0 +1,201 @@
+package kernel
+
+import (
+	"cmp"
+	"math/bits"
+	"unsafe"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Query answers whether a key may be in a set. For short keys and the most used filters, the assembly hashes the key and
+// probes the filter in one call, which the methods are small enough to be inlined for. askGo answers for everything else
+// and is the specification. The zero Query is of a set without keys.
+//
+// A Query is as safe for concurrent use as its filter. It keeps no key.
+type Query struct {
+	// The assembly depends on the order of these fields.
+	how   uint64         // what is probed; 0: the engine is asked
+	probe unsafe.Pointer // Probe.at
+	hash  uint64         // the hash function that the assembly has: hashXXH3, hashXXH64 or 0
+	flips [3]uint64      // for XXH3: what is XORed with the words of a key
+
+	hasher filter.Hasher
+	filter Filter // nil if the set takes raw keys
+	engine Engine // nil in the zero Query
+}
+
+// Filter answers for the hash of a key.
+type Filter interface{ Has(h filter.Hash) bool }
+
+// Engine answers for the hash of a key, or for its bytes, not nil, if the set takes raw keys. It does not keep them.
+type Engine interface {
+	Contains(h filter.Hash, raw []byte) bool
+}
+
+// Prober is a Filter that the assembly can probe.
+type Prober interface{ Probe() Probe }
+
+// Probe is how the assembly probes a filter. The zero Probe says that it cannot.
+type Probe struct {
+	how uint64
+	at  unsafe.Pointer // *Blocks, *Fuse, *Bits, *Chains, *Ribbon or *Slots
+}
+
+// The values of Query.how besides 0.
+const (
+	howSplit = 1 + iota
+	howLine
+	howBits
+	howChains
+	howRibbon
+	howSlots
+	howGo // the filter is probed in Go
+	howFuse8
+	howFuse16
+)
+
+// The values of Query.hash besides 0.
+const (
+	hashXXH3  = 1
+	hashXXH64 = 2
+)
+
+// Hashed, instead of the length of a key, says that the key is a filter.Hash.
+const Hashed = -1
+
+// NewQuery returns a Query of a filter in memory, or of an engine if f is nil.
+func NewQuery(h filter.Hasher, f Filter, e Engine) Query {
+	q := Query{hasher: h, filter: f, engine: e}
+	if f != nil {
+		q.how = howGo
+	}
+	if p, ok := f.(Prober); ok && probes {
+		probe := p.Probe()
+		q.how, q.probe = cmp.Or(probe.how, howGo), probe.at
+	}
+	switch h.ID() {
+	case filter.XXH3: // see filter.Hasher.Sum
+		seed := h.Seed()
+		q.hash = hashXXH3
+		q.flips = [3]uint64{
+			(0x78E5C0CC4EE679CB ^ 0x2172FFCC7DD05A82) - seed,
+			(0x8E2443F7744608B8 ^ 0x4C263A81E69035E0) + seed,
+			(0xDB979083E96DD4DE ^ 0x1F67B3B7A4A44072) + (seed ^ uint64(bits.ReverseBytes32(uint32(seed)))<<32),
+		}
+	case filter.XXH64:
+		q.hash = hashXXH64
+	}
+	return q
+}
+
+// Hasher returns the hasher of the keys.
+func (q *Query) Hasher() filter.Hasher { return q.hasher }
+
+// Hashes reports whether the filter takes hashes and lies in memory or in an engine that takes hashes.
+func (q *Query) Hashes() bool { return q.filter != nil }
+
+// Bytes reports whether key may be in the set.
+func (q *Query) Bytes(key []byte) bool { return q.Ask(unsafe.Pointer(unsafe.SliceData(key)), len(key)) }
+
+// String reports whether key may be in the set.
+func (q *Query) String(key string) bool {
+	return q.Ask(unsafe.Pointer(unsafe.StringData(key)), len(key))
+}
+
+// Hash reports whether a key with that hash may be in the set.
+func (q *Query) Hash(h filter.Hash) bool { return q.Ask(unsafe.Pointer(&h), Hashed) }
+
+// Sums sets dst[i] to the hash of keys[i]. It panics if dst is shorter than keys.
+func Sums[K string | []byte](dst []filter.Hash, h filter.Hasher, keys []K) {
+	q := NewQuery(h, nil, nil)
+	dst = dst[:len(keys)]
+	for i := 0; i < len(keys); i++ {
+		most := min(len(keys), i+maxSums)
+		if i += q.sumKeys(dst[i:most], unsafe.Pointer(&keys[i]), unsafe.Sizeof(keys[i])); i == most {
+			i--
+			continue
+		}
+		dst[i] = h.SumString(*(*string)(unsafe.Pointer(&keys[i]))) // a slice begins as a string does
+	}
+}
+
+// maxSums is the largest number of keys of a call of sumKeys, which the scheduler cannot interrupt.
+const maxSums = 1024
+
+// other answers in Go.
+func (q *Query) other(key unsafe.Pointer, n int) bool {
+	if n == Hashed {
+		h := *(*filter.Hash)(key)
+		if q.filter != nil {
+			return q.filter.Has(h)
+		}
+		return q.engine != nil && q.engine.Contains(h, nil)
+	}
+	if q.filter != nil {
+		return q.filter.Has(q.hasher.Sum(unsafe.Slice((*byte)(key), n)))
+	}
+	return q.askRaw(key, n)
+}
+
+// askRaw asks the engine for the bytes of a key.
+//
+//go:noinline
+func (q *Query) askRaw(key unsafe.Pointer, n int) bool {
+	raw := unsafe.Slice((*byte)(key), n)
+	if raw == nil {
+		raw = []byte{}
+	}
+	return q.engine != nil && q.engine.Contains(filter.Hash{}, raw)
+}
+
+// Fuse is a binary fuse filter with slots of 8 or 16 bits. Package fuse describes the layout.
+type Fuse struct {
+	// The assembly depends on the order of these fields.
+	Words   []uint64
+	Seed    uint64
+	Count   uint64 // first positions
+	Segment uint64 // slots per segment
+}
+
+// Probe returns the Probe of f for slots of width bits.
+func (f *Fuse) Probe(width uint) Probe {
+	switch width {
+	case 8:
+		return Probe{howFuse8, unsafe.Pointer(f)}
+	case 16:
+		return Probe{howFuse16, unsafe.Pointer(f)}
+	}
+	return Probe{}
+}
+
+// Bits is a standard Bloom filter. Package standard describes the layout.
+type Bits struct {
+	// The assembly depends on the order of these fields.
+	Words []uint64
+	M     uint64 // bits
+	K     uint64 // probes per key, at least 1
+}
+
+// Probe returns the Probe of b.
+func (b *Bits) Probe() Probe { return Probe{howBits, unsafe.Pointer(b)} }
+
+// Probe returns the Probe of b.
+func (b *Blocks) Probe() Probe {
+	switch b.how {
+	case bySplit:
+		return Probe{howSplit, unsafe.Pointer(b)}
+	case byLine:
+		return Probe{howLine, unsafe.Pointer(b)}
+	}
+	return Probe{}
+}
+
+// Probe returns the Probe of c, for a filter with a Has of its own for ChainBeyond.
+func (c *Chains) Probe() Probe { return Probe{howChains, unsafe.Pointer(c)} }
+
+// Probe returns the Probe of r.
+func (r *Ribbon) Probe() Probe { return Probe{howRibbon, unsafe.Pointer(r)} }
+
+// Probe returns the Probe of s.
+func (s *Slots) Probe() Probe { return Probe{howSlots, unsafe.Pointer(s)} }

@@ -1,0 +1,158 @@
+package kernel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// only holds one hash.
+type only filter.Hash
+
+func (o only) Has(h filter.Hash) bool { return h == filter.Hash(o) }
+
+// TestQueryHashes compares the hashes of ask with filter.Hasher for keys of all lengths, by way of a filter that holds
+// one hash.
+func TestQueryHashes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	xxh64, err := filter.ForeignHasher(filter.XXH64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashers := []filter.Hasher{
+		filter.NewHasher(0), filter.NewHasher(1), filter.NewHasher(r.Uint64()), xxh64, filter.NewKeyedHasher(filter.Secret{1}),
+	}
+	for _, h := range hashers {
+		for n := range 300 {
+			key := make([]byte, n)
+			for i := range key {
+				key[i] = byte(r.Uint32())
+			}
+			want := h.Sum(key)
+			q := NewQuery(h, only(want), nil)
+			if !q.Bytes(key) || !q.String(string(key)) || !q.Hash(want) {
+				t.Fatalf("%s, seed %#x, %d bytes: another hash", h.ID(), h.Seed(), n)
+			}
+			if n == 0 {
+				continue
+			}
+			key[r.IntN(n)] ^= 1 << r.IntN(8)
+			if q.Bytes(key) || q.Hash(filter.Hash{Hi: want.Hi ^ 1, Lo: want.Lo}) || q.Hash(filter.Hash{Hi: want.Hi, Lo: ^want.Lo}) {
+				t.Fatalf("%s, %d bytes: the hash of another key", h.ID(), n)
+			}
+		}
+	}
+}
+
+// TestSums hashes batches of keys of which the assembly can hash all, some or none.
+func TestSums(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	xxh64, err := filter.ForeignHasher(filter.XXH64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range []filter.Hasher{filter.NewHasher(r.Uint64()), xxh64, filter.NewKeyedHasher(filter.Secret{1})} {
+		for _, most := range []int{1, 17, 200} {
+			for _, n := range []int{0, 1, 2, 100, maxSums, maxSums + 1, 3000} {
+				texts, slices, got := make([]string, n), make([][]byte, n), make([]filter.Hash, n+1)
+				for i := range texts {
+					slices[i] = make([]byte, r.IntN(most))
+					for j := range slices[i] {
+						slices[i][j] = byte(r.Uint32())
+					}
+					texts[i] = string(slices[i])
+				}
+				for name, sum := range map[string]func(){
+					"strings": func() { Sums(got, h, texts) }, "slices": func() { Sums(got, h, slices) },
+				} {
+					clear(got)
+					sum()
+					for i, text := range texts {
+						if got[i] != h.SumString(text) {
+							t.Fatalf("%s, %s, key %d of %d, %d bytes: another hash", h.ID(), name, i, n, len(text))
+						}
+					}
+					if got[n] != (filter.Hash{}) {
+						t.Fatalf("%s, %s, %d keys: one hash more", h.ID(), name, n)
+					}
+				}
+			}
+		}
+	}
+}
+
+// raw is an Engine that holds the keys of that length, and one hash.
+type raw int
+
+func (r raw) Contains(h filter.Hash, key []byte) bool {
+	if key == nil {
+		return h == filter.Hash{Hi: 1, Lo: 2}
+	}
+	return len(key) == int(r)
+}
+
+// TestQueryOfEngine asks for keys as they are.
+func TestQueryOfEngine(t *testing.T) {
+	for n := range 40 {
+		q := NewQuery(filter.NewHasher(1), nil, raw(n))
+		for m := range 40 {
+			if got := q.Bytes(make([]byte, m)); got != (n == m) {
+				t.Errorf("%d bytes where %d are held: %v", m, n, got)
+			}
+		}
+		if !q.Hash(filter.Hash{Hi: 1, Lo: 2}) || q.Hash(filter.Hash{Hi: 1}) {
+			t.Error("another answer for a hash")
+		}
+	}
+	var none Query
+	if none.Bytes(nil) || none.String("key") || none.Hash(filter.Hash{}) {
+		t.Error("the zero Query holds a key")
+	}
+}
+
+// TestQueryOnGrowingStack asks on a stack that has to grow on the way into Go, for a key that lies on it.
+func TestQueryOnGrowingStack(t *testing.T) {
+	h := filter.NewHasher(3)
+	text := "a key of more than one hundred and twenty-eight bytes, for which the assembly calls the hash function in Go, " +
+		"and the stack of a new goroutine has to grow on the way"
+	q := NewQuery(h, only(h.SumString(text)), nil)
+	for depth := range 400 {
+		done := make(chan bool)
+		go func() { done <- askBelow(&q, text, depth) }()
+		if !<-done {
+			t.Fatalf("depth %d: the key is lost", depth)
+		}
+	}
+}
+
+// askBelow asks for key after as many calls.
+//
+//go:noinline
+func askBelow(q *Query, key string, depth int) bool {
+	var on [136]byte
+	if depth > 0 {
+		return askBelow(q, key, depth-1) && on[0] == 0
+	}
+	return q.Bytes(on[:copy(on[:], key)]) == (len(key) <= len(on)) && q.String(key)
+}
+
+// BenchmarkAsk asks a filter in Go, so that it times the hash and the way.
+func BenchmarkAsk(b *testing.B) {
+	h := filter.NewHasher(1)
+	q := NewQuery(h, only{}, nil)
+	for _, n := range []int{8, 16, 25, 100} {
+		key := make([]byte, n)
+		b.Run(fmt.Sprintf("bytes=%d/how=ask", n), func(b *testing.B) {
+			for b.Loop() {
+				q.Bytes(key)
+			}
+		})
+		b.Run(fmt.Sprintf("bytes=%d/how=go", n), func(b *testing.B) {
+			for b.Loop() {
+				q.filter.Has(h.Sum(key))
+			}
+		})
+	}
+}
