@@ -27,7 +27,7 @@ func (k *Keys) Sum(h filter.Hasher, dst []filter.Hash, from int) {
 	case k.Strings != nil:
 		kernel.Sums(dst, h, k.Strings[from:][:len(dst)])
 	case k.Uint64s != nil:
-		h.SumUint64s(dst, k.Uint64s[from:][:len(dst)])
+		kernel.Sums(dst, h, k.Uint64s[from:][:len(dst)])
 	default:
 		copy(dst, k.Hashes[from:])
 	}

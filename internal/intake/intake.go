@@ -18,11 +18,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/spool"
 )
 
@@ -160,10 +162,8 @@ var buffers = sync.Pool{New: func() any { return new([]filter.Hash) }}
 // Hash calls give with the hashes of keys. give may change them and must not keep them.
 func Hash(h filter.Hasher, keys [][]byte, give func(hs []filter.Hash) error) error {
 	buf := buffers.Get().(*[]filter.Hash)
-	hs := (*buf)[:0]
-	for _, k := range keys {
-		hs = append(hs, h.Sum(k))
-	}
+	hs := slices.Grow((*buf)[:0], len(keys))[:len(keys)]
+	kernel.Sums(hs, h, keys)
 	err := give(hs)
 	*buf = hs[:0]
 	buffers.Put(buf)

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian. A
@@ -38,20 +40,60 @@ func Feed[K Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error {
 
 // Hashes calls give with the hashes of the keys of a sequence, in batches. give must not keep them.
 func Hashes[K Key](ctx context.Context, h filter.Hasher, keys iter.Seq[K], give func(hs []filter.Hash) error) error {
-	hs := make([]filter.Hash, 0, batch)
-	sum := sumOf[K](h)
-	err := each(ctx, keys, func(k K) error {
-		if hs = append(hs, sum(k)); len(hs) < batch {
-			return nil
-		}
-		err := give(hs)
-		hs = hs[:0]
-		return err
-	})
-	if err != nil {
+	hs := make([]filter.Hash, batch)
+	switch reflect.TypeFor[K]().Kind() {
+	case reflect.String:
+		return batches(ctx, keys, func(part []K) error {
+			kernel.Sums(hs, h, bitvec.As[[]string](part))
+			return give(hs[:len(part)])
+		})
+	case reflect.Uint64:
+		return batches(ctx, keys, func(part []K) error {
+			kernel.Sums(hs, h, bitvec.As[[]uint64](part))
+			return give(hs[:len(part)])
+		})
+	case reflect.Struct:
+		return batches(ctx, keys, func(part []K) error { return give(bitvec.As[[]filter.Hash](part)) })
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return give(hs)
+	n := 0
+	for k := range keys { // its bytes may change afterwards
+		hs[n] = h.Sum(bitvec.As[[]byte](k))
+		if n++; n < batch {
+			continue
+		}
+		n = 0
+		if err := cmp.Or(give(hs), ctx.Err()); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return give(hs[:n])
+}
+
+// batches calls f with the keys of a sequence, until it fails or ctx ends. f must not keep them.
+func batches[K Key](ctx context.Context, keys iter.Seq[K], f func(part []K) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	part := make([]K, 0, batch)
+	for k := range keys {
+		if part = append(part, k); len(part) < batch {
+			continue
+		}
+		if err := cmp.Or(f(part), ctx.Err()); err != nil {
+			return err
+		}
+		part = part[:0]
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return f(part)
 }
 
 // FeedValues is Feed for keys with values.

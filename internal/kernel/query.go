@@ -106,23 +106,6 @@ func (q *Query) String(key string) bool {
 // Hash reports whether a key with that hash may be in the set.
 func (q *Query) Hash(h filter.Hash) bool { return q.Ask(unsafe.Pointer(&h), Hashed) }
 
-// Sums sets dst[i] to the hash of keys[i]. It panics if dst is shorter than keys.
-func Sums[K string | []byte](dst []filter.Hash, h filter.Hasher, keys []K) {
-	q := NewQuery(h, nil, nil)
-	dst = dst[:len(keys)]
-	for i := 0; i < len(keys); i++ {
-		most := min(len(keys), i+maxSums)
-		if i += q.sumKeys(dst[i:most], unsafe.Pointer(&keys[i]), unsafe.Sizeof(keys[i])); i == most {
-			i--
-			continue
-		}
-		dst[i] = h.SumString(*(*string)(unsafe.Pointer(&keys[i]))) // a slice begins as a string does
-	}
-}
-
-// maxSums is the largest number of keys of a call of sumKeys, which the scheduler cannot interrupt.
-const maxSums = 1024
-
 // other answers in Go.
 func (q *Query) other(key unsafe.Pointer, n int) bool {
 	if n == Hashed {

@@ -182,15 +182,28 @@ func hasGo(q *[14]uint64, hi, lo uint64) bool {
 	return (*Query)(unsafe.Pointer(q)).filter.Has(filter.Hash{Hi: hi, Lo: lo})
 }
 
-// sumKeys sets dst to the hashes of keys whose addresses and sizes are stride bytes apart, until a key that the assembly
-// cannot hash. It returns how many it has hashed.
-func (q *Query) sumKeys(dst []filter.Hash, keys unsafe.Pointer, stride uintptr) int {
-	if len(dst) == 0 || !probes {
-		return 0
+// sumKeys sets dst to the hashes of keys that lie stride bytes apart, until a key that the assembly cannot hash. It
+// returns how many it has hashed.
+func (q *Query) sumKeys(dst []filter.Hash, keys unsafe.Pointer, stride uintptr) (done int) {
+	const (
+		ahead = 16   // prefetch distance in keys
+		most  = 1024 // keys per call, which the scheduler cannot interrupt
+	)
+	for probes && done < len(dst) {
+		n, further := min(len(dst)-done-ahead, most), ahead*stride
+		if n <= 0 {
+			n, further = len(dst)-done, 0
+		}
+		to := (*uint64)(unsafe.Pointer(&dst[done]))
+		from := unsafe.Add(keys, uintptr(done)*stride)
+		end := uintptr(from) + uintptr(n)*stride
+		stop := sums((*[14]uint64)(unsafe.Pointer(q)), to, (*uint64)(from), uint64(stride), uint64(end), uint64(further))
+		done += int((uintptr(stop) - uintptr(from)) / stride)
+		if uintptr(stop) != end {
+			break
+		}
 	}
-	first := (*uint64)(unsafe.Pointer(unsafe.SliceData(dst)))
-	left := sums((*[14]uint64)(unsafe.Pointer(q)), first, (*uint64)(keys), uint64(stride), uint64(len(dst)))
-	return len(dst) - int(left)
+	return done
 }
 
 // xxh3Secret has the first words of the default secret of XXH3.

@@ -3860,12 +3860,9 @@ rest:
 	JMP   rest
 
 done:
+no:
 	ANDL $0x01, DI
 	MOVB DI, ret+24(FP)
-	RET
-
-no:
-	MOVB $0x00, ret+24(FP)
 	RET
 
 fuse:
@@ -3928,17 +3925,27 @@ nosize:
 other:
 	JMP ·askGo+0(SB)
 
-// func sums(q *[14]uint64, dst *uint64, keys *uint64, stride uint64, n uint64) uint64
-TEXT ·sums(SB), NOSPLIT, $0-48
+// func sums(q *[14]uint64, dst *uint64, keys *uint64, stride uint64, end uint64, ahead uint64) uint64
+// Requires: MMX+
+TEXT ·sums(SB), NOSPLIT, $0-56
 	MOVQ q+0(FP), CX
 	MOVQ dst+8(FP), BX
 	MOVQ keys+16(FP), SI
 
 key:
-	CMPQ   n+32(FP), $0x00
-	JE     end
-	MOVQ   (SI), DI
-	MOVQ   8(SI), R11
+	CMPQ       SI, end+32(FP)
+	JE         end
+	MOVQ       SI, DI
+	MOVQ       $0x00000008, R11
+	CMPQ       stride+24(FP), $0x08
+	JE         integer
+	MOVQ       ahead+40(FP), DI
+	MOVQ       (SI)(DI*1), DI
+	PREFETCHT0 (DI)
+	MOVQ       (SI), DI
+	MOVQ       8(SI), R11
+
+integer:
 	CMPQ   16(CX), $0x01
 	JNE    xxh64
 	LEAQ   -9(R11), AX
@@ -4179,10 +4186,8 @@ store:
 	MOVQ AX, 8(BX)
 	ADDQ $0x10, BX
 	ADDQ stride+24(FP), SI
-	DECQ n+32(FP)
 	JMP  key
 
 end:
-	MOVQ n+32(FP), AX
-	MOVQ AX, ret+40(FP)
+	MOVQ SI, ret+48(FP)
 	RET

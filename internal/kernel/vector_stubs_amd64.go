@@ -59,4 +59,4 @@ func ribbonGet(r *[37]uint64, hi uint64, lo uint64) (result uint64, columns uint
 func ask(q *[14]uint64, key *byte, n int) bool
 
 //go:noescape
-func sums(q *[14]uint64, dst *uint64, keys *uint64, stride uint64, n uint64) uint64
+func sums(q *[14]uint64, dst *uint64, keys *uint64, stride uint64, end uint64, ahead uint64) uint64

@@ -42,9 +42,9 @@ func (f fuse) slots(key GPVirtual) (h0, h1, h2, print GPVirtual) {
 	return h0, h1, h2, print
 }
 
-// bitsProbe answers for a *kernel.Bits. Like the code in Go, it branches after three probes, when one absent key in eight
+// probeBits answers for a *kernel.Bits. Like the code in Go, it branches after three probes, when one absent key in eight
 // remains.
-func bitsProbe(at, hi, lo GPVirtual, found Mem) {
+func probeBits(at, hi, lo GPVirtual, found Mem, leave func()) {
 	words, m, k := GP64(), GP64(), GP64()
 	MOVQ(Mem{Base: at}, words)
 	MOVQ(Mem{Base: at, Disp: 24}, m)
@@ -89,10 +89,8 @@ func bitsProbe(at, hi, lo GPVirtual, found Mem) {
 	probe(false)
 	JMP(LabelRef("rest"))
 	Label("done")
+	Label("no") // all is even
 	ANDL(Imm(1), all.As32())
 	MOVB(all.As8(), found)
-	RET()
-	Label("no")
-	MOVB(Imm(0), found)
-	RET()
+	leave()
 }

@@ -82,7 +82,7 @@ func ask() {
 	Label("probe")
 	probes(q, hi, lo)
 	Label("fuse")
-	probeFuse(q, lo)
+	probeFuse(q, lo, answer(), func() { RET() })
 
 	Label("nosize")
 	CMPQ(n, I32(-1))
@@ -303,38 +303,14 @@ func sumXXH64(key GPVirtual, n int, hi, lo GPVirtual) {
 // probes answers for a hash. For kernels that are large it goes on in their functions, which have the same frame: the
 // arguments of ask become theirs.
 func probes(q query, hi, lo GPVirtual) {
-	found := answer()
 	how, at := GP64(), GP64()
 	MOVQ(q.how(), how)
 	MOVQ(q.probe(), at)
-	CMPQ(how, Imm(howLine))
-	JA(LabelRef("more"))
-	b := blocks{at}
-	x := YMM()
-	JE(LabelRef("line"))
-	MOVQ(hi, RAX)
-	MULQ(b.count())
-	VMOVQ(lo, x.AsX())
-	SHLQ(Imm(5), RDX)
-	ADDQ(b.words(), RDX)
-	VPBROADCASTD(x.AsX(), x)
-	splitMask(x, b.last(0), b.last(1))
-	block := YMM()
-	VMOVDQU(Mem{Base: RDX}, block)
-	VPTEST(x, block)
-	leaveCarry(found)
-
-	Label("line")
-	MOVQ(hi, RAX)
-	MULQ(b.count())
-	VMOVQ(lo, x.AsX())
-	SHLQ(Imm(6), RDX)
-	ADDQ(b.words(), RDX)
-	VPBROADCASTQ(x.AsX(), x)
-	set := lineProbe(x, b.last(0), b.last(1), Mem{Base: RDX})
-	VPTEST(b.ones(), set)
-	leaveCarry(found)
-
+	leave := func() {
+		VZEROUPPER()
+		RET()
+	}
+	probeVector(how, at, hi, lo, answer(), leave)
 	Label("more")
 	CMPQ(how, Imm(howBits))
 	JE(LabelRef("bits"))
@@ -354,14 +330,41 @@ func probes(q query, hi, lo GPVirtual) {
 	goOn("chainsAsk")
 	Label("go")
 	goOn("hasGo")
-
 	Label("bits")
-	bitsProbe(at, hi, lo, found)
+	probeBits(at, hi, lo, answer(), func() { RET() })
 }
 
-// probeFuse answers for the low half of a hash.
-func probeFuse(q query, lo GPVirtual) {
-	found := answer()
+// probeVector answers for howSplit and howLine, and goes on at more for others.
+func probeVector(how, at, hi, lo GPVirtual, found Mem, leave func()) {
+	x, block := YMM(), YMM()
+	b := blocks{at}
+	find := func(shift uint64) {
+		MOVQ(hi, RAX)
+		MULQ(b.count())
+		VMOVQ(lo, x.AsX())
+		SHLQ(Imm(shift), RDX)
+		ADDQ(b.words(), RDX)
+	}
+	CMPQ(how, Imm(howLine))
+	JA(LabelRef("more"))
+	JE(LabelRef("line"))
+	find(5)
+	VPBROADCASTD(x.AsX(), x)
+	splitMask(x, b.last(0), b.last(1))
+	VMOVDQU(Mem{Base: RDX}, block)
+	VPTEST(x, block)
+	SETCS(found)
+	leave()
+	Label("line")
+	find(6)
+	VPBROADCASTQ(x.AsX(), x)
+	VPTEST(b.ones(), lineProbe(x, b.last(0), b.last(1), Mem{Base: RDX}))
+	SETCS(found)
+	leave()
+}
+
+// probeFuse answers for howFuse8 and howFuse16 and the low half of a hash.
+func probeFuse(q query, lo GPVirtual, found Mem, leave func()) {
 	at, words := GP64(), GP64()
 	MOVQ(q.probe(), at)
 	f := fuse{at}
@@ -373,11 +376,11 @@ func probeFuse(q query, lo GPVirtual) {
 		XORB(Mem{Base: words, Index: h, Scale: 1}, print.As8())
 	}
 	SETEQ(found)
-	RET()
+	leave()
 	Label("fuse16")
 	for _, h := range []GPVirtual{h0, h1, h2} {
 		XORW(Mem{Base: words, Index: h, Scale: 2}, print.As16())
 	}
 	SETEQ(found)
-	RET()
+	leave()
 }

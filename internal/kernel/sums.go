@@ -1,0 +1,33 @@
+package kernel
+
+import (
+	"unsafe"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// BatchKey is the type of a key of a batch. Integers hash as 8 bytes, little endian.
+type BatchKey interface {
+	string | []byte | uint64
+}
+
+// Sums sets dst[i] to the hash of keys[i]. It prefetches the bytes of later keys, so that keys that lie anywhere in memory
+// take half the time of calls of Sum. It panics if dst is shorter than keys.
+func Sums[K BatchKey](dst []filter.Hash, h filter.Hasher, keys []K) {
+	dst = dst[:len(keys)]
+	if integers, ok := any(keys).([]uint64); ok && h.ID() == filter.XXH3 {
+		h.SumUint64s(dst, integers) // in Go it takes less time
+		return
+	}
+	q := NewQuery(h, nil, nil)
+	for i := 0; i < len(keys); i++ {
+		i += q.sumKeys(dst[i:], unsafe.Pointer(&keys[i]), unsafe.Sizeof(keys[i]))
+		switch {
+		case i == len(keys):
+		case unsafe.Sizeof(keys[i]) == 8:
+			dst[i] = h.SumUint64(*(*uint64)(unsafe.Pointer(&keys[i])))
+		default: // a slice begins as a string does
+			dst[i] = h.SumString(*(*string)(unsafe.Pointer(&keys[i])))
+		}
+	}
+}
