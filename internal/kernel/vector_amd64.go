@@ -175,6 +175,41 @@ func askGo(q *[14]uint64, key *byte, n int) bool {
 	return (*Query)(unsafe.Pointer(q)).other(unsafe.Pointer(key), n)
 }
 
+// HasMany sets dst[i] to the answer for hs[i] and returns true, or returns false if there is no assembly for slots of
+// width bits. It panics if dst is shorter than hs.
+func (f *Fuse) HasMany(dst []bool, hs []filter.Hash, width uint) bool {
+	if !probes || width != 8 && width != 16 {
+		return false
+	}
+	each(dst, hs, func(to *bool, first *uint64, n uint64) {
+		fuseHasMany((*[6]uint64)(unsafe.Pointer(f)), to, first, n, uint64(width))
+	})
+	return true
+}
+
+// HasMany sets dst[i] to the answer for hs[i] and returns true, or returns false if there is no assembly. It panics if
+// dst is shorter than hs.
+func (b *Bits) HasMany(dst []bool, hs []filter.Hash) bool {
+	if !probes {
+		return false
+	}
+	each(dst, hs, func(to *bool, first *uint64, n uint64) {
+		bitsHasMany((*[5]uint64)(unsafe.Pointer(b)), to, first, n)
+	})
+	return true
+}
+
+// each calls f with parts of a batch, which the scheduler cannot interrupt.
+func each(dst []bool, hs []filter.Hash, f func(to *bool, first *uint64, n uint64)) {
+	const most = 1024
+	dst = dst[:len(hs)]
+	for len(hs) > 0 {
+		n := min(len(hs), most)
+		f(unsafe.SliceData(dst), (*uint64)(unsafe.Pointer(unsafe.SliceData(hs))), uint64(n))
+		dst, hs = dst[n:], hs[n:]
+	}
+}
+
 // hasGo answers for ask if the filter is probed in Go.
 //
 //lint:ignore U1000 the assembly jumps here

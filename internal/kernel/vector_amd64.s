@@ -4191,3 +4191,139 @@ store:
 end:
 	MOVQ SI, ret+48(FP)
 	RET
+
+// func fuseHasMany(f *[6]uint64, dst *bool, hs *uint64, n uint64, width uint64)
+TEXT ·fuseHasMany(SB), NOSPLIT, $0-40
+	MOVQ f+0(FP), CX
+	MOVQ dst+8(FP), BX
+	MOVQ hs+16(FP), SI
+	MOVQ n+24(FP), DI
+	ADDQ BX, DI
+
+key:
+	MOVQ  8(SI), R8
+	ADDQ  24(CX), R8
+	MOVQ  R8, AX
+	SHRQ  $0x21, AX
+	XORQ  AX, R8
+	MOVQ  $0xff51afd7ed558ccd, AX
+	IMULQ AX, R8
+	MOVQ  R8, AX
+	SHRQ  $0x21, AX
+	XORQ  AX, R8
+	MOVQ  $0xc4ceb9fe1a85ec53, AX
+	IMULQ AX, R8
+	MOVQ  R8, AX
+	SHRQ  $0x21, AX
+	XORQ  AX, R8
+	MOVQ  R8, AX
+	MULQ  32(CX)
+	MOVQ  DX, R9
+	MOVQ  40(CX), AX
+	LEAQ  -1(AX), DX
+	LEAQ  (R9)(AX*1), R10
+	LEAQ  (R9)(AX*2), AX
+	MOVQ  R8, R11
+	SHRQ  $0x12, R11
+	ANDQ  DX, R11
+	XORQ  R11, R10
+	ANDQ  R8, DX
+	XORQ  DX, AX
+	MOVQ  R8, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, R8
+	MOVQ  (CX), DX
+	CMPQ  width+32(FP), $0x08
+	JNE   wide
+	XORB  (DX)(R9*1), R8
+	XORB  (DX)(R10*1), R8
+	XORB  (DX)(AX*1), R8
+	SETEQ (BX)
+	JMP   next
+
+wide:
+	XORW  (DX)(R9*2), R8
+	XORW  (DX)(R10*2), R8
+	XORW  (DX)(AX*2), R8
+	SETEQ (BX)
+
+next:
+	ADDQ $0x10, SI
+	INCQ BX
+	CMPQ BX, DI
+	JNE  key
+	RET
+
+// func bitsHasMany(b *[5]uint64, dst *bool, hs *uint64, n uint64)
+// Requires: BMI2
+TEXT ·bitsHasMany(SB), NOSPLIT, $0-32
+	MOVQ b+0(FP), CX
+	MOVQ dst+8(FP), BX
+	MOVQ hs+16(FP), SI
+	MOVQ n+24(FP), DI
+	ADDQ BX, DI
+
+key:
+	MOVQ (SI), R8
+	MOVQ 8(SI), AX
+	MOVQ (CX), R9
+	MOVQ 24(CX), R10
+	MOVQ 32(CX), R11
+	ORQ  $0x01, R8
+	MOVQ AX, DX
+
+three:
+	CMPQ  R11, $0x03
+	JLE   last
+	MULXQ R10, AX, R12
+	MOVQ  R12, AX
+	SHRQ  $0x06, AX
+	SHRXQ R12, (R9)(AX*8), R12
+	MULXQ R8, DX, AX
+	XORQ  AX, DX
+	MULXQ R10, AX, R13
+	MOVQ  R13, AX
+	SHRQ  $0x06, AX
+	SHRXQ R13, (R9)(AX*8), AX
+	ANDQ  AX, R12
+	MULXQ R8, DX, AX
+	XORQ  AX, DX
+	MULXQ R10, AX, R13
+	MOVQ  R13, AX
+	SHRQ  $0x06, AX
+	SHRXQ R13, (R9)(AX*8), AX
+	ANDQ  AX, R12
+	MULXQ R8, DX, AX
+	XORQ  AX, DX
+	TESTB $0x01, R12
+	JE    no
+	SUBQ  $0x03, R11
+	JMP   three
+
+last:
+	MULXQ R10, AX, R12
+	MOVQ  R12, AX
+	SHRQ  $0x06, AX
+	SHRXQ R12, (R9)(AX*8), R12
+
+rest:
+	DECQ  R11
+	JE    done
+	MULXQ R8, DX, AX
+	XORQ  AX, DX
+	MULXQ R10, AX, R13
+	MOVQ  R13, AX
+	SHRQ  $0x06, AX
+	SHRXQ R13, (R9)(AX*8), AX
+	ANDQ  AX, R12
+	JMP   rest
+
+done:
+no:
+	ANDL $0x01, R12
+	MOVB R12, (BX)
+	ADDQ $0x10, SI
+	INCQ BX
+	CMPQ BX, DI
+	JNE  key
+	RET

@@ -59,6 +59,12 @@ func (q *Query) Ask(key unsafe.Pointer, n int) bool {
 	return q.other(*(*unsafe.Pointer)(unsafe.Pointer(&p)), n) // the key does not escape
 }
 
+// HasMany returns false: there is no assembly.
+func (f *Fuse) HasMany([]bool, []filter.Hash, uint) bool { return false }
+
+// HasMany returns false: there is no assembly.
+func (b *Bits) HasMany([]bool, []filter.Hash) bool { return false }
+
 // sumKeys hashes no key.
 func (q *Query) sumKeys([]filter.Hash, unsafe.Pointer, uintptr) int { return 0 }
 

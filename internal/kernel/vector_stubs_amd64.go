@@ -60,3 +60,9 @@ func ask(q *[14]uint64, key *byte, n int) bool
 
 //go:noescape
 func sums(q *[14]uint64, dst *uint64, keys *uint64, stride uint64, end uint64, ahead uint64) uint64
+
+//go:noescape
+func fuseHasMany(f *[6]uint64, dst *bool, hs *uint64, n uint64, width uint64)
+
+//go:noescape
+func bitsHasMany(b *[5]uint64, dst *bool, hs *uint64, n uint64)

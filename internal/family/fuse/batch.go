@@ -17,6 +17,10 @@ const inCache = 1 << 18
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	family.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
+	k := f.kernel()
+	if k.HasMany(dst, hs, f.width) {
+		return
+	}
 	if len(f.words) < inCache {
 		f.hasCached(dst, hs)
 	} else {

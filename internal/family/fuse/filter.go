@@ -74,8 +74,12 @@ func (f *Filter) Has(h filter.Hash) bool {
 
 // Probe is kernel.Prober.
 func (f *Filter) Probe() kernel.Probe {
-	k := &kernel.Fuse{Words: f.words, Seed: f.seed, Count: f.count, Segment: f.segment}
+	k := f.kernel()
 	return k.Probe(f.width)
+}
+
+func (f *Filter) kernel() kernel.Fuse {
+	return kernel.Fuse{Words: f.words, Seed: f.seed, Count: f.count, Segment: f.segment}
 }
 
 // slotCount returns the number of slots: two segments follow the last first position.

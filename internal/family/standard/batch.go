@@ -23,6 +23,9 @@ const maxAhead = 256
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	family.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
+	if k := f.kernel(); k.HasMany(dst, hs) {
+		return
+	}
 	if len(f.words) < batch.InCache {
 		for i, h := range hs {
 			dst[i] = f.Has(h)

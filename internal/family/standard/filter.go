@@ -69,9 +69,11 @@ func (f *Filter) Has(h filter.Hash) bool {
 
 // Probe is kernel.Prober.
 func (f *Filter) Probe() kernel.Probe {
-	k := &kernel.Bits{Words: f.words, M: f.m, K: uint64(f.k)}
+	k := f.kernel()
 	return k.Probe()
 }
+
+func (f *Filter) kernel() kernel.Bits { return kernel.Bits{Words: f.words, M: f.m, K: uint64(f.k)} }
 
 // Add adds a key. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {

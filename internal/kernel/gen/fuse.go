@@ -42,6 +42,60 @@ func (f fuse) slots(key GPVirtual) (h0, h1, h2, print GPVirtual) {
 	return h0, h1, h2, print
 }
 
+// fuseHasMany is a Has of n keys. It does not prefetch: the queries of a loop overlap.
+func fuseHasMany() {
+	function("fuseHasMany", "func(f *[6]uint64, dst *bool, hs *uint64, n, width uint64)")
+	f := fuse{Load(Param("f"), GP64())}
+	manyHashes(func(h Register, found Mem) {
+		lo := GP64()
+		MOVQ(Mem{Base: h, Disp: 8}, lo)
+		h0, h1, h2, print := f.slots(lo)
+		words := GP64()
+		MOVQ(f.words(), words)
+		CMPQ(addr("width"), Imm(8))
+		JNE(LabelRef("wide"))
+		for _, h := range []GPVirtual{h0, h1, h2} {
+			XORB(Mem{Base: words, Index: h, Scale: 1}, print.As8())
+		}
+		SETEQ(found)
+		JMP(LabelRef("next"))
+		Label("wide")
+		for _, h := range []GPVirtual{h0, h1, h2} {
+			XORW(Mem{Base: words, Index: h, Scale: 2}, print.As16())
+		}
+		SETEQ(found)
+	})
+}
+
+// bitsHasMany is a Has of n keys.
+func bitsHasMany() {
+	function("bitsHasMany", "func(b *[5]uint64, dst *bool, hs *uint64, n uint64)")
+	b := Load(Param("b"), GP64()).(GPVirtual)
+	manyHashes(func(h Register, found Mem) {
+		hi, lo := GP64(), GP64()
+		MOVQ(Mem{Base: h}, hi)
+		MOVQ(Mem{Base: h, Disp: 8}, lo)
+		probeBits(b, hi, lo, found, func() {})
+	})
+}
+
+// manyHashes calls code for each of n hashes, at least one, at hs, whose answers go to dst. code ends at next.
+func manyHashes(code func(h Register, found Mem)) {
+	dst := Load(Param("dst"), GP64())
+	h := Load(Param("hs"), GP64())
+	end := GP64()
+	Load(Param("n"), end)
+	ADDQ(dst, end)
+	Label("key")
+	code(h, Mem{Base: dst})
+	Label("next")
+	ADDQ(Imm(16), h)
+	INCQ(dst)
+	CMPQ(dst, end)
+	JNE(LabelRef("key"))
+	RET()
+}
+
 // probeBits answers for a *kernel.Bits. Like the code in Go, it branches after three probes, when one absent key in eight
 // remains.
 func probeBits(at, hi, lo GPVirtual, found Mem, leave func()) {

@@ -29,6 +29,8 @@ func main() {
 	ribbonGet()
 	ask()
 	sums()
+	fuseHasMany()
+	bitsHasMany()
 	Generate()
 }
 
