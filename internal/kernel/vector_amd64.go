@@ -82,13 +82,17 @@ func (b *Blocks) HasAt(dst []bool, hs []filter.Hash, at []unsafe.Pointer) bool {
 
 // AddMany sets the bits of all keys and returns true, or returns false if it has no vector code for these blocks.
 func (b *Blocks) AddMany(hs []filter.Hash) bool {
-	if b.how != bySplit {
+	if b.how != bySplit && b.how != byLine {
 		return false
 	}
 	for len(hs) > 0 {
 		n, further := rounds(len(hs))
 		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
-		blocksAddSplit((*[26]uint64)(unsafe.Pointer(b)), first, n, further)
+		if b.how == bySplit {
+			blocksAddSplit((*[26]uint64)(unsafe.Pointer(b)), first, n, further)
+		} else {
+			blocksAddLine((*[26]uint64)(unsafe.Pointer(b)), first, n, further)
+		}
 		hs = hs[n:]
 	}
 	return true
@@ -197,6 +201,16 @@ func (b *Bits) HasMany(dst []bool, hs []filter.Hash) bool {
 		bitsHasMany((*[5]uint64)(unsafe.Pointer(b)), to, first, n)
 	})
 	return true
+}
+
+// AddMany sets the bits of all keys and returns true, or returns false if there is no assembly.
+func (b *Bits) AddMany(hs []filter.Hash) bool {
+	for probes && len(hs) > 0 {
+		n := min(len(hs), 1024)
+		bitsAddMany((*[5]uint64)(unsafe.Pointer(b)), (*uint64)(unsafe.Pointer(unsafe.SliceData(hs))), uint64(n))
+		hs = hs[n:]
+	}
+	return probes
 }
 
 // each calls f with parts of a batch, which the scheduler cannot interrupt.

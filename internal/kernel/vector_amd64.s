@@ -567,6 +567,306 @@ key:
 	VZEROUPPER
 	RET
 
+// func blocksAddLine(b *[26]uint64, hs *uint64, n uint64, ahead uint64)
+// Requires: MMX+
+TEXT ·blocksAddLine(SB), NOSPLIT, $0-32
+	MOVQ b+0(FP), AX
+	MOVQ hs+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ ahead+24(FP), SI
+	MOVQ (AX), DI
+	MOVQ 24(AX), R8
+	MOVQ 40(AX), AX
+	CMPQ AX, $0x01
+	JNE  nok1
+
+k1:
+	MOVQ       R8, AX
+	MULQ       (CX)(SI*1)
+	SHLQ       $0x06, DX
+	PREFETCHT0 (DI)(DX*1)
+	MOVQ       R8, AX
+	MULQ       (CX)
+	SHLQ       $0x06, DX
+	ADDQ       DI, DX
+	MOVQ       8(CX), AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ADDQ       $0x10, CX
+	DECQ       BX
+	JNE        k1
+	RET
+
+nok1:
+	CMPQ AX, $0x02
+	JNE  nok2
+
+k2:
+	MOVQ       R8, AX
+	MULQ       (CX)(SI*1)
+	SHLQ       $0x06, DX
+	PREFETCHT0 (DI)(DX*1)
+	MOVQ       R8, AX
+	MULQ       (CX)
+	SHLQ       $0x06, DX
+	ADDQ       DI, DX
+	MOVQ       8(CX), AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ADDQ       $0x10, CX
+	DECQ       BX
+	JNE        k2
+	RET
+
+nok2:
+	CMPQ AX, $0x03
+	JNE  nok3
+
+k3:
+	MOVQ       R8, AX
+	MULQ       (CX)(SI*1)
+	SHLQ       $0x06, DX
+	PREFETCHT0 (DI)(DX*1)
+	MOVQ       R8, AX
+	MULQ       (CX)
+	SHLQ       $0x06, DX
+	ADDQ       DI, DX
+	MOVQ       8(CX), AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ADDQ       $0x10, CX
+	DECQ       BX
+	JNE        k3
+	RET
+
+nok3:
+	CMPQ AX, $0x04
+	JNE  nok4
+
+k4:
+	MOVQ       R8, AX
+	MULQ       (CX)(SI*1)
+	SHLQ       $0x06, DX
+	PREFETCHT0 (DI)(DX*1)
+	MOVQ       R8, AX
+	MULQ       (CX)
+	SHLQ       $0x06, DX
+	ADDQ       DI, DX
+	MOVQ       8(CX), AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ADDQ       $0x10, CX
+	DECQ       BX
+	JNE        k4
+	RET
+
+nok4:
+	CMPQ AX, $0x05
+	JNE  nok5
+
+k5:
+	MOVQ       R8, AX
+	MULQ       (CX)(SI*1)
+	SHLQ       $0x06, DX
+	PREFETCHT0 (DI)(DX*1)
+	MOVQ       R8, AX
+	MULQ       (CX)
+	SHLQ       $0x06, DX
+	ADDQ       DI, DX
+	MOVQ       8(CX), AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ADDQ       $0x10, CX
+	DECQ       BX
+	JNE        k5
+	RET
+
+nok5:
+	CMPQ AX, $0x06
+	JNE  nok6
+
+k6:
+	MOVQ       R8, AX
+	MULQ       (CX)(SI*1)
+	SHLQ       $0x06, DX
+	PREFETCHT0 (DI)(DX*1)
+	MOVQ       R8, AX
+	MULQ       (CX)
+	SHLQ       $0x06, DX
+	ADDQ       DI, DX
+	MOVQ       8(CX), AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ADDQ       $0x10, CX
+	DECQ       BX
+	JNE        k6
+	RET
+
+nok6:
+k7:
+	MOVQ       R8, AX
+	MULQ       (CX)(SI*1)
+	SHLQ       $0x06, DX
+	PREFETCHT0 (DI)(DX*1)
+	MOVQ       R8, AX
+	MULQ       (CX)
+	SHLQ       $0x06, DX
+	ADDQ       DI, DX
+	MOVQ       8(CX), AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ROLQ       $0x09, AX
+	MOVQ       AX, R9
+	SHRQ       $0x3d, R9
+	MOVQ       (DX)(R9*8), R10
+	BTSQ       AX, R10
+	MOVQ       R10, (DX)(R9*8)
+	ADDQ       $0x10, CX
+	DECQ       BX
+	JNE        k7
+	RET
+
 // func chainsHas(c *[32]uint64, hi uint64, lo uint64) uint64
 // Requires: BMI2, POPCNT
 TEXT ·chainsHas(SB), NOSPLIT, $0-32
@@ -4326,4 +4626,36 @@ no:
 	INCQ BX
 	CMPQ BX, DI
 	JNE  key
+	RET
+
+// func bitsAddMany(b *[5]uint64, hs *uint64, n uint64)
+// Requires: BMI2
+TEXT ·bitsAddMany(SB), NOSPLIT, $0-24
+	MOVQ b+0(FP), AX
+	MOVQ hs+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ (AX), SI
+	MOVQ 24(AX), DI
+	MOVQ 32(AX), R8
+
+key:
+	MOVQ (CX), R9
+	ORQ  $0x01, R9
+	MOVQ 8(CX), DX
+	MOVQ R8, R10
+
+probe:
+	MULXQ DI, AX, R11
+	MOVQ  R11, AX
+	SHRQ  $0x06, AX
+	MOVQ  (SI)(AX*8), R12
+	BTSQ  R11, R12
+	MOVQ  R12, (SI)(AX*8)
+	MULXQ R9, DX, AX
+	XORQ  AX, DX
+	DECQ  R10
+	JNE   probe
+	ADDQ  $0x10, CX
+	DECQ  BX
+	JNE   key
 	RET

@@ -65,6 +65,9 @@ func (f *Fuse) HasMany([]bool, []filter.Hash, uint) bool { return false }
 // HasMany returns false: there is no assembly.
 func (b *Bits) HasMany([]bool, []filter.Hash) bool { return false }
 
+// AddMany returns false: there is no assembly.
+func (b *Bits) AddMany([]filter.Hash) bool { return false }
+
 // sumKeys hashes no key.
 func (q *Query) sumKeys([]filter.Hash, unsafe.Pointer, uintptr) int { return 0 }
 

@@ -29,6 +29,9 @@ func blocksHasAt(b *[26]uint64, dst *bool, hs *uint64, at *uint64, n uint64, ahe
 func blocksAddSplit(b *[26]uint64, hs *uint64, n uint64, ahead uint64)
 
 //go:noescape
+func blocksAddLine(b *[26]uint64, hs *uint64, n uint64, ahead uint64)
+
+//go:noescape
 func chainsHas(c *[32]uint64, hi uint64, lo uint64) uint64
 
 //go:noescape
@@ -66,3 +69,6 @@ func fuseHasMany(f *[6]uint64, dst *bool, hs *uint64, n uint64, width uint64)
 
 //go:noescape
 func bitsHasMany(b *[5]uint64, dst *bool, hs *uint64, n uint64)
+
+//go:noescape
+func bitsAddMany(b *[5]uint64, hs *uint64, n uint64)

@@ -103,7 +103,9 @@ func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, keys []int)
 // keys before it writes to any of them.
 func (f *Filter) addMany(hs []filter.Hash) {
 	if len(f.words) < batch.InCache {
-		f.addCached(hs)
+		if k := f.kernel(); !k.AddMany(hs) {
+			f.addCached(hs)
+		}
 		return
 	}
 	var room [batch.Size * MaxK]uint64

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -270,4 +272,54 @@ func blocksAddSplit() {
 	JNE(LabelRef("key"))
 	VZEROUPPER()
 	RET()
+}
+
+// blocksAddLine sets the bits of n keys in the line layout with at most seven probes, with a loop for each number of
+// probes. ahead is as in blocksHasMany.
+func blocksAddLine() {
+	function("blocksAddLine", "func("+blocksType+", hs *uint64, n, ahead uint64)")
+	b := blocks{Load(Param("b"), GP64())}
+	h := Load(Param("hs"), GP64())
+	n := Load(Param("n"), GP64())
+	ahead := Load(Param("ahead"), GP64())
+	words, count, probes := GP64(), GP64(), GP64()
+	MOVQ(b.words(), words)
+	MOVQ(b.count(), count)
+	MOVQ(b.k(), probes)
+	for k := 1; k <= lineProbes; k++ {
+		loop := fmt.Sprintf("k%d", k)
+		if k < lineProbes {
+			CMPQ(probes, Imm(uint64(k)))
+			JNE(LabelRef("no" + loop))
+		}
+		Label(loop)
+		MOVQ(count, RAX)
+		MULQ(Mem{Base: h, Index: ahead, Scale: 1})
+		SHLQ(Imm(6), RDX)
+		PREFETCHT0(Mem{Base: words, Index: RDX, Scale: 1})
+		MOVQ(count, RAX)
+		MULQ(Mem{Base: h})
+		SHLQ(Imm(6), RDX)
+		ADDQ(words, RDX)
+		x := GP64()
+		MOVQ(Mem{Base: h, Disp: 8}, x)
+		for i := range k {
+			word, content := GP64(), GP64()
+			if i > 0 {
+				ROLQ(Imm(9), x)
+			}
+			MOVQ(x, word)
+			SHRQ(Imm(61), word)
+			MOVQ(Mem{Base: RDX, Index: word, Scale: 8}, content)
+			BTSQ(x, content)
+			MOVQ(content, Mem{Base: RDX, Index: word, Scale: 8})
+		}
+		ADDQ(Imm(16), h)
+		DECQ(n)
+		JNE(LabelRef(loop))
+		RET()
+		if k < lineProbes {
+			Label("no" + loop)
+		}
+	}
 }

@@ -79,6 +79,40 @@ func bitsHasMany() {
 	})
 }
 
+// bitsAddMany sets the bits of n keys, at least one.
+func bitsAddMany() {
+	function("bitsAddMany", "func(b *[5]uint64, hs *uint64, n uint64)")
+	b := Load(Param("b"), GP64())
+	h := Load(Param("hs"), GP64())
+	n := Load(Param("n"), GP64())
+	words, m, k := GP64(), GP64(), GP64()
+	by, left := GP64(), GP64()
+	MOVQ(Mem{Base: b}, words)
+	MOVQ(Mem{Base: b, Disp: 24}, m)
+	MOVQ(Mem{Base: b, Disp: 32}, k)
+	Label("key")
+	MOVQ(Mem{Base: h}, by)
+	ORQ(Imm(1), by)
+	MOVQ(Mem{Base: h, Disp: 8}, RDX)
+	MOVQ(k, left)
+	Label("probe")
+	place, word, content, high := GP64(), GP64(), GP64(), GP64()
+	MULXQ(m, RAX, place)
+	MOVQ(place, word)
+	SHRQ(Imm(6), word)
+	MOVQ(Mem{Base: words, Index: word, Scale: 8}, content)
+	BTSQ(place, content)
+	MOVQ(content, Mem{Base: words, Index: word, Scale: 8})
+	MULXQ(by, RDX, high)
+	XORQ(high, RDX)
+	DECQ(left)
+	JNE(LabelRef("probe"))
+	ADDQ(Imm(16), h)
+	DECQ(n)
+	JNE(LabelRef("key"))
+	RET()
+}
+
 // manyHashes calls code for each of n hashes, at least one, at hs, whose answers go to dst. code ends at next.
 func manyHashes(code func(h Register, found Mem)) {
 	dst := Load(Param("dst"), GP64())

@@ -18,6 +18,7 @@ func main() {
 	blocksHasMany()
 	blocksHasAt()
 	blocksAddSplit()
+	blocksAddLine()
 	chainsHas()
 	chainsAsk()
 	chainsFollow()
@@ -31,6 +32,7 @@ func main() {
 	sums()
 	fuseHasMany()
 	bitsHasMany()
+	bitsAddMany()
 	Generate()
 }
 
