@@ -39,7 +39,7 @@ type Prober interface{ Probe() Probe }
 // Probe is how the assembly probes a filter. The zero Probe says that it cannot.
 type Probe struct {
 	how uint64
-	at  unsafe.Pointer // *Blocks, *Fuse, *Bits, *Chains, *Ribbon or *Slots
+	at  unsafe.Pointer // *Blocks, *Fuse, *Bits, *Chains, *Ribbon, *Slots or *Cells
 }
 
 // The values of Query.how besides 0.
@@ -50,6 +50,7 @@ const (
 	howChains
 	howRibbon
 	howSlots
+	howCells
 	howGo // the filter is probed in Go
 	howFuse8
 	howFuse16

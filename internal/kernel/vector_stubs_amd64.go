@@ -71,4 +71,10 @@ func fuseHasMany(f *[6]uint64, dst *bool, hs *uint64, n uint64, width uint64)
 func bitsHasMany(b *[5]uint64, dst *bool, hs *uint64, n uint64)
 
 //go:noescape
+func cellsHas(c *[18]uint64, hi uint64, lo uint64) bool
+
+//go:noescape
+func cellsHasMany(c *[18]uint64, dst *bool, hs *uint64, n uint64)
+
+//go:noescape
 func bitsAddMany(b *[5]uint64, hs *uint64, n uint64)

@@ -12,6 +12,10 @@ import (
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	family.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
+	if f.vector {
+		f.query.HasMany(dst, hs)
+		return
+	}
 	if len(f.words) < batch.InCache {
 		for i, h := range hs {
 			dst[i] = f.Has(h)

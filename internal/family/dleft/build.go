@@ -139,7 +139,7 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{geometry: g, words: words}, nil
+	return (&Filter{geometry: g, words: words}).hold(), nil
 }
 
 // Builder gathers the hashes of keys, 16 bytes each, and adds them at the end in an order of its own, because the place

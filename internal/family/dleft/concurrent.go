@@ -263,5 +263,5 @@ func (c *Concurrent) Snapshot() (family.Filter, error) {
 	c.stripes.LockAll()
 	defer c.stripes.UnlockAll()
 	copy(words, c.f.words)
-	return &Filter{geometry: c.f.geometry, words: words, keys: c.stripes.Keys()}, nil
+	return (&Filter{geometry: c.f.geometry, words: words, keys: c.stripes.Keys()}).hold(), nil
 }

@@ -271,7 +271,7 @@ func fill(f *Filter, r *rand.Rand) {
 // TestHas compares Has with match, for every width.
 func TestHas(t *testing.T) {
 	for remainder := uint(MinRemainder); remainder <= MaxRemainder; remainder++ {
-		f := must(t, Config{Keys: 500, Remainder: remainder, Counting: remainder%2 == 1})
+		f := must(t, Config{Keys: 500, Remainder: uint(remainder), Counting: remainder%2 == 1})
 		hs := filtertest.Hashes(500, uint64(remainder))
 		for _, h := range hs {
 			if err := f.Add(h); err != nil {
@@ -341,4 +341,40 @@ func btoi(b bool) int {
 func countOf(c family.Counter, h filter.Hash) uint64 {
 	n, _ := c.Count(h)
 	return n
+}
+
+// TestKernel compares the assembly with holds, for all lengths of remainders, in tables so small that absent keys share
+// remainders with present ones.
+func TestKernel(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for remainder := MinRemainder; remainder <= 20; remainder++ {
+		for _, counting := range []bool{false, true} {
+			for _, capacity := range []uint64{1, 30, 1000} {
+				f, err := New(Config{Capacity: capacity, Remainder: uint(remainder), Counting: counting})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var hs []filter.Hash
+				for range 3 * capacity {
+					hs = append(hs, filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()})
+				}
+				for _, h := range hs[:capacity] {
+					if err := f.Add(h); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, h := range hs[:capacity] { // the remainder of a present key in another bucket
+					hs = append(hs, filter.Hash{Hi: h.Hi, Lo: r.Uint64()})
+				}
+				many := make([]bool, len(hs))
+				f.HasMany(many, hs)
+				for i, h := range hs {
+					p := f.place(h)
+					if want := f.holds(&p); f.Has(h) != want || many[i] != want {
+						t.Fatalf("remainder %d, key %d of %d: %v, %v in a batch, want %v", remainder, i, len(hs), f.Has(h), many[i], want)
+					}
+				}
+			}
+		}
+	}
 }

@@ -47,7 +47,7 @@ func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
 	}
-	f := &Filter{geometry: g, words: e.Sections[0], keys: e.Keys}
+	f := (&Filter{geometry: g, words: e.Sections[0], keys: e.Keys}).hold()
 	last := g.cells() * g.width()
 	if f.words[last/64]>>(last%64) != 0 || f.words[len(f.words)-1] != 0 {
 		return nil, fmt.Errorf("bits behind the last bucket, from bit %d on, are set", last)

@@ -40,7 +40,7 @@ func TestDecode(t *testing.T) {
 		"an empty one marks": {func(e *family.Encoded) {
 			w := e.Sections[0]
 			at, c := empty(w)
-			(&Filter{f.geometry, w, 0}).flip(at, 10, c)
+			(&Filter{geometry: f.geometry, words: w}).flip(at, 10, c)
 		}, false},
 		"all ones": {func(e *family.Encoded) {
 			for i := range f.cells() * f.width() {

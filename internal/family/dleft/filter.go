@@ -45,6 +45,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -72,6 +73,15 @@ type Filter struct {
 	geometry
 	words []uint64 // bucket j of subtable i is at byte (i·buckets + j)·width; a word of zeros or more follows the last
 	keys  uint64   // additions less removals: the copies in all cells
+
+	query  kernel.Cells // of the same words, if vector is true
+	vector bool
+}
+
+// hold makes the kernel of the words.
+func (f *Filter) hold() *Filter {
+	f.query, f.vector = kernel.NewCells(f.words, f.buckets, f.width(), f.remainder)
+	return f
 }
 
 // geometry is the sizes of a filter.
@@ -150,11 +160,22 @@ func fold(w uint64) uint64 {
 
 // Has reports whether the key may be in the set, that is whether a cell of its buckets holds its remainder.
 func (f *Filter) Has(h filter.Hash) bool {
+	if f.vector {
+		return f.query.Has(h.Hi, h.Lo)
+	}
 	p := f.place(h)
 	return f.holds(&p)
 }
 
-// holds reports whether a cell of these buckets holds this remainder.
+// Probe is kernel.Prober.
+func (f *Filter) Probe() kernel.Probe {
+	if f.vector {
+		return f.query.Probe()
+	}
+	return kernel.Probe{}
+}
+
+// holds reports whether a cell of these buckets holds this remainder. It is the specification of kernel.Cells.
 func (f *Filter) holds(p *place) bool {
 	if rest := f.remainder - 8; rest <= 8 {
 		// The usual lengths, 8 to 16 bits: compare the first eight slices and the last eight, which may overlap.

@@ -32,6 +32,8 @@ func main() {
 	sums()
 	fuseHasMany()
 	bitsHasMany()
+	cellsHas()
+	cellsHasMany()
 	bitsAddMany()
 	Generate()
 }

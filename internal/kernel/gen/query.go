@@ -24,6 +24,7 @@ const (
 	howChains
 	howRibbon
 	howSlots
+	howCells
 	howGo
 	howFuse8 // the first one that needs no Hi
 	howFuse16
@@ -325,7 +326,11 @@ func probes(q query, hi, lo GPVirtual) {
 	JNE(LabelRef("slots"))
 	goOn("ribbonHas")
 	Label("slots")
+	CMPQ(how, Imm(howSlots))
+	JNE(LabelRef("cells"))
 	goOn("slotsHas")
+	Label("cells")
+	goOn("cellsHas")
 	Label("chains")
 	goOn("chainsAsk")
 	Label("go")
