@@ -897,189 +897,221 @@ four:
 	MOVQ    DX, R9
 	SHRQ    $0x06, R9
 	MOVQ    (CX)(R9*8), R8
-	BTQ     DX, R8
-	JCC     no
 	LEAQ    64(BX), DI
 	SHLQ    $0x03, R9
 	SUBQ    R9, DI
 	MOVQ    DX, R9
 	ANDQ    $0x3f, R9
 	BZHIQ   R9, R8, R9
-	POPCNTQ R9, R8
-	MOVQ    (CX), R9
-	ANDQ    (DI), R9
 	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    8(CX), R9
-	ANDQ    8(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    16(CX), R9
-	ANDQ    16(DI), R9
-	POPCNTQ R9, DI
-	ADDQ    DI, R8
-	CMPQ    R8, 72(AX)
-	JCC     beyond
-	MOVQ    88(AX), R10
-	MOVQ    R10, DI
-	IMULQ   R8, DI
+	MOVQ    (CX), R10
+	ANDQ    (DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    8(CX), R10
+	ANDQ    8(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    16(CX), R10
+	ANDQ    16(DI), R10
+	POPCNTQ R10, DI
+	ADDQ    DI, R9
+	CMPQ    R9, 72(AX)
+	JCC     fullfour
+	MOVQ    88(AX), R11
+	MOVQ    R11, DI
+	IMULQ   R9, DI
 	ADDQ    80(AX), DI
-	MOVQ    DI, R9
-	SHRQ    $0x06, R9
-	MOVQ    (CX)(R9*8), R9
-	LEAQ    -1(DI)(R10*1), R11
-	SHRQ    $0x06, R11
-	MOVQ    (CX)(R11*8), R11
-	SHRXQ   DI, R9, R9
+	MOVQ    DI, R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	LEAQ    -1(DI)(R11*1), R12
+	SHRQ    $0x06, R12
+	MOVQ    (CX)(R12*8), R12
+	SHRXQ   DI, R10, R10
 	NOTQ    DI
-	ADDQ    R11, R11
-	SHLXQ   DI, R11, R11
-	ORQ     R11, R9
-	BZHIQ   R10, R9, R9
+	ADDQ    R12, R12
+	SHLXQ   DI, R12, R12
+	ORQ     R12, R10
+	BZHIQ   R11, R10, R10
 	MOVQ    96(AX), DI
-	SHRXQ   DI, R9, R9
-	CMPQ    R9, SI
-	JEQ     yes
-	JHI     no
-	ADDQ    32(AX), R8
-	MOVQ    DX, DI
-	MOVQ    R8, DX
-	CMPQ    DI, R8
-	JCS     four
-	JMP     beyond
+	SHRXQ   DI, R10, R10
+	BTQ     DX, R8
+	SBBQ    DI, DI
+	NOTQ    DI
+	ORQ     DI, R10
+	ADDQ    32(AX), R9
+	CMPQ    R10, SI
+	JCS     smallerfour
+	SETEQ   AL
+	MOVBQZX AL, AX
+	MOVQ    AX, ret+24(FP)
+	RET
+
+smallerfour:
+	MOVQ DX, DI
+	MOVQ R9, DX
+	CMPQ DI, R9
+	JCS  four
+	JMP  beyond
+
+fullfour:
+	BTQ DX, R8
+	JCC no
+	JMP beyond
 
 first:
 	MOVQ    DX, R9
 	SHRQ    $0x06, R9
 	MOVQ    (CX)(R9*8), R8
-	BTQ     DX, R8
-	JCC     no
 	LEAQ    64(BX), DI
 	SHLQ    $0x03, R9
 	SUBQ    R9, DI
 	MOVQ    DX, R9
 	ANDQ    $0x3f, R9
 	BZHIQ   R9, R8, R9
-	POPCNTQ R9, R8
-	MOVQ    (CX), R9
-	ANDQ    (DI), R9
 	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    8(CX), R9
-	ANDQ    8(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    16(CX), R9
-	ANDQ    16(DI), R9
-	POPCNTQ R9, DI
-	ADDQ    DI, R8
-	CMPQ    R8, 72(AX)
-	JCC     beyond
-	MOVQ    88(AX), R10
-	MOVQ    R10, DI
-	IMULQ   R8, DI
+	MOVQ    (CX), R10
+	ANDQ    (DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    8(CX), R10
+	ANDQ    8(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    16(CX), R10
+	ANDQ    16(DI), R10
+	POPCNTQ R10, DI
+	ADDQ    DI, R9
+	CMPQ    R9, 72(AX)
+	JCC     fullfirst
+	MOVQ    88(AX), R11
+	MOVQ    R11, DI
+	IMULQ   R9, DI
 	ADDQ    80(AX), DI
-	MOVQ    DI, R9
-	SHRQ    $0x06, R9
-	MOVQ    (CX)(R9*8), R9
-	LEAQ    -1(DI)(R10*1), R11
-	SHRQ    $0x06, R11
-	MOVQ    (CX)(R11*8), R11
-	SHRXQ   DI, R9, R9
+	MOVQ    DI, R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	LEAQ    -1(DI)(R11*1), R12
+	SHRQ    $0x06, R12
+	MOVQ    (CX)(R12*8), R12
+	SHRXQ   DI, R10, R10
 	NOTQ    DI
-	ADDQ    R11, R11
-	SHLXQ   DI, R11, R11
-	ORQ     R11, R9
-	BZHIQ   R10, R9, R9
+	ADDQ    R12, R12
+	SHLXQ   DI, R12, R12
+	ORQ     R12, R10
+	BZHIQ   R11, R10, R10
 	MOVQ    96(AX), DI
-	SHRXQ   DI, R9, R9
-	CMPQ    R9, SI
-	JEQ     yes
-	JHI     no
-	ADDQ    32(AX), R8
-	MOVQ    DX, DI
-	MOVQ    R8, DX
-	CMPQ    DI, R8
-	JCS     eight
-	JMP     beyond
+	SHRXQ   DI, R10, R10
+	BTQ     DX, R8
+	SBBQ    DI, DI
+	NOTQ    DI
+	ORQ     DI, R10
+	ADDQ    32(AX), R9
+	CMPQ    R10, SI
+	JCS     smallerfirst
+	SETEQ   AL
+	MOVBQZX AL, AX
+	MOVQ    AX, ret+24(FP)
+	RET
+
+smallerfirst:
+	MOVQ DX, DI
+	MOVQ R9, DX
+	CMPQ DI, R9
+	JCS  eight
+	JMP  beyond
+
+fullfirst:
+	BTQ DX, R8
+	JCC no
+	JMP beyond
 
 eight:
 	MOVQ    DX, R9
 	SHRQ    $0x06, R9
 	MOVQ    (CX)(R9*8), R8
-	BTQ     DX, R8
-	JCC     no
 	LEAQ    64(BX), DI
 	SHLQ    $0x03, R9
 	SUBQ    R9, DI
 	MOVQ    DX, R9
 	ANDQ    $0x3f, R9
 	BZHIQ   R9, R8, R9
-	POPCNTQ R9, R8
-	MOVQ    (CX), R9
-	ANDQ    (DI), R9
 	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    8(CX), R9
-	ANDQ    8(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    16(CX), R9
-	ANDQ    16(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    24(CX), R9
-	ANDQ    24(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    32(CX), R9
-	ANDQ    32(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    40(CX), R9
-	ANDQ    40(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    48(CX), R9
-	ANDQ    48(DI), R9
-	POPCNTQ R9, DI
-	ADDQ    DI, R8
-	CMPQ    R8, 72(AX)
-	JCC     beyond
-	MOVQ    88(AX), R10
-	MOVQ    R10, DI
-	IMULQ   R8, DI
+	MOVQ    (CX), R10
+	ANDQ    (DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    8(CX), R10
+	ANDQ    8(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    16(CX), R10
+	ANDQ    16(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    24(CX), R10
+	ANDQ    24(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    32(CX), R10
+	ANDQ    32(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    40(CX), R10
+	ANDQ    40(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    48(CX), R10
+	ANDQ    48(DI), R10
+	POPCNTQ R10, DI
+	ADDQ    DI, R9
+	CMPQ    R9, 72(AX)
+	JCC     fulleight
+	MOVQ    88(AX), R11
+	MOVQ    R11, DI
+	IMULQ   R9, DI
 	ADDQ    80(AX), DI
-	MOVQ    DI, R9
-	SHRQ    $0x06, R9
-	MOVQ    (CX)(R9*8), R9
-	LEAQ    -1(DI)(R10*1), R11
-	SHRQ    $0x06, R11
-	MOVQ    (CX)(R11*8), R11
-	SHRXQ   DI, R9, R9
+	MOVQ    DI, R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	LEAQ    -1(DI)(R11*1), R12
+	SHRQ    $0x06, R12
+	MOVQ    (CX)(R12*8), R12
+	SHRXQ   DI, R10, R10
 	NOTQ    DI
-	ADDQ    R11, R11
-	SHLXQ   DI, R11, R11
-	ORQ     R11, R9
-	BZHIQ   R10, R9, R9
+	ADDQ    R12, R12
+	SHLXQ   DI, R12, R12
+	ORQ     R12, R10
+	BZHIQ   R11, R10, R10
 	MOVQ    96(AX), DI
-	SHRXQ   DI, R9, R9
-	CMPQ    R9, SI
-	JEQ     yes
-	JHI     no
-	ADDQ    32(AX), R8
-	MOVQ    DX, DI
-	MOVQ    R8, DX
-	CMPQ    DI, R8
-	JCS     eight
-	JMP     beyond
+	SHRXQ   DI, R10, R10
+	BTQ     DX, R8
+	SBBQ    DI, DI
+	NOTQ    DI
+	ORQ     DI, R10
+	ADDQ    32(AX), R9
+	CMPQ    R10, SI
+	JCS     smallereight
+	SETEQ   AL
+	MOVBQZX AL, AX
+	MOVQ    AX, ret+24(FP)
+	RET
+
+smallereight:
+	MOVQ DX, DI
+	MOVQ R9, DX
+	CMPQ DI, R9
+	JCS  eight
+	JMP  beyond
+
+fulleight:
+	BTQ DX, R8
+	JCC no
+	JMP beyond
 
 no:
 	MOVQ $0x00000000, ret+24(FP)
-	RET
-
-yes:
-	MOVQ $0x00000001, ret+24(FP)
 	RET
 
 beyond:
@@ -1120,189 +1152,215 @@ four:
 	MOVQ    DX, R9
 	SHRQ    $0x06, R9
 	MOVQ    (CX)(R9*8), R8
-	BTQ     DX, R8
-	JCC     no
 	LEAQ    64(BX), DI
 	SHLQ    $0x03, R9
 	SUBQ    R9, DI
 	MOVQ    DX, R9
 	ANDQ    $0x3f, R9
 	BZHIQ   R9, R8, R9
-	POPCNTQ R9, R8
-	MOVQ    (CX), R9
-	ANDQ    (DI), R9
 	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    8(CX), R9
-	ANDQ    8(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    16(CX), R9
-	ANDQ    16(DI), R9
-	POPCNTQ R9, DI
-	ADDQ    DI, R8
-	CMPQ    R8, 72(AX)
-	JCC     beyond
-	MOVQ    88(AX), R10
-	MOVQ    R10, DI
-	IMULQ   R8, DI
+	MOVQ    (CX), R10
+	ANDQ    (DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    8(CX), R10
+	ANDQ    8(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    16(CX), R10
+	ANDQ    16(DI), R10
+	POPCNTQ R10, DI
+	ADDQ    DI, R9
+	CMPQ    R9, 72(AX)
+	JCC     fullfour
+	MOVQ    88(AX), R11
+	MOVQ    R11, DI
+	IMULQ   R9, DI
 	ADDQ    80(AX), DI
-	MOVQ    DI, R9
-	SHRQ    $0x06, R9
-	MOVQ    (CX)(R9*8), R9
-	LEAQ    -1(DI)(R10*1), R11
-	SHRQ    $0x06, R11
-	MOVQ    (CX)(R11*8), R11
-	SHRXQ   DI, R9, R9
+	MOVQ    DI, R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	LEAQ    -1(DI)(R11*1), R12
+	SHRQ    $0x06, R12
+	MOVQ    (CX)(R12*8), R12
+	SHRXQ   DI, R10, R10
 	NOTQ    DI
-	ADDQ    R11, R11
-	SHLXQ   DI, R11, R11
-	ORQ     R11, R9
-	BZHIQ   R10, R9, R9
+	ADDQ    R12, R12
+	SHLXQ   DI, R12, R12
+	ORQ     R12, R10
+	BZHIQ   R11, R10, R10
 	MOVQ    96(AX), DI
-	SHRXQ   DI, R9, R9
-	CMPQ    R9, SI
-	JEQ     yes
-	JHI     no
-	ADDQ    32(AX), R8
-	MOVQ    DX, DI
-	MOVQ    R8, DX
-	CMPQ    DI, R8
-	JCS     four
-	JMP     beyond
+	SHRXQ   DI, R10, R10
+	BTQ     DX, R8
+	SBBQ    DI, DI
+	NOTQ    DI
+	ORQ     DI, R10
+	ADDQ    32(AX), R9
+	CMPQ    R10, SI
+	JCS     smallerfour
+	SETEQ   ret+24(FP)
+	RET
+
+smallerfour:
+	MOVQ DX, DI
+	MOVQ R9, DX
+	CMPQ DI, R9
+	JCS  four
+	JMP  beyond
+
+fullfour:
+	BTQ DX, R8
+	JCC no
+	JMP beyond
 
 first:
 	MOVQ    DX, R9
 	SHRQ    $0x06, R9
 	MOVQ    (CX)(R9*8), R8
-	BTQ     DX, R8
-	JCC     no
 	LEAQ    64(BX), DI
 	SHLQ    $0x03, R9
 	SUBQ    R9, DI
 	MOVQ    DX, R9
 	ANDQ    $0x3f, R9
 	BZHIQ   R9, R8, R9
-	POPCNTQ R9, R8
-	MOVQ    (CX), R9
-	ANDQ    (DI), R9
 	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    8(CX), R9
-	ANDQ    8(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    16(CX), R9
-	ANDQ    16(DI), R9
-	POPCNTQ R9, DI
-	ADDQ    DI, R8
-	CMPQ    R8, 72(AX)
-	JCC     beyond
-	MOVQ    88(AX), R10
-	MOVQ    R10, DI
-	IMULQ   R8, DI
+	MOVQ    (CX), R10
+	ANDQ    (DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    8(CX), R10
+	ANDQ    8(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    16(CX), R10
+	ANDQ    16(DI), R10
+	POPCNTQ R10, DI
+	ADDQ    DI, R9
+	CMPQ    R9, 72(AX)
+	JCC     fullfirst
+	MOVQ    88(AX), R11
+	MOVQ    R11, DI
+	IMULQ   R9, DI
 	ADDQ    80(AX), DI
-	MOVQ    DI, R9
-	SHRQ    $0x06, R9
-	MOVQ    (CX)(R9*8), R9
-	LEAQ    -1(DI)(R10*1), R11
-	SHRQ    $0x06, R11
-	MOVQ    (CX)(R11*8), R11
-	SHRXQ   DI, R9, R9
+	MOVQ    DI, R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	LEAQ    -1(DI)(R11*1), R12
+	SHRQ    $0x06, R12
+	MOVQ    (CX)(R12*8), R12
+	SHRXQ   DI, R10, R10
 	NOTQ    DI
-	ADDQ    R11, R11
-	SHLXQ   DI, R11, R11
-	ORQ     R11, R9
-	BZHIQ   R10, R9, R9
+	ADDQ    R12, R12
+	SHLXQ   DI, R12, R12
+	ORQ     R12, R10
+	BZHIQ   R11, R10, R10
 	MOVQ    96(AX), DI
-	SHRXQ   DI, R9, R9
-	CMPQ    R9, SI
-	JEQ     yes
-	JHI     no
-	ADDQ    32(AX), R8
-	MOVQ    DX, DI
-	MOVQ    R8, DX
-	CMPQ    DI, R8
-	JCS     eight
-	JMP     beyond
+	SHRXQ   DI, R10, R10
+	BTQ     DX, R8
+	SBBQ    DI, DI
+	NOTQ    DI
+	ORQ     DI, R10
+	ADDQ    32(AX), R9
+	CMPQ    R10, SI
+	JCS     smallerfirst
+	SETEQ   ret+24(FP)
+	RET
+
+smallerfirst:
+	MOVQ DX, DI
+	MOVQ R9, DX
+	CMPQ DI, R9
+	JCS  eight
+	JMP  beyond
+
+fullfirst:
+	BTQ DX, R8
+	JCC no
+	JMP beyond
 
 eight:
 	MOVQ    DX, R9
 	SHRQ    $0x06, R9
 	MOVQ    (CX)(R9*8), R8
-	BTQ     DX, R8
-	JCC     no
 	LEAQ    64(BX), DI
 	SHLQ    $0x03, R9
 	SUBQ    R9, DI
 	MOVQ    DX, R9
 	ANDQ    $0x3f, R9
 	BZHIQ   R9, R8, R9
-	POPCNTQ R9, R8
-	MOVQ    (CX), R9
-	ANDQ    (DI), R9
 	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    8(CX), R9
-	ANDQ    8(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    16(CX), R9
-	ANDQ    16(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    24(CX), R9
-	ANDQ    24(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    32(CX), R9
-	ANDQ    32(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    40(CX), R9
-	ANDQ    40(DI), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, R8
-	MOVQ    48(CX), R9
-	ANDQ    48(DI), R9
-	POPCNTQ R9, DI
-	ADDQ    DI, R8
-	CMPQ    R8, 72(AX)
-	JCC     beyond
-	MOVQ    88(AX), R10
-	MOVQ    R10, DI
-	IMULQ   R8, DI
+	MOVQ    (CX), R10
+	ANDQ    (DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    8(CX), R10
+	ANDQ    8(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    16(CX), R10
+	ANDQ    16(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    24(CX), R10
+	ANDQ    24(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    32(CX), R10
+	ANDQ    32(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    40(CX), R10
+	ANDQ    40(DI), R10
+	POPCNTQ R10, R10
+	ADDQ    R10, R9
+	MOVQ    48(CX), R10
+	ANDQ    48(DI), R10
+	POPCNTQ R10, DI
+	ADDQ    DI, R9
+	CMPQ    R9, 72(AX)
+	JCC     fulleight
+	MOVQ    88(AX), R11
+	MOVQ    R11, DI
+	IMULQ   R9, DI
 	ADDQ    80(AX), DI
-	MOVQ    DI, R9
-	SHRQ    $0x06, R9
-	MOVQ    (CX)(R9*8), R9
-	LEAQ    -1(DI)(R10*1), R11
-	SHRQ    $0x06, R11
-	MOVQ    (CX)(R11*8), R11
-	SHRXQ   DI, R9, R9
+	MOVQ    DI, R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	LEAQ    -1(DI)(R11*1), R12
+	SHRQ    $0x06, R12
+	MOVQ    (CX)(R12*8), R12
+	SHRXQ   DI, R10, R10
 	NOTQ    DI
-	ADDQ    R11, R11
-	SHLXQ   DI, R11, R11
-	ORQ     R11, R9
-	BZHIQ   R10, R9, R9
+	ADDQ    R12, R12
+	SHLXQ   DI, R12, R12
+	ORQ     R12, R10
+	BZHIQ   R11, R10, R10
 	MOVQ    96(AX), DI
-	SHRXQ   DI, R9, R9
-	CMPQ    R9, SI
-	JEQ     yes
-	JHI     no
-	ADDQ    32(AX), R8
-	MOVQ    DX, DI
-	MOVQ    R8, DX
-	CMPQ    DI, R8
-	JCS     eight
-	JMP     beyond
+	SHRXQ   DI, R10, R10
+	BTQ     DX, R8
+	SBBQ    DI, DI
+	NOTQ    DI
+	ORQ     DI, R10
+	ADDQ    32(AX), R9
+	CMPQ    R10, SI
+	JCS     smallereight
+	SETEQ   ret+24(FP)
+	RET
+
+smallereight:
+	MOVQ DX, DI
+	MOVQ R9, DX
+	CMPQ DI, R9
+	JCS  eight
+	JMP  beyond
+
+fulleight:
+	BTQ DX, R8
+	JCC no
+	JMP beyond
 
 no:
 	MOVB $0x00, ret+24(FP)
-	RET
-
-yes:
-	MOVB $0x01, ret+24(FP)
 	RET
 
 beyond:

@@ -131,36 +131,42 @@ func dispatch(c chains) {
 func chainsHas() {
 	function("chainsHas", "func("+chainsType+", hi, lo uint64) uint64")
 	found := answer()
-	chainsWalk(chains{Load(Param("c"), GP64())})
-	for i, end := range []string{"no", "yes", "beyond"} {
-		Label(end)
-		MOVQ(U32(i), found)
-		RET()
-	}
+	chainsWalk(chains{Load(Param("c"), GP64())}, func() {
+		result := GP64()
+		SETEQ(result.As8())
+		MOVBQZX(result.As8(), result)
+		MOVQ(result, found)
+	})
+	Label("no")
+	MOVQ(U32(0), found)
+	RET()
+	Label("beyond")
+	MOVQ(U32(2), found)
+	RET()
 	Label("go")
 	goOn("chainsHasGo")
 }
 
 // chainsAsk is chainsHas for the filter of a *kernel.Query. It goes on in Go for what only that knows.
 func chainsAsk() {
-	function("chainsAsk", "func(q *[14]uint64, hi, lo uint64) bool")
+	function("chainsAsk", "func("+queryType+", hi, lo uint64) bool")
 	q := query{Load(Param("q"), GP64())}
 	found := answer()
 	at := GP64()
 	MOVQ(q.probe(), at)
-	chainsWalk(chains{at})
-	for i, end := range []string{"no", "yes"} {
-		Label(end)
-		MOVB(U8(i), found)
-		RET()
-	}
+	chainsWalk(chains{at}, func() { SETEQ(found) })
+	Label("no")
+	MOVB(U8(0), found)
+	RET()
 	Label("beyond")
 	Label("go")
 	goOn("hasGo")
 }
 
-// chainsWalk ends at one of the labels no, yes, beyond and go.
-func chainsWalk(c chains) {
+// chainsWalk calls equal when the zero flag says whether the remainder was found, or ends at one of the labels no,
+// beyond and go. Whether a chain is empty or its first remainder is larger cannot be predicted, so one branch decides
+// both: the cell of an empty chain counts as one with the largest remainder.
+func chainsWalk(c chains, equal func()) {
 	CMPQ(c.how(), Imm(byFour))
 	JCS(LabelRef("go"))
 	w := chainLocate(c)
@@ -168,23 +174,31 @@ func chainsWalk(c chains) {
 	walk := func(name string, words int, next string) {
 		Label(name)
 		word, number := w.load()
-		BTQ(w.at, word)
-		JCC(LabelRef("no"))
 		n := w.rank(words, word, number)
 		CMPQ(n, c.own())
-		JCC(LabelRef("beyond"))
-		cell := w.cell(n)
+		JCC(LabelRef("full" + name))
+		cell, empty := w.cell(n), GP64()
 		MOVQ(c.payload(), w.shift)
 		SHRXQ(w.shift, cell, cell)
-		CMPQ(cell, w.remainder)
-		JEQ(LabelRef("yes"))
-		JHI(LabelRef("no"))
+		BTQ(w.at, word)
+		SBBQ(empty, empty)
+		NOTQ(empty)
+		ORQ(empty, cell)
 		ADDQ(c.chains(), n)
+		CMPQ(cell, w.remainder)
+		JCS(LabelRef("smaller" + name))
+		equal()
+		RET()
+		Label("smaller" + name)
 		was := GP64()
 		MOVQ(w.at, was)
 		MOVQ(n, w.at)
 		CMPQ(was, n)
 		JCS(LabelRef(next))
+		JMP(LabelRef("beyond"))
+		Label("full" + name)
+		BTQ(w.at, word)
+		JCC(LabelRef("no"))
 		JMP(LabelRef("beyond"))
 	}
 	walk("four", byFour, "four")

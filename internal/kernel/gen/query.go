@@ -16,6 +16,9 @@ func (q query) hash() Mem       { return q.field(2) }
 func (q query) flip(i int) Mem  { return q.field(3 + i) }
 func (q query) seed() Mem       { return q.field(7) } // of XXH3
 
+// queryType stands for a *Query; see unsafe.Sizeof.
+const queryType = "q *[14]uint64"
+
 // The values of Query.how and Query.hash.
 const (
 	howSplit = 1 + iota
@@ -72,7 +75,7 @@ func folded(x GPVirtual) GPVirtual {
 
 // ask hashes a key of n bytes and probes the filter. If n is -1, key is the address of a filter.Hash.
 func ask() {
-	function("ask", "func(q *[14]uint64, key *byte, n int) bool")
+	function("ask", "func("+queryType+", key *byte, n int) bool")
 	q := query{Load(Param("q"), GP64())}
 	key := Load(Param("key"), GP64()).(GPVirtual)
 	n := Load(Param("n"), GP64()).(GPVirtual)

@@ -9,7 +9,7 @@ import (
 // otherwise their addresses and sizes are stride bytes apart. It prefetches the bytes of the key ahead bytes further, which
 // must be among the keys.
 func sums() {
-	function("sums", "func(q *[14]uint64, dst *uint64, keys *uint64, stride, end, ahead uint64) uint64")
+	function("sums", "func("+queryType+", dst *uint64, keys *uint64, stride, end, ahead uint64) uint64")
 	q := query{Load(Param("q"), GP64())}
 	dst := Load(Param("dst"), GP64())
 	at := Load(Param("keys"), GP64())
