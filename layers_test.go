@@ -74,7 +74,7 @@ var rooms = map[string][]string{
 	"plan":           {"filter", "internal/costs", "internal/family", "internal/families", "internal/parallel"},
 	"internal/costs": {"filter", "internal/families"}, // the latter in tests only
 	"internal/plot":  {},
-	"lab/measure":    {"filter", "internal/costs", "internal/family", "internal/families", "plan"},
+	"lab/measure":    {"filter", "internal/costs", "internal/family", "internal/families", "internal/kernel", "plan"},
 	"lab/traffic":    {"internal/keyio"},
 	"lab/figure":     {"internal/plot", "internal/stat"},
 	"lab/paper": {"filter", "internal/family", "internal/family/rankindexed", "internal/family/partitioned",

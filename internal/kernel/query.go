@@ -104,6 +104,9 @@ func (q *Query) String(key string) bool {
 	return q.Ask(unsafe.Pointer(unsafe.StringData(key)), len(key))
 }
 
+// Uint64 reports whether the key, eight bytes, little endian, may be in the set.
+func (q *Query) Uint64(key uint64) bool { return q.Ask(unsafe.Pointer(&key), 8) }
+
 // Hash reports whether a key with that hash may be in the set.
 func (q *Query) Hash(h filter.Hash) bool { return q.Ask(unsafe.Pointer(&h), Hashed) }
 

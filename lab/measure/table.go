@@ -128,7 +128,8 @@ func Costs(ctx context.Context, c Config) (costs.Table, error) {
 					if row := plan.Forecast(kind.With("fpr", fpr), p.keys); row.Problem != "" {
 						continue
 					}
-					builds := round == 0 && (p.keys <= 100_000 || c.Family != "" && p.keys <= 1_000_000)
+					builds := round == 0 && (p.keys <= 100_000 || c.Family != "" && p.keys <= 1_000_000 ||
+						p.keys <= repeatedBuilds && !searches(kind))
 					point, err := measure(ctx, kind, p.keys, fpr, c.Trials, builds)
 					if err != nil {
 						return out, fmt.Errorf("%s, %d keys at %g: %w", kind, p.keys, fpr, err)
@@ -143,6 +144,15 @@ func Costs(ctx context.Context, c Config) (costs.Table, error) {
 		return inTable(costs.Measured(), out, c.Family), nil
 	}
 	return out, nil
+}
+
+// repeatedBuilds is the largest number of keys for which the builds of families that do not search are repeated.
+const repeatedBuilds = 12_000_000
+
+// searches reports whether the build of a kind is a search.
+func searches(kind filter.Spec) bool {
+	f, err := families.ByName(kind.Family())
+	return err == nil && f.Can.Has(family.CanSearch)
 }
 
 // ofFamily returns the kinds of a family, and Reference before them.
