@@ -3,10 +3,13 @@ package main
 import (
 	"flag"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/handle"
 )
 
 var (
@@ -40,9 +43,9 @@ func builtOf(t testing.TB, spec string, keys []uint64) family.Filter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := buildOurs(t.Context(), s, keys)
+	set, err := bloomery.Build(t.Context(), slices.Values(keys), config(s, len(keys)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return handle.Filter(set)
 }

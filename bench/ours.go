@@ -2,22 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/family/blocked"
-	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
-	"github.com/bloomery/bloomery/internal/family/counting"
-	"github.com/bloomery/bloomery/internal/family/dleft"
-	"github.com/bloomery/bloomery/internal/family/fuse"
-	"github.com/bloomery/bloomery/internal/family/partitioned"
-	"github.com/bloomery/bloomery/internal/family/rankindexed"
-	"github.com/bloomery/bloomery/internal/family/ribbon"
-	"github.com/bloomery/bloomery/internal/family/standard"
-	"github.com/bloomery/bloomery/internal/family/twochoice"
-	"github.com/bloomery/bloomery/internal/handle"
 )
 
 var hasher = filter.NewHasher(1)
@@ -54,84 +43,47 @@ func our(name string, spec filter.Spec, note string) contender {
 		name: name, module: ourModule, ours: true, told: spec.String(), note: note,
 		fixed: family.Given(spec, "width") || family.Given(spec, "r"),
 		build: func(ctx context.Context, keys []uint64) (built, error) {
-			f, err := buildOurs(ctx, spec, keys)
+			set, err := bloomery.Build(ctx, slices.Values(keys), config(spec, len(keys)))
 			if err != nil {
 				return built{}, err
 			}
-			return built{ask: oneByOne(f), many: many(f), bits: f.Info().Bits}, nil
+			return built{ask: oneByOne(set), many: many(set), bits: set.Info().Bits}, nil
 		},
 	}
 }
 
-// buildOurs builds a filter through a bloomery.Builder, with batches of hashes that the caller computes.
-func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (family.Filter, error) {
-	b, err := bloomery.NewBuilder(ctx, bloomery.Config{Spec: spec.String(), Keys: uint64(len(keys)), Seed: hasher.Seed()})
-	if err != nil {
-		return nil, err
-	}
-	defer b.Close()
-	hs := make([]filter.Hash, 4096)
-	for len(keys) > 0 {
-		n := min(len(hs), len(keys))
-		hasher.SumUint64s(hs, keys[:n])
-		if err := b.AddHashes(hs[:n]); err != nil {
-			return nil, err
-		}
-		keys = keys[n:]
-	}
-	set, err := b.Build(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return handle.Filter(set), nil
+// config returns the Config of a build.
+func config(spec filter.Spec, keys int) bloomery.Config {
+	return bloomery.Config{Spec: spec.String(), Keys: uint64(keys), Seed: hasher.Seed()}
 }
 
-// oneByOne queries one of our filters key by key, through its own type and not through the interface, as in a program
-// that uses one family.
-func oneByOne(f family.Filter) asker {
-	switch f := f.(type) {
-	case *standard.Filter:
-		return standardOne(f)
-	case *blocked.Filter:
-		return blockedOne(f)
-	case *fuse.Filter:
-		return fuseOne(f)
-	case *ribbon.Filter:
-		return ribbonOne(f)
-	case *partitioned.Filter:
-		return partitionedOne(f)
-	case *blockpartitioned.Filter:
-		return blockpartitionedOne(f)
-	case *twochoice.Filter:
-		return twochoiceOne(f)
-	case *rankindexed.Filter:
-		return rankindexedOne(f)
-	case *counting.Filter:
-		return countingOne(f)
-	case *dleft.Filter:
-		return dleftOne(f)
-	}
-	panic(fmt.Sprintf("%T has no loop of its own in kernels.go", f))
-}
-
-// many queries in batches of 256 keys, including hashing. It returns nil if the filter has no batch queries.
-func many(f family.Filter) asker {
-	b, ok := f.(family.Batcher)
-	if !ok {
-		return nil
-	}
-	hs, out := make([]filter.Hash, 256), make([]bool, 256)
+// oneByOne queries one of our sets key by key. Like the loops of peers it is not inlined: the compiler (Go 1.26) inlines
+// nothing into a closure copied with an inlined function.
+//
+//go:noinline
+func oneByOne(s *bloomery.Set) asker {
+	set := bloomery.Keyed[uint64](s)
 	return func(keys []uint64) (n int) {
-		for len(keys) > 0 {
-			part := min(len(hs), len(keys))
-			hasher.SumUint64s(hs, keys[:part])
-			b.HasMany(out[:part], hs[:part])
-			for _, hit := range out[:part] {
+		for _, k := range keys {
+			if set.Contains(k) {
+				n++
+			}
+		}
+		return n
+	}
+}
+
+// many queries in batches of 256 keys.
+func many(s *bloomery.Set) asker {
+	set, out := bloomery.Keyed[uint64](s), make([]bool, 256)
+	return func(keys []uint64) (n int) {
+		for part := range slices.Chunk(keys, len(out)) {
+			set.ContainsMany(out[:len(part)], part)
+			for _, hit := range out[:len(part)] {
 				if hit {
 					n++
 				}
 			}
-			keys = keys[part:]
 		}
 		return n
 	}

@@ -115,8 +115,9 @@ func (r Result) method() string {
 - Queries: %d keys per measurement. Present keys are a random sample in random order. Before each measurement the
   garbage collector runs. In each of the %d turns all filters are queried in a new random order. A ratio compares two
   times of the same turn.
-- Loops: every filter is queried through its own type in its own loop, not through an interface. The loops are not inlined,
-  because the compiler would inline the query in some of them only. Our batches have 256 keys, through `+"`family.Batcher`"+`.
+- Loops: ours are sets as users build and ask them: Build, Keyed[uint64].Contains, and ContainsMany with 256 keys. Peers
+  are queried through their own types, not through an interface. The loops are not inlined, because the compiler would
+  inline the query in some of them only.
 - Alignment: the position of a loop in the program changes its time, and more turns do not show this. In another build of
   this program a time may differ by a few per cent. The largest difference seen was a factor of 2.7.
 - Builds: up to %d turns in the same way, on one core (GOMAXPROCS=1). The time is the CPU time of the whole process, with

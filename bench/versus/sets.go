@@ -8,7 +8,7 @@ import (
 )
 
 // Our side, as users call it: Build, Contains and ContainsMany of a Set. Functions with a loop are not inlined, as in
-// bench: see kernels.go there.
+// bench: see oneByOne in ours.go there.
 
 // batchKeys is the number of keys of one call of ContainsMany.
 const batchKeys = 256
