@@ -39,7 +39,7 @@ type Prober interface{ Probe() Probe }
 // Probe is how the assembly probes a filter. The zero Probe says that it cannot.
 type Probe struct {
 	how uint64
-	at  unsafe.Pointer // *Blocks, *Fuse, *Bits, *Chains, *Ribbon, *Slots or *Cells
+	at  unsafe.Pointer // *Blocks, *Fuse, *Bits, *Chains, *Ribbon, *Slots, *Cells or *Shards
 }
 
 // The values of Query.how besides 0.
@@ -51,6 +51,7 @@ const (
 	howRibbon
 	howSlots
 	howCells
+	howShards
 	howGo // the filter is probed in Go
 	howFuse8
 	howFuse16

@@ -3885,7 +3885,7 @@ TEXT ·ask(SB), NOSPLIT, $0-25
 	MOVQ   DI, R8
 	SHRQ   $0x20, R8
 	XORQ   R8, DI
-	CMPQ   (CX), $0x09
+	CMPQ   (CX), $0x0a
 	JCC    fuse
 	IMULQ  SI, BX
 	ADDQ   DX, BX
@@ -3920,7 +3920,7 @@ word:
 	MOVQ  DI, AX
 	SHRQ  $0x1c, AX
 	XORQ  AX, DI
-	CMPQ  (CX), $0x09
+	CMPQ  (CX), $0x0a
 	JCC   fuse
 	MOVQ  BX, AX
 	SHRQ  $0x25, AX
@@ -3987,7 +3987,7 @@ middle:
 	MOVQ  DI, DX
 	SHRQ  $0x20, DX
 	XORQ  DX, DI
-	CMPQ  (CX), $0x09
+	CMPQ  (CX), $0x0a
 	JCC   fuse
 	MOVQ  $0x85ebca77c2b2ae63, BX
 	MOVQ  $0xc2b2ae3d27d4eb4f, DX
@@ -4095,9 +4095,11 @@ noxxh64:
 	SHLQ  $0x20, BX
 
 probe:
-	MOVQ         (CX), AX
-	MOVQ         8(CX), CX
-	CMPQ         AX, $0x02
+	MOVQ (CX), SI
+	MOVQ 8(CX), CX
+
+dispatch:
+	CMPQ         SI, $0x02
 	JA           more
 	JE           line
 	MOVQ         BX, AX
@@ -4142,21 +4144,25 @@ line:
 	RET
 
 more:
-	CMPQ AX, $0x03
+	CMPQ SI, $0x03
 	JE   bits
+	CMPQ SI, $0x0a
+	JCC  inshard
 	MOVQ BX, key+8(FP)
 	MOVQ DI, n+16(FP)
-	CMPQ AX, $0x04
+	CMPQ SI, $0x04
 	JE   chains
-	CMPQ AX, $0x08
-	JCC  go
+	CMPQ SI, $0x08
+	JE   shards
+	CMPQ SI, $0x09
+	JE   go
 	MOVQ CX, q+0(FP)
-	CMPQ AX, $0x05
+	CMPQ SI, $0x05
 	JNE  slots
 	JMP  ·ribbonHas+0(SB)
 
 slots:
-	CMPQ AX, $0x06
+	CMPQ SI, $0x06
 	JNE  cells
 	JMP  ·slotsHas+0(SB)
 
@@ -4228,9 +4234,8 @@ no:
 	MOVB DI, ret+24(FP)
 	RET
 
-fuse:
-	MOVQ  8(CX), BX
-	ADDQ  24(BX), DI
+inshard:
+	ADDQ  24(CX), DI
 	MOVQ  DI, AX
 	SHRQ  $0x21, AX
 	XORQ  AX, DI
@@ -4245,9 +4250,82 @@ fuse:
 	SHRQ  $0x21, AX
 	XORQ  AX, DI
 	MOVQ  DI, AX
-	MULQ  32(BX)
+	MULQ  32(CX)
+	MOVQ  DX, BX
+	MOVQ  40(CX), AX
+	LEAQ  -1(AX), DX
+	LEAQ  (BX)(AX*1), R8
+	LEAQ  (BX)(AX*2), AX
+	MOVQ  DI, R9
+	SHRQ  $0x12, R9
+	ANDQ  DX, R9
+	XORQ  R9, R8
+	ANDQ  DI, DX
+	XORQ  DX, AX
+	MOVQ  DI, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, DI
+	MOVQ  (CX), CX
+	CMPQ  SI, $0x0b
+	JE    fuse16inshard
+	XORB  (CX)(BX*1), DI
+	XORB  (CX)(R8*1), DI
+	XORB  (CX)(AX*1), DI
+	SETEQ ret+24(FP)
+	RET
+
+fuse16inshard:
+	XORW  (CX)(BX*2), DI
+	XORW  (CX)(R8*2), DI
+	XORW  (CX)(AX*2), DI
+	SETEQ ret+24(FP)
+	RET
+
+shards:
+	MOVQ  $0xa54ff53a5f1d36f1, SI
+	MOVQ  BX, AX
+	XORQ  SI, AX
+	MOVQ  $0x510e527fade682d1, DX
+	XORQ  DI, DX
+	MULXQ AX, AX, R8
+	XORQ  AX, R8
+	XORQ  SI, R8
+	MOVQ  $0x9b05688c2b3e6c1f, DX
+	MULXQ R8, DX, AX
+	XORQ  AX, DX
+	MULXQ 8(CX), AX, DX
+	SHLQ  $0x06, DX
+	ADDQ  (CX), DX
+	CMPB  (DX), $0x00
+	JE    go
+	MOVQ  56(DX), AX
+	TESTQ AX, AX
+	JE    go
+	MOVQ  (AX), SI
+	MOVQ  8(AX), CX
+	JMP   dispatch
+
+fuse:
+	MOVQ  (CX), BX
+	MOVQ  8(CX), CX
+	ADDQ  24(CX), DI
+	MOVQ  DI, AX
+	SHRQ  $0x21, AX
+	XORQ  AX, DI
+	MOVQ  $0xff51afd7ed558ccd, AX
+	IMULQ AX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x21, AX
+	XORQ  AX, DI
+	MOVQ  $0xc4ceb9fe1a85ec53, AX
+	IMULQ AX, DI
+	MOVQ  DI, AX
+	SHRQ  $0x21, AX
+	XORQ  AX, DI
+	MOVQ  DI, AX
+	MULQ  32(CX)
 	MOVQ  DX, SI
-	MOVQ  40(BX), AX
+	MOVQ  40(CX), AX
 	LEAQ  -1(AX), DX
 	LEAQ  (SI)(AX*1), R8
 	LEAQ  (SI)(AX*2), AX
@@ -4260,19 +4338,19 @@ fuse:
 	MOVQ  DI, DX
 	SHRQ  $0x20, DX
 	XORQ  DX, DI
-	MOVQ  (BX), DX
-	CMPQ  (CX), $0x0a
+	MOVQ  (CX), CX
+	CMPQ  BX, $0x0b
 	JE    fuse16
-	XORB  (DX)(SI*1), DI
-	XORB  (DX)(R8*1), DI
-	XORB  (DX)(AX*1), DI
+	XORB  (CX)(SI*1), DI
+	XORB  (CX)(R8*1), DI
+	XORB  (CX)(AX*1), DI
 	SETEQ ret+24(FP)
 	RET
 
 fuse16:
-	XORW  (DX)(SI*2), DI
-	XORW  (DX)(R8*2), DI
-	XORW  (DX)(AX*2), DI
+	XORW  (CX)(SI*2), DI
+	XORW  (CX)(R8*2), DI
+	XORW  (CX)(AX*2), DI
 	SETEQ ret+24(FP)
 	RET
 
@@ -4280,7 +4358,7 @@ nosize:
 	CMPQ SI, $-1
 	JNE  other
 	MOVQ 8(BX), DI
-	CMPQ (CX), $0x09
+	CMPQ (CX), $0x0a
 	JCC  fuse
 	MOVQ (BX), BX
 	JMP  probe

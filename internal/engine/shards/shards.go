@@ -11,12 +11,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/retry"
 	"github.com/bloomery/bloomery/internal/shardset"
@@ -62,7 +64,16 @@ type slot struct {
 	safe   family.Filter // the filter, or if that is mapped its Set, which survives a fault
 	filter family.Filter
 	cold   family.ColdBatcher // the filter if it is one, else nil
-	_      [8]byte
+	probe  *kernel.Probe      // of safe; nil: it is asked
+}
+
+// Probe is kernel.Prober. On 32-bit machines a slot has another layout.
+func (t *Set) Probe() kernel.Probe {
+	if unsafe.Sizeof(slot{}) != kernel.ShardSize || unsafe.Offsetof(slot{}.probe) != kernel.ProbeOffset {
+		return kernel.Probe{}
+	}
+	s := &kernel.Shards{Slots: unsafe.Pointer(unsafe.SliceData(t.slots)), Count: uint64(len(t.slots))}
+	return s.Probe()
 }
 
 // part is what is known about a shard besides its Set.
@@ -159,6 +170,7 @@ func (t *Set) publish(i int, s *one.Set) {
 		if p.filter, p.cold, p.safe = s.Filter(), s.Cold(), s.Filter(); s.Mapped() {
 			p.safe = s
 		}
+		p.probe = kernel.ProbeInShard(p.safe)
 		p.ready.Store(true)
 		t.spreading.put(i, len(t.parts), s.Filter())
 	}

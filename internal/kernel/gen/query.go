@@ -28,6 +28,7 @@ const (
 	howRibbon
 	howSlots
 	howCells
+	howShards
 	howGo
 	howFuse8 // the first one that needs no Hi
 	howFuse16
@@ -86,7 +87,10 @@ func ask() {
 	Label("probe")
 	probes(q, hi, lo)
 	Label("fuse")
-	probeFuse(q, lo, answer(), func() { RET() })
+	how, at := GP64(), GP64()
+	MOVQ(q.how(), how)
+	MOVQ(q.probe(), at)
+	probeFuse(how, at, lo, answer(), func() { RET() }, "")
 
 	Label("nosize")
 	CMPQ(n, I32(-1))
@@ -314,16 +318,21 @@ func probes(q query, hi, lo GPVirtual) {
 		VZEROUPPER()
 		RET()
 	}
+	Label("dispatch")
 	probeVector(how, at, hi, lo, answer(), leave)
 	Label("more")
 	CMPQ(how, Imm(howBits))
 	JE(LabelRef("bits"))
+	CMPQ(how, Imm(howFuse8))
+	JCC(LabelRef("inshard"))
 	MOVQ(hi, addr("key"))
 	MOVQ(lo, addr("n"))
 	CMPQ(how, Imm(howChains))
 	JE(LabelRef("chains"))
+	CMPQ(how, Imm(howShards))
+	JE(LabelRef("shards"))
 	CMPQ(how, Imm(howGo))
-	JCC(LabelRef("go"))
+	JE(LabelRef("go"))
 	MOVQ(at, addr("q"))
 	CMPQ(how, Imm(howRibbon))
 	JNE(LabelRef("slots"))
@@ -340,6 +349,39 @@ func probes(q query, hi, lo GPVirtual) {
 	goOn("hasGo")
 	Label("bits")
 	probeBits(at, hi, lo, answer(), func() { RET() })
+	Label("inshard")
+	probeFuse(how, at, lo, answer(), func() { RET() }, "inshard")
+
+	Label("shards")
+	of := probeShard(at, hi, lo)
+	MOVQ(Mem{Base: of}, how)
+	MOVQ(Mem{Base: of, Disp: 8}, at)
+	JMP(LabelRef("dispatch"))
+}
+
+// probeShard returns the address of the Probe of the shard that holds a key, or goes on at go if there is none.
+func probeShard(at, hi, lo GPVirtual) (probe GPVirtual) {
+	by, x, high, of := constant(0xA54FF53A5F1D36F1), GP64(), GP64(), GP64() // see shard.Route
+	MOVQ(hi, x)
+	XORQ(by, x)
+	MOVQ(U64(0x510E527FADE682D1), RDX)
+	XORQ(lo, RDX)
+	MULXQ(x, RAX, high)
+	XORQ(RAX, high)
+	XORQ(by, high)
+	MOVQ(U64(0x9B05688C2B3E6C1F), RDX)
+	MULXQ(high, RDX, x)
+	XORQ(x, RDX)
+	MULXQ(Mem{Base: at, Disp: 8}, RAX, of)
+	SHLQ(Imm(6), of)
+	ADDQ(Mem{Base: at}, of)
+	CMPB(Mem{Base: of}, Imm(0))
+	JE(LabelRef("go"))
+	probe = GP64()
+	MOVQ(Mem{Base: of, Disp: 56}, probe)
+	TESTQ(probe, probe)
+	JE(LabelRef("go"))
+	return probe
 }
 
 // probeVector answers for howSplit and howLine, and goes on at more for others.
@@ -371,21 +413,20 @@ func probeVector(how, at, hi, lo GPVirtual, found Mem, leave func()) {
 	leave()
 }
 
-// probeFuse answers for howFuse8 and howFuse16 and the low half of a hash.
-func probeFuse(q query, lo GPVirtual, found Mem, leave func()) {
-	at, words := GP64(), GP64()
-	MOVQ(q.probe(), at)
+// probeFuse answers for howFuse8 and howFuse16 and the low half of a hash. suffix tells its label from others.
+func probeFuse(how, at, lo GPVirtual, found Mem, leave func(), suffix string) {
+	words := GP64()
 	f := fuse{at}
 	h0, h1, h2, print := f.slots(lo)
 	MOVQ(f.words(), words)
-	CMPQ(q.how(), Imm(howFuse16))
-	JE(LabelRef("fuse16"))
+	CMPQ(how, Imm(howFuse16))
+	JE(LabelRef("fuse16" + suffix))
 	for _, h := range []GPVirtual{h0, h1, h2} {
 		XORB(Mem{Base: words, Index: h, Scale: 1}, print.As8())
 	}
 	SETEQ(found)
 	leave()
-	Label("fuse16")
+	Label("fuse16" + suffix)
 	for _, h := range []GPVirtual{h0, h1, h2} {
 		XORW(Mem{Base: words, Index: h, Scale: 2}, print.As16())
 	}
