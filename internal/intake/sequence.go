@@ -25,6 +25,9 @@ type Key interface {
 // batch is the number of keys of a sequence that are passed on together, and between two checks of the context.
 const batch = 4096
 
+// hashed is the number of keys that are hashed together. The keys and their hashes stay in the first-level cache.
+const hashed = 512
+
 // Feed adds the keys of a sequence. It keeps no slice that keys yields.
 func Feed[K Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error {
 	if in.texts != nil {
@@ -40,7 +43,7 @@ func Feed[K Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error {
 
 // Hashes calls give with the hashes of the keys of a sequence, in batches. give must not keep them.
 func Hashes[K Key](ctx context.Context, h filter.Hasher, keys iter.Seq[K], give func(hs []filter.Hash) error) error {
-	hs := make([]filter.Hash, batch)
+	hs := make([]filter.Hash, hashed)
 	switch reflect.TypeFor[K]().Kind() {
 	case reflect.String:
 		return batches(ctx, keys, func(part []K) error {
@@ -61,7 +64,7 @@ func Hashes[K Key](ctx context.Context, h filter.Hasher, keys iter.Seq[K], give 
 	n := 0
 	for k := range keys { // its bytes may change afterwards
 		hs[n] = h.Sum(bitvec.As[[]byte](k))
-		if n++; n < batch {
+		if n++; n < hashed {
 			continue
 		}
 		n = 0
@@ -80,20 +83,21 @@ func batches[K Key](ctx context.Context, keys iter.Seq[K], f func(part []K) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	part := make([]K, 0, batch)
+	part, n := new([hashed]K), 0
 	for k := range keys {
-		if part = append(part, k); len(part) < batch {
+		part[n] = k
+		if n++; n < hashed {
 			continue
 		}
-		if err := cmp.Or(f(part), ctx.Err()); err != nil {
+		n = 0
+		if err := cmp.Or(f(part[:]), ctx.Err()); err != nil {
 			return err
 		}
-		part = part[:0]
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return f(part)
+	return f(part[:n])
 }
 
 // FeedValues is Feed for keys with values.

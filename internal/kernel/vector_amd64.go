@@ -197,9 +197,15 @@ func (b *Bits) HasMany(dst []bool, hs []filter.Hash) bool {
 	if !probes {
 		return false
 	}
-	each(dst, hs, func(to *bool, first *uint64, n uint64) {
-		bitsHasMany((*[5]uint64)(unsafe.Pointer(b)), to, first, n)
-	})
+	const group = 64
+	var room [2 * (group + 4)]uint64 // see together in gen
+	dst = dst[:len(hs)]
+	for len(hs) > 0 {
+		n := min(len(hs), group)
+		to, first := unsafe.SliceData(dst), (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
+		bitsHasMany((*[5]uint64)(unsafe.Pointer(b)), to, first, uint64(n), &room[0])
+		dst, hs = dst[n:], hs[n:]
+	}
 	return true
 }
 

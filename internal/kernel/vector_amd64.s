@@ -4695,78 +4695,162 @@ next:
 	JNE  key
 	RET
 
-// func bitsHasMany(b *[5]uint64, dst *bool, hs *uint64, n uint64)
+// func bitsHasMany(b *[5]uint64, dst *bool, hs *uint64, n uint64, room *uint64)
 // Requires: BMI2
-TEXT ·bitsHasMany(SB), NOSPLIT, $0-32
-	MOVQ b+0(FP), CX
-	MOVQ dst+8(FP), BX
-	MOVQ hs+16(FP), SI
-	MOVQ n+24(FP), DI
-	ADDQ BX, DI
+TEXT ·bitsHasMany(SB), NOSPLIT, $8-40
+	MOVQ b+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ hs+16(FP), BX
+	MOVQ room+32(FP), SI
+	MOVQ (AX), DI
+	MOVQ 32(AX), R9
+	SUBQ $0x03, R9
+	XORL R8, R8
+	MOVQ SI, R10
 
 key:
-	MOVQ (SI), R8
-	MOVQ 8(SI), AX
-	MOVQ (CX), R9
-	MOVQ 24(CX), R10
-	MOVQ 32(CX), R11
-	ORQ  $0x01, R8
-	MOVQ AX, DX
+	MOVQ  R8, DX
+	SHLQ  $0x04, DX
+	MOVQ  (BX)(DX*1), R11
+	ORQ   $0x01, R11
+	MOVQ  8(BX)(DX*1), DX
+	MULXQ 24(AX), R13, R12
+	MOVQ  R12, R13
+	SHRQ  $0x06, R13
+	SHRXQ R12, (DI)(R13*8), R12
+	CMPQ  R9, $-2
+	JE    tested
+	MULXQ R11, DX, R13
+	XORQ  R13, DX
+	MULXQ 24(AX), R14, R13
+	MOVQ  R13, R14
+	SHRQ  $0x06, R14
+	SHRXQ R13, (DI)(R14*8), R14
+	ANDQ  R14, R12
+	CMPQ  R9, $-1
+	JE    tested
+	MULXQ R11, DX, R11
+	XORQ  R11, DX
+	MULXQ 24(AX), R13, R11
+	MOVQ  R11, R13
+	SHRQ  $0x06, R13
+	SHRXQ R11, (DI)(R13*8), R13
+	ANDQ  R13, R12
 
-three:
-	CMPQ  R11, $0x03
-	JLE   last
-	MULXQ R10, AX, R12
-	MOVQ  R12, AX
-	SHRQ  $0x06, AX
-	SHRXQ R12, (R9)(AX*8), R12
-	MULXQ R8, DX, AX
-	XORQ  AX, DX
-	MULXQ R10, AX, R13
-	MOVQ  R13, AX
-	SHRQ  $0x06, AX
-	SHRXQ R13, (R9)(AX*8), AX
-	ANDQ  AX, R12
-	MULXQ R8, DX, AX
-	XORQ  AX, DX
-	MULXQ R10, AX, R13
-	MOVQ  R13, AX
-	SHRQ  $0x06, AX
-	SHRXQ R13, (R9)(AX*8), AX
-	ANDQ  AX, R12
-	MULXQ R8, DX, AX
-	XORQ  AX, DX
-	TESTB $0x01, R12
-	JE    no
-	SUBQ  $0x03, R11
-	JMP   three
+tested:
+	ANDL  $0x01, R12
+	MOVB  R12, (CX)(R8*1)
+	MOVQ  DX, (R10)
+	MOVQ  R8, 8(R10)
+	SHLQ  $0x04, R12
+	ADDQ  R12, R10
+	INCQ  R8
+	CMPQ  R8, n+24(FP)
+	JNE   key
+	TESTQ R9, R9
+	JLE   end
+	CMPQ  R10, SI
+	JE    end
+	MOVQ  -16(R10), DX
+	MOVQ  -8(R10), CX
+	MOVQ  DX, (R10)
+	MOVQ  CX, 8(R10)
+	MOVQ  DX, 16(R10)
+	MOVQ  CX, 24(R10)
+	MOVQ  DX, 32(R10)
+	MOVQ  CX, 40(R10)
+	MOVQ  R10, n+24(FP)
 
-last:
-	MULXQ R10, AX, R12
-	MOVQ  R12, AX
-	SHRQ  $0x06, AX
-	SHRXQ R12, (R9)(AX*8), R12
+group:
+	MOVQ 8(SI), DX
+	SHLQ $0x04, DX
+	ADDQ hs+16(FP), DX
+	MOVQ (SI), CX
+	MOVQ (DX), DX
+	ORQ  $0x01, DX
+	MOVQ DX, (SI)
+	MOVL $0x00000001, BX
+	MOVQ 24(SI), DX
+	SHLQ $0x04, DX
+	ADDQ hs+16(FP), DX
+	MOVQ 16(SI), R8
+	MOVQ (DX), DX
+	ORQ  $0x01, DX
+	MOVQ DX, 16(SI)
+	MOVL $0x00000001, R9
+	MOVQ 40(SI), DX
+	SHLQ $0x04, DX
+	ADDQ hs+16(FP), DX
+	MOVQ 32(SI), R10
+	MOVQ (DX), DX
+	ORQ  $0x01, DX
+	MOVQ DX, 32(SI)
+	MOVL $0x00000001, R11
+	MOVQ 56(SI), DX
+	SHLQ $0x04, DX
+	ADDQ hs+16(FP), DX
+	MOVQ 48(SI), R12
+	MOVQ (DX), DX
+	ORQ  $0x01, DX
+	MOVQ DX, 48(SI)
+	MOVL $0x00000001, R13
+	MOVQ 32(AX), DX
+	SUBQ $0x03, DX
+	MOVQ DX, (SP)
 
-rest:
-	DECQ  R11
-	JE    done
-	MULXQ R8, DX, AX
-	XORQ  AX, DX
-	MULXQ R10, AX, R13
-	MOVQ  R13, AX
-	SHRQ  $0x06, AX
-	SHRXQ R13, (R9)(AX*8), AX
-	ANDQ  AX, R12
-	JMP   rest
+probe:
+	MOVQ  CX, DX
+	MULXQ (SI), DX, CX
+	XORQ  CX, DX
+	MOVQ  DX, CX
+	MULXQ 24(AX), R14, DX
+	MOVQ  DX, R14
+	SHRQ  $0x06, R14
+	SHRXQ DX, (DI)(R14*8), R14
+	ANDQ  R14, BX
+	MOVQ  R8, DX
+	MULXQ 16(SI), DX, R8
+	XORQ  R8, DX
+	MOVQ  DX, R8
+	MULXQ 24(AX), R14, DX
+	MOVQ  DX, R14
+	SHRQ  $0x06, R14
+	SHRXQ DX, (DI)(R14*8), R14
+	ANDQ  R14, R9
+	MOVQ  R10, DX
+	MULXQ 32(SI), DX, R10
+	XORQ  R10, DX
+	MOVQ  DX, R10
+	MULXQ 24(AX), R14, DX
+	MOVQ  DX, R14
+	SHRQ  $0x06, R14
+	SHRXQ DX, (DI)(R14*8), R14
+	ANDQ  R14, R11
+	MOVQ  R12, DX
+	MULXQ 48(SI), DX, R12
+	XORQ  R12, DX
+	MOVQ  DX, R12
+	MULXQ 24(AX), R14, DX
+	MOVQ  DX, R14
+	SHRQ  $0x06, R14
+	SHRXQ DX, (DI)(R14*8), R14
+	ANDQ  R14, R13
+	DECQ  (SP)
+	JNE   probe
+	MOVQ  dst+8(FP), CX
+	MOVQ  8(SI), DX
+	MOVB  BL, (CX)(DX*1)
+	MOVQ  24(SI), DX
+	MOVB  R9, (CX)(DX*1)
+	MOVQ  40(SI), DX
+	MOVB  R11, (CX)(DX*1)
+	MOVQ  56(SI), DX
+	MOVB  R13, (CX)(DX*1)
+	ADDQ  $0x40, SI
+	CMPQ  SI, n+24(FP)
+	JCS   group
 
-done:
-no:
-	ANDL $0x01, R12
-	MOVB R12, (BX)
-	ADDQ $0x10, SI
-	INCQ BX
-	CMPQ BX, DI
-	JNE  key
+end:
 	RET
 
 // func cellsHas(c *[18]uint64, hi uint64, lo uint64) bool
@@ -4972,32 +5056,98 @@ key:
 
 // func bitsAddMany(b *[5]uint64, hs *uint64, n uint64)
 // Requires: BMI2
-TEXT ·bitsAddMany(SB), NOSPLIT, $0-24
+TEXT ·bitsAddMany(SB), NOSPLIT, $32-24
 	MOVQ b+0(FP), AX
 	MOVQ hs+8(FP), CX
-	MOVQ n+16(FP), BX
-	MOVQ (AX), SI
-	MOVQ 24(AX), DI
-	MOVQ 32(AX), R8
+	MOVQ (AX), BX
 
-key:
-	MOVQ (CX), R9
-	ORQ  $0x01, R9
+four:
+	CMPQ n+16(FP), $0x04
+	JLT  few
+	MOVQ (CX), DX
+	ORQ  $0x01, DX
+	MOVQ DX, (SP)
+	MOVQ 8(CX), DI
+	MOVQ 16(CX), DX
+	ORQ  $0x01, DX
+	MOVQ DX, 8(SP)
+	MOVQ 24(CX), R8
+	MOVQ 32(CX), DX
+	ORQ  $0x01, DX
+	MOVQ DX, 16(SP)
+	MOVQ 40(CX), R9
+	MOVQ 48(CX), DX
+	ORQ  $0x01, DX
+	MOVQ DX, 24(SP)
+	MOVQ 56(CX), R10
+	MOVQ 32(AX), SI
+
+probefour:
+	MOVQ  DI, DX
+	MULXQ 24(AX), R11, DI
+	MOVQ  DI, R11
+	SHRQ  $0x06, R11
+	MOVQ  (BX)(R11*8), R12
+	BTSQ  DI, R12
+	MOVQ  R12, (BX)(R11*8)
+	MULXQ (SP), DI, DX
+	XORQ  DX, DI
+	MOVQ  R8, DX
+	MULXQ 24(AX), R11, R8
+	MOVQ  R8, R11
+	SHRQ  $0x06, R11
+	MOVQ  (BX)(R11*8), R12
+	BTSQ  R8, R12
+	MOVQ  R12, (BX)(R11*8)
+	MULXQ 8(SP), R8, DX
+	XORQ  DX, R8
+	MOVQ  R9, DX
+	MULXQ 24(AX), R11, R9
+	MOVQ  R9, R11
+	SHRQ  $0x06, R11
+	MOVQ  (BX)(R11*8), R12
+	BTSQ  R9, R12
+	MOVQ  R12, (BX)(R11*8)
+	MULXQ 16(SP), R9, DX
+	XORQ  DX, R9
+	MOVQ  R10, DX
+	MULXQ 24(AX), R11, R10
+	MOVQ  R10, R11
+	SHRQ  $0x06, R11
+	MOVQ  (BX)(R11*8), R12
+	BTSQ  R10, R12
+	MOVQ  R12, (BX)(R11*8)
+	MULXQ 24(SP), R10, DX
+	XORQ  DX, R10
+	DECQ  SI
+	JNE   probefour
+	ADDQ  $0x40, CX
+	SUBQ  $0x04, n+16(FP)
+	JMP   four
+
+few:
+	CMPQ n+16(FP), $0x00
+	JE   end
+	MOVQ (CX), DX
+	ORQ  $0x01, DX
+	MOVQ DX, (SP)
 	MOVQ 8(CX), DX
-	MOVQ R8, R10
+	MOVQ 32(AX), SI
 
-probe:
-	MULXQ DI, AX, R11
-	MOVQ  R11, AX
-	SHRQ  $0x06, AX
-	MOVQ  (SI)(AX*8), R12
-	BTSQ  R11, R12
-	MOVQ  R12, (SI)(AX*8)
-	MULXQ R9, DX, AX
-	XORQ  AX, DX
-	DECQ  R10
-	JNE   probe
+probeone:
+	MULXQ 24(AX), R8, DI
+	MOVQ  DI, R8
+	SHRQ  $0x06, R8
+	MOVQ  (BX)(R8*8), R9
+	BTSQ  DI, R9
+	MOVQ  R9, (BX)(R8*8)
+	MULXQ (SP), DX, DI
+	XORQ  DI, DX
+	DECQ  SI
+	JNE   probeone
 	ADDQ  $0x10, CX
-	DECQ  BX
-	JNE   key
+	DECQ  n+16(FP)
+	JMP   few
+
+end:
 	RET

@@ -99,13 +99,14 @@ func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, keys []int)
 	}
 }
 
-// addMany adds keys and does not count them. In filters larger than the caches it prefetches the words of a batch of
-// keys before it writes to any of them.
+// addMany adds keys and does not count them. Without assembly, in filters larger than the caches, it prefetches the
+// words of a batch of keys before it writes to any of them.
 func (f *Filter) addMany(hs []filter.Hash) {
+	if k := f.kernel(); k.AddMany(hs) {
+		return
+	}
 	if len(f.words) < batch.InCache {
-		if k := f.kernel(); !k.AddMany(hs) {
-			f.addCached(hs)
-		}
+		f.addCached(hs)
 		return
 	}
 	var room [batch.Size * MaxK]uint64

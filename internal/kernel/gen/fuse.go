@@ -67,52 +67,6 @@ func fuseHasMany() {
 	})
 }
 
-// bitsHasMany is a Has of n keys.
-func bitsHasMany() {
-	function("bitsHasMany", "func(b *[5]uint64, dst *bool, hs *uint64, n uint64)")
-	b := Load(Param("b"), GP64()).(GPVirtual)
-	manyHashes(func(h Register, found Mem) {
-		hi, lo := GP64(), GP64()
-		MOVQ(Mem{Base: h}, hi)
-		MOVQ(Mem{Base: h, Disp: 8}, lo)
-		probeBits(b, hi, lo, found, func() {})
-	})
-}
-
-// bitsAddMany sets the bits of n keys, at least one.
-func bitsAddMany() {
-	function("bitsAddMany", "func(b *[5]uint64, hs *uint64, n uint64)")
-	b := Load(Param("b"), GP64())
-	h := Load(Param("hs"), GP64())
-	n := Load(Param("n"), GP64())
-	words, m, k := GP64(), GP64(), GP64()
-	by, left := GP64(), GP64()
-	MOVQ(Mem{Base: b}, words)
-	MOVQ(Mem{Base: b, Disp: 24}, m)
-	MOVQ(Mem{Base: b, Disp: 32}, k)
-	Label("key")
-	MOVQ(Mem{Base: h}, by)
-	ORQ(Imm(1), by)
-	MOVQ(Mem{Base: h, Disp: 8}, RDX)
-	MOVQ(k, left)
-	Label("probe")
-	place, word, content, high := GP64(), GP64(), GP64(), GP64()
-	MULXQ(m, RAX, place)
-	MOVQ(place, word)
-	SHRQ(Imm(6), word)
-	MOVQ(Mem{Base: words, Index: word, Scale: 8}, content)
-	BTSQ(place, content)
-	MOVQ(content, Mem{Base: words, Index: word, Scale: 8})
-	MULXQ(by, RDX, high)
-	XORQ(high, RDX)
-	DECQ(left)
-	JNE(LabelRef("probe"))
-	ADDQ(Imm(16), h)
-	DECQ(n)
-	JNE(LabelRef("key"))
-	RET()
-}
-
 // manyHashes calls code for each of n hashes, at least one, at hs, whose answers go to dst. code ends at next.
 func manyHashes(code func(h Register, found Mem)) {
 	dst := Load(Param("dst"), GP64())
@@ -128,57 +82,4 @@ func manyHashes(code func(h Register, found Mem)) {
 	CMPQ(dst, end)
 	JNE(LabelRef("key"))
 	RET()
-}
-
-// probeBits answers for a *kernel.Bits. Like the code in Go, it branches after three probes, when one absent key in eight
-// remains.
-func probeBits(at, hi, lo GPVirtual, found Mem, leave func()) {
-	words, m, k := GP64(), GP64(), GP64()
-	MOVQ(Mem{Base: at}, words)
-	MOVQ(Mem{Base: at, Disp: 24}, m)
-	MOVQ(Mem{Base: at, Disp: 32}, k)
-	ORQ(Imm(1), hi)
-	MOVQ(lo, RDX)
-	all := GP64()
-	probe := func(first bool) {
-		place, word := GP64(), GP64()
-		MULXQ(m, RAX, place)
-		MOVQ(place, word)
-		SHRQ(Imm(6), word)
-		if first {
-			SHRXQ(place, Mem{Base: words, Index: word, Scale: 8}, all)
-			return
-		}
-		SHRXQ(place, Mem{Base: words, Index: word, Scale: 8}, word)
-		ANDQ(word, all)
-	}
-	next := func() {
-		high := GP64()
-		MULXQ(hi, RDX, high)
-		XORQ(high, RDX)
-	}
-	Label("three")
-	CMPQ(k, Imm(3))
-	JLE(LabelRef("last"))
-	for i := range 3 {
-		probe(i == 0)
-		next()
-	}
-	TESTB(Imm(1), all.As8())
-	JE(LabelRef("no"))
-	SUBQ(Imm(3), k)
-	JMP(LabelRef("three"))
-	Label("last")
-	probe(true)
-	Label("rest")
-	DECQ(k)
-	JE(LabelRef("done"))
-	next()
-	probe(false)
-	JMP(LabelRef("rest"))
-	Label("done")
-	Label("no") // all is even
-	ANDL(Imm(1), all.As32())
-	MOVB(all.As8(), found)
-	leave()
 }
