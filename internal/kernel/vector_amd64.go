@@ -219,6 +219,59 @@ func (b *Bits) AddMany(hs []filter.Hash) bool {
 	return probes
 }
 
+// peelStep is the number of keys that the assembly takes at once. The scheduler cannot interrupt it.
+const peelStep = 8192
+
+func (p *Peel) fields() *[21]uint64 { return (*[21]uint64)(unsafe.Pointer(p)) }
+
+// Partition adds the number of mixed keys of each part to starts if it counts, and else moves them to Mixed, where
+// starts has the next place of each part. The part of a mixed key are its bits above shift.
+func (p *Peel) Partition(starts, keys []uint64, shift int, counts bool) bool {
+	to := unsafe.SliceData(p.Mixed)
+	if counts {
+		to = nil
+	}
+	for probes && len(keys) > 0 {
+		n := min(len(keys), peelStep)
+		peelPartition(p.fields(), &starts[0], &keys[0], uint64(n), uint64(shift), to)
+		keys = keys[n:]
+	}
+	return probes
+}
+
+// Add adds all mixed keys to their slots. fits is false if a slot has more keys than Uses can count.
+func (p *Peel) Add() (fits, done bool) {
+	over := uint64(0)
+	for keys := p.Mixed; probes && len(keys) > 0; {
+		n := min(len(keys), peelStep)
+		over += peelAdd(p.fields(), &keys[0], uint64(n))
+		keys = keys[n:]
+	}
+	return over == 0, probes
+}
+
+// Peel peels keys until no slot has a single one.
+func (p *Peel) Peel() bool {
+	p.after = nextPlaces
+	for probes && p.Top > 0 {
+		peelKeys(p.fields(), p.Peeled+peelStep)
+	}
+	return probes
+}
+
+// Fill sets the slots of width bits.
+func (p *Peel) Fill(words []uint64, width uint) bool {
+	if !probes || width != 8 && width != 16 {
+		return false
+	}
+	for end := uint64(len(p.Mixed)); end > 0; {
+		n := min(end, peelStep)
+		end -= n
+		peelFill(p.fields(), &words[0], end, n, uint64(width))
+	}
+	return true
+}
+
 // Has reports whether a cell holds the remainder of a key.
 func (c *Cells) Has(hi, lo uint64) bool { return cellsHas((*[18]uint64)(unsafe.Pointer(c)), hi, lo) }
 

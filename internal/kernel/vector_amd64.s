@@ -5151,3 +5151,254 @@ probeone:
 
 end:
 	RET
+
+// func peelPartition(p *[21]uint64, starts *uint64, keys *uint64, n uint64, shift uint64, to *uint64)
+// Requires: BMI2
+TEXT ·peelPartition(SB), NOSPLIT, $0-48
+	MOVQ  p+0(FP), AX
+	MOVQ  starts+8(FP), CX
+	MOVQ  keys+16(FP), DX
+	MOVQ  n+24(FP), BX
+	MOVQ  shift+32(FP), SI
+	MOVQ  to+40(FP), DI
+	MOVQ  $0xff51afd7ed558ccd, R8
+	MOVQ  $0xc4ceb9fe1a85ec53, R9
+	TESTQ DI, DI
+	JNE   move
+
+count:
+	MOVQ  (DX), R10
+	ADDQ  120(AX), R10
+	MOVQ  R10, DI
+	SHRQ  $0x21, DI
+	XORQ  DI, R10
+	IMULQ R8, R10
+	MOVQ  R10, DI
+	SHRQ  $0x21, DI
+	XORQ  DI, R10
+	IMULQ R9, R10
+	MOVQ  R10, DI
+	SHRQ  $0x21, DI
+	XORQ  DI, R10
+	SHRXQ SI, R10, R11
+	INCQ  (CX)(R11*8)
+	ADDQ  $0x08, DX
+	DECQ  BX
+	JNE   count
+	RET
+
+move:
+	MOVQ  (DX), R10
+	ADDQ  120(AX), R10
+	MOVQ  R10, R11
+	SHRQ  $0x21, R11
+	XORQ  R11, R10
+	IMULQ R8, R10
+	MOVQ  R10, R11
+	SHRQ  $0x21, R11
+	XORQ  R11, R10
+	IMULQ R9, R10
+	MOVQ  R10, R11
+	SHRQ  $0x21, R11
+	XORQ  R11, R10
+	SHRXQ SI, R10, R11
+	MOVQ  (CX)(R11*8), R12
+	MOVQ  R10, (DI)(R12*8)
+	INCQ  R12
+	MOVQ  R12, (CX)(R11*8)
+	ADDQ  $0x08, DX
+	DECQ  BX
+	JNE   move
+	RET
+
+// func peelAdd(p *[21]uint64, mixed *uint64, n uint64) uint64
+// Requires: BMI2
+TEXT ·peelAdd(SB), NOSPLIT, $0-32
+	MOVQ p+0(FP), AX
+	MOVQ mixed+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ (AX), SI
+	MOVQ 24(AX), DI
+	XORL R8, R8
+
+key:
+	MOVQ    (CX), DX
+	MOVQ    136(AX), R9
+	MULXQ   128(AX), R10, R11
+	LEAQ    (R11)(R9*1), R12
+	LEAQ    (R11)(R9*2), R13
+	DECQ    R9
+	MOVQ    DX, R10
+	SHRQ    $0x12, R10
+	ANDQ    R9, R10
+	XORQ    R10, R12
+	ANDQ    DX, R9
+	XORQ    R9, R13
+	MOVBLZX (DI)(R11*1), R9
+	ADDB    $0x04, R9
+	ADCQ    $0x00, R8
+	MOVB    R9, (DI)(R11*1)
+	XORQ    DX, (SI)(R11*8)
+	MOVBLZX (DI)(R12*1), R9
+	ADDB    $0x04, R9
+	ADCQ    $0x00, R8
+	XORL    $0x01, R9
+	MOVB    R9, (DI)(R12*1)
+	XORQ    DX, (SI)(R12*8)
+	MOVBLZX (DI)(R13*1), R9
+	ADDB    $0x04, R9
+	ADCQ    $0x00, R8
+	XORL    $0x02, R9
+	MOVB    R9, (DI)(R13*1)
+	XORQ    DX, (SI)(R13*8)
+	ADDQ    $0x08, CX
+	DECQ    BX
+	JNE     key
+	MOVQ    R8, ret+24(FP)
+	RET
+
+// func peelKeys(p *[21]uint64, most uint64)
+// Requires: BMI2, CMOV
+TEXT ·peelKeys(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 24(AX), BX
+	MOVQ 96(AX), SI
+	MOVQ 48(AX), DI
+	MOVQ 144(AX), R8
+	MOVQ 152(AX), R9
+
+slot:
+	TESTQ   R8, R8
+	JE      end
+	CMPQ    R9, most+8(FP)
+	JE      end
+	DECQ    R8
+	MOVL    (SI)(R8*4), R10
+	MOVBLZX (BX)(R10*1), R11
+	MOVQ    (CX)(R10*8), DX
+	MOVL    R11, R10
+	SHRL    $0x02, R10
+	CMPL    R10, $0x01
+	JNE     slot
+	ANDL    $0x03, R11
+	MOVQ    72(AX), R10
+	MOVQ    DX, (DI)(R9*8)
+	MOVB    R11, (R10)(R9*1)
+	INCQ    R9
+	MOVQ    136(AX), R10
+	MULXQ   128(AX), R12, R13
+	LEAQ    (R13)(R10*1), R14
+	LEAQ    (R13)(R10*2), R15
+	DECQ    R10
+	MOVQ    DX, R12
+	SHRQ    $0x12, R12
+	ANDQ    R10, R12
+	XORQ    R12, R14
+	ANDQ    DX, R10
+	XORQ    R10, R15
+	MOVQ    R14, R10
+	MOVQ    R15, R12
+	CMPL    R11, $0x01
+	CMOVQEQ R15, R10
+	CMOVQEQ R13, R12
+	CMOVQHI R13, R10
+	CMOVQHI R14, R12
+	MOVBLZX 160(AX)(R11*1), R14
+	MOVBLZX (BX)(R10*1), R13
+	SUBL    $0x04, R13
+	XORL    R13, R14
+	MOVB    R14, (BX)(R10*1)
+	XORQ    DX, (CX)(R10*8)
+	MOVL    R10, (SI)(R8*4)
+	SUBL    $0x04, R13
+	CMPL    R13, $0x04
+	ADCQ    $0x00, R8
+	MOVBLZX 164(AX)(R11*1), R11
+	MOVBLZX (BX)(R12*1), R10
+	SUBL    $0x04, R10
+	XORL    R10, R11
+	MOVB    R11, (BX)(R12*1)
+	XORQ    DX, (CX)(R12*8)
+	MOVL    R12, (SI)(R8*4)
+	SUBL    $0x04, R10
+	CMPL    R10, $0x04
+	ADCQ    $0x00, R8
+	JMP     slot
+
+end:
+	MOVQ R8, 144(AX)
+	MOVQ R9, 152(AX)
+	RET
+
+// func peelFill(p *[21]uint64, words *uint64, from uint64, n uint64, width uint64)
+// Requires: BMI2, CMOV
+TEXT ·peelFill(SB), NOSPLIT, $0-40
+	MOVQ p+0(FP), AX
+	MOVQ words+8(FP), CX
+	MOVQ from+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ 48(AX), SI
+	MOVQ 72(AX), DI
+	LEAQ (SI)(DX*8), SI
+	ADDQ DX, DI
+	CMPQ width+32(FP), $0x08
+	JNE  wide
+
+narrow:
+	MOVQ    -8(SI)(BX*8), DX
+	MOVBLZX -1(DI)(BX*1), R8
+	MOVQ    136(AX), R9
+	MULXQ   128(AX), R13, R10
+	LEAQ    (R10)(R9*1), R11
+	LEAQ    (R10)(R9*2), R12
+	DECQ    R9
+	MOVQ    DX, R13
+	SHRQ    $0x12, R13
+	ANDQ    R9, R13
+	XORQ    R13, R11
+	ANDQ    DX, R9
+	XORQ    R9, R12
+	MOVQ    DX, R9
+	SHRQ    $0x20, DX
+	XORQ    DX, R9
+	MOVQ    R10, DX
+	CMPL    R8, $0x01
+	CMOVQEQ R11, DX
+	CMOVQHI R12, DX
+	XORB    (CX)(R10*1), R9
+	XORB    (CX)(R11*1), R9
+	XORB    (CX)(R12*1), R9
+	MOVB    R9, (CX)(DX*1)
+	DECQ    BX
+	JNE     narrow
+	RET
+
+wide:
+	MOVQ    -8(SI)(BX*8), DX
+	MOVBLZX -1(DI)(BX*1), R8
+	MOVQ    136(AX), R9
+	MULXQ   128(AX), R13, R10
+	LEAQ    (R10)(R9*1), R11
+	LEAQ    (R10)(R9*2), R12
+	DECQ    R9
+	MOVQ    DX, R13
+	SHRQ    $0x12, R13
+	ANDQ    R9, R13
+	XORQ    R13, R11
+	ANDQ    DX, R9
+	XORQ    R9, R12
+	MOVQ    DX, R9
+	SHRQ    $0x20, DX
+	XORQ    DX, R9
+	MOVQ    R10, DX
+	CMPL    R8, $0x01
+	CMOVQEQ R11, DX
+	CMOVQHI R12, DX
+	XORW    (CX)(R10*2), R9
+	XORW    (CX)(R11*2), R9
+	XORW    (CX)(R12*2), R9
+	MOVW    R9, (CX)(DX*2)
+	DECQ    BX
+	JNE     wide
+	RET

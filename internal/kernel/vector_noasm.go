@@ -62,6 +62,12 @@ func (q *Query) Ask(key unsafe.Pointer, n int) bool {
 // HasMany returns false: there is no assembly.
 func (f *Fuse) HasMany([]bool, []filter.Hash, uint) bool { return false }
 
+// The methods of Peel return false: there is no assembly.
+func (p *Peel) Partition([]uint64, []uint64, int, bool) bool { return false }
+func (p *Peel) Add() (fits, done bool)                       { return false, false }
+func (p *Peel) Peel() bool                                   { return false }
+func (p *Peel) Fill([]uint64, uint) bool                     { return false }
+
 // HasMany returns false: there is no assembly.
 func (b *Bits) HasMany([]bool, []filter.Hash) bool { return false }
 

@@ -78,3 +78,15 @@ func cellsHasMany(c *[18]uint64, dst *bool, hs *uint64, n uint64)
 
 //go:noescape
 func bitsAddMany(b *[5]uint64, hs *uint64, n uint64)
+
+//go:noescape
+func peelPartition(p *[21]uint64, starts *uint64, keys *uint64, n uint64, shift uint64, to *uint64)
+
+//go:noescape
+func peelAdd(p *[21]uint64, mixed *uint64, n uint64) uint64
+
+//go:noescape
+func peelKeys(p *[21]uint64, most uint64)
+
+//go:noescape
+func peelFill(p *[21]uint64, words *uint64, from uint64, n uint64, width uint64)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // A filter of n keys solves n equations, one a key:
@@ -114,6 +115,10 @@ func (s *system) peel(keys []uint64) bool {
 		stack[top] = uint32(i)
 		top += isOne(u)
 	}
+	k := s.kernel()
+	if k.Top = uint64(top); k.Peel() {
+		return k.Peeled == uint64(len(keys))
+	}
 	n := 0
 	for top > 0 {
 		top--
@@ -176,16 +181,30 @@ func (l locator) mix(key uint64) uint64 {
 	return x ^ x>>33
 }
 
+// kernel returns the system for the assembly.
+func (s *system) kernel() kernel.Peel {
+	return kernel.Peel{
+		Xors: s.xors, Uses: s.uses, Mixed: s.mixed, Places: s.places, Single: s.single,
+		Seed: s.seed, Count: s.count, Segment: s.segment,
+	}
+}
+
 // partition sets mixed to the mixed keys, segment by segment about, so that add stays in the caches.
 func (s *system) partition(keys []uint64) {
 	shift := 64 - max(1, bits.Len64(s.count/s.segment-1))
 	starts := make([]uint64, 1<<(64-shift))
-	for _, k := range keys {
-		starts[s.mix(k)>>shift]++
+	k := s.kernel()
+	if !k.Partition(starts, keys, shift, true) {
+		for _, k := range keys {
+			starts[s.mix(k)>>shift]++
+		}
 	}
 	sum := uint64(0)
 	for i, n := range starts {
 		starts[i], sum = sum, sum+n
+	}
+	if k.Partition(starts, keys, shift, false) {
+		return
 	}
 	for _, k := range keys {
 		x := s.mix(k)
@@ -205,6 +224,10 @@ func (s *system) add() bool {
 		clear(s.uses)
 	}
 	s.xors, s.uses = s.xors[:slots], s.uses[:slots]
+	k := s.kernel()
+	if fits, done := k.Add(); done {
+		return fits
+	}
 	xors, uses := s.xors, s.uses
 	l, least := s.locator, uint8(oneUse)
 	for _, x := range s.mixed {
@@ -227,6 +250,9 @@ func (s *system) filter(segments uint64, width uint) (*Filter, error) {
 	var err error
 	if f.words, err = bitvec.Alloc(bitvec.PackedWords(f.slotCount(), width)); err != nil {
 		return nil, err
+	}
+	if k := s.kernel(); k.Fill(f.words, width) {
+		return f, nil
 	}
 	words, w := f.words, uint64(width)
 	for n := len(s.mixed) - 1; n >= 0; n-- {

@@ -35,6 +35,10 @@ func main() {
 	cellsHas()
 	cellsHasMany()
 	bitsAddMany()
+	peelPartition()
+	peelAdd()
+	peelKeys()
+	peelFill()
 	Generate()
 }
 
