@@ -96,7 +96,7 @@ var rooms = map[string][]string{
 	"internal/engine": {"filter", "internal/family", "internal/families", "internal/container", "shard",
 		"internal/except", "internal/kernel"},
 	"internal/engine/one": {"filter", "internal/family", "internal/families", "internal/container",
-		"internal/engine", "internal/bitvec", "internal/except", "internal/inset", "internal/probe"},
+		"internal/engine", "internal/bitvec", "internal/except", "internal/inset", "internal/kernel", "internal/probe"},
 	"internal/engine/shards": {"filter", "internal/family", "internal/families", "internal/container",
 		"shard", "internal/engine", "internal/engine/one", "internal/bitvec", "internal/except",
 		"internal/inset", "internal/kernel", "internal/parallel", "internal/retry", "internal/untrusted",

@@ -31,3 +31,19 @@ func Sums[K BatchKey](dst []filter.Hash, h filter.Hasher, keys []K) {
 		}
 	}
 }
+
+// AskIntegers sets dst[i] to the answer for keys[i] and returns true, or returns false if it would be no faster than Sums
+// and a batch of hashes. It panics if dst is shorter than keys.
+func (q *Query) AskIntegers(dst []bool, keys []uint64) bool {
+	if q.how < howFuse8 || q.hash != hashXXH3 {
+		return false
+	}
+	const most = 1024 // keys per call, which the scheduler cannot interrupt
+	dst = dst[:len(keys)]
+	for len(keys) > 0 {
+		n := min(len(keys), most)
+		q.fuseIntegers(dst[:n], keys[:n])
+		dst, keys = dst[n:], keys[n:]
+	}
+	return true
+}

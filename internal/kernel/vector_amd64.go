@@ -321,6 +321,11 @@ func (q *Query) sumKeys(dst []filter.Hash, keys unsafe.Pointer, stride uintptr) 
 	return done
 }
 
+// fuseIntegers sets dst to the answers of a Fuse, with XXH3.
+func (q *Query) fuseIntegers(dst []bool, keys []uint64) {
+	fuseAskIntegers((*[14]uint64)(unsafe.Pointer(q)), &dst[0], &keys[0], uint64(len(keys)))
+}
+
 // xxh3Secret has the first words of the default secret of XXH3.
 //
 //lint:ignore U1000 the assembly reads it

@@ -4695,6 +4695,133 @@ next:
 	JNE  key
 	RET
 
+// func fuseAskIntegers(q *[14]uint64, dst *bool, keys *uint64, n uint64)
+// Requires: BMI2
+TEXT ·fuseAskIntegers(SB), NOSPLIT, $32-32
+	MOVQ q+0(FP), DX
+	MOVQ dst+8(FP), AX
+	MOVQ keys+16(FP), CX
+	MOVQ 8(DX), SI
+	MOVQ 24(SI), DI
+	MOVQ DI, (SP)
+	MOVQ 40(DX), DI
+	MOVQ DI, 8(SP)
+	MOVQ 32(SI), DI
+	MOVQ DI, 16(SP)
+	MOVQ (SI), BX
+	MOVQ 40(SI), SI
+	LEAQ -1(SI), DI
+	MOVQ DI, 24(SP)
+	MOVQ n+24(FP), DI
+	LEAQ (CX)(DI*8), DI
+	MOVQ DI, n+24(FP)
+	CMPQ (DX), $0x0b
+	MOVQ $0x9e3779b185ebcaa7, DI
+	MOVQ $0x9fb21c651e98df25, R8
+	MOVQ $0xff51afd7ed558ccd, R9
+	MOVQ $0xc4ceb9fe1a85ec53, R10
+	JEQ  integers16
+
+integers8:
+	MOVQ  (CX), DX
+	XORQ  8(SP), DX
+	MULXQ DI, R11, DX
+	LEAQ  (DX)(R11*2), DX
+	SHRQ  $0x03, DX
+	XORQ  DX, R11
+	MOVQ  R11, DX
+	SHRQ  $0x23, DX
+	XORQ  DX, R11
+	IMULQ R8, R11
+	MOVQ  R11, DX
+	SHRQ  $0x1c, DX
+	XORQ  DX, R11
+	ADDQ  (SP), R11
+	MOVQ  R11, DX
+	SHRQ  $0x21, DX
+	XORQ  DX, R11
+	IMULQ R9, R11
+	MOVQ  R11, DX
+	SHRQ  $0x21, DX
+	XORQ  DX, R11
+	IMULQ R10, R11
+	MOVQ  R11, DX
+	SHRQ  $0x21, DX
+	XORQ  DX, R11
+	MOVQ  R11, DX
+	MULXQ 16(SP), DX, R12
+	LEAQ  (R12)(SI*1), R13
+	LEAQ  (R12)(SI*2), R14
+	MOVQ  R11, DX
+	SHRQ  $0x12, DX
+	ANDQ  24(SP), DX
+	XORQ  DX, R13
+	MOVQ  24(SP), DX
+	ANDQ  R11, DX
+	XORQ  DX, R14
+	MOVQ  R11, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, R11
+	XORB  (BX)(R12*1), R11
+	XORB  (BX)(R13*1), R11
+	XORB  (BX)(R14*1), R11
+	SETEQ (AX)
+	ADDQ  $0x08, CX
+	INCQ  AX
+	CMPQ  CX, n+24(FP)
+	JNE   integers8
+	RET
+
+integers16:
+	MOVQ  (CX), DX
+	XORQ  8(SP), DX
+	MULXQ DI, R11, DX
+	LEAQ  (DX)(R11*2), DX
+	SHRQ  $0x03, DX
+	XORQ  DX, R11
+	MOVQ  R11, DX
+	SHRQ  $0x23, DX
+	XORQ  DX, R11
+	IMULQ R8, R11
+	MOVQ  R11, DX
+	SHRQ  $0x1c, DX
+	XORQ  DX, R11
+	ADDQ  (SP), R11
+	MOVQ  R11, DX
+	SHRQ  $0x21, DX
+	XORQ  DX, R11
+	IMULQ R9, R11
+	MOVQ  R11, DX
+	SHRQ  $0x21, DX
+	XORQ  DX, R11
+	IMULQ R10, R11
+	MOVQ  R11, DX
+	SHRQ  $0x21, DX
+	XORQ  DX, R11
+	MOVQ  R11, DX
+	MULXQ 16(SP), DX, R12
+	LEAQ  (R12)(SI*1), R13
+	LEAQ  (R12)(SI*2), R14
+	MOVQ  R11, DX
+	SHRQ  $0x12, DX
+	ANDQ  24(SP), DX
+	XORQ  DX, R13
+	MOVQ  24(SP), DX
+	ANDQ  R11, DX
+	XORQ  DX, R14
+	MOVQ  R11, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, R11
+	XORW  (BX)(R12*2), R11
+	XORW  (BX)(R13*2), R11
+	XORW  (BX)(R14*2), R11
+	SETEQ (AX)
+	ADDQ  $0x08, CX
+	INCQ  AX
+	CMPQ  CX, n+24(FP)
+	JNE   integers16
+	RET
+
 // func bitsHasMany(b *[5]uint64, dst *bool, hs *uint64, n uint64, room *uint64)
 // Requires: BMI2
 TEXT ·bitsHasMany(SB), NOSPLIT, $8-40

@@ -84,6 +84,9 @@ func each([]bool, []filter.Hash, func(to *bool, first *uint64, n uint64)) {}
 // sumKeys hashes no key.
 func (q *Query) sumKeys([]filter.Hash, unsafe.Pointer, uintptr) int { return 0 }
 
+// Without probes, no Query has a Fuse.
+func (q *Query) fuseIntegers([]bool, []uint64) { panic("kernel: no assembly") }
+
 // probes reports whether ask has code for filters on this machine.
 const probes = false
 

@@ -68,6 +68,9 @@ func sums(q *[14]uint64, dst *uint64, keys *uint64, stride uint64, end uint64, a
 func fuseHasMany(f *[6]uint64, dst *bool, hs *uint64, n uint64, width uint64)
 
 //go:noescape
+func fuseAskIntegers(q *[14]uint64, dst *bool, keys *uint64, n uint64)
+
+//go:noescape
 func bitsHasMany(b *[5]uint64, dst *bool, hs *uint64, n uint64, room *uint64)
 
 //go:noescape

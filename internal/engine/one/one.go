@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // Set is one filter with the hasher of its keys.
@@ -24,6 +25,7 @@ type Set struct {
 	cold    family.ColdBatcher
 	raw     family.RawKeyFilter
 	shared  family.Concurrent
+	whole   kernel.Query // of the filter in memory, also if that is mapped, for batches in guarded
 	mapping
 	moves  uint32        // see engine.Facts
 	stored engine.Stored // the file that the set was read from, or zero
@@ -70,6 +72,7 @@ func (s *Set) set(f family.Filter) {
 	s.cold, _ = f.(family.ColdBatcher)
 	s.shared, _ = f.(family.Concurrent)
 	s.raw, _ = f.(family.RawKeyFilter)
+	s.whole = kernel.NewQuery(s.hasher, f, nil)
 	s.moves++
 }
 

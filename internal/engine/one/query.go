@@ -31,7 +31,13 @@ func (s *Set) Ask(h filter.Hash, raw []byte) (bool, error) {
 // ContainsMany sets dst[i] to Contains of key i.
 func (s *Set) ContainsMany(dst []bool, keys engine.Keys) {
 	if s.raw == nil {
-		keys.Ask(dst, s.hasher, s.HasMany)
+		done := false
+		if keys.Uint64s != nil {
+			s.guarded(dst, func() { done = s.whole.AskIntegers(dst, keys.Uint64s) })
+		}
+		if !done {
+			keys.Ask(dst, s.hasher, s.HasMany)
+		}
 		return
 	}
 	for i := range dst {
@@ -56,6 +62,22 @@ func (s *Set) Prefetch(hs []filter.Hash) {
 func (s *Set) Cold() family.ColdBatcher { return s.cold }
 
 func (s *Set) query(dst []bool, hs []filter.Hash, cold bool) {
+	s.guarded(dst, func() {
+		switch {
+		case cold:
+			s.cold.HasManyCold(dst, hs)
+		case s.batcher != nil:
+			s.batcher.HasMany(dst, hs)
+		default:
+			for i, h := range hs {
+				dst[i] = s.filter.Has(h)
+			}
+		}
+	})
+}
+
+// guarded calls f, which sets dst. If f faults in the mapping, it sets dst as faulted says.
+func (s *Set) guarded(dst []bool, f func()) {
 	if s.file != nil {
 		was := debug.SetPanicOnFault(true)
 		defer func() {
@@ -68,16 +90,7 @@ func (s *Set) query(dst []bool, hs []filter.Hash, cold bool) {
 			}
 		}()
 	}
-	switch {
-	case cold:
-		s.cold.HasManyCold(dst, hs)
-	case s.batcher != nil:
-		s.batcher.HasMany(dst, hs)
-	default:
-		for i, h := range hs {
-			dst[i] = s.filter.Has(h)
-		}
-	}
+	f()
 }
 
 // Count returns how often a key was added.

@@ -67,6 +67,88 @@ func fuseHasMany() {
 	})
 }
 
+// fuseAskIntegers answers for n integers, at least one, with XXH3. It needs one half of a hash and stores none.
+func fuseAskIntegers() {
+	function("fuseAskIntegers", "func("+queryType+", dst *bool, keys *uint64, n uint64)")
+	const seed, flip, count, mask = 0, 8, 16, 24 // offsets in local
+	local := AllocLocal(32)
+	q := query{Load(Param("q"), GP64())}
+	dst := Load(Param("dst"), GP64())
+	at := Load(Param("keys"), GP64())
+	f := fuse{GP64()}
+	words, segment, t, end := GP64(), GP64(), GP64(), GP64()
+	MOVQ(q.probe(), f.at)
+	for i, field := range []Mem{f.seed(), q.flip(2), f.count()} {
+		MOVQ(field, t)
+		MOVQ(t, local.Offset(8*i))
+	}
+	MOVQ(f.words(), words)
+	MOVQ(f.segment(), segment)
+	LEAQ(Mem{Base: segment, Disp: -1}, t)
+	MOVQ(t, local.Offset(mask))
+	MOVQ(addr("n"), end)
+	LEAQ(Mem{Base: at, Index: end, Scale: 8}, end)
+	MOVQ(end, addr("n"))
+	CMPQ(q.how(), Imm(howFuse16))
+	by, eight := constant(prime64+8<<2), constant(eightPrime)
+	first, second := constant(0xff51afd7ed558ccd), constant(0xc4ceb9fe1a85ec53)
+	integers := func(name string, probe func(h []GPVirtual, print GPVirtual)) {
+		Label(name)
+		lo := GP64()
+		fold := func(n uint64) {
+			MOVQ(lo, RDX)
+			SHRQ(Imm(n), RDX)
+			XORQ(RDX, lo)
+		}
+		MOVQ(Mem{Base: at}, RDX) // as sumWord
+		XORQ(local.Offset(flip), RDX)
+		MULXQ(by, lo, RDX)
+		LEAQ(Mem{Base: RDX, Index: lo, Scale: 2}, RDX)
+		SHRQ(Imm(3), RDX)
+		XORQ(RDX, lo)
+		fold(35)
+		IMULQ(eight, lo)
+		fold(28)
+		ADDQ(local.Offset(seed), lo) // as fuse.slots
+		fold(33)
+		IMULQ(first, lo)
+		fold(33)
+		IMULQ(second, lo)
+		fold(33)
+		MOVQ(lo, RDX)
+		h := []GPVirtual{GP64(), GP64(), GP64()}
+		MULXQ(local.Offset(count), RDX, h[0])
+		LEAQ(Mem{Base: h[0], Index: segment, Scale: 1}, h[1])
+		LEAQ(Mem{Base: h[0], Index: segment, Scale: 2}, h[2])
+		MOVQ(lo, RDX)
+		SHRQ(Imm(18), RDX)
+		ANDQ(local.Offset(mask), RDX)
+		XORQ(RDX, h[1])
+		MOVQ(local.Offset(mask), RDX)
+		ANDQ(lo, RDX)
+		XORQ(RDX, h[2])
+		fold(32)
+		probe(h, lo)
+		SETEQ(Mem{Base: dst})
+		ADDQ(Imm(8), at)
+		INCQ(dst)
+		CMPQ(at, addr("n"))
+		JNE(LabelRef(name))
+		RET()
+	}
+	JEQ(LabelRef("integers16"))
+	integers("integers8", func(h []GPVirtual, print GPVirtual) {
+		for _, h := range h {
+			XORB(Mem{Base: words, Index: h, Scale: 1}, print.As8())
+		}
+	})
+	integers("integers16", func(h []GPVirtual, print GPVirtual) {
+		for _, h := range h {
+			XORW(Mem{Base: words, Index: h, Scale: 2}, print.As16())
+		}
+	})
+}
+
 // manyHashes calls code for each of n hashes, at least one, at hs, whose answers go to dst. code ends at next.
 func manyHashes(code func(h Register, found Mem)) {
 	dst := Load(Param("dst"), GP64())

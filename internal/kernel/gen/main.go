@@ -31,6 +31,7 @@ func main() {
 	ask()
 	sums()
 	fuseHasMany()
+	fuseAskIntegers()
 	bitsHasMany()
 	cellsHas()
 	cellsHasMany()
