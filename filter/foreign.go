@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -43,8 +44,7 @@ func ForeignHasher(id HashID) (Hasher, error) {
 func (id HashID) sumForeign(key []byte) Hash {
 	switch id {
 	case XXH64:
-		h := xxhash.Sum64(key)
-		return Hash{Hi: h &^ (1<<32 - 1), Lo: h}
+		return xxh64Of(xxhash.Sum64(key))
 	case Murmur3:
 		lo, hi := murmur.Sum3(key)
 		return Hash{Hi: hi, Lo: lo}
@@ -54,4 +54,23 @@ func (id HashID) sumForeign(key []byte) Hash {
 	}
 	lo := murmur.Sum64A(key, murmur.Seed64A)
 	return Hash{Hi: murmur.Sum64A(key, lo), Lo: lo}
+}
+
+// xxh64Of returns the Hash with an XXH64 of a key.
+func xxh64Of(h uint64) Hash { return Hash{Hi: h &^ (1<<32 - 1), Lo: h} }
+
+// xxh64Uint64 is XXH64 with seed 0 of the eight bytes of key, little endian.
+func xxh64Uint64(key uint64) uint64 {
+	const (
+		first  = 0x9E3779B185EBCA87
+		second = 0xC2B2AE3D27D4EB4F
+		third  = 0x165667B19E3779F9
+		fourth = 0x85EBCA77C2B2AE63
+		fifth  = 0x27D4EB2F165667C5
+	)
+	h := (fifth + 8) ^ bits.RotateLeft64(key*second, 31)*first
+	h = bits.RotateLeft64(h, 27)*first + fourth
+	h = (h ^ h>>33) * second
+	h = (h ^ h>>29) * third
+	return h ^ h>>32
 }
