@@ -75,7 +75,9 @@ func TestSumUint64(t *testing.T) {
 
 func TestSumUint64s(t *testing.T) {
 	keys := []uint64{0, 1, 1 << 63, 0x0102030405060708, 1<<64 - 1}
-	for _, h := range []Hasher{NewHasher(0), NewHasher(7), NewKeyedHasher(Secret{5}), {kind: uint64(XXH64)}, {kind: uint64(Murmur3)}} {
+	for _, h := range []Hasher{
+		NewHasher(0), NewHasher(7), NewKeyedHasher(Secret{5}), {kind: uint64(XXH64)}, {kind: uint64(Murmur3)},
+	} {
 		dst := make([]Hash, len(keys)+1)
 		h.SumUint64s(dst, keys)
 		for i, key := range keys {

@@ -69,13 +69,14 @@ func TestSteps(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := run(t.Context(), []string{"--only", "other"}, &out, &out); err == nil || !strings.Contains(err.Error(), "costs, 1M") {
+	if err := run(t.Context(), []string{"--only", "other"}, &out, &out); err == nil ||
+		!strings.Contains(err.Error(), "costs, 1M") {
 		t.Errorf("an unknown step: %v", err)
 	}
 }
 
-// TestPagesAgree holds the times of the planner to those of the page for a million keys. The machines may differ, so that
-// times are divided by the median of their ratios.
+// TestPagesAgree holds the times of the planner to those of the page for a million keys. The machines may differ, so
+// that times are divided by the median of their ratios.
 func TestPagesAgree(t *testing.T) {
 	page, err := figuresOf("../..", []string{results + "/bench-1M.md"})
 	if err != nil {
@@ -106,7 +107,8 @@ func TestPagesAgree(t *testing.T) {
 		middle := slices.Sorted(maps.Values(ratios))[len(ratios)/2]
 		for row, r := range ratios {
 			if r/middle > most || middle/r > most {
-				t.Errorf("%s, %s: the planner's time is %.2f of that on the page, and %.2f for half of the families", row, column, r, middle)
+				t.Errorf("%s, %s: the planner's time is %.2f of that on the page, and %.2f for half of the families",
+					row, column, r, middle)
 			}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Cells answers queries of a d-left table with four subtables and remainders of 8 to 16 bits. Package dleft describes the
-// layout and has the specification.
+// Cells answers queries of a d-left table with four subtables and remainders of 8 to 16 bits. Package dleft describes
+// the layout and has the specification.
 type Cells struct {
 	// The assembly depends on the order of these fields.
 	words      []uint64
@@ -20,8 +20,8 @@ type Cells struct {
 	low        [4]uint64 // the lowest byte
 }
 
-// NewCells returns the kernel for words, in which each bucket has width bytes. It keeps words. ok is false if there is no
-// assembly for remainders of that many bits, or on this machine.
+// NewCells returns the kernel for words, in which each bucket has width bytes. It keeps words. ok is false if there is
+// no assembly for remainders of that many bits, or on this machine.
 func NewCells(words []uint64, buckets, width uint64, remainder uint) (c Cells, ok bool) {
 	if !probes || remainder < 8 || remainder > 16 {
 		return Cells{}, false

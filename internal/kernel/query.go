@@ -8,9 +8,9 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Query answers whether a key may be in a set. For short keys and the most used filters, the assembly hashes the key and
-// probes the filter in one call, which the methods are small enough to be inlined for. askGo answers for everything else
-// and is the specification. The zero Query is of a set without keys.
+// Query answers whether a key may be in a set. For short keys and the most used filters, the assembly hashes the key
+// and probes the filter in one call, which the methods are small enough to be inlined for. askGo answers for everything
+// else and is the specification. The zero Query is of a set without keys.
 //
 // A Query is as safe for concurrent use as its filter. It keeps no key.
 type Query struct {

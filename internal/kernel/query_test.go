@@ -22,7 +22,8 @@ func TestQueryHashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	hashers := []filter.Hasher{
-		filter.NewHasher(0), filter.NewHasher(1), filter.NewHasher(r.Uint64()), xxh64, filter.NewKeyedHasher(filter.Secret{1}),
+		filter.NewHasher(0), filter.NewHasher(1), filter.NewHasher(r.Uint64()), xxh64,
+		filter.NewKeyedHasher(filter.Secret{1}),
 	}
 	for _, h := range hashers {
 		for n := range 300 {
@@ -39,7 +40,8 @@ func TestQueryHashes(t *testing.T) {
 				continue
 			}
 			key[r.IntN(n)] ^= 1 << r.IntN(8)
-			if q.Bytes(key) || q.Hash(filter.Hash{Hi: want.Hi ^ 1, Lo: want.Lo}) || q.Hash(filter.Hash{Hi: want.Hi, Lo: ^want.Lo}) {
+			if q.Bytes(key) || q.Hash(filter.Hash{Hi: want.Hi ^ 1, Lo: want.Lo}) ||
+				q.Hash(filter.Hash{Hi: want.Hi, Lo: ^want.Lo}) {
 				t.Fatalf("%s, %d bytes: the hash of another key", h.ID(), n)
 			}
 		}

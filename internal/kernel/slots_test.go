@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSlots compares the form chosen on this machine and the one in Go with the plain one, for blocks of all shapes with
-// bits so dense that many keys are present.
+// TestSlots compares the form chosen on this machine and the one in Go with the plain one, for blocks of all shapes
+// with bits so dense that many keys are present.
 func TestSlots(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	present, asked := 0, 0

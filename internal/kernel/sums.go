@@ -11,8 +11,8 @@ type BatchKey interface {
 	string | []byte | uint64
 }
 
-// Sums sets dst[i] to the hash of keys[i]. It prefetches the bytes of later keys, so that keys that lie anywhere in memory
-// take half the time of calls of Sum. It panics if dst is shorter than keys.
+// Sums sets dst[i] to the hash of keys[i]. It prefetches the bytes of later keys, so that keys that lie anywhere in
+// memory take half the time of calls of Sum. It panics if dst is shorter than keys.
 func Sums[K BatchKey](dst []filter.Hash, h filter.Hasher, keys []K) {
 	dst = dst[:len(keys)]
 	if integers, ok := any(keys).([]uint64); ok && (h.ID() == filter.XXH3 || h.ID() == filter.XXH64) {
@@ -32,8 +32,8 @@ func Sums[K BatchKey](dst []filter.Hash, h filter.Hasher, keys []K) {
 	}
 }
 
-// AskIntegers sets dst[i] to the answer for keys[i] and returns true, or returns false if it would be no faster than Sums
-// and a batch of hashes. It panics if dst is shorter than keys.
+// AskIntegers sets dst[i] to the answer for keys[i] and returns true, or returns false if it would be no faster than
+// Sums and a batch of hashes. It panics if dst is shorter than keys.
 func (q *Query) AskIntegers(dst []bool, keys []uint64) bool {
 	if q.how < howFuse8 || q.hash != hashXXH3 {
 		return false

@@ -2,8 +2,8 @@
 // filter, and the memory of a build. It is a separate package so that importing plan does not link it.
 //
 // Points are measured in rounds, minutes apart, with new queries each time: a disturbance of a shared machine lasts
-// longer than the measurement of one point, and if the same 200,000 queries were repeated, the caches would hold the part
-// of the filter that they read.
+// longer than the measurement of one point, and if the same 200,000 queries were repeated, the caches would hold the
+// part of the filter that they read.
 package measure
 
 import (

@@ -16,8 +16,9 @@ func (b bits) k() Mem     { return Mem{Base: b.at, Disp: 32} }
 const (
 	bitsType = "b *[5]uint64" // see unsafe.Sizeof
 
-	// together is the number of keys that are probed step by step beside each other. Each probe needs the product of the
-	// one before it. A core looks ahead as far as about one key, so that one key after the other would wait for products.
+	// together is the number of keys that are probed step by step beside each other. Each probe needs the product of
+	// the one before it. A core looks ahead as far as about one key, so that one key after the other would wait for
+	// products.
 	together = 4
 )
 
@@ -197,8 +198,8 @@ func bitsHasMany() {
 // firstProbes is the number of probes after which one absent key in eight remains, if half of the bits are set.
 const firstProbes = 3
 
-// probeBits answers for a *kernel.Bits. Like the code in Go, it branches after three probes, when one absent key in eight
-// remains.
+// probeBits answers for a *kernel.Bits. Like the code in Go, it branches after three probes, when one absent key in
+// eight remains.
 func probeBits(at, hi, lo GPVirtual, found Mem, leave func()) {
 	words, m, k := GP64(), GP64(), GP64()
 	MOVQ(Mem{Base: at}, words)

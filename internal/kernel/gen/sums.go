@@ -5,9 +5,9 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// sums hashes keys until end or one that it cannot hash, and returns where it stopped. Keys are integers if stride is 8,
-// otherwise their addresses and sizes are stride bytes apart. It prefetches the bytes of the key ahead bytes further, which
-// must be among the keys.
+// sums hashes keys until end or one that it cannot hash, and returns where it stopped. Keys are integers if stride is
+// 8, otherwise their addresses and sizes are stride bytes apart. It prefetches the bytes of the key ahead bytes
+// further, which must be among the keys.
 func sums() {
 	function("sums", "func("+queryType+", dst *uint64, keys *uint64, stride, end, ahead uint64) uint64")
 	q := query{Load(Param("q"), GP64())}
