@@ -99,9 +99,10 @@ func writeIndex(ctx context.Context, dir string) error {
 Bits, build time, query time, memory and false-positive rate of every family and of other libraries, and the ratios of
 ours to theirs, slower results first. All filters hold the same keys and run alternately in one process.
 
-To write these pages and this list, run in `+"`"+`bench/`+"`"+` (with `+"`"+`--json`+"`"+` it prints all numbers as JSON):
+To write these pages and this list, run in `+"`"+`bench/`+"`"+`:
 
-    go run . --keys 1M,20M --fpr 1% --out ../docs/results
+    go run ./refresh                                            all of them, and the times of bloomery plan
+    go run . --keys 1M,20M --fpr 1% --out ../docs/results       these two; with --json it prints all numbers as JSON
 
 `)
 		t := cells{{"keys", "target rate", "measured on", "machine", "page"}}
