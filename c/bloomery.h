@@ -2469,7 +2469,7 @@ static inline int bloomery_open(bloomery_filter *f, const void *data, size_t len
 static inline const bloomery_header *bloomery_info(const bloomery_filter *f) { return &f->header; }
 
 /* Returns the hash of a key of length bytes. key may be NULL if length is 0. */
-BLOOMERY_APART bloomery_key_hash bloomery_hash(const bloomery_filter *f, const void *key, size_t length) {
+BLOOMERY_FLAT bloomery_key_hash bloomery_hash(const bloomery_filter *f, const void *key, size_t length) {
   static const uint8_t none[1] = {0};
   const uint8_t *p = length > 0 ? (const uint8_t *)key : none;
   bloomery_key_hash h;
@@ -2522,7 +2522,7 @@ static inline bool bloomery_family_has(const bloomery_filter *f, bloomery_key_ha
 
 /* bloomery_has for the result of bloomery_hash. Do not use it for BLOOMERY_BITSANDBLOOMS, whose filters need the key:
    it tests only half of its probes there. */
-BLOOMERY_APART bool bloomery_has_hash(const bloomery_filter *f, bloomery_key_hash h) {
+BLOOMERY_FLAT bool bloomery_has_hash(const bloomery_filter *f, bloomery_key_hash h) {
   return bloomery_family_has(f, h) && !bloomery_excepts(f, h);
 }
 
@@ -2538,7 +2538,7 @@ BLOOMERY_BODY BLOOMERY_WIDE bool bloomery_wide_split(const uint8_t *block, uint6
   return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)(const void *)block), bits) != 0;
 }
 
-/* bloomery_has for all families but bitsandblooms. */
+/* bloomery_has for standard, blocked and fuse. Others gain nothing from it. */
 BLOOMERY_FLAT BLOOMERY_WIDE bool bloomery_wide_has(const bloomery_filter *f, const uint8_t *key, size_t length) {
   bloomery_key_hash h;
   if (f->header.hash == BLOOMERY_XXH3) {
@@ -2554,9 +2554,8 @@ BLOOMERY_FLAT BLOOMERY_WIDE bool bloomery_wide_has(const bloomery_filter *f, con
     return bloomery_blocked_has(g, h);
   }
   case BLOOMERY_STANDARD: return bloomery_standard_has(&f->as.standard, h);
-  case BLOOMERY_FUSE: return bloomery_fuse_has(&f->as.fuse, h);
   }
-  return bloomery_has_hash(f, h);
+  return bloomery_fuse_has(&f->as.fuse, h);
 }
 
 #endif
@@ -2567,7 +2566,9 @@ static inline bool bloomery_has(const bloomery_filter *f, const void *key, size_
   static const uint8_t none[1] = {0};
   uint64_t four[4];
 #ifdef BLOOMERY_WIDE
-  if (f->wide) return bloomery_wide_has(f, length > 0 ? (const uint8_t *)key : none, length);
+  if (f->wide && f->header.family <= BLOOMERY_FUSE) {
+    return bloomery_wide_has(f, length > 0 ? (const uint8_t *)key : none, length);
+  }
 #endif
   if (f->header.family != BLOOMERY_BITSANDBLOOMS) return bloomery_has_hash(f, bloomery_hash(f, key, length));
   bloomery_murmur3(length > 0 ? (const uint8_t *)key : none, length, four);
@@ -2860,7 +2861,7 @@ BLOOMERY_BODY void bloomery_many_ribbon(const bloomery_ribbon *f, const bloomery
   }
 }
 
-BLOOMERY_APART void bloomery_many_other(const bloomery_filter *f, const bloomery_batch *b, size_t n, uint8_t *out) {
+BLOOMERY_FLAT void bloomery_many_other(const bloomery_filter *f, const bloomery_batch *b, size_t n, uint8_t *out) {
   for (size_t i = 0; i < n; i++) {
     bloomery_key_hash h;
     h.hi = b->hi[i];

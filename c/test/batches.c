@@ -298,7 +298,7 @@ int main(int argc, char **argv) {
   static uint8_t key[1 << 17];
   static bloomery_filter f;
   static list keys;
-  bool open = false;
+  bool open = false, checked = false; /* checked: bad offsets with the functions for AVX2 */
   FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
   if (!file) {
     fprintf(stderr, "usage: batches FILE\n");
@@ -319,7 +319,10 @@ int main(int argc, char **argv) {
       snprintf(path, sizeof path, "%s", part[1]);
       name = path;
       open_filter(&f, path, part[2]);
-      if (!open) check_bad_offsets(&f);
+      if (!open || (f.wide && !checked)) {
+        check_bad_offsets(&f);
+        checked = f.wide;
+      }
       open = true;
     }
   }
