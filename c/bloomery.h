@@ -2494,8 +2494,9 @@ BLOOMERY_FLAT bloomery_key_hash bloomery_hash(const bloomery_filter *f, const vo
   return bloomery_xxh3(p, length, f->header.seed);
 }
 
-/* Returns whether the filter has a key, without its exceptions. */
-static inline bool bloomery_family_has(const bloomery_filter *f, bloomery_key_hash h) {
+/* Returns whether the filter has a key, without its exceptions. Within bloomery_has_hash, GCC 12 would store the two
+   words of the hash and load them as one vector, which waits for all queries before. */
+BLOOMERY_APART bool bloomery_family_has(const bloomery_filter *f, bloomery_key_hash h) {
   switch (f->header.family) {
   case BLOOMERY_STANDARD: return bloomery_standard_has(&f->as.standard, h);
   case BLOOMERY_BLOCKED: return bloomery_blocked_has(&f->as.blocked, h);
@@ -2522,7 +2523,7 @@ static inline bool bloomery_family_has(const bloomery_filter *f, bloomery_key_ha
 
 /* bloomery_has for the result of bloomery_hash. Do not use it for BLOOMERY_BITSANDBLOOMS, whose filters need the key:
    it tests only half of its probes there. */
-BLOOMERY_FLAT bool bloomery_has_hash(const bloomery_filter *f, bloomery_key_hash h) {
+BLOOMERY_APART bool bloomery_has_hash(const bloomery_filter *f, bloomery_key_hash h) {
   return bloomery_family_has(f, h) && !bloomery_excepts(f, h);
 }
 
@@ -2861,7 +2862,7 @@ BLOOMERY_BODY void bloomery_many_ribbon(const bloomery_ribbon *f, const bloomery
   }
 }
 
-BLOOMERY_FLAT void bloomery_many_other(const bloomery_filter *f, const bloomery_batch *b, size_t n, uint8_t *out) {
+BLOOMERY_APART void bloomery_many_other(const bloomery_filter *f, const bloomery_batch *b, size_t n, uint8_t *out) {
   for (size_t i = 0; i < n; i++) {
     bloomery_key_hash h;
     h.hi = b->hi[i];
