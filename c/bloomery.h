@@ -22,6 +22,11 @@
    bloomery_message  text of a result                bloomery_shard     the shard of a key in a sharded set
    bloomery_hash     hash of a key                   bloomery_has_hash  bloomery_has for a hash
 
+   Batches of keys, two to three times as fast as single queries:
+
+   bloomery_has_many            keys of one width     bloomery_has_many_integers    integers
+   bloomery_has_many_offsets32  keys with offsets, as in Apache Arrow; bloomery_has_many_offsets64 with large offsets
+
    Exact sets, without false positives for the keys of a universe:
 
    bloomery_exact_open    opens a file in memory     bloomery_exact_has     is the key in the set?
@@ -31,7 +36,8 @@
    Keys are bytes; a text is its UTF-8 bytes, an integer its eight bytes, little endian. docs/format.md describes the
    files. Names that are not in this table are internal and may change. With BLOOMERY_NO_INT128 defined, products of 64
    bits are computed in halves, as on machines without __int128. With BLOOMERY_QUERIES_ONLY the header has only the hash
-   functions and the queries, which need no C library. */
+   functions and the queries, which need no C library. GCC and Clang compile some functions for AVX2 and BMI2, too, and
+   filters use them on x86-64 processors that have both: BLOOMERY_PORTABLE leaves them out. */
 
 #ifndef BLOOMERY_H
 #define BLOOMERY_H
@@ -39,6 +45,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifndef BLOOMERY_QUERIES_ONLY
+
+/* BLOOMERY_WIDE marks functions for x86-64 processors with AVX2 and BMI2. Filters remember at bloomery_open whether
+   there is one. It is undefined with other compilers and processors, and with BLOOMERY_PORTABLE. */
+#if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && !defined(BLOOMERY_PORTABLE)
+#include <immintrin.h>
+#define BLOOMERY_WIDE __attribute__((target("avx2,bmi,bmi2,popcnt")))
+#endif
+
+#endif /* BLOOMERY_QUERIES_ONLY */
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,6 +72,7 @@ extern "C" {
 
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define BLOOMERY_COPY_LOADS 1
+#define BLOOMERY_LITTLE 1
 #define BLOOMERY_FROM_LITTLE32(v) (v)
 #define BLOOMERY_FROM_LITTLE64(v) (v)
 #elif defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -442,12 +460,9 @@ typedef struct {
   bool split;
 } bloomery_blocked;
 
-/* Returns the odd multiplier of word i of a split block, i from 0 to 7. */
-static inline uint32_t bloomery_salt(unsigned i) {
-  static const uint32_t salts[8] = {0x47b6137bu, 0x44974d91u, 0x8824ad5bu, 0xa2b7289du,
-                                    0x705495c7u, 0x2df1424bu, 0x9efc4947u, 0x5c6bfb31u};
-  return salts[i];
-}
+/* The odd multipliers of the words of a split block. */
+static const uint32_t bloomery_salts[8] = {0x47b6137bu, 0x44974d91u, 0x8824ad5bu, 0xa2b7289du,
+                                           0x705495c7u, 0x2df1424bu, 0x9efc4947u, 0x5c6bfb31u};
 
 static inline bool bloomery_blocked_has(const bloomery_blocked *f, bloomery_key_hash h) {
   const uint8_t *block = f->blocks + (size_t)(bloomery_scale(h.hi, f->count) * (f->split ? 32 : 64));
@@ -455,7 +470,7 @@ static inline bool bloomery_blocked_has(const bloomery_blocked *f, bloomery_key_
   unsigned all = 1;
   if (f->split) {
     for (unsigned i = 0; i < 8; i++) {
-      all &= bloomery_load32(block + 4 * i) >> ((uint32_t)x * bloomery_salt(i) >> 27);
+      all &= bloomery_load32(block + 4 * i) >> ((uint32_t)x * bloomery_salts[i] >> 27);
     }
     return all != 0;
   }
@@ -476,16 +491,25 @@ typedef struct {
   uint32_t width;
 } bloomery_fuse;
 
-static inline bool bloomery_fuse_has(const bloomery_fuse *f, bloomery_key_hash h) {
-  uint64_t x = h.lo + f->seed, h0, h1, h2, mask = f->segment - 1, w = f->width, got;
+/* Returns lo + seed, mixed. */
+static inline uint64_t bloomery_fuse_mix(uint64_t x) {
   x = (x ^ x >> 33) * 0xFF51AFD7ED558CCDu;
   x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53u;
-  x ^= x >> 33;
+  return x ^ x >> 33;
+}
+
+/* bloomery_fuse_has for a key whose hash is mixed. */
+static inline bool bloomery_fuse_mixed(const bloomery_fuse *f, uint64_t x) {
+  uint64_t h0, h1, h2, mask = f->segment - 1, w = f->width, got;
   h0 = bloomery_scale(x, f->segments * f->segment);
   h1 = (h0 + f->segment) ^ (x >> 18 & mask);
   h2 = (h0 + 2 * f->segment) ^ (x & mask);
   got = bloomery_load57(f->slots, h0 * w) ^ bloomery_load57(f->slots, h1 * w) ^ bloomery_load57(f->slots, h2 * w);
   return ((x ^ x >> 32 ^ got) & (((uint64_t)1 << w) - 1)) == 0;
+}
+
+static inline bool bloomery_fuse_has(const bloomery_fuse *f, bloomery_key_hash h) {
+  return bloomery_fuse_mixed(f, bloomery_fuse_mix(h.lo + f->seed));
 }
 
 /* partitioned: shards bitmaps of bits bits; shifts of width bits, k a group, groups a shard. */
@@ -533,7 +557,7 @@ static inline bool bloomery_blockpartitioned_has(const bloomery_blockpartitioned
   for (uint32_t k = f->k, round = 1;; k -= 8, round++) { /* 32 bits of a hash give eight slots */
     uint64_t shifts = bloomery_load57(block, side);
     for (uint32_t l = 0; l < 8 && l < k; l++) {
-      uint32_t u = ((uint32_t)x * bloomery_salt(l) >> 16) * f->payload >> 16;
+      uint32_t u = ((uint32_t)x * bloomery_salts[l] >> 16) * f->payload >> 16;
       all &= bloomery_load32(payload + u / 32 * 4) >> ((u + ((uint32_t)shifts & mask)) & 31);
       shifts >>= f->width;
     }
@@ -813,6 +837,12 @@ BLOOMERY_APART void bloomery_ribbon_tail(const bloomery_ribbon *f, bloomery_key_
   row->bits = f->remainder + f->extra;
 }
 
+/* Returns the word of the first column for a key that is at a place of a layer. words is that of the shape. */
+static inline uint64_t bloomery_ribbon_word(const bloomery_layer *l, uint32_t words, uint64_t columns, uint64_t at) {
+  uint64_t block = (at >> 6) + (at >> 18) * words;
+  return l->word + block * columns + (block < l->wide ? block : l->wide);
+}
+
 /* Sets the row of a key. */
 static inline void bloomery_ribbon_row(const bloomery_ribbon *f, bloomery_key_hash h, bloomery_row *row) {
   uint64_t x = h.hi ^ h.lo;
@@ -826,7 +856,7 @@ static inline void bloomery_ribbon_row(const bloomery_ribbon *f, bloomery_key_ha
     unsigned turn = (f->turn + 11 * i) & 63, back = (64 - turn) & 63;
     if ((at & (((uint64_t)1 << shape->bits) - 1)) < shape->below[kind]) continue;
     block = (at >> 6) + (at >> 18) * shape->words;
-    word = l->word + block * columns + (block < l->wide ? block : l->wide);
+    word = bloomery_ribbon_word(l, shape->words, columns, at);
     c = bloomery_fold(x, 0x71BF41D65460B8E9u);
     c = (c << turn | c >> back) | 1;
     row->first[0] = f->words + (size_t)(8 * word);
@@ -1229,7 +1259,8 @@ enum {
   BLOOMERY_TOO_LARGE,
   BLOOMERY_NO_SECRET,
   BLOOMERY_WRONG_SECRET,
-  BLOOMERY_NEEDS_MEMORY
+  BLOOMERY_NEEDS_MEMORY,
+  BLOOMERY_BAD_OFFSETS /* of bloomery_has_many_offsets32 and 64 */
 };
 
 /* Returns the message of a result of bloomery_open, in English. The text is constant. */
@@ -1248,6 +1279,7 @@ BLOOMERY_APART const char *bloomery_message(int result) {
   case BLOOMERY_NO_SECRET: return "the filter was built with a secret: give its 16 bytes";
   case BLOOMERY_WRONG_SECRET: return "the secret is not the one that the filter was built with";
   case BLOOMERY_NEEDS_MEMORY: return "the filter needs memory: give as many bytes as bloomery_memory returns";
+  case BLOOMERY_BAD_OFFSETS: return "an offset is negative, less than the one before it, or behind the last byte";
   }
   return "unknown result";
 }
@@ -1281,6 +1313,7 @@ typedef struct {
   bloomery_header header;
   uint64_t secret[2];
   const uint8_t *exceptions; /* the section of exceptions, NULL without */
+  bool wide;                 /* the functions with BLOOMERY_WIDE answer */
   union {
     bloomery_standard standard; /* counting, bitsandblooms too */
     bloomery_blocked blocked;
@@ -2269,6 +2302,24 @@ BLOOMERY_APART bool bloomery_attach(bloomery_filter *f, const bloomery_file *fil
 
 /* ---- Opening ---- */
 
+#ifdef __GNUC__
+#define BLOOMERY_BODY static inline __attribute__((always_inline))
+#define BLOOMERY_FLAT BLOOMERY_APART __attribute__((flatten)) /* with copies of all functions that it calls */
+#else
+#define BLOOMERY_BODY static inline
+#define BLOOMERY_FLAT static inline
+#endif
+
+/* Returns whether the processor and the operating system support BLOOMERY_WIDE. */
+static inline bool bloomery_wide(void) {
+#ifdef BLOOMERY_WIDE
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+#else
+  return false;
+#endif
+}
+
 static inline uint32_t bloomery_load16(const uint8_t *p) { return (uint32_t)p[0] | (uint32_t)p[1] << 8; }
 
 /* Reads the section table. Sections lie one after the other, each at a multiple of 64. */
@@ -2403,6 +2454,7 @@ BLOOMERY_APART int bloomery_open_in(bloomery_filter *f, const void *data, size_t
     end = file.offset[i] + 8 * file.words[i];
   }
   if (file.exceptions && !bloomery_attach_exceptions(f, &file)) return BLOOMERY_CORRUPT;
+  f->wide = bloomery_wide() && f->header.family != BLOOMERY_BITSANDBLOOMS;
   return bloomery_attach(f, &file, (uint8_t *)memory) ? BLOOMERY_OK : BLOOMERY_CORRUPT;
 }
 
@@ -2417,7 +2469,7 @@ static inline int bloomery_open(bloomery_filter *f, const void *data, size_t len
 static inline const bloomery_header *bloomery_info(const bloomery_filter *f) { return &f->header; }
 
 /* Returns the hash of a key of length bytes. key may be NULL if length is 0. */
-BLOOMERY_APART bloomery_key_hash bloomery_hash(const bloomery_filter *f, const void *key, size_t length) {
+BLOOMERY_FLAT bloomery_key_hash bloomery_hash(const bloomery_filter *f, const void *key, size_t length) {
   static const uint8_t none[1] = {0};
   const uint8_t *p = length > 0 ? (const uint8_t *)key : none;
   bloomery_key_hash h;
@@ -2442,8 +2494,9 @@ BLOOMERY_APART bloomery_key_hash bloomery_hash(const bloomery_filter *f, const v
   return bloomery_xxh3(p, length, f->header.seed);
 }
 
-/* Returns whether the filter has a key, without its exceptions. */
-static inline bool bloomery_family_has(const bloomery_filter *f, bloomery_key_hash h) {
+/* Returns whether the filter has a key, without its exceptions. Within bloomery_has_hash, GCC 12 would store the two
+   words of the hash and load them as one vector, which waits for all queries before. */
+BLOOMERY_APART bool bloomery_family_has(const bloomery_filter *f, bloomery_key_hash h) {
   switch (f->header.family) {
   case BLOOMERY_STANDARD: return bloomery_standard_has(&f->as.standard, h);
   case BLOOMERY_BLOCKED: return bloomery_blocked_has(&f->as.blocked, h);
@@ -2474,11 +2527,50 @@ BLOOMERY_APART bool bloomery_has_hash(const bloomery_filter *f, bloomery_key_has
   return bloomery_family_has(f, h) && !bloomery_excepts(f, h);
 }
 
+/* ---- Single queries with AVX2 and BMI2. The functions above are the specification. ---- */
+
+#ifdef BLOOMERY_WIDE
+
+/* bloomery_blocked_has for a block of 32 bytes. */
+BLOOMERY_BODY BLOOMERY_WIDE bool bloomery_wide_split(const uint8_t *block, uint64_t lo) {
+  __m256i salts = _mm256_loadu_si256((const __m256i *)(const void *)bloomery_salts);
+  __m256i at = _mm256_srli_epi32(_mm256_mullo_epi32(_mm256_set1_epi32((int)(uint32_t)lo), salts), 27);
+  __m256i bits = _mm256_sllv_epi32(_mm256_set1_epi32(1), at);
+  return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)(const void *)block), bits) != 0;
+}
+
+/* bloomery_has for standard, blocked and fuse. Others gain nothing from it. */
+BLOOMERY_FLAT BLOOMERY_WIDE bool bloomery_wide_has(const bloomery_filter *f, const uint8_t *key, size_t length) {
+  bloomery_key_hash h;
+  if (f->header.hash == BLOOMERY_XXH3) {
+    h = bloomery_xxh3(key, length, f->header.seed);
+  } else {
+    h = bloomery_hash(f, key, length);
+  }
+  if (f->exceptions) return bloomery_has_hash(f, h);
+  switch (f->header.family) {
+  case BLOOMERY_BLOCKED: {
+    const bloomery_blocked *g = &f->as.blocked;
+    if (g->split) return bloomery_wide_split(g->blocks + bloomery_scale(h.hi, g->count) * 32, h.lo);
+    return bloomery_blocked_has(g, h);
+  }
+  case BLOOMERY_STANDARD: return bloomery_standard_has(&f->as.standard, h);
+  }
+  return bloomery_fuse_has(&f->as.fuse, h);
+}
+
+#endif
+
 /* Returns whether the key of length bytes may be in the filter: always true for a key that is, and for others with the
    false-positive rate of the filter. */
 static inline bool bloomery_has(const bloomery_filter *f, const void *key, size_t length) {
   static const uint8_t none[1] = {0};
   uint64_t four[4];
+#ifdef BLOOMERY_WIDE
+  if (f->wide && f->header.family <= BLOOMERY_FUSE) {
+    return bloomery_wide_has(f, length > 0 ? (const uint8_t *)key : none, length);
+  }
+#endif
   if (f->header.family != BLOOMERY_BITSANDBLOOMS) return bloomery_has_hash(f, bloomery_hash(f, key, length));
   bloomery_murmur3(length > 0 ? (const uint8_t *)key : none, length, four);
   return bloomery_bitsandblooms_has(&f->as.standard, four);
@@ -2509,7 +2601,12 @@ static inline bool bloomery_get(const bloomery_filter *f, const void *key, size_
 
 /* Writes the key of an integer to key: its eight bytes, little endian. A negative integer is its two's complement. */
 static inline void bloomery_integer(uint8_t key[8], uint64_t n) {
+#ifdef BLOOMERY_COPY_LOADS
+  n = BLOOMERY_FROM_LITTLE64(n);
+  __builtin_memcpy(key, &n, 8); /* one store: a load of words that follows waits for several */
+#else
   for (int i = 0; i < 8; i++) key[i] = (uint8_t)(n >> 8 * i);
+#endif
 }
 
 /* bloomery_has for the key of an integer. */
@@ -2523,6 +2620,664 @@ static inline bool bloomery_has_integer(const bloomery_filter *f, uint64_t n) {
    is in no other shard. */
 static inline uint64_t bloomery_shard(const bloomery_filter *f, const void *key, size_t length, uint64_t shards) {
   return bloomery_route(bloomery_hash(f, key, length), shards);
+}
+
+/* ---- Batches ---- */
+
+/* A batch is queried in blocks of BLOOMERY_MANY keys. A block is hashed in groups of BLOOMERY_FEW, whose places in the
+   filter are prefetched, then queried. Both are multiples of 4. */
+#define BLOOMERY_MANY 128
+#define BLOOMERY_FEW 32
+
+/* The distance in bytes at which keys are prefetched. Without it, hashing 32 MB of keys takes three times as long on
+   machines whose processor does not prefetch by itself. */
+#define BLOOMERY_AHEAD 1024
+
+/* Prefetches the byte at an address, which need not exist. */
+#ifdef __GNUC__
+#define BLOOMERY_PREFETCH(address) __builtin_prefetch((const void *)(address))
+#else
+#define BLOOMERY_PREFETCH(address) ((void)(address))
+#endif
+
+/* Keys of a batch. Key i has the bytes [offsets[i], offsets[i+1]), or those from i·width on if there are no offsets. */
+typedef struct {
+  const uint8_t *bytes;
+  const int32_t *offsets32;
+  const int64_t *offsets64;
+  size_t width;
+} bloomery_keys;
+
+/* The ways in which keys are given. Functions that take one are compiled for each. */
+enum { BLOOMERY_WIDTH, BLOOMERY_OFFSETS32, BLOOMERY_OFFSETS64 };
+
+/* A block of keys: their hashes and, in some families, where they are in the filter. */
+typedef struct {
+  uint64_t hi[BLOOMERY_MANY], lo[BLOOMERY_MANY], at[BLOOMERY_MANY];
+} bloomery_batch;
+
+/* Returns whether none of n+1 offsets is less than the one before it. */
+static inline bool bloomery_ordered32(const int32_t *offsets, size_t n) {
+  bool bad = false;
+  for (size_t i = 0; i < n; i++) bad |= offsets[i] > offsets[i + 1];
+  return !bad;
+}
+
+/* The same for offsets of 64 bits. */
+static inline bool bloomery_ordered64(const int64_t *offsets, size_t n) {
+  bool bad = false;
+  for (size_t i = 0; i < n; i++) bad |= offsets[i] > offsets[i + 1];
+  return !bad;
+}
+
+/* Returns where key i begins; the end of the last key for i = n. */
+BLOOMERY_BODY size_t bloomery_key_start(const bloomery_keys *keys, int way, size_t i) {
+  if (way == BLOOMERY_OFFSETS32) return (size_t)keys->offsets32[i];
+  if (way == BLOOMERY_OFFSETS64) return (size_t)keys->offsets64[i];
+  return i * keys->width;
+}
+
+/* Sets h to the XXH3-128 of the n keys from key i on. */
+BLOOMERY_BODY void bloomery_xxh3_keys(const bloomery_keys *keys, int way, uint64_t seed, size_t i, size_t n,
+                                      uint64_t *hi, uint64_t *lo) {
+  size_t start = bloomery_key_start(keys, way, i);
+  for (size_t k = 0; k < n; k++) {
+    size_t end = bloomery_key_start(keys, way, i + k + 1);
+    bloomery_key_hash h;
+    BLOOMERY_PREFETCH((uintptr_t)keys->bytes + start + BLOOMERY_AHEAD);
+    h = bloomery_xxh3(keys->bytes + start, end - start, seed);
+    hi[k] = h.hi;
+    lo[k] = h.lo;
+    start = end;
+  }
+}
+
+/* The same for any hash function. */
+BLOOMERY_APART void bloomery_hash_other(const bloomery_filter *f, const bloomery_keys *keys, int way, size_t i,
+                                        size_t n, uint64_t *hi, uint64_t *lo) {
+  for (size_t k = 0; k < n; k++) {
+    size_t start = bloomery_key_start(keys, way, i + k), end = bloomery_key_start(keys, way, i + k + 1);
+    bloomery_key_hash one = bloomery_hash(f, keys->bytes + start, end - start);
+    hi[k] = one.hi;
+    lo[k] = one.lo;
+  }
+}
+
+/* Finds where keys [from, to) of a block are in the filter, and prefetches that. */
+BLOOMERY_BODY void bloomery_find(const bloomery_filter *f, bloomery_batch *b, size_t from, size_t to) {
+  if (f->header.family == BLOOMERY_BLOCKED) {
+    bloomery_blocked own = f->as.blocked;
+    uint64_t size = own.split ? 32 : 64;
+    for (size_t i = from; i < to; i++) {
+      uint64_t at = bloomery_scale(b->hi[i], own.count) * size;
+      BLOOMERY_PREFETCH(own.blocks + (size_t)at);
+      b->at[i] = at;
+    }
+  } else if (f->header.family == BLOOMERY_FUSE) { /* prefetching its three lines takes longer than waiting for them */
+    uint64_t seed = f->as.fuse.seed;
+    for (size_t i = from; i < to; i++) b->at[i] = bloomery_fuse_mix(b->lo[i] + seed);
+  } else if (f->header.family == BLOOMERY_RIBBON && f->as.ribbon.layers > 0) {
+    const uint8_t *words = f->as.ribbon.words;
+    uint64_t columns = f->as.ribbon.values + f->as.ribbon.remainder;
+    bloomery_layer layer = f->as.ribbon.layer[0];
+    uint32_t shape = bloomery_shapes[layer.shape].words;
+    for (size_t i = from; i < to; i++) {
+      uint64_t at = bloomery_scale(b->hi[i] * layer.multiplier, layer.starts);
+      const uint8_t *first = words + (size_t)(8 * bloomery_ribbon_word(&layer, shape, columns, at));
+      BLOOMERY_PREFETCH(first);
+      BLOOMERY_PREFETCH((uintptr_t)first + 64);
+      b->at[i] = at;
+    }
+  }
+}
+
+/* Hashes keys [from, to) of a block that begins with key i, and finds them. */
+BLOOMERY_FLAT void bloomery_hash_many(const bloomery_filter *f, const bloomery_keys *keys, int way, size_t i,
+                                      bloomery_batch *b, size_t from, size_t to) {
+  bloomery_keys own = *keys;
+  uint64_t seed = f->header.seed, *hi = b->hi + from, *lo = b->lo + from;
+  size_t n = to - from;
+  i += from;
+  if (f->header.hash != BLOOMERY_XXH3) {
+    bloomery_hash_other(f, keys, way, i, n, hi, lo);
+  } else if (way == BLOOMERY_WIDTH) {
+    bloomery_xxh3_keys(&own, BLOOMERY_WIDTH, seed, i, n, hi, lo);
+  } else if (way == BLOOMERY_OFFSETS32) {
+    bloomery_xxh3_keys(&own, BLOOMERY_OFFSETS32, seed, i, n, hi, lo);
+  } else {
+    bloomery_xxh3_keys(&own, BLOOMERY_OFFSETS64, seed, i, n, hi, lo);
+  }
+  bloomery_find(f, b, from, to);
+}
+
+/* Each function below sets out[i] to 1 if the filter may have key i of a block, else to 0. */
+
+/* Tests n probes, 1 to 3, of count keys, whose numbers are in at. Leaves those in at whose bits are set, and returns
+   how many. x has the state of each key of the block. No branch depends on a bit. */
+BLOOMERY_BODY size_t bloomery_probe_round(const bloomery_standard *f, const bloomery_batch *b, uint64_t *x,
+                                          uint32_t *at, size_t count, uint32_t n) {
+  const uint8_t *bits = f->bits;
+  uint64_t m = f->m;
+  size_t left = 0;
+  for (size_t j = 0; j < count; j++) {
+    uint32_t i = at[j];
+    uint64_t v = x[i], by = b->hi[i] | 1;
+    unsigned all = bloomery_bit(bits, bloomery_scale(v, m));
+    v = bloomery_fold(v, by);
+    if (n > 1) {
+      all &= bloomery_bit(bits, bloomery_scale(v, m));
+      v = bloomery_fold(v, by);
+    }
+    if (n > 2) {
+      all &= bloomery_bit(bits, bloomery_scale(v, m));
+      v = bloomery_fold(v, by);
+    }
+    x[i] = v;
+    at[left] = i;
+    left += all & 1;
+  }
+  return left;
+}
+
+BLOOMERY_BODY void bloomery_many_standard(const bloomery_standard *f, const bloomery_batch *b, size_t n, uint8_t *out) {
+  bloomery_standard own = *f;
+  uint64_t x[BLOOMERY_MANY];
+  uint32_t at[BLOOMERY_MANY], k = own.k, round;
+  size_t left = n;
+  for (size_t i = 0; i < n; i++) {
+    x[i] = b->lo[i];
+    at[i] = (uint32_t)i;
+    out[i] = 0;
+  }
+  for (; k > 0 && left > 0; k -= round) { /* two probes first: a quarter of the absent keys pass them */
+    round = k >= 3 && own.k - k >= 4 ? 3 : k >= 2 ? 2 : 1;
+    switch (round) {
+    case 3: left = bloomery_probe_round(&own, b, x, at, left, 3); break;
+    case 2: left = bloomery_probe_round(&own, b, x, at, left, 2); break;
+    default: left = bloomery_probe_round(&own, b, x, at, left, 1);
+    }
+  }
+  for (size_t j = 0; j < left; j++) out[at[j]] = 1;
+}
+
+/* Returns the word of a block of 64 bytes that the highest bits of x choose, its bit that the lowest do first. */
+BLOOMERY_BODY uint64_t bloomery_line_word(const uint8_t *block, uint64_t x) {
+  return bloomery_load64(block + (x >> 61 << 3)) >> (x & 63);
+}
+
+/* For blocks of 64 bytes and k probes, at most 7. */
+BLOOMERY_BODY void bloomery_many_lines(const bloomery_blocked *f, const bloomery_batch *b, size_t n, uint8_t *out,
+                                       uint32_t k) {
+  const uint8_t *blocks = f->blocks;
+  for (size_t i = 0; i < n; i++) {
+    const uint8_t *block = blocks + (size_t)b->at[i];
+    uint64_t x = b->lo[i], all = bloomery_line_word(block, x);
+    if (k > 1) all &= bloomery_line_word(block, bloomery_rotate(x, 9));
+    if (k > 2) all &= bloomery_line_word(block, bloomery_rotate(x, 18));
+    if (k > 3) all &= bloomery_line_word(block, bloomery_rotate(x, 27));
+    if (k > 4) all &= bloomery_line_word(block, bloomery_rotate(x, 36));
+    if (k > 5) all &= bloomery_line_word(block, bloomery_rotate(x, 45));
+    if (k > 6) all &= bloomery_line_word(block, bloomery_rotate(x, 54));
+    out[i] = all & 1;
+  }
+}
+
+BLOOMERY_BODY void bloomery_many_blocked(const bloomery_blocked *f, const bloomery_batch *b, size_t n, uint8_t *out) {
+  bloomery_blocked own = *f;
+  switch (own.split ? 0 : own.k) {
+  case 5: bloomery_many_lines(&own, b, n, out, 5); return;
+  case 6: bloomery_many_lines(&own, b, n, out, 6); return;
+  case 7: bloomery_many_lines(&own, b, n, out, 7); return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    bloomery_key_hash h;
+    h.hi = b->hi[i];
+    h.lo = b->lo[i];
+    out[i] = bloomery_blocked_has(&own, h);
+  }
+}
+
+/* For slots of width bits. */
+BLOOMERY_BODY void bloomery_many_slots(const bloomery_fuse *f, const bloomery_batch *b, size_t n, uint8_t *out,
+                                       uint32_t width) {
+  bloomery_fuse own = *f;
+  own.width = width;
+  for (size_t i = 0; i < n; i++) out[i] = bloomery_fuse_mixed(&own, b->at[i]);
+}
+
+BLOOMERY_BODY void bloomery_many_fuse(const bloomery_fuse *f, const bloomery_batch *b, size_t n, uint8_t *out) {
+  switch (f->width) {
+  case 8: bloomery_many_slots(f, b, n, out, 8); break;
+  case 16: bloomery_many_slots(f, b, n, out, 16); break;
+  default: bloomery_many_slots(f, b, n, out, f->width);
+  }
+}
+
+BLOOMERY_BODY void bloomery_many_ribbon(const bloomery_ribbon *f, const bloomery_batch *b, size_t n, uint8_t *out) {
+  for (size_t i = 0; i < n; i++) {
+    bloomery_key_hash h;
+    h.hi = b->hi[i];
+    h.lo = b->lo[i];
+    out[i] = bloomery_ribbon_has(f, h);
+  }
+}
+
+BLOOMERY_APART void bloomery_many_other(const bloomery_filter *f, const bloomery_batch *b, size_t n, uint8_t *out) {
+  for (size_t i = 0; i < n; i++) {
+    bloomery_key_hash h;
+    h.hi = b->hi[i];
+    h.lo = b->lo[i];
+    out[i] = bloomery_family_has(f, h);
+  }
+}
+
+/* For all families. */
+BLOOMERY_BODY void bloomery_many_any(const bloomery_filter *f, const bloomery_batch *b, size_t n, uint8_t *out) {
+  switch (f->header.family) {
+  case BLOOMERY_STANDARD: bloomery_many_standard(&f->as.standard, b, n, out); break;
+  case BLOOMERY_BLOCKED: bloomery_many_blocked(&f->as.blocked, b, n, out); break;
+  case BLOOMERY_FUSE: bloomery_many_fuse(&f->as.fuse, b, n, out); break;
+  case BLOOMERY_RIBBON: bloomery_many_ribbon(&f->as.ribbon, b, n, out); break;
+  default: bloomery_many_other(f, b, n, out);
+  }
+}
+
+/* The same, apart. */
+BLOOMERY_FLAT void bloomery_query_many(const bloomery_filter *f, const bloomery_batch *b, size_t n, uint8_t *out) {
+  bloomery_many_any(f, b, n, out);
+}
+
+#ifdef BLOOMERY_WIDE
+
+/* The low and the high halves of products of four words. */
+typedef struct {
+  __m256i low, high;
+} bloomery_products;
+
+BLOOMERY_BODY BLOOMERY_WIDE __m256i bloomery_wide_word(uint64_t v) { return _mm256_set1_epi64x((long long)v); }
+
+/* Returns the products of the words of a and b. */
+BLOOMERY_BODY BLOOMERY_WIDE bloomery_products bloomery_wide_multiply(__m256i a, __m256i b) {
+  const __m256i half = bloomery_wide_word(0xFFFFFFFFu);
+  __m256i a1 = _mm256_srli_epi64(a, 32), b1 = _mm256_srli_epi64(b, 32), low = _mm256_mul_epu32(a, b);
+  __m256i mid = _mm256_add_epi64(_mm256_mul_epu32(a1, b), _mm256_srli_epi64(low, 32));
+  __m256i mid2 = _mm256_add_epi64(_mm256_mul_epu32(a, b1), _mm256_and_si256(mid, half));
+  bloomery_products p;
+  p.high = _mm256_add_epi64(_mm256_mul_epu32(a1, b1), _mm256_srli_epi64(mid, 32));
+  p.high = _mm256_add_epi64(p.high, _mm256_srli_epi64(mid2, 32));
+  p.low = _mm256_blend_epi32(low, _mm256_slli_epi64(mid2, 32), 0xAA);
+  return p;
+}
+
+/* Returns the low halves of the products of the words of a and b. */
+BLOOMERY_BODY BLOOMERY_WIDE __m256i bloomery_wide_low(__m256i a, uint64_t b) {
+  __m256i b0 = bloomery_wide_word(b), b1 = bloomery_wide_word(b >> 32);
+  __m256i mid = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(a, 32), b0), _mm256_mul_epu32(a, b1));
+  return _mm256_add_epi64(_mm256_mul_epu32(a, b0), _mm256_slli_epi64(mid, 32));
+}
+
+/* Returns h ^ h >> n for four words. */
+BLOOMERY_BODY BLOOMERY_WIDE __m256i bloomery_wide_shift(__m256i h, int n) {
+  return _mm256_xor_si256(h, _mm256_srli_epi64(h, n));
+}
+
+/* bloomery_xxh3_mix for four words. */
+BLOOMERY_BODY BLOOMERY_WIDE __m256i bloomery_wide_mix(__m256i h) {
+  return bloomery_wide_shift(bloomery_wide_low(bloomery_wide_shift(h, 37), 0x165667919E3779F9u), 32);
+}
+
+/* Stores the hashes of four keys. */
+BLOOMERY_BODY BLOOMERY_WIDE void bloomery_wide_store(__m256i h_hi, __m256i h_lo, uint64_t *hi, uint64_t *lo) {
+  _mm256_storeu_si256((__m256i *)(void *)hi, h_hi);
+  _mm256_storeu_si256((__m256i *)(void *)lo, h_lo);
+}
+
+/* XXH3-128 of four keys of 9 to 16 bytes: n their lengths, a their first and b their last 8 bytes. */
+BLOOMERY_BODY BLOOMERY_WIDE void bloomery_wide_xxh3_16(__m256i n, __m256i a, __m256i b, uint64_t seed, uint64_t *hi,
+                                                       uint64_t *lo) {
+  const __m256i swap = _mm256_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0,
+                                        15, 14, 13, 12, 11, 10, 9, 8);
+  __m256i one = bloomery_wide_word((bloomery_secret64(32) ^ bloomery_secret64(40)) - seed);
+  bloomery_products p = bloomery_wide_multiply(_mm256_xor_si256(_mm256_xor_si256(a, b), one),
+                                               bloomery_wide_word(BLOOMERY_PRIME64_1));
+  p.low = _mm256_add_epi64(p.low, _mm256_slli_epi64(_mm256_sub_epi64(n, bloomery_wide_word(1)), 54));
+  b = _mm256_xor_si256(b, bloomery_wide_word((bloomery_secret64(48) ^ bloomery_secret64(56)) + seed));
+  p.high = _mm256_add_epi64(p.high, b);
+  p.high = _mm256_add_epi64(p.high, _mm256_mul_epu32(b, bloomery_wide_word(BLOOMERY_PRIME32_2 - 1)));
+  b = bloomery_wide_low(p.high, BLOOMERY_PRIME64_2);
+  p = bloomery_wide_multiply(_mm256_xor_si256(p.low, _mm256_shuffle_epi8(p.high, swap)),
+                             bloomery_wide_word(BLOOMERY_PRIME64_2));
+  bloomery_wide_store(bloomery_wide_mix(_mm256_add_epi64(p.high, b)), bloomery_wide_mix(p.low), hi, lo);
+}
+
+/* XXH3-128 of the four keys of 8 bytes at p. */
+BLOOMERY_BODY BLOOMERY_WIDE void bloomery_wide_xxh3_8(const uint8_t *key, uint64_t seed, uint64_t *hi, uint64_t *lo) {
+  __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)key);
+  uint64_t with = seed ^ (uint64_t)bloomery_swap32((uint32_t)seed) << 32;
+  bloomery_products p = bloomery_wide_multiply(
+      _mm256_xor_si256(x, bloomery_wide_word((bloomery_secret64(16) ^ bloomery_secret64(24)) + with)),
+      bloomery_wide_word(BLOOMERY_PRIME64_1 + 32));
+  p.high = _mm256_add_epi64(p.high, _mm256_add_epi64(p.low, p.low));
+  p.low = _mm256_xor_si256(p.low, _mm256_srli_epi64(p.high, 3));
+  p.low = bloomery_wide_low(bloomery_wide_shift(p.low, 35), 0x9FB21C651E98DF25u);
+  bloomery_wide_store(bloomery_wide_mix(p.high), bloomery_wide_shift(p.low, 28), hi, lo);
+}
+
+/* Returns the 8 bytes at each of four places. */
+BLOOMERY_BODY BLOOMERY_WIDE __m256i bloomery_wide_gather(const uint8_t *a, const uint8_t *b, const uint8_t *c,
+                                                         const uint8_t *d) {
+  return _mm256_setr_epi64x((long long)bloomery_load64(a), (long long)bloomery_load64(b),
+                            (long long)bloomery_load64(c), (long long)bloomery_load64(d));
+}
+
+/* Returns where four keys begin, from key i on. */
+BLOOMERY_BODY BLOOMERY_WIDE __m256i bloomery_wide_starts(const bloomery_keys *keys, int way, size_t i) {
+  if (way == BLOOMERY_OFFSETS32) {
+    return _mm256_cvtepi32_epi64(_mm_loadu_si128((const __m128i *)(const void *)(keys->offsets32 + i)));
+  }
+  return _mm256_loadu_si256((const __m256i *)(const void *)(keys->offsets64 + i));
+}
+
+/* bloomery_ordered32. */
+BLOOMERY_APART BLOOMERY_WIDE bool bloomery_wide_ordered32(const int32_t *offsets, size_t n) {
+  __m256i bad = _mm256_setzero_si256();
+  size_t i = 0;
+  for (; n - i >= 8; i += 8) {
+    __m256i from = _mm256_loadu_si256((const __m256i *)(const void *)(offsets + i));
+    __m256i to = _mm256_loadu_si256((const __m256i *)(const void *)(offsets + i + 1));
+    bad = _mm256_or_si256(bad, _mm256_cmpgt_epi32(from, to));
+  }
+  return _mm256_testz_si256(bad, bad) && bloomery_ordered32(offsets + i, n - i);
+}
+
+/* bloomery_ordered64. */
+BLOOMERY_APART BLOOMERY_WIDE bool bloomery_wide_ordered64(const int64_t *offsets, size_t n) {
+  __m256i bad = _mm256_setzero_si256();
+  size_t i = 0;
+  for (; n - i >= 4; i += 4) {
+    __m256i from = _mm256_loadu_si256((const __m256i *)(const void *)(offsets + i));
+    __m256i to = _mm256_loadu_si256((const __m256i *)(const void *)(offsets + i + 1));
+    bad = _mm256_or_si256(bad, _mm256_cmpgt_epi64(from, to));
+  }
+  return _mm256_testz_si256(bad, bad) && bloomery_ordered64(offsets + i, n - i);
+}
+
+/* bloomery_xxh3_keys, four keys at a time where they all have 9 to 16 bytes, or where the width is 8. */
+BLOOMERY_BODY BLOOMERY_WIDE void bloomery_wide_keys(const bloomery_keys *keys, int way, uint64_t seed, size_t i,
+                                                    size_t n, uint64_t *hi, uint64_t *lo) {
+  size_t k = 0;
+  if (way == BLOOMERY_WIDTH && keys->width == 8) {
+    for (; n - k >= 4; k += 4) {
+      BLOOMERY_PREFETCH((uintptr_t)keys->bytes + 8 * (i + k) + BLOOMERY_AHEAD);
+      bloomery_wide_xxh3_8(keys->bytes + 8 * (i + k), seed, hi + k, lo + k);
+    }
+  }
+  for (; n - k >= 4; k += 4) {
+    const uint8_t *p0 = keys->bytes + bloomery_key_start(keys, way, i + k);
+    const uint8_t *p1 = keys->bytes + bloomery_key_start(keys, way, i + k + 1);
+    const uint8_t *p2 = keys->bytes + bloomery_key_start(keys, way, i + k + 2);
+    const uint8_t *p3 = keys->bytes + bloomery_key_start(keys, way, i + k + 3);
+    const uint8_t *p4 = keys->bytes + bloomery_key_start(keys, way, i + k + 4);
+    __m256i length = bloomery_wide_word(keys->width);
+    BLOOMERY_PREFETCH((uintptr_t)p0 + BLOOMERY_AHEAD);
+    if (way != BLOOMERY_WIDTH) {
+      length = _mm256_sub_epi64(bloomery_wide_starts(keys, way, i + k + 1), bloomery_wide_starts(keys, way, i + k));
+    }
+    if (!_mm256_testz_si256(_mm256_sub_epi64(length, bloomery_wide_word(9)), bloomery_wide_word(~(uint64_t)7))) {
+      bloomery_xxh3_keys(keys, way, seed, i + k, 4, hi + k, lo + k);
+      continue;
+    }
+    bloomery_wide_xxh3_16(length, bloomery_wide_gather(p0, p1, p2, p3),
+                          bloomery_wide_gather(p1 - 8, p2 - 8, p3 - 8, p4 - 8), seed, hi + k, lo + k);
+  }
+  bloomery_xxh3_keys(keys, way, seed, i + k, n - k, hi + k, lo + k);
+}
+
+/* bloomery_hash_many. */
+BLOOMERY_FLAT BLOOMERY_WIDE void bloomery_wide_hash_many(const bloomery_filter *f, const bloomery_keys *keys, int way,
+                                                         size_t i, bloomery_batch *b, size_t from, size_t to) {
+  bloomery_keys own = *keys;
+  uint64_t seed = f->header.seed, *hi = b->hi + from, *lo = b->lo + from;
+  size_t n = to - from;
+  i += from;
+  if (f->header.hash != BLOOMERY_XXH3) {
+    bloomery_hash_other(f, keys, way, i, n, hi, lo);
+  } else if (way == BLOOMERY_WIDTH) {
+    bloomery_wide_keys(&own, BLOOMERY_WIDTH, seed, i, n, hi, lo);
+  } else if (way == BLOOMERY_OFFSETS32) {
+    bloomery_wide_keys(&own, BLOOMERY_OFFSETS32, seed, i, n, hi, lo);
+  } else {
+    bloomery_wide_keys(&own, BLOOMERY_OFFSETS64, seed, i, n, hi, lo);
+  }
+  bloomery_find(f, b, from, to);
+}
+
+/* Returns the words from column on of four columns, of which n exist, for a key: those that its coefficients take. */
+BLOOMERY_BODY BLOOMERY_WIDE __m256i bloomery_wide_columns(const uint8_t *first, uint64_t take, uint32_t column,
+                                                          __m256i exist) {
+  const long long *p = (const long long *)(const void *)(first + 8 * (size_t)column);
+  return _mm256_and_si256(_mm256_maskload_epi64(p, exist), bloomery_wide_word(take));
+}
+
+/* Returns in bit i the parity of word i of a, in bit 4+i that of word i of b. */
+BLOOMERY_BODY BLOOMERY_WIDE unsigned bloomery_wide_parities(__m256i a, __m256i b) {
+  __m256i x = _mm256_blend_epi32(_mm256_xor_si256(a, _mm256_srli_epi64(a, 32)),
+                                 _mm256_xor_si256(b, _mm256_slli_epi64(b, 32)), 0xAA);
+  x = _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
+  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 16));
+  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 8));
+  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 4));
+  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 2));
+  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 1));
+  return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(x));
+}
+
+/* For count keys of a block that layer 0 holds, whose numbers are in at. words is that of its shape, 1 or 2. */
+BLOOMERY_BODY BLOOMERY_WIDE void bloomery_wide_layer(const bloomery_ribbon *f, const bloomery_batch *b,
+                                                     const uint32_t *at, size_t count, uint8_t *out, uint32_t words) {
+  const uint8_t *data = f->words;
+  bloomery_layer layer = f->layer[0];
+  uint64_t columns = f->values + f->remainder;
+  unsigned turn = f->turn & 63, back = (64 - turn) & 63;
+  uint32_t values = f->values, remainder = f->remainder;
+  const __m256i low = _mm256_setr_epi64x(0, 1, 2, 3), high = _mm256_setr_epi64x(4, 5, 6, 7);
+  for (size_t j = 0; j < count; j++) {
+    uint32_t i = at[j];
+    uint64_t place = b->at[i], block = (place >> 6) + (place >> 18) * words;
+    uint64_t x = b->hi[i] ^ (values > 0 ? b->lo[i] >> 32 << 32 : b->lo[i]);
+    uint64_t want = bloomery_fold(x, 0x50A89A3BE7770CBFu), c = bloomery_fold(x, 0x71BF41D65460B8E9u), take1, take2 = 0;
+    const uint8_t *first = data + (size_t)(8 * bloomery_ribbon_word(&layer, words, columns, place));
+    const uint8_t *second = first + (size_t)(8 * (columns + (block < layer.wide))), *third = second;
+    unsigned q = place & 63, differ = 0;
+    uint32_t bits = remainder + (block + words < layer.wide);
+    c = (c << turn | c >> back) | 1;
+    take1 = c >> 1 >> (63 - q);
+    if (words == 2) {
+      uint64_t d = bloomery_fold(x, 0x04666D532545AE33u);
+      d = d << turn | d >> back;
+      third = second + (size_t)(8 * (columns + (block + 1 < layer.wide)));
+      take1 |= d << q;
+      take2 = d >> 1 >> (63 - q);
+    }
+    for (uint32_t k = 0; k < bits; k += 8) {
+      __m256i n = bloomery_wide_word(bits - k), has = _mm256_cmpgt_epi64(n, low), more = _mm256_cmpgt_epi64(n, high);
+      __m256i s = bloomery_wide_columns(first, c << q, values + k, has);
+      __m256i t = bloomery_wide_columns(first, c << q, values + k + 4, more);
+      s = _mm256_xor_si256(s, bloomery_wide_columns(second, take1, values + k, has));
+      t = _mm256_xor_si256(t, bloomery_wide_columns(second, take1, values + k + 4, more));
+      if (words == 2) {
+        s = _mm256_xor_si256(s, bloomery_wide_columns(third, take2, values + k, has));
+        t = _mm256_xor_si256(t, bloomery_wide_columns(third, take2, values + k + 4, more));
+      }
+      differ |= (bloomery_wide_parities(s, t) ^ (unsigned)(want >> k)) & (bits - k < 8 ? (1u << (bits - k)) - 1 : 255);
+    }
+    out[i] = differ == 0;
+  }
+}
+
+/* bloomery_many_ribbon for filters with layers. */
+BLOOMERY_BODY BLOOMERY_WIDE void bloomery_wide_ribbon(const bloomery_ribbon *f, const bloomery_batch *b, size_t n,
+                                                      uint8_t *out) {
+  bloomery_layer layer = f->layer[0];
+  const bloomery_shape *shape = bloomery_shapes + layer.shape;
+  const uint8_t *classes = f->classes;
+  uint32_t held[BLOOMERY_MANY], other[BLOOMERY_MANY], size = shape->bits;
+  uint64_t mask = ((uint64_t)1 << size) - 1;
+  size_t count = 0, others = 0;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t at = b->at[i], bucket = layer.bucket + (at >> size);
+    unsigned kind = (unsigned)classes[(size_t)(bucket >> 2)] >> (bucket & 3) * 2 & 3;
+    bool holds = (at & mask) >= shape->below[kind];
+    held[count] = other[others] = (uint32_t)i;
+    count += holds;
+    others += !holds;
+  }
+  if (shape->words == 1) {
+    bloomery_wide_layer(f, b, held, count, out, 1);
+  } else {
+    bloomery_wide_layer(f, b, held, count, out, 2);
+  }
+  for (size_t j = 0; j < others; j++) {
+    bloomery_key_hash h;
+    h.hi = b->hi[other[j]];
+    h.lo = b->lo[other[j]];
+    out[other[j]] = bloomery_ribbon_has(f, h);
+  }
+}
+
+/* bloomery_query_many. */
+BLOOMERY_FLAT BLOOMERY_WIDE void bloomery_wide_query_many(const bloomery_filter *f, const bloomery_batch *b, size_t n,
+                                                          uint8_t *out) {
+  if (f->header.family == BLOOMERY_BLOCKED && f->as.blocked.split) {
+    const uint8_t *blocks = f->as.blocked.blocks;
+    for (size_t i = 0; i < n; i++) out[i] = bloomery_wide_split(blocks + b->at[i], b->lo[i]);
+  } else if (f->header.family == BLOOMERY_RIBBON && f->as.ribbon.layers > 0) {
+    bloomery_wide_ribbon(&f->as.ribbon, b, n, out);
+  } else {
+    bloomery_many_any(f, b, n, out);
+  }
+}
+
+#endif
+
+/* Sets out[i] for each of n keys. */
+BLOOMERY_APART void bloomery_many(const bloomery_filter *f, const bloomery_keys *keys, int way, size_t n,
+                                  uint8_t *out) {
+  bloomery_batch b;
+  for (size_t i = 0, m; i < n; i += m) {
+    m = n - i < BLOOMERY_MANY ? n - i : BLOOMERY_MANY;
+    if (f->header.family == BLOOMERY_BITSANDBLOOMS) {
+      for (size_t k = i; k < i + m; k++) {
+        size_t start = bloomery_key_start(keys, way, k);
+        out[k] = bloomery_has(f, keys->bytes + start, bloomery_key_start(keys, way, k + 1) - start);
+      }
+      continue;
+    }
+#ifdef BLOOMERY_WIDE
+    if (f->wide) {
+      for (size_t k = 0, to; k < m; k = to) {
+        to = m - k < BLOOMERY_FEW ? m : k + BLOOMERY_FEW;
+        bloomery_wide_hash_many(f, keys, way, i, &b, k, to);
+      }
+      bloomery_wide_query_many(f, &b, m, out + i);
+    } else
+#endif
+    {
+      for (size_t k = 0, to; k < m; k = to) {
+        to = m - k < BLOOMERY_FEW ? m : k + BLOOMERY_FEW;
+        bloomery_hash_many(f, keys, way, i, &b, k, to);
+      }
+      bloomery_query_many(f, &b, m, out + i);
+    }
+    for (size_t k = 0; f->exceptions && k < m; k++) {
+      bloomery_key_hash h;
+      h.hi = b.hi[k];
+      h.lo = b.lo[k];
+      out[i + k] = out[i + k] && !bloomery_excepts(f, h);
+    }
+  }
+}
+
+/* Returns whether none of n+1 offsets is less than the one before it. */
+static inline bool bloomery_order32(const bloomery_filter *f, const int32_t *offsets, size_t n) {
+#ifdef BLOOMERY_WIDE
+  if (f->wide) return bloomery_wide_ordered32(offsets, n);
+#endif
+  (void)f;
+  return bloomery_ordered32(offsets, n);
+}
+
+/* The same for offsets of 64 bits. */
+static inline bool bloomery_order64(const bloomery_filter *f, const int64_t *offsets, size_t n) {
+#ifdef BLOOMERY_WIDE
+  if (f->wide) return bloomery_wide_ordered64(offsets, n);
+#endif
+  (void)f;
+  return bloomery_ordered64(offsets, n);
+}
+
+/* Sets out[i], for i below n, to 1 if bloomery_has is true for key i, else to 0. The keys have width bytes each and lie
+   one after the other; keys may be NULL if there are no bytes. out may have any alignment and must not overlap the
+   keys. The stack needs 8 KiB. */
+static inline void bloomery_has_many(const bloomery_filter *f, const void *keys, size_t width, size_t n, uint8_t *out) {
+  static const uint8_t none[1] = {0};
+  bloomery_keys all;
+  all.bytes = n > 0 && width > 0 ? (const uint8_t *)keys : none;
+  all.offsets32 = NULL;
+  all.offsets64 = NULL;
+  all.width = width;
+  bloomery_many(f, &all, BLOOMERY_WIDTH, n, out);
+}
+
+/* bloomery_has_many for integers, in the byte order of the machine. */
+static inline void bloomery_has_many_integers(const bloomery_filter *f, const uint64_t *integers, size_t n,
+                                              uint8_t *out) {
+#ifdef BLOOMERY_LITTLE
+  bloomery_has_many(f, integers, 8, n, out);
+#else
+  uint8_t keys[8 * BLOOMERY_MANY];
+  for (size_t i = 0, m; i < n; i += m) {
+    m = n - i < BLOOMERY_MANY ? n - i : BLOOMERY_MANY;
+    for (size_t k = 0; k < m; k++) bloomery_integer(keys + 8 * k, integers[i + k]);
+    bloomery_has_many(f, keys, 8, m, out + i);
+  }
+#endif
+}
+
+/* bloomery_has_many for keys in the layout of Apache Arrow's binary and utf8 arrays: key i has the bytes
+   [offsets[i], offsets[i+1]) of the length bytes at bytes. There are n+1 offsets; if n is 0, none is read.
+
+   Returns BLOOMERY_OK. If an offset is negative, less than the one before it or more than length, it returns
+   BLOOMERY_BAD_OFFSETS and writes nothing. */
+static inline int bloomery_has_many_offsets32(const bloomery_filter *f, const void *bytes, size_t length,
+                                              const int32_t *offsets, size_t n, uint8_t *out) {
+  static const uint8_t none[1] = {0};
+  bloomery_keys all;
+  if (n == 0) return BLOOMERY_OK;
+  if (offsets[0] < 0 || offsets[n] < 0 || (uint64_t)offsets[n] > length) return BLOOMERY_BAD_OFFSETS;
+  if (!bloomery_order32(f, offsets, n)) return BLOOMERY_BAD_OFFSETS;
+  all.bytes = length > 0 ? (const uint8_t *)bytes : none;
+  all.offsets32 = offsets;
+  all.offsets64 = NULL;
+  all.width = 0;
+  bloomery_many(f, &all, BLOOMERY_OFFSETS32, n, out);
+  return BLOOMERY_OK;
+}
+
+/* bloomery_has_many_offsets32 with offsets of 64 bits: large binary and large utf8 arrays. */
+static inline int bloomery_has_many_offsets64(const bloomery_filter *f, const void *bytes, size_t length,
+                                              const int64_t *offsets, size_t n, uint8_t *out) {
+  static const uint8_t none[1] = {0};
+  bloomery_keys all;
+  if (n == 0) return BLOOMERY_OK;
+  if (offsets[0] < 0 || offsets[n] < 0 || (uint64_t)offsets[n] > length) return BLOOMERY_BAD_OFFSETS;
+  if (!bloomery_order64(f, offsets, n)) return BLOOMERY_BAD_OFFSETS;
+  all.bytes = length > 0 ? (const uint8_t *)bytes : none;
+  all.offsets32 = NULL;
+  all.offsets64 = offsets;
+  all.width = 0;
+  bloomery_many(f, &all, BLOOMERY_OFFSETS64, n, out);
+  return BLOOMERY_OK;
 }
 
 /* ---- Exact sets: membership without error for the keys of a universe. docs/format/exact.md describes the files.

@@ -1,7 +1,9 @@
 // Bench times queries of the C reader beside those of Go: 1M keys of 23 bytes, the same files, in one process each, in
-// alternating turns, in processor time. It prints a table of medians and ratios, or JSON with --json.
+// alternating turns, in processor time. It prints a table of medians and ratios, or JSON with --json. With --batches it
+// times single queries of the C reader beside batches instead, for strings of 16 bytes and for integers.
 //
 //	go run . --queries ../build/queries
+//	go run . --queries ../build/queries --batches 1000000,10000000
 package main
 
 import (
@@ -17,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -55,15 +58,36 @@ func main() {
 	}
 }
 
+// options are the flags of both modes.
+type options struct {
+	queries, only string
+	turns         int
+	plain, json   bool
+}
+
 func run(args []string, w io.Writer) error {
+	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	queries := flags.String("queries", "../build/queries", "program of ../test/queries.c")
+	flags.StringVar(&o.queries, "queries", "../build/queries", "program of ../test/queries.c")
 	n := flags.Int("keys", 1_000_000, "number of keys")
-	turns := flags.Int("turns", 9, "turns of each measurement")
-	only := flags.String("only", "", "measure only filters whose spec begins with this text")
-	asJSON := flags.Bool("json", false, "print JSON")
+	batches := flags.String("batches", "", "time batches instead, in filters of these numbers of keys, with commas")
+	flags.IntVar(&o.turns, "turns", 9, "turns of each measurement")
+	flags.StringVar(&o.only, "only", "", "measure only filters whose spec begins with this text")
+	flags.BoolVar(&o.plain, "plain", false, "with --batches: query without AVX2 and BMI2")
+	flags.BoolVar(&o.json, "json", false, "print JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *batches != "" {
+		var sizes []int
+		for text := range strings.SplitSeq(*batches, ",") {
+			size, err := strconv.Atoi(text)
+			if err != nil || size < 1 {
+				return fmt.Errorf("--batches: %q is not a number of keys", text)
+			}
+			sizes = append(sizes, size)
+		}
+		return runBatches(w, o, sizes)
 	}
 	dir, err := os.MkdirTemp("", "bench-*")
 	if err != nil {
@@ -75,23 +99,23 @@ func run(args []string, w io.Writer) error {
 	if err := os.WriteFile(path, keys, 0o600); err != nil {
 		return err
 	}
-	c, err := start(*queries, path)
+	c, err := start(o.queries, path, width)
 	if err != nil {
 		return fmt.Errorf("%w; run make -C c bench", err)
 	}
 	defer c.stop()
 	var rows []Row
 	for _, spec := range specs {
-		if !strings.HasPrefix(spec, *only) {
+		if !strings.HasPrefix(spec, o.only) {
 			continue
 		}
-		r, err := measure(c, dir, spec, keys, *n, *turns)
+		r, err := measure(c, dir, spec, keys, *n, o.turns)
 		if err != nil {
 			return fmt.Errorf("%s: %w", spec, err)
 		}
 		rows = append(rows, r)
 	}
-	if *asJSON {
+	if o.json {
 		return json.NewEncoder(w).Encode(rows)
 	}
 	fmt.Fprintln(w, "| filter | present: Go | C | C/Go | absent: Go | C | C/Go | open, ms/MiB |")
@@ -198,7 +222,7 @@ type reader struct {
 	out *bufio.Reader
 }
 
-func start(program, keys string) (*reader, error) {
+func start(program, keys string, width int) (*reader, error) {
 	c := &reader{cmd: exec.Command(program, keys, fmt.Sprint(width))}
 	c.cmd.Stderr = os.Stderr
 	in, err := c.cmd.StdinPipe()

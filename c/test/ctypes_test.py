@@ -4,6 +4,7 @@ usage: ctypes_test.py REPOSITORY LIBRARY
 """
 
 import ctypes
+import itertools
 import json
 import os
 import sys
@@ -48,6 +49,10 @@ def load(path):
         ("get", ctypes.c_bool, [*key, ctypes.POINTER(ctypes.c_uint64)]),
         ("has_integer", ctypes.c_bool, [ctypes.c_char_p, ctypes.c_uint64]),
         ("shard", ctypes.c_uint64, [*key, ctypes.c_uint64]),
+        ("has_many", None, [*key, ctypes.c_size_t, ctypes.c_char_p]),
+        ("has_many_integers", None, [key[0], ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]),
+        ("has_many_offsets32", ctypes.c_int, [*key, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]),
+        ("has_many_offsets64", ctypes.c_int, [*key, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]),
     ]:
         function = getattr(library, "shared_" + name)
         function.restype, function.argtypes = result, arguments
@@ -88,6 +93,31 @@ class Filter:
         found = self.shared.shared_get(self.filter, key, len(key), ctypes.byref(value))
         return value.value if found else None
 
+    def has_many(self, keys, bits):
+        """Returns has of each key, through offsets of that many bits."""
+        integer = ctypes.c_int32 if bits == 32 else ctypes.c_int64
+        offsets = (integer * (len(keys) + 1))(0, *itertools.accumulate(map(len, keys)))
+        out = ctypes.create_string_buffer(len(keys))
+        data = b"".join(keys)
+        function = getattr(self.shared, f"shared_has_many_offsets{bits}")
+        if function(self.filter, data, len(data), offsets, len(keys), out):
+            raise ValueError("offsets")
+        if function(self.filter, data, len(data) - 1, offsets, len(keys), out) == 0 and data:
+            raise ValueError("an offset behind the bytes is taken")
+        return [byte == 1 for byte in out.raw]
+
+    def has_many_integers(self, numbers):
+        """Returns has_integer of each number."""
+        out = ctypes.create_string_buffer(len(numbers))
+        self.shared.shared_has_many_integers(
+            self.filter, (ctypes.c_uint64 * len(numbers))(*numbers), len(numbers), out
+        )
+        wide = b"".join(number.to_bytes(8, "little") for number in numbers)
+        same = ctypes.create_string_buffer(len(numbers))
+        self.shared.shared_has_many(self.filter, wide, 8, len(numbers), same)
+        equal(same.raw, out.raw, "integers and keys of 8 bytes")
+        return [byte == 1 for byte in out.raw]
+
     def shard(self, key, shards):
         """Returns the shard of the key."""
         return self.shared.shared_shard(self.filter, key, len(key), shards)
@@ -111,6 +141,12 @@ def check_keys(opened, keys, path):
             equal(opened.count(key), int(vector["count"]), what)
         valued = "value" in vector and opened.info().value_bits > 0
         equal(opened.get(key), int(vector["value"]) if valued else None, what)
+    wanted = [vector["has"] for vector in keys]
+    for bits in (32, 64):
+        equal(opened.has_many([flatten.key_bytes(vector) for vector in keys], bits), wanted, path)
+    integers = [vector for vector in keys if "integer" in vector]
+    numbers = [int(vector["integer"]) % 2**64 for vector in integers]
+    equal(opened.has_many_integers(numbers), [vector["has"] for vector in integers], path)
 
 
 def read(path):

@@ -70,6 +70,25 @@ static int try_exact(const uint8_t *copy, size_t length, int keys) {
   return result;
 }
 
+/* Queries a batch of keys, in both ways if the processor has AVX2, and compares the answers with those of single
+   queries. */
+static void try_batch(bloomery_filter *f) {
+  enum { N = 40 };
+  uint8_t bytes[8 * N], out[N];
+  bool wide = f->wide;
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)below(256);
+  for (int turn = 0; turn < 2; turn++) {
+    bloomery_has_many(f, bytes, 8, N, out);
+    f->wide = false;
+    for (size_t i = 0; i < N; i++) {
+      if (out[i] == (uint8_t)bloomery_has(f, bytes + 8 * i, 8)) continue;
+      fprintf(stderr, "damage: a batch has another answer than a single query\n");
+      exit(1);
+    }
+  }
+  f->wide = wide;
+}
+
 /* Opens a copy of a file that has no byte behind its end, and queries some keys. */
 static int try_file(const uint8_t *data, size_t length, int keys) {
   uint8_t *copy = (uint8_t *)allocate(length), *memory = NULL;
@@ -109,6 +128,7 @@ static int try_file(const uint8_t *data, size_t length, int keys) {
       exit(1);
     }
   }
+  if (result == BLOOMERY_OK && keys > 0) try_batch(&f);
   free(memory);
   free(copy);
   return result;

@@ -14,6 +14,12 @@ uint64_t shared_count(const bloomery_filter *f, const void *key, size_t length);
 bool shared_get(const bloomery_filter *f, const void *key, size_t length, uint64_t *value);
 bool shared_has_integer(const bloomery_filter *f, uint64_t n);
 uint64_t shared_shard(const bloomery_filter *f, const void *key, size_t length, uint64_t shards);
+void shared_has_many(const bloomery_filter *f, const void *keys, size_t width, size_t n, uint8_t *out);
+void shared_has_many_integers(const bloomery_filter *f, const uint64_t *integers, size_t n, uint8_t *out);
+int shared_has_many_offsets32(const bloomery_filter *f, const void *bytes, size_t length, const int32_t *offsets,
+                              size_t n, uint8_t *out);
+int shared_has_many_offsets64(const bloomery_filter *f, const void *bytes, size_t length, const int64_t *offsets,
+                              size_t n, uint8_t *out);
 
 size_t shared_size(void) { return sizeof(bloomery_filter); }
 
@@ -41,4 +47,22 @@ bool shared_has_integer(const bloomery_filter *f, uint64_t n) { return bloomery_
 
 uint64_t shared_shard(const bloomery_filter *f, const void *key, size_t length, uint64_t shards) {
   return bloomery_shard(f, key, length, shards);
+}
+
+void shared_has_many(const bloomery_filter *f, const void *keys, size_t width, size_t n, uint8_t *out) {
+  bloomery_has_many(f, keys, width, n, out);
+}
+
+void shared_has_many_integers(const bloomery_filter *f, const uint64_t *integers, size_t n, uint8_t *out) {
+  bloomery_has_many_integers(f, integers, n, out);
+}
+
+int shared_has_many_offsets32(const bloomery_filter *f, const void *bytes, size_t length, const int32_t *offsets,
+                              size_t n, uint8_t *out) {
+  return bloomery_has_many_offsets32(f, bytes, length, offsets, n, out);
+}
+
+int shared_has_many_offsets64(const bloomery_filter *f, const void *bytes, size_t length, const int64_t *offsets,
+                              size_t n, uint8_t *out) {
+  return bloomery_has_many_offsets64(f, bytes, length, offsets, n, out);
 }

@@ -146,7 +146,7 @@ static void check_murmur3(char **part, const char *line) {
 /* Every result has a message. */
 static void check_messages(void) {
   check(bloomery_message(BLOOMERY_OK) != NULL && strcmp(bloomery_message(-1), "unknown result") == 0, "message", "-1");
-  for (int i = 1; i <= BLOOMERY_NEEDS_MEMORY; i++) {
+  for (int i = 1; i <= BLOOMERY_BAD_OFFSETS; i++) {
     check(strcmp(bloomery_message(i), "unknown result") != 0, "message", "a result");
   }
 }
