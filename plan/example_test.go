@@ -41,7 +41,7 @@ func ExampleFor_lasting() {
 
 // No filter is that small: the error says why, and which filters come nearest.
 func ExampleImpossible() {
-	_, err := plan.For(context.Background(), plan.Needs{Keys: 1000, FPR: 0.001, BitsPerKey: 8})
+	_, err := plan.For(context.Background(), plan.Needs{Keys: 1_000_000, FPR: 0.001, BitsPerKey: 8})
 	var impossible *plan.Impossible
 	if errors.As(err, &impossible) {
 		nearest := impossible.Nearest[0]
