@@ -50,7 +50,7 @@ func ExampleImpossible() {
 	}
 	// Output:
 	// no filter keeps a rate of 0.001 in less than log2(1/ε) = 9.97 bits a key, and 8 are allowed
-	// without the limit of size: ribbon(fpr=0.001)
+	// without the limit of size: ribbon(fpr=0.001,w=128)
 }
 
 // The size and the rate of a filter, before it is built.
