@@ -74,9 +74,10 @@ var rooms = map[string][]string{
 	"plan":           {"filter", "internal/costs", "internal/family", "internal/families", "internal/parallel"},
 	"internal/costs": {"filter", "internal/families"}, // the latter in tests only
 	"internal/plot":  {},
-	"lab/measure":    {"filter", "internal/costs", "internal/family", "internal/families", "internal/kernel", "plan"},
-	"lab/traffic":    {"internal/keyio"},
-	"lab/figure":     {"internal/plot", "internal/stat"},
+	"lab/measure": {"filter", "internal/costs", "internal/family", "internal/families", "internal/intake",
+		"internal/kernel", "plan"},
+	"lab/traffic": {"internal/keyio"},
+	"lab/figure":  {"internal/plot", "internal/stat"},
 	"lab/paper": {"filter", "internal/family", "internal/family/rankindexed", "internal/family/partitioned",
 		"internal/stat", "internal/probe"},
 	"lab/experiment": {"filter", "internal/family", "internal/family/standard", "internal/stat", "lab/figure"},

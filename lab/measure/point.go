@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/costs"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
@@ -88,7 +90,7 @@ func measure(
 	return p, nil
 }
 
-// Build builds a filter of integer keys. Hashing is part of the work, as it is for users.
+// Build builds a filter of integer keys as bloomery.Build does, hashing included.
 func Build(
 	ctx context.Context,
 	kind families.Family,
@@ -100,16 +102,11 @@ func Build(
 	if err != nil {
 		return nil, err
 	}
-	hs := make([]filter.Hash, 4096)
-	for len(keys) > 0 {
-		part := hs[:min(len(hs), len(keys))]
-		h.SumUint64s(part, keys[:len(part)])
-		if err := b.AddMany(part); err != nil {
-			return nil, err
-		}
-		keys = keys[len(part):]
+	to := intake.Family(b, kind, spec, family.BuildOptions{})
+	if err := intake.Feed(ctx, intake.New(h, to), slices.Values(keys)); err != nil {
+		return nil, err
 	}
-	return b.Build(ctx)
+	return to.Build(ctx)
 }
 
 // Count returns how many of the integer keys f contains. It asks as a Set does.
