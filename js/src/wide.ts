@@ -1,7 +1,13 @@
 // Integers of 64 bits as two words of 32. Words are taken as 32 bits of either sign and returned signed, unless a
 // function says otherwise: `x >>> 0` makes a word unsigned.
+//
+// Upper words of products come from doubles where a check shows that the rounding did not change them: an engine of
+// JavaScript has no wider product of integers, and 16 bits at a time take twice as many operations.
 
 const { imul } = Math;
+
+/** Factors of 32 and 64 bits. */
+const down = 2 ** -32, down64 = 2 ** -64;
 
 /** The word of v from byte i on, little endian. */
 export function int(v: DataView, i: number): number {
@@ -16,6 +22,11 @@ export function mulHigh(a: number, b: number): number {
   return (ah * bh + (t >>> 16) + ((al * bh + (t & 0xffff)) >>> 16)) | 0;
 }
 
+/** The upper word of the lower half of a·b. The lower word is imul(al, bl). */
+export function mulUpper(al: number, ah: number, bl: number, bh: number): number {
+  return (mulHigh(al, bl) + imul(al, bh) + imul(ah, bl)) | 0;
+}
+
 /** 1 if the unsigned word sum is below the unsigned word part: the carry of sum = part + another word. */
 export function carry(sum: number, part: number): number {
   return +((sum >>> 0) < (part >>> 0)); // compiled without a branch, unlike ?:
@@ -24,8 +35,8 @@ export function carry(sum: number, part: number): number {
 /** The results of mul and fold, lowest word first. */
 export const product = new Int32Array(4);
 
-/** Sets product to the four words of a·b. */
-export function mul(al: number, ah: number, bl: number, bh: number): void {
+/** Sets product to the four words of a·b, by integers. */
+function mulExact(al: number, ah: number, bl: number, bh: number): void {
   const p01 = imul(al, bh), p10 = imul(ah, bl), p11 = imul(ah, bh);
   const h00 = mulHigh(al, bl), h01 = mulHigh(al, bh), h10 = mulHigh(ah, bl);
   const s = (h00 + p01) | 0, w1 = (s + p10) | 0;
@@ -37,9 +48,21 @@ export function mul(al: number, ah: number, bl: number, bh: number): void {
   product[3] = mulHigh(ah, bh) + carry(t, h01) + carry(u, p11) + carry(w2, c);
 }
 
+/** Sets product to the four words of a·b. */
+export function mul(al: number, ah: number, bl: number, bh: number): void {
+  const x = al >>> 0, y = ah >>> 0, low = (bl >>> 0) * down, b = (bh >>> 0) * down + (bl >>> 0) * down64;
+  const w0 = imul(al, bl), w1 = (imul(al, bh) + imul(ah, bl) + ((x * low) | 0)) | 0;
+  const w2 = (imul(ah, bh) + ((x * b + y * low) | 0)) | 0;
+  product[0] = w0;
+  product[1] = w1;
+  product[2] = w2;
+  product[3] = (y + x * down) * b;
+  if (!((w0 + 8192) >>> 14 && (w1 + 8192) >>> 14 && (w2 + 8192) >>> 14)) mulExact(al, ah, bl, bh);
+}
+
 /** Sets words 0 and 1 of product to the lower half of a·b. */
 export function mulLow(al: number, ah: number, bl: number, bh: number): void {
-  product[1] = mulHigh(al, bl) + imul(al, bh) + imul(ah, bl);
+  product[1] = mulUpper(al, ah, bl, bh);
   product[0] = imul(al, bl);
 }
 
@@ -59,14 +82,25 @@ export function rotate(a: Int32Array, at: number, s: number): void {
 
 /** Sets words 0 and 1 of product to the exclusive or of the two halves of the 128-bit product a·b. */
 export function fold(al: number, ah: number, bl: number, bh: number): void {
-  mul(al, ah, bl, bh);
-  product[0] ^= product[2];
-  product[1] ^= product[3];
+  const x = al >>> 0, y = ah >>> 0, low = (bl >>> 0) * down, b = (bh >>> 0) * down + (bl >>> 0) * down64;
+  const w0 = imul(al, bl), w1 = (imul(al, bh) + imul(ah, bl) + ((x * low) | 0)) | 0;
+  const w2 = (imul(ah, bh) + ((x * b + y * low) | 0)) | 0;
+  if ((w0 + 8192) >>> 14 && (w1 + 8192) >>> 14 && (w2 + 8192) >>> 14) {
+    product[0] = w0 ^ w2;
+    product[1] = w1 ^ ((y + x * down) * b);
+  } else {
+    mulExact(al, ah, bl, bh);
+    product[0] ^= product[2];
+    product[1] ^= product[3];
+  }
 }
 
 /** ⌊x·m / 2^64⌋ for an integer m of 0 to 2^32-1: a number of 0 to m-1, exactly. */
 export function position32(xl: number, xh: number, m: number): number {
-  const p = imul(xh, m), s = (p + mulHigh(xl, m)) | 0;
+  const p = imul(xh, m);
+  // The product of xl and m has no carry, nor does the rounding of that of xh and m reach the next integer.
+  if (p >>> 0 <= -m >>> 0) return ((xh >>> 0) * (m * down)) >>> 0;
+  const s = (p + mulHigh(xl, m)) | 0;
   return (mulHigh(xh, m) + carry(s, p)) >>> 0;
 }
 

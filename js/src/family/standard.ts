@@ -1,8 +1,8 @@
 // The Bloom filter: m bits, k probes a key. See docs/format/standard.md.
 
 import { checkSections, checkZeros } from '../sections.js';
-import type { Family, Hash } from '../types.js';
-import { fold, position, product } from '../wide.js';
+import type { Family } from '../types.js';
+import { fold, position, position32, product } from '../wide.js';
 
 export const standard: Family = {
   name: 'standard',
@@ -14,20 +14,22 @@ export const standard: Family = {
     checkSections(file, Math.ceil(m / 64));
     const words = file.sections[0];
     checkZeros(words, m);
-    return { has: (h) => has(words, m, k, h), core: { numbers: [BigInt(m), k], sections: file.sections } };
+    const place = m > 0xffffffff ? position : position32;
+    return {
+      /** Probe 0 is x0 = Lo, probe i is x_i = fold(x_(i-1) · (Hi with its lowest bit set)), each scaled to m. */
+      has(h) {
+        let l = h[0], u = h[1];
+        const bl = h[2] | 1, bh = h[3];
+        for (let i = 1; ; i++) {
+          const at = place(l, u, m);
+          if (!((words[(at / 32) >>> 0] >>> (at & 31)) & 1)) return false;
+          if (i === k) return true;
+          fold(l, u, bl, bh);
+          l = product[0];
+          u = product[1];
+        }
+      },
+      core: { numbers: [BigInt(m), k], sections: file.sections },
+    };
   },
 };
-
-/** Probe 0 is x0 = Lo, probe i is x_i = fold(x_(i-1) · (Hi with its lowest bit set)), each scaled to m. */
-function has(words: Uint32Array, m: number, k: number, h: Hash): boolean {
-  let l = h[0], u = h[1];
-  const bl = h[2] | 1, bh = h[3];
-  for (;;) {
-    const at = position(l, u, m);
-    if (!((words[Math.floor(at / 32)] >>> (at & 31)) & 1)) return false;
-    if (--k === 0) return true;
-    fold(l, u, bl, bh);
-    l = product[0];
-    u = product[1];
-  }
-}
