@@ -6,8 +6,8 @@
 
 const { imul } = Math;
 
-/** Factors of 32 and 64 bits. */
-const down = 2 ** -32, down64 = 2 ** -64;
+/** The factor that moves a word down by one. */
+export const down = 2 ** -32;
 
 /** The word of v from byte i on, little endian. */
 export function int(v: DataView, i: number): number {
@@ -32,38 +32,41 @@ export function carry(sum: number, part: number): number {
   return +((sum >>> 0) < (part >>> 0)); // compiled without a branch, unlike ?:
 }
 
-/** The results of mul and fold, lowest word first. */
-export const product = new Int32Array(4);
+const p = new Int32Array(4);
 
-/** Sets product to the four words of a·b, by integers. */
+/** The results of mul and fold, lowest word first. Engines know more about `p`, which is not exported. */
+export const product = p;
+
+/** Sets product to the four words of a·b, whatever they are. */
 function mulExact(al: number, ah: number, bl: number, bh: number): void {
-  const p01 = imul(al, bh), p10 = imul(ah, bl), p11 = imul(ah, bh);
   const h00 = mulHigh(al, bl), h01 = mulHigh(al, bh), h10 = mulHigh(ah, bl);
+  const p01 = imul(al, bh), p10 = imul(ah, bl), p11 = imul(ah, bh);
   const s = (h00 + p01) | 0, w1 = (s + p10) | 0;
   const c = carry(s, p01) + carry(w1, p10);
   const t = (h01 + h10) | 0, u = (t + p11) | 0, w2 = (u + c) | 0;
-  product[0] = imul(al, bl);
-  product[1] = w1;
-  product[2] = w2;
-  product[3] = mulHigh(ah, bh) + carry(t, h01) + carry(u, p11) + carry(w2, c);
+  p[0] = imul(al, bl);
+  p[1] = w1;
+  p[2] = w2;
+  p[3] = mulHigh(ah, bh) + carry(t, h01) + carry(u, p11) + carry(w2, c);
 }
 
 /** Sets product to the four words of a·b. */
 export function mul(al: number, ah: number, bl: number, bh: number): void {
-  const x = al >>> 0, y = ah >>> 0, low = (bl >>> 0) * down, b = (bh >>> 0) * down + (bl >>> 0) * down64;
+  const x = al >>> 0, y = ah >>> 0, low = (bl >>> 0) * down, b = ((bh >>> 0) + low) * down;
   const w0 = imul(al, bl), w1 = (imul(al, bh) + imul(ah, bl) + ((x * low) | 0)) | 0;
   const w2 = (imul(ah, bh) + ((x * b + y * low) | 0)) | 0;
-  product[0] = w0;
-  product[1] = w1;
-  product[2] = w2;
-  product[3] = (y + x * down) * b;
-  if (!((w0 + 8192) >>> 14 && (w1 + 8192) >>> 14 && (w2 + 8192) >>> 14)) mulExact(al, ah, bl, bh);
+  if ((w0 + 8192) >>> 14 && (w1 + 8192) >>> 14 && (w2 + 8192) >>> 14) {
+    p[0] = w0;
+    p[1] = w1;
+    p[2] = w2;
+    p[3] = y * b + x * (b * down);
+  } else mulExact(al, ah, bl, bh);
 }
 
 /** Sets words 0 and 1 of product to the lower half of a·b. */
 export function mulLow(al: number, ah: number, bl: number, bh: number): void {
-  product[1] = mulUpper(al, ah, bl, bh);
-  product[0] = imul(al, bl);
+  p[1] = mulUpper(al, ah, bl, bh);
+  p[0] = imul(al, bl);
 }
 
 /** Adds the 64-bit number (l, h) to that in words at and at+1 of a. */
@@ -82,33 +85,36 @@ export function rotate(a: Int32Array, at: number, s: number): void {
 
 /** Sets words 0 and 1 of product to the exclusive or of the two halves of the 128-bit product a·b. */
 export function fold(al: number, ah: number, bl: number, bh: number): void {
-  const x = al >>> 0, y = ah >>> 0, low = (bl >>> 0) * down, b = (bh >>> 0) * down + (bl >>> 0) * down64;
+  const x = al >>> 0, y = ah >>> 0, low = (bl >>> 0) * down, b = ((bh >>> 0) + low) * down;
   const w0 = imul(al, bl), w1 = (imul(al, bh) + imul(ah, bl) + ((x * low) | 0)) | 0;
   const w2 = (imul(ah, bh) + ((x * b + y * low) | 0)) | 0;
   if ((w0 + 8192) >>> 14 && (w1 + 8192) >>> 14 && (w2 + 8192) >>> 14) {
-    product[0] = w0 ^ w2;
-    product[1] = w1 ^ ((y + x * down) * b);
-  } else {
-    mulExact(al, ah, bl, bh);
-    product[0] ^= product[2];
-    product[1] ^= product[3];
-  }
+    p[0] = w0 ^ w2;
+    p[1] = w1 ^ (y * b + x * (b * down));
+  } else foldExact(al, ah, bl, bh);
+}
+
+/** Does the same, whatever the words are. */
+export function foldExact(al: number, ah: number, bl: number, bh: number): void {
+  mulExact(al, ah, bl, bh);
+  p[0] ^= p[2];
+  p[1] ^= p[3];
 }
 
 /** ⌊x·m / 2^64⌋ for an integer m of 0 to 2^32-1: a number of 0 to m-1, exactly. */
 export function position32(xl: number, xh: number, m: number): number {
-  const p = imul(xh, m);
+  const l = imul(xh, m);
   // The product of xl and m has no carry, nor does the rounding of that of xh and m reach the next integer.
-  if (p >>> 0 <= -m >>> 0) return ((xh >>> 0) * (m * down)) >>> 0;
-  const s = (p + mulHigh(xl, m)) | 0;
-  return (mulHigh(xh, m) + carry(s, p)) >>> 0;
+  if (l >>> 0 <= -m >>> 0) return ((xh >>> 0) * (m * down)) >>> 0;
+  const s = (l + mulHigh(xl, m)) | 0;
+  return (mulHigh(xh, m) + carry(s, l)) >>> 0;
 }
 
 /** ⌊x·m / 2^64⌋ for an integer m of 0 to 2^53: a number of 0 to m-1, exactly. */
 export function position(xl: number, xh: number, m: number): number {
   if (m <= 0xffffffff) return position32(xl, xh, m);
   mul(xl, xh, m | 0, Math.floor(m / 0x100000000));
-  return (product[3] >>> 0) * 0x100000000 + (product[2] >>> 0);
+  return (p[3] >>> 0) * 0x100000000 + (p[2] >>> 0);
 }
 
 /**
@@ -120,5 +126,5 @@ export function remix(lo: number, hi: number, round: number): void {
   const gl = imul(round, 0x7f4a7c15), gh = (mulHigh(round, 0x7f4a7c15) + imul(round, 0x9e3779b9)) | 0;
   const l = (lo + gl) | 0;
   fold(l, (hi + gh + carry(l, gl)) | 0, 0xf3bcc909, 0x6a09e667);
-  fold(product[0], product[1], 0x7f4a7c15, 0x9e3779b9);
+  fold(p[0], p[1], 0x7f4a7c15, 0x9e3779b9);
 }
