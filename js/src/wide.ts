@@ -7,7 +7,7 @@
 const { imul } = Math;
 
 /** The factor that moves a word down by one. */
-export const down = 2 ** -32;
+const down = 2 ** -32;
 
 /** The word of v from byte i on, little endian. */
 export function int(v: DataView, i: number): number {
@@ -55,12 +55,13 @@ export function mul(al: number, ah: number, bl: number, bh: number): void {
   const x = al >>> 0, y = ah >>> 0, low = (bl >>> 0) * down, b = ((bh >>> 0) + low) * down;
   const w0 = imul(al, bl), w1 = (imul(al, bh) + imul(ah, bl) + ((x * low) | 0)) | 0;
   const w2 = (imul(ah, bh) + ((x * b + y * low) | 0)) | 0;
-  if ((w0 + 8192) >>> 14 && (w1 + 8192) >>> 14 && (w2 + 8192) >>> 14) {
-    p[0] = w0;
-    p[1] = w1;
-    p[2] = w2;
-    p[3] = y * b + x * (b * down);
-  } else mulExact(al, ah, bl, bh);
+  if ((w0 + 8192) >>> 0 < 16384 || (w1 + 8192) >>> 0 < 16384 || (w2 + 8192) >>> 0 < 16384) {
+    return mulExact(al, ah, bl, bh);
+  }
+  p[0] = w0;
+  p[1] = w1;
+  p[2] = w2;
+  p[3] = y * b + x * (b * down);
 }
 
 /** Sets words 0 and 1 of product to the lower half of a·b. */
@@ -88,14 +89,15 @@ export function fold(al: number, ah: number, bl: number, bh: number): void {
   const x = al >>> 0, y = ah >>> 0, low = (bl >>> 0) * down, b = ((bh >>> 0) + low) * down;
   const w0 = imul(al, bl), w1 = (imul(al, bh) + imul(ah, bl) + ((x * low) | 0)) | 0;
   const w2 = (imul(ah, bh) + ((x * b + y * low) | 0)) | 0;
-  if ((w0 + 8192) >>> 14 && (w1 + 8192) >>> 14 && (w2 + 8192) >>> 14) {
-    p[0] = w0 ^ w2;
-    p[1] = w1 ^ (y * b + x * (b * down));
-  } else foldExact(al, ah, bl, bh);
+  if ((w0 + 8192) >>> 0 < 16384 || (w1 + 8192) >>> 0 < 16384 || (w2 + 8192) >>> 0 < 16384) {
+    return foldExact(al, ah, bl, bh);
+  }
+  p[0] = w0 ^ w2;
+  p[1] = w1 ^ (y * b + x * (b * down));
 }
 
 /** Does the same, whatever the words are. */
-export function foldExact(al: number, ah: number, bl: number, bh: number): void {
+function foldExact(al: number, ah: number, bl: number, bh: number): void {
   mulExact(al, ah, bl, bh);
   p[0] ^= p[2];
   p[1] ^= p[3];
