@@ -22,6 +22,14 @@ export function mulHigh(a: number, b: number): number {
   return (ah * bh + (t >>> 16) + ((al * bh + (t & 0xffff)) >>> 16)) | 0;
 }
 
+/**
+ * The upper word of a sum of products of two unsigned words, of at most 2^68, that doubles have computed. Their rounding
+ * does not matter: low is the lowest word of the exact sum. Later than mulHigh, but less to inline.
+ */
+export function above(sum: number, low: number): number {
+  return ((sum - (low >>> 0)) * down + 0.5) | 0;
+}
+
 /** The upper word of the lower half of a·b. The lower word is imul(al, bl). */
 export function mulUpper(al: number, ah: number, bl: number, bh: number): number {
   return (mulHigh(al, bl) + imul(al, bh) + imul(ah, bl)) | 0;
@@ -55,9 +63,7 @@ export function mul(al: number, ah: number, bl: number, bh: number): void {
   const x = al >>> 0, y = ah >>> 0, low = (bl >>> 0) * down, b = ((bh >>> 0) + low) * down;
   const w0 = imul(al, bl), w1 = (imul(al, bh) + imul(ah, bl) + ((x * low) | 0)) | 0;
   const w2 = (imul(ah, bh) + ((x * b + y * low) | 0)) | 0;
-  if ((w0 + 8192) >>> 0 < 16384 || (w1 + 8192) >>> 0 < 16384 || (w2 + 8192) >>> 0 < 16384) {
-    return mulExact(al, ah, bl, bh);
-  }
+  if (!((w0 + 8192) >>> 14 && (w1 + 8192) >>> 14 && (w2 + 8192) >>> 14)) return mulExact(al, ah, bl, bh);
   p[0] = w0;
   p[1] = w1;
   p[2] = w2;
@@ -89,9 +95,7 @@ export function fold(al: number, ah: number, bl: number, bh: number): void {
   const x = al >>> 0, y = ah >>> 0, low = (bl >>> 0) * down, b = ((bh >>> 0) + low) * down;
   const w0 = imul(al, bl), w1 = (imul(al, bh) + imul(ah, bl) + ((x * low) | 0)) | 0;
   const w2 = (imul(ah, bh) + ((x * b + y * low) | 0)) | 0;
-  if ((w0 + 8192) >>> 0 < 16384 || (w1 + 8192) >>> 0 < 16384 || (w2 + 8192) >>> 0 < 16384) {
-    return foldExact(al, ah, bl, bh);
-  }
+  if (!((w0 + 8192) >>> 14 && (w1 + 8192) >>> 14 && (w2 + 8192) >>> 14)) return foldExact(al, ah, bl, bh);
   p[0] = w0 ^ w2;
   p[1] = w1 ^ (y * b + x * (b * down));
 }

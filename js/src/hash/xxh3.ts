@@ -1,7 +1,7 @@
 // XXH3-128 with a seed (Y. Collet), on words of 32 bits. The secret is combined with the seed once.
 
 import type { HashFunction } from '../types.js';
-import { add, carry, fold, int, mul, mulHigh, mulLow, mulUpper, product } from '../wide.js';
+import { above, add, carry, fold, int, mul, mulHigh, mulLow, mulUpper, product } from '../wide.js';
 
 const { imul } = Math;
 /** Engines know more about what is not imported. */
@@ -122,10 +122,11 @@ export function xxh3(seed: bigint): HashFunction {
     const l = int(v, n - 8), h = int(v, n - 4), a = l ^ flip[8], b = imul(a, 0x85ebca77);
     mul(int(v, 0) ^ l ^ flip[6], int(v, 4) ^ h ^ flip[7], 0x85ebca87, 0x9e3779b1);
     // the upper half + (a, h) + a·(prime - 1), where h is combined with flip
-    const z = (p[2] + b) | 0, w = (p[3] + mulHigh(a, 0x85ebca77) + (h ^ flip[9]) + carry(z, b)) | 0;
+    const z = (p[2] + b) | 0, w = (p[3] + above((a >>> 0) * 0x85ebca77, b) + (h ^ flip[9]) + carry(z, b)) | 0;
     mul(p[0] ^ swap(w), (p[1] + ((n - 1) << 22)) ^ swap(z), 0x27d4eb4f, 0xc2b2ae3d);
     const c = imul(z, 0x27d4eb4f), x = (p[2] + c) | 0;
-    avalanche(x, p[3] + mulUpper(z, w, 0x27d4eb4f, 0xc2b2ae3d) + carry(x, c), out, 2);
+    const y = p[3] + above((z >>> 0) * 0x27d4eb4f, c) + imul(z, 0xc2b2ae3d) + imul(w, 0x27d4eb4f) + carry(x, c);
+    avalanche(x, y, out, 2);
     avalanche(p[0], p[1], out, 0);
   };
 
