@@ -2,6 +2,15 @@
 
 import { carry } from './wide.js';
 
+const { imul } = Math;
+
+/** The 64-bit number (l, h) modulo m, exactly, for m of 2^13 to 2^30. */
+export function modulo30(l: number, h: number, m: number): number {
+  // The quotient errs by at most 1 after rounding: it is below 2^51. So the rest fits in a word.
+  const r = (l - imul(((h >>> 0) * 0x100000000 + (l >>> 0)) / m, m)) | 0;
+  return r < 0 ? r + m : r < m ? r : r - m;
+}
+
 /** The 64-bit number (l, h) modulo m, exactly, for m of 1 to 2^37. */
 export function modulo(l: number, h: number, m: number): number {
   const r = rest(rest(h >>> 0, m) * 0x10000 + (l >>> 16), m);
