@@ -41,7 +41,7 @@ export function murmur3Twice(view: DataView, n: number, out: Hash): void {
 /** Sets the state to that after all whole blocks of 16 bytes, and the tail to the other bytes. */
 function blocks(v: DataView, n: number): void {
   let at = 0;
-  state.fill(0);
+  state[0] = state[1] = state[2] = state[3] = 0;
   for (; at + 16 <= n; at += 16) block(int(v, at), int(v, at + 4), int(v, at + 8), int(v, at + 12));
   for (let i = 0; i < 4; i++, at += 4) tail[i] = word(v, at, n);
 }
