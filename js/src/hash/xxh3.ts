@@ -7,8 +7,8 @@ const { imul } = Math;
 /** Engines know more about what is not imported. */
 const p = product;
 
-/** The default secret of 192 bytes. */
-const secret = /* @__PURE__ */ (() =>
+/** The default secret of 192 bytes. Tests use it. */
+export const secret = /* @__PURE__ */ (() =>
   new DataView(Uint8Array.from(atob(
     'uP5sOSOkS758AYEs9yGtHN7UbemDkJfbckCkpLezZx/LeeZOzMDleIJa0H3M/3IhuAhGdPdDJI7gNZDmgTomTDwoUruRwwDLiNBlixtTLqNxZEiX' +
     'og35TjgZ70ap3qzYqPp2P+OcND/53LvHxwtPHYpR4EvNtFkxyJ9+ydl4c2TqxayDNNPrw8WBoP/6E2PrFw3dUbfw2knTFlUmKdRonisWvlh9R6H8' +
