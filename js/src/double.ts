@@ -12,7 +12,7 @@ function modulo30(l: number, h: number, m: number): number {
 }
 
 /** The 64-bit number (l, h) modulo m, exactly, for m of 1 to 2^37. */
-function modulo(l: number, h: number, m: number): number {
+export function modulo(l: number, h: number, m: number): number {
   const r = rest(rest(h >>> 0, m) * 0x10000 + (l >>> 16), m);
   return rest(r * 0x10000 + (l & 0xffff), m);
 }

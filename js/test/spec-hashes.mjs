@@ -113,7 +113,8 @@ export function murmur3(bytes) {
     h2 ^= mixed(input(at + 8), c2, c1, 33n);
     if (at < whole) h2 = u64(u64(rotl(h2, 31n) + h1) * 5n + 0x38495ab5n);
   }
-  const last = (x) => shiftXor(u64(shiftXor(u64(shiftXor(x, 33n) * 0xff51afd7ed558ccdn), 33n) * 0xc4ceb9fe1a85ec53n), 33n);
+  const step = (x, by) => u64(shiftXor(x, 33n) * by);
+  const last = (x) => shiftXor(step(step(x, 0xff51afd7ed558ccdn), 0xc4ceb9fe1a85ec53n), 33n);
   h1 ^= BigInt(n);
   h2 ^= BigInt(n);
   h1 = u64(h1 + h2);

@@ -38,7 +38,8 @@ function* factors(turns) {
     const b = random() | 1n;
     for (const d of around) {
       const word0 = ((random() << 32n) + (d & 0xffffffffn)) & mask, word1 = ((d << 32n) + (random() >> 32n)) & mask;
-      for (const lower of [word0, word1, ((d << 32n) + (d & 0xffffffffn)) & mask]) yield [(lower * inverse(b)) & mask, b];
+      const both = ((d << 32n) + (d & 0xffffffffn)) & mask;
+      for (const lower of [word0, word1, both]) yield [(lower * inverse(b)) & mask, b];
       // the word above: a just above or below a multiple of 2^96, divided by b
       const a = (((random() >> 34n) << 96n) + (d << 64n)) / b;
       if (a > 0n) yield [a & mask, b];
@@ -126,7 +127,8 @@ test('XXH3', () => {
 test('XXH3 of many keys of 9 to 32 bytes', () => {
   const random = generator(5n), sum = internal.xxh3(0n);
   for (let i = 0; i < 30_000; i++) {
-    const bytes = new Uint8Array(BigUint64Array.from({ length: 4 }, random).buffer, 0, 9 + (i % 24)), h = hashed(sum, bytes);
+    const bytes = new Uint8Array(BigUint64Array.from({ length: 4 }, random).buffer, 0, 9 + (i % 24));
+    const h = hashed(sum, bytes);
     assert.deepEqual([words(h, 0, 1), words(h, 2, 3)], spec.xxh3(bytes, 0n));
   }
 });
