@@ -22,26 +22,26 @@ const added = { follow: 6000, patch: 2000 };
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 21_859,
-  'open of bloomery/plain': 15_150,
-  'open of bloomery/core, bitsandblooms': 7141,
-  'open of bloomery/core, blocked': 6820,
-  'open of bloomery/core, blockpartitioned': 7055,
-  'open of bloomery/core, counting': 6817,
-  'open of bloomery/core, dleft': 7032,
-  'open of bloomery/core, fuse': 6785,
-  'open of bloomery/core, guava': 7204,
-  'open of bloomery/core, partitioned': 6940,
-  'open of bloomery/core, rankindexed': 8273,
-  'open of bloomery/core, redisbloom': 7250,
-  'open of bloomery/core, ribbon': 8073,
-  'open of bloomery/core, standard': 6589,
-  'open of bloomery/core, twochoice': 6976,
-  'openExact of bloomery/exact': 7431,
-  'openExact and followExact': 13_266,
-  'all of bloomery': 26_127,
-  'all of bloomery/plain': 19_887,
-  'all of bloomery/core, fuse': 11_563,
+  'open of bloomery': 22_740,
+  'open of bloomery/plain': 16_100,
+  'open of bloomery/core, bitsandblooms': 7860,
+  'open of bloomery/core, blocked': 7230,
+  'open of bloomery/core, blockpartitioned': 7460,
+  'open of bloomery/core, counting': 7230,
+  'open of bloomery/core, dleft': 7440,
+  'open of bloomery/core, fuse': 7175,
+  'open of bloomery/core, guava': 7885,
+  'open of bloomery/core, partitioned': 7340,
+  'open of bloomery/core, rankindexed': 8690,
+  'open of bloomery/core, redisbloom': 7755,
+  'open of bloomery/core, ribbon': 8480,
+  'open of bloomery/core, standard': 7170,
+  'open of bloomery/core, twochoice': 7385,
+  'openExact of bloomery/exact': 7825,
+  'openExact and followExact': 13_670,
+  'all of bloomery': 27_190,
+  'all of bloomery/plain': 20_870,
+  'all of bloomery/core, fuse': 11_965,
 };
 
 /** What WebAssembly must not exceed instead of its goal. */
@@ -109,7 +109,7 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2819, 'patch of bloomery/plain': 2583, 'follow of bloomery': 8626,
+  'patch of bloomery': 2875, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8730,
   'follow of bloomery/plain': 8257,
 };
 

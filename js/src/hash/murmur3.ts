@@ -2,19 +2,21 @@
 // bits-and-blooms.
 
 import type { Hash } from '../types.js';
-import { add, int, mulLow, product, rotate } from '../wide.js';
+import { carry, int, mulUpper } from '../wide.js';
 
-/** The two numbers of the state, h1 and h2, and the two multipliers. The low word comes first. */
-const state = new Int32Array(4), c = [0x114253d5, 0x87c37b91, 0x2745937f, 0x4cf5ad43];
+const { imul } = Math;
 
-/** The last block of a key, filled up with zeros. */
-const tail = /* @__PURE__ */ new DataView(/* @__PURE__ */ new ArrayBuffer(16));
+/** The two numbers of the state, h1 and h2. The low word comes first. */
+const state = new Int32Array(4);
+
+/** The bytes after the last whole block of a key, filled up with zeros: the halves of two numbers. */
+const tail = new Int32Array(4);
 
 /** Hash 4: Lo is the first 64-bit word of the hash of the first n bytes of view, Hi the second. */
 export function murmur3(view: DataView, n: number, out: Hash): void {
   blocks(view, n);
-  finish(view, n, 0);
-  out.set(state);
+  mixTail();
+  finish(n, out, 0, 2);
 }
 
 /**
@@ -23,80 +25,86 @@ export function murmur3(view: DataView, n: number, out: Hash): void {
  */
 export function murmur3Twice(view: DataView, n: number, out: Hash): void {
   blocks(view, n);
-  const whole = state.slice();
-  finish(view, n, 0);
-  out.set(state.subarray(2), 4);
-  out.set(state.subarray(0, 2));
-  state.set(whole);
-  finish(view, n, 1);
-  out.set(state.subarray(2), 2);
-  out.set(state.subarray(0, 2), 6);
+  const a = state[0], b = state[1], c = state[2], d = state[3], rest = n % 16;
+  mixTail();
+  finish(n, out, 0, 4);
+  state[0] = a;
+  state[1] = b;
+  state[2] = c;
+  state[3] = d;
+  tail[rest >> 2] |= 1 << (8 * rest); // engines shift by 8·rest modulo 32
+  if (rest < 15) mixTail();
+  else block(tail[0], tail[1], tail[2], tail[3]);
+  finish(n + 1, out, 6, 2);
 }
 
-/** Sets the state to that after all whole blocks of 16 bytes. */
-function blocks(view: DataView, n: number): void {
-  state.fill(0);
-  for (let at = 0; at + 16 <= n; at += 16) block(view, at);
+/** Sets the state to that after all whole blocks of 16 bytes, and the tail to the other bytes. */
+function blocks(v: DataView, n: number): void {
+  let at = 0;
+  state[0] = state[1] = state[2] = state[3] = 0;
+  for (; at + 16 <= n; at += 16) block(int(v, at), int(v, at + 4), int(v, at + 8), int(v, at + 12));
+  for (let i = 0; i < 4; i++, at += 4) tail[i] = word(v, at, n);
 }
 
-/** Mixes in the block at a byte of view. */
-function block(view: DataView, at: number): void {
-  for (let i = 0; i < 4; i += 2) {
-    mix(view, at, i);
-    rotate(state, i, 27 + 2 * i);
-    sum(i, 2 - i);
-    times(i, 5, 0);
-    add(state, i, i ? 0x38495ab5 : 0x52dce729, 0);
-  }
+/** The word of v from byte at on, with zeros for bytes from n on. */
+function word(v: DataView, at: number, n: number): number {
+  const some = n - at;
+  if (some < 1) return 0;
+  if (n > 3) return some < 4 ? int(v, n - 4) >>> (32 - 8 * some) : int(v, at);
+  let w = v.getUint8(0);
+  for (let i = 1; i < n; i++) w |= v.getUint8(i) << (8 * i);
+  return w;
 }
 
-/** Mixes 8 bytes of the block at a byte of view into number i/2: times c[i], rotated by 31 + i bits, times c[2 - i]. */
-function mix(view: DataView, at: number, i: number): void {
-  mulLow(int(view, at + 4 * i), int(view, at + 4 * i + 4), c[i], c[i + 1]);
-  rotate(product, 0, 31);
-  rotate(product, 0, i);
-  mulLow(product[0], product[1], c[2 - i], c[3 - i]);
-  flip(i, product[0], product[1]);
+/** Mixes in a block of two numbers. */
+function block(al: number, ah: number, bl: number, bh: number): void {
+  first(al, ah);
+  const x = state[0], y = state[1], l = (x << 27) | (y >>> 5), s = (l + state[2]) | 0, v = (s >>> 0) * 5 + 0x52dce729;
+  state[1] = imul(((y << 27) | (x >>> 5)) + state[3] + carry(s, l), 5) + Math.floor(v / 0x100000000);
+  state[0] = v;
+  second(bl, bh);
+  const z = state[2], w = state[3], m = (z << 31) | (w >>> 1), t = (m + state[0]) | 0, u = (t >>> 0) * 5 + 0x38495ab5;
+  state[3] = imul(((w << 31) | (z >>> 1)) + state[1] + carry(t, m), 5) + Math.floor(u / 0x100000000);
+  state[2] = u;
 }
 
-/** Mixes in the bytes after the last whole block, with a byte 1 behind them if more is 1, and the length. */
-function finish(view: DataView, n: number, more: number): void {
-  const start = n - (n % 16), length = n + more;
-  for (let i = 0; i < 16; i++) tail.setUint8(i, start + i < n ? view.getUint8(start + i) : start + i === n ? more : 0);
-  if (length === start + 16) {
-    block(tail, 0); // the byte completes a block
-  } else {
-    mix(tail, 0, 0); // a tail of zero bytes mixes in 0
-    mix(tail, 0, 2);
-  }
-  for (let i = 0; i < 4; i += 2) flip(i, length, length / 0x100000000);
-  sum(0, 2);
-  sum(2, 0);
-  for (let i = 0; i < 4; i += 2) {
-    flip(i, state[i + 1] >>> 1, 0); // x ^ x >> 33 changes the low word only
-    times(i, 0xed558ccd, 0xff51afd7);
-    flip(i, state[i + 1] >>> 1, 0);
-    times(i, 0x1a85ec53, 0xc4ceb9fe);
-    flip(i, state[i + 1] >>> 1, 0);
-  }
-  sum(0, 2);
-  sum(2, 0);
+/** Mixes a number into h1: times a constant, rotated by 31 bits, times another constant. */
+function first(l: number, h: number): void {
+  const x = imul(l, 0x114253d5), y = mulUpper(l, h, 0x114253d5, 0x87c37b91), z = (x << 31) | (y >>> 1);
+  state[0] ^= imul(z, 0x2745937f);
+  state[1] ^= mulUpper(z, (y << 31) | (x >>> 1), 0x2745937f, 0x4cf5ad43);
 }
 
-/** Adds number j/2 of the state to number i/2. */
-function sum(i: number, j: number): void {
-  add(state, i, state[j], state[j + 1]);
+/** Mixes a number into h2: with the constants in turn, rotated by 33 bits. */
+function second(l: number, h: number): void {
+  const x = imul(l, 0x2745937f), y = mulUpper(l, h, 0x2745937f, 0x4cf5ad43), z = (y << 1) | (x >>> 31);
+  state[2] ^= imul(z, 0x114253d5);
+  state[3] ^= mulUpper(z, (x << 1) | (y >>> 31), 0x114253d5, 0x87c37b91);
 }
 
-/** Multiplies number i/2 of the state. */
-function times(i: number, l: number, h: number): void {
-  mulLow(state[i], state[i + 1], l, h);
-  state[i] = product[0];
-  state[i + 1] = product[1];
+/** Mixes in the tail. Zeros do not change the state. */
+function mixTail(): void {
+  if (tail[0] | tail[1]) first(tail[0], tail[1]);
+  if (tail[2] | tail[3]) second(tail[2], tail[3]);
 }
 
-/** Makes number i/2 of the state the exclusive or of itself and another. */
-function flip(i: number, l: number, h: number): void {
-  state[i] ^= l;
-  state[i + 1] ^= h;
+/** Mixes in the length, and writes h1 and h2 to two places of out. */
+function finish(n: number, out: Hash, i: number, j: number): void {
+  const high = n / 0x100000000, x = state[2] ^ n, y = state[3] ^ high;
+  const l = ((state[0] ^ n) + x) | 0, h = ((state[1] ^ high) + y + carry(l, x)) | 0, s = (l + x) | 0;
+  last(l, h, 0);
+  last(s, h + y + carry(s, x), 2);
+  const z = state[2], t = (state[0] + z) | 0, u = (state[1] + state[3] + carry(t, z)) | 0, v = (t + z) | 0;
+  out[i] = t;
+  out[i + 1] = u;
+  out[j] = v;
+  out[j + 1] = u + state[3] + carry(v, z);
+}
+
+/** Sets number at/2 of the state to the last mix of another. x ^ x >> 33 changes the low word only. */
+function last(l: number, h: number, at: number): void {
+  const x = l ^ (h >>> 1), y = mulUpper(x, h, 0xed558ccd, 0xff51afd7), z = imul(x, 0xed558ccd) ^ (y >>> 1);
+  const w = mulUpper(z, y, 0x1a85ec53, 0xc4ceb9fe);
+  state[at] = imul(z, 0x1a85ec53) ^ (w >>> 1);
+  state[at + 1] = w;
 }

@@ -1,12 +1,15 @@
 // XXH3-128 with a seed (Y. Collet), on words of 32 bits. The secret is combined with the seed once.
 
 import type { HashFunction } from '../types.js';
-import { add, carry, fold, int, mul, mulHigh, mulLow, product } from '../wide.js';
+import { above, add, carry, fold, int, mul, mulHigh, mulLow, mulUpper, product } from '../wide.js';
 
 const { imul } = Math;
 
-/** The default secret of 192 bytes. */
-const secret = /* @__PURE__ */ (() =>
+/** V8 treats an array of the same module as a constant, but not an imported one. */
+const p = product;
+
+/** The default secret of 192 bytes. Tests use it. */
+export const secret = /* @__PURE__ */ (() =>
   new DataView(Uint8Array.from(atob(
     'uP5sOSOkS758AYEs9yGtHN7UbemDkJfbckCkpLezZx/LeeZOzMDleIJa0H3M/3IhuAhGdPdDJI7gNZDmgTomTDwoUruRwwDLiNBlixtTLqNxZEiX' +
     'og35TjgZ70ap3qzYqPp2P+OcND/53LvHxwtPHYpR4EvNtFkxyJ9+ydl4c2TqxayDNNPrw8WBoP/6E2PrFw3dUbfw2knTFlUmKdRonisWvlh9R6H8' +
@@ -30,9 +33,11 @@ const stripes = new Int32Array(16);
 
 /** XXH3's last mix of 64 bits, into words at and at+1 of out. */
 function avalanche(l: number, h: number, out: Int32Array, at: number): void {
-  mulLow(l ^ (h >>> 5), h, 0x9e3779f9, 0x16566791);
-  out[at] = product[0] ^ product[1];
-  out[at + 1] = product[1];
+  // times 0x165667919e3779f9: mulUpper, with less to inline
+  const x = l ^ (h >>> 5), a = x & 0xffff, b = x >>> 16, t = b * 0x79f9 + ((a * 0x79f9) >>> 16);
+  const u = b * 0x9e37 + (t >>> 16) + ((a * 0x9e37 + (t & 0xffff)) >>> 16) + imul(x, 0x16566791) + imul(h, 0x9e3779f9);
+  out[at] = imul(x, 0x9e3779f9) ^ u;
+  out[at + 1] = u;
 }
 
 /** XXH64's last mix. */
@@ -44,23 +49,19 @@ export function avalanche64(l: number, h: number, out: Int32Array, at: number): 
   out[at + 1] = product[1];
 }
 
-/** Adds 16 bytes of v from i on and 16 from j on to acc, each mixed with 16 bytes of s and the other unmixed. */
-function mix(v: DataView, i: number, j: number, s: DataView, k: number): void {
-  for (let half = 0; half < 4; half += 2) {
-    const x = int(v, j), y = int(v, j + 4), l = (x + int(v, j + 8)) | 0;
-    const h = y + int(v, j + 12) + carry(l, x);
-    fold(
-      int(v, i) ^ int(s, k), int(v, i + 4) ^ int(s, k + 4),
-      int(v, i + 8) ^ int(s, k + 8), int(v, i + 12) ^ int(s, k + 12),
-    );
-    const a = acc[half], sum = (a + product[0]) | 0;
-    acc[half + 1] = (acc[half + 1] + product[1] + carry(sum, a)) ^ h;
-    acc[half] = sum ^ l;
-    const t = i;
-    i = j;
-    j = t;
-    k += 16;
-  }
+/** Adds 16 bytes of v from i on and 16 from j on to acc, each mixed with 4 words of s and the other unmixed. */
+function mix(v: DataView, i: number, j: number, s: Int32Array, k: number): void {
+  // Long enough not to be inlined: fold is inlined here.
+  const al = int(v, i), ah = int(v, i + 4), bl = int(v, i + 8), bh = int(v, i + 12);
+  const cl = int(v, j), ch = int(v, j + 4), dl = int(v, j + 8), dh = int(v, j + 12);
+  fold(al ^ s[k], ah ^ s[k + 1], bl ^ s[k + 2], bh ^ s[k + 3]);
+  const cd = (cl + dl) | 0, x = p[0], sum = (acc[0] + x) | 0;
+  acc[1] = (acc[1] + p[1] + carry(sum, x)) ^ (ch + dh + carry(cd, cl));
+  acc[0] = sum ^ cd;
+  fold(cl ^ s[k + 4], ch ^ s[k + 5], dl ^ s[k + 6], dh ^ s[k + 7]);
+  const ab = (al + bl) | 0, y = p[0], sum2 = (acc[2] + y) | 0;
+  acc[3] = (acc[3] + p[1] + carry(sum2, y)) ^ (ah + bh + carry(ab, al));
+  acc[2] = sum2 ^ ab;
 }
 
 /** Word i of the secret, of 64 bits from any byte on. */
@@ -77,6 +78,9 @@ function pack(numbers: bigint[]): DataView {
 const premix = (at: number, n: number, seed: bigint) =>
   pack(Array.from({ length: n }, (_, i) => word(at + 8 * i) + (i & 1 ? -seed : seed)));
 
+/** Returns the words of a view. */
+const wordsOf = (v: DataView) => Int32Array.from({ length: v.byteLength / 4 }, (_, i) => int(v, 4 * i));
+
 /** Reverses the bytes of a word. */
 function swap(x: number): number {
   return (x << 24) | ((x & 0xff00) << 8) | ((x >>> 8) & 0xff00) | (x >>> 24);
@@ -85,50 +89,46 @@ function swap(x: number): number {
 /** Returns XXH3-128 with a seed of 0 to 2^64-1. */
 export function xxh3(seed: bigint): HashFunction {
   // Of 129 to 240 bytes: the secret from bytes 3 and 103 on, the latter with the negated seed.
-  const s = premix(0, 24, seed), s3 = premix(3, 12, seed), s103 = premix(103, 4, -seed);
-  const seeds = pack([seed, -seed]), u32 = (n: number) => BigInt(n >>> 0);
+  const s = premix(0, 24, seed), sw = wordsOf(s);
+  const s3 = wordsOf(premix(3, 12, seed)), s103 = wordsOf(premix(103, 4, -seed));
+  const seeds = wordsOf(pack([seed, -seed])), u32 = (n: number) => BigInt(n >>> 0);
   const fold32 = (i: number) => u32(int(secret, i) ^ int(secret, i + 4));
   // Of at most 16 bytes: words of the secret combined with each other, then with the seed.
-  const flip = pack([
+  const flip = wordsOf(pack([
     fold32(0) + seed, fold32(8) - seed, // 1 to 3 bytes
-    (word(16) ^ word(24)) + (seed ^ (u32(swap(int(seeds, 0))) << 32n)), // 4 to 8
+    (word(16) ^ word(24)) + (seed ^ (u32(swap(seeds[0])) << 32n)), // 4 to 8
     (word(32) ^ word(40)) - seed, (word(48) ^ word(56)) + seed, // 9 to 16
     word(64) ^ word(72) ^ seed, word(80) ^ word(88) ^ seed, // none
-  ]);
+  ]));
 
-  const upTo16 = (v: DataView, n: number, out: Int32Array): void => {
-    if (n > 8) {
-      const h0 = int(v, n - 8), h1 = int(v, n - 4);
-      mul(int(v, 0) ^ h0 ^ int(flip, 24), int(v, 4) ^ h1 ^ int(flip, 28), primes[2], primes[3]);
-      const l = h0 ^ int(flip, 32);
-      acc.set(product);
-      acc[1] += (n - 1) << 22;
-      // the upper half + (l, h) + l·(prime - 1), where h is the upper word with flip
-      add(acc, 2, imul(l, primes[10]), mulHigh(l, primes[10]) + (h1 ^ int(flip, 36)));
-      mul(acc[0] ^ swap(acc[3]), acc[1] ^ swap(acc[2]), primes[4], primes[5]);
-      const x = product[0], y = product[1], z = product[2], w = product[3];
-      times(acc[2], acc[3], 2);
-      add(product, 0, z, w);
-      avalanche2(x, y, product[0], product[1], out);
-    } else if (n > 3) {
-      mul(int(v, 0) ^ int(flip, 16), int(v, n - 4) ^ int(flip, 20), primes[2] + (n << 2), primes[3]);
-      let l = product[0], h = product[1];
-      add(product, 2, l << 1, (h << 1) | (l >>> 31));
-      const z = product[2], w = product[3];
-      l ^= (z >>> 3) | (w << 29);
-      h ^= w >>> 3;
-      mulLow(l ^ (h >>> 3), h, 0x1e98df25, 0x9fb21c65);
-      l = product[0];
-      h = product[1];
+  const upTo8 = (v: DataView, n: number, out: Int32Array): void => {
+    if (n > 3) {
+      mul(int(v, 0) ^ flip[4], int(v, n - 4) ^ flip[5], 0x85ebca87 + (n << 2), 0x9e3779b1);
+      const l = p[0], h = p[1], x = l << 1, z = (p[2] + x) | 0;
+      const w = (p[3] + ((h << 1) | (l >>> 31)) + carry(z, x)) | 0;
+      const b = h ^ (w >>> 3), a = l ^ ((z >>> 3) | (w << 29)) ^ (b >>> 3);
+      const c = imul(a, 0x1e98df25), u = mulUpper(a, b, 0x1e98df25, 0x9fb21c65);
       avalanche(z, w, out, 2);
-      out[0] = l ^ ((l >>> 28) | (h << 4));
-      out[1] = h ^ (h >>> 28);
+      out[0] = c ^ ((c >>> 28) | (u << 4));
+      out[1] = u ^ (u >>> 28);
     } else {
       const c = n && (v.getUint8(0) << 16) | (v.getUint8(n >> 1) << 24) | v.getUint8(n - 1) | (n << 8), r = swap(c);
-      const k = n ? 0 : 40;
-      avalanche64(c ^ int(flip, k), int(flip, k + 4), out, 0);
-      avalanche64(((r << 13) | (r >>> 19)) ^ int(flip, k + 8), int(flip, k + 12), out, 2);
+      const k = n ? 0 : 10;
+      avalanche64(c ^ flip[k], flip[k + 1], out, 0);
+      avalanche64(((r << 13) | (r >>> 19)) ^ flip[k + 2], flip[k + 3], out, 2);
     }
+  };
+
+  const upTo16 = (v: DataView, n: number, out: Int32Array): void => {
+    const l = int(v, n - 8), h = int(v, n - 4), a = l ^ flip[8], b = imul(a, 0x85ebca77);
+    mul(int(v, 0) ^ l ^ flip[6], int(v, 4) ^ h ^ flip[7], 0x85ebca87, 0x9e3779b1);
+    // the upper half + (a, h) + a·(prime - 1), where h is combined with flip
+    const z = (p[2] + b) | 0, w = (p[3] + above((a >>> 0) * 0x85ebca77, b) + (h ^ flip[9]) + carry(z, b)) | 0;
+    mul(p[0] ^ swap(w), (p[1] + ((n - 1) << 22)) ^ swap(z), 0x27d4eb4f, 0xc2b2ae3d);
+    const c = imul(z, 0x27d4eb4f), x = (p[2] + c) | 0;
+    const y = p[3] + above((z >>> 0) * 0x27d4eb4f, c) + imul(z, 0xc2b2ae3d) + imul(w, 0x27d4eb4f) + carry(x, c);
+    avalanche(x, y, out, 2);
+    avalanche(p[0], p[1], out, 0);
   };
 
   /** Adds a stripe of 64 bytes, combined with the secret from byte k on. */
@@ -176,28 +176,27 @@ export function xxh3(seed: bigint): HashFunction {
   };
 
   return (v, n, out) => {
+    if (n < 9) return upTo8(v, n, out);
     if (n < 17) return upTo16(v, n, out);
     if (n > 240) return long(v, n, out);
-    times(n, 0, 1);
-    acc[0] = product[0];
-    acc[1] = product[1];
+    acc[0] = imul(n, 0x85ebca87);
+    acc[1] = imul(n, 0x9e3779b1) + Math.floor((n * 0x85ebca87) / 2 ** 32);
     acc[2] = acc[3] = 0;
     if (n > 128) {
-      for (let i = 0; i < 128; i += 32) mix(v, i, i + 16, s, i);
+      for (let i = 0; i < 128; i += 32) mix(v, i, i + 16, sw, i / 4);
       avalanche2(acc[0], acc[1], acc[2], acc[3], acc);
-      for (let i = 128; i + 32 <= n; i += 32) mix(v, i, i + 16, s3, i - 128);
+      for (let i = 128; i + 32 <= n; i += 32) mix(v, i, i + 16, s3, (i - 128) / 4);
       mix(v, n - 16, n - 32, s103, 0);
     } else {
-      for (let i = (n - 1) >> 5; i >= 0; i--) mix(v, 16 * i, n - 16 - 16 * i, s, 32 * i);
+      for (let i = (n - 1) >> 5; i >= 0; i--) mix(v, 16 * i, n - 16 - 16 * i, sw, 8 * i);
     }
-    const l = acc[0], h = acc[1], x = acc[2], y = acc[3], t = (n + int(seeds, 8)) | 0, sum = (l + x) | 0;
-    times(l, h, 1);
-    const p = product[0], q = product[1];
-    times(x, y, 4);
-    const p2 = (p + product[0]) | 0, q2 = (q + product[1] + carry(p2, p)) | 0;
-    times(t, int(seeds, 12) + carry(t, n), 2);
-    const p3 = (p2 + product[0]) | 0;
-    avalanche2(sum, h + y + carry(sum, x), p3, q2 + product[1] + carry(p3, p2), out);
+    const l = acc[0], h = acc[1], x = acc[2], y = acc[3], t = (n + seeds[2]) | 0, sum = (l + x) | 0;
+    // the lower half · prime 1 + the upper half · prime 4 + (n - seed) · prime 2
+    const a = imul(l, 0x85ebca87), b = imul(x, 0xc2b2ae63), c = imul(t, 0x27d4eb4f);
+    const ab = (a + b) | 0, low = (ab + c) | 0;
+    const upper = mulUpper(l, h, 0x85ebca87, 0x9e3779b1) + mulUpper(x, y, 0xc2b2ae63, 0x85ebca77) +
+      mulUpper(t, seeds[3] + carry(t, n), 0x27d4eb4f, 0xc2b2ae3d) + carry(ab, a) + carry(low, c);
+    avalanche2(sum, h + y + carry(sum, x), low, upper, out);
     out[3] = ~out[3] + (out[2] ? 0 : 1);
     out[2] = -out[2];
   };
