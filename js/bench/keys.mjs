@@ -27,3 +27,15 @@ export function shuffled(keys) {
   }
   return Array.from(order, (i) => flat(keys[i]));
 }
+
+const hashOf = (i) => Math.imul(i + 1, 0x9e3779b1) >>> 0;
+
+/** Returns key i of 16 bytes, such as k9e3779b10000000, for i below 10^7. */
+export function shortKeyOf(i) {
+  return flat(`k${hashOf(i).toString(16).padStart(8, '0')}${String(i).padStart(7, '0')}`);
+}
+
+/** Returns a domain of 20 bytes, such as m17wdrqp0000.example, for i below 10^6, or of a few more. */
+export function domainOf(i) {
+  return flat(`m${hashOf(i).toString(36).padStart(7, '0')}${i.toString(36).padStart(4, '0')}.example`);
+}
