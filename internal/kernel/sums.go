@@ -15,7 +15,8 @@ type BatchKey interface {
 // memory take half the time of calls of Sum. It panics if dst is shorter than keys.
 func Sums[K BatchKey](dst []filter.Hash, h filter.Hasher, keys []K) {
 	dst = dst[:len(keys)]
-	if integers, ok := any(keys).([]uint64); ok && (h.ID() == filter.XXH3 || h.ID() == filter.XXH64) {
+	integers, areIntegers := any(keys).([]uint64)
+	if areIntegers && (h.ID() == filter.XXH3 || h.ID() == filter.XXH64) {
 		h.SumUint64s(dst, integers) // which takes less time than the assembly
 		return
 	}
@@ -24,8 +25,8 @@ func Sums[K BatchKey](dst []filter.Hash, h filter.Hasher, keys []K) {
 		i += q.sumKeys(dst[i:], unsafe.Pointer(&keys[i]), unsafe.Sizeof(keys[i]))
 		switch {
 		case i == len(keys):
-		case unsafe.Sizeof(keys[i]) == 8:
-			dst[i] = h.SumUint64(*(*uint64)(unsafe.Pointer(&keys[i])))
+		case areIntegers:
+			dst[i] = h.SumUint64(integers[i])
 		default: // a slice begins as a string does
 			dst[i] = h.SumString(*(*string)(unsafe.Pointer(&keys[i])))
 		}
