@@ -46,6 +46,9 @@ func (k KeyedSet[K]) Contains(key K) bool {
 	if n == inHeader {
 		p, n = *(*unsafe.Pointer)(p), len(*(*string)(p))
 	}
+	if !bitvec.LittleEndian && k.size == 8 {
+		kernel.ToLittleEndian((*uint64)(p))
+	}
 	return k.set.query.Ask(p, n)
 }
 

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // Query answers whether a key may be in a set. For short keys and the most used filters, the assembly hashes the key
@@ -106,7 +107,15 @@ func (q *Query) String(key string) bool {
 }
 
 // Uint64 reports whether the key, eight bytes, little endian, may be in the set.
-func (q *Query) Uint64(key uint64) bool { return q.Ask(unsafe.Pointer(&key), 8) }
+func (q *Query) Uint64(key uint64) bool {
+	if !bitvec.LittleEndian {
+		ToLittleEndian(&key)
+	}
+	return q.Ask(unsafe.Pointer(&key), 8)
+}
+
+// ToLittleEndian turns the bytes of an integer, on big-endian machines.
+func ToLittleEndian(key *uint64) { *key = bits.ReverseBytes64(*key) }
 
 // Hash reports whether a key with that hash may be in the set.
 func (q *Query) Hash(h filter.Hash) bool { return q.Ask(unsafe.Pointer(&h), Hashed) }
