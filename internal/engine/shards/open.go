@@ -143,7 +143,7 @@ func (t *Set) header(i int) (*container.File, error) {
 	if err == nil {
 		p.sizes, err = sizesIn(in, f, places)
 	}
-	if err != nil || i >= heldFiles || t.crowded.Load() {
+	if err != nil || i >= heldFiles || t.crowd.turns.Load() > 0 {
 		return f, errors.Join(err, in.Close())
 	}
 	p.mu.Lock()

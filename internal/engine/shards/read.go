@@ -135,8 +135,10 @@ func (t *Set) open(i int) (*os.File, error) {
 	if err := t.options.Open(path); err != nil {
 		return nil, err
 	}
+	turn := t.crowd.turns.Load()
 	in, st, err := untrusted.Open(path)
-	if errors.Is(err, syscall.EMFILE) && t.letGo() {
+	for errors.Is(err, syscall.EMFILE) && t.letGo(turn) {
+		turn = t.crowd.turns.Load()
 		in, st, err = untrusted.Open(path)
 	}
 	if err != nil {
@@ -148,10 +150,14 @@ func (t *Set) open(i int) (*os.File, error) {
 	return in, nil
 }
 
-// letGo closes the files that are held open, because the process has too many, and reports whether there were any. From
-// then on none is held.
-func (t *Set) letGo() (any bool) {
-	t.crowded.Store(true)
+// letGo closes the files that are held open, because the process has too many, and reports whether to try again: whether
+// it closed any, or another goroutine has done so since turn. From then on none is held.
+func (t *Set) letGo(turn uint64) (again bool) {
+	t.crowd.mu.Lock()
+	defer t.crowd.mu.Unlock()
+	if t.crowd.turns.Load() != turn {
+		return true
+	}
 	for i := range t.parts {
 		p := &t.parts[i]
 		if !p.mu.TryLock() { // it is loaded at this moment
@@ -159,11 +165,12 @@ func (t *Set) letGo() (any bool) {
 		}
 		if p.file != nil {
 			p.release()
-			any = true
+			again = true
 		}
 		p.mu.Unlock()
 	}
-	return any
+	t.crowd.turns.Add(1)
+	return again
 }
 
 // reading returns the options of container that check the header of a shard against the manifest.

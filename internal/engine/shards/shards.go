@@ -46,7 +46,7 @@ type Set struct {
 	spreading spreading
 	trimmed   bool // all files have the trimmed form
 	version   uint16
-	crowded   atomic.Bool      // the process has too many open files: hold none
+	crowd     crowd
 	locked    bool             // in a Locked: memory is limited
 	folder    *shardset.Folder // of a Locked until it is closed, else nil
 	memory    atomic.Int64     // bytes of shards in memory
@@ -98,6 +98,12 @@ func (p *part) release() {
 type sizes struct{ bits, allowed, exceptions, exceptionBits uint64 }
 
 func sizesOf(i filter.Info) sizes { return sizes{i.Bits, i.Allowed, i.Exceptions, i.ExceptionBits} }
+
+// crowd says what happened when the process had too many open files.
+type crowd struct {
+	mu    sync.Mutex    // held while files are closed
+	turns atomic.Uint64 // how often that was done; not 0: hold no files
+}
 
 // heldFiles is the number of shards whose files Open keeps open, unless the system allows fewer. Others are opened by
 // name on first use. A mapped shard keeps its file open.
