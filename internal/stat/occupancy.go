@@ -59,11 +59,17 @@ type Bins struct {
 	rows [][]float64 // the probabilities after each number of throws
 	lo   []int       // the number of occupied bins of the first of them
 	slab []float64   // room for further rows
+	// The probabilities that a throw leaves x bins occupied, and that it makes them x.
+	stay, join []float64
 }
 
 // NewBins returns the Bins for m, which is at least 1.
 func NewBins(m int) *Bins {
-	return &Bins{m: m, rows: [][]float64{{1}}, lo: []int{0}}
+	b := &Bins{m: m, rows: [][]float64{{1}}, lo: []int{0}, stay: make([]float64, m+1), join: make([]float64, m+1)}
+	for x := range b.stay {
+		b.stay[x], b.join[x] = float64(x)/float64(m), float64(m-x+1)/float64(m)
+	}
+	return b
 }
 
 // MostThrows is the most throws that Bins keep: about 10 MB for m = 512.
@@ -76,28 +82,28 @@ func (b *Bins) Mean(throws int, pow []float64) (mean float64) {
 	}
 	pow = pow[b.lo[throws]:]
 	for i, w := range b.rows[throws] {
-		mean += w * pow[i]
+		mean += float64(w * pow[i]) // not fused, so that all machines agree
 	}
 	return mean
 }
 
 // throw adds the distribution after one more throw, by the steps of Occupancy.
 func (b *Bins) throw() {
-	last, m := len(b.rows)-1, float64(b.m)
+	last := len(b.rows) - 1
 	lo, before := b.lo[last], b.rows[last]
 	n := min(lo+len(before), b.m) - lo + 1 // states now
 	if len(b.slab) < n {
 		b.slab = make([]float64, max(n, 1<<14))
 	}
 	next := b.slab[:n]
-	for i := range next {
-		x := float64(lo + i)
-		if i < len(before) {
-			next[i] = before[i] * (x / m)
-		}
-		if i > 0 {
-			next[i] += before[i-1] * ((m - x + 1) / m)
-		}
+	stay, join := b.stay[lo:lo+n], b.join[lo:lo+n]
+	below := 0.0
+	for i, p := range before {
+		next[i] = float64(p*stay[i]) + float64(below*join[i])
+		below = p
+	}
+	if n > len(before) {
+		next[n-1] = below * join[n-1]
 	}
 	from, to := 0, n
 	for from < to-1 && next[from] < 1e-20 {

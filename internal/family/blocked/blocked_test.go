@@ -59,7 +59,7 @@ func TestPublishedRates(t *testing.T) {
 	const n = 1_000_000
 	for bitsPerKey, want := range map[float64]float64{8: 0.0234, 10: 0.0095} {
 		blocks := uint64(n * bitsPerKey / lineBits)
-		k := new(formula).optimalK(n, blocks)
+		k := newFormula().optimalK(n, blocks)
 		if got := FPR(n, blocks, k, Line); math.Abs(got/want-1) > 0.03 {
 			t.Errorf("%g bits a key, k=%d: %.4g, published %g", bitsPerKey, k, got, want)
 		}
@@ -269,7 +269,7 @@ func TestLeastFPR(t *testing.T) {
 			for _, layout := range []Layout{Line, Split} {
 				blocks := uint64(math.Ceil(per * float64(n) / float64(layout.BlockBits())))
 				least := leastFPR(n, float64(blocks*layout.BlockBits()))
-				if rate := FPR(n, blocks, new(formula).optimalK(n, blocks), layout); !(least <= rate) {
+				if rate := FPR(n, blocks, newFormula().optimalK(n, blocks), layout); !(least <= rate) {
 					t.Errorf("%d keys in %d blocks, %s: a rate of %g below the bound %g", n, blocks, layout, rate, least)
 				}
 			}

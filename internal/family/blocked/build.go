@@ -35,7 +35,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 
 // Geometry returns the number of blocks and of probes per key of the filter that New makes. It allocates no filter.
 // Errors wrap filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) Geometry() (blocks uint64, k int, err error) { return c.geometry(new(formula)) }
+func (c Config) Geometry() (blocks uint64, k int, err error) {
+	x := newFormula()
+	defer x.keep()
+	return c.geometry(x)
+}
 
 // geometry is Geometry.
 func (c Config) geometry(x *formula) (blocks uint64, k int, err error) {

@@ -17,39 +17,50 @@ import (
 // the number of bits that j·k throws occupy, from the Markov chain of X. The usual (1-(1-1/B)^(jk))^k is the k-th power
 // of the mean instead of the mean of the k-th power: a tenth too low at 16 bits per key.
 func FPR(n, blocks uint64, k int, layout Layout) float64 {
-	return new(formula).fpr(n, blocks, k, layout)
+	x := newFormula()
+	defer x.keep()
+	return x.fpr(n, blocks, k, layout)
 }
 
-// formula computes FPR for many sizes and probes. It keeps the Markov chain of line blocks, which takes most of the
-// time.
+// formula computes FPR for many sizes and probes, with what it has computed before.
 type formula struct {
-	bins  *stat.Bins
-	pow   [MaxK + 1][]float64 // stat.Powers of each k
-	rates [MaxK + 1][]float64 // of a block with 0, 1, ... keys, for each k
+	bins    bins
+	rates   [MaxK + 1]moment // of a block, for each k
+	squares [MaxK + 1]moment // of their squares; see scatter
+	counted [MaxK + 1]uint64 // fpr has used the rates of loads below it
 
-	powSquares, squares [MaxK + 1][]float64 // pow and rates of the squares; see scatter
+	n, blocks uint64 // of means
+	means     [MaxK + 1]struct {
+		fpr  float64
+		done bool
+	}
 }
 
 // fpr is FPR.
 func (c *formula) fpr(n, blocks uint64, k int, layout Layout) float64 {
-	load := float64(n) / float64(blocks)
-	switch {
-	case layout == Split:
+	if layout == Split {
 		return stat.BinomialMean(n, 1/float64(blocks), splitRate)
-	case (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows:
+	}
+	if n != c.n || blocks != c.blocks {
+		c.n, c.blocks = n, blocks
+		clear(c.means[:])
+	}
+	mean := &c.means[k]
+	if !mean.done {
+		mean.fpr, mean.done = c.lineFPR(n, blocks, k), true
+	}
+	return mean.fpr
+}
+
+// lineFPR is FPR in the line layout.
+func (c *formula) lineFPR(n, blocks uint64, k int) float64 {
+	load := float64(n) / float64(blocks)
+	if (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows {
 		return stat.BinomialMean(n, 1/float64(blocks), stat.Occupancy(lineBits, k))
 	}
-	if c.bins == nil {
-		c.bins = stat.NewBins(lineBits)
-	}
-	if c.pow[k] == nil {
-		c.pow[k] = stat.Powers(lineBits, k)
-	}
 	return stat.BinomialMean(n, 1/float64(blocks), func(j uint64) float64 {
-		for len(c.rates[k]) <= int(j) {
-			c.rates[k] = append(c.rates[k], c.bins.Mean(len(c.rates[k])*k, c.pow[k]))
-		}
-		return c.rates[k][j]
+		c.counted[k] = max(c.counted[k], j+1)
+		return c.rates[k].at(j, &c.bins)
 	})
 }
 

@@ -28,14 +28,14 @@ func (c *formula) scatter(n, blocks uint64, k int, layout Layout) float64 {
 		if (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows {
 			return 0
 		}
-		mean := c.fpr(n, blocks, k, layout) // fills c.rates
+		mean := c.fpr(n, blocks, k, layout) // counts rates
 		rate = func(j uint64) float64 {
-			if j >= uint64(len(c.rates[k])) {
+			if j >= c.counted[k] {
 				return mean // beyond what fpr counts
 			}
-			return c.rates[k][j]
+			return c.rates[k].at(j, &c.bins)
 		}
-		square = func(j uint64) float64 { return c.square(j, k) }
+		square = func(j uint64) float64 { return c.squares[k].at(j, &c.bins) }
 	}
 	p := 1 / float64(blocks)
 	mean := stat.BinomialMean(n, p, rate)
@@ -46,18 +46,6 @@ func (c *formula) scatter(n, blocks uint64, k int, layout Layout) float64 {
 		variance -= cov * cov / vary
 	}
 	return math.Sqrt(max(0, variance) * p)
-}
-
-// square returns E[(X/B)^2k] of a line block with j keys.
-func (c *formula) square(j uint64, k int) float64 {
-	if c.squares[k] == nil {
-		c.powSquares[k] = stat.Powers(lineBits, 2*k)
-		c.squares[k] = []float64{}
-	}
-	for len(c.squares[k]) <= int(j) {
-		c.squares[k] = append(c.squares[k], c.bins.Mean(len(c.squares[k])*k, c.powSquares[k]))
-	}
-	return c.squares[k][j]
 }
 
 // splitSquare returns E[r²] of a split block with j keys: the eighth power of E[(X/32)²], where X is the number of bits

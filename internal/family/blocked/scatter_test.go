@@ -71,7 +71,7 @@ func TestScatter(t *testing.T) {
 				squares += rate * rate
 			}
 			got := math.Sqrt((squares - sum*sum/filters) / (filters - 1))
-			if want := new(formula).scatter(c.Keys, blocks, k, layout); got < 0.6*want || got > 1.5*want {
+			if want := newFormula().scatter(c.Keys, blocks, k, layout); got < 0.6*want || got > 1.5*want {
 				t.Errorf("%s p=%g: standard deviation %g, computed %g", layout, p, got, want)
 			}
 		}
