@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -242,6 +243,60 @@ func TestChangedInPlace(t *testing.T) {
 		if err := errors.Join(mem.Err(), mem.Close(), s.Close()); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// TestTruncatedBatches truncates mapped files: each batch of integers or strings answers yes for all keys, and Err says
+// so.
+func TestTruncatedBatches(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "windows" || !bitvec.LittleEndian {
+		t.Skip("files are read into memory on this system: a later change cannot disturb a Set")
+	}
+	for _, spec := range []string{"fuse(width=8)", "fuse(width=16)", "blocked", "blocked(layout=split)", "standard"} {
+		path := filepath.Join(t.TempDir(), "f.bloom")
+		keys := func(yield func(uint64) bool) {
+			for i := range uint64(1_200_000) {
+				if !yield(i) {
+					return
+				}
+			}
+		}
+		ctx := t.Context()
+		built, err := bloomery.Build(ctx, keys, bloomery.Config{Spec: spec, Keys: 1_200_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := built.Save(ctx, path); err != nil {
+			t.Fatal(err)
+		}
+		ask := func(what string, ask func(s *bloomery.Set, dst []bool)) {
+			s, err := bloomery.Open(ctx, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			file, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, 0); err != nil {
+				t.Fatal(err)
+			}
+			dst := make([]bool, 600)
+			ask(s, dst)
+			if slices.Contains(dst, false) || !errors.Is(s.Err(), filter.ErrFile) {
+				t.Errorf("%s, %s: a false no, or no error: %v", spec, what, s.Err())
+			}
+			if err := os.WriteFile(path, file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask("integers", func(s *bloomery.Set, dst []bool) {
+			bloomery.Keyed[uint64](s).ContainsMany(dst, make([]uint64, len(dst)))
+		})
+		ask("strings", func(s *bloomery.Set, dst []bool) {
+			bloomery.Keyed[string](s).ContainsMany(dst, names("key", len(dst)))
+		})
 	}
 }
 
