@@ -25,9 +25,11 @@ func FPR(n, blocks uint64, k int, layout Layout) float64 {
 // formula computes FPR for many sizes and probes, with what it has computed before.
 type formula struct {
 	bins    bins
-	rates   [MaxK + 1]moment // of a block, for each k
+	rates   [MaxK + 1]moment // of a line block, for each k
 	squares [MaxK + 1]moment // of their squares; see scatter
 	counted [MaxK + 1]uint64 // fpr has used the rates of loads below it
+
+	splitRates, splitSquares series // the same for a split block
 
 	n, blocks uint64 // of means
 	means     [MaxK + 1]struct {
@@ -39,7 +41,7 @@ type formula struct {
 // fpr is FPR.
 func (c *formula) fpr(n, blocks uint64, k int, layout Layout) float64 {
 	if layout == Split {
-		return stat.BinomialMean(n, 1/float64(blocks), splitRate)
+		return stat.BinomialMean(n, 1/float64(blocks), c.splitRates.at)
 	}
 	if n != c.n || blocks != c.blocks {
 		c.n, c.blocks = n, blocks

@@ -23,7 +23,7 @@ const (
 // that need more than stat.MostThrows have high rates; scatter returns 0 for them.
 func (c *formula) scatter(n, blocks uint64, k int, layout Layout) float64 {
 	load := float64(n) / float64(blocks)
-	rate, square := splitRate, splitSquare
+	rate, square := c.splitRates.at, c.splitSquares.at
 	if layout != Split {
 		if (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows {
 			return 0

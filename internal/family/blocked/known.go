@@ -43,12 +43,33 @@ func (b *bins) get() *stat.Bins {
 	return b.Bins
 }
 
-// known has the longest values of each moment that any formula has computed. A formula starts with them: the chain
-// takes most of the time of sizing a filter, and programs that make many filters make similar ones. All lists together
-// take at most 2 MiB.
+// series are the values of a function of the number of keys in a split block.
+type series struct {
+	of     func(j uint64) float64
+	values []float64
+}
+
+// mostSeries is the most values that a series keeps. Blocks with more keys have a rate near 1.
+const mostSeries = 1 << 10
+
+// at returns the value for j keys.
+func (s *series) at(j uint64) float64 {
+	if j >= mostSeries {
+		return s.of(j)
+	}
+	for n := uint64(len(s.values)); n <= j; n++ {
+		s.values = append(s.values, s.of(n))
+	}
+	return s.values[j]
+}
+
+// known has the longest values that any formula has computed. A formula starts with them: they take most of the time of
+// sizing a filter, and programs that make many filters make similar ones. All lists together take at most 2 MiB. A list
+// never changes; it is only replaced by a longer one.
 var known struct {
 	sync.Mutex
-	rates, squares [MaxK + 1][]float64 // never changed, only replaced by longer ones
+	rates, squares           [MaxK + 1][]float64
+	splitRates, splitSquares []float64
 }
 
 // newFormula returns a formula with the values that are known. Call keep after use.
@@ -56,11 +77,13 @@ func newFormula() *formula {
 	c := new(formula)
 	known.Lock()
 	defer known.Unlock()
+	// Clipped: this formula must not append to the array of another one.
 	for k := range c.rates {
-		// Clipped: this formula must not append to the array of another one.
 		c.rates[k] = moment{k: k, e: k, values: slices.Clip(known.rates[k])}
 		c.squares[k] = moment{k: k, e: 2 * k, values: slices.Clip(known.squares[k])}
 	}
+	c.splitRates = series{splitRate, slices.Clip(known.splitRates)}
+	c.splitSquares = series{splitSquare, slices.Clip(known.splitSquares)}
 	return c
 }
 
@@ -69,11 +92,16 @@ func (c *formula) keep() {
 	known.Lock()
 	defer known.Unlock()
 	for k := range c.rates {
-		if v := c.rates[k].values; len(v) > len(known.rates[k]) {
-			known.rates[k] = v
-		}
-		if v := c.squares[k].values; len(v) > len(known.squares[k]) {
-			known.squares[k] = v
-		}
+		longer(&known.rates[k], c.rates[k].values)
+		longer(&known.squares[k], c.squares[k].values)
+	}
+	longer(&known.splitRates, c.splitRates.values)
+	longer(&known.splitSquares, c.splitSquares.values)
+}
+
+// longer replaces list by values if they are longer.
+func longer(list *[]float64, values []float64) {
+	if len(values) > len(*list) {
+		*list = values
 	}
 }

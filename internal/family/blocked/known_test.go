@@ -21,6 +21,9 @@ func TestKnown(t *testing.T) {
 	for i := range configs {
 		configs[i].Keys = uint64(math.Exp(r.Float64() * 16))
 		configs[i].Size.FPR = math.Exp(-1 - 12*r.Float64())
+		if i%4 == 1 {
+			configs[i].Layout = Split
+		}
 		if i%3 == 0 {
 			configs[i].Size = family.Sizing{BitsPerKey: 1 + 20*r.Float64()}
 		}
@@ -31,7 +34,7 @@ func TestKnown(t *testing.T) {
 			t.Error(err)
 			return s
 		}
-		s.fpr = FPR(c.Keys, s.blocks, s.k, Line)
+		s.fpr = FPR(c.Keys, s.blocks, s.k, c.Layout)
 		return s
 	}
 	forget := func() {
@@ -39,6 +42,7 @@ func TestKnown(t *testing.T) {
 		defer known.Unlock()
 		clear(known.rates[:])
 		clear(known.squares[:])
+		known.splitRates, known.splitSquares = nil, nil
 	}
 	want := make([]size, len(configs))
 	for i, c := range configs {
