@@ -47,7 +47,7 @@ test('the tarball has the built package and no sources', async () => {
   assert.equal(dependencies, undefined);
   const entries = [
     '.', './plain', './core', './delta', './follow', './exact', './family/*', './hash/siphash', './hash/xxh64',
-    './package.json',
+    './store/indexeddb', './store/cache', './package.json',
   ];
   assert.deepEqual(Object.keys(exports), entries);
 });
@@ -64,6 +64,8 @@ import { siphash } from 'bloomery/hash/siphash';
 import { type ExactInfo, type ExactSet, openExact } from 'bloomery/exact';
 import { type ExactFollower, follow, followExact, type FollowStore, ReleaseError } from 'bloomery/follow';
 import { patch } from 'bloomery/delta';
+import { indexedDBStore } from 'bloomery/store/indexeddb';
+import { cacheStore } from 'bloomery/store/cache';
 
 export async function use(file: Uint8Array): Promise<boolean[]> {
   const filter: Filter = await open(file, { verify: true, secret: '00112233445566778899aabbccddeeff' });
@@ -94,7 +96,9 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   }
   const exact: ExactSet = await openExact(file, { hashes: [siphash], verify: false }), about: ExactInfo = exact.info();
   if (about.partitions ? exact.hasIn('x', 'y') : exact.has(12n)) return [];
-  const store: FollowStore = { get: async () => undefined, put: async () => {} };
+  let store: FollowStore = cacheStore('list');
+  store = indexedDBStore('list');
+  store = { get: async () => undefined, put: async () => {} };
   const list = await follow('https://example.com/list/', { open, insecure: true, store });
   const listed: boolean = list.has('x');
   const set = await follow('https://example.com/set/', { open, openSharded, keys: ['ed25519:'] });

@@ -38,7 +38,7 @@ const missed = {
   'open of bloomery/core, standard': 7170,
   'open of bloomery/core, twochoice': 7385,
   'openExact of bloomery/exact': 7825,
-  'openExact and followExact': 13_670,
+  'openExact and followExact': 13_820,
   'all of bloomery': 27_190,
   'all of bloomery/plain': 20_870,
   'all of bloomery/core, fuse': 11_965,
@@ -102,6 +102,9 @@ budget(
 const exactSets = `export { openExact } from './dist/exact.js';`;
 const followSets = `export { followExact } from './dist/follow.js';`;
 budget('openExact of bloomery/exact', exactSets, oneFamily);
+for (const [name, goal] of [['indexeddb', 800], ['cache', 800]]) {
+  budget(`bloomery/store/${name}`, `export * from './dist/store/${name}.js'`, goal);
+}
 budget('openExact and followExact', exactSets + followSets, oneFamily + added.follow);
 
 /**
@@ -109,8 +112,8 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2875, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8730,
-  'follow of bloomery/plain': 8257,
+  'patch of bloomery': 2875, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8880,
+  'follow of bloomery/plain': 8430,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
