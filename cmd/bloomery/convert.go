@@ -44,7 +44,10 @@ info and add work on it as on any other, and merge except for redisbloom.
   bloomery         a file of ours
 
 With --redis-key a redisbloom filter is written as the BF.LOADCHUNK commands that load it into a Redis, for redis-cli
---pipe. Without --from the format is recognised by content. Without --to it is bloomery, and for files of ours that of
+--pipe. The key must be new: Redis refuses to load over a filter, but may overwrite parts of it, and keys are lost. To
+replace a filter, load under another name and rename it only if all went well, as in the last example.
+
+Without --from the format is recognised by content. Without --to it is bloomery, and for files of ours that of
 the filter's system. Only filters with the bits and the hash function of another system can be written for it. Build
 them with
   bloomery build --family guava | bitsandblooms | redisbloom
@@ -55,7 +58,8 @@ Only RedisBloom stores the number of keys; for others it is estimated. FILE may 
   bloomery build -o words.bloom --family "guava(fpr=0.001)" words.txt
   bloomery convert words.bloom -o words.guava
   bloomery convert --from parquet column.bin -o column.bloom
-  bloomery convert seen.bloom --redis-key seen -o seen.resp && redis-cli --pipe < seen.resp`,
+  bloomery convert seen.bloom --redis-key seen.new -o seen.resp
+  redis-cli --pipe < seen.resp && redis-cli RENAME seen.new seen`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("redis-key") && f.redisKey == "" { // an unset shell variable must not select another form
@@ -66,7 +70,7 @@ Only RedisBloom stores the number of keys; for others it is estimated. FILE may 
 	}
 	c.Flags().StringVar(&f.from, "from", "", "format of the file to read")
 	c.Flags().StringVar(&f.to, "to", "", "format of the file to write")
-	c.Flags().StringVar(&f.redisKey, "redis-key", "", "write commands that load the filter under this key")
+	c.Flags().StringVar(&f.redisKey, "redis-key", "", "write commands that load the filter under this key, which must be new")
 	outputFlag(c, &f.output)
 	var names []string
 	for _, format := range append(interop.Formats(), ownFormat) {

@@ -199,6 +199,7 @@ var (
 	_ func(*bloomery.Set) (interop.Format, bool)                     = interop.FormatOf
 	_ func() []interop.Format                                        = interop.Formats
 	_ func(io.ReaderAt) bool                                         = interop.HasCommands
+	_ func(*bloomery.Set, string, string, sender) error              = interop.LoadRedis
 	_ func([]byte) uint64                                            = interop.MaxSize
 	_ func(io.Reader, interop.Format, uint64) (*bloomery.Set, error) = interop.Read
 	_ func(io.Writer, *bloomery.Set, interop.Format) error           = interop.Write
