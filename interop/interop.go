@@ -200,19 +200,25 @@ const shortest = 6 + 8
 
 // Detect returns the format of a file of size bytes: the one whose header is valid and implies that size. It reads only
 // headers. The error wraps ErrForm if a format matches in a variant that cannot be read, wraps ErrFormat if no format
-// matches (and filter.ErrFamily for a file of package window), or is that of r.
+// matches (and filter.ErrFamily for a file of package window; io.ErrUnexpectedEOF for a file that begins with a valid
+// header and is too short, with what it looks like and where it ends), or is that of r.
 func Detect(r io.ReaderAt, size int64) (Format, error) {
 	if size < shortest {
 		const text = "%w or any other known one: it has %d bytes, a filter at least %d"
 		return "", fmt.Errorf(text, ErrFormat, size, shortest)
 	}
+	var short error
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
 		h := c.head(in)
 		var invalid *container.FormatError
-		switch {
-		case in.err == nil && in.at+8*h.words == uint64(size):
+		switch whole := in.at + 8*h.words; {
+		case in.err == nil && whole == uint64(size):
 			return c.format, nil
+		case in.err == nil && whole > uint64(size) && short == nil:
+			what := fmt.Sprintf("end of what looks like a %s filter of %d bytes", c.format, whole)
+			short = fmt.Errorf("%w or any other known one: %w", ErrFormat,
+				container.Broken(uint64(size), what, io.ErrUnexpectedEOF))
 		case errors.Is(in.err, ErrForm):
 			return "", fmt.Errorf("%s: %w", c.format, in.err)
 		case in.err != nil && !errors.As(in.err, &invalid):
@@ -222,6 +228,9 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	head := make([]byte, container.FamilyHead)
 	if n, _ := r.ReadAt(head, 0); container.FamilyIn(head[:n]) == family.WindowID {
 		return "", fmt.Errorf("%w: %w", ErrFormat, family.ErrWindow)
+	}
+	if short != nil {
+		return "", short
 	}
 	return "", fmt.Errorf("%w or any other known one", ErrFormat)
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // LoadRedis loads a RedisBloom filter into Redis under the key fresh, which must not exist there, and renames it to key
-// after Redis has taken every chunk. RENAME replaces a filter under key at once: clients see the old one or the new one.
-// In a cluster both keys must have the same slot, as {seen}.new and seen do. Keys that clients add to the old filter
-// after the dump that the new one was made from are lost.
+// after Redis has taken every chunk. RENAME replaces a filter under key at once: clients see the old or the new one. In
+// a cluster both keys must have the same slot, as {seen}.new and seen do. Keys that clients add to the old filter after
+// the dump that the new one was made from are lost.
 //
 // do sends one command and returns the error of Redis or of the connection. With go-redis:
 //

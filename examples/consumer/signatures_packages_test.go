@@ -195,6 +195,7 @@ var (
 
 var (
 	_ func(*bloomery.Set) (iter.Seq2[int64, []byte], error)          = interop.Chunks
+	_ func(io.ReaderAt, int64) ([]interop.Column, error)             = interop.Columns
 	_ func(io.ReaderAt, int64) (interop.Format, error)               = interop.Detect
 	_ func(*bloomery.Set) (interop.Format, bool)                     = interop.FormatOf
 	_ func() []interop.Format                                        = interop.Formats

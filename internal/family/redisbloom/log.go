@@ -4,8 +4,8 @@ import "math"
 
 // The links of a file have their bits per key, which is a logarithm, or their rate, which is an exponential. math.Log
 // and math.Exp differ in the last bit between processors, so the functions here compute both by operations that are the
-// same everywhere. Only new links are computed: those of a file keep what its header says. All products are converted to float64 before they are added: that keeps the compiler from fusing the
-// two operations.
+// same everywhere. Only new links are computed: those of a file keep what its header says. All products are converted to
+// float64 before they are added: that keeps the compiler from fusing the two operations.
 
 // double is the number hi + lo, where hi is that sum rounded to a float64. Operations have a relative error of about
 // 2^-100.
@@ -40,8 +40,8 @@ func (a double) div(b double) double {
 	return sum(q, r).add(double{a.hi / b.hi, 0})
 }
 
-// log returns the natural logarithm of a positive finite x, correctly rounded except where it lies within about 2^-95 of
-// its size of the middle between two float64s. RedisBloom calls log of the C library. Of 5 million rates of
+// log returns the natural logarithm of a positive finite x, correctly rounded except where it lies within about 2^-95
+// of its size of the middle between two float64s. RedisBloom calls log of the C library. Of 5 million rates of
 // links, glibc 2.36 gives another float64 for 6 in 100,000, and math.Log of amd64 for 2 in 100: one chain in ten would
 // differ from that of Redis in the bits per key of a link.
 func log(x float64) float64 {
