@@ -37,6 +37,7 @@ info and add work on it as on any other, and merge except for redisbloom.
   guava            BloomFilter.writeTo of Guava, both strategies
   bits-and-blooms  WriteTo of github.com/bits-and-blooms/bloom/v3
   redisbloom       the data of all BF.SCANDUMPs of a key, one after the other
+  spark            BloomFilter.writeTo of Apache Spark (org.apache.spark.util.sketch), versions 1 and 2
   bloomery         a file of ours
 
 With --redis-key a redisbloom filter is written as the BF.LOADCHUNK commands that load it into a Redis, for redis-cli
@@ -46,7 +47,7 @@ replace a filter, load under another name and rename it only if all went well, a
 Without --from the format is recognised by content. Without --to it is bloomery, and for files of ours that of
 the filter's system. Only filters with the bits and the hash function of another system can be written for it. Build
 them with
-  bloomery build --family guava | bitsandblooms | redisbloom
+  bloomery build --family guava | bitsandblooms | redisbloom | spark
   bloomery build --family "blocked(layout=split)" --hash xxh64       for Parquet
 Only RedisBloom stores the number of keys; for others it is estimated. FILE may be -, standard input.
 
