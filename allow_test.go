@@ -353,7 +353,7 @@ func TestAllowConflict(t *testing.T) {
 func TestAllowRefused(t *testing.T) {
 	ctx := context.Background()
 	for spec, c := range map[string]Config{
-		"guava": {}, "redisbloom": {}, "bitsandblooms": {}, "blocked(layout=split)": {Hash: filter.XXH64},
+		"guava": {}, "redisbloom": {}, "bitsandblooms": {}, "spark": {}, "blocked(layout=split)": {Hash: filter.XXH64},
 		"standard": {Concurrent: true},
 	} {
 		c.Spec, c.Allow = spec, numbered("allowed", 1)

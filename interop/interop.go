@@ -7,6 +7,7 @@
 //	guava            output of BloomFilter.writeTo           guava(k=,strategy=32|64,words=)    Murmur3
 //	bits-and-blooms  output of WriteTo or MarshalBinary, v3  bitsandblooms(k=,m=)               Murmur3Twice
 //	redisbloom       all data of BF.SCANDUMP, concatenated   redisbloom(links=,words=)          Murmur64A
+//	spark            output of BloomFilter.writeTo, V1, V2   spark(k=,version=1|2,words=)       Murmur3x86
 //
 // [Read] reads a file of a known format as a bloomery.Set, [Detect] tells the format, and [Write] writes a Set. To make
 // a filter for another system, build a Set of its family, and for Parquet set Config.Hash to filter.XXH64.
@@ -47,6 +48,7 @@ const (
 	Guava         Format = "guava"
 	BitsAndBlooms Format = "bits-and-blooms"
 	RedisBloom    Format = "redisbloom"
+	Spark         Format = "spark"
 )
 
 // ErrFormat means that a file does not have the format, or that a filter cannot be written in it.
@@ -85,7 +87,7 @@ type header struct {
 	keys   func(words []uint64) uint64
 }
 
-func codecs() []codec { return []codec{parquet, guavaFile, bitsAndBlooms, redisBloom} }
+func codecs() []codec { return []codec{parquet, guavaFile, bitsAndBlooms, redisBloom, sparkFile} }
 
 // Formats returns all formats.
 func Formats() (all []Format) {
@@ -200,19 +202,27 @@ const shortest = 6 + 8
 
 // Detect returns the format of a file of size bytes: the one whose header is valid and implies that size. It reads only
 // headers. The error wraps ErrForm if a format matches in a variant that cannot be read, wraps ErrFormat if no format
-// matches (and filter.ErrFamily for a file of package window), or is that of r.
+// matches (and filter.ErrFamily for a file of package window; io.ErrUnexpectedEOF for a file that begins with a valid
+// header and is too short, with what it looks like and where it ends), or is that of r.
 func Detect(r io.ReaderAt, size int64) (Format, error) {
 	if size < shortest {
 		const text = "%w or any other known one: it has %d bytes, a filter at least %d"
 		return "", fmt.Errorf(text, ErrFormat, size, shortest)
 	}
+	var short error // of the format whose header tells of the fewest bytes, if all tell of more than there are
+	least := uint64(math.MaxUint64)
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
 		h := c.head(in)
 		var invalid *container.FormatError
-		switch {
-		case in.err == nil && in.at+8*h.words == uint64(size):
+		switch whole := in.at + 8*h.words; {
+		case in.err == nil && whole == uint64(size):
 			return c.format, nil
+		case in.err == nil && whole > uint64(size) && whole < least:
+			least = whole
+			what := fmt.Sprintf("end of what looks like a %s filter of %d bytes", c.format, whole)
+			short = fmt.Errorf("%w or any other known one: %w", ErrFormat,
+				container.Broken(uint64(size), what, io.ErrUnexpectedEOF))
 		case errors.Is(in.err, ErrForm):
 			return "", fmt.Errorf("%s: %w", c.format, in.err)
 		case in.err != nil && !errors.As(in.err, &invalid):
@@ -222,6 +232,9 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	head := make([]byte, container.FamilyHead)
 	if n, _ := r.ReadAt(head, 0); container.FamilyIn(head[:n]) == family.WindowID {
 		return "", fmt.Errorf("%w: %w", ErrFormat, family.ErrWindow)
+	}
+	if short != nil {
+		return "", short
 	}
 	return "", fmt.Errorf("%w or any other known one", ErrFormat)
 }

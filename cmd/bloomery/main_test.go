@@ -83,6 +83,11 @@ func TestScripts(t *testing.T) {
 			return err
 		}
 		e.Setenv("WINDOWS", windows)
+		foreign, err := filepath.Abs("../../interop/testdata")
+		if err != nil {
+			return err
+		}
+		e.Setenv("FOREIGN", foreign)
 		e.Setenv("SITE", site.Listener.Addr().String())
 		for name, content := range binaryFiles {
 			if err := os.WriteFile(e.WorkDir+"/"+name, []byte(content), 0o600); err != nil {

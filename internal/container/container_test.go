@@ -662,7 +662,7 @@ func FuzzRead(f *testing.F) {
 // TestTakesHash keeps filters and hash functions that do not belong together out of files.
 func TestTakesHash(t *testing.T) {
 	for _, s := range samples(t) {
-		for id := filter.XXH3; id <= filter.Murmur64A; id++ {
+		for id := filter.XXH3; id <= filter.Murmur3x86; id++ {
 			h := filter.NewHasher(0)
 			switch {
 			case id == filter.SipHash:

@@ -22,8 +22,8 @@ const added = { follow: 6000, patch: 2000 };
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 22_740,
-  'open of bloomery/plain': 16_100,
+  'open of bloomery': 23_010,
+  'open of bloomery/plain': 16_400,
   'open of bloomery/core, bitsandblooms': 7860,
   'open of bloomery/core, blocked': 7230,
   'open of bloomery/core, blockpartitioned': 7460,
@@ -35,12 +35,13 @@ const missed = {
   'open of bloomery/core, rankindexed': 8690,
   'open of bloomery/core, redisbloom': 7755,
   'open of bloomery/core, ribbon': 8480,
+  'open of bloomery/core, spark': 7180,
   'open of bloomery/core, standard': 7170,
   'open of bloomery/core, twochoice': 7385,
   'openExact of bloomery/exact': 7825,
   'openExact and followExact': 13_670,
-  'all of bloomery': 27_190,
-  'all of bloomery/plain': 20_870,
+  'all of bloomery': 27_530,
+  'all of bloomery/plain': 21_170,
   'all of bloomery/core, fuse': 11_965,
 };
 
@@ -109,7 +110,7 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2875, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8730,
+  'patch of bloomery': 2880, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8730,
   'follow of bloomery/plain': 8257,
 };
 
@@ -149,7 +150,7 @@ test('a bundle leaves out what it does not import', async () => {
   assert.equal(await bundle(`import './dist/index.js'`), '', 'entries have effects');
 });
 
-test('all families have an entry', () => assert.equal(families.length, 13));
+test('all families have an entry', () => assert.equal(families.length, 14));
 
 test('the sizes in README.md', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
