@@ -144,8 +144,8 @@ def _polars(f: Asker, x: Any, pl: Any) -> Any:
     if not isinstance(x, pl.Series):
         return None
     chunks = [_ask(f, _core.keys_of_arrow(*c)) for c in _core.chunks(x.__arrow_c_stream__())]
-    parts = [pl.Series(x.name, ArrowAnswers(*c), pl.Boolean) for c in chunks]
-    return pl.concat(parts, rechunk=False) if parts else pl.Series(x.name, [], pl.Boolean)
+    parts = [pl.Series(values=ArrowAnswers(*c), dtype=pl.Boolean) for c in chunks]
+    return pl.concat(parts, rechunk=False).alias(x.name) if parts else pl.Series(x.name, [], pl.Boolean)
 
 
 _SPECIAL = {"numpy": _numpy, "pandas": _pandas, "pyarrow": _pyarrow, "polars": _polars}
