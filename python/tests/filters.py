@@ -22,6 +22,7 @@ def all_filters() -> list[bl.Filter]:
 def strings() -> list[str]:
     """Returns text of many lengths, some of them twice, with characters of one to four bytes."""
     some = ["", "a", "bloomery", "é", "漢字", "🌸", "x" * 12, "x" * 13, "x" * 300, "\x00", "a\x00b", "tab\t\n"]
+    some += ["\x7f\x80\u07ff", "\u0800\ud7ff\ue000\uffff", "\U00010000\U0010ffff"]  # ends of UTF-8 lengths
     return some + [f"key-{i % 700}" * (1 + i % 3) for i in range(2500)]
 
 

@@ -10,8 +10,11 @@ A key is a str (its UTF-8), bytes, or an int from -2**63 to 2**64-1 (its eight b
 two's complement). These are the keys of Bloomery in Go, C and JavaScript, so that all of them share files.
 """
 
+from ._build import build
 from ._errors import (
     ChecksumError,
+    CommandError,
+    CommandNotFoundError,
     CorruptError,
     Error,
     FamilyError,
@@ -27,6 +30,7 @@ from ._errors import (
     VersionError,
 )
 from ._filter import ExactSet, Filter
+from ._follow import Follower, follow
 from ._info import ExactInfo, Info, ShardedInfo
 from ._open import open
 from ._sharded import ShardedFilter
@@ -35,12 +39,15 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ChecksumError",
+    "CommandError",
+    "CommandNotFoundError",
     "CorruptError",
     "Error",
     "ExactInfo",
     "ExactSet",
     "FamilyError",
     "Filter",
+    "Follower",
     "FormatError",
     "HashError",
     "Info",
@@ -54,5 +61,7 @@ __all__ = [
     "TooLargeError",
     "TruncatedError",
     "VersionError",
+    "build",
+    "follow",
     "open",
 ]

@@ -150,6 +150,7 @@ static PyObject *keys_booleans(PyObject *self, PyObject *answers) {
 
 static PyMethodDef keys_methods[] = {
     {"booleans", keys_booleans, METH_O, "booleans(answers) -> (schema, array)"},
+    {"hex", keys_hex, METH_VARARGS, "hex(from, to, values) -> bytes"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,10 +1,13 @@
 /* bloomery._core: bloomery.h for Python, on the stable ABI of CPython 3.11.
 
-   A query has three parts, each with a file:
+   A query has these parts, each with a file:
 
      key.h      a Python object -> the bytes of a key
-     keys.h     many keys: a list, a NumPy buffer or an Arrow array -> blocks of keys as bloomery.h takes them
+     keys.h     many keys: a list, a NumPy buffer or (column.h) an Arrow array
+     block.h    many keys -> blocks of keys as bloomery.h takes them
+     hex.h      many keys -> text that the command bloomery reads
      opened.h   a filter or an exact set in memory, which answers one key or Keys
+     handle.h   the base of bloomery.Filter
      router.h   the shards of keys in a sharded set
 
    The Python side (src/bloomery) checks arguments, maps files and chooses the type of answers. Functions here check all
@@ -27,6 +30,7 @@
 #include "arrow.h"
 #include "keys.h"
 #include "block.h"
+#include "hex.h"
 #include "column.h"
 #include "opened.h"
 #include "handle.h"

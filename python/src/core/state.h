@@ -11,7 +11,8 @@ enum {
   CORE_VIEW,       /* a view of an Arrow array is outside of its buffers */
   CORE_INDEX,      /* an index of a dictionary is outside of it */
   CORE_OFFSETS,    /* an offset is negative or less than the one before it */
-  CORE_TEXT        /* a character of a NumPy text has no UTF-8 */
+  CORE_TEXT,       /* a character of a NumPy text has no UTF-8 */
+  CORE_NULL        /* a key is null where it may not be */
 };
 
 /* Sets the exception of an error. Returns NULL. */
@@ -21,6 +22,7 @@ static PyObject *core_raise(int error) {
   case CORE_VIEW: PyErr_SetString(PyExc_ValueError, "arrow: a view is outside of its buffers"); break;
   case CORE_INDEX: PyErr_SetString(PyExc_ValueError, "arrow: an index is outside of the dictionary"); break;
   case CORE_OFFSETS: PyErr_SetString(PyExc_ValueError, "arrow: an offset is less than the one before it"); break;
+  case CORE_NULL: PyErr_SetString(PyExc_ValueError, "a key is null, and has a value"); break;
   case CORE_TEXT: PyErr_SetString(PyExc_ValueError, "a key has a surrogate, which has no UTF-8"); break;
   }
   return NULL;
