@@ -26,16 +26,23 @@ trap 'rm -rf "$work"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 "$python" -m venv "$work/venv"
 bin=$work/venv/bin
+unset BLOOMERY_COMMAND
+compiling=
 if command -v go >/dev/null; then
   go build -C .. -o "$work/bloomery" ./cmd/bloomery &
-  export BLOOMERY_COMMAND=$work/bloomery
+  compiling=$!
 else
   echo "NOT RUN: the tests of build and follow need Go"
 fi
 "$bin/pip" install -q -r requirements-test.txt
 "$bin/python" -m build -q --no-isolation --sdist --outdir "$work/dist" .
 "$bin/pip" install -q --no-build-isolation --no-deps "$work"/dist/*.tar.gz
-wait
+if [ -n "$compiling" ]; then
+  wait "$compiling"
+  "$bin/python" wheels.py command --platform native --binary "$work/bloomery" --out "$work/command"
+  "$bin/pip" install -q --no-index "$work"/command/*.whl
+  export BLOOMERY_COMMAND=$work/venv/bin/bloomery
+fi
 # All packages are installed: a test that skips one of them is a fault.
 BLOOMERY_ALL_PACKAGES=1 "$bin/python" -m pytest -q "$@"
 "$bin/mypy"
