@@ -21,6 +21,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bloomery.h"
