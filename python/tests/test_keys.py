@@ -80,6 +80,23 @@ def test_what_is_no_key() -> None:
         f.contains(["\ud800"])
 
 
+def test_lists_that_shrink() -> None:
+    """A key whose __index__ is Python code changes the list of the keys."""
+    keys: list[object] = []
+
+    class Clears:
+        def __index__(self) -> int:
+            keys.clear()
+            return 1
+
+    for f in FILTERS:
+        keys[:] = ["a", Clears(), *(str(i) for i in range(3000))]
+        with pytest.raises(IndexError):
+            f.contains(keys)
+        keys[:] = ["a", Clears()]
+        assert f.contains(keys) == ["a" in f, 1 in f]
+
+
 def test_errors_of_iterators_pass() -> None:
     def broken() -> Iterator[str]:
         yield "a"

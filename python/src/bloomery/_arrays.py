@@ -37,7 +37,7 @@ def answer(f: Asker, keys: Any) -> Any:
             return ArrowAnswers(*chunks[0])
         return [ArrowAnswers(*c) for c in chunks]
     if not hasattr(keys, "__index__") and isinstance(keys, Iterable):
-        return _core.bools(_ask(f, _core.keys_of_list(list(keys)))[1])
+        return _core.bools(_ask(f, _core.keys_of_list(keys))[1])
     return keys in f
 
 

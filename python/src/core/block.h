@@ -37,12 +37,18 @@ static int block_add(core_block *b, size_t i, const uint8_t *p, size_t n) {
   return 0;
 }
 
+/* Appends a Python object. A list may have become shorter meanwhile, since __index__ of a key may be Python code. */
 static int block_object(core_block *b, size_t i, const Keys *k, size_t at) {
+  PyObject *object = PyList_CheckExact(k->owner) ? PyList_GetItem(k->owner, (Py_ssize_t)at)
+                                                 : PyTuple_GetItem(k->owner, (Py_ssize_t)at);
   core_key key;
-  int error;
-  if (!core_key_take(&key, PyTuple_GetItem(k->owner, (Py_ssize_t)at))) return CORE_RAISED;
-  error = block_add(b, i, key.p, key.n);
-  core_key_release(&key);
+  int error = CORE_RAISED;
+  Py_XINCREF(object);
+  if (object && core_key_take(&key, object)) {
+    error = block_add(b, i, key.p, key.n);
+    core_key_release(&key);
+  }
+  Py_XDECREF(object);
   return error;
 }
 

@@ -29,7 +29,7 @@ typedef struct Keys {
   const int64_t *sizes;      /* their lengths in bytes */
   size_t buffer_count;
   struct Keys *dictionary;
-  PyObject *owner;           /* a tuple of Python objects, or the capsule of the array */
+  PyObject *owner;           /* a list or tuple of the keys, or the capsule of the array */
   Py_buffer view;            /* obj is NULL without one */
 } Keys;
 
@@ -79,17 +79,22 @@ static void keys_free(PyObject *self) {
   core_free(self);
 }
 
-/* keys_of_list(sequence) -> Keys. */
-static PyObject *core_keys_of_list(PyObject *module, PyObject *sequence) {
+/* keys_of_list(iterable) -> Keys. */
+static PyObject *core_keys_of_list(PyObject *module, PyObject *iterable) {
   core_state *s = (core_state *)PyModule_GetState(module);
-  PyObject *objects = PySequence_Tuple(sequence); /* nobody can change it meanwhile */
+#ifdef Py_GIL_DISABLED
+  bool is_list = false; /* another thread might change it meanwhile */
+#else
+  bool is_list = PyList_CheckExact(iterable);
+#endif
+  PyObject *objects = is_list ? Py_NewRef(iterable) : PySequence_Tuple(iterable);
   Keys *k = objects ? keys_new(s->keys, KEYS_LIST) : NULL;
   if (!k) {
     Py_XDECREF(objects);
     return NULL;
   }
   k->owner = objects;
-  k->n = (size_t)PyTuple_Size(objects);
+  k->n = (size_t)(is_list ? PyList_Size(objects) : PyTuple_Size(objects));
   return (PyObject *)k;
 }
 
