@@ -21,6 +21,7 @@ FAMILIES = {
     20: "guava",
     21: "bitsandblooms",
     22: "redisbloom",
+    23: "spark",
 }
 
 # The hash functions of keys, by their numbers in files.
@@ -31,6 +32,7 @@ HASHES = {
     4: "murmur3-x64-128",
     5: "murmur3-x64-128-twice",
     6: "murmur64a-twice",
+    7: "murmur3-x86-32-twice",
 }
 
 
