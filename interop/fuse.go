@@ -23,7 +23,7 @@ import (
 //	    4   number of slots: two segments more
 //	  1, 2 or 4 for each slot
 //
-// The C library (xor_singleheader, binary_fuse8_serialize) has the number of keys, 4 bytes, after the seed, and no mask.
+// The C library (xor_singleheader, binary_fuse8_serialize) has the number of keys, 4 bytes, after the seed, no mask.
 // The Rust crate xorf in bincode with integers of fixed size has no number of segments, and 8 bytes for that of slots.
 // C writes the order of its machine: files of big-endian ones are not read.
 //
@@ -148,8 +148,8 @@ func fuseFile(f Format, width uint64, l layout) codec {
 	}
 }
 
-// estimate returns the number of keys: that of the file, else an estimate. Each key sets one slot of its own, which is 0
-// for one in 2^width of them. Other slots are 0, but xorf fills them at random: then the estimate is the number of keys
+// estimate returns the number of keys: that of the file, else an estimate. Each key sets one slot of its own, which is
+// 0 for one in 2^width of them. Other slots are 0, but xorf fills them at random: then the estimate is the number of keys
 // for which the libraries take that many slots, which is up to 20% too high for 100 keys and 1% for a million.
 func (s *slots) estimate(words []uint64) uint64 {
 	if s.keys != 0 || len(words) == 0 {
