@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 
@@ -29,16 +30,21 @@ const (
 	// last 1 to 3 bytes; 64 bits in total. The lower half of Lo has the seed 0, its upper half has the lower half as
 	// seed. Hi is Lo with the lower 32 bits zero.
 	Murmur3x86 HashID = 7
+	// Uint64 is no hash function: the key is a number. It is that of FastFilter, whose filters take keys of 64 bits
+	// and mix them with a seed of their own. Lo is the number if the key has 8 bytes, little endian; keys of other
+	// lengths, which FastFilter does not have, are XXH64 with seed 0. Hi is Lo with the lower 32 bits zero.
+	Uint64 HashID = 8
 )
 
 // foreign reports whether the hash function belongs to another system.
-func (id HashID) foreign() bool { return id >= XXH64 && id <= Murmur3x86 }
+func (id HashID) foreign() bool { return id >= XXH64 && id <= Uint64 }
 
 // ForeignHasher returns the hasher of a hash function of another system. The error wraps ErrConfig if id is
 // XXH3, SipHash or unknown.
 func ForeignHasher(id HashID) (Hasher, error) {
 	if !id.foreign() {
-		want := fmt.Sprintf("want %s, %s, %s, %s or %s", XXH64, Murmur3, Murmur3Twice, Murmur64A, Murmur3x86)
+		want := fmt.Sprintf("want %s, %s, %s, %s, %s or %s", XXH64, Murmur3, Murmur3Twice, Murmur64A, Murmur3x86,
+			Uint64)
 		return Hasher{}, &ConfigError{"hash", id, want}
 	}
 	return Hasher{kind: uint64(id)}, nil
@@ -47,6 +53,11 @@ func ForeignHasher(id HashID) (Hasher, error) {
 // sumForeign is Sum for the hash functions of other systems.
 func (id HashID) sumForeign(key []byte) Hash {
 	switch id {
+	case Uint64:
+		if len(key) == 8 {
+			return short(binary.LittleEndian.Uint64(key))
+		}
+		return short(xxhash.Sum64(key))
 	case XXH64:
 		return short(xxhash.Sum64(key))
 	case Murmur3x86:

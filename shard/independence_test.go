@@ -67,7 +67,7 @@ func forms(t *testing.T) (all []form) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for id := filter.XXH3; id <= filter.Murmur3x86; id++ {
+			for id := filter.XXH3; id <= filter.Uint64; id++ {
 				if !f.TakesHash(s, id) {
 					continue
 				}

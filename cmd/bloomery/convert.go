@@ -38,6 +38,9 @@ info and add work on it as on any other, and merge except for redisbloom.
   bits-and-blooms  WriteTo of github.com/bits-and-blooms/bloom/v3
   redisbloom       the data of all BF.SCANDUMPs of a key, one after the other
   spark            BloomFilter.writeTo of Apache Spark (org.apache.spark.util.sketch), versions 1 and 2
+  xorfilter8 16 32 Save of the binary fuse filters of github.com/FastFilter/xorfilter
+  fastfilter8 16   binary_fuse8_serialize of FastFilter/xor_singleheader (C)
+  xorf8 16 32      BinaryFuse8 of the Rust crate xorf, in bincode with integers of fixed size
   bloomery         a file of ours
 
 With --redis-key a redisbloom filter is written as the BF.LOADCHUNK commands that load it into a Redis, for redis-cli
@@ -49,7 +52,8 @@ the filter's system. Only filters with the bits and the hash function of another
 them with
   bloomery build --family guava | bitsandblooms | redisbloom | spark
   bloomery build --family "blocked(layout=split)" --hash xxh64       for Parquet
-Only RedisBloom stores the number of keys; for others it is estimated. FILE may be -, standard input.
+  bloomery build --family "fuse(width=8)" --hash uint64              for FastFilter, from keys of 8 bytes
+RedisBloom and FastFilter in C store the number of keys; for others it is estimated. FILE may be -, standard input.
 
 A Parquet file has a filter for each row group of a column. --column NAME reads that of a column, nested names with dots
 between them, and --row-group N that of row group N, counted from 0. Without --column an error lists the columns that
@@ -108,7 +112,8 @@ func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
 		return err
 	}
 	i, hash := set.Info(), set.Hasher().ID().String()
-	about := map[bool]string{true: "about "}[source != ownFormat && source != interop.RedisBloom]
+	counts := []interop.Format{ownFormat, interop.RedisBloom, interop.FastFilter8, interop.FastFilter16}
+	about := map[bool]string{true: "about "}[!slices.Contains(counts, source)]
 	return a.report(map[string]any{
 		"from": source, "to": target, "spec": i.Spec, "hash": hash, "keys": i.Keys, "keys_estimated": about != "",
 		"bits": i.Bits, "fill": i.Fill, "fpr_posterior": i.FPRPosterior,

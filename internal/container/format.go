@@ -9,7 +9,7 @@
 //	               23 spark
 //	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file, and those of other
 //	               systems: 3 xxh64, 4 murmur3-x64-128, 5 murmur3-x64-128-twice, 6 murmur64a-twice,
-//	               7 murmur3-x86-32-twice
+//	               7 murmur3-x86-32-twice, 8 uint64: the key itself
 //	    14      2  number of sections, 1 to 8; in version 3 from 2 on
 //	    16      8  seed of hash 1, else 0
 //	    24      8  check of the secret of hash 2, else 0
