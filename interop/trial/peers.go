@@ -1,0 +1,6 @@
+package main
+
+// systems returns all systems.
+func systems() []system {
+	return []system{guavaSystem(), rustParquetSystem()}
+}
