@@ -119,6 +119,11 @@ func formText(c testCase) string {
 	return c.form
 }
 
+// refusedError is the error of a call that the program refused.
+type refusedError string
+
+func (e refusedError) Error() string { return string(e) }
+
 // call sends a line and returns the rest of the reply after "ok".
 func (p *program) call(words ...string) (string, error) {
 	slow := time.AfterFunc(patience, func() { _ = p.cmd.Cancel() })
@@ -139,7 +144,7 @@ func (p *program) call(words ...string) (string, error) {
 	case "ok":
 		return strings.TrimSpace(rest), nil
 	case "error":
-		return "", fmt.Errorf("%s: %q: %s%s", p.name, words, rest, p.says.text())
+		return "", refusedError(fmt.Sprintf("%s: %q: %s%s", p.name, words, rest, p.says.text()))
 	}
 	return "", fmt.Errorf("%s: answered %.80q to %q", p.name, line, words)
 }
