@@ -128,10 +128,10 @@ func (t *trial) askClubcard(p peer, c testCase, d *direction, file []byte, asked
 		at := binary.BigEndian.AppendUint64(nil, one.SCTs[0].Timestamp)
 		keys = append(keys, slices.Concat(one.Issuer[:], one.SCTs[0].Log[:], at, one.Serial))
 	}
-	if err := errors.Join(writeKeys(f.all, keys), os.WriteFile(f.ours, file, 0o600)); err != nil {
+	if err := errors.Join(writeKeys(f.asked, keys), os.WriteFile(f.ours, file, 0o600)); err != nil {
 		return err
 	}
-	theirErr := p.ask(c, f.ours, f.all, f.answers)
+	theirErr := p.ask(c, f.ours, f.asked, f.answers)
 	var refused refusedError
 	if theirErr != nil && !errors.As(theirErr, &refused) {
 		return theirErr

@@ -23,6 +23,8 @@ type exchange struct {
 	hash config
 	// inFile is true if filters lie in a larger file. Ours are then written over theirs in such a file.
 	inFile bool
+	// mostAsked is about how many keys of a case are asked, present and absent together. 0 is all keys.
+	mostAsked int
 	// differs is true if the system does not give the same bytes for the same size and keys.
 	differs bool
 	// noAgain is true if the system cannot write a filter that it has read.
@@ -32,12 +34,22 @@ type exchange struct {
 // config is what a spec needs beside it.
 type config = bloomery.Config
 
+// job is a case of a system, with its keys.
+type job struct {
+	p    peer
+	x    exchange
+	c    testCase
+	f    files
+	keys [][]byte // the present keys, then the absent ones, as they are hashed
+	step int      // each step-th key is asked
+}
+
 // files are the temporary files of a case.
-type files struct{ present, all, theirs, ours, again, answers string }
+type files struct{ present, asked, theirs, ours, again, answers string }
 
 func (t *trial) files() files {
 	at := func(name string) string { return filepath.Join(t.dir, name) }
-	return files{at("present.keys"), at("all.keys"), at("theirs"), at("ours"), at("again"), at("answers")}
+	return files{at("present.keys"), at("asked.keys"), at("theirs"), at("ours"), at("again"), at("answers")}
 }
 
 // exchange compares the system in all cases. It closes the peer.
@@ -46,19 +58,21 @@ func (t *trial) exchange(p peer, x exchange) (err error) {
 	t.result.Version = p.version()
 	return t.each(x.cases, func(c testCase) error {
 		keys := generate(c.kind, c.seed, 0, c.keys+c.absent())
-		f := t.files()
-		err := errors.Join(writeKeys(f.present, keys[:c.keys]), writeKeys(f.all, keys))
+		j := &job{p, x, c, t.files(), hashed(c.kind, keys), 1}
+		if x.mostAsked > 0 {
+			j.step = (len(keys) + x.mostAsked - 1) / x.mostAsked
+		}
+		err := errors.Join(writeKeys(j.f.present, keys[:c.keys]), writeKeys(j.f.asked, every(j.step, keys)))
 		if err != nil {
 			return err
 		}
-		keys = hashed(c.kind, keys)
-		sets, parts, err := t.theirs(p, x, c, f, keys)
+		sets, parts, err := t.theirs(j)
 		switch {
 		case err != nil:
 		case x.inFile:
-			err = t.placed(p, x, c, f, keys, sets, parts)
+			err = t.placed(j, sets, parts)
 		default:
-			err = t.ours(p, x, c, f, keys)
+			err = t.ours(j)
 		}
 		if err != nil && t.ctx.Err() == nil {
 			err = fmt.Errorf("%s: %w", c, err)
@@ -69,8 +83,8 @@ func (t *trial) exchange(p peer, x exchange) (err error) {
 
 // theirs compares a file that the system has written: it is read, kept as a file of ours, and written again; and our
 // filter with the same spec and keys must have the same bytes. It returns our sets and where they lie in the file.
-func (t *trial) theirs(p peer, x exchange, c testCase, f files, keys [][]byte) ([]*bloomery.Set, []part, error) {
-	parts, err := p.build(c, f.present, f.theirs)
+func (t *trial) theirs(j *job) ([]*bloomery.Set, []part, error) {
+	parts, err := j.p.build(j.c, j.f.present, j.f.theirs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,82 +92,82 @@ func (t *trial) theirs(p peer, x exchange, c testCase, f files, keys [][]byte) (
 	var members []span
 	first := 0
 	for _, w := range parts {
-		theirs, err := w.slice(f.theirs)
+		theirs, err := w.slice(j.f.theirs)
 		if err != nil {
 			return nil, nil, err
 		}
-		set, again, err := throughOurs(x.format, theirs)
+		set, again, err := throughOurs(j.x.format, theirs)
 		if err != nil {
 			return nil, nil, fmt.Errorf("a filter of theirs: %w", err)
 		}
-		t.same(&t.result.Theirs, c, "their filter, written by us again", theirs, again)
-		in := span{first, c.keys}
+		t.same(&t.result.Theirs, j.c, "their filter, written by us again", theirs, again)
+		in := span{first, j.c.keys}
 		if w.rows >= 0 {
 			in.end = first + w.rows
 		}
 		first = in.end
-		if !x.differs {
-			x.hash.Spec = set.Spec().String()
-			_, built, err := buildOurs(x.format, []config{x.hash}, keys[in.first:in.end])
+		if !j.x.differs {
+			one := j.x.hash
+			one.Spec = set.Spec().String()
+			_, built, err := buildOurs(j.x.format, []config{one}, j.keys[in.first:in.end])
 			if err != nil {
 				return nil, nil, err
 			}
-			t.same(&t.result.Theirs, c, "our filter with their spec and keys", theirs, built)
+			t.same(&t.result.Theirs, j.c, "our filter with their spec and keys", theirs, built)
 		}
 		sets, members = append(sets, set), append(members, in)
 	}
-	if first != c.keys {
+	if first != j.c.keys {
 		return nil, nil, fmt.Errorf("filters for %d keys", first)
 	}
-	if err := p.ask(c, f.theirs, f.all, f.answers); err != nil {
+	if err := j.p.ask(j.c, j.f.theirs, j.f.asked, j.f.answers); err != nil {
 		return nil, nil, err
 	}
-	return sets, parts, t.compare(&t.result.Theirs, c, sets, members, keys, f.answers)
+	return sets, parts, t.compare(j, &t.result.Theirs, sets, members)
 }
 
 // ours compares a file of ours that the system reads, and writes again.
-func (t *trial) ours(p peer, x exchange, c testCase, f files, keys [][]byte) error {
-	set, file, err := buildOurs(x.format, x.configs(c), keys[:c.keys])
+func (t *trial) ours(j *job) error {
+	set, file, err := buildOurs(j.x.format, j.x.configs(j.c), j.keys[:j.c.keys])
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(f.ours, file, 0o600); err != nil {
+	if err := os.WriteFile(j.f.ours, file, 0o600); err != nil {
 		return err
 	}
-	if err := p.ask(c, f.ours, f.all, f.answers); err != nil {
+	if err := j.p.ask(j.c, j.f.ours, j.f.asked, j.f.answers); err != nil {
 		return err
 	}
-	if err := t.compare(&t.result.Ours, c, []*bloomery.Set{set}, []span{{0, c.keys}}, keys, f.answers); err != nil {
+	if err := t.compare(j, &t.result.Ours, []*bloomery.Set{set}, []span{{0, j.c.keys}}); err != nil {
 		return err
 	}
-	if x.noAgain {
+	if j.x.noAgain {
 		return nil
 	}
-	if err := p.again(c, f.ours, f.again); err != nil {
+	if err := j.p.again(j.c, j.f.ours, j.f.again); err != nil {
 		return err
 	}
-	again, err := os.ReadFile(f.again)
-	t.same(&t.result.Ours, c, "our filter, written by the system again", file, again)
+	again, err := os.ReadFile(j.f.again)
+	t.same(&t.result.Ours, j.c, "our filter, written by the system again", file, again)
 	return err
 }
 
 // placed writes filters of ours over those in a file of the system. They have the sizes of theirs, but other keys: as
 // many of the absent keys. So all yes answers come from our bytes.
-func (t *trial) placed(
-	p peer, x exchange, c testCase, f files, keys [][]byte, theirs []*bloomery.Set, parts []part,
-) error {
-	file, err := os.OpenFile(f.theirs, os.O_RDWR, 0)
+func (t *trial) placed(j *job, theirs []*bloomery.Set, parts []part) error {
+	file, err := os.OpenFile(j.f.theirs, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	var sets []*bloomery.Set
 	var members []span
-	first := c.keys
+	first := j.c.keys
 	for i, w := range parts {
-		in := span{first, first + c.keys/len(parts)}
+		in := span{first, first + j.c.keys/len(parts)}
 		first = in.end
-		x.hash.Spec = theirs[i].Spec().String()
-		set, ours, err := buildOurs(x.format, []config{x.hash}, keys[in.first:in.end])
+		one := j.x.hash
+		one.Spec = theirs[i].Spec().String()
+		set, ours, err := buildOurs(j.x.format, []config{one}, j.keys[in.first:in.end])
 		if err == nil && int64(len(ours)) != w.length {
 			err = fmt.Errorf("our filter has %d bytes, theirs %d", len(ours), w.length)
 		}
@@ -168,10 +182,10 @@ func (t *trial) placed(
 	if err := file.Close(); err != nil {
 		return err
 	}
-	if err := p.ask(c, f.theirs, f.all, f.answers); err != nil {
+	if err := j.p.ask(j.c, j.f.theirs, j.f.asked, j.f.answers); err != nil {
 		return err
 	}
-	return t.compare(&t.result.Ours, c, sets, members, keys, f.answers)
+	return t.compare(j, &t.result.Ours, sets, members)
 }
 
 // throughOurs reads a filter, writes it as a file of ours, reads that and returns it with its bytes in the format.
@@ -217,11 +231,22 @@ func buildOurs(format interop.Format, configs []config, keys [][]byte) (set *blo
 // span is a range of keys: those from first up to, but not including, end.
 type span struct{ first, end int }
 
-// compare compares the answers of our sets with those in a file. A set must have all keys of its span.
-func (t *trial) compare(
-	d *direction, c testCase, sets []*bloomery.Set, members []span, keys [][]byte, path string,
-) error {
-	bits, err := os.ReadFile(path)
+// every returns each step-th key.
+func every(step int, keys [][]byte) (all [][]byte) {
+	if step == 1 {
+		return keys
+	}
+	for i := 0; i < len(keys); i += step {
+		all = append(all, keys[i])
+	}
+	return all
+}
+
+// compare compares the answers of our sets to each step-th key with those in a file. A set must have all keys of its
+// span.
+func (t *trial) compare(j *job, d *direction, sets []*bloomery.Set, members []span) error {
+	keys := every(j.step, j.keys)
+	bits, err := os.ReadFile(j.f.answers)
 	if err != nil {
 		return err
 	}
@@ -232,20 +257,20 @@ func (t *trial) compare(
 	for i, set := range sets {
 		bloomery.Keyed[[]byte](set).ContainsMany(ours, keys)
 		d.Filters++
-		for j, key := range keys {
-			at := i*len(keys) + j
-			theirs := bits[at/8]>>(at%8)&1 == 1
+		for at, key := range keys {
+			bit := i*len(keys) + at
+			theirs := bits[bit/8]>>(bit%8)&1 == 1
 			single := set.Contains(key)
-			if c.kind == long {
+			if j.c.kind == long {
 				single = bloomery.Keyed[uint64](set).Contains(binary.LittleEndian.Uint64(key))
 			}
-			in := members[i].first <= j && j < members[i].end
+			in := members[i].first <= at*j.step && at*j.step < members[i].end
 			d.Answers++
 			switch {
-			case theirs != ours[j] || theirs != single:
-				t.fault(d, "%s: filter %d, key %q: theirs %t, ours %t and %t", c, i, key, theirs, ours[j], single)
+			case theirs != ours[at] || theirs != single:
+				t.fault(d, "%s: filter %d, key %q: theirs %t, ours %t and %t", j.c, i, key, theirs, ours[at], single)
 			case in && !theirs:
-				t.fault(d, "%s: filter %d, key %q: a false negative on both sides", c, i, key)
+				t.fault(d, "%s: filter %d, key %q: a false negative on both sides", j.c, i, key)
 			case theirs && !in:
 				d.FalsePositives++
 			}

@@ -18,7 +18,7 @@ import (
 
 // programs are the sources of the programs of the systems, and of what they share by language.
 //
-//go:embed java guava rust rust-parquet clubcard
+//go:embed java guava rust rust-parquet clubcard python
 var programs embed.FS
 
 // shop builds the programs of the systems, in a folder that stays.
@@ -104,6 +104,40 @@ func (s shop) rust(name string) ([]string, error) {
 		err = s.tool(folder, "cargo", "build", "--release", "--locked", "--target-dir", "target")
 	}
 	return []string{filepath.Join(folder, "target", "release", "trial"+exe())}, err
+}
+
+// python makes an environment with the packages of a system's requirements.txt, and returns the command line of its
+// script with arguments.
+func (s shop) python(name, script string, args ...string) ([]string, error) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		return nil, lackError("it needs python3 in PATH")
+	}
+	folder, err := s.unpack(name)
+	if err != nil {
+		return nil, err
+	}
+	want, err := programs.ReadFile(name + "/requirements.txt")
+	if err != nil {
+		return nil, err
+	}
+	env, done := filepath.Join(folder, "env"), filepath.Join(folder, "installed.txt")
+	inEnv := filepath.Join(env, "bin", "python")
+	if runtime.GOOS == "windows" {
+		inEnv = filepath.Join(env, "Scripts", "python.exe")
+	}
+	if have, err := os.ReadFile(done); err != nil || !bytes.Equal(have, want) {
+		if err := s.tool(folder, python, "-m", "venv", "--clear", env); err != nil {
+			return nil, err
+		}
+		if err := s.tool(folder, inEnv, "-m", "pip", "install", "--quiet", "-r", "requirements.txt"); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(done, want, 0o666); err != nil {
+			return nil, err
+		}
+	}
+	return append([]string{inEnv, filepath.Join(folder, script)}, args...), nil
 }
 
 // exe is the end of the name of a program.

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/interop"
+)
+
+// duckDBSystem is DuckDB, which writes Parquet files with a filter for each row group and asks them, one key a query.
+func duckDBSystem() system {
+	return parquetPython("duckdb", "duckdb 2.0.0, by pip; pyarrow says where the filters lie")
+}
+
+// pyArrowSystem is pyarrow, which writes Parquet files with filters. It cannot ask them: DuckDB does.
+func pyArrowSystem() system {
+	return parquetPython("pyarrow", "pyarrow 26.0.0, by pip; DuckDB asks the filters")
+}
+
+// askedOfParquet is how many keys are asked of a file: each is a query of DuckDB.
+const askedOfParquet = 1000
+
+func parquetPython(name, about string) system {
+	return system{name: name, about: about, run: func(t *trial) error {
+		command, err := t.shop.python("python", "trial.py", name)
+		if err != nil {
+			return err
+		}
+		p, err := start(t.ctx, name, command)
+		if err != nil {
+			return err
+		}
+		return t.exchange(p, exchange{
+			format: interop.Parquet, inFile: true, cases: t.grid(1, []kind{text, raw, long, short}),
+			mostAsked: askedOfParquet, hash: bloomery.Config{Hash: filter.XXH64},
+		})
+	}}
+}
