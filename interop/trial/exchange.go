@@ -21,8 +21,8 @@ type exchange struct {
 	configs func(c testCase) []bloomery.Config
 	// hash is Config.Hash of a filter with the spec of one of theirs.
 	hash config
-	// inFile is true if filters lie in a larger file. Ours are then written over theirs in such a file.
-	inFile bool
+	// inFile reports whether filters lie in a larger file. Ours are then written over theirs in such a file. nil: no.
+	inFile func(c testCase) bool
 	// mostAsked is about how many keys of a case are asked, present and absent together. 0 is all keys.
 	mostAsked int
 	// differs is true if the system does not give the same bytes for the same size and keys.
@@ -69,7 +69,7 @@ func (t *trial) exchange(p peer, x exchange) (err error) {
 		sets, parts, err := t.theirs(j)
 		switch {
 		case err != nil:
-		case x.inFile:
+		case x.inFile != nil && x.inFile(c):
 			err = t.placed(j, sets, parts)
 		default:
 			err = t.ours(j)

@@ -2,5 +2,5 @@ package main
 
 // systems returns all systems.
 func systems() []system {
-	return []system{guavaSystem(), rustParquetSystem(), clubcardSystem(), duckDBSystem(), pyArrowSystem()}
+	return []system{guavaSystem(), rustParquetSystem(), clubcardSystem(), duckDBSystem(), pyArrowSystem(), parquetMRSystem()}
 }

@@ -1,5 +1,8 @@
 package trial;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 
 /** Bits, the lowest of a byte first. */
@@ -17,7 +20,7 @@ public final class Answers {
     count++;
   }
 
-  public byte[] bytes() {
-    return Arrays.copyOf(bytes, (count + 7) / 8);
+  public void save(String path) throws IOException {
+    Files.write(Path.of(path), Arrays.copyOf(bytes, (count + 7) / 8));
   }
 }

@@ -43,7 +43,7 @@ public final class Keys {
   public static void answer(String keys, String out, Predicate<byte[]> asked) throws IOException {
     Answers answers = new Answers();
     read(keys, key -> answers.add(asked.test(key)));
-    Files.write(Path.of(out), answers.bytes());
+    answers.save(out);
   }
 
   /** Returns the text of a key in UTF-8. */
