@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/interop"
 )
 
@@ -19,20 +20,28 @@ type exchange struct {
 	// configs returns configurations of our filter of a case. The first one that New accepts is taken: a rate may be
 	// out of reach for few keys.
 	configs func(c testCase) []bloomery.Config
-	// hash is Config.Hash of a filter with the spec of one of theirs.
-	hash config
+	// like returns the configuration of our filter that has the same bytes as one of theirs with the same keys. nil: the
+	// spec and hash of the filter that was read.
+	like func(c testCase) config
 	// inFile reports whether filters lie in a larger file. Ours are then written over theirs in such a file. nil: no.
 	inFile func(c testCase) bool
 	// mostAsked is about how many keys of a case are asked, present and absent together. 0 is all keys.
 	mostAsked int
-	// differs is true if the system does not give the same bytes for the same size and keys.
-	differs bool
-	// noAgain is true if the system cannot write a filter that it has read.
-	noAgain bool
 }
 
-// config is what a spec needs beside it.
 type config = bloomery.Config
+
+// likeTheirs returns the configuration of our filter that is like one of theirs.
+func (x *exchange) likeTheirs(c testCase, theirs *bloomery.Set) config {
+	if x.like != nil {
+		return x.like(c)
+	}
+	one := config{Spec: theirs.Spec().String()}
+	if theirs.Hasher().ID() == filter.XXH64 {
+		one.Hash = filter.XXH64
+	}
+	return one
+}
 
 // job is a case of a system, with its keys.
 type job struct {
@@ -106,15 +115,11 @@ func (t *trial) theirs(j *job) ([]*bloomery.Set, []part, error) {
 			in.end = first + w.rows
 		}
 		first = in.end
-		if !j.x.differs {
-			one := j.x.hash
-			one.Spec = set.Spec().String()
-			_, built, err := buildOurs(j.x.format, []config{one}, j.keys[in.first:in.end])
-			if err != nil {
-				return nil, nil, err
-			}
-			t.same(&t.result.Theirs, j.c, "our filter with their spec and keys", theirs, built)
+		_, built, err := buildOurs(j.x.format, []config{j.x.likeTheirs(j.c, set)}, j.keys[in.first:in.end])
+		if err != nil {
+			return nil, nil, err
 		}
+		t.same(&t.result.Theirs, j.c, "our filter with their spec and keys", theirs, built)
 		sets, members = append(sets, set), append(members, in)
 	}
 	if first != j.c.keys {
@@ -141,9 +146,6 @@ func (t *trial) ours(j *job) error {
 	if err := t.compare(j, &t.result.Ours, []*bloomery.Set{set}, []span{{0, j.c.keys}}); err != nil {
 		return err
 	}
-	if j.x.noAgain {
-		return nil
-	}
 	if err := j.p.again(j.c, j.f.ours, j.f.again); err != nil {
 		return err
 	}
@@ -165,9 +167,7 @@ func (t *trial) placed(j *job, theirs []*bloomery.Set, parts []part) error {
 	for i, w := range parts {
 		in := span{first, first + j.c.keys/len(parts)}
 		first = in.end
-		one := j.x.hash
-		one.Spec = theirs[i].Spec().String()
-		set, ours, err := buildOurs(j.x.format, []config{one}, j.keys[in.first:in.end])
+		set, ours, err := buildOurs(j.x.format, []config{j.x.likeTheirs(j.c, theirs[i])}, j.keys[in.first:in.end])
 		if err == nil && int64(len(ours)) != w.length {
 			err = fmt.Errorf("our filter has %d bytes, theirs %d", len(ours), w.length)
 		}

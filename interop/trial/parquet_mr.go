@@ -1,10 +1,6 @@
 package main
 
-import (
-	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/interop"
-)
+import "github.com/bloomery/bloomery/interop"
 
 // parquetMRSystem is the Java implementation of Parquet: filters in a whole Parquet file, and alone.
 func parquetMRSystem() system {
@@ -20,8 +16,8 @@ func parquetMRSystem() system {
 		}
 		return t.exchange(p, exchange{
 			format: interop.Parquet, cases: t.grid(1, []kind{text, raw, long, short}, "file", "plain"),
-			inFile: func(c testCase) bool { return c.form == "file" },
-			hash:   bloomery.Config{Hash: filter.XXH64}, configs: splitBlocks,
+			inFile:  func(c testCase) bool { return c.form == "file" },
+			configs: splitBlocks,
 		})
 	}}
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/filter"
+	"path/filepath"
+
 	"github.com/bloomery/bloomery/interop"
 )
 
@@ -21,18 +21,18 @@ const askedOfParquet = 1000
 
 func parquetPython(name, about string) system {
 	return system{name: name, about: about, run: func(t *trial) error {
-		command, err := t.shop.python("python", "trial.py", name)
+		folder, python, err := t.shop.python("python")
 		if err != nil {
 			return err
 		}
-		p, err := start(t.ctx, name, command)
+		p, err := start(t.ctx, name, []string{python, filepath.Join(folder, "trial.py"), name})
 		if err != nil {
 			return err
 		}
 		return t.exchange(p, exchange{
 			format: interop.Parquet, cases: t.grid(1, []kind{text, raw, long, short}),
 			inFile:    func(testCase) bool { return true },
-			mostAsked: askedOfParquet, hash: bloomery.Config{Hash: filter.XXH64},
+			mostAsked: askedOfParquet,
 		})
 	}}
 }

@@ -2,5 +2,8 @@ package main
 
 // systems returns all systems.
 func systems() []system {
-	return []system{guavaSystem(), rustParquetSystem(), clubcardSystem(), duckDBSystem(), pyArrowSystem(), parquetMRSystem()}
+	return []system{
+		guavaSystem(), rustParquetSystem(), clubcardSystem(), duckDBSystem(), pyArrowSystem(), parquetMRSystem(),
+		redisBloomSystem(),
+	}
 }

@@ -19,7 +19,7 @@ func rustParquetSystem() system {
 		}
 		return t.exchange(p, exchange{
 			format: interop.Parquet, cases: t.grid(0, []kind{text, raw, long, short}),
-			hash: bloomery.Config{Hash: filter.XXH64}, configs: splitBlocks,
+			configs: splitBlocks,
 		})
 	}}
 }

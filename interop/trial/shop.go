@@ -18,7 +18,7 @@ import (
 
 // programs are the sources of the programs of the systems, and of what they share by language.
 //
-//go:embed java guava rust rust-parquet clubcard python parquet-mr
+//go:embed java guava rust rust-parquet clubcard python parquet-mr redisbloom
 var programs embed.FS
 
 // shop builds the programs of the systems, in a folder that stays.
@@ -106,38 +106,37 @@ func (s shop) rust(name string) ([]string, error) {
 	return []string{filepath.Join(folder, "target", "release", "trial"+exe())}, err
 }
 
-// python makes an environment with the packages of a system's requirements.txt, and returns the command line of its
-// script with arguments.
-func (s shop) python(name, script string, args ...string) ([]string, error) {
+// python makes an environment with the packages of a system's requirements.txt. It returns the folder of the system,
+// which has the environment in its folder env, and the interpreter.
+func (s shop) python(name string) (folder, inEnv string, err error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		return nil, lackError("it needs python3 in PATH")
+		return "", "", lackError("it needs python3 in PATH")
 	}
-	folder, err := s.unpack(name)
-	if err != nil {
-		return nil, err
+	if folder, err = s.unpack(name); err != nil {
+		return "", "", err
 	}
 	want, err := programs.ReadFile(name + "/requirements.txt")
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
 	env, done := filepath.Join(folder, "env"), filepath.Join(folder, "installed.txt")
-	inEnv := filepath.Join(env, "bin", "python")
+	inEnv = filepath.Join(env, "bin", "python")
 	if runtime.GOOS == "windows" {
 		inEnv = filepath.Join(env, "Scripts", "python.exe")
 	}
 	if have, err := os.ReadFile(done); err != nil || !bytes.Equal(have, want) {
 		if err := s.tool(folder, python, "-m", "venv", "--clear", env); err != nil {
-			return nil, err
+			return "", "", err
 		}
 		if err := s.tool(folder, inEnv, "-m", "pip", "install", "--quiet", "-r", "requirements.txt"); err != nil {
-			return nil, err
+			return "", "", err
 		}
 		if err := os.WriteFile(done, want, 0o666); err != nil {
-			return nil, err
+			return "", "", err
 		}
 	}
-	return append([]string{inEnv, filepath.Join(folder, script)}, args...), nil
+	return folder, inEnv, nil
 }
 
 // exe is the end of the name of a program.
