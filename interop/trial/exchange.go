@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
@@ -15,14 +17,16 @@ import (
 
 // exchange is how a system with a format of package interop is compared.
 type exchange struct {
-	format interop.Format
+	format func(c testCase) interop.Format
 	cases  []testCase
-	// configs returns configurations of our filter of a case. The first one that New accepts is taken: a rate may be
-	// out of reach for few keys.
+	// configs returns configurations of our filter of a case, without hash function and number of keys. The first one
+	// that New accepts is taken: a rate may be out of reach for few keys.
 	configs func(c testCase) []bloomery.Config
 	// like returns the configuration of our filter that has the same bytes as one of theirs with the same keys. nil: the
-	// spec and hash of the filter that was read.
+	// spec of the filter that was read.
 	like func(c testCase) config
+	// static is true if a filter takes no keys after it was made. Its bytes may then differ from theirs.
+	static bool
 	// inFile reports whether filters lie in a larger file. Ours are then written over theirs in such a file. nil: no.
 	inFile func(c testCase) bool
 	// mostAsked is about how many keys of a case are asked, present and absent together. 0 is all keys.
@@ -31,16 +35,9 @@ type exchange struct {
 
 type config = bloomery.Config
 
-// likeTheirs returns the configuration of our filter that is like one of theirs.
-func (x *exchange) likeTheirs(c testCase, theirs *bloomery.Set) config {
-	if x.like != nil {
-		return x.like(c)
-	}
-	one := config{Spec: theirs.Spec().String()}
-	if theirs.Hasher().ID() == filter.XXH64 {
-		one.Hash = filter.XXH64
-	}
-	return one
+// always returns a function that returns the format.
+func always(f interop.Format) func(testCase) interop.Format {
+	return func(testCase) interop.Format { return f }
 }
 
 // job is a case of a system, with its keys.
@@ -81,7 +78,7 @@ func (t *trial) exchange(p peer, x exchange) (err error) {
 		case x.inFile != nil && x.inFile(c):
 			err = t.placed(j, sets, parts)
 		default:
-			err = t.ours(j)
+			err = t.ours(j, sets[0].Hasher().ID())
 		}
 		if err != nil && t.ctx.Err() == nil {
 			err = fmt.Errorf("%s: %w", c, err)
@@ -105,7 +102,7 @@ func (t *trial) theirs(j *job) ([]*bloomery.Set, []part, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		set, again, err := throughOurs(j.x.format, theirs)
+		set, again, err := throughOurs(j.x.format(j.c), theirs)
 		if err != nil {
 			return nil, nil, fmt.Errorf("a filter of theirs: %w", err)
 		}
@@ -115,11 +112,13 @@ func (t *trial) theirs(j *job) ([]*bloomery.Set, []part, error) {
 			in.end = first + w.rows
 		}
 		first = in.end
-		_, built, err := buildOurs(j.x.format, []config{j.x.likeTheirs(j.c, set)}, j.keys[in.first:in.end])
-		if err != nil {
-			return nil, nil, err
+		if !j.x.static {
+			_, built, err := j.build(j.like(set), set.Hasher().ID(), j.keys[in.first:in.end])
+			if err != nil {
+				return nil, nil, err
+			}
+			t.same(&t.result.Theirs, j.c, "our filter with their spec and keys", theirs, built)
 		}
-		t.same(&t.result.Theirs, j.c, "our filter with their spec and keys", theirs, built)
 		sets, members = append(sets, set), append(members, in)
 	}
 	if first != j.c.keys {
@@ -131,9 +130,9 @@ func (t *trial) theirs(j *job) ([]*bloomery.Set, []part, error) {
 	return sets, parts, t.compare(j, &t.result.Theirs, sets, members)
 }
 
-// ours compares a file of ours that the system reads, and writes again.
-func (t *trial) ours(j *job) error {
-	set, file, err := buildOurs(j.x.format, j.x.configs(j.c), j.keys[:j.c.keys])
+// ours compares a file of ours, with the hash function of theirs, that the system reads and writes again.
+func (t *trial) ours(j *job, hash filter.HashID) error {
+	set, file, err := j.build(j.x.configs(j.c), hash, j.keys[:j.c.keys])
 	if err != nil {
 		return err
 	}
@@ -167,7 +166,7 @@ func (t *trial) placed(j *job, theirs []*bloomery.Set, parts []part) error {
 	for i, w := range parts {
 		in := span{first, first + j.c.keys/len(parts)}
 		first = in.end
-		set, ours, err := buildOurs(j.x.format, []config{j.x.likeTheirs(j.c, theirs[i])}, j.keys[in.first:in.end])
+		set, ours, err := j.build(j.like(theirs[i]), theirs[i].Hasher().ID(), j.keys[in.first:in.end])
 		if err == nil && int64(len(ours)) != w.length {
 			err = fmt.Errorf("our filter has %d bytes, theirs %d", len(ours), w.length)
 		}
@@ -206,26 +205,43 @@ func throughOurs(format interop.Format, file []byte) (*bloomery.Set, []byte, err
 	return set, b.Bytes(), err
 }
 
-// buildOurs makes a filter of ours from the first of the configurations that New accepts, and returns it with its bytes
-// in the format.
-func buildOurs(format interop.Format, configs []config, keys [][]byte) (set *bloomery.Set, file []byte, err error) {
+// like returns the configuration of our filter that is like one of theirs.
+func (j *job) like(theirs *bloomery.Set) []config {
+	if j.x.like != nil {
+		return []config{j.x.like(j.c)}
+	}
+	return []config{{Spec: theirs.Spec().String()}}
+}
+
+// build makes a filter of ours from the first of the configurations that is accepted, and returns it with its bytes in
+// the format.
+func (j *job) build(configs []config, hash filter.HashID, keys [][]byte) (set *bloomery.Set, file []byte, err error) {
 	for _, one := range configs {
-		one.Keys = uint64(max(1, len(keys)))
-		if set, err = bloomery.New(one); err == nil {
+		one.Keys, one.Hash = uint64(max(1, len(keys))), hash
+		if j.x.static {
+			set, err = bloomery.Build(context.Background(), slices.Values(keys), one)
+		} else if set, err = bloomery.New(one); err == nil {
+			err = addAll(set, keys)
+		}
+		if err == nil {
 			break
 		}
 	}
 	if err != nil {
 		return nil, nil, err
 	}
+	var b bytes.Buffer
+	err = interop.Write(&b, set, j.x.format(j.c))
+	return set, b.Bytes(), err
+}
+
+func addAll(set *bloomery.Set, keys [][]byte) error {
 	for _, k := range keys {
 		if err := set.Add(k); err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
-	var b bytes.Buffer
-	err = interop.Write(&b, set, format)
-	return set, b.Bytes(), err
+	return nil
 }
 
 // span is a range of keys: those from first up to, but not including, end.

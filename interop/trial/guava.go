@@ -17,7 +17,7 @@ func guavaSystem() system {
 			return err
 		}
 		return t.exchange(p, exchange{
-			format: interop.Guava,
+			format: always(interop.Guava),
 			cases:  t.grid(0, []kind{text, raw, long, short, wide}, "64", "32"),
 			configs: func(c testCase) []bloomery.Config {
 				family := "guava(strategy=" + c.form + ","

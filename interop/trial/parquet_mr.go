@@ -15,7 +15,7 @@ func parquetMRSystem() system {
 			return err
 		}
 		return t.exchange(p, exchange{
-			format: interop.Parquet, cases: t.grid(1, []kind{text, raw, long, short}, "file", "plain"),
+			format: always(interop.Parquet), cases: t.grid(1, []kind{text, raw, long, short}, "file", "plain"),
 			inFile:  func(c testCase) bool { return c.form == "file" },
 			configs: splitBlocks,
 		})

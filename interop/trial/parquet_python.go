@@ -30,7 +30,7 @@ func parquetPython(name, about string) system {
 			return err
 		}
 		return t.exchange(p, exchange{
-			format: interop.Parquet, cases: t.grid(1, []kind{text, raw, long, short}),
+			format: always(interop.Parquet), cases: t.grid(1, []kind{text, raw, long, short}),
 			inFile:    func(testCase) bool { return true },
 			mostAsked: askedOfParquet,
 		})

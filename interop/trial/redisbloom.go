@@ -38,7 +38,7 @@ func redisBloomSystem() system {
 			return []bloomery.Config{{Spec: spec}}
 		}
 		return t.exchange(p, exchange{
-			format: interop.RedisBloom, cases: t.grid(0, []kind{text, raw}, "fits", "grows"), configs: configs,
+			format: always(interop.RedisBloom), cases: t.grid(0, []kind{text, raw}, "fits", "grows"), configs: configs,
 			like: func(c testCase) bloomery.Config { return configs(c)[0] },
 		})
 	}}

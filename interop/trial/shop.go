@@ -18,7 +18,7 @@ import (
 
 // programs are the sources of the programs of the systems, and of what they share by language.
 //
-//go:embed java guava rust rust-parquet clubcard python parquet-mr redisbloom spark
+//go:embed java guava rust rust-parquet clubcard python parquet-mr redisbloom spark xorf
 var programs embed.FS
 
 // shop builds the programs of the systems, in a folder that stays.

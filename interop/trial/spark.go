@@ -24,7 +24,7 @@ func sparkSystem() system {
 			return err
 		}
 		return t.exchange(p, exchange{
-			format: format, cases: t.grid(0, []kind{text, raw, long}, "1", "2"),
+			format: always(format), cases: t.grid(0, []kind{text, raw, long}, "1", "2"),
 			configs: func(c testCase) []bloomery.Config {
 				family := "spark(version=" + c.form + ","
 				return []bloomery.Config{{Spec: family + "fpr=" + c.rateText() + ")"}, {Spec: family + "bits_per_key=40)"}}

@@ -11,6 +11,7 @@ import (
 type system struct {
 	name  string // for --system
 	about string // what is fetched, and what it needs
+	alone bool   // whether it needs no tool
 	// run tries the system. The error is a lackError if the machine lacks something.
 	run func(*trial) error
 }

@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/interop"
 )
@@ -49,7 +51,8 @@ func (f *fake) build(c testCase, keys, out string) ([]part, error) {
 	if f.fault == "lost" && len(all) > 1 {
 		all = all[:len(all)-1]
 	}
-	_, file, err := buildOurs(interop.Guava, fakeConfigs(c), all)
+	j := job{c: c, x: exchange{format: always(interop.Guava)}}
+	_, file, err := j.build(fakeConfigs(c), filter.Murmur3, all)
 	switch {
 	case f.fault == "refused":
 		file = file[:len(file)-1]
@@ -111,7 +114,7 @@ func readKeys(path string) (keys [][]byte, err error) {
 func newFake(fault string) system {
 	return system{name: "fake", run: func(t *trial) error {
 		return t.exchange(&fake{fault: fault}, exchange{
-			format: interop.Guava, cases: t.grid(0, []kind{text, long, short, raw}), configs: fakeConfigs,
+			format: always(interop.Guava), cases: t.grid(0, []kind{text, long, short, raw}), configs: fakeConfigs,
 		})
 	}}
 }
@@ -179,25 +182,39 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestNotRun: a machine without a tool skips the system, says so, and goes on with the others.
+// TestNotRun: a machine without a tool skips the systems that need it, says so, and goes on with the others.
 func TestNotRun(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
-	code, results, stderr := try(t, append(systems(), newFake("")), "--system", "all")
-	if code != 0 || len(results) != len(systems())+1 {
+	all := slices.DeleteFunc(systems(), func(s system) bool { return s.alone })
+	code, results, stderr := try(t, append(all, newFake("")), "--system", "all")
+	if code != 0 || len(results) != len(all)+1 {
 		t.Fatalf("exit code %d, %d results", code, len(results))
 	}
-	for _, r := range results[:len(results)-1] {
+	for _, r := range results[:len(all)] {
 		if r.Status != notRun || r.Why == "" || !strings.Contains(stderr, "NOT RUN: "+r.System+": "+r.Why) {
 			t.Errorf("%+v, printed %s", r, stderr)
 		}
 	}
-	if r := results[len(results)-1]; r.Status != equal {
+	if r := results[len(all)]; r.Status != equal {
 		t.Errorf("%+v", r)
 	}
 	var b bytes.Buffer
-	if err := report(&b, results, false); err != nil || strings.Count(b.String(), "NOT RUN: ") != len(systems()) {
+	if err := report(&b, results, false); err != nil || strings.Count(b.String(), "NOT RUN: ") != len(all) {
 		t.Errorf("%s %v", b.String(), err)
+	}
+}
+
+// TestAlone: systems that need no tool agree, unless package interop does not have their format.
+func TestAlone(t *testing.T) {
+	for _, s := range systems() {
+		if !s.alone {
+			continue
+		}
+		code, results, _ := try(t, []system{s}, "--system", s.name)
+		if r := results[0]; code != 0 || r.Status != equal && r.Status != notRun || r.Status == equal && r.Cases == 0 {
+			t.Errorf("exit code %d, %+v", code, r)
+		}
 	}
 }
 
