@@ -277,7 +277,7 @@ func (t *trial) compare(j *job, d *direction, sets []*bloomery.Set, members []sp
 			bit := i*len(keys) + at
 			theirs := bits[bit/8]>>(bit%8)&1 == 1
 			single := set.Contains(key)
-			if j.c.kind == long {
+			if j.c.kind == long || j.c.kind == xxh64 {
 				single = bloomery.Keyed[uint64](set).Contains(binary.LittleEndian.Uint64(key))
 			}
 			in := members[i].first <= at*j.step && at*j.step < members[i].end

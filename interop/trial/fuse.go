@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 
@@ -18,7 +19,7 @@ import (
 // xorfSystem is the binary fuse filters of the crate xorf, in bincode.
 func xorfSystem() system {
 	return system{name: "xorf", about: "crate xorf 0.13.0, by cargo", run: func(t *trial) error {
-		return t.fuse("xorf", func() (peer, error) {
+		return t.fuse("xorf", []kind{long}, []string{"8", "16", "32"}, func() (peer, error) {
 			command, err := t.shop.rust("xorf")
 			if err != nil {
 				return nil, err
@@ -32,12 +33,27 @@ func xorfSystem() system {
 func fastFilterSystem() system {
 	about := "Go module github.com/FastFilter/xorfilter, in this program"
 	return system{name: "fastfilter", about: about, alone: true, run: func(t *trial) error {
-		return t.fuse("xorfilter", func() (peer, error) { return fastFilter{}, nil })
+		return t.fuse("xorfilter", []kind{long}, []string{"8", "16", "32"}, func() (peer, error) { return fastFilter{}, nil })
 	}}
 }
 
+// pyFuseFilterSystem is the binary fuse filters of FastFilter's library for C, from Python. pyfusefilter hashes strings
+// with XXH64.
+func pyFuseFilterSystem() system {
+	return system{name: "pyfusefilter", about: "pyfusefilter 1.3, with FastFilter's library for C, by pip",
+		run: func(t *trial) error {
+			return t.fuse("fastfilter", []kind{xxh64}, []string{"8", "16"}, func() (peer, error) {
+				folder, python, err := t.shop.python("pyfusefilter")
+				if err != nil {
+					return nil, err
+				}
+				return start(t.ctx, "pyfusefilter", []string{python, filepath.Join(folder, "trial.py")})
+			})
+		}}
+}
+
 // fuse compares binary fuse filters. The form is the width of a slot in bits, and the format has this name and the form.
-func (t *trial) fuse(name string, start func() (peer, error)) error {
+func (t *trial) fuse(name string, kinds []kind, forms []string, start func() (peer, error)) error {
 	if !slices.Contains(interop.Formats(), interop.Format(name+"8")) {
 		return lackError("package interop has no format " + name + "8")
 	}
@@ -47,7 +63,7 @@ func (t *trial) fuse(name string, start func() (peer, error)) error {
 	}
 	return t.exchange(p, exchange{
 		format:  func(c testCase) interop.Format { return interop.Format(name + c.form) },
-		cases:   t.grid(1, []kind{long}, "8", "16", "32"),
+		cases:   t.grid(1, kinds, forms...),
 		configs: func(c testCase) []bloomery.Config { return []bloomery.Config{{Spec: "fuse(width=" + c.form + ")"}} },
 		static:  true,
 	})

@@ -7,18 +7,22 @@ import (
 	"os"
 	"strconv"
 	"unicode/utf16"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // kind is what the keys of a filter are. It decides which bytes are hashed.
 type kind string
 
-// The kinds. Keys stand in key files as the bytes that are hashed, except that a utf16 key stands there as UTF-8.
+// The kinds. Keys stand in key files as the bytes that are hashed, except that keys of the last two kinds stand there as
+// UTF-8.
 const (
 	text  kind = "text"  // UTF-8
 	raw   kind = "bytes" // any bytes
 	long  kind = "int64" // 8 bytes, little endian
 	short kind = "int32" // 4 bytes, little endian
 	wide  kind = "utf16" // a string that is hashed as 2 bytes a char, little endian
+	xxh64 kind = "xxh64" // a string whose XXH64 is the key, a number of 8 bytes, little endian
 )
 
 // generate returns n keys of the kind, all distinct. Those with the same seed and other numbers from first on are
@@ -80,11 +84,15 @@ func mix32(x uint32) uint32 {
 
 // hashed returns the bytes that the other system hashes for the keys.
 func hashed(k kind, keys [][]byte) [][]byte {
-	if k != wide {
+	if k != wide && k != xxh64 {
 		return keys
 	}
 	all := make([][]byte, len(keys))
 	for i, key := range keys {
+		if k == xxh64 {
+			all[i] = binary.LittleEndian.AppendUint64(nil, xxhash.Sum64(key))
+			continue
+		}
 		for _, char := range utf16.Encode([]rune(string(key))) {
 			all[i] = binary.LittleEndian.AppendUint16(all[i], char)
 		}

@@ -21,7 +21,7 @@ const askedOfParquet = 1000
 
 func parquetPython(name, about string) system {
 	return system{name: name, about: about, run: func(t *trial) error {
-		folder, python, err := t.shop.python("python")
+		folder, python, err := t.shop.python("parquet-python")
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,6 @@ package main
 func systems() []system {
 	return []system{
 		guavaSystem(), rustParquetSystem(), clubcardSystem(), duckDBSystem(), pyArrowSystem(), parquetMRSystem(),
-		redisBloomSystem(), sparkSystem(), xorfSystem(), fastFilterSystem(),
+		redisBloomSystem(), sparkSystem(), xorfSystem(), fastFilterSystem(), pyFuseFilterSystem(),
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 // programs are the sources of the programs of the systems, and of what they share by language.
 //
-//go:embed java guava rust rust-parquet clubcard python parquet-mr redisbloom spark xorf
+//go:embed java guava rust rust-parquet clubcard python parquet-mr redisbloom spark xorf parquet-python pyfusefilter
 var programs embed.FS
 
 // shop builds the programs of the systems, in a folder that stays.
@@ -113,7 +113,7 @@ func (s shop) python(name string) (folder, inEnv string, err error) {
 	if err != nil {
 		return "", "", lackError("it needs python3 in PATH")
 	}
-	if folder, err = s.unpack(name); err != nil {
+	if folder, err = s.unpack("python", name); err != nil {
 		return "", "", err
 	}
 	want, err := programs.ReadFile(name + "/requirements.txt")

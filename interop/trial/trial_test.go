@@ -240,9 +240,9 @@ func TestArguments(t *testing.T) {
 
 // TestKeys: all keys of a kind are distinct, also those of two calls.
 func TestKeys(t *testing.T) {
-	for _, k := range []kind{text, raw, long, short, wide} {
+	for _, k := range []kind{text, raw, long, short, wide, xxh64} {
 		seen := map[string]bool{}
-		for _, key := range append(generate(k, 3, 0, 5000), generate(k, 3, 5000, 5000)...) {
+		for _, key := range hashed(k, append(generate(k, 3, 0, 5000), generate(k, 3, 5000, 5000)...)) {
 			seen[string(key)] = true
 		}
 		if len(seen) != 10_000 {
