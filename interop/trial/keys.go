@@ -14,8 +14,7 @@ import (
 // kind is what the keys of a filter are. It decides which bytes are hashed.
 type kind string
 
-// The kinds. Keys stand in key files as the bytes that are hashed, except that keys of the last two kinds stand there as
-// UTF-8.
+// The kinds. Keys stand in key files as the bytes that are hashed, keys of the last two kinds as UTF-8.
 const (
 	text  kind = "text"  // UTF-8
 	raw   kind = "bytes" // any bytes

