@@ -135,6 +135,7 @@ var rooms = map[string][]string{
 		"internal/handle", "internal/parquetmeta",
 		"internal/family/*", "internal/bitvec", "internal/probe"},
 	"interop/clubcard": {"filter", "internal/container", "internal/untrusted"},
+	"interop/trial":    {".", "filter", "interop", "interop/clubcard", "internal/cli", "internal/mavenjars"},
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "internal/family", "internal/families",
 		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "internal/steps",
 		"internal/handle", "internal/intake", "internal/parquetmeta",
