@@ -10,7 +10,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/internal/parquetmeta"
 	"github.com/bloomery/bloomery/interop"
 )
 
@@ -40,7 +39,11 @@ const cutOut = `  pyarrow:  ParquetFile(F).metadata.row_group(G).column(C) has b
   shell:    tail -c +$((OFFSET+1)) F | head -c LENGTH > column.bin`
 
 // isParquetFile reports whether f begins as a whole Parquet file, which no filter does.
-func isParquetFile(f io.ReaderAt) bool { return parquetmeta.Has(f) }
+func isParquetFile(f io.ReaderAt) bool {
+	var b [4]byte
+	_, _ = f.ReadAt(b[:], 0) // an error leaves zeros
+	return string(b[:]) == "PAR1"
+}
 
 // readColumn reads the filter of a column of a Parquet file.
 func readColumn(path string, f *os.File, st os.FileInfo, flags columnFlags) (*bloomery.Set, error) {

@@ -61,7 +61,7 @@ func (a *app) readAny(
 	if st.Mode().IsRegular() {
 		limit = uint64(st.Size())
 	}
-	if column.name != "" || st.Mode().IsRegular() && from != ownFormat && isParquetFile(f) {
+	if column.name != "" || st.Mode().IsRegular() && (from == "" || from == interop.Parquet) && isParquetFile(f) {
 		set, err := readColumn(path, f, st, column)
 		return set, interop.Parquet, err
 	}
