@@ -2,8 +2,9 @@
 
     python bench.py --keys 1000000 --rows 10000000
 
-Keys are host names, or integers of 64 bits with --integers. A tenth of the rows is in the list. How the rows are held
-differs, since each peer takes another form: a Python list for set, rbloom and fastbloom-rs, columns for the others.
+Keys are host names, or integers of 63 bits with --integers (fastbloom-rs has no larger ones). A tenth of the rows is in
+the list. How the rows are held differs, since each peer takes another form: a Python list for set, rbloom and
+fastbloom-rs, columns for the others.
 All peers answer all rows once in a round; the order turns from round to round. Times are processor time of all threads,
 in ns a row, medians with the fastest and the slowest round. Memory is the growth of a new process in which the peer is
 made from the list of keys, without the list; that of a filter is its file.
@@ -36,7 +37,7 @@ def host(i: int) -> str:
 
 def keys_and_rows(n: int, rows: int, integers: bool) -> tuple[list[Any], list[Any]]:
     """Returns the list, and rows of which a tenth is in it, in random order."""
-    make: Callable[[int], Any] = (lambda i: i * 0x9E3779B97F4A7C15 % 2**64) if integers else host
+    make: Callable[[int], Any] = (lambda i: i * 0x9E3779B97F4A7C15 % 2**63) if integers else host
     r = random.Random(SEED)
     keys = [make(i) for i in range(n)]
     absent = iter(range(n, n + rows))
