@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/interop"
 )
@@ -11,10 +9,6 @@ import (
 func sparkSystem() system {
 	about := "org.apache.spark:spark-sketch_2.13 4.1.1, by Maven"
 	return system{name: "spark", about: about, run: func(t *trial) error {
-		format := interop.Format("spark")
-		if !slices.Contains(interop.Formats(), format) {
-			return lackError("package interop has no format spark")
-		}
 		command, err := t.shop.java("spark")
 		if err != nil {
 			return err
@@ -24,7 +18,7 @@ func sparkSystem() system {
 			return err
 		}
 		return t.exchange(p, exchange{
-			format: always(format), cases: t.grid(0, []kind{text, raw, long}, "1", "2"),
+			format: always(interop.Spark), cases: t.grid(0, []kind{text, raw, long}, "1", "2"),
 			configs: func(c testCase) []bloomery.Config {
 				family := "spark(version=" + c.form + ","
 				return []bloomery.Config{{Spec: family + "fpr=" + c.rateText() + ")"}, {Spec: family + "bits_per_key=40)"}}
