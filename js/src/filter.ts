@@ -5,7 +5,7 @@ import { ChecksumError, CorruptError, FamilyError, HashError, TruncatedError } f
 import { except } from './exceptions.js';
 import { xxh3 } from './hash/xxh3.js';
 import { type Header, hashNames, parseHeader } from './header.js';
-import { type Key, OwnBuffer, putKey } from './key.js';
+import { buffer, type Key, putKey } from './key.js';
 import { check, flag, type Rule, want } from './options.js';
 import { present, sectionWords } from './sections.js';
 import type { Engine, EngineMaker, Family, FilterFile, Hashed, HashSetup, KeyHash, Query } from './types.js';
@@ -115,9 +115,6 @@ export function list(keys: Iterable<Key>): Iterable<Key> {
   want('keys', keys, typeof keys !== 'string' && keys?.[Symbol.iterator], 'an array or another iterable of keys');
   return keys;
 }
-
-/** The buffer of the keys of all plain engines. */
-export const buffer = /* @__PURE__ */ new OwnBuffer();
 
 /** Answers queries in JavaScript. */
 export const plainEngine: EngineMaker = (query, { sum }, { bytes }) => {

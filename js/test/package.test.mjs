@@ -46,8 +46,8 @@ test('the tarball has the built package and no sources', async () => {
   const { exports, dependencies } = JSON.parse(manifest);
   assert.equal(dependencies, undefined);
   const entries = [
-    '.', './plain', './core', './delta', './follow', './exact', './family/*', './hash/siphash', './hash/xxh64',
-    './package.json',
+    '.', './plain', './core', './build', './delta', './follow', './exact', './family/*', './hash/siphash',
+    './hash/xxh64', './package.json',
   ];
   assert.deepEqual(Object.keys(exports), entries);
 });
@@ -64,6 +64,7 @@ import { siphash } from 'bloomery/hash/siphash';
 import { type ExactInfo, type ExactSet, openExact } from 'bloomery/exact';
 import { type ExactFollower, follow, followExact, type FollowStore, ReleaseError } from 'bloomery/follow';
 import { patch } from 'bloomery/delta';
+import { build, type BuildOptions, type BuildProgress } from 'bloomery/build';
 
 export async function use(file: Uint8Array): Promise<boolean[]> {
   const filter: Filter = await open(file, { verify: true, secret: '00112233445566778899aabbccddeeff' });
@@ -114,6 +115,11 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   followExact('/list/', { open, insecure: true });
   // @ts-expect-error follow needs open
   follow('/list/', { insecure: true });
+  const progress = ({ keys, done }: BuildProgress): number => keys + done;
+  const how: BuildOptions = { family: 'fuse', fpr: 0.01, seed: 7n, progress };
+  const built: Uint8Array = await build(new Set<string | number>(['a', 5]), how);
+  // @ts-expect-error guava is not built
+  build([built], { family: 'guava' });
   const patched: Uint8Array = await patch(file, list.bytes, { maxBytes: 9 });
   if (list.error instanceof ReleaseError && list.error.reason === 'expired' && listed && unsure) return [!patched];
   if (some && (await sharded) && either && unknown) throw error;

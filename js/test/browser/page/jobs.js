@@ -62,3 +62,21 @@ export async function fetched({ url, keys = [], options = {}, fetchFilter }) {
     return { error: error.name, cause: error.cause?.name, message: error.message };
   }
 }
+
+/**
+ * Builds filters of the keys 0 to keys-1 with `bloomery/build`.
+ *
+ * @param {{families: string[], keys: number}} job
+ * @returns {Promise<{sums: string[], missing: number}>} missing: keys that are not found; sums: SHA-256 in hexadecimal
+ */
+export async function built({ families, keys }) {
+  const [{ build }, { open }] = await Promise.all([import('/dist/build.js'), import(entries.plain)]);
+  const all = Array.from({ length: keys }, (_, i) => BigInt(i)), done = { sums: [], missing: 0 };
+  for (const family of families) {
+    const file = await build(all, { family, fpr: 0.01, seed: 7 }), filter = await open(file);
+    done.missing += all.filter((key) => !filter.has(key)).length;
+    const sum = new Uint8Array(await crypto.subtle.digest('SHA-256', file));
+    done.sums.push(Array.from(sum, (b) => b.toString(16).padStart(2, '0')).join(''));
+  }
+  return done;
+}
