@@ -41,7 +41,7 @@ const missed = {
   'open of bloomery/core, standard': 7170,
   'open of bloomery/core, twochoice': 7385,
   'openExact of bloomery/exact': 7825,
-  'openExact and followExact': 13_670,
+  'openExact and followExact': 13_800,
   'all of bloomery': 27_190,
   'all of bloomery/plain': 20_870,
   'all of bloomery/core, fuse': 11_965,
@@ -112,8 +112,8 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2875, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8730,
-  'follow of bloomery/plain': 8257,
+  'patch of bloomery': 2875, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8840,
+  'follow of bloomery/plain': 8390,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
