@@ -10,6 +10,7 @@ import type { ShardedFilter, ShardLoader } from './sharded.js';
 
 export { type Follower, type FollowStore, type PollOptions, type Published, StoreError, type Update }
   from './follower.js';
+export { cacheStore, indexedDBStore } from './stores.js';
 export { type OlderRelease, type Release, ReleaseError, type ReleaseObject, type ReleaseReason, type Trust }
   from './release.js';
 
@@ -44,6 +45,9 @@ type FilterOf<Options> = Options extends { openSharded: object } ? Filter | Shar
  * file that `open` refuses or that is larger than maxBytes, and of release.json if the server answers with a status
  * from 400 to 499, except 408, 416, 425 and 429. An exact set is a TypeError. A sharded set loads its shards when they
  * are first needed, and keeps those that a new release has, too.
+ *
+ * In a browser it also polls when the connection comes back, and when the page is shown again and the last poll failed
+ * or is an interval ago: timers run late in the background.
  *
  * Memory: that of the filters held and loaded, and during an update 3 times the bytes that arrived.
  */

@@ -17,8 +17,8 @@ import { load, type Part, type Since, type TransportOptions } from './transport.
 import { longest, type Timer, watch, within } from './watch.js';
 
 /**
- * Where a follower keeps what it holds, so that the next one resumes from there: for example files, or IndexedDB. It
- * must be for this follower alone.
+ * Where a follower keeps what it holds, so that the next one resumes from there: indexedDBStore or cacheStore in a
+ * browser, files elsewhere. It must be for this follower alone.
  */
 export interface FollowStore {
   /** Returns what was put under the name, or undefined. */
@@ -361,8 +361,11 @@ export async function start(
     throw error;
   };
 
+  /** When the last poll ended. */
+  let ended = 0;
   const poll = (): Promise<boolean> => (polling ??= attempt().finally(() => {
     polling = undefined;
+    ended = Date.now();
     clearTimeout(timer);
     if (end.signal.aborted) return;
     // Without a filter the first polls follow soon.
@@ -370,7 +373,17 @@ export async function start(
     timer = setTimeout(() => poll().catch(() => {}), Math.min(wait * (1 - Math.random() / 10), longest));
   }));
 
+  const { document } = globalThis;
+  const online = (): void => void poll().catch(() => {});
+  const shown = (): void => {
+    if (document.visibilityState === 'visible' && (failures || Date.now() - ended >= interval)) online();
+  };
+  globalThis.addEventListener?.('online', online);
+  document?.addEventListener('visibilitychange', shown);
+
   const close = (): void => {
+    globalThis.removeEventListener?.('online', online);
+    document?.removeEventListener('visibilitychange', shown);
     clearTimeout(timer);
     clearTimeout(expiry);
     signal?.removeEventListener('abort', close);
