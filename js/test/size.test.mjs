@@ -25,26 +25,26 @@ const buildAlone = 13_500;
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 22_810,
-  'open of bloomery/plain': 16_190,
-  'open of bloomery/core, bitsandblooms': 7925,
+  'open of bloomery': 23_100,
+  'open of bloomery/plain': 16_510,
+  'open of bloomery/core, bitsandblooms': 7930,
   'open of bloomery/core, blocked': 7290,
   'open of bloomery/core, blockpartitioned': 7525,
   'open of bloomery/core, counting': 7300,
   'open of bloomery/core, dleft': 7500,
   'open of bloomery/core, fuse': 7240,
   'open of bloomery/core, guava': 7955,
-  'open of bloomery/core, partitioned': 7395,
-  'open of bloomery/core, rankindexed': 8750,
+  'open of bloomery/core, partitioned': 7400,
+  'open of bloomery/core, rankindexed': 8755,
   'open of bloomery/core, redisbloom': 7815,
   'open of bloomery/core, ribbon': 8565,
-  'open of bloomery/core, spark': 7250,
+  'open of bloomery/core, spark': 7255,
   'open of bloomery/core, standard': 7235,
   'open of bloomery/core, twochoice': 7445,
   'openExact of bloomery/exact': 7915,
-  'openExact and followExact': 13_870,
-  'all of bloomery': 27_300,
-  'all of bloomery/plain': 20_980,
+  'openExact and followExact': 13_875,
+  'all of bloomery': 27_640,
+  'all of bloomery/plain': 21_290,
   'all of bloomery/core, fuse': 12_060,
 };
 
@@ -113,7 +113,7 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2875, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8840,
+  'patch of bloomery': 2885, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8840,
   'follow of bloomery/plain': 8390,
 };
 
