@@ -353,8 +353,8 @@ func TestAllowConflict(t *testing.T) {
 func TestAllowRefused(t *testing.T) {
 	ctx := context.Background()
 	for spec, c := range map[string]Config{
-		"guava": {}, "redisbloom": {}, "bitsandblooms": {}, "blocked(layout=split)": {Hash: filter.XXH64},
-		"standard": {Concurrent: true},
+		"guava": {}, "redisbloom": {}, "bitsandblooms": {}, "spark": {}, "blocked(layout=split)": {Hash: filter.XXH64},
+		"standard": {Concurrent: true}, "fuse": {Hash: filter.Uint64},
 	} {
 		c.Spec, c.Allow = spec, numbered("allowed", 1)
 		if _, err := Build(ctx, numbered("member", 1), c); !errors.Is(err, filter.ErrConfig) {

@@ -23,7 +23,7 @@ var most = map[string]int{
 	"distribute": 15, "interop": 15, "interop/clubcard": 15, "admission": 20, "window": 20,
 }
 
-const mostTogether = 390
+const mostTogether = 395
 
 // TestListing compares the public names of each package with its listing in api, so that no change of them goes
 // unseen, and holds their number. After an intended change: go test . -run TestListing -update-api

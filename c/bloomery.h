@@ -1028,6 +1028,27 @@ static inline bool bloomery_guava_has(const bloomery_guava *f, bloomery_key_hash
   return true;
 }
 
+/* spark: m bits, k probes; version is 1 or 2. */
+typedef struct {
+  const uint8_t *words;
+  uint64_t m;
+  uint32_t k, version;
+} bloomery_spark;
+
+/* Returns the lower half of x with its sign. */
+static inline uint64_t bloomery_signed32(uint64_t x) { return ((x & 0xFFFFFFFFu) ^ 0x80000000u) - 0x80000000u; }
+
+static inline bool bloomery_spark_has(const bloomery_spark *f, bloomery_key_hash h) {
+  uint64_t x = bloomery_signed32(h.lo) * (f->version == 1 ? 1 : 0x7FFFFFFFu), by = bloomery_signed32(h.lo >> 32);
+  for (uint32_t i = 0; i < f->k; i++) {
+    uint64_t at = x += by;
+    if (f->version == 1) at = bloomery_signed32(at);
+    if (at >> 63) at = ~at;
+    if (!(bloomery_bit(f->words, at % f->m) & 1)) return false;
+  }
+  return true;
+}
+
 /* bitsandblooms: m bits, k probes. four are the two words of murmur3-x64-128 of the key, then those of the key followed
    by a byte 1. */
 static inline bool bloomery_bitsandblooms_has(const bloomery_standard *f, const uint64_t four[4]) {
@@ -1202,6 +1223,24 @@ BLOOMERY_APART void bloomery_murmur3(const uint8_t *key, size_t length, uint64_t
   bloomery_murmur3_end(four + 2, tail, n == 15 ? 0 : n + 1, (uint64_t)length + 1);
 }
 
+static inline uint32_t bloomery_murmur32_word(uint32_t h, uint32_t k) {
+  k *= 0xCC9E2D51u;
+  h ^= (k << 15 | k >> 17) * 0x1B873593u;
+  return (h << 13 | h >> 19) * 5 + 0xE6546B64u;
+}
+
+/* Returns MurmurHash3 x86 32 as Spark has it: each of the last 1 to 3 bytes is a word of its own, with its sign. */
+BLOOMERY_APART uint32_t bloomery_murmur32(const uint8_t *key, size_t length, uint32_t seed) {
+  uint32_t h = seed;
+  size_t i = 0;
+  for (; length - i >= 4; i += 4) h = bloomery_murmur32_word(h, bloomery_load32(key + i));
+  for (; i < length; i++) h = bloomery_murmur32_word(h, (key[i] ^ 0x80u) - 0x80u);
+  h ^= (uint32_t)length;
+  h = (h ^ h >> 16) * 0x85EBCA6Bu;
+  h = (h ^ h >> 13) * 0xC2B2AE35u;
+  return h ^ h >> 16;
+}
+
 /* Returns MurmurHash64A. */
 BLOOMERY_APART uint64_t bloomery_murmur64a(const uint8_t *key, size_t length, uint64_t seed) {
   const uint64_t m = 0xC6A4A7935BD1E995u;
@@ -1229,7 +1268,8 @@ enum {
   BLOOMERY_RIBBON = 10,
   BLOOMERY_GUAVA = 20,
   BLOOMERY_BITSANDBLOOMS = 21,
-  BLOOMERY_REDISBLOOM = 22
+  BLOOMERY_REDISBLOOM = 22,
+  BLOOMERY_SPARK = 23
 };
 
 /* The hash functions of keys, by their numbers in files. */
@@ -1239,7 +1279,8 @@ enum {
   BLOOMERY_XXH64 = 3,         /* XXH64 */
   BLOOMERY_MURMUR3 = 4,       /* MurmurHash3 x64 128 */
   BLOOMERY_MURMUR3_TWICE = 5, /* the same of the key, then of the key followed by a byte 1 */
-  BLOOMERY_MURMUR64A = 6      /* MurmurHash64A, twice */
+  BLOOMERY_MURMUR64A = 6,     /* MurmurHash64A, twice */
+  BLOOMERY_MURMUR3_X86 = 7    /* MurmurHash3 x86 32 of Spark, twice */
 };
 
 #ifndef BLOOMERY_QUERIES_ONLY
@@ -1325,6 +1366,7 @@ typedef struct {
     bloomery_dleft dleft;
     bloomery_ribbon ribbon;
     bloomery_guava guava;
+    bloomery_spark spark;
     bloomery_redisbloom redisbloom;
   } as;
 } bloomery_filter;
@@ -1845,6 +1887,21 @@ static inline int bloomery_plan_guava(bloomery_filter *f, bloomery_file *file) {
   return BLOOMERY_OK;
 }
 
+static inline int bloomery_plan_spark(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_spark *g = &f->as.spark;
+  uint64_t words;
+  g->k = (uint32_t)bloomery_spec_must(&s, "k", 1, 255);
+  g->version = (uint32_t)bloomery_spec_must(&s, "version", 1, 2);
+  words = bloomery_spec_must(&s, "words", 1, BLOOMERY_ANY);
+  if (!bloomery_spec_good(&s)) return BLOOMERY_CORRUPT;
+  if (words > 0x7FFFFFFF) return BLOOMERY_TOO_LARGE;
+  g->m = 64 * words;
+  file->wanted = 1;
+  file->want[0] = words;
+  return BLOOMERY_OK;
+}
+
 static inline int bloomery_plan_bitsandblooms(bloomery_filter *f, bloomery_file *file) {
   bloomery_spec s = bloomery_spec_begin(&f->header);
   bloomery_standard *g = &f->as.standard;
@@ -1892,6 +1949,7 @@ static inline bloomery_family bloomery_family_of(uint32_t number) {
       {"guava", BLOOMERY_GUAVA, BLOOMERY_MURMUR3},
       {"bitsandblooms", BLOOMERY_BITSANDBLOOMS, BLOOMERY_MURMUR3_TWICE},
       {"redisbloom", BLOOMERY_REDISBLOOM, BLOOMERY_MURMUR64A},
+      {"spark", BLOOMERY_SPARK, BLOOMERY_MURMUR3_X86},
   };
   bloomery_family none = {NULL, 0, 0};
   for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
@@ -1926,6 +1984,7 @@ BLOOMERY_APART int bloomery_plan(bloomery_filter *f, bloomery_file *file) {
   case BLOOMERY_GUAVA: result = bloomery_plan_guava(f, file); break;
   case BLOOMERY_BITSANDBLOOMS: result = bloomery_plan_bitsandblooms(f, file); break;
   case BLOOMERY_REDISBLOOM: result = bloomery_plan_redisbloom(f, file); break;
+  case BLOOMERY_SPARK: result = bloomery_plan_spark(f, file); break;
   }
   if (result != BLOOMERY_OK) return result;
   if (h->family == BLOOMERY_COUNTING || h->family == BLOOMERY_DLEFT) h->counts = true;
@@ -2289,6 +2348,7 @@ BLOOMERY_APART bool bloomery_attach(bloomery_filter *f, const bloomery_file *fil
            bloomery_zero_bits(g->slots, (uint64_t)g->tail * (g->values + g->remainder + g->extra), file->words[2]);
   }
   case BLOOMERY_GUAVA: f->as.guava.words = s; return true;
+  case BLOOMERY_SPARK: f->as.spark.words = s; return true;
   case BLOOMERY_BITSANDBLOOMS:
     f->as.standard.bits = s;
     return bloomery_zero_bits(s, file->cells, words); /* bits from length on */
@@ -2383,7 +2443,7 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
   rate = bloomery_load64(data + 52);
   fpr.bits = rate;
   h->fpr_chosen = fpr.value;
-  if (h->hash < BLOOMERY_XXH3 || h->hash > BLOOMERY_MURMUR64A) return BLOOMERY_BAD_HASH;
+  if (h->hash < BLOOMERY_XXH3 || h->hash > BLOOMERY_MURMUR3_X86) return BLOOMERY_BAD_HASH;
   if ((h->hash != BLOOMERY_SIPHASH) != (h->key_check == 0) || (h->hash != BLOOMERY_XXH3 && h->seed != 0) ||
       (h->version == 1 ? rate != 0 : !bloomery_is_rate(rate) && (h->version == 2 || rate != 0)) ||
       (file->exceptions && h->hash > BLOOMERY_SIPHASH) ||
@@ -2490,6 +2550,11 @@ BLOOMERY_FLAT bloomery_key_hash bloomery_hash(const bloomery_filter *f, const vo
     h.lo = bloomery_murmur64a(p, length, 0xC6A4A7935BD1E995u);
     h.hi = bloomery_murmur64a(p, length, h.lo);
     return h;
+  case BLOOMERY_MURMUR3_X86:
+    h.lo = bloomery_murmur32(p, length, 0);
+    h.hi = (uint64_t)bloomery_murmur32(p, length, (uint32_t)h.lo) << 32;
+    h.lo |= h.hi;
+    return h;
   }
   return bloomery_xxh3(p, length, f->header.seed);
 }
@@ -2509,6 +2574,7 @@ BLOOMERY_APART bool bloomery_family_has(const bloomery_filter *f, bloomery_key_h
   case BLOOMERY_DLEFT: return bloomery_dleft_has(&f->as.dleft, h);
   case BLOOMERY_RIBBON: return bloomery_ribbon_has(&f->as.ribbon, h);
   case BLOOMERY_GUAVA: return bloomery_guava_has(&f->as.guava, h);
+  case BLOOMERY_SPARK: return bloomery_spark_has(&f->as.spark, h);
   case BLOOMERY_REDISBLOOM: return bloomery_redisbloom_has(&f->as.redisbloom, h);
   case BLOOMERY_BITSANDBLOOMS: {
     const bloomery_standard *g = &f->as.standard;

@@ -103,4 +103,9 @@
 //	redisbloom                        chain of filters of RedisBloom
 //	    capacity=KEYS                 capacity of the first filter of the chain
 //	    expansion=N                   growth factor of the chain; 0: no growth
+//	spark                             filter of Apache Spark
+//	    capacity=KEYS                 room for at least this many keys, those added later included
+//	    k=1..255                      probes per key
+//	    words=N                       number of 64-bit words, instead of a size
+//	    version=1|2                   of the format; Spark reads 2 from 4.1 on
 package filter

@@ -60,6 +60,7 @@ func TestDocumentedHashes(t *testing.T) {
 			return q[:]
 		}},
 		{"### MurmurHash64A\n", 7, func(key []byte) []uint64 { return halves(foreign(Murmur64A).Sum(key)) }},
+		{"### MurmurHash3 x86 32\n", 12, func(key []byte) []uint64 { return []uint64{foreign(Murmur3x86).Sum(key).Lo} }},
 	} {
 		_, after, ok := strings.Cut(rest, section.title)
 		if !ok {

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 
@@ -25,16 +26,25 @@ const (
 	// Murmur64A is the hash function of RedisBloom: MurmurHash64A of the key, twice. Lo has the seed
 	// 0xc6a4a7935bd1e995, Hi has the seed Lo.
 	Murmur64A HashID = 6
+	// Murmur3x86 is the hash function of Spark: MurmurHash3 x86 32 of the key, twice, with Spark's treatment of the
+	// last 1 to 3 bytes; 64 bits in total. The lower half of Lo has the seed 0, its upper half has the lower half as
+	// seed. Hi is Lo with the lower 32 bits zero.
+	Murmur3x86 HashID = 7
+	// Uint64 is no hash function: the key is a number. It is that of FastFilter, whose filters take keys of 64 bits
+	// and mix them with a seed of their own. Lo is the number if the key has 8 bytes, little endian; keys of other
+	// lengths, which FastFilter does not have, are XXH64 with seed 0. Hi is Lo with the lower 32 bits zero.
+	Uint64 HashID = 8
 )
 
 // foreign reports whether the hash function belongs to another system.
-func (id HashID) foreign() bool { return id >= XXH64 && id <= Murmur64A }
+func (id HashID) foreign() bool { return id >= XXH64 && id <= Uint64 }
 
 // ForeignHasher returns the hasher of a hash function of another system. The error wraps ErrConfig if id is
 // XXH3, SipHash or unknown.
 func ForeignHasher(id HashID) (Hasher, error) {
 	if !id.foreign() {
-		want := fmt.Sprintf("want %s, %s, %s or %s", XXH64, Murmur3, Murmur3Twice, Murmur64A)
+		want := fmt.Sprintf("want %s, %s, %s, %s, %s or %s", XXH64, Murmur3, Murmur3Twice, Murmur64A, Murmur3x86,
+			Uint64)
 		return Hasher{}, &ConfigError{"hash", id, want}
 	}
 	return Hasher{kind: uint64(id)}, nil
@@ -43,8 +53,16 @@ func ForeignHasher(id HashID) (Hasher, error) {
 // sumForeign is Sum for the hash functions of other systems.
 func (id HashID) sumForeign(key []byte) Hash {
 	switch id {
+	case Uint64:
+		if len(key) == 8 {
+			return short(binary.LittleEndian.Uint64(key))
+		}
+		return short(xxhash.Sum64(key))
 	case XXH64:
-		return xxh64Of(xxhash.Sum64(key))
+		return short(xxhash.Sum64(key))
+	case Murmur3x86:
+		a := murmur.Sum32(key, 0)
+		return short(uint64(murmur.Sum32(key, a))<<32 | uint64(a))
 	case Murmur3:
 		lo, hi := murmur.Sum3(key)
 		return Hash{Hi: hi, Lo: lo}
@@ -56,8 +74,8 @@ func (id HashID) sumForeign(key []byte) Hash {
 	return Hash{Hi: murmur.Sum64A(key, lo), Lo: lo}
 }
 
-// xxh64Of returns the Hash with an XXH64 of a key.
-func xxh64Of(h uint64) Hash { return Hash{Hi: h &^ (1<<32 - 1), Lo: h} }
+// short returns the Hash with a hash of 64 bits.
+func short(h uint64) Hash { return Hash{Hi: h &^ (1<<32 - 1), Lo: h} }
 
 // xxh64Uint64 is XXH64 with seed 0 of the eight bytes of key, little endian.
 func xxh64Uint64(key uint64) uint64 {

@@ -31,6 +31,7 @@ const (
 var hashNames = [...]string{
 	XXH3: "xxh3-128", SipHash: "siphash-128",
 	XXH64: "xxh64", Murmur3: "murmur3-x64-128", Murmur3Twice: "murmur3-x64-128-twice", Murmur64A: "murmur64a-twice",
+	Murmur3x86: "murmur3-x86-32-twice", Uint64: "uint64",
 }
 
 // String returns the name in files and reports, such as "xxh3-128".
@@ -116,7 +117,7 @@ func (h Hasher) SumUint64s(dst []Hash, keys []uint64) {
 		}
 	case XXH64:
 		for i, key := range keys {
-			dst[i] = xxh64Of(xxh64Uint64(key))
+			dst[i] = short(xxh64Uint64(key))
 		}
 	default:
 		for i, key := range keys {

@@ -7,12 +7,14 @@
 //	guava            output of BloomFilter.writeTo           guava(k=,strategy=32|64,words=)    Murmur3
 //	bits-and-blooms  output of WriteTo or MarshalBinary, v3  bitsandblooms(k=,m=)               Murmur3Twice
 //	redisbloom       all data of BF.SCANDUMP, concatenated   redisbloom(links=,words=)          Murmur64A
+//	spark            output of BloomFilter.writeTo, V1, V2   spark(k=,version=1|2,words=)       Murmur3x86
+//	xorfilter8 ...   binary fuse filters of FastFilter       fuse(...,width=8|16|32)            Uint64
 //
 // [Read] reads a file of a known format as a bloomery.Set, [Detect] tells the format, and [Write] writes a Set. To make
 // a filter for another system, build a Set of its family, and for Parquet set Config.Hash to filter.XXH64.
 //
-// Keys are bytes. docs/interop.md says how the other systems turn a value into bytes. Only RedisBloom stores the number
-// of keys; for the other formats it is estimated from the bits that are set.
+// Keys are bytes. docs/interop.md says how the other systems turn a value into bytes. RedisBloom and FastFilter in C
+// store the number of keys; for the other formats it is estimated from the bits or slots that are set.
 //
 // Input may be hostile. Sizes are checked against each other and against the limit of the caller, and memory is
 // allocated as bytes arrive. These formats have no checksums: a damaged file may be read as another filter.
@@ -47,6 +49,16 @@ const (
 	Guava         Format = "guava"
 	BitsAndBlooms Format = "bits-and-blooms"
 	RedisBloom    Format = "redisbloom"
+	Spark         Format = "spark"
+	// Binary fuse filters of FastFilter with slots of 8, 16 and 32 bits: of Go, C and Rust.
+	XorFilter8   Format = "xorfilter8"
+	XorFilter16  Format = "xorfilter16"
+	XorFilter32  Format = "xorfilter32"
+	FastFilter8  Format = "fastfilter8"
+	FastFilter16 Format = "fastfilter16"
+	Xorf8        Format = "xorf8"
+	Xorf16       Format = "xorf16"
+	Xorf32       Format = "xorf32"
 )
 
 // ErrFormat means that a file does not have the format, or that a filter cannot be written in it.
@@ -69,23 +81,41 @@ type codec struct {
 	head func(*reader) header
 	// marshal returns the header of a filter of the family.
 	marshal func(family.Filter) ([]byte, error)
+	width   uint64 // of the slots of family fuse, in bits; 0 for other families
 	// hash is that of the filters that the format can hold. It stands for one family, or for a form of one:
 	// see families.UserOf.
 	hash filter.HashID
 }
 
 // spec returns the family of the filters that the format can hold, with the parameters that the format requires.
-func (c *codec) spec() filter.Spec { return families.UserOf(c.hash) }
+func (c *codec) spec() filter.Spec {
+	s := families.UserOf(c.hash)
+	if c.width != 0 {
+		s = s.With("width", c.width)
+	}
+	return s
+}
 
 // header is what a file says about a filter before its words.
 type header struct {
 	spec   filter.Spec
 	before [][]uint64 // the sections before the words
 	words  uint64     // number of 64-bit words, below 2^57
+	slots  *slots     // if not nil, the words are slots, which may end within a word
 	keys   func(words []uint64) uint64
 }
 
-func codecs() []codec { return []codec{parquet, guavaFile, bitsAndBlooms, redisBloom} }
+func codecs() []codec {
+	return append([]codec{parquet, guavaFile, bitsAndBlooms, redisBloom, sparkFile}, fuseFiles...)
+}
+
+// size returns the number of bytes after the header.
+func (h header) size() uint64 {
+	if h.slots != nil {
+		return h.slots.bytes()
+	}
+	return 8 * h.words
+}
 
 // Formats returns all formats.
 func Formats() (all []Format) {
@@ -121,7 +151,8 @@ func FormatOf(s *bloomery.Set) (Format, bool) {
 // is reports whether a Set can be written in the format. Family blocked takes hash XXH64 in the split layout only.
 func (c *codec) is(s *bloomery.Set) bool {
 	f := handle.Filter(s)
-	return f != nil && s.Hasher().ID() == c.hash && family.SpecOf(f).Family() == c.spec().Family()
+	return f != nil && s.Hasher().ID() == c.hash && family.SpecOf(f).Family() == c.spec().Family() &&
+		(c.width == 0 || c.width == slotsOf(f).width)
 }
 
 // check returns an error wrapping ErrFormat if a Set cannot be written in the format.
@@ -149,6 +180,9 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	in := &reader{r: r, max: maxBytes}
 	h := c.head(in)
 	words := in.words(h.words, c.bigEnd)
+	if h.slots != nil {
+		words = in.rest(words, h.slots.bytes()%8)
+	}
 	if in.err != nil {
 		return nil, in.err
 	}
@@ -191,7 +225,11 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	}
 	return handle.Engine(s).Guarded(func() error {
 		sections := handle.Filter(s).(family.Encoder).Encode().Sections
-		return writeWords(w, sections[len(sections)-1], c.bigEnd)
+		words := sections[len(sections)-1]
+		if c.width == 0 {
+			return writeWords(w, words, c.bigEnd)
+		}
+		return writeSlots(w, words, slotsOf(handle.Filter(s)).bytes())
 	})
 }
 
@@ -200,19 +238,27 @@ const shortest = 6 + 8
 
 // Detect returns the format of a file of size bytes: the one whose header is valid and implies that size. It reads only
 // headers. The error wraps ErrForm if a format matches in a variant that cannot be read, wraps ErrFormat if no format
-// matches (and filter.ErrFamily for a file of package window), or is that of r.
+// matches (and filter.ErrFamily for a file of package window; io.ErrUnexpectedEOF for a file that begins with a valid
+// header and is too short, with what it looks like and where it ends), or is that of r.
 func Detect(r io.ReaderAt, size int64) (Format, error) {
 	if size < shortest {
 		const text = "%w or any other known one: it has %d bytes, a filter at least %d"
 		return "", fmt.Errorf(text, ErrFormat, size, shortest)
 	}
+	var short error // of the format whose header tells of the fewest bytes, if all tell of more than there are
+	least := uint64(math.MaxUint64)
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
 		h := c.head(in)
 		var invalid *container.FormatError
-		switch {
-		case in.err == nil && in.at+8*h.words == uint64(size):
+		switch whole := in.at + h.size(); {
+		case in.err == nil && whole == uint64(size):
 			return c.format, nil
+		case in.err == nil && whole > uint64(size) && whole < least:
+			least = whole
+			what := fmt.Sprintf("end of what looks like a %s filter of %d bytes", c.format, whole)
+			short = fmt.Errorf("%w or any other known one: %w", ErrFormat,
+				container.Broken(uint64(size), what, io.ErrUnexpectedEOF))
 		case errors.Is(in.err, ErrForm):
 			return "", fmt.Errorf("%s: %w", c.format, in.err)
 		case in.err != nil && !errors.As(in.err, &invalid):
@@ -222,6 +268,9 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	head := make([]byte, container.FamilyHead)
 	if n, _ := r.ReadAt(head, 0); container.FamilyIn(head[:n]) == family.WindowID {
 		return "", fmt.Errorf("%w: %w", ErrFormat, family.ErrWindow)
+	}
+	if short != nil {
+		return "", short
 	}
 	return "", fmt.Errorf("%w or any other known one", ErrFormat)
 }
@@ -233,7 +282,7 @@ func MaxSize(head []byte) (most uint64) {
 		in := &reader{r: bytes.NewReader(head), max: math.MaxInt64}
 		switch h := c.head(in); {
 		case in.err == nil && h.words <= math.MaxInt64/16:
-			most = max(most, in.at+8*h.words)
+			most = max(most, in.at+h.size())
 		case errors.Is(in.err, io.ErrUnexpectedEOF):
 			most = math.MaxInt64
 		}

@@ -52,12 +52,7 @@ const maxChunk = 16 << 20
 // Chunks returns the arguments of the BF.LOADCHUNK commands, in order, that load the filter into Redis: iterator and
 // data, as BF.SCANDUMP would return them, each of at most 16 MiB after the header. The error wraps ErrFormat if the
 // Set is not of family redisbloom. The Set must not change during the iteration. If it is mapped and its file
-// is changed in place, the iteration ends early and s.Err returns an error.
-//
-//	chunks, err := interop.Chunks(set)
-//	for at, data := range chunks {
-//		client.BFLoadChunk(ctx, key, at, data)
-//	}
+// is changed in place, the iteration ends early and s.Err returns an error. See LoadRedis.
 func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 	if err := redisBloom.check(s); err != nil {
 		return nil, err
@@ -99,6 +94,11 @@ func HasCommands(r io.ReaderAt) bool {
 
 // WriteCommands writes the commands that load a RedisBloom filter into Redis under a key that must not exist there.
 // The output is in the Redis protocol, as redis-cli --pipe takes it. Errors are those of Chunks and of w.
+//
+// Never load over a key in use: Redis refuses the header, takes chunks that fit, and the filter there then lacks keys.
+// A pipe goes on after errors, so load under a new key and rename it only if redis-cli reports no error:
+//
+//	redis-cli --pipe < seen.resp && redis-cli RENAME seen.new seen
 func WriteCommands(w io.Writer, s *bloomery.Set, key string) error {
 	chunks, err := Chunks(s)
 	if err != nil {

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -105,4 +106,13 @@ func writeWords(w io.Writer, words []uint64, bigEnd bool) error {
 		}
 	}
 	return nil
+}
+
+// writeSlots writes the first bytes of words in little-endian order.
+func writeSlots(w io.Writer, words []uint64, bytes uint64) error {
+	if err := writeWords(w, words[:bytes/8], false); err != nil {
+		return err
+	}
+	_, err := w.Write(binary.LittleEndian.AppendUint64(nil, words[bytes/8])[:bytes%8])
+	return err
 }

@@ -1,28 +1,30 @@
-// Builds dist/: each module of src/ minified by esbuild, and its declarations by tsc. Modules are not bundled, so that
-// the bundler of a site leaves out what the site does not import.
+// Builds dist/: each module of src/ without its types by esbuild, with a source map, and its declarations by tsc.
+// Modules are not bundled, so that the bundler of a site leaves out what the site does not import. dist/cjs has the
+// same as CommonJS, for programs that cannot load ES modules, such as Jest.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 rmSync(at('dist'), { recursive: true, force: true });
 
-await build({
+const options = {
   absWorkingDir: at('.'),
   entryPoints: readdirSync(at('src'), { recursive: true })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => `src/${name}`),
   outbase: 'src',
-  outdir: 'dist',
-  format: 'esm',
   target: 'es2022',
   // Not minifyWhitespace, which drops the marks of calls that have no effect: bundlers would keep what nobody imports.
+  // Not minifyIdentifiers: consoles and stack traces show the names of classes and functions.
   minifySyntax: true,
-  minifyIdentifiers: true,
   logLevel: 'warning',
-});
+};
+await build({ ...options, outdir: 'dist', format: 'esm', sourcemap: true });
+await build({ ...options, outdir: 'dist/cjs', format: 'cjs' });
+writeFileSync(at('dist/cjs/package.json'), '{ "type": "commonjs" }\n');
 
 const tsc = at('node_modules/typescript/bin/tsc');
 if (!existsSync(tsc)) throw new Error('TypeScript is missing: run npm ci first');

@@ -12,9 +12,12 @@ import (
 func newDrivers(ctx context.Context, o options, dir string, cArgs []string) (all []reader, err error) {
 	for _, name := range o.readers {
 		var d *driver
-		if name == "c" {
+		switch name {
+		case "c":
 			d, err = newC(ctx, o.cc, dir, cArgs)
-		} else {
+		case "python":
+			d, err = newPython(ctx, o.python, dir)
+		default:
 			d, err = newJS(name, dir)
 		}
 		if err != nil {
@@ -52,4 +55,13 @@ func newC(ctx context.Context, cc, dir string, args []string) (*driver, error) {
 		return nil, fmt.Errorf("%s %q: %w: %s", cc, args, err, out)
 	}
 	return newDriver("c", dir, program), nil
+}
+
+// newPython returns the driver of the Python package, which the interpreter must have.
+func newPython(ctx context.Context, interpreter, dir string) (*driver, error) {
+	if out, err := exec.CommandContext(ctx, interpreter, "-c", "import bloomery").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s: install the package, with pip install ../python, or name an interpreter that "+
+			"has it with --python", interpreter, err, out)
+	}
+	return newDriver("python", dir, interpreter, filepath.Join("..", "python", "tests", "answers.py")), nil
 }

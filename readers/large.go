@@ -31,6 +31,8 @@ var largeSpecs = []string{
 	"guava(k=5,strategy=64,words=70000001)",
 	"guava(k=5,strategy=32,words=70000001)",
 	"bitsandblooms(k=5,m=5000000007)",
+	"spark(k=5,version=1,words=70000001)",
+	"spark(k=5,version=2,words=70000001)",
 }
 
 // largeKeys is the number of keys of a large filter.

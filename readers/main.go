@@ -1,5 +1,5 @@
 // Command readers compares the readers of the file format with each other: the Go command, the JavaScript package in
-// both forms, and the header for C.
+// both forms, the header for C, and, if --readers names it, the Python package.
 //
 //	go run . --answers 10000000 --damaged 5000
 //
@@ -36,6 +36,7 @@ Usage: go run . [flags]          (in the folder readers; needs node, ../js/dist 
 
   go run . --answers 10000000 --damaged 5000
   go run . --answers 100000 --readers plain,c --seed 7
+  go run . --readers python --python ../python/.venv/bin/python
   go run . --answers 0 --damaged 0 --large
   go run . --answers 1 --seed 7 --first 123      repeats filter 123 of seed 7
 
@@ -57,6 +58,7 @@ type options struct {
 	readers   []string
 	families  []families.Family
 	cc        string
+	python    string
 	keep      string
 	large     bool
 	json      bool
@@ -96,9 +98,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.mostKeys, "keys", 300_000, "largest number of keys of a filter")
 	f.IntVar(&o.perFilter, "per-filter", 40_000, "most keys that are asked of one filter")
 	f.BoolVar(&o.large, "large", false, "also filters of more than 2^32 bits; takes 6 GB of memory and minutes")
-	list := f.String("readers", "plain,wasm,c", "which of plain, wasm and c")
+	list := f.String("readers", "plain,wasm,c", "which of plain, wasm, c and python")
 	only := f.String("families", strings.Join(families.Names(), ","), "families of the filters")
 	f.StringVar(&o.cc, "cc", "cc", "C compiler; damaged files need one with AddressSanitizer")
+	f.StringVar(&o.python, "python", "python3", "Python interpreter that has the package")
 	f.StringVar(&o.keep, "keep", "faults", "folder for files on which readers differ")
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
 	f.BoolVar(&o.quiet, "quiet", false, "show no progress")
@@ -115,8 +118,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("--keys and --per-filter must be at least 2")
 	}
 	for _, name := range o.readers {
-		if !slices.Contains([]string{"plain", "wasm", "c"}, name) {
-			return o, fmt.Errorf("--readers %s: want some of plain, wasm and c, with commas between them", *list)
+		if !slices.Contains([]string{"plain", "wasm", "c", "python"}, name) {
+			return o, fmt.Errorf("--readers %s: want some of plain, wasm, c and python, with commas between them", *list)
 		}
 	}
 	for name := range strings.SplitSeq(*only, ",") {

@@ -126,6 +126,11 @@ var specs = map[string]func(p *plan, r *rand.Rand, params map[string]string){
 		params["strategy"] = []string{"32", "64"}[r.IntN(2)]
 		maybe(r, params, "k", 1, 30, 255)
 	},
+	"spark": func(p *plan, r *rand.Rand, params map[string]string) {
+		size(r, params, 2, 30)
+		params["version"] = []string{"1", "2"}[r.IntN(2)]
+		maybe(r, params, "k", 1, 30, 255)
+	},
 	"bitsandblooms": func(p *plan, r *rand.Rand, params map[string]string) {
 		probes(p, r, params, 1, 40, 255)
 		if m := params["m"]; m != "" && r.IntN(2) == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -20,7 +21,14 @@ import (
 func TestReaders(t *testing.T) {
 	var out, log bytes.Buffer
 	keep := filepath.Join(t.TempDir(), "faults")
+	names, python := []string{"plain", "wasm", "c"}, os.Getenv("BLOOMERY_PYTHON")
+	if python != "" {
+		names = append(names, "python")
+	} else {
+		fmt.Println("NOT RUN: the Python package; BLOOMERY_PYTHON names an interpreter that has it")
+	}
 	err := run(t.Context(), []string{
+		"--readers", strings.Join(names, ","), "--python", python,
 		"--answers", "60000", "--damaged", "150", "--keys", "20000", "--per-filter", "3000", "--seed", "11", "--quiet",
 		"--exact", "12", "--windows", "9", "--json", "--keep", keep,
 	}, &out, &log)
@@ -38,7 +46,7 @@ func TestReaders(t *testing.T) {
 	if r.Refused < 20 || r.Accepted < 20 || len(r.Families) < 6 || len(r.Changes) < 4 {
 		t.Errorf("too little is tested: %+v", r)
 	}
-	for _, name := range []string{"go", "plain", "wasm", "c"} {
+	for _, name := range append(names, "go") {
 		if r.Answers[name] < r.Keys {
 			t.Errorf("%s gave %d of %d answers", name, r.Answers[name], r.Keys)
 		}

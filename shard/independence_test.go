@@ -49,6 +49,7 @@ var specs = map[string][]string{
 	"dleft":      {"dleft(bits_per_key=14)"},
 	"guava":      {"guava(bits_per_key=9.6)", "guava(bits_per_key=9.6,strategy=32)"},
 	"redisbloom": {"redisbloom(bits_per_key=12)"},
+	"spark":      {"spark(bits_per_key=9.6)", "spark(bits_per_key=9.6,version=2)"},
 }
 
 // forms returns all families that take hashes, with all hash functions that they take.
@@ -66,7 +67,7 @@ func forms(t *testing.T) (all []form) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for id := filter.XXH3; id <= filter.Murmur64A; id++ {
+			for id := filter.XXH3; id <= filter.Uint64; id++ {
 				if !f.TakesHash(s, id) {
 					continue
 				}

@@ -1,5 +1,5 @@
 // Command refresh measures all figures of the documentation again and says which of them moved: the times of bloomery
-// plan (internal/costs), and the pages in docs/results. It takes about an hour and needs an otherwise idle machine.
+// plan (internal/costs), and the pages in docs/results. It takes 90 minutes and needs an otherwise idle machine.
 //
 //	cd bench && go run ./refresh              everything
 //	cd bench && go run ./refresh --only peers one step
@@ -41,7 +41,9 @@ var steps = []step{
 	{"20M", 14, "bench", pages("--keys", "20M"), []string{results + "/bench-20M.md"}},
 	{"100M", 15, "bench", pages("--keys", "100M", "--builds", "1", "--turns", "5", "--only", large),
 		[]string{results + "/bench-100M.md"}},
-	{"peers", 10, "bench", pages("--keys", "1M,10M", "--peers", "rust,java"), []string{results + "/peers-*.md"}},
+	{"peers", 15, "bench", pages("--keys", "10k,1M,10M", "--peers", "rust,java"), []string{results + "/peers-*.md"}},
+	{"peers-100M", 20, "bench", pages("--keys", "100M", "--peers", "rust", "--fpr", "1%", "--builds", "1", "--turns", "3",
+		"--only", "^(standard|blocked|fuse)"), []string{results + "/peers-100M*.md"}},
 	{"plan", 1, ".", []string{"go", "test", "./plan", "-run", "TestPage", "-update"}, []string{"docs/plan.md"}},
 }
 

@@ -95,6 +95,7 @@ func (a *app) buildCommand() *cobra.Command {
 
 // register adds the flags that describe a filter. normal is the family without --family.
 func (f *buildFlags) register(c *cobra.Command, normal string) {
+	f.in.hex = true
 	f.in.register(c)
 	f.values.register(c)
 	sizeFlags(c, &f.size)
@@ -141,6 +142,9 @@ them. The values of --family ribbon cannot change, are always right, and every k
 values without fingerprints, in 1.003 bits for each of their bits: check then finds every key, and get prints an
 arbitrary value for keys that were not in the input. So use that form only where all keys that are asked for were in the
 input.
+
+Keys of any bytes come as lines of hexadecimal digits, --input-format hex: an integer as the 16 digits of its eight
+bytes, little endian. A value and the separator before it are then part of the digits.
 
 A list without keys makes an empty filter, with a warning; verify checks that it holds nothing. With --like it is
 refused.

@@ -170,7 +170,7 @@ func (a *app) estimateCommand() *cobra.Command {
 keys that are in at least one of them (union) and in both (intersection), each with a 95% interval. No filter changes.
 
 Two filters must have the same spec and seed: build them with the same --family, size, --capacity and --seed.
-Families: ` + strings.Join(families.With(family.CanEstimate), ", ") + `, guava, bitsandblooms.
+Families: ` + strings.Join(families.With(family.CanEstimate), ", ") + `, guava, bitsandblooms, spark.
 For one filter of another family, the number is the one that the filter counts: see info.
 
 The more bits are set, the wider the intervals. If every bit is set, the bits only tell that there are at least so

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,13 +26,18 @@ type inputFlags struct {
 	rows               bool   // keep whole rows; no flag
 	second             string // a second column: --partition-column or --value-column
 	maxKey             int    // 0: the limit of keyio
+	hex                bool   // the command takes hexadecimal digits, since it prints no keys; no flag
 	block              int    // 0: the block size of keyio; no flag
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.format, "input-format", "lines",
-		"lines, csv, tsv (fields between tabs, quotes are part of them) or null; "+
-			"gzip, zstd and bzip2 are recognised by content")
+	formats := []string{"lines", "csv", "tsv", "null"}
+	help := "lines, csv, tsv (fields between tabs, quotes are part of them) or null; "
+	if f.hex {
+		formats = append(formats, string(keyio.Hex))
+		help = strings.Replace(help, "or null", "null, or hex (lines of hexadecimal digits: keys of any bytes)", 1)
+	}
+	c.Flags().StringVar(&f.format, "input-format", "lines", help+"gzip, zstd and bzip2 are recognised by content")
 	const columnHelp = "csv, tsv: `name` in the header row, or number from 1 (default the first)"
 	c.Flags().Func("column", columnHelp, named(&f.column, "column"))
 	const delimiterHelp = "csv: `character` between the fields, which may be quoted, such as \";\" or \"\\t\" " +
@@ -54,7 +60,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 			f.maxKey = int(n)
 			return nil
 		})
-	complete(c, "input-format", "lines", "csv", "tsv", "null")
+	complete(c, "input-format", formats...)
 }
 
 // options returns the checked options of keyio.
@@ -72,8 +78,15 @@ func (f *inputFlags) options() (o keyio.Options, err error) {
 	}
 	columns := o.Format == keyio.CSV || o.Format == keyio.TSV
 	switch {
+	case f.hex && o.Format == keyio.Hex:
 	case !columns && o.Format != keyio.Lines && o.Format != keyio.Null:
-		return o, fmt.Errorf("--input-format %q: want lines, csv, tsv or null", f.format)
+		want := "lines, csv, tsv or null"
+		if f.hex {
+			want = "lines, csv, tsv, null or hex"
+		}
+		return o, fmt.Errorf("--input-format %q: want %s", f.format, want)
+	}
+	switch {
 	case !columns && f.column != "":
 		return o, fmt.Errorf("--column %s: lines have no columns; add --input-format csv or tsv", f.column)
 	case !columns && f.second != "":

@@ -10,4 +10,7 @@ var binaryFiles = map[string]string{
 	"names.nul":  "./a\nb\x00./c\x00",
 	"values.nul": "./a\nb\t7\x00./c\t9\x00",
 	"counts.nul": "1\t./a\nb\x001\t./c\x00",
+
+	"encrypted.parquet": "PAR1 nothing that can be read \x10\x00\x00\x00PARE",
+	"short.guava":       "\x01\x07\x00\x00\x00\x03 two words of it",
 }

@@ -20,8 +20,9 @@ import (
 
 // Short names for long types.
 type (
-	ctx  = context.Context
-	text = iter.Seq[string]
+	ctx    = context.Context
+	text   = iter.Seq[string]
+	sender = func(...any) error
 )
 
 // keyed has the methods of a KeyedSet.

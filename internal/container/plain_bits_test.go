@@ -145,6 +145,22 @@ func guavaBits(p *plain, _ []byte, h filter.Hash) (at []uint64) {
 	return at
 }
 
+func sparkBits(p *plain, _ []byte, h filter.Hash) (at []uint64) {
+	m := 64 * p.number("words")
+	a, b := int32(h.Lo), int32(h.Lo>>32)
+	for i := range p.number("k") {
+		c := int64(a + int32(i+1)*b)
+		if p.text("version") == "2" {
+			c = int64(a)*(1<<31-1) + int64(i+1)*int64(b)
+		}
+		if c < 0 {
+			c = ^c
+		}
+		at = append(at, uint64(c)%m)
+	}
+	return at
+}
+
 func bitsandbloomsBits(p *plain, key []byte, _ filter.Hash) (at []uint64) {
 	h := murmur.Quarters(key)
 	for i := range p.number("k") {

@@ -50,6 +50,7 @@ var plainFamilies = map[string]plainFamily{
 	"guava":            {guavaBits, allBits},
 	"bitsandblooms":    {bitsandbloomsBits, allBits},
 	"redisbloom":       {redisbloomBits, redisbloomAnswer},
+	"spark":            {sparkBits, allBits},
 	"ribbon":           {ribbonResult, ribbonAnswer},
 }
 

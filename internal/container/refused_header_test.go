@@ -152,7 +152,8 @@ func hashCases(f forger) {
 	for _, c := range []struct {
 		file string
 		ids  []uint16
-	}{{"guava", []uint16{1, 3, 5, 6}}, {"bitsandblooms", []uint16{1, 3, 4, 6}}, {"redisbloom", []uint16{1, 3, 4, 5}}} {
+	}{{"guava", []uint16{1, 3, 5, 6}}, {"bitsandblooms", []uint16{1, 3, 4, 6}}, {"redisbloom", []uint16{1, 3, 4, 5}},
+		{"spark", []uint16{1, 3, 4, 6}}} {
 		g := f.with("hash", "v1-"+c.file+"-0.bloom")
 		for _, id := range c.ids {
 			g.edit(c.file+" with hash "+decimal(int(id)), true, hash(id, 0, 0))

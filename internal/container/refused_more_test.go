@@ -196,6 +196,18 @@ func foreignCases(f forger) {
 	}
 	g.spec(false, "guava(k=255,strategy=32,words=7)")
 
+	g = f.with("spark", "v1-spark-0.bloom")
+	g.bit("any bit", false, 0, 447)
+	for _, s := range []string{
+		"spark(k=0,version=1,words=7)", "spark(k=256,version=1,words=7)", "spark(k=7,version=0,words=7)",
+		"spark(k=7,version=3,words=7)", "spark(k=7,version=1,words=0)", "spark(k=7,version=1,words=6)",
+		"spark(k=7,words=7)", "spark(k=7,version=1)", "spark(version=1,words=7)",
+		"spark(k=7,version=1,words=2147483648)", "spark(capacity=1,k=7,version=1,words=7)",
+	} {
+		g.spec(true, s)
+	}
+	g.spec(false, "spark(k=255,version=2,words=7)")
+
 	g = f.with("bitsandblooms", "v1-bitsandblooms-0.bloom") // m=400
 	g.bit("the last bit", false, 0, 399)
 	g.bit("the first bit behind m", true, 0, 400)

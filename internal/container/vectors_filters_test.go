@@ -169,6 +169,12 @@ var vectorFilters = []vectorFilter{
 	{name: "exceptions-levels", spec: "standard(k=2,m=5000)", keys: 2000, seed: 77, listed: 4000},
 	{name: "exceptions-values", spec: "rankindexed(fpr=0.1,value_bits=4)", keys: 60, keyed: true, chosen: 0.1,
 		change: putValues(4), listed: 500},
+
+	{name: "spark-one-word", spec: "spark(k=3,version=1,words=1)", keys: 5},
+	{name: "spark-lengths", spec: "spark(k=7,version=1,words=11)", lengths: true},
+	{name: "spark-2", spec: "spark(k=6,version=2,words=7)", keys: 40, chosen: 0.02},
+	{name: "spark-2-lengths", spec: "spark(k=7,version=2,words=13)", lengths: true},
+	{name: "spark-k255", spec: "spark(k=255,version=2,words=101)", keys: 9},
 }
 
 // addLater adds the last ten keys again with another hash, as keys that come after the search.

@@ -33,6 +33,8 @@ var specs = map[string][]string{
 		"dleft(counting=1,fpr=0.001)", "dleft(capacity=60000,remainder=11)"},
 	"ribbon": {"ribbon(r=1)", "ribbon(fpr=0.01)", "ribbon(r=8,w=128)", "ribbon(bits_per_key=3.4,w=128)",
 		"ribbon(r=13,wide=500)", "ribbon(bits_per_key=17)", "ribbon(r=32)"},
+	"spark": {"spark(bits_per_key=4)", "spark(fpr=0.01)", "spark(bits_per_key=17.3,version=2)",
+		"spark(fpr=0.001,version=2)", "spark(bits_per_key=8,k=1)"},
 	"guava":      {"guava(bits_per_key=4)", "guava(fpr=0.01)", "guava(bits_per_key=17.3)", "guava(fpr=0.001,strategy=32)", "guava(bits_per_key=8,k=1)"},
 	"redisbloom": {"redisbloom(fpr=0.01)", "redisbloom(expansion=0,fpr=0.001)", "redisbloom(bits_per_key=12)", "redisbloom(capacity=20000,fpr=0.01)"},
 }

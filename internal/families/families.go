@@ -28,6 +28,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/family/redisbloom"
 	"github.com/bloomery/bloomery/internal/family/ribbon"
+	"github.com/bloomery/bloomery/internal/family/spark"
 	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/internal/family/twochoice"
 )
@@ -50,6 +51,7 @@ var formats = []Format{
 	format(20, guava.Traits, guava.SectionWords, guava.Decode),
 	format(21, bitsandblooms.Traits, bitsandblooms.SectionWords, bitsandblooms.Decode),
 	format(22, redisbloom.Traits, redisbloom.SectionWords, redisbloom.Decode),
+	format(23, spark.Traits, spark.SectionWords, spark.Decode),
 }
 
 // makeList returns the families with what planners and builders need, in the order of formats. It is a function: a
@@ -71,6 +73,7 @@ func makeList() []Family {
 		entry(20, guava.About, guava.ConfigFromSpec, empty(guava.New), builder(guava.NewBuilder)),
 		entry(21, bitsandblooms.About, bitsandblooms.ConfigFromSpec, empty(bitsandblooms.New), nil),
 		entry(22, redisbloom.About, redisbloom.ConfigFromSpec, empty(redisbloom.New), builder(redisbloom.NewBuilder)),
+		entry(23, spark.About, spark.ConfigFromSpec, empty(spark.New), builder(spark.NewBuilder)),
 	}
 }
 

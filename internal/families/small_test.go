@@ -47,7 +47,7 @@ func filled(t *testing.T, f Family, s filter.Spec, n uint64, r *rand.Rand) (fami
 // that package probe states.
 func TestFewKeys(t *testing.T) {
 	const seeds, trials = 4, 100_000
-	for _, text := range []string{"guava", "guava(strategy=32)", "bitsandblooms", "redisbloom"} {
+	for _, text := range []string{"guava", "guava(strategy=32)", "bitsandblooms", "redisbloom", "spark", "spark(version=2)"} {
 		base, err := filter.ParseSpec(text)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestFewKeys(t *testing.T) {
 
 // TestFewKeysPromise: a filter with a chosen rate has it, or the error says how many keys it needs.
 func TestFewKeysPromise(t *testing.T) {
-	for _, name := range []string{"guava", "bitsandblooms", "redisbloom"} {
+	for _, name := range []string{"guava", "bitsandblooms", "redisbloom", "spark"} {
 		f, err := ByName(name)
 		if err != nil {
 			t.Fatal(err)

@@ -9,12 +9,12 @@ import (
 )
 
 // Foreign reports whether a hash function belongs to another system.
-func Foreign(id filter.HashID) bool { return id >= filter.XXH64 && id <= filter.Murmur64A }
+func Foreign(id filter.HashID) bool { return id >= filter.XXH64 && id <= filter.Uint64 }
 
 // ParseHashID returns the hash function with that name, or an error that lists all names.
 func ParseHashID(name string) (filter.HashID, error) {
 	var names []string
-	for id := filter.XXH3; id <= filter.Murmur64A; id++ {
+	for id := filter.XXH3; id <= filter.Uint64; id++ {
 		if id.String() == name {
 			return id, nil
 		}
@@ -26,7 +26,7 @@ func ParseHashID(name string) (filter.HashID, error) {
 // HashBits returns the number of bits of a hash of which a filter can make use.
 func HashBits(id filter.HashID) int {
 	switch id {
-	case filter.XXH64:
+	case filter.XXH64, filter.Murmur3x86, filter.Uint64:
 		return 64
 	case filter.Murmur3Twice:
 		return 256

@@ -26,6 +26,7 @@
 //     dropped; all other bytes belong to the key: more CRs, invalid UTF-8.
 //   - Null: a key ends in a NUL byte, which the last one does not need. All other bytes belong to the key.
 //   - CSV: a key is a field as encoding/csv reads it, without its quotes, which follow RFC 4180.
+//   - Hex: a key is the bytes that the hexadecimal digits of a line stand for, two digits a byte, of either case.
 //   - TSV: a key is the bytes between two tabs or line ends. There are no quotes and no escapes. For fields in quotes
 //     that are separated by tabs, use CSV with a tab as Options.Delimiter.
 //   - Empty keys are skipped unless Options.KeepEmpty is set.

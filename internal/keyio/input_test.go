@@ -27,7 +27,7 @@ func TestOpenErrors(t *testing.T) {
 		{"missing", []string{file, file + ".not"}, Options{}, fs.ErrNotExist, "keys.not"},
 		{"directory", []string{t.TempDir()}, Options{}, nil, "is a directory"},
 		{"stdin twice", []string{"-", "-"}, Options{}, nil, "twice"},
-		{"format", []string{file}, Options{Format: "json"}, filter.ErrConfig, `"lines", "null", "csv" or "tsv"`},
+		{"format", []string{file}, Options{Format: "json"}, filter.ErrConfig, `"lines", "null", "csv", "tsv" or "hex"`},
 		{"column of lines", []string{file}, Options{Column: "2"}, filter.ErrConfig, `"csv"`},
 		{"header of lines", []string{file}, Options{Header: true}, filter.ErrConfig, `"csv"`},
 		{"column of null", []string{file}, Options{Format: Null, Column: "2"}, filter.ErrConfig, `"csv"`},

@@ -44,8 +44,11 @@ func (r *reader) readLines(st *stream) error {
 // The buffer of a block grows only while it holds an incomplete single line, up to the longest line allowed.
 func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 	maxLine := r.in.set.MaxKey + len("\r\n")
-	if r.in.set.Format == TSV {
+	switch r.in.set.Format {
+	case TSV:
 		maxLine += recordSlack
+	case Hex:
+		maxLine += r.in.set.MaxKey
 	}
 	buf := b.data
 	for {
@@ -83,13 +86,16 @@ func (b *block) split(s *settings) error {
 		b.splitFields(s)
 		return nil
 	}
-	if s.Format != Null {
+	if s.Format != Null && s.Format != Hex {
 		if err := b.checkText(s.Format); err != nil {
 			return err
 		}
 	}
-	if s.Format == TSV {
+	switch s.Format {
+	case TSV:
 		return b.splitTSV(s)
+	case Hex:
+		return b.splitHex(s)
 	}
 	data := b.data
 	keys := slices.Grow(b.Keys, b.lines)

@@ -21,6 +21,7 @@ const (
 	Null  Format = "null"  // each key ends in a NUL byte and may contain line ends, as find -print0 writes them
 	CSV   Format = "csv"   // one key a row, in one column; quoted as in RFC 4180
 	TSV   Format = "tsv"   // one key a row, in one column; fields end at tabs, and quotes are part of them
+	Hex   Format = "hex"   // one key a line, in hexadecimal digits: keys of any bytes
 )
 
 // DefaultMaxKey is the length limit of a key in bytes if Options.MaxKey is 0.
@@ -111,7 +112,7 @@ func (o Options) check() (settings, error) {
 	case Null:
 		s.end = 0
 		fallthrough
-	case Lines:
+	case Lines, Hex:
 		if s.Column != "" {
 			return s, config("column", s.Column, `lines have no columns; set the format to "csv" or "tsv"`)
 		}
@@ -133,7 +134,7 @@ func (o Options) check() (settings, error) {
 			return s, err
 		}
 	default:
-		return s, config("format", string(o.Format), `must be "lines", "null", "csv" or "tsv"`)
+		return s, config("format", string(o.Format), `must be "lines", "null", "csv", "tsv" or "hex"`)
 	}
 	return s, s.checkDelimiter()
 }

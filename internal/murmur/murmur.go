@@ -1,5 +1,5 @@
-// Package murmur has the hash functions of Austin Appleby that other systems use: MurmurHash3 x64 128 and
-// MurmurHash64A. They read words as little endian on every machine and do not allocate.
+// Package murmur has the hash functions of Austin Appleby that other systems use: MurmurHash3 x64 128, MurmurHash64A
+// and MurmurHash3 x86 32. They read words as little endian on every machine and do not allocate.
 package murmur
 
 import (
@@ -99,4 +99,26 @@ func Sum64A(key []byte, seed uint64) uint64 {
 	}
 	h = (h ^ h>>47) * c64
 	return h ^ h>>47
+}
+
+// Sum32 returns MurmurHash3 x86 32 as Spark computes it: each of the last 1 to 3 bytes is mixed in as a word of its
+// own, with its sign.
+func Sum32(key []byte, seed uint32) uint32 {
+	h, n := seed, uint32(len(key))
+	for ; len(key) >= 4; key = key[4:] {
+		h = word32(h, binary.LittleEndian.Uint32(key))
+	}
+	for _, c := range key {
+		h = word32(h, uint32(int8(c)))
+	}
+	h ^= n
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return h ^ h>>16
+}
+
+// word32 mixes a word into the state of Sum32.
+func word32(h, k uint32) uint32 {
+	h ^= bits.RotateLeft32(k*0xcc9e2d51, 15) * 0x1b873593
+	return bits.RotateLeft32(h, 13)*5 + 0xe6546b64
 }

@@ -9,9 +9,9 @@
 //
 //	version     1 byte, 4; then 1 byte, 0
 //	coverage    count (2 bytes); for each CT log: its id (32), first and last timestamp (8 + 8, ms since 1970)
-//	issuers     count (4 bytes); for each issuer, in the order of the hashes:
+//	issuers     count (4 bytes); for each issuer, in the order of the hashes (any order is read):
 //	              SHA-256 of its SubjectPublicKeyInfo (32), approx_m (4), approx_rank (1), approx_offset (4),
-//	              exact_m (4), exact_offset (4), inverted (1, 0 or 1),
+//	              exact_m (4), exact_offset (4), inverted (1; 0, or not 0),
 //	              count of exceptions (2), each: length (1, not 0) and serial number
 //	approximate count of columns (1 byte); for each column: count of words (4), words of 64 bits
 //	exact       one column: count of words (4), words of 64 bits
@@ -23,8 +23,8 @@
 // a key in a matrix of m rows is a[3] mod m, plus the offset of the issuer. The key passes a column if an even number
 // of the 256 bits from its row on are 1 in the column and in a. A key is in the set of its issuer if it passes the
 // first approx_rank columns of the approximate matrix and the column of the exact matrix, and is not an exception. An
-// issuer with approx_m = 0 has an empty set; with exact_m = 0 each key passes the exact matrix. If inverted is 1, the
-// set holds the certificates that are not revoked.
+// issuer with approx_m = 0 has an empty set; with exact_m = 0 the row of each key in the exact matrix is exact_offset.
+// If inverted is not 0, the set holds the certificates that are not revoked.
 //
 // A folder of several files has an index, which names the files to ask about a timestamp: see CheckDir.
 //
@@ -150,8 +150,8 @@ func (c column) passes(row uint64, a *[4]uint64) bool {
 	return bits.OnesCount64(sum)%2 == 0
 }
 
-// row returns the row of a digest in a band that has rows.
-func (b band) row(a *[4]uint64) uint64 { return uint64(b.offset) + a[3]%uint64(b.m) }
+// row returns the row of a digest in a band. A band of no rows counts as one of one row, as in Mozilla's reader.
+func (b band) row(a *[4]uint64) uint64 { return uint64(b.offset) + a[3]%uint64(max(b.m, 1)) }
 
 // covers reports whether the file covers one of the timestamps.
 func (f *Filter) covers(scts ...SCT) bool {
@@ -198,7 +198,7 @@ func (f *Filter) has(b *block, c Certificate) bool {
 			return false
 		}
 	}
-	if b.exact.m > 0 && !f.exact.passes(b.exact.row(&a), &a) {
+	if !f.exact.passes(b.exact.row(&a), &a) {
 		return false
 	}
 	return !b.excepts(c.Serial)

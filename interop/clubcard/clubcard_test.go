@@ -2,6 +2,7 @@ package clubcard_test
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -140,7 +141,7 @@ func TestStatus(t *testing.T) {
 }
 
 // TestEmptyBands: an issuer without rows in the approximate matrix has an empty set; one without rows in the exact
-// matrix is decided by the approximate matrix alone.
+// matrix has the row exact_offset for each key.
 func TestEmptyBands(t *testing.T) {
 	for _, c := range []struct {
 		approx, exact uint32
@@ -149,6 +150,7 @@ func TestEmptyBands(t *testing.T) {
 	}{
 		{0, 0, 0, clubcard.NotRevoked}, {0, 0, 1, clubcard.Revoked}, {0, 9, 0, clubcard.NotRevoked},
 		{9, 0, 0, clubcard.Revoked}, {9, 0, 1, clubcard.NotRevoked}, {1<<32 - 1, 1<<32 - 1, 0, clubcard.Revoked},
+		{9, 0, 2, clubcard.NotRevoked}, {0, 0, 255, clubcard.Revoked}, // any inverted but 0 is 1
 	} {
 		b := (&writer{}).head(1).u(32, 5).u(4, c.approx).u(1, 0).u(4, 1<<32-1).u(4, c.exact).u(4, 1<<32-1).
 			u(1, uint32(c.inverted)).u(2, 0).u(1, 0).u(4, 0)
@@ -156,6 +158,56 @@ func TestEmptyBands(t *testing.T) {
 		issuer := [32]byte{31: 5}
 		if got := ask(f, issuer, "serial", [32]byte{31: 1}, 3); got != c.want {
 			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestNoExactRows: with exact_m = 0 the bits from exact_offset on decide, for each key by its own digest.
+func TestNoExactRows(t *testing.T) {
+	const offset = 70
+	exact := []uint64{0, 0xdeadbeefcafef00d, 0x123456789abcdef0, 42, 1 << 63, 7}
+	b := (&writer{}).head(1).u(32, 5).u(4, 9).u(1, 0).u(4, 0).u(4, 0).u(4, offset).u(1, 0).u(2, 0).u(1, 0).
+		u(4, uint32(len(exact)))
+	for _, w := range exact {
+		b.u(4, uint32(w>>32)).u(4, uint32(w))
+	}
+	f, issuer := open(t, b.out), [32]byte{31: 5}
+	answers := map[clubcard.Status]int{}
+	for i := range 1000 {
+		serial := fmt.Sprint("serial ", i)
+		e := equationOf(issuer, serial, 1, offset, 64*len(exact), false)
+		ones := 0
+		for i, w := range exact {
+			ones += bits.OnesCount64(w & e.bits[i])
+		}
+		want := clubcard.Revoked
+		if ones%2 == 1 {
+			want = clubcard.NotRevoked
+		}
+		answers[want]++
+		if got := ask(f, issuer, serial, [32]byte{31: 1}, 3); got != want {
+			t.Fatalf("%s: %v, want %v", serial, got, want)
+		}
+	}
+	if len(answers) != 2 || answers[clubcard.Revoked] < 400 || answers[clubcard.NotRevoked] < 400 {
+		t.Errorf("answers: %v", answers)
+	}
+}
+
+// TestAnyOrder: issuers in any order have the same answers.
+func TestAnyOrder(t *testing.T) {
+	block := func(w *writer, issuer uint32) { w.block(issuer, 0, issuer%2).u(2, issuer%2).u(int(issuer%2)*2, 0x0107) }
+	for _, order := range [][]uint32{{1, 2, 3, 4}, {4, 3, 2, 1}, {2, 4, 1, 3}} {
+		w := (&writer{}).head(uint32(len(order)))
+		for _, issuer := range order {
+			block(w, issuer)
+		}
+		f := open(t, w.u(1, 0).u(4, 0).out)
+		for _, issuer := range order {
+			want := []clubcard.Status{clubcard.Revoked, clubcard.NotRevoked}[issuer%2]
+			if got := ask(f, [32]byte{31: byte(issuer)}, "serial", [32]byte{31: 1}, 3); got != want {
+				t.Errorf("order %v: issuer %d: %v, want %v", order, issuer, got, want)
+			}
 		}
 	}
 }

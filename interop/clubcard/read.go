@@ -66,30 +66,30 @@ func (f *Filter) readCoverage(in *input) {
 	}
 }
 
-// readIssuers reads the blocks, whose issuers must ascend.
+// readIssuers reads the blocks and sorts them by issuer. The specification wants them to ascend; Mozilla's reader does
+// not.
 func (f *Filter) readIssuers(in *input) {
 	n := in.count("issuers", 4, blockSize)
+	start := in.pos
 	f.blocks = make([]block, 0, n)
 	for range n {
-		start := in.pos
 		b := block{issuer: in.hash("issuer")}
 		b.approx.m = uint32(in.uint("approx_m", 4))
 		b.rank = uint8(in.uint("approx_rank", 1))
 		b.approx.offset = uint32(in.uint("approx_offset", 4))
 		b.exact = band{uint32(in.uint("exact_m", 4)), uint32(in.uint("exact_offset", 4))}
-		inverted := in.uint("inverted", 1)
-		b.inverted = inverted == 1
+		b.inverted = in.uint("inverted", 1) != 0
 		b.exceptions = in.exceptions()
 		if in.err != nil {
 			return
 		}
-		switch last := len(f.blocks) - 1; {
-		case inverted > 1:
-			in.failAt(start, "issuer", fmt.Errorf("%w: inverted is %d", filter.ErrCorrupt, inverted))
-		case last >= 0 && bytes.Compare(f.blocks[last].issuer[:], b.issuer[:]) >= 0:
-			in.failAt(start, "issuer", fmt.Errorf("%w: issuers do not ascend", filter.ErrCorrupt))
-		}
 		f.blocks = append(f.blocks, b)
+	}
+	slices.SortFunc(f.blocks, func(a, b block) int { return bytes.Compare(a.issuer[:], b.issuer[:]) })
+	for i := 1; i < len(f.blocks); i++ {
+		if issuer := f.blocks[i].issuer; issuer == f.blocks[i-1].issuer {
+			in.failAt(start, "issuers", fmt.Errorf("%w: issuer %x comes twice", filter.ErrCorrupt, issuer))
+		}
 	}
 }
 

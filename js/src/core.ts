@@ -1,14 +1,14 @@
 // Entry bloomery/core: opens filters of the families that you import, without WebAssembly.
 
 import { type FetchOptions, fetchAny, type FilterAt } from './fetch.js';
-import { checked, type Filter, openBytes, type OpenOptions, plainEngine } from './filter.js';
+import { checked, type FileSource, type Filter, openBytes, type OpenOptions, plainEngine } from './filter.js';
 import { check, someFamilies, someHashes, want } from './options.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 import type { Family, KeyHash } from './types.js';
 
 export * from './errors.js';
 export type { FetchOptions, FilterAt } from './fetch.js';
-export { Filter, type FilterInfo, type OpenOptions } from './filter.js';
+export { type FileSource, Filter, type FilterInfo, type OpenOptions } from './filter.js';
 export type { Key } from './key.js';
 export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
 export type { Family, KeyHash } from './types.js';
@@ -28,10 +28,10 @@ function opener<Options extends OpenOptions & Families>(options: Options) {
 }
 
 /**
- * Opens a filter file. The sections are not copied if the bytes are aligned to 4 bytes: do not change them while the
- * filter is in use. It rejects with FormatError, whose subclass says why.
+ * Opens a filter file: its bytes, or a Blob or Response with them. The sections are not copied if the bytes are aligned
+ * to 4 bytes: do not change them while the filter is in use. It rejects with FormatError, whose subclass says why.
  */
-export async function open(file: Uint8Array | ArrayBuffer, options: OpenOptions & Families): Promise<Filter> {
+export async function open(file: FileSource, options: OpenOptions & Families): Promise<Filter> {
   return openBytes(file, opener(options));
 }
 

@@ -23,7 +23,7 @@ export interface PatchOptions {
 export async function patch(old: Uint8Array, delta: Uint8Array, options: PatchOptions = {}): Promise<Uint8Array> {
   check(options, { maxBytes: positive });
   const most = options.maxBytes ?? 2 ** 30;
-  [old, delta] = [bytesOf(old), bytesOf(delta)];
+  [old, delta] = await Promise.all([old, delta].map(bytesOf));
   const file = isExact(old) ? append(old, delta, most, await sha256(old)) : apply(old, delta, most);
   const sum = await sha256(file);
   for (let i = 0; i < 16; i++) {

@@ -1,6 +1,6 @@
 // Entry bloomery/exact: reads exact sets, which `bloomery exact build` writes. See docs/format/exact.md.
 
-import { bytesOf, checked, hashOf } from './filter.js';
+import { bytesOf, checked, type FileSource, hashOf } from './filter.js';
 import { hashNames } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
 import { check, someHashes } from './options.js';
@@ -9,6 +9,7 @@ import { present } from './sections.js';
 import type { Family, HashFunction, Hashed, KeyHash } from './types.js';
 
 export * from './errors.js';
+export type { FileSource } from './filter.js';
 export type { Key } from './key.js';
 export type { KeyHash } from './types.js';
 
@@ -59,6 +60,15 @@ export class ExactSet {
     this.#info = info;
   }
 
+  /** The number of members. */
+  get size(): number {
+    return this.#info.members;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'ExactSet';
+  }
+
   /**
    * Reports whether a key of the universe is a member. For another key the answer may be wrong. It throws TypeError if
    * the set has partitions.
@@ -104,12 +114,12 @@ export class ExactSet {
 }
 
 /**
- * Opens an exact set. The base is not copied if the bytes are aligned to 4 bytes: do not change them while the set is
- * in use. It rejects with FormatError, whose subclass says why.
+ * Opens an exact set: its bytes, or a Blob or Response with them. The base is not copied if the bytes are aligned to 4
+ * bytes: do not change them while the set is in use. It rejects with FormatError, whose subclass says why.
  */
-export async function openExact(file: Uint8Array | ArrayBuffer, options: ExactOptions = {}): Promise<ExactSet> {
+export async function openExact(file: FileSource, options: ExactOptions = {}): Promise<ExactSet> {
   check(options, { hashes: someHashes });
-  const bytes = bytesOf(file), { hashes = [], secret, verify = true } = checked(options);
+  const bytes = await bytesOf(file), { hashes = [], secret, verify = true } = checked(options);
   const { records, hash, seed, universe, members, partitions } = readRecords(bytes, verify);
   // The seed of hash 1, the key check of hash 2. No spec: siphash needs none.
   const of = { hash, seed: hash > 1 ? 0n : seed, keyCheck: seed } as Hashed;

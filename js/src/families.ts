@@ -11,6 +11,7 @@ import { partitioned } from './family/partitioned.js';
 import { rankindexed } from './family/rankindexed.js';
 import { redisbloom } from './family/redisbloom.js';
 import { ribbon } from './family/ribbon.js';
+import { spark } from './family/spark.js';
 import { standard } from './family/standard.js';
 import { twochoice } from './family/twochoice.js';
 import { siphash } from './hash/siphash.js';
@@ -19,7 +20,7 @@ import type { Family, KeyHash } from './types.js';
 
 export const families: readonly Family[] = [
   standard, blocked, fuse, ribbon, partitioned, blockpartitioned, twochoice, rankindexed, counting, dleft, guava,
-  bitsandblooms, redisbloom,
+  bitsandblooms, redisbloom, spark,
 ];
 
 /** Hash functions besides XXH3 and those of other systems' families. */

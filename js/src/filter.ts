@@ -5,7 +5,7 @@ import { ChecksumError, CorruptError, FamilyError, HashError, TruncatedError } f
 import { except } from './exceptions.js';
 import { xxh3 } from './hash/xxh3.js';
 import { type Header, hashNames, parseHeader } from './header.js';
-import { type Key, OwnBuffer, putKey } from './key.js';
+import { buffer, type Key, putKey } from './key.js';
 import { check, flag, type Rule, want } from './options.js';
 import { present, sectionWords } from './sections.js';
 import type { Engine, EngineMaker, Family, FilterFile, Hashed, HashSetup, KeyHash, Query } from './types.js';
@@ -63,6 +63,15 @@ export class Filter {
     this.#engine = engine;
   }
 
+  /** The number of keys: `keys` of info, rounded to a number above 2^53. */
+  get size(): number {
+    return Number(this.#header.keys);
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Filter';
+  }
+
   /** Reports whether the key may be in the set. It is never false for a key of the set. */
   has(key: Key): boolean {
     const engine = this.#engine;
@@ -115,9 +124,6 @@ export function list(keys: Iterable<Key>): Iterable<Key> {
   want('keys', keys, typeof keys !== 'string' && keys?.[Symbol.iterator], 'an array or another iterable of keys');
   return keys;
 }
-
-/** The buffer of the keys of all plain engines. */
-export const buffer = /* @__PURE__ */ new OwnBuffer();
 
 /** Answers queries in JavaScript. */
 export const plainEngine: EngineMaker = (query, { sum }, { bytes }) => {
@@ -194,17 +200,23 @@ export function queries(file: Uint8Array, header: Header, family: Family): { que
   return { query: exceptions ? except(query, exceptions) : query, opened };
 }
 
-/** Returns the bytes of a file, without a copy. It throws TypeError. */
-export function bytesOf(file: Uint8Array | ArrayBuffer): Uint8Array {
+/** The bytes of a file, or what has them. */
+export type FileSource = Uint8Array | ArrayBuffer | Blob | Response;
+
+/** Returns the bytes of a file, without a copy if they are in memory. It rejects with TypeError. */
+export async function bytesOf(file: FileSource): Promise<Uint8Array> {
   // Without instanceof: the bytes may be of another realm, such as a frame or a test runner.
-  const bytes = ArrayBuffer.isView(file) ? file : new Uint8Array(file);
-  want('file', file, bytes.length === file?.byteLength, 'a Uint8Array or an ArrayBuffer');
+  const content = typeof (file as Blob)?.arrayBuffer === 'function' ? await (file as Blob).arrayBuffer() : file;
+  const bytes = ArrayBuffer.isView(content) ? content : new Uint8Array(content as ArrayBuffer);
+  const known = bytes.length === (content as ArrayBuffer)?.byteLength;
+  want('file', file, known, 'a Uint8Array, an ArrayBuffer, a Blob or a Response');
   return bytes;
 }
 
-/** Opens a whole file. It throws FormatError. */
-export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filter {
-  const bytes = bytesOf(file), header = parseHeader(bytes), { length } = header, accepted = accept(header, opener);
+/** Opens a whole file. It rejects with FormatError. */
+export async function openBytes(file: FileSource, opener: Opener): Promise<Filter> {
+  const bytes = await bytesOf(file), header = parseHeader(bytes), { length } = header;
+  const accepted = accept(header, opener);
   if (bytes.length < length) throw new TruncatedError('end of the file', bytes.length);
   if (bytes.length > length) throw new CorruptError('end of the file', length);
   new Checker(header, opener.verify ?? true).check(bytes, length);

@@ -45,6 +45,9 @@ type FilterOf<Options> = Options extends { openSharded: object } ? Filter | Shar
  * from 400 to 499, except 408, 416, 425 and 429. An exact set is a TypeError. A sharded set loads its shards when they
  * are first needed, and keeps those that a new release has, too.
  *
+ * In a browser it also polls when the connection comes back, and when the page is shown again and the last poll failed
+ * or is an interval ago: timers run late in the background.
+ *
  * Memory: that of the filters held and loaded, and during an update 3 times the bytes that arrived.
  */
 export async function follow<Options extends FollowOptions>(

@@ -18,8 +18,8 @@ import { onWake } from './wake.js';
 import { longest, type Timer, watch, within } from './watch.js';
 
 /**
- * Where a follower keeps what it holds, so that the next one resumes from there: for example files, or IndexedDB. It
- * must be for this follower alone.
+ * Where a follower keeps what it holds, so that the next one resumes from there: indexedDBStore or cacheStore in a
+ * browser, files elsewhere. It must be for this follower alone.
  */
 export interface FollowStore {
   /** Returns what was put under the name, or undefined. */
@@ -40,7 +40,8 @@ export type Published = Filter | ShardedFilter | ExactSet;
 export interface PollOptions extends Trust, TransportOptions {
   /**
    * The time between two polls in milliseconds. Default: a minute. After errors it doubles, up to 10 times. A page also
-   * polls when it is online again or becomes visible, for these reasons at most every 5 s.
+   * polls when it is online again, and when it is shown again and the last poll failed or is an interval ago, for
+   * these reasons at most every 5 s.
    */
   interval?: number;
   /** Ends the follower, as `close` does. */
@@ -137,7 +138,7 @@ export async function start(
   let lasting = false;
   let timer: Timer | undefined, expiry: Timer | undefined;
   /** When the last poll began whose reason was that the page woke, and whether another one waits. */
-  let wokenAt = -Infinity, woken = false;
+  let wokenAt = 0, woken = false;
   /** Ends the calls of wake. */
   let asleep: (() => void) | undefined;
   let ready!: () => void, dead!: (reason: unknown) => void;
@@ -372,8 +373,11 @@ export async function start(
     throw error;
   };
 
+  /** When the last poll ended. */
+  let ended = 0;
   const poll = (): Promise<boolean> => (polling ??= attempt().finally(() => {
     polling = undefined;
+    ended = Date.now();
     if (woken) return wake();
     // Without a filter the first polls follow soon.
     schedule(Math.min((filter ? interval : Math.min(interval, 1000)) * 2 ** failures, 10 * interval));
@@ -384,16 +388,16 @@ export async function start(
     clearTimeout(timer);
     if (end.signal.aborted) return;
     timer = setTimeout(() => {
-      if (woken) wokenAt = performance.now();
+      if (woken) wokenAt = Date.now();
       woken = false;
       poll().catch(() => {});
     }, Math.min(wait * (1 - Math.random() / 10), longest));
   };
 
-  /** Polls soon, because the last poll may have failed for want of a network, or be old. */
+  /** Polls soon. A poll that runs may have begun before the page woke: another one follows. */
   const wake = (): void => {
-    woken = true; // a poll that runs may have begun before: another one follows
-    if (!polling) schedule(wokenAt + Math.min(interval, wakeGap) - performance.now());
+    woken = true;
+    if (!polling) schedule(Math.max(0, Math.min(wokenAt - Date.now(), 0) + Math.min(interval, wakeGap)));
   };
 
   const close = (): void => {
@@ -412,7 +416,7 @@ export async function start(
   if (isExpired()) failed(expired());
   else error = fault;
   poll().catch(() => {});
-  if (!end.signal.aborted) asleep = onWake(wake);
+  if (!end.signal.aborted) asleep = onWake(wake, () => failures > 0 || Date.now() - ended >= interval);
   if (!filter) await first;
   return {
     get filter() { return filter; },

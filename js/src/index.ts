@@ -2,12 +2,14 @@
 
 import { families, hashes } from './families.js';
 import { fetchAny, type FetchOptions as PlainFetchOptions, type FilterAt } from './fetch.js';
-import { checked, type Filter, openBytes, type OpenOptions as PlainOptions, plainEngine } from './filter.js';
+import {
+  checked, type FileSource, type Filter, openBytes, type OpenOptions as PlainOptions, plainEngine,
+} from './filter.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 import { wasmEngine } from './wasm/engine.js';
 
 export * from './errors.js';
-export { Filter, type FilterInfo } from './filter.js';
+export { type FileSource, Filter, type FilterInfo } from './filter.js';
 export type { FilterAt } from './fetch.js';
 export type { Key } from './key.js';
 export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
@@ -15,8 +17,8 @@ export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js'
 interface WasmOption {
   /**
    * False: JavaScript answers queries, and the filter takes no memory besides the file. Default: WebAssembly does, in
-   * memory of its own. JavaScript still does for filters of Guava, bits-and-blooms and RedisBloom, for the shards of a
-   * set, for filters of 4 GiB and more, and where WebAssembly or its memory is missing or the page's
+   * memory of its own. JavaScript still does for filters of Guava, bits-and-blooms, RedisBloom and Spark, for the
+   * shards of a set, for filters of 4 GiB and more, and where WebAssembly or its memory is missing or the page's
    * Content-Security-Policy forbids it. Info says which.
    */
   wasm?: boolean;
@@ -35,10 +37,11 @@ const withEngine = async <Options extends OpenOptions>(options: Options) => ({
 });
 
 /**
- * Opens a filter file. With WebAssembly its sections are copied. Otherwise they are not if the bytes are aligned to 4
- * bytes: do not change them while the filter is in use. It rejects with FormatError, whose subclass says why.
+ * Opens a filter file: its bytes, or a Blob or Response with them. With WebAssembly its sections are copied. Otherwise
+ * they are not if the bytes are aligned to 4 bytes: do not change them while the filter is in use. It rejects with
+ * FormatError, whose subclass says why.
  */
-export async function open(file: Uint8Array | ArrayBuffer, options: OpenOptions = {}): Promise<Filter> {
+export async function open(file: FileSource, options: OpenOptions = {}): Promise<Filter> {
   return openBytes(file, await withEngine(options));
 }
 

@@ -24,6 +24,9 @@ export class OwnBuffer implements KeyBuffer {
   }
 }
 
+/** The buffer of the keys of all plain engines, and of builds. */
+export const buffer = /* @__PURE__ */ new OwnBuffer();
+
 /**
  * Writes the bytes of a key to the start of the buffer, which may replace `bytes` and `view`, and returns their number.
  * It throws TypeError or RangeError.

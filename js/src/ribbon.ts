@@ -56,13 +56,17 @@ interface Layer {
 export type Find = (h: Hash, value?: boolean) => number;
 
 /** Of each kind of layer: the starts of a bucket, and the thresholds of its classes. */
-const kinds = [[32, 0, 6, 13, 32], [128, 0, 17, 38, 128], [256, 0, 20, 51, 256], [512, 0, 41, 102, 512]];
+export const kinds: readonly (readonly number[])[] =
+  /* @__PURE__ */ [[32, 0, 6, 13, 32], [128, 0, 17, 38, 128], [256, 0, 20, 51, 256], [512, 0, 41, 102, 512]];
+
+/** The kind of a layer of that many starts in a filter of width w. */
+export const kindOf = (starts: number, w: number) => (starts < 2048 ? 0 : w < 128 ? 1 : starts < 49_152 ? 2 : 3);
 
 /** The lower and the upper word of v. */
 export const halves = (v: bigint): number[] => [v, v >> 32n].map((w) => Number(BigInt.asIntN(32, w)));
 
-/** The factor of layer j, M of docs/format/ribbon.md. */
-function factor(j: number): number[] {
+/** The factor of layer j, M of docs/format/ribbon.md: its lower and its upper word. */
+export function factor(j: number): number[] {
   const mix = (z: bigint, by: bigint, shift: bigint) => {
     z = BigInt.asUintN(64, z * by);
     return z ^ (z >> shift);
@@ -70,8 +74,11 @@ function factor(j: number): number[] {
   return halves(mix(mix(mix(BigInt(j), golden, 30n), 0xbf58476d1ce4e5b9n, 27n), 0x94d049bb133111ebn, 31n) | 1n);
 }
 
+/** What the four words of coefficients in the tail are salted with. */
+export const tailSalts = (seed: number) => [1, 2, 3, 4].map((k) => halves(BigInt(4 * seed + k) * golden));
+
 /** 1 if an odd number of bits of v is set, else 0. */
-function parity(v: number): number {
+export function parity(v: number): number {
   v ^= v >>> 16;
   v ^= v >>> 8;
   return (0x6996 >>> ((v ^ (v >>> 4)) & 15)) & 1;
@@ -82,7 +89,7 @@ export function ribbonOf(shape: Shape): Ribbon {
   const { r, values, wide, tail } = shape, columns = values + r;
   let word = 0, buckets = 0;
   const layers = shape.starts.map((starts, i) => {
-    const j = i + 16 * shape.seed, kind = starts < 2048 ? 0 : shape.w < 128 ? 1 : starts < 49_152 ? 2 : 3;
+    const j = i + 16 * shape.seed, kind = kindOf(starts, shape.w);
     const width = kind > 1 ? 128 : 64;
     const blocks = starts / 64 + (width / 64) * ceil(starts / 2 ** 18), wider = ceil((blocks * wide) / 1024);
     const turn = (11 * j) & 63, [low, high] = factor(j), first = word, firstBucket = buckets;
@@ -91,7 +98,7 @@ export function ribbonOf(shape: Shape): Ribbon {
     return { starts, low, high, width, kind, wider, first, firstBucket, turn };
   });
   const tailColumns = columns + +(wide > 0);
-  const salts = [1, 2, 3, 4].map((k) => halves(BigInt(4 * shape.tailSeed + k) * golden));
+  const salts = tailSalts(shape.tailSeed);
 
   return {
     bits: [32 * word, 2 * buckets, tailColumns * tail],

@@ -75,6 +75,15 @@ export class ShardedFilter {
     this.#verify = opener.verify ?? true;
   }
 
+  /** The number of keys of all shards. */
+  get size(): number {
+    return this.info().keys;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'ShardedFilter';
+  }
+
   /** Reports whether the key may be in the set. */
   has(key: Key): Promise<boolean> {
     return this.#ask(key, (q, h) => q.has(h));

@@ -122,6 +122,23 @@ for (const [words64, k, strategy] of guavas) {
   });
 }
 
+for (const [words64, k, version] of [[1, 3, 1], [150, 7, 2], [999, 9, 1], [2 ** 26 + 5, 5, 1], [2 ** 26 + 5, 255, 2]]) {
+  test(`spark of ${words64} words, version ${version}`, () => {
+    const text = `spark(k=${k},version=${version},words=${words64})`;
+    const { query, sections: [words] } = open('spark', text, [words64]);
+    for (let n = 0; n < 100; n++) {
+      // Every fifth start is near 0, so that sums change their sign.
+      const lo = n % 5 ? random() : (random() & ~0xffffffffn) | BigInt.asUintN(32, BigInt(n - 50)), positions = [];
+      const a = BigInt.asIntN(32, lo), b = BigInt.asIntN(32, lo >> 32n);
+      for (let i = 1n; i <= k; i++) {
+        const c = version === 1 ? BigInt.asIntN(32, a + i * b) : (2n ** 31n - 1n) * a + i * b;
+        positions.push((c < 0n ? ~c : c) % BigInt(64 * words64));
+      }
+      checkBits(query, words, positions, hashOf([lo, random()]));
+    }
+  });
+}
+
 for (const [m, k] of [[1, 1], [400, 7], [9587, 13], [2 ** 32 + 12345, 5], [2 ** 32 + 1, 255]]) {
   test(`bitsandblooms of ${m} bits`, () => {
     const { query, sections: [words] } = open('bitsandblooms', `bitsandblooms(k=${k},m=${m})`, [Math.ceil(m / 64)]);

@@ -91,7 +91,7 @@ test('files, URLs and keys', async () => {
     await refused(() => open(undefined), 'file', 'undefined');
     await refused(() => open('text'), 'file', '"text"');
     await refused(() => open(Promise.resolve(file)), 'file', 'Promise');
-    await refused(() => open(new Response('')), 'file', 'Response');
+    await refused(() => open(new Map()), 'file', 'Map');
   }
   await refused(() => patch(file, 'delta'), 'file', '"delta"');
   await refused(() => patch(undefined, file), 'file', 'undefined');

@@ -37,7 +37,7 @@ blocks.forEach(({ code, prints }, i) => {
 test('the tarball has the built package and no sources', async () => {
   const licences = ['../LICENSE', '../../LICENSE'].map((path) => readFile(new URL(path, import.meta.url), 'utf8'));
   assert.equal(await licences[0], await licences[1], 'js/LICENSE is not that of the repository');
-  const known = /^(dist\/.*\.(js|d\.ts)|package\.json|README\.md|LICENSE)$/;
+  const known = /^(dist\/.*\.(js|js\.map|d\.ts)|(dist\/cjs\/)?package\.json|(README|CHANGELOG)\.md|LICENSE)$/;
   assert.deepEqual(installed.files.filter((path) => !known.test(path)), []);
   for (const path of ['README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts', 'dist/plain.js', 'dist/core.js']) {
     assert.ok(installed.files.includes(path), `${path} is missing`);
@@ -46,11 +46,36 @@ test('the tarball has the built package and no sources', async () => {
   const { exports, dependencies } = JSON.parse(manifest);
   assert.equal(dependencies, undefined);
   const entries = [
-    '.', './plain', './core', './delta', './follow', './exact', './family/*', './hash/siphash', './hash/xxh64',
-    './store/indexeddb', './store/cache', './package.json',
+    '.', './plain', './core', './build', './delta', './follow', './exact', './family/*', './hash/siphash',
+    './hash/xxh64', './store/indexeddb', './store/cache', './package.json',
   ];
   assert.deepEqual(Object.keys(exports), entries);
 });
+
+/** What require gives: the ES module, or in older versions of Node and in Jest the copy in CommonJS. */
+const required = `
+const { readFileSync } = require('node:fs');
+const { open, MagicError } = require('bloomery');
+const { build } = require('bloomery/build');
+const { fuse } = require('bloomery/family/fuse');
+(async () => {
+  const filter = await open(readFileSync('disposable.bloom'));
+  console.log(filter.has('yopmail.com'), filter.has('gmail.com'), filter.info().wasm, fuse.name);
+  console.log((await build(['a'], { family: 'blocked' })).length);
+  console.log(await open(new Uint8Array(64)).catch((e) => e instanceof MagicError && e.constructor.name));
+  console.log(require.resolve('bloomery').includes('cjs'), await import('bloomery') === require('bloomery'));
+})();
+`;
+
+const without = ['--no-experimental-require-module'];
+for (const [name, args, copy] of [['CommonJS', [], false], ['CommonJS without ES modules', without, true]]) {
+  const skip = !copy && !process.features.require_module && 'this version of Node requires no ES modules';
+  test(name, { skip }, async () => {
+    const program = [process.execPath, ...args];
+    const lines = await runProgram(program, installed.folder, 'required.cjs', required, site.origin);
+    assert.deepEqual(lines, ['true false true fuse', '192', 'MagicError', copy ? 'true false' : 'false true']);
+  });
+}
 
 /** A program that uses the declarations; each line with an error on purpose says so. */
 const typed = `
@@ -66,6 +91,7 @@ import { type ExactFollower, follow, followExact, type FollowStore, ReleaseError
 import { patch } from 'bloomery/delta';
 import { indexedDBStore } from 'bloomery/store/indexeddb';
 import { cacheStore } from 'bloomery/store/cache';
+import { build, type BuildOptions, type BuildProgress } from 'bloomery/build';
 
 export async function use(file: Uint8Array): Promise<boolean[]> {
   const filter: Filter = await open(file, { verify: true, secret: '00112233445566778899aabbccddeeff' });
@@ -80,7 +106,8 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   // @ts-expect-error a secret is not a number
   open(file, { secret: 7 });
   const error: FormatError = new SecretError(\`\${info.spec} \${value} \${filter.count('x') + 1}\`);
-  const some: boolean = (await fetchFilter('/list.bloom')).has('x');
+  const sizes: number = filter.size + (await open(new Blob([]))).size + (await open(new Response(''))).size;
+  const some: boolean = sizes > 0 && (await fetchFilter('/list.bloom')).has('x');
   const sharded: Promise<boolean> = (await fetchFilter('/list.set/')).has('x');
   const either: boolean = await (await fetchFilter(info.spec)).has('x');
   // @ts-expect-error the URL may be that of a sharded set
@@ -118,6 +145,11 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   followExact('/list/', { open, insecure: true });
   // @ts-expect-error follow needs open
   follow('/list/', { insecure: true });
+  const progress = ({ keys, done }: BuildProgress): number => keys + done;
+  const how: BuildOptions = { family: 'fuse', fpr: 0.01, seed: 7n, progress };
+  const built: Uint8Array = await build(new Set<string | number>(['a', 5]), how);
+  // @ts-expect-error guava is not built
+  build([built], { family: 'guava' });
   const patched: Uint8Array = await patch(file, list.bytes, { maxBytes: 9 });
   if (list.error instanceof ReleaseError && list.error.reason === 'expired' && listed && unsure) return [!patched];
   if (some && (await sharded) && either && unknown) throw error;

@@ -18,30 +18,34 @@ const root = dirname(fileURLToPath(new URL('.', import.meta.url)));
 const oneFamily = 6000, allFamilies = 12_000, webAssembly = 6000, fetching = 4000;
 
 /** Goals in bytes, gzip, of what an entry adds to `open`. */
-const added = { follow: 6000, patch: 2000 };
+const added = { follow: 6000, patch: 2000, build: 12_000 };
+
+/** Goal in bytes, gzip, of a page that builds and opens nothing. */
+const buildAlone = 13_500;
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 22_740,
-  'open of bloomery/plain': 16_100,
-  'open of bloomery/core, bitsandblooms': 7860,
-  'open of bloomery/core, blocked': 7230,
-  'open of bloomery/core, blockpartitioned': 7460,
-  'open of bloomery/core, counting': 7230,
-  'open of bloomery/core, dleft': 7440,
-  'open of bloomery/core, fuse': 7175,
-  'open of bloomery/core, guava': 7885,
-  'open of bloomery/core, partitioned': 7340,
-  'open of bloomery/core, rankindexed': 8690,
-  'open of bloomery/core, redisbloom': 7755,
-  'open of bloomery/core, ribbon': 8480,
-  'open of bloomery/core, standard': 7170,
-  'open of bloomery/core, twochoice': 7385,
-  'openExact of bloomery/exact': 7825,
-  'openExact and followExact': 13_820,
-  'all of bloomery': 27_190,
-  'all of bloomery/plain': 20_870,
-  'all of bloomery/core, fuse': 11_965,
+  'open of bloomery': 23_100,
+  'open of bloomery/plain': 16_510,
+  'open of bloomery/core, bitsandblooms': 7930,
+  'open of bloomery/core, blocked': 7290,
+  'open of bloomery/core, blockpartitioned': 7525,
+  'open of bloomery/core, counting': 7300,
+  'open of bloomery/core, dleft': 7500,
+  'open of bloomery/core, fuse': 7240,
+  'open of bloomery/core, guava': 7955,
+  'open of bloomery/core, partitioned': 7400,
+  'open of bloomery/core, rankindexed': 8755,
+  'open of bloomery/core, redisbloom': 7815,
+  'open of bloomery/core, ribbon': 8565,
+  'open of bloomery/core, spark': 7255,
+  'open of bloomery/core, standard': 7235,
+  'open of bloomery/core, twochoice': 7445,
+  'openExact of bloomery/exact': 7915,
+  'openExact and followExact': 13_950,
+  'all of bloomery': 27_640,
+  'all of bloomery/plain': 21_290,
+  'all of bloomery/core, fuse': 12_060,
 };
 
 /** What WebAssembly must not exceed instead of its goal. */
@@ -112,12 +116,12 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2875, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8880,
-  'follow of bloomery/plain': 8430,
+  'patch of bloomery': 2885, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8910,
+  'follow of bloomery/plain': 8435,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
-  for (const [what, from] of [['follow', 'follow'], ['patch', 'apply']]) {
+  for (const [what, from] of [['follow', 'follow'], ['patch', 'apply'], ['build', 'build']]) {
     test(`${what} in addition to open of ${entry}`, async () => {
       const open = `export { open } from './dist/${entry === 'bloomery' ? 'index' : 'plain'}.js';`;
       const name = what === 'patch' ? 'apply' : what; // without SHA-256
@@ -130,6 +134,12 @@ for (const entry of ['bloomery', 'bloomery/plain']) {
       assert.ok(more.gzip > goal || limit === goal, `${what} keeps its goal: take it out of missedMore`);
     });
   }
+}
+
+budget('build of bloomery/build', `export { build } from './dist/build.js'`, buildAlone);
+// What one family has of that, with nothing that the others have too.
+for (const family of ['standard', 'blocked', 'fuse', 'ribbon']) {
+  budget(`build of ${family} alone`, `export { ${family} } from './dist/build/${family}.js'`, added.build / 2);
 }
 
 test('WebAssembly costs at most its budget', () => {
@@ -152,7 +162,7 @@ test('a bundle leaves out what it does not import', async () => {
   assert.equal(await bundle(`import './dist/index.js'`), '', 'entries have effects');
 });
 
-test('all families have an entry', () => assert.equal(families.length, 13));
+test('all families have an entry', () => assert.equal(families.length, 14));
 
 test('the sizes in README.md', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');

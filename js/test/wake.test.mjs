@@ -1,4 +1,4 @@
-// Polls of a page that is online again or becomes visible. The events come from a page that this file makes up.
+// Polls of a page that is online again or shown again. The events come from a page that this file makes up.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -45,23 +45,21 @@ async function until(condition) {
   while (!condition()) await sleep(5);
 }
 
-for (const [name, target] of [['online', all], ['visibilitychange', page]]) {
-  test(`${name}: a poll at once, and others at most every 5 s`, async () => {
-    const p = await publisher(), f = await following(p);
-    await f.poll().catch(() => {});
-    const before = polls(p), began = performance.now();
-    target.fire(name);
-    await until(() => polls(p) === before + 1);
-    for (let i = 0; i < 100; i++) {
-      target.fire(name);
-      await sleep(10);
-    }
-    const more = polls(p) - before - 1, periods = Math.floor((performance.now() - began) / 4500); // 5 s less a tenth
-    assert.ok(more <= periods, `${more} more polls for 100 events`);
-    await until(() => polls(p) > before + 1);
-    f.close();
-  });
-}
+test('a poll at once, and others at most every 5 s', async () => {
+  const p = await publisher(), f = await following(p);
+  await f.poll();
+  const before = polls(p), began = Date.now();
+  all.fire('online');
+  await until(() => polls(p) === before + 1);
+  for (let i = 0; i < 100; i++) {
+    all.fire('online');
+    await sleep(10);
+  }
+  const more = polls(p) - before - 1, periods = Math.floor((Date.now() - began) / 4500); // 5 s less a tenth
+  assert.ok(more <= periods, `${more} more polls for 100 events`);
+  await until(() => polls(p) > before + 1);
+  f.close();
+});
 
 test('an event during a poll that hangs: another one follows', async () => {
   const p = await publisher(), f = await following(p, { timeout: 100 }), before = polls(p);
@@ -74,18 +72,29 @@ test('an event during a poll that hangs: another one follows', async () => {
   f.close();
 });
 
-test('a page that is hidden does not poll', async () => {
-  const p = await publisher(), f = await following(p);
+test('a page that is shown polls if the last poll failed or is an interval ago', async (t) => {
+  const p = await publisher(), f = await following(p, { interval: 3_600_000 });
   await f.poll();
-  const before = polls(p), timers = test.mock.method(globalThis, 'setTimeout');
+  const timers = t.mock.method(globalThis, 'setTimeout');
+  const schedules = (what, wanted) => {
+    timers.mock.resetCalls();
+    page.fire('visibilitychange');
+    assert.equal(timers.mock.callCount(), wanted, what);
+  };
+  schedules('a poll a moment ago', 0);
+  p.hook = (_, response) => response.writeHead(503).end();
+  await assert.rejects(f.poll());
   page.visibilityState = 'hidden';
-  page.fire('visibilitychange');
-  assert.equal(timers.mock.callCount(), 0);
+  schedules('hidden', 0);
   page.visibilityState = 'visible';
-  page.fire('visibilitychange');
-  assert.equal(timers.mock.callCount(), 1);
-  timers.mock.restore();
-  await until(() => polls(p) > before);
+  schedules('a poll that failed', 1);
+  p.hook = () => false;
+  await until(() => !f.error);
+  await f.poll();
+  schedules('and then one that did not', 0);
+  const later = Date.now() + 3_600_001;
+  t.mock.method(Date, 'now', () => later);
+  schedules('an interval later', 1);
   f.close();
 });
 

@@ -1,12 +1,14 @@
 package fuse
 
 import (
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Traits are what the family can do and which hash functions it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
+	Also: family.Also{Spec: family.NewSpec(Family), Hash: filter.Uint64}, // a filter of FastFilter
 	Can:  family.CanSpill | family.CanCountItself,
 }
 

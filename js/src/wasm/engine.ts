@@ -1,7 +1,8 @@
 // Queries in WebAssembly: one module a page, one instance with a memory of its own a filter.
 
-import { buffer as long, plainEngine } from '../filter.js';
+import { plainEngine } from '../filter.js';
 import { viewOf } from '../header.js';
+import { buffer as long } from '../key.js';
 import { littleEndian } from '../sections.js';
 import type { CoreSetup, Engine, EngineMaker, HashSetup, KeyBuffer, Query } from '../types.js';
 import { core } from './core.gen.js';

@@ -62,3 +62,60 @@ export async function fetched({ url, keys = [], options = {}, fetchFilter }) {
     return { error: error.name, cause: error.cause?.name, message: error.message };
   }
 }
+
+/**
+ * Builds filters of the keys 0 to keys-1 with `bloomery/build`.
+ *
+ * @param {{families: string[], keys: number}} job
+ * @returns {Promise<{sums: string[], missing: number}>} missing: keys that are not found; sums: SHA-256 in hexadecimal
+ */
+export async function built({ families, keys }) {
+  const [{ build }, { open }] = await Promise.all([import('/dist/build.js'), import(entries.plain)]);
+  const all = Array.from({ length: keys }, (_, i) => BigInt(i)), done = { sums: [], missing: 0 };
+  for (const family of families) {
+    const file = await build(all, { family, fpr: 0.01, seed: 7 }), filter = await open(file);
+    done.missing += all.filter((key) => !filter.has(key)).length;
+    const sum = new Uint8Array(await crypto.subtle.digest('SHA-256', file));
+    done.sums.push(Array.from(sum, (b) => b.toString(16).padStart(2, '0')).join(''));
+  }
+  return done;
+}
+
+/**
+ * Puts bytes into stores of followers, and gets them.
+ *
+ * @returns {Promise<string[]>} what is wrong
+ */
+export async function stored() {
+  const [{ cacheStore }, { indexedDBStore }] = await Promise.all(
+    [import('/dist/store/cache.js'), import('/dist/store/indexeddb.js')],
+  );
+  const wrong = [];
+  for (const store of [cacheStore, indexedDBStore]) {
+    const one = store('lists/a'), same = store('lists/a'), other = store('lists');
+    const big = new Uint8Array(3_000_000).fill(7);
+    const compare = async (what, from, file, want) => {
+      const got = await from.get(file);
+      const equal = got?.length === want?.length && (!want || got.every((b, i) => b === want[i]));
+      if (!equal || (got && !(got instanceof Uint8Array))) wrong.push(`${store.name}: ${what}: ${got?.length} bytes`);
+    };
+    await one.put('empty', new Uint8Array(0));
+    await compare('empty', same, 'empty', new Uint8Array(0));
+    await compare('missing', one, 'filter', undefined);
+    await one.put('filter', Uint8Array.of(1, 2, 3));
+    await one.put('filter', big.subarray(1));
+    await compare('replaced', same, 'filter', big.subarray(1));
+    await compare('another name', other, 'filter', undefined);
+    await compare('another name with the same path', other, 'a/filter', undefined);
+    for (const name of ['', undefined]) {
+      try {
+        store(name);
+        wrong.push(`${store.name}: takes the name ${name}`);
+      } catch (error) {
+        if (!(error instanceof TypeError)) wrong.push(`${store.name}: ${error}`);
+      }
+    }
+    await one.put('filter', new Uint8Array(0));
+  }
+  return wrong;
+}

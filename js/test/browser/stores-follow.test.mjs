@@ -1,4 +1,4 @@
-// Ready-made stores of followers in headless Chromium: pages that are closed, reloaded, offline, or out of space.
+// Followers with a store in headless Chromium: pages that are closed, reloaded, offline, or out of space.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -55,25 +55,6 @@ for (const kind of ['indexeddb', 'cache']) {
     assert.match(older.errors.join(), /ReleaseError: .*older/);
     assert.deepEqual(await follows(kind, 'other'), { release: 1, has: false, errors: [] });
     await server.publish(2);
-  });
-
-  test(`${kind}: bytes come back, absent files are undefined, names do not mix`, async () => {
-    await page.goto(blank());
-    const got = await page.evaluate(async (kind) => {
-      const module = await import(`/dist/store/${kind}.js`), make = module.cacheStore ?? module.indexedDBStore;
-      const a = make('a'), b = make('a/b'), bytes = crypto.getRandomValues(new Uint8Array(65_536));
-      await a.put('b/c', bytes);
-      const same = (x) => x instanceof Uint8Array && x.length === bytes.length && x.every((v, i) => v === bytes[i]);
-      const wrong = (name) => {
-        try {
-          make(name);
-        } catch (e) {
-          return e.name;
-        }
-      };
-      return [same(await a.get('b/c')), await b.get('c'), await a.get('c'), wrong(''), wrong(7), wrong()];
-    }, kind);
-    assert.deepEqual(got, [true, undefined, undefined, 'TypeError', 'TypeError', 'TypeError']);
   });
 
   test(`${kind}: a page that is closed during a put leaves the old record or the new one`, async () => {

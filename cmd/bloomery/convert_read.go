@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/interop"
+)
+
+// readAny reads a filter of that format. If format is empty, the content decides. Of a Parquet file it reads the filter
+// of a column.
+func (a *app) readAny(
+	ctx context.Context, path string, from interop.Format, column columnFlags,
+) (*bloomery.Set, interop.Format, error) {
+	if err := column.check(from); err != nil {
+		return nil, "", err
+	}
+	if from != "" && from != ownFormat && !slices.Contains(interop.Formats(), from) {
+		_, err := interop.Read(nil, from, 0) // the error lists the formats
+		return nil, "", fmt.Errorf("--from: %w and %s", err, ownFormat)
+	}
+	if path == stdio && column.name != "" {
+		return nil, "", errors.New("--column needs a file, not standard input: the end of the file says where filters are")
+	}
+	if path == stdio {
+		return a.readAnyStdin(from)
+	}
+	switch st, err := os.Stat(path); {
+	case err != nil:
+		return nil, "", err
+	case st.IsDir():
+		return nil, "", fmt.Errorf("%s is a folder, and no other system has sharded sets; name a file in it", path)
+	case !st.Mode().IsRegular() && from == "":
+		return nil, "", fmt.Errorf("%s is not a regular file, whose format could be recognised; name it with --from", path)
+	case !st.Mode().IsRegular() && from == ownFormat:
+		set, err := a.open(path) // the pipe is opened only once
+		return set, from, err
+	}
+	f, err := untrusted.OpenStream(ctx, path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, "", err
+	}
+	limit := uint64(math.MaxInt64)
+	if st.Mode().IsRegular() {
+		limit = uint64(st.Size())
+	}
+	if column.name != "" || st.Mode().IsRegular() && (from == "" || from == interop.Parquet) && isParquetFile(f) {
+		set, err := readColumn(path, f, st, column)
+		return set, interop.Parquet, err
+	}
+	if from == "" {
+		if from, err = recognise(f, limit); err != nil {
+			return nil, "", refusal(path, f, "", err)
+		}
+	}
+	if from == ownFormat {
+		set, err := a.open(path, bloomery.InMemory())
+		return set, from, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // a Read of a pipe may block forever
+	set, err := readForeign(path, f, from, limit, st.Mode().IsRegular())
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
+	}
+	return set, from, err
+}
+
+// stdinHead is the number of bytes of standard input that are read to recognise the format.
+const stdinHead = 64 << 10
+
+// readAnyStdin is readAny for standard input. It reads all of it first if it may be a filter of another system: these
+// are recognised by their length, too.
+func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, error) {
+	const name = "standard input"
+	if err := a.takeStdin(); err != nil {
+		return nil, "", err
+	}
+	secret, err := a.secret()
+	if err != nil {
+		return nil, "", err
+	}
+	var own *bloomery.Set
+	content, err := interruptible(a.ctx, func() ([]byte, error) {
+		head, err := io.ReadAll(io.LimitReader(a.stdin, stdinHead))
+		rest := io.MultiReader(bytes.NewReader(head), a.stdin)
+		switch {
+		case err != nil:
+			return nil, err
+		case from == ownFormat || from == "" && container.HasMagic(bytes.NewReader(head)):
+			own, err = readWhole(rest, bloomery.WithSecret(secret))
+			return nil, err
+		}
+		most := min(interop.MaxSize(head), math.MaxInt64-1) + 1 // a byte more is an error of the format
+		return io.ReadAll(io.LimitReader(rest, int64(max(most, stdinHead))))
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", name, err)
+	}
+	if own != nil {
+		return own, ownFormat, nil
+	}
+	in := bytes.NewReader(content)
+	if from == "" {
+		if from, err = recognise(in, uint64(len(content))); err != nil {
+			return nil, "", refusal(name, in, "", err)
+		}
+	}
+	set, err := readForeign(name, in, from, uint64(len(content)), true)
+	return set, from, err
+}
+
+// readForeign reads a filter of another system that must end where f does. limit is the length of f if that is known,
+// else its largest one.
+func readForeign(
+	name string, f interface {
+		io.Reader
+		io.ReaderAt
+	}, from interop.Format, limit uint64, known bool,
+) (*bloomery.Set, error) {
+	in := &io.LimitedReader{R: f, N: math.MaxInt64} // counts
+	set, err := interop.Read(in, from, limit)
+	if err != nil {
+		if errors.Is(err, filter.ErrTooLarge) && known {
+			const what = "end of the file, whose header tells of more"
+			err = container.Broken(limit, what, io.ErrUnexpectedEOF)
+		}
+		return nil, refusal(name, f, from, err)
+	}
+	if n, _ := io.ReadFull(f, make([]byte, 1)); n > 0 {
+		return nil, cli.Advise(fmt.Errorf("%s: there are bytes behind the %s filter: %w", name, from, filter.ErrCorrupt),
+			fmt.Sprintf("If it is whole, give it alone, its first %[1]d bytes: head -c %[1]d", math.MaxInt64-in.N))
+	}
+	return set, nil
+}
+
+// refusal adds a hint to the error about a file that cannot be read. from is empty if its format was not recognised.
+func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
+	named := fmt.Errorf("%s: %w", path, err)
+	var start [container.FamilyHead]byte
+	switch n, _ := f.ReadAt(start[:], 0); {
+	case container.FamilyIn(start[:n]) == family.WindowID:
+		return fmt.Errorf("%s: %w", path, family.ErrWindow)
+	case string(start[:4]) == "PAR1" && (from == "" || from == interop.Parquet):
+		return cli.Advise(fmt.Errorf("%s is a whole Parquet file: %w", path, err),
+			"Name the file itself and a column: bloomery convert FILE --column NAME; or give one filter alone:\n"+
+				cutOut)
+	case from == "" && errors.Is(err, io.ErrUnexpectedEOF):
+		return cli.Advise(named, "If it is such a filter, the file is cut off: copy it again.")
+	case errors.Is(err, interop.ErrForm):
+		return cli.Advise(named,
+			"Filters of that form cannot be converted: let the other system make a new one from the keys.")
+	case from == "":
+		return cli.Advise(named,
+			"If you know which system wrote it, --from FORMAT tells what is wrong with it; see convert --help.")
+	}
+	return named
+}
+
+// recognise returns the format of a file of that size.
+func recognise(f io.ReaderAt, size uint64) (interop.Format, error) {
+	if container.HasMagic(io.NewSectionReader(f, 0, int64(size))) {
+		return ownFormat, nil
+	}
+	return interop.Detect(f, int64(size))
+}

@@ -1,0 +1,183 @@
+package spark
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/fill"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Config describes a filter to make. Zero fields take the default noted beside them.
+type Config struct {
+	Keys    uint64        // distinct keys that will be added; required unless Words or Size.Bytes is set
+	Size    family.Sizing // default: FPR = probe.DefaultFPR, see probe.Double; whole words, Bytes rounded down
+	Words   uint64        // 64-bit words, at most MaxWords; instead of Size
+	K       int           // probes per key, 1 to MaxK; default: the best for Keys and the size
+	Version Version       // default: V1, which every Spark reads
+}
+
+// ConfigFromSpec reads spark(bits_per_key=, fpr=, bytes=, capacity=, words=, k=, version=1|2). The size is for
+// capacity or keys distinct keys, whichever is more. Errors wrap filter.ErrConfig.
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := family.Reader(s)
+	c := Config{
+		Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r), Words: r.Count("words", math.MaxUint64),
+		K: int(r.Count("k", MaxK)),
+	}
+	version := r.Uint("version")
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	if family.Given(s, "version") && version != uint64(V1) && version != uint64(V2) {
+		return Config{}, family.Invalid("version", version, "want 1 or 2")
+	}
+	c.Version = Version(version)
+	return c, nil
+}
+
+// Geometry returns the number of 64-bit words and of probes per key of the filter that New makes. It does not allocate.
+// Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Geometry() (words uint64, k int, err error) {
+	if err := c.check(); err != nil {
+		return 0, 0, err
+	}
+	words, k = c.Words, c.K
+	if words == 0 {
+		var m uint64
+		m, k, err = probe.Config{Keys: c.Keys, Size: c.Size, K: k, MaxK: MaxK, Width: 1}.Resolve()
+		if err != nil {
+			return 0, 0, err
+		}
+		words = (m + 63) / 64
+		if c.Size.Bytes != 0 {
+			words = max(m/64, 1)
+		}
+		if byRate := c.Size.BitsPerKey == 0 && c.Size.Bytes == 0; byRate && c.Keys > 0 {
+			if words, err = c.fit(m, words, k); err != nil {
+				return 0, 0, err
+			}
+		}
+	}
+	if err := checkWords(words); err != nil {
+		return 0, 0, err
+	}
+	if k == 0 {
+		k = probe.OptimalK(max(c.Keys, 1), 64*words)
+	}
+	return words, k, nil
+}
+
+// check returns an error if a field is out of range or contradicts another one.
+func (c Config) check() error {
+	switch {
+	case c.Version != 0 && c.Version != V1 && c.Version != V2:
+		return family.Invalid("version", c.Version, "want 1 or 2")
+	case c.Words != 0 && !c.Size.IsZero():
+		return family.Invalid("words", c.Words, "give only one of words, bits_per_key, fpr and bytes")
+	case c.K < 0 || c.K > MaxK:
+		return family.Invalid("k", c.K, "want 1 to %d", MaxK)
+	}
+	return nil
+}
+
+// checkWords returns an error if a filter has more words than Spark takes.
+func checkWords(words uint64) error {
+	if words > MaxWords {
+		return fmt.Errorf("words=%d, the limit of Spark is %d: %w", words, MaxWords, filter.ErrTooLarge)
+	}
+	return nil
+}
+
+// fit returns the number of words, at least that many, that keep the rate with k probes. m is the number of bits that
+// independent probes need.
+func (c Config) fit(m, words uint64, k int) (uint64, error) {
+	most := uint64(64 * MaxWords)
+	if c.version() == V1 {
+		most = Reach(MaxWords, V1)
+	}
+	rate := cmp.Or(c.Size.FPR, probe.DefaultFPR)
+	switch {
+	case m > most && c.version() == V2:
+		return words, nil // too large
+	case m <= most:
+		bits, err := double(64*words, k, c.version()).Fit(Family, c.Keys, rate, 64, most)
+		if err != nil {
+			return 0, err
+		}
+		for ; bits <= most; bits += (bits/64/32 + 1) * 64 { // positions of version 1 are not equally likely
+			if prior(bits, k, c.version(), c.Keys) <= 1.02*rate {
+				return bits / 64, nil
+			}
+		}
+	}
+	const reason = "it reaches 2^31 bits, too few to keep the rate for %d keys; use version=2"
+	return 0, family.Invalid("version", c.version(), reason, c.Keys)
+}
+
+// version returns the version of the filter.
+func (c Config) version() Version { return cmp.Or(c.Version, V1) }
+
+// New returns an empty filter. Errors are those of Geometry, or wrap filter.ErrTooLarge if there is not enough memory.
+func New(c Config) (*Filter, error) {
+	n, k, err := c.Geometry()
+	if err != nil {
+		return nil, err
+	}
+	words, err := bitvec.Alloc(n)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{words: words, k: k, version: c.version()}, nil
+}
+
+// Builder fills a filter from many goroutines at once; see package fill.
+type Builder struct{ *fill.Builder[*Filter] }
+
+// NewBuilder returns a builder of the filter that New makes. Errors are those of New.
+func NewBuilder(c Config) (*Builder, error) {
+	f, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	how := fill.Config[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
+	if len(f.words) <= fill.Small {
+		how.Empty = func() (*Filter, error) {
+			return New(Config{Words: uint64(len(f.words)), K: f.k, Version: f.version})
+		}
+	} else {
+		how.Share = f.addShared
+	}
+	return &Builder{fill.New(f, how)}, nil
+}
+
+// addMany adds keys and does not count them.
+func (f *Filter) addMany(hs []filter.Hash) {
+	for _, h := range hs {
+		x, by := f.step(h)
+		for range f.k {
+			at := f.at(x)
+			f.words[at/64] |= 1 << (at % 64)
+			x += by
+		}
+	}
+}
+
+// addShared adds keys with atomic writes while other goroutines do the same, and does not count them.
+func (f *Filter) addShared(hs []filter.Hash) {
+	for _, h := range hs {
+		x, by := f.step(h)
+		for range f.k {
+			at := f.at(x)
+			if w, bit := &f.words[at/64], uint64(1)<<(at%64); atomic.LoadUint64(w)&bit == 0 {
+				atomic.OrUint64(w, bit)
+			}
+			x += by
+		}
+	}
+}

@@ -1,0 +1,171 @@
+// Package parquetmeta finds the Bloom filters of a Parquet file in its footer. It reads no data and needs no Parquet
+// library: of the footer, a FileMetaData in Thrift's compact protocol, it reads these fields and skips all others.
+//
+//	magic "PAR1", data, FileMetaData, its length (4 bytes, little endian), magic "PAR1"
+//
+//	FileMetaData     4 row_groups: list of RowGroup
+//	RowGroup         1 columns: list of ColumnChunk
+//	ColumnChunk      1 file_path: the data lies in another file; 3 meta_data
+//	ColumnMetaData   1 type, 3 path_in_schema: list of names, 14 bloom_filter_offset, 15 bloom_filter_length
+//
+// Input may be hostile: every length is checked against the bytes that are left, and nesting is limited.
+package parquetmeta
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+)
+
+// Magic is the beginning and the end of a Parquet file with a plain footer.
+const Magic = "PAR1"
+
+// Chunk is a column chunk with a Bloom filter.
+type Chunk struct {
+	Path     []string // names in the schema, from the outermost
+	RowGroup int      // counted from 0
+	Type     string   // physical type of the values: INT64, BYTE_ARRAY, ...
+	Offset   int64    // of the filter in the file, in bytes
+	Length   int64    // of the filter in bytes; 0 if the footer does not say
+}
+
+// Errors about a file that has the format.
+var (
+	// ErrEncrypted means that the footer is encrypted.
+	ErrEncrypted = errors.New("the footer is encrypted")
+	// ErrElsewhere means that all data lies in other files, as with a file _metadata.
+	ErrElsewhere = errors.New("the column chunks lie in other files")
+)
+
+// maxPath is the largest number of names in the path of a column.
+const maxPath = 256
+
+// tail is the length of the bytes after FileMetaData.
+const tail = 4 + len(Magic)
+
+// Has reports whether r begins as a Parquet file. It reads 4 bytes.
+func Has(r io.ReaderAt) bool {
+	var b [len(Magic)]byte
+	n, _ := r.ReadAt(b[:], 0)
+	return n == len(b) && string(b[:]) == Magic
+}
+
+// Read returns the column chunks of a Parquet file of size bytes that have a Bloom filter, in the order of the footer.
+// It keeps at most 64 bytes for each byte of the footer. Offset and Length lie within the file. The error is that
+// of r, or gives the byte offset and wraps filter.ErrCorrupt, io.ErrUnexpectedEOF, ErrEncrypted or ErrElsewhere.
+func Read(r io.ReaderAt, size int64) ([]Chunk, error) {
+	if size < int64(len(Magic)+tail) {
+		return nil, container.Broken(uint64(size), "end of a Parquet file before its footer", io.ErrUnexpectedEOF)
+	}
+	var end [tail]byte
+	if _, err := r.ReadAt(end[:], size-int64(tail)); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	switch {
+	case string(end[4:]) == "PARE":
+		return nil, container.Broken(uint64(size)-4, "Parquet footer", ErrEncrypted)
+	case string(end[4:]) != Magic:
+		const text = "end of a Parquet file before its footer, which ends with PAR1"
+		return nil, container.Broken(uint64(size), text, io.ErrUnexpectedEOF)
+	}
+	length := int64(binary.LittleEndian.Uint32(end[:]))
+	first := size - int64(tail) - length
+	if first < int64(len(Magic)) {
+		return nil, container.Broken(uint64(size)-uint64(tail), "a Parquet footer that is longer than the file",
+			filter.ErrCorrupt)
+	}
+	in := &input{r: bufio.NewReader(io.NewSectionReader(r, first, length)), left: length, at: first}
+	f := footer{end: first}
+	in.structure(f.field)
+	if in.err != nil {
+		return nil, in.err
+	}
+	if len(f.chunks) == 0 && f.elsewhere {
+		return nil, container.Broken(uint64(first), "Parquet footer", ErrElsewhere)
+	}
+	return f.chunks, nil
+}
+
+// footer is what was read so far.
+type footer struct {
+	end       int64 // of the data: the filters lie before
+	groups    int
+	chunks    []Chunk
+	elsewhere bool // a column chunk lies in another file
+}
+
+// field reads a field of FileMetaData.
+func (f *footer) field(in *input, id int, kind byte) bool {
+	return id == 4 && in.list(kind, kindStruct, func() {
+		in.structure(func(in *input, id int, kind byte) bool {
+			return id == 1 && in.list(kind, kindStruct, func() { f.chunk(in) })
+		})
+		f.groups++
+	})
+}
+
+// chunk reads a ColumnChunk.
+func (f *footer) chunk(in *input) {
+	c := Chunk{RowGroup: f.groups}
+	var has, away bool
+	in.structure(func(in *input, id int, kind byte) bool {
+		switch {
+		case id == 1 && kind == kindBinary:
+			away = len(in.binary()) > 0
+		case id == 3 && kind == kindStruct:
+			in.structure(func(in *input, id int, kind byte) bool { return c.field(in, id, kind, &has) })
+		default:
+			return false
+		}
+		return true
+	})
+	switch {
+	case !has || in.err != nil:
+	case away:
+		f.elsewhere = true
+	case c.Offset < int64(len(Magic)) || c.Offset >= f.end || c.Length < 0 || c.Length > f.end-c.Offset:
+		in.fail(fmt.Sprintf("the filter of column %q is not within the file", strings.Join(c.Path, ".")), filter.ErrCorrupt)
+	default:
+		f.chunks = append(f.chunks, c)
+	}
+}
+
+// field reads a field of ColumnMetaData. has is set if there is a filter.
+func (c *Chunk) field(in *input, id int, kind byte, has *bool) bool {
+	switch {
+	case id == 1 && kind == kindI32:
+		c.Type = typeName(in.int())
+	case id == 3:
+		c.Path = nil
+		return in.list(kind, kindBinary, func() {
+			if len(c.Path) == maxPath {
+				in.fail(fmt.Sprintf("a column below %d names", maxPath), filter.ErrCorrupt)
+			}
+			c.Path = append(c.Path, string(bytes.ToValidUTF8(in.binary(), []byte("?"))))
+		})
+	case id == 14 && kind == kindI64:
+		c.Offset, *has = in.int(), true
+	case id == 15 && kind == kindI32:
+		c.Length = in.int()
+	default:
+		return false
+	}
+	return true
+}
+
+// typeName returns the name of a physical type.
+func typeName(n int64) string {
+	names := [...]string{"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}
+	if n >= 0 && n < int64(len(names)) {
+		return names[n]
+	}
+	return "type " + strconv.FormatInt(n, 10)
+}

@@ -1,0 +1,189 @@
+package interop
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// fuseFiles are the binary fuse filters of FastFilter: 3 slots a key, which all of its libraries place as family fuse
+// does. All numbers are little endian.
+//
+//	bytes   xorfilter, Go: Save of BinaryFuse8, BinaryFuse[T]
+//	    8   seed
+//	    4   slots of a segment, a power of two up to 2^18
+//	    4   the same minus 1
+//	    4   segments of first slots
+//	    4   segments times slots of a segment
+//	    4   number of slots: two segments more
+//	  1, 2 or 4 for each slot
+//
+// The C library (xor_singleheader, binary_fuse8_serialize) has the number of keys, 4 bytes, after the seed, no mask.
+// The Rust crate xorf in bincode with integers of fixed size has no number of segments, and 8 bytes for that of slots.
+// C writes the order of its machine: files of big-endian ones are not read.
+//
+// No file tells the width of its slots, so each width is a format of its own. Keys are numbers, Keyed[uint64].
+var fuseFiles = []codec{
+	fuseFile(XorFilter8, 8, goHead), fuseFile(XorFilter16, 16, goHead), fuseFile(XorFilter32, 32, goHead),
+	fuseFile(FastFilter8, 8, cHead), fuseFile(FastFilter16, 16, cHead),
+	fuseFile(Xorf8, 8, rustHead), fuseFile(Xorf16, 16, rustHead), fuseFile(Xorf32, 32, rustHead),
+}
+
+// slots are the geometry of a filter. All numbers are below 2^33.
+type slots struct {
+	seed, segment, segments, width uint64
+	keys                           uint64 // 0 if the file does not say
+}
+
+// count returns the number of slots.
+func (s *slots) count() uint64 { return (s.segments + 2) * s.segment }
+
+// bytes returns the number of bytes of all slots.
+func (s *slots) bytes() uint64 { return s.count() * s.width / 8 }
+
+// slotsOf returns the geometry of a filter of family fuse.
+func slotsOf(f family.Filter) *slots {
+	r := family.Reader(family.SpecOf(f))
+	s := &slots{seed: r.Uint("seed"), segment: r.Uint("segment"), segments: r.Uint("segments"), width: r.Uint("width")}
+	s.keys = f.Info().Keys
+	return s
+}
+
+// layout is a header: read returns what it says, without the width, and write the bytes.
+type layout struct {
+	read  func(*reader) slots
+	write func(*slots) []byte
+}
+
+var goHead = layout{
+	read: func(r *reader) slots {
+		b := r.bytes(28)
+		s := slots{seed: u64(b), segment: u32(b[8:]), segments: u32(b[16:])}
+		if u32(b[12:]) != s.segment-1 || u32(b[20:]) != s.segments*s.segment || u32(b[24:]) != s.count() {
+			r.fail(ErrFormat, "numbers of slots that contradict each other")
+		}
+		return s
+	},
+	write: func(s *slots) []byte {
+		return append32(nil, s.seed, s.segment, s.segment-1, s.segments, s.segments*s.segment, s.count())
+	},
+}
+
+var cHead = layout{
+	read: func(r *reader) slots {
+		b := r.bytes(28)
+		s := slots{seed: u64(b), keys: u32(b[8:]), segment: u32(b[12:]), segments: u32(b[16:])}
+		if u32(b[20:]) != s.segments*s.segment || u32(b[24:]) != s.count() || s.keys > s.count() {
+			r.fail(ErrFormat, "numbers of slots that contradict each other")
+		}
+		return s
+	},
+	write: func(s *slots) []byte {
+		return append32(nil, s.seed, s.keys, s.segment, s.segments, s.segments*s.segment, s.count())
+	},
+}
+
+// jsonHead is the beginning of a filter of xorf in JSON.
+const jsonHead = `{"seed":`
+
+var rustHead = layout{
+	read: func(r *reader) slots {
+		b := r.bytes(28)
+		if string(b[:8]) == jsonHead {
+			r.fail(ErrForm, "a filter of xorf in JSON: write it with bincode, with integers of fixed size")
+		}
+		s := slots{seed: u64(b), segment: u32(b[8:])}
+		if s.segment > 0 {
+			s.segments = u32(b[16:]) / s.segment
+		}
+		if u32(b[12:]) != s.segment-1 || u32(b[16:]) != s.segments*s.segment || u64(b[20:]) != s.count() {
+			r.fail(ErrFormat, "numbers of slots that contradict each other")
+		}
+		return s
+	},
+	write: func(s *slots) []byte {
+		b := append32(nil, s.seed, s.segment, s.segment-1, s.segments*s.segment)
+		return binary.LittleEndian.AppendUint64(b, s.count())
+	},
+}
+
+func u32(b []byte) uint64 { return uint64(binary.LittleEndian.Uint32(b)) }
+func u64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+// append32 appends a number of 8 bytes, then numbers of 4.
+func append32(b []byte, first uint64, others ...uint64) []byte {
+	b = binary.LittleEndian.AppendUint64(b, first)
+	for _, v := range others {
+		b = binary.LittleEndian.AppendUint32(b, uint32(v))
+	}
+	return b
+}
+
+// fuseFile returns the codec of a format.
+func fuseFile(f Format, width uint64, l layout) codec {
+	return codec{
+		format: f, hash: filter.Uint64, width: width,
+		head: func(r *reader) header {
+			s := l.read(r)
+			s.width = width
+			if s.segment == 0 || s.segment > 1<<18 || s.segment&(s.segment-1) != 0 || s.segments == 0 {
+				r.fail(ErrFormat, "%d segments of %d slots", s.segments, s.segment)
+			}
+			spec := families.UserOf(filter.Uint64).With("seed", s.seed).With("segment", s.segment).
+				With("segments", s.segments).With("width", s.width)
+			return header{spec: spec, words: s.bytes() / 8, slots: &s, keys: s.estimate}
+		},
+		marshal: func(f family.Filter) ([]byte, error) {
+			s := slotsOf(f)
+			if s.count() > math.MaxUint32 {
+				return nil, fmt.Errorf("%d slots, the limit of the header is %d", s.count(), uint32(math.MaxUint32))
+			}
+			return l.write(s), nil
+		},
+	}
+}
+
+// estimate returns the number of keys: that of the file, else an estimate. Each key sets one slot of its own, which is
+// 0 for one in 2^width of them. Other slots are 0, but xorf fills them at random: then the estimate is the number of keys
+// for which the libraries take that many slots, which is up to 20% too high for 100 keys and 1% for a million.
+func (s *slots) estimate(words []uint64) uint64 {
+	if s.keys != 0 || len(words) == 0 {
+		return s.keys
+	}
+	set, low := 0, uint64(1)<<s.width-1
+	for i := range s.count() {
+		if words[i*s.width/64]>>(i*s.width%64)&low != 0 {
+			set++
+		}
+	}
+	all := float64(s.count())
+	n := float64(set) / (1 - math.Ldexp(1, -int(s.width)))
+	if n > 0.92*all { // the libraries have at least 1.125 slots a key
+		n = all
+		for range 20 { // Graf and Lemire, section 4
+			n = all / max(1.125, 0.875+0.25*math.Log(1e6)/math.Log(max(n, 2)))
+		}
+	}
+	return uint64(math.Round(n))
+}
+
+// rest reads the last bytes, fewer than 8, behind the words and appends them, and a word of zeros, to a copy of these.
+func (r *reader) rest(words []uint64, bytes uint64) []uint64 {
+	tail := make([]byte, 8)
+	r.full(tail[:bytes])
+	if r.err != nil {
+		return nil
+	}
+	all, err := bitvec.Alloc(uint64(len(words)) + 2)
+	if err != nil {
+		r.fail(err, "%d words", len(words))
+		return nil
+	}
+	all[copy(all, words)] = u64(tail)
+	return all
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/FastFilter/xorfilter"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/interop"
+)
+
+// xorfSystem is the binary fuse filters of the crate xorf, in bincode.
+func xorfSystem() system {
+	return system{name: "xorf", about: "crate xorf 0.13.0, by cargo", run: func(t *trial) error {
+		return t.fuse("xorf", []kind{long}, []string{"8", "16", "32"}, func() (peer, error) {
+			command, err := t.shop.rust("xorf")
+			if err != nil {
+				return nil, err
+			}
+			return start(t.ctx, "xorf", command)
+		})
+	}}
+}
+
+// fastFilterSystem is the binary fuse filters of FastFilter/xorfilter, in Go. They are asked in this program.
+func fastFilterSystem() system {
+	about := "Go module github.com/FastFilter/xorfilter, in this program"
+	return system{name: "fastfilter", about: about, alone: true, run: func(t *trial) error {
+		return t.fuse("xorfilter", []kind{long}, []string{"8", "16", "32"}, func() (peer, error) { return fastFilter{}, nil })
+	}}
+}
+
+// pyFuseFilterSystem is the binary fuse filters of FastFilter's library for C, from Python. pyfusefilter hashes strings
+// with XXH64.
+func pyFuseFilterSystem() system {
+	return system{name: "pyfusefilter", about: "pyfusefilter 1.3, with FastFilter's library for C, by pip",
+		run: func(t *trial) error {
+			return t.fuse("fastfilter", []kind{xxh64}, []string{"8", "16"}, func() (peer, error) {
+				folder, python, err := t.shop.python("pyfusefilter")
+				if err != nil {
+					return nil, err
+				}
+				return start(t.ctx, "pyfusefilter", []string{python, filepath.Join(folder, "trial.py")})
+			})
+		}}
+}
+
+// fuse compares binary fuse filters. The form is the width of a slot in bits, which decides about the rate: cases of
+// several rates differ by their keys only. The format has this name and the form.
+func (t *trial) fuse(name string, kinds []kind, forms []string, start func() (peer, error)) error {
+	p, err := start()
+	if err != nil {
+		return err
+	}
+	return t.exchange(p, exchange{
+		format:  func(c testCase) interop.Format { return interop.Format(name + c.form) },
+		cases:   t.grid(1, kinds, forms...),
+		configs: func(c testCase) []bloomery.Config { return []bloomery.Config{{Spec: "fuse(width=" + c.form + ")"}} },
+		static:  true,
+	})
+}
+
+// fastFilter is FastFilter/xorfilter as a peer.
+type fastFilter struct{}
+
+// version returns the version of the module that is compiled in.
+func (fastFilter) version() string {
+	const module = "github.com/FastFilter/xorfilter"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == module {
+				return module + " " + m.Version
+			}
+		}
+	}
+	return module
+}
+
+func (fastFilter) close() error { return nil }
+
+func (fastFilter) build(c testCase, keys, out string) ([]part, error) {
+	numbers, err := readNumbers(keys)
+	if err != nil {
+		return nil, err
+	}
+	switch c.form {
+	case "8":
+		err = buildFuse[uint8](numbers, out)
+	case "16":
+		err = buildFuse[uint16](numbers, out)
+	default:
+		err = buildFuse[uint32](numbers, out)
+	}
+	return []part{{0, -1, -1}}, err
+}
+
+func (fastFilter) ask(c testCase, file, keys, answers string) error {
+	numbers, err := readNumbers(keys)
+	if err != nil {
+		return err
+	}
+	switch c.form {
+	case "8":
+		return askFuse[uint8](numbers, file, answers)
+	case "16":
+		return askFuse[uint16](numbers, file, answers)
+	}
+	return askFuse[uint32](numbers, file, answers)
+}
+
+func (fastFilter) again(c testCase, file, out string) error {
+	switch c.form {
+	case "8":
+		return againFuse[uint8](file, out)
+	case "16":
+		return againFuse[uint16](file, out)
+	}
+	return againFuse[uint32](file, out)
+}
+
+func buildFuse[T xorfilter.Unsigned](numbers []uint64, out string) error {
+	f, err := xorfilter.NewBinaryFuse[T](numbers)
+	if err != nil {
+		return err
+	}
+	return saveFuse(f, out)
+}
+
+func askFuse[T xorfilter.Unsigned](numbers []uint64, file, answers string) error {
+	f, err := loadFuse[T](file)
+	if err != nil {
+		return err
+	}
+	bits := make([]byte, (len(numbers)+7)/8)
+	for i, n := range numbers {
+		if f.Contains(n) {
+			bits[i/8] |= 1 << (i % 8)
+		}
+	}
+	return os.WriteFile(answers, bits, 0o600)
+}
+
+func againFuse[T xorfilter.Unsigned](file, out string) error {
+	f, err := loadFuse[T](file)
+	if err != nil {
+		return err
+	}
+	return saveFuse(f, out)
+}
+
+// loadFuse reads a file. It is an error if the filter ends before the file does.
+func loadFuse[T xorfilter.Unsigned](file string) (*xorfilter.BinaryFuse[T], error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	r := bytes.NewReader(b)
+	f, err := xorfilter.LoadBinaryFuse[T](r)
+	if err == nil && r.Len() > 0 {
+		err = fmt.Errorf("%d bytes after the filter", r.Len())
+	}
+	return f, err
+}
+
+func saveFuse[T xorfilter.Unsigned](f *xorfilter.BinaryFuse[T], out string) error {
+	var b bytes.Buffer
+	if err := f.Save(&b); err != nil {
+		return err
+	}
+	return os.WriteFile(out, b.Bytes(), 0o600)
+}
+
+// readNumbers returns the keys of a file, which are of kind long.
+func readNumbers(path string) (numbers []uint64, err error) {
+	b, err := os.ReadFile(path)
+	for ; err == nil && len(b) > 0; b = b[12:] {
+		if len(b) < 12 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		numbers = append(numbers, binary.LittleEndian.Uint64(b[4:]))
+	}
+	return numbers, err
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// part is where a filter lies in a file: its offset and length in bytes, and how many of the keys it has. The filters
+// of a file have the keys in order. A length of -1 goes to the end, rows of -1 are all keys.
+type part struct {
+	offset, length int64
+	rows           int
+}
+
+// peer is the other system. Its methods are called from one goroutine.
+type peer interface {
+	// version says what the system is: libraries and runtime.
+	version() string
+	// build makes the filter of a case from a file of keys, and writes it to a file. It returns where the filters lie
+	// in the file, in the order of the answers of ask.
+	build(c testCase, keys, out string) ([]part, error)
+	// ask writes the answers of all filters of a file to a file: of each filter, a bit for each key, the lowest of a
+	// byte first. The bits of the next filter follow without a gap.
+	ask(c testCase, file, keys, answers string) error
+	// again reads a file and writes the filter to another one.
+	again(c testCase, file, out string) error
+	close() error
+}
+
+// program is a peer that is a child process. It reads a line for each call, with tabs between the words:
+//
+//	hello                                      ok VERSION
+//	build KIND FORM N RATE KEYS OUT            ok [OFFSET:LENGTH...]
+//	ask KIND FORM FILE KEYS ANSWERS            ok
+//	again KIND FORM FILE OUT                   ok
+//
+// and answers with one line: "ok" and what the call returns, or "error" and a message. It ends at the end of its input.
+// FORM is "-" if the format has one form.
+type program struct {
+	ctx    context.Context
+	name   string
+	cmd    *exec.Cmd
+	input  io.WriteCloser
+	output *bufio.Reader
+	says   tail
+	is     string // version
+}
+
+// patience is the longest time that a program may take for one call, patienceEnd that for its end.
+const patience, patienceEnd = 10 * time.Minute, 10 * time.Second
+
+// start starts a program. When ctx ends, it and all that it started are killed.
+func start(ctx context.Context, name string, args []string) (p *program, err error) {
+	p = &program{ctx: ctx, name: name, cmd: exec.CommandContext(ctx, args[0], args[1:]...)}
+	group(p.cmd)
+	p.cmd.WaitDelay = patienceEnd
+	p.cmd.Stderr = &p.says
+	if p.input, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	output, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.output = bufio.NewReader(output)
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if p.is, err = p.call("hello"); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+func (p *program) version() string { return p.is }
+
+func (p *program) build(c testCase, keys, out string) (all []part, err error) {
+	reply, err := p.call("build", string(c.kind), formText(c), strconv.Itoa(c.keys), c.rateText(), keys, out)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range strings.Fields(reply) {
+		var w part
+		if _, err := fmt.Sscanf(word, "%d:%d:%d", &w.offset, &w.length, &w.rows); err != nil {
+			return nil, fmt.Errorf("%s: a part %q, want OFFSET:LENGTH:ROWS", p.name, word)
+		}
+		all = append(all, w)
+	}
+	if len(all) == 0 {
+		all = []part{{0, -1, -1}}
+	}
+	return all, nil
+}
+
+func (p *program) ask(c testCase, file, keys, answers string) error {
+	_, err := p.call("ask", string(c.kind), formText(c), file, keys, answers)
+	return err
+}
+
+func (p *program) again(c testCase, file, out string) error {
+	_, err := p.call("again", string(c.kind), formText(c), file, out)
+	return err
+}
+
+func formText(c testCase) string {
+	if c.form == "" {
+		return "-"
+	}
+	return c.form
+}
+
+// refusedError is the error of a call that the program refused.
+type refusedError string
+
+func (e refusedError) Error() string { return string(e) }
+
+// call sends a line and returns the rest of the reply after "ok".
+func (p *program) call(words ...string) (string, error) {
+	slow := time.AfterFunc(patience, func() { _ = p.cmd.Cancel() })
+	defer slow.Stop()
+	_, err := io.WriteString(p.input, strings.Join(words, "\t")+"\n")
+	line := ""
+	if err == nil {
+		line, err = p.output.ReadString('\n')
+	}
+	if p.ctx.Err() != nil {
+		return "", context.Cause(p.ctx)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: no answer to %q: %w%s", p.name, words, err, p.says.text())
+	}
+	word, rest, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " ")
+	switch word {
+	case "ok":
+		return strings.TrimSpace(rest), nil
+	case "error":
+		return "", refusedError(fmt.Sprintf("%s: %q: %s%s", p.name, words, rest, p.says.text()))
+	}
+	return "", fmt.Errorf("%s: answered %.80q to %q", p.name, line, words)
+}
+
+// close ends the program. After ctx has ended it returns nil.
+func (p *program) close() error {
+	_ = p.input.Close()
+	slow := time.AfterFunc(patienceEnd, func() { _ = p.cmd.Cancel() })
+	defer slow.Stop()
+	err := p.cmd.Wait()
+	if err == nil || p.ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("%s at its end: %w%s", p.name, err, p.says.text())
+}
+
+// tail keeps the last bytes that were written to it. It is safe for concurrent use.
+type tail struct {
+	mu   sync.Mutex
+	last []byte
+}
+
+// tailBytes is how many bytes a tail keeps.
+const tailBytes = 3000
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = append(t.last, b...)
+	t.last = t.last[max(0, len(t.last)-tailBytes):]
+	return len(b), nil
+}
+
+// text returns a colon and the bytes as an indented block, or "" if there are none.
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := bytes.TrimSpace(t.last)
+	if len(b) == 0 {
+		return ""
+	}
+	return ":\n  " + strings.ReplaceAll(string(b), "\n", "\n  ")
+}
+
+// slice returns the bytes of a part of a file.
+func (w part) slice(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	if w.length < 0 {
+		w.length = size - w.offset
+	}
+	if w.offset < 0 || w.length < 0 || w.offset > size || w.length > size-w.offset {
+		return nil, fmt.Errorf("a filter at %d of %d bytes in a file of %d", w.offset, w.length, size)
+	}
+	b := make([]byte, w.length)
+	_, err = f.ReadAt(b, w.offset)
+	if err == io.EOF && w.length == 0 {
+		err = nil
+	}
+	return b, err
+}

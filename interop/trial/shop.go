@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/bloomery/bloomery/internal/mavenjars"
+)
+
+// programs are the sources of the programs of the systems, and of what they share by language.
+//
+//go:embed java guava rust rust-parquet clubcard python parquet-mr redisbloom spark xorf parquet-python pyfusefilter
+var programs embed.FS
+
+// shop builds the programs of the systems, in a folder that stays.
+type shop struct {
+	ctx   context.Context
+	cache string
+	notes io.Writer
+}
+
+// unpack writes sources to a folder of the cache and returns the folder. Files that are there with the same contents
+// keep their times, so that a build does only what is new.
+func (s shop) unpack(sources ...string) (folder string, err error) {
+	folder = filepath.Join(s.cache, sources[len(sources)-1])
+	for _, source := range sources {
+		err := fs.WalkDir(programs, source, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			want, err := programs.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			to := filepath.Join(folder, strings.TrimPrefix(path, source+"/"))
+			if have, err := os.ReadFile(to); err == nil && bytes.Equal(have, want) {
+				return nil
+			}
+			if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+				return err
+			}
+			return os.WriteFile(to, want, 0o666)
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return folder, nil
+}
+
+// tool runs a tool in a folder. The error has the end of what it printed.
+func (s shop) tool(folder string, args ...string) error {
+	fmt.Fprintf(s.notes, "%s: %s; the first time it fetches packages\n", folder, strings.Join(args, " "))
+	c := exec.CommandContext(s.ctx, args[0], args[1:]...)
+	group(c)
+	c.Dir, c.WaitDelay = folder, patienceEnd
+	var says tail
+	c.Stdout, c.Stderr = &says, &says
+	err := c.Run()
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w%s", strings.Join(args, " "), err, says.text())
+	}
+	return nil
+}
+
+// java builds the program of a system with Maven and returns its command line. The class is trial.Main.
+func (s shop) java(name string, flags ...string) ([]string, error) {
+	if lacks := mavenjars.Lacking("it", 17, 0); lacks != "" {
+		return nil, lackError(lacks)
+	}
+	folder, err := s.unpack("java", name)
+	if err == nil {
+		err = s.tool(folder, "mvn", "-q", "-B", "-Dstyle.color=never", "process-classes")
+	}
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(folder, "target", "classes") + string(os.PathListSeparator) +
+		filepath.Join(folder, "target", "lib", "*")
+	return append(append([]string{mavenjars.Java()}, flags...), "-cp", path, "trial.Main"), nil
+}
+
+// rust builds the program of a system with Cargo and returns its command line.
+func (s shop) rust(name string) ([]string, error) {
+	for _, tool := range []string{"cargo", "rustc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return nil, lackError("it needs cargo; there is no " + tool + " in PATH")
+		}
+	}
+	folder, err := s.unpack("rust", name)
+	if err == nil {
+		err = s.tool(folder, "cargo", "build", "--release", "--locked", "--target-dir", "target")
+	}
+	return []string{filepath.Join(folder, "target", "release", "trial"+exe())}, err
+}
+
+// python makes an environment with the packages of a system's requirements.txt. It returns the folder of the system,
+// which has the environment in its folder env, and the interpreter.
+func (s shop) python(name string) (folder, inEnv string, err error) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		return "", "", lackError("it needs python3 in PATH")
+	}
+	if folder, err = s.unpack("python", name); err != nil {
+		return "", "", err
+	}
+	want, err := programs.ReadFile(name + "/requirements.txt")
+	if err != nil {
+		return "", "", err
+	}
+	env, done := filepath.Join(folder, "env"), filepath.Join(folder, "installed.txt")
+	inEnv = filepath.Join(env, "bin", "python")
+	if runtime.GOOS == "windows" {
+		inEnv = filepath.Join(env, "Scripts", "python.exe")
+	}
+	if have, err := os.ReadFile(done); err != nil || !bytes.Equal(have, want) {
+		if err := s.tool(folder, python, "-m", "venv", "--clear", env); err != nil {
+			return "", "", err
+		}
+		if err := s.tool(folder, inEnv, "-m", "pip", "install", "--quiet", "-r", "requirements.txt"); err != nil {
+			return "", "", err
+		}
+		if err := os.WriteFile(done, want, 0o666); err != nil {
+			return "", "", err
+		}
+	}
+	return folder, inEnv, nil
+}
+
+// exe is the end of the name of a program.
+func exe() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
+}

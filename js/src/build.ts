@@ -1,0 +1,127 @@
+// Entry bloomery/build: builds filter files. They have the bytes that the bloomery command writes.
+
+import { blocked } from './build/blocked.js';
+import { fuse } from './build/fuse.js';
+import { Hashes } from './build/hashes.js';
+import type { Maker } from './build/maker.js';
+import { ribbon } from './build/ribbon.js';
+import { standard } from './build/standard.js';
+import { Turns } from './build/steps.js';
+import { write } from './build/write.js';
+import { keyCheck, sip } from './hash/sip.js';
+import { secretBytes } from './hash/siphash.js';
+import { xxh3 } from './hash/xxh3.js';
+import type { Key } from './key.js';
+import { abortSignal, callback, check, type Rule, want } from './options.js';
+
+export type { Key } from './key.js';
+
+/** How far a build has come. */
+export interface BuildProgress {
+  /** The number of keys that have come, duplicates included. */
+  keys: number;
+  /** The share of the work after the last key that is done: 0 while keys come, then up to 1. */
+  done: number;
+}
+
+/** What is built, and how. */
+export interface BuildOptions {
+  /** The family of the filter. Filters of fuse and ribbon are smaller; keys can be added later to the others. */
+  family: 'standard' | 'blocked' | 'fuse' | 'ribbon';
+  /** The highest false-positive rate, above 0 and at most 0.99. Default: 0.01. The file stores it. */
+  fpr?: number;
+  /** The seed of the hash function: an integer of 0 to 2^64-1. Default: 0. */
+  seed?: number | bigint;
+  /** Instead of a seed: the secret of a keyed hash, 16 bytes, or 32 hexadecimal digits. Readers need it. */
+  secret?: Uint8Array | string;
+  /** Is called every few hundredths of a second. */
+  progress?: (state: BuildProgress) => void;
+  /** Stops the build, which then rejects with the reason of the signal. */
+  signal?: AbortSignal;
+}
+
+const makers: Record<BuildOptions['family'], Maker> = { standard, blocked, fuse, ribbon };
+
+const isSeed = (v: any) => (typeof v === 'bigint' ? v >= 0n && !(v >> 64n) : Number.isSafeInteger(v) && v >= 0);
+const rules: Record<string, Rule> = {
+  family: [`one of ${Object.keys(makers).join(', ')}`, (v) => typeof v === 'string' && Object.hasOwn(makers, v)],
+  fpr: ['a rate above 0, at most 0.99', (v) => typeof v === 'number' && v > 0 && v <= 0.99],
+  seed: ['an integer of 0 to 2^64-1; above 2^53 a BigInt', isSeed],
+  progress: callback,
+  signal: abortSignal,
+};
+
+/**
+ * Builds a filter of keys, and returns the bytes of its file. They are those that `bloomery build` writes with the same
+ * family, rate, and seed or secret, and do not depend on the order of the keys. A key that comes twice counts once in
+ * fuse and ribbon, and twice in the size of the others.
+ *
+ * Keys are an array or another iterable, also an asynchronous one, of texts, bytes, BigInts, pairs of 32-bit halves,
+ * and numbers that are integers below 2^53: the same keys as their BigInts. They are hashed as they come: 16 bytes a
+ * key. Fuse takes about 25 bytes a key more while it solves, ribbon about 60.
+ *
+ * The thread is given free every 30 ms: a page stays responsive, but a worker is the better place for large builds.
+ * It rejects with TypeError if an option or a key is wrong, with RangeError if the family has no filter of that rate or
+ * the memory does not suffice, with the reason of the signal, and with what the iterable throws.
+ */
+export async function build(
+  keys: Iterable<Key | number> | AsyncIterable<Key | number>, options: BuildOptions,
+): Promise<Uint8Array> {
+  check(options, rules);
+  const { family, fpr = 0.01, seed = 0n, secret, progress, signal } = options, maker = makers[family];
+  want('family', family, maker, rules.family[0]);
+  want('seed', seed, secret === undefined || options.seed === undefined, 'none with a secret');
+  const sum = secret === undefined ? xxh3(BigInt(seed)) : sip(secretBytes(secret));
+  const hashes = new Hashes(sum), turns = new Turns(signal);
+  await take(keys, hashes, turns, progress);
+  const all = { parts: hashes.parts(), length: hashes.length };
+  const built = await turns.run(maker.make(all, fpr), (done) => progress?.({ keys: all.length, done }));
+  const keyed = secret === undefined ? { hash: 1, seed: BigInt(seed), keyCheck: 0n }
+    : { hash: 2, seed: 0n, keyCheck: keyCheck(sum) };
+  const file = write(built, { family: maker.id, ...keyed, rate: fpr });
+  progress?.({ keys: all.length, done: 1 });
+  return file;
+}
+
+/** Hashes the keys. */
+async function take(
+  keys: Iterable<Key | number> | AsyncIterable<Key | number>, hashes: Hashes, turns: Turns,
+  progress: BuildOptions['progress'],
+): Promise<void> {
+  const pause = async () => {
+    progress?.({ keys: hashes.length, done: 0 });
+    await turns.give();
+  };
+  const later = typeof keys !== 'string' && (keys as AsyncIterable<Key>)?.[Symbol.asyncIterator];
+  const now = typeof keys !== 'string' && (keys as Iterable<Key>)?.[Symbol.iterator];
+  want('keys', keys, later || now, 'an array or another iterable of keys');
+  if (!later) {
+    for (const key of keys as Iterable<Key | number>) {
+      hashes.add(key);
+      if (hashes.length % 1024 === 0 && turns.due) await pause();
+    }
+    return;
+  }
+  const source = (keys as AsyncIterable<Key | number>)[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { done, value } = await orAborted(source.next(), turns.signal);
+      if (done) return;
+      hashes.add(value);
+      if (hashes.length % 1024 === 0 && turns.due) await pause();
+    }
+  } catch (error) {
+    Promise.resolve(source.return?.()).catch(() => {}); // not awaited: it may wait for a key that never comes
+    throw error;
+  }
+}
+
+/** Settles as a promise does, or rejects when the signal is aborted. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

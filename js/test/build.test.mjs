@@ -1,0 +1,119 @@
+// Builds: their files have the bytes of those of the Go package, whose sums are in builds.txt.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { build } from '../dist/build.js';
+import { open } from '../dist/plain.js';
+import { builds, families, lineOf } from './builds.mjs';
+import { internal } from './internal.mjs';
+
+const recorded = readFileSync(new URL('builds.txt', import.meta.url), 'utf8').trim().split('\n');
+
+test('the records', () => assert.equal(recorded.length, 200 * families.length));
+
+for (const [i, family] of families.entries()) {
+  test(`${family}: 200 files as of Go`, async () => {
+    for (const [j, one] of builds(family).entries()) {
+      const file = await build(one.list(), { family, fpr: one.fpr, seed: one.seed });
+      assert.equal(lineOf(one, file), recorded[200 * i + j]);
+    }
+  });
+
+  test(`${family}: all forms of keys, from all kinds of iterables`, async () => {
+    const keys = ['text', 'ä', Uint8Array.of(1, 2, 3), 12n, -1n, [5, 6]], options = { family, fpr: 0.001 };
+    const file = await build([...keys, 7, -8], options), filter = await open(file);
+    for (const key of [...keys, 7n, -8n]) assert.ok(filter.has(key), String(key));
+    assert.deepEqual([filter.info().keys, filter.info().chosenRate], [8, 0.001]);
+    assert.deepEqual(await build(new Set([-8n, 7n, ...keys]), options), file, 'the order counts');
+    const later = async function* () {
+      yield* [...keys, 7, -8];
+    };
+    assert.deepEqual(await build(later(), options), file);
+  });
+
+  test(`${family}: with a secret`, async () => {
+    const secret = '00112233445566778899aabbccddeeff';
+    const file = await build(['a', 'b'], { family, secret }), filter = await open(file, { secret });
+    assert.deepEqual([filter.has('a'), filter.has('b'), filter.info().hash], [true, true, 'siphash-128']);
+    await assert.rejects(open(file), { name: 'NoSecretError' });
+  });
+
+  test(`${family}: progress, and an abort while it builds`, async (t) => {
+    let now = 0;
+    t.mock.method(Date, 'now', () => (now += 100)); // each turn is a long one
+    const keys = Array.from({ length: 5000 }, (_, j) => j), states = [];
+    await build(keys, { family, progress: (state) => states.push(state) });
+    assert.deepEqual(states.at(-1), { keys: keys.length, done: 1 });
+    assert.ok(states.some(({ done }) => !done) && states.filter(({ done }) => done).length > 1, 'no states');
+    for (const [i, { keys, done }] of states.entries()) {
+      assert.ok(done >= 0 && done <= 1 && (!i || keys >= states[i - 1].keys), JSON.stringify(states[i]));
+    }
+    const stop = new AbortController(), why = new Error('enough');
+    const progress = ({ done }) => done > 0 && stop.abort(why);
+    await assert.rejects(build(keys, { family, progress, signal: stop.signal }), why);
+  });
+}
+
+test('an abort while keys come', async () => {
+  const stop = new AbortController(), signal = stop.signal;
+  let returned = false;
+  const endless = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => new Promise(() => setTimeout(() => stop.abort(), 5)),
+      return: async () => (returned = true),
+    }),
+  };
+  await assert.rejects(build(endless, { family: 'fuse', signal }), { name: 'AbortError' });
+  assert.ok(returned, 'the source is still open');
+  await assert.rejects(build([], { family: 'fuse', signal }), { name: 'AbortError' });
+  let many = 0;
+  const numbers = function* () {
+    for (;; many++) yield many;
+  };
+  const other = new AbortController();
+  setTimeout(() => other.abort(), 5);
+  await assert.rejects(build(numbers(), { family: 'fuse', signal: other.signal }), { name: 'AbortError' });
+});
+
+test('an error of the keys', async () => {
+  const broken = async function* () {
+    yield 'a';
+    throw new RangeError('broken');
+  };
+  await assert.rejects(build(broken(), { family: 'ribbon' }), /broken/);
+  for (const key of [1.5, NaN, 2 ** 60, null, {}, '\ud800', undefined]) {
+    await assert.rejects(build(['a', key], { family: 'fuse' }), TypeError, String(key));
+  }
+  await assert.rejects(build([2n ** 64n], { family: 'fuse' }), RangeError);
+});
+
+test('options', async () => {
+  const wrong = [
+    ['keys', 'text', {}], ['keys', 5, {}], ['keys', null, {}], ['family', [], { family: 'bloom' }],
+    ['family', [], { family: 'toString' }], ['family', [], { family: undefined }], ['fpr', [], { fpr: 0 }],
+    ['fpr', [], { fpr: 1 }], ['fpr', [], { fpr: '1%' }], ['seed', [], { seed: -1 }], ['seed', [], { seed: 2 ** 60 }],
+    ['seed', [], { seed: 2n ** 64n }], ['seed', [], { seed: 1, secret: '00'.repeat(16) }],
+    ['secret', [], { secret: 'x' }], ['progress', [], { progress: 1 }], ['signal', [], { signal: true }],
+  ];
+  for (const [name, keys, options] of wrong) {
+    await assert.rejects(build(keys, { family: 'fuse', ...options }), (e) => {
+      assert.ok(e instanceof TypeError && e.message.startsWith(`${name}: want `), e.stack);
+      return true;
+    });
+  }
+  await assert.rejects(build([], undefined), TypeError);
+  for (const family of ['fuse', 'ribbon', 'blocked']) {
+    const keys = Array.from({ length: 1000 }, (_, j) => j);
+    await assert.rejects(build(keys, { family, fpr: 1e-30 }), RangeError, family);
+  }
+});
+
+test('keys that are not random are sorted', () => {
+  const keys = Int32Array.from({ length: 4 * 1000 }, (_, i) => (i % 4 === 3 ? 5 : (i * 7919) % 301 - 150));
+  const big = (words) => words.reduceRight((sum, w) => (sum << 32n) | BigInt(w >>> 0), 0n);
+  const list = (words) => Array.from({ length: words.length / 4 }, (_, i) => big(words.subarray(4 * i, 4 * i + 4)));
+  const wanted = [...new Set(list(keys))].sort((a, b) => (a < b ? -1 : 1));
+  assert.deepEqual(list(internal.sort([keys.subarray(0, 400), keys.subarray(400)])), wanted);
+  assert.equal(internal.sort([]).length, 0);
+});

@@ -1,0 +1,190 @@
+"""Filters and exact sets of one file."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Any, Self
+
+from . import _core
+from ._arrays import answer
+from ._errors import FormatError, refused
+from ._info import Info, exact_info, filter_info
+from ._source import contents, identity, open_file
+
+
+def load(path: str, secret: bytes | None) -> _core.Opened:
+    """Opens a file and checks all of it. Raises OSError, FormatError or SecretError."""
+    with open_file(path) as file:
+        opened = _core.open(contents(file), secret)
+    if isinstance(opened, tuple):
+        raise refused(opened, path)
+    return opened
+
+
+class Filter(_core.Handle):
+    """An open filter. bloomery.open makes it.
+
+    Any number of threads may use it at once. It never says that a key of the set is absent.
+    """
+
+    _path: str | None = None
+    _data: bytes | None = None
+    _secret: bytes | None = None
+    _identity: tuple[int, ...] | None = None
+
+    def _ask(self, keys: _core.Keys, answers: Any) -> None:
+        """Writes a byte, 0 or 1, for each key."""
+        self._get().ask(keys, answers)
+
+    def contains(self, keys: Any) -> Any:
+        """Returns whether each of the keys may be in the set.
+
+        | keys                          | result                                                        |
+        |-------------------------------|---------------------------------------------------------------|
+        | one key: str, bytes, int      | bool, as `key in f`                                           |
+        | list, tuple, any iterable     | list of bool                                                  |
+        | NumPy array                   | NumPy array of bool, of the same shape                        |
+        | pyarrow Array, ChunkedArray   | the same of bool; null where the key is null                  |
+        | pandas Series                 | Series of bool with its index and name; see the README on NA  |
+        | pandas Index                  | NumPy array of bool                                           |
+        | polars Series                 | Series of bool with its name; null where the key is null      |
+        | another column with the Arrow | an object with __arrow_c_array__                              |
+        | PyCapsule interface           |                                                               |
+
+        Arrays are answered without the GIL. Raises TypeError for what has no keys, such as floats, and OverflowError
+        for integers of more than 64 bits.
+        """
+        return answer(self, keys)
+
+    def count(self, key: object) -> int:
+        """Returns how often the key was added, or more; 0 if it is absent. A counting filter returns 15 if it no longer
+        knows the number. Raises TypeError if the filter does not count."""
+        opened = self._get()
+        if not opened.info()["counts"]:
+            raise TypeError(f"no counts in {self!r}")
+        result: int = opened.count(key)
+        return result
+
+    def get(self, key: object) -> int | None:
+        """Returns the value of the key, 0 if it was added without one, or None if it is absent. An absent key has, at
+        the false-positive rate, some value. Raises TypeError if the filter has no values."""
+        opened = self._get()
+        if opened.info()["value_bits"] == 0:
+            raise TypeError(f"no values in {self!r}")
+        result: int | None = opened.get(key)
+        return result
+
+    @property
+    def info(self) -> Info:
+        """What the file says about itself."""
+        return filter_info(self._get().info())
+
+    @property
+    def path(self) -> str | None:
+        """The absolute path of the file or folder, or None if it was opened from bytes."""
+        return self._path
+
+    def reload(self) -> bool:
+        """Opens the file again if it was replaced. Returns whether it was. After an error the old one stays in use.
+
+        Queries that run at the same time end with the old file. Raises ValueError if it was opened from bytes.
+        """
+        self._get()
+        if self._path is None:
+            raise ValueError("it was opened from bytes: there is no file")
+        now = identity(self._path)
+        if now == self._identity:
+            return False
+        opened = load(self._path, self._secret)
+        if ("records" in opened.info()) != isinstance(self, ExactSet):
+            raise FormatError("the file has another kind now: open it anew", None, self._path)
+        self._set(opened)
+        self._identity = now
+        return True
+
+    def close(self) -> None:
+        """Releases the file. Later queries raise ValueError; those that are running end as usual."""
+        self._set(None)
+        self._data = None
+
+    def __len__(self) -> int:
+        """The number of keys that the file states. Of an exact set: its members."""
+        return min(self.info.keys, (1 << 63) - 1)
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __enter__(self) -> Self:
+        self._get()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if self.closed:
+            return f"<bloomery.{name} closed>"
+        info = self.info
+        where = "" if self._path is None else f" {self._path!r}"
+        return f"<bloomery.{name}{where} {info.spec} keys={info.keys} bytes={info.bytes}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the path, or the bytes of a filter that was opened from bytes."""
+        from ._open import open
+
+        if self.info.key_check is not None:
+            raise TypeError("a filter with a secret is not pickled, since the pickle would hold the secret")
+        return open, (self._path if self._path is not None else self._data,)
+
+
+class ExactSet(Filter):
+    """An open exact set: for keys of its universe the answers have no error."""
+
+    def contains_in(self, partition: object, key: object) -> bool:
+        """Returns whether the key is in the set, in the partition of that name. A set without partitions ignores the
+        name."""
+        has: bool = self._get().has_in(partition, key)
+        return has
+
+    def count(self, key: object) -> int:
+        """Raises TypeError: an exact set does not count."""
+        raise TypeError("an exact set has no counts")
+
+    def get(self, key: object) -> int | None:
+        """Raises TypeError: an exact set has no values."""
+        raise TypeError("an exact set has no values")
+
+    @property
+    def info(self) -> Info:
+        """What the file says about itself: an ExactInfo."""
+        return exact_info(self._get().info())
+
+
+def make(opened: _core.Opened, path: str | None, data: bytes | None, secret: bytes | None) -> Filter:
+    """Returns the Filter or ExactSet of an open file."""
+    header = opened.info()
+    f = ExactSet() if "records" in header else Filter()
+    f._path, f._data, f._secret = path, data, secret
+    f._set(opened)
+    return f
+
+
+def open_path(path: str, secret: bytes | None) -> Filter:
+    """Opens a filter file or an exact set."""
+    path = os.path.abspath(path)
+    before = identity(path)
+    f = make(load(path, secret), path, None, secret)
+    f._identity = before
+    return f
+
+
+def open_bytes(data: bytes, secret: bytes | None) -> Filter:
+    """Opens a file in memory."""
+    opened = _core.open(data, secret)
+    if isinstance(opened, tuple):
+        raise refused(opened, None)
+    return make(opened, None, data, secret)

@@ -1,0 +1,187 @@
+"""follow: a filter that stays current with what a publisher publishes, by the command bloomery."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from ._command import end, failed, find, secret_file
+from ._errors import CommandError
+from ._filter import Filter
+from ._open import open
+from ._source import secret_bytes
+
+Event = dict[str, Any]
+"""A line of `bloomery follow --json`: event ("updated", "unchanged", "failed", "expired"), and what belongs to it."""
+
+
+class Follower:
+    """A file that the command keeps current, and the filter in it. follow makes it; close ends it.
+
+    Any number of threads may use it.
+    """
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        path: str,
+        secret: bytes | None,
+        on_event: Callable[[Event], object] | None,
+    ) -> None:
+        self._process, self._path, self._secret, self._on_event = process, path, secret, on_event
+        self._filter: Filter | None = None
+        self._event: Event | None = None
+        self._polls = 0
+        self._ended: CommandError | None = None
+        self._changed = threading.Condition()
+        self._errors: list[str] = []
+        self._threads = [threading.Thread(target=t, daemon=True) for t in (self._read, self._read_errors)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def filter(self) -> Filter:
+        """The filter of the newest release. It is the same object after each update. Raises CommandError if no release
+        could be loaded so far."""
+        with self._changed:
+            if self._filter is None:
+                raise self._ended or CommandError(str((self._event or {}).get("error", "no release is loaded yet")))
+            return self._filter
+
+    @property
+    def event(self) -> Event | None:
+        """The last event, or None before the first one."""
+        return self._event
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for the next poll to end, in seconds at most. Returns whether one did. Raises CommandError if the
+        command has ended."""
+        with self._changed:
+            seen = self._polls
+            self._changed.wait_for(lambda: self._polls > seen or self._ended is not None, timeout)
+            if self._polls == seen and self._ended:
+                raise self._ended
+            return self._polls > seen
+
+    def close(self) -> None:
+        """Ends the command. The filter stays open."""
+        end(self._process)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _first(self) -> None:
+        """Waits until the file is there, or it is clear that it will not be soon."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._polls > 0 or self._ended is not None)
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        with self._process.stdout as lines:
+            for line in lines:
+                self._take(line)
+        self._process.wait()
+        self._threads[1].join()
+        with self._changed:
+            self._ended = failed(self._errors, self._process.returncode)
+            self._changed.notify_all()
+
+    def _read_errors(self) -> None:
+        assert self._process.stderr
+        with self._process.stderr as lines:
+            for line in lines:
+                self._errors.append(line.decode(errors="replace").rstrip("\n"))
+                del self._errors[:-100]
+
+    def _take(self, line: bytes) -> None:
+        try:
+            event: Event = json.loads(line)
+            kind = event["event"]
+        except (ValueError, KeyError, TypeError):
+            return
+        with self._changed:
+            try:
+                if kind in ("updated", "unchanged"):
+                    self._load()
+            except (ValueError, OSError) as e:  # a release that this version cannot open: the old filter stays
+                event = {**event, "event": "failed", "error": str(e)}
+            self._event = event
+            self._polls += kind != "expired"
+            self._changed.notify_all()
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def _load(self) -> None:
+        if self._filter is None:
+            self._filter = open(self._path, self._secret)
+        else:
+            self._filter.reload()
+
+
+def follow(
+    url: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    key: str | Sequence[str] | None = None,
+    insecure: bool = False,
+    interval: str | None = None,
+    name: str | None = None,
+    secret: bytes | str | None = None,
+    options: Sequence[str] = (),
+    on_event: Callable[[Event], object] | None = None,
+) -> Follower:
+    """Keeps the file or folder path current with what `bloomery publish` publishes at url, and opens it.
+
+    The command checks signatures and release numbers, and replaces path as a whole; the filter is opened again whenever
+    it has. Its state is beside path, so use the same path after a restart.
+
+    - key: public key of the publisher, "ed25519:..." or a file with it, or several; insecure: take releases unchecked
+    - interval: the longest time between two polls, such as "30s"; name: refuse releases with another name
+    - secret: of a keyed hash; options: further flags of `bloomery follow`
+    - on_event: called with each Event, in a thread of its own
+
+    Returns after the first poll. Raises CommandError if that fails and there is no filter at path from before.
+    """
+    target, secret_key = os.path.abspath(path), secret_bytes(secret)
+    arguments = ["follow", os.fspath(url), f"--output={target}", "--json"]
+    for one in [key] if isinstance(key, str) else key or ():
+        arguments.append(f"--key={one}")
+    if insecure:
+        arguments.append("--insecure")
+    if interval is not None:
+        arguments.append(f"--interval={interval}")
+    if name is not None:
+        arguments.append(f"--name={name}")
+    with secret_file(secret_key) as secret_arguments:
+        process = subprocess.Popen(
+            [find(), *arguments, *options, *secret_arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        follower = Follower(process, target, secret_key, on_event)
+        try:
+            follower._first()
+            if follower._filter is None:
+                if follower._ended is None and os.path.exists(target):
+                    with follower._changed:
+                        follower._load()
+                else:
+                    follower.filter  # noqa: B018 (raises)
+        except BaseException:
+            follower.close()
+            raise
+    return follower

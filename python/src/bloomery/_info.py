@@ -1,0 +1,127 @@
+"""What files say about themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# The families, by their numbers in files.
+FAMILIES = {
+    1: "standard",
+    2: "blocked",
+    3: "fuse",
+    4: "partitioned",
+    5: "blockpartitioned",
+    6: "twochoice",
+    7: "rankindexed",
+    8: "counting",
+    9: "dleft",
+    10: "ribbon",
+    20: "guava",
+    21: "bitsandblooms",
+    22: "redisbloom",
+    23: "spark",
+}
+
+# The hash functions of keys, by their numbers in files.
+HASHES = {
+    1: "xxh3-128",
+    2: "siphash-128",
+    3: "xxh64",
+    4: "murmur3-x64-128",
+    5: "murmur3-x64-128-twice",
+    6: "murmur64a-twice",
+    7: "murmur3-x86-32-twice",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Info:
+    """What a filter file says about itself."""
+
+    family: str
+    """The family, such as "ribbon"; "exact" for an exact set."""
+    spec: str
+    """The family with its parameters, such as "blocked(blocks=20,k=7,layout=line)"."""
+    keys: int
+    """The number of keys, as the writer of the file counted them; of an exact set, its members."""
+    bytes: int
+    """The length of the file, or of all files of a sharded set."""
+    hash: str
+    """The name of the hash function, such as "xxh3-128"."""
+    seed: int
+    """The seed of xxh3-128, else 0."""
+    key_check: int | None
+    """Of a keyed hash: a number that recognises its secret and does not reveal it."""
+    fpr_chosen: float | None = None
+    """The false-positive rate that was chosen for the filter, if it was stored."""
+    version: int = 1
+    """The version of the file format: 1, 2 with a chosen rate, 3 with exceptions. Of a sharded set: its manifest's."""
+    value_bits: int = 0
+    """The bits of the value of a key; 0: the filter has no values, and get raises TypeError."""
+    counts: bool = False
+    """Whether the filter counts keys; otherwise count raises TypeError."""
+    trimmed: bool = False
+    """Whether the file is a trimmed filter, which takes more memory than its file."""
+    allowed: int = 0
+    """The number of keys for which the filter was made exact: none of them is a false positive."""
+    exceptions: int = 0
+    """How many of these would be false positives without."""
+
+    @property
+    def bits_per_key(self) -> float:
+        """The bits of the file for each key; inf without keys."""
+        return 8 * self.bytes / self.keys if self.keys > 0 else float("inf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardedInfo(Info):
+    """What the manifest of a sharded set says."""
+
+    fpr_prior: float
+    """The false-positive rate that was predicted: the mean over the shards."""
+    fpr_posterior: float
+    """The false-positive rate that was computed from the bits: the mean over the shards."""
+    shards: int
+    """The number of shards."""
+    loaded: int
+    """How many of them are loaded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactInfo(Info):
+    """What the file of an exact set says."""
+
+    universe: int
+    """The number of keys for which answers have no error."""
+    partitions: int
+    """The number of partitions; 0: the set is not partitioned."""
+    updates: int
+    """The number of updates in the file, 0 to 255."""
+
+
+def filter_info(header: Mapping[str, Any]) -> Info:
+    """Returns the Info of a header of _core."""
+    fields = dict(header)
+    fields["family"] = FAMILIES[header["family"]]
+    fields["hash"] = HASHES[header["hash"]]
+    fields["key_check"] = header["key_check"] or None
+    fields["fpr_chosen"] = header["fpr_chosen"] or None
+    return Info(**fields)
+
+
+def exact_info(header: Mapping[str, Any]) -> ExactInfo:
+    """Returns the Info of the header of an exact set."""
+    return ExactInfo(
+        family="exact",
+        spec="exact",
+        keys=header["members"],
+        bytes=header["bytes"],
+        hash=HASHES[header["hash"]],
+        seed=header["seed"],
+        key_check=header["key_check"] or None,
+        universe=header["universe"],
+        partitions=header["partitions"],
+        updates=header["records"] - 1,
+    )

@@ -1,0 +1,38 @@
+"""open: files, folders and bytes."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from typing import Any
+
+from . import _filter, _sharded
+from ._source import secret_bytes
+
+
+def open(source: str | os.PathLike[str] | Any, secret: bytes | str | None = None) -> _filter.Filter:
+    """Opens a filter file, an exact set, a sharded set, or the bytes of one of the first two.
+
+    source is a path (str or os.PathLike) of a file, of the folder of a sharded set or of its manifest.json, or the
+    bytes of a file (bytes, bytearray, memoryview, mmap). bytes are held, others are copied. secret is that of a keyed
+    hash: 16 bytes, or 32 hexadecimal digits. It is ignored by filters without one.
+
+    Returns a Filter, an ExactSet or a ShardedFilter. Everything is checked: header, sizes, checksums and content, so
+    that no query needs a check. Files of 1 MiB and more are mapped, and stay open until close. A sharded set loads each
+    shard at its first query.
+
+    Raises FormatError if the file is damaged or unknown, SecretError if the secret is wrong or missing, OSError if the
+    file cannot be read, and MemoryError.
+    """
+    key = secret_bytes(secret)
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        if not isinstance(path, str):
+            raise TypeError("a path is a str or an os.PathLike of str; bytes are the content of a file")
+        if os.path.basename(path) == "manifest.json":
+            return _sharded.open_folder(os.path.dirname(path) or ".", key)
+        if os.path.isdir(path):
+            return _sharded.open_folder(path, key)
+        return _filter.open_path(path, key)
+    data = source if type(source) is bytes else builtins.bytes(memoryview(source))
+    return _filter.open_bytes(data, key)

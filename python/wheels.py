@@ -1,0 +1,161 @@
+"""Builds the files for a package index.
+
+    python wheels.py native                      bloomery-filters: sdist, and the wheel of this machine (needs build)
+    python wheels.py command                     bloomery-bin: the command, for all platforms (needs Go)
+    python wheels.py command --platform native   the same for this one
+
+Wheels of bloomery-filters for other machines need their compilers. cibuildwheel, whose settings are in pyproject.toml,
+makes them: run `pipx run cibuildwheel python --output-dir dist` on Linux (it makes those for glibc and for musl) with
+x86-64 and with arm64, on macOS with both, and on Windows. One abi3 wheel a platform serves CPython 3.11 and later;
+free-threaded CPython gets one for each of its versions.
+
+The command is a static binary of Go, cross-compiled here. A wheel of it has the same bytes whenever it is built from
+the same commit with the same version of Go.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+# GOOS/GOARCH and the tags of wheels. A static binary runs with glibc and musl. Go 1.26 needs macOS 12.
+PLATFORMS = {
+    "linux/amd64": "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
+    "linux/arm64": "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
+    "darwin/amd64": "macosx_12_0_x86_64",
+    "darwin/arm64": "macosx_12_0_arm64",
+    "windows/amd64": "win_amd64",
+    "windows/arm64": "win_arm64",
+}
+
+# Zip files have no times before this one; it is that of all members.
+TIME = (1980, 1, 1, 0, 0, 0)
+
+MODULE = '''"""The command bloomery. See https://pypi.org/project/bloomery-filters."""
+
+import os
+import sysconfig
+
+__version__ = "{version}"
+
+
+def path() -> str:
+    """Returns the path of the command. Raises FileNotFoundError."""
+    name = "bloomery" + (sysconfig.get_config_var("EXE") or "")
+    here = os.path.dirname(os.path.abspath(__file__))
+    folders = [
+        os.path.join(os.path.dirname(here), "bin"),  # of pip install --target
+        sysconfig.get_path("scripts"),
+        sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user")),
+    ]
+    for folder in folders:
+        found = os.path.join(folder, name)
+        if os.path.isfile(found):
+            return found
+    raise FileNotFoundError(f"{{name}} is in none of {{folders}}: install bloomery-bin again")
+'''
+
+
+def version() -> str:
+    """Returns the version of both packages."""
+    with open(HERE / "pyproject.toml", "rb") as file:
+        text: str = tomllib.load(file)["project"]["version"]
+    return text
+
+
+def native() -> str:
+    """Returns the platform of this machine."""
+    machine = platform.machine().lower()
+    arch = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}.get(machine, machine)
+    return f"{sys.platform.replace('win32', 'windows')}/{arch}"
+
+
+def compiled(target: str) -> bytes:
+    """Returns the command, compiled for a platform."""
+    system, arch = target.split("/")
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOOS": system, "GOARCH": arch}
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "bloomery"
+        command = [
+            "go",
+            "build",
+            "-C",
+            str(HERE.parent),
+            "-trimpath",
+            "-ldflags=-s -w",
+            "-o",
+            str(out),
+            "./cmd/bloomery",
+        ]
+        subprocess.run(command, env=environment, check=True)
+        return out.read_bytes()
+
+
+def wheel(out: Path, target: str, binary: bytes) -> Path:
+    """Writes a wheel of bloomery-bin with this binary. Returns its path."""
+    tags, number = PLATFORMS[target], version()
+    stem = f"bloomery_bin-{number}"
+    info, suffix = f"{stem}.dist-info", ".exe" if target.startswith("windows/") else ""
+    metadata = (
+        f"Metadata-Version: 2.4\nName: bloomery-bin\nVersion: {number}\n"
+        "Summary: The command bloomery: builds, checks and publishes compact filter files\n"
+        "License-Expression: MIT\nLicense-File: LICENSE\nRequires-Python: >=3.11\n"
+    )
+    tag_lines = "".join(f"Tag: py3-none-{tag}\n" for tag in tags.split("."))
+    files: dict[str, bytes] = {
+        "bloomery_bin/__init__.py": MODULE.format(version=number).encode(),
+        "bloomery_bin/py.typed": b"",
+        f"{stem}.data/scripts/bloomery{suffix}": binary,
+        f"{info}/METADATA": metadata.encode(),
+        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: wheels.py\nRoot-Is-Purelib: false\n{tag_lines}".encode(),
+        f"{info}/licenses/LICENSE": (HERE.parent / "LICENSE").read_bytes(),
+    }
+    lines = []
+    for name, data in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+        lines.append(f"{name},sha256={digest},{len(data)}\n")
+    files[f"{info}/RECORD"] = ("".join(lines) + f"{info}/RECORD,,\n").encode()
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"{stem}-py3-none-{tags}.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in files.items():
+            member = zipfile.ZipInfo(name, TIME)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.create_system = 3  # Unix, on all machines
+            member.external_attr = (0o100755 if "/scripts/" in name else 0o100644) << 16
+            archive.writestr(member, data)
+    return path
+
+
+def main() -> None:
+    """Runs the program."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["native", "command"])
+    parser.add_argument("--out", type=Path, default=HERE / "dist", help="folder of the files (default: dist)")
+    parser.add_argument("--platform", action="append", choices=["native", *PLATFORMS], help="default: all")
+    parser.add_argument("--binary", type=Path, help="program to pack, instead of compiling it")
+    flags = parser.parse_args()
+    if flags.what == "native":
+        subprocess.run([sys.executable, "-m", "build", "--outdir", str(flags.out), str(HERE)], check=True)
+        return
+    for target in flags.platform or PLATFORMS:
+        target = native() if target == "native" else target
+        if target not in PLATFORMS:
+            sys.exit(f"wheels.py: no wheel for {target}; there are {', '.join(PLATFORMS)}")
+        path = wheel(flags.out, target, flags.binary.read_bytes() if flags.binary else compiled(target))
+        print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+
+
+if __name__ == "__main__":
+    main()
