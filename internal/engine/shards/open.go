@@ -143,12 +143,13 @@ func (t *Set) header(i int) (*container.File, error) {
 	if err == nil {
 		p.sizes, err = sizesIn(in, f, places)
 	}
-	if err != nil || i >= heldFiles || t.crowd.turns.Load() > 0 {
+	if err != nil || i >= heldFiles || t.crowd.full.Load() {
 		return f, errors.Join(err, in.Close())
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.file = in
+	p.hold(in)
+	if t.crowd.full.Load() { // letGo, which does not wait for p.mu, may have passed this part
+		p.hold(nil)
+	}
 	return f, nil
 }
 

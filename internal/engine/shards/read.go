@@ -158,6 +158,7 @@ func (t *Set) letGo(turn uint64) (again bool) {
 	if t.crowd.turns.Load() != turn {
 		return true
 	}
+	t.crowd.full.Store(true)
 	for i := range t.parts {
 		p := &t.parts[i]
 		if !p.mu.TryLock() { // it is loaded at this moment

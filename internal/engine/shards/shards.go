@@ -86,6 +86,14 @@ type part struct {
 	sizes
 }
 
+// hold replaces the file that is held open.
+func (p *part) hold(file *os.File) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.release()
+	p.file = file
+}
+
 // release closes the file that is held open.
 func (p *part) release() {
 	if p.file != nil {
@@ -101,8 +109,9 @@ func sizesOf(i filter.Info) sizes { return sizes{i.Bits, i.Allowed, i.Exceptions
 
 // crowd says what happened when the process had too many open files.
 type crowd struct {
+	full  atomic.Bool   // hold no files
 	mu    sync.Mutex    // held while files are closed
-	turns atomic.Uint64 // how often that was done; not 0: hold no files
+	turns atomic.Uint64 // how often that was done
 }
 
 // heldFiles is the number of shards whose files Open keeps open, unless the system allows fewer. Others are opened by

@@ -1,0 +1,81 @@
+// npm run test:bundlers: the package from its tarball in Jest, in its default mode, and in bundles of Vite, webpack and
+// esbuild, which run in Node. It installs them from the npm registry (90 MB). Not part of npm test.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { project } from './readme.mjs';
+
+const run = promisify(execFile);
+const versions = { jest: '30.5.2', vite: '8.4.0', webpack: '5.113.0', 'webpack-cli': '7.3.1', esbuild: '0.28.2' };
+
+/** Prints what the package answers. */
+const program = `
+import { open } from 'bloomery';
+import { build } from 'bloomery/build';
+import { open as openSome } from 'bloomery/core';
+import { fuse } from 'bloomery/family/fuse';
+const file = await build(['alder', 'birch'], { family: 'fuse', fpr: 1e-6 }), filter = await open(file);
+console.log(filter.has('birch'), filter.has('cedar'), filter.info().wasm);
+console.log((await openSome(file, { families: [fuse] })).has('alder'), await open(new Blob([])).catch((e) => e.name));
+`;
+const prints = ['true false true', 'true TruncatedError'];
+
+/** What Jest runs: without ES modules, as it is installed. */
+const suite = `
+const { readFileSync } = require('node:fs');
+const { open, MagicError } = require('bloomery');
+const { build } = require('bloomery/build');
+test('bloomery', async () => {
+  const filter = await open(readFileSync('disposable.bloom'));
+  expect([filter.has('yopmail.com'), filter.has('gmail.com')]).toEqual([true, false]);
+  expect((await open(await build(['alder'], { family: 'ribbon' }))).has('alder')).toBe(true);
+  await expect(open(Buffer.alloc(64))).rejects.toThrow(MagicError);
+});
+`;
+
+/** Commands that write a bundle of program.mjs: of a package in node_modules/.bin, to a file. */
+const bundlers = {
+  vite: ['build --ssr program.mjs --outDir vite --logLevel error --config vite.config.mjs', 'vite/program.js'],
+  webpack: ['--config webpack.config.mjs', 'webpack/program.mjs'],
+  esbuild: ['program.mjs --bundle --minify --format=esm --outfile=esbuild/program.mjs --log-level=error',
+    'esbuild/program.mjs'],
+};
+const configs = {
+  'vite.config.mjs': 'export default { ssr: { noExternal: true }, build: { target: "es2022", minify: true } };',
+  'webpack.config.mjs': `export default {
+    mode: 'production', entry: './program.mjs', target: ['web', 'es2022'], experiments: { outputModule: true },
+    output: { path: import.meta.dirname + '/webpack', filename: 'program.mjs', module: true, chunkFormat: 'module' },
+  };`,
+};
+
+const { folder, remove } = await project();
+try {
+  const bin = (name) => join(folder, 'node_modules', '.bin', name), options = { cwd: folder, timeout: 300_000 };
+  const packages = Object.entries(versions).map(([name, version]) => `${name}@${version}`);
+  try {
+    await run('npm', ['install', '--no-audit', '--no-fund', ...packages], options);
+  } catch (error) {
+    console.log(`NOT RUN: the bundlers could not be installed: ${error.stderr || error}`);
+    process.exit();
+  }
+  for (const [name, text] of Object.entries({ ...configs, 'program.mjs': program })) {
+    await writeFile(join(folder, name), text);
+  }
+  for (const [name, [args, bundle]] of Object.entries(bundlers)) {
+    await run(bin(name), args.split(' '), options);
+    const { stdout } = await run(process.execPath, [bundle], options);
+    assert.deepEqual(stdout.trim().split('\n'), prints, name);
+    console.log(`${name} ${versions[name]}: the bundle answers`);
+  }
+  await mkdir(join(folder, 'jest'));
+  await writeFile(join(folder, 'jest', 'package.json'), '{ "type": "commonjs" }\n');
+  await writeFile(join(folder, 'jest', 'bloomery.test.js'), suite);
+  const { stderr } = await run(bin('jest'), ['--rootDir', '.', 'jest'], options);
+  assert.match(stderr, /1 passed/);
+  console.log(`jest ${versions.jest}: require answers`);
+} finally {
+  await remove();
+}
