@@ -55,6 +55,16 @@ for (const [i, family] of families.entries()) {
   });
 }
 
+test('keys that are longer than all before', async () => {
+  // A text that is not ASCII gets room for three bytes a character, more than it takes.
+  for (let n = 1000; n < 40_000; n = Math.ceil(1.3 * n)) {
+    for (const long of ['a'.repeat(n), 'ä' + 'a'.repeat(n), new Uint8Array(4 * n).fill(n)]) {
+      const filter = await open(await build(['short', long], { family: 'standard', fpr: 1e-9 }));
+      assert.ok(filter.has(long), `${typeof long} of ${long.length}`);
+    }
+  }
+});
+
 test('an abort while keys come', async () => {
   const stop = new AbortController(), signal = stop.signal;
   let returned = false;
