@@ -124,6 +124,12 @@ test('keys that are not random are sorted', () => {
   const big = (words) => words.reduceRight((sum, w) => (sum << 32n) | BigInt(w >>> 0), 0n);
   const list = (words) => Array.from({ length: words.length / 4 }, (_, i) => big(words.subarray(4 * i, 4 * i + 4)));
   const wanted = [...new Set(list(keys))].sort((a, b) => (a < b ? -1 : 1));
-  assert.deepEqual(list(internal.sort([keys.subarray(0, 400), keys.subarray(400)])), wanted);
-  assert.equal(internal.sort([]).length, 0);
+  const sorted = (...parts) => {
+    const steps = internal.sort(parts);
+    for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
+  };
+  assert.deepEqual(list(sorted(keys.subarray(0, 400), keys.subarray(400))), wanted);
+  assert.equal(sorted().length, 0);
+  const many = Int32Array.from({ length: 4 * 200_000 }, (_, i) => Math.imul(i, 0x9e3779b1));
+  assert.ok([...internal.sort([many])].length >= 30, 'few steps: a page would stand still');
 });
