@@ -10,7 +10,6 @@ import type { ShardedFilter, ShardLoader } from './sharded.js';
 
 export { type Follower, type FollowStore, type PollOptions, type Published, StoreError, type Update }
   from './follower.js';
-export { cacheStore, indexedDBStore } from './stores.js';
 export { type OlderRelease, type Release, ReleaseError, type ReleaseObject, type ReleaseReason, type Trust }
   from './release.js';
 

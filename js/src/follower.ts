@@ -14,6 +14,7 @@ import {
 import type { ShardedFilter } from './sharded.js';
 import { decode, encode, mayFollow, remember, type Seen } from './state.js';
 import { load, type Part, type Since, type TransportOptions } from './transport.js';
+import { onWake } from './wake.js';
 import { longest, type Timer, watch, within } from './watch.js';
 
 /**
@@ -37,7 +38,11 @@ export type Published = Filter | ShardedFilter | ExactSet;
 
 /** Whom a follower trusts, and how it loads and polls. */
 export interface PollOptions extends Trust, TransportOptions {
-  /** The time between two polls in milliseconds. Default: a minute. After errors it doubles, up to 10 times. */
+  /**
+   * The time between two polls in milliseconds. Default: a minute. After errors it doubles, up to 10 times. A page also
+   * polls when it is online again, and when it is shown again and the last poll failed or is an interval ago, for
+   * these reasons at most every 5 s.
+   */
   interval?: number;
   /** Ends the follower, as `close` does. */
   signal?: AbortSignal;
@@ -99,6 +104,9 @@ const rules = {
   name: ['the name of a release', (v) => v && typeof v === 'string'], onUpdate: callback, onError: callback,
 } satisfies Record<string, Rule>;
 
+/** The least time between two polls because the page woke, in milliseconds, unless the interval is less. */
+const wakeGap = 5000;
+
 /** Starts a follower of the kinds of releases that have an opener. Others are an error. */
 export async function start(
   url: string | URL, options: PollOptions, openers: Partial<Record<Release['kind'], Open>>, apply: Apply,
@@ -129,6 +137,10 @@ export async function start(
   /** Whether the error of the poll will not pass by itself. */
   let lasting = false;
   let timer: Timer | undefined, expiry: Timer | undefined;
+  /** When the last poll began whose reason was that the page woke, and whether another one waits. */
+  let wokenAt = 0, woken = false;
+  /** Ends the calls of wake. */
+  let asleep: (() => void) | undefined;
   let ready!: () => void, dead!: (reason: unknown) => void;
   const first = new Promise<void>((resolve, reject) => ([ready, dead] = [resolve, reject]));
   first.catch(() => {});
@@ -366,26 +378,32 @@ export async function start(
   const poll = (): Promise<boolean> => (polling ??= attempt().finally(() => {
     polling = undefined;
     ended = Date.now();
-    clearTimeout(timer);
-    if (end.signal.aborted) return;
+    if (woken) return wake();
     // Without a filter the first polls follow soon.
-    const wait = Math.min((filter ? interval : Math.min(interval, 1000)) * 2 ** failures, 10 * interval);
-    timer = setTimeout(() => poll().catch(() => {}), Math.min(wait * (1 - Math.random() / 10), longest));
+    schedule(Math.min((filter ? interval : Math.min(interval, 1000)) * 2 ** failures, 10 * interval));
   }));
 
-  const { document } = globalThis;
-  const online = (): void => void poll().catch(() => {});
-  const shown = (): void => {
-    if (document.visibilityState === 'visible' && (failures || Date.now() - ended >= interval)) online();
+  /** Polls after a time, which is up to a tenth shorter so that followers do not poll at once. */
+  const schedule = (wait: number): void => {
+    clearTimeout(timer);
+    if (end.signal.aborted) return;
+    timer = setTimeout(() => {
+      if (woken) wokenAt = Date.now();
+      woken = false;
+      poll().catch(() => {});
+    }, Math.min(wait * (1 - Math.random() / 10), longest));
   };
-  globalThis.addEventListener?.('online', online);
-  document?.addEventListener('visibilitychange', shown);
+
+  /** Polls soon. A poll that runs may have begun before the page woke: another one follows. */
+  const wake = (): void => {
+    woken = true;
+    if (!polling) schedule(Math.max(0, Math.min(wokenAt - Date.now(), 0) + Math.min(interval, wakeGap)));
+  };
 
   const close = (): void => {
-    globalThis.removeEventListener?.('online', online);
-    document?.removeEventListener('visibilitychange', shown);
     clearTimeout(timer);
     clearTimeout(expiry);
+    asleep?.();
     signal?.removeEventListener('abort', close);
     end.abort(signal?.reason);
     dead(end.signal.reason);
@@ -398,6 +416,7 @@ export async function start(
   if (isExpired()) failed(expired());
   else error = fault;
   poll().catch(() => {});
+  if (!end.signal.aborted) asleep = onWake(wake, () => failures > 0 || Date.now() - ended >= interval);
   if (!filter) await first;
   return {
     get filter() { return filter; },

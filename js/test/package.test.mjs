@@ -1,13 +1,15 @@
-// The package as users get it: installed from its tarball into an empty project, used by the programs of README.md.
+// The package as users get it: installed from its tarball into an empty project, used by the programs of README.md and
+// docs/.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { programs, project, runProgram, serveSite } from './readme.mjs';
+import { pages, programs, project, runProgram, serveSite } from './readme.mjs';
 
 const run = promisify(execFile);
 const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url));
@@ -22,16 +24,43 @@ after(async () => {
   await installed?.remove();
 });
 
-test('README.md has programs, and the first two have five lines', () => {
-  assert.ok(blocks.length >= 6, `${blocks.length} programs`);
-  for (const { code } of blocks.slice(0, 2)) assert.ok(code.trim().split('\n').length <= 5, code);
+test('pages have programs, and the first two have five lines', () => {
+  const first = blocks.filter(({ page }) => page === 'README.md').slice(0, 2);
+  for (const { code } of first) assert.ok(code.trim().split('\n').length <= 5, code);
+  assert.ok(blocks.length >= 10, `${blocks.length} programs`);
 });
 
-blocks.forEach(({ code, prints }, i) => {
-  test(`program ${i + 1} of README.md`, async () => {
-    const lines = await runProgram([process.execPath], installed.folder, `program-${i + 1}.mjs`, code, site.origin);
-    assert.deepEqual(lines, prints);
+for (const { page, number, code, prints } of blocks) {
+  test(`program ${number} of ${page}`, async () => {
+    const name = `${page.replaceAll(/\W/g, '-')}-${number}.mjs`;
+    assert.deepEqual(await runProgram([process.execPath], installed.folder, name, code, site.origin), prints);
   });
+}
+
+/** The anchor that GitHub gives a heading. */
+const anchor = (heading) => heading.toLowerCase().replaceAll(/[^\w\- ]/g, '').replaceAll(' ', '-');
+
+for (const page of pages) {
+  test(`links of ${page}`, async () => {
+    const repository = 'https://github.com/bloomery/bloomery/blob/main/', top = new URL('../../', import.meta.url);
+    const text = await readFile(new URL(`js/${page}`, top), 'utf8');
+    for (const [, link] of text.matchAll(/\]\(([^)]+)\)/g)) {
+      if (page === 'README.md') assert.match(link, /^https:/, 'npm shows README.md without the repository');
+      if (link.startsWith('https:') && !link.startsWith(repository)) continue;
+      const to = new URL(link.replace(repository, top.href), new URL(`js/${page}`, top));
+      const { hash } = to;
+      to.hash = '';
+      assert.ok(existsSync(to), `${link} is missing`);
+      if (!hash) continue;
+      const headings = (await readFile(to, 'utf8')).matchAll(/^#+ (.*)$/gm);
+      assert.ok(Array.from(headings, ([, heading]) => anchor(heading)).includes(hash.slice(1)), `no heading ${link}`);
+    }
+  });
+}
+
+test('README.md can be read in one go', async () => {
+  const words = (await readFile(new URL('../README.md', import.meta.url), 'utf8')).split(/\s+/).length;
+  assert.ok(words < 950, `${words} words: move something to docs/`);
 });
 
 test('the tarball has the built package and no sources', async () => {
@@ -47,7 +76,7 @@ test('the tarball has the built package and no sources', async () => {
   assert.equal(dependencies, undefined);
   const entries = [
     '.', './plain', './core', './build', './delta', './follow', './exact', './family/*', './hash/siphash',
-    './hash/xxh64', './package.json',
+    './hash/xxh64', './store/indexeddb', './store/cache', './package.json',
   ];
   assert.deepEqual(Object.keys(exports), entries);
 });
@@ -89,6 +118,8 @@ import { siphash } from 'bloomery/hash/siphash';
 import { type ExactInfo, type ExactSet, openExact } from 'bloomery/exact';
 import { type ExactFollower, follow, followExact, type FollowStore, ReleaseError } from 'bloomery/follow';
 import { patch } from 'bloomery/delta';
+import { indexedDBStore } from 'bloomery/store/indexeddb';
+import { cacheStore } from 'bloomery/store/cache';
 import { build, type BuildOptions, type BuildProgress } from 'bloomery/build';
 
 export async function use(file: Uint8Array): Promise<boolean[]> {
@@ -121,7 +152,9 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   }
   const exact: ExactSet = await openExact(file, { hashes: [siphash], verify: false }), about: ExactInfo = exact.info();
   if (about.partitions ? exact.hasIn('x', 'y') : exact.has(12n)) return [];
-  const store: FollowStore = { get: async () => undefined, put: async () => {} };
+  let store: FollowStore = cacheStore('list');
+  store = indexedDBStore('list');
+  store = { get: async () => undefined, put: async () => {} };
   const list = await follow('https://example.com/list/', { open, insecure: true, store });
   const listed: boolean = list.has('x');
   const set = await follow('https://example.com/set/', { open, openSharded, keys: ['ed25519:'] });

@@ -1,6 +1,7 @@
-// The programs in README.md, and a project that has the package from its tarball.
+// The programs in README.md and docs/, and a project that has the package from its tarball.
 
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -12,17 +13,25 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL('..', import.meta.url));
 const site = 'https://example.com/';
 
+/** The pages of the package, as paths in js/. */
+export const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)];
+
 /**
- * Returns the blocks of a language in README.md: their code, and the lines that they print according to the comments
- * behind their calls of console.log.
+ * Returns the blocks of a language in the pages: their page, their number there from 1, their code, and the lines that
+ * they print according to the comments behind their calls of console.log.
  */
 export async function programs(language) {
-  const text = await readFile(join(root, 'README.md'), 'utf8');
-  const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'));
-  return Array.from(blocks, ([, code]) => ({
-    code,
-    prints: Array.from(code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm), ([, line]) => line),
+  const all = await Promise.all(pages.map(async (page) => {
+    const text = await readFile(join(root, page), 'utf8');
+    const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'));
+    return Array.from(blocks, ([, code], i) => ({
+      page,
+      number: i + 1,
+      code,
+      prints: Array.from(code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm), ([, line]) => line),
+    }));
   }));
+  return all.flat();
 }
 
 /**
@@ -49,7 +58,7 @@ export async function project() {
   }
 }
 
-/** Serves what the programs of README.md fetch from example.com. */
+/** Serves what the programs of the pages fetch from example.com. */
 export async function serveSite() {
   const served = {
     '/disposable.bloom': join(root, 'example', 'disposable.bloom'),
@@ -71,7 +80,7 @@ export async function serveSite() {
 }
 
 /**
- * Runs a program of README.md in the project, with the files of example.com from origin. It returns the lines that the
+ * Runs a program of a page in the project, with the files of example.com from origin. It returns the lines that the
  * program prints and rejects if it fails.
  *
  * @param {string[]} command the program that runs it, with arguments

@@ -1,5 +1,5 @@
-// npm run test:runtimes: the programs of README.md in Deno and Bun, from the npm packages deno and bun (190 MB).
-// Not part of npm test.
+// npm run test:runtimes: the programs of README.md and docs/ in Deno and Bun, from the npm packages deno and bun
+// (190 MB). Not part of npm test.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -20,11 +20,11 @@ try {
   const blocks = await programs('js');
   for (const [name, args] of Object.entries(run)) {
     const program = join(folder, 'node_modules', '.bin', name);
-    for (const [i, { code, prints }] of blocks.entries()) {
-      const lines = await runProgram([program, ...args], installed.folder, `${name}-${i + 1}.mjs`, code, site.origin);
-      assert.deepEqual(lines, prints, `program ${i + 1} in ${name}`);
+    for (const [i, { page, number, code, prints }] of blocks.entries()) {
+      const lines = await runProgram([program, ...args], installed.folder, `${name}-${i}.mjs`, code, site.origin);
+      assert.deepEqual(lines, prints, `program ${number} of ${page} in ${name}`);
     }
-    console.log(`${name} ${versions[name]}: ${blocks.length} programs of README.md`);
+    console.log(`${name} ${versions[name]}: ${blocks.length} programs of README.md and docs/`);
   }
 } finally {
   site.close();

@@ -82,12 +82,15 @@ export async function built({ families, keys }) {
 }
 
 /**
- * Puts bytes into stores of `bloomery/follow`, and gets them.
+ * Puts bytes into stores of followers, and gets them.
  *
  * @returns {Promise<string[]>} what is wrong
  */
 export async function stored() {
-  const { cacheStore, indexedDBStore } = await import('/dist/follow.js'), wrong = [];
+  const [{ cacheStore }, { indexedDBStore }] = await Promise.all(
+    [import('/dist/store/cache.js'), import('/dist/store/indexeddb.js')],
+  );
+  const wrong = [];
   for (const store of [cacheStore, indexedDBStore]) {
     const one = store('lists/a'), same = store('lists/a'), other = store('lists');
     const big = new Uint8Array(3_000_000).fill(7);
