@@ -210,7 +210,7 @@ func TestConvertAdvice(t *testing.T) {
 		{"guava", guava[:13], "end of the file, whose header tells of more at byte 13", "copy it again"},
 		{"guava", guava[:3], "end of the input at byte 3", "copy it again"},
 		{"guava", guava + "x", "there are bytes behind the guava filter", "its first 14 bytes: head -c 14"},
-		{"guava", "PAR1 and more", "end of a Parquet file before its footer", "If you know the place of a filter"},
+		{"guava", "PAR1 and more", "strategy 80", "bloomery convert --help"},
 		{"", guava + "x", "not of this format or any other known one", "--from FORMAT tells what is wrong"},
 		{"", string(redis), "redisbloom: options 0x1, hashes of 32 bits, an older form", "let the other system make a new one"},
 		{"redisbloom", string(redis), "options 0x1, hashes of 32 bits, an older form", "let the other system make a new one"},

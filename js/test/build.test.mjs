@@ -55,6 +55,16 @@ for (const [i, family] of families.entries()) {
   });
 }
 
+test('keys that are longer than all before', async () => {
+  // A text that is not ASCII gets room for three bytes a character, more than it takes.
+  for (let n = 1000; n < 40_000; n = Math.ceil(1.3 * n)) {
+    for (const long of ['a'.repeat(n), 'ä' + 'a'.repeat(n), new Uint8Array(4 * n).fill(n)]) {
+      const filter = await open(await build(['short', long], { family: 'standard', fpr: 1e-9 }));
+      assert.ok(filter.has(long), `${typeof long} of ${long.length}`);
+    }
+  }
+});
+
 test('an abort while keys come', async () => {
   const stop = new AbortController(), signal = stop.signal;
   let returned = false;
@@ -114,6 +124,12 @@ test('keys that are not random are sorted', () => {
   const big = (words) => words.reduceRight((sum, w) => (sum << 32n) | BigInt(w >>> 0), 0n);
   const list = (words) => Array.from({ length: words.length / 4 }, (_, i) => big(words.subarray(4 * i, 4 * i + 4)));
   const wanted = [...new Set(list(keys))].sort((a, b) => (a < b ? -1 : 1));
-  assert.deepEqual(list(internal.sort([keys.subarray(0, 400), keys.subarray(400)])), wanted);
-  assert.equal(internal.sort([]).length, 0);
+  const sorted = (...parts) => {
+    const steps = internal.sort(parts);
+    for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
+  };
+  assert.deepEqual(list(sorted(keys.subarray(0, 400), keys.subarray(400))), wanted);
+  assert.equal(sorted().length, 0);
+  const many = Int32Array.from({ length: 4 * 200_000 }, (_, i) => Math.imul(i, 0x9e3779b1));
+  assert.ok([...internal.sort([many])].length >= 30, 'few steps: a page would stand still');
 });

@@ -22,7 +22,8 @@ export class Hashes {
   add(key: Key | number): void {
     const i = this.length % room;
     if (!i) this.#parts.push(new Int32Array(4 * room));
-    this.#sum(buffer.view, putKey(buffer, typeof key === 'number' ? integer(key) : key), this.#h);
+    const n = putKey(buffer, typeof key === 'number' ? integer(key) : key); // may replace the view
+    this.#sum(buffer.view, n, this.#h);
     const part = this.#parts[this.#parts.length - 1];
     for (let j = 0; j < 4; j++) part[4 * i + j] = this.#h[j];
     this.length++;

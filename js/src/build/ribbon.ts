@@ -140,7 +140,7 @@ function* attempt(all: Sorted, { w, r, wide }: Geometry, seed: number): Steps<At
   for (; keys.length / 4 > mostTail; j++) {
     if (g.layers.length === mostLayers) throw new RangeError('keys: ribbon has no layers for them; take another seed');
     turn(keys, factor(j));
-    keys = sort([keys]);
+    keys = yield* sort([keys]);
     const l = g.add(startsFor(w, keys.length / 4)), of = new Uint8Array(g.buckets - l.firstBucket);
     // Places in a layer count from its first word.
     const words = new Uint32Array(2 * (g.words - l.first));
@@ -149,7 +149,7 @@ function* attempt(all: Sorted, { w, r, wide }: Geometry, seed: number): Steps<At
     classes.push(of);
   }
   turn(keys, factor(j));
-  keys = sort([keys]);
+  keys = yield* sort([keys]);
   turn(keys, inverse(factor(j)));
   g.tail = keys.length / 4;
   return { g, words: joined(Uint32Array, solved), classes: joined(Uint8Array, classes), tail: keys };
@@ -195,7 +195,7 @@ function* smallest(keys: Sorted, like: Geometry): Steps<Attempt> {
 export const ribbon: Maker = {
   id: 10,
   *make({ parts }, rate): Steps<Built> {
-    const keys = sort(parts), n = keys.length / 4;
+    const keys = yield* sort(parts), n = keys.length / 4;
     let like: Geometry | undefined = forRate(n, rate);
     for (let i = 0; like && i < tries; i++) {
       const { g, words, classes, tail }: Attempt = yield* smallest(keys, like);

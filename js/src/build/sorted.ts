@@ -1,5 +1,7 @@
 // Keys in order, for families whose filter depends on it.
 
+import type { Steps } from './steps.js';
+
 /** Hashes, four words a key as in Hash, that are sorted by Hi, then by Lo, as unsigned numbers. */
 export type Sorted = Int32Array;
 
@@ -29,27 +31,43 @@ function sortMany(words: Int32Array, begin: number, end: number): void {
   order.forEach((from, i) => words.set(old.subarray(from, from + 4), begin + 4 * i));
 }
 
+/** How many keys or places a step takes. */
+const step = 1 << 14;
+
 /** Returns the distinct keys of parts in order. */
-export function sort(parts: readonly Int32Array[]): Sorted {
+export function* sort(parts: readonly Int32Array[]): Steps<Sorted> {
   const n = parts.reduce((sum, part) => sum + part.length / 4, 0);
   // About four keys have the same first bits, unless there are more than 2^28.
   const shift = Math.min(31, Math.max(4, 32 - Math.ceil(Math.log2(n / 4 || 1))));
   const starts = new Uint32Array(2 ** (32 - shift) + 1);
-  for (const part of parts) for (let i = 3; i < part.length; i += 4) starts[(part[i] >>> shift) + 1]++;
+  for (const keys of pieces(parts)) {
+    for (let i = 3; i < keys.length; i += 4) starts[(keys[i] >>> shift) + 1]++;
+    yield 0;
+  }
   for (let i = 1; i < starts.length; i++) starts[i] += starts[i - 1];
   const words = new Int32Array(4 * n), at = starts.slice();
-  for (const part of parts) {
-    for (let i = 0; i < part.length; i += 4) {
-      const to = 4 * at[part[i + 3] >>> shift]++;
-      for (let k = 0; k < 4; k++) words[to + k] = part[i + k];
+  for (const keys of pieces(parts)) {
+    for (let i = 0; i < keys.length; i += 4) {
+      const to = 4 * at[keys[i + 3] >>> shift]++;
+      for (let k = 0; k < 4; k++) words[to + k] = keys[i + k];
     }
+    yield 0;
   }
-  for (let i = 1; i < starts.length; i++) sortFew(words, 4 * starts[i - 1], 4 * starts[i]);
+  for (let i = 1; i < starts.length; i++) {
+    sortFew(words, 4 * starts[i - 1], 4 * starts[i]);
+    if (i % step === 0) yield 0;
+  }
   let end = Math.min(4, words.length);
   for (let i = 4; i < words.length; i += 4) {
+    if (i % (4 * step) === 0) yield 0;
     if (ordered(words, i, end - 4)) continue; // equal
     words.copyWithin(end, i, i + 4);
     end += 4;
   }
   return words.subarray(0, end);
+}
+
+/** Yields views of the keys of parts, of a step each. */
+function* pieces(parts: readonly Int32Array[]): Generator<Int32Array> {
+  for (const part of parts) for (let i = 0; i < part.length; i += 4 * step) yield part.subarray(i, i + 4 * step);
 }
