@@ -1,9 +1,10 @@
 // Builds dist/: each module of src/ without its types by esbuild, with a source map, and its declarations by tsc.
 // Modules are not bundled, so that the bundler of a site leaves out what the site does not import. dist/cjs has the
-// same as CommonJS, for programs that cannot load ES modules, such as Jest.
+// same as CommonJS, for programs that cannot load ES modules, such as Jest. It has declarations of its own: a compiler
+// takes them for those of CommonJS.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -29,3 +30,6 @@ writeFileSync(at('dist/cjs/package.json'), '{ "type": "commonjs" }\n');
 const tsc = at('node_modules/typescript/bin/tsc');
 if (!existsSync(tsc)) throw new Error('TypeScript is missing: run npm ci first');
 execFileSync(process.execPath, [tsc, '-p', at('tsconfig.json')], { stdio: 'inherit' });
+for (const name of readdirSync(at('dist'), { recursive: true })) {
+  if (name.endsWith('.d.ts')) cpSync(at(`dist/${name}`), at(`dist/cjs/${name}`));
+}

@@ -1,5 +1,5 @@
-// npm run tarballs: writes the tarballs that are published: the package bloomery, with the command as optional packages of
-// platforms, and these packages.
+// npm run tarballs: writes the tarballs that are published: the package bloomery, with the command as optional packages
+// of platforms, and these packages.
 //
 //   node cli/pack.mjs [--out FOLDER] [--platform native|linux-x64|...] [--no-main]
 //

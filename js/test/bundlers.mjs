@@ -1,12 +1,14 @@
 // npm run test:bundlers: the package from its tarball in Jest, in its default mode, and in bundles of Vite, webpack and
-// esbuild, which run in Node. It installs them from the npm registry (90 MB). Not part of npm test.
+// esbuild, which run in Node, and in Chromium under strict policies. It installs them from the npm registry (90 MB).
+// Not part of npm test.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { project } from './readme.mjs';
+import { testSites } from './sites.mjs';
 
 const run = promisify(execFile);
 const versions = { jest: '30.5.2', vite: '8.4.0', webpack: '5.113.0', 'webpack-cli': '7.3.1', esbuild: '0.28.2' };
@@ -23,11 +25,16 @@ console.log((await openSome(file, { families: [fuse] })).has('alder'), await ope
 `;
 const prints = ['true false true', 'true TruncatedError'];
 
+/** The entries of the package. */
+const { exports } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
+const entries = Object.keys(exports).map((path) => path.replace('.', 'bloomery').replace('*', 'fuse'));
+
 /** What Jest runs: without ES modules, as it is installed. */
 const suite = `
 const { readFileSync } = require('node:fs');
 const { open, MagicError } = require('bloomery');
 const { build } = require('bloomery/build');
+test.each(${JSON.stringify(entries)})('%s', (entry) => expect(Object.keys(require(entry))).not.toEqual([]));
 test('bloomery', async () => {
   const filter = await open(readFileSync('disposable.bloom'));
   expect([filter.has('yopmail.com'), filter.has('gmail.com')]).toEqual([true, false]);
@@ -74,8 +81,9 @@ try {
   await writeFile(join(folder, 'jest', 'package.json'), '{ "type": "commonjs" }\n');
   await writeFile(join(folder, 'jest', 'bloomery.test.js'), suite);
   const { stderr } = await run(bin('jest'), ['--rootDir', '.', 'jest'], options);
-  assert.match(stderr, /1 passed/);
+  assert.match(stderr, new RegExp(`Tests: +${entries.length + 1} passed`));
   console.log(`jest ${versions.jest}: require answers`);
+  await testSites(folder, (name, args, cwd) => run(bin(name), args.split(' '), { ...options, cwd }));
 } finally {
   await remove();
 }

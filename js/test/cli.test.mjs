@@ -17,7 +17,9 @@ test('package.json as it is published', () => {
   const packages = Object.keys(platforms).map(packageOf);
   assert.deepEqual(optionalDependencies, Object.fromEntries(packages.map((name) => [name, own.version])));
   assert.ok(manifest.files.includes(bin.bloomery));
-  for (const member of ['scripts', 'devDependencies', 'dependencies']) assert.equal(manifest[member], undefined, member);
+  for (const member of ['scripts', 'devDependencies', 'dependencies']) {
+    assert.equal(manifest[member], undefined, member);
+  }
   assert.deepEqual(manifest.exports, own.exports);
   // What is not published yet must not be needed by npm ci.
   assert.equal(own.optionalDependencies, undefined);
@@ -28,7 +30,8 @@ test('package.json as it is published', () => {
   }
 });
 
-const missing = native in platforms ? spawnSync('go', ['version']).error && 'Go is missing' : `no package for ${native}`;
+const noGo = spawnSync('go', ['version']).error && 'Go is missing';
+const missing = native in platforms ? noGo : `no package for ${native}`;
 const skip = missing && `NOT RUN: ${missing}`;
 if (skip) console.log(`${skip}: npx bloomery`);
 

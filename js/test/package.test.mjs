@@ -187,15 +187,18 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
 }
 `;
 
-for (const [module, moduleResolution] of [['nodenext', 'nodenext'], ['esnext', 'bundler']]) {
-  test(`TypeScript finds the declarations (${moduleResolution})`, async () => {
-    const folder = join(installed.folder, moduleResolution);
+for (const [file, module, moduleResolution] of [
+  ['use.ts', 'nodenext', 'nodenext'], ['use.ts', 'esnext', 'bundler'], ['use.cts', 'nodenext', 'nodenext'],
+  ['use.cts', 'node16', 'node16'], // cannot require ES modules
+]) {
+  test(`TypeScript finds the declarations (${file}, ${module}, ${moduleResolution})`, async () => {
+    const folder = join(installed.folder, `${file}-${module}`);
     await mkdir(folder);
     const compilerOptions = {
       strict: true, noEmit: true, target: 'es2022', lib: ['es2022', 'dom'], types: [], module, moduleResolution,
     };
-    await writeFile(join(folder, 'use.ts'), typed);
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }));
+    await writeFile(join(folder, file), typed);
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }));
     const result = await run(process.execPath, [tsc, '-p', folder]).catch((error) => error);
     assert.equal(result.stdout, '');
   });

@@ -2,7 +2,7 @@
 // shows what each update took. Else it compares all answers with the truth.
 
 import { openExact } from '../../dist/exact.js';
-import { showError, showFailure, showUpdate, since, untilLoaded } from '../updates.js';
+import { ask, showError, showFailure, showUpdate, since, untilLoaded } from '../updates.js';
 import { certificate, issuers } from './list.js';
 import { keys, url } from './publisher.js';
 
@@ -128,7 +128,7 @@ async function followPublisher() {
   const options = { ...trust, open: openExact, interval, onUpdate, onError: (error) => follower || showFailure(error) };
   follower = await untilLoaded(() => followExact(url, options), interval);
   set = follower.filter;
-  element('poll').addEventListener('click', () => follower.poll().catch(() => {}));
+  element('poll').addEventListener('click', () => ask(follower));
   showRelease();
   setInterval(showRelease, 500);
 }

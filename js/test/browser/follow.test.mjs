@@ -38,6 +38,9 @@ test('the page follows new releases without a reload, by deltas', async () => {
   await release(2); // the page polls by itself
   await page.waitForSelector('#verdict[data-state=yes]');
   assert.equal(await page.textContent('#answer'), 'fresh-two.example is blocked');
+  assert.equal(await page.textContent('#changed'), 'Release 2 has changed this: it was not blocked before.');
+  const spoken = await page.textContent('#spoken');
+  assert.match(spoken, /^fresh-two\.example is blocked now\. Release 2, delta, \d+ bytes\.$/);
   assert.equal(await fact('keys'), '1,999');
   await publish(3);
   await page.click('#poll');
@@ -50,9 +53,39 @@ test('the page follows new releases without a reload, by deltas', async () => {
   assert.deepEqual(problems, [], 'errors in the console');
 });
 
+test('asked for a new release when there is none', async () => {
+  await page.click('#poll');
+  await page.waitForFunction(() => /^Nothing new at .*: release 3 is the newest\.$/
+    .test(document.querySelector('#asked').textContent));
+  assert.equal(await page.getAttribute('#asked', 'role'), 'status');
+});
+
+test('live regions speak when something changes, and not otherwise', async () => {
+  await publish(2, (text) => text.replace('"keys":1999', '"keys":1998'));
+  await page.evaluate(() => {
+    globalThis.changes = { failure: 0, spoken: 0 };
+    const count = (records) => records.forEach(({ target }) => (changes[target.id] += 1));
+    for (const id of ['failure', 'spoken']) {
+      new MutationObserver(count).observe(document.getElementById(id), { childList: true });
+    }
+  });
+  await page.fill('#domain', 'gmail.com');
+  await page.waitForFunction(() => changes.spoken === 1);
+  assert.equal(await page.textContent('#spoken'), 'gmail.com is not blocked. This is certain.');
+  await page.click('#poll');
+  await page.waitForSelector('#failure:not([hidden])');
+  assert.match(await page.textContent('#asked'), /^No new release at .*: see the message above\.$/);
+  await page.waitForTimeout(1200); // the page looks for errors twice a second
+  assert.deepEqual(await page.evaluate(() => changes), { failure: 1, spoken: 1 });
+  await publish(3);
+  await page.click('#poll');
+  await page.waitForSelector('#failure', { state: 'hidden' });
+});
+
 test('a release that is older or changed is refused, and the page says so', async () => {
   await refuses(page, publish, [
-    [1, undefined, /older/], [3, (text) => text.replace('"keys":1994', '"keys":1995'), /wrong signature/],
+    [1, undefined, /older.*This is a rollback: .* The page keeps the newer one\.$/],
+    [3, (text) => text.replace('"keys":1994', '"keys":1995'), /wrong signature/],
   ]);
   assert.deepEqual(problems, []);
 });
@@ -75,7 +108,7 @@ test('a page whose list is missing at first recovers when it is there', async ()
   await other.close();
 });
 
-for (const [width, height] of [[390, 844], [1280, 900]]) {
+for (const [width, height] of [[400, 844], [1280, 900]]) {
   for (const colorScheme of ['light', 'dark']) {
     test(`${width} px, ${colorScheme}`, async () => {
       await page.setViewportSize({ width, height });

@@ -58,7 +58,7 @@ for (const kind of ['indexeddb', 'cache']) {
   });
 
   test(`${kind}: a page that is closed during a put leaves the old record or the new one`, async () => {
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       const writer = await context.newPage();
       await writer.goto(blank());
       await writer.evaluate(async ([kind, round]) => {
@@ -68,13 +68,13 @@ for (const kind of ['indexeddb', 'cache']) {
         globalThis.never = store.put('filter', new Uint8Array(20_000_000).fill(round + 2));
       }, [kind, round]);
       await writer.close();
-      const [length, values] = await page.evaluate(async (kind) => {
+      const [length, same] = await page.evaluate(async (kind) => {
         const module = await import(`/dist/store/${kind}.js`), make = module.cacheStore ?? module.indexedDBStore;
         const bytes = await make('torn').get('filter');
-        return [bytes.length, [...new Set(bytes)]];
+        return [bytes.length, bytes.every((b) => b === bytes[0])];
       }, kind);
       assert.equal(length, 20_000_000);
-      assert.equal(values.length, 1, `a mixture: ${values}`);
+      assert.ok(same, 'a mixture of both');
     }
   });
 
