@@ -43,7 +43,10 @@ func TestErrorsDoNotCount(t *testing.T) {
 // TestForeign builds filters of other systems and has them keep their keys through a file.
 func TestForeign(t *testing.T) {
 	keys := strings.Fields("one two three four a-key-that-is-longer-than-thirty-two-bytes-so-that-blocks-matter")
-	for spec, hash := range map[string]filter.HashID{"guava": filter.Murmur3, "bitsandblooms": filter.Murmur3Twice, "redisbloom": filter.Murmur64A, "spark": filter.Murmur3x86, "blocked(layout=split)": filter.XXH64} {
+	for spec, hash := range map[string]filter.HashID{
+		"guava": filter.Murmur3, "bitsandblooms": filter.Murmur3Twice,
+		"redisbloom": filter.Murmur64A, "spark": filter.Murmur3x86, "blocked(layout=split)": filter.XXH64,
+	} {
 		set, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: spec, Hash: hash})
 		if err != nil {
 			t.Fatal(err)

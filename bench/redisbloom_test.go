@@ -40,8 +40,9 @@ func (m *redisModel) link(entries uint64, rate float64) {
 	m.links = append(m.links, l)
 }
 
-// nearestLog returns the float64 nearest to the natural logarithm of x, from (0, 1): that of the C library is, but for
-// 6 in 100,000 rates, and math.Log is not. With t = (x-1)/(x+1), ln x = 2·(t + t³/3 + t⁵/5 + ...).
+// nearestLog returns the float64 that is nearest to the natural logarithm of x, which lies between 0 and 1. The C library
+// returns the same except for 6 rates in 100,000; math.Log differs more often.
+// With t = (x-1)/(x+1), ln x = 2·(t + t³/3 + t⁵/5 + ...).
 func nearestLog(x float64) float64 {
 	number := func(v float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(v) }
 	part, exponent := math.Frexp(x)

@@ -150,8 +150,8 @@ func (t *Set) open(i int) (*os.File, error) {
 	return in, nil
 }
 
-// letGo closes the files that are held open, because the process has too many, and reports whether to try again: whether
-// it closed any, or another goroutine has done so since turn. From then on none is held.
+// letGo closes the files that are held open, because the process has too many. From then on none is held. It reports
+// whether to try again: it closed a file, or another goroutine has done so since turn.
 func (t *Set) letGo(turn uint64) (again bool) {
 	t.crowd.mu.Lock()
 	defer t.crowd.mu.Unlock()

@@ -4,8 +4,8 @@ import "math"
 
 // The links of a file have their bits per key, which is a logarithm, or their rate, which is an exponential. math.Log
 // and math.Exp differ in the last bit between processors, so the functions here compute both by operations that are the
-// same everywhere. Only new links are computed: those of a file keep what its header says. All products are converted to
-// float64 before they are added: that keeps the compiler from fusing the two operations.
+// same everywhere. All products are converted to float64 before they are added: that keeps the compiler from fusing the
+// two operations. Only new links are computed: those of a file keep the numbers of its header.
 
 // double is the number hi + lo, where hi is that sum rounded to a float64. Operations have a relative error of about
 // 2^-100.
