@@ -76,6 +76,9 @@ func fewKeys(n uint64, p float64, k int) (places float64, best int) {
 	places = math.Inf(1)
 	for try := max(k, 1); try <= MaxK && (k == 0 || try == k); try++ {
 		least := uint64(math.Ceil(placesForFPR(n, p, try)))
+		if float64(least) >= places {
+			continue // more places than with another k, even without scatter
+		}
 		more := sort.Search(int(9*least), func(i int) bool {
 			m := least + uint64(i)
 			return FPR(n, m, try)*scatter(n, float64(m), try) <= p
