@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -31,17 +32,19 @@ type blocks[T any] struct {
 	mem   [][]T   // full blocks, which never change
 	held  int64   // length of mem
 	tail  []T     // the newest values
+	reads int     // calls of each that have not ended
 	file  *Temp   // nil until the memory is full
 	ends  []int64 // of the blocks in file
 	buf   []byte  // of the last write
 	err   error   // sticky: returned by flush and each
 }
 
-// codec says how values stand in the file. dst has room for all of src.
+// codec says how values stand in the file, and where blocks come from. dst has room for all of src.
 type codec[T any] struct {
 	size   int64 // bytes of a value
 	encode func(dst []byte, src []T)
 	decode func(dst []T, src []byte)
+	used   *sync.Pool // of *[]T with room for chunkSize bytes
 }
 
 func newBlocks[T any](memory int64, dir string, c codec[T]) blocks[T] {
@@ -52,6 +55,28 @@ func newBlocks[T any](memory int64, dir string, c codec[T]) blocks[T] {
 	return blocks[T]{codec: c, dir: dir, limit: memory / c.size, chunk: int(max(min(memory, chunkSize)/c.size, 1))}
 }
 
+// most returns the largest chunk.
+func (b *blocks[T]) most() int { return chunkSize / int(b.size) }
+
+// few is the share of a block up to which the first one grows from nothing, so that a few values take little memory.
+const few = 16
+
+// grow makes room for n more values in tail, at most a block in all, unless append does that well.
+func (b *blocks[T]) grow(n int) {
+	n += len(b.tail)
+	if n <= cap(b.tail) || b.chunk < b.most() {
+		return
+	}
+	block, _ := b.used.Get().(*[]T)
+	if block == nil {
+		if n <= b.chunk/few && b.held == 0 && b.file == nil {
+			return
+		}
+		block = new(make([]T, 0, b.chunk))
+	}
+	b.tail = append(*block, b.tail...)
+}
+
 // flush makes tail a block if it is long enough.
 func (b *blocks[T]) flush() error {
 	n := int64(len(b.tail))
@@ -59,7 +84,7 @@ func (b *blocks[T]) flush() error {
 	case b.err != nil || len(b.tail) < b.chunk:
 	case b.file == nil && b.held+n <= b.limit:
 		b.mem, b.held = append(b.mem, b.tail), b.held+n
-		b.tail = make([]T, 0, b.chunk)
+		b.tail = nil
 	default:
 		b.err = b.spill()
 	}
@@ -80,7 +105,9 @@ func (b *blocks[T]) spill() (err error) {
 		return fmt.Errorf("writing the keys that are not counted yet to a temporary file; is the disk full? %w", err)
 	}
 	b.ends = append(b.ends, b.spilled()+int64(len(b.tail)))
-	b.tail = b.tail[:0]
+	if b.tail = b.tail[:0]; b.reads != 0 {
+		b.tail = nil
+	}
 	return nil
 }
 
@@ -129,10 +156,16 @@ func (b *blocks[T]) each(ctx context.Context, f func(block []T) error) error {
 	return visit(b.tail)
 }
 
-// close drops the values and removes the file.
+// close drops the values and removes the file. Blocks that nothing reads may be used again.
 func (b *blocks[T]) close() error {
 	if b.err == nil {
 		b.err = errSpoolClosed
+	}
+	for _, block := range append(b.mem, b.tail) {
+		if most := b.most(); cap(block) >= most && cap(block) <= 2*most && b.reads == 0 {
+			block = block[:0]
+			b.used.Put(&block)
+		}
 	}
 	file := b.file
 	b.mem, b.held, b.tail, b.ends, b.buf, b.file = nil, 0, nil, nil, nil, nil

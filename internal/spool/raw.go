@@ -3,6 +3,7 @@ package spool
 import (
 	"context"
 	"encoding/binary"
+	"sync"
 )
 
 // Raw stores keys until they are counted, for families that take raw keys. A key is stored as its length, a uvarint,
@@ -17,14 +18,17 @@ type Raw struct {
 // empty.
 func NewRaw(memory int64, dir string) *Raw {
 	same := func(dst, src []byte) { copy(dst, src) }
-	return &Raw{blocks: newBlocks(memory, dir, codec[byte]{1, same, same})}
+	return &Raw{blocks: newBlocks(memory, dir, codec[byte]{1, same, same, &usedBytes})}
 }
+
+var usedBytes sync.Pool
 
 // Add appends a key. It does not keep it. After an error, such as a full disk, Add and Each return that error.
 func (r *Raw) Add(key []byte) error {
 	if r.err != nil {
 		return r.err
 	}
+	r.grow(binary.MaxVarintLen64 + len(key))
 	r.tail = binary.AppendUvarint(r.tail, uint64(len(key)))
 	r.tail = append(r.tail, key...)
 	r.keys++

@@ -3,7 +3,6 @@ package spool
 import (
 	"context"
 	"encoding/binary"
-	"slices"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
@@ -22,8 +21,10 @@ type Spool struct {
 // memoryLimit is not positive, and buffers of at most 3 MiB. Further hashes go to a Temp in dir, or in os.TempDir() if
 // dir is empty.
 func New(memoryLimit int64, dir string) *Spool {
-	return &Spool{blocks: newBlocks(memoryLimit, dir, codec[filter.Hash]{hashSize, encode, decode})}
+	return &Spool{blocks: newBlocks(memoryLimit, dir, codec[filter.Hash]{hashSize, encode, decode, &usedHashes})}
 }
+
+var usedHashes sync.Pool
 
 func encode(dst []byte, src []filter.Hash) {
 	for i, h := range src {
@@ -46,6 +47,7 @@ func (s *Spool) Add(hs []filter.Hash) error {
 	defer s.mu.Unlock()
 	for len(hs) > 0 && s.err == nil {
 		n := min(len(hs), s.chunk-len(s.tail))
+		s.grow(n)
 		s.tail = append(s.tail, hs[:n]...)
 		hs = hs[n:]
 		_ = s.flush() // keeps its error
@@ -65,9 +67,14 @@ func (s *Spool) Len() uint64 {
 // returns the cause of ctx when ctx is done. It may be called more than once. Do not call Close while Each runs.
 func (s *Spool) Each(ctx context.Context, f func(hs []filter.Hash) error) error {
 	s.mu.Lock()
-	now := s.blocks
-	now.tail = slices.Clone(s.tail) // Add changes it
+	now := s.blocks // Add only appends
+	s.reads++
 	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.reads--
+		s.mu.Unlock()
+	}()
 	return now.each(ctx, f)
 }
 

@@ -191,3 +191,48 @@ func wantError(t testing.TB, err error, text string) {
 		t.Errorf("error %v does not say %q", err, text)
 	}
 }
+
+// TestSpoolUsesBlocksAgain: a Spool may use the blocks of one that was closed, but not those that are still read.
+func TestSpoolUsesBlocksAgain(t *testing.T) {
+	const n = 2*chunkSize/hashSize + chunkSize/hashSize/2
+	fill := func(limit int64, from int) *Spool {
+		s := New(limit, t.TempDir())
+		if err := s.Add(hashes(from, n)); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, limit := range []int64{0, 2 * chunkSize, chunkSize} { // in memory, the tail behind it, a file
+		for range 4 {
+			s := fill(limit, 0)
+			wantHashes(t, s, n)
+			i := 0
+			err := s.Each(t.Context(), func(hs []filter.Hash) error {
+				if i == 0 {
+					if err := s.Add(hashes(n, n)); err != nil { // the tail that is read later becomes a block
+						return err
+					}
+					if limit == 0 {
+						if err := s.Close(); err != nil {
+							return err
+						}
+					}
+					defer fill(limit, 7*n).Close()
+				}
+				for _, h := range hs {
+					if h.Hi != uint64(i) {
+						t.Fatalf("limit %d: hash %d is %v", limit, i, h)
+					}
+					i++
+				}
+				return nil
+			})
+			if err != nil || i != n {
+				t.Errorf("limit %d: %d hashes, %v", limit, i, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
