@@ -8,17 +8,13 @@ import (
 	"math"
 	"os"
 	"slices"
-	"sync"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/chunk"
 )
 
-const (
-	// DefaultMemory is the memory limit in bytes if that of New or NewRaw is not positive.
-	DefaultMemory = 64 << 20
-
-	chunkSize = 1 << 20 // bytes that are stored, written and read together
-)
+// DefaultMemory is the memory limit in bytes if that of New or NewRaw is not positive.
+const DefaultMemory = 64 << 20
 
 var errSpoolClosed = fmt.Errorf("the list of keys is %w", filter.ErrClosed)
 
@@ -44,7 +40,7 @@ type codec[T any] struct {
 	size   int64 // bytes of a value
 	encode func(dst []byte, src []T)
 	decode func(dst []T, src []byte)
-	used   *sync.Pool // of *[]T with room for chunkSize bytes
+	used   *chunk.Pool[T]
 }
 
 func newBlocks[T any](memory int64, dir string, c codec[T]) blocks[T] {
@@ -52,29 +48,14 @@ func newBlocks[T any](memory int64, dir string, c codec[T]) blocks[T] {
 		memory = DefaultMemory
 	}
 	memory = min(memory, math.MaxInt)
-	return blocks[T]{codec: c, dir: dir, limit: memory / c.size, chunk: int(max(min(memory, chunkSize)/c.size, 1))}
+	return blocks[T]{codec: c, dir: dir, limit: memory / c.size, chunk: int(max(min(memory, chunk.Size)/c.size, 1))}
 }
-
-// most returns the largest chunk.
-func (b *blocks[T]) most() int { return chunkSize / int(b.size) }
-
-// few is the share of a block up to which the first one grows from nothing, so that a few values take little memory.
-const few = 16
 
 // grow makes room for n more values in tail, at most a block in all, unless append does that well.
 func (b *blocks[T]) grow(n int) {
-	n += len(b.tail)
-	if n <= cap(b.tail) || b.chunk < b.most() {
-		return
+	if b.chunk == b.used.Len() {
+		b.tail = b.used.Grow(b.tail, n, b.held == 0 && b.file == nil)
 	}
-	block, _ := b.used.Get().(*[]T)
-	if block == nil {
-		if n <= b.chunk/few && b.held == 0 && b.file == nil {
-			return
-		}
-		block = new(make([]T, 0, b.chunk))
-	}
-	b.tail = append(*block, b.tail...)
 }
 
 // flush makes tail a block if it is long enough.
@@ -162,9 +143,8 @@ func (b *blocks[T]) close() error {
 		b.err = errSpoolClosed
 	}
 	for _, block := range append(b.mem, b.tail) {
-		if most := b.most(); cap(block) >= most && cap(block) <= 2*most && b.reads == 0 {
-			block = block[:0]
-			b.used.Put(&block)
+		if b.reads == 0 {
+			b.used.Put(block)
 		}
 	}
 	file := b.file

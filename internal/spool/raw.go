@@ -3,7 +3,8 @@ package spool
 import (
 	"context"
 	"encoding/binary"
-	"sync"
+
+	"github.com/bloomery/bloomery/internal/chunk"
 )
 
 // Raw stores keys until they are counted, for families that take raw keys. A key is stored as its length, a uvarint,
@@ -21,7 +22,7 @@ func NewRaw(memory int64, dir string) *Raw {
 	return &Raw{blocks: newBlocks(memory, dir, codec[byte]{1, same, same, &usedBytes})}
 }
 
-var usedBytes sync.Pool
+var usedBytes chunk.Pool[byte]
 
 // Add appends a key. It does not keep it. After an error, such as a full disk, Add and Each return that error.
 func (r *Raw) Add(key []byte) error {

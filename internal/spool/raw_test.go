@@ -8,15 +8,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/internal/chunk"
 )
 
 // TestRaw: keys come back in order, from memory, from the file and from both, and no file is left.
 func TestRaw(t *testing.T) {
-	keys := [][]byte{{}, []byte("a"), bytes.Repeat([]byte("long"), chunkSize/3), {}, []byte("z")}
+	keys := [][]byte{{}, []byte("a"), bytes.Repeat([]byte("long"), chunk.Size/3), {}, []byte("z")}
 	for i := range 30_000 {
 		keys = append(keys, []byte(strings.Repeat("x", i%90)+string(rune('a'+i%26))))
 	}
-	for _, memory := range []int64{0, 1, 1000, chunkSize, 2 * chunkSize} {
+	for _, memory := range []int64{0, 1, 1000, chunk.Size, 2 * chunk.Size} {
 		dir := t.TempDir()
 		r := NewRaw(memory, dir)
 		var buf []byte

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/chunk"
 )
 
 const hashSize = 16 // bytes of a hash
@@ -24,7 +25,7 @@ func New(memoryLimit int64, dir string) *Spool {
 	return &Spool{blocks: newBlocks(memoryLimit, dir, codec[filter.Hash]{hashSize, encode, decode, &usedHashes})}
 }
 
-var usedHashes sync.Pool
+var usedHashes chunk.Pool[filter.Hash]
 
 func encode(dst []byte, src []filter.Hash) {
 	for i, h := range src {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/chunk"
 )
 
 // hashes returns n hashes, counted from a number.
@@ -194,7 +195,7 @@ func wantError(t testing.TB, err error, text string) {
 
 // TestSpoolUsesBlocksAgain: a Spool may use the blocks of one that was closed, but not those that are still read.
 func TestSpoolUsesBlocksAgain(t *testing.T) {
-	const n = 2*chunkSize/hashSize + chunkSize/hashSize/2
+	const n = 2*chunk.Size/hashSize + chunk.Size/hashSize/2
 	fill := func(limit int64, from int) *Spool {
 		s := New(limit, t.TempDir())
 		if err := s.Add(hashes(from, n)); err != nil {
@@ -202,7 +203,7 @@ func TestSpoolUsesBlocksAgain(t *testing.T) {
 		}
 		return s
 	}
-	for _, limit := range []int64{0, 2 * chunkSize, chunkSize} { // in memory, the tail behind it, a file
+	for _, limit := range []int64{0, 2 * chunk.Size, chunk.Size} { // in memory, the tail behind it, a file
 		for range 4 {
 			s := fill(limit, 0)
 			wantHashes(t, s, n)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/chunk"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/gather"
 )
@@ -129,7 +130,7 @@ func segmentOf(n uint64) uint64 {
 type Builder struct {
 	c     Config
 	mu    sync.Mutex
-	keys  []uint64     // without a limit: Lo of all keys, in any order
+	keys  list         // without a limit: Lo of all keys, in any order
 	spill *gather.Keys // with a limit: Lo of all keys as Hi; else nil
 	built bool         // or closed
 }
@@ -143,11 +144,15 @@ func NewBuilder(c Config) (*Builder, error) {
 	if _, _, err := c.Geometry(c.Keys); c.Keys > 0 && c.Size.Bytes == 0 && err != nil {
 		return nil, err
 	}
-	return &Builder{c: c}, nil
+	return &Builder{c: c, keys: newList()}, nil
 }
 
-// maxReserve is the most keys that AddMany reserves memory for before they come, 2 GiB.
-const maxReserve = 1 << 28
+// list is a list of keys.
+type list = chunk.List[uint64]
+
+func newList() list { return list{Pool: &usedKeys} }
+
+var usedKeys chunk.Pool[uint64]
 
 // SetOptions implements family.Gatherer. It uses Memory and Dir only.
 func (b *Builder) SetOptions(o family.BuildOptions) {
@@ -174,14 +179,15 @@ func (b *Builder) AddMany(hs []filter.Hash) error {
 	if b.built {
 		return errBuilt
 	}
-	if uint64(len(b.keys))+uint64(len(hs)) > MaxKeys {
-		return tooMany(uint64(len(b.keys)) + uint64(len(hs)))
+	if n := b.keys.Len() + uint64(len(hs)); n > MaxKeys {
+		return tooMany(n)
 	}
-	if b.keys == nil {
-		b.keys = make([]uint64, 0, min(b.c.Keys, maxReserve))
-	}
-	for _, h := range hs {
-		b.keys = append(b.keys, h.Lo)
+	for len(hs) > 0 {
+		room := b.keys.Next(len(hs))
+		for i := range room {
+			room[i] = hs[i].Lo
+		}
+		hs = hs[len(room):]
 	}
 	return nil
 }
@@ -189,7 +195,8 @@ func (b *Builder) AddMany(hs []filter.Hash) error {
 // Close drops the keys and removes their file. Build calls it; call it for a builder that will not Build.
 func (b *Builder) Close() error {
 	b.mu.Lock()
-	b.keys, b.built = nil, true
+	b.keys.Free()
+	b.built = true
 	b.mu.Unlock()
 	if b.spill == nil {
 		return nil
@@ -202,35 +209,41 @@ func (b *Builder) Close() error {
 // more than MaxKeys distinct keys.
 func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	keys, err := b.all(ctx)
+	defer keys.Free()
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
-	f, err := solve(ctx, keys, b.c.Geometry)
+	f, err := solve(ctx, &keys, b.c.Geometry)
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// all returns the keys.
-func (b *Builder) all(ctx context.Context) (keys []uint64, err error) {
+// all takes the keys out of the builder.
+func (b *Builder) all(ctx context.Context) (keys list, err error) {
+	keys = newList()
 	if b.spill == nil {
 		if b.built {
-			return nil, errBuilt
+			return keys, errBuilt
 		}
-		return b.keys, ctx.Err()
+		keys, b.keys = b.keys, keys
+		return keys, ctx.Err()
 	}
 	n, err := b.spill.Finish(ctx)
 	if err != nil {
-		return nil, err
+		return keys, err
 	}
 	if _, _, err = b.c.Geometry(n); err != nil {
-		return nil, err
+		return keys, err
 	}
-	keys = make([]uint64, 0, n)
 	err = b.spill.Blocks(ctx, func(hs []filter.Hash) error {
-		for _, h := range hs {
-			keys = append(keys, h.Hi)
+		for len(hs) > 0 {
+			room := keys.Next(len(hs))
+			for i := range room {
+				room[i] = hs[i].Hi
+			}
+			hs = hs[len(room):]
 		}
 		return nil
 	})

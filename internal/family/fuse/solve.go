@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/kernel"
@@ -38,38 +39,75 @@ type system struct {
 	single []uint32 // a stack of slots that have one key, or had when they were pushed, and room for one more
 }
 
+// systems are not used any more. They keep their tables, of 24 bytes a key.
+var systems sync.Pool
+
+// mostKept is the number of keys up to which the tables of a system are kept, 96 MiB.
+const mostKept = 1 << 22
+
+// newSystem returns a system for n keys.
+func newSystem(n uint64) *system {
+	s, _ := systems.Get().(*system)
+	if s == nil {
+		s = new(system)
+	}
+	s.mixed, s.places = sized(s.mixed, n), sized(s.places, n)
+	return s
+}
+
+// free ends the use of s.
+func (s *system) free() {
+	if len(s.mixed) <= mostKept {
+		systems.Put(s)
+	}
+}
+
+// sized returns a slice of length n with any values: old, or a new one if old has no room.
+func sized[T any](old []T, n uint64) []T {
+	if uint64(cap(old)) < n {
+		return make([]T, n)
+	}
+	return old[:n]
+}
+
 // oneUse is one key in uses.
 const oneUse = 4
 
-// solve returns a filter of the keys, which are in any order and may repeat, and sorts them if they repeat. geometry
-// returns the number of slots and the width for a number of distinct keys.
+// solve returns a filter of the keys, which are in any order and may repeat. If they seem to repeat, it empties the
+// list. geometry returns the number of slots and the width for a number of distinct keys.
 func solve(
-	ctx context.Context, keys []uint64, geometry func(n uint64) (slots uint64, width uint, err error),
+	ctx context.Context, keys *list, geometry func(n uint64) (slots uint64, width uint, err error),
 ) (*Filter, error) {
-	if _, width, err := geometry(uint64(len(keys))); err == nil {
-		f, err := solveDistinct(ctx, keys, width, false)
+	if _, width, err := geometry(keys.Len()); err == nil {
+		f, err := solveDistinct(ctx, keys.Blocks, width, false)
 		if !errors.Is(err, errRepeated) {
 			return f, err
 		}
 	}
-	slices.Sort(keys)
-	keys = slices.Compact(keys)
-	_, width, err := geometry(uint64(len(keys)))
+	distinct := slices.Concat(keys.Blocks...)
+	keys.Free()
+	slices.Sort(distinct)
+	distinct = slices.Compact(distinct)
+	_, width, err := geometry(uint64(len(distinct)))
 	if err != nil {
 		return nil, err
 	}
-	return solveDistinct(ctx, keys, width, true)
+	return solveDistinct(ctx, [][]uint64{distinct}, width, true)
 }
 
 // errRepeated means that there is no solution, perhaps since keys repeat: two equal keys are never peeled.
 var errRepeated = errors.New("fuse: keys may repeat")
 
 // solveDistinct tries seeds. If distinct is false, it returns errRepeated after the first one.
-func solveDistinct(ctx context.Context, keys []uint64, width uint, distinct bool) (*Filter, error) {
-	n := uint64(len(keys))
+func solveDistinct(ctx context.Context, keys [][]uint64, width uint, distinct bool) (*Filter, error) {
+	n := uint64(0)
+	for _, block := range keys {
+		n += uint64(len(block))
+	}
 	segment := segmentOf(n)
 	segments := Slots(n)/segment - 2
-	s := &system{mixed: make([]uint64, n), places: make([]uint8, n)}
+	s := newSystem(n)
+	defer s.free()
 	state := uint64(1)
 	for attempt := 1; attempt <= maxAttempts; attempt++ {
 		if ctx.Err() != nil {
@@ -104,7 +142,7 @@ func splitMix(z uint64) uint64 {
 }
 
 // peel finds the order in which the keys are left out. It is false if some are left.
-func (s *system) peel(keys []uint64) bool {
+func (s *system) peel(keys [][]uint64) bool {
 	s.partition(keys)
 	if !s.add() {
 		return false
@@ -117,7 +155,7 @@ func (s *system) peel(keys []uint64) bool {
 	}
 	k := s.kernel()
 	if k.Top = uint64(top); k.Peel() {
-		return k.Peeled == uint64(len(keys))
+		return k.Peeled == uint64(len(mixed))
 	}
 	n := 0
 	for top > 0 {
@@ -142,7 +180,7 @@ func (s *system) peel(keys []uint64) bool {
 		stack[top] = uint32(j)
 		top += isOne(u)
 	}
-	return n == len(keys)
+	return n == len(mixed)
 }
 
 // isOne returns 1 if a slot has one key, else 0.
@@ -190,12 +228,15 @@ func (s *system) kernel() kernel.Peel {
 }
 
 // partition sets mixed to the mixed keys, segment by segment about, so that add stays in the caches.
-func (s *system) partition(keys []uint64) {
+func (s *system) partition(keys [][]uint64) {
 	shift := 64 - max(1, bits.Len64(s.count/s.segment-1))
 	starts := make([]uint64, 1<<(64-shift))
 	k := s.kernel()
-	if !k.Partition(starts, keys, shift, true) {
-		for _, k := range keys {
+	for _, block := range keys {
+		if k.Partition(starts, block, shift, true) {
+			continue
+		}
+		for _, k := range block {
 			starts[s.mix(k)>>shift]++
 		}
 	}
@@ -203,27 +244,25 @@ func (s *system) partition(keys []uint64) {
 	for i, n := range starts {
 		starts[i], sum = sum, sum+n
 	}
-	if k.Partition(starts, keys, shift, false) {
-		return
-	}
-	for _, k := range keys {
-		x := s.mix(k)
-		at := &starts[x>>shift]
-		s.mixed[*at] = x
-		*at++
+	for _, block := range keys {
+		if k.Partition(starts, block, shift, false) {
+			continue
+		}
+		for _, k := range block {
+			x := s.mix(k)
+			at := &starts[x>>shift]
+			s.mixed[*at] = x
+			*at++
+		}
 	}
 }
 
 // add adds the mixed keys to the slots. It is false if 64 of them use the same slot, more than uses can count.
 func (s *system) add() bool {
 	slots := s.count + 2*s.segment
-	if uint64(len(s.uses)) < slots {
-		s.xors, s.uses, s.single = make([]uint64, slots), make([]uint8, slots), make([]uint32, slots+1)
-	} else {
-		clear(s.xors)
-		clear(s.uses)
-	}
-	s.xors, s.uses = s.xors[:slots], s.uses[:slots]
+	s.xors, s.uses, s.single = sized(s.xors, slots), sized(s.uses, slots), sized(s.single, slots+1)
+	clear(s.xors)
+	clear(s.uses)
 	k := s.kernel()
 	if fits, done := k.Add(); done {
 		return fits
