@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/family/spark"
+	"github.com/bloomery/bloomery/internal/family/java"
 )
 
 // sparkFile is the output of BloomFilter.writeTo of Spark (org.apache.spark.util.sketch). All numbers are signed and
@@ -42,8 +42,8 @@ var sparkFile = codec{
 			}
 			words = binary.BigEndian.Uint32(r.bytes(4))
 		}
-		if k > spark.MaxK {
-			cannot = append(cannot, fmt.Sprintf("%d probes, want 1 to %d", k, spark.MaxK))
+		if k > java.MaxK {
+			cannot = append(cannot, fmt.Sprintf("%d probes, want 1 to %d", k, java.MaxK))
 		}
 		if words == 0 || words > math.MaxInt32 {
 			r.fail(filter.ErrCorrupt, "%d words", int32(words))
@@ -54,7 +54,10 @@ var sparkFile = codec{
 			return header{form: &form{what: what, least: size, most: size}}
 		}
 		spec := families.UserOf(filter.Murmur3x86).With("k", k).With("version", version).With("words", words)
-		reached := spark.Reach(uint64(words), spark.Version(version))
+		reached := 64 * uint64(words)
+		if version == 1 {
+			reached = min(reached, 1<<31)
+		}
 		return header{spec: spec, words: uint64(words), keys: estimate(max(reached, 1), int(k))}
 	},
 	marshal: func(f family.Filter) ([]byte, error) {
