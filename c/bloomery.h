@@ -1280,7 +1280,8 @@ enum {
   BLOOMERY_MURMUR3 = 4,       /* MurmurHash3 x64 128 */
   BLOOMERY_MURMUR3_TWICE = 5, /* the same of the key, then of the key followed by a byte 1 */
   BLOOMERY_MURMUR64A = 6,     /* MurmurHash64A, twice */
-  BLOOMERY_MURMUR3_X86 = 7    /* MurmurHash3 x86 32 of Spark, twice */
+  BLOOMERY_MURMUR3_X86 = 7,   /* MurmurHash3 x86 32 of Spark, twice */
+  BLOOMERY_UINT64 = 8         /* none: the key is a number of 8 bytes; XXH64 of keys of other lengths */
 };
 
 #ifndef BLOOMERY_QUERIES_ONLY
@@ -1963,7 +1964,7 @@ BLOOMERY_APART int bloomery_plan(bloomery_filter *f, bloomery_file *file) {
   bloomery_header *h = &f->header;
   bloomery_family family = bloomery_family_of(h->family);
   int result = BLOOMERY_OK;
-  bool parquet;
+  bool other = false;
   if (!family.name) return BLOOMERY_BAD_FAMILY;
   if (!bloomery_is_text(h->spec, bloomery_cut(h->spec, (size_t)h->spec_length, '('), family.name)) {
     return BLOOMERY_CORRUPT;
@@ -1988,8 +1989,9 @@ BLOOMERY_APART int bloomery_plan(bloomery_filter *f, bloomery_file *file) {
   }
   if (result != BLOOMERY_OK) return result;
   if (h->family == BLOOMERY_COUNTING || h->family == BLOOMERY_DLEFT) h->counts = true;
-  parquet = h->family == BLOOMERY_BLOCKED && f->as.blocked.split && h->hash == BLOOMERY_XXH64;
-  if (family.hash != 0 ? h->hash != family.hash : h->hash > BLOOMERY_SIPHASH && !parquet) return BLOOMERY_CORRUPT;
+  if (h->hash == BLOOMERY_XXH64) other = h->family == BLOOMERY_BLOCKED && f->as.blocked.split; /* of Parquet */
+  if (h->hash == BLOOMERY_UINT64) other = h->family == BLOOMERY_FUSE;                          /* of FastFilter */
+  if (family.hash != 0 ? h->hash != family.hash : h->hash > BLOOMERY_SIPHASH && !other) return BLOOMERY_CORRUPT;
   if (file->sections != file->wanted) return BLOOMERY_CORRUPT;
   for (uint32_t i = 0; i < file->sections; i++) {
     if (file->words[i] != file->want[i]) return BLOOMERY_CORRUPT;
@@ -2443,7 +2445,7 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
   rate = bloomery_load64(data + 52);
   fpr.bits = rate;
   h->fpr_chosen = fpr.value;
-  if (h->hash < BLOOMERY_XXH3 || h->hash > BLOOMERY_MURMUR3_X86) return BLOOMERY_BAD_HASH;
+  if (h->hash < BLOOMERY_XXH3 || h->hash > BLOOMERY_UINT64) return BLOOMERY_BAD_HASH;
   if ((h->hash != BLOOMERY_SIPHASH) != (h->key_check == 0) || (h->hash != BLOOMERY_XXH3 && h->seed != 0) ||
       (h->version == 1 ? rate != 0 : !bloomery_is_rate(rate) && (h->version == 2 || rate != 0)) ||
       (file->exceptions && h->hash > BLOOMERY_SIPHASH) ||
@@ -2537,7 +2539,8 @@ BLOOMERY_FLAT bloomery_key_hash bloomery_hash(const bloomery_filter *f, const vo
   switch (f->header.hash) {
   case BLOOMERY_SIPHASH: return bloomery_siphash(p, length, f->secret);
   case BLOOMERY_XXH64:
-    h.lo = bloomery_xxh64(p, length);
+  case BLOOMERY_UINT64:
+    h.lo = f->header.hash == BLOOMERY_UINT64 && length == 8 ? bloomery_load64(p) : bloomery_xxh64(p, length);
     h.hi = h.lo >> 32 << 32;
     return h;
   case BLOOMERY_MURMUR3:

@@ -10,7 +10,7 @@ import (
 // allHashers returns a hasher of every hash function.
 func allHashers(t *testing.T) []Hasher {
 	hs := []Hasher{NewHasher(7), NewKeyedHasher(testSecret)}
-	for id := XXH64; id <= Murmur3x86; id++ {
+	for id := XXH64; id <= Uint64; id++ {
 		h, err := ForeignHasher(id)
 		if err != nil {
 			t.Fatal(err)

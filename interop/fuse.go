@@ -46,6 +46,11 @@ func (s *slots) count() uint64 { return (s.segments + 2) * s.segment }
 // bytes returns the number of bytes of all slots.
 func (s *slots) bytes() uint64 { return s.count() * s.width / 8 }
 
+// valid reports whether the numbers are those of a filter.
+func (s *slots) valid() bool {
+	return s.segment > 0 && s.segment <= 1<<18 && s.segment&(s.segment-1) == 0 && s.segments > 0
+}
+
 // slotsOf returns the geometry of a filter of family fuse.
 func slotsOf(f family.Filter) *slots {
 	r := family.Reader(family.SpecOf(f))
@@ -54,20 +59,20 @@ func slotsOf(f family.Filter) *slots {
 	return s
 }
 
-// layout is a header: read returns what it says, without the width, and write the bytes.
+// layout is a header: read returns what it says, with the width that is given, and write the bytes.
 type layout struct {
-	read  func(*reader) slots
+	read  func(r *reader, width uint64) (slots, *form)
 	write func(*slots) []byte
 }
 
 var goHead = layout{
-	read: func(r *reader) slots {
+	read: func(r *reader, width uint64) (slots, *form) {
 		b := r.bytes(28)
-		s := slots{seed: u64(b), segment: u32(b[8:]), segments: u32(b[16:])}
+		s := slots{seed: u64(b), segment: u32(b[8:]), segments: u32(b[16:]), width: width}
 		if u32(b[12:]) != s.segment-1 || u32(b[20:]) != s.segments*s.segment || u32(b[24:]) != s.count() {
 			r.fail(ErrFormat, "numbers of slots that contradict each other")
 		}
-		return s
+		return s, nil
 	},
 	write: func(s *slots) []byte {
 		return append32(nil, s.seed, s.segment, s.segment-1, s.segments, s.segments*s.segment, s.count())
@@ -75,13 +80,13 @@ var goHead = layout{
 }
 
 var cHead = layout{
-	read: func(r *reader) slots {
+	read: func(r *reader, width uint64) (slots, *form) {
 		b := r.bytes(28)
-		s := slots{seed: u64(b), keys: u32(b[8:]), segment: u32(b[12:]), segments: u32(b[16:])}
+		s := slots{seed: u64(b), keys: u32(b[8:]), segment: u32(b[12:]), segments: u32(b[16:]), width: width}
 		if u32(b[20:]) != s.segments*s.segment || u32(b[24:]) != s.count() || s.keys > s.count() {
 			r.fail(ErrFormat, "numbers of slots that contradict each other")
 		}
-		return s
+		return s, nil
 	},
 	write: func(s *slots) []byte {
 		return append32(nil, s.seed, s.keys, s.segment, s.segments, s.segments*s.segment, s.count())
@@ -92,24 +97,73 @@ var cHead = layout{
 const jsonHead = `{"seed":`
 
 var rustHead = layout{
-	read: func(r *reader) slots {
+	read: func(r *reader, width uint64) (slots, *form) {
 		b := r.bytes(28)
 		if string(b[:8]) == jsonHead {
 			r.fail(ErrForm, "a filter of xorf in JSON: write it with bincode, with integers of fixed size")
 		}
-		s := slots{seed: u64(b), segment: u32(b[8:])}
+		s := slots{seed: u64(b), segment: u32(b[8:]), width: width}
 		if s.segment > 0 {
 			s.segments = u32(b[16:]) / s.segment
 		}
-		if u32(b[12:]) != s.segment-1 || u32(b[16:]) != s.segments*s.segment || u64(b[20:]) != s.count() {
+		fits := u32(b[12:]) == s.segment-1 && u32(b[16:]) == s.segments*s.segment
+		switch {
+		case fits && u64(b[20:]) == s.count():
+		case r.err == nil && fits && s.valid():
+			const what = "no number of slots, as in filters of xorf by DmaSerializable: write them with bincode, with " +
+				"integers of fixed size"
+			return s, &form{what: what, least: 20 + s.bytes(), most: 20 + s.bytes()}
+		default:
+			if b[0] == 253 && b[9] == 252 { // a header of 29 bytes with varints
+				b = append(b, r.bytes(2)...)
+			}
+			if f := varints(b, width); r.err == nil && f != nil {
+				return s, f
+			}
 			r.fail(ErrFormat, "numbers of slots that contradict each other")
 		}
-		return s
+		return s, nil
 	},
 	write: func(s *slots) []byte {
 		b := append32(nil, s.seed, s.segment, s.segment-1, s.segments*s.segment)
 		return binary.LittleEndian.AppendUint64(b, s.count())
 	},
+}
+
+// varints returns the form of a filter of xorf in bincode with integers of variable size, if its header is in b, else
+// nil. A number up to 250 has one byte; 251, 252 and 253 are followed by one of 2, 4 and 8 bytes.
+func varints(b []byte, width uint64) *form {
+	var v [5]uint64 // seed, slots of a segment, the same minus 1, segments times slots of a segment, number of slots
+	rest := b
+	for i := range v {
+		first, n := rest[0], 0
+		if first > 250 {
+			n = 1 << (first - 250)
+		}
+		if n > 8 || len(rest) < n+2 {
+			return nil
+		}
+		v[i] = uint64(first)
+		if n > 0 {
+			var number [8]byte
+			copy(number[:n], rest[1:])
+			v[i] = u64(number[:])
+		}
+		rest = rest[1+n:]
+	}
+	s := slots{segment: v[1]}
+	if s.segment > 0 {
+		s.segments = v[3] / s.segment
+	}
+	if !s.valid() || v[2] != s.segment-1 || v[3] != s.segments*s.segment || v[4] != s.count() {
+		return nil
+	}
+	const what = "a filter of xorf in bincode with integers of variable size: write it with those of fixed size"
+	head, longest := uint64(len(b)-len(rest)), width/8
+	if longest > 1 {
+		longest++ // a slot may need the byte before it
+	}
+	return &form{what: what, least: head + s.count(), most: head + longest*s.count()}
 }
 
 func u32(b []byte) uint64 { return uint64(binary.LittleEndian.Uint32(b)) }
@@ -129,9 +183,11 @@ func fuseFile(f Format, width uint64, l layout) codec {
 	return codec{
 		format: f, hash: filter.Uint64, width: width,
 		head: func(r *reader) header {
-			s := l.read(r)
-			s.width = width
-			if s.segment == 0 || s.segment > 1<<18 || s.segment&(s.segment-1) != 0 || s.segments == 0 {
+			s, form := l.read(r, width)
+			if form != nil {
+				return header{form: form}
+			}
+			if !s.valid() {
 				r.fail(ErrFormat, "%d segments of %d slots", s.segments, s.segment)
 			}
 			spec := families.UserOf(filter.Uint64).With("seed", s.seed).With("segment", s.segment).
@@ -149,8 +205,8 @@ func fuseFile(f Format, width uint64, l layout) codec {
 }
 
 // estimate returns the number of keys: that of the file, else an estimate. Each key sets one slot of its own, which is
-// 0 for one in 2^width of them. Other slots are 0, but xorf fills them at random: then the estimate is the number of keys
-// for which the libraries take that many slots, which is up to 20% too high for 100 keys and 1% for a million.
+// 0 for one in 2^width of them. Other slots are 0, but xorf fills them at random: then the estimate is the number of
+// keys for which the libraries take that many slots, which is up to 20% too high for 100 keys and 1% for a million.
 func (s *slots) estimate(words []uint64) uint64 {
 	if s.keys != 0 || len(words) == 0 {
 		return s.keys

@@ -3,7 +3,9 @@ package interop_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -152,4 +154,78 @@ func TestFuseRefuses(t *testing.T) {
 		!strings.Contains(err.Error(), "JSON") {
 		t.Errorf("JSON of xorf: %v", err)
 	}
+}
+
+// TestXorfForms names filters of xorf in bincode with varints and by DmaSerializable. The smallest have fewer bytes
+// than a header of the form that is read: they are not recognised.
+func TestXorfForms(t *testing.T) {
+	for width, f := range map[int]interop.Format{8: interop.Xorf8, 16: interop.Xorf16, 32: interop.Xorf32} {
+		for _, n := range []int{10, 100, 100_000} {
+			spec := fmt.Sprintf("fuse(width=%d)", width)
+			c := bloomery.Config{Spec: spec, Hash: filter.Uint64, Keys: uint64(n)}
+			set, err := bloomery.Build(context.Background(), slices.Values(numbers(n)), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := write(t, set, f)
+			for what, file := range map[string][]byte{
+				"variable size":   varints(b, width),
+				"DmaSerializable": append(slices.Clone(b[:20]), b[28:]...),
+			} {
+				for _, form := range []error{detected(file), reading(file, f)} {
+					if !errors.Is(form, interop.ErrForm) || !strings.Contains(form.Error(), what) {
+						t.Errorf("%s, %d keys, %s: %v", f, n, what, form)
+					}
+				}
+			}
+		}
+	}
+	b := file(t, "xorf8")
+	for i := range 13 {
+		changed := varints(b, 8)
+		changed[i] ^= 1
+		if err := detected(changed); errors.Is(err, interop.ErrForm) != (0 < i && i < 9) { // the bytes of the seed
+			t.Errorf("varints with byte %d changed: %v", i, err)
+		}
+	}
+}
+
+// varints returns a filter of xorf, in bincode with integers of fixed size, with integers of variable size.
+func varints(b []byte, width int) (all []byte) {
+	add := func(number []byte) {
+		var word [8]byte
+		copy(word[:], number)
+		switch v := binary.LittleEndian.Uint64(word[:]); {
+		case v <= 250:
+			all = append(all, byte(v))
+		case v < 1<<16:
+			all = append(append(all, 251), word[:2]...)
+		case v < 1<<32:
+			all = append(append(all, 252), word[:4]...)
+		default:
+			all = append(append(all, 253), word[:]...)
+		}
+	}
+	for _, end := range [][2]int{{0, 8}, {8, 12}, {12, 16}, {16, 20}, {20, 28}} {
+		add(b[end[0]:end[1]])
+	}
+	if width == 8 {
+		return append(all, b[28:]...)
+	}
+	for slot := range slices.Chunk(b[28:], width/8) {
+		add(slot)
+	}
+	return all
+}
+
+// detected returns the error of Detect.
+func detected(b []byte) error {
+	_, err := interop.Detect(bytes.NewReader(b), int64(len(b)))
+	return err
+}
+
+// reading returns the error of Read.
+func reading(b []byte, f interop.Format) error {
+	_, err := interop.Read(bytes.NewReader(b), f, 1<<30)
+	return err
 }

@@ -103,6 +103,13 @@ type header struct {
 	words  uint64     // number of 64-bit words, below 2^57
 	slots  *slots     // if not nil, the words are slots, which may end within a word
 	keys   func(words []uint64) uint64
+	form   *form // if not nil, the filter cannot be read
+}
+
+// form is a variant of a format that cannot be read.
+type form struct {
+	what        string // why
+	least, most uint64 // length of a file in bytes
 }
 
 func codecs() []codec {
@@ -179,6 +186,9 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	}
 	in := &reader{r: r, max: maxBytes}
 	h := c.head(in)
+	if h.form != nil {
+		in.fail(ErrForm, "%s", h.form.what)
+	}
 	words := in.words(h.words, c.bigEnd)
 	if h.slots != nil {
 		words = in.rest(words, h.slots.bytes()%8)
@@ -245,25 +255,40 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 		const text = "%w or any other known one: it has %d bytes, a filter at least %d"
 		return "", fmt.Errorf(text, ErrFormat, size, shortest)
 	}
+	var form error  // the first ErrForm, of which the size of the file does not tell whether it is the right one
 	var short error // of the format whose header tells of the fewest bytes, if all tell of more than there are
 	least := uint64(math.MaxUint64)
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
 		h := c.head(in)
+		whole, what := in.at+h.size(), "%s filter of %d bytes"
+		switch {
+		case h.form != nil:
+			whole = h.form.least
+			if in.err == nil && whole <= uint64(size) && uint64(size) <= h.form.most {
+				in.fail(ErrForm, "%s", h.form.what)
+				return "", fmt.Errorf("%s: %w", c.format, in.err)
+			}
+		case in.end > uint64(size):
+			whole, what = in.end, "%s filter, whose header alone has %d bytes"
+		}
 		var invalid *container.FormatError
-		switch whole := in.at + h.size(); {
-		case in.err == nil && whole == uint64(size):
+		switch {
+		case in.err == nil && h.form == nil && whole == uint64(size):
 			return c.format, nil
-		case in.err == nil && whole > uint64(size) && whole < least:
+		case (in.err == nil || in.end > uint64(size)) && whole > uint64(size) && whole < least:
 			least = whole
-			what := fmt.Sprintf("end of what looks like a %s filter of %d bytes", c.format, whole)
+			what = fmt.Sprintf("end of what looks like a "+what, c.format, whole)
 			short = fmt.Errorf("%w or any other known one: %w", ErrFormat,
 				container.Broken(uint64(size), what, io.ErrUnexpectedEOF))
-		case errors.Is(in.err, ErrForm):
-			return "", fmt.Errorf("%s: %w", c.format, in.err)
+		case errors.Is(in.err, ErrForm) && form == nil:
+			form = fmt.Errorf("%s: %w", c.format, in.err)
 		case in.err != nil && !errors.As(in.err, &invalid):
 			return "", in.err
 		}
+	}
+	if form != nil {
+		return "", form
 	}
 	head := make([]byte, container.FamilyHead)
 	if n, _ := r.ReadAt(head, 0); container.FamilyIn(head[:n]) == family.WindowID {
@@ -281,6 +306,8 @@ func MaxSize(head []byte) (most uint64) {
 	for _, c := range codecs() {
 		in := &reader{r: bytes.NewReader(head), max: math.MaxInt64}
 		switch h := c.head(in); {
+		case in.err == nil && h.form != nil:
+			most = max(most, h.form.most)
 		case in.err == nil && h.words <= math.MaxInt64/16:
 			most = max(most, in.at+h.size())
 		case errors.Is(in.err, io.ErrUnexpectedEOF):

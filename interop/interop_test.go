@@ -343,34 +343,6 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestForms: files of a known format in a variant that cannot be read are ErrForm.
-func TestForms(t *testing.T) {
-	old := func(at int, v byte) string {
-		b := file(t, "redisbloom")
-		b[at] = v
-		return string(b)
-	}
-	for what, f := range map[string]string{
-		"hashes of 32 bits": old(12, 1), "powers of two": old(12, 4), "a link of a power of two": old(72, 7),
-		"compressed":        "\x15\x40\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x2c\x00\x00\x00",
-		"Spark, 300 probes": "\x00\x00\x00\x01\x00\x00\x01\x2c\x00\x00\x00\x01" + word(1),
-		"Spark, a seed":     "\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x09\x00\x00\x00\x01" + word(1),
-		"another field":     "\x15\x40\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x15\x00\x00",
-	} {
-		_, err := interop.Detect(strings.NewReader(f), int64(len(f)))
-		if !errors.Is(err, interop.ErrForm) || !errors.Is(err, interop.ErrFormat) {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	for _, f := range []string{"", "\x15", "\x15\x40\x15\x40 some other Thrift", strings.Repeat("\x00", 100),
-		old(12, 16), "*4\r\n$12\r\nBF.LOADCHUNK\r\n"} {
-		if _, err := interop.Detect(strings.NewReader(f), int64(len(f))); errors.Is(err, interop.ErrForm) ||
-			!errors.Is(err, interop.ErrFormat) {
-			t.Errorf("%q: %v", f, err)
-		}
-	}
-}
-
 // TestDetectShort: a file too short for any filter is of no format, and the error says so.
 func TestDetectShort(t *testing.T) {
 	const smallest = "\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"

@@ -37,6 +37,9 @@ var redisBloom = codec{
 		start := r.more(nil, redisbloom.ChainHeader)
 		links, err := redisbloom.HeaderLinks(start)
 		check(err, ErrFormat)
+		if r.err == nil {
+			r.end = redisbloom.ChainHeader + links*redisbloom.LinkHeader
+		}
 		whole := r.more(start, links*redisbloom.LinkHeader)
 		spec, section, words, err := redisbloom.EncodedHeader(whole)
 		check(err, filter.ErrCorrupt)

@@ -2,12 +2,14 @@ package interop
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/family/spark"
+	"github.com/bloomery/bloomery/internal/family/java"
 )
 
 // sparkFile is the output of BloomFilter.writeTo of Spark (org.apache.spark.util.sketch). All numbers are signed and
@@ -32,20 +34,30 @@ var sparkFile = codec{
 			r.fail(ErrFormat, "version %d, want 1 or 2", int32(version))
 		case k == 0 || k > math.MaxInt32:
 			r.fail(filter.ErrCorrupt, "%d probes", int32(k))
-		case k > spark.MaxK:
-			r.fail(ErrForm, "%d probes, want 1 to %d", k, spark.MaxK)
 		}
+		var cannot []string
 		if version == 2 {
 			if seed := words; seed != 0 {
-				r.fail(ErrForm, "seed %d, want 0, the default of Spark", int32(seed))
+				cannot = append(cannot, fmt.Sprintf("seed %d, want 0, the default of Spark", int32(seed)))
 			}
 			words = binary.BigEndian.Uint32(r.bytes(4))
+		}
+		if k > java.MaxK {
+			cannot = append(cannot, fmt.Sprintf("%d probes, want 1 to %d", k, java.MaxK))
 		}
 		if words == 0 || words > math.MaxInt32 {
 			r.fail(filter.ErrCorrupt, "%d words", int32(words))
 		}
+		if len(cannot) > 0 {
+			size := r.at + 8*uint64(words)
+			what := fmt.Sprintf("a filter of Spark V%d with %s", version, strings.Join(cannot, ", and "))
+			return header{form: &form{what: what, least: size, most: size}}
+		}
 		spec := families.UserOf(filter.Murmur3x86).With("k", k).With("version", version).With("words", words)
-		reached := spark.Reach(uint64(words), spark.Version(version))
+		reached := 64 * uint64(words)
+		if version == 1 {
+			reached = min(reached, 1<<31)
+		}
 		return header{spec: spec, words: uint64(words), keys: estimate(max(reached, 1), int(k))}
 	},
 	marshal: func(f family.Filter) ([]byte, error) {

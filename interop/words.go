@@ -18,6 +18,7 @@ type reader struct {
 	r   io.Reader
 	at  uint64 // bytes that were read
 	max uint64 // bytes that a whole filter may have
+	end uint64 // where the header ends, if its beginning tells; else 0
 	err error  // of r, or a *container.FormatError
 }
 

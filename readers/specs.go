@@ -164,7 +164,12 @@ var specs = map[string]func(p *plan, r *rand.Rand, params map[string]string){
 			size(r, params, 3, 30)
 		}
 	},
-	"fuse": func(p *plan, r *rand.Rand, params map[string]string) { params["width"] = fmt.Sprint(1 + r.IntN(32)) },
+	"fuse": func(p *plan, r *rand.Rand, params map[string]string) {
+		params["width"] = fmt.Sprint(1 + r.IntN(32))
+		if r.IntN(3) == 0 { // of FastFilter
+			p.hash = filter.Uint64
+		}
+	},
 	"ribbon": func(p *plan, r *rand.Rand, params map[string]string) {
 		switch r.IntN(4) {
 		case 0: // fractional rates

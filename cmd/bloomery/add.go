@@ -35,6 +35,8 @@ With --max-fpr, nothing is added if the rate would be higher: exit code 2.
 If the filter has values (build --value-bits), each line may have one behind its last tab, as for build; else the new
 keys have the value 0.
 
+Keys of any bytes come as lines of hexadecimal digits, --input-format hex, as for build.
+
 FILE may be the folder of a sharded set: only the shards of the new keys are read and written again. Until then the
 hashes of the keys take 16 bytes each, beyond 64 MiB in a temporary file.
 
@@ -50,6 +52,7 @@ exit code 2.`,
 			})
 		},
 	}
+	in.hex = true
 	in.register(c)
 	values.register(c)
 	maxFPRFlag(c, &most)

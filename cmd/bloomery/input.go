@@ -26,7 +26,7 @@ type inputFlags struct {
 	rows               bool   // keep whole rows; no flag
 	second             string // a second column: --partition-column or --value-column
 	maxKey             int    // 0: the limit of keyio
-	hex                bool   // the command takes hexadecimal digits, since it prints no keys; no flag
+	hex                bool   // the command takes hexadecimal digits, since it prints no rows of its input; no flag
 	block              int    // 0: the block size of keyio; no flag
 }
 

@@ -127,7 +127,7 @@ func hashCases(f forger) {
 			le.PutUint64(b[24:], check)
 		}
 	}
-	for id := range uint16(9) {
+	for id := range uint16(10) {
 		if id != 1 && id != 2 {
 			f.edit("standard with hash "+decimal(int(id)), true, hash(id, 0, 0))
 		}
@@ -148,12 +148,20 @@ func hashCases(f forger) {
 	f.edit("3 with a key check", true, hash(3, 0, 1))
 	f.edit("parquet with hash 1", false, hash(1, 9, 0))
 	f.edit("parquet with hash 4", true, hash(4, 0, 0))
+	f.edit("parquet with hash 8", true, hash(8, 0, 0))
 	f.with("hash", "v1-blocked-0.bloom").edit("lines with hash 3", true, hash(3, 0, 0))
+	f.with("hash", "v3-fuse-0.bloom").edit("exceptions with hash 8", true, hash(8, 0, 0))
+	g := f.with("hash", "v1-fuse-0.bloom")
+	for id := uint16(3); id <= 9; id++ {
+		g.edit("fuse with hash "+decimal(int(id)), id != 8, hash(id, 0, 0))
+	}
+	g.edit("8 with a seed", true, hash(8, 1, 0))
+	g.edit("8 with a key check", true, hash(8, 0, 1))
 	for _, c := range []struct {
 		file string
 		ids  []uint16
-	}{{"guava", []uint16{1, 3, 5, 6}}, {"bitsandblooms", []uint16{1, 3, 4, 6}}, {"redisbloom", []uint16{1, 3, 4, 5}},
-		{"spark", []uint16{1, 3, 4, 6}}} {
+	}{{"guava", []uint16{1, 3, 5, 6, 8}}, {"bitsandblooms", []uint16{1, 3, 4, 6, 8}},
+		{"redisbloom", []uint16{1, 3, 4, 5, 8}}, {"spark", []uint16{1, 3, 4, 6, 8}}} {
 		g := f.with("hash", "v1-"+c.file+"-0.bloom")
 		for _, id := range c.ids {
 			g.edit(c.file+" with hash "+decimal(int(id)), true, hash(id, 0, 0))

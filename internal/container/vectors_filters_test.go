@@ -175,6 +175,9 @@ var vectorFilters = []vectorFilter{
 	{name: "spark-2", spec: "spark(k=6,version=2,words=7)", keys: 40, chosen: 0.02},
 	{name: "spark-2-lengths", spec: "spark(k=7,version=2,words=13)", lengths: true},
 	{name: "spark-k255", spec: "spark(k=255,version=2,words=101)", keys: 9},
+
+	{name: "fuse-uint64", spec: "fuse(width=8)", keys: 40, hash: filter.Uint64, chosen: 1. / 256},
+	{name: "fuse-uint64-lengths", spec: "fuse(width=16)", lengths: true, hash: filter.Uint64},
 }
 
 // addLater adds the last ten keys again with another hash, as keys that come after the search.

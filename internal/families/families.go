@@ -23,12 +23,11 @@ import (
 	"github.com/bloomery/bloomery/internal/family/counting"
 	"github.com/bloomery/bloomery/internal/family/dleft"
 	"github.com/bloomery/bloomery/internal/family/fuse"
-	"github.com/bloomery/bloomery/internal/family/guava"
+	"github.com/bloomery/bloomery/internal/family/java"
 	"github.com/bloomery/bloomery/internal/family/partitioned"
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/family/redisbloom"
 	"github.com/bloomery/bloomery/internal/family/ribbon"
-	"github.com/bloomery/bloomery/internal/family/spark"
 	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/internal/family/twochoice"
 )
@@ -48,10 +47,10 @@ var formats = []Format{
 	format(9, dleft.Traits, dleft.SectionWords, dleft.Decode),
 	format(10, ribbon.Traits, ribbon.SectionWords, ribbon.Decode),
 
-	format(20, guava.Traits, guava.SectionWords, guava.Decode),
+	format(20, java.GuavaTraits, java.Guava.SectionWords, java.Guava.Decode),
 	format(21, bitsandblooms.Traits, bitsandblooms.SectionWords, bitsandblooms.Decode),
 	format(22, redisbloom.Traits, redisbloom.SectionWords, redisbloom.Decode),
-	format(23, spark.Traits, spark.SectionWords, spark.Decode),
+	format(23, java.SparkTraits, java.Spark.SectionWords, java.Spark.Decode),
 }
 
 // makeList returns the families with what planners and builders need, in the order of formats. It is a function: a
@@ -70,10 +69,10 @@ func makeList() []Family {
 		entry(9, dleft.About, dleft.ConfigFromSpec, empty(dleft.New), builder(dleft.NewBuilder)),
 		entry(10, ribbon.About, ribbon.ConfigFromSpec, nil, builder(ribbon.NewBuilder)),
 
-		entry(20, guava.About, guava.ConfigFromSpec, empty(guava.New), builder(guava.NewBuilder)),
+		entry(20, java.AboutGuava, java.Guava.ConfigFromSpec, empty(java.New), builder(java.NewBuilder)),
 		entry(21, bitsandblooms.About, bitsandblooms.ConfigFromSpec, empty(bitsandblooms.New), nil),
 		entry(22, redisbloom.About, redisbloom.ConfigFromSpec, empty(redisbloom.New), builder(redisbloom.NewBuilder)),
-		entry(23, spark.About, spark.ConfigFromSpec, empty(spark.New), builder(spark.NewBuilder)),
+		entry(23, java.AboutSpark, java.Spark.ConfigFromSpec, empty(java.New), builder(java.NewBuilder)),
 	}
 }
 

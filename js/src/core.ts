@@ -16,7 +16,10 @@ export type { Family, KeyHash } from './types.js';
 /** The families that files may have, such as [blocked] of bloomery/family/blocked. */
 export interface Families {
   families: readonly Family[];
-  /** Their hash functions besides XXH3: siphash of bloomery/hash/siphash for secrets, xxh64 for filters of Parquet. */
+  /**
+   * Their hash functions besides XXH3: siphash of bloomery/hash/siphash for secrets, xxh64 for filters of Parquet,
+   * uint64 for filters of FastFilter.
+   */
   hashes?: readonly KeyHash[];
 }
 

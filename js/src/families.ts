@@ -15,6 +15,7 @@ import { spark } from './family/spark.js';
 import { standard } from './family/standard.js';
 import { twochoice } from './family/twochoice.js';
 import { siphash } from './hash/siphash.js';
+import { uint64 } from './hash/uint64.js';
 import { xxh64 } from './hash/xxh64.js';
 import type { Family, KeyHash } from './types.js';
 
@@ -24,4 +25,4 @@ export const families: readonly Family[] = [
 ];
 
 /** Hash functions besides XXH3 and those of other systems' families. */
-export const hashes: readonly KeyHash[] = [siphash, xxh64];
+export const hashes: readonly KeyHash[] = [siphash, xxh64, uint64];

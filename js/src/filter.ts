@@ -229,7 +229,7 @@ export function hashOf(
 ): HashSetup {
   const { hash: id, seed } = of;
   if (id === (foreign ? foreign[0] : 1)) return { id, seed, sum: foreign ? foreign[1] : xxh3(seed) };
-  const other = foreign ? undefined : hashes.find((h) => h.id === id);
+  const other = !foreign && hashes.find((h) => h.id === id);
   if (!other) throw new HashError(`hash ${hashNames[id]} is wrong or not imported`, 12);
   return other.make(of, secret);
 }

@@ -36,7 +36,8 @@ export interface Section {
 /** The names of hash functions; the index is the number in files. */
 export const hashNames: readonly string[] =
   /* @__PURE__ */
-  ' xxh3-128 siphash-128 xxh64 murmur3-x64-128 murmur3-x64-128-twice murmur64a-twice murmur3-x86-32-twice'.split(' ');
+  ' xxh3-128 siphash-128 xxh64 murmur3-x64-128 murmur3-x64-128-twice murmur64a-twice murmur3-x86-32-twice uint64'
+    .split(' ');
 
 const align = (n: number) => Math.ceil(n / 64) * 64;
 
@@ -71,7 +72,7 @@ export function parseHeader(bytes: Uint8Array): Header {
     throw new ChecksumError('checksum', 60);
   }
   const version = u16(8), hash = u16(12), seed = u64(16), keyCheck = u64(24);
-  if (hash < 1 || hash > 7) throw new HashError(`hash function ${hash}`, 12);
+  if (hash < 1 || hash > 8) throw new HashError(`hash function ${hash}`, 12);
   if ((hash !== 2) !== (keyCheck === 0n) || (hash !== 1 && seed) || (version > 2 && hash > 2)) {
     throw bad(16);
   }

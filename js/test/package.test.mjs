@@ -76,7 +76,7 @@ test('the tarball has the built package and no sources', async () => {
   assert.equal(dependencies, undefined);
   const entries = [
     '.', './plain', './core', './build', './delta', './follow', './exact', './family/*', './hash/siphash',
-    './hash/xxh64', './store/indexeddb', './store/cache', './package.json',
+    './hash/xxh64', './hash/uint64', './store/indexeddb', './store/cache', './package.json',
   ];
   assert.deepEqual(Object.keys(exports), entries);
 });

@@ -25,8 +25,8 @@ const buildAlone = 13_500;
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 23_100,
-  'open of bloomery/plain': 16_510,
+  'open of bloomery': 23_160,
+  'open of bloomery/plain': 16_570,
   'open of bloomery/core, bitsandblooms': 7930,
   'open of bloomery/core, blocked': 7290,
   'open of bloomery/core, blockpartitioned': 7525,
@@ -37,14 +37,14 @@ const missed = {
   'open of bloomery/core, partitioned': 7400,
   'open of bloomery/core, rankindexed': 8755,
   'open of bloomery/core, redisbloom': 7815,
-  'open of bloomery/core, ribbon': 8565,
+  'open of bloomery/core, ribbon': 8570,
   'open of bloomery/core, spark': 7255,
   'open of bloomery/core, standard': 7235,
   'open of bloomery/core, twochoice': 7445,
   'openExact of bloomery/exact': 7915,
   'openExact and followExact': 13_950,
-  'all of bloomery': 27_640,
-  'all of bloomery/plain': 21_290,
+  'all of bloomery': 27_705,
+  'all of bloomery/plain': 21_335,
   'all of bloomery/core, fuse': 12_060,
 };
 

@@ -12,7 +12,7 @@ import bloomery as bl
 
 def all_filters() -> list[bl.Filter]:
     """Opens them: filters of several hash functions, an exact set, a sharded set."""
-    names = ["fuse-width1", "ribbon-w128-wide", "counting-17", "rankindexed-one-cell"]
+    names = ["fuse-width1", "fuse-uint64", "ribbon-w128-wide", "counting-17", "rankindexed-one-cell"]
     return [
         *(bl.open(CONTAINER / "vectors" / f"{name}.bloom", SECRET) for name in names),
         bl.open(CONTAINER / "v1-bitsandblooms-0.bloom"),

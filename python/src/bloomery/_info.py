@@ -33,6 +33,7 @@ HASHES = {
     5: "murmur3-x64-128-twice",
     6: "murmur64a-twice",
     7: "murmur3-x86-32-twice",
+    8: "uint64",
 }
 
 

@@ -1,4 +1,4 @@
-package guava
+package java
 
 import (
 	"cmp"
@@ -13,33 +13,38 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Config describes a filter to make. Zero fields take the default noted beside them.
+// Config describes a filter to make. Kind is required. Other zero fields take the default noted beside them.
 type Config struct {
-	Keys     uint64        // distinct keys that will be added; required unless Words or Size.Bytes is set
-	Size     family.Sizing // default: FPR = probe.DefaultFPR, see probe.Double; whole words, Bytes rounded down
-	Words    uint64        // 64-bit words, at most MaxWords; instead of Size
-	K        int           // probes per key, 1 to MaxK; default: the best for Keys and the size
-	Strategy Strategy      // default: Mitz64
+	Kind  *Kind
+	Keys  uint64        // distinct keys that will be added; required unless Words or Size.Bytes is set
+	Size  family.Sizing // default: FPR = probe.DefaultFPR, see probe.Double; whole words, Bytes rounded down
+	Words uint64        // 64-bit words, at most MaxWords; instead of Size
+	K     int           // probes per key, 1 to MaxK; default: the best for Keys and the size
+	Sums  Sums          // Sum32 or Kind.Of; default: Kind.Default
 }
 
-// ConfigFromSpec reads guava(bits_per_key=, fpr=, bytes=, capacity=, words=, k=, strategy=32|64). The size is for
-// capacity or keys distinct keys, whichever is more. Errors wrap filter.ErrConfig.
-func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+// ConfigFromSpec reads bits_per_key=, fpr=, bytes=, capacity=, words=, k= and the parameter of the kind. The size is
+// for capacity or keys distinct keys, whichever is more. Errors wrap filter.ErrConfig.
+func (kind *Kind) ConfigFromSpec(s filter.Spec, keys uint64) (c Config, err error) {
 	r := family.Reader(s)
-	c := Config{
-		Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r), Words: r.Count("words", math.MaxUint64),
-		K: int(r.Count("k", MaxK)),
+	c = Config{
+		Kind: kind, Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r),
+		Words: r.Count("words", math.MaxUint64), K: int(r.Count("k", MaxK)),
 	}
-	strategy := r.Uint("strategy")
+	value := r.Uint(kind.Parameter)
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	if family.Given(s, "strategy") && strategy != uint64(Mitz32) && strategy != uint64(Mitz64) {
-		return Config{}, family.Invalid("strategy", strategy, "want 32 or 64")
+	if family.Given(s, kind.Parameter) {
+		if c.Sums, err = kind.sums(value); err != nil {
+			return Config{}, err
+		}
 	}
-	c.Strategy = Strategy(strategy)
 	return c, nil
 }
+
+// sums returns the sums of the filter.
+func (c Config) sums() Sums { return cmp.Or(c.Sums, c.Kind.Default) }
 
 // Geometry returns the number of 64-bit words and of probes per key of the filter that New makes. It does not allocate.
 // Errors wrap filter.ErrConfig or filter.ErrTooLarge.
@@ -64,7 +69,7 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 			}
 		}
 	}
-	if err := checkWords(words); err != nil {
+	if err := c.checkWords(words); err != nil {
 		return 0, 0, err
 	}
 	if k == 0 {
@@ -76,8 +81,6 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 // check returns an error if a field is out of range or contradicts another one.
 func (c Config) check() error {
 	switch {
-	case c.Strategy != 0 && c.Strategy != Mitz32 && c.Strategy != Mitz64:
-		return family.Invalid("strategy", c.Strategy, "want 32 or 64")
 	case c.Words != 0 && !c.Size.IsZero():
 		return family.Invalid("words", c.Words, "give only one of words, bits_per_key, fpr and bytes")
 	case c.K < 0 || c.K > MaxK:
@@ -86,10 +89,10 @@ func (c Config) check() error {
 	return nil
 }
 
-// checkWords returns an error if a filter has more words than Guava takes.
-func checkWords(words uint64) error {
+// checkWords returns an error if a filter has more words than the system takes.
+func (c Config) checkWords(words uint64) error {
 	if words > MaxWords {
-		return fmt.Errorf("words=%d, the limit of Guava is %d: %w", words, MaxWords, filter.ErrTooLarge)
+		return fmt.Errorf("words=%d, the limit of %s is %d: %w", words, c.Kind.System, MaxWords, filter.ErrTooLarge)
 	}
 	return nil
 }
@@ -97,19 +100,23 @@ func checkWords(words uint64) error {
 // fit returns the number of words, at least that many, that keep the rate with k probes. m is the number of bits that
 // independent probes need.
 func (c Config) fit(m, words uint64, k int) (uint64, error) {
-	most := uint64(64 * MaxWords)
-	if c.Strategy == Mitz32 {
-		most = Reach(MaxWords, Mitz32)
-	}
+	kind, sums, rate, most := c.Kind, c.sums(), cmp.Or(c.Size.FPR, probe.DefaultFPR), Reach(MaxWords, c.sums())
 	switch {
-	case m > most && c.Strategy == Mitz32:
-		const reason = "it reaches 2^31 bits, too few to keep the rate for %d keys; use strategy=64"
-		return 0, family.Invalid("strategy", c.Strategy, reason, c.Keys)
-	case m > most:
+	case m > most && sums != Sum32:
 		return words, nil // too large
+	case m <= most:
+		bits, err := double(64*words, k, sums).Fit(kind.Family, c.Keys, rate, 64, most)
+		if err != nil {
+			return 0, err
+		}
+		for ; bits <= most; bits += (bits/64/32 + 1) * 64 {
+			if !kind.uneven(bits, sums) || kind.prior(bits, k, sums, c.Keys) <= 1.02*rate {
+				return bits / 64, nil
+			}
+		}
 	}
-	bits, err := double(64*words, k, c.Strategy).Fit(Family, c.Keys, cmp.Or(c.Size.FPR, probe.DefaultFPR), 64, most)
-	return bits / 64, err
+	const reason = "it reaches 2^31 bits, too few to keep the rate for %d keys; use %s=%d"
+	return 0, family.Invalid(kind.Parameter, kind.value(sums), reason, c.Keys, kind.Parameter, kind.Wide)
 }
 
 // New returns an empty filter. Errors are those of Geometry, or wrap filter.ErrTooLarge if there is not enough memory.
@@ -122,7 +129,7 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{words: words, k: k, strategy: cmp.Or(c.Strategy, Mitz64)}, nil
+	return &Filter{words: words, k: k, sums: c.sums(), kind: c.Kind}, nil
 }
 
 // Builder fills a filter from many goroutines at once; see package fill.
@@ -137,7 +144,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	how := fill.Config[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
 	if len(f.words) <= fill.Small {
 		how.Empty = func() (*Filter, error) {
-			return New(Config{Words: uint64(len(f.words)), K: f.k, Strategy: f.strategy})
+			return New(Config{Kind: f.kind, Words: uint64(len(f.words)), K: f.k, Sums: f.sums})
 		}
 	} else {
 		how.Share = f.addShared

@@ -1,0 +1,31 @@
+package java
+
+import "github.com/bloomery/bloomery/internal/family"
+
+// can is what both families can do.
+const can = family.CanAdd | family.CanStartEmpty | family.CanMerge | family.CanIntersect | family.CanCapacity |
+	family.CanEstimate
+
+// about describes a family with one parameter of its own.
+func about(summary string, own family.Parameter) family.About {
+	return family.About{
+		Summary: summary,
+		Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"words"},
+		Parameters: []family.Parameter{
+			family.CapacityParameter,
+			{Name: "k", Value: "1..255", Help: "probes per key"},
+			{Name: "words", Value: "N", Help: "number of 64-bit words, instead of a size"},
+			own,
+		},
+	}
+}
+
+// Forecast returns the size in bits of the filter that New makes, and its predicted false-positive rate, in [0, 1],
+// after keys distinct keys were added. It does not allocate a filter. Errors are those of Geometry.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	words, k, err := c.Geometry()
+	if err != nil {
+		return 0, 0, err
+	}
+	return 64 * words, c.Kind.prior(Reach(words, c.sums()), k, c.sums(), keys), nil
+}

@@ -1,0 +1,86 @@
+// Package java has the Bloom filters of two systems in Java, bit for bit: families guava and spark. A filter has
+// m = 64·words bits and k probes per key by double hashing: the positions of a key follow from the sums x, x+by,
+// x+2·by, ... Each family has two forms, which differ in the sums:
+//
+//	        start x            step by     position of a sum c
+//	Sum32   Lo + Lo>>32        Lo >> 32    (c if c >= 0, else NOT c) mod m, c of 32 bits, signed
+//	Sum63   Lo                 Hi          (c AND 2^63-1) mod m
+//	Sum64   (2^31-1)·a + b     b           (c if c >= 0, else NOT c) mod m, c of 64 bits, signed;
+//	                                       a and b are the lower and the upper half of Lo, signed
+//
+//	guava   strategy=32: Sum32, strategy=64: Sum63     hash murmur3-x64-128
+//	spark   version=1: Sum32, version=2: Sum64         hash murmur3-x86-32-twice
+//
+// Probes of Sum32 reach the first 2^31 bits only, and fill those of filters from about 2^26 bits on unevenly. Double
+// hashing has more false positives than independent probes in small filters with a low rate, see probe.Double: use
+// family standard unless the other system has to read the filter. A filter with a chosen rate is made larger where it
+// needs to be, and one with a chosen size states the rate that it has.
+package java
+
+import (
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// Limits of the file formats of the systems.
+const (
+	MaxK     = math.MaxUint8 // probes per key
+	MaxWords = math.MaxInt32 // 64-bit words: 16 GiB
+)
+
+// Sums are the way from a hash to positions.
+type Sums uint8
+
+// The sums. 0 stands for the default of a Kind.
+const (
+	Sum32 Sums = 1 + iota
+	Sum63
+	Sum64
+)
+
+// Kind is a family of filters.
+type Kind struct {
+	Family string // name in a Spec
+	System string // whose format has the limits
+	// Parameter is that of a Spec which chooses the sums: its value is Narrow for Sum32 or Wide for the sums Of.
+	Parameter    string
+	Narrow, Wide int
+	Of           Sums // Sum63 or Sum64
+	Default      Sums // Sum32, or Of
+	// Uneven has the rates count that positions of Sum32 are not equally likely. Sizes for a chosen rate follow.
+	Uneven bool
+}
+
+// value returns the value of the parameter for sums.
+func (kind *Kind) value(s Sums) int {
+	if s == Sum32 {
+		return kind.Narrow
+	}
+	return kind.Wide
+}
+
+// sums returns the sums for a value of the parameter.
+func (kind *Kind) sums(value uint64) (Sums, error) {
+	switch value {
+	case uint64(kind.Narrow):
+		return Sum32, nil
+	case uint64(kind.Wide):
+		return kind.Of, nil
+	}
+	return 0, family.Invalid(kind.Parameter, value, "want %d or %d", kind.Narrow, kind.Wide)
+}
+
+// Spec returns the Spec of a filter with this geometry.
+func (kind *Kind) Spec(words uint64, k int, s Sums) filter.Spec {
+	return family.NewSpec(kind.Family, "k", k, kind.Parameter, kind.value(s), "words", words)
+}
+
+// Reach returns the number of bits that probes can reach: with Sum32 at most the first 2^31, else all 64·words.
+func Reach(words uint64, s Sums) uint64 {
+	if s == Sum32 {
+		return min(64*words, 1<<31)
+	}
+	return 64 * words
+}
