@@ -29,7 +29,7 @@ func Documents() []Document {
 	return []Document{
 		{figure.Document{
 			Page: "partitioned-hashing", Title: "Partitioned hashing", Cited: ph.Paper,
-			About: "F. Hao, M. Kodialam, T. V. Lakshman, SIGMETRICS 2007, and our search for such filters",
+			About: "F. Hao, M. Kodialam, T. V. Lakshman, SIGMETRICS 2007; our search",
 		}, ph.Experiments()},
 		{figure.Document{
 			Page: "two-choices", Title: "Two choices", Cited: ptc.Paper,
