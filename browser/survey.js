@@ -22,10 +22,13 @@
 		const mix = (k) => top[k] * top.a + below[k] * (1 - top.a)
 		return { r: mix("r"), g: mix("g"), b: mix("b"), a: 1 }
 	}
+	const grounds = new Map([[null, { r: 255, g: 255, b: 255, a: 1 }]])
 	const ground = (e) => {
-		if (!e) return { r: 255, g: 255, b: 255, a: 1 }
-		const c = color(getComputedStyle(e).backgroundColor)
-		return c.a == 1 ? c : over(c, ground(e.parentElement))
+		if (!grounds.has(e)) {
+			const c = color(getComputedStyle(e).backgroundColor)
+			grounds.set(e, c.a == 1 ? c : over(c, ground(e.parentElement)))
+		}
+		return grounds.get(e)
 	}
 	const luminance = (c) => {
 		const [r, g, b] = [c.r, c.g, c.b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)

@@ -29,7 +29,7 @@ func Documents() []Document {
 	return []Document{
 		{figure.Document{
 			Page: "partitioned-hashing", Title: "Partitioned hashing", Cited: ph.Paper,
-			About: "F. Hao, M. Kodialam, T. V. Lakshman, SIGMETRICS 2007; our search",
+			About: "F. Hao, M. Kodialam, T. V. Lakshman, SIGMETRICS 2007, and our own search",
 		}, ph.Experiments()},
 		{figure.Document{
 			Page: "two-choices", Title: "Two choices", Cited: ptc.Paper,
@@ -45,7 +45,7 @@ func Documents() []Document {
 		}, slices.Concat(plank.Experiments(), saha.Experiments(), onehit.Experiments())},
 		{figure.Document{
 			Page: "our-pages", Title: "Our own pages",
-			About: "what the pages of Bloomery in docs/ claim, beyond the papers",
+			About: "What the documentation of Bloomery claims, in docs/",
 		}, slices.Concat(
 			hashes.Experiments(), needs.Experiments(), scale.Experiments(), publish.Experiments(),
 			ribbon.Experiments(), exact.Experiments(),

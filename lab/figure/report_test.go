@@ -52,7 +52,7 @@ func TestReport(t *testing.T) {
 	for page, wants := range map[*string][]string{
 		&index: {
 			`<a href="first.html">&lt;script`, `href="third.html">The third`, `href="first.html#made-up"`, `<tr id="made-up" class="differs">`,
-			`<td class="source">table 7</td>`, `<td class="source">elsewhere</td>`, "1 January 1970, 00:00 UTC", "90 min",
+			`<td class="source">table 7 <span`, `<td class="source">elsewhere</td>`, "1 January 1970, 00:00 UTC", "90 min",
 			"Missing: <code>broken</code> (failed: &lt;script&gt;", "<code>not-yet</code>",
 			"differs: 0.03 published, 0.02 measured", "Full run", `<dt>of 4 experiments</dt><dd>2</dd>`,
 		},
