@@ -64,7 +64,7 @@ func TestReport(t *testing.T) {
 			`<span class="place">table 7</span>`, `href="index.html"`, `rel="next" href="second.html"`,
 		},
 		&documents[1]: {"Missing: <code>broken</code> (failed: ", `rel="prev" href="first.html"`, `rel="next" href="third.html"`},
-		&documents[2]: {"Missing: <code>not-yet</code>.", `rel="prev" href="second.html"`},
+		&documents[2]: {"Missing: <code>not-yet</code>.", "Nothing of this document", `rel="prev" href="second.html"`},
 	} {
 		for _, want := range wants {
 			if !strings.Contains(*page, want) {
@@ -142,7 +142,7 @@ func TestNames(t *testing.T) {
 			}
 			names = append(names, m[1])
 		}
-		if len(names) < 3 {
+		if len(names) < 2 {
 			t.Errorf("landmarks %q", names)
 		}
 	}
