@@ -29,8 +29,8 @@ type surveyed struct {
 	Plots    int      `json:"plots"`
 }
 
-// look opens a page on a screen and surveys it, given the names that sections may have. If shot is not empty it writes a
-// screenshot to that file.
+// look opens a page on a screen and surveys it, given the names that sections may have. If shot is not empty it writes
+// a screenshot to that file.
 func look(ctx context.Context, page string, s screen, names []string, shot string) (got surveyed, err error) {
 	ctx, done := chromedp.NewContext(ctx) // a tab
 	defer done()

@@ -1,5 +1,5 @@
-// Returns the problems of the page, its ids and its links, given the ids of sections and the width of the screen. A phone
-// zooms out of a page that is too wide, and then reports a wider window: hence the parameter.
+// Returns the problems of the page, its ids and its links, given the ids that sections may have and the width of the
+// screen. (A phone zooms out of a page that is too wide, and then reports a wider window.)
 (async (names, width) => {
 	const wrong = [], all = (selector) => [...document.querySelectorAll(selector)]
 	const seen = (e) => e.checkVisibility()
@@ -31,8 +31,8 @@
 		return grounds.get(e)
 	}
 	const luminance = (c) => {
-		const [r, g, b] = [c.r, c.g, c.b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-		return 0.2126 * r + 0.7152 * g + 0.0722 * b
+		const linear = (v) => v <= 0.04045 * 255 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4
+		return 0.2126 * linear(c.r) + 0.7152 * linear(c.g) + 0.0722 * linear(c.b)
 	}
 	const contrast = (a, b) => {
 		const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y)
@@ -45,7 +45,8 @@
 		if (!text || !seen(e) || box.width <= 1) continue
 		const below = ground(e), ratio = contrast(over(color(getComputedStyle(e).color), below), below)
 		const kind = e.tagName + "." + e.className
-		if (ratio < 4.5 && !faint.has(kind)) faint.set(kind, `a text has a contrast of ${ratio.toFixed(1)}: ${text.slice(0, 40)}`)
+		if (ratio >= 4.5 || faint.has(kind)) continue
+		faint.set(kind, `a text has a contrast of ${ratio.toFixed(1)}: ${text.slice(0, 40)}`)
 	}
 	wrong.push(...faint.values())
 
@@ -59,7 +60,7 @@
 			wrong.push(name + " is not drawn")
 			continue
 		}
-		if (box.left < 0 || box.right > width + 0.5) wrong.push(name + " goes past the screen: " + box.left + " to " + box.right)
+		if (box.left < 0 || box.right > width + 0.5) wrong.push(`${name} goes past the screen: ${box.left} to ${box.right}`)
 		const canvas = document.createElement("canvas"), pen = canvas.getContext("2d")
 		canvas.width = canvas.height = 8
 		pen.drawImage(p, 0, 0, 8, 8, 0, 0, 8, 8)
@@ -70,8 +71,8 @@
 	// landmarks
 	const label = (e) => {
 		const by = e.getAttribute("aria-labelledby")
-		const text = by ? by.split(" ").map((id) => document.getElementById(id)?.textContent ?? "").join(" ") : e.getAttribute("aria-label")
-		return (text ?? "").replace(/\s+/g, " ").trim()
+		const texts = by?.split(" ").map((id) => document.getElementById(id)?.textContent ?? "")
+		return (texts?.join(" ") ?? e.getAttribute("aria-label") ?? "").replace(/\s+/g, " ").trim()
 	}
 	const labels = new Set()
 	for (const e of all("nav, section, aside, [role=region], [role=navigation]").filter(seen)) {

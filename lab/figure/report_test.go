@@ -18,7 +18,9 @@ func madeUpReport() Report {
 			{Name: "made-up", Source: "a paper, table 7", Varies: hostile, Result: &result, Took: 90 * time.Minute},
 			{Name: "nothing", Source: hostile, Result: &nothing},
 		}},
-		{Page: "second", Title: "The second", Entries: []*Entry{{Name: "broken", Source: "elsewhere", Err: errors.New(hostile)}}},
+		{Page: "second", Title: "The second", Entries: []*Entry{
+			{Name: "broken", Source: "elsewhere", Err: errors.New(hostile)},
+		}},
 		{Page: "third", Title: "The third", Entries: []*Entry{{Name: "not-yet"}}},
 	}}
 }
@@ -51,7 +53,8 @@ func TestReport(t *testing.T) {
 	index, documents := written(t, r)
 	for page, wants := range map[*string][]string{
 		&index: {
-			`<a href="first.html">&lt;script`, `href="third.html">The third`, `href="first.html#made-up"`, `<tr id="made-up" class="differs">`,
+			`<a href="first.html">&lt;script`, `href="third.html">The third`, `href="first.html#made-up"`,
+			`<tr id="made-up" class="differs">`,
 			`<td class="source">table 7 <span`, `<td class="source">elsewhere</td>`, "1 January 1970, 00:00 UTC", "90 min",
 			"Missing: <code>broken</code> (failed: &lt;script&gt;", "<code>not-yet</code>",
 			"differs: 0.03 published, 0.02 measured", "Full run", `<dt>of 4 experiments</dt><dd>2</dd>`,
@@ -63,7 +66,9 @@ func TestReport(t *testing.T) {
 			`<span class="mark good">yes</span>`, "90 min", `<td class="note">because</td>`,
 			`<span class="place">table 7</span>`, `href="index.html"`, `rel="next" href="second.html"`,
 		},
-		&documents[1]: {"Missing: <code>broken</code> (failed: ", `rel="prev" href="first.html"`, `rel="next" href="third.html"`},
+		&documents[1]: {
+			"Missing: <code>broken</code> (failed: ", `rel="prev" href="first.html"`, `rel="next" href="third.html"`,
+		},
 		&documents[2]: {"Missing: <code>not-yet</code>.", "Nothing of this document", `rel="prev" href="second.html"`},
 	} {
 		for _, want := range wants {
