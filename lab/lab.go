@@ -1,5 +1,5 @@
 // Package lab lists the experiments that measure the claims of papers and of our own pages. An experiment gives rows of
-// numbers with their intervals, and plots. There is a room for each document:
+// numbers with their intervals, and plots. Documents says which of them belong to which document. The rooms:
 //
 //	ph      partitioned hashing (Hao, Kodialam and Lakshman, 2007)
 //	ptc     two choices (Lumetta and Mitzenmacher, 2007)
@@ -20,22 +20,9 @@ package lab
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
-	"github.com/bloomery/bloomery/lab/exact"
 	"github.com/bloomery/bloomery/lab/experiment"
-	"github.com/bloomery/bloomery/lab/hashes"
-	"github.com/bloomery/bloomery/lab/needs"
-	"github.com/bloomery/bloomery/lab/onehit"
-	"github.com/bloomery/bloomery/lab/ph"
-	"github.com/bloomery/bloomery/lab/plank"
-	"github.com/bloomery/bloomery/lab/ptc"
-	"github.com/bloomery/bloomery/lab/publish"
-	"github.com/bloomery/bloomery/lab/ribbon"
-	"github.com/bloomery/bloomery/lab/rih"
-	"github.com/bloomery/bloomery/lab/saha"
-	"github.com/bloomery/bloomery/lab/scale"
 )
 
 // Experiment is one table or figure. Config is the parameters of a run.
@@ -45,12 +32,11 @@ type (
 )
 
 // Experiments returns all experiments in the order in which they are shown.
-func Experiments() []Experiment {
-	return slices.Concat(
-		ph.Experiments(), ptc.Experiments(), rih.Experiments(), plank.Experiments(), saha.Experiments(),
-		onehit.Experiments(), hashes.Experiments(), needs.Experiments(), scale.Experiments(),
-		publish.Experiments(), ribbon.Experiments(), exact.Experiments(),
-	)
+func Experiments() (all []Experiment) {
+	for _, d := range Documents() {
+		all = append(all, d.Experiments...)
+	}
+	return all
 }
 
 // ByName returns an experiment. If there is none of that name the error lists all names.

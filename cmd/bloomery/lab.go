@@ -25,7 +25,7 @@ func (a *app) labCommand() *cobra.Command {
 		Use:   "lab [command]",
 		Short: "Measure what the papers and our pages claim, and draw it",
 		Long: `Run bloomery-lab, the program with the experiments: list names them, run prints their tables and draws their
-plots, report writes one page of what they found, and costs measures times for bloomery plan.
+plots, report writes pages of what they found, one a document, and costs measures times for bloomery plan.
 
 bloomery-lab is in a module of its own. It is looked for beside bloomery and in PATH; in the checkout that bloomery was
 built from or lies in, Go compiles it. Otherwise, get it with:

@@ -28,26 +28,18 @@ const (
 	legendSpace  = 8.0 // above it
 )
 
-// colors can be told apart with red-green color blindness, too (Okabe and Ito, 2008).
-var colors = []color.RGBA{
-	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255},
-	{204, 121, 167, 255}, {86, 180, 233, 255}, {230, 159, 0, 255},
-}
-
-var (
-	black = color.RGBA{A: 255}
-	white = color.RGBA{255, 255, 255, 255}
-	gray  = color.RGBA{90, 90, 90, 255}
-	pale  = color.RGBA{225, 225, 225, 255}
-)
-
 // dashes are the patterns of lines without marks: levels and bounds.
 var dashes = [][]float64{{5, 3}, {1.5, 2}}
 
 // Draw writes the picture, with its legend below, in the format "svg" or "png". It omits points that the axes cannot
 // show, such as 0 on a logarithmic axis, and returns an error if no point is left.
-func (p Plot) Draw(w io.Writer, format string) error {
-	d := drawing{Plot: p.drawable()}
+func (p Plot) Draw(w io.Writer, format string) error { return p.paint(w, format, light) }
+
+// DrawDark writes the same picture for dark pages: light on dark gray.
+func (p Plot) DrawDark(w io.Writer, format string) error { return p.paint(w, format, dark) }
+
+func (p Plot) paint(w io.Writer, format string, colors theme) error {
+	d := drawing{Plot: p.drawable(), theme: colors}
 	var ok bool
 	if d.x, d.y, ok = d.axes(); !ok {
 		return fmt.Errorf("%s: no point can be drawn", p.Name)
@@ -82,15 +74,15 @@ type line struct {
 }
 
 // lines returns the curves with their styles.
-func (p Plot) lines() (lines []line) {
+func (d *drawing) lines() (lines []line) {
 	levels := 0
-	for i, c := range p.Curves {
-		l := line{Curve: c, markers: colors[i%len(colors)], mark: shapes[i%len(shapes)]}
+	for i, c := range d.Curves {
+		l := line{Curve: c, markers: d.curve(i), mark: shapes[i%len(shapes)]}
 		l.stroke = stroke{color: l.markers, width: 1.6}
 		l.mark.radius = 2.2
 		switch {
 		case c.Level, c.Bound:
-			l.stroke = stroke{color: gray, width: map[bool]float64{true: 1, false: 1.2}[c.Level]}
+			l.stroke = stroke{color: d.soft, width: map[bool]float64{true: 1, false: 1.2}[c.Level]}
 			l.dash = dashes[levels%len(dashes)]
 			l.mark.radius = 0
 			levels++
@@ -108,6 +100,7 @@ func (p Plot) lines() (lines []line) {
 type drawing struct {
 	Plot
 	canvas
+	theme
 	x, y axis
 	area rect // between the axes
 }
@@ -117,7 +110,7 @@ func (d *drawing) at(q [2]float64) point { return point{d.x.at(q[0]), d.y.at(q[1
 
 // draw draws the picture, whose last row of the legend ends at bottom.
 func (d *drawing) draw(lines []line, rows [][]line, bottom float64) {
-	d.fill([]point{{0, 0}, {width, 0}, {width, bottom}, {0, bottom}}, white)
+	d.fill([]point{{0, 0}, {width, 0}, {width, bottom}, {0, bottom}}, d.back)
 	wide, rowsBelow := 0.0, 1 // of the names of ticks
 	for _, t := range d.y.ticks {
 		wide = max(wide, text{text: t.label, size: tickSize}.width())
@@ -131,15 +124,15 @@ func (d *drawing) draw(lines []line, rows [][]line, bottom float64) {
 	d.x.from, d.x.to = low.x+inset, high.x-inset
 	d.y.from, d.y.to = high.y-inset, low.y+inset
 
-	title := text{text: d.Title, size: titleSize, color: black, at: middle}
+	title := text{text: d.Title, size: titleSize, color: d.ink, at: middle}
 	if most := (width - 2*legendMargin) * 7 / 8; title.width() > most {
 		title.size *= most / title.width()
 	}
 	most := width - legendMargin - title.width()*8/7/2 // where fonts are wider than ours, too
 	center := point{(low.x + high.x) / 2, (low.y + high.y) / 2}
 	d.text(point{min(center.x, most), 6 + titleSize*ascent}, title)
-	nameX, nameY := text{text: d.X, size: axisSize, color: black, at: middle}, text{text: d.Y, size: axisSize,
-		color: black, at: middle, up: true}
+	nameX, nameY := text{text: d.X, size: axisSize, color: d.ink, at: middle}, text{text: d.Y, size: axisSize,
+		color: d.ink, at: middle, up: true}
 	d.text(point{center.x, height - 6 - axisSize*descent}, nameX)
 	d.text(point{6 + axisSize*ascent, center.y}, nameY)
 	d.drawAxes()
@@ -153,7 +146,7 @@ func (d *drawing) draw(lines []line, rows [][]line, bottom float64) {
 // drawAxes draws the grid, and the axes with their ticks.
 func (d *drawing) drawAxes() {
 	low, high := d.area.min, d.area.max
-	grid, axis := stroke{color: pale, width: 0.5}, stroke{color: black, width: 0.5}
+	grid, axis := stroke{color: d.grid, width: 0.5}, stroke{color: d.ink, width: 0.5}
 	for _, t := range d.x.ticks {
 		if at := d.x.at(t.value); t.label != "" {
 			d.stroke([]point{{at, high.y}, {at, low.y}}, grid)
@@ -170,14 +163,14 @@ func (d *drawing) drawAxes() {
 		at := d.x.at(t.value)
 		d.stroke([]point{{at, high.y}, {at, high.y + length[t.label == ""]}}, axis)
 		for i, line := range strings.Split(t.label, "\n") {
-			label := text{text: line, size: tickSize, color: black, at: middle}
+			label := text{text: line, size: tickSize, color: d.ink, at: middle}
 			d.text(point{min(at, width-2-label.width()/2), high.y + tickLength + 1 + tickSize*(ascent+float64(i))}, label)
 		}
 	}
 	for _, t := range d.y.ticks {
 		at := d.y.at(t.value)
 		d.stroke([]point{{low.x - length[t.label == ""], at}, {low.x, at}}, axis)
-		label := text{text: t.label, size: tickSize, color: black, at: end}
+		label := text{text: t.label, size: tickSize, color: d.ink, at: end}
 		d.text(point{low.x - tickLength - 2, at + tickSize*(ascent-descent)/2}, label)
 	}
 }
@@ -242,7 +235,7 @@ func (d *drawing) drawLegend(row []line, y float64) {
 			d.stroke([]point{{x, y}, {x + legendThumb, y}}, l.stroke)
 		}
 		l.mark.draw(d, point{x + legendThumb/2, y}, l.markers)
-		name := text{text: l.Name, size: legendSize, color: black}
+		name := text{text: l.Name, size: legendSize, color: d.ink}
 		d.text(point{x + legendThumb + 4, y + legendSize*(ascent-descent)/2}, name)
 		x += l.legendWidth()
 	}

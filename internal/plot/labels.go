@@ -29,7 +29,7 @@ func (d *drawing) drawLabels() {
 	var order []int
 	for i, c := range d.Curves {
 		for k, q := range c.Points {
-			at, label := d.at(q), text{size: labelSize, color: colors[i%len(colors)], at: middle}
+			at, label := d.at(q), text{size: labelSize, color: d.curve(i), at: middle}
 			if c.Labels != nil {
 				label.text = c.Labels[k]
 			}

@@ -5,6 +5,7 @@
 //	plot.go    what is drawn
 //	axis.go    ranges, ticks, and positions
 //	draw.go    the picture: grid, curves, marks, legend
+//	theme.go   its colors, for light and dark pages
 //	labels.go  where texts beside points are placed
 //	canvas.go  the four things that a picture consists of, in SVG; png.go has them in pixels
 package plot

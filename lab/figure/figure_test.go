@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 )
 
@@ -142,81 +139,5 @@ func TestWriteJSON(t *testing.T) {
 	}
 	if c := back.Plots[0].Curves[0]; len(c.Points) != 3 || len(c.Bars) != 3 || c.Bars[2][0] != 0.2 {
 		t.Errorf("%+v", c)
-	}
-}
-
-// TestReport tests a page with a result of every kind, a failed experiment and a missing one.
-func TestReport(t *testing.T) {
-	result, nothing := madeUp(), Result{Name: "nothing", Source: "nowhere"}
-	r := Report{Started: time.Unix(0, 0), Version: hostile, Machine: hostile, Quick: true, Entries: []Entry{
-		{Name: "made-up", Source: hostile, Varies: hostile, Result: &result, Took: 90 * time.Minute},
-		{Name: "nothing", Result: &nothing},
-		{Name: "broken", Err: errors.New(hostile)},
-		{Name: "not-yet"},
-	}}
-	if c := r.Count(); c != (Count{Rows: 5, Agree: 1, Disagree: 2}) || r.Done() != 2 {
-		t.Errorf("%+v, %d done", c, r.Done())
-	}
-	var b strings.Builder
-	if err := r.WriteHTML(&b); err != nil {
-		t.Fatal(err)
-	}
-	page := b.String()
-	for _, want := range []string{
-		`<section id="made-up"`, `<section id="nothing"`, `href="#made-up"`, `src="data:image/svg&#43;xml;base64,`,
-		`alt="&lt;script`, "1 January 1970, 00:00 UTC",
-		"Missing: <code>broken</code> (failed: " +
-			"&lt;script&gt;", "<code>not-yet</code>", "differs: 0.03 published, 0.02 measured", "gave no rows",
-		`<tr class="differs"><th scope="row">differs</th>`, `<span class="mark bad">NO</span>`,
-		`<span class="mark good">yes</span>`, "quick run", "90 min",
-		`<td class="note">because</td>`, `<dt>of 4 experiments</dt><dd>2</dd>`,
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %s", want)
-		}
-	}
-	for _, bad := range []string{"<script", "ZgotmplZ", "http://", "https://", "&lt;nil", "no value"} {
-		if strings.Contains(page, bad) {
-			t.Errorf("the page has %s", bad)
-		}
-	}
-	r.Entries = r.Entries[:1]
-	b.Reset()
-	if err := r.WriteHTML(&b); err != nil || strings.Contains(b.String(), "Not complete") {
-		t.Errorf("a complete page says that it is not complete (%v)", err)
-	}
-}
-
-// TestParts requires that a long table folds the rows without a published value and shows the others.
-func TestParts(t *testing.T) {
-	long := Result{Name: "long"}
-	for i := range mostShown + 6 {
-		r := Exact(fmt.Sprintf("row %d.", i), float64(i))
-		if i%10 == 0 {
-			r = r.Against(float64(i/20), 0.5)
-		}
-		long.Rows = append(long.Rows, r)
-	}
-	var b strings.Builder
-	if err := (Report{Entries: []Entry{{Result: &long}}}).WriteHTML(&b); err != nil {
-		t.Fatal(err)
-	}
-	shown, folded, _ := strings.Cut(b.String(), "<details>")
-	if !strings.Contains(folded, "27 rows more, without a published value") {
-		t.Error("the page does not say what it folds")
-	}
-	for i, r := range long.Rows {
-		at := shown
-		if r.Published == nil {
-			at = folded
-		}
-		if !strings.Contains(at, r.Label) {
-			t.Errorf("row %d is not where it belongs", i)
-		}
-	}
-	for _, short := range []Result{{Rows: long.Rows[:mostShown]}, {Rows: long.Rows[:1]}, {}} {
-		if p := short.Parts(); len(p) != 1 || p[0].Folded || len(p[0].Rows) != len(short.Rows) {
-			t.Errorf("%d rows: %d parts", len(short.Rows), len(p))
-		}
 	}
 }

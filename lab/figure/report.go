@@ -1,25 +1,28 @@
 package figure
 
 import (
-	"bytes"
-	_ "embed"
-	"encoding/base64"
-	"fmt"
-	"html/template"
-	"io"
-	"slices"
+	"strings"
 	"time"
 )
 
-// Report is a run of several experiments, finished or not, that is shown as one page.
+// Report is a run of several experiments, finished or not, that is shown as an overview and a page a document.
 type Report struct {
-	Started time.Time
-	Version string // of this program
-	Machine string // processor, cores, system and version of Go
-	Quick   bool   // whether the experiments run in their quick form
-	Trials  int    // of each experiment; 0 for its own default
-	Seed    uint64
-	Entries []Entry // in the order in which they run
+	Started   time.Time
+	Version   string // of this program
+	Machine   string // processor, cores, system and version of Go
+	Quick     bool   // whether the experiments run in their quick form
+	Trials    int    // of each experiment; 0 for its own default
+	Seed      uint64
+	Documents []Document // in the order in which they are shown
+}
+
+// Document is what experiments repeat: a paper, or several documents of a kind. Each has a page in a report.
+type Document struct {
+	Page    string // name of the file of the page, without its extension
+	Title   string
+	About   string   // authors, and where it was published
+	Cited   string   // how sources begin that name a place in it, before ", "; pages leave it out. May be empty
+	Entries []*Entry // in the order in which they are shown
 }
 
 // Entry is one experiment of a report.
@@ -55,13 +58,60 @@ func (r *Result) Count() (c Count) {
 	return c
 }
 
-// Count counts the rows of all results.
-func (r Report) Count() (all Count) {
-	for _, e := range r.Entries {
+// Count counts the rows of the result of the experiment.
+func (e *Entry) Count() Count { return e.Result.Count() }
+
+// Entries returns the experiments of all documents.
+func (r Report) Entries() (all []*Entry) {
+	for _, d := range r.Documents {
+		all = append(all, d.Entries...)
+	}
+	return all
+}
+
+// Count counts the rows of all results of the report.
+func (r Report) Count() Count { return count(r.Entries()) }
+
+// Count counts the rows of all results of the document.
+func (d Document) Count() Count { return count(d.Entries) }
+
+func count(entries []*Entry) (all Count) {
+	for _, e := range entries {
 		c := e.Result.Count()
 		all = Count{all.Rows + c.Rows, all.Agree + c.Agree, all.Disagree + c.Disagree}
 	}
 	return all
+}
+
+// Done returns the number of experiments of the report that have a result.
+func (r Report) Done() int { return done(r.Entries()) }
+
+// Done returns the number of experiments of the document that have a result.
+func (d Document) Done() int { return done(d.Entries) }
+
+func done(entries []*Entry) (n int) {
+	for _, e := range entries {
+		if e.Result != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Took returns the time that the experiments of the document took.
+func (d Document) Took() (sum time.Duration) {
+	for _, e := range d.Entries {
+		sum += e.Took
+	}
+	return sum
+}
+
+// Place returns where in the document the experiment has its claims from, or the whole source if that is another one.
+func (d Document) Place(e *Entry) string {
+	if place, ok := strings.CutPrefix(e.Source, d.Cited+", "); ok && d.Cited != "" {
+		return place
+	}
+	return e.Source
 }
 
 // Part is a table of the page: a result with some of its rows.
@@ -97,73 +147,4 @@ func (r Result) Parts() []Part {
 		return []Part{shown}
 	}
 	return []Part{shown, folded}
-}
-
-// Done returns the number of experiments that have a result.
-func (r Report) Done() (n int) {
-	for _, e := range r.Entries {
-		if e.Result != nil {
-			n++
-		}
-	}
-	return n
-}
-
-//go:embed report.html
-var page string
-
-// pageTemplate escapes all texts of results.
-var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"rounded": rounded, "published": Row.published, "interval": Row.interval, "verdict": Row.verdict,
-	"counted": counted, "duration": duration, "image": image, "spread": spread, "noted": noted,
-	"utc": func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
-	"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-}).Parse(page))
-
-// WriteHTML writes the report as one page that needs no script and no other file. If a plot cannot be drawn it returns
-// the error and writes nothing.
-//
-// Plots are images with data URLs, not inline SVG: so labels cannot become markup, and styles stay apart. The SVG names
-// fonts and does not embed them.
-func (r Report) WriteHTML(w io.Writer) error {
-	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, r); err != nil {
-		return err
-	}
-	_, err := b.WriteTo(w)
-	return err
-}
-
-// spread reports whether any row has an interval.
-func spread(r Part) bool {
-	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.interval() != "" })
-}
-
-// noted reports whether any row has a note.
-func noted(r Part) bool {
-	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Note != "" })
-}
-
-// image returns the plot as a data URL.
-func image(p Plot) (template.URL, error) {
-	var svg bytes.Buffer
-	if err := p.Draw(&svg, "svg"); err != nil {
-		return "", err
-	}
-	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg.Bytes())), nil
-}
-
-// duration formats a time with a unit that suits it.
-func duration(d time.Duration) string {
-	switch {
-	case d < 50*time.Millisecond:
-		return "under 0.1 s"
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	}
-	return fmt.Sprintf("%.1f h", d.Hours())
 }

@@ -1,5 +1,5 @@
 // Package figure holds the results of measurements, tables with intervals and plots, and writes them as text, CSV,
-// JSON and as one HTML page. It does not depend on filters. Package internal/plot of the main module draws the plots.
+// JSON and HTML pages. It does not depend on filters. Package internal/plot of the main module draws the plots.
 package figure
 
 import (

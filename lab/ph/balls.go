@@ -12,7 +12,7 @@ import (
 
 // fig3 measures how few bins are filled if each ball may choose among several.
 var fig3 = experiment.Experiment{
-	Name: "ph-fig3", Source: partitionedHashing + ", figure 3", Varies: "bins that a ball looks at", Run: runBalls,
+	Name: "ph-fig3", Source: Paper + ", figure 3", Varies: "bins that a ball looks at", Run: runBalls,
 	Seconds: 4,
 }
 

@@ -23,7 +23,7 @@ const (
 
 // fig1 measures how rarely random functions set few bits. A trial is a set of k functions.
 var fig1 = experiment.Experiment{
-	Name: "ph-fig1", Source: partitionedHashing + ", figure 1", Varies: "number of ones", Run: runTail, Seconds: 1,
+	Name: "ph-fig1", Source: Paper + ", figure 1", Varies: "number of ones", Run: runTail, Seconds: 1,
 }
 
 func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -98,7 +98,7 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 // fig2 measures the gain of a search that draws all k functions of a filter again for each try. A trial is a set of k
 // functions.
 var fig2 = experiment.Experiment{
-	Name: "ph-fig2", Source: partitionedHashing + ", figure 2", Varies: "number of sets of functions that are tried",
+	Name: "ph-fig2", Source: Paper + ", figure 2", Varies: "number of sets of functions that are tried",
 	Run: runBrute, Seconds: 57,
 }
 

@@ -20,7 +20,7 @@ const onlyCurves = "The paper gives the figure only as curves, without all of th
 
 // fig5 measures the fill after each group.
 var fig5 = experiment.Experiment{
-	Name: "ph-fig5", Source: partitionedHashing + ", figure 5", Varies: "groups that are in", Run: runGrowth,
+	Name: "ph-fig5", Source: Paper + ", figure 5", Varies: "groups that are in", Run: runGrowth,
 	Seconds: 1,
 }
 
@@ -87,10 +87,10 @@ func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) 
 // of groups.
 var (
 	fig6 = experiment.Experiment{
-		Name: "ph-fig6", Source: partitionedHashing + ", figure 6", Varies: "groups", Run: runByGroups, Seconds: 3,
+		Name: "ph-fig6", Source: Paper + ", figure 6", Varies: "groups", Run: runByGroups, Seconds: 3,
 	}
 	fig7 = experiment.Experiment{
-		Name: "ph-fig7", Source: partitionedHashing + ", figure 7", Varies: "sets of functions that a group tries",
+		Name: "ph-fig7", Source: Paper + ", figure 7", Varies: "sets of functions that a group tries",
 		Run: runByTries, Seconds: 3,
 	}
 )

@@ -20,7 +20,7 @@ var (
 
 func packets(name, number string, per, k int) experiment.Experiment {
 	return experiment.Experiment{
-		Name: name, Source: partitionedHashing + ", figure " + number,
+		Name: name, Source: Paper + ", figure " + number,
 		Varies: "groups, and where keys and hashes come from", Seconds: 40,
 		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			return runPackets(ctx, c, name, per, k)

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/lab/paper"
 )
 
-// partitionedHashing names the paper in the source of experiments.
-const partitionedHashing = "partitioned hashing (Hao, Kodialam and Lakshman, 2007)"
+// Paper names the paper: the sources of experiments begin with it.
+const Paper = "partitioned hashing (Hao, Kodialam and Lakshman, 2007)"
 
 // published has the parameters of a filter of the paper: n keys in m bits, from which the choices of g groups are
 // charged, each of k of h functions.

@@ -17,11 +17,11 @@ import (
 // fig10 and fig11 measure the gain of more functions and of more groups at k = 6, with the bits of the choices charged.
 var (
 	fig10 = experiment.Experiment{
-		Name: "ph-fig10", Source: partitionedHashing + ", figure 10", Varies: "hash functions to choose from",
+		Name: "ph-fig10", Source: Paper + ", figure 10", Varies: "hash functions to choose from",
 		Run: runFunctions, Seconds: 170,
 	}
 	fig11 = experiment.Experiment{
-		Name: "ph-fig11", Source: partitionedHashing + ", figure 11", Varies: "groups", Run: runGroups, Seconds: 111,
+		Name: "ph-fig11", Source: Paper + ", figure 11", Varies: "groups", Run: runGroups, Seconds: 111,
 	}
 )
 

@@ -34,7 +34,7 @@ var beyond = []choice{
 
 // table3 reproduces the offline table and compares it with the search with noise of this project.
 var table3 = experiment.Experiment{
-	Name: "ptc-table3", Source: twoChoices + ", Table 3 and section 3.2",
+	Name: "ptc-table3", Source: Paper + ", Table 3 and section 3.2",
 	Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runTable3, Seconds: 120,
 }
 

@@ -22,7 +22,7 @@ var onlineRows = []publishedRow{
 
 // table1 reproduces the online table, and the values in the text for other k and for the spread of trials.
 var table1 = experiment.Experiment{
-	Name: "ptc-table1", Source: twoChoices + ", Table 1 and section 3.1",
+	Name: "ptc-table1", Source: Paper + ", Table 1 and section 3.1",
 	Varies: "bits a key, choices, k; keys added one by one", Run: runTable1, Seconds: 3,
 }
 
@@ -233,7 +233,7 @@ func ratePlot(c experiment.Config, n int, rows []figure.Row) figure.Plot {
 
 // table2 compares shares of ones with the differential equation, for both kinds of hashing.
 var table2 = experiment.Experiment{
-	Name: "ptc-table2", Source: twoChoices + ", Table 2 and equation 3.2",
+	Name: "ptc-table2", Source: Paper + ", Table 2 and equation 3.2",
 	Varies: "bits a key, choices, hashing; keys added one by one", Run: runTable2, Seconds: 4,
 }
 

@@ -18,8 +18,8 @@ func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{table1, table2, table3}
 }
 
-// twoChoices names the paper in the source of experiments.
-const twoChoices = "two choices (Lumetta and Mitzenmacher, 2007)"
+// Paper names the paper: the sources of experiments begin with it.
+const Paper = "two choices (Lumetta and Mitzenmacher, 2007)"
 
 // choice is a setting of the paper: m/n, c, k, and the rounds of a search, which are 1 if keys are added one by one.
 type choice struct {

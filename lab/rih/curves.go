@@ -14,13 +14,13 @@ import (
 // fig5 and fig6 plot bits a key by rate, of plain and of counting filters.
 var (
 	fig5 = experiment.Experiment{
-		Name: "rih-fig5", Source: rankIndexed + ", figure 5", Varies: "rate", Seconds: 4,
+		Name: "rih-fig5", Source: Paper + ", figure 5", Varies: "rate", Seconds: 4,
 		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			return runStorageCurves(ctx, c, false)
 		},
 	}
 	fig6 = experiment.Experiment{
-		Name: "rih-fig6", Source: rankIndexed + ", figure 6", Varies: "rate, of filters that count", Seconds: 4,
+		Name: "rih-fig6", Source: Paper + ", figure 6", Varies: "rate, of filters that count", Seconds: 4,
 		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			return runStorageCurves(ctx, c, true)
 		},

@@ -15,7 +15,7 @@ import (
 
 // table5 compares packed sizes: filters as they are sent, without empty cells.
 var table5 = experiment.Experiment{
-	Name: "rih-table5", Source: rankIndexed + ", Table V",
+	Name: "rih-table5", Source: Paper + ", Table V",
 	Varies: "rate; rank-indexed, d-left, compressed Bloom filter", Run: runPacked, Seconds: 1,
 }
 

@@ -23,8 +23,8 @@ func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{table1, table2, table3, table4, table5, fig5, fig6}
 }
 
-// rankIndexed names the paper in the source of experiments.
-const rankIndexed = "rank-indexed hashing (Hua, Zhao, Lin and Xu, 2008)"
+// Paper names the paper: the sources of experiments begin with it.
+const Paper = "rank-indexed hashing (Hua, Zhao, Lin and Xu, 2008)"
 
 // Parameters of all tables of the paper.
 const (

@@ -15,7 +15,7 @@ import (
 
 // table1 measures the share of buckets with more keys than a threshold.
 var table1 = experiment.Experiment{
-	Name: "rih-table1", Source: rankIndexed + ", Table I", Varies: "threshold of the load of a bucket", Run: runLoads,
+	Name: "rih-table1", Source: Paper + ", Table I", Varies: "threshold of the load of a bucket", Run: runLoads,
 	Seconds: 1,
 }
 
@@ -108,7 +108,7 @@ func overloads(r *rand.PCG, buckets, mean, top int) []float64 {
 
 // table2 has the configurations of the paper, their bounds, and the configurations of our searches.
 var table2 = experiment.Experiment{
-	Name: "rih-table2", Source: rankIndexed + ", Table II and section IV", Varies: "rate; configuration",
+	Name: "rih-table2", Source: Paper + ", Table II and section IV", Varies: "rate; configuration",
 	Run: runConfigurations, Seconds: 1,
 }
 

@@ -18,14 +18,14 @@ import (
 // table3 and table4 measure bits a key of plain and of counting filters.
 var (
 	table3 = experiment.Experiment{
-		Name: "rih-table3", Source: rankIndexed + ", Table III", Varies: "rate; standard, d-left, rank-indexed",
+		Name: "rih-table3", Source: Paper + ", Table III", Varies: "rate; standard, d-left, rank-indexed",
 		Seconds: 6,
 		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			return runStorage(ctx, c, false)
 		},
 	}
 	table4 = experiment.Experiment{
-		Name: "rih-table4", Source: rankIndexed + ", Table IV",
+		Name: "rih-table4", Source: Paper + ", Table IV",
 		Varies: "rate; counting Bloom filter, d-left, rank-indexed", Seconds: 6,
 		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) { return runStorage(ctx, c, true) },
 	}

@@ -25,7 +25,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
 }
 
-// TestInterruptedReport stops a report before its first experiment ends: the page stays and says what is missing.
+// TestInterruptedReport stops a report before its first experiment ends: the pages stay and say what is missing.
 func TestInterruptedReport(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -35,12 +35,14 @@ func TestInterruptedReport(t *testing.T) {
 	if code != cli.ExitError || !strings.Contains(stderr.String(), "interrupted; 0 of 2 experiments are in "+dir) {
 		t.Errorf("exit code %d, %q", code, stderr.String())
 	}
-	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
-	if err != nil || !strings.Contains(string(page), "Missing: <code>ph-anneal</code>, <code>ph-late</code>.") ||
-		!strings.HasSuffix(string(page), "</html>\n") {
-		t.Errorf("%v, a page of %d bytes", err, len(page))
+	for _, name := range []string{"index.html", "partitioned-hashing.html"} {
+		page, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(page), "Missing: <code>ph-anneal</code>, <code>ph-late</code>.") ||
+			!strings.HasSuffix(string(page), "</html>\n") {
+			t.Errorf("%s: %v, %d bytes", name, err, len(page))
+		}
 	}
-	if names, _ := os.ReadDir(dir); len(names) != 1 {
+	if names, _ := os.ReadDir(dir); len(names) != 2 {
 		t.Errorf("left behind: %v", names)
 	}
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime"
 	"time"
 
-	"github.com/klauspost/cpuid/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/internal/cli"
@@ -21,14 +18,16 @@ func (a *app) reportCommand() *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "report --out DIR [NAME...]",
-		Short: "Run all experiments and write one page of what they found",
-		Long: `Run all experiments, or those that the names and patterns choose, and write the page DIR/index.html
-with their tables and plots, which needs no other file, beside the files that "run --out" writes. The page is written
-anew after every experiment and says what is missing, so that you may look at it early, and keep it if you
-interrupt.
+		Short: "Run all experiments and write pages of what they found",
+		Long: `Run all experiments, or those that the names and patterns choose, and write pages with their tables and
+plots, beside the files that "run --out" writes. Begin with DIR/index.html, the overview. It links to a page for each
+document, such as DIR/partitioned-hashing.html. No page needs a script or another file.
+
+The pages are written anew after every experiment and say what is missing, so that you may look at them early, and keep
+them if you interrupt.
 
 Rows that disagree with what was published are shown like the others and do not change the exit code. An experiment
-that fails is named on the page, the others go on, and the exit code is 2. Files that other reports left in DIR stay.`,
+that fails is named on its page, the others go on, and the exit code is 2. Files that other reports left in DIR stay.`,
 		Example: `  bloomery-lab report --quick --out report
   bloomery-lab report --out report "ph-*" --trials 10`,
 		ValidArgsFunction: completeExperiments,
@@ -45,7 +44,7 @@ that fails is named on the page, the others go on, and the exit code is 2. Files
 				return err
 			}
 			if out == "" {
-				return errors.New("name the folder for the page: --out DIR")
+				return errors.New("name the folder for the pages: --out DIR")
 			}
 			if err := cli.MakeFolder(out); err != nil {
 				return err
@@ -54,50 +53,44 @@ that fails is named on the page, the others go on, and the exit code is 2. Files
 		},
 	}
 	flags.register(c)
-	c.Flags().StringVar(&out, "out", "", "folder to write the page and the results to")
+	c.Flags().StringVar(&out, "out", "", "folder to write the pages and the results to")
 	_ = c.MarkFlagDirname("out")
 	return c
 }
 
-// report runs the experiments and keeps the page up to date.
+// report runs the experiments and keeps the pages up to date.
 func (a *app) report(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
-	r := figure.Report{
-		Started: time.Now(), Version: cli.Version(), Machine: machine(),
-		Quick: config.Quick, Trials: config.Trials, Seed: config.Seed,
-	}
-	all := int64(0)
+	p, all := newPages(todo, config, out), int64(0)
 	for _, e := range todo {
-		r.Entries = append(r.Entries, figure.Entry{Name: e.Name, Source: e.Source, Varies: e.Varies})
 		all += weight(e)
 	}
-	page := filepath.Join(out, "index.html")
-	if err := writeResultFile(page, r.WriteHTML); err != nil { // fails before the work if it cannot be written
+	if err := p.writeAll(); err != nil { // fails before the work if they cannot be written
 		return err
 	}
 	var failed []error
 	done := int64(0)
 	for i, experiment := range todo {
-		e := &r.Entries[i]
-		p := cli.NewProgress()
-		p.Start = r.Started
-		config.Progress = p.Share(done, weight(experiment))
-		a.show(p, fmt.Sprintf("%d of %d, %s", i+1, len(todo), e.Name), all)
+		e := p.entries[experiment.Name]
+		progress := cli.NewProgress()
+		progress.Start = p.report.Started
+		config.Progress = progress.Share(done, weight(experiment))
+		a.show(progress, fmt.Sprintf("%d of %d, %s", i+1, len(todo), e.Name), all)
 		err := reportOne(ctx, experiment, config, e, out)
-		p.End()
+		progress.End()
 		done += weight(experiment)
 		if err != nil && ctx.Err() != nil {
-			return fmt.Errorf("interrupted; %d of %d experiments are in %s", r.Done(), len(todo), page)
+			return fmt.Errorf("interrupted; %d of %d experiments are in %s", p.report.Done(), len(todo), p.index())
 		}
 		if err != nil {
 			e.Err = err
 			failed = append(failed, fmt.Errorf("%s: %w", e.Name, err))
 		}
-		if err := writeResultFile(page, r.WriteHTML); err != nil {
+		if err := p.writeOf(e); err != nil {
 			return err
 		}
 		a.tellEntry(i+1, len(todo), *e)
 	}
-	if err := a.tellReport(r, page); err != nil {
+	if err := a.tellReport(p); err != nil {
 		return err
 	}
 	return errors.Join(failed...)
@@ -133,26 +126,23 @@ func (a *app) tellEntry(n, of int, e figure.Entry) {
 	fmt.Fprintf(a.stderr, "%d of %d  %s: %s, in %v\n", n, of, e.Name, text, e.Took.Round(100*time.Millisecond))
 }
 
-// tellReport prints the summary of a report.
-func (a *app) tellReport(r figure.Report, page string) error {
-	c := r.Count()
+// tellReport prints the summary of a report, and where to begin.
+func (a *app) tellReport(p *pages) error {
+	r, c := p.report, p.report.Count()
+	n := len(r.Entries())
 	if a.json {
+		var documents []string
+		for i := range r.Documents {
+			documents = append(documents, p.document(i))
+		}
 		return cli.WriteJSON(a.stdout, map[string]any{
-			"page": page, "experiments": len(r.Entries), "done": r.Done(),
+			"page": p.index(), "documents": documents, "experiments": n, "done": r.Done(),
 			"rows": c.Rows, "agree": c.Agree, "disagree": c.Disagree,
 		})
 	}
-	_, err := fmt.Fprintf(a.stdout, "%d of %d experiments, %d rows: %d agree with what is published, %d disagree\n%s\n",
-		r.Done(), len(r.Entries), c.Rows, c.Agree, c.Disagree, page)
+	_, err := fmt.Fprintf(a.stdout, `%d of %d experiments, %d rows: %d agree with what is published, %d disagree
+Begin with the overview, which links to the pages of documents (%d):
+%s
+`, r.Done(), n, c.Rows, c.Agree, c.Disagree, len(r.Documents), p.index())
 	return err
-}
-
-// machine describes this machine.
-func machine() string {
-	cpu := cpuid.CPU.BrandName
-	if cpu == "" {
-		cpu = "unknown processor"
-	}
-	return fmt.Sprintf("%s, %d cores used · %s %s/%s",
-		cpu, runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

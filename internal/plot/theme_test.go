@@ -1,0 +1,99 @@
+package plot
+
+import (
+	"bytes"
+	"image/color"
+	"image/png"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestThemes requires legible texts, and dark curves that are as legible and differ from each other.
+func TestThemes(t *testing.T) {
+	for name, th := range map[string]theme{"light": light, "dark": dark} {
+		if c := contrast(th.ink, th.back); c < 10 {
+			t.Errorf("%s: texts have a contrast of %.1f", name, c)
+		}
+		if c := contrast(th.soft, th.back); c < 4.5 {
+			t.Errorf("%s: levels have a contrast of %.1f", name, c)
+		}
+		if c := contrast(th.grid, th.back); c < 1.2 || c > 2 {
+			t.Errorf("%s: the grid has a contrast of %.1f", name, c)
+		}
+		if len(th.curves) != len(light.curves) {
+			t.Errorf("%s: %d colors of curves", name, len(th.curves))
+		}
+	}
+	for i, c := range dark.curves {
+		if got := contrast(c, dark.back); got < 4.5 {
+			t.Errorf("dark: curve %d has a contrast of %.1f", i, got)
+		}
+		for j, other := range dark.curves[:i] {
+			if d := math.Abs(float64(c.R)-float64(other.R)) + math.Abs(float64(c.G)-float64(other.G)) +
+				math.Abs(float64(c.B)-float64(other.B)); d < 90 {
+				t.Errorf("dark: curves %d and %d have nearly the same color", j, i)
+			}
+		}
+	}
+}
+
+// TestContrast compares contrast with values that are known.
+func TestContrast(t *testing.T) {
+	if c := contrast(light.ink, light.back); math.Abs(c-21) > 1e-9 {
+		t.Errorf("black on white: %g", c)
+	}
+	if c := contrast(color.RGBA{119, 119, 119, 255}, light.back); math.Abs(c-4.48) > 0.005 { // #777
+		t.Errorf("gray on white: %g", c)
+	}
+}
+
+// TestDark requires that the dark picture is the light one in other colors, and none of the light colors.
+func TestDark(t *testing.T) {
+	p, colors := madeUp(), regexp.MustCompile(`#[0-9a-f]{6}`)
+	var day, night bytes.Buffer
+	if err := p.Draw(&day, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.DrawDark(&night, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	if colors.ReplaceAllString(day.String(), "") != colors.ReplaceAllString(night.String(), "") {
+		t.Error("more than the colors differ")
+	}
+	used := strings.Join(colors.FindAllString(day.String(), -1), " ")
+	for _, c := range colors.FindAllString(night.String(), -1) {
+		if strings.Contains(used, c) {
+			t.Errorf("%s is a color of both", c)
+		}
+	}
+	night.Reset()
+	if err := p.DrawDark(&night, "png"); err != nil {
+		t.Fatal(err)
+	}
+	pic, err := png.Decode(&night)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, g, b, _ := pic.At(1, 1).RGBA(); !near(r, dark.back.R) || !near(g, dark.back.G) || !near(b, dark.back.B) {
+		t.Errorf("a corner of %v", pic.At(1, 1))
+	}
+}
+
+// contrast returns the ratio of the luminances of two opaque colors, from 1 to 21, as WCAG 2.2 defines it.
+func contrast(a, b color.RGBA) float64 {
+	x, y := luminance(a), luminance(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+func luminance(c color.RGBA) float64 {
+	linear := func(v uint8) float64 {
+		if s := float64(v) / 255; s > 0.04045 {
+			return math.Pow((s+0.055)/1.055, 2.4)
+		} else {
+			return s / 12.92
+		}
+	}
+	return 0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B)
+}
