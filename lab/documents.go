@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/lab/exact"
+	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/figure"
 	"github.com/bloomery/bloomery/lab/hashes"
 	"github.com/bloomery/bloomery/lab/needs"
@@ -40,9 +41,13 @@ func Documents() []Document {
 			About: "N. Hua, H. Zhao, B. Lin, J. Xu, ICNP 2008",
 		}, rih.Experiments()},
 		{figure.Document{
-			Page: "lecture-notes", Title: "Lecture notes",
-			About: "Plank's lecture notes (2016) and Saha's slides",
-		}, slices.Concat(plank.Experiments(), saha.Experiments(), onehit.Experiments())},
+			Page: "plank-notes", Title: "Plank's notes", Cited: experiment.PlankNotes,
+			About: "J. Plank, lecture notes, 2016",
+		}, plank.Experiments()},
+		{figure.Document{
+			Page: "saha-slides", Title: "Saha's slides", Cited: experiment.SahaSlides,
+			About: "B. Saha, slides of a lecture, and the cache of Akamai, which both lectures show",
+		}, slices.Concat(saha.Experiments(), onehit.Experiments())},
 		{figure.Document{
 			Page: "our-pages", Title: "Our own pages",
 			About: "What the documentation of Bloomery claims, in docs/",
