@@ -18,7 +18,6 @@ import pytest
 from conftest import CONTAINER, EXACT, SETS, key_bytes, package
 
 import bloomery as bl
-from bloomery import _command
 
 R = random.Random(1)
 KEYS: list[str | bytes | int] = [
@@ -33,16 +32,6 @@ KEYS: list[str | bytes | int] = [
     *range(0, 5000, 7),
     *(R.randbytes(R.randrange(20)) for _ in range(2000)),
 ]
-
-
-@pytest.fixture(scope="session")
-def command() -> str:
-    try:
-        return _command.find()
-    except bl.CommandNotFoundError:
-        if "BLOOMERY_COMMAND" in os.environ:
-            raise
-        pytest.skip("NOT RUN: the command bloomery is not installed")
 
 
 def by_hand(command: str, path: Path, keys: list[Any], *arguments: str) -> bytes:

@@ -8,7 +8,8 @@
      hex.h      many keys -> text that the command bloomery reads
      opened.h   a filter or an exact set in memory, which answers one key or Keys
      handle.h   the base of bloomery.Filter
-     router.h   the shards of keys in a sharded set
+     route.h    the keys of a batch grouped by their shard
+     router.h   a sharded set, which answers keys from the shards that it is given
 
    The Python side (src/bloomery) checks arguments, maps files and chooses the type of answers. Functions here check all
    that memory depends on: sizes of buffers, formats and offsets. They release the GIL while they open files and while
@@ -36,6 +37,7 @@
 #include "column.h"
 #include "opened.h"
 #include "handle.h"
+#include "route.h"
 #include "router.h"
 
 /* bools(answers) -> list of bool: one for each byte. */
