@@ -247,6 +247,35 @@ def test_follow(command: str, tmp_path: Path) -> None:
         bl.follow(tmp_path / "site", copy / "h.bloom", key="nonsense")
 
 
+def test_follow_ends(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that ends before the second thread has begun."""
+    real = threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        real(thread)
+        time.sleep(0.5)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(bl.CommandError, match="nonsense"):
+        bl.follow(tmp_path, tmp_path / "f.bloom", key="nonsense")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_on_event_raises(command: str, tmp_path: Path) -> None:
+    def on_event(event: dict[str, Any]) -> None:
+        raise KeyError(event["event"])
+
+    bl.build(tmp_path / "source.bloom", ["one"])
+    subprocess.run([command, "publish", "-q", tmp_path / "site", tmp_path / "source.bloom"], check=True)
+    (tmp_path / "copy").mkdir(mode=0o700)
+    path = tmp_path / "copy" / "f.bloom"
+    with bl.follow(tmp_path / "site", path, insecure=True, interval="1s", on_event=on_event) as follower:
+        with pytest.raises(bl.CommandError):
+            while follower.wait(60):
+                pass
+        assert "one" in follower.filter
+
+
 def test_info(tmp_path: Path) -> None:
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, "-m", "bloomery", *map(str, arguments)], capture_output=True, text=True)

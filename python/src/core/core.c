@@ -1,4 +1,4 @@
-/* bloomery._core: bloomery.h for Python, on the stable ABI of CPython 3.11.
+/* bloomery._core: bloomery.h for Python, on the stable ABI of CPython 3.11 where there is one.
 
    A query has these parts, each with a file:
 
@@ -16,11 +16,11 @@
    they answer keys that are not Python objects. Objects are immutable once made, except Handle, which a lock protects in
    free-threaded Python. */
 
-#ifndef Py_GIL_DISABLED
-#define Py_LIMITED_API 0x030B0000
-#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
+#error "define Py_LIMITED_API, as setup.py does: only free-threaded Python has no stable ABI"
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>
