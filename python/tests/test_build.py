@@ -206,7 +206,7 @@ def test_command_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.delenv("BLOOMERY_COMMAND")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "bloomery_bin", None)
-    with pytest.raises(FileNotFoundError, match="pip install bloomery-bin"):
+    with pytest.raises(FileNotFoundError, match="name it in BLOOMERY_COMMAND"):
         bl.build(tmp_path / "f.bloom", ["a"])
 
 
