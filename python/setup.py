@@ -21,6 +21,9 @@ for copy, original in {
 # Free-threaded Python has no stable ABI: its wheels are for one version each.
 stable = not sysconfig.get_config_var("Py_GIL_DISABLED")
 msvc = sysconfig.get_platform().startswith("win")
+macros = [("Py_LIMITED_API", "0x030B0000")] if stable else []
+if msvc and not stable:
+    macros = [("Py_GIL_DISABLED", "1")]  # elsewhere pyconfig.h defines it
 
 setup(
     ext_modules=[
@@ -28,6 +31,7 @@ setup(
             "bloomery._core",
             ["src/core/core.c"],
             depends=[str(p.relative_to(here)) for p in sorted((here / "src" / "core").glob("*.h"))],
+            define_macros=macros,
             extra_compile_args=["/std:c11", "/O2"] if msvc else ["-std=c11", "-O2", "-g0"],
             py_limited_api=stable,
         )

@@ -4,10 +4,10 @@
     python wheels.py command                     bloomery-bin: the command, for all platforms (needs Go)
     python wheels.py command --platform native   the same for this one
 
-Wheels of bloomery-filters for other machines need their compilers. cibuildwheel, whose settings are in pyproject.toml,
-makes them: run `pipx run cibuildwheel python --output-dir dist` on Linux (it makes those for glibc and for musl) with
-x86-64 and with arm64, on macOS with both, and on Windows. One abi3 wheel a platform serves CPython 3.11 and later;
-free-threaded CPython gets one for each of its versions.
+One abi3 wheel of bloomery-filters a platform serves CPython 3.11 and later; free-threaded CPython gets one for each of
+its versions. cross.py makes the abi3 wheels for other platforms, but cannot run them. cibuildwheel, whose settings are
+in pyproject.toml, makes and tests all: run `pipx run cibuildwheel python --output-dir dist` on Linux (it makes those
+for glibc and for musl) with x86-64 and with arm64, on macOS with both, and on Windows.
 
 The command is a static binary of Go, cross-compiled here. A wheel of it has the same bytes whenever it is built from
 the same commit with the same version of Go.

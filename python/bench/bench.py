@@ -84,6 +84,7 @@ def contenders(keys: list[Any], rows: list[Any], fpr: float) -> dict[str, Callab
         pl.Series("key", keys, frame_type(integers)),
     )
     series, blocked, ribbon = pd.Series(arrow.to_pandas()), member("blocked", keys, fpr), member("ribbon", keys, fpr)
+    split = member("blocked(layout=split)", keys, fpr)
     python_set, bloom = member("set", keys, fpr), member("rbloom", keys, fpr)
     database = duckdb.connect()
     database.register("rows", pa.table({"key": arrow}))
@@ -91,6 +92,7 @@ def contenders(keys: list[Any], rows: list[Any], fpr: float) -> dict[str, Callab
     semi = "SELECT count(*) FROM rows WHERE key IN (SELECT key FROM list)"
     all_contenders = {
         "bloomery blocked, Arrow": lambda: blocked.contains(arrow).true_count,
+        "bloomery split, Arrow": lambda: split.contains(arrow).true_count,
         "bloomery ribbon, Arrow": lambda: ribbon.contains(arrow).true_count,
         "bloomery blocked, pandas": lambda: blocked.contains(series).sum(),
         "bloomery blocked, polars": lambda: blocked.contains(frame).sum(),

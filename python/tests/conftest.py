@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+import bloomery as bl
+from bloomery import _command
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONTAINER = REPOSITORY / "internal" / "container" / "testdata"
 SETS = REPOSITORY / "shard" / "testdata" / "sets"
@@ -64,3 +67,14 @@ def secret_of(vector: dict[str, Any]) -> str | None:
 def golden() -> dict[str, bytes]:
     """The golden filters, by their names."""
     return {path.name: path.read_bytes() for path in sorted(CONTAINER.glob("*.bloom"))}
+
+
+@pytest.fixture(scope="session")
+def command() -> str:
+    """The path of the command bloomery."""
+    try:
+        return _command.find()
+    except bl.CommandNotFoundError:
+        if "BLOOMERY_COMMAND" in os.environ:
+            raise
+        pytest.skip("NOT RUN: the command bloomery is not installed")

@@ -18,7 +18,6 @@ import pytest
 from conftest import CONTAINER, EXACT, SETS, key_bytes, package
 
 import bloomery as bl
-from bloomery import _command
 
 R = random.Random(1)
 KEYS: list[str | bytes | int] = [
@@ -33,16 +32,6 @@ KEYS: list[str | bytes | int] = [
     *range(0, 5000, 7),
     *(R.randbytes(R.randrange(20)) for _ in range(2000)),
 ]
-
-
-@pytest.fixture(scope="session")
-def command() -> str:
-    try:
-        return _command.find()
-    except bl.CommandNotFoundError:
-        if "BLOOMERY_COMMAND" in os.environ:
-            raise
-        pytest.skip("NOT RUN: the command bloomery is not installed")
 
 
 def by_hand(command: str, path: Path, keys: list[Any], *arguments: str) -> bytes:
@@ -217,7 +206,7 @@ def test_command_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.delenv("BLOOMERY_COMMAND")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "bloomery_bin", None)
-    with pytest.raises(FileNotFoundError, match="pip install bloomery-bin"):
+    with pytest.raises(FileNotFoundError, match="name it in BLOOMERY_COMMAND"):
         bl.build(tmp_path / "f.bloom", ["a"])
 
 
@@ -256,6 +245,35 @@ def test_follow(command: str, tmp_path: Path) -> None:
         bl.follow(tmp_path / "nothing", copy / "g.bloom", key=key)
     with pytest.raises(bl.CommandError, match="key"):
         bl.follow(tmp_path / "site", copy / "h.bloom", key="nonsense")
+
+
+def test_follow_ends(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that ends before the second thread has begun."""
+    real = threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        real(thread)
+        time.sleep(0.5)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(bl.CommandError, match="nonsense"):
+        bl.follow(tmp_path, tmp_path / "f.bloom", key="nonsense")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_on_event_raises(command: str, tmp_path: Path) -> None:
+    def on_event(event: dict[str, Any]) -> None:
+        raise KeyError(event["event"])
+
+    bl.build(tmp_path / "source.bloom", ["one"])
+    subprocess.run([command, "publish", "-q", tmp_path / "site", tmp_path / "source.bloom"], check=True)
+    (tmp_path / "copy").mkdir(mode=0o700)
+    path = tmp_path / "copy" / "f.bloom"
+    with bl.follow(tmp_path / "site", path, insecure=True, interval="1s", on_event=on_event) as follower:
+        with pytest.raises(bl.CommandError):
+            while follower.wait(60):
+                pass
+        assert "one" in follower.filter
 
 
 def test_info(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import array
 import os
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def test_what_is_no_key() -> None:
 
 
 def test_lists_that_shrink() -> None:
-    """A key whose __index__ is Python code changes the list of the keys."""
+    """A key whose __index__ is Python code changes the list of the keys. Free-threaded Python answers the old list."""
     keys: list[object] = []
 
     class Clears:
@@ -91,8 +92,11 @@ def test_lists_that_shrink() -> None:
 
     for f in FILTERS:
         keys[:] = ["a", Clears(), *(str(i) for i in range(3000))]
-        with pytest.raises(IndexError):
-            f.contains(keys)
+        if sysconfig.get_config_var("Py_GIL_DISABLED"):
+            assert f.contains(keys) == ["a" in f, 1 in f, *(str(i) in f for i in range(3000))]
+        else:
+            with pytest.raises(IndexError):
+                f.contains(keys)
         keys[:] = ["a", Clears()]
         assert f.contains(keys) == ["a" in f, 1 in f]
 

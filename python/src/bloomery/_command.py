@@ -35,7 +35,8 @@ def find() -> str:
     if found := shutil.which("bloomery"):
         return found
     raise CommandNotFoundError(
-        "the command bloomery is not installed: pip install bloomery-bin, or name it in BLOOMERY_COMMAND"
+        "the command bloomery is not installed: build it from a checkout (go build ./cmd/bloomery) and name it in "
+        "BLOOMERY_COMMAND, or install its wheel, bloomery-bin"
     )
 
 

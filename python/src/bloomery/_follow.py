@@ -40,8 +40,8 @@ class Follower:
         self._ended: CommandError | None = None
         self._changed = threading.Condition()
         self._errors: list[str] = []
-        self._threads = [threading.Thread(target=t, daemon=True) for t in (self._read, self._read_errors)]
-        for thread in self._threads:
+        self._threads = [threading.Thread(target=t, daemon=True) for t in (self._read_errors, self._read)]
+        for thread in self._threads:  # in this order: the second one joins the first
             thread.start()
 
     @property
@@ -90,14 +90,19 @@ class Follower:
 
     def _read(self) -> None:
         assert self._process.stdout
-        with self._process.stdout as lines:
-            for line in lines:
-                self._take(line)
-        self._process.wait()
-        self._threads[1].join()
-        with self._changed:
-            self._ended = failed(self._errors, self._process.returncode)
-            self._changed.notify_all()
+        try:
+            with self._process.stdout as lines:
+                for line in lines:
+                    self._take(line)
+        except BaseException:  # of on_event
+            end(self._process)
+            raise
+        finally:
+            self._process.wait()
+            self._threads[0].join()
+            with self._changed:
+                self._ended = failed(self._errors, self._process.returncode)
+                self._changed.notify_all()
 
     def _read_errors(self) -> None:
         assert self._process.stderr
@@ -151,7 +156,7 @@ def follow(
     - key: public key of the publisher, "ed25519:..." or a file with it, or several; insecure: take releases unchecked
     - interval: the longest time between two polls, such as "30s"; name: refuse releases with another name
     - secret: of a keyed hash; options: further flags of `bloomery follow`
-    - on_event: called with each Event, in a thread of its own
+    - on_event: called with each Event, in a thread of its own; the command ends if it raises
 
     Returns after the first poll. Raises CommandError if that fails and there is no filter at path from before.
     """

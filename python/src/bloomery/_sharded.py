@@ -44,7 +44,7 @@ class Shards:
         self._lock = threading.Lock()
         self._files: dict[int, IO[bytes]] = {}
         self._loaded: dict[int, _core.Opened] = {}
-        kept = old._kept() if old and (old.manifest.hash, old.manifest.key_check) == (m.hash, m.key_check) else {}
+        kept = old._kept() if old and _same_filters(old.manifest, m) else {}
         most = _most_open()
         for i, entry in enumerate(m.shards):
             if entry in kept:
@@ -56,7 +56,8 @@ class Shards:
                     file.close()
                     raise CorruptError(f"{size} bytes; the manifest says {entry.bytes}", None, entry.file)
             except (OSError, FormatError) as e:
-                self.close()
+                for held in self._files.values():
+                    held.close()
                 raise ShardError(entry.file, str(e)) from e
             if len(self._files) < most:
                 self._files[i] = file
@@ -71,14 +72,8 @@ class Shards:
         """Returns the number of shards that are loaded."""
         return len(self._loaded)
 
-    def close(self) -> None:
-        """Closes the files of shards that are not loaded. Loading one then opens it by its name."""
-        with self._lock:
-            for file in self._files.values():
-                file.close()
-            self._files.clear()
-
     def __del__(self) -> None:
+        # No query runs any more: one that began before reload or close has found its shards in the files held open.
         for file in self.__dict__.get("_files", {}).values():
             file.close()
 
@@ -121,10 +116,8 @@ class Shards:
         return self.shard(self.router.shard(key, len(self.manifest.shards)))
 
     def ask(self, keys: _core.Keys, answers: Any) -> None:
-        """Writes a byte, 0 or 1, for each key, after it has loaded their shards."""
-        hashes = bytearray(16 * len(keys))
-        self.router.ask(keys, hashes)
-        self.router.answer(hashes, len(self.manifest.shards), self.shard, answers)
+        """Writes a byte, 0 or 1, for each key. Loads the shards that have one of the keys."""
+        self.router.ask(keys, len(self.manifest.shards), self.shard, answers)
 
 
 class ShardedFilter(Filter):
@@ -197,20 +190,18 @@ class ShardedFilter(Filter):
 
     def reload(self) -> bool:
         """Opens the set again if its manifest has changed. Returns whether it has. Shards that are loaded and did not
-        change stay. After an error the old set stays in use."""
+        change stay. Queries that run at the same time end with the old set. After an error it stays in use."""
         old = self._shards()
         new = _open(old.folder, self._secret, old)
         if new is old:
             return False
         self._set(new)
-        old.close()
         return True
 
-    def close(self) -> None:
-        """Releases all files. Later queries raise ValueError; those that are running end as usual."""
-        if not self.closed:
-            self._shards().close()
-        super().close()
+
+def _same_filters(a: Manifest, b: Manifest) -> bool:
+    """Whether a shard of one set may be one of the other, if its entry is the same."""
+    return (a.hash, a.seed, a.key_check, a.family) == (b.hash, b.seed, b.key_check, b.family)
 
 
 def _open(folder: str, secret: bytes | None, old: Shards | None) -> Shards:

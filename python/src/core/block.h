@@ -127,12 +127,12 @@ static bool block_little(void) {
   return memcmp(key, &one, 8) == 0;
 }
 
-/* Makes the block of keys from at on: at least one. Not for dictionaries. */
-static int block_take(core_block *b, const Keys *k, size_t at) {
+/* Makes a block of keys [at, to): at least the first one, if at is below to. Not for dictionaries. */
+static int block_take(core_block *b, const Keys *k, size_t at, size_t to) {
   bool plain = k->form == KEYS_WIDTH;
   plain |= (k->form == KEYS_UNSIGNED || k->form == KEYS_SIGNED) && k->width == 8 && block_little();
   memset(&b->keys, 0, sizeof b->keys);
-  b->n = k->n - at;
+  b->n = to - at;
   b->keys.bytes = k->data;
   if (plain) {
     b->way = BLOOMERY_WIDTH;
@@ -169,56 +169,66 @@ static const uint8_t *block_key(const core_block *b, size_t i, size_t *n) {
   return b->keys.bytes + start;
 }
 
-/* Writes size bytes to out for each key of a block. */
+/* Writes a byte to out for each key of a block. */
 typedef void (*block_sink)(const void *self, const core_block *b, uint8_t *out);
 
-/* Passes all keys to a sink. out has size bytes for each key. The GIL is needed for KEYS_LIST only. */
-static int block_each(const Keys *k, block_sink sink, const void *self, size_t size, uint8_t *out) {
+/* Writes the byte of its entry, of which values has one each, to out for each row of a dictionary; 0 for null. */
+static int block_rows(const Keys *k, const uint8_t *values, uint8_t *out) {
+  for (size_t i = 0; i < k->n; i++) {
+    uint64_t index = keys_valid(k, i) ? keys_index(k, i) : 0;
+    if (!keys_valid(k, i)) {
+      out[i] = 0;
+    } else if (index < k->dictionary->n) {
+      out[i] = values[(size_t)index];
+    } else {
+      return CORE_INDEX;
+    }
+  }
+  return 0;
+}
+
+/* Passes all keys to a sink. out has a byte for each key. The GIL is needed for KEYS_LIST only. */
+static int block_each(const Keys *k, block_sink sink, const void *self, uint8_t *out) {
   core_block *b;
   int error = 0;
   if (k->form == KEYS_DICTIONARY) {
-    uint8_t *values = (uint8_t *)malloc(k->dictionary->n * size + 1);
-    error = values ? block_each(k->dictionary, sink, self, size, values) : CORE_MEMORY;
-    for (size_t i = 0; error == 0 && i < k->n; i++) {
-      uint64_t index = keys_valid(k, i) ? keys_index(k, i) : 0;
-      if (!keys_valid(k, i)) {
-        memset(out + i * size, 0, size);
-      } else if (index < k->dictionary->n) {
-        memcpy(out + i * size, values + (size_t)index * size, size);
-      } else {
-        error = CORE_INDEX;
-      }
-    }
+    uint8_t *values = (uint8_t *)malloc(k->dictionary->n + 1);
+    error = values ? block_each(k->dictionary, sink, self, values) : CORE_MEMORY;
+    if (error == 0) error = block_rows(k, values, out);
     free(values);
     return error;
   }
   b = (core_block *)calloc(1, sizeof *b);
   if (!b) return CORE_MEMORY;
   for (size_t at = 0; error == 0 && at < k->n; at += b->n) {
-    error = block_take(b, k, at);
-    if (error == 0) sink(self, b, out + at * size);
+    error = block_take(b, k, at, k->n);
+    if (error == 0) sink(self, b, out + at);
   }
   block_free(b);
   free(b);
   return error;
 }
 
-/* Passes all keys to a sink, without the GIL if they are not Python objects. out is a writable buffer of size bytes for
+/* Takes a writable buffer of a byte for each key. Returns false with an exception. */
+static bool block_answers(const Keys *k, PyObject *answers, Py_buffer *view) {
+  if (PyObject_GetBuffer(answers, view, PyBUF_WRITABLE) < 0) return false;
+  if ((size_t)view->len == k->n) return true;
+  PyBuffer_Release(view);
+  PyErr_SetString(PyExc_ValueError, "the answers have another length than the keys");
+  return false;
+}
+
+/* Passes all keys to a sink, without the GIL if they are not Python objects. answers is a writable buffer of a byte for
    each key. Returns None, or NULL with an exception. */
-static PyObject *block_answer(const Keys *k, block_sink sink, const void *self, size_t size, PyObject *out) {
+static PyObject *block_answer(const Keys *k, block_sink sink, const void *self, PyObject *answers) {
   Py_buffer view;
   int error;
-  if (PyObject_GetBuffer(out, &view, PyBUF_WRITABLE) < 0) return NULL;
-  if ((size_t)view.len / size != k->n || (size_t)view.len % size != 0) {
-    PyBuffer_Release(&view);
-    PyErr_SetString(PyExc_ValueError, "the answers have another length than the keys");
-    return NULL;
-  }
+  if (!block_answers(k, answers, &view)) return NULL;
   if (k->form == KEYS_LIST) {
-    error = block_each(k, sink, self, size, (uint8_t *)view.buf);
+    error = block_each(k, sink, self, (uint8_t *)view.buf);
   } else {
     Py_BEGIN_ALLOW_THREADS;
-    error = block_each(k, sink, self, size, (uint8_t *)view.buf);
+    error = block_each(k, sink, self, (uint8_t *)view.buf);
     Py_END_ALLOW_THREADS;
   }
   PyBuffer_Release(&view);

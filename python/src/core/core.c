@@ -1,4 +1,4 @@
-/* bloomery._core: bloomery.h for Python, on the stable ABI of CPython 3.11.
+/* bloomery._core: bloomery.h for Python, on the stable ABI of CPython 3.11 where there is one.
 
    A query has these parts, each with a file:
 
@@ -8,18 +8,19 @@
      hex.h      many keys -> text that the command bloomery reads
      opened.h   a filter or an exact set in memory, which answers one key or Keys
      handle.h   the base of bloomery.Filter
-     router.h   the shards of keys in a sharded set
+     route.h    the keys of a batch grouped by their shard
+     router.h   a sharded set, which answers keys from the shards that it is given
 
    The Python side (src/bloomery) checks arguments, maps files and chooses the type of answers. Functions here check all
    that memory depends on: sizes of buffers, formats and offsets. They release the GIL while they open files and while
    they answer keys that are not Python objects. Objects are immutable once made, except Handle, which a lock protects in
    free-threaded Python. */
 
-#ifndef Py_GIL_DISABLED
-#define Py_LIMITED_API 0x030B0000
-#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
+#error "define Py_LIMITED_API, as setup.py does: only free-threaded Python has no stable ABI"
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@
 #include "column.h"
 #include "opened.h"
 #include "handle.h"
+#include "route.h"
 #include "router.h"
 
 /* bools(answers) -> list of bool: one for each byte. */

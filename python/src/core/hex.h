@@ -52,8 +52,7 @@ static int hex_lines(core_text *t, const Keys *k, size_t from, size_t to, const 
   core_block *b = (core_block *)calloc(1, sizeof *b);
   int error = b ? 0 : CORE_MEMORY;
   for (size_t at = from; error == 0 && at < to; at += b->n) {
-    error = block_take(b, k, at);
-    if (error == 0 && b->n > to - at) b->n = to - at;
+    error = block_take(b, k, at, to);
     if (error == 0) error = hex_block(t, k, b, at, b->n, values);
   }
   if (b) block_free(b);

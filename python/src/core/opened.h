@@ -169,7 +169,7 @@ static PyObject *opened_ask(PyObject *self, PyObject *args) {
   core_state *s = (core_state *)PyType_GetModuleState(Py_TYPE(self));
   PyObject *keys, *answers;
   if (!PyArg_ParseTuple(args, "O!O", s->keys, &keys, &answers)) return NULL;
-  return block_answer((const Keys *)keys, opened_sink, self, 1, answers);
+  return block_answer((const Keys *)keys, opened_sink, self, answers);
 }
 
 /* info() -> dict of the header. */

@@ -28,6 +28,7 @@ static PyObject *core_router(PyObject *module, PyObject *args) {
   r->hasher.header.hash = hash;
   r->hasher.header.seed = seed;
   r->hasher.header.key_check = key_check;
+  r->hasher.wide = bloomery_wide();
   result = bloomery_take_secret(r->hasher.secret, hash, key_check, (const uint8_t *)secret);
   if (result == BLOOMERY_OK) return (PyObject *)r;
   Py_DECREF((PyObject *)r);
@@ -46,110 +47,124 @@ static PyObject *router_shard(PyObject *self, PyObject *args) {
   return PyLong_FromUnsignedLongLong(shard);
 }
 
-static void router_sink(const void *self, const core_block *b, uint8_t *out) {
-  const Router *r = (const Router *)self;
-  for (size_t i = 0; i < b->n; i++) {
-    size_t n;
-    const uint8_t *p = block_key(b, i, &n);
-    bloomery_key_hash h = bloomery_hash(&r->hasher, p, n);
-    memcpy(out + 16 * i, &h, 16);
-  }
-}
-
-/* ask(keys, hashes): writes the hash of each key, 16 bytes. */
-static PyObject *router_ask(PyObject *self, PyObject *args) {
-  core_state *s = (core_state *)PyType_GetModuleState(Py_TYPE(self));
-  PyObject *keys, *hashes;
-  if (!PyArg_ParseTuple(args, "O!O", s->keys, &keys, &hashes)) return NULL;
-  return block_answer((const Keys *)keys, router_sink, self, 16, hashes);
-}
-
-/* Writes the shard of each hash to shards, and sets used[shard]. */
-static void router_route(const uint8_t *hashes, size_t n, uint64_t count, uint32_t *shards, uint8_t *used) {
-  for (size_t i = 0; i < n; i++) {
-    bloomery_key_hash h;
-    memcpy(&h, hashes + 16 * i, 16);
-    shards[i] = (uint32_t)bloomery_route(h, count);
-    used[shards[i]] = 1;
-  }
-}
-
-/* Answers hashes. filters has a filter for each shard that is used. */
-static void router_answer(const Opened *const *filters, const uint8_t *hashes, const uint32_t *shards, size_t n,
-                          uint8_t *out) {
-  for (size_t i = 0; i < n; i++) {
-    bloomery_key_hash h;
-    memcpy(&h, hashes + 16 * i, 16);
-    out[i] = bloomery_has_hash(&filters[shards[i]]->filter, h);
-  }
-}
-
-/* Fills filters with the Opened that load(shard) returns for each shard that is used. They are kept in list. */
-static bool router_load(core_state *s, PyObject *load, const uint8_t *used, size_t count, const Opened **filters,
-                        PyObject *list) {
-  for (size_t i = 0; i < count; i++) {
+/* Sets r->shards[i] to the filter that load(i) returns, for each shard of the piece that is not loaded. held, a list,
+   keeps them. Returns false with an exception. */
+static bool router_load(core_state *s, route *r, PyObject *load, PyObject *held) {
+  for (size_t i = 0; i < r->n; i++) {
+    uint32_t number = r->piece[i].shard;
     PyObject *shard;
     bool done;
-    if (!used[i]) continue;
-    shard = PyObject_CallFunction(load, "n", (Py_ssize_t)i);
+    if (r->shards[number]) continue;
+    shard = PyObject_CallFunction(load, "n", (Py_ssize_t)number);
     if (!shard) return false;
     done = PyObject_TypeCheck(shard, s->opened) && !((const Opened *)shard)->is_exact;
     if (!done) PyErr_SetString(PyExc_TypeError, "load: not a filter");
-    done = done && PyList_Append(list, shard) == 0;
-    filters[i] = (const Opened *)shard;
-    Py_DECREF(shard); /* list has it */
+    done = done && PyList_Append(held, shard) == 0;
+    if (done) r->shards[number] = &((const Opened *)shard)->filter;
+    Py_DECREF(shard); /* held has it */
     if (!done) return false;
   }
   return true;
 }
 
-/* answer(hashes, count, load, answers): writes a byte, 0 or 1, for each hash. load(shard) returns the Opened of a
-   shard; it is called once for each shard of a hash, before anything is answered. */
-static PyObject *router_answers(PyObject *self, PyObject *args) {
+/* Answers all keys of a route. Returns false with an exception. */
+static bool router_answer(core_state *s, route *r, PyObject *load) {
+  PyObject *held = PyList_New(0);
+  bool done = held != NULL;
+  while (done && r->from < r->keys->n) {
+    int error;
+    if (r->keys->form == KEYS_LIST) {
+      error = route_run(r);
+    } else {
+      Py_BEGIN_ALLOW_THREADS;
+      error = route_run(r);
+      Py_END_ALLOW_THREADS;
+    }
+    if (error != 0) core_raise(error);
+    done = error == 0 && (r->from == r->to || router_load(s, r, load, held));
+  }
+  Py_XDECREF(held);
+  return done;
+}
+/* Answers keys that are not a dictionary: writes 0 or 1 to out, which has a byte for each, 0 at first. asked is that of
+   a route. Returns false with an exception. */
+static bool router_keys(core_state *s, const Router *self, size_t count, PyObject *load, const Keys *k,
+                        const uint8_t *asked, uint8_t *out) {
+  route *r;
+  bool done;
+  if (k->form == KEYS_NULLS) return true;
+  r = route_new(&self->hasher, count, k->n);
+  if (!r) {
+    PyErr_NoMemory();
+    return false;
+  }
+  r->keys = k;
+  r->asked = asked;
+  r->out = out;
+  done = router_answer(s, r, load);
+  route_free(r);
+  return done;
+}
+
+/* The same for the rows of a dictionary: answers each entry that has a row once. */
+static bool router_rows(core_state *s, const Router *self, size_t count, PyObject *load, const Keys *k, uint8_t *out) {
+  const Keys *entries = k->dictionary;
+  uint8_t *asked = (uint8_t *)calloc(entries->n + 1, 1), *answers = (uint8_t *)calloc(entries->n + 1, 1);
+  bool done = asked && answers;
+  if (done) {
+    Py_BEGIN_ALLOW_THREADS;
+    for (size_t i = 0; i < k->n; i++) {
+      uint64_t index = keys_valid(k, i) ? keys_index(k, i) : entries->n;
+      if (index < entries->n) asked[index] = 1;
+    }
+    Py_END_ALLOW_THREADS;
+  } else {
+    PyErr_NoMemory();
+  }
+  done = done && router_keys(s, self, count, load, entries, asked, answers);
+  if (done) {
+    int error;
+    Py_BEGIN_ALLOW_THREADS;
+    error = block_rows(k, answers, out);
+    Py_END_ALLOW_THREADS;
+    if (error != 0) core_raise(error);
+    done = error == 0;
+  }
+  free(asked);
+  free(answers);
+  return done;
+}
+
+/* ask(keys, count, load, answers): writes a byte, 0 or 1, for each key. load(shard) returns the Opened of a shard; it is
+   called once for each shard that has one of the keys. Keys that are null have no shard. */
+static PyObject *router_ask(PyObject *self, PyObject *args) {
   core_state *s = (core_state *)PyType_GetModuleState(Py_TYPE(self));
-  Py_buffer hashes, answers;
-  PyObject *load, *list = NULL, *result = NULL;
+  PyObject *keys, *load, *answers;
+  const Keys *k;
   Py_ssize_t count;
-  size_t n;
-  uint32_t *shards = NULL;
-  uint8_t *used = NULL;
-  const Opened **filters = NULL;
-  if (!PyArg_ParseTuple(args, "y*nOw*", &hashes, &count, &load, &answers)) return NULL;
-  n = (size_t)hashes.len / 16;
-  if (hashes.len % 16 != 0 || (size_t)answers.len != n || count < 1 || count > 1 << 20) {
-    PyErr_SetString(PyExc_ValueError, "answer: lengths");
-    goto end;
+  Py_buffer view;
+  bool done;
+  if (!PyArg_ParseTuple(args, "O!nOO", s->keys, &keys, &count, &load, &answers)) return NULL;
+  if (count < 1 || count > 1 << 20) {
+    PyErr_SetString(PyExc_ValueError, "ask: count");
+    return NULL;
   }
-  shards = (uint32_t *)malloc(n * sizeof *shards + 1);
-  used = (uint8_t *)calloc((size_t)count, 1);
-  filters = (const Opened **)calloc((size_t)count, sizeof *filters);
-  list = PyList_New(0);
-  if (!shards || !used || !filters || !list) {
-    if (!PyErr_Occurred()) PyErr_NoMemory();
-    goto end;
+  k = (const Keys *)keys;
+  if (!block_answers(k, answers, &view)) return NULL;
+  memset(view.buf, 0, k->n);
+  if (k->form == KEYS_DICTIONARY) {
+    done = router_rows(s, (const Router *)self, (size_t)count, load, k, (uint8_t *)view.buf);
+  } else {
+    done = router_keys(s, (const Router *)self, (size_t)count, load, k, NULL, (uint8_t *)view.buf);
   }
-  Py_BEGIN_ALLOW_THREADS;
-  router_route((const uint8_t *)hashes.buf, n, (uint64_t)count, shards, used);
-  Py_END_ALLOW_THREADS;
-  if (!router_load(s, load, used, (size_t)count, filters, list)) goto end;
-  Py_BEGIN_ALLOW_THREADS;
-  router_answer(filters, (const uint8_t *)hashes.buf, shards, n, (uint8_t *)answers.buf);
-  Py_END_ALLOW_THREADS;
-  result = Py_NewRef(Py_None);
-end:
-  free(shards);
-  free(used);
-  free((void *)filters);
-  Py_XDECREF(list);
-  PyBuffer_Release(&hashes);
-  PyBuffer_Release(&answers);
-  return result;
+  PyBuffer_Release(&view);
+  if (!done) return NULL;
+  Py_RETURN_NONE;
 }
 
 static PyMethodDef router_methods[] = {
     {"shard", router_shard, METH_VARARGS, "shard(key, count) -> int"},
-    {"ask", router_ask, METH_VARARGS, "ask(keys, hashes)"},
-    {"answer", router_answers, METH_VARARGS, "answer(hashes, count, load, answers)"},
+    {"ask", router_ask, METH_VARARGS, "ask(keys, count, load, answers)"},
     {NULL, NULL, 0, NULL},
 };
 
