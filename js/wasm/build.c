@@ -15,10 +15,11 @@ typedef struct {
   uint64_t lo, hi;
 } key_hash;
 
-/* What the caller writes. src/build/wasm.ts has the address and the length of text. */
+/* What the caller writes: keys one after the other. src/wasm/builder.ts has the addresses and lengths. */
 struct page {
-  uint64_t seed; /* of XXH3-128 */
-  uint8_t text[384]; /* of a key: at most 128 bytes are hashed */
+  uint64_t seed;        /* of XXH3-128 */
+  uint8_t lengths[512]; /* of keys in bytes: at most 128 */
+  uint8_t text[24576];
 };
 #define page (*(struct page *)32768)
 
@@ -27,21 +28,24 @@ static inline uint32_t scale(uint64_t x, uint64_t m) { return ((x >> 32) * m + (
 
 /* ---- Keys ---- */
 
-/* Sets *to to XXH3-128 of the first n bytes of text. */
-EXPORT(hash) void hash(uint32_t n, key_hash *to) {
+/* Writes XXH3-128 of the first keys of page. */
+EXPORT(hash) void hash(uint32_t keys, key_hash *to) {
   const uint8_t *key = page.text;
   uint64_t seed = page.seed;
-  bloomery_key_hash h = {0, n * BLOOMERY_PRIME64_1};
-  if (n <= 16) {
-    h = bloomery_xxh3_short(key, n, seed);
-  } else {
-    for (uint32_t i = (n - 1) / 32 + 1; i-- > 0;) {
-      bloomery_xxh3_pair(&h, key + 16 * i, key + n - 16 * (i + 1), 32 * i, seed);
+  for (uint32_t k = 0; k < keys; k++) {
+    uint32_t n = page.lengths[k];
+    bloomery_key_hash h = {0, n * BLOOMERY_PRIME64_1};
+    if (n <= 16) {
+      h = bloomery_xxh3_short(key, n, seed);
+    } else {
+      for (uint32_t i = (n - 1) / 32 + 1; i-- > 0;) {
+        bloomery_xxh3_pair(&h, key + 16 * i, key + n - 16 * (i + 1), 32 * i, seed);
+      }
+      h = bloomery_xxh3_end(h, n, seed);
     }
-    h = bloomery_xxh3_end(h, n, seed);
+    to[k] = (key_hash){h.lo, h.hi};
+    key += n;
   }
-  to->lo = h.lo;
-  to->hi = h.hi;
 }
 
 /* ---- Bloom filters ---- */
@@ -58,7 +62,8 @@ EXPORT(standard) void standard(const key_hash *k, const key_hash *end, uint32_t 
   }
 }
 
-EXPORT(blocked) void blocked(const key_hash *k, const key_hash *end, uint64_t *words, uint32_t blocks, uint32_t probes) {
+EXPORT(blocked)
+void blocked(const key_hash *k, const key_hash *end, uint64_t *words, uint32_t blocks, uint32_t probes) {
   for (; k < end; k++) {
     uint64_t *line = words + 8 * scale(k->hi, blocks), x = k->lo;
     for (uint32_t probe = 0; probe < probes;) {
@@ -277,7 +282,8 @@ static struct {
   uint32_t wider;      /* the number of the first blocks */
   uint64_t *rows;
   uint32_t *results;
-  uint32_t *pivots; /* rows of the keys of a group */
+  uint32_t *pivots; /* the rows of a group of keys */
+  uint32_t placed;  /* their number */
   key_hash *next, *end, *bumped;
 } layer;
 
@@ -302,73 +308,118 @@ void begin(uint64_t back, uint32_t starts, uint32_t turn, uint32_t broad, uint32
   layer.end = end;
 }
 
-/* Adds an equation. Returns its row, or NONE if it follows from others, and sets *result to what contradicts them. */
-enum { NONE = -1 };
-static uint32_t insert(uint32_t at, uint64_t c, uint64_t d, uint32_t *result) {
-  for (;;) {
-    uint64_t *row = layer.rows + (at << layer.broad);
-    if (!row[0]) {
-      row[0] = c;
-      if (layer.broad) row[1] = d;
-      layer.results[at] = *result;
-      return at;
-    }
-    c ^= row[0];
-    if (layer.broad) d ^= row[1];
-    *result ^= layer.results[at];
-    if (!c) {
-      if (!d) return NONE;
-      c = d;
-      d = 0;
-      at += 64;
-    }
-    uint32_t n = __builtin_ctzll(c);
-    c = c >> n | d << 1 << (63 - n);
-    d >>= n;
-    at += n;
-  }
-}
-
 static inline uint64_t turned(uint64_t v) { return v << layer.turn | v >> (-layer.turn & 63); }
+
+/* Inserts the equations of a group of a bucket, of the last keys before layer.next whose offsets in the bucket are
+   limit or more, from the last one to the first, and moves layer.next. It stops and returns false if an equation contradicts
+   others. layer.pivots gets the rows, layer.placed their number. first and slot are those of solve.
+
+   If pairs is true, all keys of the group must have the same columns: then the order does not change the solution, and
+   it takes steps of two equations in turn. Neither waits for the rows that the other one reads. */
+static inline __attribute__((always_inline)) bool insert(const key_hash *keys, uint32_t limit, uint32_t first,
+                                                         uint32_t slot, bool pairs, uint32_t broad) {
+  uint64_t *rows = layer.rows, c = 0, d = 0, c2 = 0, d2 = 0, mask = 0;
+  uint32_t *results = layer.results, at = 0, result = 0, at2 = 0, result2 = 0, placed = 0;
+  const key_hash *k = layer.next;
+  bool waits = false, agree = true; /* whether there is a second equation */
+  while (agree) {
+    uint32_t start = k > keys ? scale(k[-1].hi, layer.starts) : 0;
+    if (k > keys && (start & ((1u << layer.shift) - 1)) >= limit) {
+      k--;
+      uint64_t x = k->hi * layer.back ^ k->lo;
+      at = start - first;
+      c = turned(bloomery_fold(x, 0x71BF41D65460B8E9u)) | 1;
+      if (broad) d = turned(bloomery_fold(x, 0x04666D532545AE33u));
+      result = (uint32_t)bloomery_fold(x, 0x50A89A3BE7770CBFu);
+      mask = ((uint64_t)1 << ((slot + at) / 64 + broad + 1 < layer.wider ? layer.columns : layer.r)) - 1;
+      if (pairs && !waits) {
+        waits = true;
+        c2 = c;
+        d2 = d;
+        at2 = at;
+        result2 = result;
+        continue;
+      }
+    } else if (waits) {
+      waits = false;
+      c = c2;
+      d = d2;
+      at = at2;
+      result = result2;
+    } else {
+      break;
+    }
+    for (uint64_t row; (row = rows[at << broad]);) {
+      result ^= results[at];
+      c ^= row;
+      if (broad) {
+        d ^= rows[2 * at + 1];
+        if (!c) {
+          c = d;
+          d = 0;
+          at += 64;
+        }
+      }
+      if (!c) break;
+      uint32_t n = __builtin_ctzll(c);
+      at += n;
+      c >>= n;
+      if (broad) {
+        c |= d << 1 << (63 - n);
+        d >>= n;
+      }
+      if (waits) {
+        uint64_t c1 = c, d1 = d;
+        uint32_t at1 = at, result1 = result;
+        c = c2;
+        d = d2;
+        at = at2;
+        result = result2;
+        c2 = c1;
+        d2 = d1;
+        at2 = at1;
+        result2 = result1;
+      }
+    }
+    if (!c) {
+      agree = !(result & mask);
+      continue;
+    }
+    rows[at << broad] = c;
+    if (broad) rows[2 * at + 1] = d;
+    results[at] = result;
+    layer.pivots[placed++] = at;
+  }
+  layer.next = (key_hash *)k;
+  layer.placed = placed;
+  return agree;
+}
 
 /* Inserts the keys of buckets b to end-1 of a segment that begins at a start and, in the solution, at a slot. It writes
    the classes of the buckets, moves the keys that are bumped to the front, with their own hi, and returns the number of
    keys that are left. */
 EXPORT(solve) uint32_t solve(uint32_t b, uint32_t end, uint32_t first, uint32_t slot, uint8_t *classes) {
-  uint32_t within = (1u << layer.shift) - 1;
   for (; b < end; b++) {
-    key_hash *keys = layer.next, *k = keys;
-    while (k < layer.end && scale(k->hi, layer.starts) >> layer.shift == b) k++;
-    layer.next = k;
+    key_hash *keys = layer.next, *next = keys;
+    while (next < layer.end && scale(next->hi, layer.starts) >> layer.shift == b) next++;
+    layer.next = next;
+    uint32_t top = (slot + ((b + 1) << layer.shift) - 1 - first) / 64 + layer.broad + 1;
+    bool pairs = top < layer.wider || slot / 64 >= layer.wider;
     for (uint32_t class = 3; class > 0; class--) {
-      key_hash *last = k;
-      uint32_t pivots = 0;
-      bool agree = true;
-      while (agree && k > keys) {
-        uint32_t start = scale(k[-1].hi, layer.starts), at = start - first, pivot;
-        if ((start & within) < layer.limits[class - 1]) break;
-        k--;
-        uint64_t x = k->hi * layer.back ^ k->lo;
-        uint32_t result = (uint32_t)bloomery_fold(x, 0x50A89A3BE7770CBFu);
-        uint64_t d = layer.broad ? turned(bloomery_fold(x, 0x04666D532545AE33u)) : 0;
-        pivot = insert(at, turned(bloomery_fold(x, 0x71BF41D65460B8E9u)) | 1, d, &result);
-        if (pivot != (uint32_t)NONE) {
-          layer.pivots[pivots++] = pivot;
-        } else {
-          uint32_t columns = (slot + at) / 64 + layer.broad + 1 < layer.wider ? layer.columns : layer.r;
-          agree = !(result & (uint32_t)(((uint64_t)1 << columns) - 1));
-        }
-      }
-      if (agree) continue;
-      while (pivots-- > 0) {
-        uint32_t at = layer.pivots[pivots];
+      const key_hash *last = layer.next;
+      uint32_t limit = layer.limits[class - 1];
+      if (layer.broad && insert(keys, limit, first, slot, pairs, 1)) continue;
+      if (!layer.broad && insert(keys, limit, first, slot, pairs, 0)) continue;
+      while (layer.placed > 0) {
+        uint32_t at = layer.pivots[--layer.placed];
         layer.rows[at << layer.broad] = layer.results[at] = 0;
         if (layer.broad) layer.rows[2 * at + 1] = 0;
       }
       classes[b] = class;
-      for (k = keys; k < last; k++) *layer.bumped++ = (key_hash){k->lo, k->hi * layer.back};
+      for (; keys < last; keys++) *layer.bumped++ = (key_hash){keys->lo, keys->hi * layer.back};
       break;
     }
+    layer.next = next;
   }
   return layer.end - layer.next;
 }
@@ -376,30 +427,55 @@ EXPORT(solve) uint32_t solve(uint32_t b, uint32_t end, uint32_t first, uint32_t 
 /* Returns the number of keys that all segments have bumped. */
 EXPORT(bumped) uint32_t bumped(const key_hash *keys) { return layer.bumped - keys; }
 
-/* Computes the slots of the segment, from the last one to the first, and writes the columns of its blocks, the first of
-   which is number base of the layer. A slot without a row is 0. */
-EXPORT(substitute) void substitute(uint32_t blocks, uint32_t base, uint64_t *words) {
-  /* The slots behind the one to compute: bit i of the words is slot at+1+i. */
-  uint64_t behind[33][2];
-  __builtin_memset(behind, 0, sizeof behind);
-  while (blocks-- > 0) {
-    uint32_t place = base + blocks, columns = place < layer.wider ? layer.columns : layer.r;
-    uint64_t *to = words + (size_t)place * layer.r + (place < layer.wider ? place : layer.wider);
-    for (uint32_t column = 0; column < layer.columns; column++) {
-      uint64_t x = behind[column][0], y = behind[column][1];
-      for (uint32_t i = 64; i-- > 0;) {
-        uint32_t at = 64 * blocks + i;
-        const uint64_t *row = layer.rows + (at << layer.broad);
-        uint64_t c = row[0] >> 1, all = c & x;
-        if (layer.broad) {
-          all = ((c | row[1] << 63) & x) ^ (row[1] >> 1 & y);
-          y = y << 1 | x >> 63;
-        }
-        x = x << 1 | ((__builtin_popcountll(all) ^ layer.results[at] >> column) & 1);
-      }
-      behind[column][0] = x;
-      behind[column][1] = y;
-      if (column < columns) to[column] = x;
+/* The slots behind the one to compute, of each column: bit i of x is slot at+1+i, and y has those behind x. */
+static struct {
+  uint64_t x, y;
+} behind[36];
+
+/* Computes 64 slots of four columns, from the last one to the first. A slot without a row is 0. */
+static inline __attribute__((always_inline)) void four(uint32_t at, uint32_t column, uint32_t broad) {
+  uint64_t x[4], y[4];
+  for (uint32_t k = 0; k < 4; k++) {
+    x[k] = behind[column + k].x;
+    y[k] = behind[column + k].y;
+  }
+  for (uint32_t i = at + 64; i-- > at;) {
+    const uint64_t *row = layer.rows + (i << broad);
+    uint32_t result = layer.results[i] >> column;
+    uint64_t c = row[0] >> 1, d = 0;
+    if (broad) {
+      c |= row[1] << 63;
+      d = row[1] >> 1;
     }
+    for (uint32_t k = 0; k < 4; k++) {
+      uint64_t all = c & x[k];
+      if (broad) {
+        all ^= d & y[k];
+        y[k] = y[k] << 1 | x[k] >> 63;
+      }
+      x[k] = x[k] << 1 | (((uint32_t)__builtin_popcountll(all) ^ result >> k) & 1);
+    }
+  }
+  for (uint32_t k = 0; k < 4; k++) {
+    behind[column + k].x = x[k];
+    behind[column + k].y = y[k];
+  }
+}
+
+/* Computes blocks end-1 to i of the segment, in this order, and writes their columns. The first block of the segment is
+   number base of the layer. The last blocks of a segment come first, with last. */
+EXPORT(substitute) void substitute(uint32_t i, uint32_t end, bool last, uint32_t base, uint64_t *words) {
+  if (last) __builtin_memset(behind, 0, sizeof behind);
+  while (end-- > i) {
+    uint32_t place = base + end, wide = place < layer.wider, columns = wide ? layer.columns : layer.r;
+    uint64_t *to = words + place * layer.r + (wide ? place : layer.wider);
+    for (uint32_t column = 0; column < layer.columns; column += 4) {
+      if (layer.broad) {
+        four(64 * end, column, 1);
+      } else {
+        four(64 * end, column, 0);
+      }
+    }
+    for (uint32_t column = 0; column < columns; column++) to[column] = behind[column].x;
   }
 }

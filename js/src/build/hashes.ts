@@ -1,12 +1,12 @@
 // The hashes of the keys of a build: four words of 32 bits a key, in the order of Hash.
 
 import { buffer, type Key, putKey } from '../key.js';
-import type { Hash, HashFunction, KeyBuffer } from '../types.js';
-import { type Exports, mostHashed, page, seedAt, type Start, textAt, textLength } from '../wasm/builder.js';
-import { keysIn } from '../wasm/keys.js';
+import type { Hash, HashFunction } from '../types.js';
+import { longest, page, type Start } from '../wasm/builder.js';
+import { Texts } from '../wasm/texts.js';
 
 /** Keys of a part, and of a step of a build. */
-export const room = 1 << 14;
+export const room = 1 << 12;
 
 /** Yields views of the keys of parts, of a step each. */
 export function* pieces(parts: readonly Int32Array[]): Generator<Int32Array> {
@@ -18,10 +18,12 @@ export class Hashes {
   readonly #parts: Int32Array[] = [];
   readonly #sum: HashFunction;
   readonly #h: Hash = new Int32Array(8);
-  /** The keys that are in no part yet. */
+  /** The hashes that are in no part yet, and their number. */
   #last = new Int32Array(4 * room);
-  #keys: KeyBuffer = buffer;
-  #run: Exports | undefined;
+  #n = 0;
+  #texts: Texts | undefined;
+  /** Whether texts go into batches: not until the end of a part after one that is not ASCII. */
+  #batch = true;
   /** The number of keys that were added. */
   length = 0;
 
@@ -33,32 +35,54 @@ export class Hashes {
   use(start: Start, seed: bigint): void {
     const instance = start(16 * room);
     if (!instance) return;
-    const { run, buffer } = instance, last = new Int32Array(buffer, page, 4 * room);
-    new DataView(buffer).setBigUint64(seedAt, seed, true);
+    const last = new Int32Array(instance.buffer, page, 4 * room);
     last.set(this.#last);
     this.#last = last;
-    this.#keys = keysIn(new Uint8Array(buffer, textAt, textLength));
-    this.#run = run;
+    this.#texts = new Texts(instance, seed);
   }
 
-  /** Adds a key. A number is the same key as its BigInt. It throws TypeError or RangeError. */
+  /** Adds a key. A number is the same key as its BigInt. It throws TypeError or RangeError, of a text perhaps later. */
   add(key: Key | number): void {
-    const i = this.length % room, keys = this.#keys;
-    if (!i && this.length) this.#parts.push(this.#last.slice());
-    const n = putKey(keys, typeof key === 'number' ? integer(key) : key); // may replace the view
-    if (this.#run && n <= mostHashed) {
-      this.#run.hash(n, page + 16 * i);
-    } else {
-      this.#sum(keys.view, n, this.#h);
-      for (let j = 0; j < 4; j++) this.#last[4 * i + j] = this.#h[j];
-      if (this.#run) keys.grow(0); // the key may be outside of its memory
-    }
-    this.length++;
+    const texts = this.#texts;
+    if (this.length++ % room === 0) this.#end();
+    if (!texts || typeof key !== 'string' || key.length > longest || !this.#batch) return this.#put(key);
+    if (texts.take(key)) return;
+    this.#flush();
+    texts.take(key);
   }
 
-  /** Returns the hashes of all keys in parts, of at most 16,384 keys each. */
+  /** Returns the hashes of all keys in parts, of at most room keys each. */
   parts(): Int32Array[] {
-    return [...this.#parts, this.#last.slice(0, 4 * (this.length - room * this.#parts.length))];
+    this.#end();
+    return this.#parts;
+  }
+
+  /** Makes a part of the last hashes. */
+  #end(): void {
+    this.#flush();
+    if (this.#n) this.#parts.push(this.#last.slice(0, 4 * this.#n));
+    this.#n = 0;
+    this.#batch = true;
+  }
+
+  /** Hashes the batch. */
+  #flush(): void {
+    const texts = this.#texts, count = texts?.count;
+    if (!texts || !count) return;
+    const others = texts.hash(page + 16 * this.#n);
+    this.#batch = !others.length;
+    if (this.#batch) this.#n += count;
+    for (const text of others) this.#put(text);
+  }
+
+  /** Hashes one key. */
+  #put(key: Key | number): void {
+    const texts = this.#texts, keys = texts?.keys ?? buffer, at = this.#n++;
+    const n = putKey(keys, typeof key === 'number' ? integer(key) : key); // may replace the view
+    if (texts && n <= longest) return texts.put(n, page + 16 * at);
+    this.#sum(keys.view, n, this.#h);
+    for (let j = 0; j < 4; j++) this.#last[4 * at + j] = this.#h[j];
+    if (texts) keys.grow(0); // the key may have been too long for its own buffer
   }
 }
 

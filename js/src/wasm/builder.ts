@@ -7,7 +7,7 @@ import { compile } from './compile.js';
 
 /** What wasm/build.c exports. Addresses are in bytes. */
 export interface Exports {
-  hash(n: number, to: number): void;
+  hash(keys: number, to: number): void;
   standard(keys: number, end: number, words: number, m: number, probes: number): void;
   blocked(keys: number, end: number, words: number, blocks: number, probes: number): void;
   fuse(
@@ -27,7 +27,7 @@ export interface Exports {
   ): void;
   solve(b: number, end: number, first: number, slot: number, classes: number): number;
   bumped(keys: number): number;
-  substitute(blocks: number, base: number, words: number): void;
+  substitute(i: number, end: number, last: number, base: number, words: number): void;
 }
 
 /** An instance and its memory. Arrays of the caller begin at byte page. */
@@ -42,8 +42,8 @@ export type Start = (bytes: number) => Instance | undefined;
 /** The first byte of the caller's arrays. */
 export const page = 65536;
 
-/** Where hash takes the seed and the bytes of a key, how many bytes may be written there, and how many it takes. */
-export const seedAt = 32768, textAt = 32776, textLength = 384, mostHashed = 128;
+/** Where hash takes the seed, the lengths of keys, at most longest each, and their bytes one after the other. */
+export const seedAt = 32768, lengthsAt = 32776, mostKeys = 512, longest = 128, textAt = 33288, textLength = 24_576;
 
 let compiled: Promise<WebAssembly.Module | undefined> | undefined;
 

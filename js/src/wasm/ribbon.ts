@@ -66,7 +66,7 @@ export function wasmSolver({ parts, length: n }: Keys, start: Start | undefined)
         l.wider, rows, results, pivots, keys, keys + 16 * all,
       );
       for (let first = 0; first < starts; first += segmentStarts) {
-        const end = Math.ceil(min(first + segmentStarts, starts) / bucket), some = (8192 / bucket) | 0;
+        const end = Math.ceil(min(first + segmentStarts, starts) / bucket), some = 32;
         const slot = first + width * (first / segmentStarts), blocks = (min(starts - first, segmentStarts) + width) / 64;
         new Uint8Array(buffer, rows, 64 * blocks * (8 << broad)).fill(0);
         new Uint8Array(buffer, results, 64 * blocks * 4).fill(0);
@@ -74,8 +74,10 @@ export function wasmSolver({ parts, length: n }: Keys, start: Start | undefined)
           left = run.solve(b, min(b + some, end), first, slot, classes);
           yield 1 - left / all;
         }
-        run.substitute(blocks, slot / 64, other);
-        yield 1 - left / all;
+        for (let i = blocks; i > 0; i -= some) {
+          run.substitute(max(0, i - some), i, +(i === blocks), slot / 64, other);
+          yield 1 - left / all;
+        }
       }
       left = run.bumped(keys);
       return { words: new Uint32Array(buffer, other, words).slice(), classes: level.slice() };
