@@ -65,7 +65,10 @@ const many = 1 << 14;
  *
  * Keys are an array or another iterable, also an asynchronous one, of texts, bytes, BigInts, pairs of 32-bit halves,
  * and numbers that are integers below 2^53: the same keys as their BigInts. They are hashed as they come: 16 bytes a
- * key. Fuse takes about 25 bytes a key more while it solves, ribbon about 60.
+ * key. Fuse takes about 25 bytes a key more while it solves, ribbon about 35 in WebAssembly and 60 in JavaScript.
+ *
+ * JavaScript builds where there is no WebAssembly, the page's Content-Security-Policy forbids it, or there is no memory
+ * for it. The bytes are the same.
  *
  * The thread is given free every 30 ms: a page stays responsive, but a worker is the better place for large builds.
  * It rejects with TypeError if an option or a key is wrong, with RangeError if the family has no filter of that rate or
@@ -85,8 +88,9 @@ export async function build(
     start = await wasmStart();
     if (start && secret === undefined) hashes.use(start, BigInt(seed));
   };
-  if (wasm) await begin();
-  await take(keys, hashes, turns, progress, wasm === undefined && begin);
+  const { length, size } = Object(keys), soon = wasm ?? (length ?? size) >= many;
+  if (soon) await begin();
+  await take(keys, hashes, turns, progress, wasm === undefined && !soon && begin);
   const all = { parts: hashes.parts(), length: hashes.length };
   const built = await turns.run(maker.make(all, fpr, start), (done) => progress?.({ keys: all.length, done }));
   const keyed = secret === undefined ? { hash: 1, seed: BigInt(seed), keyCheck: 0n }

@@ -308,11 +308,15 @@ void begin(uint64_t back, uint32_t starts, uint32_t turn, uint32_t broad, uint32
   layer.end = end;
 }
 
-static inline uint64_t turned(uint64_t v) { return v << layer.turn | v >> (-layer.turn & 63); }
+/* Returns bits that follow from a key, rotated. */
+static __attribute__((noinline)) uint64_t mixed(uint64_t x, uint64_t factor, uint32_t turn) {
+  uint64_t v = bloomery_fold(x, factor);
+  return v << turn | v >> (-turn & 63);
+}
 
 /* Inserts the equations of a group of a bucket, of the last keys before layer.next whose offsets in the bucket are
-   limit or more, from the last one to the first, and moves layer.next. It stops and returns false if an equation contradicts
-   others. layer.pivots gets the rows, layer.placed their number. first and slot are those of solve.
+   limit or more, from the last one to the first, and moves layer.next. It stops and returns false if an equation
+   contradicts others. layer.pivots gets the rows, layer.placed their number. first and slot are those of solve.
 
    If pairs is true, all keys of the group must have the same columns: then the order does not change the solution, and
    it takes steps of two equations in turn. Neither waits for the rows that the other one reads. */
@@ -328,9 +332,9 @@ static inline __attribute__((always_inline)) bool insert(const key_hash *keys, u
       k--;
       uint64_t x = k->hi * layer.back ^ k->lo;
       at = start - first;
-      c = turned(bloomery_fold(x, 0x71BF41D65460B8E9u)) | 1;
-      if (broad) d = turned(bloomery_fold(x, 0x04666D532545AE33u));
-      result = (uint32_t)bloomery_fold(x, 0x50A89A3BE7770CBFu);
+      c = mixed(x, 0x71BF41D65460B8E9u, layer.turn) | 1;
+      if (broad) d = mixed(x, 0x04666D532545AE33u, layer.turn);
+      result = (uint32_t)mixed(x, 0x50A89A3BE7770CBFu, 0);
       mask = ((uint64_t)1 << ((slot + at) / 64 + broad + 1 < layer.wider ? layer.columns : layer.r)) - 1;
       if (pairs && !waits) {
         waits = true;

@@ -12,9 +12,6 @@ export async function compile(text: string): Promise<WebAssembly.Module> {
   const reader = readable.getReader(), bytes: number[] = [];
   writer.write(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
   writer.close();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return WebAssembly.compile(Uint8Array.from(bytes));
-    for (const byte of value) bytes.push(byte);
-  }
+  for (let r; !(r = await reader.read()).done; ) bytes.push(...r.value); // modules are small: that many arguments
+  return WebAssembly.compile(Uint8Array.from(bytes));
 }
