@@ -12,7 +12,8 @@ import { keyCheck, sip } from './hash/sip.js';
 import { secretBytes } from './hash/siphash.js';
 import { xxh3 } from './hash/xxh3.js';
 import type { Key } from './key.js';
-import { abortSignal, callback, check, type Rule, want } from './options.js';
+import { abortSignal, callback, check, flag, type Rule, want } from './options.js';
+import { type Start, wasmStart } from './wasm/builder.js';
 
 export type { Key } from './key.js';
 
@@ -34,6 +35,8 @@ export interface BuildOptions {
   seed?: number | bigint;
   /** Instead of a seed: the secret of a keyed hash, 16 bytes, or 32 hexadecimal digits. Readers need it. */
   secret?: Uint8Array | string;
+  /** True: build in WebAssembly. False: in JavaScript. Default: in WebAssembly from 16,384 keys on. */
+  wasm?: boolean;
   /** Is called every few hundredths of a second. */
   progress?: (state: BuildProgress) => void;
   /** Stops the build, which then rejects with the reason of the signal. */
@@ -47,9 +50,13 @@ const rules: Record<string, Rule> = {
   family: [`one of ${Object.keys(makers).join(', ')}`, (v) => typeof v === 'string' && Object.hasOwn(makers, v)],
   fpr: ['a rate above 0, at most 0.99', (v) => typeof v === 'number' && v > 0 && v <= 0.99],
   seed: ['an integer of 0 to 2^64-1; above 2^53 a BigInt', isSeed],
+  wasm: flag,
   progress: callback,
   signal: abortSignal,
 };
+
+/** From how many keys on WebAssembly is worth its start. */
+const many = 1 << 14;
 
 /**
  * Builds a filter of keys, and returns the bytes of its file. They are those that `bloomery build` writes with the same
@@ -58,7 +65,10 @@ const rules: Record<string, Rule> = {
  *
  * Keys are an array or another iterable, also an asynchronous one, of texts, bytes, BigInts, pairs of 32-bit halves,
  * and numbers that are integers below 2^53: the same keys as their BigInts. They are hashed as they come: 16 bytes a
- * key. Fuse takes about 25 bytes a key more while it solves, ribbon about 60.
+ * key. Fuse takes about 25 bytes a key more while it solves, ribbon about 35 in WebAssembly and 60 in JavaScript.
+ *
+ * JavaScript builds where there is no WebAssembly, the page's Content-Security-Policy forbids it, or there is no memory
+ * for it. The bytes are the same.
  *
  * The thread is given free every 30 ms: a page stays responsive, but a worker is the better place for large builds.
  * It rejects with TypeError if an option or a key is wrong, with RangeError if the family has no filter of that rate or
@@ -68,14 +78,21 @@ export async function build(
   keys: Iterable<Key | number> | AsyncIterable<Key | number>, options: BuildOptions,
 ): Promise<Uint8Array> {
   check(options, rules);
-  const { family, fpr = 0.01, seed = 0n, secret, progress, signal } = options, maker = makers[family];
+  const { family, fpr = 0.01, seed = 0n, secret, wasm, progress, signal } = options, maker = makers[family];
   want('family', family, maker, rules.family[0]);
   want('seed', seed, secret === undefined || options.seed === undefined, 'none with a secret');
   const sum = secret === undefined ? xxh3(BigInt(seed)) : sip(secretBytes(secret));
   const hashes = new Hashes(sum), turns = new Turns(signal);
-  await take(keys, hashes, turns, progress);
+  let start: Start | undefined;
+  const begin = async () => {
+    start = await wasmStart();
+    if (start && secret === undefined) hashes.use(start, BigInt(seed));
+  };
+  const { length, size } = Object(keys), soon = wasm ?? (length ?? size) >= many;
+  if (soon) await begin();
+  await take(keys, hashes, turns, progress, wasm === undefined && !soon && begin);
   const all = { parts: hashes.parts(), length: hashes.length };
-  const built = await turns.run(maker.make(all, fpr), (done) => progress?.({ keys: all.length, done }));
+  const built = await turns.run(maker.make(all, fpr, start), (done) => progress?.({ keys: all.length, done }));
   const keyed = secret === undefined ? { hash: 1, seed: BigInt(seed), keyCheck: 0n }
     : { hash: 2, seed: 0n, keyCheck: keyCheck(sum) };
   const file = write(built, { family: maker.id, ...keyed, rate: fpr });
@@ -86,9 +103,12 @@ export async function build(
 /** Hashes the keys. */
 async function take(
   keys: Iterable<Key | number> | AsyncIterable<Key | number>, hashes: Hashes, turns: Turns,
-  progress: BuildOptions['progress'],
+  progress: BuildOptions['progress'], begin: false | (() => Promise<void>),
 ): Promise<void> {
+  /** Reports whether to pause: asked after each key. */
+  const due = () => hashes.length % 1024 === 0 && (turns.due || hashes.length === many);
   const pause = async () => {
+    if (hashes.length === many && begin) await begin();
     progress?.({ keys: hashes.length, done: 0 });
     await turns.give();
   };
@@ -98,7 +118,7 @@ async function take(
   if (!later) {
     for (const key of keys as Iterable<Key | number>) {
       hashes.add(key);
-      if (hashes.length % 1024 === 0 && turns.due) await pause();
+      if (due()) await pause();
     }
     return;
   }
@@ -108,7 +128,7 @@ async function take(
       const { done, value } = await orAborted(source.next(), turns.signal);
       if (done) return;
       hashes.add(value);
-      if (hashes.length % 1024 === 0 && turns.due) await pause();
+      if (due()) await pause();
     }
   } catch (error) {
     Promise.resolve(source.return?.()).catch(() => {}); // not awaited: it may wait for a key that never comes

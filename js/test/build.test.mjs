@@ -1,4 +1,5 @@
-// Builds: their files have the bytes of those of the Go package, whose sums are in builds.txt.
+// Builds: their files have the bytes of those of the Go package, whose sums are in builds.txt. build-wasm.test.mjs has
+// more about WebAssembly.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -12,16 +13,19 @@ const recorded = readFileSync(new URL('builds.txt', import.meta.url), 'utf8').tr
 
 test('the records', () => assert.equal(recorded.length, 200 * families.length));
 
-for (const [i, family] of families.entries()) {
-  test(`${family}: 200 files as of Go`, async () => {
+const cases = families.flatMap((family, i) => [true, false].map((wasm) => [family, i, wasm]));
+for (const [family, i, wasm] of cases) {
+  const name = `${family} in ${wasm ? 'WebAssembly' : 'JavaScript'}`;
+
+  test(`${name}: 200 files as of Go`, async () => {
     for (const [j, one] of builds(family).entries()) {
-      const file = await build(one.list(), { family, fpr: one.fpr, seed: one.seed });
+      const file = await build(one.list(), { family, fpr: one.fpr, seed: one.seed, wasm });
       assert.equal(lineOf(one, file), recorded[200 * i + j]);
     }
   });
 
-  test(`${family}: all forms of keys, from all kinds of iterables`, async () => {
-    const keys = ['text', 'ä', Uint8Array.of(1, 2, 3), 12n, -1n, [5, 6]], options = { family, fpr: 0.001 };
+  test(`${name}: all forms of keys, from all kinds of iterables`, async () => {
+    const keys = ['text', 'ä', Uint8Array.of(1, 2, 3), 12n, -1n, [5, 6]], options = { family, fpr: 0.001, wasm };
     const file = await build([...keys, 7, -8], options), filter = await open(file);
     for (const key of [...keys, 7n, -8n]) assert.ok(filter.has(key), String(key));
     assert.deepEqual([filter.info().keys, filter.info().chosenRate], [8, 0.001]);
@@ -32,18 +36,18 @@ for (const [i, family] of families.entries()) {
     assert.deepEqual(await build(later(), options), file);
   });
 
-  test(`${family}: with a secret`, async () => {
+  test(`${name}: with a secret`, async () => {
     const secret = '00112233445566778899aabbccddeeff';
-    const file = await build(['a', 'b'], { family, secret }), filter = await open(file, { secret });
+    const file = await build(['a', 'b'], { family, secret, wasm }), filter = await open(file, { secret });
     assert.deepEqual([filter.has('a'), filter.has('b'), filter.info().hash], [true, true, 'siphash-128']);
     await assert.rejects(open(file), { name: 'NoSecretError' });
   });
 
-  test(`${family}: progress, and an abort while it builds`, async (t) => {
+  test(`${name}: progress, and an abort while it builds`, async (t) => {
     let now = 0;
     t.mock.method(Date, 'now', () => (now += 100)); // each turn is a long one
     const keys = Array.from({ length: 5000 }, (_, j) => j), states = [];
-    await build(keys, { family, progress: (state) => states.push(state) });
+    await build(keys, { family, wasm, progress: (state) => states.push(state) });
     assert.deepEqual(states.at(-1), { keys: keys.length, done: 1 });
     assert.ok(states.some(({ done }) => !done) && states.filter(({ done }) => done).length > 1, 'no states');
     for (const [i, { keys, done }] of states.entries()) {
@@ -51,7 +55,7 @@ for (const [i, family] of families.entries()) {
     }
     const stop = new AbortController(), why = new Error('enough');
     const progress = ({ done }) => done > 0 && stop.abort(why);
-    await assert.rejects(build(keys, { family, progress, signal: stop.signal }), why);
+    await assert.rejects(build(keys, { family, wasm, progress, signal: stop.signal }), why);
   });
 }
 
@@ -59,8 +63,10 @@ test('keys that are longer than all before', async () => {
   // A text that is not ASCII gets room for three bytes a character, more than it takes.
   for (let n = 1000; n < 40_000; n = Math.ceil(1.3 * n)) {
     for (const long of ['a'.repeat(n), 'ä' + 'a'.repeat(n), new Uint8Array(4 * n).fill(n)]) {
-      const filter = await open(await build(['short', long], { family: 'standard', fpr: 1e-9 }));
-      assert.ok(filter.has(long), `${typeof long} of ${long.length}`);
+      for (const wasm of [true, false]) {
+        const filter = await open(await build(['short', long, 'again'], { family: 'standard', fpr: 1e-9, wasm }));
+        assert.deepEqual(filter.hasMany(['short', long, 'again']), [true, true, true], `${typeof long} of ${long.length}`);
+      }
     }
   }
 });
@@ -92,10 +98,12 @@ test('an error of the keys', async () => {
     throw new RangeError('broken');
   };
   await assert.rejects(build(broken(), { family: 'ribbon' }), /broken/);
-  for (const key of [1.5, NaN, 2 ** 60, null, {}, '\ud800', undefined]) {
-    await assert.rejects(build(['a', key], { family: 'fuse' }), TypeError, String(key));
+  for (const wasm of [true, false]) {
+    for (const key of [1.5, NaN, 2 ** 60, null, {}, '\ud800', undefined]) {
+      await assert.rejects(build(['a', key], { family: 'fuse', wasm }), TypeError, String(key));
+    }
+    await assert.rejects(build([2n ** 64n], { family: 'fuse', wasm }), RangeError);
   }
-  await assert.rejects(build([2n ** 64n], { family: 'fuse' }), RangeError);
 });
 
 test('options', async () => {
@@ -104,7 +112,8 @@ test('options', async () => {
     ['family', [], { family: 'toString' }], ['family', [], { family: undefined }], ['fpr', [], { fpr: 0 }],
     ['fpr', [], { fpr: 1 }], ['fpr', [], { fpr: '1%' }], ['seed', [], { seed: -1 }], ['seed', [], { seed: 2 ** 60 }],
     ['seed', [], { seed: 2n ** 64n }], ['seed', [], { seed: 1, secret: '00'.repeat(16) }],
-    ['secret', [], { secret: 'x' }], ['progress', [], { progress: 1 }], ['signal', [], { signal: true }],
+    ['secret', [], { secret: 'x' }], ['wasm', [], { wasm: 1 }], ['progress', [], { progress: 1 }],
+    ['signal', [], { signal: true }],
   ];
   for (const [name, keys, options] of wrong) {
     await assert.rejects(build(keys, { family: 'fuse', ...options }), (e) => {

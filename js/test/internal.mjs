@@ -8,6 +8,7 @@ const modules = [
   'errors',
   'fetch', 'hash/xxh3', 'hash/siphash', 'hash/xxh64', 'hash/sip', 'hash/xxh64sum', 'hash/murmur3', 'hash/murmur64a',
   'hash/murmur3x86', 'hash/uint64', 'bits', 'double', 'release', 'build/sorted', 'build/search',
+  'build/standard', 'build/blocked', 'build/fuse', 'build/ribbon', 'wasm/builder', 'wasm/ribbon',
 ];
 
 const { outputFiles } = await build({

@@ -25,7 +25,7 @@ const buildAlone = 13_500;
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 23_160,
+  'open of bloomery': 23_180,
   'open of bloomery/plain': 16_570,
   'open of bloomery/core, bitsandblooms': 7930,
   'open of bloomery/core, blocked': 7290,
@@ -43,12 +43,13 @@ const missed = {
   'open of bloomery/core, twochoice': 7445,
   'openExact of bloomery/exact': 7915,
   'openExact and followExact': 13_950,
-  'all of bloomery': 27_705,
+  'all of bloomery': 27_750,
   'all of bloomery/plain': 21_335,
   'all of bloomery/core, fuse': 12_060,
+  'build of bloomery/build': 20_800, // 4.4 kB of it are the module of WebAssembly
 };
 
-/** What WebAssembly must not exceed instead of its goal. */
+/** What WebAssembly of queries must not exceed instead of its goal. */
 const missedWebAssembly = 6744;
 
 /** Returns the minified bytes of a program. */
@@ -116,8 +117,8 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2885, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8910,
-  'follow of bloomery/plain': 8435,
+  'patch of bloomery': 2900, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8930,
+  'follow of bloomery/plain': 8435, 'build of bloomery': 15_750, 'build of bloomery/plain': 15_950,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {

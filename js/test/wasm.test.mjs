@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import { build } from 'esbuild';
 import { open } from '../dist/index.js';
-import { readGenerated, sourceSum } from '../wasm/sources.mjs';
+import { modules } from '../wasm/sources.mjs';
+import { replaced } from './replaced.mjs';
 
 const golden = new URL('../../internal/container/testdata/', import.meta.url);
 const vectors = new URL('vectors/', golden);
@@ -44,10 +45,12 @@ function randomKey(below) {
   return kind === 5 ? [low, high] : (BigInt(high) << 32n) | BigInt(low);
 }
 
-test('the core is compiled from its sources', () => {
-  const { sum, core } = readGenerated();
-  assert.ok(WebAssembly.validate(core));
-  assert.equal(sum, sourceSum(), 'src/wasm/core.gen.ts is older than its sources: run npm run wasm');
+test('the modules are compiled from their sources', () => {
+  for (const module of modules) {
+    const { sum, code } = module.read();
+    assert.ok(WebAssembly.validate(code));
+    assert.equal(sum, module.sum(), `src/wasm/${module.name}.gen.ts is older than its sources: run npm run wasm`);
+  }
   const build = fileURLToPath(new URL('../wasm/build.mjs', import.meta.url));
   if (process.env.CI_FULL) execFileSync(process.execPath, [build, '--check'], { stdio: 'inherit' });
 });
@@ -105,17 +108,6 @@ test('filters have memories of their own', async () => {
     }
   }
 });
-
-/** Runs f with a value in place of a property of an object. */
-async function replaced(object, name, value, f) {
-  const old = Object.getOwnPropertyDescriptor(object, name);
-  Object.defineProperty(object, name, { value, configurable: true, writable: true });
-  try {
-    return await f();
-  } finally {
-    Object.defineProperty(object, name, old);
-  }
-}
 
 test('without WebAssembly the plain form answers', async () => {
   const file = readFileSync(new URL('v1-blocked-0.bloom', golden));

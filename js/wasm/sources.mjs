@@ -1,4 +1,4 @@
-// The sources of the WebAssembly core, and the file that holds it.
+// The modules: their sources, and the files that hold them.
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -7,32 +7,51 @@ import { inflateSync } from 'node:zlib';
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The path of the C source. */
-export const source = at('core.c');
-/** The path of the generated file. */
-export const generated = at('../src/wasm/core.gen.ts');
-
 /** The arguments of clang, wasm-ld and wasm-opt, without the names of files. */
-export const flags = {
+const flags = {
   clang: ['--target=wasm32', '-std=c11', '-ffreestanding', '-Os', '-mbulk-memory', '-Wall', '-Wextra', '-Werror', '-c'],
   lld: ['--no-entry', '--strip-all', '--stack-first', '-z', 'stack-size=8192', '--import-memory'],
   opt: ['-O3', '--enable-bulk-memory'],
 };
 
-/** Returns the SHA-256, in hexadecimal, of all that the core is made from: core.c, the queries of bloomery.h, flags. */
-export function sourceSum() {
+/** Returns what a module has of bloomery.h: its queries, or with hashesOnly the part before them. */
+function headerOf({ hashesOnly }) {
   const header = readFileSync(at('../../c/bloomery.h'), 'utf8');
   const other = /^#ifndef BLOOMERY_QUERIES_ONLY\n[^]*?^#endif \/\* BLOOMERY_QUERIES_ONLY \*\/\n/gm;
+  const hashes = /^\/\* ---- Numbers:[^]*?(?=^\/\* ---- Queries\.)/m.exec(header)?.[0];
   const queries = header.replace(other, '');
   if (queries === header) throw new Error('c/bloomery.h has no part that BLOOMERY_QUERIES_ONLY leaves out');
-  return createHash('sha256').update(readFileSync(source)).update('\0').update(queries).update('\0')
-    .update(JSON.stringify(flags)).digest('hex');
+  if (!hashes) throw new Error('c/bloomery.h has no part between "---- Numbers" and "---- Queries"');
+  return hashesOnly ? hashes : queries;
 }
 
-/** Returns what the generated file says: the SHA-256 of its sources, and the bytes of the module. */
-export function readGenerated() {
-  const text = readFileSync(generated, 'utf8');
-  const sum = /^\/\/ Sources: sha256 ([0-9a-f]{64})$/m.exec(text)?.[1];
-  const base64 = [...text.matchAll(/^ {2}'([A-Za-z0-9+/=]+)'/gm)].map((m) => m[1]).join('');
-  return { sum, core: inflateSync(Buffer.from(base64, 'base64')) };
+/**
+ * Returns the module of a C source in this folder.
+ *
+ * @returns {{
+ *   name: string, title: string, source: string, generated: string, flags: Record<string, string[]>,
+ *   sum(): string, read(): { sum: string, code: Buffer },
+ * }} the paths of the source and the generated file, the arguments of programs, the SHA-256, in hexadecimal, of all
+ *   that the module is made from, and what the generated file says: that sum, and the bytes of the module
+ */
+function moduleOf(name, title, { clang = [], hashesOnly = false } = {}) {
+  const source = at(`${name}.c`), generated = at(`../src/wasm/${name}.gen.ts`);
+  const all = { ...flags, clang: [...flags.clang, ...clang] };
+  return {
+    name, title, source, generated, flags: all,
+    sum: () =>
+      createHash('sha256').update(readFileSync(source)).update('\0').update(headerOf({ hashesOnly })).update('\0')
+        .update(JSON.stringify(all)).digest('hex'),
+    read: () => {
+      const text = readFileSync(generated, 'utf8');
+      const sum = /^\/\/ Sources: sha256 ([0-9a-f]{64})$/m.exec(text)?.[1];
+      const base64 = [...text.matchAll(/^ {2}'([A-Za-z0-9+/=]+)'/gm)].map((m) => m[1]).join('');
+      return { sum, code: inflateSync(Buffer.from(base64, 'base64')) };
+    },
+  };
 }
+
+export const modules = [
+  moduleOf('core', 'The WebAssembly core'),
+  moduleOf('build', 'The WebAssembly of builds', { hashesOnly: true }),
+];

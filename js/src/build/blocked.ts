@@ -1,5 +1,6 @@
 // Builds blocked Bloom filters of 512-bit lines: internal/family/blocked of the Go package computes the same sizes.
 
+import { setBits } from '../wasm/bits.js';
 import { position, product, remix } from '../wide.js';
 import type { Built, Maker } from './maker.js';
 import { Bins, binomialMean, powers } from './occupancy.js';
@@ -102,8 +103,12 @@ function sizeOf(keys: number, p: number): { blocks: number; k: number } {
 /** Builds blocked(blocks=,k=,layout=line). */
 export const blocked: Maker = {
   id: 2,
-  *make({ parts, length }, rate): Steps<Built> {
-    const { blocks, k } = sizeOf(length, rate), words = new Uint32Array(16 * blocks);
+  *make(keys, rate, start): Steps<Built> {
+    const { parts, length } = keys, { blocks, k } = sizeOf(length, rate);
+    const spec = `blocked(blocks=${blocks},k=${k},layout=line)`;
+    const set = yield* setBits(keys, start, 16 * blocks, (run, from, to, at) => run.blocked(from, to, at, blocks, k));
+    if (set) return { keys: length, spec, sections: [set] };
+    const words = new Uint32Array(16 * blocks);
     let done = 0;
     for (const part of parts) {
       for (let i = 0; i < part.length; i += 4) {
@@ -122,6 +127,6 @@ export const blocked: Maker = {
       }
       yield ++done / parts.length;
     }
-    return { keys: length, spec: `blocked(blocks=${blocks},k=${k},layout=line)`, sections: [words] };
+    return { keys: length, spec, sections: [words] };
   },
 };

@@ -1,7 +1,9 @@
 // Builds binary fuse filters: internal/family/fuse of the Go package solves in the same order.
 
 import { bitsAt } from '../sections.js';
+import { wasmSystems } from '../wasm/fuse.js';
 import { carry, mulLow, position32, product } from '../wide.js';
+import { pieces } from './hashes.js';
 import type { Built, Keys, Maker } from './maker.js';
 import type { Steps } from './steps.js';
 
@@ -34,7 +36,20 @@ function splitMix(z: bigint): bigint {
  * A system of equations, one a key: its fingerprint is the XOR of three slots. It is solved by peeling: a slot that
  * only one key uses is set last, and the key is left out.
  */
-class System {
+interface System {
+  /** Adds the keys of parts and reports whether each slot has less than 64: counts have six bits. */
+  add(parts: Keys['parts'], seed: bigint): Steps<boolean>;
+  /** Leaves keys out, and reports whether none is left: the last slot that was found to have one key comes first. */
+  peel(): Steps<boolean>;
+  /** Returns the slots. */
+  fill(width: number): Steps<Uint32Array>;
+}
+
+/** Returns a new system. Each takes the memory of the one before. */
+export type SystemMaker = (segment: number, segments: number) => System;
+
+/** A system in JavaScript. */
+class PlainSystem implements System {
   /** For each slot: the XOR of the mixed keys that use it, their number times 4 and the XOR of their places. */
   readonly #low: Int32Array;
   readonly #high: Int32Array;
@@ -63,11 +78,10 @@ class System {
     this.#high[slot] ^= h;
   }
 
-  /** Adds the keys of parts and reports whether each slot has less than 64: counts have six bits. */
   *add(parts: Keys['parts'], seed: bigint): Steps<boolean> {
     const sl = Number(BigInt.asIntN(32, seed)), sh = Number(BigInt.asIntN(32, seed >> 32n)), uses = this.#uses;
     let fits = true, done = 0;
-    for (const part of parts) {
+    for (const part of pieces(parts)) {
       for (let i = 0; i < part.length; i += 4) {
         // Murmur3's last mix of Lo + seed
         const a = (part[i] + sl) | 0, b = (part[i + 1] + sh + carry(a, sl)) | 0;
@@ -81,12 +95,11 @@ class System {
           this.#change(slot, l, h);
         }
       }
-      yield ++done / parts.length / 2;
+      yield (done += part.length) / this.n / 8;
     }
     return fits;
   }
 
-  /** Leaves keys out, and reports whether none is left: the last slot that was found to have one key comes first. */
   *peel(): Steps<boolean> {
     const uses = this.#uses, keys = this.#keys, stack = new Uint32Array(uses.length + 1);
     let top = 0, n = 0;
@@ -109,7 +122,6 @@ class System {
     return n === this.n;
   }
 
-  /** Returns the slots. */
   *fill(width: number): Steps<Uint32Array> {
     const words = new Uint32Array(2 * floor((this.#uses.length * width) / 64) + 4), mask = 2 ** width - 1;
     for (let n = this.n; n-- > 0; ) {
@@ -145,13 +157,15 @@ function distinct({ parts, length }: Keys): Keys {
 /** Builds fuse(seed=,segment=,segments=,width=). */
 export const fuse: Maker = {
   id: 3,
-  *make(given, rate): Steps<Built> {
+  *make(given, rate, start): Steps<Built> {
     const width = max(1, ceil(-log2(rate)));
     if (width > mostWidth) throw new RangeError(`fpr: the lowest rate of fuse is 2^-${mostWidth}`);
-    let keys = given, segment = 0, segments = 0, state = 1n;
+    let keys = given, segment = 0, segments = 0, state = 1n, make: SystemMaker;
     const begin = () => {
-      segment = segmentOf(keys.length);
-      segments = slotsOf(keys.length) / segment - 2;
+      const n = keys.length, slots = slotsOf(n);
+      segment = segmentOf(n);
+      segments = slots / segment - 2;
+      make = wasmSystems(n, slots, start) ?? ((...shape) => new PlainSystem(n, ...shape));
     };
     begin();
     for (let attempt = 1; attempt <= attempts; attempt++) {
@@ -161,7 +175,7 @@ export const fuse: Maker = {
         if (attempt % 4 === 3) [segment, segments] = [2 * segment, segments / 2 - 1];
       }
       state = BigInt.asUintN(64, state + 0x9e3779b97f4a7c15n);
-      const system = new System(keys.length, segment, segments), seed = splitMix(state);
+      const system = make!(segment, segments), seed = splitMix(state);
       if ((yield* system.add(keys.parts, seed)) && (yield* system.peel())) {
         const spec = `fuse(seed=${seed},segment=${segment},segments=${segments},width=${width})`;
         return { keys: keys.length, spec, sections: [yield* system.fill(width)] };

@@ -2,15 +2,28 @@
 
 import { buffer, type Key, putKey } from '../key.js';
 import type { Hash, HashFunction } from '../types.js';
+import { longest, page, type Start } from '../wasm/builder.js';
+import { Texts } from '../wasm/texts.js';
 
-/** Keys of a part. */
-const room = 1 << 14;
+/** Keys of a part, and of a step of a build. */
+export const room = 1 << 12;
+
+/** Yields views of the keys of parts, of a step each. */
+export function* pieces(parts: readonly Int32Array[]): Generator<Int32Array> {
+  for (const part of parts) for (let i = 0; i < part.length; i += 4 * room) yield part.subarray(i, i + 4 * room);
+}
 
 /** Hashes of keys in parts, so that no array is copied when keys come. */
 export class Hashes {
   readonly #parts: Int32Array[] = [];
   readonly #sum: HashFunction;
   readonly #h: Hash = new Int32Array(8);
+  /** The hashes that are in no part yet, and their number. */
+  #last = new Int32Array(4 * room);
+  #n = 0;
+  #texts: Texts | undefined;
+  /** Whether texts go into batches: not until the end of a part after one that is not ASCII. */
+  #batch = true;
   /** The number of keys that were added. */
   length = 0;
 
@@ -18,21 +31,58 @@ export class Hashes {
     this.#sum = sum;
   }
 
-  /** Adds a key. A number is the same key as its BigInt. It throws TypeError or RangeError. */
-  add(key: Key | number): void {
-    const i = this.length % room;
-    if (!i) this.#parts.push(new Int32Array(4 * room));
-    const n = putKey(buffer, typeof key === 'number' ? integer(key) : key); // may replace the view
-    this.#sum(buffer.view, n, this.#h);
-    const part = this.#parts[this.#parts.length - 1];
-    for (let j = 0; j < 4; j++) part[4 * i + j] = this.#h[j];
-    this.length++;
+  /** From now on keys are hashed in WebAssembly, by XXH3, if there is memory for it. */
+  use(start: Start, seed: bigint): void {
+    const instance = start(16 * room);
+    if (!instance) return;
+    const last = new Int32Array(instance.buffer, page, 4 * room);
+    last.set(this.#last);
+    this.#last = last;
+    this.#texts = new Texts(instance, seed);
   }
 
-  /** Returns the hashes of all keys in parts, of at most 16,384 keys each. */
+  /** Adds a key. A number is the same key as its BigInt. It throws TypeError or RangeError, of a text perhaps later. */
+  add(key: Key | number): void {
+    const texts = this.#texts;
+    if (this.length++ % room === 0) this.#end();
+    if (!texts || typeof key !== 'string' || key.length > longest || !this.#batch) return this.#put(key);
+    if (texts.take(key)) return;
+    this.#flush();
+    texts.take(key);
+  }
+
+  /** Returns the hashes of all keys in parts, of at most room keys each. */
   parts(): Int32Array[] {
-    const last = (this.length - 1) % room + 1;
-    return this.#parts.map((part, i) => (i < this.#parts.length - 1 ? part : part.subarray(0, 4 * last)));
+    this.#end();
+    return this.#parts;
+  }
+
+  /** Makes a part of the last hashes. */
+  #end(): void {
+    this.#flush();
+    if (this.#n) this.#parts.push(this.#last.slice(0, 4 * this.#n));
+    this.#n = 0;
+    this.#batch = true;
+  }
+
+  /** Hashes the batch. */
+  #flush(): void {
+    const texts = this.#texts, count = texts?.count;
+    if (!texts || !count) return;
+    const others = texts.hash(page + 16 * this.#n);
+    this.#batch = !others.length;
+    if (this.#batch) this.#n += count;
+    for (const text of others) this.#put(text);
+  }
+
+  /** Hashes one key. */
+  #put(key: Key | number): void {
+    const texts = this.#texts, keys = texts?.keys ?? buffer, at = this.#n++;
+    const n = putKey(keys, typeof key === 'number' ? integer(key) : key); // may replace the view
+    if (texts && n <= longest) return texts.put(n, page + 16 * at);
+    this.#sum(keys.view, n, this.#h);
+    for (let j = 0; j < 4; j++) this.#last[4 * at + j] = this.#h[j];
+    if (texts) keys.grow(0); // the key may have been too long for its own buffer
   }
 }
 

@@ -1,5 +1,6 @@
 // What the build of a family is.
 
+import type { Start } from '../wasm/builder.js';
 import type { Steps } from './steps.js';
 
 /** The keys of a build. */
@@ -23,6 +24,9 @@ export interface Built {
 export interface Maker {
   /** The number of the family in files. */
   readonly id: number;
-  /** Builds a filter with at most that rate, above 0 and at most 0.99. It throws RangeError. */
-  make(keys: Keys, rate: number): Steps<Built>;
+  /**
+   * Builds a filter with at most that rate, above 0 and at most 0.99: in WebAssembly, if start is given and there is
+   * memory for it. It throws RangeError.
+   */
+  make(keys: Keys, rate: number, start?: Start): Steps<Built>;
 }

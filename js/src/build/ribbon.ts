@@ -2,14 +2,15 @@
 
 import { factor } from '../ribbon.js';
 import { fold, mulLow, position, product, rotate } from '../wide.js';
+import { wasmSolver } from '../wasm/ribbon.js';
 import { correct, forRate, Geometry, type Layer, mostLayers, mostTail, segmentStarts, startsFor } from './geometry.js';
-import type { Built, Maker } from './maker.js';
+import type { Built, Keys, Maker } from './maker.js';
 import { none, Rows } from './rows.js';
 import { sort, type Sorted } from './sorted.js';
 import type { Steps } from './steps.js';
 import { solveTail } from './tail.js';
 
-const { floor, min, sqrt } = Math;
+const { ceil, floor, min, sqrt } = Math;
 
 /** How many filters a build tries to keep its rate. */
 const tries = 8;
@@ -27,19 +28,35 @@ function turn(keys: Int32Array, [low, high]: readonly number[]): void {
 }
 
 /** The inverse of an odd number modulo 2^64: each step of Newton's iteration doubles the number of right bits. */
-function inverse([low, high]: readonly number[]): number[] {
+export function inverse([low, high]: readonly number[]): number[] {
   const a = (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0);
   let x = a;
   for (let i = 0; i < 5; i++) x = BigInt.asUintN(64, x * (2n - a * x));
   return [x, x >> 32n].map((w) => Number(BigInt.asIntN(32, w)));
 }
 
-/** A filter without its tail: the layers, the class of each bucket, and the keys that no layer has taken. */
-interface Attempt {
-  readonly g: Geometry;
+/** A layer: words of its solution, and the class of each bucket. */
+interface Solved {
   readonly words: Uint32Array;
   readonly classes: Uint8Array;
+}
+
+/** A filter without its tail, and the keys that no layer has taken. */
+interface Attempt extends Solved {
+  readonly g: Geometry;
   readonly tail: Sorted;
+}
+
+/** The distinct keys of a build, and what layers leave of them. */
+export interface Solver {
+  /** The number of keys that are left; before the first sort also duplicates. */
+  readonly left: number;
+  /** Multiplies Hi of the keys that are left, or of all, by a factor, and sorts them. */
+  sort(by: readonly number[], all: boolean): Steps<void>;
+  /** Solves a layer for sorted keys. Those that it bumps are left, with their own Hi. */
+  solve(g: Geometry, l: Layer): Steps<Solved>;
+  /** Returns the keys that are left. */
+  keys(): Sorted;
 }
 
 /** The equations of the keys of a segment. */
@@ -103,56 +120,74 @@ class Segment {
   }
 }
 
-/** Solves a layer for keys whose Hi is multiplied by its factor, and returns those that it bumps, with their own Hi. */
-function* solve(
-  g: Geometry, l: Layer, keys: Sorted, words: Uint32Array, classes: Uint8Array,
-): Steps<Int32Array> {
-  const starts = new Uint32Array(keys.length / 4), back = inverse(l.factor), bumped = new Int32Array(keys.length);
-  let left = 0, at = 0;
-  for (let number = 0; number * segmentStarts < l.starts; number++) {
-    const segment = new Segment(g, l, number), first = number * segmentStarts;
-    const end = min(first + segmentStarts, l.starts);
-    for (let b = floor(first / l.bucket); b * l.bucket < end; b++) {
-      const begin = at, next = (b + 1) * l.bucket;
-      for (; at < keys.length; at += 4) {
-        const start = position(keys[at + 2], keys[at + 3], l.starts);
-        if (start >= next) break;
-        starts[at / 4] = start - first;
-      }
-      const [level, stay] = segment.bucket(keys, begin, at, back, starts);
-      classes[b] = level;
-      bumped.set(keys.subarray(begin, stay), left);
-      left += stay - begin;
-      if (b % 64 === 0) yield at / keys.length;
-    }
-    segment.write(words);
-    yield at / keys.length;
+/** Solves in JavaScript. */
+class PlainSolver implements Solver {
+  #all: Sorted | undefined;
+  #left: Int32Array = new Int32Array();
+
+  constructor(readonly parts: Keys['parts']) {}
+
+  get left(): number {
+    return this.#left.length / 4;
   }
-  const rest = bumped.subarray(0, left);
-  turn(rest, back);
-  return rest;
+
+  keys(): Sorted {
+    return this.#left.slice();
+  }
+
+  *sort(by: readonly number[], all: boolean): Steps<void> {
+    if (all) this.#left = this.#all ??= yield* sort(this.parts);
+    if (by[0] === 1 && !by[1]) return;
+    const keys = this.keys();
+    turn(keys, by);
+    this.#left = yield* sort([keys]);
+  }
+
+  *solve(g: Geometry, layer: Layer): Steps<Solved> {
+    const keys = this.#left, l = { ...layer, first: 0 }; // places in the words count from those of the layer
+    const words = new Uint32Array(2 * (l.blocks * g.r + l.wider)), classes = new Uint8Array(ceil(l.starts / l.bucket));
+    const starts = new Uint32Array(keys.length / 4), back = inverse(l.factor), bumped = new Int32Array(keys.length);
+    let left = 0, at = 0;
+    for (let number = 0; number * segmentStarts < l.starts; number++) {
+      const segment = new Segment(g, l, number), first = number * segmentStarts;
+      const end = min(first + segmentStarts, l.starts);
+      for (let b = floor(first / l.bucket); b * l.bucket < end; b++) {
+        const begin = at, next = (b + 1) * l.bucket;
+        for (; at < keys.length; at += 4) {
+          const start = position(keys[at + 2], keys[at + 3], l.starts);
+          if (start >= next) break;
+          starts[at / 4] = start - first;
+        }
+        const [level, stay] = segment.bucket(keys, begin, at, back, starts);
+        classes[b] = level;
+        bumped.set(keys.subarray(begin, stay), left);
+        left += stay - begin;
+        if (b % 64 === 0) yield at / keys.length;
+      }
+      segment.write(words);
+      yield at / keys.length;
+    }
+    this.#left = bumped.slice(0, left);
+    turn(this.#left, back);
+    return { words, classes };
+  }
 }
 
-/** Builds the layers of a filter of keys with the columns of a geometry and a variant. */
-function* attempt(all: Sorted, { w, r, wide }: Geometry, seed: number): Steps<Attempt> {
-  const g = new Geometry(w, r, wide, seed), solved: Uint32Array[] = [], classes: Uint8Array[] = [];
-  let keys: Sorted = all.slice(), j = mostLayers * seed;
-  for (; keys.length / 4 > mostTail; j++) {
+/** Builds the layers of a filter of all keys with the columns of a geometry and a variant. */
+function* attempt(solver: Solver, { w, r, wide }: Geometry, seed: number): Steps<Attempt> {
+  const g = new Geometry(w, r, wide, seed), solved: Solved[] = [];
+  for (let j = mostLayers * seed; ; j++) {
+    yield* solver.sort(factor(j), j === mostLayers * seed);
+    g.tail = solver.left;
+    if (g.tail <= mostTail) {
+      const tail = solver.keys();
+      turn(tail, inverse(factor(j)));
+      const [words, classes] = [solved.map((s) => s.words), solved.map((s) => s.classes)];
+      return { g, words: joined(Uint32Array, words), classes: joined(Uint8Array, classes), tail };
+    }
     if (g.layers.length === mostLayers) throw new RangeError('keys: ribbon has no layers for them; take another seed');
-    turn(keys, factor(j));
-    keys = yield* sort([keys]);
-    const l = g.add(startsFor(w, keys.length / 4)), of = new Uint8Array(g.buckets - l.firstBucket);
-    // Places in a layer count from its first word.
-    const words = new Uint32Array(2 * (g.words - l.first));
-    keys = (yield* solve(g, { ...l, first: 0 }, keys, words, of)).slice();
-    solved.push(words);
-    classes.push(of);
+    solved.push(yield* solver.solve(g, g.add(startsFor(w, g.tail))));
   }
-  turn(keys, factor(j));
-  keys = yield* sort([keys]);
-  turn(keys, inverse(factor(j)));
-  g.tail = keys.length / 4;
-  return { g, words: joined(Uint32Array, solved), classes: joined(Uint8Array, classes), tail: keys };
 }
 
 /** Returns the elements of arrays one after the other. */
@@ -176,16 +211,15 @@ function variants(n: number, { w, r, wide }: Geometry): number {
 /** The number of slots with which a build tries no other variant. */
 function enough(n: number): number {
   if (n < fewKeys) return n + 8 + floor(n / 320);
-  const segments = Math.ceil(startsFor(128, n) / segmentStarts);
+  const segments = ceil(startsFor(128, n) / segmentStarts);
   return n + 25 + 72 * segments + floor(sqrt(28 * 28 * segments));
 }
 
-/** Returns the smallest of some variants, or the first one with enough or fewer slots. */
-function* smallest(keys: Sorted, like: Geometry): Steps<Attempt> {
-  const n = keys.length / 4;
-  let best = yield* attempt(keys, like, 0);
+/** Returns the smallest of some variants for n keys, or the first one with enough or fewer slots. */
+function* smallest(solver: Solver, n: number, like: Geometry): Steps<Attempt> {
+  let best = yield* attempt(solver, like, 0);
   for (let seed = 1; seed < variants(n, like) && best.g.slots > enough(n); seed++) {
-    const other = yield* attempt(keys, like, seed);
+    const other = yield* attempt(solver, like, seed);
     if (other.g.bits < best.g.bits) best = other;
   }
   return best;
@@ -194,16 +228,18 @@ function* smallest(keys: Sorted, like: Geometry): Steps<Attempt> {
 /** Builds ribbon(r=,seed=,starts=,tail=,tail_seed=,w=,wide=). */
 export const ribbon: Maker = {
   id: 10,
-  *make({ parts }, rate): Steps<Built> {
-    const keys = yield* sort(parts), n = keys.length / 4;
+  *make(keys, rate, start): Steps<Built> {
+    const solver = wasmSolver(keys, start) ?? new PlainSolver(keys.parts);
+    yield* solver.sort(factor(0), true); // which is 1
+    const n = solver.left;
     let like: Geometry | undefined = forRate(n, rate);
     for (let i = 0; like && i < tries; i++) {
-      const { g, words, classes, tail }: Attempt = yield* smallest(keys, like);
+      const { g, words, classes, tail }: Attempt = yield* smallest(solver, n, like);
       const { words: last, seed } = solveTail(tail, g.tailColumns);
       like = correct(g, classes, rate);
       if (like) continue;
       g.tailSeed = seed;
-      const packed = new Uint32Array(2 * Math.ceil(classes.length / 32));
+      const packed = new Uint32Array(2 * ceil(classes.length / 32));
       classes.forEach((level, b) => (packed[b >>> 4] |= level << (2 * (b & 15))));
       return { keys: n, spec: g.spec, sections: [words, packed, last] };
     }

@@ -1,5 +1,6 @@
 // Keys in order, for families whose filter depends on it.
 
+import { pieces, room } from './hashes.js';
 import type { Steps } from './steps.js';
 
 /** Hashes, four words a key as in Hash, that are sorted by Hi, then by Lo, as unsigned numbers. */
@@ -31,9 +32,6 @@ function sortMany(words: Int32Array, begin: number, end: number): void {
   order.forEach((from, i) => words.set(old.subarray(from, from + 4), begin + 4 * i));
 }
 
-/** How many keys or places a step takes. */
-const step = 1 << 14;
-
 /** Returns the distinct keys of parts in order. */
 export function* sort(parts: readonly Int32Array[]): Steps<Sorted> {
   const n = parts.reduce((sum, part) => sum + part.length / 4, 0);
@@ -55,19 +53,14 @@ export function* sort(parts: readonly Int32Array[]): Steps<Sorted> {
   }
   for (let i = 1; i < starts.length; i++) {
     sortFew(words, 4 * starts[i - 1], 4 * starts[i]);
-    if (i % step === 0) yield 0;
+    if (i % room === 0) yield 0;
   }
   let end = Math.min(4, words.length);
   for (let i = 4; i < words.length; i += 4) {
-    if (i % (4 * step) === 0) yield 0;
+    if (i % (4 * room) === 0) yield 0;
     if (ordered(words, i, end - 4)) continue; // equal
     words.copyWithin(end, i, i + 4);
     end += 4;
   }
   return words.subarray(0, end);
-}
-
-/** Yields views of the keys of parts, of a step each. */
-function* pieces(parts: readonly Int32Array[]): Generator<Int32Array> {
-  for (const part of parts) for (let i = 0; i < part.length; i += 4 * step) yield part.subarray(i, i + 4 * step);
 }

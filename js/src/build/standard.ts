@@ -1,5 +1,6 @@
 // Builds Bloom filters: internal/family/standard and internal/probe of the Go package compute the same sizes.
 
+import { setBits } from '../wasm/bits.js';
 import { fold, position, product } from '../wide.js';
 import type { Built, Maker } from './maker.js';
 import { search } from './search.js';
@@ -49,8 +50,13 @@ function sizeOf(keys: number, rate: number): { m: number; k: number } {
 /** Builds standard(k=,m=). */
 export const standard: Maker = {
   id: 1,
-  *make({ parts, length }, rate): Steps<Built> {
-    const { m, k } = sizeOf(length, rate), words = new Uint32Array(2 * ceil(m / 64));
+  *make(keys, rate, start): Steps<Built> {
+    const { parts, length } = keys, { m, k } = sizeOf(length, rate), size = 2 * ceil(m / 64);
+    const spec = `standard(k=${k},m=${m})`;
+    const set = yield* setBits(keys, m < 2 ** 32 ? start : undefined, size, (run, from, to, at) =>
+      run.standard(from, to, at, m, k));
+    if (set) return { keys: length, spec, sections: [set] };
+    const words = new Uint32Array(size);
     let done = 0;
     for (const part of parts) {
       for (let i = 0; i < part.length; i += 4) {
@@ -67,6 +73,6 @@ export const standard: Maker = {
       }
       yield ++done / parts.length;
     }
-    return { keys: length, spec: `standard(k=${k},m=${m})`, sections: [words] };
+    return { keys: length, spec, sections: [words] };
   },
 };

@@ -1,11 +1,11 @@
 // Queries in WebAssembly: one module a page, one instance with a memory of its own a filter.
 
 import { plainEngine } from '../filter.js';
-import { viewOf } from '../header.js';
-import { buffer as long } from '../key.js';
 import { littleEndian } from '../sections.js';
-import type { CoreSetup, Engine, EngineMaker, HashSetup, KeyBuffer, Query } from '../types.js';
+import type { CoreSetup, Engine, EngineMaker, HashSetup, Query } from '../types.js';
+import { compile } from './compile.js';
 import { core } from './core.gen.js';
+import { keysIn } from './keys.js';
 
 /** What wasm/core.c exports. Queries take the number of bytes of the key, or given if its hash is there. */
 interface Exports {
@@ -30,7 +30,7 @@ let compiled: Promise<WebAssembly.Module | undefined> | undefined;
  */
 export async function wasmEngine(): Promise<EngineMaker> {
   if (!littleEndian) return plainEngine;
-  const module = await (compiled ??= compile().catch(() => undefined));
+  const module = await (compiled ??= compile(core).catch(() => undefined));
   return (query, hash, file) => {
     try {
       if (module && query.core) return engineOf(module, query, query.core, hash, file.header.family);
@@ -39,14 +39,6 @@ export async function wasmEngine(): Promise<EngineMaker> {
     }
     return plainEngine(query, hash, file);
   };
-}
-
-/** Unpacks not by a Blob, whose stream detaches buffers: V8 reads all typed arrays more slowly from then on. */
-async function compile(): Promise<WebAssembly.Module> {
-  const { readable, writable } = new DecompressionStream('deflate'), writer = writable.getWriter();
-  writer.write(Uint8Array.from(atob(core), (c) => c.charCodeAt(0)));
-  writer.close();
-  return WebAssembly.compile(await new Response(readable).arrayBuffer());
 }
 
 function engineOf(
@@ -78,14 +70,7 @@ function engineOf(
   if (secret) new Uint8Array(buffer, secretAt).set(secret);
 
   const bytes = new Uint8Array(buffer, keysAt, keysLength), hash = new Int32Array(buffer, hashAt, 4);
-  const own = { bytes, view: viewOf(bytes) };
-  const keys: KeyBuffer = {
-    ...own,
-    grow(n) {
-      if (n > long.bytes.length) long.grow(n);
-      Object.assign(keys, n > keysLength ? long : own);
-    },
-  };
+  const keys = keysIn(bytes);
   /**
    * Returns n if the core can hash the key in the first n bytes of keys. Otherwise it gives the core the hash, which
    * stays needs, too.

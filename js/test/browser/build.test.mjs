@@ -1,5 +1,5 @@
-// Builds in a page and in a worker of headless Chromium: the files that Node makes. build.test.mjs compares those with
-// Go.
+// Builds in a page and in a worker of headless Chromium, with and without WebAssembly: the files that Node makes.
+// build.test.mjs compares those with Go.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -11,26 +11,33 @@ import { policies, serveTests } from './server.mjs';
 
 const keys = 30_000;
 
-let browser, server;
-before(async () => ([browser, server] = await Promise.all([launch(), serveTests(policies.plain)])));
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const numbers = Array.from({ length: keys }, (_, i) => i), texts = numbers.map((i) => `text ${i}`);
 
-for (const where of ['run', 'runInWorker']) {
-  test(`builds in a ${where === 'run' ? 'page' : 'worker'}`, async () => {
-    const page = await browser.newPage(), problems = watch(page);
-    await page.goto(`${server.origin}/test/index.html`);
-    await page.waitForFunction(() => 'run' in globalThis);
-    const run = ([where, job]) => globalThis[where]('built', job);
-    const { sums, missing } = await page.evaluate(run, [where, { families, keys }]);
-    for (const [i, family] of families.entries()) {
-      const file = await build(Array.from({ length: keys }, (_, i) => i), { family, fpr: 0.01, seed: 7 });
-      assert.equal(sums[i], createHash('sha256').update(file).digest('hex'), family);
+let browser, sums;
+before(async () => {
+  browser = await launch();
+  sums = [];
+  for (const family of families) {
+    for (const all of [numbers, texts]) {
+      const file = await build(all, { family, fpr: 0.01, seed: 7, wasm: false });
+      sums.push(createHash('sha256').update(file).digest('hex'));
     }
-    assert.equal(missing, 0);
-    assert.deepEqual(problems, []);
-    await page.close();
-  });
+  }
+});
+after(() => browser?.close());
+
+for (const [policy, text] of Object.entries(policies)) {
+  for (const where of ['run', 'runInWorker']) {
+    test(`builds in a ${where === 'run' ? 'page' : 'worker'} under ${text}`, async () => {
+      const server = await serveTests(text), page = await browser.newPage(), problems = watch(page);
+      await page.goto(`${server.origin}/test/index.html`);
+      await page.waitForFunction(() => 'run' in globalThis);
+      const run = ([where, job]) => globalThis[where]('built', job);
+      const built = await page.evaluate(run, [where, { families, keys }]);
+      assert.deepEqual(built, { sums, missing: 0, wasm: policy === 'wasm' });
+      assert.deepEqual(problems, []);
+      await page.close();
+      await server.close();
+    });
+  }
 }
