@@ -28,6 +28,7 @@ test('keys of all lengths, and where batches end', async () => {
     'all lengths, from the longest on': Array.from({ length: 600 }, (_, n) => key(600 - n, n % 26)),
     'all lengths of bytes': Array.from({ length: 300 }, (_, n) => Uint8Array.from({ length: n }, (_, i) => i * n)),
     'texts that are empty': Array(1000).fill(''),
+    'short keys after long ones': ['ö'.repeat(9000), 7, 'x'.repeat(30_000), Uint8Array.of(1), 'é'.repeat(200), 'ä', 8n],
     'batches that end by their bytes': Array.from({ length: 1000 }, (_, i) => key(128 - (i % 3), i)),
   };
   for (const n of [511, 512, 513, 1024, 4095, 4096, 4097, 8192, 12_289]) {
