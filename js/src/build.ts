@@ -35,7 +35,7 @@ export interface BuildOptions {
   seed?: number | bigint;
   /** Instead of a seed: the secret of a keyed hash, 16 bytes, or 32 hexadecimal digits. Readers need it. */
   secret?: Uint8Array | string;
-  /** True: build in WebAssembly. False: in JavaScript. Default: in WebAssembly from 16,384 keys on. */
+  /** True: WebAssembly builds if it can. False: JavaScript. Default: WebAssembly from 16,384 keys on. */
   wasm?: boolean;
   /** Is called every few hundredths of a second. */
   progress?: (state: BuildProgress) => void;

@@ -21,19 +21,22 @@ async function both(keys, options, what) {
 }
 
 test('keys of all lengths, and where batches end', async () => {
-  const letters = 'abcdefghijklmnopqrstuvwxyz'.repeat(30), key = (n, i) => `${i}`.slice(0, n).padEnd(n, letters.slice(i));
+  const letters = 'abcdefghijklmnopqrstuvwxyz'.repeat(30);
+  const key = (n, i) => `${i}`.slice(0, n).padEnd(n, letters.slice(i));
   const options = { family: 'standard', fpr: 1e-6 };
   const lists = {
     'all lengths': Array.from({ length: 600 }, (_, n) => key(n, n % 26)),
     'all lengths, from the longest on': Array.from({ length: 600 }, (_, n) => key(600 - n, n % 26)),
     'all lengths of bytes': Array.from({ length: 300 }, (_, n) => Uint8Array.from({ length: n }, (_, i) => i * n)),
     'texts that are empty': Array(1000).fill(''),
+    'short keys after long ones': ['ö'.repeat(9000), 7, 'x'.repeat(30_000), Uint8Array.of(1), 'é'.repeat(200), 'ä', 8n],
     'batches that end by their bytes': Array.from({ length: 1000 }, (_, i) => key(128 - (i % 3), i)),
   };
   for (const n of [511, 512, 513, 1024, 4095, 4096, 4097, 8192, 12_289]) {
     lists[`${n} texts`] = Array.from({ length: n }, (_, i) => `text ${i}`);
     // A text that is not ASCII before, at and after the end of a batch; then bytes, integers and long texts.
-    for (const other of ['ä', '\u{1F600}', 'é'.repeat(120), 'ö'.repeat(9000), Uint8Array.of(1), 7, -1n, 'x'.repeat(129)]) {
+    const others = ['ä', '\u{1F600}', 'é'.repeat(120), 'ö'.repeat(9000), 'x'.repeat(129), Uint8Array.of(1), 7, -1n];
+    for (const other of others) {
       for (const at of [0, 510, 511, 512, n - 1]) {
         lists[`${n} texts, ${other} at ${at}`] = lists[`${n} texts`].toSpliced(at, 1, other);
       }

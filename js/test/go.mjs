@@ -1,5 +1,5 @@
-// npm run test:go: compares the builds of test/builds.mjs with the Go command, byte by byte. With --update it writes
-// the sums of the files of Go, which npm test compares. It needs Go.
+// npm run test:go: compares the builds of test/builds.mjs, in WebAssembly and in JavaScript, with those of the Go
+// command, byte by byte. With --update it writes the sums of the files of Go, which npm test compares. It needs Go.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,11 +20,14 @@ try {
       writeFileSync(list, keys.map((key) => `${key}\n`).join(''));
       const options = ['-o', file, '--family', family, '--fpr', String(fpr), '--seed', String(seed)];
       execFileSync(command, ['build', '--quiet', ...options, list], { stdio: ['ignore', 'ignore', 'pipe'] });
-      const go = readFileSync(file), js = Buffer.from(await build(keys, { family, fpr, seed }));
+      const go = readFileSync(file);
       lines.push(lineOf(one, go));
-      if (js.equals(go)) continue;
-      different++;
-      console.log(`different: ${lineOf(one, js)}, and Go has\n           ${lines.at(-1)}`);
+      for (const wasm of [true, false]) {
+        const js = Buffer.from(await build(keys, { family, fpr, seed, wasm }));
+        if (js.equals(go)) continue;
+        different++;
+        console.log(`different, wasm ${wasm}: ${lineOf(one, js)}, and Go has\n           ${lines.at(-1)}`);
+      }
     }
   }
 } catch (error) {

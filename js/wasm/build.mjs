@@ -1,12 +1,13 @@
-// Compiles the modules of sources.mjs to WebAssembly and writes them to ../src/wasm/*.gen.ts: npm run wasm. With --check
-// it compiles and exits with 1 if such a file has another module. Other versions of the compiler may give other bytes.
+// Compiles the modules of sources.mjs to WebAssembly and writes them to ../src/wasm/*.gen.ts: npm run wasm. With
+// --check it compiles and exits with 1 if such a file has another module. Other versions of the compiler may give other
+// bytes.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
-import { modules } from './sources.mjs';
+import { flags, modules } from './sources.mjs';
 
 /** Runs a program of a Debian package and returns its output. */
 function run(program, args, debian) {
@@ -19,7 +20,7 @@ function run(program, args, debian) {
 }
 
 /** Returns the bytes of a module. */
-function compile({ source, flags }) {
+function compile({ source }) {
   const dir = mkdtempSync(join(tmpdir(), 'bloomery-wasm-'));
   try {
     const object = join(dir, 'object.o'), linked = join(dir, 'linked.wasm'), code = join(dir, 'code.wasm');

@@ -1,5 +1,6 @@
-// Builds in WebAssembly: one module a page, one instance with a memory of its own for the keys and for each stage. A
-// memory has its size from the start: growing detaches a buffer, and V8 reads all typed arrays more slowly from then on.
+// Builds in WebAssembly: one module a page, and instances with memories of their own. One hashes keys, another builds.
+// A memory has its size from the start: growing detaches a buffer, and V8 reads all typed arrays more slowly from then
+// on.
 
 import { littleEndian } from '../sections.js';
 import { core } from './build.gen.js';

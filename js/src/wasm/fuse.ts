@@ -4,7 +4,7 @@ import type { SystemMaker } from '../build/fuse.js';
 import { pieces, room } from '../build/hashes.js';
 import { Places, type Start } from './builder.js';
 
-const { floor, min } = Math;
+const { floor, max, min } = Math;
 
 /** Keys are written in the order of their first bits, about that of their segments, so that adding stays in caches. */
 const bits = 10;
@@ -54,7 +54,7 @@ export function wasmSystems(n: number, slots: number, start: Start | undefined):
       const length = 2 * floor((slots * width) / 64) + 4;
       clear(xors, 4 * length); // not needed any more, and at least as long
       for (let end = n; end > 0; end -= room) {
-        run.fill(Math.max(0, end - room), end, xors, width);
+        run.fill(max(0, end - room), end, xors, width);
         yield 1 - end / n / 4;
       }
       return new Uint32Array(buffer, xors, length);

@@ -6,7 +6,7 @@ import type { Keys } from '../build/maker.js';
 import { inverse, type Solver } from '../build/ribbon.js';
 import { Places, type Start } from './builder.js';
 
-const { floor, log2, max, min } = Math;
+const { ceil, floor, log2, max, min } = Math;
 
 /** The number of 64 bits that two words make. */
 const whole = ([low, high]: readonly number[]) => (BigInt(high) << 32n) | BigInt(low >>> 0);
@@ -14,9 +14,9 @@ const whole = ([low, high]: readonly number[]) => (BigInt(high) << 32n) | BigInt
 /** Returns a solver of n keys, duplicates included, or undefined if there is no memory for it. */
 export function wasmSolver({ parts, length: n }: Keys, start: Start | undefined): Solver | undefined {
   // Keys are written in the order of some of their first bits, then those are sorted that have these in common.
-  const bits = max(1, min(11, floor(log2(n / 256)))), slots = min(segmentStarts, n) + 256;
+  const bits = max(1, min(11, floor(log2(n / 256)))), most = min(segmentStarts, n) + 256;
   const places = new Places(), keys = places.add(16 * n), other = places.add(16 * n), ends = places.add(4 << bits);
-  const rows = places.add(16 * slots), results = places.add(4 * slots), pivots = places.add(4 * slots);
+  const rows = places.add(16 * most), results = places.add(4 * most), pivots = places.add(4 * most);
   const instance = start?.(places.bytes);
   if (!instance) return;
   const { run, buffer } = instance, counts = new Uint32Array(buffer, ends, 2 ** bits);
@@ -58,18 +58,19 @@ export function wasmSolver({ parts, length: n }: Keys, start: Start | undefined)
     *solve({ r, wide }, l) {
       const { starts, width, bucket, thresholds } = l, all = left, broad = width >> 7, shift = log2(bucket);
       // The solution and the classes take the room of the keys that sorting needs.
-      const words = 2 * (l.blocks * r + l.wider), classes = other + 4 * words, buckets = Math.ceil(starts / bucket);
-      const level = new Uint8Array(buffer, classes, buckets).fill(0);
+      const words = 2 * (l.blocks * r + l.wider), classes = other + 4 * words;
+      const level = new Uint8Array(buffer, classes, ceil(starts / bucket)).fill(0);
       sorted = false;
       run.layer(
         whole(inverse(l.factor)), starts, l.turn, broad, shift, thresholds[1], thresholds[2], r, r + +(wide > 0),
         l.wider, rows, results, pivots, keys, keys + 16 * all,
       );
       for (let first = 0; first < starts; first += segmentStarts) {
-        const end = Math.ceil(min(first + segmentStarts, starts) / bucket), some = 32;
-        const slot = first + width * (first / segmentStarts), blocks = (min(starts - first, segmentStarts) + width) / 64;
-        new Uint8Array(buffer, rows, 64 * blocks * (8 << broad)).fill(0);
-        new Uint8Array(buffer, results, 64 * blocks * 4).fill(0);
+        const end = ceil(min(first + segmentStarts, starts) / bucket), some = 32;
+        const slot = first + width * (first / segmentStarts), slots = min(starts - first, segmentStarts) + width;
+        const blocks = slots / 64;
+        new Uint8Array(buffer, rows, slots * (8 << broad)).fill(0);
+        new Uint8Array(buffer, results, 4 * slots).fill(0);
         for (let b = first / bucket; b < end; b += some) {
           left = run.solve(b, min(b + some, end), first, slot, classes);
           yield 1 - left / all;
