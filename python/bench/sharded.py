@@ -1,6 +1,6 @@
 """Measures batches of a sharded set beside a filter of one file, on the keys and rows of bench.py.
 
-    python bench/sharded.py --keys 1000000 --shards 1,10,100
+    python sharded.py --keys 1000000 --shards 1,10,100
 
 Prints ns of processor time a row, medians of all rounds, for an Arrow column, a dictionary column and a list, and for
 `key in f` of one row in ten. All filters take turns in each round.
