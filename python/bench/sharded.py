@@ -33,7 +33,7 @@ def main() -> None:
     flags = parser.parse_args()
     keys, rows = keys_and_rows(flags.keys, flags.rows, False)
     column, few = pa.array(rows, pa.string()), rows[::10]
-    coded = pa.array([host(i) for i in range(100_000)] * (flags.rows // 100_000)).dictionary_encode()
+    coded = pa.array([host(i) for i in range(100_000)] * max(1, flags.rows // 100_000)).dictionary_encode()
     filters: dict[str, bl.Filter] = {}
     with tempfile.TemporaryDirectory() as folder:
         built = pa.array(keys, pa.string())
