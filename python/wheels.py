@@ -1,6 +1,6 @@
 """Builds the files for a package index.
 
-    python wheels.py native                      bloomery-filters: sdist, and the wheel of this machine (pip install build)
+    python wheels.py native                      bloomery-filters: sdist, and the wheel of this machine (needs build)
     python wheels.py command                     bloomery-bin: the command, for all platforms (needs Go)
     python wheels.py command --platform native   the same for this one
 
