@@ -1,5 +1,6 @@
 """Measures queries of a blocklist: this package beside a set, joins, rbloom and fastbloom-rs, on the same keys.
 
+    pip install pandas polars pyarrow duckdb rbloom fastbloom-rs
     python bench.py --keys 1000000 --rows 10000000
 
 Keys are host names, or integers of 63 bits with --integers (fastbloom-rs has no larger ones). A tenth of the rows is in

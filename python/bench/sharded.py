@@ -1,6 +1,6 @@
 """Measures batches of a sharded set beside a filter of one file, on the keys and rows of bench.py.
 
-    python bench/sharded.py --keys 1000000 --shards 1,10,100
+    python sharded.py --keys 1000000 --shards 1,10,100
 
 Prints ns of processor time a row, medians of all rounds, for an Arrow column, a dictionary column and a list, and for
 `key in f` of one row in ten. All filters take turns in each round.
@@ -33,7 +33,7 @@ def main() -> None:
     flags = parser.parse_args()
     keys, rows = keys_and_rows(flags.keys, flags.rows, False)
     column, few = pa.array(rows, pa.string()), rows[::10]
-    coded = pa.array([host(i) for i in range(100_000)] * (flags.rows // 100_000)).dictionary_encode()
+    coded = pa.array([host(i) for i in range(100_000)] * max(1, flags.rows // 100_000)).dictionary_encode()
     filters: dict[str, bl.Filter] = {}
     with tempfile.TemporaryDirectory() as folder:
         built = pa.array(keys, pa.string())

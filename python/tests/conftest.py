@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -22,6 +23,14 @@ EXACT = REPOSITORY / "exact" / "testdata"
 
 # The secret of files with a keyed hash in refused.json and of the golden files.
 SECRET = bytes([1, 2, 3]) + bytes(13)
+
+with contextlib.suppress(ImportError):
+    import hypothesis
+
+    # Emulated processors are slow: that is no fault of a test.
+    slow = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+    hypothesis.settings.register_profile("slow", slow)
+    hypothesis.settings.load_profile("slow")
 
 
 def package(name: str) -> ModuleType:

@@ -19,7 +19,7 @@ pa = package("pyarrow")
 np = package("numpy")
 package("hypothesis")
 
-from hypothesis import given, settings  # noqa: E402
+from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 PIECE = 32768  # ROUTE_PIECE of route.h
@@ -42,7 +42,6 @@ def test_lists(name: str, keys: list[Any], times: int) -> None:
 ARROW = [pa.string(), pa.large_string(), pa.binary(), pa.string_view(), pa.dictionary(pa.int16(), pa.string())]
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(OPEN)), st.lists(st.none() | TEXT, max_size=300), st.sampled_from(ARROW), st.data())
 def test_arrow(name: str, keys: list[Any], kind: Any, data: Any) -> None:
     array = pa.array(keys, pa.string()).cast(kind)

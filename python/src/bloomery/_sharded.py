@@ -113,7 +113,8 @@ class Shards:
 
     def of(self, key: object) -> _core.Opened:
         """Returns the shard of a key."""
-        return self.shard(self.router.shard(key, len(self.manifest.shards)))
+        i = self.router.shard(key, len(self.manifest.shards))
+        return self._loaded.get(i) or self.shard(i)
 
     def ask(self, keys: _core.Keys, answers: Any) -> None:
         """Writes a byte, 0 or 1, for each key. Loads the shards that have one of the keys."""
@@ -133,7 +134,8 @@ class ShardedFilter(Filter):
         return shards
 
     def __contains__(self, key: object) -> bool:
-        return self._shards().of(key).has(key)
+        shards: Shards = self._get()
+        return shards.of(key).has(key)
 
     def count(self, key: object) -> int:
         """Returns how often the key was added, or more. Raises TypeError if the filters do not count."""
