@@ -22,8 +22,6 @@ export class Hashes {
   #last = new Int32Array(4 * room);
   #n = 0;
   #texts: Texts | undefined;
-  /** Whether texts go into batches: not until the end of a part after one that is not ASCII. */
-  #batch = true;
   /** The number of keys that were added. */
   length = 0;
 
@@ -41,14 +39,15 @@ export class Hashes {
     this.#texts = new Texts(instance, seed);
   }
 
-  /** Adds a key. A number is the same key as its BigInt. It throws TypeError or RangeError, of a text perhaps later. */
+  /** Adds a key. A number is the same key as its BigInt. It throws TypeError or RangeError. */
   add(key: Key | number): void {
     const texts = this.#texts;
     if (this.length++ % room === 0) this.#end();
-    if (!texts || typeof key !== 'string' || key.length > longest || !this.#batch) return this.#put(key);
-    if (texts.take(key)) return;
-    this.#flush();
-    texts.take(key);
+    if (texts && typeof key === 'string' && key.length <= longest) {
+      if (texts.full(key.length)) this.#flush();
+      if (texts.take(key)) return;
+    }
+    this.#put(key);
   }
 
   /** Returns the hashes of all keys in parts, of at most room keys each. */
@@ -62,21 +61,16 @@ export class Hashes {
     this.#flush();
     if (this.#n) this.#parts.push(this.#last.slice(0, 4 * this.#n));
     this.#n = 0;
-    this.#batch = true;
   }
 
   /** Hashes the batch. */
   #flush(): void {
-    const texts = this.#texts, count = texts?.count;
-    if (!texts || !count) return;
-    const others = texts.hash(page + 16 * this.#n);
-    this.#batch = !others.length;
-    if (this.#batch) this.#n += count;
-    for (const text of others) this.#put(text);
+    this.#n += this.#texts?.hash(page + 16 * this.#n) ?? 0;
   }
 
   /** Hashes one key. */
   #put(key: Key | number): void {
+    this.#flush();
     const texts = this.#texts, keys = texts?.keys ?? buffer, at = this.#n++;
     const n = putKey(keys, typeof key === 'number' ? integer(key) : key); // may replace the view
     if (texts && n <= longest) return texts.put(n, page + 16 * at);

@@ -4,50 +4,56 @@ import type { KeyBuffer } from '../types.js';
 import { type Exports, type Instance, lengthsAt, mostKeys, seedAt, textAt, textLength } from './builder.js';
 import { keysIn } from './keys.js';
 
-const encoder = /* @__PURE__ */ new TextEncoder();
-
-/** A batch of texts, and a buffer for a key. */
+/** A batch of texts, or a buffer for another key. */
 export class Texts {
-  /** Where put takes a key from. */
+  /** Where put takes a key from. The batch must be empty. */
   readonly keys: KeyBuffer;
-  /** The number of texts, and of their characters. */
-  count = 0;
-  #length = 0;
-  readonly #all: string[] = Array(mostKeys).fill('');
   readonly #run: Exports;
-  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
   readonly #lengths: Uint8Array;
+  /** The number of texts, and of their bytes. */
+  #count = 0;
+  #length = 0;
 
   constructor({ run, buffer }: Instance, seed: bigint) {
     new DataView(buffer).setBigUint64(seedAt, seed, true);
     this.#run = run;
     this.#lengths = new Uint8Array(buffer, lengthsAt, mostKeys);
-    this.#bytes = new Uint8Array(buffer, textAt, textLength);
-    this.keys = keysIn(this.#bytes);
+    this.keys = keysIn(new Uint8Array(buffer, textAt, textLength));
+    this.#view = this.keys.view;
   }
 
-  /** Takes a text of at most longest characters, unless the batch is full. */
+  /** Whether there is no room for a text of that length. */
+  full(length: number): boolean {
+    return this.#count === mostKeys || this.#length + length > textLength;
+  }
+
+  /** Takes a text of at most longest characters, for which there is room, if it is ASCII. */
   take(text: string): boolean {
-    const length = this.#length + text.length;
-    if (this.count === mostKeys || length > textLength) return false;
-    this.#all[this.count++] = text;
-    this.#length = length;
+    const n = text.length, view = this.#view, at = this.#length;
+    let all = 0, i = 0;
+    for (; i + 4 <= n; i += 4) { // one store for four characters
+      const a = text.charCodeAt(i), b = text.charCodeAt(i + 1), c = text.charCodeAt(i + 2), d = text.charCodeAt(i + 3);
+      all |= a | b | c | d;
+      view.setInt32(at + i, a | (b << 8) | (c << 16) | (d << 24), true);
+    }
+    for (; i < n; i++) {
+      const c = text.charCodeAt(i);
+      all |= c;
+      view.setUint8(at + i, c);
+    }
+    if (all > 127) return false;
+    this.#lengths[this.#count++] = n;
+    this.#length = at + n;
     return true;
   }
 
-  /** Empties the batch and writes the hashes of its texts. If one is not ASCII, it returns the texts instead. */
-  hash(to: number): string[] {
-    const all = this.#all, lengths = this.#lengths, { count } = this, length = this.#length;
-    let text = ''; // engines join texts only when they encode them, which is faster than to encode each
-    for (let i = 0; i < count; i++) {
-      text += all[i];
-      lengths[i] = all[i].length;
-    }
-    const { read, written } = encoder.encodeInto(text, this.#bytes);
-    this.count = this.#length = 0;
-    if (read !== length || written !== length) return all.slice(0, count);
-    this.#run.hash(count, to);
-    return [];
+  /** Writes the hashes of the texts, empties the batch, and returns the number of texts. */
+  hash(to: number): number {
+    const n = this.#count;
+    if (n) this.#run.hash(n, to);
+    this.#count = this.#length = 0;
+    return n;
   }
 
   /** Writes the hash of the key in the first n bytes of keys, at most longest. */
