@@ -10,8 +10,7 @@ import (
 // Size is the size of a block in bytes.
 const Size = 1 << 20
 
-// few is the share of a block up to which the first one of a list grows from nothing, so that short lists take little
-// memory.
+// few is the share of a block that the first one of a list needs to be kept.
 const few = 16
 
 // Pool keeps blocks that are not used any more, until the garbage collector takes them. The zero Pool is empty. It is
@@ -21,26 +20,27 @@ type Pool[T any] struct{ blocks sync.Pool }
 // Len returns the number of values that a block has room for.
 func (*Pool[T]) Len() int { return Size / int(unsafe.Sizeof(*new(T))) }
 
-// Grow returns block, which may be nil, with room for n more values. It leaves that to append for a few values in the
-// first block of a list, and for more than Len values.
+// Grow returns block, which may be nil, with room for n more values. The first block of a list grows by doubling, so
+// that short lists take little memory; others have room for Len values. Grow leaves more than Len values to append.
 func (p *Pool[T]) Grow(block []T, n int, first bool) []T {
 	n += len(block)
 	if n <= cap(block) || n > p.Len() {
 		return block
 	}
+	room := p.Len()
+	if first {
+		room = min(room, max(n, 2*cap(block)))
+	}
 	used, _ := p.blocks.Get().(*[]T)
-	if used == nil {
-		if first && n <= p.Len()/few {
-			return block
-		}
-		used = new(make([]T, 0, p.Len()))
+	if used == nil || cap(*used) < room {
+		used = new(make([]T, 0, room))
 	}
 	return append(*used, block...)
 }
 
-// Put keeps a block that nothing reads any more, unless it is shorter or much longer than a whole one.
+// Put keeps a block that nothing reads any more, unless it is much shorter or longer than a whole one.
 func (p *Pool[T]) Put(block []T) {
-	if n := p.Len(); n <= cap(block) && cap(block) <= 2*n {
+	if n := p.Len(); n/few <= cap(block) && cap(block) <= 2*n {
 		block = block[:0]
 		p.blocks.Put(&block)
 	}
