@@ -35,7 +35,7 @@ func TestProblems(t *testing.T) {
 		"dead place":    {section + `<a href="index.html#three">x</a>`, "link to index.html#three"},
 		"broken plot":   {section + `<img class="plot" alt="x" src="data:image/svg+xml;base64,AAAA">`, "not drawn"},
 		"flat plot":     {with("width:100%", "width:100%;height:0"), "not drawn"},
-		"wide plot":     {`<div style="overflow:hidden">` + with("width:100%", "width:1500px") + `</div>`, "past the screen"},
+		"wide plot":     {`<div style="overflow:hidden">` + with("width:100%", "width:15e2px") + `</div>`, "past the screen"},
 		"other colors":  {gray.Replace(section), "not in the colors"},
 		"overflow":      {section + `<div style="width:1500px">x</div>`, "wider than the screen"},
 		"folded":        {section + `<details><div style="width:1500px">x</div></details>`, "wider than the screen"},

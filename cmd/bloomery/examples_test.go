@@ -227,8 +227,8 @@ func runExamples(t *testing.T, bin string, inputs map[string][]byte, setup, exam
 // exampleTools are the programs of the system that examples may run.
 var exampleTools = []string{"sh", "cat", "cp", "find", "gzip", "mkdir", "rm", "touch", "zcat"}
 
-// redisCLI stands for redis-cli in the examples. It takes the commands of a filter and the RENAME after them. It talks to
-// no server.
+// redisCLI stands for redis-cli in the examples. It takes the commands of a filter and the RENAME after them. It talks
+// to no server.
 const redisCLI = `#!/bin/sh
 test "$*" = "RENAME seen.new seen" && exit
 test "$*" = --pipe || { echo "arguments $*" >&2; exit 1; }

@@ -16,8 +16,8 @@ import (
 // batches, and in the form for many writers.
 func BenchmarkQuery(b *testing.B) {
 	specs := []string{
-		"standard", "blocked", "blocked(layout=split)", "blocked(k=20)", "counting", "dleft", "rankindexed", "guava", "spark",
-		"redisbloom",
+		"standard", "blocked", "blocked(layout=split)", "blocked(k=20)", "counting", "dleft", "rankindexed", "guava",
+		"spark", "redisbloom",
 		"partitioned(passes=1)", "blockpartitioned(passes=1)", "twochoice(passes=1)", "fuse", "ribbon",
 	}
 	for _, text := range specs {
