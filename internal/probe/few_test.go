@@ -43,3 +43,20 @@ func TestFewKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestFewestOfAll: fewKeys returns the least of the places that each k needs.
+func TestFewestOfAll(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		n, p := uint64(math.Exp(12*r.Float64())), math.Exp(-25*r.Float64())
+		want, k := math.Inf(1), 0
+		for try := 1; try <= MaxK; try++ {
+			if m, _ := fewKeys(n, p, try); m < want {
+				want, k = m, try
+			}
+		}
+		if got, best := fewKeys(n, p, 0); got != want || best != k {
+			t.Fatalf("%d keys, rate %g: %v places with %d probes, want %v with %d", n, p, got, best, want, k)
+		}
+	}
+}
