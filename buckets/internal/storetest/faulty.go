@@ -21,6 +21,7 @@ type Faulty struct {
 	buckets.Store
 	Refuse, Cut, Flip, Slow float64
 	Off                     atomic.Bool
+	flips                   atomic.Uint64
 	Opens                   atomic.Int64  // of objects
 	Block                   chan struct{} // shards are opened when it is closed
 }
@@ -52,17 +53,18 @@ func (f *Faulty) OpenVersion(ctx context.Context, name, version string, offset, 
 	case p < f.Cut:
 		return &broken{ReadCloser: r, left: rand.IntN(2000), err: []error{ErrInjected, io.EOF}[rand.IntN(2)]}, nil
 	case p < f.Cut+f.Flip:
-		return &broken{ReadCloser: r, left: math.MaxInt, flip: true}, nil
+		return &broken{ReadCloser: r, left: math.MaxInt, flips: &f.flips}, nil
 	}
 	return r, nil
 }
 
-// broken is a Reader that ends early, or changes a bit of every Read.
+// broken is a Reader that ends early, or changes a bit of every Read. It changes another bit each time: two fetches
+// with the same wrong bytes mean that the stored object is wrong.
 type broken struct {
 	io.ReadCloser
-	left int
-	err  error
-	flip bool
+	left  int
+	err   error
+	flips *atomic.Uint64 // number of changes so far, of all Readers
 }
 
 func (b *broken) Read(p []byte) (int, error) {
@@ -71,8 +73,9 @@ func (b *broken) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n
-	if b.flip && n > 0 {
-		p[rand.IntN(n)] ^= 1 << rand.IntN(8)
+	if b.flips != nil && n > 0 {
+		bit := b.flips.Add(1) % uint64(8*n)
+		p[bit/8] ^= 1 << (bit % 8)
 	}
 	return n, err
 }
