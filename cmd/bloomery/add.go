@@ -52,7 +52,6 @@ exit code 2.`,
 			})
 		},
 	}
-	in.hex = true
 	in.register(c)
 	values.register(c)
 	maxFPRFlag(c, &most)

@@ -83,13 +83,13 @@ func isPipe(path string) bool {
 }
 
 // listConflicts prints the keys of an error that are members and allowed, if the flags ask for them.
-func (a *app) listConflicts(f allowFlags, err error) error {
+func (a *app) listConflicts(f *buildFlags, err error) error {
 	var both *filter.AllowedError
-	if !f.conflicts || !errors.As(err, &both) {
+	if !f.allow.conflicts || !errors.As(err, &both) {
 		return err
 	}
 	for _, key := range both.Keys {
-		if _, err := io.WriteString(a.stdout, key+"\n"); err != nil {
+		if _, err := io.WriteString(a.stdout, f.in.key([]byte(key))+"\n"); err != nil {
 			return err
 		}
 	}

@@ -95,7 +95,6 @@ func (a *app) buildCommand() *cobra.Command {
 
 // register adds the flags that describe a filter. normal is the family without --family.
 func (f *buildFlags) register(c *cobra.Command, normal string) {
-	f.in.hex = true
 	f.in.register(c)
 	f.values.register(c)
 	sizeFlags(c, &f.size)
@@ -399,9 +398,9 @@ func (a *app) gather(ctx context.Context, f *buildFlags, paths []string, config 
 		bar.what = building(handle.SpecOf(b), config.Like != nil)
 	}
 	if err = s.feed(ctx, what, parse, b.AddMany, b.AddManyValues); err == nil {
-		err = s.nameConflict(ctx, parse, b.Hasher(), build())
+		err = s.nameConflict(ctx, &in, parse, b.Hasher(), build())
 	}
-	return a.listConflicts(f.allow, adviseBuild(cmp.Or(failed(), err), handle.SpecOf(b)))
+	return a.listConflicts(f, adviseBuild(cmp.Or(failed(), err), handle.SpecOf(b)))
 }
 
 // building returns the text of the progress bar after the last key, for a filter of its own or one like another one.

@@ -31,6 +31,8 @@ fingerprints, such as ribbon(r=0,value_bits=8), holds every key: see build.
 With --input-format csv or tsv, whole rows are printed exactly as they are in the input, after its header row if it has
 one; several inputs must have the same header row. Rows with an empty key are left out, unless --keep-empty is given.
 
+Keys of any bytes come as lines of hexadecimal digits, --input-format hex, and are printed so.
+
 The lines are keys, also for a filter with values: for lines such as those of its build, with a value behind the last
 tab, add --input-format tsv. A warning says so if such lines are not found and their keys are.
 
@@ -131,7 +133,7 @@ func (a *app) answers(ask asker, f checkFlags, b *keyio.Batch) (selected int64) 
 				Key     string `json:"key"`
 				Present bool   `json:"present"`
 				Row     string `json:"row,omitempty"`
-			}{Key: string(b.Keys[i]), Present: hit}
+			}{Key: f.in.key(b.Keys[i]), Present: hit}
 			if f.in.rows {
 				line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), "\n"), "\r")
 			}
@@ -140,7 +142,7 @@ func (a *app) answers(ask asker, f checkFlags, b *keyio.Batch) (selected int64) 
 		case f.in.rows:
 			b.Out = append(b.Out, b.Rows[i]...)
 		default:
-			b.Out = append(append(b.Out, b.Keys[i]...), f.in.end())
+			b.Out = append(f.in.appendKey(b.Out, b.Keys[i]), f.in.end())
 		}
 	}
 	return selected

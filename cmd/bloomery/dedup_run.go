@@ -137,7 +137,7 @@ func (d *deduper) print(b *keyio.Batch, i int) {
 	switch {
 	case d.count:
 	case d.json:
-		line := dedupLine{Key: string(b.Keys[i])}
+		line := dedupLine{Key: d.in.key(b.Keys[i])}
 		if d.in.rows {
 			line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), "\n"), "\r")
 		}
@@ -145,7 +145,7 @@ func (d *deduper) print(b *keyio.Batch, i int) {
 	case d.in.rows:
 		b.Out = append(b.Out, b.Rows[i]...)
 	default:
-		b.Out = append(append(b.Out, b.Keys[i]...), d.in.end())
+		b.Out = append(d.in.appendKey(b.Out, b.Keys[i]), d.in.end())
 	}
 }
 

@@ -60,7 +60,6 @@ type exactFlags struct {
 }
 
 func (f *exactFlags) register(c *cobra.Command) {
-	f.in.hex = true
 	f.in.register(c)
 	f.in.partitionFlag(c)
 	c.Flags().StringArrayVar(&f.members, "members", nil, "file with the members (may be repeated)")

@@ -3,11 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,18 +26,13 @@ type inputFlags struct {
 	rows               bool   // keep whole rows; no flag
 	second             string // a second column: --partition-column or --value-column
 	maxKey             int    // 0: the limit of keyio
-	hex                bool   // the command takes hexadecimal digits, since it prints no rows of its input; no flag
 	block              int    // 0: the block size of keyio; no flag
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
-	formats := []string{"lines", "csv", "tsv", "null"}
-	help := "lines, csv, tsv (fields between tabs, quotes are part of them) or null; "
-	if f.hex {
-		formats = append(formats, string(keyio.Hex))
-		help = strings.Replace(help, "or null", "null, or hex (lines of hexadecimal digits: keys of any bytes)", 1)
-	}
-	c.Flags().StringVar(&f.format, "input-format", "lines", help+"gzip, zstd and bzip2 are recognised by content")
+	const formatHelp = "lines, csv, tsv (fields between tabs, quotes are part of them), null, or hex (lines of " +
+		"hexadecimal digits: keys of any bytes); gzip, zstd and bzip2 are recognised by content"
+	c.Flags().StringVar(&f.format, "input-format", "lines", formatHelp)
 	const columnHelp = "csv, tsv: `name` in the header row, or number from 1 (default the first)"
 	c.Flags().Func("column", columnHelp, named(&f.column, "column"))
 	const delimiterHelp = "csv: `character` between the fields, which may be quoted, such as \";\" or \"\\t\" " +
@@ -60,7 +55,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 			f.maxKey = int(n)
 			return nil
 		})
-	complete(c, "input-format", formats...)
+	complete(c, "input-format", "lines", "csv", "tsv", "null", "hex")
 }
 
 // options returns the checked options of keyio.
@@ -78,15 +73,8 @@ func (f *inputFlags) options() (o keyio.Options, err error) {
 	}
 	columns := o.Format == keyio.CSV || o.Format == keyio.TSV
 	switch {
-	case f.hex && o.Format == keyio.Hex:
-	case !columns && o.Format != keyio.Lines && o.Format != keyio.Null:
-		want := "lines, csv, tsv or null"
-		if f.hex {
-			want = "lines, csv, tsv, null or hex"
-		}
-		return o, fmt.Errorf("--input-format %q: want %s", f.format, want)
-	}
-	switch {
+	case !columns && o.Format != keyio.Lines && o.Format != keyio.Null && o.Format != keyio.Hex:
+		return o, fmt.Errorf("--input-format %q: want lines, csv, tsv, null or hex", f.format)
 	case !columns && f.column != "":
 		return o, fmt.Errorf("--column %s: lines have no columns; add --input-format csv or tsv", f.column)
 	case !columns && f.second != "":
@@ -108,6 +96,17 @@ func (f *inputFlags) end() byte {
 	}
 	return '\n'
 }
+
+// appendKey appends a key as the inputs have it: with --input-format hex its digits, in lower case.
+func (f *inputFlags) appendKey(to, key []byte) []byte {
+	if f.format == string(keyio.Hex) {
+		return hex.AppendEncode(to, key)
+	}
+	return append(to, key...)
+}
+
+// key is appendKey for a field of JSON.
+func (f *inputFlags) key(key []byte) string { return string(f.appendKey(nil, key)) }
 
 // columns reports whether the inputs have rows.
 func (f *inputFlags) columns() bool {

@@ -45,15 +45,15 @@ lower bound.`,
 			if _, _, err := bloomery.Keyed[filter.Hash](set).Count(filter.Hash{}); err != nil {
 				return err
 			}
-			return a.lookUp(c.Context(), set, in, args[1:], "counting", a.countLine(set, in.end()))
+			return a.lookUp(c.Context(), set, in, args[1:], "counting", a.countLine(set, &in))
 		},
 	}
 	in.register(c)
 	return c
 }
 
-// countLine prints the count of a key, with that end of the line.
-func (a *app) countLine(set *bloomery.Set, end byte) lookup {
+// countLine prints the count of a key of the inputs.
+func (a *app) countLine(set *bloomery.Set, in *inputFlags) lookup {
 	return func(to, key []byte) ([]byte, bool, error) {
 		n, saturated, err := set.Count(key)
 		if err != nil {
@@ -64,13 +64,13 @@ func (a *app) countLine(set *bloomery.Set, end byte) lookup {
 				Key       string `json:"key"`
 				Count     uint64 `json:"count"`
 				Saturated bool   `json:"saturated,omitempty"`
-			}{string(key), n, saturated}), n > 0, nil
+			}{in.key(key), n, saturated}), n > 0, nil
 		}
 		if saturated {
 			to = append(to, ">="...)
 		}
 		to = append(strconv.AppendUint(to, n, 10), '\t')
-		return append(append(to, key...), end), n > 0, nil
+		return append(in.appendKey(to, key), in.end()), n > 0, nil
 	}
 }
 
@@ -99,15 +99,15 @@ With --json every key gets a line such as {"key":"yopmail.com","present":true,"v
 			}
 			watch := watchValues(set, in)
 			defer a.warnValues(args[0], watch)
-			return a.lookUp(c.Context(), set, in, args[1:], "looking up", a.valueLine(set, in.end(), watch))
+			return a.lookUp(c.Context(), set, in, args[1:], "looking up", a.valueLine(set, &in, watch))
 		},
 	}
 	in.register(c)
 	return c
 }
 
-// valueLine prints the value of a key, with that end of the line.
-func (a *app) valueLine(set *bloomery.Set, end byte, watch *valueWatch) lookup {
+// valueLine prints the value of a key of the inputs.
+func (a *app) valueLine(set *bloomery.Set, in *inputFlags, watch *valueWatch) lookup {
 	return func(to, key []byte) ([]byte, bool, error) {
 		value, ok, err := set.Get(key)
 		if err == nil && !ok {
@@ -121,14 +121,14 @@ func (a *app) valueLine(set *bloomery.Set, end byte, watch *valueWatch) lookup {
 				Key     string  `json:"key"`
 				Present bool    `json:"present"`
 				Value   *uint64 `json:"value,omitempty"`
-			}{Key: string(key), Present: ok}
+			}{Key: in.key(key), Present: ok}
 			if ok {
 				answer.Value = &value
 			}
 			return cli.AppendJSON(to, answer), ok, nil
 		case ok:
-			to = append(append(to, key...), '\t')
-			to = append(strconv.AppendUint(to, value, 10), end)
+			to = append(in.appendKey(to, key), '\t')
+			to = append(strconv.AppendUint(to, value, 10), in.end())
 		}
 		return to, ok, nil
 	}

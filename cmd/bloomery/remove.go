@@ -142,7 +142,7 @@ func (a *app) removeFrom(
 		for _, i := range b.Values[:min(len(b.Values), maxNamed-named)] {
 			watch.absent(b.Keys[i])
 			named++
-			a.note("not found: %q", b.Keys[i])
+			a.note("not found: %q", f.in.key(b.Keys[i]))
 		}
 		return list.AddMany(b.Keys)
 	})

@@ -133,7 +133,9 @@ func staticValues(s filter.Spec) bool {
 }
 
 // nameConflict names the key of an error about a key with two values. It reads the inputs again, unless they are pipes.
-func (s *source) nameConflict(ctx context.Context, parse parseValues, h filter.Hasher, err error) error {
+func (s *source) nameConflict(
+	ctx context.Context, in *inputFlags, parse parseValues, h filter.Hasher, err error,
+) error {
 	var both *family.ValueError
 	if !errors.As(err, &both) || !s.Rewindable() {
 		return err
@@ -141,7 +143,7 @@ func (s *source) nameConflict(ctx context.Context, parse parseValues, h filter.H
 	failed := s.pass(ctx, "naming the key", parse, func(b *keyio.Batch) error {
 		for _, key := range b.Keys {
 			if both.Of(h.Sum(key)) {
-				both.Key = string(key)
+				both.Key = in.key(key)
 				return errStop
 			}
 		}
