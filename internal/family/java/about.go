@@ -27,5 +27,5 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return 64 * words, c.Kind.prior(Reach(words, c.sums()), k, c.sums(), keys), nil
+	return 64 * words, prior(Reach(words, c.sums()), k, c.sums(), keys), nil
 }

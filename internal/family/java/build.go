@@ -110,7 +110,7 @@ func (c Config) fit(m, words uint64, k int) (uint64, error) {
 			return 0, err
 		}
 		for ; bits <= most; bits += (bits/64/32 + 1) * 64 {
-			if !kind.uneven(bits, sums) || kind.prior(bits, k, sums, c.Keys) <= 1.02*rate {
+			if !uneven(bits, sums) || prior(bits, k, sums, c.Keys) <= 1.02*rate {
 				return bits / 64, nil
 			}
 		}

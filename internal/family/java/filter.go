@@ -115,13 +115,13 @@ func (f *Filter) Cells() family.Cells { return probe.Cells(f.reach(), f.k) }
 func (f *Filter) Free(other family.Filter) (uint64, error) { return bitmap.Free(f, other, f.reach()) }
 
 // Info counts the set bits, which reads the whole filter. Fill is that of the bits that probes can reach. The rates are
-// those of probe.Double, and of a Kind that is Uneven count that positions of Sum32 are not equally likely: without,
-// they are too low for filters of more than about 2^26 bits with these sums.
+// those of probe.Double, and count that positions of Sum32 are not equally likely in filters of more than about 2^26
+// bits.
 func (f *Filter) Info() filter.Info {
 	m := f.reach()
 	ones := bitvec.OnesCount(f.words[:m/64])
 	return filter.Info{
 		Spec: f.spec(), Keys: f.keys, Bits: f.bits(), Fill: float64(ones) / float64(m),
-		FPRPrior: f.kind.prior(m, f.k, f.sums, f.keys), FPRPosterior: f.kind.posterior(f.words[:m/64], ones, f.k, f.sums),
+		FPRPrior: prior(m, f.k, f.sums, f.keys), FPRPosterior: posterior(f.words[:m/64], ones, f.k, f.sums),
 	}
 }

@@ -39,16 +39,16 @@ func probe64(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
 const unevenBits = 1 << 20
 
 // uneven reports whether the rates of a filter in which probes reach m bits count that.
-func (kind *Kind) uneven(m uint64, s Sums) bool { return kind.Uneven && s == Sum32 && m >= unevenBits }
+func uneven(m uint64, s Sums) bool { return s == Sum32 && m >= unevenBits }
 
 // shares describes the positions of Sum32 among m: the 2^31 values of a probe are divided among them, so that the first
 // few positions have one value more than the others, of which each has the given number.
 func shares(m uint64) (few, values uint64) { return (1 << 31) % m, (1 << 31) / m }
 
 // prior returns the predicted false-positive rate, in [0, 1], after n distinct keys.
-func (kind *Kind) prior(m uint64, k int, s Sums, n uint64) float64 {
+func prior(m uint64, k int, s Sums, n uint64) float64 {
 	rate := double(m, k, s).FPR(n)
-	if !kind.uneven(m, s) {
+	if !uneven(m, s) {
 		return rate
 	}
 	few, values := shares(m)
@@ -61,10 +61,10 @@ func (kind *Kind) prior(m uint64, k int, s Sums, n uint64) float64 {
 
 // posterior returns the false-positive rate, in [0, 1], of a filter whose probes reach the bits in words, of which ones
 // are set.
-func (kind *Kind) posterior(words []uint64, ones uint64, k int, s Sums) float64 {
+func posterior(words []uint64, ones uint64, k int, s Sums) float64 {
 	m := 64 * uint64(len(words))
 	rate := double(m, k, s).Posterior(words, ones)
-	if !kind.uneven(m, s) {
+	if !uneven(m, s) {
 		return rate
 	}
 	few, values := shares(m)

@@ -49,8 +49,6 @@ type Kind struct {
 	Narrow, Wide int
 	Of           Sums // Sum63 or Sum64
 	Default      Sums // Sum32, or Of
-	// Uneven has the rates count that positions of Sum32 are not equally likely. Sizes for a chosen rate follow.
-	Uneven bool
 }
 
 // value returns the value of the parameter for sums.

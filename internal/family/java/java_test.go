@@ -201,22 +201,24 @@ func TestUneven(t *testing.T) {
 	if few*(values+1)+(64*words-few)*values != 1<<31 {
 		t.Errorf("%d positions of %d values", few, values+1)
 	}
-	f, _ := New(Config{Kind: Spark, Words: words, K: k})
-	for at := range few {
-		f.words[at/64] |= 1 << (at % 64)
-	}
 	want := math.Pow(float64(few)*float64(values+1)/(1<<31), k)
-	if got := f.Info().FPRPosterior; math.Abs(got-want) > 1e-9*want {
-		t.Errorf("rate %g, want %g", got, want)
+	for _, kind := range []*Kind{Guava, Spark} {
+		f, _ := New(Config{Kind: kind, Words: words, K: k, Sums: Sum32})
+		for at := range few {
+			f.words[at/64] |= 1 << (at % 64)
+		}
+		if got := f.Info().FPRPosterior; math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%s: rate %g, want %g", kind.Family, got, want)
+		}
 	}
 	// Of 3·2^29 positions, the first 2^29 have two values each, the others one.
 	const m, n = 3 << 29, 300_000_000
 	hit := func(p float64) float64 { return -math.Expm1(-n * k * p) }
 	want = math.Pow((2*hit(2./(1<<31))+2*hit(1./(1<<31)))/4, k)
-	if got := Spark.prior(m, k, Sum32, n); math.Abs(got-want) > 1e-9*want || got < 1.1*Spark.prior(m, k, Sum64, n) {
-		t.Errorf("rate %g, want %g; Sum64 has %g", got, want, Spark.prior(m, k, Sum64, n))
+	if got := prior(m, k, Sum32, n); math.Abs(got-want) > 1e-9*want || got < 1.1*prior(m, k, Sum64, n) {
+		t.Errorf("rate %g, want %g; Sum64 has %g", got, want, prior(m, k, Sum64, n))
 	}
-	if got, even := Spark.prior(1<<30, k, Sum32, n), Spark.prior(1<<30, k, Sum64, n); math.Abs(got-even) > 1e-6*even {
+	if got, even := prior(1<<30, k, Sum32, n), prior(1<<30, k, Sum64, n); math.Abs(got-even) > 1e-6*even {
 		t.Errorf("a power of two: rate %g, Sum64 has %g", got, even)
 	}
 }

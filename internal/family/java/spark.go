@@ -9,7 +9,7 @@ import (
 // that of all filters made before Spark 4.1. The hash of a key has 64 bits in both versions. Spark's format has no
 // limit for the probes.
 var Spark = &Kind{
-	Family: "spark", System: "Spark", Uneven: true,
+	Family: "spark", System: "Spark",
 	Parameter: "version", Narrow: 1, Wide: 2, Of: Sum64, Default: Sum32,
 }
 
