@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SETS, key_of
+from conftest import EXACT, SETS, key_of
 
 import bloomery as bl
+from bloomery import _core
 from bloomery._manifest import shortest
 
 VECTORS = json.loads((SETS / "blocked.json").read_text())["keys"]
@@ -46,8 +47,6 @@ def test_opens(folder: Path) -> None:
             ask("x")
     with pytest.raises(TypeError, match="secret"):
         pickle.dumps(bl.open(SETS / "counting", COUNTING["secret"]))
-    with pytest.raises(TypeError, match="not one file"):
-        bl.Filter.__mro__[1].__contains__(f, "x")  # the slot of files
     f.close()
     assert repr(f) == "<bloomery.ShardedFilter closed>"
     with pytest.raises(ValueError, match="closed"):
@@ -63,6 +62,44 @@ def test_loads_what_it_needs(folder: Path) -> None:
     f.contains([])
     f.contains(["x"])
     assert f.info.loaded == 1  # type: ignore[attr-defined]
+
+
+def test_router(folder: Path) -> None:
+    """The compiled part checks what it is given."""
+    f = bl.open(folder)
+    shards = f._shards()  # type: ignore[attr-defined]
+    i = shards.router.shard("key")
+    opened = shards.shard(i)
+    other = next(shards.shard(j) for j in range(5) if j != i)
+    router = _core.router(1, 0, 0, None, 5)
+    assert not isinstance(router, tuple)
+    for _ in range(2):
+        router.put(i, opened)
+        router.put(i, other)  # has no effect
+    mixed = bl.Filter()
+    mixed._set(shards, router)
+    assert ("key" in mixed) == opened.has("key")
+    for wrong in -1, 5, 1 << 40:
+        with pytest.raises(ValueError, match="put"):
+            router.put(wrong, opened)
+    exact = _core.open((EXACT / "half.exact").read_bytes(), None)
+    for bad in None, exact, router:
+        with pytest.raises(TypeError, match="a shard is a filter"):
+            router.put(0, bad)  # type: ignore[arg-type]
+    for count in 0, -1, (1 << 20) + 1:
+        with pytest.raises(ValueError, match="count"):
+            _core.router(1, 0, 0, None, count)
+    with pytest.raises(TypeError, match="router"):
+        mixed._set(shards, "x")  # type: ignore[arg-type]
+    assert ("key" in mixed) == opened.has("key")
+    mixed._set(shards)
+    with pytest.raises(TypeError, match="not one file"):
+        "key" in mixed  # noqa: B015
+    mixed._set("no shards", _core.router(1, 0, 0, None, 5))
+    with pytest.raises(AttributeError):
+        "key" in mixed  # noqa: B015
+    with pytest.raises(TypeError):
+        1.5 in f  # noqa: B015
 
 
 def test_replaced_files_stay_readable(folder: Path) -> None:
@@ -82,7 +119,7 @@ def test_damaged_shard(folder: Path) -> None:
     (folder / entry["file"]).write_bytes(bad)
     f = bl.open(folder)
     assert isinstance(f, bl.ShardedFilter)
-    mine = [k for k in KEYS if f._shards().router.shard(k, 5) == 2]
+    mine = [k for k in KEYS if f._shards().router.shard(k) == 2]
     others = [k for k in KEYS if k not in mine]
     assert f.contains(others) == [a for k, a in zip(KEYS, want, strict=True) if k not in mine]
     for ask in [lambda: f.contains(KEYS), lambda: mine[0] in f, f.check]:
@@ -159,11 +196,16 @@ def test_threads_load_a_shard_once(folder: Path, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Shards, "_load", load)
     f = bl.open(folder)
-    threads = [threading.Thread(target=f.contains, args=(KEYS,)) for _ in range(8)]
+    want = bl.open(folder).contains(KEYS)
+    loads.clear()
+    answers: list[list[bool]] = []
+    asks = [lambda: answers.append(f.contains(KEYS)), lambda: answers.append([k in f for k in KEYS])]
+    threads = [threading.Thread(target=ask) for ask in asks * 4]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
+    assert answers == [want] * 8
     assert sorted(loads) == [0, 1, 2, 3, 4]
 
 

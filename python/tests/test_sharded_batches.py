@@ -96,7 +96,7 @@ def loaded(f: bl.Filter) -> int:
 
 
 def shard_of(f: bl.Filter, key: str) -> int:
-    return f._get().router.shard(key, f.info.shards)  # type: ignore[attr-defined, no-any-return]
+    return f._get().router.shard(key)  # type: ignore[attr-defined, no-any-return]
 
 
 def test_loads_the_shards_of_its_keys() -> None:

@@ -37,7 +37,7 @@ class Shards:
         """Opens the files of a manifest. Takes shards that are loaded from an older version of the set."""
         m = self.manifest = manifest
         self.folder, self.text = folder, text
-        router = _core.router(m.hash, m.seed, m.key_check, secret)
+        router = _core.router(m.hash, m.seed, m.key_check, secret, len(m.shards))
         if isinstance(router, tuple):
             raise refused(router, folder)
         self.router, self._secret = router, secret
@@ -48,7 +48,7 @@ class Shards:
         most = _most_open()
         for i, entry in enumerate(m.shards):
             if entry in kept:
-                self._loaded[i] = kept[entry]
+                self._keep(i, kept[entry])
                 continue
             try:
                 file = open_file(os.path.join(folder, entry.file))
@@ -68,6 +68,10 @@ class Shards:
         with self._lock:
             return {self.manifest.shards[i]: opened for i, opened in self._loaded.items()}
 
+    def _keep(self, i: int, opened: _core.Opened) -> None:
+        self._loaded[i] = opened
+        self.router.put(i, opened)
+
     def loaded(self) -> int:
         """Returns the number of shards that are loaded."""
         return len(self._loaded)
@@ -86,7 +90,7 @@ class Shards:
             if i not in self._loaded:
                 entry = self.manifest.shards[i]
                 try:
-                    self._loaded[i] = self._load(i, entry)
+                    self._keep(i, self._load(i, entry))
                 except (OSError, FormatError, SecretError, MemoryError) as e:
                     raise ShardError(entry.file, str(e)) from e
                 if (file := self._files.pop(i, None)) is not None:
@@ -113,12 +117,11 @@ class Shards:
 
     def of(self, key: object) -> _core.Opened:
         """Returns the shard of a key."""
-        i = self.router.shard(key, len(self.manifest.shards))
-        return self._loaded.get(i) or self.shard(i)
+        return self.shard(self.router.shard(key))
 
     def ask(self, keys: _core.Keys, answers: Any) -> None:
         """Writes a byte, 0 or 1, for each key. Loads the shards that have one of the keys."""
-        self.router.ask(keys, len(self.manifest.shards), self.shard, answers)
+        self.router.ask(keys, self.shard, answers)
 
 
 class ShardedFilter(Filter):
@@ -132,10 +135,6 @@ class ShardedFilter(Filter):
     def _shards(self) -> Shards:
         shards: Shards = self._get()
         return shards
-
-    def __contains__(self, key: object) -> bool:
-        shards: Shards = self._get()
-        return shards.of(key).has(key)
 
     def count(self, key: object) -> int:
         """Returns how often the key was added, or more. Raises TypeError if the filters do not count."""
@@ -197,7 +196,7 @@ class ShardedFilter(Filter):
         new = _open(old.folder, self._secret, old)
         if new is old:
             return False
-        self._set(new)
+        self._set(new, new.router)
         return True
 
 
@@ -224,5 +223,5 @@ def open_folder(path: str, secret: bytes | None) -> ShardedFilter:
     shards = _open(folder, secret, None)
     f = ShardedFilter()
     f._path, f._secret = folder, secret
-    f._set(shards)
+    f._set(shards, shards.router)
     return f

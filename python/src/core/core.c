@@ -7,14 +7,14 @@
      block.h    many keys -> blocks of keys as bloomery.h takes them
      hex.h      many keys -> text that the command bloomery reads
      opened.h   a filter or an exact set in memory, which answers one key or Keys
-     handle.h   the base of bloomery.Filter
      route.h    the keys of a batch grouped by their shard
      router.h   a sharded set, which answers keys from the shards that it is given
+     handle.h   the base of bloomery.Filter
 
    The Python side (src/bloomery) checks arguments, maps files and chooses the type of answers. Functions here check all
    that memory depends on: sizes of buffers, formats and offsets. They release the GIL while they open files and while
-   they answer keys that are not Python objects. Objects are immutable once made, except Handle, which a lock protects in
-   free-threaded Python. */
+   they answer keys that are not Python objects. Objects are immutable once made, except Handle and Router, which locks
+   protect in free-threaded Python. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -36,9 +36,9 @@
 #include "hex.h"
 #include "column.h"
 #include "opened.h"
-#include "handle.h"
 #include "route.h"
 #include "router.h"
+#include "handle.h"
 
 /* bools(answers) -> list of bool: one for each byte. */
 static PyObject *core_bools(PyObject *module, PyObject *answers) {
@@ -56,7 +56,7 @@ static PyObject *core_bools(PyObject *module, PyObject *answers) {
 
 static PyMethodDef functions[] = {
     {"open", (PyCFunction)core_open, METH_VARARGS, "open(data, secret) -> Opened, or (result, message, offset)"},
-    {"router", (PyCFunction)core_router, METH_VARARGS, "router(hash, seed, key_check, secret) -> Router, or a result"},
+    {"router", (PyCFunction)core_router, METH_VARARGS, "router(hash, seed, key_check, secret, count) -> Router, or a result"},
     {"keys_of_list", (PyCFunction)core_keys_of_list, METH_O, "keys_of_list(iterable) -> Keys"},
     {"keys_of_buffer", (PyCFunction)core_keys_of_buffer, METH_VARARGS, "keys_of_buffer(data, kind, width) -> Keys"},
     {"keys_of_arrow", (PyCFunction)core_keys_of_arrow, METH_VARARGS, "keys_of_arrow(schema, array) -> Keys"},

@@ -3,26 +3,20 @@
 
 typedef struct {
   PyObject_HEAD
-  PyObject *opened; /* Opened, or another object; NULL: closed */
+  PyObject *opened; /* Opened, or Shards of the Python side; NULL: closed */
+  PyObject *router; /* that of Shards, or NULL */
 } Handle;
-
-/* Free-threaded Python: a lock of the object. */
-#ifdef Py_GIL_DISABLED
-#define HANDLE_LOCK(self) Py_BEGIN_CRITICAL_SECTION(self)
-#define HANDLE_UNLOCK() Py_END_CRITICAL_SECTION()
-#else
-#define HANDLE_LOCK(self) {
-#define HANDLE_UNLOCK() }
-#endif
 
 static int handle_traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(((Handle *)self)->opened);
+  Py_VISIT(((Handle *)self)->router);
   return 0;
 }
 
 static int handle_clear(PyObject *self) {
   Py_CLEAR(((Handle *)self)->opened);
+  Py_CLEAR(((Handle *)self)->router);
   return 0;
 }
 
@@ -32,61 +26,77 @@ static void handle_free(PyObject *self) {
   core_free(self);
 }
 
-/* Returns a new reference, or NULL with ValueError. */
-static PyObject *handle_get(PyObject *self) {
+/* Returns new references to what answers and its router, or NULL with ValueError. */
+static PyObject *handle_take(PyObject *self, PyObject **router) {
   PyObject *opened;
-  HANDLE_LOCK(self);
+  CORE_LOCK(self);
   opened = ((Handle *)self)->opened;
+  *router = ((Handle *)self)->router;
   Py_XINCREF(opened);
-  HANDLE_UNLOCK();
+  Py_XINCREF(*router);
+  CORE_UNLOCK();
   if (!opened) PyErr_SetString(PyExc_ValueError, "the filter is closed");
   return opened;
 }
 
 static PyObject *handle_opened(PyObject *self, PyObject *unused) {
+  PyObject *router, *opened = handle_take(self, &router);
   (void)unused;
-  return handle_get(self);
+  Py_XDECREF(router);
+  return opened;
 }
 
-/* _set(opened): replaces what answers; None closes. */
-static PyObject *handle_set(PyObject *self, PyObject *opened) {
-  PyObject *old;
-  HANDLE_LOCK(self);
-  old = ((Handle *)self)->opened;
-  ((Handle *)self)->opened = Py_IsNone(opened) ? NULL : Py_NewRef(opened);
-  HANDLE_UNLOCK();
+/* _set(opened, router=None): replaces what answers; None closes. Shards come with their router. */
+static PyObject *handle_set(PyObject *self, PyObject *args) {
+  Handle *h = (Handle *)self;
+  PyObject *opened, *router = NULL, *old, *old_router;
+  if (!PyArg_ParseTuple(args, "O|O", &opened, &router)) return NULL;
+  if (router && PyType_GetSlot(Py_TYPE(router), Py_tp_dealloc) != (void *)router_free) {
+    PyErr_SetString(PyExc_TypeError, "_set: router");
+    return NULL;
+  }
+  CORE_LOCK(self);
+  old = h->opened;
+  old_router = h->router;
+  h->opened = Py_IsNone(opened) ? NULL : Py_NewRef(opened);
+  h->router = Py_XNewRef(router);
+  CORE_UNLOCK();
   Py_XDECREF(old);
+  Py_XDECREF(old_router);
   Py_RETURN_NONE;
 }
 
 static PyObject *handle_closed(PyObject *self, void *unused) {
   bool closed;
   (void)unused;
-  HANDLE_LOCK(self);
+  CORE_LOCK(self);
   closed = ((Handle *)self)->opened == NULL;
-  HANDLE_UNLOCK();
+  CORE_UNLOCK();
   return PyBool_FromLong(closed);
 }
 
 /* key in self. */
 static int handle_contains(PyObject *self, PyObject *object) {
   core_key key;
-  PyObject *opened = handle_get(self);
+  PyObject *router, *opened = handle_take(self, &router);
   int has = -1;
   if (!opened) return -1;
-  if (PyType_GetSlot(Py_TYPE(opened), Py_tp_dealloc) != (void *)opened_free) {
+  if (router) {
+    has = router_has(router, opened, object);
+  } else if (PyType_GetSlot(Py_TYPE(opened), Py_tp_dealloc) != (void *)opened_free) {
     PyErr_SetString(PyExc_TypeError, "the filter is not one file");
   } else if (core_key_take(&key, object)) {
     has = opened_has_key((const Opened *)opened, &key);
     core_key_release(&key);
   }
+  Py_XDECREF(router);
   Py_DECREF(opened);
   return has;
 }
 
 static PyMethodDef handle_methods[] = {
     {"_get", handle_opened, METH_NOARGS, "Returns what answers, or raises ValueError after close."},
-    {"_set", handle_set, METH_O, "Replaces what answers; None closes."},
+    {"_set", handle_set, METH_VARARGS, "_set(opened, router=None): replaces what answers; None closes."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -28,6 +28,15 @@ static PyObject *core_raise(int error) {
   return NULL;
 }
 
+/* Free-threaded Python: a lock of an object. */
+#ifdef Py_GIL_DISABLED
+#define CORE_LOCK(self) Py_BEGIN_CRITICAL_SECTION(self)
+#define CORE_UNLOCK() Py_END_CRITICAL_SECTION()
+#else
+#define CORE_LOCK(self) {
+#define CORE_UNLOCK() }
+#endif
+
 /* Frees an object of one of our types, whose own resources are gone. */
 static void core_free(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
