@@ -221,8 +221,9 @@ const acrossMethod = `
 ## Method
 
 - Each side is a process: our program, and one of the peer's language. Both load the same file of keys, build and ask
-  when they are told to, in turn (ours, peer, ours, peer), and measure their own CPU time. %d builds and %d rounds of
-  queries are timed, after others that are not, so that compilers at run time are done.
+  when they are told to, in turn (ours, peer, ours, peer), and measure their own CPU time. %d builds are timed, after
+  others that are not, so that compilers at run time are done, and %d rounds of queries. Before each round a side asks
+  for other keys, not timed, so that the caches hold what they can of its filter.
 - Keys are 16 hexadecimal digits, or 64-bit integers. Digits are strings (string, &str, byte[]), or arrays, of which
   Rust's compiler knows the length ([]byte, [u8; 16]). A round has %s queries of each sort: for a random sample of the
   filter's keys, with repetition, and for distinct keys that it does not hold. Times include each library's own hash.

@@ -23,7 +23,7 @@ type Config struct {
 	Rates    []float64
 	Builds   int // timed builds of each filter
 	Warm     int // keys of the builds before the timed ones, of which there is at least one
-	Turns    int // timed rounds of queries, after one that is not timed
+	Turns    int // timed rounds of queries
 	Asked    int // queries of a round
 	Absent   int // absent keys that measure the rate, at least Asked
 	Pairs    []Pair
@@ -108,7 +108,7 @@ func (r *run) warm() int { return 1 + r.Warm/(r.Keys+1) }
 const WarmKeys = 500_000
 
 // steps returns the number of steps of a comparison.
-func (r *run) steps() int { return r.Builds + r.warm() + r.Turns + 1 + 1 }
+func (r *run) steps() int { return r.Builds + r.warm() + r.Turns + 1 }
 
 func (r *run) say(what string) {
 	if r.Progress != nil {

@@ -1,6 +1,7 @@
 package versus
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -75,6 +76,32 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+// TestTime checks that a side asks for the other keys before the time is taken, which is that of its own.
+func TestTime(t *testing.T) {
+	var in commands
+	a := &asker{
+		Side: &Side{Times: map[string][]float64{}}, positives: map[[2]int]uint64{},
+		process: &process{
+			ctx: t.Context(), in: &in,
+			out: bufio.NewReader(strings.NewReader("ok ns=70 positives=0\nok ns=50 positives=9\n")),
+		},
+	}
+	if err := a.time(Present, "single", [2]int{10, 20}, [2]int{20, 30}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "ask single 20 30\nask single 10 20\n"; in.String() != want {
+		t.Errorf("commands %q, want %q", in.String(), want)
+	}
+	if got := a.Times[Present]; !slices.Equal(got, []float64{5}) {
+		t.Errorf("times %v, want 5 ns a key", got)
+	}
+}
+
+// commands are those that were sent to a process.
+type commands struct{ strings.Builder }
+
+func (*commands) Close() error { return nil }
 
 // TestFaults checks that each fault of a peer is said in a sentence that names the peer, and that the others go on.
 func TestFaults(t *testing.T) {

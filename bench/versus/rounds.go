@@ -49,26 +49,23 @@ func (r *run) compare(c *Comparison, both *sides) error {
 		}
 	}
 	r.done++
-	for round := range r.Turns + 1 {
-		r.say(fmt.Sprintf("%s: asking, round %d of %d", what, round, r.Turns))
+	present, absent := [2]int{r.at.sample, r.at.absent}, [2]int{r.at.absent, r.at.absent + r.Asked}
+	for round := range r.Turns {
+		r.say(fmt.Sprintf("%s: asking, round %d of %d", what, round+1, r.Turns))
 		for _, op := range []struct {
-			name, how string
-			from, to  int
+			name, how   string
+			keys, other [2]int
 		}{
-			{Present, "single", r.at.sample, r.at.absent},
-			{Absent, "single", r.at.absent, r.at.absent + r.Asked},
-			{PresentBatch, "batch", r.at.sample, r.at.absent},
-			{AbsentBatch, "batch", r.at.absent, r.at.absent + r.Asked},
+			{Present, "single", present, absent},
+			{Absent, "single", absent, present},
+			{PresentBatch, "batch", present, absent},
+			{AbsentBatch, "batch", absent, present},
 		} {
 			for _, side := range []*asker{ours, theirs} {
 				if op.how == "batch" && !side.batch {
 					continue
 				}
-				ns, err := side.ask(op.how, op.from, op.to)
-				if err == nil && round > 0 {
-					err = side.keep(op.name, ns, op.to-op.from)
-				}
-				if err != nil {
+				if err := side.time(op.name, op.how, op.keys, op.other); err != nil {
 					return err
 				}
 			}
@@ -76,6 +73,19 @@ func (r *run) compare(c *Comparison, both *sides) error {
 		r.done++
 	}
 	return nil
+}
+
+// time keeps the time of queries for keys. It asks for other keys first: the caches then hold what they can of the
+// filter, whoever has used them before.
+func (a *asker) time(operation, how string, keys, other [2]int) error {
+	if _, err := a.ask(how, other); err != nil {
+		return err
+	}
+	ns, err := a.ask(how, keys)
+	if err != nil {
+		return err
+	}
+	return a.keep(operation, ns, keys[1]-keys[0])
 }
 
 // make builds the filter, and keeps the time if timed.
@@ -104,17 +114,17 @@ func (a *asker) keep(operation string, ns uint64, keys int) error {
 }
 
 // ask asks for a range of keys. It returns an error if the filter answers otherwise than the last time.
-func (a *asker) ask(how string, from, to int) (ns uint64, err error) {
-	got, err := a.process.numbers(fmt.Sprintf("ask %s %d %d", how, from, to), "ns", "positives")
+func (a *asker) ask(how string, keys [2]int) (ns uint64, err error) {
+	got, err := a.process.numbers(fmt.Sprintf("ask %s %d %d", how, keys[0], keys[1]), "ns", "positives")
 	if err != nil {
 		return 0, err
 	}
-	before, known := a.positives[[2]int{from, to}]
+	before, known := a.positives[keys]
 	if known && got[1] != before {
 		return 0, fmt.Errorf("%s: found %d of %d keys, and now, asked by %s queries, %d",
-			a.name, before, to-from, how, got[1])
+			a.name, before, keys[1]-keys[0], how, got[1])
 	}
-	a.positives[[2]int{from, to}] = got[1]
+	a.positives[keys] = got[1]
 	return got[0], nil
 }
 
@@ -126,7 +136,7 @@ func (a *asker) truth(at layout) error {
 	}
 	for _, how := range ways {
 		for _, part := range [][2]int{{at.present, at.sample}, {at.absent, at.end}} {
-			if _, err := a.ask(how, part[0], part[1]); err != nil {
+			if _, err := a.ask(how, part); err != nil {
 				return err
 			}
 		}
