@@ -56,8 +56,10 @@ type pair struct{ ours, peer string }
 var pairs = []pair{
 	{"standard", "bits-and-blooms"}, {"standard", "holiman"}, {"standard", "z.Bloom"},
 	{"blocked", "pebble"}, {"blocked-split", "parquet-go"},
-	{"fuse", "FastFilter-8"}, {"fuse-8", "FastFilter-8"}, {"fuse-8", "FastFilter-8-XXH3"}, {"fuse-16", "FastFilter-16"}, {"fuse-16", "map"},
-	{"ribbon-8", "FastFilter-8"}, {"ribbon-8", "FastFilter-8-XXH3"}, {"ribbon-8-wide", "FastFilter-8"}, {"ribbon", "bits-and-blooms"},
+	{"fuse", "FastFilter-8"}, {"fuse-8", "FastFilter-8"}, {"fuse-8", "FastFilter-8-XXH3"}, {"fuse-16", "FastFilter-16"},
+	{"fuse-16", "map"},
+	{"ribbon-8", "FastFilter-8"}, {"ribbon-8", "FastFilter-8-XXH3"}, {"ribbon-8-wide", "FastFilter-8"},
+	{"ribbon", "bits-and-blooms"},
 	{"partitioned", "FastFilter-8"}, {"partitioned", "bits-and-blooms"},
 	{"blockpartitioned", "FastFilter-8"}, {"blockpartitioned", "pebble"},
 	{"twochoice", "bits-and-blooms"},

@@ -12,8 +12,8 @@ type theme struct {
 }
 
 // light is for white pages. Its curves have a contrast of at least 3:1, as WCAG 2.2 asks of graphics, and can be told
-// apart with red-green color blindness, too. The first four are colors of Okabe and Ito (2008); the others of theirs are
-// too bright.
+// apart with red-green color blindness, too. The first four are colors of Okabe and Ito (2008), whose others are too
+// bright.
 var light = theme{
 	back: color.RGBA{255, 255, 255, 255},
 	ink:  color.RGBA{A: 255},
