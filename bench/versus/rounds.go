@@ -75,8 +75,8 @@ func (r *run) compare(c *Comparison, both *sides) error {
 	return nil
 }
 
-// time keeps the time of queries for keys. It asks for other keys first: the caches then hold what they can of the
-// filter, whoever has used them before.
+// time keeps the time of queries for keys. It asks for other keys first, so that the caches hold as much of the filter as
+// they can before each measurement, on both sides.
 func (a *asker) time(operation, how string, keys, other [2]int) error {
 	if _, err := a.ask(how, other); err != nil {
 		return err

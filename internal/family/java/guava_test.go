@@ -1,7 +1,6 @@
 package java
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -64,43 +63,10 @@ func TestGuavaSizes(t *testing.T) {
 
 // TestGuavaDocumented computes the examples of docs/format/guava.md.
 func TestGuavaDocumented(t *testing.T) {
-	hasher, err := filter.ForeignHasher(filter.Murmur3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range []Sums{Sum63, Sum32} {
-		f, err := New(Config{Kind: Guava, Words: 7, K: 7, Sums: s})
-		if err != nil {
-			t.Fatal(err)
+	documented(t, Guava, filter.Murmur3, func(s Sums, h filter.Hash, i uint64) uint64 {
+		if s == Sum63 {
+			return (h.Lo + i*h.Hi) % (1 << 63)
 		}
-		for _, h := range filtertest.DocumentedKeys(hasher) {
-			if err := f.Add(h); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want := []string{"`" + f.spec().String() + "`", filtertest.DocumentedWords(f.words)}
-		for _, key := range []string{"key-7", "key-40"} {
-			h := hasher.SumString(key)
-			var at []uint64
-			for i := range uint64(7) {
-				p := (h.Lo + i*h.Hi) % (1 << 63) % 448
-				if c := (h.Lo + (i+1)*(h.Lo>>32)) % (1 << 32); s == Sum32 && c < 1<<31 {
-					p = c % 448
-				} else if s == Sum32 {
-					p = (1<<32 - 1 - c) % 448
-				}
-				at = append(at, p)
-			}
-			has := true
-			for _, p := range at {
-				has = has && f.words[p/64]>>(p%64)&1 == 1
-			}
-			if has != f.Has(h) {
-				t.Errorf("%s: key %s is present: %v", f.spec(), key, f.Has(h))
-			}
-			want = append(want, fmt.Sprintf("\n| `%s` | %016x | %016x | %s | %s |\n", key, h.Hi, h.Lo,
-				filtertest.DocumentedList(at), map[bool]string{false: "no", true: "yes"}[has]))
-		}
-		filtertest.Documented(t, "guava.md", want...)
-	}
+		return folded32(h, i)
+	})
 }
