@@ -2,6 +2,7 @@ package window
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -20,7 +21,11 @@ func TestNeverEarly(t *testing.T) {
 		operations = 100_000
 	}
 	for _, pattern := range []string{"even", "bursts", "worst", "at the hand"} {
-		t.Run(pattern, func(t *testing.T) { newStream(t, pattern).run(operations) })
+		for _, laps := range startLaps {
+			t.Run(fmt.Sprintf("%s/laps=%d", pattern, laps), func(t *testing.T) {
+				newStream(t, pattern, laps).run(operations / len(startLaps))
+			})
+		}
 	}
 }
 
@@ -44,14 +49,14 @@ type stream struct {
 
 const none = -1 << 63
 
-func newStream(t *testing.T, pattern string) *stream {
+func newStream(t *testing.T, pattern string, laps int64) *stream {
 	s := &stream{T: t, pattern: pattern, seed: rand.Uint64()}
-	s.c = Config{Keys: 30_000, TTL: 7 * time.Hour, FPR: 0.01, EventTime: true}
+	s.c = Config{Keys: 30_000, TTL: 7 * time.Second, FPR: 0.01, EventTime: true}
 	if pattern == "bursts" || pattern == "worst" {
 		s.c.Burst = 0.5
 	}
 	s.rng = rand.New(rand.NewPCG(s.seed, 1))
-	s.f = mustNew[filter.Hash](t, s.c)
+	s.f = begun[filter.Hash](t, s.c, laps, 0)
 	s.added, s.hashes = make([]int64, 1<<16), make([]filter.Hash, 1<<16)
 	t.Logf("seed %d", s.seed)
 	return s

@@ -121,13 +121,16 @@ func (p point) passed(g uint64) uint32 {
 	return n
 }
 
-// epoch returns the epoch of a bucket, modulo 2^29, from the entry of its group.
+// epochCount is the number of epochs that the entry of a group tells apart. It is a multiple of stamps.
+const epochCount = 1 << 32 / group
+
+// epoch returns the epoch of a bucket, modulo epochCount, from the entry of its group.
 func epoch(passed uint32, bucket uint64) uint32 {
 	e := passed / group
 	if uint32(bucket%group) < passed%group {
 		e++
 	}
-	return e
+	return e % epochCount
 }
 
 // stamp returns the stamp of an epoch.
@@ -158,14 +161,13 @@ func (r *ring) sweep(g uint64, passed uint32) {
 
 // sweep removes the cells of a bucket whose stamps were used again from one epoch to another.
 func sweep(table *rankindexed.Cells, b uint64, from, to uint32) {
-	switch laps := (to - from) % (1 << 29); {
+	switch laps := (to - from) % epochCount; {
 	case laps >= stamps:
 		table.Clear(b)
 	case laps > 0:
 		dead := uint64(0)
-		for e := from; e != to; {
-			e = (e + 1) % (1 << 29)
-			dead |= 1 << stamp(e)
+		for i := range laps { // counted: epochs wrap, and a loop until one equals another might never end
+			dead |= 1 << stamp(from+1+i)
 		}
 		table.Sweep(b, dead)
 	}

@@ -331,7 +331,7 @@ func TestSaveWhileWriting(t *testing.T) {
 }
 
 // damaged returns the file of a filter after a change.
-func damaged(t *testing.T, f *Filter[uint64], change func(*container.File)) []byte {
+func damaged[K Key](t testing.TB, f *Filter[K], change func(*container.File)) []byte {
 	t.Helper()
 	file, err := f.ring.file()
 	if err != nil {
@@ -463,6 +463,74 @@ func TestHostile(t *testing.T) {
 		if err := g.Add(1); err != nil || !g.Contains(1) || g.Len() != 1 {
 			t.Errorf("%d: %v", extreme, err)
 		}
+	}
+}
+
+// TestClocks reads 200 files whose clocks are anywhere. Each is refused, or answers: no operation runs for ever. The
+// limit is far above the time that they take, which is below 1 ms.
+func TestClocks(t *testing.T) {
+	const ttl, limit = 10 * time.Millisecond, 10 * time.Second
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	today := at(0).UnixNano()
+	laps := []int64{1, 7, 8, 1<<29 - 1, 1 << 29, 1 << 31, 1<<32 - 1, 1 << 32}
+	anywhere := func() int64 {
+		places := []int64{math.MinInt64, -1, 0, 1, today, math.MaxInt64, int64(rng.Uint64())}
+		return places[rng.IntN(len(places))] + rng.Int64N(3) - 1
+	}
+	refused := 0
+	for i := range 200 {
+		c := Config{Keys: uint64(1) << rng.UintN(12), TTL: ttl, EventTime: i%2 == 0, Overflow: Overflow(i / 2 % 2)}
+		f := mustNew[uint64](t, c)
+		f.Advance(at(0))
+		full := i%4 == 3 // of keys of all ages
+		for key := uint64(0); full && key < c.Keys; key++ {
+			_ = f.Add(key)
+			f.Advance(at(time.Duration(key) * ttl / time.Duration(c.Keys)))
+		}
+		b := damaged(t, f, func(file *container.File) {
+			clock := file.Sections[3]
+			clock[1], clock[2], clock[3] = uint64(anywhere()), uint64(anywhere()), uint64(anywhere())>>rng.UintN(64)
+			if i%3 > 0 {
+				clock[2] = uint64(today + rng.Int64N(3) - 1)
+				clock[1], clock[3] = uint64(today-laps[rng.IntN(len(laps))]*int64(ttl)/epochs), 0
+			}
+		})
+		steps := 0
+		next := func() time.Time { // goes on from today, and sometimes anywhere
+			if steps++; steps%40 == 0 {
+				return time.Unix(0, anywhere())
+			}
+			return time.Unix(0, today+int64(steps)*int64(ttl)/100)
+		}
+		if !c.EventTime {
+			c.Clock = next
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			g, err := Read[uint64](bytes.NewReader(b), c)
+			if err != nil {
+				refused++
+				return
+			}
+			for key := range uint64(50) {
+				g.Advance(next())
+				_, _ = g.TestAndAdd(key)
+				g.Contains(key)
+			}
+			if _, err := g.MarshalBinary(); err != nil || g.Len() != g.Info().Keys && c.EventTime {
+				t.Errorf("seed %d, file %d: %v, %d keys", seed, i, err, g.Len())
+			}
+		}()
+		select {
+		case <-done:
+		case <-time.After(limit):
+			t.Fatalf("seed %d, file %d: no answer in %v", seed, i, limit)
+		}
+	}
+	if refused < 20 || refused > 180 {
+		t.Errorf("seed %d: %d files of 200 refused", seed, refused)
 	}
 }
 
