@@ -16,6 +16,7 @@ const DefaultFPR = 0.01
 type Config struct {
 	// Keys is the number of distinct keys that arrive within TTL, at most. Required. The size of the filter follows from
 	// it: 13.8 bits for each at a rate of 1%, 17.7 at 0.1%, with a million keys. In the mean, 1.07·Keys are in memory.
+	// There is always room for Keys and 300 more, or for 2·Keys if that is less.
 	Keys uint64
 	// TTL is the least time for which a key is remembered, a millisecond or more. Required.
 	TTL time.Duration
@@ -23,7 +24,7 @@ type Config struct {
 	// than Keys and Burst say. Default: DefaultFPR.
 	FPR float64
 	// Burst is the share of the keys of an epoch, TTL/7, that may arrive within a tenth of it, 0 to 1. With 0.5 the filter
-	// is 8% larger. Default, and least: 0.1, keys arrive evenly.
+	// is 8% larger. Default, and least: 0.1, keys arrive evenly. Up to 300 Keys may arrive at any times.
 	Burst float64
 	// Overflow says what happens if more keys arrive than there is room for. Default: Refuse.
 	Overflow Overflow

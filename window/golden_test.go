@@ -58,21 +58,28 @@ var goldens = []struct {
 		"key-0", "key-1", "key-199", "key-250", "key-499", "key-500", "Grüße", "",
 	}},
 	{"new", nil, func(t *testing.T) *Filter[string] {
-		return mustNew[string](t, Config{Keys: 10, TTL: time.Hour, EventTime: true})
+		g := rankindexed.Geometry{Capacity: 11, Buckets: 1, Chains: 18, Cells: [3]int{11}, Remainder: 6}
+		return withTable(t, g, Config{Keys: 10, TTL: time.Hour, EventTime: true})
 	}, []string{"a"}},
 }
 
 func goldenTime(ms int) time.Time { return time.UnixMilli(1_767_225_600_000 + int64(ms)) }
 
-// fewKeys returns a filter of two buckets, with a geometry that no plan has.
-func fewKeys(t *testing.T) *Filter[string] {
-	g := rankindexed.Geometry{Capacity: 14, Buckets: 2, Chains: 16, Cells: [3]int{8}, Remainder: 4, ValueBits: stampBits}
+// withTable returns an empty filter with a geometry that its plan does not have: golden files do not change with plans.
+func withTable(t *testing.T, g rankindexed.Geometry, c Config) *Filter[string] {
+	t.Helper()
+	g.ValueBits = stampBits
 	table, err := rankindexed.NewCells(g)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Keys: 12, TTL: 7 * time.Second, FPR: 0.1, EventTime: true}
-	f := &Filter[string]{kind: mustNew[string](t, c).kind, ring: c.over(table, c.hasher())}
+	return &Filter[string]{kind: mustNew[string](t, c).kind, ring: c.over(table, c.hasher())}
+}
+
+// fewKeys returns a filter of two buckets.
+func fewKeys(t *testing.T) *Filter[string] {
+	g := rankindexed.Geometry{Capacity: 14, Buckets: 2, Chains: 16, Cells: [3]int{8}, Remainder: 4}
+	f := withTable(t, g, Config{Keys: 12, TTL: 7 * time.Second, FPR: 0.1, EventTime: true})
 	for i := range 9 {
 		f.Advance(goldenTime(1500 * i))
 		if err := f.Add(string(rune('a' + i))); err != nil {
@@ -88,7 +95,9 @@ func keyedKeys(t *testing.T) *Filter[string] {
 	c := Config{
 		Keys: 300, TTL: time.Minute, FPR: 0.001, Burst: 0.5, EventTime: true, Secret: &goldenSecret, Overflow: Shorten,
 	}
-	f := mustNew[string](t, c)
+	f := withTable(t, rankindexed.Geometry{
+		Capacity: 348, Buckets: 2, Chains: 214, Cells: [3]int{204, 18, 8}, Pools: [3]uint64{1: 2, 2: 1}, Remainder: 10,
+	}, c)
 	f.Advance(goldenTime(0))
 	for i := range 500 {
 		f.Advance(goldenTime(86_400_000 + 150*i))

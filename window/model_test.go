@@ -124,6 +124,8 @@ func TestModel(t *testing.T) {
 		operations = 20_000
 	}
 	configs := []Config{
+		{Keys: 1, TTL: time.Second, FPR: 0.01},
+		{Keys: 2, TTL: time.Minute, FPR: 1e-9, Refresh: true},
 		{Keys: 30, TTL: time.Millisecond, FPR: 0.3},
 		{Keys: 200, TTL: 7 * time.Second, FPR: 0.05, Refresh: true},
 		{Keys: 3000, TTL: time.Hour + 1, FPR: 0.01},
@@ -146,7 +148,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// startLaps are numbers of laps after which tests begin: none, and shortly before the counts of passes and of laps wrap.
+// startLaps are numbers of laps after which tests begin: none, and shortly before the counts of passes and laps wrap.
 var startLaps = []int64{0, 1<<29 - 3, 1<<32 - 3}
 
 // begun returns an empty filter whose time began so many laps before now.
@@ -190,7 +192,7 @@ func againstModel(t *testing.T, c Config, seed uint64, laps int64, operations in
 		r := rand.New(rand.NewPCG(seed, n))
 		return filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
 	}
-	// At this pace fewer than Keys arrive within TTL.
+	// At this pace fewer than Keys arrive within TTL, unless there are very few.
 	pace := 2 * int64(c.TTL) / int64(c.Keys)
 	var counts counts
 	idle := 0
@@ -321,7 +323,7 @@ func againstModel(t *testing.T, c Config, seed uint64, laps int64, operations in
 		}
 	}
 	few := (counts.jumps == 0 || counts.restarts == 0) && operations >= 10_000 || counts.present == 0 || counts.absent == 0
-	if few || counts.refused > counts.absent/50 {
+	if few || c.Keys >= 30 && counts.refused > counts.absent/50 {
 		t.Errorf("%+v", counts)
 	}
 	if laps > 0 && operations >= 10_000 && f.ring.laps < uint64(laps+3) {

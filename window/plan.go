@@ -30,8 +30,12 @@ func (c Config) extended() float64 {
 // mostBuckets is the largest number of buckets. See ring.groups.
 const mostBuckets = 1 << 28
 
-// steps is the number of loads that stand for all: buckets are of any age, uniformly.
+// steps is the largest number of loads that stand for all: buckets are of any age, uniformly.
 const steps = 16
+
+// few is the number of keys for which there is room beyond Keys, whenever they arrive. As long as no more than Keys
+// arrive within TTL, no more than 2·Keys are in memory: so up to few keys need not arrive evenly. It costs 0.6 kB.
+const few = 300
 
 // tenth is the share of an epoch that Config.Burst is about, and the least burst.
 const tenth = 0.1
@@ -39,21 +43,24 @@ const tenth = 0.1
 // burst returns Burst or its default.
 func (c Config) burst() float64 { return max(c.Burst, tenth) }
 
-// mean returns the mean number of keys in memory when the filter is full.
+// least returns the number of keys for which there is room at any time, whenever they arrive.
+func (c Config) least() float64 { return float64(c.Keys + min(c.Keys, few)) }
+
+// mean returns the mean number of keys in memory when the filter is full, or least if that is more.
 func (c Config) mean() float64 {
 	mean := 0.0
-	for _, l := range c.loads() {
-		mean += l / steps
+	for i := range steps {
+		mean += c.load((float64(i)+0.5)/steps) / steps
 	}
-	return float64(c.Keys) * mean / epochs
+	return max(mean, c.least())
 }
 
-// loads returns the mean numbers of keys of buckets that the hand passed u = (i+½)/steps of an epoch ago, in units of
-// the keys of an epoch, at the worst time.
+// load returns the mean number of keys of all buckets together if the hand had passed all of them u epochs ago, at the
+// worst time.
 //
-// With even arrivals they are 7+u: at its pass a bucket keeps the keys of seven epochs. If a share b of the keys of an
-// epoch arrives within a tenth of it, a bucket is fullest when such a burst has just ended, at the first tenth of the
-// running epoch, and when the oldest burst that it holds was the last tenth of its epoch. Then
+// With even arrivals that is 7+u times the keys of an epoch: at its pass a bucket keeps the keys of seven epochs. If a
+// share b of the keys of an epoch arrives within a tenth of it, a bucket is fullest when such a burst has just ended,
+// at the first tenth of the running epoch, and when the oldest burst that it holds was the last tenth of its epoch. Then
 //
 //	A(x) = (1-b)·x/0.9                     arrivals of the oldest epoch up to x, for x < 0.9
 //	A(x) = (1-b) + b·(x-0.9)/0.1           for others
@@ -61,18 +68,26 @@ func (c Config) mean() float64 {
 //	7 + b - A(0.1-u)     for u < 0.1       the seventh
 //
 // For b = 0.1 that is 7+u again.
-func (c Config) loads() (all []float64) {
+func (c Config) load(u float64) float64 {
 	b := c.burst()
 	arrived := func(x float64) float64 {
 		return (1-b)*min(1, x/(1-tenth)) + b*max(0, x-(1-tenth))/tenth
 	}
-	for i := range steps {
-		u := (float64(i) + 0.5) / steps
-		if u < tenth {
-			all = append(all, epochs+b-arrived(tenth-u))
-		} else {
-			all = append(all, epochs+1+b-arrived(1+tenth-u))
-		}
+	load := epochs + b - arrived(tenth-u)
+	if u >= tenth {
+		load = epochs + 1 + b - arrived(1+tenth-u)
+	}
+	return load * float64(c.Keys) / epochs
+}
+
+// loads returns the mean loads of equal shares of so many buckets, relative to the mean. The ages of buckets differ by
+// 1/buckets of an epoch. They are fullest just before the hand passes one: then the ages of two are 1/2 and 1.
+func (c Config) loads(buckets uint64) []float64 {
+	n := min(buckets, steps)
+	mean, all := c.mean(), make([]float64, n)
+	for i := range all {
+		u := (float64(i)+0.5)/float64(n) + 0.5/float64(buckets)
+		all[i] = max(c.load(u), c.least()) / mean
 	}
 	return all
 }
@@ -82,14 +97,15 @@ func (c Config) loads() (all []float64) {
 // The loads of buckets differ, by chance and by their age. The table has extensions for buckets that are fuller than
 // most; their number must suffice for the mixture of all loads: of B buckets, each exceeds z cells with probability
 //
-//	q(z) = mean over u of Pr[Poisson(load(u)·Keys/(7·B)) > z]
+//	q(z) = mean over u of Pr[Poisson(load(u)/B) > z]
 //
 // and more than J of them do with at most twice the binomial tail Pr[Bin(B, q) > J] (Hua et al., ICNP 2008, section IV,
 // which has one load for all; a sum of unequal trials has lighter tails than one of equal ones: Hoeffding, Annals of
 // Mathematical Statistics 27, 1956).
 func (c Config) plan() (rankindexed.Geometry, error) {
 	g, err := rankindexed.PlanCells(rankindexed.CellsConfig{
-		Keys: c.mean(), FPR: c.fpr(), Overflow: overflow, Extended: c.extended(), ValueBits: stampBits, Loads: c.loads(),
+		Keys: c.mean(), Most: 2 * c.Keys, FPR: c.fpr(), Overflow: overflow, Extended: c.extended(), ValueBits: stampBits,
+		Loads: c.loads,
 	})
 	if err == nil && g.Buckets > mostBuckets {
 		err = fmt.Errorf("%d keys: %w", c.Keys, filter.ErrTooLarge)

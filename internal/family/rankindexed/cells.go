@@ -18,30 +18,32 @@ type Cells struct{ arrays }
 
 // CellsConfig is what PlanCells plans for.
 type CellsConfig struct {
-	Keys      float64   // different keys in the table
-	FPR       float64   // with that many keys
-	Overflow  float64   // the probability that a key finds no room
-	Extended  float64   // largest share of the buckets that have an extension; 0 for any
-	ValueBits int       // 1 to MaxValueBits
-	Loads     []float64 // mean loads of equal shares of the buckets, in any unit: their keys are Poisson distributed
+	Keys      float64 // different keys in the table, in the mean over time
+	Most      uint64  // different keys in the table, at most
+	FPR       float64 // with Keys
+	Overflow  float64 // the probability that a key finds no room
+	Extended  float64 // largest share of the buckets that have an extension; 0 for any
+	ValueBits int     // 1 to MaxValueBits
+	// Loads returns the mean loads of equal shares of so many buckets when they are fullest, relative to Keys by bucket.
+	// The keys of a bucket are Poisson distributed.
+	Loads func(buckets uint64) []float64
 }
 
 // PlanCells returns the smallest geometry. Its capacity is the expected number of cells in use, which is below that of
 // the keys: x = keys/fingerprints keys a fingerprint are 1-exp(-x) cells, and that is also the false-positive rate.
 func PlanCells(c CellsConfig) (Geometry, error) {
-	sum := 0.0
-	for _, l := range c.Loads {
-		sum += l
-	}
 	distinct := c.FPR / -math.Log1p(-c.FPR)
-	spread := make([]float64, len(c.Loads))
-	for i, l := range c.Loads {
-		spread[i] = distinct * l * float64(len(c.Loads)) / sum
+	spread := func(buckets uint64) []float64 {
+		loads := c.Loads(buckets)
+		for i := range loads {
+			loads[i] *= distinct
+		}
+		return loads
 	}
 	n := uint64(math.Ceil(max(c.Keys, 1)))
 	o := order{
 		form: Geometry{Capacity: n, ValueBits: c.ValueBits}, fpr: c.FPR, overflow: c.Overflow,
-		words: lines, index: lineBits, lambda: longChain, spread: spread, extended: c.Extended,
+		words: lines, index: lineBits, lambda: longChain, spread: spread, most: max(c.Most, n), extended: c.Extended,
 	}
 	if g, ok := o.search(math.Inf(1)); ok {
 		return g, nil

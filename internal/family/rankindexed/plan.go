@@ -21,29 +21,23 @@ type order struct {
 	index    int      // largest index of a bucket, in bits
 	lambda   float64  // largest mean number of keys of a chain
 	extended float64  // largest share of the buckets with an extension at the capacity; 0 for any
-	// spread has the mean loads of equal shares of the buckets, relative to the mean of all; empty if all are equal.
-	spread []float64
+	// spread returns the mean loads of equal shares of so many buckets, relative to the capacity by bucket; nil if they
+	// are all equal to that.
+	spread func(buckets uint64) []float64
+	most   uint64 // largest number of keys, with spread; else that is the capacity
 }
 
-// tail returns the share of the buckets that have more keys than cells if the mean load of all is load: the mean of the
-// Poisson tails of their mean loads.
-func (o *order) tail(load float64, cells int) float64 {
-	if len(o.spread) == 0 {
+// tail returns the share of the buckets that have more keys than cells if the capacity by bucket is load: the mean of
+// the Poisson tails of their mean loads.
+func (o *order) tail(buckets uint64, load float64, cells int) float64 {
+	if o.spread == nil {
 		return stat.PoissonTail(load, cells)
 	}
-	sum := 0.0
-	for _, s := range o.spread {
+	sum, all := 0.0, o.spread(buckets)
+	for _, s := range all {
 		sum += stat.PoissonTail(load*s, cells)
 	}
-	return sum / float64(len(o.spread))
-}
-
-// highest returns the largest of spread.
-func (o *order) highest() float64 {
-	if len(o.spread) == 0 {
-		return 1
-	}
-	return slices.Max(o.spread)
+	return sum / float64(len(all))
 }
 
 // lines are the sizes of buckets that a search tries, in words: multiples of a cache line, and less than one for few
@@ -112,7 +106,7 @@ func (s *searched) buckets(r, words int, lambda float64) {
 				break
 			}
 			if g.Buckets > 1 {
-				tail := s.tail(load, cells)
+				tail := s.tail(g.Buckets, load, cells)
 				pool := math.Floor(float64(g.Buckets) * tail) // at least: an extension has a word or more
 				if s.extended > 0 && tail > s.extended || float64(g.Buckets)*float64(64*words)+64*pool >= s.bits {
 					break
@@ -175,8 +169,8 @@ func (s *searched) pool(g Geometry, cells int) (size uint64) {
 		want := b
 		switch {
 		case b > 1:
-			want = stat.UpperQuantile(b, s.tail(load, cells), s.overflow*0.45/2)
-		case g.Capacity <= uint64(cells): // the only bucket has all keys
+			want = stat.UpperQuantile(b, s.tail(b, load, cells), s.overflow*0.45/2)
+		case s.enough(g, cells): // the only bucket has all keys
 			want = 0
 		}
 		size = max(size, (want+1<<doubled-1)>>doubled)
@@ -186,16 +180,22 @@ func (s *searched) pool(g Geometry, cells int) (size uint64) {
 
 // deepest returns the number of cells that no bucket exceeds, except with the probability 0.1·P_o.
 func (s *searched) deepest(g Geometry) int {
-	b := float64(g.Buckets) * math.Ldexp(1, g.Growth)
-	n := g.Capacity << g.Growth
-	enough := func(cells int) bool {
-		return uint64(cells) >= n || !stat.TailExceeds(uint64(cells)+1, n, s.highest()/b, s.overflow*0.1/b)
-	}
 	low, step := g.Cells[0], 4
-	for !enough(low + step) {
+	for !s.enough(g, low+step) {
 		low, step = low+step+1, 2*step
 	}
-	return low + sort.Search(step, func(i int) bool { return enough(low + i) })
+	return low + sort.Search(step, func(i int) bool { return s.enough(g, low+i) })
+}
+
+// enough reports whether no bucket has more keys than cells, except with the probability 0.1·P_o.
+func (o *order) enough(g Geometry, cells int) bool {
+	n, b := g.Capacity<<g.Growth, float64(g.Buckets)*math.Ldexp(1, g.Growth)
+	p := 1 / b
+	if o.spread != nil {
+		p *= slices.Max(o.spread(g.Buckets)) * float64(n) / float64(o.most)
+		n = o.most
+	}
+	return uint64(cells) >= n || !stat.TailExceeds(uint64(cells)+1, n, min(p, 1), o.overflow*0.1/b)
 }
 
 // OverflowBound returns the bound of section IV of the paper on the probability that the extensions do not suffice for
