@@ -33,7 +33,8 @@ type Config struct {
 	Refresh bool
 	// EventTime makes time move only with Advance, by the times of events. Clock must then be nil.
 	EventTime bool
-	// Clock returns the time. Each operation calls it, from any goroutine. Default: see the package comment.
+	// Clock returns the time. Each operation calls it, from any goroutine. The zero Time leaves the time of a file as it
+	// is. Default: see the package comment.
 	Clock func() time.Time
 	// Secret hashes keys with SipHash. Set it if keys come from people who might gain from false positives: without it,
 	// anybody can compute keys that look alike. Default: XXH3, which is faster.

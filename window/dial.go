@@ -1,6 +1,8 @@
 package window
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 	"sync"
@@ -59,6 +61,29 @@ func (d *dial) start(read func() time.Time, event bool) {
 	if d.read != nil {
 		d.advance(d.read())
 	}
+}
+
+// ErrAhead is the error of Open and Read for a file that is too far ahead of the clock: by more than TTL, and by more
+// than a minute. Time would stand still until the clock is there, and no key would be forgotten meanwhile.
+var ErrAhead = errors.New("saved ahead of the clock")
+
+// leastAhead is how far a file may be ahead of the clock however short TTL is: clocks are set by seconds now and then.
+const leastAhead = time.Minute
+
+// checkAhead returns an error if the latest time is too far ahead of the clock. A clock that returns the zero Time has
+// no time to compare with.
+func (d *dial) checkAhead() error {
+	if d.read == nil {
+		return nil
+	}
+	clock, most := d.read(), max(time.Duration(d.ttl), leastAhead)
+	if clock == math.MinInt64 || clock >= d.now || uint64(d.now)-uint64(clock) <= uint64(most) {
+		return nil
+	}
+	now := time.Unix(0, d.now).UTC()
+	return fmt.Errorf("%w: at %s, %v later than the clock says, want at most %v; correct the clock, or remove the file "+
+		"if the clock was wrong when it was saved", ErrAhead, now.Format(time.RFC3339),
+		now.Sub(time.Unix(0, clock)).Round(time.Second), most)
 }
 
 // nanoseconds returns a time in nanoseconds since 1970, as far as an int64 reaches.

@@ -60,7 +60,8 @@ func (c Config) mean() float64 {
 //
 // With even arrivals that is 7+u times the keys of an epoch: at its pass a bucket keeps the keys of seven epochs. If a
 // share b of the keys of an epoch arrives within a tenth of it, a bucket is fullest when such a burst has just ended,
-// at the first tenth of the running epoch, and when the oldest burst that it holds was the last tenth of its epoch. Then
+// at the first tenth of the running epoch, and when the oldest burst that it holds was the last tenth of its epoch.
+// Then
 //
 //	A(x) = (1-b)·x/0.9                     arrivals of the oldest epoch up to x, for x < 0.9
 //	A(x) = (1-b) + b·(x-0.9)/0.1           for others

@@ -188,7 +188,7 @@ func (c Config) restore(f *container.File, hashed bool) (*ring, error) {
 		return nil, container.Broken(f.SectionAt(0), err.Error(), filter.ErrCorrupt)
 	}
 	r.dial.start(c.Clock, c.EventTime)
-	return r, nil
+	return r, r.checkAhead()
 }
 
 // as returns c with the fields of saved, the Config of a file, or an error if a field differs.

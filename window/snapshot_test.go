@@ -197,7 +197,7 @@ func TestSaveTime(t *testing.T) {
 	}
 	now = at(8*time.Hour + 1)
 	f = restarted(t, f, c)
-	if now = at(0); f.Contains("key") || restarted(t, f, c).Contains("key") {
+	if now = at(2 * time.Hour); f.Contains("key") || restarted(t, f, c).Contains("key") {
 		t.Error("a key is there again")
 	}
 	for _, years := range []int{1, 50, 200} {
@@ -232,6 +232,54 @@ func TestSaveTime(t *testing.T) {
 	if g.Advance(at(time.Hour * 8 / 7)); g.Contains("key") {
 		t.Error("the key is there")
 	}
+}
+
+// TestAhead opens files that were saved by a clock that was ahead: by at most TTL, or a minute, time stands still until
+// the clock is there. Further ahead is an error.
+func TestAhead(t *testing.T) {
+	for ttl, most := range map[time.Duration]time.Duration{
+		time.Second: time.Minute, 30 * 24 * time.Hour: 30 * 24 * time.Hour,
+	} {
+		now := at(0)
+		c := Config{Keys: 100, TTL: ttl, FPR: 1e-9, Clock: func() time.Time { return now }}
+		f := mustNew[string](t, c)
+		if err := f.Add("key"); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "seen.window")
+		if err := f.Save(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []struct {
+			clock time.Time
+			ok    bool
+		}{
+			{at(0), true}, {at(-time.Second), true}, {at(-most), true}, {time.Time{}, true},
+			{at(-most - 1), false}, {at(0).AddDate(-1, 0, 0), false}, {time.Unix(0, 0), false},
+		} {
+			now = s.clock
+			f, err := Open[string](t.Context(), path, c)
+			if s.ok && (err != nil || !f.Contains("key") || !f.Info().Time.Equal(at(0))) {
+				t.Errorf("ttl %v, clock %v: %v, or the time has moved", ttl, s.clock, err)
+			}
+			if !s.ok && (!errors.Is(err, ErrAhead) || !strings.Contains(err.Error(), path+": ")) {
+				t.Errorf("ttl %v, clock %v: %v", ttl, s.clock, err)
+			}
+		}
+	}
+	// With the clock of the machine, and with the times of events, of which there is no clock.
+	year := time.Now().AddDate(1, 0, 0)
+	c := Config{Keys: 100, TTL: time.Hour, Clock: func() time.Time { return year }}
+	b, err := mustNew[string](t, c).MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read[string](bytes.NewReader(b), Config{}); !errors.Is(err, ErrAhead) {
+		t.Errorf("a year ahead of the machine: %v", err)
+	}
+	e := mustNew[string](t, Config{Keys: 100, TTL: time.Hour, EventTime: true})
+	e.Advance(year)
+	restarted(t, e, Config{EventTime: true})
 }
 
 // TestSaveWhileWriting saves filters all the time while goroutines add keys, and the time goes on and jumps. A file has

@@ -42,7 +42,8 @@
 // # Files
 //
 // Save writes a filter to a file with its time, and Open reads it: nothing is forgotten early and nothing comes back. A
-// file that is an hour old is a filter that was idle for an hour. docs/format/window.md has the format.
+// file that is an hour old is a filter that was idle for an hour; one that is far ahead of the clock is an error, see
+// Open. docs/format/window.md has the format.
 //
 // # No removal
 //

@@ -52,7 +52,9 @@ of the machine is an error, since time does not go back.
 and when the command is interrupted, each time after all lines that it remembers were printed. So no new line is lost
 if the command is killed, and the next run prints again at most what was printed since the state was last saved. The
 output of a killed command may end in a part of a line; the next run prints the whole line. All runs must have the
-same --ttl, --keys, --fpr, --time-column and --secret-file. Without --ttl the file is a filter for bloomery check.
+same --ttl, --keys, --fpr, --time-column and --secret-file. Without --ttl the file is a filter for bloomery check. With
+--ttl a state that was saved by a clock that is ahead is an error if it is ahead by more than --ttl and a minute, else a
+warning: time stands still until the clock is there.
 
 --count prints the number of lines instead; with --json a report, also of how many lines were read, remembered and late.
 With --json alone each line gets a line such as {"key":"yopmail.com"}, with "row" if it has a row.`,

@@ -189,7 +189,24 @@ func (a *app) windowMemory(f dedupFlags, head *container.File, secret *filter.Se
 	if w.early = i.Shortened; !i.Time.IsZero() {
 		w.now = i.Time.UnixNano()
 	}
-	return w, nil
+	return w, a.aheadState(f, i.Time)
+}
+
+// aheadState compares the time of a state with the clock of this machine. With --time-column rows that are more than a
+// day ahead are refused, so a state that is further ahead was made with another clock. Without, window.Open has refused
+// a state that is too far ahead, and one that is ahead by less makes the time stand still.
+func (a *app) aheadState(f dedupFlags, state time.Time) error {
+	ahead, at := time.Until(state), state.UTC().Format(time.RFC3339)
+	switch {
+	case f.timeColumn != "" && ahead > mostAhead:
+		return fmt.Errorf("--state %s: its latest row, of %s, is more than a day ahead of this machine: correct the clock, "+
+			"or remove the state if the clock was wrong when it was saved", f.state, at)
+	case f.timeColumn == "" && ahead >= time.Millisecond: // less than any --ttl
+		a.warn("--state %s was saved at %s, %v ahead of the clock of this machine: time stands still until the clock is "+
+			"there, and rows that were printed are left out for longer than %v, by as much", f.state, at,
+			ahead.Round(time.Millisecond), f.ttl)
+	}
+	return nil
 }
 
 func (w *windowMemory) testAndAdd(dst []bool, hs []filter.Hash, times []uint64) (n int, err error) {

@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // broken is an output that takes some bytes and then fails, as a full disk does.
@@ -105,6 +108,105 @@ func remembersLine(t *testing.T, state, line string) bool {
 	t.Helper()
 	code, _ := runOn(t, line+"\n", "check", state)
 	return code == exitOK
+}
+
+// madeState makes a state with a line and changes its clock: origin, latest time and laps skipped.
+func madeState(t *testing.T, flags []string, clock func(words []uint64)) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "seen.state")
+	line := fmt.Sprintf("old,%d\n", time.Now().Unix())
+	if code, _ := runOn(t, line, append([]string{"dedup", "--state", path}, flags...)...); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	file, err := container.ReadFile(path, container.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock(file.Sections[3][1:])
+	if err := container.WriteFile(t.Context(), path, file); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestDedupAhead runs dedup with states that were saved by a clock that was ahead: a little is a warning, much an error
+// that leaves the state as it is.
+func TestDedupAhead(t *testing.T) {
+	second, month := []string{"--ttl", "1s", "--keys", "10"}, []string{"--ttl", "30d", "--keys", "10"}
+	column := []string{"--ttl", "1s", "--keys", "10", "--input-format", "csv", "--column", "1", "--time-column", "2"}
+	for _, c := range []struct {
+		flags []string
+		ahead time.Duration
+		says  string
+		code  int
+	}{
+		{second, 0, "", exitOK},
+		{second, 30 * time.Second, "warning: --state", exitOK},
+		{second, time.Hour, "saved ahead of the clock", exitError},
+		{second, 365 * 24 * time.Hour, "correct the clock, or remove the file", exitError},
+		{month, 48 * time.Hour, "time stands still until the clock is there", exitOK},
+		{month, 365 * 24 * time.Hour, "saved ahead of the clock", exitError},
+		{column, 12 * time.Hour, "late", exitOK},
+		{column, 25 * time.Hour, "more than a day ahead of this machine: correct the clock", exitError},
+	} {
+		state := madeState(t, c.flags, func(words []uint64) { words[1] += uint64(c.ahead) })
+		before, err := os.ReadFile(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr strings.Builder
+		line := fmt.Sprintf("new,%d\n", time.Now().Unix())
+		args := append([]string{"dedup", "--state", state}, c.flags...)
+		code := run(t.Context(), args, strings.NewReader(line), &stdout, &stderr)
+		printed := stdout.String() == line
+		if code != c.code || printed != (code == exitOK) || !strings.Contains(stderr.String(), c.says) ||
+			c.says == "" && stderr.Len() > 0 {
+			t.Errorf("%q, %v ahead: exit code %d, %q, %q", c.flags, c.ahead, code, &stdout, &stderr)
+		}
+		after, err := os.ReadFile(state)
+		if err != nil || (code == exitError) != bytes.Equal(before, after) {
+			t.Errorf("%q, %v ahead: exit code %d, and the state has changed or not: %v", c.flags, c.ahead, code, err)
+		}
+	}
+}
+
+// TestDedupClocks runs commands with 200 states whose clocks are anywhere: each ends. The limit is far above the time
+// that they take.
+func TestDedupClocks(t *testing.T) {
+	const ttl, limit = 50 * time.Millisecond, 30 * time.Second
+	flags := []string{"--ttl", ttl.String(), "--keys", "5000"}
+	state := madeState(t, flags, func([]uint64) {})
+	file, err := container.ReadFile(state, container.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	laps := []int64{0, 1, 7, 8, 1<<29 - 1, 1 << 29, 1 << 31, 1<<32 - 1, 1 << 32}
+	for i := range 200 {
+		now, clock := time.Now().UnixNano(), file.Sections[3][1:]
+		near := now - rng.Int64N(int64(ttl))
+		clock[0], clock[1], clock[2] = uint64(near-laps[rng.IntN(len(laps))]*int64(ttl)/7), uint64(near), 0
+		if i%4 == 0 {
+			clock[i/4%3] = rng.Uint64() >> rng.UintN(64)
+		}
+		if err := container.WriteFile(t.Context(), state, file); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{
+			{"info", state}, {"check", state}, append([]string{"dedup", "--state", state}, flags...),
+		} {
+			done := make(chan int, 1)
+			go func() {
+				done <- run(t.Context(), args, strings.NewReader("a\nb\na\n"), io.Discard, io.Discard)
+			}()
+			select {
+			case <-done:
+			case <-time.After(limit):
+				t.Fatalf("seed %d, state %d: %q has not ended after %v", seed, i, args, limit)
+			}
+		}
+	}
 }
 
 func TestRowTime(t *testing.T) {
