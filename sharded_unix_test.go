@@ -3,6 +3,8 @@
 package bloomery_test
 
 import (
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -39,4 +41,42 @@ func TestShardedFewFiles(t *testing.T) {
 		}
 	}
 	holds(t, dir, keys)
+}
+
+// TestShardsKeepModes: files of a set that others may not read are not opened to them by a change.
+func TestShardsKeepModes(t *testing.T) {
+	keys := names("key", 1000)
+	dir, _ := sharded(t, "standard(bytes=2048)", 4, keys)
+	each := func(f func(path string)) {
+		all, err := os.ReadDir(dir)
+		if err != nil || len(all) != 5 {
+			t.Fatalf("%v, %v", all, err)
+		}
+		for _, e := range all {
+			f(filepath.Join(dir, e.Name()))
+		}
+	}
+	each(func(path string) {
+		if err := os.Chmod(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
+	l, err := bloomery.Lock(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, key := range names("new", 100) {
+		if err := l.AddString(key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	each(func(path string) {
+		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", path, st.Mode(), err)
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/bloomery/bloomery/internal/flock"
 )
@@ -20,10 +21,11 @@ import (
 // If path is a symbolic link, its target is replaced, unless NoLinks says otherwise. Errors name path, not the
 // temporary file.
 //
-// The new file has the owner, group and permissions of the old one; without an old one the umask decides, and
-// NotShared. If this process may not set owner or group, the file is written all the same, with permissions that let
-// nobody but the writer read it who could not read the old one, and a warning wrapping filter.ErrOwner goes to
-// WithWarnings. Access control lists and extended attributes are not kept.
+// The new file has the owner, group and permissions of the old one, on Linux also its POSIX ACL and its user.*
+// attributes; if those cannot be kept, that is an error, and the old file stays. Other systems do not keep ACLs and
+// attributes. Without an old one the umask decides, and NotShared. If this process may not set owner or group, the file
+// is written all the same, with permissions that let nobody but the writer read it who could not read the old one, and a
+// warning wrapping filter.ErrOwner goes to WithWarnings. The new file is at no moment more open than the old one.
 func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
 	return writeAtomic(ctx, path, nil, func(w io.Writer) error {
 		b := bufio.NewWriter(w)
@@ -36,8 +38,12 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	how := writingOf(ctx)
 	target, mode := path, how.newMode()
 	old, err := how.statOld(path)
+	kept := ""
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if old, err = os.Lstat(how.like); err == nil && old.Mode().IsRegular() {
+			mode, kept = 0o600, how.like
+		}
 	case err != nil:
 		return err
 	case !old.Mode().IsRegular():
@@ -49,6 +55,7 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 				return err
 			}
 		}
+		kept = target
 	}
 	if !how.batch {
 		removeAbandoned(target)
@@ -69,8 +76,8 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 		return err
 	}
 	var warning error
-	if old != nil {
-		if warning, err = keepOwner(tmp, old); err != nil {
+	if kept != "" {
+		if warning, err = keepOwner(tmp, kept, old); err != nil {
 			return err
 		}
 	}
@@ -90,7 +97,11 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 			return err
 		}
 	}
-	if err := os.Rename(tmp.Name(), target); err != nil {
+	err = os.Rename(tmp.Name(), target)
+	if errors.Is(err, syscall.EBUSY) {
+		return &fs.PathError{Op: "write", Path: path, Err: errMounted}
+	}
+	if err != nil {
 		return err
 	}
 	_ = tmp.Close() // it is synced; only now, because that ends its lock
@@ -102,6 +113,9 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	}
 	return nil
 }
+
+// errMounted is EBUSY of a rename, as for a file that Docker or Kubernetes has mounted alone.
+var errMounted = fmt.Errorf("%w: a file that is mounted alone cannot be replaced; mount its folder", syscall.EBUSY)
 
 // named returns err with its path replaced by path.
 func named(path string, err error) error {

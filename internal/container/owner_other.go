@@ -7,6 +7,6 @@ import (
 	"os"
 )
 
-func keepOwner(f *os.File, old fs.FileInfo) (warning, err error) {
+func keepOwner(f *os.File, _ string, old fs.FileInfo) (warning, err error) {
 	return nil, f.Chmod(old.Mode().Perm())
 }

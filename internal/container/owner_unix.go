@@ -3,6 +3,7 @@
 package container
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,32 +12,47 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// keepOwner gives a new file the owner, the group and the permissions of the old one. If this process may not give away
-// the owner or the group, warning wraps filter.ErrOwner; a file with another group then gets only the permissions that
-// both its group and all others had.
-func keepOwner(f *os.File, old fs.FileInfo) (warning, err error) {
+// keepOwner gives a new file what the old one at path has: owner, group, permissions, ACL and attributes. If this
+// process may not give away the owner or the group, warning wraps filter.ErrOwner; a file with another group then gets
+// only the permissions that both its group and all others had.
+func keepOwner(f *os.File, path string, old fs.FileInfo) (warning, err error) {
+	attributes, acl, err := attributesOf(path)
+	if err == nil { // first, while this process may surely write the file
+		err = setAttributes(f, attributes)
+	}
+	if err != nil {
+		return nil, err
+	}
+
 	mode := old.Mode().Perm()
-	was, ok := old.Sys().(*syscall.Stat_t)
-	if !ok {
-		return nil, f.Chmod(mode)
+	if was, ok := old.Sys().(*syscall.Stat_t); ok {
+		if failed := f.Chown(int(was.Uid), int(was.Gid)); failed != nil {
+			_ = f.Chown(-1, int(was.Gid)) // the owner of a file may give it to a group of its own
+			mode, warning = lost(f, was, mode, acl, failed)
+		}
 	}
-	if failed := f.Chown(int(was.Uid), int(was.Gid)); failed != nil {
-		_ = f.Chown(-1, int(was.Gid)) // the owner of a file may give it to a group of its own
-		mode, warning = lost(f, was, mode, failed)
+
+	// After chown, which may clear bits. An ACL has the permissions, too. Without one, that of the folder must go before
+	// chmod opens it.
+	if err := setACL(f, acl); err != nil || acl != nil {
+		return warning, err
 	}
-	return warning, f.Chmod(mode) // after chown, which may clear bits
+	return warning, f.Chmod(mode)
 }
 
-// lost returns the permissions that f may have, and a warning if its owner or group are not those of was.
-func lost(f *os.File, was *syscall.Stat_t, mode fs.FileMode, failed error) (fs.FileMode, error) {
+// lost returns the permissions that f may have, and a warning if its owner or group are not those of was. It limits an
+// ACL in the same way.
+func lost(f *os.File, was *syscall.Stat_t, mode fs.FileMode, acl acl, failed error) (fs.FileMode, error) {
 	st, err := f.Stat()
 	if err != nil {
+		acl.limit(0)
 		return mode & 0o700, fmt.Errorf("%w: %w", filter.ErrOwner, err)
 	}
 	now := st.Sys().(*syscall.Stat_t)
 	if now.Gid != was.Gid {
-		both := mode >> 3 & mode & 0o7
+		both := acl.group(mode>>3) & mode & 0o7
 		mode = mode&0o700 | both<<3 | both
+		acl.limit(both)
 	}
 	if now.Uid == was.Uid && now.Gid == was.Gid {
 		return mode, nil
@@ -44,4 +60,32 @@ func lost(f *os.File, was *syscall.Stat_t, mode fs.FileMode, failed error) (fs.F
 	failed, _ = cause(failed)
 	return mode, fmt.Errorf("%w: they were %d:%d and are %d:%d now, with permissions %#o: %w",
 		filter.ErrOwner, was.Uid, was.Gid, now.Uid, now.Gid, mode, failed)
+}
+
+// acl is a POSIX ACL as Linux stores it, little-endian: a version of 4 bytes, then entries of a tag and permissions of 2
+// bytes each, and an id of 4. It is nil if a file has none.
+type acl []byte
+
+const (
+	aclHead, aclEntry = 4, 8
+	aclGroup, aclRest = 0x04, 0x20 // tags of the owning group and of all others
+)
+
+// group returns the permissions of the owning group. masked are those in the mode: of an ACL, its mask.
+func (a acl) group(masked fs.FileMode) fs.FileMode {
+	for i := aclHead; i+aclEntry <= len(a); i += aclEntry {
+		if binary.LittleEndian.Uint16(a[i:]) == aclGroup {
+			masked &= fs.FileMode(binary.LittleEndian.Uint16(a[i+2:]))
+		}
+	}
+	return masked
+}
+
+// limit gives the owning group and all others the same permissions.
+func (a acl) limit(both fs.FileMode) {
+	for i := aclHead; i+aclEntry <= len(a); i += aclEntry {
+		if tag := binary.LittleEndian.Uint16(a[i:]); tag == aclGroup || tag == aclRest {
+			binary.LittleEndian.PutUint16(a[i+2:], uint16(both&0o7))
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 // writing says how WriteAtomic and WriteFile write. Contexts carry it.
 type writing struct {
 	batch, noLinks, notShared bool
+	like                      string
 	warn                      func(error)
 }
 
@@ -41,6 +42,12 @@ func NoLinks(ctx context.Context) context.Context {
 // NotShared returns a context in which only the owner may write to a file that WriteAtomic creates, whatever the umask.
 func NotShared(ctx context.Context) context.Context {
 	return with(ctx, func(w *writing) { w.notShared = true })
+}
+
+// Like returns a context in which a file that WriteAtomic creates has owner, permissions and attributes of the file at
+// path, if there is one, as if it replaced that.
+func Like(ctx context.Context, path string) context.Context {
+	return with(ctx, func(w *writing) { w.like = path })
 }
 
 // WithWarnings returns a context in which writers of files call warn with what did not prevent the writing, such as an
