@@ -1652,10 +1652,10 @@ static inline int bloomery_plan_fuse(bloomery_filter *f, bloomery_file *file) {
   bloomery_fuse *g = &f->as.fuse;
   g->seed = bloomery_spec_must(&s, "seed", 0, BLOOMERY_ANY);
   g->segment = bloomery_spec_must(&s, "segment", 1, (uint64_t)1 << 18);
-  g->segments = bloomery_spec_must(&s, "segments", 1, (uint64_t)1 << 32);
+  g->segments = bloomery_spec_must(&s, "segments", g->segment > 1 ? 1 : 0, (uint64_t)1 << 32);
   g->width = (uint32_t)bloomery_spec_must(&s, "width", 1, 32);
   if (!bloomery_spec_good(&s) || (g->segment & (g->segment - 1)) != 0 ||
-      g->segments > ((uint64_t)1 << 32) / g->segment) {
+      g->segments > ((uint64_t)1 << 32) / g->segment || (g->segments == 0 && f->header.keys != 0)) {
     return BLOOMERY_CORRUPT;
   }
   file->wanted = 1;
@@ -2516,7 +2516,8 @@ BLOOMERY_APART int bloomery_open_in(bloomery_filter *f, const void *data, size_t
     end = file.offset[i] + 8 * file.words[i];
   }
   if (file.exceptions && !bloomery_attach_exceptions(f, &file)) return BLOOMERY_CORRUPT;
-  f->wide = bloomery_wide() && f->header.family != BLOOMERY_BITSANDBLOOMS;
+  f->wide = bloomery_wide() && f->header.family != BLOOMERY_BITSANDBLOOMS &&
+            (f->header.family != BLOOMERY_FUSE || f->as.fuse.segments > 0); /* else bloomery_family_has says no */
   return bloomery_attach(f, &file, (uint8_t *)memory) ? BLOOMERY_OK : BLOOMERY_CORRUPT;
 }
 
@@ -2568,7 +2569,7 @@ BLOOMERY_APART bool bloomery_family_has(const bloomery_filter *f, bloomery_key_h
   switch (f->header.family) {
   case BLOOMERY_STANDARD: return bloomery_standard_has(&f->as.standard, h);
   case BLOOMERY_BLOCKED: return bloomery_blocked_has(&f->as.blocked, h);
-  case BLOOMERY_FUSE: return bloomery_fuse_has(&f->as.fuse, h);
+  case BLOOMERY_FUSE: return f->as.fuse.segments != 0 && bloomery_fuse_has(&f->as.fuse, h);
   case BLOOMERY_PARTITIONED: return bloomery_partitioned_has(&f->as.partitioned, h);
   case BLOOMERY_BLOCKPARTITIONED: return bloomery_blockpartitioned_has(&f->as.blockpartitioned, h);
   case BLOOMERY_TWOCHOICE: return bloomery_twochoice_has(&f->as.twochoice, h);
@@ -2945,7 +2946,13 @@ BLOOMERY_BODY void bloomery_many_any(const bloomery_filter *f, const bloomery_ba
   switch (f->header.family) {
   case BLOOMERY_STANDARD: bloomery_many_standard(&f->as.standard, b, n, out); break;
   case BLOOMERY_BLOCKED: bloomery_many_blocked(&f->as.blocked, b, n, out); break;
-  case BLOOMERY_FUSE: bloomery_many_fuse(&f->as.fuse, b, n, out); break;
+  case BLOOMERY_FUSE:
+    if (f->as.fuse.segments == 0) {
+      bloomery_many_other(f, b, n, out);
+    } else {
+      bloomery_many_fuse(&f->as.fuse, b, n, out);
+    }
+    break;
   case BLOOMERY_RIBBON: bloomery_many_ribbon(&f->as.ribbon, b, n, out); break;
   default: bloomery_many_other(f, b, n, out);
   }

@@ -56,6 +56,9 @@ func slotsOf(f family.Filter) *slots {
 	r := family.Reader(family.SpecOf(f))
 	s := &slots{seed: r.Uint("seed"), segment: r.Uint("segment"), segments: r.Uint("segments"), width: r.Uint("width")}
 	s.keys = f.Info().Keys
+	if s.segments == 0 { // no keys: the libraries take 12 slots of zeros, which are the fingerprints of some keys
+		s.segment, s.segments = 4, 1
+	}
 	return s
 }
 

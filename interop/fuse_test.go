@@ -107,6 +107,21 @@ func TestXorFilter(t *testing.T) {
 
 // TestXorFilterBuilt: the Go library reads what we build.
 func TestXorFilterBuilt(t *testing.T) {
+	none, err := bloomery.Build(t.Context(), slices.Values[[]uint64](nil),
+		bloomery.Config{Spec: "fuse(width=32)", Hash: filter.Uint64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	empty, err := xorfilter.NewBinaryFuse[uint32](nil)
+	if err != nil || empty.Save(&b) != nil {
+		t.Fatal(err)
+	}
+	// The seed of a filter of 0 keys is any number.
+	if ours := write(t, none, interop.XorFilter32); !bytes.Equal(ours[8:], b.Bytes()[8:]) {
+		t.Errorf("without keys: %x, the library writes %x", ours, b.Bytes())
+	}
+
 	keys := numbers(5000)
 	set, err := bloomery.Build(context.Background(), slices.Values(keys),
 		bloomery.Config{Spec: "fuse(width=16)", Hash: filter.Uint64})

@@ -111,6 +111,9 @@ func writeWords(w io.Writer, words []uint64, bigEnd bool) error {
 
 // writeSlots writes the first bytes of words in little-endian order.
 func writeSlots(w io.Writer, words []uint64, bytes uint64) error {
+	if bytes/8 >= uint64(len(words)) { // a filter without keys has fewer slots than the libraries take
+		words = make([]uint64, bytes/8+1)
+	}
 	if err := writeWords(w, words[:bytes/8], false); err != nil {
 		return err
 	}

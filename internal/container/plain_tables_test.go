@@ -25,6 +25,9 @@ func fuseSlots(p *plain, _ []byte, h filter.Hash) []uint64 {
 }
 
 func fuseAnswer(p *plain, at []uint64) answer {
+	if p.number("segments") == 0 {
+		return answer{}
+	}
 	width := p.number("width")
 	slot := func(i int) uint64 { return p.field(0, at[i]*width, width) }
 	return answer{has: slot(0)^slot(1)^slot(2) == at[3]}

@@ -190,6 +190,10 @@ func tableFamilyCases(f forger) {
 	g.spec(false, "fuse(seed=0,segment=32,segments=1,width=4)")
 	g.spec(false, "fuse(seed=18446744073709551615,segment=16,segments=4,width=4)")
 	g.empty(false, "fuse(seed=0,segment=1,segments=1,width=1)", 2)
+	g.empty(false, "fuse(seed=0,segment=1,segments=0,width=32)", 3)
+	g.empty(true, "fuse(seed=0,segment=2,segments=0,width=1)", 2)
+	g = f.with("fuse", "vectors/fuse-empty.bloom")
+	g.keys(true, 1)
 	g = f.with("fuse", "vectors/fuse-width13.bloom") // 96 slots of 13 bits: the last word in use has 32 bits
 	g.bit("a bit behind 96 slots of 13 bits", true, 0, 96*13)
 	g.bit("the last bit of the last word in use", true, 0, 20*64-1)

@@ -106,6 +106,9 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 // Slots returns the number of slots for n keys: 1.125 times n from a million on and more below (Graf and Lemire,
 // section 4), rounded to whole segments.
 func Slots(n uint64) uint64 {
+	if n == 0 {
+		return emptySlots
+	}
 	segment, capacity := segmentOf(n), uint64(0)
 	if n > 1 {
 		factor := max(1.125, 0.875+0.25*math.Log(1e6)/math.Log(float64(n)))
@@ -116,9 +119,6 @@ func Slots(n uint64) uint64 {
 
 // segmentOf returns the number of slots of a segment for n keys (Graf and Lemire, section 4).
 func segmentOf(n uint64) uint64 {
-	if n == 0 {
-		return 4
-	}
 	return min(maxSegment, uint64(1)<<int(math.Floor(math.Log(float64(n))/math.Log(3.33)+2.25)))
 }
 
@@ -204,7 +204,7 @@ func (b *Builder) Close() error {
 	return b.spill.Close()
 }
 
-// Build solves for the slots and returns a *Filter. The result depends only on the set of keys: not on their order or
+// Build solves for the slots and returns a *Filter, or an empty one without keys. The result depends only on the set of keys: not on their order or
 // on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number of keys, or filter.ErrTooLarge with
 // more than MaxKeys distinct keys.
 func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
@@ -212,6 +212,10 @@ func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	defer keys.Free()
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
+	}
+	if keys.Len() == 0 {
+		_, width, err := b.c.Geometry(0)
+		return newEmpty(width), err
 	}
 	f, err := solve(ctx, &keys, b.c.Geometry)
 	if err != nil {

@@ -26,8 +26,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the section does not have
-// the size of SectionWords, or bits behind the last slot are set.
-func Decode(e family.Encoded) (*Filter, error) {
+// the size of SectionWords, bits behind the last slot are set, or keys have no segments.
+func Decode(e family.Encoded) (family.Filter, error) {
 	f, err := geometry(e.Spec)
 	if err := e.CheckSections([]uint64{bitvec.PackedWords(f.slotCount(), f.width)}, err); err != nil {
 		return nil, err
@@ -37,7 +37,13 @@ func Decode(e family.Encoded) (*Filter, error) {
 	if f.words[used/64]>>(used%64) != 0 || f.words[len(f.words)-1] != 0 && used/64 < uint64(len(f.words)-1) {
 		return nil, fmt.Errorf("bits behind the last slot are set")
 	}
-	return &f, nil
+	switch {
+	case f.segments > 0:
+		return &f, nil
+	case f.keys > 0:
+		return nil, fmt.Errorf("%d keys and no segments", f.keys)
+	}
+	return &empty{e, f.width}, nil
 }
 
 // geometry reads the Spec of a built filter, fuse(seed=,segment=,segments=,width=), and no other.
@@ -49,6 +55,9 @@ func geometry(s filter.Spec) (f Filter, err error) {
 		return Filter{}, err
 	}
 	v := View{Segment: f.segment, Segments: f.segments, Width: f.width}
+	if f.segments == 0 && f.segment == 1 { // of 0 keys
+		v.Segments = 1
+	}
 	if !family.Given(s, "seed") || !v.Valid() {
 		return Filter{}, family.Invalid("spec", s,
 			"want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144")

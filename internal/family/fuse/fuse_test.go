@@ -18,6 +18,11 @@ import (
 
 func build(t testing.TB, spec string, hs []filter.Hash) *Filter {
 	t.Helper()
+	return built(t, spec, hs).(*Filter)
+}
+
+func built(t testing.TB, spec string, hs []filter.Hash) family.Filter {
+	t.Helper()
 	s, err := filter.ParseSpec(spec)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +42,7 @@ func build(t testing.TB, spec string, hs []filter.Hash) *Filter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f.(*Filter)
+	return f
 }
 
 // TestObservedRate holds 2^-width against random absent keys. The fingerprint is made of bits of the mixed key that the
@@ -98,9 +103,9 @@ func TestLibraryAgrees(t *testing.T) {
 
 func TestSlots(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 10, 33, 1000, 65_537, 300_000} {
-		f := build(t, "fuse(width=4)", filtertest.Hashes(n, 9))
-		if f.slotCount() != Slots(uint64(n)) {
-			t.Errorf("%d keys: %d slots, Slots says %d", n, f.slotCount(), Slots(uint64(n)))
+		f := built(t, "fuse(width=4)", filtertest.Hashes(n, 9))
+		if slots := f.Info().Bits / 4; slots != Slots(uint64(n)) {
+			t.Errorf("%d keys: %d slots, Slots says %d", n, slots, Slots(uint64(n)))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // View is the geometry of a stored filter. It answers queries from the bytes of the filter's section, little endian as
@@ -17,9 +18,13 @@ type View struct {
 	Width    uint   // bits of a slot
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter. Errors are those of SectionWords.
+// ViewOf returns the View of a filter with the Spec of a built filter. Errors are those of SectionWords. A filter of 0
+// keys has no View.
 func ViewOf(s filter.Spec) (View, error) {
 	f, err := geometry(s)
+	if err == nil && f.segments == 0 {
+		err = family.Invalid("spec", s, "a filter of 0 keys has no view")
+	}
 	if err != nil {
 		return View{}, err
 	}

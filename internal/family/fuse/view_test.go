@@ -13,7 +13,7 @@ func TestView(t *testing.T) {
 	for _, spec := range []string{
 		"fuse(width=8)", "fuse(width=16)", "fuse(width=1)", "fuse(width=7)", "fuse(width=13)", "fuse(width=32)",
 	} {
-		for _, n := range []int{0, 1, 20, 3000} {
+		for _, n := range []int{1, 2, 20, 3000} {
 			f := viewed(t, spec, n)
 			keys := filtertest.Hashes(n, 1)
 			v, err := ViewOf(f.Encode().Spec)
@@ -60,7 +60,9 @@ func TestViewValid(t *testing.T) {
 			t.Errorf("%+v is valid", v)
 		}
 	}
-	if _, err := ViewOf(family.NewSpec("fuse")); err == nil {
-		t.Error("a view of a filter that is not built")
+	for _, s := range []filter.Spec{family.NewSpec("fuse"), newEmpty(8).Spec} {
+		if _, err := ViewOf(s); err == nil {
+			t.Errorf("a view of %v, which is not built or has no keys", s)
+		}
 	}
 }

@@ -15,7 +15,7 @@ const mostWidth = 32, mostSegment = 2 ** 18;
 const attempts = 1024;
 
 /** The slots of a segment for n keys (Graf and Lemire, section 4). */
-const segmentOf = (n: number) => (n ? min(mostSegment, 2 ** floor(log(n) / log(3.33) + 2.25)) : 4);
+const segmentOf = (n: number) => min(mostSegment, 2 ** floor(log(n) / log(3.33) + 2.25));
 
 /** The slots for n keys. */
 function slotsOf(n: number): number {
@@ -160,6 +160,9 @@ export const fuse: Maker = {
   *make(given, rate, start): Steps<Built> {
     const width = max(1, ceil(-log2(rate)));
     if (width > mostWidth) throw new RangeError(`fpr: the lowest rate of fuse is 2^-${mostWidth}`);
+    if (!given.length) { // no slots that a key could match by chance
+      return { keys: 0, spec: `fuse(seed=0,segment=1,segments=0,width=${width})`, sections: [new Uint32Array(4)] };
+    }
     let keys = given, segment = 0, segments = 0, state = 1n, make: SystemMaker;
     const begin = () => {
       const n = keys.length, slots = slotsOf(n);

@@ -12,12 +12,13 @@ export const fuse: Family = {
     const { spec } = file;
     spec.want('seed segment segments width');
     const seed = spec.uint64('seed'), segment = spec.uint('segment', 1, 1 << 18), width = spec.uint('width', 1, 32);
-    const segments = spec.uint('segments', 1, 2 ** 32 / segment), mask = segment - 1;
-    if (segment & mask) throw spec.bad();
+    const segments = spec.uint('segments', segment > 1 ? 1 : 0, 2 ** 32 / segment), mask = segment - 1;
+    if (segment & mask || (!segments && file.header.keys)) throw spec.bad();
     const bits = (segments + 2) * segment * width;
     checkSections(file, Math.floor(bits / 64) + 2);
     const words = file.sections[0];
     checkZeros(words, bits);
+    if (!segments) return { has: () => false };
     const sl = Number(BigInt.asIntN(32, seed)), sh = Number(BigInt.asIntN(32, seed >> 32n));
     const count = segments * segment, low = 32 - width;
     /** The slot at place i, with the lowest bits of i, those in mask, changed by x. */
