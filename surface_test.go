@@ -1,9 +1,11 @@
 package bloomery_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -108,4 +110,34 @@ func receiver(e ast.Expr) string {
 		return e.Name
 	}
 	return ""
+}
+
+// TestVersions: the C header, the npm package and the Python package have one version, and the header has the license.
+func TestVersions(t *testing.T) {
+	read := func(path string) string {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	header := read("c/bloomery.h")
+	var major, minor, patch, number int
+	_, rest, _ := strings.Cut(header, "#define BLOOMERY_VERSION \"")
+	_, err := fmt.Sscanf(rest, "%d.%d.%d\"\n#define BLOOMERY_VERSION_NUMBER %d", &major, &minor, &patch, &number)
+	if err != nil || number != 1_000_000*major+1_000*minor+patch {
+		t.Errorf("c/bloomery.h: version %d.%d.%d and number %d, %v", major, minor, patch, number, err)
+	}
+	for path, line := range map[string]string{
+		"js/package.json": `"version": "%d.%d.%d"`, "python/pyproject.toml": `version = "%d.%d.%d"`,
+		"python/src/bloomery/__init__.py": `__version__ = "%d.%d.%d"`,
+	} {
+		if want := fmt.Sprintf(line, major, minor, patch); !strings.Contains(read(path), want) {
+			t.Errorf("%s lacks %s, the version of c/bloomery.h", path, want)
+		}
+	}
+	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	if !strings.Contains(words(header), words(read("LICENSE"))) {
+		t.Error("c/bloomery.h lacks the text of LICENSE")
+	}
 }

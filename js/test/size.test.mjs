@@ -25,14 +25,14 @@ const buildAlone = 13_500;
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 23_180,
-  'open of bloomery/plain': 16_570,
+  'open of bloomery': 23_210,
+  'open of bloomery/plain': 16_600,
   'open of bloomery/core, bitsandblooms': 7930,
   'open of bloomery/core, blocked': 7290,
   'open of bloomery/core, blockpartitioned': 7525,
   'open of bloomery/core, counting': 7300,
   'open of bloomery/core, dleft': 7500,
-  'open of bloomery/core, fuse': 7240,
+  'open of bloomery/core, fuse': 7270,
   'open of bloomery/core, guava': 7955,
   'open of bloomery/core, partitioned': 7400,
   'open of bloomery/core, rankindexed': 8755,
@@ -43,9 +43,9 @@ const missed = {
   'open of bloomery/core, twochoice': 7445,
   'openExact of bloomery/exact': 7915,
   'openExact and followExact': 13_950,
-  'all of bloomery': 27_750,
-  'all of bloomery/plain': 21_335,
-  'all of bloomery/core, fuse': 12_060,
+  'all of bloomery': 27_780,
+  'all of bloomery/plain': 21_365,
+  'all of bloomery/core, fuse': 12_090,
   'build of bloomery/build': 20_710, // 4.4 kB of it are the module of WebAssembly
 };
 
