@@ -14,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/beam/job"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
@@ -129,6 +130,9 @@ func (e *environment) Type() string       { return "name" }
 
 // read sets the job.Config.
 func (f *buildFlags) read(c *cobra.Command) (err error) {
+	if err := cli.NoStdout("--output", "a sharded set is a folder", f.config.Output); err != nil {
+		return err
+	}
 	switch {
 	case len(f.config.Input) == 0:
 		return errors.New("--input: name files or objects, such as --input 'keys/*.txt'")
@@ -210,10 +214,10 @@ func (a *app) report(f *buildFlags, m *shard.Manifest, took time.Duration) error
 		return nil
 	}
 	_, posterior := m.FPR()
-	_, err := fmt.Fprintf(a.stderr, "%s: %d keys, %d shards, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
+	fmt.Fprintf(a.stderr, "%s: %d keys, %d shards, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
 		f.config.Output, m.Keys(), len(m.Shards), bytesText(m.Bytes()), 8*float64(m.Bytes())/float64(max(m.Keys(), 1)),
 		posterior, took.Seconds())
-	return err
+	return nil // the work is done, whatever becomes of the report
 }
 
 // logs sets where the logs of Beam and of runners in this process go.

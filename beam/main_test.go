@@ -53,6 +53,7 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{nil, "--input: name files"},
 		{good[:2], "--output: name a folder"},
+		{[]string{"--input", "none", "--output", "-"}, "--output -: a sharded set is a folder"},
 		{good[:4], "--spec: say which filter"},
 		{good[:6], "--shards: want 1 or more"},
 		{with("--memory", "much"), "want a size above 0"},

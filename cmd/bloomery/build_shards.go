@@ -30,11 +30,11 @@ func shardsFlag(c *cobra.Command, to *int, usage string) {
 
 func (a *app) buildShards(c *cobra.Command, f *buildFlags, paths []string) (err error) {
 	start := time.Now()
-	switch f.output {
-	case "":
+	if f.output == "" {
 		return errors.New("name the folder to write: -o DIR")
-	case stdio:
-		return errors.New("-o -: a sharded set is a folder: -o DIR")
+	}
+	if err := cli.NoStdout("-o", aSet, f.output); err != nil {
+		return err
 	}
 	config, err := a.buildConfig(c, f)
 	if err != nil {

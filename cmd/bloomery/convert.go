@@ -90,6 +90,9 @@ have filters.`,
 }
 
 func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
+	if err := a.stdoutFree(path); err != nil {
+		return err
+	}
 	set, source, err := a.readAny(ctx, path, interop.Format(f.from), f.column)
 	if err != nil {
 		return err

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -64,7 +66,7 @@ With --json alone each line gets a line such as {"key":"yopmail.com"}, with "row
   bloomery dedup --input-format csv --column id --time-column at --ttl 7d --keys 1M events.csv > new.csv
   bloomery dedup --repeats --count addresses.txt`,
 		RunE: func(c *cobra.Command, inputs []string) error {
-			if err := f.check(c); err != nil {
+			if err := cmp.Or(f.check(c), a.mayRemember(f)); err != nil {
 				return err
 			}
 			return a.dedup(c.Context(), f, inputs)
@@ -114,12 +116,25 @@ func (f *dedupFlags) check(c *cobra.Command) error {
 		return errors.New("--save is the time between two replacements of a state; add --state FILE")
 	case f.interval < time.Millisecond:
 		return fmt.Errorf("--save %v: want 1ms or more", f.interval)
-	case f.state == stdio:
-		return errors.New("--state -: the state is read and replaced; name a file")
 	}
 	f.in.second = f.timeColumn
 	f.in.block = 64 << 10 // less memory
 	f.in.rows = f.in.columns() && !f.count
+	return nil
+}
+
+// mayRemember returns an error if there can be no state, or its lines would not be printed.
+func (a *app) mayRemember(f dedupFlags) error {
+	if f.state == "" {
+		return nil
+	}
+	if err := cmp.Or(cli.NoStdout("--state", "a state is read and replaced", f.state), a.stdoutFree(f.state)); err != nil {
+		return err
+	}
+	if !f.count && cli.Closed(a.stdout) {
+		return cli.Advise(errors.New("standard output is closed, or /dev/null in its place: --state would remember "+
+			"lines that were never printed"), "Send the lines to a file or a pipe; > /dev/null drops them.")
+	}
 	return nil
 }
 

@@ -33,6 +33,15 @@ type deduper struct {
 
 // dedup prints the rows of the inputs whose keys are new to the memory.
 func (a *app) dedup(ctx context.Context, f dedupFlags, inputs []string) error {
+	what := "reading"
+	if !f.count {
+		what = a.answering(what)
+	}
+	s, err := a.source(f.in, inputs)
+	if err != nil {
+		return err
+	}
+
 	unlock, err := a.lockState(ctx, f.state)
 	if err != nil {
 		return err
@@ -43,12 +52,8 @@ func (a *app) dedup(ctx context.Context, f dedupFlags, inputs []string) error {
 		return err
 	}
 	d := &deduper{app: a, dedupFlags: f, memory: m}
-	what := "reading"
-	if !f.count {
-		what = a.answering(what)
-	}
 	stop := d.keep(ctx)
-	err = a.pass(ctx, f.in, inputs, what, d.work, d.emit)
+	err = s.pass(ctx, what, d.work, d.emit)
 	stop()
 	return d.end(ctx, err)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/patch"
@@ -64,7 +65,7 @@ byte-identical to it: it is compared with the SHA-256 in the delta. NEW may be O
   bloomery patch blocked.bloom today.delta -o blocked.bloom`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := noStdio(append(args, output)...); err != nil {
+			if err := cmp.Or(noStdio(args...), cli.NoStdout("-o", "NEW is compared with the delta", output)); err != nil {
 				return err
 			}
 			if err := a.mayWrite(output, args[0]); err != nil {
@@ -81,7 +82,7 @@ byte-identical to it: it is compared with the SHA-256 in the delta. NEW may be O
 // noStdio returns an error if a path is "-".
 func noStdio(paths ...string) error {
 	if slices.Contains(paths, stdio) {
-		return errors.New("-: a delta and its files cannot be standard input or output; name files")
+		return errors.New("-: a delta and its files cannot be standard input; name files")
 	}
 	return nil
 }
@@ -90,6 +91,9 @@ func noStdio(paths ...string) error {
 func mayReplaceDelta(path string) error {
 	if path == "" {
 		return errors.New("name the file to write: -o DELTA")
+	}
+	if err := cli.NoStdout("-o", "a delta is a file", path); err != nil {
+		return err
 	}
 	switch st, err := os.Stat(path); {
 	case err == nil && !st.Mode().IsRegular():

@@ -120,6 +120,9 @@ func (a *app) openExact(path string) (*exact.Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.stdoutFree(path); err != nil {
+		return nil, err
+	}
 	st, err := os.Stat(path)
 	switch {
 	case path == stdio:

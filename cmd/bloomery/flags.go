@@ -97,7 +97,9 @@ func memoryFlags(c *cobra.Command, bytes *int64, dir *string, rest string) {
 		}
 		return int64(n), err
 	})
-	c.Flags().StringVar(dir, "temp-dir", os.TempDir(), "folder of temporary files")
+	parseDefault(c, dir, "temp-dir", os.TempDir(), "folder of temporary files", func(flag, text string) (string, error) {
+		return text, cli.NoStdout(flag, "temporary files need a folder", text)
+	})
 	_ = c.MarkFlagDirname("temp-dir")
 }
 

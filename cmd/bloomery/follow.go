@@ -94,6 +94,9 @@ type following struct {
 }
 
 func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error {
+	if err := cli.NoStdout("-o", "FILE is read and replaced", f.output); err != nil {
+		return err
+	}
 	w := &following{a: a, flags: f, ctx: ctx}
 	options, err := w.options()
 	if err != nil {

@@ -128,6 +128,14 @@ func (a *app) source(f inputFlags, paths []string) (*source, error) {
 	if err := a.stdinFree(paths); err != nil {
 		return nil, err
 	}
+	if len(paths) == 0 {
+		paths = []string{stdio}
+	}
+	if a.stdoutTaken {
+		if err := a.stdoutFree(paths...); err != nil {
+			return nil, err
+		}
+	}
 	s := &source{a: a}
 	o.Stdin, o.Progress = a.stdin, func(bytes int64) { s.p.Read.Store(bytes) }
 	s.Input, err = keyio.Open(paths, o)
@@ -203,9 +211,10 @@ func (a *app) print(b *keyio.Batch) error {
 	return err
 }
 
-// answering returns the text of the progress bar of commands that print keys, or "" for no bar if the output is a
-// terminal, where the keys themselves show the progress.
+// answering takes standard output for lines that are printed while inputs are read. It returns the text of the progress
+// bar, or "" for no bar if the output is a terminal, where the lines themselves show the progress.
 func (a *app) answering(what string) string {
+	a.stdoutTaken = true
 	if cli.IsTerminal(a.stdout) {
 		return ""
 	}

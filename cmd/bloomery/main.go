@@ -38,6 +38,7 @@ func main() { cli.Main(run) }
 type app struct {
 	ctx            context.Context // ends when the command is interrupted
 	stdinTaken     bool            // standard input is the filter or exact set
+	stdoutTaken    bool            // standard output is a filter, or lines that are written while inputs are read
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	json, quiet    bool
@@ -95,6 +96,9 @@ func (a *app) secret() (*filter.Secret, error) {
 func (a *app) open(path string, o ...bloomery.Option) (*bloomery.Set, error) {
 	secret, err := a.secret()
 	if err != nil {
+		return nil, err
+	}
+	if err := a.stdoutFree(path); err != nil {
 		return nil, err
 	}
 	o = append(o, bloomery.WithSecret(secret))

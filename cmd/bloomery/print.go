@@ -22,8 +22,8 @@ func (a *app) report(r any, format string, args ...any) error {
 	case a.quiet:
 		return nil
 	}
-	_, err := fmt.Fprintf(a.stderr, format+"\n", args...)
-	return err
+	fmt.Fprintf(a.stderr, format+"\n", args...) // the work is done, whatever becomes of the report
+	return nil
 }
 
 // answer prints what was asked for: v as JSON with --json, else text on stdout.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ follow --key does. No file is replaced.`,
 		Example: "  bloomery keygen -o release.key",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if err := cli.NoStdout("-o", "a private key is a secret", output); err != nil {
+				return err
+			}
 			public, err := publish.CreateKey(context.Background(), output)
 			if errors.Is(err, fs.ErrExist) {
 				return cli.Advise(err, "A key is never replaced. Name another file with -o.")
@@ -178,6 +182,10 @@ func publicKey(textOrPath string) (publish.PublicKey, error) {
 }
 
 func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) error {
+	if err := cmp.Or(cli.NoStdout("DIR", "a release is in a folder", dir),
+		cli.NoStdout("--state", "a state is read and replaced", f.state)); err != nil {
+		return err
+	}
 	o, err := f.options(a)
 	if err != nil {
 		return err

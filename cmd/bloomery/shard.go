@@ -67,6 +67,9 @@ func (f *stepFlags) registerPlan(c *cobra.Command) {
 
 func (a *app) readPlan(ctx context.Context, dir, id string) (*steps.Plan, steps.Store, error) {
 	out := steps.Dir(dir)
+	if err := cli.NoStdout("DIR", aSet, dir); err != nil {
+		return nil, nil, err
+	}
 	if st, err := os.Stat(dir); err != nil {
 		return nil, nil, err
 	} else if !st.IsDir() {

@@ -52,8 +52,11 @@ and flags give the same plan, and what is finished of it stays. No secret is sto
 
 func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err error) {
 	ctx := c.Context()
+	if err := cli.NoStdout("-o", aSet, f.output); err != nil {
+		return err
+	}
 	switch {
-	case f.output == "" || f.output == stdio:
+	case f.output == "":
 		return errors.New("name the folder of the set: -o DIR")
 	case len(args) == 0 || slices.Contains(args, stdio):
 		return errors.New("name the files with the keys: standard input cannot be divided")

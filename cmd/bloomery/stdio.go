@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,21 @@ func (a *app) stdinFree(inputs []string) error {
 	if a.stdinTaken && (len(inputs) == 0 || slices.Contains(inputs, stdio)) {
 		return errors.New(
 			"standard input is the filter or set, so it cannot hold the keys too; name files with the keys")
+	}
+	return nil
+}
+
+// stdoutFree returns an error if standard output goes to the file of an input: appended lines would be read again,
+// without an end, and a filter would be damaged.
+func (a *app) stdoutFree(inputs ...string) error {
+	for _, path := range inputs {
+		if !cli.IsOutput(a.stdout, path, a.stdin) {
+			continue
+		}
+		if path == stdio {
+			path = "standard input"
+		}
+		return fmt.Errorf("%s is also where standard output goes; send the output to another file", path)
 	}
 	return nil
 }
@@ -94,11 +110,12 @@ func (a *app) mayWrite(path string, sources ...string) error {
 	case path != stdio:
 		return mayReplace(path)
 	}
-	return a.mayWriteStdout()
+	return cmp.Or(a.mayWriteStdout(), a.stdoutFree(sources...))
 }
 
 // mayWriteStdout returns an error if no filter can be written to standard output.
 func (a *app) mayWriteStdout() error {
+	a.stdoutTaken = true
 	switch {
 	case cli.IsTerminal(a.stdout):
 		return errors.New("-o -: standard output is a terminal, and a filter is no text; redirect it, or name a file")
@@ -153,14 +170,17 @@ func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
 	return container.MayWrite(path)
 }
 
+// aSet says why a sharded set is no stream.
+const aSet = "a sharded set is a folder"
+
 // mayReplaceFolder is mayReplace for the folder of a sharded set: it must be new, empty or that of a set,
 // which may be unfinished since its writer was killed.
 func mayReplaceFolder(path string) error {
-	switch path {
-	case "":
+	if path == "" {
 		return errors.New("name the folder to write: -o DIR")
-	case stdio:
-		return errors.New("-o -: a sharded set is a folder and cannot be standard output; name a folder")
+	}
+	if err := cli.NoStdout("-o", aSet, path); err != nil {
+		return err
 	}
 	st, err := os.Stat(path)
 	switch {

@@ -44,7 +44,7 @@ func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, 
 		signal.Stop(signals)
 		cancel(Signalled{s})
 	}()
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, standardError()))
 }
 
 // Signalled is the cause of a context that a signal has ended.
@@ -239,8 +239,11 @@ func Readable(path string) error {
 }
 
 // MakeFolder makes a folder for results. It returns an error if no file can be created in it. It is called before the
-// work.
-func MakeFolder(path string) error {
+// work. flag is the flag or argument that names it.
+func MakeFolder(flag, path string) error {
+	if err := NoStdout(flag, "results go to a folder", path); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ created. To install them: %[1]s man /usr/local/share/man/man1`, program, other),
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := MakeFolder(args[0]); err != nil {
+			if err := MakeFolder("DIR", args[0]); err != nil {
 				return err
 			}
 			return writePages(c.Context(), c.Root(), args[0])

@@ -38,7 +38,7 @@ compiled one with these times replaced, corrected by what fuse takes now and too
 				return err
 			}
 			write := func(w io.Writer) error { return measure.Write(w, costs) }
-			if out == "" {
+			if out == "" || out == "-" {
 				return write(a.stdout)
 			}
 			return writeResultFile(out, write)
@@ -49,6 +49,6 @@ compiled one with these times replaced, corrected by what fuse takes now and too
 	c.Flags().StringVar(&config.Family, "family", "", "measure the filters of this family only")
 	names := cobra.FixedCompletions(families.Names(), cobra.ShellCompDirectiveNoFileComp)
 	_ = c.RegisterFlagCompletionFunc("family", names)
-	c.Flags().StringVar(&out, "out", "", "file to write (default: standard output)")
+	c.Flags().StringVar(&out, "out", "", "file to write, - for standard output (the default)")
 	return c
 }

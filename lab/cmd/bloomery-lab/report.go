@@ -46,7 +46,7 @@ that fails is named on its page, the others go on, and the exit code is 2. Files
 			if out == "" {
 				return errors.New("name the folder for the pages: --out DIR")
 			}
-			if err := cli.MakeFolder(out); err != nil {
+			if err := cli.MakeFolder("--out", out); err != nil {
 				return err
 			}
 			return a.report(c.Context(), todo, config, out)

@@ -38,7 +38,7 @@ written whole or not at all; those that are done stay if you interrupt.`,
 				return err
 			}
 			if out != "" {
-				if err := cli.MakeFolder(out); err != nil {
+				if err := cli.MakeFolder("--out", out); err != nil {
 					return err
 				}
 			}

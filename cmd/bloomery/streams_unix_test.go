@@ -1,0 +1,33 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestStderrWithoutReader adds keys while nobody reads standard error any more, as in 2>&1 | head -1: the work is done,
+// and the process does not end by SIGPIPE.
+func TestStderrWithoutReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	if code, _ := runOn(t, "a\n", "build", "-o", path, "--family", "standard", "--capacity", "100"); code != exitOK {
+		t.Fatalf("build: exit code %d", code)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	r.Close()
+	for args, code := range map[string]int{"add": exitOK, "none": exitError} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Args, cmd.Stderr = []string{"bloomery", args, path, "/dev/null"}, w
+		_ = cmd.Run()
+		if got := cmd.ProcessState.ExitCode(); got != code {
+			t.Errorf("%s: %v, want exit code %d", args, cmd.ProcessState, code)
+		}
+	}
+}

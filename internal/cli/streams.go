@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Closed reports whether standard output was closed when the program began. Go then opens /dev/null in its place, for
+// reading and writing, where > /dev/null of a shell opens it for writing. Some programs give their children /dev/null
+// opened for both, which looks the same: ask only where output that goes nowhere does harm.
+func Closed(stdout any) bool {
+	f := fileOf(stdout)
+	if f == nil {
+		return false
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return true
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(st, null) && readsToo(f)
+}
+
+// IsOutput reports whether an input is the regular file that standard output writes to. The path "-" is stdin.
+func IsOutput(stdout any, path string, stdin any) bool {
+	var in fs.FileInfo
+	out, err := stat(stdout)
+	if err != nil || !out.Mode().IsRegular() {
+		return false
+	}
+	if path == "-" {
+		in, err = stat(stdin)
+	} else {
+		in, err = os.Stat(path)
+	}
+	return err == nil && os.SameFile(out, in)
+}
+
+// stat returns what the system says about the file behind an input or output.
+func stat(file any) (fs.FileInfo, error) {
+	f := fileOf(file)
+	if f == nil {
+		return nil, fs.ErrInvalid
+	}
+	return f.Stat()
+}
+
+// NoStdout returns an error if an output that must be a file or folder has the name of standard output. what is the
+// reason, such as "a sharded set is a folder", and flag the flag or argument that names it.
+func NoStdout(flag, what, path string) error {
+	if path != "-" {
+		return nil
+	}
+	return fmt.Errorf("%s -: %s and cannot be standard output; name a file or folder, ./- for one called -", flag, what)
+}
