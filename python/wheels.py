@@ -1,7 +1,7 @@
 """Builds the files for a package index.
 
     python wheels.py native                      bloomery-filters: sdist, and the wheel of this machine (needs build)
-    python wheels.py command                     bloomery-bin: the command, for all platforms (needs Go)
+    python wheels.py command                     bloomery-filters-bin: the command, for all platforms (needs Go)
     python wheels.py command --platform native   the same for this one
 
 One abi3 wheel of bloomery-filters a platform serves CPython 3.11 and later; free-threaded CPython gets one for each of
@@ -42,28 +42,9 @@ PLATFORMS = {
 # Zip files have no times before this one; it is that of all members.
 TIME = (1980, 1, 1, 0, 0, 0)
 
-MODULE = '''"""The command bloomery. See https://pypi.org/project/bloomery-filters."""
-
-import os
-import sysconfig
+MODULE = '''"""The command bloomery: see bloomery-filters, which finds it by the record of this package."""
 
 __version__ = "{version}"
-
-
-def path() -> str:
-    """Returns the path of the command. Raises FileNotFoundError."""
-    name = "bloomery" + (sysconfig.get_config_var("EXE") or "")
-    here = os.path.dirname(os.path.abspath(__file__))
-    folders = [
-        os.path.join(os.path.dirname(here), "bin"),  # of pip install --target
-        sysconfig.get_path("scripts"),
-        sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user")),
-    ]
-    for folder in folders:
-        found = os.path.join(folder, name)
-        if os.path.isfile(found):
-            return found
-    raise FileNotFoundError(f"{{name}} is in none of {{folders}}: install bloomery-bin again")
 '''
 
 
@@ -103,19 +84,19 @@ def compiled(target: str) -> bytes:
 
 
 def wheel(out: Path, target: str, binary: bytes) -> Path:
-    """Writes a wheel of bloomery-bin with this binary. Returns its path."""
+    """Writes a wheel of bloomery-filters-bin with this binary. Returns its path."""
     tags, number = PLATFORMS[target], version()
-    stem = f"bloomery_bin-{number}"
+    stem = f"bloomery_filters_bin-{number}"
     info, suffix = f"{stem}.dist-info", ".exe" if target.startswith("windows/") else ""
     metadata = (
-        f"Metadata-Version: 2.4\nName: bloomery-bin\nVersion: {number}\n"
+        f"Metadata-Version: 2.4\nName: bloomery-filters-bin\nVersion: {number}\n"
         "Summary: The command bloomery: builds, checks and publishes compact filter files\n"
         "License-Expression: MIT\nLicense-File: LICENSE\nRequires-Python: >=3.11\n"
     )
     tag_lines = "".join(f"Tag: py3-none-{tag}\n" for tag in tags.split("."))
     files: dict[str, bytes] = {
-        "bloomery_bin/__init__.py": MODULE.format(version=number).encode(),
-        "bloomery_bin/py.typed": b"",
+        "bloomery_filters_bin/__init__.py": MODULE.format(version=number).encode(),
+        "bloomery_filters_bin/py.typed": b"",
         f"{stem}.data/scripts/bloomery{suffix}": binary,
         f"{info}/METADATA": metadata.encode(),
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: wheels.py\nRoot-Is-Purelib: false\n{tag_lines}".encode(),

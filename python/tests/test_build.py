@@ -18,6 +18,7 @@ import pytest
 from conftest import CONTAINER, EXACT, SETS, key_bytes, package
 
 import bloomery as bl
+from bloomery import _command
 
 R = random.Random(1)
 KEYS: list[str | bytes | int] = [
@@ -205,7 +206,7 @@ def test_command_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         bl.build(tmp_path / "f.bloom", ["a"])
     monkeypatch.delenv("BLOOMERY_COMMAND")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setitem(sys.modules, "bloomery_bin", None)
+    monkeypatch.setattr(_command, "BINARY", "bloomery-filters-not-installed")
     with pytest.raises(FileNotFoundError, match="name it in BLOOMERY_COMMAND"):
         bl.build(tmp_path / "f.bloom", ["a"])
 

@@ -1,18 +1,23 @@
-"""Wheels: those of bloomery-bin, what pip makes of them, and the copies that cross.py makes of one of this package."""
+"""Wheels: of bloomery-filters-bin, what pip makes of them, and the copies that cross.py makes of this package."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import importlib.util
+import os
 import subprocess
 import sys
+import tomllib
+import venv
 import zipfile
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from conftest import package
+
+import bloomery as bl
 
 
 def script(name: str) -> ModuleType:
@@ -47,11 +52,11 @@ def test_contents(wheels: ModuleType, tmp_path: Path) -> None:
         path = wheels.wheel(tmp_path, target, binary)
         assert path.read_bytes() == wheels.wheel(tmp_path / "again", target, binary).read_bytes()
         name, version, _, parsed = tags.parse_wheel_filename(path.name)
-        assert (name, str(version)) == ("bloomery-bin", wheels.version())
+        assert (name, str(version)) == ("bloomery-filters-bin", wheels.version())
         with zipfile.ZipFile(path) as archive:
             assert archive.testzip() is None
             files = {m.filename: archive.read(m) for m in archive.infolist()}
-            info = f"bloomery_bin-{wheels.version()}.dist-info"
+            info = f"bloomery_filters_bin-{wheels.version()}.dist-info"
             stated = {line[5:] for line in files[f"{info}/WHEEL"].decode().splitlines() if line.startswith("Tag: ")}
             assert stated == {str(tag) for tag in parsed}
             check_record(archive, info)
@@ -82,15 +87,55 @@ def test_copies(tmp_path: Path) -> None:
             assert archive.read(name) == platform.encode()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="NOT RUN: the binary of this test is a shell script")
-def test_installs(wheels: ModuleType, tmp_path: Path) -> None:
+@pytest.fixture
+def python(tmp_path: Path) -> Path:
+    """The interpreter of an environment with this package alone."""
+    if sys.platform == "win32":
+        pytest.skip("NOT RUN: the binary of this test is a shell script")
+    venv.create(tmp_path / "venv", symlinks=True)
+    (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    (site / "bloomery").symlink_to(Path(bl.__file__).parent)
+    return tmp_path / "venv" / "bin" / "python"
+
+
+def test_installs(wheels: ModuleType, python: Path, tmp_path: Path) -> None:
     target = wheels.native()
     if target not in wheels.PLATFORMS:
         pytest.skip(f"NOT RUN: there is no wheel for {target}")
     path = wheels.wheel(tmp_path, target, b"#!/bin/sh\necho ran $1\n")
-    into = tmp_path / "site"
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", into, path]
-    subprocess.run(pip, check=True)
-    code = f"import sys; sys.path.insert(0, {str(into)!r}); import bloomery_bin; print(bloomery_bin.path())"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-    assert subprocess.run([found, "x"], capture_output=True, text=True, check=True).stdout == "ran x\n"
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-index", "--no-deps"]
+    subprocess.run([*pip, "--target", tmp_path / "site", path], check=True)
+    assert found(python, tmp_path / "site") == str(tmp_path / "site" / "bin" / "bloomery")
+    subprocess.run([*pip, path], check=True)
+    program = found(python)
+    assert os.path.samefile(program, tmp_path / "venv" / "bin" / "bloomery")
+    assert subprocess.run([program, "x"], capture_output=True, text=True, check=True).stdout == "ran x\n"
+    # A file that this distribution did not install is not run, wherever the record leads.
+    Path(program).write_text("#!/bin/sh\necho another\n")
+    assert found(python) == "CommandNotFoundError"
+
+
+def found(python: Path, folder: str | Path = "") -> str:
+    """Returns the path of the command that the package finds there and in a folder, or the exception."""
+    code = (
+        "from bloomery import _command\n"
+        "try:\n    print(_command.find())\n"
+        "except Exception as e:\n    print(type(e).__name__)\n"
+    )
+    variables = {"PYTHONPATH": str(folder), "PATH": ""}
+    ran = subprocess.run([python, "-c", code], capture_output=True, text=True, env=variables, cwd="/", check=True)
+    return ran.stdout.strip()
+
+
+@pytest.mark.parametrize("name", ["bloomery_bin", "bloomery_filters_bin"])
+def test_runs_no_module(python: Path, tmp_path: Path, name: str) -> None:
+    """Whoever registers a name on the index, or leaves a module on the path, runs nothing."""
+    (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\ndef path():\n    return '/bin/true'\n")
+    assert found(python, tmp_path) == "CommandNotFoundError"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_names_of_the_index() -> None:
+    """The package asks the index for nothing: nobody may hold there what is not published yet."""
+    with open(Path(__file__).resolve().parents[1] / "pyproject.toml", "rb") as file:
+        assert not tomllib.load(file)["project"].keys() & {"dependencies", "optional-dependencies", "dynamic"}

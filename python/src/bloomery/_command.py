@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import importlib
+import base64
+import csv
+import hashlib
 import json
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import metadata
 from typing import IO
 
 from ._errors import CommandError, CommandNotFoundError
 
+BINARY = "bloomery-filters-bin"
+"""The distribution of the command, which wheels.py makes."""
+
 
 def find() -> str:
-    """Returns the path of the command: that of BLOOMERY_COMMAND, of the package bloomery-bin, or of PATH.
+    """Returns the path of the command: that of BLOOMERY_COMMAND, of the package bloomery-filters-bin, or of PATH.
 
     Raises CommandNotFoundError.
     """
@@ -26,18 +33,39 @@ def find() -> str:
         if found := shutil.which(named):
             return found
         raise CommandNotFoundError(f"BLOOMERY_COMMAND is {named!r}, which is no program")
-    try:
-        path = importlib.import_module("bloomery_bin").path()
-        if isinstance(path, str):
-            return path
-    except ImportError:
-        pass
-    if found := shutil.which("bloomery"):
+    if found := _installed() or shutil.which("bloomery"):
         return found
     raise CommandNotFoundError(
         "the command bloomery is not installed: build it from a checkout (go build ./cmd/bloomery) and name it in "
-        "BLOOMERY_COMMAND, or install its wheel, bloomery-bin"
+        "BLOOMERY_COMMAND, or install the wheel that python/wheels.py makes of it"
     )
+
+
+def _installed() -> str | None:
+    """Returns the path of the program that the distribution of the command has installed, or None.
+
+    It imports nothing, since a module of any name may be anybody's, and takes no file but the one in the record.
+    """
+    try:
+        installed = metadata.distribution(BINARY)
+    except metadata.PackageNotFoundError:
+        return None
+    name = "bloomery" + (sysconfig.get_config_var("EXE") or "")
+    for path, digest, _ in csv.reader((installed.read_text("RECORD") or "").splitlines()):
+        if path.rpartition("/")[2] != name:
+            continue
+        for place in (path, f"bin/{name}"):  # pip install --target moves it there, and leaves the record as it was
+            program = str(installed.locate_file(place))
+            if os.path.isfile(program) and _digest(program) == digest:
+                return program
+    return None
+
+
+def _digest(path: str) -> str:
+    """Returns the SHA-256 of a file, as a record of a distribution has it."""
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").digest()
+    return "sha256=" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 @contextmanager
