@@ -237,6 +237,12 @@ def test_follow(command: str, tmp_path: Path) -> None:
         assert f.contains(["one", "two"]) == [True, True]
         assert follower.filter is f
         assert follower.event
+        f.close()
+        publish(["one", "two", "three"])
+        while follower.wait(60) and follower.event["event"] != "failed":
+            pass
+        assert "closed" in follower.event["error"]
+        assert f.closed
     assert "updated" in events
     with pytest.raises(bl.CommandError):
         while follower.wait():

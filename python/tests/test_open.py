@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import io
 import json
@@ -10,14 +11,17 @@ import os
 import pickle
 import shutil
 import threading
+import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import CONTAINER, EXACT, SECRET
+from conftest import CONTAINER, EXACT, SECRET, SETS, package
 from crc import fix_checksums
 
 import bloomery as bl
+from bloomery import _filter, _sharded
 
 STANDARD = CONTAINER / "v1-standard-0.bloom"
 
@@ -218,6 +222,156 @@ def test_reload(golden: dict[str, bytes], tmp_path: Path) -> None:
         bl.open(golden["v1-fuse-0.bloom"]).reload()
 
 
+def touch(path: Path) -> None:
+    """Makes the file one that was replaced."""
+    os.utime(path, ns=(1, os.stat(path).st_mtime_ns + 1000))
+
+
+class Served:
+    def __init__(self, f: bl.Filter, path: Path) -> None:
+        self.filter, self.path = f, path
+        self.loaded: Callable[[], object] = lambda: None
+
+    def replace(self) -> None:
+        """Replaces the file by one with the same content that is not the same file."""
+        new = self.path.with_name("new")
+        new.write_bytes(self.path.read_bytes() + (b"\n" if self.path.suffix == ".json" else b""))
+        os.replace(new, self.path)
+
+
+@pytest.fixture(params=["file", "set"])
+def served(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """A filter, its file, and a hook that runs when reload has loaded the file and has not yet put it in use."""
+    if request.param == "set":
+        path = Path(shutil.copytree(SETS / "blocked", tmp_path / "set")) / "manifest.json"
+    else:
+        path = Path(shutil.copy(CONTAINER / "v1-fuse-0.bloom", tmp_path / "f.bloom"))
+    served = Served(bl.open(path), path)
+    module, name = (_sharded, "_open") if request.param == "set" else (_filter, "load")
+    real = getattr(module, name)
+
+    def load(*arguments: object) -> object:
+        loaded = real(*arguments)
+        served.loaded()
+        return loaded
+
+    monkeypatch.setattr(module, name, load)
+    return served
+
+
+@pytest.mark.parametrize("close", [bl.Filter.close, lambda f: f.__exit__(None, None, None)], ids=["close", "exit"])
+def test_closed_while_it_loads(served: Served, close: Callable[[bl.Filter], object]) -> None:
+    """close is the last word: what reload has loaded meanwhile is not put in use."""
+    f = served.filter
+    served.replace()
+    served.loaded = lambda: close(f)
+    with pytest.raises(ValueError, match="closed"):
+        f.reload()
+    assert f.closed
+    for ask in [lambda: "x" in f, lambda: f.contains(["x"]), lambda: f.info, f.reload, lambda: pickle.dumps(f)]:
+        with pytest.raises(ValueError, match="closed"):
+            ask()
+
+
+def test_reload_meanwhile(served: Served) -> None:
+    """The file that is loaded last stays, also if a signal handler calls reload while reload runs."""
+    f = served.filter
+
+    def again() -> None:
+        served.loaded = lambda: None
+        served.replace()
+        assert f.reload()
+        answering.append(f._get())
+
+    answering: list[object] = []
+    served.replace()
+    served.loaded = again
+    f.reload()
+    assert f._get() is answering[0]
+    assert not f.reload()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="NOT RUN: no /proc/self/maps")
+def test_close_and_reload_in_threads(command: str, tmp_path: Path) -> None:
+    """Rounds of threads that reload, one that closes, and some that ask. At the end nothing is mapped."""
+    path = tmp_path / "large.bloom"
+    bl.build(path, range(100_000), spec="standard", bits_per_key=90).close()
+    assert path.stat().st_size > 1 << 20  # it is mapped
+    revived: list[object] = []
+    for i in range(60):
+        f = bl.open(path)
+        touch(path)
+        begin, ended = threading.Barrier(5), threading.Event()
+
+        def reload(f: bl.Filter = f, begin: threading.Barrier = begin) -> None:
+            begin.wait()
+            with contextlib.suppress(ValueError):
+                for _ in range(3):
+                    touch(path)
+                    f.reload()
+
+        def ask(f: bl.Filter = f, begin: threading.Barrier = begin, ended: threading.Event = ended) -> None:
+            begin.wait()
+            with contextlib.suppress(ValueError):
+                while not ended.is_set():
+                    if f.contains([1, 2]) != [True, True]:
+                        revived.append("a key is lost")
+                    repr(f)
+
+        threads = [threading.Thread(target=t) for t in (reload, reload, ask, ask)]
+        for t in threads:
+            t.start()
+        begin.wait()
+        time.sleep(i % 6 / 1000)
+        f.close()
+        for t in threads[:2]:
+            t.join()
+        if not f.closed:
+            revived.append(i)
+        ended.set()
+        for t in threads[2:]:
+            t.join()
+        del f, reload, ask
+    gc.collect()
+    assert not revived
+    assert path.name not in Path("/proc/self/maps").read_text()
+
+
+def test_closed_between_chunks(golden: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query that runs ends as usual: the file that it began with answers all chunks of a column."""
+    pa = package("pyarrow")
+    path, new = tmp_path / "f.bloom", tmp_path / "new"
+    path.write_bytes(golden["v1-fuse-0.bloom"])
+    chunks = pa.chunked_array([[str(i) for i in range(j, j + 500)] for j in (0, 500, 1000)])
+    want = bl.open(path).contains(chunks).to_pylist()
+    f = bl.open(path)
+    real = bl._core.keys_of_arrow
+    meanwhile = iter([lambda: (new.write_bytes(golden["v1-standard-0.bloom"]), new.replace(path), f.reload()), f.close])
+
+    def keys_of_arrow(*capsules: object) -> object:
+        keys = real(*capsules)
+        next(meanwhile, lambda: None)()
+        return keys
+
+    monkeypatch.setattr(bl._core, "keys_of_arrow", keys_of_arrow)
+    assert f.contains(chunks).to_pylist() == want
+    assert f.closed
+
+
+def test_pickled_while_it_is_closed(golden: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pickle has the bytes, or there is none."""
+    f = bl.open(golden["v1-fuse-0.bloom"])
+    real = _filter.filter_info
+
+    def info(header: object) -> object:
+        f.close()
+        return real(header)
+
+    monkeypatch.setattr(_filter, "filter_info", info)
+    assert pickle.loads(pickle.dumps(f)).path is None
+    assert f.closed
+
+
 def test_threads(golden: dict[str, bytes], tmp_path: Path) -> None:
     """Threads ask, reload and close at the same time."""
     path = tmp_path / "f.bloom"
@@ -239,7 +393,7 @@ def test_threads(golden: dict[str, bytes], tmp_path: Path) -> None:
     for t in threads:
         t.start()
     for _ in range(20):
-        os.utime(path, ns=(1, os.stat(path).st_mtime_ns + 1000))
+        touch(path)
         assert f.reload()
     for t in threads:
         t.join()

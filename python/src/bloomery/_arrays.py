@@ -14,17 +14,17 @@ from . import _core
 
 
 class Asker(Protocol):
-    """What answers keys: a Filter."""
+    """What answers keys: an open file or set."""
 
-    def _ask(self, keys: _core.Keys, answers: Any) -> None: ...
-
-    def __contains__(self, key: object, /) -> bool: ...
+    def ask(self, keys: _core.Keys, answers: Any, /) -> None: ...
 
 
-def answer(f: Asker, keys: Any) -> Any:
+def answer(handle: _core.Handle, keys: Any) -> Any:
     """Returns the answers to keys, in the form of the keys. See Filter.contains."""
     if isinstance(keys, str | bytes | bytearray | memoryview | int):
-        return keys in f
+        return keys in handle
+    # Taken once, so that one file answers all chunks of a column, also if another thread reloads or closes meanwhile.
+    f: Asker = handle._get()
     for package, special in _SPECIAL.items():
         module = sys.modules.get(package)
         if module is not None and (result := special(f, keys, module)) is not None:
@@ -38,7 +38,7 @@ def answer(f: Asker, keys: Any) -> Any:
         return [ArrowAnswers(*c) for c in chunks]
     if not hasattr(keys, "__index__") and isinstance(keys, Iterable):
         return _core.bools(_ask(f, _core.keys_of_list(keys))[1])
-    return keys in f
+    return keys in handle
 
 
 class ArrowAnswers:
@@ -57,7 +57,7 @@ class ArrowAnswers:
 
 def _ask(f: Asker, keys: _core.Keys) -> tuple[_core.Keys, bytearray]:
     answers = bytearray(len(keys))
-    f._ask(keys, answers)
+    f.ask(keys, answers)
     return keys, answers
 
 
@@ -81,7 +81,7 @@ def _numpy(f: Asker, x: Any, np: Any) -> Any:
         return None
     keys = numpy_keys(x, np)
     answers = np.empty(x.size, np.bool_)
-    f._ask(keys, answers.view(np.uint8))
+    f.ask(keys, answers.view(np.uint8))
     return answers.reshape(x.shape)[()]  # of no dimensions: a scalar
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from types import TracebackType
 from typing import Any, Self
 
@@ -33,9 +34,9 @@ class Filter(_core.Handle):
     _secret: bytes | None = None
     _identity: tuple[int, ...] | None = None
 
-    def _ask(self, keys: _core.Keys, answers: Any) -> None:
-        """Writes a byte, 0 or 1, for each key."""
-        self._get().ask(keys, answers)
+    def __init__(self) -> None:
+        # Reentrant, because a signal handler may call reload while reload runs.
+        self._reloading = threading.RLock()
 
     def contains(self, keys: Any) -> Any:
         """Returns whether each of the keys may be in the set.
@@ -52,8 +53,8 @@ class Filter(_core.Handle):
         | another column with the Arrow | an object with __arrow_c_array__                              |
         | PyCapsule interface           |                                                               |
 
-        Arrays are answered without the GIL. Raises TypeError for what has no keys, such as floats, and OverflowError
-        for integers of more than 64 bits.
+        Arrays are answered without the GIL, all of them by the file that is open when the call begins. Raises TypeError
+        for what has no keys, such as floats, and OverflowError for integers of more than 64 bits.
         """
         return answer(self, keys)
 
@@ -88,20 +89,23 @@ class Filter(_core.Handle):
     def reload(self) -> bool:
         """Opens the file again if it was replaced. Returns whether it was. After an error the old one stays in use.
 
-        Queries that run at the same time end with the old file. Raises ValueError if it was opened from bytes.
+        Queries that run at the same time end with the old file. Raises ValueError if it was opened from bytes, or was
+        closed, also meanwhile.
         """
-        self._get()
-        if self._path is None:
-            raise ValueError("it was opened from bytes: there is no file")
-        now = identity(self._path)
-        if now == self._identity:
-            return False
-        opened = load(self._path, self._secret)
-        if ("records" in opened.info()) != isinstance(self, ExactSet):
-            raise FormatError("the file has another kind now: open it anew", None, self._path)
-        self._set(opened)
-        self._identity = now
-        return True
+        with self._reloading:  # one at a time: the file that is loaded last is the newest one
+            old = self._get()
+            if self._path is None:
+                raise ValueError("it was opened from bytes: there is no file")
+            now = identity(self._path)
+            if now == self._identity:
+                return False
+            opened = load(self._path, self._secret)
+            if ("records" in opened.info()) != isinstance(self, ExactSet):
+                raise FormatError("the file has another kind now: open it anew", None, self._path)
+            if not self._set(opened, None, old):  # a signal handler has loaded a newer file
+                return self.reload()
+            self._identity = now
+            return True
 
     def close(self) -> None:
         """Releases the file. Later queries raise ValueError; those that are running end as usual."""
@@ -126,9 +130,10 @@ class Filter(_core.Handle):
 
     def __repr__(self) -> str:
         name = type(self).__name__
-        if self.closed:
+        try:
+            info = self.info
+        except ValueError:
             return f"<bloomery.{name} closed>"
-        info = self.info
         where = "" if self._path is None else f" {self._path!r}"
         return f"<bloomery.{name}{where} {info.spec} keys={info.keys} bytes={info.bytes}>"
 
@@ -136,9 +141,10 @@ class Filter(_core.Handle):
         """A pickle holds the path, or the bytes of a filter that was opened from bytes."""
         from ._open import open
 
-        if self.info.key_check is not None:
+        source = self._path if self._path is not None else self._data
+        if self.info.key_check is not None:  # after the source was taken: close, meanwhile, drops the bytes
             raise TypeError("a filter with a secret is not pickled, since the pickle would hold the secret")
-        return open, (self._path if self._path is not None else self._data,)
+        return open, (source,)
 
 
 class ExactSet(Filter):

@@ -178,10 +178,12 @@ class ShardedFilter(Filter):
         return min(sum(e.keys for e in self._shards().manifest.shards), (1 << 63) - 1)
 
     def __repr__(self) -> str:
-        if self.closed:
+        try:
+            m = self._shards().manifest
+        except ValueError:
             return "<bloomery.ShardedFilter closed>"
-        m = self._shards().manifest
-        return f"<bloomery.ShardedFilter {self._path!r} {m.spec} keys={len(self)} shards={len(m.shards)}>"
+        keys = sum(e.keys for e in m.shards)
+        return f"<bloomery.ShardedFilter {self._path!r} {m.spec} keys={keys} shards={len(m.shards)}>"
 
     def check(self) -> None:
         """Loads and checks all shards. Raises ShardError."""
@@ -192,12 +194,12 @@ class ShardedFilter(Filter):
     def reload(self) -> bool:
         """Opens the set again if its manifest has changed. Returns whether it has. Shards that are loaded and did not
         change stay. Queries that run at the same time end with the old set. After an error it stays in use."""
-        old = self._shards()
-        new = _open(old.folder, self._secret, old)
-        if new is old:
-            return False
-        self._set(new, new.router)
-        return True
+        with self._reloading:
+            old = self._shards()
+            new = _open(old.folder, self._secret, old)
+            if new is old:
+                return False
+            return self._set(new, new.router, old) or self.reload()  # not set: a signal handler has loaded a newer set
 
 
 def _same_filters(a: Manifest, b: Manifest) -> bool:

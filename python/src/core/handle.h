@@ -26,6 +26,12 @@ static void handle_free(PyObject *self) {
   core_free(self);
 }
 
+/* Raises ValueError. */
+static PyObject *handle_refuse(void) {
+  PyErr_SetString(PyExc_ValueError, "the filter is closed");
+  return NULL;
+}
+
 /* Returns new references to what answers and its router, or NULL with ValueError. */
 static PyObject *handle_take(PyObject *self, PyObject **router) {
   PyObject *opened;
@@ -35,8 +41,7 @@ static PyObject *handle_take(PyObject *self, PyObject **router) {
   Py_XINCREF(opened);
   Py_XINCREF(*router);
   CORE_UNLOCK();
-  if (!opened) PyErr_SetString(PyExc_ValueError, "the filter is closed");
-  return opened;
+  return opened ? opened : handle_refuse();
 }
 
 static PyObject *handle_opened(PyObject *self, PyObject *unused) {
@@ -46,24 +51,33 @@ static PyObject *handle_opened(PyObject *self, PyObject *unused) {
   return opened;
 }
 
-/* _set(opened, router=None): replaces what answers; None closes. Shards come with their router. */
+/* _set(opened, router=None, expected=None) -> bool: replaces what answers; None closes. Shards come with their router.
+   With expected, it replaces that only. If something else answers now, it returns False; after close it raises
+   ValueError. */
 static PyObject *handle_set(PyObject *self, PyObject *args) {
   Handle *h = (Handle *)self;
-  PyObject *opened, *router = NULL, *old, *old_router;
-  if (!PyArg_ParseTuple(args, "O|O", &opened, &router)) return NULL;
+  PyObject *opened, *router = NULL, *expected = NULL, *now, *old = NULL, *old_router = NULL;
+  bool done;
+  if (!PyArg_ParseTuple(args, "O|OO", &opened, &router, &expected)) return NULL;
+  if (router && Py_IsNone(router)) router = NULL;
   if (router && PyType_GetSlot(Py_TYPE(router), Py_tp_dealloc) != (void *)router_free) {
     PyErr_SetString(PyExc_TypeError, "_set: router");
     return NULL;
   }
   CORE_LOCK(self);
-  old = h->opened;
-  old_router = h->router;
-  h->opened = Py_IsNone(opened) ? NULL : Py_NewRef(opened);
-  h->router = Py_XNewRef(router);
+  now = h->opened;
+  done = !expected || now == expected;
+  if (done) {
+    old = now;
+    old_router = h->router;
+    h->opened = Py_IsNone(opened) ? NULL : Py_NewRef(opened);
+    h->router = Py_XNewRef(router);
+  }
   CORE_UNLOCK();
   Py_XDECREF(old);
   Py_XDECREF(old_router);
-  Py_RETURN_NONE;
+  if (!done && !now) return handle_refuse();
+  return PyBool_FromLong(done);
 }
 
 static PyObject *handle_closed(PyObject *self, void *unused) {
@@ -96,7 +110,7 @@ static int handle_contains(PyObject *self, PyObject *object) {
 
 static PyMethodDef handle_methods[] = {
     {"_get", handle_opened, METH_NOARGS, "Returns what answers, or raises ValueError after close."},
-    {"_set", handle_set, METH_VARARGS, "_set(opened, router=None): replaces what answers; None closes."},
+    {"_set", handle_set, METH_VARARGS, "_set(opened, router=None, expected=None) -> bool: replaces what answers."},
     {NULL, NULL, 0, NULL},
 };
 
