@@ -125,7 +125,7 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 	for r = 1; math.Ldexp(1, -int(r+1)) >= rate; {
 		r++
 	}
-	if math.Ldexp(1, -int(r)) <= rate {
+	if math.Ldexp(1, -int(r)) <= rate && r <= MaxBits {
 		return r, 0, nil
 	}
 	if r >= MaxBits {

@@ -238,6 +238,18 @@ func TestTooManyBits(t *testing.T) {
 	}
 }
 
+// TestLowestRate: 2^-32 is the lowest rate, and the powers of two below it are errors as all other rates there.
+func TestLowestRate(t *testing.T) {
+	for _, n := range []uint64{0, 3, 1000} {
+		for _, rate := range []float64{0x1p-32, math.Nextafter(0x1p-32, 0), 0x1p-33, 0x1p-64, math.SmallestNonzeroFloat64} {
+			r, _, err := Config{Size: family.Sizing{FPR: rate}}.Geometry(n)
+			if ok := rate >= 0x1p-32; ok != (err == nil) || r > MaxBits || !ok && !errors.Is(err, filter.ErrConfig) {
+				t.Errorf("%d keys, rate %g: r=%d, %v", n, rate, r, err)
+			}
+		}
+	}
+}
+
 // TestWorkers builds filters of several segments with different numbers of workers, with and without a limit of memory,
 // from keys that come twice. The result must be the same.
 func TestWorkers(t *testing.T) {
