@@ -29,7 +29,7 @@ export interface BuildProgress {
 export interface BuildOptions {
   /** The family of the filter. Filters of fuse and ribbon are smaller; keys can be added later to the others. */
   family: 'standard' | 'blocked' | 'fuse' | 'ribbon';
-  /** The highest false-positive rate, above 0 and at most 0.99. Default: 0.01. The file stores it. */
+  /** The highest false-positive rate, above 0 and below 1. Default: 0.01. The file stores it. */
   fpr?: number;
   /** The seed of the hash function: an integer of 0 to 2^64-1. Default: 0. */
   seed?: number | bigint;
@@ -48,7 +48,7 @@ const makers: Record<BuildOptions['family'], Maker> = { standard, blocked, fuse,
 const isSeed = (v: any) => (typeof v === 'bigint' ? v >= 0n && !(v >> 64n) : Number.isSafeInteger(v) && v >= 0);
 const rules: Record<string, Rule> = {
   family: [`one of ${Object.keys(makers).join(', ')}`, (v) => typeof v === 'string' && Object.hasOwn(makers, v)],
-  fpr: ['a rate above 0, at most 0.99', (v) => typeof v === 'number' && v > 0 && v <= 0.99],
+  fpr: ['a rate above 0 and below 1, such as 0.01', (v) => typeof v === 'number' && v > 0 && v < 1],
   seed: ['an integer of 0 to 2^64-1; above 2^53 a BigInt', isSeed],
   wasm: flag,
   progress: callback,

@@ -2,7 +2,7 @@
 
 import { setBits } from '../wasm/bits.js';
 import { position, product, remix } from '../wide.js';
-import type { Built, Maker } from './maker.js';
+import { type Built, type Maker, noSuchRate, zeros } from './maker.js';
 import { Bins, binomialMean, powers } from './occupancy.js';
 import type { Steps } from './steps.js';
 
@@ -83,10 +83,11 @@ function sizeOf(keys: number, p: number): { blocks: number; k: number } {
   const n = keys || 1, formula = new Formula(n);
   const kept = (blocks: number) =>
     leastRate(n, blocks * lineBits) <= p && formula.rate(blocks, formula.probes(blocks)) <= p;
-  let low = floor(max(1, ((1.44 * log2(1 / p) * n) / lineBits) * 0.5)), high = low;
+  // 1 / p may be infinite
+  let low = floor(min(2 ** 52, max(1, ((1.44 * log2(1 / p) * n) / lineBits) * 0.5))), high = low;
   while (!kept(high)) {
     if (high * lineBits > 4096 * max(n, 64) || high > 2 ** 52) {
-      throw new RangeError('fpr: blocked needs more than 4096 bits a key for this rate; take standard or fuse');
+      throw noSuchRate(p, 'a blocked filter needs more than 4096 bits per key for this rate; take standard or fuse');
     }
     low = high;
     high += floor(high / 2) + 1;
@@ -108,7 +109,7 @@ export const blocked: Maker = {
     const spec = `blocked(blocks=${blocks},k=${k},layout=line)`;
     const set = yield* setBits(keys, start, 16 * blocks, (run, from, to, at) => run.blocked(from, to, at, blocks, k));
     if (set) return { keys: length, spec, sections: [set] };
-    const words = new Uint32Array(16 * blocks);
+    const words = zeros(16 * blocks, rate);
     let done = 0;
     for (const part of parts) {
       for (let i = 0; i < part.length; i += 4) {

@@ -4,7 +4,7 @@ import { bitsAt } from '../sections.js';
 import { wasmSystems } from '../wasm/fuse.js';
 import { carry, mulLow, position32, product } from '../wide.js';
 import { pieces } from './hashes.js';
-import type { Built, Keys, Maker } from './maker.js';
+import { type Built, type Keys, type Maker, noSuchRate } from './maker.js';
 import type { Steps } from './steps.js';
 
 const { ceil, floor, log, log2, max, min, round } = Math;
@@ -159,7 +159,7 @@ export const fuse: Maker = {
   id: 3,
   *make(given, rate, start): Steps<Built> {
     const width = max(1, ceil(-log2(rate)));
-    if (width > mostWidth) throw new RangeError(`fpr: the lowest rate of fuse is 2^-${mostWidth}`);
+    if (width > mostWidth) throw noSuchRate(rate, 'the lowest rate of fuse is 2.3e-10');
     if (!given.length) { // no slots that a key could match by chance
       return { keys: 0, spec: `fuse(seed=0,segment=1,segments=0,width=${width})`, sections: [new Uint32Array(4)] };
     }

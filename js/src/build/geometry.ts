@@ -1,6 +1,7 @@
 // The sizes of ribbon filters: internal/family/ribbon of the Go package computes the same.
 
 import { factor, kindOf, kinds } from '../ribbon.js';
+import { noSuchRate } from './maker.js';
 import { search } from './search.js';
 
 const { ceil, floor, max, min } = Math;
@@ -119,7 +120,7 @@ export function forRate(n: number, rate: number): Geometry {
   let r = 1;
   while (2 ** -(r + 1) >= rate) r++;
   if (2 ** -r <= rate && r <= mostBits) return make(r, 0);
-  if (r >= mostBits) throw new RangeError(`fpr: the lowest rate of ribbon is 2^-${mostBits}`);
+  if (r >= mostBits) throw noSuchRate(rate, 'the lowest rate of ribbon is 2.3e-10');
   if (n <= mostTail) return make(r + 1, 0);
   // A 1024th more than the expected share makes up for chance.
   let wide = min(floor(2 * (1 - rate * 2 ** r) * unit) + 1, unit);

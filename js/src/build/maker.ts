@@ -25,8 +25,20 @@ export interface Maker {
   /** The number of the family in files. */
   readonly id: number;
   /**
-   * Builds a filter with at most that rate, above 0 and at most 0.99: in WebAssembly, if start is given and there is
+   * Builds a filter with at most that rate, above 0 and below 1: in WebAssembly, if start is given and there is
    * memory for it. It throws RangeError.
    */
   make(keys: Keys, rate: number, start?: Start): Steps<Built>;
+}
+
+/** The error for a rate that a family does not have: as that of the Go package. */
+export const noSuchRate = (rate: number, why: string) => new RangeError(`fpr=${rate}: ${why}`);
+
+/** Returns words of 0 for a filter of a rate. It throws RangeError. */
+export function zeros(words: number, rate: number): Uint32Array {
+  try {
+    return new Uint32Array(words);
+  } catch {
+    throw noSuchRate(rate, `no memory for ${4 * words} bytes`);
+  }
 }

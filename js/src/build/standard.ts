@@ -2,7 +2,7 @@
 
 import { setBits } from '../wasm/bits.js';
 import { fold, position, product } from '../wide.js';
-import type { Built, Maker } from './maker.js';
+import { type Built, type Maker, zeros } from './maker.js';
 import { search } from './search.js';
 import type { Steps } from './steps.js';
 
@@ -41,6 +41,7 @@ function sizeOf(keys: number, rate: number): { m: number; k: number } {
   if (scatter(n, m, k) > noScatter) {
     fewest((i) => {
       const least = ceil(bitsFor(n, rate, i));
+      if (least > 2 ** 49) return Infinity; // the search would not end; more probes need fewer bits
       return least + search(9 * least, (more) => rateOf(n, least + more, i) * scatter(n, least + more, i) <= rate);
     });
   }
@@ -56,7 +57,7 @@ export const standard: Maker = {
     const set = yield* setBits(keys, m < 2 ** 32 ? start : undefined, size, (run, from, to, at) =>
       run.standard(from, to, at, m, k));
     if (set) return { keys: length, spec, sections: [set] };
-    const words = new Uint32Array(size);
+    const words = zeros(size, rate);
     let done = 0;
     for (const part of parts) {
       for (let i = 0; i < part.length; i += 4) {
