@@ -161,7 +161,8 @@ export const fuse: Maker = {
     const width = max(1, ceil(-log2(rate)));
     if (width > mostWidth) throw noSuchRate(rate, 'the lowest rate of fuse is 2.3e-10');
     if (!given.length) { // no slots that a key could match by chance
-      return { keys: 0, spec: `fuse(seed=0,segment=1,segments=0,width=${width})`, sections: [new Uint32Array(4)] };
+      const words = new Uint32Array(2 * floor((2 * width) / 64) + 4);
+      return { keys: 0, spec: `fuse(seed=0,segment=1,segments=0,width=${width})`, sections: [words] };
     }
     let keys = given, segment = 0, segments = 0, state = 1n, make: SystemMaker;
     const begin = () => {
