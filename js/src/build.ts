@@ -77,10 +77,10 @@ const many = 1 << 14;
 export async function build(
   keys: Iterable<Key | number> | AsyncIterable<Key | number>, options: BuildOptions,
 ): Promise<Uint8Array> {
-  check(options, rules);
-  const { family, fpr = 0.01, seed = 0n, secret, wasm, progress, signal } = options, maker = makers[family];
+  const own = check(options, rules), maker = makers[own.family];
+  const { family, fpr = 0.01, seed = 0n, secret, wasm, progress, signal } = own;
   want('family', family, maker, rules.family[0]);
-  want('seed', seed, secret === undefined || options.seed === undefined, 'none with a secret');
+  want('seed', seed, secret === undefined || own.seed === undefined, 'none with a secret');
   const sum = secret === undefined ? xxh3(BigInt(seed)) : sip(secretBytes(secret));
   const hashes = new Hashes(sum), turns = new Turns(signal);
   let start: Start | undefined;

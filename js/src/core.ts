@@ -1,13 +1,13 @@
 // Entry bloomery/core: opens filters of the families that you import, without WebAssembly.
 
-import { type FetchOptions, fetchAny, type FilterAt } from './fetch.js';
+import { fetchFile, type FetchOptions, fetchSet } from './fetch.js';
 import { checked, type FileSource, type Filter, openBytes, type OpenOptions, plainEngine } from './filter.js';
 import { check, someFamilies, someHashes, want } from './options.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 import type { Family, KeyHash } from './types.js';
 
 export * from './errors.js';
-export type { FetchOptions, FilterAt } from './fetch.js';
+export type { FetchOptions } from './fetch.js';
 export { type FileSource, Filter, type FilterInfo, type OpenOptions } from './filter.js';
 export type { Key } from './key.js';
 export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
@@ -24,10 +24,9 @@ export interface Families {
 }
 
 function opener<Options extends OpenOptions & Families>(options: Options) {
-  const { families, hashes = [] } = checked(options);
+  const own = checked(check(options, { hashes: someHashes })), { families, hashes = [] } = own;
   want('families', families, someFamilies[1](families), someFamilies[0]);
-  check(options, { hashes: someHashes });
-  return { ...options, hashes, engine: plainEngine };
+  return Object.assign(own, { hashes, engine: plainEngine });
 }
 
 /**
@@ -38,11 +37,17 @@ export async function open(file: FileSource, options: OpenOptions & Families): P
   return openBytes(file, opener(options));
 }
 
-/** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
-export async function fetchFilter<At extends string | URL>(
-  url: At, options: FetchOptions & Families,
-): Promise<FilterAt<At>> {
-  return (await fetchAny(url, options, opener(options))) as FilterAt<At>;
+/** Fetches and opens a filter file. See FetchOptions. It rejects with FormatError or FetchError. */
+export async function fetchFilter(url: string | URL, options: FetchOptions & Families): Promise<Filter> {
+  return fetchFile(url, opener(options));
+}
+
+/**
+ * Opens a sharded set by the URL of its folder, with a slash at the end, or of its manifest. Shards are fetched when
+ * they are first needed. It rejects with FormatError or FetchError.
+ */
+export async function fetchSharded(url: string | URL, options: FetchOptions & Families): Promise<ShardedFilter> {
+  return fetchSet(url, opener(options));
 }
 
 /**

@@ -21,8 +21,7 @@ export interface PatchOptions {
  * Memory: twice the new file, and twice the old one for rankindexed.
  */
 export async function patch(old: Uint8Array, delta: Uint8Array, options: PatchOptions = {}): Promise<Uint8Array> {
-  check(options, { maxBytes: positive });
-  const most = options.maxBytes ?? 2 ** 30;
+  const most = check(options, { maxBytes: positive }).maxBytes ?? 2 ** 30;
   [old, delta] = await Promise.all([old, delta].map(bytesOf));
   const file = isExact(old) ? append(old, delta, most, await sha256(old)) : apply(old, delta, most);
   const sum = await sha256(file);

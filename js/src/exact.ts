@@ -118,8 +118,8 @@ export class ExactSet {
  * bytes: do not change them while the set is in use. It rejects with FormatError, whose subclass says why.
  */
 export async function openExact(file: FileSource, options: ExactOptions = {}): Promise<ExactSet> {
-  check(options, { hashes: someHashes });
-  const bytes = await bytesOf(file), { hashes = [], secret, verify = true } = checked(options);
+  const { hashes = [], secret, verify = true } = checked(check(options, { hashes: someHashes }));
+  const bytes = await bytesOf(file);
   const { records, hash, seed, universe, members, partitions } = readRecords(bytes, verify);
   // The seed of hash 1, the key check of hash 2. No spec: siphash needs none.
   const of = { hash, seed: hash > 1 ? 0n : seed, keyCheck: seed } as Hashed;

@@ -3,7 +3,7 @@
 import { CorruptError, FetchError, FormatError, TooLargeError, TruncatedError } from './errors.js';
 import { accept, type Accepted, Checker, type Filter, type OpenOptions, type Opener, openVerified } from './filter.js';
 import { headerLength, parseHeader } from './header.js';
-import { maxManifest } from './manifest.js';
+import { maxManifest, refuseOther } from './manifest.js';
 import { abortSignal, absolute, callback, check, count, milliseconds, positive, type Rule } from './options.js';
 import { sha256 } from './sha256.js';
 import { openShards, type ShardedFilter } from './sharded.js';
@@ -34,12 +34,6 @@ export const loading = {
 };
 const rules = { ...loading, progress: callback, sha256: isHash };
 
-/** What fetchFilter opens at a URL. The end of the path decides; the type knows it if the URL is a literal. */
-export type FilterAt<At> = At extends `${string}${'?' | '#'}${string}` ? Filter | ShardedFilter
-  : At extends `${string}/` | `${string}.json` ? ShardedFilter
-  : At extends `${string}.bloom` ? Filter
-  : Filter | ShardedFilter;
-
 /** Is told that the first n bytes of a file are there. It returns the length of the file, or undefined if unknown. */
 type Sink = (bytes: Uint8Array, n: number) => number | undefined;
 
@@ -49,31 +43,37 @@ const defaultMost = 2 ** 30;
 const trusted = 2 ** 26;
 
 /**
- * Fetches a filter file, or opens a sharded set if the path of the URL ends with "/" or ".json". Shards are fetched
- * when they are first needed. Memory: the length in the header, if the server announces the same and it is at most
- * 64 MiB; else at most 3 times the bytes that arrived + 64 KiB.
- *
- * It rejects with FormatError, FetchError, the reason of signal, or TypeError for a URL that is none.
+ * Opens a sharded set, given the URL of its folder or of its manifest. Shards are fetched when they are first needed.
+ * It rejects as fetchFile does.
  */
-export async function fetchAny(
-  url: string | URL, options: FetchOptions, opener: Opener,
-): Promise<Filter | ShardedFilter> {
+export async function fetchSet(url: string | URL, options: FetchOptions & Opener): Promise<ShardedFilter> {
   check(options, rules);
   const at = absolute(url), compare = comparison(options.sha256);
-  const verify = opener.verify ?? true, most = options.maxBytes ?? defaultMost;
+  const { verify = true, maxBytes: most = defaultMost } = options;
   if (at.pathname.endsWith('/')) at.pathname += 'manifest.json';
-  if (at.pathname.endsWith('.json')) {
-    const none = () => () => undefined;
-    return download(at, options, maxManifest, false, none, async (manifest) => {
-      await compare(manifest);
-      return openShards(manifest, (file, bytes) => {
-        if (bytes > most) throw new TooLargeError(`${bytes} bytes are more than maxBytes`);
-        const shard = new URL(file, at);
-        shard.search = at.search;
-        return download(shard, options, bytes, verify, none, (bytes) => bytes);
-      }, opener);
-    });
-  }
+  const sink: Sink = (bytes, n) => void (n > 15 && refuseOther(bytes));
+  return download(at, options, maxManifest, false, () => sink, async (manifest) => {
+    await compare(manifest);
+    return openShards(manifest, (file, bytes) => {
+      if (bytes > most) throw new TooLargeError(`${bytes} bytes are more than maxBytes`);
+      const shard = new URL(file, at);
+      shard.search = at.search;
+      return download(shard, options, bytes, verify, () => () => undefined, (bytes) => bytes);
+    }, options);
+  });
+}
+
+/**
+ * Fetches a filter file. Memory: the length in the header, if the server announces the same and it is at most 64 MiB;
+ * else at most 3 times the bytes that arrived + 64 KiB.
+ *
+ * It rejects with FormatError, FetchError, the reason of signal, or TypeError for a URL that is none or that of a set.
+ */
+export async function fetchFile(url: string | URL, options: FetchOptions & Opener): Promise<Filter> {
+  check(options, rules);
+  const at = absolute(url), compare = comparison(options.sha256);
+  const { verify = true, maxBytes: most = defaultMost } = options;
+  if (/(\/|\.json)$/.test(at.pathname)) throw new TypeError(`url: ${at.href} has no filter file: use fetchSharded`);
   let checker: Checker | undefined, accepted: Accepted | undefined;
   return download(at, options, most, verify || !!options.sha256, () => {
     checker = undefined;
@@ -82,7 +82,7 @@ export async function fetchAny(
         const first = bytes.subarray(0, n);
         if (n < headerLength(first)) return undefined;
         const header = parseHeader(first);
-        accepted = accept(header, opener);
+        accepted = accept(header, options);
         checker = new Checker(header, verify);
       }
       const { length } = checker.header, there = Math.min(n, length);
@@ -93,7 +93,7 @@ export async function fetchAny(
   }, async (bytes) => {
     const header = checker?.header ?? parseHeader(bytes);
     await compare(bytes);
-    return openVerified(bytes, header, opener, accepted!);
+    return openVerified(bytes, header, options, accepted!);
   });
 }
 

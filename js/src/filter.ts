@@ -21,11 +21,9 @@ export interface OpenOptions {
 /** siphash checks the length, if the file needs a secret: an error must not show it. */
 const isSecret: Rule = ['16 bytes, or 32 hexadecimal digits', (v) => v?.length >= 0];
 
-/** Returns options of opening. It throws TypeError. */
-export function checked<Options extends OpenOptions>(options: Options): Options {
+/** Returns options of opening, as check does. It throws TypeError. */
+export const checked = <Options extends OpenOptions>(options: Options): Options =>
   check(options, { verify: flag, secret: isSecret, wasm: flag });
-  return options;
-}
 
 /** What a filter says about itself. */
 export interface FilterInfo {

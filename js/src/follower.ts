@@ -69,7 +69,7 @@ export interface Update {
 }
 
 /** Follows a publisher. An error never changes the filter: the last good one stays. "Filter" stands for sets, too. */
-export interface Follower<F extends Published = Published> {
+export interface Followed<F extends Published> {
   /** The current filter. A new release replaces it; a filter itself never changes. */
   readonly filter: F;
   /** The file of the filter, or the manifest of a sharded set: do not change it. */
@@ -80,8 +80,6 @@ export interface Follower<F extends Published = Published> {
   readonly error: unknown;
   /** The bytes that were loaded since the start, without headers. */
   readonly loaded: number;
-  /** `has` of the current filter. For a sharded set it returns a promise. */
-  has(key: Key): ReturnType<F['has']>;
   /**
    * Asks for a new release now. It returns whether the filter was replaced, and rejects with the error of the poll,
    * which is that of expiry if the filter is current, but old.
@@ -89,6 +87,12 @@ export interface Follower<F extends Published = Published> {
   poll(): Promise<boolean>;
   /** Ends the polls. The filter remains usable, but a set loads no more shards. */
   close(): void;
+}
+
+/** Follows a publisher of a filter or of an exact set. */
+export interface Follower<F extends Filter | ExactSet = Filter> extends Followed<F> {
+  /** `has` of the current filter. */
+  has(key: Key): boolean;
 }
 
 /** Opens what is published, a file or a manifest, given what loads and verifies the objects of shards. */
@@ -107,10 +111,13 @@ const rules = {
 /** The least time between two polls because the page woke, in milliseconds, unless the interval is less. */
 const wakeGap = 5000;
 
-/** Starts a follower of the kinds of releases that have an opener. Others are an error. */
-export async function start(
-  url: string | URL, options: PollOptions, openers: Partial<Record<Release['kind'], Open>>, apply: Apply,
-): Promise<Follower> {
+/** The functions that follow the kinds of releases. */
+const followerOf = { file: 'follow', exact: 'followExact', set: 'followSharded' };
+
+/** Starts a follower of the kinds of releases that have an opener. Others are an error. It needs apply for deltas. */
+export async function start<F extends Followed<Published>>(
+  url: string | URL, options: PollOptions, openers: Partial<Record<Release['kind'], Open>>, apply?: Apply,
+): Promise<F> {
   check(options, rules);
   const {
     interval = 60_000, maxBytes = 2 ** 30, timeout = 30_000, minRate = 65_536, signal, store, keys = [],
@@ -238,7 +245,7 @@ export async function start(
   const openerOf = (kind: Release['kind']): ((content: Uint8Array) => Promise<Published>) => {
     const open = openers[kind];
     if (open) return (content) => open(content, (object) => limited((get) => get(object)));
-    throw new TypeError(`no function opens kind ${kind}: use follow, openSharded or followExact`);
+    throw new TypeError(`a release of kind ${kind}: use ${followerOf[kind]}`);
   };
 
   /** Returns the delta from the file that is held, if there is one. */
@@ -252,9 +259,9 @@ export async function start(
   const replacement = async (next: Release, get: Get) => {
     let failure: unknown;
     try {
-      const delta = filter && next.kind !== 'set' && await deltaOf(next, get);
+      const delta = apply && filter && await deltaOf(next, get);
       if (delta && delta.bytes < next.bytes) {
-        const content = apply(bytes, await get(delta), next.bytes, sum);
+        const content = apply!(bytes, await get(delta), next.bytes, sum);
         if ((await digest(content)) !== next.sha256) throw new CorruptError('the delta is damaged');
         return { content, delta: true, failure };
       }
@@ -424,11 +431,12 @@ export async function start(
     get release() { return release; },
     get error() { return error; },
     get loaded() { return loaded; },
-    has: (key: Key) => filter!.has(key),
+    has: (key: Key) => (filter as Filter).has(key),
+    lookup: (key: Key) => (filter as ShardedFilter).lookup(key),
     hasIn: (partition: string | Uint8Array, key: Key) => (filter as ExactSet).hasIn(partition, key),
     poll,
     close,
-  } as Follower;
+  } as Followed<Published> as F;
 }
 
 const encoder = /* @__PURE__ */ new TextEncoder();

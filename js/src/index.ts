@@ -1,7 +1,7 @@
 // Entry bloomery: opens filters of all families. WebAssembly answers queries where the page's policy allows it.
 
 import { families, hashes } from './families.js';
-import { fetchAny, type FetchOptions as PlainFetchOptions, type FilterAt } from './fetch.js';
+import { fetchFile, type FetchOptions as PlainFetchOptions, fetchSet } from './fetch.js';
 import {
   checked, type FileSource, type Filter, openBytes, type OpenOptions as PlainOptions, plainEngine,
 } from './filter.js';
@@ -10,7 +10,6 @@ import { wasmEngine } from './wasm/engine.js';
 
 export * from './errors.js';
 export { type FileSource, Filter, type FilterInfo } from './filter.js';
-export type { FilterAt } from './fetch.js';
 export type { Key } from './key.js';
 export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
 
@@ -29,12 +28,13 @@ export interface OpenOptions extends PlainOptions, WasmOption {}
 /** How a file is fetched and opened. */
 export interface FetchOptions extends PlainFetchOptions, WasmOption {}
 
-const withEngine = async <Options extends OpenOptions>(options: Options) => ({
-  ...checked(options),
-  families,
-  hashes,
-  engine: options.wasm === false ? plainEngine : await wasmEngine(),
-});
+const withEngine = async <Options extends OpenOptions>(options: Options) => {
+  const own = checked(options), engine = own.wasm === false ? plainEngine : await wasmEngine();
+  return Object.assign(own, { families, hashes, engine });
+};
+
+const plainly = <Options extends PlainOptions>(options: Options) =>
+  Object.assign(checked(options), { families, hashes, engine: plainEngine });
 
 /**
  * Opens a filter file: its bytes, or a Blob or Response with them. With WebAssembly its sections are copied. Otherwise
@@ -45,9 +45,17 @@ export async function open(file: FileSource, options: OpenOptions = {}): Promise
   return openBytes(file, await withEngine(options));
 }
 
-/** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
-export async function fetchFilter<At extends string | URL>(url: At, options: FetchOptions = {}): Promise<FilterAt<At>> {
-  return (await fetchAny(url, options, await withEngine(options))) as FilterAt<At>;
+/** Fetches and opens a filter file. See FetchOptions. It rejects with FormatError or FetchError. */
+export async function fetchFilter(url: string | URL, options: FetchOptions = {}): Promise<Filter> {
+  return fetchFile(url, await withEngine(options));
+}
+
+/**
+ * Opens a sharded set by the URL of its folder, with a slash at the end, or of its manifest. Shards are fetched when
+ * they are first needed. It rejects with FormatError or FetchError.
+ */
+export async function fetchSharded(url: string | URL, options: PlainFetchOptions = {}): Promise<ShardedFilter> {
+  return fetchSet(url, plainly(options));
 }
 
 /**
@@ -57,5 +65,5 @@ export async function fetchFilter<At extends string | URL>(url: At, options: Fet
 export async function openSharded(
   manifest: string | Uint8Array, load: ShardLoader, options: PlainOptions = {},
 ): Promise<ShardedFilter> {
-  return openShards(manifest, load, { ...checked(options), families, hashes, engine: plainEngine });
+  return openShards(manifest, load, plainly(options));
 }

@@ -2,6 +2,7 @@
 
 import { ManifestError } from './errors.js';
 import { hashNames } from './header.js';
+import { beginning } from './options.js';
 import { sha256 } from './sha256.js';
 import { Spec } from './spec.js';
 
@@ -37,9 +38,15 @@ const bad = (what: string) => new ManifestError(`manifest: ${what}`);
 /** A value for an error message. The toString of an object may be anything. */
 const show = (v: unknown) => (typeof v === 'object' ? 'object' : v);
 
+/** Throws ManifestError if a file begins as a filter or an exact set does. */
+export function refuseOther(file: Uint8Array): void {
+  if (file[0] === 0x89 && file[1] === 0x42) throw bad(`it begins with ${beginning(file)}`);
+}
+
 /** Parses and checks a manifest. It rejects with ManifestError. */
 export async function parseManifest(file: string | Uint8Array): Promise<Manifest> {
   if (file.length > maxManifest) throw bad('more than 512 MiB');
+  if (typeof file !== 'string') refuseOther(new Uint8Array(file));
   let m: unknown;
   try {
     const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

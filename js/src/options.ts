@@ -6,8 +6,14 @@ export const came = (v: unknown): string =>
   : Object(v) === v ? Object.prototype.toString.call(v).slice(8, -1)
   : String(v);
 
-/** Describes the first bytes of a file that is of another kind. */
-export const beginning = (file: Uint8Array): string => came(String.fromCharCode(...file.subarray(0, 16)));
+/** Describes the first bytes of a file that is of another kind, and says what opens it. */
+export function beginning(file: Uint8Array): string {
+  const text = String.fromCharCode(...file.subarray(0, 16));
+  const opens = /^\s*{/.test(text) ? 'openSharded or fetchSharded'
+    : text.startsWith('\x89BLMRY') ? 'open or fetchFilter'
+    : text.startsWith('\x89BLX') && 'openExact';
+  return came(text) + (opens ? `: use ${opens}` : '');
+}
 
 /** Throws TypeError unless ok. */
 export function want(name: string, v: unknown, ok: unknown, wanted: string): asserts ok {
@@ -30,13 +36,18 @@ const withMember = (member: string) => (v: any) => Array.isArray(v) && v.every((
 export const someFamilies: Rule = ['an array of families, such as [blocked]', withMember('open')];
 export const someHashes: Rule = ['an array of hash functions, such as [siphash]', withMember('make')];
 
-/** Throws unless options is an object, and each of its members that has a rule is undefined or obeys it. */
-export function check(options: object, rules: Readonly<Record<string, Rule>>): void {
+/**
+ * Returns a copy of options without a prototype, so that nobody reads what a polluted Object.prototype has. It throws
+ * unless options is an object, and each of its members that has a rule is undefined or obeys it.
+ */
+export function check<Options extends object>(options: Options, rules: Readonly<Record<string, Rule>>): Options {
   want('options', options, Object(options) === options, 'an object');
+  const own = Object.assign(Object.create(null), options);
   for (const [name, [wanted, ok]] of Object.entries(rules)) {
-    const v = (options as Record<string, unknown>)[name];
+    const v = own[name];
     want(name, v, v === undefined || ok(v), wanted);
   }
+  return own;
 }
 
 /** Returns the absolute URL of one that may be relative to the page. It throws TypeError. */

@@ -1,19 +1,20 @@
 // Entry bloomery/plain: opens filters of all families, without WebAssembly.
 
 import { families, hashes } from './families.js';
-import { type FetchOptions, fetchAny, type FilterAt } from './fetch.js';
+import { fetchFile, type FetchOptions, fetchSet } from './fetch.js';
 import {
   checked, type FileSource, type Filter, openBytes, type OpenOptions, plainEngine as engine,
 } from './filter.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 
 export * from './errors.js';
-export type { FetchOptions, FilterAt } from './fetch.js';
+export type { FetchOptions } from './fetch.js';
 export { type FileSource, Filter, type FilterInfo, type OpenOptions } from './filter.js';
 export type { Key } from './key.js';
 export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
 
-const opener = (options: OpenOptions) => ({ ...checked(options), families, hashes, engine });
+const opener = <Options extends OpenOptions>(options: Options) =>
+  Object.assign(checked(options), { families, hashes, engine });
 
 /**
  * Opens a filter file: its bytes, or a Blob or Response with them. The sections are not copied if the bytes are aligned
@@ -23,9 +24,17 @@ export async function open(file: FileSource, options: OpenOptions = {}): Promise
   return openBytes(file, opener(options));
 }
 
-/** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
-export async function fetchFilter<At extends string | URL>(url: At, options: FetchOptions = {}): Promise<FilterAt<At>> {
-  return (await fetchAny(url, options, opener(options))) as FilterAt<At>;
+/** Fetches and opens a filter file. See FetchOptions. It rejects with FormatError or FetchError. */
+export async function fetchFilter(url: string | URL, options: FetchOptions = {}): Promise<Filter> {
+  return fetchFile(url, opener(options));
+}
+
+/**
+ * Opens a sharded set by the URL of its folder, with a slash at the end, or of its manifest. Shards are fetched when
+ * they are first needed. It rejects with FormatError or FetchError.
+ */
+export async function fetchSharded(url: string | URL, options: FetchOptions = {}): Promise<ShardedFilter> {
+  return fetchSet(url, opener(options));
 }
 
 /**

@@ -39,7 +39,7 @@ export interface ShardedInfo {
 /** The queries of a shard that is loaded, and its file. */
 type Shard = Query & { readonly bytes: Uint8Array };
 
-/** How many shards hasMany loads at a time. */
+/** How many shards lookupMany loads at a time. */
 const atOnce = 8;
 
 /** Returns the shard of a key among n: routing 1. */
@@ -51,7 +51,8 @@ export function route(h: Hash, n: number): number {
 
 /**
  * An open sharded set. A query loads the shard of its key, compares it with the manifest and keeps it; concurrent
- * queries share one load. If a load fails, the queries reject with ShardError, and the next one tries again.
+ * queries share one load. If a load fails, the queries reject with ShardError, and the next one tries again. Queries
+ * return promises, so they have other names than those of a Filter: a promise itself counts as true.
  */
 export class ShardedFilter {
   readonly #manifest: Manifest;
@@ -84,13 +85,13 @@ export class ShardedFilter {
     return 'ShardedFilter';
   }
 
-  /** Reports whether the key may be in the set. */
-  has(key: Key): Promise<boolean> {
+  /** Reports whether the key may be in the set. It is never false for a key of the set. */
+  lookup(key: Key): Promise<boolean> {
     return this.#ask(key, (q, h) => q.has(h));
   }
 
   /** Returns how often the key was added, or more. It rejects with TypeError if the family does not count. */
-  count(key: Key): Promise<number> {
+  lookupCount(key: Key): Promise<number> {
     return this.#ask(key, (q, h) => {
       if (!q.count) throw new TypeError('no counts in this filter');
       return q.count(h);
@@ -98,15 +99,15 @@ export class ShardedFilter {
   }
 
   /** Returns the value of the key, or undefined if it is absent. It rejects with TypeError without values. */
-  get(key: Key): Promise<bigint | undefined> {
+  lookupValue(key: Key): Promise<bigint | undefined> {
     return this.#ask(key, (q, h) => {
       if (!q.get) throw new TypeError('no values in this filter');
       return q.get(h);
     });
   }
 
-  /** Returns has of each key, in order. It loads the shards of all keys first, a few at a time. */
-  async hasMany(keys: Iterable<Key>): Promise<boolean[]> {
+  /** Returns lookup of each key, in order. It loads the shards of all keys first, a few at a time. */
+  async lookupMany(keys: Iterable<Key>): Promise<boolean[]> {
     list(keys);
     const n = this.#manifest.shards.length, byShard = new Map<number, number[]>(), words: number[] = [];
     let count = 0;

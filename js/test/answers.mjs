@@ -48,7 +48,10 @@ function readKeys(path) {
 function openPath(path, secret) {
   if (!existsSync(path) || !statSync(path).isDirectory()) return readFile(path).then((b) => open(b, { secret }));
   return readFile(join(path, 'manifest.json'))
-    .then((manifest) => openSharded(manifest, (name) => readFile(join(path, name)), { secret }));
+    .then((manifest) => openSharded(manifest, (name) => readFile(join(path, name)), { secret }))
+    .then((set) => Object.assign(set, { // the names of a filter
+      has: set.lookup, hasMany: set.lookupMany, count: set.lookupCount, get: set.lookupValue,
+    }));
 }
 
 /** Answers the keys of an exact set. */

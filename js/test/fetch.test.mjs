@@ -1,4 +1,4 @@
-// fetchFilter against a server that misbehaves.
+// fetchFilter and fetchSharded against a server that misbehaves.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -6,9 +6,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import {
-  ChecksumError, CorruptError, fetchFilter, FetchError, Filter, FormatError, MagicError, ManifestError, NoSecretError,
-  openSharded, ShardedFilter, ShardError, TooLargeError, TruncatedError,
+  ChecksumError, CorruptError, fetchFilter, FetchError, fetchSharded, Filter, FormatError, MagicError, ManifestError,
+  NoSecretError, open, openSharded, ShardedFilter, ShardError, TooLargeError, TruncatedError,
 } from '../dist/plain.js';
+import { openExact } from '../dist/exact.js';
 import { forge, golden, secret } from './damage.mjs';
 
 const sets = new URL('../../shard/testdata/sets/', import.meta.url);
@@ -30,6 +31,9 @@ function blockedFile(blocks, content = true) {
 // Large enough to arrive in several parts.
 const large = blockedFile(20_000);
 
+const manifest = readFileSync(new URL('blocked/manifest.json', sets));
+const exact = new Uint8Array(readFileSync(new URL('days.exact', import.meta.url)));
+
 /** What the server does with a path: a function of the request, the response, and how often the path was asked for. */
 const paths = {
   '/large': (_, res) => res.end(large),
@@ -37,6 +41,8 @@ const paths = {
   '/short': (_, res) => res.end(large.subarray(0, 5000)),
   '/head': (_, res) => res.end(large.subarray(0, 100)),
   '/more': (_, res) => res.end(Buffer.concat([large, Buffer.from('x')])),
+  '/manifest': (_, res) => res.end(manifest),
+  '/exact': (_, res) => res.end(exact),
   '/html': (_, res) => res.end('<!doctype html>'),
   '/gzip': (_, res) => res.setHeader('content-encoding', 'gzip').end(gzipSync(large)),
   '/bytewise': (_, res) => {
@@ -207,24 +213,54 @@ test('a sharded set', async () => {
   const requests = () => log.filter((line) => line.startsWith('/blocked')).length;
   for (const path of ['/blocked/', '/blocked/manifest.json', '/blocked/manifest.json?v=2']) {
     log.length = 0;
-    const set = await fetchFilter(base + path);
+    const set = await fetchSharded(base + path);
     assert.ok(set instanceof ShardedFilter);
     assert.equal(requests(), 1);
-    const four = [set.has('a'), set.has('a'), set.has('example.com'), set.hasMany(['a', 'bloomery'])];
+    const four = [set.lookup('a'), set.lookup('a'), set.lookup('example.com'), set.lookupMany(['a', 'bloomery'])];
     assert.deepEqual(await Promise.all(four), [true, true, true, [true, true]]);
     assert.equal(requests(), 1 + 3, 'one request for each of three shards');
     assert.equal(set.info().loaded, 3);
-    await assert.rejects(set.has(1), TypeError);
-    await assert.rejects(set.count('a'), TypeError);
+    await assert.rejects(set.lookup(1), TypeError);
+    await assert.rejects(set.lookupCount('a'), TypeError);
   }
-  await assert.rejects(fetchFilter(`${base}/none/`), FetchError);
-  await assert.rejects(fetchFilter(`${base}/blocked.json`), ManifestError);
+  await assert.rejects(fetchSharded(`${base}/none/`), FetchError);
+  await assert.rejects(fetchSharded(`${base}/blocked.json`), ManifestError);
+});
+
+test('each function refuses what another one opens, and names it', async () => {
+  for (const path of ['/blocked/', '/blocked/manifest.json', '/blocked/manifest.json?v=2', '/blocked/?v=2']) {
+    log.length = 0;
+    await assert.rejects(fetchFilter(base + path), /^TypeError: url: http.* has no filter file: use fetchSharded$/);
+    assert.deepEqual(log, [], 'it asks the server');
+  }
+  await assert.rejects(fetchFilter(`${base}/manifest`), /^MagicError: .*use openSharded or fetchSharded/);
+  await assert.rejects(fetchFilter(`${base}/exact`), /^MagicError: .*use openExact/);
+  for (const path of ['/large', '/bytewise', '/exact']) {
+    const other = path === '/exact' ? /^ManifestError: .*use openExact/ : /^ManifestError: .*use open or fetchFilter/;
+    await assert.rejects(fetchSharded(base + path), other);
+    const file = path === '/exact' ? exact : large;
+    await assert.rejects(openSharded(file, async () => file), other);
+    await assert.rejects(openSharded(file.slice().buffer, async () => file), other);
+  }
+  await assert.rejects(open(manifest), /^MagicError: .*use openSharded or fetchSharded/);
+  await assert.rejects(open(exact), /^MagicError: .*use openExact/);
+  await assert.rejects(openExact(large), /^MagicError: .*use open or fetchFilter/);
+  await assert.rejects(openExact(manifest), /^MagicError: .*use openSharded or fetchSharded/);
+});
+
+test('a query of a set is never taken for that of a filter', async () => {
+  const set = await fetchSharded(`${base}/blocked/`), filter = await fetchFilter(`${base}/large`);
+  const both = ['constructor', 'size', 'info'];
+  const names = (c) => Object.getOwnPropertyNames(c.prototype).filter((name) => !both.includes(name));
+  assert.deepEqual(names(Filter).filter((name) => name in set), [], 'a promise counts as true');
+  for (const name of names(Filter)) assert.throws(() => set[name]('absent'), TypeError);
+  for (const name of names(ShardedFilter)) assert.throws(() => filter[name]('absent'), TypeError);
 });
 
 test('a shard that fails is never absent, and is tried again', async () => {
   let fail;
   const own = (url, init) => (url.endsWith('.bloom') && fail ? fail(url, init) : fetch(url, init));
-  const set = await fetchFilter(`${base}/blocked/`, { fetch: own, retries: 0 });
+  const set = await fetchSharded(`${base}/blocked/`, { fetch: own, retries: 0 });
   const change = (edit) => async (url, init) => {
     const bytes = new Uint8Array(await (await fetch(url, init)).arrayBuffer());
     return new Response(edit(bytes));
@@ -240,7 +276,7 @@ test('a shard that fails is never absent, and is tried again', async () => {
   };
   for (const [name, way] of Object.entries(ways)) {
     fail = way;
-    for (const ask of [() => set.has('a'), () => set.hasMany(['a', 'b']), () => set.check()]) {
+    for (const ask of [() => set.lookup('a'), () => set.lookupMany(['a', 'b']), () => set.check()]) {
       await assert.rejects(ask(), (e) => {
         assert.ok(e instanceof ShardError && e.cause, `${name}: ${e.stack}`);
         return true;
@@ -249,7 +285,7 @@ test('a shard that fails is never absent, and is tried again', async () => {
     assert.equal(set.info().loaded, 0);
   }
   fail = undefined;
-  assert.equal(await set.has('a'), true);
+  assert.equal(await set.lookup('a'), true);
 });
 
 test('the loader of shards may ask for other keys', async () => {
@@ -257,11 +293,11 @@ test('the loader of shards may ask for other keys', async () => {
   const asked = [];
   let set, others = 0;
   const own = (url, init) => {
-    if (set && others < 3) asked.push(set.has(`another ${others++}`));
+    if (set && others < 3) asked.push(set.lookup(`another ${others++}`));
     return fetch(url, init);
   };
-  set = await fetchFilter(`${base}/blocked/`, { fetch: own });
-  for (const key of keys) assert.equal(await set.has(key), true, key);
+  set = await fetchSharded(`${base}/blocked/`, { fetch: own });
+  for (const key of keys) assert.equal(await set.lookup(key), true, key);
   await Promise.all(asked);
 });
 
@@ -271,10 +307,10 @@ test('transferred bytes of a shard are an error, not an absent key', async () =>
     shards.push(new Uint8Array(readFileSync(new URL(name, folder))));
     return shards.at(-1);
   });
-  assert.equal(await set.has('a'), true);
+  assert.equal(await set.lookup('a'), true);
   for (const { buffer } of shards) structuredClone(buffer, { transfer: [buffer] });
-  await assert.rejects(set.has('a'), TypeError);
-  await assert.rejects(set.hasMany(['a']), TypeError);
+  await assert.rejects(set.lookup('a'), TypeError);
+  await assert.rejects(set.lookupMany(['a']), TypeError);
 });
 
 test('a server without ranges that breaks at any place is given up', async () => {

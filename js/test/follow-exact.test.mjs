@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { CorruptError, ExactSet, openExact } from '../dist/exact.js';
 import { siphash } from '../dist/hash/siphash.js';
-import { MagicError, openSharded } from '../dist/plain.js';
+import { MagicError } from '../dist/plain.js';
 import { golden } from './damage.mjs';
-import { because, closing, following, followingExact, is, refuses } from './following.mjs';
+import { because, closing, following, followingExact, followingSharded, is, refuses } from './following.mjs';
 import { hashOf, Publisher } from './publisher.mjs';
 
 const read = (name) => new Uint8Array(readFileSync(new URL(name, import.meta.url)));
@@ -132,13 +132,13 @@ test('other content is refused, and the set stays', async () => {
 test('another kind than the function follows', async () => {
   const p = await publisher(), exact = await followingExact(p);
   p.log.length = 0;
-  for (const options of [{}, { openSharded }]) {
-    await assert.rejects(following(p, options), /^TypeError: no function opens kind exact/);
+  for (const start of [following, followingSharded]) {
+    await assert.rejects(start(p), /^TypeError: a release of kind exact: use followExact$/);
   }
   assert.deepEqual(p.log, ['release.json', 'release.json'], 'the set is not loaded');
   for (const kind of ['file', 'set']) {
     p.publish(golden['v1-blocked-0.bloom'], { kind });
-    await assert.rejects(followingExact(p), new RegExp(`^TypeError: no function opens kind ${kind}`));
+    await assert.rejects(followingExact(p), new RegExp(`^TypeError: a release of kind ${kind}: use follow(Sharded)?$`));
     await refuses(exact, is(TypeError), kind);
   }
   const f = await following(p.publish(golden['v1-blocked-0.bloom']) && p);

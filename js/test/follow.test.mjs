@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { follow } from '../dist/follow.js';
 import {
-  CorruptError, FetchError, Filter, MagicError, open, openSharded, ShardedFilter, ShardError, TooLargeError,
+  CorruptError, FetchError, Filter, MagicError, open, ShardedFilter, ShardError, TooLargeError,
 } from '../dist/plain.js';
 import { forge, golden } from './damage.mjs';
-import { because, closing, following, is, refuses } from './following.mjs';
+import { because, closing, following, followingSharded, is, refuses } from './following.mjs';
 import { hashOf, newKey, Publisher, writeRelease } from './publisher.mjs';
 
 const base = golden['v1-blocked-0.bloom'];
@@ -377,10 +377,10 @@ test('a sharded set', async () => {
   const publish = (manifest) => p.publish(Buffer.from(manifest), { kind: 'set', total_bytes: 100_000 });
   const text = read('manifest.json').toString();
   publish(text);
-  await assert.rejects(following(p), TypeError);
-  const f = await following(p, { openSharded });
+  await assert.rejects(following(p), /^TypeError: a release of kind set: use followSharded$/);
+  const f = await followingSharded(p);
   assert.ok(f.filter instanceof ShardedFilter);
-  assert.equal(await f.has('example.com'), true);
+  assert.equal(await f.lookup('example.com'), true);
   await f.filter.check();
   p.log.length = 0;
   // One shard has another name; the content of all others is kept.
@@ -390,9 +390,12 @@ test('a sharded set', async () => {
   assert.notEqual(f.filter, before);
   await f.filter.check();
   assert.deepEqual(p.log.filter((path) => path !== 'release.json'), [`objects/${f.release.sha256}`]);
-  assert.equal(await f.has('example.com'), true);
+  assert.equal(await f.lookup('example.com'), true);
   // A shard that the server lost is an error, not an answer.
   p.objects.delete(shards[1].sha256);
-  const g = await following(p, { openSharded });
+  const g = await followingSharded(p);
   await assert.rejects(g.filter.check(), ShardError);
+  assert.throws(() => g.has('a'), TypeError);
+  p.publish(base);
+  await refuses(f, (e) => /^TypeError: a release of kind file: use follow$/.test(String(e)), 'a file');
 });

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { openExact } from '../dist/exact.js';
-import { follow, followExact, ReleaseError } from '../dist/follow.js';
-import { open } from '../dist/plain.js';
+import { follow, followExact, followSharded, ReleaseError } from '../dist/follow.js';
+import { open, openSharded } from '../dist/plain.js';
 
 /** What is closed at the end. */
 export const closing = [];
@@ -21,6 +21,9 @@ async function start(follow, p, options) {
 export const following = (p, options = {}) => start(follow, p, { open, ...options });
 /** Follows an exact set. */
 export const followingExact = (p, options = {}) => start(followExact, p, { open: openExact, ...options });
+
+/** Follows a sharded set. */
+export const followingSharded = (p, options = {}) => start(followSharded, p, { open: openSharded, ...options });
 
 /** Polls with an error that check accepts, after which the follower still has the filter of before. */
 export async function refuses(f, check, what) {

@@ -5,13 +5,16 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { after, test } from 'node:test';
+import { build } from '../dist/build.js';
 import * as core from '../dist/core.js';
 import { patch } from '../dist/delta.js';
 import { openExact } from '../dist/exact.js';
 import { blocked } from '../dist/family/blocked.js';
-import { follow, followExact } from '../dist/follow.js';
+import { follow, followExact, followSharded } from '../dist/follow.js';
 import * as index from '../dist/index.js';
-import { CorruptError, FetchError, MagicError, ManifestError } from '../dist/plain.js';
+import {
+  ChecksumError, CorruptError, FetchError, MagicError, ManifestError, ShardError, TooLargeError,
+} from '../dist/plain.js';
 import * as plain from '../dist/plain.js';
 import { golden } from './damage.mjs';
 
@@ -55,11 +58,17 @@ const calls = [
   ['openSharded', (o) => core.openSharded('{}', async () => file, o), { families }, opening],
   ['openExact', (o) => openExact(exact, o), {}, { ...opening, hashes: [[{}, 'Object'], [[5], 'Array']] }],
   ['patch', (o) => patch(file, file, o), {}, { maxBytes: loading.maxBytes }],
-  ['fetchFilter', (o) => plain.fetchFilter('http://localhost:1/', o), {}, fetching],
-  ['fetchFilter', (o) => index.fetchFilter('http://localhost:1/', o), {}, fetching],
-  ['fetchFilter', (o) => core.fetchFilter('http://localhost:1/', o), { families }, fetching],
+  ['fetchFilter', (o) => plain.fetchFilter('http://localhost:1/x', o), {}, fetching],
+  ['fetchFilter', (o) => index.fetchFilter('http://localhost:1/x', o), {}, fetching],
+  ['fetchFilter', (o) => core.fetchFilter('http://localhost:1/x', o), { families }, fetching],
+  ['fetchSharded', (o) => plain.fetchSharded('http://localhost:1/', o), {}, fetching],
+  ['fetchSharded', (o) => index.fetchSharded('http://localhost:1/', o), {}, fetching],
+  ['fetchSharded', (o) => core.fetchSharded('http://localhost:1/', o), { families }, fetching],
   ['follow', (o) => follow('http://localhost:1/', o), { open: plain.open, keys: [key] }, {
-    ...polling, open: [[undefined, 'undefined'], [file, 'Uint8Array']], openSharded: [[true, 'true']],
+    ...polling, open: [[undefined, 'undefined'], [file, 'Uint8Array']],
+  }],
+  ['followSharded', (o) => followSharded('http://localhost:1/', o), { open: plain.openSharded, keys: [key] }, {
+    ...polling, open: [[undefined, 'undefined']],
   }],
   ['followExact', (o) => followExact('http://localhost:1/', o), { open: openExact, keys: [key] }, {
     ...polling, open: [[undefined, 'undefined']],
@@ -76,6 +85,46 @@ for (const [i, [name, call, good, wrong]] of calls.entries()) {
     }
   });
 }
+
+test('options that a prototype has are ignored', async () => {
+  const wrong = Object.assign(Object.create({ verify: 'no', maxBytes: 1, wasm: 5, sha256: 'x', hashes: 5 }), {});
+  for (const { open } of [plain, index]) assert.ok((await open(file, wrong)).has instanceof Function);
+  assert.ok(await core.open(file, Object.assign(Object.create(wrong), { families })));
+  await refused(() => core.open(file, Object.create({ families })), 'families', 'undefined');
+  assert.ok(await openExact(readFileSync(new URL('days.exact', import.meta.url)), wrong));
+  for (const { fetchFilter } of [plain, index]) assert.ok(await fetchFilter(`${base}file`, wrong));
+  await assert.rejects(patch(file, file, wrong), (e) => !(e instanceof TooLargeError));
+  for (const [call, open] of [[follow, plain.open], [followExact, openExact], [followSharded, plain.openSharded]]) {
+    const inherited = Object.create({ insecure: true, open, fetch: () => assert.fail('used') });
+    await refused(() => call(base, Object.assign(inherited, { keys: [key] })), 'open', 'undefined');
+    await refused(() => call(base, Object.assign(Object.create({ insecure: true }), { open })), 'keys', 'Array');
+  }
+  await refused(() => build([], Object.create({ family: 'fuse' })), 'family', 'undefined');
+  const plainBuild = await build(['a'], { family: 'fuse' });
+  const inherited = Object.create({ fpr: 1e-6, seed: 7, secret: '00'.repeat(16), signal: 5, progress: 5 });
+  assert.deepEqual(await build(['a'], Object.assign(inherited, { family: 'fuse' })), plainBuild);
+});
+
+test('a polluted Object.prototype', async () => {
+  const polluted = { verify: false, secret: '00'.repeat(16), fpr: 1e-6, seed: 7, hashes: [], families: 5, wasm: false };
+  const damaged = Buffer.from(file), set = new URL('../../shard/testdata/sets/blocked/', import.meta.url);
+  damaged[damaged.length - 1] ^= 1;
+  const read = async (name) => readFileSync(new URL(name, set)), built = await build(['a'], { family: 'fuse' });
+  const bad = async (name) => Buffer.from(await read(name)).fill(1, 200);
+  Object.assign(Object.prototype, polluted);
+  try {
+    for (const options of [undefined, {}]) {
+      for (const { open } of [plain, index]) await assert.rejects(open(damaged, options), ChecksumError);
+      await assert.rejects(core.open(damaged, { families, ...options }), ChecksumError);
+      const sharded = await plain.openSharded(await read('manifest.json'), bad, options);
+      await assert.rejects(sharded.lookup('a'), ShardError);
+    }
+    assert.equal((await index.open(file)).info().wasm, true);
+    assert.deepEqual(await build(['a'], { family: 'fuse' }), built);
+  } finally {
+    for (const name of Object.keys(polluted)) delete Object.prototype[name];
+  }
+});
 
 test('keys of publishers', async () => {
   const options = { open: plain.open };
@@ -111,8 +160,8 @@ test('files, URLs and keys', async () => {
   }
   const set = JSON.parse(readFileSync(new URL('../../shard/testdata/sets/blocked/manifest.json', import.meta.url)));
   const sharded = await plain.openSharded(JSON.stringify(set), async () => 'text');
-  await refused(() => sharded.hasMany('a string'), 'keys', '"a string"');
-  await assert.rejects(sharded.has('a'), /a shard: want a Uint8Array, and got "text"/);
+  await refused(() => sharded.lookupMany('a string'), 'keys', '"a string"');
+  await assert.rejects(sharded.lookup('a'), /a shard: want a Uint8Array, and got "text"/);
 });
 
 const page = '<!doctype html><title>Not found</title>';
@@ -134,8 +183,10 @@ after(() => {
 });
 
 test('a web page instead of a file', async () => {
-  for (const [path, error] of [['list.bloom', MagicError], ['list/', ManifestError], ['list.json', ManifestError]]) {
-    await assert.rejects(plain.fetchFilter(base + path), (e) => {
+  const { fetchFilter, fetchSharded } = plain;
+  for (const [load, path, error] of [[fetchFilter, 'list.bloom', MagicError], [fetchSharded, 'list/', ManifestError],
+    [fetchSharded, 'list.json', ManifestError]]) {
+    await assert.rejects(load(base + path), (e) => {
       assert.ok(e instanceof error, e.stack);
       assert.ok(e.message.startsWith(base + path), e.message);
       assert.match(e.message, /content type text\/html: a web page came instead$/);
@@ -161,7 +212,7 @@ test('fetchFilter: silence, and a drip that never is silent', async () => {
   await assert.rejects(plain.fetchFilter(`${base}silent`, options), (e) =>
     e instanceof FetchError && /no byte came for 200 ms/.test(e.message));
   const start = performance.now();
-  await assert.rejects(plain.fetchFilter(`${base}drip/`, { ...options, retries: 1 }), (e) =>
+  await assert.rejects(plain.fetchSharded(`${base}drip/`, { ...options, retries: 1 }), (e) =>
     e instanceof FetchError && /less than 1 KiB\/s/.test(e.message));
   assert.ok(performance.now() - start >= 790, 'it gives a slow server twice the timeout');
 });

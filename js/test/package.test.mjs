@@ -108,15 +108,16 @@ for (const [name, args, copy] of [['CommonJS', [], false], ['CommonJS without ES
 
 /** A program that uses the declarations; each line with an error on purpose says so. */
 const typed = `
-import { fetchFilter, type Filter, type FilterInfo, FormatError, type Key, MagicError, NoSecretError, open,
-  openSharded, SecretError } from 'bloomery';
+import { fetchFilter, fetchSharded, type Filter, type FilterInfo, FormatError, type Key, MagicError, NoSecretError,
+  open, openSharded, SecretError, type ShardedFilter } from 'bloomery';
 import { open as openPlain } from 'bloomery/plain';
 import { open as openCore, type Family } from 'bloomery/core';
 import { blocked } from 'bloomery/family/blocked';
 import { fuse } from 'bloomery/family/fuse';
 import { siphash } from 'bloomery/hash/siphash';
 import { type ExactInfo, type ExactSet, openExact } from 'bloomery/exact';
-import { type ExactFollower, follow, followExact, type FollowStore, ReleaseError } from 'bloomery/follow';
+import { type ExactFollower, follow, followExact, type Follower, followSharded, type FollowStore, ReleaseError,
+  type ShardedFollower } from 'bloomery/follow';
 import { patch } from 'bloomery/delta';
 import { indexedDBStore } from 'bloomery/store/indexeddb';
 import { cacheStore } from 'bloomery/store/cache';
@@ -137,10 +138,28 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   const error: FormatError = new SecretError(\`\${info.spec} \${value} \${filter.count('x') + 1}\`);
   const sizes: number = filter.size + (await open(new Blob([]))).size + (await open(new Response(''))).size;
   const some: boolean = sizes > 0 && (await fetchFilter('/list.bloom')).has('x');
-  const sharded: Promise<boolean> = (await fetchFilter('/list.set/')).has('x');
-  const either: boolean = await (await fetchFilter(info.spec)).has('x');
-  // @ts-expect-error the URL may be that of a sharded set
-  const unknown: boolean = (await fetchFilter(new URL('https://example.com/list'))).has('x');
+  const sharded: ShardedFilter = await fetchSharded(new URL('https://example.com/list.set/'));
+  const found: boolean = await sharded.lookup('x'), counted: number = await sharded.lookupCount('x');
+  // @ts-expect-error a promise always counts as true
+  if (sharded.lookup('x')) return [];
+  // @ts-expect-error the same
+  const absent = sharded.lookup('x') ? 'there' : 'not there';
+  // @ts-expect-error a promise is not a boolean
+  const unsure: boolean = sharded.lookup('x');
+  // @ts-expect-error nor are many
+  const several: boolean[] = sharded.lookupMany(['x']);
+  // @ts-expect-error a promise is not a number
+  if (sharded.lookupCount('x') > 0) return [];
+  // @ts-expect-error the queries of a set have other names
+  sharded.has('x');
+  // @ts-expect-error and so on
+  sharded.get('x');
+  // @ts-expect-error a filter has no lookup
+  filter.lookup('x');
+  // @ts-expect-error a filter is not a set
+  const other: ShardedFilter = await fetchFilter('/list.set/');
+  // @ts-expect-error a set is not a filter
+  const another: Filter = await openSharded('{}', async () => file);
   try {
     await open(file);
   } catch (e) {
@@ -157,9 +176,17 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   store = { get: async () => undefined, put: async () => {} };
   const list = await follow('https://example.com/list/', { open, insecure: true, store });
   const listed: boolean = list.has('x');
-  const set = await follow('https://example.com/set/', { open, openSharded, keys: ['ed25519:'] });
-  // @ts-expect-error the filter may be a sharded set
-  const unsure: boolean = set.has('x');
+  const followed: Follower = list;
+  const set: ShardedFollower = await followSharded('/set/', { open: openSharded, keys: ['ed25519:'] });
+  if (await set.lookup('x')) return [followed.has('x')];
+  // @ts-expect-error a promise always counts as true
+  if (set.lookup('x')) return [];
+  // @ts-expect-error the queries of a set have other names
+  set.has('x');
+  // @ts-expect-error follow takes no sets
+  follow('/set/', { open: openSharded, insecure: true });
+  // @ts-expect-error followSharded takes no filters
+  followSharded('/list/', { open, insecure: true });
   const revoked: ExactFollower = await followExact('/revoked/', {
     insecure: true, open: (file) => openExact(file, { verify: true }),
   });
@@ -180,8 +207,8 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   // @ts-expect-error guava is not built
   build([built], { family: 'guava' });
   const patched: Uint8Array = await patch(file, list.bytes, { maxBytes: 9 });
-  if (list.error instanceof ReleaseError && list.error.reason === 'expired' && listed && unsure) return [!patched];
-  if (some && (await sharded) && either && unknown) throw error;
+  if (list.error instanceof ReleaseError && list.error.reason === 'expired' && listed) return [!patched];
+  if (some && found && counted && unsure && several && absent && other && another) throw error;
   return [filter.has('x'), ...filter.hasMany(keys), (await openPlain(file)).has(error.message),
     (await openCore(file, { families, hashes: [siphash] })).has('y')];
 }

@@ -25,28 +25,28 @@ const buildAlone = 13_500;
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 23_210,
-  'open of bloomery/plain': 16_600,
-  'open of bloomery/core, bitsandblooms': 7930,
-  'open of bloomery/core, blocked': 7290,
-  'open of bloomery/core, blockpartitioned': 7525,
-  'open of bloomery/core, counting': 7300,
-  'open of bloomery/core, dleft': 7500,
-  'open of bloomery/core, fuse': 7270,
-  'open of bloomery/core, guava': 7955,
-  'open of bloomery/core, partitioned': 7400,
-  'open of bloomery/core, rankindexed': 8755,
-  'open of bloomery/core, redisbloom': 7815,
-  'open of bloomery/core, ribbon': 8570,
-  'open of bloomery/core, spark': 7255,
-  'open of bloomery/core, standard': 7235,
-  'open of bloomery/core, twochoice': 7445,
-  'openExact of bloomery/exact': 7915,
-  'openExact and followExact': 13_950,
-  'all of bloomery': 27_780,
-  'all of bloomery/plain': 21_365,
-  'all of bloomery/core, fuse': 12_090,
-  'build of bloomery/build': 20_710, // 4.4 kB of it are the module of WebAssembly
+  'open of bloomery': 23_295,
+  'open of bloomery/plain': 16_700,
+  'open of bloomery/core, bitsandblooms': 8030,
+  'open of bloomery/core, blocked': 7395,
+  'open of bloomery/core, blockpartitioned': 7630,
+  'open of bloomery/core, counting': 7400,
+  'open of bloomery/core, dleft': 7605,
+  'open of bloomery/core, fuse': 7375,
+  'open of bloomery/core, guava': 8060,
+  'open of bloomery/core, partitioned': 7500,
+  'open of bloomery/core, rankindexed': 8860,
+  'open of bloomery/core, redisbloom': 7920,
+  'open of bloomery/core, ribbon': 8670,
+  'open of bloomery/core, spark': 7360,
+  'open of bloomery/core, standard': 7340,
+  'open of bloomery/core, twochoice': 7555,
+  'openExact of bloomery/exact': 8020,
+  'openExact and followExact': 14_055,
+  'all of bloomery': 28_030,
+  'all of bloomery/plain': 21_565,
+  'all of bloomery/core, fuse': 12_285,
+  'build of bloomery/build': 20_760, // 4.4 kB of it are the module of WebAssembly
 };
 
 /** What WebAssembly of queries must not exceed instead of its goal. */
@@ -117,8 +117,8 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2900, 'patch of bloomery/plain': 2610, 'follow of bloomery': 8930,
-  'follow of bloomery/plain': 8435, 'build of bloomery': 15_650, 'build of bloomery/plain': 15_860,
+  'patch of bloomery': 2900, 'patch of bloomery/plain': 2585, 'follow of bloomery': 8795,
+  'follow of bloomery/plain': 8305, 'build of bloomery': 15_660, 'build of bloomery/plain': 15_880,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {

@@ -1,5 +1,5 @@
-// fetchFilter from servers that send slowly, stop, lie about the length, or send something else, and fetchFilter of a
-// sharded set: in Chromium and in node.
+// fetchFilter from servers that send slowly, stop, lie about the length, or send something else, and fetchSharded: in
+// Chromium and in node.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -107,8 +107,7 @@ function trial(run) {
 
 describe('in node', () => {
   trial(async ({ url, keys, options }) => {
-    const { fetchFilter } = await import('../../dist/index.js');
-    return fetched({ fetchFilter, url, keys, options });
+    return fetched({ entry: await import('../../dist/index.js'), url, keys, options });
   });
 });
 

@@ -47,17 +47,17 @@ export async function golden({ entry, url }) {
 /**
  * Fetches a filter and asks it for keys.
  *
- * @param {{url: string, keys?: string[], options?: object, fetchFilter?: Function}} job fetchFilter: that of the entry
- *   bloomery, unless it is given
+ * @param {{url: string, keys?: string[], options?: object, entry?: object}} job entry: what has fetchFilter and
+ *   fetchSharded, instead of bloomery
  * @returns {Promise<{has?: boolean[], shards?: number, loaded?: number, error?: string, cause?: string,
  *   message?: string}>} shards and loaded: of a sharded set; error and cause: the names of errors
  */
-export async function fetched({ url, keys = [], options = {}, fetchFilter }) {
+export async function fetched({ url, keys = [], options = {}, entry }) {
   try {
-    fetchFilter ??= (await import(entries.index)).fetchFilter;
-    const filter = await fetchFilter(url, options);
-    const has = await filter.hasMany(keys), { shards, loaded } = filter.info();
-    return shards === undefined ? { has } : { has, shards, loaded };
+    const { fetchFilter, fetchSharded } = entry ?? await import(entries.index);
+    if (!/\/set\//.test(url)) return { has: (await fetchFilter(url, options)).hasMany(keys) };
+    const set = await fetchSharded(url, options), has = await set.lookupMany(keys), { shards, loaded } = set.info();
+    return { has, shards, loaded };
   } catch (error) {
     return { error: error.name, cause: error.cause?.name, message: error.message };
   }
