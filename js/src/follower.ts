@@ -19,7 +19,8 @@ import { longest, type Timer, watch, within } from './watch.js';
 
 /**
  * Where a follower keeps what it holds, so that the next one resumes from there: indexedDBStore or cacheStore in a
- * browser, files elsewhere. It must be for this follower alone.
+ * browser, files elsewhere. It must be for this follower alone. It has 1.5 s to answer: then the follower goes on without
+ * it, ignores what it reads late, and does not ask again until it has answered.
  */
 export interface FollowStore {
   /** Returns what was put under the name, or undefined. */
@@ -108,6 +109,9 @@ const rules = {
   name: ['the name of a release', (v) => v && typeof v === 'string'], onUpdate: callback, onError: callback,
 } satisfies Record<string, Rule>;
 
+/** How long a store may take to answer in milliseconds. */
+const patience = 1500;
+
 /** The least time between two polls because the page woke, in milliseconds, unless the interval is less. */
 const wakeGap = 5000;
 
@@ -134,6 +138,8 @@ export async function start<F extends Followed<Published>>(
   /** The text of release.json, and the one that is stored. */
   let news = '', stored = '';
   let { name } = options, seen: Seen = {}, restored = !store;
+  /** The number of the stored release, if it is higher than that of the filter: the record must stay. */
+  let kept = 0;
   /** What asks whether release.json has changed. */
   let since: Since = {};
   /** What a poll that failed has loaded of an object. */
@@ -174,11 +180,20 @@ export async function start<F extends Followed<Published>>(
     tell((error = isExpired() && !is ? expired(e) : e));
   };
 
-  /** Awaits the store, up to a limit of time. */
-  const timely = async <T>(p: Promise<T>): Promise<T> => {
-    const { signal, set, free } = watch(end.signal, () => new Error(`no answer for ${timeout} ms`));
-    set(timeout);
-    return within(signal, p).finally(free);
+  /** The call of the store that has no answer yet. */
+  let asked: Promise<unknown> | undefined;
+
+  /**
+   * Asks the store, and waits up to a limit of time. A call that is late goes on. There must be no other one until it
+   * ends: the older of two records could be written last.
+   */
+  const ask = <T>(call: () => Promise<T>): Promise<T> => {
+    const most = Math.min(timeout, patience);
+    const { signal, set, free } = watch(end.signal, () => new Error(`no answer for ${most} ms`));
+    const answer = (async () => call())(), done = () => (asked = undefined);
+    (asked = answer).then(done, done);
+    set(most);
+    return within(signal, answer).finally(free);
   };
 
   /** Reports an error of the store, which is not one of the poll. */
@@ -188,12 +203,14 @@ export async function start<F extends Followed<Published>>(
 
   /** Stores what is held, unless it is there. The next poll repeats what fails. */
   const save = async (): Promise<void> => {
-    if (!store || !restored || stored === news) return;
+    if (!store || !restored || asked || stored === news || release!.release < kept) return;
     const text = news;
     try {
-      await timely(store.put('filter', encode({ name: name!, seen, news, content: bytes })));
-      stored = text;
-      fault = undefined;
+      await ask(async () => {
+        await store.put('filter', encode({ name: name!, seen, news, content: bytes }));
+        stored = text; // also if it is late
+        fault = undefined;
+      });
     } catch (e) {
       unstored('the filter cannot be stored', e);
     }
@@ -312,10 +329,11 @@ export async function start<F extends Followed<Published>>(
 
   /** Continues with what the store has, if a key that is pinned now has signed it. */
   const restore = async (): Promise<void> => {
+    if (asked) return;
     let content: Uint8Array | undefined, old: Uint8Array | undefined;
     try {
-      content = await timely(store!.get('filter'));
-      old = await timely(store!.get('release.json')); // version 0.1.0 put the release there, and only the file above
+      // Version 0.1.0 put the release into release.json, and only the file into filter.
+      [content, old] = await ask(() => Promise.all([store!.get('filter'), store!.get('release.json')]));
     } catch (e) {
       return unstored('the store cannot be read', e);
     }
@@ -331,9 +349,10 @@ export async function start<F extends Followed<Published>>(
       const { signers, ...was } = await parseRelease(text, { keys, insecure });
       remember(seen, signers, was);
       const file = record ? record.content : content;
-      if (filter || !file) return;
+      if (!file || (filter && was.release <= release!.release)) return;
       const sha256 = await digest(file);
       if (sha256 !== was.sha256) throw new CorruptError(`its file is not that of release ${was.release}`);
+      if (filter) return void (kept = was.release); // the server had an older one while the store was silent
       [filter, bytes, sum, release] = [await openerOf(was.kind)(file), file, sha256, was];
       news = decoder.decode(text);
       if (record) stored = news;

@@ -1,7 +1,7 @@
 // Entry bloomery/store/cache: a store of followers in the caches of the browser (Cache API), for pages and workers.
 
 import type { FollowStore } from '../follower.js';
-import { named } from './named.js';
+import { answered, named } from './named.js';
 
 /** The cache of all followers of an origin. */
 const cacheName = 'bloomery';
@@ -26,7 +26,7 @@ interface Entry {
  * A put writes a record beside the old one, which it deletes when all bytes of the new one are written: a browser that
  * is closed in the middle has one of them. Both methods reject with the browser's error, which the follower reports as
  * a StoreError: QuotaExceededError if the origin has no more space, SecurityError where settings forbid it. Without the
- * Cache API, as in Node and on pages without HTTPS, they reject, too.
+ * Cache API, as in Node and on pages without HTTPS, they reject, too, and if it does not answer within 1.5 s.
  *
  * A record takes the length of the filter and about 1 kB, and during a put twice that. It throws TypeError for a name
  * that is none.
@@ -52,14 +52,17 @@ export function cacheStore(name: string): FollowStore {
   };
 }
 
+/** Begins errors. */
+const what = 'the Cache API';
+
 async function open(): Promise<Cache> {
-  if (!globalThis.caches) throw new Error('the Cache API is missing: it needs HTTPS or localhost');
-  return caches.open(cacheName);
+  if (!globalThis.caches) throw new Error(`${what} is missing: it needs HTTPS or localhost`);
+  return answered(what, caches.open(cacheName)); // a late one writes nothing: its bytes may be old by then
 }
 
 /** Returns the records under a URL, the last one first. */
 async function entries(cache: Cache, url: string): Promise<Entry[]> {
-  const requests = await cache.keys(url, { ignoreSearch: true });
+  const requests = await answered(what, cache.keys(url, { ignoreSearch: true }));
   return requests.map((request) => {
     const [number, length] = new URL(request.url).search.slice(1).split('-').map(Number);
     return { request, number, length };

@@ -1,7 +1,13 @@
 // Entry bloomery/store/indexeddb: a store of followers in IndexedDB, for pages and workers.
 
 import type { FollowStore } from '../follower.js';
-import { named } from './named.js';
+import { answered, named } from './named.js';
+
+/** Begins errors. */
+const what = 'IndexedDB';
+
+/** How long a write may take in milliseconds. */
+const longestWrite = 60_000;
 
 /** The database of all followers of an origin, and its table. The key of a record is NAME/FILE. */
 const database = 'bloomery', table = 'files';
@@ -13,7 +19,8 @@ const database = 'bloomery', table = 'files';
  * A put is one transaction: a crash, a closed tab or a full disk leaves the old record whole. Its promise is fulfilled
  * when the browser has told the system to write it. Both methods reject with the browser's error, which the follower
  * reports as a StoreError: QuotaExceededError if the origin has no more space, InvalidStateError or SecurityError where
- * private windows or settings forbid IndexedDB. Without IndexedDB, as in Node, they reject, too.
+ * private windows or settings forbid IndexedDB. Without IndexedDB, as in Node, they reject, too, and if it does not
+ * answer within 1.5 s, or end a write within 60 s: nothing is written after that.
  *
  * A record takes the length of the filter and about 1 kB, and during a put twice that. It throws TypeError for a name
  * that is none.
@@ -39,18 +46,21 @@ async function transact<T>(
   if (!globalThis.indexedDB) throw new Error('IndexedDB is missing');
   const opening = indexedDB.open(database, 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore(table);
-  const connection = await new Promise<IDBDatabase>((resolve, reject) => {
+  const opened = new Promise<IDBDatabase>((resolve, reject) => {
     opening.onsuccess = () => resolve(opening.result);
     opening.onerror = () => reject(opening.error);
   });
+  // A late connection must not write: its bytes may be old by then.
+  const connection = await answered(what, opened, () => opened.then((late) => late.close(), () => {}));
   try {
     const transaction = connection.transaction(table, mode, { durability: 'strict' });
     const asked = request(transaction.objectStore(table));
-    return await new Promise<T>((resolve, reject) => {
+    const done = new Promise<T>((resolve, reject) => {
       transaction.oncomplete = () => resolve(asked.result);
       // An abort without a cause is that of a browser that closes, or that has no more space.
       transaction.onabort = () => reject(transaction.error ?? asked.error ?? new Error('the transaction was aborted'));
     });
+    return await answered(what, done, () => transaction.abort(), mode === 'readonly' ? undefined : longestWrite);
   } finally {
     connection.close();
   }

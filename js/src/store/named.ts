@@ -11,3 +11,18 @@ export function named(name: string): (file: string) => string {
   const folder = encodeURIComponent(name);
   return (file) => `${folder}/${encodeURIComponent(file)}`;
 }
+
+/**
+ * Settles as an answer of the browser, but rejects after some milliseconds and calls late: IndexedDB of some browsers
+ * never calls back.
+ */
+export function answered<T>(name: string, answer: Promise<T>, late?: () => void, most = 1500): Promise<T> {
+  let timer: ReturnType<typeof setTimeout>;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`${name} does not answer`));
+      late?.();
+    }, most);
+  });
+  return Promise.race([answer, silence]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,261 @@
+// Stores that never answer, or late: the network goes first after 1.5 s, and what comes late changes nothing.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { StoreError } from '../dist/follow.js';
+import { openExact } from '../dist/exact.js';
+import { cacheStore } from '../dist/store/cache.js';
+import { indexedDBStore } from '../dist/store/indexeddb.js';
+import { forge, golden } from './damage.mjs';
+import { closing, following, followingExact, is } from './following.mjs';
+import { Publisher } from './publisher.mjs';
+
+const base = golden['v1-blocked-0.bloom'];
+const version = (i) => forge(base, (_, bytes) => (bytes[bytes.length - 1 - i] ^= 0x5a));
+const never = new Promise(() => {});
+const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+async function publisher(file = version(0), more) {
+  const p = await new Publisher().listen();
+  closing.push(p);
+  p.publish(file, more);
+  return p;
+}
+
+/** A store whose calls wait until answer is called: the first of them, or all. calls has their names. */
+class Waiting {
+  files = new Map();
+  calls = [];
+  #waiting = [];
+
+  #later(name, answer) {
+    this.calls.push(name);
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve: () => resolve(answer()), reject }));
+  }
+
+  get(name) {
+    return this.#later(`get ${name}`, () => this.files.get(name));
+  }
+
+  put(name, bytes) {
+    return this.#later(`put ${name}`, () => void this.files.set(name, Uint8Array.from(bytes)));
+  }
+
+  /** Settles when a poll has ended, and answers what it asks until then. */
+  async through(polling) {
+    let ended = false;
+    const end = polling.finally(() => (ended = true));
+    end.catch(() => {});
+    while (!ended) await this.answer();
+    return end;
+  }
+
+  async answer(error) {
+    for (const { resolve, reject } of this.#waiting.splice(0)) error ? reject(error) : resolve();
+    await settled();
+  }
+}
+
+/** Returns what a call returns and how long it takes in milliseconds. */
+async function timed(call) {
+  const start = performance.now(), result = await call();
+  return [result, performance.now() - start];
+}
+
+for (const [kind, follow, file, more] of [
+  ['filter', following, version(0)],
+  ['exact set', followingExact, new Uint8Array(readFileSync(new URL('days.exact', import.meta.url))), { kind: 'exact' }],
+]) {
+  test(`${kind}: a store that never answers costs 1.5 s, not two timeouts`, async () => {
+    const p = await publisher(file, more), errors = [], store = new Waiting();
+    const [f, took] = await timed(() => follow(p, { store, onError: (e) => errors.push(e) }));
+    assert.ok(took > 1400 && took < 10_000, `${took} ms`);
+    assert.deepEqual(Uint8Array.from(f.bytes), Uint8Array.from(file));
+    assert.ok(is(StoreError)(f.error) && /no answer for 1500 ms/.test(f.error.message), String(f.error));
+    const { calls } = store, before = calls.length;
+    const [, polled] = await timed(() => f.poll());
+    assert.ok(polled < 1400, `a poll of ${polled} ms waits for a store that is known to hang`);
+    assert.equal(calls.length, before, 'calls pile up in a store that hangs');
+    assert.ok(is(StoreError)(f.error), 'the error is forgotten');
+    assert.equal(errors.length, 1, 'it is told once');
+  });
+}
+
+test('a put that never ends', async () => {
+  const p = await publisher(), store = new Waiting();
+  store.get = async (name) => store.files.get(name);
+  const [f, took] = await timed(() => following(p, { store }));
+  assert.ok(took < 10_000, `${took} ms`);
+  assert.ok(is(StoreError)(f.error));
+  for (const i of [1, 2]) {
+    p.publish(version(i));
+    const [updated, polled] = await timed(() => f.poll());
+    assert.ok(updated && polled < 1400, `${polled} ms`);
+    assert.deepEqual(f.bytes, version(i));
+  }
+  assert.deepEqual(store.calls, ['put filter'], 'one put at a time: an older one must not end last');
+  await store.answer();
+  assert.equal(await store.through(f.poll()), false);
+  assert.equal(f.error, undefined);
+  p.hook = (_, response) => response.writeHead(503).end();
+  assert.deepEqual(Uint8Array.from((await following(p, { store })).bytes), version(2), 'the newest is stored');
+});
+
+test('a put that ends late, or fails late', async () => {
+  for (const error of [undefined, new Error('full')]) {
+    const p = await publisher(), store = new Waiting();
+    store.get = async (name) => store.files.get(name);
+    const f = await following(p, { store });
+    await store.answer(error);
+    assert.equal(store.files.size, error ? 0 : 1);
+    await store.through(f.poll());
+    assert.equal(f.error, undefined);
+    assert.deepEqual(store.calls, error ? ['put filter', 'put filter'] : ['put filter']);
+  }
+});
+
+/** A store with a record of a publisher's release. */
+async function kept(p) {
+  const store = new Waiting(), files = new Map();
+  const f = await following(p, { store: { get: async () => undefined, put: async (name, b) => files.set(name, b) } });
+  f.close();
+  store.files = files;
+  return store;
+}
+
+test('a late answer with an older release changes nothing, and is replaced', async () => {
+  const p = await publisher(), store = await kept(p), updates = [];
+  p.publish(version(1));
+  const f = await following(p, { store, onUpdate: (u) => updates.push(u.release.release) }), { filter } = f;
+  assert.deepEqual(f.bytes, version(1));
+  await store.answer();
+  assert.equal(f.filter, filter, 'the old filter came back');
+  assert.deepEqual(updates, [2]);
+  const record = store.files.get('filter');
+  store.get = async (name) => store.files.get(name);
+  await store.through(f.poll());
+  assert.equal(f.filter, filter);
+  assert.notEqual(store.files.get('filter'), record, 'the newer release is not stored');
+  assert.equal(f.error, undefined);
+});
+
+test('a late answer with a newer release is not overwritten by an older one', async () => {
+  const p = await publisher(), first = p.release;
+  p.publish(version(1));
+  const store = await kept(p), record = store.files.get('filter');
+  p.release = first; // a mirror that serves an old release
+  const f = await following(p, { store });
+  assert.deepEqual(f.bytes, version(0));
+  await store.answer();
+  store.get = async (name) => store.files.get(name);
+  await assert.rejects(f.poll(), { reason: 'older' });
+  assert.equal(store.files.get('filter'), record, 'the newer record is gone');
+  f.close();
+  p.hook = (_, response) => response.writeHead(503).end();
+  assert.deepEqual(Uint8Array.from((await following(p, { store })).bytes), version(1));
+});
+
+test('a late rejection, and a call that throws', async () => {
+  const p = await publisher(), store = new Waiting();
+  const f = await following(p, { store });
+  await store.answer(new Error('locked')); // an unhandled rejection would end the test
+  assert.deepEqual(f.bytes, version(0));
+  const thrower = { get() { throw new Error('no store'); }, put: async () => assert.fail('it was not read') };
+  const [g, took] = await timed(() => following(p, { store: thrower }));
+  assert.ok(is(StoreError)(g.error) && took < 1400, String(g.error));
+});
+
+test('close while the store hangs', async () => {
+  const p = await publisher(), controller = new AbortController(), reason = new Error('enough');
+  setTimeout(() => controller.abort(reason), 50);
+  const store = { get: () => never, put: () => never };
+  const [, took] = await timed(() => assert.rejects(following(p, { store, signal: controller.signal }), reason));
+  assert.ok(took < 1400, `${took} ms`);
+});
+
+/** An IndexedDB whose requests call back when they are told to. */
+function fakeIndexedDB() {
+  const requests = [], log = [], files = new Map();
+  const ask = (what, result) => {
+    const request = { result: undefined, error: null };
+    requests.push({ what, fire: (handler = 'onsuccess') => ((request.result = result()), request[handler]?.({})) });
+    return request;
+  };
+  const open = () => ask('open', () => ({
+    createObjectStore() {},
+    close: () => log.push('close'),
+    transaction(_, mode) {
+      const transaction = {
+        error: null,
+        abort: () => (log.push('abort'), transaction.onabort?.({})),
+        objectStore: () => ({
+          get: (key) => ask('get', () => files.get(key)),
+          put: (bytes, key) => (log.push('write'), ask('put', () => void files.set(key, bytes))),
+        }),
+      };
+      log.push(mode);
+      requests.push({ what: 'transaction', fire: () => transaction.oncomplete?.({}) });
+      return transaction;
+    },
+  }));
+  return { open, requests, log };
+}
+
+test('IndexedDB that never calls back: the call rejects, and a late connection is closed and not used', async () => {
+  const fake = fakeIndexedDB();
+  globalThis.indexedDB = fake;
+  try {
+    const store = indexedDBStore('list'), start = performance.now();
+    const calls = [store.get('filter'), store.put('filter', Uint8Array.of(1))];
+    for (const call of calls) await assert.rejects(call, /IndexedDB does not answer/);
+    assert.ok(performance.now() - start < 10_000);
+    fake.requests.forEach(({ fire }) => fire());
+    await settled();
+    assert.deepEqual(fake.log, ['close', 'close'], 'a late connection is left open, or writes old bytes');
+    // A read whose transaction never ends is aborted, and its connection closed.
+    fake.requests.length = fake.log.length = 0;
+    const reading = store.get('filter');
+    fake.requests[0].fire();
+    await assert.rejects(reading, /IndexedDB does not answer/);
+    assert.deepEqual(fake.log, ['readonly', 'abort', 'close']);
+  } finally {
+    delete globalThis.indexedDB;
+  }
+});
+
+test('IndexedDB that writes slowly is not stopped', async () => {
+  const fake = fakeIndexedDB();
+  globalThis.indexedDB = fake;
+  try {
+    const writing = indexedDBStore('list').put('filter', Uint8Array.of(1));
+    fake.requests[0].fire();
+    await new Promise((resolve) => setTimeout(resolve, 1700));
+    fake.requests.slice(1).forEach(({ fire }) => fire());
+    await writing;
+    assert.deepEqual(fake.log, ['readwrite', 'write', 'close']);
+  } finally {
+    delete globalThis.indexedDB;
+  }
+});
+
+test('caches that never answer, or late', async () => {
+  const log = [];
+  let answer;
+  const cache = { put: async () => log.push('put'), delete: async () => log.push('delete'), keys: async () => [] };
+  globalThis.caches = { open: () => new Promise((resolve) => (answer = () => resolve(cache))) };
+  try {
+    const store = cacheStore('list');
+    await assert.rejects(store.put('filter', Uint8Array.of(1)), /the Cache API does not answer/);
+    answer();
+    await settled();
+    assert.deepEqual(log, [], 'old bytes are written late');
+    await assert.rejects(store.get('filter'), /the Cache API does not answer/);
+    cache.keys = () => never;
+    globalThis.caches.open = async () => cache;
+    await assert.rejects(store.put('filter', Uint8Array.of(1)), /the Cache API does not answer/);
+    assert.deepEqual(log, []);
+  } finally {
+    delete globalThis.caches;
+  }
+});
