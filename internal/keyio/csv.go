@@ -22,19 +22,27 @@ var ErrRecordTooLong = errors.New("record is too long; is a closing quote missin
 // depends on all quotes before it.
 func (r *reader) readCSV(st *stream) error {
 	set := &r.in.set
-	limited := &recordReader{ctx: r.ctx, r: st, name: st.name, left: set.MaxKey + recordSlack, keep: set.Rows}
+	limited := &recordReader{ctx: r.ctx, r: st, name: st.name, left: set.MaxKey + recordSlack, keep: set.Rows,
+		takeNUL: set.BadRows == Skip}
 	br := bufio.NewReaderSize(limited, 64<<10)
 	rows := csv.NewReader(br) // uses br without a second buffer, since br is large enough
 	rows.Comma = set.Delimiter
 	rows.FieldsPerRecord = -1 // rows may differ in length; the column is checked below
 	rows.ReuseRecord = true
-	next := func() ([]string, error) {
+	// next returns a row. whole reports whether the one after it can be read, if it is bad.
+	next := func() (row []string, whole bool, err error) {
+		start := rows.InputOffset()
 		limited.left = set.MaxKey + recordSlack
-		row, err := rows.Read()
-		if err == nil || limited.err == nil && err == io.EOF {
-			return row, err
+		row, err = rows.Read()
+		switch {
+		case err == nil && limited.nul && slices.ContainsFunc(row, hasNUL):
+			line, _ := rows.FieldPos(0)
+			return nil, true, nulError(st.name, int64(line), CSV)
+		case err == nil || limited.err == nil && err == io.EOF:
+			return row, true, err
 		}
-		return nil, csvError(st, limited.err, err, rows)
+		whole, err = csvError(st, limited.err, err, start)
+		return nil, whole, err
 	}
 
 	b, err := r.take(st.name)
@@ -43,7 +51,7 @@ func (r *reader) readCSV(st *stream) error {
 	}
 	at := set.columns
 	if set.Header {
-		row, err := next()
+		row, _, err := next()
 		if err != nil && err != io.EOF {
 			return err
 		}
@@ -52,34 +60,21 @@ func (r *reader) readCSV(st *stream) error {
 		}
 	}
 	for {
-		row, err := next()
+		row, whole, err := next()
 		if err == io.EOF {
 			r.send(b)
 			return nil
 		}
+		raw := limited.row(rows.InputOffset()) // that of a bad row is dropped
+		if err == nil {
+			err = b.addRow(set, at, rows, row, raw)
+		}
+		if whole {
+			err = b.bad.skip(set, err)
+		}
 		if err != nil {
+			r.send(b) // the rows before it
 			return err
-		}
-		if last := max(at.key, at.second); last >= len(row) {
-			line, _ := rows.FieldPos(0)
-			return fmt.Errorf("%s:%d: no column %d: the row has %d", st.name, line, last+1, len(row))
-		}
-		raw := limited.row(rows.InputOffset())
-		if key := row[at.key]; key != "" || set.KeepEmpty {
-			line, _ := rows.FieldPos(at.key)
-			if len(key) > set.MaxKey {
-				return &KeyTooLongError{Input: st.name, Line: int64(line), MaxKey: set.MaxKey}
-			}
-			if len(b.ends) == 0 {
-				b.Line = int64(line)
-			}
-			addPart(b, key)
-			if set.Rows {
-				addPart(b, raw)
-			}
-			if set.Second != "" {
-				addPart(b, row[at.second])
-			}
 		}
 		// Empty keys take room too. In a live stream, send the block before waiting for the next row.
 		if len(b.data)+len(b.ends) >= r.in.blockSize || st.live && br.Buffered() == 0 {
@@ -90,6 +85,38 @@ func (r *reader) readCSV(st *stream) error {
 		}
 	}
 }
+
+// addRow adds a row for splitFields, unless its key is empty. It returns an error if the row is bad.
+func (b *block) addRow(set *settings, at columns, rows *csv.Reader, row []string, raw []byte) error {
+	first, _ := rows.FieldPos(0)
+	if last := max(at.key, at.second); last >= len(row) {
+		return fmt.Errorf("%s:%d: no column %d: the row has %d", b.Input, first, last+1, len(row))
+	}
+	key := row[at.key]
+	if key == "" && !set.KeepEmpty {
+		return nil
+	}
+	line, _ := rows.FieldPos(at.key)
+	if len(key) > set.MaxKey {
+		return &KeyTooLongError{Input: b.Input, Line: int64(line), MaxKey: set.MaxKey}
+	}
+	if len(b.ends) == 0 {
+		b.Line = int64(line)
+	}
+	addPart(b, key)
+	if set.Rows {
+		addPart(b, raw)
+	}
+	if set.Second != "" {
+		addPart(b, row[at.second])
+	}
+	if set.LineNumbers {
+		b.LineNumbers = append(b.LineNumbers, int64(first))
+	}
+	return nil
+}
+
+func hasNUL(field string) bool { return strings.IndexByte(field, 0) >= 0 }
 
 // addPart adds a part of a row for splitFields.
 func addPart[T string | []byte](b *block, part T) {
@@ -157,25 +184,29 @@ func quoteNames(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// csvError returns the error for a row that could not be read. An error of the stream, readErr, takes precedence over
-// the error of the parser that follows from it.
-func csvError(st *stream, readErr, err error, rows *csv.Reader) error {
+// csvError returns the error for a row that could not be read, which begins at byte start, and whether the row is known
+// to end in the line in which it begins. An error of the stream, readErr, takes precedence over the error of the parser
+// that follows from it.
+func csvError(st *stream, readErr, err error, start int64) (whole bool, _ error) {
 	var parse *csv.ParseError
 	switch {
 	case readErr == ErrRecordTooLong:
-		return fmt.Errorf("%s: after byte %d: %w", st.name, rows.InputOffset(), readErr)
+		return false, fmt.Errorf("%s: after byte %d: %w", st.name, start, readErr)
 	case errors.As(readErr, new(*UnsupportedError)):
-		return readErr
+		return false, readErr
 	case readErr != nil:
-		return st.wrap(readErr)
-	case errors.As(err, &parse):
-		return fmt.Errorf("%s:%d: column %d: %w; is it CSV?", st.name, parse.Line, parse.Column, parse.Err)
+		return false, fmt.Errorf("%w; read up to byte %d", st.wrap(readErr), start)
+	case errors.As(err, &parse) && parse.Line > parse.StartLine:
+		return false, fmt.Errorf("%s:%d: the row goes on to line %d, column %d: %w; is it CSV?",
+			st.name, parse.StartLine, parse.Line, parse.Column, parse.Err)
+	case parse != nil:
+		return true, fmt.Errorf("%s:%d: column %d: %w; is it CSV?", st.name, parse.Line, parse.Column, parse.Err)
 	}
-	return fmt.Errorf("%s: %w", st.name, err)
+	return false, fmt.Errorf("%s: %w", st.name, err)
 }
 
 // recordReader reads at most left bytes from r, until left is reset for the next record. It stops at an error of r, at
-// a NUL byte and when ctx is done.
+// a NUL byte unless takeNUL is set, and when ctx is done.
 type recordReader struct {
 	ctx   context.Context
 	r     io.Reader
@@ -187,6 +218,9 @@ type recordReader struct {
 	kept  []byte // the last bytes read
 	taken int64  // bytes read before those
 	begun bool
+
+	takeNUL bool // whether to go on at a NUL byte
+	nul     bool // whether there was one
 }
 
 func (l *recordReader) Read(p []byte) (int, error) {
@@ -202,12 +236,17 @@ func (l *recordReader) Read(p []byte) (int, error) {
 	}
 	n, err := l.r.Read(p[:min(len(p), l.left)])
 	if at := bytes.IndexByte(p[:n], 0); at >= 0 {
-		var start []byte
+		l.nul = true
+		var stop error
 		if !l.begun {
-			start = p[:n]
+			stop = otherFormat(l.name, p[:n])
 		}
-		err = nulError(l.name, l.lines+1+int64(bytes.Count(p[:at], []byte{'\n'})), CSV, start)
-		n = at
+		if stop == nil && !l.takeNUL {
+			stop = &BadRowError{nulError(l.name, l.lines+1+int64(bytes.Count(p[:at], []byte{'\n'})), CSV)}
+		}
+		if stop != nil {
+			n, err = at, stop
+		}
 	}
 	l.left -= n
 	l.lines += int64(bytes.Count(p[:n], []byte{'\n'}))
@@ -237,7 +276,7 @@ func (l *recordReader) row(end int64) []byte {
 }
 
 // splitFields sets b.Keys, b.Rows and b.Second from b.data and b.ends, for CSV.
-func (b *block) splitFields(s *settings) {
+func (b *block) splitFields(s *settings) error {
 	start, i := 0, 0
 	next := func() []byte {
 		part := b.data[start:b.ends[i]:b.ends[i]]
@@ -245,13 +284,40 @@ func (b *block) splitFields(s *settings) {
 		i++
 		return part
 	}
-	for i < len(b.ends) {
-		b.Keys = append(b.Keys, next())
+	numbers := b.LineNumbers // of all rows; those of bad ones are dropped
+	b.LineNumbers = numbers[:0]
+	for row := 0; i < len(b.ends); row++ {
+		var raw, second []byte
+		key := next()
 		if s.Rows {
-			b.Rows = append(b.Rows, next())
+			raw = next()
 		}
 		if s.Second != "" {
-			b.Second = append(b.Second, next())
+			second = next()
+		}
+		if s.Parse != nil {
+			value, err := b.parse(s, numbers[row], second)
+			if stop := b.bad.skip(s, err); stop != nil {
+				return stop
+			}
+			if err != nil {
+				if len(b.Keys) == 0 && row+1 < len(numbers) {
+					b.Line = numbers[row+1]
+				}
+				continue
+			}
+			b.Values = append(b.Values, value)
+		}
+		b.Keys = append(b.Keys, key)
+		if s.Rows {
+			b.Rows = append(b.Rows, raw)
+		}
+		if s.Second != "" {
+			b.Second = append(b.Second, second)
+		}
+		if s.LineNumbers {
+			b.LineNumbers = append(b.LineNumbers, numbers[row])
 		}
 	}
+	return nil
 }

@@ -21,7 +21,7 @@
 //     Its name does not matter. If it ends too early, also within the magic bytes, the pass fails.
 //   - A UTF-8 byte-order mark at the start of an input, or of what it decompresses to, is dropped.
 //   - Other formats: an input that begins with the magic bytes of xz, lz4, zip, Parquet, SQLite, UTF-16 and others,
-//     or a filter of Bloomery, is an UnsupportedError. So is a NUL byte, except in the format Null.
+//     or a filter of Bloomery, is an UnsupportedError. A row with a NUL byte is bad, except in the format Null.
 //   - Lines: a key is a line without its line end, LF or CRLF. The last line needs no line end. One CR before LF is
 //     dropped; all other bytes belong to the key: more CRs, invalid UTF-8.
 //   - Null: a key ends in a NUL byte, which the last one does not need. All other bytes belong to the key.
@@ -32,10 +32,17 @@
 //   - Empty keys are skipped unless Options.KeepEmpty is set.
 //   - The end of an input ends its last line: no key spans two inputs.
 //
+// # Bad rows
+//
+// Options.BadRows says whether a bad row stops the pass, is left out, or is a key with its NUL bytes. If it stops the
+// pass, work and emit get all keys before it, then Process returns its error. That also holds for an input that cannot
+// be read to its end.
+//
 // # Hostile input
 //
-//   - A key longer than Options.MaxKey stops the pass with a KeyTooLongError. A block holds at most
+//   - A row with a key longer than Options.MaxKey is bad: KeyTooLongError. A block holds at most
 //     about 256 KiB + 1.25·MaxKey of input, however long a line is.
-//   - A row of CSV or TSV longer than MaxKey + 1 MiB is an error, so an unclosed quote does not read the whole file.
+//   - A row of TSV longer than MaxKey + 1 MiB is bad. One of CSV is always an error, so an unclosed quote does not read
+//     the whole file.
 //   - A zstd window is at most 128 MiB, the most that the zstd tool accepts without a flag.
 package keyio

@@ -8,7 +8,7 @@ import (
 
 // splitHex sets b.Keys from lines of hexadecimal digits. It decodes them in place: b.data then has no lines any more.
 func (b *block) splitHex(s *settings) error {
-	line, first := b.Line, b.Line
+	line := b.Line
 	for data := b.data; len(data) > 0; line++ {
 		end := bytes.IndexByte(data, '\n')
 		digits := data[:end:end]
@@ -16,21 +16,31 @@ func (b *block) splitHex(s *settings) error {
 		if n := len(digits); n > 0 && digits[n-1] == '\r' {
 			digits = digits[:n-1]
 		}
-		if len(digits) > 2*s.MaxKey {
-			return &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
+		n, err := b.decode(s, line, digits)
+		if stop := b.bad.skip(s, err); stop != nil {
+			return stop
 		}
-		n, err := hex.Decode(digits, digits)
-		if err != nil {
-			return fmt.Errorf("%s:%d: not a key in hexadecimal digits, two a byte: %w", b.Input, line, err)
-		}
-		if n == 0 && !s.KeepEmpty {
+		if err != nil || n == 0 && !s.KeepEmpty {
 			continue
 		}
 		if len(b.Keys) == 0 {
-			first = line
+			b.Line = line
 		}
 		b.Keys = append(b.Keys, digits[:n:n])
+		if s.LineNumbers {
+			b.LineNumbers = append(b.LineNumbers, line)
+		}
 	}
-	b.Line = first
 	return nil
+}
+
+// decode decodes the digits of a line in place and returns the number of bytes.
+func (b *block) decode(s *settings, line int64, digits []byte) (n int, err error) {
+	if len(digits) > 2*s.MaxKey {
+		return 0, &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
+	}
+	if n, err = hex.Decode(digits, digits); err != nil {
+		err = fmt.Errorf("%s:%d: not a key in hexadecimal digits, two a byte: %w", b.Input, line, err)
+	}
+	return n, err
 }

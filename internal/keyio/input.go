@@ -26,6 +26,7 @@ type Input struct {
 	sources   []source
 	blockSize int         // bytes; tests make it smaller
 	begun     atomic.Bool // whether a pass has begun
+	bad       badRows     // of the last pass
 }
 
 // Open returns an Input that reads the named files one after the other. The path "-" is standard input and is allowed
@@ -88,11 +89,41 @@ func (in *Input) Size() int64 {
 	return sum
 }
 
+// Bad returns the number of bad rows that the last pass left out or, with Pass, took for keys, and what was wrong with
+// the first.
+func (in *Input) Bad() (rows int64, first error) { return in.bad.rows, in.bad.first }
+
+// badRows counts rows that Options.BadRows concerns.
+type badRows struct {
+	rows  int64
+	first error // of the first row
+}
+
+func (b *badRows) add(rows int64, first error) {
+	if b.rows == 0 {
+		b.first = first
+	}
+	b.rows += rows
+}
+
+// skip returns err, the error of a bad row or nil, as a *BadRowError, or nil if the row is left out.
+func (b *badRows) skip(s *settings, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case s.BadRows != Skip:
+		return &BadRowError{err}
+	}
+	b.add(1, err)
+	return nil
+}
+
 // begin starts a pass. It returns ErrNotRewindable for the second pass over a pipe.
 func (in *Input) begin() error {
 	if in.begun.Swap(true) && !in.Rewindable() {
 		return ErrNotRewindable
 	}
+	in.bad = badRows{}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package keyio
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -19,9 +20,8 @@ func (r *reader) readLines(st *stream) error {
 		b.Line, b.first = line, line == 1
 		b.data = append(b.data, r.carry...)
 		var cut int
-		if cut, eof, err = r.fill(b, st); err != nil {
-			return err
-		}
+		var readErr error // comes after the lines before it
+		cut, eof, readErr = r.fill(b, st)
 		r.carry = append(r.carry[:0], b.data[cut:]...)
 		b.data = b.data[:cut]
 		b.lines = bytes.Count(b.data, []byte{r.in.set.end})
@@ -33,15 +33,19 @@ func (r *reader) readLines(st *stream) error {
 		}
 		b.columns = at
 		r.send(b)
+		if readErr != nil {
+			return readErr
+		}
 	}
 	return nil
 }
 
 // fill reads into b, which is empty or holds the beginning of a line. It stops when b is full, at the end of the
 // stream, and, in a live stream, after a Read that completes a line. It returns the length of the whole lines in
-// b.data, which is 0 only at the end of an empty stream.
+// b.data, which is 0 only at the end of an empty stream and with an error.
 //
-// The buffer of a block grows only while it holds an incomplete single line, up to the longest line allowed.
+// The buffer of a block grows only while it holds an incomplete single line, up to the longest line allowed. Of a line
+// that is longer and left out, it holds the beginning.
 func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 	maxLine := r.in.set.MaxKey + len("\r\n")
 	switch r.in.set.Format {
@@ -69,38 +73,48 @@ func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 			}
 			return len(b.data), true, nil
 		case err != nil:
-			return 0, false, st.wrap(err)
+			lines := b.Line - 1 + int64(bytes.Count(buf[:cut], []byte{r.in.set.end}))
+			return cut, false, fmt.Errorf("%w; %d lines were read", st.wrap(err), lines)
 		case cut > 0 && (len(buf) == cap(buf) || st.live):
 			return cut, false, nil
+		case r.ctx.Err() != nil: // a line may be endless
+			return 0, false, context.Cause(r.ctx)
+		case cut == 0 && len(buf) >= maxLine && r.in.set.BadRows == Skip:
+			buf = buf[:maxLine] // split sees that it is too long, without the rest
 		case cut == 0 && len(buf) >= maxLine && r.in.set.Format == TSV:
-			return 0, false, fmt.Errorf("%s:%d: row is longer than %d bytes; is it TSV?", st.name, b.Line, maxLine)
+			return 0, false, &BadRowError{b.rowTooLong(&r.in.set, b.Line)}
 		case cut == 0 && len(buf) >= maxLine:
-			return 0, false, &KeyTooLongError{Input: st.name, Line: b.Line, MaxKey: r.in.set.MaxKey}
+			return 0, false, &BadRowError{&KeyTooLongError{Input: st.name, Line: b.Line, MaxKey: r.in.set.MaxKey}}
 		}
 	}
 }
 
-// split sets b.Keys from b.data.
+// split sets b.Keys from b.data, up to the first bad row whose error it returns.
 func (b *block) split(s *settings) error {
-	if s.Format == CSV {
-		b.splitFields(s)
-		return nil
-	}
-	if s.Format != Null && s.Format != Hex {
-		if err := b.checkText(s.Format); err != nil {
-			return err
-		}
-	}
 	switch s.Format {
-	case TSV:
-		return b.splitTSV(s)
+	case CSV:
+		return b.splitFields(s)
 	case Hex:
 		return b.splitHex(s)
+	case Lines, TSV:
+		if b.nul = bytes.IndexByte(b.data, 0) >= 0; b.nul {
+			if err := b.otherFormat(); err != nil {
+				return err
+			}
+		}
 	}
+	if s.Format == TSV {
+		return b.splitTSV(s)
+	}
+	return b.splitLines(s)
+}
+
+// splitLines sets b.Keys from lines.
+func (b *block) splitLines(s *settings) (err error) {
 	data := b.data
 	keys := slices.Grow(b.Keys, b.lines)
-	skipped := 0 // empty lines before the first key
-	for start, end := 0, 0; start < len(data); start = end + 1 {
+	line, skipped := b.Line, 0 // lines before the first key
+	for start, end := 0, 0; start < len(data); start, line = end+1, line+1 {
 		// IndexByte is as fast as word arithmetic on eight bytes at a time for lines of 20 bytes, and faster for longer
 		// lines. Two workers keep up with a reader that copies from the page cache.
 		end = start + bytes.IndexByte(data[start:], s.end)
@@ -108,44 +122,53 @@ func (b *block) split(s *settings) error {
 		if stop > start && data[stop-1] == '\r' && s.end == '\n' {
 			stop--
 		}
-		if stop-start > s.MaxKey {
-			return b.tooLong(start, s)
+		bad := error(nil)
+		if b.nul || stop-start > s.MaxKey {
+			bad = b.check(s, line, data[start:stop], data[start:stop])
+			if err = b.bad.skip(s, bad); err != nil {
+				break
+			}
 		}
-		if stop == start && !s.KeepEmpty {
+		if bad != nil || stop == start && !s.KeepEmpty {
 			if len(keys) == 0 {
 				skipped++
 			}
 			continue
 		}
 		keys = append(keys, data[start:stop:stop])
+		if s.LineNumbers {
+			b.LineNumbers = append(b.LineNumbers, line)
+		}
 	}
 	b.Keys = keys
 	b.Line += int64(skipped)
-	return nil
+	return err
 }
 
-// lineAt returns the number of the line that starts at offset start of b.data. b.Line must still be that of the first.
-func (b *block) lineAt(start int, end byte) int64 {
-	return b.Line + int64(bytes.Count(b.data[:start], []byte{end}))
-}
-
-// tooLong returns the error for the line that starts at offset start of b.data.
-func (b *block) tooLong(start int, s *settings) error {
-	return &KeyTooLongError{Input: b.Input, Line: b.lineAt(start, s.end), MaxKey: s.MaxKey}
-}
-
-// checkText returns an error if there is a NUL byte in b.data.
-func (b *block) checkText(format Format) error {
-	at := bytes.IndexByte(b.data, 0)
-	if at < 0 {
+// check returns the error of a row that is bad, for its length or a NUL byte. With Pass it counts rows with NUL bytes.
+func (b *block) check(s *settings, line int64, row, key []byte) error {
+	if len(key) > s.MaxKey {
+		return &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
+	}
+	if !b.nul || bytes.IndexByte(row, 0) < 0 {
 		return nil
 	}
-	var start []byte
-	if b.first {
-		start = b.data
+	err := nulError(b.Input, line, s.Format)
+	if s.BadRows == Pass {
+		b.bad.add(1, err)
+		return nil
 	}
-	if b.first && b.ended {
-		start = b.data[:len(b.data)-1]
+	return err
+}
+
+// otherFormat returns an error if b is the start of an input that is no list of keys, although it has lines.
+func (b *block) otherFormat() error {
+	if !b.first {
+		return nil
 	}
-	return nulError(b.Input, b.lineAt(at, '\n'), format, start)
+	start := b.data
+	if b.ended {
+		start = start[:len(start)-1]
+	}
+	return otherFormat(b.Input, start)
 }

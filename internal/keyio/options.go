@@ -24,6 +24,27 @@ const (
 	Hex   Format = "hex"   // one key a line, in hexadecimal digits: keys of any bytes
 )
 
+// BadRows says what a pass does with a bad row: one that has a NUL byte, a key longer than Options.MaxKey, no such
+// column, wrong quotes, digits that are not hexadecimal, or a field that Options.Parse does not take.
+//
+// An input that cannot be read further, is damaged or is no list of keys, and a row of CSV whose end is unknown, are
+// errors whatever BadRows is.
+type BadRows string
+
+// The ways to treat bad rows.
+const (
+	Stop BadRows = "stop" // is an error, after the keys of all rows before
+	Skip BadRows = "skip" // is left out and counted
+	Pass BadRows = "pass" // of Lines and TSV: a NUL byte is a part of its row, and the row is counted; others stop
+)
+
+// BadRowError is an error that Skip would leave out.
+type BadRowError struct{ Err error }
+
+func (e *BadRowError) Error() string { return e.Err.Error() }
+
+func (e *BadRowError) Unwrap() error { return e.Err }
+
 // DefaultMaxKey is the length limit of a key in bytes if Options.MaxKey is 0.
 const DefaultMaxKey = 1 << 20
 
@@ -52,6 +73,13 @@ type Options struct {
 	Plain bool
 	// KeepEmpty keeps empty lines and empty fields as keys. Blank lines of CSV and TSV are still skipped.
 	KeepEmpty bool
+	// BadRows says what becomes of bad rows. Default: Stop.
+	BadRows BadRows
+	// Parse, if not nil, makes the field of Second the value of a key, in Batch.Values. If it returns an error, the row
+	// is bad. Several goroutines call it. It needs Second and LineNumbers.
+	Parse func(second []byte) (uint64, error)
+	// LineNumbers fills Batch.LineNumbers.
+	LineNumbers bool
 	// MaxKey is the length limit of a key in bytes, without the line end. Range: 1 to 1 GiB. Default: DefaultMaxKey.
 	MaxKey int
 	// BlockSize is the number of bytes of input in a block, if no key is longer: see the package comment. Blocks of
@@ -100,12 +128,21 @@ type columns struct {
 func (o Options) check() (settings, error) {
 	s := settings{Options: o}
 	s.Format, s.MaxKey = cmp.Or(s.Format, Lines), cmp.Or(s.MaxKey, DefaultMaxKey)
+	s.BadRows = cmp.Or(s.BadRows, Stop)
 	if s.Stdin == nil {
 		s.Stdin = os.Stdin
 	}
 	if s.MaxKey < 0 || s.MaxKey > maxMaxKey {
 		reason := fmt.Sprintf("must be 1 to %d bytes, or 0 for %d", maxMaxKey, DefaultMaxKey)
 		return s, config("max_key", o.MaxKey, reason)
+	}
+	switch {
+	case s.Parse != nil && (s.Second == "" || !s.LineNumbers):
+		return s, config("parse", true, "needs second and line_numbers")
+	case s.BadRows == Pass && s.Format != Lines && s.Format != TSV:
+		return s, config("bad_rows", string(o.BadRows), `only rows of "lines" and "tsv" can have NUL bytes`)
+	case s.BadRows != Stop && s.BadRows != Skip && s.BadRows != Pass:
+		return s, config("bad_rows", string(o.BadRows), `must be "stop", "skip" or "pass"`)
 	}
 	s.end = '\n'
 	switch s.Format {

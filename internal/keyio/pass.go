@@ -23,7 +23,7 @@ type Batch struct {
 	// have one. Work and emit get such a batch even if it has no keys.
 	Header []byte
 	// Out, Hashes and Values are scratch space in which work passes results to emit. They are empty at first; their
-	// memory is reused. Values.Read sets Values, to the value of each key.
+	// memory is reused. Options.Parse or Values.Read sets Values, to the value of each key.
 	Out    []byte
 	Hashes []filter.Hash
 	Values []uint64
@@ -31,6 +31,8 @@ type Batch struct {
 	Input string
 	// Line is the line number of the first key, counted from 1.
 	Line int64
+	// LineNumbers has the number of the line in which the row of each key begins, if Options.LineNumbers is set.
+	LineNumbers []int64
 }
 
 // block is a Batch and its buffers, on the way from the reader to emit.
@@ -42,6 +44,9 @@ type block struct {
 	lines   int        // line ends in data, unless it is CSV
 	first   bool       // whether data is the start of an input, unless it is CSV
 	ended   bool       // whether the last line end was added
+	nul     bool       // whether a NUL byte in data makes a row bad, unless it is CSV
+	bad     badRows    // that were left out, or with Pass are keys
+	stop    error      // of the bad row that comes after Keys, or nil
 	columns columns    // for TSV
 	ends    []int      // for CSV: the end of each part of data
 	done    chan error // receives the result of the worker
@@ -68,7 +73,7 @@ func (in *Input) Count(ctx context.Context) (uint64, error) {
 //
 // work and emit may be nil. An error of the input, work or emit stops the pass. Process returns the error that comes
 // first in input order, after emit was called for all batches before it; so it returns the same error on every run.
-// work may have been called for later batches.
+// A batch ends before a bad row, so that emit gets all rows before. work may have been called for later batches.
 //
 // If a file was changed or replaced since the first pass of the Input, the error wraps ErrChanged: the size and the
 // time of modification are compared at the begin and at the end of each further pass.
@@ -115,15 +120,16 @@ func (in *Input) Process(ctx context.Context, workers int,
 				if ctx.Err() != nil {
 					return
 				}
-				err := b.split(&in.set)
-				if err == nil && work != nil && b.visible() {
+				b.stop = b.split(&in.set)
+				var err error
+				if work != nil && b.visible() {
 					err = work(worker, &b.Batch)
 				}
 				b.done <- err
 			}
 		})
 	}
-	err := drain(ctx, order, free, emit)
+	err := in.drain(ctx, order, free, emit)
 	cancel()
 	wg.Wait()
 	if err == nil {
@@ -135,8 +141,10 @@ func (in *Input) Process(ctx context.Context, workers int,
 // visible reports whether work and emit get the block.
 func (b *block) visible() bool { return len(b.Keys) > 0 || len(b.Header) > 0 }
 
-// drain waits for each block of order, calls emit and returns the block to free, until order is closed.
-func drain(ctx context.Context, order <-chan *block, free chan<- *block, emit func(b *Batch) error) error {
+// drain waits for each block of order, calls emit and returns the block to free, until order is closed or a row is bad.
+func (in *Input) drain(
+	ctx context.Context, order <-chan *block, free chan<- *block, emit func(b *Batch) error,
+) error {
 	for b := range order {
 		select {
 		case err := <-b.done:
@@ -152,6 +160,10 @@ func drain(ctx context.Context, order <-chan *block, free chan<- *block, emit fu
 			if err := emit(&b.Batch); err != nil {
 				return err
 			}
+		}
+		in.bad.add(b.bad.rows, b.bad.first)
+		if b.stop != nil {
+			return b.stop
 		}
 		free <- b
 	}
@@ -202,11 +214,11 @@ func (r *reader) take(input string) (*block, error) {
 	select {
 	case b := <-r.free:
 		b.Batch = Batch{Keys: b.Keys[:0], Rows: b.Rows[:0], Second: b.Second[:0], Out: b.Out[:0],
-			Hashes: b.Hashes[:0], Values: b.Values[:0], Input: input}
+			Hashes: b.Hashes[:0], Values: b.Values[:0], LineNumbers: b.LineNumbers[:0], Input: input}
 		if b.data == nil {
 			b.data = make([]byte, 0, r.in.blockSize)
 		}
-		b.data, b.ends, b.lines, b.ended = b.data[:0], b.ends[:0], 0, false
+		b.data, b.ends, b.lines, b.ended, b.nul, b.bad = b.data[:0], b.ends[:0], 0, false, false, badRows{}
 		return b, nil
 	case <-r.ctx.Done():
 		return nil, context.Cause(r.ctx)
@@ -215,7 +227,7 @@ func (r *reader) take(input string) (*block, error) {
 
 // send passes a block on to the workers. An empty block goes back to free.
 func (r *reader) send(b *block) {
-	if len(b.data) == 0 && len(b.ends) == 0 && len(b.Header) == 0 {
+	if len(b.data) == 0 && len(b.ends) == 0 && len(b.Header) == 0 && b.bad.rows == 0 {
 		r.free <- b
 		return
 	}

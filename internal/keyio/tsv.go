@@ -9,13 +9,18 @@ import (
 // headerOf takes the header row off a block of a TSV stream, and returns the columns to read. The header is missing
 // if there are only blank lines so far; at the end of the stream, that is an error if the column has a name.
 func (r *reader) headerOf(b *block, eof bool) (at columns, missing bool, err error) {
-	if err := b.checkText(TSV); err != nil { // the names of UTF-16 text would be unknown
-		return at, false, err
+	if bytes.IndexByte(b.data, 0) >= 0 {
+		if err := b.otherFormat(); err != nil { // the names of UTF-16 text would be unknown
+			return at, false, err
+		}
 	}
 	b.first = false
 	for len(b.data) > 0 {
 		end := bytes.IndexByte(b.data, '\n') + 1
 		row := bytes.Clone(b.data[:end])
+		if bytes.IndexByte(row, 0) >= 0 {
+			return at, false, nulError(b.Input, b.Line, TSV)
+		}
 		b.data = append(b.data[:0], b.data[end:]...) // keeps the capacity of the block
 		b.Line++
 		b.lines--
@@ -38,51 +43,65 @@ func trimEnd(line []byte) []byte {
 // splitTSV sets b.Keys and, with Options.Rows, b.Rows from b.data.
 func (b *block) splitTSV(s *settings) error {
 	data := b.data
-	first := -1 // offset of the first row with a key
-	for start, end := 0, 0; start < len(data); start = end {
+	line := b.Line
+	for start, end := 0, 0; start < len(data); start, line = end, line+1 {
 		end = start + bytes.IndexByte(data[start:], '\n') + 1
 		row := trimEnd(data[start:end])
 		if len(row) == 0 {
 			continue
 		}
-		key, err := b.field(start, row, b.columns.key)
-		if err != nil {
-			return err
+		key, second, value, err := b.fields(s, line, row)
+		if stop := b.bad.skip(s, err); stop != nil {
+			return stop
 		}
-		if len(key) > s.MaxKey {
-			return b.tooLong(start, s)
-		}
-		if len(key) == 0 && !s.KeepEmpty {
+		if err != nil || len(key) == 0 && !s.KeepEmpty {
 			continue
 		}
-		if first < 0 {
-			first = start
+		if len(b.Keys) == 0 {
+			b.Line = line
 		}
 		b.Keys = append(b.Keys, key)
 		if s.Second != "" {
-			second, err := b.field(start, row, b.columns.second)
-			if err != nil {
-				return err
-			}
 			b.Second = append(b.Second, second)
+		}
+		if s.Parse != nil {
+			b.Values = append(b.Values, value)
 		}
 		if s.Rows {
 			b.Rows = append(b.Rows, data[start:end:end])
 		}
-	}
-	if first > 0 {
-		b.Line = b.lineAt(first, '\n')
+		if s.LineNumbers {
+			b.LineNumbers = append(b.LineNumbers, line)
+		}
 	}
 	return nil
 }
 
-// field returns a column of the row that begins at start of b.data.
-func (b *block) field(start int, row []byte, column int) ([]byte, error) {
+// fields returns the key of a row and, with Options.Second, that field and what Options.Parse makes of it. It returns
+// an error if the row is bad.
+func (b *block) fields(s *settings, line int64, row []byte) (key, second []byte, value uint64, err error) {
+	if len(row) > s.MaxKey+recordSlack {
+		return nil, nil, 0, b.rowTooLong(s, line)
+	}
+	if key, err = b.field(line, row, b.columns.key); err == nil {
+		err = b.check(s, line, row, key)
+	}
+	if err != nil || s.Second == "" || len(key) == 0 && !s.KeepEmpty {
+		return key, nil, 0, err
+	}
+	if second, err = b.field(line, row, b.columns.second); err == nil {
+		value, err = b.parse(s, line, second)
+	}
+	return key, second, value, err
+}
+
+// field returns a column of a row.
+func (b *block) field(line int64, row []byte, column int) ([]byte, error) {
 	left := row
 	for i := range column {
 		at := bytes.IndexByte(left, '\t')
 		if at < 0 {
-			return nil, fmt.Errorf("%s:%d: no column %d: the row has %d", b.Input, b.lineAt(start, '\n'), column+1, i+1)
+			return nil, fmt.Errorf("%s:%d: no column %d: the row has %d", b.Input, line, column+1, i+1)
 		}
 		left = left[at+1:]
 	}
@@ -90,4 +109,19 @@ func (b *block) field(start int, row []byte, column int) ([]byte, error) {
 		left = left[:at]
 	}
 	return left[:len(left):len(left)], nil
+}
+
+// parse returns the value that Options.Parse, if set, makes of a field, or an error that names the line.
+func (b *block) parse(s *settings, line int64, second []byte) (value uint64, err error) {
+	if s.Parse == nil {
+		return 0, nil
+	}
+	if value, err = s.Parse(second); err != nil {
+		err = fmt.Errorf("%s:%d: %w", b.Input, line, err)
+	}
+	return value, err
+}
+
+func (b *block) rowTooLong(s *settings, line int64) error {
+	return fmt.Errorf("%s:%d: row is longer than %d bytes; is it TSV?", b.Input, line, s.MaxKey+recordSlack)
 }

@@ -151,19 +151,22 @@ func Compressed(head []byte) bool {
 // HeadSize is the number of bytes that Compressed needs: more than the longest signature.
 const HeadSize = 64
 
-// nulError returns the error for a NUL byte in a line. start is how the input begins, or nil if the line is further on.
-func nulError(input string, line int64, format Format, start []byte) error {
-	e := &UnsupportedError{Input: input}
+// otherFormat returns an error if an input with a NUL byte, of which start is the start, is no list of keys.
+func otherFormat(input string, start []byte) error {
 	const tarMagic = 257 // offset
 	if order := utf16Order(start); order != "" {
-		e.Found, e.Advice = "UTF-16 text", convertText("UTF-16"+order)
-		return e
+		return &UnsupportedError{Input: input, Found: "UTF-16 text", Advice: convertText("UTF-16" + order)}
 	}
 	if len(start) > tarMagic && bytes.HasPrefix(start[tarMagic:], []byte("ustar")) {
-		e.Found, e.Advice = "a tar archive", "unpack it: tar -xOf FILE | bloomery ..."
-		return e
+		return &UnsupportedError{Input: input, Found: "a tar archive", Advice: "unpack it: tar -xOf FILE | bloomery ..."}
 	}
-	e.Line, e.Found, e.Advice = line, "there is a NUL byte in the line", "is this a list of keys?"
+	return nil
+}
+
+// nulError returns the error for a NUL byte in a line.
+func nulError(input string, line int64, format Format) error {
+	e := &UnsupportedError{Input: input, Line: line, Found: "there is a NUL byte in the line",
+		Advice: "is this a list of keys?"}
 	if format == Lines {
 		e.Advice = "if NUL bytes end the keys, as find -print0 writes them, add -0 (--null)"
 	}
