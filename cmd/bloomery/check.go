@@ -31,6 +31,10 @@ fingerprints, such as ribbon(r=0,value_bits=8), holds every key: see build.
 With --input-format csv or tsv, whole rows are printed exactly as they are in the input, after its header row if it has
 one; several inputs must have the same header row. Rows with an empty key are left out, unless --keep-empty is given.
 
+A line or a row of tsv with a NUL byte is a key, as logs have them that were truncated while they were written: no row
+is lost, and a warning says how many there were. At other bad rows, such as one without the column, the command ends
+after the answers for all rows before. --bad-rows changes both.
+
 Keys of any bytes come as lines of hexadecimal digits, --input-format hex, and are printed so.
 
 The lines are keys, also for a filter with values: for lines such as those of its build, with a value behind the last
@@ -76,6 +80,7 @@ U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
 		},
 	}
 	f.register(c)
+	f.in.badRows(c, keyio.Pass)
 	return c
 }
 
@@ -112,7 +117,7 @@ func (a *app) check(ctx context.Context, ask asker, failed func() error, f check
 		err = failed()
 	}
 	if n := selected.Load(); err == nil && f.count {
-		err = a.answer(map[string]int64{"count": n}, "%d\n", n)
+		err = a.answer(object{{"count", n}, {"bad_rows", a.badRows}}, "%d\n", n)
 	}
 	return exitIf(selected.Load() == 0, err)
 }

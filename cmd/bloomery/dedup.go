@@ -48,7 +48,11 @@ its header row if it has one; several inputs must have the same header row.
 
 Time is that of the machine, or with --time-column that of the rows: RFC 3339 or Unix seconds. Rows must be about in
 the order of their times: a row that is late counts as one of the latest time so far. One that is more than a day ahead
-of the machine is an error, since time does not go back.
+of the machine is bad, since time does not go back.
+
+A line or a row of tsv with a NUL byte is like any other, since a row that is left out is lost; a warning says how many
+there were. At other bad rows, such as one without a time, the command ends after all rows before were printed, and
+--state remembers these and no others. --bad-rows changes both.
 
 --state FILE holds what is remembered. It is read at the start, if it exists. It is replaced every --save, at the end
 and when the command is interrupted, each time after all lines that it remembers were printed. So no new line is lost
@@ -78,6 +82,7 @@ With --json alone each line gets a line such as {"key":"yopmail.com"}, with "row
 
 func (f *dedupFlags) register(c *cobra.Command) {
 	f.in.register(c)
+	f.in.badRows(c, keyio.Pass)
 	f.in.keepEmpty(c)
 	parse(c, &f.keys, "keys", "`number` of different keys that come within --ttl, or without it, of all (default: the "+
 		"memory grows)", parseCount)
@@ -117,7 +122,10 @@ func (f *dedupFlags) check(c *cobra.Command) error {
 	case f.interval < time.Millisecond:
 		return fmt.Errorf("--save %v: want 1ms or more", f.interval)
 	}
-	f.in.second = f.timeColumn
+	f.in.numbers = true
+	if f.in.second = f.timeColumn; f.timeColumn != "" {
+		f.in.parse = parseRowTime
+	}
 	f.in.block = 64 << 10 // less memory
 	f.in.rows = f.in.columns() && !f.count
 	return nil
@@ -151,12 +159,4 @@ func (f *inputFlags) keepEmpty(c *cobra.Command) {
 type dedupLine struct {
 	Key string `json:"key"`
 	Row string `json:"row,omitempty"`
-}
-
-// rowOf returns the place of a row of a batch, for errors.
-func (f *dedupFlags) rowOf(b *keyio.Batch, rowsBefore int64, i int) string {
-	if f.in.columns() {
-		return fmt.Sprintf("%s: row %d", b.Input, rowsBefore+int64(i)+1)
-	}
-	return fmt.Sprintf("%s: line %d", b.Input, b.Line+int64(i))
 }

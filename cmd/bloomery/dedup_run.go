@@ -26,8 +26,6 @@ type deduper struct {
 	unsaved        bool // memory has keys that the state does not have
 	unprinted      bool // memory has keys whose rows were not printed: it must not be saved
 	warned         bool
-	input          string // of the last batch
-	before         int64  // rows of that input in earlier batches
 	hits           []bool
 }
 
@@ -76,19 +74,11 @@ func (a *app) lockState(ctx context.Context, state string) (unlock func(), err e
 	return func() { _ = flock.Unlock(lock) }, nil
 }
 
-// work hashes the keys of a batch and reads the times of its rows, up to the first that is none.
+// work hashes the keys of a batch.
 func (d *deduper) work(b *keyio.Batch) error {
 	h := d.memory.hasher()
 	for _, key := range b.Keys {
 		b.Hashes = append(b.Hashes, h.Sum(key))
-	}
-	latest := time.Now().Add(mostAhead)
-	for _, text := range b.Second {
-		t, err := rowTime(string(text), latest)
-		if err != nil {
-			return nil // emit returns it
-		}
-		b.Values = append(b.Values, uint64(t))
 	}
 	return nil
 }
@@ -97,20 +87,13 @@ func (d *deduper) work(b *keyio.Batch) error {
 func (d *deduper) emit(b *keyio.Batch) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if b.Input != d.input {
-		d.input, d.before = b.Input, 0
-	}
 	if len(b.Header) > 0 && !d.json && !d.count {
 		if _, err := d.stdout.Write(b.Header); err != nil {
 			return err
 		}
 	}
-	hs := b.Hashes
-	if d.timeColumn != "" {
-		hs = hs[:len(b.Values)]
-	}
-	d.hits = append(d.hits[:0], make([]bool, len(hs))...)
-	n, err := d.memory.testAndAdd(d.hits, hs, b.Values)
+	d.hits = append(d.hits[:0], make([]bool, len(b.Hashes))...)
+	n, err := d.memory.testAndAdd(d.hits, b.Hashes, b.Values)
 	for i, repeated := range d.hits[:n] {
 		if repeated == d.repeats {
 			d.selected++
@@ -123,17 +106,9 @@ func (d *deduper) emit(b *keyio.Batch) error {
 		d.unprinted = true
 		return printErr
 	}
-	switch {
-	case errors.Is(err, filter.ErrFull):
-		err = d.full(d.rowOf(b, d.before, n))
-	case err == nil && n < len(b.Keys):
-		_, err = rowTime(string(b.Second[n]), time.Now().Add(mostAhead))
-		if err == nil {
-			err = errors.New("the clock of this machine was changed; repeat the command")
-		}
-		err = fmt.Errorf("%s: %w", d.rowOf(b, d.before, n), err)
+	if errors.Is(err, filter.ErrFull) {
+		err = d.full(fmt.Sprintf("%s: line %d", b.Input, b.LineNumbers[n]))
 	}
-	d.before += int64(n)
 	return err
 }
 
@@ -248,6 +223,6 @@ func (d *deduper) end(ctx context.Context, err error) error {
 	}
 	return d.answer(&object{
 		{"count", d.selected}, {"rows", d.rows}, {"keys", facts.keys}, {"bytes", facts.bytes}, {"fpr", facts.fpr},
-		{"early", facts.early}, {"late", facts.late},
+		{"early", facts.early}, {"late", facts.late}, {"bad_rows", d.badRows},
 	}, "%d\n", d.selected)
 }

@@ -13,6 +13,12 @@ import (
 // later ones would count as of its time.
 const mostAhead = 24 * time.Hour
 
+// parseRowTime is rowTime for a row that is read now.
+func parseRowTime(text []byte) (uint64, error) {
+	t, err := rowTime(string(text), time.Now().Add(mostAhead))
+	return uint64(t), err
+}
+
 // rowTime reads the time of a row, RFC 3339 or Unix seconds, in ns since 1970. It must not be after latest.
 func rowTime(text string, latest time.Time) (int64, error) {
 	t, err := parseTime(text)

@@ -117,6 +117,9 @@ work as in bloomery check.
 For keys of the universe that the set was built with, no answer is wrong. Other keys are printed at the rate
 outside_rate of exact info.
 
+A row with a NUL byte, or another bad one, ends the command after the answers for all rows before: it is not in the
+universe, so an answer would mean nothing. --bad-rows skip leaves it out.
+
 A set with partitions needs --partition-column. A partition that the universe did not have gets any answer.`,
 		Example: `  bloomery exact check revoked.exact serials.txt
   bloomery exact check parts.exact --input-format csv --column serial --partition-column issuer seen.csv
@@ -135,6 +138,7 @@ A set with partitions needs --partition-column. A partition that the universe di
 		},
 	}
 	f.register(c)
+	f.in.badRows(c, keyio.Stop) // such a row is not in the universe: an answer would mean nothing
 	f.in.partitionFlag(c)
 	return c
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,10 +25,13 @@ type inputFlags struct {
 	format, column     string
 	delimiter          rune // 0 if not given
 	header, keep, null bool
-	rows               bool   // keep whole rows; no flag
-	second             string // a second column: --partition-column or --value-column
-	maxKey             int    // 0: the limit of keyio
-	block              int    // 0: the block size of keyio; no flag
+	rows               bool                         // keep whole rows; no flag
+	second             string                       // a second column: --partition-column or --value-column
+	maxKey             int                          // 0: the limit of keyio
+	bad, normal        keyio.BadRows                // of --bad-rows and its default; "": stop
+	block              int                          // 0: the block size of keyio; no flag
+	numbers            bool                         // keep line numbers; no flag
+	parse              func([]byte) (uint64, error) // of the fields of second; no flag
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -58,12 +63,30 @@ func (f *inputFlags) register(c *cobra.Command) {
 	complete(c, "input-format", "lines", "csv", "tsv", "null", "hex")
 }
 
+// badRows adds --bad-rows, for commands that answer row by row. normal is the default for lines and tsv: stop or pass.
+func (f *inputFlags) badRows(c *cobra.Command, normal keyio.BadRows) {
+	f.normal = normal
+	usage := "`how` to treat a bad row: stop with an error, skip and count it, or pass (lines, tsv): a row with a NUL " +
+		"byte is a key, others stop (default "
+	if normal == keyio.Pass {
+		usage += "pass for lines and tsv, else "
+	}
+	usage += "stop)"
+	parse(c, &f.bad, "bad-rows", usage, func(flag, text string) (keyio.BadRows, error) {
+		if !slices.Contains([]string{"stop", "skip", "pass"}, text) {
+			return "", fmt.Errorf("%s %q: want stop, skip or pass", flag, text)
+		}
+		return keyio.BadRows(text), nil
+	})
+	complete(c, "bad-rows", "stop", "skip", "pass")
+}
+
 // options returns the checked options of keyio.
 func (f *inputFlags) options() (o keyio.Options, err error) {
 	o = keyio.Options{
 		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows,
 		Delimiter: f.delimiter, MaxKey: f.maxKey, Second: f.second,
-		BlockSize: f.block,
+		BlockSize: f.block, BadRows: f.bad, LineNumbers: f.numbers, Parse: f.parse,
 	}
 	if f.null {
 		if o.Format != keyio.Lines && o.Format != keyio.Null {
@@ -85,6 +108,14 @@ func (f *inputFlags) options() (o keyio.Options, err error) {
 		return o, fmt.Errorf("--delimiter %q: tsv has tabs; use --input-format csv", f.delimiter)
 	case f.delimiter != 0 && !columns:
 		return o, fmt.Errorf("--delimiter %q: lines have no columns; add --input-format csv", f.delimiter)
+	}
+	text := o.Format == keyio.Lines || o.Format == keyio.TSV
+	switch {
+	case f.bad == keyio.Pass && !text:
+		return o, fmt.Errorf("--bad-rows pass: only keys in lines and tsv can have NUL bytes, not in %s; leave it out, "+
+			"or skip bad rows: --bad-rows skip", o.Format)
+	case f.bad == "" && text:
+		o.BadRows = f.normal
 	}
 	return o, nil
 }
@@ -116,8 +147,10 @@ func (f *inputFlags) columns() bool {
 // source is a list of inputs with keys.
 type source struct {
 	*keyio.Input
-	a *app
-	p *cli.Progress // of the pass that is running
+	a      *app
+	p      *cli.Progress // of the pass that is running
+	passes bool          // whether rows with NUL bytes are keys
+	skips  bool          // whether the command has --bad-rows
 }
 
 func (a *app) source(f inputFlags, paths []string) (*source, error) {
@@ -136,7 +169,7 @@ func (a *app) source(f inputFlags, paths []string) (*source, error) {
 			return nil, err
 		}
 	}
-	s := &source{a: a}
+	s := &source{a: a, passes: o.BadRows == keyio.Pass, skips: f.normal != ""}
 	o.Stdin, o.Progress = a.stdin, func(bytes int64) { s.p.Read.Store(bytes) }
 	s.Input, err = keyio.Open(paths, o)
 	return s, err
@@ -146,8 +179,9 @@ func (a *app) source(f inputFlags, paths []string) (*source, error) {
 // then gets them in input order in one. Both may be nil.
 func (s *source) pass(ctx context.Context, what string, work, emit func(*keyio.Batch) error) error {
 	s.p = s.a.bar(what, s.Size())
+	defer s.warnBad()
 	defer s.p.End()
-	return s.Process(ctx, 0, func(_ int, b *keyio.Batch) (err error) {
+	err := s.Process(ctx, 0, func(_ int, b *keyio.Batch) (err error) {
 		n := len(b.Keys)
 		if work != nil {
 			err = work(b)
@@ -157,6 +191,24 @@ func (s *source) pass(ctx context.Context, what string, work, emit func(*keyio.B
 		}
 		return err
 	}, emit)
+	if bad := new(keyio.BadRowError); s.skips && errors.As(err, &bad) {
+		const skip = "The rows before it were answered. To leave out such rows and count them: --bad-rows skip."
+		err = cli.Advise(err, strings.TrimPrefix(hint(err)+"\n  "+skip, "\n  "))
+	}
+	return err
+}
+
+// warnBad says how many bad rows the pass left out, or took for keys.
+func (s *source) warnBad() {
+	n, first := s.Bad()
+	s.a.badRows += n
+	switch {
+	case n == 0:
+	case s.passes:
+		s.a.warn("rows with a NUL byte, which are keys: %d; the first: %v", n, first)
+	default:
+		s.a.warn("bad rows, which were left out: %d; the first: %v", n, first)
+	}
 }
 
 // pass is a pass over inputs that are read once.

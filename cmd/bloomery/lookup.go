@@ -29,7 +29,7 @@ of times.
 
 Families: ` + strings.Join(families.With(family.CanCount), ", ") + `.
 Families that also have a form without counters (--counting) then count each key once for the build, and every time that it
-is added later. Exit code 0 if a number was above 0, 1 if none was, 2 on an error.
+is added later. Exit code 0 if a number was above 0, 1 if none was, 2 on an error. --bad-rows works as in bloomery check.
 
 With --json every key gets a line such as {"key":"yopmail.com","count":2}, with "saturated":true if the count is a
 lower bound.`,
@@ -49,6 +49,7 @@ lower bound.`,
 		},
 	}
 	in.register(c)
+	in.badRows(c, keyio.Pass)
 	return c
 }
 
@@ -83,7 +84,7 @@ func (a *app) getCommand() *cobra.Command {
 value, in their order, as soon as they come. A build takes values with the keys, and put sets them; a key without one
 has 0. The lines are keys: for a file with values add --input-format tsv. An absent key has, at the false-positive rate,
 an arbitrary value, and always in a filter without fingerprints, such as ribbon(r=0,value_bits=8). Exit code 0 if a key
-was printed, 1 if none was, 2 on an error.
+was printed, 1 if none was, 2 on an error. --bad-rows works as in bloomery check.
 
 With --json every key gets a line such as {"key":"yopmail.com","present":true,"value":3}.`,
 		Example: "  bloomery get routes.bloom addresses.txt",
@@ -103,6 +104,7 @@ With --json every key gets a line such as {"key":"yopmail.com","present":true,"v
 		},
 	}
 	in.register(c)
+	in.badRows(c, keyio.Pass)
 	return c
 }
 

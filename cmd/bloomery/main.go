@@ -42,6 +42,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	json, quiet    bool
+	badRows        int64 // that were left out, or taken for keys
 	secretFile     string
 }
 

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// goodRows is the number of rows before a bad one: more than the blocks that are under way at a time have.
+const goodRows = 100_000
+
+// badKey returns a key of the tests of bad rows, and whether the filters have it.
+func badKey(i int) (key string, member bool) {
+	return fmt.Sprintf("%08x.example", uint32(i)*2654435761), i%2 == 0
+}
+
+// badRowFormats are the formats with their flags, a good row and the bad rows. In the columns, the key is the second
+// and the time the third.
+var badRowFormats = []struct {
+	name  string
+	flags []string
+	row   func(key string) string
+	bad   map[string]string // by kind
+}{
+	{"lines", nil, func(key string) string { return key + "\n" }, map[string]string{
+		"NUL byte": "a\x00b\n", "too long": strings.Repeat("x", 200) + "\n",
+	}},
+	{"csv", []string{"--column", "2"}, func(key string) string { return "a," + key + ",1769860800\n" }, map[string]string{
+		"NUL byte": "a,b\x00,1\n", "too long": "a," + strings.Repeat("x", 200) + ",1\n", "quotes": "a,b\"c,1\n",
+		"open quote": "\"a,b,1\n", "no column": "a\n", "time": "a,b,soon\n",
+	}},
+	{"tsv", []string{"--column", "2"}, func(key string) string { return "a\t" + key + "\t1769860800\n" },
+		map[string]string{
+			"NUL byte": "a\tb\t1\x00\n", "too long": "a\t" + strings.Repeat("x", 200) + "\t1\n", "no column": "a\n",
+			"long row": strings.Repeat("x", 2<<20) + "\n", "time": "a\tb\tsoon\n",
+		}},
+	{"null", nil, func(key string) string { return key + "\x00" }, map[string]string{
+		"too long": strings.Repeat("x", 200) + "\x00",
+	}},
+	{"hex", nil, func(key string) string { return hex.EncodeToString([]byte(key)) + "\n" }, map[string]string{
+		"no digit": "0g\n", "odd": "abc\n", "too long": strings.Repeat("00", 200) + "\n", "NUL byte": "\x00\n",
+	}},
+}
+
+// badRowCommands are the commands that answer row by row. FILTER, VALUES, EXACT and STATE stand for files.
+var badRowCommands = map[string][]string{
+	"check": {"check", "FILTER"}, "check --json": {"check", "--json", "FILTER"},
+	"count": {"count", "FILTER"}, "get": {"get", "VALUES"}, "exact check": {"exact", "check", "EXACT"},
+	"dedup": {"dedup", "--fpr", "1e-9"}, "dedup --ttl": {"dedup", "--fpr", "1e-9", "--ttl", "1h", "--keys", "200k"},
+}
+
+// badRowFiles builds the filters of badRowCommands, and returns a function that names them in arguments.
+func badRowFiles(t *testing.T) (named func(args []string) []string) {
+	t.Helper()
+	dir := t.TempDir()
+	var members, all strings.Builder
+	for i := range goodRows {
+		key, member := badKey(i)
+		fmt.Fprintln(&all, key)
+		if member {
+			fmt.Fprintln(&members, key)
+		}
+	}
+	list := filepath.Join(dir, "members")
+	if err := os.WriteFile(list, []byte(members.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"FILTER": {"build", "--needs", "count"}, "VALUES": {"build", "--value-bits", "4"},
+		"EXACT": {"exact", "build", "--members", list, "--universe", "-"},
+	} {
+		text := members.String()
+		if name == "EXACT" {
+			text = all.String()
+		}
+		if code, _ := runOn(t, text, append(args, "-o", filepath.Join(dir, name))...); code != exitOK {
+			t.Fatalf("%v: exit code %d", args, code)
+		}
+	}
+	return func(args []string) []string {
+		args = append([]string(nil), args...)
+		for i, arg := range args {
+			if arg != "" && arg == strings.ToUpper(arg) && filepath.Base(arg) == arg && arg[0] != '-' {
+				args[i] = filepath.Join(dir, arg)
+			}
+		}
+		return args
+	}
+}
+
+// TestBeforeBadRow: each command that answers row by row prints the answers for all rows before a bad one and nothing
+// after, names the row, and ends with exit code 2. The inputs are one file, or a file and standard input, in turn.
+func TestBeforeBadRow(t *testing.T) {
+	named := badRowFiles(t)
+	dir, oneFile := t.TempDir(), false
+	for _, format := range badRowFormats {
+		var first, rest strings.Builder
+		for i := range goodRows {
+			key, _ := badKey(i)
+			if i < goodRows/2 {
+				first.WriteString(format.row(key))
+			} else {
+				rest.WriteString(format.row(key))
+			}
+		}
+		half, file := filepath.Join(dir, "half"), filepath.Join(dir, "file")
+		if err := os.WriteFile(half, []byte(first.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		good := zipped(func(*testing.T) []byte { return []byte(first.String() + rest.String()) })(t)
+		after := strings.Repeat(format.row("after"), 1000)
+		ends := map[string]string{}
+		for kind, row := range format.bad {
+			ends[kind] = row + after
+		}
+		for name, args := range badRowCommands {
+			args = append(named(args), append(format.flags, "--input-format", format.name, "--max-key-bytes", "100")...)
+			if strings.HasSuffix(name, "--ttl") && format.flags != nil {
+				args = append(args, "--time-column", "3")
+			}
+			code, want := runOn(t, first.String()+rest.String(), args...)
+			if code != exitOK || want == "" {
+				t.Fatalf("%s, %s: exit code %d and %d bytes for good rows", name, format.name, code, len(want))
+			}
+			check := func(kind, says string, stdin io.Reader, inputs ...string) {
+				t.Helper()
+				var out, errs bytes.Buffer
+				code := run(t.Context(), append(append([]string(nil), args...), inputs...), stdin, &out, &errs)
+				if code != exitError || !strings.Contains(errs.String(), says) {
+					t.Errorf("%s, %s, %s: exit code %d, error %q, want %q", name, format.name, kind, code, errs.String(),
+						says)
+				}
+				if got := out.String(); got != want {
+					t.Errorf("%s, %s, %s: %d lines, want %d, the same: %t", name, format.name, kind,
+						strings.Count(got, "\n"), strings.Count(want, "\n"), strings.HasPrefix(want, got))
+				}
+			}
+			for kind, end := range ends {
+				if kind == "time" && !strings.HasSuffix(name, "--ttl") {
+					continue
+				}
+				if oneFile = !oneFile; !oneFile {
+					check(kind, fmt.Sprintf("standard input:%d:", goodRows/2+1), strings.NewReader(rest.String()+end),
+						"--bad-rows", "stop", half, "-")
+					continue
+				}
+				if err := os.WriteFile(file, []byte(first.String()+rest.String()+end), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				check(kind, fmt.Sprintf("%s:%d:", file, goodRows+1), nil, "--bad-rows", "stop", file)
+			}
+			for says, more := range map[string]string{
+				"gzip data ends too early": "\x00", "reading it as gzip": "\xff\xff\xff",
+			} {
+				z := append(bytes.Clone(good), "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"+more...)
+				if err := os.WriteFile(file, z, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				check("damaged", says, nil, file)
+			}
+			broken := iotest.ErrReader(errors.New("broken pipe"))
+			part := strings.TrimRight(format.row("part"), "\n\x00")
+			check("read error", "broken pipe", io.MultiReader(strings.NewReader(rest.String()+part), broken), half, "-")
+		}
+	}
+}
+
+// TestSkipBadRows: with --bad-rows skip, each command answers all rows but the bad ones, and says how many these were
+// and which was the first.
+func TestSkipBadRows(t *testing.T) {
+	named := badRowFiles(t)
+	for _, format := range badRowFormats {
+		var good, all strings.Builder
+		bad := 0
+		for i := range 20_000 {
+			key, _ := badKey(i)
+			good.WriteString(format.row(key))
+			all.WriteString(format.row(key))
+			if i%1000 != 999 {
+				continue
+			}
+			for kind, row := range format.bad {
+				if kind != "time" && kind != "open quote" { // a row with an open quote has no known end
+					all.WriteString(row)
+					bad++
+				}
+			}
+		}
+		for name, args := range badRowCommands {
+			args = append(named(args), append(format.flags, "--input-format", format.name, "--max-key-bytes", "100")...)
+			_, want := runOn(t, good.String(), args...)
+			var out, errs bytes.Buffer
+			code := run(t.Context(), append(args, "--bad-rows", "skip"), strings.NewReader(all.String()), &out, &errs)
+			if code != exitOK || out.String() != want {
+				t.Errorf("%s, %s: exit code %d, %d lines, want %d: %s", name, format.name, code,
+					strings.Count(out.String(), "\n"), strings.Count(want, "\n"), errs.String())
+			}
+			says := fmt.Sprintf("left out: %d; the first: standard input:1001:", bad)
+			if !strings.Contains(errs.String(), says) {
+				t.Errorf("%s, %s: %q, want %q", name, format.name, errs.String(), says)
+			}
+		}
+	}
+}
+
+// TestContinueAfterBadRow: the state of a run that ends at a bad row knows the rows that were printed, and no others. A
+// second run behind that row prints the rest.
+func TestContinueAfterBadRow(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--ttl", "24h", "--keys", "300k"}} {
+		for _, format := range badRowFormats {
+			var before, after strings.Builder
+			for i := range goodRows {
+				key, _ := badKey(i % (goodRows * 3 / 4)) // some lines come again
+				to := &before
+				if i >= goodRows*2/3 {
+					to = &after
+				}
+				to.WriteString(format.row(key))
+			}
+			for kind, row := range format.bad {
+				args := []string{"dedup", "--fpr", "1e-9", "--input-format", format.name, "--max-key-bytes", "100"}
+				args = append(append(args, flags...), format.flags...)
+				if kind == "time" && flags == nil {
+					continue
+				} else if kind == "time" {
+					args = append(args, "--time-column", "3")
+				}
+				_, want := runOn(t, before.String()+after.String(), args...)
+				args = append(args, "--state", filepath.Join(t.TempDir(), "seen.state"))
+				code, first := runOn(t, before.String()+row+after.String(), append(args, "--bad-rows", "stop")...)
+				second, rest := runOn(t, after.String(), args...)
+				if code != exitError || second != exitOK || first+rest != want {
+					t.Errorf("%q, %s, %s: exit codes %d and %d, %d and %d lines, want %d", flags, format.name, kind, code,
+						second, strings.Count(first, "\n"), strings.Count(rest, "\n"), strings.Count(want, "\n"))
+				}
+			}
+		}
+	}
+}
+
+// TestBadRowWritesNothing: commands that write a file leave it as it was if the last row of their input is bad.
+func TestBadRowWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	good := trialKeys("key", 1000)
+	for name, args := range map[string][]string{
+		"set": {"build", "--needs", "remove"}, "values": {"build", "--family", "rankindexed", "--value-bits", "8"},
+		"exact": {"exact", "build", "--members", "-", "--universe", path("list")},
+	} {
+		if err := os.WriteFile(path("list"), []byte(good), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _ := runOn(t, good, append(args, "-o", path(name))...); code != exitOK {
+			t.Fatalf("%v: exit code %d", args, code)
+		}
+	}
+	many := trialKeys("key", goodRows)
+	for _, args := range [][]string{
+		{"build", "-o", path("set")}, {"build", "--shards", "2", "-o", path("folder")}, {"add", path("set")},
+		{"remove", path("set")}, {"put", path("values")}, {"optimize", path("set"), "--keys", "-"},
+		{"exact", "build", "-o", path("exact"), "--members", "-", "--universe", path("list")},
+		{"exact", "update", "--base", path("exact"), "-o", path("exact"), "--universe", "-", "--members", path("list")},
+	} {
+		list := many
+		if args[0] == "put" {
+			list = strings.ReplaceAll(many, "\n", "\t1\n")
+		}
+		for _, bad := range []string{"a\x00b\n", strings.Repeat("x", 2<<20) + "\n"} {
+			was := filesOf(t, dir)
+			if code, _ := runOn(t, list+bad, args...); code != exitError {
+				t.Errorf("%v: exit code %d", args, code)
+			}
+			if got := filesOf(t, dir); !maps.Equal(got, was) {
+				t.Errorf("%v: the files have changed", args)
+			}
+		}
+	}
+}
+
+// filesOf returns the contents of the files in a folder.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(data)
+	}
+	return files
+}
