@@ -66,15 +66,14 @@ func TestCut(t *testing.T) {
 		"zstd, skippable":   {skippable, zstandard(t, a), skippable},
 		"bzip2":             {bz},
 		"bzip2, two":        {bz, bz},
-		"gzip in zstd":      {zstandard(t, gzipped(t, a))},
-		"cut gzip in zstd":  {zstandard(t, gzipped(t, a)[:200])},
+		"gzip, padded":      {gzipped(t, a), {0}, {0}, {0}},
 	} {
 		whole := bytes.Join(members, nil)
 		ends := map[int]bool{0: true}
 		at := 0
 		for _, m := range members {
 			at += len(m)
-			ends[at] = name != "cut gzip in zstd"
+			ends[at] = true
 		}
 		for cut := range len(whole) + 1 {
 			_, err := countKeys(t, whole[:cut])
@@ -83,7 +82,7 @@ func TestCut(t *testing.T) {
 			}
 		}
 		// Bytes behind the last member are damage, too, and not silence.
-		if n, err := countKeys(t, append(bytes.Clone(whole), 0x1f, 0x8b)); err == nil && name != "cut gzip in zstd" {
+		if n, err := countKeys(t, append(bytes.Clone(whole), 0x1f, 0x8b)); err == nil {
 			t.Errorf("%s: half a member behind the last one: %d keys", name, n)
 		}
 	}

@@ -37,7 +37,7 @@ type source struct {
 type stream struct {
 	io.Reader
 	name   string
-	codec  string // the compressions, such as "gzip" or "gzip and bzip2", or "" for plain
+	codec  string // the compression, such as "gzip", or "" for plain
 	live   bool   // a pipe or device: pass data on as soon as it arrives
 	closes []func()
 	// unchanged returns an error if the file has changed since its first pass. It is nil in the first pass.
@@ -108,42 +108,53 @@ func (s *source) compare(st *stream, f *os.File) error {
 	return st.unchanged()
 }
 
-// maxLayers is how many compressions inside each other are read. There are files that decompress to themselves.
-const maxLayers = 4
+// A list of keys does not shrink to a part in mostRatio of its size: gzip cannot do it, and bzip2 and zstd only do it
+// to bytes that repeat. So a larger ratio is an error, beyond the first freeBytes of an input. Both bound the time that
+// a small file can take.
+const (
+	mostRatio = 2000
+	freeBytes = 256 << 20
+)
 
-// decompress makes st read r, through a decompressor for each compression that it finds. The decompressors work in the
-// goroutine that calls Read. It returns the signature of the data in them, or nil if that has none.
+// decompress makes st read r, through a decompressor if r is compressed. The decompressor works in the goroutine that
+// calls Read. It returns the signature of the data in it, or nil if that has none. One compression inside another stays:
+// a few nested layers make any number of bytes of a small file.
 func (st *stream) decompress(r io.Reader) (*signature, error) {
-	for layer := 0; ; layer++ {
-		br := bufio.NewReaderSize(r, 64<<10) // large reads of plain data bypass its buffer
-		st.Reader = br
-		sign, cut := peekSignature(br)
-		if cut != "" {
-			st.codec = cut
-			return nil, io.ErrUnexpectedEOF
-		}
-		if sign == nil || sign.codec == "" {
-			return sign, nil
-		}
-		if layer == maxLayers {
-			return nil, fmt.Errorf("it is compressed more than %d times", maxLayers)
-		}
-		if st.codec != "" {
-			st.codec += " and "
-		}
-		st.codec += sign.codec
-		z, err := st.decoder(sign.codec, br)
-		if err != nil {
-			return nil, err
-		}
-		r = &sticky{r: z}
+	z := &unpacked{}
+	br := bufio.NewReaderSize(&countingReader{r, &z.packed}, 64<<10) // large reads of plain data bypass its buffer
+	st.Reader = br
+	sign, cut := peekSignature(br)
+	if cut != "" {
+		st.codec = cut
+		return nil, io.ErrUnexpectedEOF
 	}
+	if sign == nil || sign.codec == "" {
+		return sign, nil
+	}
+
+	st.codec = sign.codec
+	var err error
+	if z.r, err = st.decoder(sign.codec, br); err != nil {
+		return nil, err
+	}
+	br = bufio.NewReaderSize(z, 64<<10)
+	st.Reader = br
+	sign, cut = peekSignature(br)
+	if cut != "" {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return sign, nil
 }
 
 func (st *stream) decoder(codec string, br *bufio.Reader) (io.Reader, error) {
 	switch codec {
 	case "gzip":
-		return gzip.NewReader(br)
+		z, err := gzip.NewReader(br)
+		if err != nil {
+			return nil, err
+		}
+		z.Multistream(false)
+		return &gzipMembers{z, br}, nil
 	case "bzip2":
 		return bzip2.NewReader(br), nil
 	}
@@ -154,6 +165,48 @@ func (st *stream) decoder(codec string, br *bufio.Reader) (io.Reader, error) {
 	}
 	st.closes = append(st.closes, z.Close)
 	return z, nil
+}
+
+// gzipMembers reads the members of a gzip file. Like gunzip, it ignores zeros behind the last one, as tapes and disk
+// images have them.
+type gzipMembers struct {
+	z  *gzip.Reader // of one member
+	br *bufio.Reader
+}
+
+func (g *gzipMembers) Read(p []byte) (n int, err error) {
+	for n == 0 && err == nil {
+		if n, err = g.z.Read(p); err == io.EOF {
+			err = g.next()
+		}
+	}
+	return n, err
+}
+
+// next begins the next member. It returns io.EOF if there is none.
+func (g *gzipMembers) next() error {
+	padded := false
+	for {
+		c, err := g.br.ReadByte()
+		if err != nil {
+			return err
+		}
+		if c != 0 {
+			break
+		}
+		padded = true
+	}
+	if padded {
+		return gzip.ErrHeader
+	}
+	if err := g.br.UnreadByte(); err != nil {
+		return err
+	}
+	if err := g.z.Reset(g.br); err != nil {
+		return err
+	}
+	g.z.Multistream(false)
+	return nil
 }
 
 // text makes st read the text in r: it decompresses, drops a byte-order mark and refuses other formats.
@@ -169,7 +222,11 @@ func (st *stream) text(r io.Reader) error {
 		return err
 	}
 	e := &UnsupportedError{Input: st.name, Found: sign.what, Advice: sign.do}
-	if st.codec != "" {
+	switch {
+	case sign.codec != "":
+		e.Found = sign.codec + " data in " + st.codec + " data"
+		e.Advice = "decompress it once first: " + st.codec + " -dc FILE | bloomery ..."
+	case st.codec != "":
 		e.Found += " in " + st.codec + " data"
 		e.Advice += ", where FILE is the decompressed " + st.codec + " data"
 	}
@@ -232,17 +289,24 @@ func (p plain) Close() error {
 	return nil
 }
 
-// sticky returns the first error of r again at every later Read, so that a damaged input has no keys after the damage.
-type sticky struct {
-	r   io.Reader
-	err error
+// unpacked reads decompressed data from r. It returns the first error of r again at every later Read, so that a damaged
+// input has no keys after the damage.
+type unpacked struct {
+	r           io.Reader
+	packed, out int64 // bytes read before and after decompression
+	err         error
 }
 
-func (s *sticky) Read(p []byte) (n int, err error) {
-	if s.err == nil {
-		n, s.err = s.r.Read(p)
+func (u *unpacked) Read(p []byte) (n int, err error) {
+	if u.err != nil {
+		return 0, u.err
 	}
-	return n, s.err
+	n, u.err = u.r.Read(p)
+	if u.out += int64(n); u.out > freeBytes && u.out/mostRatio > u.packed {
+		n, u.err = 0, fmt.Errorf("it decompresses to more than %d times its size; if it is a list of keys all the same, "+
+			"pipe it through a decompressor", mostRatio)
+	}
+	return n, u.err
 }
 
 // countingReader adds the bytes read from r to n.
