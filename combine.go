@@ -26,8 +26,9 @@ func (s *Set) Merge(o *Set) error { return s.combine(o, family.CanMerge) }
 func (s *Set) Intersect(o *Set) error { return s.combine(o, family.CanIntersect) }
 
 func (s *Set) combine(o *Set, how family.Ability) error {
+	s.begin()
 	err := s.inner().Combine(o.other(), how)
-	s.follow()
+	s.end()
 	return err
 }
 
@@ -40,8 +41,9 @@ func (s *Set) Clone() (*Set, error) { return made(s.inner().Copy(false)) }
 // Reset removes all keys and keeps the geometry. The error wraps errors.ErrUnsupported if the family cannot start
 // empty. Reset needs exclusive use, also of a Set for many writers.
 func (s *Set) Reset() error {
+	s.begin()
 	err := s.inner().Reset()
-	s.follow()
+	s.end()
 	return err
 }
 

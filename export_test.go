@@ -28,6 +28,12 @@ func WithOpening(f func(path string) error) Option {
 	return func(o *options) { o.Opening = f }
 }
 
+// Begin begins a change of a Set and returns what ends it.
+func Begin(s *Set) (end func()) {
+	s.begin()
+	return s.end
+}
+
 // SetLockedMemory sets the memory limit of a Locked sharded Set and returns the old one.
 func SetLockedMemory(n int64) (old int64) {
 	old, shards.LockedMemory = shards.LockedMemory, n
@@ -130,7 +136,7 @@ func Optimize(ctx context.Context, s *Set, keys iter.Seq[[]byte]) error {
 	better, err := o.Commit(ctx)
 	if err == nil {
 		err = s.engine.Take(better.engine)
-		s.follow()
+		s.end()
 	}
 	return err
 }

@@ -77,7 +77,7 @@ func (s *Set) Save(ctx context.Context, path string) error { return s.inner().Sa
 // DefaultMaxBytes is the largest filter that Read and UnmarshalBinary take without WithMaxBytes: 1 GiB.
 const DefaultMaxBytes = 1 << 30
 
-// Option is an option of Open, OpenLive, Lock, Read, FromBytes, MergeFiles and IntersectFiles.
+// Option is an option of Open, OpenLive, Lock, Read, FromBytes, MergeFiles, IntersectFiles and interop.Read.
 type Option func(*options)
 
 type options struct {

@@ -40,7 +40,7 @@ func (c JobConfig) options() (bulk.Options, error) {
 
 // target returns the Set for a job.
 func (s *Set) target() bulk.Target {
-	return bulk.Target{Engine: s.inner(), Now: s.inner, Follow: s.follow}
+	return bulk.Target{Engine: s.inner(), Now: s.inner, Begin: s.begin, End: s.end}
 }
 
 // Addition adds keys to a Set: to a sharded Set shard by shard, so that each shard is loaded and written once.

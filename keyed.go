@@ -140,7 +140,8 @@ func (k KeyedSet[K]) keys(keys []K) engine.Keys {
 
 // addMany adds a batch until a key fails.
 func (s *Set) addMany(keys engine.Keys) error {
+	s.begin()
 	err := s.inner().AddMany(keys)
-	s.follow()
+	s.end()
 	return err
 }

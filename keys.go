@@ -90,11 +90,12 @@ func (s *Set) Add(key []byte) error { return s.add(s.key(key)) }
 func (s *Set) AddString(key string) error { return s.add(s.keyOfString(key)) }
 
 func (s *Set) add(h filter.Hash, raw []byte) error {
+	s.begin()
 	one, err := s.at(h, true)
 	if err == nil {
 		err = one.Add(h, raw)
-		s.follow()
 	}
+	s.end()
 	return err
 }
 
@@ -104,11 +105,12 @@ func (s *Set) add(h filter.Hash, raw []byte) error {
 func (s *Set) TestAndAdd(key []byte) (present bool, err error) { return s.testAndAdd(s.key(key)) }
 
 func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
+	s.begin()
 	one, err := s.at(h, true)
 	if err == nil {
 		present, err = one.TestAndAdd(h, raw)
-		s.follow()
 	}
+	s.end()
 	return present, err
 }
 
@@ -119,11 +121,12 @@ func (s *Set) Remove(key []byte) error { return s.remove(s.key(key)) }
 
 // remove is Remove for a hash. No filter of raw keys can remove any.
 func (s *Set) remove(h filter.Hash, _ []byte) error {
+	s.begin()
 	one, err := s.at(h, true)
 	if err == nil {
 		err = one.Remove(h)
-		s.follow()
 	}
+	s.end()
 	return err
 }
 
@@ -200,12 +203,13 @@ func (s *Set) upsert(h filter.Hash, value uint64) error {
 
 // withValuer calls f with the filter that holds a key, ready to be changed.
 func (s *Set) withValuer(h filter.Hash, f func(family.Valuer) error) error {
+	s.begin()
+	defer s.end()
 	one, err := s.at(h, true)
 	if err != nil {
 		return err
 	}
 	v, err := one.Valuer()
-	s.follow()
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,11 @@ func (s *Set) MarshalJSON() ([]byte, error) {
 // b. For a filter with a secret, s must have the secret already, or the error wraps filter.ErrSecret; see FromBytes and
 // WithSecret. A Set for many writers remains one. On error s is unchanged, except that a Set without a filter then
 // answers true, and its Err returns the error.
-func (s *Set) UnmarshalBinary(b []byte) error { return s.loaded(s.unmarshal(b)) }
+func (s *Set) UnmarshalBinary(b []byte) error {
+	s.begin()
+	defer s.end()
+	return s.loaded(s.unmarshal(b))
+}
 
 func (s *Set) unmarshal(b []byte) error {
 	if len(b) > DefaultMaxBytes {

@@ -14,7 +14,8 @@ import (
 )
 
 // Set is a filter with the hash function of its keys. Queries are safe for concurrent use. Changes need exclusive use,
-// unless the Set was made with Config.Concurrent or WithConcurrent.
+// unless the Set was made with Config.Concurrent or WithConcurrent: two changes at the same time lose keys, and panic
+// where that is noticed.
 //
 // The zero Set contains nothing; fill it with UnmarshalBinary. If that fails, and after Close, a Set without a filter
 // cannot know its answers: Contains and the other queries are true, and Err says why. A Set must not be copied after
@@ -27,6 +28,9 @@ type Set struct {
 	hashes bool           // engine.Facts.Hashes
 	moves  *uint32        // engine.Facts.Moves; nil in the zero Set
 	moved  uint32         // *moves when filter was set
+
+	shared   bool // engine.Facts.Shared
+	changing bool // a change runs; only for one writer
 }
 
 // hooks are what package handle gives to the other packages of this module.
@@ -48,6 +52,8 @@ func (hooks) SpecOf(b any) filter.Spec { return b.(*Builder).set.specOf() }
 func (hooks) IntakeOf(b any) any { return b.(*Builder).in }
 
 func (hooks) ForShard(ctx context.Context, c any) (any, error) { return c.(Config).forShard(ctx) }
+
+func (hooks) OptionsOf(all any) engine.Options { return optionsOf(0, all.([]Option)).Options }
 
 func (hooks) WithUpdater(update func(context.Context, handle.Updated)) any {
 	return Option(func(o *options) { o.update = update })
@@ -122,13 +128,29 @@ func (s *Set) isEmpty() bool {
 func (s *Set) take(e engine.Engine) {
 	f := e.Facts()
 	s.query = kernel.NewQuery(f.Hasher, f.Query, e)
-	s.engine, s.hashes, s.moves, s.moved = e, f.Hashes, f.Moves, *f.Moves
+	s.engine, s.hashes, s.shared, s.moves, s.moved = e, f.Hashes, f.Shared, f.Moves, *f.Moves
 	s.one, _ = e.(engine.One)
 }
 
-// follow follows the Engine after a call that may have replaced its filter. If it has not, follow writes nothing: many
-// goroutines may change a Set for many writers at once.
-func (s *Set) follow() {
+// begin begins a change. It panics if another goroutine is within one, as far as a plain flag shows that: it costs less
+// than an atomic one.
+func (s *Set) begin() {
+	if s.shared {
+		return
+	}
+	if s.changing {
+		panic("bloomery: two goroutines change a Set at the same time, which loses keys: make the Set with " +
+			"Config.Concurrent, open it with WithConcurrent, or hold a mutex")
+	}
+	s.changing = true
+}
+
+// end ends a change: it follows the Engine, which may have replaced its filter. If it has not, end writes nothing to a
+// Set for many writers, which many goroutines may change at once.
+func (s *Set) end() {
+	if s.changing {
+		s.changing = false
+	}
 	if s.moves != nil && *s.moves != s.moved {
 		s.take(s.engine)
 	}

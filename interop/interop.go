@@ -175,16 +175,18 @@ func (c *codec) check(s *bloomery.Set) error {
 }
 
 // Read reads one filter of at most maxBytes, header included, from r. It stops at the end of the filter: what follows
-// in r stays unread. It allocates at most three times the bytes that arrived plus 8 MiB; for the header of a
-// RedisBloom filter at most nine times its bytes. On error the Set is nil, and the error is that of r or
-// gives the byte offset where reading stopped and wraps ErrFormat, ErrForm, filter.ErrCorrupt, filter.ErrTooLarge or
-// io.ErrUnexpectedEOF.
-func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
+// in r stays unread. It takes the options of bloomery.Read; WithMaxBytes can only lower maxBytes. It allocates at most
+// three times the bytes that arrived plus 8 MiB; for the header of a RedisBloom filter at most nine times its bytes. On
+// error the Set is nil, and the error is that of r or gives the byte offset where reading stopped and wraps ErrFormat,
+// ErrForm, filter.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF. It wraps errors.ErrUnsupported if the family
+// has no form for WithConcurrent.
+func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloomery.Set, error) {
 	c, err := codecOf(f)
 	if err != nil {
 		return nil, err
 	}
-	in := &reader{r: r, max: maxBytes}
+	options := handle.OptionsOf(o)
+	in := &reader{r: r, max: min(maxBytes, options.Limit())}
 	h := c.head(in)
 	if h.form != nil {
 		in.fail(ErrForm, "%s", h.form.what)
@@ -209,7 +211,10 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := handle.NewSet[bloomery.Set](decoded, hasher)
+	set, err := handle.NewForm[bloomery.Set](decoded, hasher, options.Concurrent)
+	if err != nil {
+		return nil, err
+	}
 	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format has the chosen rate
 		return set, engine.SetChosen(handle.Engine(set), r.FPR())
 	}

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -323,6 +324,41 @@ func TestWriteRefuses(t *testing.T) {
 	}
 	if _, err := interop.Read(nil, "nonsense", 1); err == nil || !strings.Contains(err.Error(), "parquet, guava") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestReadOptions: Read takes the options of bloomery.Read.
+func TestReadOptions(t *testing.T) {
+	b := file(t, "parquet")
+	set, err := interop.Read(bytes.NewReader(b), interop.Parquet, 1<<20, bloomery.WithConcurrent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for j := range 1000 {
+				if err := set.AddString(fmt.Sprint(i, j)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for i := range 4 {
+		for j := range 1000 {
+			if !set.ContainsString(fmt.Sprint(i, j)) {
+				t.Fatalf("key %d of goroutine %d is lost", j, i)
+			}
+		}
+	}
+	limit := bloomery.WithMaxBytes(uint64(len(b)) - 1)
+	if _, err := interop.Read(bytes.NewReader(b), interop.Parquet, 1<<20, limit); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("a limit: %v", err)
+	}
+	_, err = interop.Read(bytes.NewReader(file(t, "guava-64")), interop.Guava, 1<<20, bloomery.WithConcurrent())
+	if !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("guava for many writers: %v", err)
 	}
 }
 

@@ -89,8 +89,9 @@ func (a *Allower) Commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.set.Begin()
 	err = a.set.Except(c)
-	a.set.Follow()
+	a.set.End()
 	return err
 }
 

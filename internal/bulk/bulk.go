@@ -15,23 +15,25 @@ import (
 type Target struct {
 	engine.Engine                      // on which the Set stood when the job was made
 	Now           func() engine.Engine // returns the Engine of the Set, another one after Close and UnmarshalBinary
-	Follow        func()               // called after each change: the Engine may have replaced its filter
+	Begin, End    func()               // called before and after each change
 }
 
 func (t Target) hasher() filter.Hasher { return t.Facts().Hasher }
 
 func (t Target) add(keys engine.Keys) error {
+	t.Begin()
 	err := t.Now().AddMany(keys)
-	t.Follow()
+	t.End()
 	return err
 }
 
 func (t Target) remove(h filter.Hash) error {
+	t.Begin()
 	one, err := t.Now().At(h, true)
 	if err == nil {
 		err = one.Remove(h)
-		t.Follow()
 	}
+	t.End()
 	return err
 }
 

@@ -121,6 +121,7 @@ type Facts struct {
 	// Query answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Hashes is true.
 	Query  family.Filter
 	Hashes bool          // it takes hashes of keys, else their bytes
+	Shared bool          // it is for many writers
 	Filter family.Filter // with its exceptions if it has some; nil if there is none or several
 	Hasher filter.Hasher
 	Chosen *float64 // the chosen false-positive rate, which the Set sets

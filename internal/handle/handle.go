@@ -22,6 +22,7 @@ type Hooks interface {
 	IntakeOf(builder any) any       // the *intake.Intake of a *Builder: its type would be linked everywhere
 	// ForShard returns Config.forShard of a Config.
 	ForShard(ctx context.Context, config any) (each any, err error)
+	OptionsOf(all any) engine.Options // of a []Option
 	// WithUpdater returns an Option of OpenLive.
 	WithUpdater(update func(context.Context, Updated)) any
 }
@@ -36,8 +37,20 @@ func Engine(set any) engine.Engine { return Bloomery.EngineOf(set) }
 // SetOf returns a Set that stands on an Engine. S is bloomery.Set.
 func SetOf[S any](e engine.Engine) *S { return Bloomery.NewSet(e).(*S) }
 
+// OptionsOf returns what a []bloomery.Option sets.
+func OptionsOf[O any](all []O) engine.Options { return Bloomery.OptionsOf(all) }
+
 // NewSet returns a Set of a filter, which it takes over, and the hasher of its keys. S is bloomery.Set.
 func NewSet[S any](f family.Filter, h filter.Hasher) *S { return SetOf[S](one.New(f, h)) }
+
+// NewForm is NewSet, with the form for many writers if concurrent is true.
+func NewForm[S any](f family.Filter, h filter.Hasher, concurrent bool) (*S, error) {
+	e, err := one.NewForm(f, h, concurrent)
+	if err != nil {
+		return nil, err
+	}
+	return SetOf[S](e), nil
+}
 
 // Filter returns the filter of a *bloomery.Set, for methods that only its family has. It is nil if there is none or
 // several. Do not change the filter of a Set that was read from a file, and read that of a mapped one in Guarded.

@@ -117,7 +117,8 @@ func (s *Set) Single() (*Set, error) {
 // Facts has the filter as Query if it is in memory, else s.
 func (s *Set) Facts() engine.Facts {
 	f := engine.Facts{
-		Filter: s.filter, Hasher: s.hasher, Hashes: s.raw == nil, Chosen: &s.chosen, Moves: &s.moves, Stored: s.stored,
+		Shared: s.shared != nil, Filter: s.filter, Hasher: s.hasher, Hashes: s.raw == nil, Chosen: &s.chosen,
+		Moves: &s.moves, Stored: s.stored,
 	}
 	switch {
 	case !f.Hashes:

@@ -18,7 +18,7 @@ import (
 // Facts has t as Query: the key says in which shard to look.
 func (t *Set) Facts() engine.Facts {
 	return engine.Facts{
-		Query: t, Hasher: t.hasher, Hashes: true, Chosen: &t.chosen, Moves: &t.moves,
+		Query: t, Hasher: t.hasher, Hashes: true, Shared: t.options.Concurrent, Chosen: &t.chosen, Moves: &t.moves,
 		Stored: engine.Stored{Bytes: t.manifest.Bytes(), Version: t.version, Trimmed: t.trimmed, Shards: len(t.parts)},
 	}
 }
