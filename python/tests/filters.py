@@ -4,10 +4,13 @@ shows soon."""
 from __future__ import annotations
 
 import json
+from typing import Any
 
+import pytest
 from conftest import CONTAINER, EXACT, SECRET, SETS
 
 import bloomery as bl
+from bloomery._columns import columns
 
 
 def all_filters() -> list[bl.Filter]:
@@ -19,6 +22,25 @@ def all_filters() -> list[bl.Filter]:
         bl.open(EXACT / "half.exact"),
         bl.open(SETS / "blocked"),
     ]
+
+
+def built(x: Any) -> bytes:
+    """Returns what build passes to the command: a line for each key that is not missing."""
+    return b"".join(keys.hex(0, len(keys), None) for keys in columns(x))
+
+
+def check_refused(filters: list[bl.Filter], x: Any, match: str = "has no keys") -> None:
+    """Checks that a column is a TypeError in every way in: no filter answers it, alone or in a list, and build does not
+    take it."""
+    for f in filters:
+        with pytest.raises(TypeError, match=match):
+            f.contains(x)
+        with pytest.raises(TypeError):
+            f.contains([x])
+        with pytest.raises(TypeError):
+            x in f  # noqa: B015
+    with pytest.raises(TypeError, match=match):
+        built(x)
 
 
 def held(kind: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import package
-from filters import all_filters, integers, strings
+from filters import all_filters, check_refused, integers, strings
 
 import bloomery as bl
 
@@ -94,6 +94,74 @@ def test_other_columns() -> None:
         assert f.contains(table["a"]).to_pylist() == ["x" in f]
         with pytest.raises(TypeError):
             f.contains(pa.array([datetime.date(2020, 1, 1)]))
+
+
+class Unknown(pa.ExtensionType):  # type: ignore[misc]
+    """An extension type that pyarrow was not told of."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.int64(), "bloomery.test")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: Any, serialized: bytes) -> Unknown:
+        return cls()
+
+
+def extensions() -> list[Any]:
+    """Returns arrays of extension types, whose storage is of types with keys."""
+    made = [
+        (Unknown(), pa.array([1, None], pa.int64())),
+        (pa.uuid(), pa.array([bytes(16)], pa.binary(16))),
+        (pa.bool8(), pa.array([1, 0], pa.int8())),
+        (pa.json_(), pa.array(["{}"])),
+        (pa.opaque(pa.binary(8), "address", "test"), pa.array([bytes(8)], pa.binary(8))),
+    ]
+    return [pa.ExtensionArray.from_storage(*pair) for pair in made]
+
+
+def test_extension_types() -> None:
+    for x in extensions():
+        check_refused(FILTERS, x, "extension type has no keys")
+        check_refused(FILTERS, pa.chunked_array([x, x]), "extension type has no keys")
+        check_refused(FILTERS, type("One", (Column,), {})(x), "extension type has no keys")
+        check_refused(FILTERS, type("Many", (Column,), {})(pa.chunked_array([x])), "extension type has no keys")
+        encoded = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), x)
+        check_refused(FILTERS, encoded, "extension type has no keys")
+        for f in FILTERS:
+            assert f.contains(x.storage).to_pylist() == wanted(f, x.storage.to_pylist())
+
+
+def test_duckdb() -> None:
+    """What DuckDB marks as a type of its own is refused. What it gives as text or bytes has keys."""
+    duckdb = package("duckdb")
+
+    def column(expression: str) -> Any:
+        return duckdb.sql(f"SELECT {expression} AS x").to_arrow_table()["x"]
+
+    duckdb.sql("SET arrow_lossless_conversion = true")
+    try:
+        for own in ["uuid()", "5::HUGEINT", "'101'::BIT", "5::BIGNUM"]:
+            check_refused(FILTERS, column(own), "extension type has no keys")
+    finally:
+        duckdb.sql("SET arrow_lossless_conversion = false")
+    for f in FILTERS:
+        assert f.contains(column("'a\\x00'::BLOB")).to_pylist() == [b"a\0" in f]
+        assert f.contains(column("'a'::VARCHAR")).to_pylist() == ["a" in f]
+        with pytest.raises(TypeError, match="has no keys"):
+            f.contains(duckdb.sql("SELECT 'a' AS x"))
+
+
+def test_metadata_is_no_extension() -> None:
+    """Metadata of other names do not matter, and those of extensions are found behind them."""
+    field = pa.field("x", pa.string(), metadata={"a": "ARROW:extension:name", "": "", "PARQUET:field_id": "1"})
+    stated = pa.field("x", pa.string(), metadata={"a": "b" * 70_000, "ARROW:extension:name": "x"})
+    _, array = pa.array(["a"]).__arrow_c_array__()
+    assert len(bl._core.keys_of_arrow(field.__arrow_c_schema__(), array)) == 1
+    with pytest.raises(TypeError, match="extension type"):
+        bl._core.keys_of_arrow(stated.__arrow_c_schema__(), array)
 
 
 def test_wrong_arrays() -> None:

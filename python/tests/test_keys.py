@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import array
+import ctypes
+import mmap
 import os
 import subprocess
 import sys
@@ -11,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import CONTAINER, SECRET, SETS, key_bytes
+from conftest import CONTAINER, EXACT, SECRET, SETS, key_bytes
+from filters import built, check_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +64,71 @@ def test_forms_of_bytes_and_integers() -> None:
         assert (Index() in f) is (7 in f)
         assert f.contains(Index()) is (7 in f)
         assert f.contains(array.array("Q", range(50))) == f.contains(range(50)) == [i in f for i in range(50)]
+
+
+def test_memoryviews() -> None:
+    """A memoryview is a key if it holds bytes: pointers, floats and the like are not their bytes."""
+    plain = b"12345678"
+    views = [
+        memoryview(plain),
+        memoryview(bytearray(plain)),
+        memoryview(plain).cast("b"),
+        memoryview(plain).cast("c"),
+        memoryview(array.array("B", plain)),
+        memoryview((ctypes.c_ubyte * 8)(*plain)),
+        memoryview(b"x12345678x")[1:-1],
+    ]
+    wrong = [
+        memoryview(array.array("d", [1.0])),
+        memoryview(array.array("Q", [7])),
+        memoryview(array.array("u", "ab")),
+        memoryview((ctypes.c_void_p * 2)()),
+        memoryview((ctypes.py_object * 1)(object())),
+        memoryview(ctypes.c_void_p(7)),
+        memoryview(plain).cast("?"),
+        memoryview(plain).cast("B", [2, 4]),
+        memoryview(plain)[::2],
+    ]
+    exact = bl.open(EXACT / "half.exact")
+    assert isinstance(exact, bl.ExactSet)
+    for f in [*FILTERS, exact]:
+        assert {v in f for v in views} == {plain in f}
+        assert f.contains(views) == [plain in f] * len(views)
+        for view in wrong:
+            for ask in [
+                lambda f=f, view=view: view in f,
+                lambda f=f, view=view: f.contains(view),
+                lambda f=f, view=view: f.contains(["a", view]),
+                lambda view=view: exact.contains_in("x", view),
+                lambda view=view: exact.contains_in(view, "x"),
+                lambda view=view: built([view]),
+            ]:
+                with pytest.raises(TypeError, match="tobytes"):
+                    ask()
+    count, get = (
+        bl.open(CONTAINER / "vectors" / f"{name}.bloom", SECRET) for name in ("counting-17", "rankindexed-values")
+    )
+    for view in wrong:
+        with pytest.raises(TypeError, match="tobytes"):
+            count.count(view)
+        with pytest.raises(TypeError, match="tobytes"):
+            get.get(view)
+
+
+def test_buffers_that_are_no_key() -> None:
+    structure = type("Structure", (ctypes.Structure,), {"_fields_": [("address", ctypes.c_void_p)]})
+    for other in [
+        (ctypes.c_int * 3)(1, 2, 3),
+        ctypes.create_string_buffer(b"abc"),
+        ctypes.c_void_p(7),
+        ctypes.c_int(7),
+        ctypes.pointer(ctypes.c_int(7)),
+        ctypes.py_object("a"),
+        structure(),
+        mmap.mmap(-1, 10),
+        array.array("d", [1.0]),
+    ]:
+        check_refused([*FILTERS, bl.open(EXACT / "half.exact")], other, "a key is|keys: want")
 
 
 def test_what_is_no_key() -> None:

@@ -7,7 +7,7 @@ them. Arrow data is read through the PyCapsule interface, so that polars and oth
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from . import _core
@@ -62,15 +62,23 @@ def _ask(f: Asker, keys: _core.Keys) -> tuple[_core.Keys, bytearray]:
 
 
 def numpy_keys(x: Any, np: Any) -> _core.Keys:
-    """Returns the keys of a NumPy array, in C order. Raises TypeError for types without keys."""
-    if isinstance(x, np.ma.MaskedArray):
-        raise TypeError("a masked array has no keys: take its compressed() or filled() values")
+    """Returns the keys of a NumPy array, in C order: those that are not masked. Raises TypeError for types without
+    keys."""
     kind, width = x.dtype.kind, x.dtype.itemsize
-    if kind in "OT" or (kind in "SU" and width == 0):
+    if kind == "S":
+        raise TypeError(
+            f"a NumPy array of {x.dtype} has no keys: NumPy drops the zero bytes at the end of its values. "
+            f'view("V{width}") has all {width} bytes of each; tolist() is right if no key ends in a zero byte'
+        )
+    objects = kind in "OT" or (kind == "U" and width == 0)
+    form = {"i": "signed", "u": "unsigned", "U": "ucs4", "V": "bytes"}.get(kind, "")
+    known = 0 <= x.dtype.num < 256  # types of other packages are V as well, and only they know what the bytes mean
+    if not objects and (not form or not known or x.dtype.names is not None or width == 0):
+        raise TypeError(f"a NumPy array of {x.dtype} has no keys: convert it to integers, text or bytes (V)")
+    if isinstance(x, np.ma.MaskedArray):
+        x = x.compressed()
+    if objects:
         return _core.keys_of_list(x.ravel().tolist())
-    form = {"i": "signed", "u": "unsigned", "S": "padded", "U": "ucs4", "V": "bytes"}.get(kind)
-    if form is None or x.dtype.names is not None or width == 0:
-        raise TypeError(f"a NumPy array of {x.dtype} has no keys: convert it to integers, text or bytes")
     if not x.dtype.isnative:
         x = x.astype(x.dtype.newbyteorder("="))
     return _core.keys_of_buffer(np.ascontiguousarray(x).reshape(-1).view(np.uint8), form, width)
@@ -80,16 +88,28 @@ def _numpy(f: Asker, x: Any, np: Any) -> Any:
     if not isinstance(x, np.ndarray):
         return None
     keys = numpy_keys(x, np)
-    answers = np.empty(x.size, np.bool_)
+    answers = np.empty(len(keys), np.bool_)
     f.ask(keys, answers.view(np.uint8))
+    if isinstance(x, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(x)
+        full = np.zeros(x.shape, np.bool_)
+        full[~masked] = answers
+        return np.ma.array(full, mask=masked, fill_value=False)[()]
     return answers.reshape(x.shape)[()]  # of no dimensions: a scalar
+
+
+def pandas_array(x: Any, pd: Any) -> Any:
+    """Returns the array of a Series or an Index. Raises TypeError."""
+    if isinstance(x, pd.MultiIndex):
+        raise TypeError("a MultiIndex has no keys: take a level of it, such as get_level_values(0)")
+    return x.array
 
 
 def _pandas(f: Asker, x: Any, pd: Any) -> Any:
     if isinstance(x, pd.Series):
         return pd.Series(_pandas_values(f, x.array, pd), index=x.index, name=x.name)
     if isinstance(x, pd.Index):
-        result = _pandas_values(f, x.array, pd)
+        result = _pandas_values(f, pandas_array(x, pd), pd)
         return result.to_numpy("bool", na_value=False) if hasattr(result, "to_numpy") else result
     return None
 
@@ -106,7 +126,7 @@ def _pandas_values(f: Asker, x: Any, pd: Any) -> Any:
     if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
         import pyarrow as pa
 
-        result = _pyarrow(f, pa.chunked_array(x.__arrow_array__()), pa)
+        result = _pyarrow(f, x.__arrow_array__(), pa)  # not by C: pyarrow would forget extension types
         if isinstance(dtype, pd.ArrowDtype):
             return pd.arrays.ArrowExtensionArray(result)
         missing = result.is_null().to_numpy()
@@ -140,11 +160,17 @@ def _pyarrow(f: Asker, x: Any, pa: Any) -> Any:
     return None
 
 
+def polars_keys(x: Any, pl: Any) -> Iterator[_core.Keys]:
+    """Yields the keys of the chunks of a polars Series. Raises TypeError."""
+    if x.dtype == pl.Object:  # its Arrow array has the addresses of the objects, and does not say so
+        raise TypeError("a polars column of Object has no keys: pass its to_list(), or cast it")
+    yield from (_core.keys_of_arrow(*c) for c in _core.chunks(x.__arrow_c_stream__()))
+
+
 def _polars(f: Asker, x: Any, pl: Any) -> Any:
     if not isinstance(x, pl.Series):
         return None
-    chunks = [_ask(f, _core.keys_of_arrow(*c)) for c in _core.chunks(x.__arrow_c_stream__())]
-    parts = [pl.Series(values=ArrowAnswers(*c), dtype=pl.Boolean) for c in chunks]
+    parts = [pl.Series(values=ArrowAnswers(*_ask(f, c)), dtype=pl.Boolean) for c in polars_keys(x, pl)]
     return pl.concat(parts, rechunk=False).alias(x.name) if parts else pl.Series(x.name, [], pl.Boolean)
 
 

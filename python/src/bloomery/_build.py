@@ -102,7 +102,10 @@ def _files(keys: Any) -> list[str] | None:
 def _values(values: Any) -> array.array[int]:
     """Returns values as integers of 64 bits."""
     try:
-        return array.array("Q", values.tolist() if hasattr(values, "tolist") else values)
+        if getattr(getattr(values, "dtype", None), "kind", None) in ("m", "M"):
+            raise TypeError(f"{values.dtype} is a time")  # tolist makes integers of nanoseconds
+        # Of an iterator, since array takes the bytes of bytes as they lie in memory.
+        return array.array("Q", iter(values.tolist() if hasattr(values, "tolist") else values))
     except (OverflowError, TypeError) as e:
         raise type(e)(f"values: want integers of 0 to 2**64-1: {e}") from None
 

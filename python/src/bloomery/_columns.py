@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from . import _core
-from ._arrays import numpy_keys
+from ._arrays import numpy_keys, pandas_array, polars_keys
 
 PIECE = 1 << 16
 """How many keys of an iterable are taken at a time."""
@@ -20,7 +20,7 @@ def columns(x: Any) -> Iterator[_core.Keys]:
         raise TypeError("keys: want a list, an array, a column, or pathlib.Path of files, not one key")
     np, pd, pa, pl = (sys.modules.get(name) for name in ("numpy", "pandas", "pyarrow", "polars"))
     if pd is not None and isinstance(x, pd.Series | pd.Index):
-        yield from _pandas(x.array, pd)
+        yield from _pandas(pandas_array(x, pd), pd)
     elif np is not None and isinstance(x, np.ndarray):
         yield numpy_keys(x, np)
     elif pa is not None and isinstance(x, pa.ChunkedArray):
@@ -30,8 +30,7 @@ def columns(x: Any) -> Iterator[_core.Keys]:
         plain = x.dictionary_decode() if isinstance(x, pa.DictionaryArray) else x
         yield _core.keys_of_arrow(*plain.__arrow_c_array__())
     elif pl is not None and isinstance(x, pl.Series):
-        plain = x.cast(pl.String) if x.dtype in (pl.Categorical, pl.Enum) else x
-        yield from (_core.keys_of_arrow(*c) for c in _core.chunks(plain.__arrow_c_stream__()))
+        yield from polars_keys(x.cast(pl.String) if x.dtype in (pl.Categorical, pl.Enum) else x, pl)
     elif hasattr(x, "__arrow_c_array__"):
         yield _core.keys_of_arrow(*x.__arrow_c_array__())
     elif hasattr(x, "__arrow_c_stream__"):
@@ -48,11 +47,9 @@ def _pandas(x: Any, pd: Any) -> Iterator[_core.Keys]:
     x = x.dropna() if hasattr(x, "dropna") else x[~x.isna()]
     dtype = x.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        yield from _pandas(x.astype(dtype.categories.dtype), pd) if len(dtype.categories) else ()
+        yield from columns(pd.Series(x.astype(dtype.categories.dtype))) if len(dtype.categories) else ()
     elif isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
-        import pyarrow as pa
-
-        yield from columns(pa.chunked_array(x.__arrow_array__()))
+        yield from columns(x.__arrow_array__())
     else:
         import numpy as np
 

@@ -45,7 +45,7 @@ class Filter(_core.Handle):
         |-------------------------------|---------------------------------------------------------------|
         | one key: str, bytes, int      | bool, as `key in f`                                           |
         | list, tuple, any iterable     | list of bool                                                  |
-        | NumPy array                   | NumPy array of bool, of the same shape                        |
+        | NumPy array                   | NumPy array of bool, of the same shape and with the same mask |
         | pyarrow Array, ChunkedArray   | the same of bool; null where the key is null                  |
         | pandas Series                 | Series of bool with its index and name; see the README on NA  |
         | pandas Index                  | NumPy array of bool                                           |
@@ -54,7 +54,8 @@ class Filter(_core.Handle):
         | PyCapsule interface           |                                                               |
 
         Arrays are answered without the GIL, all of them by the file that is open when the call begins. Raises TypeError
-        for what has no keys, such as floats, and OverflowError for integers of more than 64 bits.
+        for what has no keys, such as floats, NumPy's S, extension types of Arrow and Object of polars, and
+        OverflowError for integers of more than 64 bits.
         """
         return answer(self, keys)
 

@@ -100,15 +100,10 @@ static int block_view(core_block *b, size_t i, const Keys *k, size_t at) {
 
 /* Appends one key. Not for forms that need no copy. */
 static int block_one(core_block *b, size_t i, const Keys *k, size_t at) {
-  const uint8_t *p = k->data + at * k->width;
-  size_t n = k->width;
   switch (k->form) {
   case KEYS_LIST: return block_object(b, i, k, at);
   case KEYS_VIEWS: return block_view(b, i, k, at);
-  case KEYS_UCS4: return block_ucs4(b, i, p, n);
-  case KEYS_PADDED:
-    while (n > 0 && p[n - 1] == 0) n--;
-    return block_add(b, i, p, n);
+  case KEYS_UCS4: return block_ucs4(b, i, k->data + at * k->width, k->width);
   case KEYS_UNSIGNED:
   case KEYS_SIGNED: {
     uint8_t key[8];

@@ -65,6 +65,23 @@ static bool column_form(Keys *k, const char *format) {
   return true;
 }
 
+/* Whether the metadata of a schema, pairs of texts behind their lengths, name an extension type. Only that type knows
+   what its storage means. */
+static bool column_extends(const char *metadata) {
+  static const char name[] = "ARROW:extension:name";
+  int32_t pairs, length;
+  if (!metadata) return false;
+  memcpy(&pairs, metadata, sizeof pairs);
+  metadata += sizeof pairs;
+  for (int64_t i = 0; i < 2 * (int64_t)pairs; i++) {
+    memcpy(&length, metadata, sizeof length);
+    metadata += sizeof length;
+    if (i % 2 == 0 && length == (int32_t)sizeof name - 1 && memcmp(metadata, name, sizeof name - 1) == 0) return true;
+    metadata += length;
+  }
+  return false;
+}
+
 /* Returns Keys of an array, which its owner, a capsule, keeps. */
 static Keys *column_new(core_state *s, const struct ArrowSchema *schema, const struct ArrowArray *array,
                         PyObject *owner) {
@@ -73,6 +90,12 @@ static Keys *column_new(core_state *s, const struct ArrowSchema *schema, const s
   bool is_dictionary = schema->dictionary != NULL;
   if (!k) return NULL;
   k->owner = Py_NewRef(owner);
+  if (column_extends(schema->metadata)) {
+    PyErr_SetString(PyExc_TypeError, "an Arrow array of an extension type has no keys: pass its storage, or cast it "
+                                     "to text, binary or integers");
+    Py_DECREF((PyObject *)k);
+    return NULL;
+  }
   if (!column_form(k, schema->format) || (is_dictionary && k->form != KEYS_SIGNED && k->form != KEYS_UNSIGNED)) {
     PyErr_Format(PyExc_TypeError, "an Arrow array of format %.40s has no keys: cast it to text, binary or integers",
                  schema->format);

@@ -32,6 +32,25 @@ static bool core_key_integer(core_key *key, PyObject *number) {
   return true;
 }
 
+/* Takes the bytes of a memoryview of bytes. One of other items, such as pointers or floats, is no key. */
+static bool core_key_view(core_key *key, PyObject *object) {
+  const char *format;
+  if (PyObject_GetBuffer(object, &key->view, PyBUF_FULL_RO) < 0) return false;
+  format = key->view.format ? key->view.format : "B"; /* "<B" in ctypes: the last letter counts */
+  if (key->view.itemsize == 1 && key->view.ndim == 1 && format[0] && strchr("Bbc", format[strlen(format) - 1]) &&
+      PyBuffer_IsContiguous(&key->view, 'C')) {
+    key->p = (const uint8_t *)key->view.buf;
+    key->n = (size_t)key->view.len;
+    return true;
+  }
+  PyErr_Format(PyExc_TypeError,
+               "a memoryview is a key if it holds contiguous bytes in one dimension, not format %.40s in %d: pass its "
+               "tobytes() if these are the key",
+               format, key->view.ndim);
+  PyBuffer_Release(&key->view);
+  return false;
+}
+
 /* Takes the bytes of a key: text its UTF-8, bytes themselves, an integer its eight bytes. Returns false and raises
    TypeError, OverflowError or UnicodeEncodeError if the object is no key. If it returns true, release the key. */
 static bool core_key_take(core_key *key, PyObject *object) {
@@ -44,13 +63,19 @@ static bool core_key_take(core_key *key, PyObject *object) {
   }
   if (PyBytes_Check(object)) {
     char *p;
+    if (!PyBytes_CheckExact(object) && PyObject_HasAttrString(object, "dtype")) {
+      PyErr_SetString(PyExc_TypeError, "a numpy.bytes_ is no key: NumPy drops the zero bytes at the end of S values. "
+                                       "Use a V array, or bytes(key) if no key ends in a zero byte");
+      return false;
+    }
     if (PyBytes_AsStringAndSize(object, &p, &n) < 0) return false;
     key->p = (const uint8_t *)p;
     key->n = (size_t)n;
     return true;
   }
   if (PyLong_CheckExact(object)) return core_key_integer(key, object);
-  if (PyByteArray_Check(object) || PyMemoryView_Check(object)) {
+  if (PyMemoryView_Check(object)) return core_key_view(key, object);
+  if (PyByteArray_Check(object)) {
     if (PyObject_GetBuffer(object, &key->view, PyBUF_SIMPLE) < 0) return false;
     key->p = (const uint8_t *)key->view.buf;
     key->n = (size_t)key->view.len;

@@ -6,7 +6,6 @@ enum {
   KEYS_WIDTH,      /* width bytes each */
   KEYS_UNSIGNED,   /* integers of width bytes, in the byte order of the machine */
   KEYS_SIGNED,     /* the same, signed */
-  KEYS_PADDED,     /* width bytes each, less the zeros at their end: NumPy's S */
   KEYS_UCS4,       /* width characters of 4 bytes each, less the zeros at their end: NumPy's U */
   KEYS_OFFSETS32,  /* Arrow: binary, utf8 */
   KEYS_OFFSETS64,  /* Arrow: large binary, large utf8 */
@@ -98,10 +97,10 @@ static PyObject *core_keys_of_list(PyObject *module, PyObject *iterable) {
   return (PyObject *)k;
 }
 
-/* keys_of_buffer(data, kind, width) -> Keys. data is contiguous. kind is "bytes", "unsigned", "signed", "padded" or
-   "ucs4", width the bytes of a key, above 0. */
+/* keys_of_buffer(data, kind, width) -> Keys. data is contiguous. kind is "bytes", "unsigned", "signed" or "ucs4",
+   width the bytes of a key, above 0. */
 static PyObject *core_keys_of_buffer(PyObject *module, PyObject *args) {
-  static const char *const names[] = {"bytes", "unsigned", "signed", "padded", "ucs4"};
+  static const char *const names[] = {"bytes", "unsigned", "signed", "ucs4"};
   core_state *s = (core_state *)PyModule_GetState(module);
   PyObject *data;
   const char *kind;
@@ -109,7 +108,7 @@ static PyObject *core_keys_of_buffer(PyObject *module, PyObject *args) {
   Keys *k;
   int form = 0;
   if (!PyArg_ParseTuple(args, "Osn", &data, &kind, &width)) return NULL;
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < 4; i++) {
     if (strcmp(kind, names[i]) == 0) form = KEYS_WIDTH + i;
   }
   if (form == 0 || width <= 0 || (form == KEYS_UCS4 && width % 4 != 0) ||
