@@ -16,41 +16,33 @@ import (
 //
 // The file has the filter as it is at one time, the latest one, with all keys whose Add or TestAndAdd returned before
 // Save began. Others may use the filter meanwhile; of what they add, the file has a part. It does not have the secret.
-// Save needs as much memory again as the filter has, and locks eight buckets at a time.
+// Save locks eight buckets at a time. It makes a copy as large as the filter, whose memory the filter keeps and the
+// next Save, WriteTo or MarshalBinary uses again; if they run at the same time, each makes one.
 func (f *Filter[K]) Save(ctx context.Context, path string) error {
-	file, err := f.ring.file()
-	if err != nil {
-		return err
-	}
-	return container.WriteFile(ctx, path, file)
+	return f.ring.saveTo(func(file *container.File) error { return container.WriteFile(ctx, path, file) })
 }
 
 // WriteTo writes what Save would write.
 func (f *Filter[K]) WriteTo(w io.Writer) (int64, error) {
-	file, err := f.ring.file()
-	if err != nil {
-		return 0, err
-	}
 	c := container.Counter{To: w}
-	err = container.Write(&c, file)
+	err := f.ring.saveTo(func(file *container.File) error { return container.Write(&c, file) })
 	return c.N, err
 }
 
 // MarshalBinary returns what Save would write. Read reads it.
 func (f *Filter[K]) MarshalBinary() ([]byte, error) {
-	file, err := f.ring.file()
-	if err != nil {
-		return nil, err
-	}
-	n, err := container.Len(file)
-	if err != nil {
-		return nil, err
-	}
-	if n > uint64(^uint(0)>>1) {
-		return nil, fmt.Errorf("%d bytes: %w", n, filter.ErrTooLarge)
-	}
-	w := bytes.NewBuffer(make([]byte, 0, n))
-	err = container.Write(w, file)
+	var w bytes.Buffer
+	err := f.ring.saveTo(func(file *container.File) error {
+		n, err := container.Len(file)
+		if err != nil {
+			return err
+		}
+		if n > uint64(^uint(0)>>1) {
+			return fmt.Errorf("%d bytes: %w", n, filter.ErrTooLarge)
+		}
+		w.Grow(int(n))
+		return container.Write(&w, file)
+	})
 	return w.Bytes(), err
 }
 

@@ -20,7 +20,7 @@ type Info struct {
 	// Refused is the number of operations since New, over all files, that returned filter.ErrFull. Shortened is the
 	// number of keys that were removed before their time to make room. Only one of them can be above 0; see Overflow.
 	Refused, Shortened uint64
-	// Bytes is the memory of the filter. It never changes.
+	// Bytes is the memory of the filter. It never changes. The copy that Save keeps is not counted.
 	Bytes uint64
 }
 

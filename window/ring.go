@@ -42,7 +42,8 @@ type ring struct {
 
 	refused, shortened atomic.Uint64
 
-	saving sync.Mutex // held while a copy is made
+	saving sync.Mutex            // held while a copy is made
+	spare  atomic.Pointer[saved] // the memory of the last copy
 }
 
 // The number of locks is at most mostLocks. In smaller filters there is one for lockGroups groups, or a few more.

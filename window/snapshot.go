@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
@@ -28,38 +27,54 @@ type hashing struct {
 
 func hashOf(h filter.Hasher) hashing { return hashing{h.ID(), h.Seed(), h.KeyCheck()} }
 
-// file returns a copy of the filter, up to date for the latest time.
+// A saved is a copy of a filter, whose memory the next one uses again.
+type saved struct {
+	copy   *rankindexed.Copy
+	epochs []uint32 // by bucket, the epoch in which it was copied
+}
+
+// file returns a copy of the filter, up to date for the latest time. When the file is not used any more, spare.Store
+// keeps its memory for the next one.
 //
 // It is made group by group, while others use the filter. A bucket of the copy is in the epoch in which it was copied.
 // The clock is copied last, so that it is not earlier, and then each bucket is brought up to date for it.
-func (r *ring) file() (*container.File, error) {
+func (r *ring) file() (*container.File, *saved, error) {
 	r.tick()
-	table, clock, err := r.copy()
-	if err != nil {
-		return nil, err
+	to := r.spare.Swap(nil) // nil at first, and while another copy is being written
+	if to == nil {
+		to = &saved{epochs: make([]uint32, r.buckets)}
 	}
-	words, err := bitvec.Alloc(clockWords)
+	table, clock, err := r.copy(to)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	copy(words, clock[:])
 	e := table.Encode()
 	e.Spec = r.spec(e.Spec)
-	e.Sections = append(e.Sections, words)
+	e.Sections = append(e.Sections, clock[:])
 	return &container.File{
 		Encoded: e, Family: family.WindowID, FPRChosen: r.fpr, Hash: r.hash.id, Seed: r.hash.seed, KeyCheck: r.hash.keyCheck,
-	}, nil
+	}, to, nil
 }
 
-func (r *ring) copy() (*rankindexed.Cells, [clockWords]uint64, error) {
+// saveTo calls write with the file of the filter.
+func (r *ring) saveTo(write func(*container.File) error) error {
+	file, copied, err := r.file()
+	if err != nil {
+		return err
+	}
+	defer r.spare.Store(copied)
+	return write(file)
+}
+
+func (r *ring) copy(to *saved) (*rankindexed.Cells, [clockWords]uint64, error) {
 	var none [clockWords]uint64
 	r.saving.Lock()
 	defer r.saving.Unlock()
-	epochs := make([]uint32, r.buckets)
-	c, err := r.table.StartCopy(func(b uint64) { epochs[b] = epoch(r.groups[b/group].Load(), b) })
+	c, err := r.table.StartCopy(to.copy, func(b uint64) { to.epochs[b] = epoch(r.groups[b/group].Load(), b) })
 	if err != nil {
 		return nil, none, err
 	}
+	to.copy = c
 	for first := uint64(0); first < r.buckets; first += group {
 		l, _ := r.locked(first)
 		for b := first; b < min(first+group, r.buckets); b++ {
@@ -71,7 +86,7 @@ func (r *ring) copy() (*rankindexed.Cells, [clockWords]uint64, error) {
 	clock, target := r.clock()
 	clock[4], clock[5] = r.refused.Load(), r.shortened.Load()
 	for b := range r.buckets {
-		sweep(table, b, epochs[b], epoch(target.passed(b/group), b))
+		sweep(table, b, to.epochs[b], epoch(target.passed(b/group), b))
 	}
 	return table, clock, nil
 }

@@ -381,7 +381,7 @@ func TestSaveWhileWriting(t *testing.T) {
 // damaged returns the file of a filter after a change.
 func damaged[K Key](t testing.TB, f *Filter[K], change func(*container.File)) []byte {
 	t.Helper()
-	file, err := f.ring.file()
+	file, _, err := f.ring.file()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -590,7 +590,7 @@ func FuzzRead(f *testing.F) {
 	for i := range uint64(60) {
 		_ = g.Add(i)
 	}
-	file, err := g.ring.file()
+	file, _, err := g.ring.file()
 	if err != nil {
 		f.Fatal(err)
 	}

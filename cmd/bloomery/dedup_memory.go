@@ -264,12 +264,12 @@ const (
 
 func (a *app) setMemory(f dedupFlags, head *container.File, secret *filter.Secret) (memory, error) {
 	if head != nil {
-		o := []bloomery.Option{bloomery.InMemory(), bloomery.WithConcurrent(), bloomery.WithSecret(secret)}
+		o := []bloomery.Option{bloomery.InMemory(), bloomery.WithSecret(secret)}
 		set, err := bloomery.Open(a.ctx, f.state, o...)
 		return setMemory{set}, err
 	}
-	// For one goroutine here, but a filter for many doubles in small steps.
-	c := bloomery.Config{Keys: f.keys, Concurrent: true, Secret: secret}
+	// For one goroutine here, but a filter for many doubles in small steps. It would be copied for each save of a state.
+	c := bloomery.Config{Keys: f.keys, Concurrent: f.keys == 0 && f.state == "", Secret: secret}
 	spec := family.NewSpec(neverForgets, "fpr", f.fpr)
 	if c.Keys == 0 {
 		c.Keys, spec = firstKeys, spec.With("growth", doublings)

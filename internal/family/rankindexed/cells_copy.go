@@ -13,13 +13,25 @@ type Copy struct {
 
 // StartCopy begins a copy. copying is called for each bucket when it is copied, once, by the goroutine that has its
 // lock: that which calls Copy.Bucket, or one that calls Put. Finish ends the copy; until then no other one may begin.
-// The error wraps filter.ErrTooLarge if the copy has no room in memory.
-func (f *Cells) StartCopy(copying func(b uint64)) (*Copy, error) {
-	to, err := newFilter(f.g)
-	if err != nil {
-		return nil, err
+// With an earlier copy of f, whose table nobody uses any more, it takes its memory. The error wraps filter.ErrTooLarge
+// if the copy has no room in memory.
+func (f *Cells) StartCopy(earlier *Copy, copying func(b uint64)) (*Copy, error) {
+	c := earlier
+	if c == nil {
+		to, err := newFilter(f.g)
+		if err != nil {
+			return nil, err
+		}
+		c = &Copy{f, snapshot{from: &f.arrays, to: to, copied: make([]bool, f.buckets)}}
 	}
-	c := &Copy{f, snapshot{from: &f.arrays, to: to, copied: make([]bool, f.buckets), copying: copying}}
+	// Each bucket replaces all its words; extensions are only copied to where they are in use.
+	for _, p := range c.snapshot.to.pools[1:] {
+		clear(p.words)
+		clear(p.taken)
+		p.used, p.low = 0, 0
+	}
+	clear(c.snapshot.copied)
+	c.snapshot.to.used, c.snapshot.to.keys, c.snapshot.copying = 0, 0, copying
 	f.copyTo(&c.snapshot)
 	return c, nil
 }

@@ -34,7 +34,7 @@ func TestCopy(t *testing.T) {
 			was := make([][][]uint64, g.Buckets)
 			none := g.Buckets
 			asked := none // the bucket that is copied by Bucket
-			c, err := f.StartCopy(func(b uint64) {
+			c, err := f.StartCopy(nil, func(b uint64) {
 				if was[b] != nil {
 					t.Errorf("%s: bucket %d is copied twice", what, b)
 				}
@@ -59,7 +59,27 @@ func TestCopy(t *testing.T) {
 				}
 			}
 			to.check(t, what)
-			read, err := DecodeCells(to.Encode())
+			// The next copy takes the memory of this one, whatever is in it.
+			for b := range g.Buckets {
+				to.Sweep(b, rng.Uint64()&(1<<(1<<g.ValueBits)-1))
+			}
+			if c, err = f.StartCopy(c, nil); err != nil {
+				t.Fatal(err)
+			}
+			for b := range g.Buckets {
+				c.Bucket(b)
+			}
+			again := c.Finish()
+			if &again.table[0] != &to.table[0] {
+				t.Errorf("%s: the second copy has other memory", what)
+			}
+			for b := range g.Buckets {
+				if !slices.EqualFunc(again.dump(b), f.dump(b), slices.Equal) {
+					t.Fatalf("%s: bucket %d of the second copy is %x, not %x", what, b, again.dump(b), f.dump(b))
+				}
+			}
+			again.check(t, what)
+			read, err := DecodeCells(again.Encode())
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
