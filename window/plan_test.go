@@ -164,7 +164,11 @@ func TestWindows(t *testing.T) {
 				random := func() filter.Hash { return filter.Hash{Hi: rng.Uint64(), Lo: rng.Uint64()} }
 				var asked, wrong uint64
 				most, extensions := 0.0, uint64(0)
-				for e := range windows * epochs {
+				last := windows
+				if c.Keys > 1_000_000 {
+					last = min(last, 3) // for the time of the test
+				}
+				for e := range last * epochs {
 					at := 0.9 * float64(1-e/stamps%2) // at the end of an epoch, and eight epochs later at the start
 					if burst == "random" {
 						at = 0.9 * rng.Float64()
