@@ -100,7 +100,7 @@ func (p *poll) writeState(ctx context.Context) error {
 		return nil
 	}
 	if !p.options.guard.off {
-		ctx = container.NotShared(ctx)
+		ctx = container.NewMode(ctx, 0o644)
 	}
 	return replace(ctx, p.file+stateSuffix, seal(b))
 }

@@ -23,7 +23,7 @@ import (
 //
 // The new file has the owner, group and permissions of the old one, on Linux also its POSIX ACL and its user.*
 // attributes; if those cannot be kept, that is an error, and the old file stays. Other systems do not keep ACLs and
-// attributes. Without an old one the umask decides, and NotShared. If this process may not set owner or group, the file
+// attributes. Without an old one the umask decides, and NewMode. If this process may not set owner or group, the file
 // is written all the same, with permissions that let nobody but the writer read it who could not read the old one, and a
 // warning wrapping filter.ErrOwner goes to WithWarnings. The new file is at no moment more open than the old one.
 func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
@@ -36,7 +36,7 @@ func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) 
 // writeAtomic is WriteAtomic without a buffer, and with a last check before the rename, unless it is nil.
 func writeAtomic(ctx context.Context, path string, check func() error, write func(io.Writer) error) (err error) {
 	how := writingOf(ctx)
-	target, mode := path, how.newMode()
+	target, mode := path, how.mode
 	old, err := how.statOld(path)
 	kept := ""
 	switch {

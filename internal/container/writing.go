@@ -8,15 +8,19 @@ import (
 
 // writing says how WriteAtomic and WriteFile write. Contexts carry it.
 type writing struct {
-	batch, noLinks, notShared bool
-	like                      string
-	warn                      func(error)
+	batch, noLinks bool
+	mode           fs.FileMode // of a new file, before the umask
+	like           string
+	warn           func(error)
 }
 
 type writingKey struct{}
 
 func writingOf(ctx context.Context) writing {
-	w, _ := ctx.Value(writingKey{}).(writing)
+	w, ok := ctx.Value(writingKey{}).(writing)
+	if !ok {
+		w.mode = 0o666
+	}
 	return w
 }
 
@@ -39,9 +43,9 @@ func NoLinks(ctx context.Context) context.Context {
 	return with(ctx, func(w *writing) { w.noLinks = true })
 }
 
-// NotShared returns a context in which only the owner may write to a file that WriteAtomic creates, whatever the umask.
-func NotShared(ctx context.Context) context.Context {
-	return with(ctx, func(w *writing) { w.notShared = true })
+// NewMode returns a context in which a file that WriteAtomic creates has at most these permissions, whatever the umask.
+func NewMode(ctx context.Context, mode fs.FileMode) context.Context {
+	return with(ctx, func(w *writing) { w.mode = mode })
 }
 
 // Like returns a context in which a file that WriteAtomic creates has owner, permissions and attributes of the file at
@@ -54,14 +58,6 @@ func Like(ctx context.Context, path string) context.Context {
 // error wrapping filter.ErrOwner. Without it they are silent.
 func WithWarnings(ctx context.Context, warn func(error)) context.Context {
 	return with(ctx, func(w *writing) { w.warn = warn })
-}
-
-// newMode returns the permissions of a new file, before the umask.
-func (w writing) newMode() fs.FileMode {
-	if w.notShared {
-		return 0o644
-	}
-	return 0o666
 }
 
 // statOld describes the file that a write to path replaces. The error wraps fs.ErrNotExist if there is none.

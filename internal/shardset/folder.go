@@ -207,6 +207,10 @@ func (f *Folder) put(ctx context.Context, name string, write func(io.Writer) err
 		before, f.written[stem] = f.written[stem], name
 		f.mu.Unlock()
 	}
+	if s, _, ok := shardfile.ParseName(name); ok && f.old != nil && len(f.old.Shards) > 0 {
+		// It must not be more open than the shard that it replaces.
+		ctx = container.Like(ctx, f.Path(f.old.Shards[min(s, len(f.old.Shards)-1)].File))
+	}
 	step()
 	err := container.WriteAtomic(container.Batch(ctx), f.Path(name), write)
 	if err == nil && before != "" && before != name {
