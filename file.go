@@ -126,8 +126,9 @@ func InMemory() Option {
 	return func(o *options) { o.InMemory = true }
 }
 
-// Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock,
-// and on Windows, js and wasip1 it blocks nothing. Commit detects every other change of the file.
+// Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock. On
+// Windows it is the lock of a file beside it, path.lock, which stays; on js and wasip1 it blocks nothing. Commit detects
+// every other change of the file.
 //
 // For a sharded set the lock is that of its folder. Shards are loaded on first use. Changed ones stay in memory up to 1
 // GiB; then they are written to new files, which no one reads until Commit.

@@ -140,13 +140,14 @@ func openCacheFolder(dir string, stats *counters) (*cacheFolder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o666)
+	now, cancel := context.WithTimeout(context.Background(), 0)
+	defer cancel()
+	f, _, err := flock.LockFile(now, filepath.Join(dir, lockName), nil, nil)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("cache folder %s is in use by another open set; give each set a folder of its own", dir)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if _, elsewhere := flock.Try(f); elsewhere {
-		_ = f.Close()
-		return nil, fmt.Errorf("cache folder %s is in use by another open set; give each set a folder of its own", dir)
 	}
 	return &cacheFolder{dir, f, stats}, nil
 }

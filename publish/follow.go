@@ -99,9 +99,11 @@ func WithSecret(secret *filter.Secret) FollowOption {
 // for concurrent use, and several followers of one file, in one or many processes, poll one after the other.
 //
 // Beside FILE lie FILE.follow, with the newest release that each key has signed, FILE.follow.lock, which a poll locks,
-// and during a download FILE.part-*, which the next poll resumes. WithForeign says who may own and write them.
+// and during a download FILE.part-*, which the next poll resumes. If FILE is a link, they lie beside its target.
+// WithForeign says who may own and write them.
 type Follower struct {
 	file    string
+	target  string // the file, or that of its link when a poll began: state, lock and part files lie beside it
 	source  transport.Source
 	options followOptions
 	kinds   []string // that it follows; nil: all
@@ -115,7 +117,7 @@ type Follower struct {
 // NewFollower returns the Follower of a file. address is a URL or a folder; see transport.Open. It sends no request.
 // The error wraps ErrNoKey if releases could not be checked, and filter.ErrConfig if an option is out of range.
 func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
-	f := &Follower{file: filepath.Clean(file), polls: make(chan struct{}, 1), sums: sums{}}
+	f := &Follower{file: filepath.Clean(file), target: filepath.Clean(file), polls: make(chan struct{}, 1), sums: sums{}}
 	f.options = followOptions{interval: DefaultFollowInterval, maxBytes: bloomery.DefaultMaxBytes, now: time.Now,
 		guard: guard{owner: ownerOf, user: os.Geteuid()}}
 	for _, set := range o {

@@ -19,34 +19,35 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-func (f *Follower) part(h shard.Sum) string { return f.file + partSuffix + h.String()[:partDigits] }
+func (f *Follower) part(h shard.Sum) string { return f.target + partSuffix + h.String()[:partDigits] }
 
 // isPart reports whether a name is that of a part file, or of the folder in which a set is tried.
 func (f *Follower) isPart(name string) bool {
-	digits, ok := strings.CutPrefix(name, filepath.Base(f.file)+partSuffix)
+	digits, ok := strings.CutPrefix(name, filepath.Base(f.target)+partSuffix)
 	digits = strings.TrimSuffix(digits, trialSuffix)
 	_, err := hex.DecodeString(digits)
 	return ok && err == nil && len(digits) == partDigits
 }
 
-// clean removes all part files. If keep is not empty, it leaves that one and the newest other one: a poll that loads a
-// delta must not lose what an earlier one has loaded of the whole file.
-func (f *Follower) clean(keep string) {
-	all, _ := os.ReadDir(filepath.Dir(f.file))
+// clean removes all part files but keep, and reports whether there was one. With spare it leaves the newest other one: a
+// poll that loads a delta must not lose what an earlier one has loaded of the whole file.
+func (f *Follower) clean(keep string, spare bool) (removed bool) {
+	all, _ := os.ReadDir(filepath.Dir(f.target))
 	var other string
 	var newest time.Time
 	for _, e := range all {
-		path := filepath.Join(filepath.Dir(f.file), e.Name())
+		path := filepath.Join(filepath.Dir(f.target), e.Name())
 		if path == keep || !f.isPart(e.Name()) {
 			continue
 		}
-		if st, err := e.Info(); keep != "" && err == nil && st.Mode().IsRegular() && st.ModTime().After(newest) {
+		if st, err := e.Info(); spare && err == nil && st.Mode().IsRegular() && st.ModTime().After(newest) {
 			path, other, newest = other, path, st.ModTime()
 		}
-		if path != "" {
-			_ = f.options.guard.remove(path)
+		if path != "" && f.options.guard.remove(path) == nil {
+			removed = true
 		}
 	}
+	return removed
 }
 
 // download loads an object into its part file, from where an earlier download has ended, checks it, and returns the
@@ -56,7 +57,8 @@ func (p *poll) download(ctx context.Context, o object) (path string, err error) 
 		return "", err
 	}
 	path = p.part(o.SHA256)
-	p.clean(path)
+	p.last = path
+	p.clean(path, true)
 	out, err := p.openPart(path)
 	if err != nil {
 		return "", err
@@ -76,7 +78,7 @@ func (p *poll) download(ctx context.Context, o object) (path string, err error) 
 // that name, such as a link, is removed; if that fails, it is an error. WithForeign accepts the files of others.
 func (p *poll) openPart(path string) (*os.File, error) {
 	g := p.options.guard
-	out, st, err := g.open(path, os.O_RDWR, 0)
+	out, st, err := g.open(path, os.O_RDWR)
 	if err == nil {
 		by, _ := g.owner(path, st)
 		if by.links <= 1 && (g.off || !g.shared(path, st)) {
@@ -144,7 +146,7 @@ func (p *poll) rest(ctx context.Context, out *os.File, at int64, o object) error
 
 // copyPart copies the part file of an object, and checks what it copies: the file may have changed since it was loaded.
 func (p *poll) copyPart(ctx context.Context, w io.Writer, path string, o object) error {
-	in, _, err := p.options.guard.open(path, os.O_RDONLY, 0)
+	in, _, err := p.options.guard.open(path, os.O_RDONLY)
 	if err != nil {
 		return err
 	}

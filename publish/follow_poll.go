@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
@@ -30,14 +31,14 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 		return Event{}, absent(err)
 	}
 	ctx = container.NoLinks(ctx)
-	unlock, err := f.lock(ctx)
+	unlock, err := f.lock(ctx, target)
 	if err != nil {
 		return Event{}, absent(err)
 	}
 	defer unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &poll{Follower: f, target: target, pace: newPace(f.patience(), f.options.transport.MinRate, cancel)}
+	p := &poll{Follower: f, pace: newPace(f.patience(), f.options.transport.MinRate, cancel)}
 	if p.was, err = f.readState(ctx); err != nil {
 		return Event{}, err
 	}
@@ -54,14 +55,14 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 
 type poll struct {
 	*Follower
-	target    string // the file, or that of its link when the poll began
 	was, next *state // before and after; was.Release is 0 if there is none
 	held      held
 	release   *record
 	pace      *pace
-	loaded    int64 // bytes of all bodies
-	expected  int64 // bytes of all bodies that are known to be loaded
-	unused    error // why a delta was not used
+	last      string // the part file of the last download
+	loaded    int64  // bytes of all bodies
+	expected  int64  // bytes of all bodies that are known to be loaded
+	unused    error  // why a delta was not used
 }
 
 func (p *poll) do(ctx context.Context) (Event, error) {
@@ -92,24 +93,34 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 		return Event{}, err
 	}
 	event := Event{Kind: Updated, Release: p.release.Release}
-	if event.Delta, event.From, err = p.update(ctx); err != nil {
+	p.removeAbandoned()
+	event.Delta, event.From, err = p.update(ctx)
+	if errors.Is(err, syscall.ENOSPC) && p.clean(p.last, false) { // a part of a release that never fitted
+		event.Delta, event.From, err = p.update(ctx)
+	}
+	if err != nil {
 		return Event{}, fmt.Errorf("%s: release %d: %w", p.source, p.release.Number, err)
 	}
-	p.clean("")
+	p.clean("", false)
 	event.Bytes, event.Unused = p.loaded, p.unused
 	return event, nil
 }
 
 // tidy removes what a follower has left that was killed, when the file is current.
 func (p *poll) tidy(ctx context.Context) {
-	p.clean("")
-	own := filepath.Base(p.file)
-	container.RemoveAbandoned(filepath.Dir(p.file), func(name string) bool {
-		return name == own || name == own+stateSuffix
-	})
+	p.clean("", false)
+	p.removeAbandoned()
 	if p.held.folder {
 		p.tidySet(ctx)
 	}
+}
+
+// removeAbandoned removes the temporary files of a follower that was killed.
+func (p *poll) removeAbandoned() {
+	own := filepath.Base(p.target)
+	container.RemoveAbandoned(filepath.Dir(p.target), func(name string) bool {
+		return name == own || name == own+stateSuffix
+	})
 }
 
 // mayReplace returns an error if the release is too large, if the path of the file has something of another kind, or if

@@ -226,7 +226,7 @@ func TestLocked(t *testing.T) {
 	f := s.follower(web.URL)
 	mustPoll(t, f)
 	f.options.transport.Stall = little // not before: a busy machine may take longer for a poll
-	lock, _, err := flock.Lock(t.Context(), f.file+lockSuffix, nil)
+	lock, _, err := flock.LockFile(t.Context(), f.file+lockSuffix, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestExpiresDuringPoll(t *testing.T) {
 				t.Errorf("at the start: %v", err)
 			}
 			if c.locks {
-				lock, _, err := flock.Lock(t.Context(), file+lockSuffix, nil)
+				lock, _, err := flock.LockFile(t.Context(), file+lockSuffix, nil, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

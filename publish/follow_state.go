@@ -56,8 +56,8 @@ type state struct {
 
 // readState returns the state. Its Release is 0 if there is none.
 func (f *Follower) readState(ctx context.Context) (*state, error) {
-	path := f.file + stateSuffix
-	in, st, err := f.options.guard.open(path, os.O_RDONLY, 0)
+	path := f.target + stateSuffix
+	in, st, err := f.options.guard.open(path, os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return new(state), nil
@@ -82,7 +82,8 @@ func (f *Follower) readState(ctx context.Context) (*state, error) {
 		err = fmt.Errorf("name %.40q, release %d", s.Name, s.Release)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w; remove it to accept any release of the server", path, ErrState, err)
+		return nil, fmt.Errorf("%s: %w: %w; restore it from a copy, or remove it, and the next release is taken whatever "+
+			"its number", path, ErrState, err)
 	}
 	if s.Seen == nil {
 		s.Seen, s.old = f.seenBefore(&s), true
@@ -102,7 +103,7 @@ func (p *poll) writeState(ctx context.Context) error {
 	if !p.options.guard.off {
 		ctx = container.NewMode(ctx, 0o644)
 	}
-	return replace(ctx, p.file+stateSuffix, seal(b))
+	return replace(ctx, p.target+stateSuffix, seal(b))
 }
 
 // accept checks a release.json and returns its content and the state after it. was is the state before.

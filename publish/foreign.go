@@ -75,12 +75,20 @@ func (g guard) trusts(path string, st fs.FileInfo) error {
 	return nil
 }
 
-// open opens a regular file, or with os.O_CREATE makes one, that belongs to this user or root. It follows no link.
-func (g guard) open(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
+// noLink returns an error wrapping ErrForeign if a path names a link.
+func (g guard) noLink(path string) error {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
-		return nil, nil, fmt.Errorf("%s: %w: it is a link", path, ErrForeign)
+		return fmt.Errorf("%s: %w: it is a link", path, ErrForeign)
 	}
-	f, st, err := untrusted.OpenFile(path, flag|untrusted.NoFollow, perm)
+	return nil
+}
+
+// open opens a regular file that belongs to this user or root. It follows no link.
+func (g guard) open(path string, flag int) (*os.File, fs.FileInfo, error) {
+	if err := g.noLink(path); err != nil {
+		return nil, nil, err
+	}
+	f, st, err := untrusted.OpenFile(path, flag|untrusted.NoFollow, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,9 +152,10 @@ func (g guard) perm(mode, private fs.FileMode) fs.FileMode {
 	return private
 }
 
-// lock takes the lock of the file against other followers of it. After patience the error wraps transport.ErrStalled.
-func (f *Follower) lock(ctx context.Context) (unlock func(), err error) {
-	path := f.file + lockSuffix
+// lock takes the lock of the file against other followers of it, by whatever name they know it. After patience the error
+// wraps transport.ErrStalled.
+func (f *Follower) lock(ctx context.Context, target string) (unlock func(), err error) {
+	path := target + lockSuffix
 	waiting, cancel := context.WithTimeoutCause(ctx, f.patience(), fmt.Errorf("%s: %w: another follower has held "+
 		"the lock for %v; if it loads a large release, wait for it", path, transport.ErrStalled, f.patience()))
 	defer cancel()
@@ -155,7 +164,15 @@ func (f *Follower) lock(ctx context.Context) (unlock func(), err error) {
 	case <-waiting.Done():
 		return nil, context.Cause(waiting)
 	}
-	file, err := f.lockFile(waiting, path)
+	if f.target != target {
+		f.target = target // under the lock of polls
+	}
+	g := f.options.guard
+	var file *os.File
+	if err = g.noLink(path); err == nil {
+		trusts := func(st fs.FileInfo) error { return g.trusts(path, st) }
+		file, _, err = flock.LockFile(waiting, path, trusts, nil)
+	}
 	if err != nil {
 		<-f.polls
 		if waiting.Err() != nil {
@@ -167,28 +184,6 @@ func (f *Follower) lock(ctx context.Context) (unlock func(), err error) {
 		_ = flock.Unlock(file)
 		<-f.polls
 	}, nil
-}
-
-// lockFile makes the lock file and locks it. Nobody but its owner may open it: who can open a file can lock it.
-func (f *Follower) lockFile(ctx context.Context, path string) (*os.File, error) {
-	g := f.options.guard
-	l, st, err := g.open(path, os.O_RDONLY|os.O_CREATE, g.perm(0o666, 0o600))
-	if err != nil {
-		return nil, err
-	}
-	if by, ok := g.owner(path, st); ok && by.uid == g.user && by.links == 1 && !g.off && st.Mode().Perm()&0o077 != 0 {
-		_ = l.Chmod(0o600) // an older version let others read it
-	}
-	_ = l.Close()
-	file, st, err := flock.Lock(ctx, path, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := g.trusts(path, st); err != nil {
-		_ = flock.Unlock(file)
-		return nil, err
-	}
-	return file, nil
 }
 
 // patience is the time for which a poll waits for a lock, and for which a server may send less than the least rate.

@@ -227,7 +227,7 @@ func TestPartChanges(t *testing.T) {
 	s.publish(first)
 	mustPoll(t, f)
 	r := s.publish(second)
-	p := &poll{Follower: f, release: r, target: f.file,
+	p := &poll{Follower: f, release: r,
 		pace: newPace(time.Minute, 0, func(error) {})}
 	path, err := p.download(t.Context(), r.object())
 	if err != nil {
@@ -352,5 +352,62 @@ func TestLinksDuringPoll(t *testing.T) {
 	}
 	if st, err := os.Lstat(f.file + stateSuffix); err != nil || !st.Mode().IsRegular() {
 		t.Errorf("the state: %v, %v", st, err)
+	}
+}
+
+// TestDamagedState: the error of a state that was damaged or cut says what to do.
+func TestDamagedState(t *testing.T) {
+	s := newSite(t)
+	s.publish(filterOf(t, 1000, 0))
+	f := s.follower(s.dir)
+	mustPoll(t, f)
+	good, err := os.ReadFile(f.file + stateSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, bad := range map[string][]byte{
+		"empty": nil, "cut": good[:len(good)/2], "zeros": make([]byte, len(good)),
+		"changed": bytes.Replace(good, []byte(`"release":1`), []byte(`"release":2`), 1),
+		"version": []byte(`{"format":"bloomery-follow","version":2}`), "large": make([]byte, maxState+1),
+	} {
+		write(t, f.file+stateSuffix, bad, 0o600)
+		_, err := f.Poll(t.Context())
+		if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), f.file+stateSuffix) ||
+			!strings.Contains(err.Error(), "restore it from a copy, or remove it") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := os.Remove(f.file + stateSuffix); err != nil {
+		t.Fatal(err)
+	}
+	mustPoll(t, f)
+}
+
+// TestFollowTwoNames: followers of one file by two names have one state, and the numbers of one hold for the other.
+func TestFollowTwoNames(t *testing.T) {
+	s := newSite(t)
+	s.publish(filterOf(t, 1000, 0))
+	s.publish(filterOf(t, 1000, 1))
+	f := s.follower(s.dir)
+	mustPoll(t, f)
+	link := filepath.Join(t.TempDir(), "link.bloom")
+	if err := os.Symlink(f.file, link); err != nil {
+		t.Fatal(err)
+	}
+	other, err := NewFollower(s.dir, link, WithKeys(s.keys[0].Public()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, ok := mustPoll(t, other).is(Unchanged); !ok {
+		t.Error(e)
+	}
+	old := s.publish(filterOf(t, 1000, 2)) // an older release with other content
+	old.Number, old.Previous = 1, nil
+	s.write(old)
+	if _, err := other.Poll(t.Context()); !errors.Is(err, ErrOlder) {
+		t.Errorf("an older release: %v", err)
+	}
+	if names := around(t, other); len(names) != 1 {
+		t.Errorf("beside the link: %q", names)
 	}
 }

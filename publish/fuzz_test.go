@@ -182,7 +182,11 @@ func keyStateSeeds(t testing.TB) [][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return [][]byte{b, nil, []byte(`{"format":"bloomery-key-state","version":1,"lists":[]}`)}
+	deep, err := marshalKeyState([]lastSigned{{Name: "deep", Folder: strings.Repeat("/folder", 100)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return [][]byte{b, deep, []byte(`{"format":"bloomery-key-state","version":1,"lists":[]}`)}
 }
 
 // fuzz adds seeds to a fuzz target and runs it.

@@ -38,10 +38,10 @@ type Options struct {
 	// Rotate has older keys that may have signed the current release instead: see Report.Rotated.
 	Rotate []PublicKey
 	// State has the paths of files that remember the newest release of each list that a key has signed,
-	// usually one beside the file of each key of Sign: its path and StateSuffix. With them an older
-	// release.json that was put back, or a lost one, does not lead to numbers that are used twice. They are
-	// created if needed, locked while release.json is replaced, and written before it. A file that is
-	// missing and may not be created is a warning in Report.
+	// usually one beside the file of each key of Sign: its path, without links, and StateSuffix. With them
+	// an older release.json that was put back, or a lost one, does not lead to numbers that are used twice.
+	// They are created if needed and written before release.json is replaced; meanwhile a file beside each,
+	// its path and ".lock", is locked. A file that is missing and may not be created is a warning in Report.
 	State []string
 	// Unsigned allows an unsigned release after a signed one. Readers that pin a key refuse it.
 	Unsigned bool

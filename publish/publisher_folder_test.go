@@ -64,13 +64,13 @@ func TestStateLocked(t *testing.T) {
 	stateWait = 100 * time.Millisecond
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
-	lock, _, err := flock.Lock(t.Context(), s.State[0], nil)
+	lock, _, err := flock.LockFile(t.Context(), s.State[0]+flock.Suffix, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	other, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if again, _, err := flock.Lock(other, s.State[0], nil); err == nil {
+	if again, _, err := flock.LockFile(other, s.State[0]+flock.Suffix, nil, nil); err == nil {
 		_ = flock.Unlock(again)
 		t.Skip("no locks here")
 	}

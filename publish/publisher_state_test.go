@@ -289,6 +289,8 @@ func TestBadState(t *testing.T) {
 	for what, bad := range map[string]string{
 		"check":   strings.Replace(sealed, `"release":1`, `"release":7`, 1),
 		"cut":     string(good[:len(good)/2]),
+		"empty":   "",
+		"blank":   "\n",
 		"zeros":   string(make([]byte, len(good))),
 		"format":  strings.Replace(string(good), keyStateFormat, "bloomery-follow", 1),
 		"version": strings.Replace(string(good), `"version":1`, `"version":2`, 1),

@@ -187,11 +187,17 @@ func checkSeal(text []byte) error {
 }
 
 func parseState(b []byte, format string, v any) error {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return errors.New("it is empty: it was cut") // no writer leaves an empty one
+	}
 	if err := checkSeal(b); err != nil {
 		return err
 	}
 	var h header
-	if err := errors.Join(json.Unmarshal(b, &h), json.Unmarshal(b, v)); err != nil {
+	if err := json.Unmarshal(b, &h); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
 		return err
 	}
 	if h.Format != format || h.Version != formatVersion {

@@ -1,8 +1,6 @@
 package publish
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,11 +61,8 @@ func (l *lastSigned) check() error {
 	return nil
 }
 
-// parseKeyState returns the lists of a state file. An empty file has none: it was just created.
+// parseKeyState returns the lists of a state file.
 func parseKeyState(b []byte) ([]lastSigned, error) {
-	if len(bytes.TrimSpace(b)) == 0 {
-		return nil, nil
-	}
 	var s struct {
 		Lists []lastSigned `json:"lists"` // sorted by name
 	}
@@ -127,35 +122,31 @@ type states struct {
 	lists [][]lastSigned // of each file, when it was last read
 }
 
-// openStates reads state files, and creates missing ones. Files that are missing and cannot be created, because their
-// folder is read-only, are left out: warn gets the error.
+// openStates reads state files. A missing one has no lists. One that is missing and cannot be created, because its
+// folder is read-only, is left out: warn gets the error.
 func openStates(ctx context.Context, paths []string, warn func(error)) (*states, error) {
 	s := new(states)
-	var files []fs.FileInfo
-	for _, path := range slices.Sorted(slices.Values(paths)) {
-		var created error
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			created = createFile(path, "", 0o600) // who can open it can lock it
-		}
-		if errors.Is(created, fs.ErrPermission) || errors.Is(created, syscall.EROFS) {
-			warn(fmt.Errorf("%w: %w; without it, only release.json says which numbers are used", ErrKeyState, created))
-			continue
-		}
-		if errors.Is(created, fs.ErrExist) {
-			created = nil // another publisher was faster
-		}
-		st, err := os.Stat(path)
-		if err = cmp.Or(created, err, container.MayWrite(path)); err != nil {
+	for _, name := range paths {
+		path, err := flock.Path(name)
+		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
 		}
-		if slices.ContainsFunc(files, func(o fs.FileInfo) bool { return os.SameFile(o, st) }) {
-			continue // two names of one file
+		st, missing := os.Stat(path)
+		err = container.MayWrite(path)
+		if missing != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+			warn(fmt.Errorf("%w: %w; without it, only release.json says which numbers are used", ErrKeyState, err))
+			continue
 		}
-		if st.Mode().Perm()&0o007 != 0 {
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
+		}
+		if missing == nil && st.Mode().Perm()&0o007 != 0 {
 			_ = os.Chmod(path, st.Mode().Perm()&^0o007) // an older version let all read it
 		}
-		s.paths, files = append(s.paths, path), append(files, st)
+		s.paths = append(s.paths, path)
 	}
+	slices.Sort(s.paths)
+	s.paths = slices.Compact(s.paths) // two names of one file
 	return s, s.read(ctx)
 }
 
@@ -163,6 +154,10 @@ func (s *states) read(ctx context.Context) error {
 	s.lists = nil
 	for _, path := range s.paths {
 		b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxKeyState})
+		if errors.Is(err, fs.ErrNotExist) {
+			s.lists = append(s.lists, nil)
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrKeyState, err)
 		}
@@ -171,8 +166,8 @@ func (s *states) read(ctx context.Context) error {
 		case err != nil && isKeyText(b):
 			return fmt.Errorf("%w: %s: %w; it is a key, not the state of one", ErrKeyState, path, err)
 		case err != nil:
-			return fmt.Errorf("%w: %s: %w; repair it, or remove it: then the signed release.json counts", ErrKeyState, path,
-				err)
+			return fmt.Errorf("%w: %s: %w; restore it from a copy, repair it, or remove it: then the signed release.json counts",
+				ErrKeyState, path, err)
 		}
 		s.lists = append(s.lists, lists)
 	}
@@ -182,7 +177,7 @@ func (s *states) read(ctx context.Context) error {
 // stateWait is the time for which a publisher waits for the lock of a state file. Others hold it for a moment.
 var stateWait = time.Minute
 
-// lock locks all files, reads them again, and returns a function that unlocks them. waiting, if not nil, is called
+// lock takes the locks of all files, reads them again, and returns a function that unlocks them. waiting, if not nil, is called
 // before it waits for another publisher.
 func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err error) {
 	var locked []*os.File
@@ -193,7 +188,7 @@ func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err e
 	}
 	for _, path := range s.paths {
 		held := fmt.Errorf("%s: another process has locked it for %v; end it", path, stateWait)
-		f, _, err := lockWithin(ctx, path, stateWait, held, waiting)
+		f, err := lockWithin(ctx, path+flock.Suffix, stateWait, held, waiting)
 		if err != nil {
 			unlock()
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
@@ -207,17 +202,17 @@ func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err e
 	return unlock, nil
 }
 
-// lockWithin is flock.Lock for at most so long; the error is then late.
+// lockWithin is flock.LockFile for at most so long; the error is then late.
 func lockWithin(
 	ctx context.Context, path string, wait time.Duration, late error, waiting func(),
-) (*os.File, fs.FileInfo, error) {
+) (*os.File, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, late)
 	defer cancel()
-	f, st, err := flock.Lock(ctx, path, waiting)
+	f, _, err := flock.LockFile(ctx, path, nil, waiting)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return f, st, err
+	return f, err
 }
 
 // of returns the entry of a list with the highest number, or nil if no file has one.
@@ -248,6 +243,7 @@ func (s *states) nameIn(folder string) (name string, err error) {
 
 // record replaces the entry of a list in all files, which are locked.
 func (s *states) record(ctx context.Context, l lastSigned) error {
+	ctx = container.NewMode(ctx, 0o600)
 	for i, path := range s.paths {
 		b, err := marshalKeyState(merge(s.lists[i], l))
 		if err == nil {

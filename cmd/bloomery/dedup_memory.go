@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/inset"
@@ -37,7 +38,13 @@ type memoryFacts struct {
 }
 
 // memory returns what the state remembers, or an empty memory without a state.
-func (a *app) memory(f dedupFlags) (memory, error) {
+func (a *app) memory(f dedupFlags) (m memory, err error) {
+	defer func() {
+		if errors.As(err, new(*container.FormatError)) { // also of an empty state: dedup leaves none
+			err = cli.Advise(err, "A state was damaged or cut: restore it from a copy, or remove it, and all rows are new again."+
+				"\n  If it is another file, name one for the state.")
+		}
+	}()
 	secret, err := a.secret()
 	if err != nil {
 		return nil, err
@@ -58,10 +65,8 @@ func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, e
 	if f.state == "" {
 		return nil, nil
 	}
-	switch st, err := os.Stat(f.state); {
-	case err == nil && st.IsDir():
-		return nil, fmt.Errorf("--state %s is a folder; name a file", f.state)
-	case errors.Is(err, fs.ErrNotExist) || err == nil && st.Mode().IsRegular() && st.Size() == 0:
+	switch _, err := os.Stat(f.state); {
+	case errors.Is(err, fs.ErrNotExist):
 		if err := inset.Check(f.state); err != nil {
 			return nil, err
 		}

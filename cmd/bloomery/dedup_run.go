@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -40,11 +39,19 @@ func (a *app) dedup(ctx context.Context, f dedupFlags, inputs []string) error {
 		return err
 	}
 
-	unlock, err := a.lockState(ctx, f.state)
-	if err != nil {
-		return err
+	if f.state != "" {
+		state, err := flock.Path(f.state)
+		if err != nil {
+			return fmt.Errorf("--state: %w", err)
+		}
+		waiting := func() { a.note("waiting for another dedup with the state %s", state) }
+		lock, _, err := flock.LockFile(ctx, state+flock.Suffix, nil, waiting)
+		if err != nil {
+			return err
+		}
+		defer flock.Unlock(lock)
+		f.state = state // whatever the name stands for later
 	}
-	defer unlock()
 	m, err := a.memory(f)
 	if err != nil {
 		return err
@@ -54,24 +61,6 @@ func (a *app) dedup(ctx context.Context, f dedupFlags, inputs []string) error {
 	err = s.pass(ctx, what, d.work, d.emit)
 	stop()
 	return d.end(ctx, err)
-}
-
-// lockState excludes other runs with the same state, by the lock of a file beside it.
-func (a *app) lockState(ctx context.Context, state string) (unlock func(), err error) {
-	if state == "" {
-		return func() {}, nil
-	}
-	path := state + ".lock"
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o666)
-	if err != nil {
-		return nil, fmt.Errorf("--state: %w", err)
-	}
-	_ = f.Close()
-	lock, _, err := flock.Lock(ctx, path, func() { a.note("waiting for another dedup with the state %s", state) })
-	if err != nil {
-		return nil, err
-	}
-	return func() { _ = flock.Unlock(lock) }, nil
 }
 
 // work hashes the keys of a batch.

@@ -49,7 +49,8 @@ ends after 1 minute and the time for its bytes at --min-rate; the next one goes 
 expires is told within seconds.
 
 FILE.follow, FILE.follow.lock and FILE.part-* must belong to this user or root and be no links, and the folder must be
-one that only its owner may write, or have the sticky bit. --allow-foreign accepts others. FILE may have any owner.
+one that only its owner may write, or have the sticky bit. --allow-foreign accepts others. FILE may have any owner; if
+it is a link, the others lie beside its target.
 
 --exec runs a program after each new release, without a shell: its arguments are those of --exec-arg, in order. It has
 BLOOMERY_FILE, BLOOMERY_RELEASE and BLOOMERY_SHA256 in its environment, and writes to standard error. If it fails, that

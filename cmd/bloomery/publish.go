@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/publish"
 )
 
@@ -75,12 +76,12 @@ old and one of at least 30 days. Deltas are small if the filter keeps its size, 
 fuse are as large as the filter: build rankindexed, standard or partitioned for lists that change. publish prints how
 far the false-positive rate has drifted, and when a fresh build is due.
 
-Without --sign the release is not signed, and readers must allow that. With it, release.json in DIR counts only if a
-key of --sign has signed it, or one of --rotate: who can write DIR, but has no key, cannot choose what is signed next.
-KEY.state, beside each KEY, remembers the name and the highest number of each list that was signed, so that a number
-is never used twice, also if DIR is lost or put back to an older state. The first signature in a folder with unsigned
-releases needs --name and --number, and so does one above a release.json of somebody else. With a new key, give readers
-its public key first, then name the old one once: --rotate OLD.pub.
+Without --sign the release is not signed, and readers must allow that. With it, release.json in DIR counts only if a key
+of --sign has signed it, or one of --rotate: who can write DIR, but has no key, cannot choose what is signed next.
+KEY.state, beside each KEY or the target of its link, remembers the name and the highest number of each list that was
+signed, so that a number is never used twice, also if DIR is lost or put back to an older state. The first signature in
+a folder with unsigned releases needs --name and --number, and so does one above a release.json of somebody else. With a
+new key, give readers its public key first, then name the old one once: --rotate OLD.pub.
 
 A list that has lost more than half of its keys is refused, see --shrink. With --check nothing is published: all files
 of DIR are read and checked, and each delta is applied. Exit code 1 if the release has expired, 2 if a file is wrong.`,
@@ -156,7 +157,11 @@ func (f *publishFlags) options(a *app) (o publish.Options, err error) {
 		}
 		o.Sign = append(o.Sign, k)
 		if f.state == "" {
-			o.State = append(o.State, path+publish.StateSuffix)
+			real, err := flock.Path(path) // a key that has two names has one state
+			if err != nil {
+				return o, fmt.Errorf("--sign: %w; or name its state with --state", err)
+			}
+			o.State = append(o.State, real+publish.StateSuffix)
 		}
 	}
 	return o, nil

@@ -1,11 +1,16 @@
-// Package flock takes the advisory locks of files and folders that are about to be changed.
+// Package flock takes the advisory locks of files and folders that are about to be changed. It locks them by what they
+// are, not by their names: Lock by the file itself, LockFile by a file that is there for the lock, beside the file that
+// Path names. All waits end with their context.
 package flock
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/bloomery/bloomery/internal/untrusted"
@@ -18,9 +23,108 @@ const interval = 50 * time.Millisecond
 // calls waiting, if not nil. It returns ctx.Err() when ctx ends, after at least one attempt. The FileInfo is that of
 // the locked file. What is neither a regular file nor a folder, such as a pipe, is an error wrapping
 // untrusted.ErrNotRegular: Lock never waits to open it. On systems and file systems without locks it takes none.
+//
+// The file may be replaced once, at the end: whoever waits then locks the new one. Files that are replaced more often,
+// or need not exist, need LockFile. Windows cannot replace an open file, so there Lock locks a file beside it.
 func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileInfo, error) {
+	if runtime.GOOS != "windows" {
+		open := func() (*os.File, fs.FileInfo, error) { return untrusted.OpenAny(path, os.O_RDONLY, 0) }
+		return lock(ctx, path, open, waiting)
+	}
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, _, err := LockFile(ctx, path+Suffix, nil, waiting)
+	if err != nil {
+		return nil, nil, err
+	}
+	was, err := os.Stat(path)
+	if err != nil {
+		_ = Unlock(f)
+		return nil, nil, err
+	}
+	return f, was, nil
+}
+
+// Suffix is the suffix of a lock file, behind the Path of the file that it stands for.
+const Suffix = ".lock"
+
+// LockFile is Lock for a file that is there for the lock only, and creates it if needed: for files that need not exist,
+// or are replaced several times while they are locked. Links, folders, pipes and devices are errors at once. Who may
+// write the folder may wait for the lock, and nobody else may hold it. trusts returns an error if the lock file is not
+// to be used; if it is nil, that is one of another user in a sticky folder, where it could not be removed.
+func LockFile(
+	ctx context.Context, path string, trusts func(fs.FileInfo) error, waiting func(),
+) (*os.File, fs.FileInfo, error) {
+	return lock(ctx, path, func() (*os.File, fs.FileInfo, error) { return openLockFile(path, trusts) }, waiting)
+}
+
+func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
+	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s: %w, as a lock file must be; remove it", path, untrusted.ErrNotRegular)
+	}
+	folder, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return nil, nil, err
+	}
+	perm := fs.FileMode(0o600)
+	sticky := folder.Mode()&fs.ModeSticky != 0
+	if !sticky {
+		perm |= folder.Mode().Perm() & 0o022 << 1 // who can open a file can lock it
+	}
+	f, st, err := untrusted.OpenFile(path, os.O_RDONLY|os.O_CREATE|untrusted.NoFollow, perm)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case trusts != nil:
+		err = trusts(st)
+	case sticky && stranger(st):
+		err = fmt.Errorf("%s belongs to another user, who could hold the lock for ever; use another folder", path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, st, nil
+}
+
+// Path returns the path of a file with all its links resolved, so that a file has one Path and one lock. The file need
+// not exist. What cannot be replaced as the one file that it is has no Path: a link to a missing file, a file with
+// several hard links, of which the others would stay as they are, and what is no regular file.
+func Path(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(path); err == nil {
+			return "", fmt.Errorf("%s is a link to a missing file; remove it, or name that file", path)
+		}
+		folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+		return filepath.Join(folder, filepath.Base(path)), err
+	}
+	if err != nil {
+		return "", err
+	}
+	st, err := os.Lstat(real)
+	switch {
+	case err != nil:
+	case st.IsDir():
+		err = fmt.Errorf("%s is a folder; name a file", path)
+	case !st.Mode().IsRegular():
+		err = &fs.PathError{Op: "open", Path: path, Err: untrusted.ErrNotRegular}
+	case links(st) > 1:
+		err = fmt.Errorf("%s has %d names, which are hard links; remove the others, or replace it by a copy", path,
+			links(st))
+	}
+	return real, err
+}
+
+// lock waits for the lock of what open opens at a path.
+func lock(
+	ctx context.Context, path string, open func() (*os.File, fs.FileInfo, error), waiting func(),
+) (*os.File, fs.FileInfo, error) {
 	for {
-		f, was, err := try(path)
+		f, was, err := try(path, open)
 		if f != nil || err != nil {
 			return f, was, err
 		}
@@ -45,13 +149,10 @@ func Unlock(f *os.File) error {
 }
 
 // try returns no file if another one has the lock, or if the path has just been given to another file.
-func try(path string) (*os.File, fs.FileInfo, error) {
-	f, was, err := untrusted.OpenAny(path, os.O_RDONLY, 0)
+func try(path string, open func() (*os.File, fs.FileInfo, error)) (*os.File, fs.FileInfo, error) {
+	f, was, err := open()
 	if err != nil {
 		return nil, nil, err
-	}
-	if !Supported {
-		_ = f.Close() // Windows cannot replace an open file
 	}
 	if _, elsewhere := Try(f); elsewhere {
 		_ = f.Close()
@@ -62,5 +163,8 @@ func try(path string) (*os.File, fs.FileInfo, error) {
 		return f, was, nil
 	}
 	_ = f.Close()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // open creates it again, or says so
+	}
 	return nil, nil, err
 }

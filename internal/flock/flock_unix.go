@@ -4,6 +4,7 @@ package flock
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -20,4 +21,18 @@ func Try(f *os.File) (taken, elsewhere bool) {
 			return err == nil, errors.Is(err, syscall.EWOULDBLOCK)
 		}
 	}
+}
+
+// links returns the number of names of a file.
+func links(st fs.FileInfo) int {
+	if s, ok := st.Sys().(*syscall.Stat_t); ok {
+		return int(s.Nlink)
+	}
+	return 1
+}
+
+// stranger reports whether a file belongs neither to this user nor to root.
+func stranger(st fs.FileInfo) bool {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	return ok && s.Uid != 0 && int(s.Uid) != os.Geteuid()
 }

@@ -1,0 +1,134 @@
+//go:build unix
+
+package flock
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/internal/untrusted"
+)
+
+// TestLockFile: what is no regular file is an error at once, and nothing is created behind a link.
+func TestLockFile(t *testing.T) {
+	dir := t.TempDir()
+	target := filepath.Join(dir, "target")
+	for name, create := range map[string]func(path string) error{
+		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"folder": func(path string) error { return os.Mkdir(path, 0o700) },
+		"link":   func(path string) error { return os.Symlink(target, path) },
+	} {
+		path := filepath.Join(dir, name)
+		if err := create(path); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if _, _, err := LockFile(ctx, path, nil, nil); !errors.Is(err, untrusted.ErrNotRegular) {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+	}
+	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the target of the link: %v", err)
+	}
+}
+
+// TestLockFileMode: who may write the folder may open the lock file, and nobody else.
+func TestLockFileMode(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0))
+	for folder, want := range map[fs.FileMode]fs.FileMode{
+		0o755: 0o600, 0o775: 0o640, 0o777: 0o644, 0o777 | fs.ModeSticky: 0o600,
+	} {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, folder); err != nil {
+			t.Fatal(err)
+		}
+		f, st, err := LockFile(t.Context(), filepath.Join(dir, "a.lock"), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Mode().Perm() != want {
+			t.Errorf("in a folder %v: %v, want %v", folder, st.Mode(), want)
+		}
+		_ = Unlock(f)
+	}
+}
+
+// TestLockFileOfOthers: one of another user in a sticky folder is refused, since he could hold it for ever.
+func TestLockFileOfOthers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOT ROOT: only root can make a file of another owner")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.lock")
+	if err := errors.Join(os.WriteFile(path, nil, 0o666), os.Chown(path, 12345, 12345)); err != nil {
+		t.Skip(err)
+	}
+	f, _, err := LockFile(t.Context(), path, nil, nil) // the folder is ours: we could remove it
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = Unlock(f)
+	if err := os.Chmod(dir, 0o777|fs.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := LockFile(t.Context(), path, nil, nil); err == nil {
+		t.Error("the lock file of another user was used")
+	}
+}
+
+// TestLockFileRemoved: whoever waits while the lock file is removed locks the new one.
+func TestLockFileRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.lock")
+	first, _, err := LockFile(t.Context(), path, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, elsewhere := Try(first); elsewhere {
+		t.Fatal("not locked")
+	}
+	second, was, err := LockFile(t.Context(), path, nil, func() {
+		if err := errors.Join(os.Remove(path), Unlock(first)); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer Unlock(second)
+	if now, err := os.Stat(path); err != nil || !os.SameFile(was, now) {
+		t.Errorf("the lock is that of another file: %v", err)
+	}
+}
+
+// TestPath: a file has one Path, also before it exists.
+func TestPath(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	err = errors.Join(os.Mkdir(in("folder"), 0o700), os.Symlink("folder", in("linked")),
+		os.WriteFile(in("folder/file"), nil, 0o600), os.Symlink("folder/file", in("link")),
+		os.WriteFile(in("one"), nil, 0o600), os.Link(in("one"), in("two")), os.Symlink("one", in("three")),
+		os.Symlink("missing", in("dangling")), os.Symlink("self", in("self")), syscall.Mkfifo(in("pipe"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"folder/file": "folder/file", "linked/file": "folder/file", "link": "folder/file", "linked/../link": "folder/file",
+		"linked/missing": "folder/missing", "missing": "missing",
+		"one": "", "two": "", "three": "", "dangling": "", "self": "", "pipe": "", "folder": "", "none/file": "",
+	} {
+		got, err := Path(dir + "/" + name)
+		if err == nil && got != in(want) || (err != nil) != (want == "") {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
+	}
+}
