@@ -18,14 +18,14 @@ import (
 // folder, syncs and renames it, and syncs the folder. After a crash at any moment the file is completely the old one or
 // completely the new one. If write fails, or ctx ends before the rename, it removes the temporary file and returns the
 // error, or ctx.Err(). The temporary file of a process that was killed is removed by the next writer of the same file.
-// If path is a symbolic link, its target is replaced, unless NoLinks says otherwise. Errors name path, not the
-// temporary file.
+// If path is a symbolic link, its target is replaced, unless NoLinks says otherwise; hard links keep the old file.
+// Errors name path, not the temporary file.
 //
 // The new file has the owner, group and permissions of the old one, on Linux also its POSIX ACL and its user.*
 // attributes; if those cannot be kept, that is an error, and the old file stays. Other systems do not keep ACLs and
 // attributes. Without an old one the umask decides, and NewMode. If this process may not set owner or group, the file
-// is written all the same, with permissions that let nobody but the writer read it who could not read the old one, and a
-// warning wrapping filter.ErrOwner goes to WithWarnings. The new file is at no moment more open than the old one.
+// is written all the same, with permissions that let nobody but the writer read it who could not read the old one, and
+// a warning wrapping filter.ErrOwner goes to WithWarnings. The new file is at no moment more open than the old one.
 func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
 	return writeAtomic(ctx, path, nil, func(w io.Writer) error {
 		b := bufio.NewWriter(w)

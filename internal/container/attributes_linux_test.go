@@ -119,8 +119,8 @@ func TestAttributesNotKept(t *testing.T) {
 	}
 }
 
-// TestLostGroup: a process that may not keep the group gives neither the new group nor all others what the old group did
-// not have.
+// TestLostGroup: a process that may not keep the group gives neither the new group nor all others what the old group
+// did not have.
 func TestLostGroup(t *testing.T) {
 	a := acl(testACL)
 	if got := a.group(0o6); got != 0 {
@@ -175,5 +175,34 @@ func TestMounted(t *testing.T) {
 	}
 	if left := entries(t, dir); len(left) != 2 {
 		t.Errorf("%q is left", left)
+	}
+}
+
+// TestACLLost has somebody else replace a file with an ACL: the old owning group, who are others now, get nothing that
+// they did not have, and a user of the ACL keeps what he had.
+func TestACLLost(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a file of another owner")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	if err := errors.Join(os.Chmod(dir, 0o777), os.WriteFile(path, nil, 0o600), os.Chown(path, 12345, 23456)); err != nil {
+		t.Skip("this root may not change owners:", err)
+	}
+	open := append([]byte{}, testACL...)
+	open[aclHead+4*aclEntry+2] = 4 // all others may read, but not the owning group
+	set(t, path, aclName, open)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestOwnerLost$")
+	cmd.Env, cmd.Dir = append(os.Environ(), ownerEnv+"=1"), dir
+	out, err := cmd.CombinedOutput()
+	skipEmulated(t, err)
+	if strings.HasPrefix(string(out), "skip") {
+		t.Skip(string(out))
+	}
+	if err != nil || !strings.HasSuffix(string(out), "\n<nil>") {
+		t.Errorf("%v, %s", err, out)
+	}
+	if got := get(t, path, aclName); got != string(testACL) {
+		t.Errorf("ACL %x, want %x", got, testACL)
 	}
 }

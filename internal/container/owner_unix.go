@@ -62,8 +62,8 @@ func lost(f *os.File, was *syscall.Stat_t, mode fs.FileMode, acl acl, failed err
 		filter.ErrOwner, was.Uid, was.Gid, now.Uid, now.Gid, mode, failed)
 }
 
-// acl is a POSIX ACL as Linux stores it, little-endian: a version of 4 bytes, then entries of a tag and permissions of 2
-// bytes each, and an id of 4. It is nil if a file has none.
+// acl is a POSIX ACL as Linux stores it, little-endian: a version of 4 bytes, then entries of a tag and permissions, of
+// 2 bytes each, and an id of 4. It is nil if a file has none.
 type acl []byte
 
 const (

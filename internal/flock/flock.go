@@ -39,12 +39,12 @@ func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileIn
 	if err != nil {
 		return nil, nil, err
 	}
-	was, err := os.Stat(path)
+	file, was, err := untrusted.OpenAny(path, os.O_RDONLY, 0) // os.Stat would look for the id of the file later
 	if err != nil {
 		_ = Unlock(f)
 		return nil, nil, err
 	}
-	return f, was, nil
+	return f, was, file.Close()
 }
 
 // Suffix is the suffix of a lock file, behind the Path of the file that it stands for.

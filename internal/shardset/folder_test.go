@@ -140,4 +140,4 @@ func mustSpec(t *testing.T) filter.Spec {
 }
 
 // hasLocks reports whether this system has file locks.
-var hasLocks = runtime.GOOS != "windows" && runtime.GOOS != "js" && runtime.GOOS != "wasip1"
+var hasLocks = runtime.GOOS != "js" && runtime.GOOS != "wasip1"
