@@ -89,7 +89,7 @@ func TestDamagedFiles(t *testing.T) {
 			return text(keys.lists, err)
 		}, ErrKeyState},
 		{"state of a follower", "copy" + stateSuffix, func() (string, error) {
-			state, err := follower.readState(t.Context())
+			state, err := follower.readState(t.Context(), follower.file)
 			return text(state, err)
 		}, ErrState},
 		{"release", "release.json", func() (string, error) {

@@ -39,7 +39,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p := &poll{Follower: f, pace: newPace(f.patience(), f.options.transport.MinRate, cancel)}
-	if p.was, err = f.readState(ctx); err != nil {
+	if p.was, err = f.readState(ctx, target); err != nil {
 		return Event{}, err
 	}
 	if p.held, err = f.look(ctx); err != nil {

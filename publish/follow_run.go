@@ -89,8 +89,10 @@ const (
 func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error)) error {
 	r := runner{Follower: f, after: after, first: !polled, watch: time.NewTimer(firstLook)}
 	if r.newest.Load() == nil {
-		if s, err := f.readState(ctx); err == nil && s.Release != 0 {
-			r.newest.CompareAndSwap(nil, s)
+		if target, err := f.options.guard.follows(f.file); err == nil {
+			if s, err := f.readState(ctx, target); err == nil && s.Release != 0 {
+				r.newest.CompareAndSwap(nil, s)
+			}
 		}
 	}
 	next := time.NewTimer(0)

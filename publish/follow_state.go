@@ -54,9 +54,9 @@ type state struct {
 	old  bool              // the file is one of an older version
 }
 
-// readState returns the state. Its Release is 0 if there is none.
-func (f *Follower) readState(ctx context.Context) (*state, error) {
-	path := f.target + stateSuffix
+// readState returns the state beside a target. Its Release is 0 if there is none.
+func (f *Follower) readState(ctx context.Context, target string) (*state, error) {
+	path := target + stateSuffix
 	in, st, err := f.options.guard.open(path, os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

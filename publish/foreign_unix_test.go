@@ -234,7 +234,7 @@ func TestPartChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, path, filterOf(t, 1000, 9), 0o600) // also a filter, of the same length
-	if p.was, err = f.readState(t.Context()); err != nil {
+	if p.was, err = f.readState(t.Context(), f.file); err != nil {
 		t.Fatal(err)
 	}
 	p.next = p.was
