@@ -400,7 +400,7 @@ func (a *app) gather(ctx context.Context, f *buildFlags, paths []string, config 
 	if err = s.feed(ctx, what, parse, b.AddMany, b.AddManyValues); err == nil {
 		err = s.nameConflict(ctx, &in, parse, b.Hasher(), build())
 	}
-	return a.listConflicts(f, adviseBuild(cmp.Or(failed(), err), handle.SpecOf(b)))
+	return a.listConflicts(f, adviseBuild(cmp.Or(failed(), err), handle.SpecOf(b), ""))
 }
 
 // building returns the text of the progress bar after the last key, for a filter of its own or one like another one.

@@ -4,7 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/exact"
@@ -20,7 +25,7 @@ import (
 )
 
 // hints are hints for errors, by the sentinel that the error wraps. The first hint that matches is printed below the
-// error.
+// error, without the sentences about flags that the command does not have.
 var hints = []struct {
 	err    error
 	advice string
@@ -32,8 +37,8 @@ var hints = []struct {
   follow take both.`},
 	{exact.ErrFilter, `bloomery info, check and verify read filters; bloomery exact reads what bloomery exact build
   wrote.`},
-	{family.ErrWindow, `bloomery info, check and verify read such files, but not from a pipe, and dedup --state its own;
-  no other command does.`},
+	{family.ErrWindow, `bloomery info, check and verify read such files, but not from a pipe, and bloomery dedup --state
+  its own; no other command does.`},
 	{filter.ErrMagic, "Give a file that bloomery build or bloomery convert wrote; inputs with keys come after it."},
 	{interop.ErrFormat, adviceFormats},
 	{errNoOther, adviceFormats},
@@ -48,7 +53,7 @@ var hints = []struct {
   that part of the keys.`},
 	{filter.ErrKeys, adviceChanged},
 	{publish.ErrForeign,
-		`Use a folder that only you may write, or remove what others have put there; --allow-foreign accepts it.`},
+		`Use a folder that only you may write, or remove what others have put there. --allow-foreign accepts it.`},
 	{publish.ErrOlder,
 		`Is this mirror late? Try another one. If the key that signed the larger number was stolen, leave it out
   of --key: its numbers do not count then.`},
@@ -57,14 +62,14 @@ var hints = []struct {
   files by rename, as every bloomery command does; do not write into them.`},
 	{filter.ErrNoSecret, "Name the file with the secret: --secret-file FILE."},
 	{filter.ErrSecret, "The file of --secret-file holds another secret: name the file with the right one."},
-	{syscall.ENOSPC, `Free some space, or use another disk: -o FILE for filters, --temp-dir DIR for temporary files, of
-  which --memory SIZE makes fewer.`},
+	{syscall.ENOSPC, "Free some space. Write to another disk: -o FILE. Keep the state on another disk: --state FILE. " +
+		"Put temporary files on another disk: --temp-dir DIR. Make fewer of them: --memory SIZE."},
 	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
   --capacity and --seed.`},
 	{steps.ErrMissing, "Run what is missing; bloomery shard status DIR lists it."},
 	{filter.ErrExceptions, "Run bloomery build --allow with all keys and the list."},
 	{filter.ErrValues, "Nothing was written. Give each key one value."},
-	{filter.ErrAllowed, "Nothing was written; --conflicts prints all such keys."},
+	{filter.ErrAllowed, "Nothing was written. --conflicts prints all such keys."},
 	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},
 }
 
@@ -75,8 +80,28 @@ const (
 	adviceDamaged = "The file is damaged or incomplete: copy it again, or build it again."
 )
 
-// hint returns the hint for an error without one of its own, or "".
-func hint(err error) string {
+// hint returns the hint for an error of a command without one of its own, or "".
+func hint(c *cobra.Command, err error) string {
+	text := ""
+	for sentence := range strings.SplitAfterSeq(adviceFor(err), ". ") {
+		others := aboutOther.MatchString(sentence)
+		if !slices.ContainsFunc(flagInText.FindAllStringSubmatch(sentence, -1), func(m []string) bool {
+			return !others && c.Flag(m[1]) == nil && c.Flags().ShorthandLookup(m[2]) == nil
+		}) {
+			text += sentence
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+var (
+	// aboutOther matches sentences whose flags are flags of another command: one that is named, or of a build.
+	aboutOther = regexp.MustCompile(`bloomery [a-z]|(?i:\bbuild (it|them|the)\b)`)
+	flagInText = regexp.MustCompile(`(?:^|[ (])(?:--([a-z]+(?:-[a-z]+)*)|-([a-z])\b)`)
+)
+
+// adviceFor returns what to do about an error, in the words of all commands, or "".
+func adviceFor(err error) string {
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
 			return h.advice
@@ -93,20 +118,22 @@ func hint(err error) string {
 	return ""
 }
 
-// adviseBuild adds a hint to the error of a build whose filter was full before all keys were in it.
-func adviseBuild(err error, s filter.Spec) error {
+// adviseBuild adds a hint to the error of a build whose filter was full before all keys were in it. The hint begins
+// with where, which says what command takes the flags, if it is another one.
+func adviseBuild(err error, s filter.Spec, where string) error {
 	if !errors.Is(err, filter.ErrFull) {
 		return err
 	}
 	const room = "if there are more keys than that, make room for them: --capacity N"
 	switch {
 	case family.Given(s, "expansion"):
-		return cli.Advise(err, "Leave out expansion=0, so that the chain grows as it fills; or make room: --capacity N.")
+		return cli.Advise(err,
+			where+"Leave out expansion=0, so that the chain grows as it fills; or make room: --capacity N.")
 	case family.Given(s, "counting"):
-		return cli.Advise(err, `A key that comes hundreds of times fills its bucket, however large the filter: leave out --counting,
-  and each key is added once; `+room+".")
+		return cli.Advise(err, where+`A key that comes hundreds of times fills its bucket, however large the filter: leave out
+  --counting, and each key is added once; `+room+".")
 	}
-	return cli.Advise(err, `Where duplicates are not dropped, a key takes room each time that it comes: --counting;
+	return cli.Advise(err, where+`Where duplicates are not dropped, a key takes room each time that it comes: --counting;
   `+room+", or give a spec without sizes.")
 }
 

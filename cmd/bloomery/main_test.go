@@ -327,12 +327,13 @@ func TestFullOutput(t *testing.T) {
 
 // TestHint keeps the advice for damaged filter files from other files that end too early, such as captures and keys.
 func TestHint(t *testing.T) {
-	if got := hint(fmt.Errorf("keys.gz: %w", io.ErrUnexpectedEOF)); got != "" {
+	root := (&app{}).rootCommand()
+	if got := hint(root, fmt.Errorf("keys.gz: %w", io.ErrUnexpectedEOF)); got != "" {
 		t.Errorf("for keys that end too early: %s", got)
 	}
 	for _, err := range []error{io.ErrUnexpectedEOF, filter.ErrChecksum, filter.ErrCorrupt} {
 		broken := fmt.Errorf("a.bloom: %w", &container.FormatError{What: "section", Err: err})
-		if got := hint(broken); !strings.Contains(got, "damaged") {
+		if got := hint(root, broken); !strings.Contains(got, "damaged") {
 			t.Errorf("for a filter with %v: %q", err, got)
 		}
 	}

@@ -80,7 +80,7 @@ func (a *app) readPlan(ctx context.Context, dir, id string) (*steps.Plan, steps.
 		err = fmt.Errorf("%s: %w", dir, err)
 	}
 	if errors.Is(err, steps.ErrNoPlan) || id != "" && errors.Is(err, fs.ErrNotExist) {
-		advice := "Make one: bloomery shard plan -o " + dir + " --shards N INPUT..."
+		advice := fmt.Sprintf("Make one: bloomery shard plan -o %s --shards N INPUT...", dir)
 		if _, err := out.Stat(ctx, shard.ManifestName); err == nil {
 			advice = "There is a finished set, of which bloomery info tells more. To build another one: bloomery shard plan."
 		}

@@ -170,7 +170,7 @@ key.`,
 			bar.End()
 		}
 		if err != nil {
-			return adviseBuild(err, s.Spec)
+			return adviseBuild(err, s.Spec, "Make another plan: bloomery shard plan. ")
 		}
 		shards := []object{}
 		for _, e := range entries {

@@ -68,7 +68,8 @@ type Program struct {
 	JSON   *bool // whether errors are printed as JSON: set by a flag of Root, or by Run if the arguments have --json
 	Stdout *Checked
 	Stderr io.Writer
-	Hint   func(error) string // a hint for an error that has none of its own, or ""; nil: no hints
+	// Hint returns a hint for an error of a command that has none of its own, or "". It may be nil.
+	Hint func(c *cobra.Command, err error) string
 }
 
 // Run runs the program, prints its error, and returns the exit code.
@@ -97,10 +98,10 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	case errors.As(err, &exit):
 		return int(exit)
 	case errors.As(context.Cause(ctx), &end):
-		p.fail(err)
+		p.fail(c, err)
 		return end.exitCode()
 	}
-	p.fail(err)
+	p.fail(c, err)
 	return ExitError
 }
 
@@ -118,14 +119,14 @@ func wantsJSON(args []string) bool {
 }
 
 // fail prints an error and its hint: as text, or with --json as one line of JSON.
-func (p Program) fail(err error) {
+func (p Program) fail(c *cobra.Command, err error) {
 	hint := ""
 	var own interface{ Hint() string }
 	switch {
 	case errors.As(err, &own):
 		hint = own.Hint()
 	case p.Hint != nil:
-		hint = p.Hint(err)
+		hint = p.Hint(c, err)
 	}
 	f := struct {
 		Error string `json:"error"`

@@ -17,8 +17,9 @@
 //
 // # What a key is
 //
-//   - Compression: an input that begins with the magic bytes of gzip, zstd or bzip2 is decompressed, once. Its name does
-//     not matter. If it ends too early, also within the magic bytes, the pass fails. Zeros behind gzip data are ignored.
+//   - Compression: an input that begins with the magic bytes of gzip, zstd or bzip2 is decompressed, once. Its name
+//     does not matter. If it ends too early, also within the magic bytes, the pass fails. Zeros behind gzip data are
+//     ignored.
 //   - A UTF-8 byte-order mark at the start of an input, or of what it decompresses to, is dropped.
 //   - Other formats: an input that begins with the magic bytes of xz, lz4, zip, Parquet, SQLite, UTF-16 and others,
 //     or a filter of Bloomery, is an UnsupportedError. A row with a NUL byte is bad, except in the format Null.
@@ -44,7 +45,7 @@
 //     about 256 KiB + 1.25·MaxKey of input, however long a line is.
 //   - A row of TSV longer than MaxKey + 1 MiB is bad. One of CSV is always an error, so an unclosed quote does not read
 //     the whole file.
-//   - An input that is compressed twice is an UnsupportedError. One that decompresses to more than 256 MiB and more than
-//     2,000 times its size is an error.
+//   - An input that is compressed twice is an UnsupportedError. One that decompresses to more than 256 MiB and more
+//     than 2,000 times its size is an error.
 //   - A zstd window is at most 128 MiB, the most that the zstd tool accepts without a flag.
 package keyio

@@ -117,8 +117,8 @@ const (
 )
 
 // decompress makes st read r, through a decompressor if r is compressed. The decompressor works in the goroutine that
-// calls Read. It returns the signature of the data in it, or nil if that has none. One compression inside another stays:
-// a few nested layers make any number of bytes of a small file.
+// calls Read. It returns the signature of the data in it, or nil if that has none. One compression inside another
+// stays: a few nested layers make any number of bytes of a small file.
 func (st *stream) decompress(r io.Reader) (*signature, error) {
 	z := &unpacked{}
 	br := bufio.NewReaderSize(&countingReader{r, &z.packed}, 64<<10) // large reads of plain data bypass its buffer

@@ -19,8 +19,9 @@ func utf16ed(order binary.AppendByteOrder, text string) string {
 }
 
 // zstdInBzip2 begins as zstd does, compressed by bzip2.
-const zstdInBzip2 = "\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\x2b\x41\x2c\x66\x00\x00\x01\x50\x08\xc0\x00\x00\x40\x82\x00\x00" +
-	"\x02\x20\x00\x21\x83\x41\x9a\x02\x23\x1c\x5d\xc9\x14\xe1\x42\x40\xad\x04\xb1\x98"
+const zstdInBzip2 = "\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\x2b\x41\x2c\x66\x00\x00\x01\x50\x08\xc0\x00\x00" +
+	"\x40\x82\x00\x00\x02\x20\x00\x21\x83\x41\x9a\x02\x23\x1c\x5d\xc9\x14\xe1\x42\x40\xad\x04" +
+	"\xb1\x98"
 
 func TestUnsupported(t *testing.T) {
 	const text = "yopmail.com\nexample.org\n"
@@ -45,7 +46,8 @@ func TestUnsupported(t *testing.T) {
 			"UTF-16 text", "UTF-16LE"},
 		{"xz in gzip", gzipped(t, "\xfd7zXZ\x00\x00\x04"), "xz data in gzip data", "xz -dc FILE | bloomery ..., where FILE is the decompressed gzip data"},
 		{"UTF-16 in zstd", zstded(t, "\xff\xfea\x00"), "UTF-16 text in zstd data", "iconv"},
-		{"gzip in zstd", zstded(t, gzipped(t, text)), "gzip data in zstd data", "decompress it once first: zstd -dc FILE | bloomery"},
+		{"gzip in zstd", zstded(t, gzipped(t, text)), "gzip data in zstd data",
+			"decompress it once first: zstd -dc FILE | bloomery"},
 		{"zstd in zstd in zstd", zstded(t, zstded(t, zstded(t, text))), "zstd data in zstd data", "zstd -dc FILE | bloomery"},
 		{"bzip2 in gzip", gzipped(t, bzip2ed), "bzip2 data in gzip data", "gzip -dc FILE | bloomery"},
 		{"zstd in bzip2", zstdInBzip2, "zstd data in bzip2 data", "bzip2 -dc FILE | bloomery"},

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/internal/keyio"
+)
+
+// runnable returns all commands that do something.
+func runnable(c *cobra.Command) (all []*cobra.Command) {
+	if c.Runnable() && !c.DisableFlagParsing {
+		all = append(all, c)
+	}
+	for _, sub := range c.Commands() {
+		all = append(all, runnable(sub)...)
+	}
+	return all
+}
+
+// unknownFlags returns the flags in a text that none of the commands has, nor a command of bloomery that the text names.
+func unknownFlags(root *cobra.Command, text string, commands ...*cobra.Command) (unknown []string) {
+	if regexp.MustCompile(`(?i)\bbuil[dt]\b`).MatchString(text) {
+		text += " bloomery build"
+	}
+	for _, m := range regexp.MustCompile(`bloomery((?: [a-z]+)+)`).FindAllStringSubmatch(text, -1) {
+		if other, _, err := root.Find(strings.Fields(m[1])); err == nil {
+			commands = append(commands, other)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?:^|[ (])(--[a-z]+(?:-[a-z]+)*|-o\b)`).FindAllStringSubmatch(text, -1) {
+		has := func(c *cobra.Command) bool {
+			return c.Flag(strings.TrimLeft(m[1], "-")) != nil || m[1] == "-o" && c.Flags().ShorthandLookup("o") != nil
+		}
+		if !slices.Contains([]string{"--help", "--pipe"}, m[1]) && // --pipe is a flag of redis-cli
+			!slices.ContainsFunc(commands, has) {
+			unknown = append(unknown, m[1])
+		}
+	}
+	return unknown
+}
+
+// TestHintFlags shows every hint in every command: it names only flags that the command has.
+func TestHintFlags(t *testing.T) {
+	root := (&app{}).rootCommand()
+	errs := []error{&keyio.KeyTooLongError{}, keyio.ErrRecordTooLong}
+	for _, h := range hints {
+		errs = append(errs, h.err)
+	}
+	for _, c := range runnable(root) {
+		for _, err := range errs {
+			text := hint(c, err)
+			if unknown := unknownFlags(root, text, c); len(unknown) > 0 {
+				t.Errorf("%s, %v: no %v in %q", c.CommandPath(), err, unknown, text)
+			}
+		}
+	}
+	for name, want := range map[string]string{
+		"dedup": "Free some space. Keep the state on another disk: --state FILE.",
+		"add":   "Free some space.",
+		"build": "Free some space. Write to another disk: -o FILE. Put temporary files on another disk: --temp-dir DIR. " +
+			"Make fewer of them: --memory SIZE.",
+	} {
+		c, _, _ := root.Find([]string{name})
+		if got := hint(c, fmt.Errorf("x: %w", syscall.ENOSPC)); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestTextFlags looks for flags in all texts of the sources. A text of a file with commands names flags of those, or of
+// a command that it names; a text of another file, flags of any command.
+func TestTextFlags(t *testing.T) {
+	root := (&app{}).rootCommand()
+	all := runnable(root)
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") || path == "lab.go" { // the flags of another program
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var commands []*cobra.Command
+		var texts []string
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.KeyValueExpr:
+				key, _ := n.Key.(*ast.Ident)
+				use, _ := n.Value.(*ast.BasicLit)
+				if key != nil && key.Name == "Use" && use != nil {
+					text, _ := strconv.Unquote(use.Value)
+					commands = append(commands, slices.DeleteFunc(slices.Clone(all), func(c *cobra.Command) bool {
+						return c.Use != text
+					})...)
+				}
+			case *ast.BasicLit:
+				if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
+					texts = append(texts, text)
+				}
+			}
+			return true
+		})
+		if len(commands) == 0 {
+			commands = all
+		}
+		for _, text := range texts {
+			if unknown := unknownFlags(root, text, commands...); len(unknown) > 0 {
+				t.Errorf("%s: no %v of its commands in %q", path, unknown, text)
+			}
+		}
+	}
+}
