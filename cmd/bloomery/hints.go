@@ -130,8 +130,8 @@ func adviseBuild(err error, s filter.Spec, where string) error {
 		return cli.Advise(err,
 			where+"Leave out expansion=0, so that the chain grows as it fills; or make room: --capacity N.")
 	case family.Given(s, "counting"):
-		return cli.Advise(err, where+`A key that comes hundreds of times fills its bucket, however large the filter: leave out
-  --counting, and each key is added once; `+room+".")
+		return cli.Advise(err, where+`A key that comes hundreds of times fills its bucket, however large the filter:
+  leave out --counting, and each key is added once; `+room+".")
 	}
 	return cli.Advise(err, where+`Where duplicates are not dropped, a key takes room each time that it comes: --counting;
   `+room+", or give a spec without sizes.")

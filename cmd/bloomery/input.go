@@ -161,9 +161,6 @@ func (a *app) source(f inputFlags, paths []string) (*source, error) {
 	if err := a.stdinFree(paths); err != nil {
 		return nil, err
 	}
-	if len(paths) == 0 {
-		paths = []string{stdio}
-	}
 	if a.stdoutTaken {
 		if err := a.stdoutFree(paths...); err != nil {
 			return nil, err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,20 +46,8 @@ func (a *app) stdinFree(inputs []string) error {
 	return nil
 }
 
-// stdoutFree returns an error if standard output goes to the file of an input: appended lines would be read again,
-// without an end, and a filter would be damaged.
-func (a *app) stdoutFree(inputs ...string) error {
-	for _, path := range inputs {
-		if !cli.IsOutput(a.stdout, path, a.stdin) {
-			continue
-		}
-		if path == stdio {
-			path = "standard input"
-		}
-		return fmt.Errorf("%s is also where standard output goes; send the output to another file", path)
-	}
-	return nil
-}
+// stdoutFree returns an error if standard output goes to the file of an input. No input is standard input.
+func (a *app) stdoutFree(inputs ...string) error { return cli.NotOutput(a.stdout, a.stdin, inputs...) }
 
 // read reads a filter that must end where r does, until the command is interrupted.
 func (a *app) read(name string, r io.Reader, o ...bloomery.Option) (*bloomery.Set, error) {
@@ -110,7 +97,10 @@ func (a *app) mayWrite(path string, sources ...string) error {
 	case path != stdio:
 		return mayReplace(path)
 	}
-	return cmp.Or(a.mayWriteStdout(), a.stdoutFree(sources...))
+	if err := a.mayWriteStdout(); err != nil || len(sources) == 0 {
+		return err
+	}
+	return a.stdoutFree(sources...)
 }
 
 // mayWriteStdout returns an error if no filter can be written to standard output.

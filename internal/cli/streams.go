@@ -22,8 +22,26 @@ func Closed(stdout any) bool {
 	return err == nil && os.SameFile(st, null) && readsToo(f)
 }
 
-// IsOutput reports whether an input is the regular file that standard output writes to. The path "-" is stdin.
-func IsOutput(stdout any, path string, stdin any) bool {
+// NotOutput returns an error if standard output goes to the file of an input: appended lines would be read again,
+// without an end, and a filter would be damaged. The path "-" is stdin, and so is no input at all.
+func NotOutput(stdout, stdin any, inputs ...string) error {
+	if len(inputs) == 0 {
+		inputs = []string{"-"}
+	}
+	for _, path := range inputs {
+		if !isOutput(stdout, path, stdin) {
+			continue
+		}
+		if path == "-" {
+			path = "standard input"
+		}
+		return fmt.Errorf("%s is also where standard output goes; send the output to another file", path)
+	}
+	return nil
+}
+
+// isOutput reports whether an input is the regular file that standard output writes to.
+func isOutput(stdout any, path string, stdin any) bool {
 	var in fs.FileInfo
 	out, err := stat(stdout)
 	if err != nil || !out.Mode().IsRegular() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/shardset"
 )
@@ -27,6 +28,14 @@ With --json every key gets a line such as {"key":"yopmail.com","present":true}.`
   echo yopmail.com | bloomery-bucket check --blocks gs://filters/spam`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
+			if err := cli.NoStdout("--cache-dir", "shards need a folder", a.options.CacheDir); err != nil {
+				return err
+			}
+			if !count {
+				if err := cli.NotOutput(a.stdout, a.stdin, args[1:]...); err != nil {
+					return err
+				}
+			}
 			set, err := a.open(c.Context(), args[0])
 			if err != nil {
 				return err
