@@ -186,10 +186,16 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 		return nil, err
 	}
 	options := handle.OptionsOf(o)
-	in := &reader{r: r, max: min(maxBytes, options.Limit())}
+	var start beginning
+	in := &reader{r: io.TeeReader(r, &start), max: min(maxBytes, options.Limit())}
 	h := c.head(in)
-	if h.form != nil {
+	switch in.r = r; {
+	case h.form != nil:
 		in.fail(ErrForm, "%s", h.form.what)
+	case in.err != nil && !errors.Is(in.err, ErrForm):
+		if known := other(start, 0); known != nil {
+			return nil, known
+		}
 	}
 	words := in.words(h.words, c.bigEnd)
 	if h.slots != nil {
@@ -292,6 +298,12 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 			return "", in.err
 		}
 	}
+	start := make([]byte, min(otherHead, size))
+	n, _ := r.ReadAt(start, 0)
+	known := other(start[:n], uint64(size))
+	if known != nil && known.sure {
+		return "", known
+	}
 	if form != nil {
 		return "", form
 	}
@@ -301,6 +313,9 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	}
 	if short != nil {
 		return "", short
+	}
+	if known != nil {
+		return "", known
 	}
 	return "", fmt.Errorf("%w or any other known one", ErrFormat)
 }

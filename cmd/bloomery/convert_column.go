@@ -101,14 +101,31 @@ func (f columnFlags) choose(all []interop.Column) (interop.Column, error) {
 	case i < 0:
 		return interop.Column{}, fmt.Errorf("no filter of column %s in row group %d; there are filters in %s", f.name,
 			f.group, groups)
+	case len(twice(named, i)) > 1:
+		return interop.Column{}, cli.Advise(
+			fmt.Errorf("row group %d has %d columns %s", named[i].RowGroup, len(twice(named, i)), f.name),
+			"Cut the filter of one of them out and convert that, with --from parquet:\n"+cutters(twice(named, i)))
 	case !f.grouped && len(named) > 1:
 		return interop.Column{}, cli.Advise(
 			fmt.Errorf("column %s has filters in %s, each for the rows of its row group", f.name, groups),
 			"Name one with --row-group. Filters of the same size can be merged: bloomery merge.")
-	case slices.ContainsFunc(named[i+1:], func(c interop.Column) bool { return c.RowGroup == named[i].RowGroup }):
-		return interop.Column{}, fmt.Errorf("row group %d has two columns %s", named[i].RowGroup, f.name)
 	}
 	return named[i], nil
+}
+
+// twice returns the columns in the row group of column i: more than one if several have the name, as a and b in a group
+// and a column "a.b".
+func twice(named []interop.Column, i int) []interop.Column {
+	return slices.DeleteFunc(slices.Clone(named), func(c interop.Column) bool { return c.RowGroup != named[i].RowGroup })
+}
+
+// cutters returns a command for each column that cuts its filter out.
+func cutters(all []interop.Column) string {
+	lines := make([]string, len(all))
+	for i, c := range all {
+		lines[i] = fmt.Sprintf("  tail -c +%d FILE | head -c %d > column.bin   (%s)", c.Offset+1, c.Length, c.Type)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // maxListed is the number of columns that an error lists.

@@ -153,6 +153,7 @@ func readForeign(
 // refusal adds a hint to the error about a file that cannot be read. from is empty if its format was not recognised.
 func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 	named := fmt.Errorf("%s: %w", path, err)
+	var other interface{ Advice() string } // the error says what the file is, and what to do
 	var start [container.FamilyHead]byte
 	switch n, _ := f.ReadAt(start[:], 0); {
 	case container.FamilyIn(start[:n]) == family.WindowID:
@@ -161,6 +162,8 @@ func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 		return cli.Advise(fmt.Errorf("%s is a whole Parquet file: %w", path, err),
 			"Name the file itself and a column: bloomery convert FILE --column NAME; or give one filter alone:\n"+
 				cutOut)
+	case errors.As(err, &other):
+		return named
 	case from == "" && errors.Is(err, io.ErrUnexpectedEOF):
 		return cli.Advise(named, "If it is such a filter, the file is cut off: copy it again.")
 	case errors.Is(err, interop.ErrForm):

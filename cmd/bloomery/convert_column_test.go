@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/interop"
+)
+
+// TestTwoColumns: two columns of one name, as a.b in a group and a column "a.b", are an error that shows how to take one.
+func TestTwoColumns(t *testing.T) {
+	all := []interop.Column{
+		{Name: "a.b", Type: "INT64", Offset: 100, Length: 50}, {Name: "a.b", Type: "BYTE_ARRAY", Offset: 150, Length: 60},
+		{Name: "a.b", RowGroup: 1, Type: "INT64", Offset: 300, Length: 50}, {Name: "c", Offset: 400, Length: 50},
+	}
+	for _, f := range []columnFlags{{name: "a.b"}, {name: "a.b", grouped: true}} {
+		_, err := f.choose(all)
+		if err == nil || err.Error() != "row group 0 has 2 columns a.b" {
+			t.Errorf("%+v: %v", f, err)
+		}
+		for _, want := range []string{"tail -c +101 FILE | head -c 50", "tail -c +151 FILE | head -c 60", "BYTE_ARRAY"} {
+			var advised interface{ Hint() string }
+			if !errors.As(err, &advised) {
+				t.Fatalf("%+v: no hint", f)
+			}
+			if hint := advised.Hint(); !strings.Contains(hint, want) {
+				t.Errorf("%+v: hint %q lacks %q", f, hint, want)
+			}
+		}
+	}
+	for _, f := range []columnFlags{{name: "c"}, {name: "a.b", group: 1, grouped: true}} {
+		if c, err := f.choose(all); err != nil || c.Name != f.name || c.RowGroup != f.group {
+			t.Errorf("%+v: %+v, %v", f, c, err)
+		}
+	}
+}
