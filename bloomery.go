@@ -57,18 +57,19 @@ import (
 	"github.com/bloomery/bloomery/internal/intake"
 )
 
-// New returns an empty Set with room for Config.Keys keys. For static families, such as ribbon, the error wraps
-// errors.ErrUnsupported: use [Build]. Some families can be full: Add then returns an error wrapping filter.ErrFull, in
-// rankindexed a little beyond Config.Keys unless its Spec has growth=.
+// New returns an empty Set with room for Config.Keys or Config.Capacity keys, whichever is more. The error wraps
+// filter.ErrConfig if both are 0 and the Spec has no size of its own, such as capacity= or bytes=, and does not grow, as
+// rankindexed(growth=20) does; or if Like, Allow, Dir or Shards is set: use [Build]. For static families, such as
+// ribbon, it wraps errors.ErrUnsupported: use [Build]. Some families can be full: Add then returns an error wrapping
+// filter.ErrFull, in rankindexed a little beyond that number of keys unless its Spec has growth=.
 func New(c Config) (*Set, error) {
-	if c.Like != nil {
-		return nil, family.Invalid("like", "a Set", "New makes none like it; take Clone and Reset")
-	}
-	if c.Allow != nil {
-		return nil, family.Invalid("allow", "list", "exceptions need all members; use Build")
-	}
-	if err := c.checkOne(); err != nil {
+	if err := errors.Join(c.checkOne(), c.checkNew()); err != nil {
 		return nil, err
+	}
+	if open := c.open(); !open {
+		c.Keys = max(c.Keys, c.Capacity)
+	} else if max(c.Keys, c.Capacity, c.Needs.Later, c.Needs.Bytes) == 0 {
+		return nil, intake.NoKeys()
 	}
 	c.Needs.Add = c.Needs.Add || c.open()
 	c, err := c.resolve(context.Background())
@@ -86,10 +87,20 @@ func New(c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkSize(kind, spec, c.Keys); err != nil {
+	keys, err := intake.Room(kind, spec, c.Keys)
+	if err != nil {
 		return nil, err
 	}
-	f, err := kind.New(spec, c.Keys)
+	if err := intake.CheckSize(kind, spec, keys, c.MaxBytes); err != nil {
+		return nil, err
+	}
+	if c.MaxFPR > 0 {
+		_, fpr, err := kind.Forecast(spec, max(keys, family.Reader(spec).Uint("capacity")))
+		if err = cmp.Or(err, engine.CheckRate(filter.Info{FPRPrior: fpr, FPRPosterior: fpr}, c.MaxFPR)); err != nil {
+			return nil, err
+		}
+	}
+	f, err := kind.New(spec, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func (c Config) likeBuild() (*oneBuild, error) {
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
 		return nil, err
 	}
-	if err := c.checkBuilt(facts.Filter); err != nil {
+	if err := intake.CheckBuilt(facts.Filter, c.MaxBytes); err != nil {
 		return nil, err
 	}
 	b.trim = !c.Concurrent && (facts.Stored.Trimmed || b.spec != old.Spec())
@@ -156,7 +156,7 @@ func (b *oneBuild) newTarget(keys uint64, counted bool) (intake.Target, error) {
 	case unknown && !b.family.Can.Has(family.CanCountItself):
 		return nil, nil
 	}
-	if err := b.config.checkSize(b.family, b.spec, keys); err != nil {
+	if err := intake.CheckSize(b.family, b.spec, keys, b.config.MaxBytes); err != nil {
 		return nil, err
 	}
 	inner, err := b.family.NewBuilder(b.spec, keys)
@@ -174,7 +174,7 @@ func (b *oneBuild) targetOf(inner family.Builder) intake.Target {
 // texts returns the Target of a family that takes raw keys.
 func (b *oneBuild) texts() intake.Target {
 	return intake.NewTexts(func(keys uint64) (family.Filter, error) {
-		if err := b.config.checkSize(b.family, b.spec, keys); err != nil {
+		if err := intake.CheckSize(b.family, b.spec, keys, b.config.MaxBytes); err != nil {
 			return nil, err
 		}
 		return b.family.New(b.spec, keys)
@@ -254,13 +254,13 @@ func (b *oneBuild) filter(ctx context.Context) (family.Filter, error) {
 		}
 	}
 	if b.family.Name != "" && c.Like == nil { // families that gather keys know their number only now
-		if err := c.checkSize(b.family, b.spec, b.in.Len()); err != nil {
+		if err := intake.CheckSize(b.family, b.spec, b.in.Len(), c.MaxBytes); err != nil {
 			return nil, err
 		}
 	}
 	f, err := b.target.Build(ctx)
 	if err == nil {
-		err = c.checkBuilt(f)
+		err = intake.CheckBuilt(f, c.MaxBytes)
 	}
 	return f, err
 }

@@ -3,14 +3,12 @@ package bloomery
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"iter"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/shrink"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -44,9 +42,9 @@ type Config struct {
 	// must be 0 without Like.
 	Shrink float64
 	// Capacity is the number of keys for which the planner chooses a filter, including keys that are added
-	// later: it raises Needs.Later. With a Spec, use its parameter capacity instead. Build returns an error
-	// wrapping filter.ErrFull if the Set would have more distinct keys than Capacity, as far as its bits
-	// tell.
+	// later: it raises Needs.Later. With a Spec, New sizes the filter for it if Keys is less; for Build use
+	// the parameter capacity instead. Build returns an error wrapping filter.ErrFull if the Set would have
+	// more distinct keys than Capacity, as far as its bits tell.
 	Capacity uint64
 	// Chosen, if not nil, is called when the planner has chosen a filter, before keys are added to it.
 	Chosen func(plan.Choice)
@@ -56,7 +54,8 @@ type Config struct {
 	// filter.UselessFPR; else none.
 	FPRChosen float64
 	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter exceeds it by
-	// the rules of filter.Info.Exceeded, Build returns an error wrapping filter.ErrRate.
+	// the rules of filter.Info.Exceeded, Build returns an error wrapping filter.ErrRate, and New if the filter
+	// would with all keys that it is made for.
 	MaxFPR float64
 	// Keys is the number of keys. New sizes the filter for it. For Build and a Builder it must be exact, or
 	// the error wraps filter.ErrKeys; or 0 if it is unknown: they then keep the hashes of all keys, 16
@@ -182,35 +181,14 @@ func (c Config) checkOne() error {
 	return c.checkFields()
 }
 
-// checkSize returns an error if the filter of that Spec and number of keys has more than MaxBytes.
-func (c Config) checkSize(f families.Family, s filter.Spec, keys uint64) error {
-	if c.MaxBytes == 0 {
-		return nil
-	}
-	bits, _, err := f.Forecast(s, max(keys, 1))
-	if err != nil {
-		return err
-	}
-	return c.checkBytes(s, bits/8)
-}
-
-// checkBuilt returns an error if a filter has more than MaxBytes.
-func (c Config) checkBuilt(f family.Filter) error {
-	if c.MaxBytes == 0 {
-		return nil
-	}
-	bytes, err := intake.BytesOf(f)
-	if err != nil {
-		return err
-	}
-	return c.checkBytes(family.SpecOf(f), bytes)
-}
-
-func (c Config) checkBytes(s filter.Spec, bytes uint64) error {
-	if bytes > c.MaxBytes {
-		return fmt.Errorf("%s takes %d bytes, more than the limit of %d: %w", s, bytes, c.MaxBytes, filter.ErrTooLarge)
-	}
-	return nil
+// checkNew returns an error if a field is set that New does not use. Workers, Memory, TempDir and Progress are for work
+// that New does not have: it keeps to them.
+func (c Config) checkNew() error {
+	return cmp.Or(
+		family.Refused("like", c.Like != nil, "New makes none like it; take Clone and Reset"),
+		family.Refused("allow", c.Allow != nil, "exceptions need all members; use Build"),
+		c.checkShrink(),
+	)
 }
 
 // checkAllow returns an error if sets with that hash function cannot have exceptions.
@@ -239,18 +217,15 @@ func (c Config) checkLike() error {
 	if old.isEmpty() {
 		return family.Invalid("like", "an empty Set", "want one that was built or read")
 	}
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{
-		{"spec", c.Spec != ""}, {"needs", c.Needs != (plan.Needs{})}, {"capacity", c.Capacity != 0},
-		{"fpr_chosen", c.FPRChosen != 0}, {"seed", c.Seed != 0}, {"secret", c.Secret != nil}, {"hash", c.Hash != 0},
-		{"shards", c.Shards != 0 && c.Shards != old.inner().Facts().Stored.Shards},
-	} {
-		if f.set {
-			return family.Invalid(f.name, "a value",
-				"with like, size, hash function, chosen rate and shards are those of that set; leave it out")
-		}
+	const no = "with like, size, hash function, chosen rate and shards are those of that set; leave it out"
+	if err := cmp.Or(
+		family.Refused("spec", c.Spec != "", no), family.Refused("needs", c.Needs != (plan.Needs{}), no),
+		family.Refused("capacity", c.Capacity != 0, no), family.Refused("fpr_chosen", c.FPRChosen != 0, no),
+		family.Refused("seed", c.Seed != 0, no), family.Refused("secret", c.Secret != nil, no),
+		family.Refused("hash", c.Hash != 0, no),
+		family.Refused("shards", c.Shards != 0 && c.Shards != old.inner().Facts().Stored.Shards, no),
+	); err != nil {
+		return err
 	}
 	_, err := shrink.Allowed(c.Shrink, shrink.List)
 	return errors.Join(c.checkFields(), err)

@@ -60,7 +60,7 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 			return nil, err
 		}
 		if bytes := c.Like.Info().Bits / 8; c.MaxBytes > 0 && bytes > c.MaxBytes {
-			return nil, c.checkBytes(c.Like.Spec(), bytes)
+			return nil, intake.CheckBytes(c.Like.Spec(), bytes, c.MaxBytes)
 		}
 	}
 	if b.folder, err = inset.Replace(c.Dir); err != nil {

@@ -12,6 +12,14 @@ func Invalid(field string, value any, reason string, args ...any) error {
 	return &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
 }
 
+// Refused returns an Invalid without the value if a field is set that is not used, else nil.
+func Refused(field string, set bool, reason string) error {
+	if !set {
+		return nil
+	}
+	return Invalid(field, "a value", "%s", reason)
+}
+
 // Mismatch returns an error wrapping ErrMismatch that names both filters: the one with Spec s, and other, which may
 // be nil, a nil pointer, or of any family.
 func Mismatch(s filter.Spec, other Filter) error {

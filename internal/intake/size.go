@@ -26,14 +26,45 @@ func ShardSpec(f families.Family, s filter.Spec, shards int) (filter.Spec, error
 		s = s.With("bytes", Divided(n, shards))
 		return s, nil
 	}
-	// A geometry that is the same for any number of keys is that of one filter.
-	if shards > 1 && family.GivenAny(s, f.Sizes) && !family.Given(s, "capacity") {
-		few, _, err := f.Forecast(s, 1000)
-		if many, _, err2 := f.Forecast(s, 1_000_000); err == nil && err2 == nil && few == many {
-			return s, family.Invalid("spec", s, "it fixes the size of one filter; use bytes= for the size of the whole set")
-		}
+	if shards > 1 && !family.Given(s, "capacity") && fixesSize(f, s) {
+		return s, family.Invalid("spec", s, "it fixes the size of one filter; use bytes= for the size of the whole set")
 	}
 	return s, nil
+}
+
+// fixesSize reports whether s has a parameter of the geometry that is the same for any number of keys.
+func fixesSize(f families.Family, s filter.Spec) bool {
+	if !family.GivenAny(s, f.Sizes) {
+		return false
+	}
+	few, _, err := f.Forecast(s, 1000)
+	many, _, err2 := f.Forecast(s, 1_000_000)
+	return err == nil && err2 == nil && few == many
+}
+
+// Room returns the number of keys for which an empty filter of Spec s is made: keys, or if that is 0, for bytes= as many
+// as fill it at the default rate of the family, else 0, where the Spec has a size or grows. The error is NoKeys if there
+// would be room for one key only: the filter would be full, or say yes to everything.
+func Room(f families.Family, s filter.Spec, keys uint64) (uint64, error) {
+	const many = 1_000_000
+	switch bytes := family.Reader(s).Uint("bytes"); {
+	case keys > 0:
+		return keys, nil
+	case bytes > 0:
+		bits, _, err := f.Forecast(family.Without(s, "bytes"), many)
+		return uint64(max(1, 8*many*float64(bytes)/float64(bits))), err
+	case family.GivenAny(s, []string{"capacity", family.LaterParameter.Name}), fixesSize(f, s):
+		return 0, nil
+	case f.Grows != nil && f.Grows(s):
+		return 0, nil
+	}
+	return 0, NoKeys()
+}
+
+// NoKeys is the error for an empty filter of no size.
+func NoKeys() error {
+	return family.Invalid("keys", 0, "an empty Set has no room for keys: set Keys or Capacity, or give the spec "+
+		"capacity= or bytes=, or take one that grows, such as rankindexed(growth=20)")
 }
 
 // PerShard returns the number of keys for which each shard has room if the set has keys: the mean plus six standard
@@ -66,6 +97,38 @@ func CheckShards(shards int, concurrent bool) error {
 		return family.Invalid("shards", shards, "want 1 to %d", shard.Max)
 	case concurrent:
 		return family.Invalid("concurrent", true, "shards are written to files; leave it out")
+	}
+	return nil
+}
+
+// CheckSize returns an error if the filter of that Spec and number of keys has more than most bytes; 0: no limit.
+func CheckSize(f families.Family, s filter.Spec, keys, most uint64) error {
+	if most == 0 {
+		return nil
+	}
+	bits, _, err := f.Forecast(s, max(keys, 1))
+	if err != nil {
+		return err
+	}
+	return CheckBytes(s, bits/8, most)
+}
+
+// CheckBuilt returns an error if a filter has more than most bytes; 0: no limit.
+func CheckBuilt(f family.Filter, most uint64) error {
+	if most == 0 {
+		return nil
+	}
+	bytes, err := BytesOf(f)
+	if err != nil {
+		return err
+	}
+	return CheckBytes(family.SpecOf(f), bytes, most)
+}
+
+// CheckBytes returns an error if a filter of that Spec has more than most bytes.
+func CheckBytes(s filter.Spec, bytes, most uint64) error {
+	if bytes > most {
+		return fmt.Errorf("%s takes %d bytes, more than the limit of %d: %w", s, bytes, most, filter.ErrTooLarge)
 	}
 	return nil
 }

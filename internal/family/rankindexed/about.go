@@ -1,6 +1,7 @@
 package rankindexed
 
 import (
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
@@ -17,6 +18,7 @@ func About() family.About {
 		Summary:   "keys come and go, are counted or have values, in few bits",
 		FileBytes: 290,
 		Bounded:   true, Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"buckets"},
+		Grows: func(s filter.Spec) bool { return family.Reader(s).Uint("growth") > 0 },
 		Parameters: []family.Parameter{
 			family.CapacityParameter, family.CountingParameter,
 			{Name: "value_bits", Value: "1..32", Help: "bits of the value that each key has"},

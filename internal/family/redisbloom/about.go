@@ -17,6 +17,7 @@ func About() family.About {
 	return family.About{
 		Summary: "chain of filters of RedisBloom",
 		Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"links"},
+		Grows: func(s filter.Spec) bool { return family.Reader(s).Text("expansion", "2") != "0" },
 		Parameters: []family.Parameter{
 			{Name: "capacity", Value: "KEYS", Help: "capacity of the first filter of the chain"},
 			{Name: "expansion", Value: "N", Help: "growth factor of the chain; 0: no growth"},
