@@ -52,7 +52,7 @@ describe('installed', { skip }, () => {
     execFile(name, args, { cwd: folder, timeout: 120_000 }, (error, stdout, stderr) =>
       resolve({ code: error ? error.code : 0, stdout, stderr }));
   });
-  const npx = (...args) => command('npx', ['--offline', '--cache', join(folder, 'cache'), 'bloomery', ...args]);
+  const npx = (...args) => command('npx', ['--no', '--offline', '--cache', join(folder, 'cache'), 'bloomery', ...args]);
   const launcher = () => join(folder, 'node_modules', 'bloomery', 'cli', 'bloomery.mjs');
 
   test('npx bloomery --version', async () => {

@@ -61,6 +61,10 @@ def _ask(f: Asker, keys: _core.Keys) -> tuple[_core.Keys, bytearray]:
     return keys, answers
 
 
+# By the kind of a NumPy type: the names of keys_of_buffer.
+_FORMS = {"i": "signed", "u": "unsigned", "U": "ucs4", "V": "bytes"}
+
+
 def numpy_keys(x: Any, np: Any) -> _core.Keys:
     """Returns the keys of a NumPy array, in C order: those that are not masked. Raises TypeError for types without
     keys."""
@@ -71,7 +75,7 @@ def numpy_keys(x: Any, np: Any) -> _core.Keys:
             f'view("V{width}") has all {width} bytes of each; tolist() is right if no key ends in a zero byte'
         )
     objects = kind in "OT" or (kind == "U" and width == 0)
-    form = {"i": "signed", "u": "unsigned", "U": "ucs4", "V": "bytes"}.get(kind, "")
+    form = _FORMS.get(kind, "")
     known = 0 <= x.dtype.num < 256  # types of other packages are V as well, and only they know what the bytes mean
     if not objects and (not form or not known or x.dtype.names is not None or width == 0):
         raise TypeError(f"a NumPy array of {x.dtype} has no keys: convert it to integers, text or bytes (V)")

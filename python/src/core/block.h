@@ -60,8 +60,8 @@ static int block_ucs4(core_block *b, size_t i, const uint8_t *p, size_t width) {
   while (n > 0 && memcmp(p + 4 * (n - 1), keys_none, 4) == 0) n--;
   to = block_room(b, 4 * n);
   if (!to) return CORE_MEMORY;
-  for (size_t j = 0; j < n; j++) {
-    memcpy(&c, p + 4 * j, 4);
+  for (const uint8_t *end = p + 4 * n; p < end; p += 4) {
+    memcpy(&c, p, 4);
     if (c < 0x80) {
       *to++ = (uint8_t)c;
     } else if (c < 0x800) {
@@ -100,10 +100,12 @@ static int block_view(core_block *b, size_t i, const Keys *k, size_t at) {
 
 /* Appends one key. Not for forms that need no copy. */
 static int block_one(core_block *b, size_t i, const Keys *k, size_t at) {
+  const uint8_t *p = k->data + at * k->width;
+  size_t n = k->width;
   switch (k->form) {
   case KEYS_LIST: return block_object(b, i, k, at);
   case KEYS_VIEWS: return block_view(b, i, k, at);
-  case KEYS_UCS4: return block_ucs4(b, i, k->data + at * k->width, k->width);
+  case KEYS_UCS4: return block_ucs4(b, i, p, n);
   case KEYS_UNSIGNED:
   case KEYS_SIGNED: {
     uint8_t key[8];
