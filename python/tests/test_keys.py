@@ -81,7 +81,7 @@ def test_memoryviews() -> None:
     wrong = [
         memoryview(array.array("d", [1.0])),
         memoryview(array.array("Q", [7])),
-        memoryview(array.array("u", "ab")),
+        memoryview(array.array("f", [1.0])),
         memoryview((ctypes.c_void_p * 2)()),
         memoryview((ctypes.py_object * 1)(object())),
         memoryview(ctypes.c_void_p(7)),
