@@ -4,11 +4,16 @@
 // takes them for those of CommonJS.
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
+const tsc = at('node_modules/typescript/bin/tsc');
+const { build } = await import('esbuild').catch(() => ({}));
+if (!build || !existsSync(tsc)) {
+  console.error(`bloomery is not built: run "npm ci" in ${at('.')}, which builds dist/, and install it again`);
+  process.exit(1);
+}
 rmSync(at('dist'), { recursive: true, force: true });
 
 const options = {
@@ -27,9 +32,9 @@ await build({ ...options, outdir: 'dist', format: 'esm', sourcemap: true });
 await build({ ...options, outdir: 'dist/cjs', format: 'cjs' });
 writeFileSync(at('dist/cjs/package.json'), '{ "type": "commonjs" }\n');
 
-const tsc = at('node_modules/typescript/bin/tsc');
-if (!existsSync(tsc)) throw new Error('TypeScript is missing: run npm ci first');
 execFileSync(process.execPath, [tsc, '-p', at('tsconfig.json')], { stdio: 'inherit' });
-for (const name of readdirSync(at('dist'), { recursive: true })) {
-  if (name.endsWith('.d.ts')) cpSync(at(`dist/${name}`), at(`dist/cjs/${name}`));
+for (const name of readdirSync(at('dist'), { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
+  // TypeScript before 5.7 does not know that arrays are generic.
+  const text = readFileSync(at(`dist/${name}`), 'utf8').replaceAll(/\b(\w+Array|DataView)<ArrayBuffer(?:Like)?>/g, '$1');
+  for (const folder of ['dist', 'dist/cjs']) writeFileSync(at(`${folder}/${name}`), text);
 }

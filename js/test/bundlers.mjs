@@ -1,6 +1,6 @@
-// npm run test:bundlers: the package from its tarball in Jest, in its default mode, and in bundles of Vite, webpack and
-// esbuild, which run in Node, and in Chromium under strict policies. It installs them from the npm registry (90 MB).
-// Not part of npm test.
+// npm run test:bundlers: the package from its tarball in Jest, in its default mode, in a CommonJS server that @vercel/nft
+// has traced, and in bundles of Vite, webpack and esbuild, which run in Node, and in Chromium under strict policies. Its
+// declarations in TypeScript 5.0, and publint. It installs them from the npm registry (130 MB). Not part of npm test.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -11,7 +11,8 @@ import { project } from './readme.mjs';
 import { testSites } from './sites.mjs';
 
 const run = promisify(execFile);
-const versions = { jest: '30.5.2', vite: '8.4.0', webpack: '5.113.0', 'webpack-cli': '7.3.1', esbuild: '0.28.2' };
+const versions = { jest: '30.5.2', vite: '8.4.0', webpack: '5.113.0', 'webpack-cli': '7.3.1', esbuild: '0.28.2',
+  '@vercel/nft': '1.11.5', publint: '0.3.25', typescript: '5.0.4' };
 
 /** Prints what the package answers. */
 const program = `
@@ -43,6 +44,18 @@ test('bloomery', async () => {
 });
 `;
 
+/** A CommonJS server, and what copies it with the files that it needs to the folder traced. */
+const server = `
+const { build } = require('bloomery/build');
+const { open } = require('bloomery');
+build(['alder'], { family: 'fuse' }).then(open).then((filter) => console.log(filter.has('alder')));
+`;
+const trace = `
+import { cp } from 'node:fs/promises';
+import { nodeFileTrace } from '@vercel/nft';
+for (const file of (await nodeFileTrace(['server.cjs'])).fileList) await cp(file, 'traced/' + file);
+`;
+
 /** Commands that write a bundle of program.mjs: of a package in node_modules/.bin, to a file. */
 const bundlers = {
   vite: ['build --ssr program.mjs --outDir vite --logLevel error --config vite.config.mjs', 'vite/program.js'],
@@ -68,7 +81,10 @@ try {
     console.log(`NOT RUN: the bundlers could not be installed: ${error.stderr || error}`);
     process.exit();
   }
-  for (const [name, text] of Object.entries({ ...configs, 'program.mjs': program })) {
+  for (const [name, text] of Object.entries({
+    ...configs, 'program.mjs': program, 'server.cjs': server, 'trace.mjs': trace,
+    'entries.ts': entries.slice(0, -1).map((entry, i) => `import * as _${i} from '${entry}';\n`).join(''),
+  })) {
     await writeFile(join(folder, name), text);
   }
   for (const [name, [args, bundle]] of Object.entries(bundlers)) {
@@ -77,6 +93,18 @@ try {
     assert.deepEqual(stdout.trim().split('\n'), prints, name);
     console.log(`${name} ${versions[name]}: the bundle answers`);
   }
+  await run(process.execPath, ['trace.mjs'], options);
+  const traced = await run(process.execPath, ['server.cjs'], { ...options, cwd: join(folder, 'traced') });
+  assert.equal(traced.stdout, 'true\n');
+  console.log(`@vercel/nft ${versions['@vercel/nft']}: a traced server answers`);
+  const compile = ['--noEmit', '--strict', '--types', '', '--target', 'es2022', '--lib', 'es2022,dom', '--module'];
+  for (const how of [['nodenext'], ['esnext', '--moduleResolution', 'bundler']]) {
+    const result = await run(bin('tsc'), [...compile, ...how, 'entries.ts'], options).catch((error) => error);
+    assert.equal(result.stdout, '');
+  }
+  console.log(`typescript ${versions.typescript}: compiles the declarations`);
+  await run(bin('publint'), ['run', '--strict', 'node_modules/bloomery'], options);
+  console.log(`publint ${versions.publint}: all good`);
   await mkdir(join(folder, 'jest'));
   await writeFile(join(folder, 'jest', 'package.json'), '{ "type": "commonjs" }\n');
   await writeFile(join(folder, 'jest', 'bloomery.test.js'), suite);

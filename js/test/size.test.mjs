@@ -42,7 +42,9 @@ const missed = {
   'open of bloomery/core, standard': 7340,
   'open of bloomery/core, twochoice': 7555,
   'openExact of bloomery/exact': 8020,
-  'openExact and followExact': 14_055,
+  'bloomery/store/indexeddb': 845, // 0.1 kB of each are the limits of time
+  'bloomery/store/cache': 895,
+  'openExact and followExact': 14_145,
   'all of bloomery': 28_030,
   'all of bloomery/plain': 21_565,
   'all of bloomery/core, fuse': 12_285,
@@ -117,8 +119,8 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2900, 'patch of bloomery/plain': 2585, 'follow of bloomery': 8795,
-  'follow of bloomery/plain': 8305, 'build of bloomery': 15_660, 'build of bloomery/plain': 15_880,
+  'patch of bloomery': 2900, 'patch of bloomery/plain': 2585, 'follow of bloomery': 8885,
+  'follow of bloomery/plain': 8385, 'build of bloomery': 15_660, 'build of bloomery/plain': 15_880,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {

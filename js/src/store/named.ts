@@ -16,13 +16,11 @@ export function named(name: string): (file: string) => string {
  * Settles as an answer of the browser, but rejects after some milliseconds and calls late: IndexedDB of some browsers
  * never calls back.
  */
-export function answered<T>(name: string, answer: Promise<T>, late?: () => void, most = 1500): Promise<T> {
-  let timer: ReturnType<typeof setTimeout>;
-  const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+export const answered = <T>(name: string, answer: Promise<T>, late?: () => void, most = 1500): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
       reject(new Error(`${name} does not answer`));
       late?.();
     }, most);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-  return Promise.race([answer, silence]).finally(() => clearTimeout(timer));
-}
