@@ -84,8 +84,8 @@ export class ShardError extends Error {
 export class FetchError extends Error {
   override name = 'FetchError';
 
-  /** status is that of HTTP, or 0 if the connection failed: `cause` says why. */
+  /** status is that of HTTP, or 0 if the connection failed, `cause` says why, or if the response is hidden (CORS). */
   constructor(readonly url: string, readonly status: number, what: string, cause?: unknown) {
-    super(`${url}: ${what}`, { cause });
+    super(url ? `${url}: ${what}` : what, { cause });
   }
 }

@@ -5,6 +5,7 @@ import { accept, type Accepted, Checker, type Filter, type OpenOptions, type Ope
 import { headerLength, parseHeader } from './header.js';
 import { maxManifest, refuseOther } from './manifest.js';
 import { abortSignal, absolute, callback, check, count, milliseconds, positive, type Rule } from './options.js';
+import { faultOf } from './response.js';
 import { sha256 } from './sha256.js';
 import { openShards, type ShardedFilter } from './sharded.js';
 import { pause, silence, watch, within } from './watch.js';
@@ -145,7 +146,7 @@ async function download<T>(
       } else {
         response.body?.cancel().catch(() => {});
         if (have) restart();
-        throw new FetchError(url.href, status, `HTTP status ${status}`);
+        throw new FetchError(url.href, status, faultOf(response));
       }
       tag = own;
       const announced = Number(header('content-length')), from = have, reader = response.body?.getReader();
@@ -173,6 +174,7 @@ async function download<T>(
       } finally {
         reader?.cancel().catch(() => {});
       }
+      if (!have) throw new FetchError(url.href, status, faultOf(response));
       if (total === undefined || have === total) {
         const result = await done(bytes.subarray(0, have));
         signal?.throwIfAborted();

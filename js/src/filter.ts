@@ -1,12 +1,13 @@
 // An open filter, and how files become filters.
 
 import { crc32c } from './crc32c.js';
-import { ChecksumError, CorruptError, FamilyError, HashError, TruncatedError } from './errors.js';
+import { ChecksumError, CorruptError, FamilyError, FetchError, HashError, TruncatedError } from './errors.js';
 import { except } from './exceptions.js';
 import { xxh3 } from './hash/xxh3.js';
 import { type Header, hashNames, parseHeader } from './header.js';
 import { buffer, type Key, putKey } from './key.js';
 import { check, flag, type Rule, want } from './options.js';
+import { faultOf } from './response.js';
 import { present, sectionWords } from './sections.js';
 import type { Engine, EngineMaker, Family, FilterFile, Hashed, HashSetup, KeyHash, Query } from './types.js';
 
@@ -201,13 +202,22 @@ export function queries(file: Uint8Array, header: Header, family: Family): { que
 /** The bytes of a file, or what has them. */
 export type FileSource = Uint8Array | ArrayBuffer | Blob | Response;
 
-/** Returns the bytes of a file, without a copy if they are in memory. It rejects with TypeError. */
+/**
+ * Returns the bytes of a file, without a copy if they are in memory. It rejects with TypeError, and for a response
+ * without a file with FetchError.
+ */
 export async function bytesOf(file: FileSource): Promise<Uint8Array> {
+  const { status, url } = Object(file) as Response;
+  const refuse = () => {
+    throw new FetchError(url, status, faultOf(file as Response));
+  };
+  if (status > 299 || status === 206) refuse();
   // Without instanceof: the bytes may be of another realm, such as a frame or a test runner.
   const content = typeof (file as Blob)?.arrayBuffer === 'function' ? await (file as Blob).arrayBuffer() : file;
   const bytes = ArrayBuffer.isView(content) ? content : new Uint8Array(content as ArrayBuffer);
   const known = bytes.length === (content as ArrayBuffer)?.byteLength;
   want('file', file, known, 'a Uint8Array, an ArrayBuffer, a Blob or a Response');
+  if (status >= 0 && !bytes.length) refuse();
   return bytes;
 }
 

@@ -19,8 +19,8 @@ import { longest, type Timer, watch, within } from './watch.js';
 
 /**
  * Where a follower keeps what it holds, so that the next one resumes from there: indexedDBStore or cacheStore in a
- * browser, files elsewhere. It must be for this follower alone. It has 1.5 s to answer: then the follower goes on without
- * it, ignores what it reads late, and does not ask again until it has answered.
+ * browser, files elsewhere. It must be for this follower alone. It has 1.5 s to answer: then the follower goes on
+ * without it, ignores what it reads late, and does not ask again until it has answered.
  */
 export interface FollowStore {
   /** Returns what was put under the name, or undefined. */

@@ -2,6 +2,7 @@
 
 import { FetchError, TooLargeError } from './errors.js';
 import { mayRecover, reasonOf } from './fetch.js';
+import { faultOf } from './response.js';
 import { pause, silence, watch, within } from './watch.js';
 
 /** How files are loaded. */
@@ -71,7 +72,7 @@ export async function load(
           if (status !== 206) {
             part.chunks = [];
             part.have = 0;
-            if (status !== 200) throw new Error(`HTTP status ${status}`);
+            if (status !== 200) throw new Error(faultOf(response));
           }
           status = 0;
           for (let chunk; reader && (chunk = (await within(signal, reader.read())).value); set(timeout)) {
@@ -79,6 +80,7 @@ export async function load(
             if ((part.have += chunk.length) > most) throw new TooLargeError(`${at.href}: more than ${most} bytes`);
             part.chunks.push(chunk);
           }
+          if (!part.have) throw new Error(faultOf(response));
           if (whole && part.have < most) throw new Error(`only ${part.have} of ${most} bytes came`);
           const tag = headers.get('etag'), time = headers.get('last-modified');
           // Servers make tags of the second of the change, in which the file may change again.

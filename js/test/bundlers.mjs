@@ -1,6 +1,7 @@
-// npm run test:bundlers: the package from its tarball in Jest, in its default mode, in a CommonJS server that @vercel/nft
-// has traced, and in bundles of Vite, webpack and esbuild, which run in Node, and in Chromium under strict policies. Its
-// declarations in TypeScript 5.0, and publint. It installs them from the npm registry (130 MB). Not part of npm test.
+// npm run test:bundlers: the package from its tarball in Jest, in its default mode, in a CommonJS server that
+// @vercel/nft has traced, and in bundles of Vite, webpack and esbuild, which run in Node, and in Chromium under strict
+// policies; its declarations in TypeScript 5.0, and publint. It installs them from the npm registry (130 MB). Not part
+// of npm test.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -56,6 +57,11 @@ import { nodeFileTrace } from '@vercel/nft';
 for (const file of (await nodeFileTrace(['server.cjs'])).fileList) await cp(file, 'traced/' + file);
 `;
 
+const compiling = {
+  compilerOptions: { strict: true, noEmit: true, target: 'es2022', lib: ['es2022', 'dom'], types: [] },
+  files: ['entries.ts'],
+};
+
 /** Commands that write a bundle of program.mjs: of a package in node_modules/.bin, to a file. */
 const bundlers = {
   vite: ['build --ssr program.mjs --outDir vite --logLevel error --config vite.config.mjs', 'vite/program.js'],
@@ -83,6 +89,7 @@ try {
   }
   for (const [name, text] of Object.entries({
     ...configs, 'program.mjs': program, 'server.cjs': server, 'trace.mjs': trace,
+    'tsconfig.json': JSON.stringify(compiling),
     'entries.ts': entries.slice(0, -1).map((entry, i) => `import * as _${i} from '${entry}';\n`).join(''),
   })) {
     await writeFile(join(folder, name), text);
@@ -97,9 +104,8 @@ try {
   const traced = await run(process.execPath, ['server.cjs'], { ...options, cwd: join(folder, 'traced') });
   assert.equal(traced.stdout, 'true\n');
   console.log(`@vercel/nft ${versions['@vercel/nft']}: a traced server answers`);
-  const compile = ['--noEmit', '--strict', '--types', '', '--target', 'es2022', '--lib', 'es2022,dom', '--module'];
   for (const how of [['nodenext'], ['esnext', '--moduleResolution', 'bundler']]) {
-    const result = await run(bin('tsc'), [...compile, ...how, 'entries.ts'], options).catch((error) => error);
+    const result = await run(bin('tsc'), ['-p', '.', '--module', ...how], options).catch((error) => error);
     assert.equal(result.stdout, '');
   }
   console.log(`typescript ${versions.typescript}: compiles the declarations`);

@@ -145,7 +145,7 @@ test('a file', async () => {
 });
 
 test('what is no filter', async () => {
-  await refused('/empty', TruncatedError);
+  await refused('/empty', FetchError);
   await refused('/head', TruncatedError);
   await refused('/short', TruncatedError, { retries: 0 });
   await refused('/html', MagicError);
@@ -246,6 +246,44 @@ test('each function refuses what another one opens, and names it', async () => {
   await assert.rejects(open(exact), /^MagicError: .*use openExact/);
   await assert.rejects(openExact(large), /^MagicError: .*use open or fetchFilter/);
   await assert.rejects(openExact(manifest), /^MagicError: .*use openSharded or fetchSharded/);
+});
+
+/** A response of a kind that only browsers make. */
+const odd = (properties) => Object.defineProperties(new Response(null), Object.fromEntries(
+  Object.entries(properties).map(([name, value]) => [name, { value }])));
+
+test('responses without a file are named', async () => {
+  const file = golden['v1-blocked-0.bloom'], ways = [
+    [() => odd({ type: 'opaque', status: 0, ok: false }), 0, /CORS/],
+    [() => odd({ type: 'opaqueredirect', status: 0, ok: false }), 0, /redirect/],
+    [() => Response.error(), 0, /no body/],
+    [() => new Response(null), 200, /no body/],
+    [() => new Response(''), 200, /no body/],
+    [() => new Response(null, { status: 204 }), 204, /HTTP status 204/],
+    [() => odd({ status: 304, ok: false }), 304, /HTTP status 304/],
+    [() => new Response('<!doctype html>', { status: 404 }), 404, /HTTP status 404/],
+    [() => new Response(file, { status: 500 }), 500, /HTTP status 500/],
+    [() => new Response(file.subarray(0, 9), { status: 206 }), 206, /HTTP status 206/],
+  ];
+  for (const [response, status, message] of ways) {
+    const named = (e) => {
+      assert.ok(e instanceof FetchError, e.stack);
+      assert.equal(e.status, status);
+      assert.match(e.message, message);
+      assert.doesNotMatch(e.message, /end of the file/);
+      return true;
+    };
+    const options = { fetch: async () => response(), retries: 0 };
+    await assert.rejects(open(response()), named);
+    await assert.rejects(openExact(response()), named);
+    await assert.rejects(fetchFilter(`${base}/x`, options), named);
+    await assert.rejects(fetchSharded(`${base}/x/`, options), named);
+  }
+  await assert.rejects(open(await fetch(`${base}/large`, { method: 'HEAD' })), { name: 'FetchError', status: 200 });
+  await assert.rejects(open(await fetch(`${base}/missing`)), { name: 'FetchError', status: 404 });
+  assert.ok(await open(await fetch(`${base}/large`)));
+  assert.ok(await open(new Response(file, { status: 201 })));
+  await assert.rejects(open(new Blob([])), TruncatedError);
 });
 
 test('a query of a set is never taken for that of a filter', async () => {

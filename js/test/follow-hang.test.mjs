@@ -66,6 +66,18 @@ test('a first load ends with errors that do not pass', async () => {
   await refused(is(MagicError));
 });
 
+test('responses without a file are named', async () => {
+  const p = await publisher();
+  const opaque = Object.defineProperties(new Response(null), { type: { value: 'opaque' }, status: { value: 0 } });
+  for (const [response, message] of [[opaque, /CORS/], [new Response(''), /no body/], [Response.error(), /no body/],
+    [new Response(null, { status: 204 }), /HTTP status 204/]]) {
+    let own = fetch;
+    const f = await following(p, { fetch: (...args) => own(...args) });
+    own = async () => response;
+    await refuses(f, (e) => e instanceof FetchError && message.test(e.message), String(message));
+  }
+});
+
 test('abort ends a first load that is tried again', async () => {
   const p = await publisher(), controller = new AbortController(), reason = new Error('enough');
   p.hook = (_, response) => response.writeHead(503).end();

@@ -25,29 +25,29 @@ const buildAlone = 13_500;
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 23_295,
-  'open of bloomery/plain': 16_700,
-  'open of bloomery/core, bitsandblooms': 8030,
-  'open of bloomery/core, blocked': 7395,
-  'open of bloomery/core, blockpartitioned': 7630,
-  'open of bloomery/core, counting': 7400,
-  'open of bloomery/core, dleft': 7605,
-  'open of bloomery/core, fuse': 7375,
-  'open of bloomery/core, guava': 8060,
-  'open of bloomery/core, partitioned': 7500,
-  'open of bloomery/core, rankindexed': 8860,
-  'open of bloomery/core, redisbloom': 7920,
-  'open of bloomery/core, ribbon': 8670,
-  'open of bloomery/core, spark': 7360,
-  'open of bloomery/core, standard': 7340,
-  'open of bloomery/core, twochoice': 7555,
-  'openExact of bloomery/exact': 8020,
+  'open of bloomery': 23_485,
+  'open of bloomery/plain': 16_915,
+  'open of bloomery/core, bitsandblooms': 8250,
+  'open of bloomery/core, blocked': 7615,
+  'open of bloomery/core, blockpartitioned': 7850,
+  'open of bloomery/core, counting': 7610,
+  'open of bloomery/core, dleft': 7825,
+  'open of bloomery/core, fuse': 7595,
+  'open of bloomery/core, guava': 8280,
+  'open of bloomery/core, partitioned': 7725,
+  'open of bloomery/core, rankindexed': 9075,
+  'open of bloomery/core, redisbloom': 8135,
+  'open of bloomery/core, ribbon': 8875,
+  'open of bloomery/core, spark': 7570,
+  'open of bloomery/core, standard': 7555,
+  'open of bloomery/core, twochoice': 7770,
+  'openExact of bloomery/exact': 8235,
   'bloomery/store/indexeddb': 845, // 0.1 kB of each are the limits of time
   'bloomery/store/cache': 895,
-  'openExact and followExact': 14_145,
-  'all of bloomery': 28_030,
-  'all of bloomery/plain': 21_565,
-  'all of bloomery/core, fuse': 12_285,
+  'openExact and followExact': 14_290,
+  'all of bloomery': 28_185,
+  'all of bloomery/plain': 21_720,
+  'all of bloomery/core, fuse': 12_420,
   'build of bloomery/build': 20_760, // 4.4 kB of it are the module of WebAssembly
 };
 
@@ -119,8 +119,8 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2900, 'patch of bloomery/plain': 2585, 'follow of bloomery': 8885,
-  'follow of bloomery/plain': 8385, 'build of bloomery': 15_660, 'build of bloomery/plain': 15_880,
+  'patch of bloomery': 2915, 'patch of bloomery/plain': 2595, 'follow of bloomery': 8840,
+  'follow of bloomery/plain': 8325, 'build of bloomery': 15_650, 'build of bloomery/plain': 15_870,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {

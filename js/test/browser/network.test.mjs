@@ -26,7 +26,7 @@ const expected = {
   cut: ['FetchError'],
   short: ['FetchError'],
   header: ['TruncatedError'],
-  empty: ['TruncatedError'],
+  empty: ['FetchError'],
   small: ['TruncatedError'],
   long: ['CorruptError'],
   endless: ['CorruptError'],
