@@ -108,8 +108,16 @@ func adviceFor(err error) string {
 		}
 	}
 	var long *keyio.KeyTooLongError
+	advice := ""
 	if errors.As(err, &long) || errors.Is(err, keyio.ErrRecordTooLong) {
-		return "If it is a list of keys, allow longer ones: --max-key-bytes 10MB."
+		advice = "If it is a list of keys, allow longer ones: --max-key-bytes 10MB. "
+	}
+	var bad *keyio.BadRowError
+	if errors.As(err, &bad) {
+		advice += "The rows before it were answered; to leave out such rows and count them: --bad-rows skip."
+	}
+	if advice != "" {
+		return advice
 	}
 	var format *container.FormatError // of a filter file: other files can be truncated, too
 	if errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF) {

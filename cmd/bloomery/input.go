@@ -150,7 +150,6 @@ type source struct {
 	a      *app
 	p      *cli.Progress // of the pass that is running
 	passes bool          // whether rows with NUL bytes are keys
-	skips  bool          // whether the command has --bad-rows
 }
 
 func (a *app) source(f inputFlags, paths []string) (*source, error) {
@@ -166,7 +165,7 @@ func (a *app) source(f inputFlags, paths []string) (*source, error) {
 			return nil, err
 		}
 	}
-	s := &source{a: a, passes: o.BadRows == keyio.Pass, skips: f.normal != ""}
+	s := &source{a: a, passes: o.BadRows == keyio.Pass}
 	o.Stdin, o.Progress = a.stdin, func(bytes int64) { s.p.Read.Store(bytes) }
 	s.Input, err = keyio.Open(paths, o)
 	return s, err
@@ -178,7 +177,7 @@ func (s *source) pass(ctx context.Context, what string, work, emit func(*keyio.B
 	s.p = s.a.bar(what, s.Size())
 	defer s.warnBad()
 	defer s.p.End()
-	err := s.Process(ctx, 0, func(_ int, b *keyio.Batch) (err error) {
+	return s.Process(ctx, 0, func(_ int, b *keyio.Batch) (err error) {
 		n := len(b.Keys)
 		if work != nil {
 			err = work(b)
@@ -188,11 +187,6 @@ func (s *source) pass(ctx context.Context, what string, work, emit func(*keyio.B
 		}
 		return err
 	}, emit)
-	if bad := new(keyio.BadRowError); s.skips && errors.As(err, &bad) {
-		const skip = "The rows before it were answered. To leave out such rows and count them: --bad-rows skip."
-		err = cli.Advise(err, strings.TrimPrefix(hint(err)+"\n  "+skip, "\n  "))
-	}
-	return err
 }
 
 // warnBad says how many bad rows the pass left out, or took for keys.
