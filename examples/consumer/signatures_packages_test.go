@@ -194,17 +194,17 @@ var (
 )
 
 var (
-	_ func(*bloomery.Set) (iter.Seq2[int64, []byte], error)          = interop.Chunks
-	_ func(io.ReaderAt, int64) ([]interop.Column, error)             = interop.Columns
-	_ func(io.ReaderAt, int64) (interop.Format, error)               = interop.Detect
-	_ func(*bloomery.Set) (interop.Format, bool)                     = interop.FormatOf
-	_ func() []interop.Format                                        = interop.Formats
-	_ func(io.ReaderAt) bool                                         = interop.HasCommands
-	_ func(*bloomery.Set, string, string, sender) error              = interop.LoadRedis
-	_ func([]byte) uint64                                            = interop.MaxSize
-	_ func(io.Reader, interop.Format, uint64) (*bloomery.Set, error) = interop.Read
-	_ func(io.Writer, *bloomery.Set, interop.Format) error           = interop.Write
-	_ func(io.Writer, *bloomery.Set, string) error                   = interop.WriteCommands
+	_ func(*bloomery.Set) (iter.Seq2[int64, []byte], error)                              = interop.Chunks
+	_ func(io.ReaderAt, int64) ([]interop.Column, error)                                 = interop.Columns
+	_ func(io.ReaderAt, int64) (interop.Format, error)                                   = interop.Detect
+	_ func(*bloomery.Set) (interop.Format, bool)                                         = interop.FormatOf
+	_ func() []interop.Format                                                            = interop.Formats
+	_ func(io.ReaderAt) bool                                                             = interop.HasCommands
+	_ func(*bloomery.Set, string, string, sender) error                                  = interop.LoadRedis
+	_ func([]byte) uint64                                                                = interop.MaxSize
+	_ func(io.Reader, interop.Format, uint64, ...bloomery.Option) (*bloomery.Set, error) = interop.Read
+	_ func(io.Writer, *bloomery.Set, interop.Format) error                               = interop.Write
+	_ func(io.Writer, *bloomery.Set, string) error                                       = interop.WriteCommands
 )
 
 var (
