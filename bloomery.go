@@ -58,8 +58,8 @@ import (
 )
 
 // New returns an empty Set with room for Config.Keys or Config.Capacity keys, whichever is more. The error wraps
-// filter.ErrConfig if both are 0 and the Spec has no size of its own, such as capacity= or bytes=, and does not grow, as
-// rankindexed(growth=20) does; or if Like, Allow, Dir or Shards is set: use [Build]. For static families, such as
+// filter.ErrConfig if both are 0 and the Spec has no size of its own, such as capacity= or bytes=, and does not grow,
+// as rankindexed(growth=20) does; or if Like, Allow, Dir or Shards is set: use [Build]. For static families, such as
 // ribbon, it wraps errors.ErrUnsupported: use [Build]. Some families can be full: Add then returns an error wrapping
 // filter.ErrFull, in rankindexed a little beyond that number of keys unless its Spec has growth=.
 func New(c Config) (*Set, error) {
