@@ -1,0 +1,234 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// outcome is what one run of a command line left.
+type outcome struct {
+	code           int
+	stdout, stderr string
+	tree           map[string]string // kind and content of every file, by its path
+}
+
+// names returns the paths of the files.
+func (o outcome) names() []string { return slices.Sorted(maps.Keys(o.tree)) }
+
+// ask runs a line in a shell in dir, which must end within a minute without a crash.
+func ask(t *testing.T, bin, dir, line string) outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+
+	var stdout, stderr bytes.Buffer
+	c := exec.CommandContext(ctx, filepath.Join(bin, "sh"), "-c", line)
+	c.Dir = dir
+	c.Env = []string{"PATH=" + bin, "HOME=" + dir, "TMPDIR=" + t.TempDir()}
+	c.Stdout, c.Stderr = &stdout, &stderr
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+
+	err := c.Run()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		t.Fatalf("%s: still running after a minute", line)
+	case err != nil && !errors.As(err, &exit):
+		t.Fatalf("%s: %v", line, err)
+	case strings.Contains(stderr.String(), "goroutine "):
+		t.Fatalf("%s: %s", line, stderr.String())
+	}
+	return outcome{c.ProcessState.ExitCode(), stdout.String(), stderr.String(), treeOf(t, dir)}
+}
+
+// treeOf returns the kind and content of every file below dir.
+func treeOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	tree := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		name = workFolder.ReplaceAllString(name, "work")
+		tree[name] = e.Type().String()
+		if e.Type().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			tree[name] += fmt.Sprintf(" %d bytes %x", len(b), sha256.Sum256(b))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// workFolder is the folder of an unfinished build, whose name is random.
+var workFolder = regexp.MustCompile(`work-[0-9a-f]{32}`)
+
+// redirected is the end of a line that sends its output into a file.
+var redirected = regexp.MustCompile(` > \S+$`)
+
+// searches are lines that run for seconds, and write as others do.
+var searches = regexp.MustCompile(`--effort max|twochoice|--family partitioned|^bloomery optimize .* --keep-shifts`)
+
+// outputOption is a flag with the name of an output.
+var outputOption = regexp.MustCompile(`( -o| --out| --plot) \S+`)
+
+// positionalOutputs are lines with an output that no flag names, and lines for outputs without an example, by command.
+var positionalOutputs = map[string][]string{
+	"bloomery publish": {"bloomery publish - blocked.bloom", "bloomery publish - blocked.bloom --sign release.key",
+		"bloomery publish site blocked.bloom --sign release.key --state -"},
+	"bloomery follow":      {"bloomery follow ./published -o - --once"},
+	"bloomery add":         {"echo new | bloomery add -"},
+	"bloomery dedup":       {"bloomery dedup --state - log.txt"},
+	"bloomery shard range": {"bloomery shard range - --all"}, "bloomery shard build": {"bloomery shard build - --all"},
+	"bloomery shard finish": {"bloomery shard finish -"}, "bloomery patch": {"bloomery patch - tuesday.delta -o -"},
+	"bloomery exact update": {"bloomery exact update - --members revoked.txt --universe issued.txt"},
+	"bloomery trim":         {"bloomery trim -"}, "bloomery optimize": {"bloomery optimize - --keys blocklist.txt"},
+}
+
+// TestOutputs runs every example of every command, in a copy of its folder, with outputs that cannot be written.
+//
+//   - Standard output full: exit code 2 if something is printed there.
+//   - Standard output closed: Go opens /dev/null in its place, so that the work is the same; but nothing is remembered
+//     as printed.
+//   - Standard error full: the exit code, the files and the answers are the same.
+//   - An output named "-": standard output or an error, never a file or folder of that name.
+func TestOutputs(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full here: ", err)
+	}
+	bin, inputs := exampleBin(t), map[string][]byte{}
+	for name, content := range exampleInputs {
+		inputs[name] = content(t)
+	}
+
+	for path, c := range allCommands((&app{}).rootCommand()) {
+		if c.Example == "" || path == "bloomery lab" { // lab only starts another program
+			continue
+		}
+		t.Run(strings.ReplaceAll(path, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			all := exampleSetup[path] + c.Example + strings.Join(positionalOutputs[path], "")
+			for name, content := range inputs { // what no line names is not copied for each of them
+				if !strings.Contains(all, name) && !strings.HasPrefix(name, "revoked-") {
+					continue
+				}
+				if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if setup := exampleSetup[path]; setup != "" {
+				runExample(t, bin, dir, setup)
+			}
+
+			lines := strings.Split(strings.ReplaceAll(c.Example, " && ", "\n"), "\n")
+			for _, line := range lines {
+				line = redirected.ReplaceAllString(strings.TrimSpace(line), "")
+				switch {
+				case line == "" || line == "bloomery demo" || slices.Contains(longExamples, line):
+				case searches.MatchString(line): // only for the lines that follow
+					ask(t, bin, dir, line)
+				default:
+					tryOutputs(t, bin, dir, line)
+				}
+			}
+			for _, line := range positionalOutputs[path] {
+				tryDash(t, bin, dir, line)
+			}
+		})
+	}
+}
+
+// tryOutputs runs a line as it is, and before that with each output that cannot be written, in copies of dir.
+func tryOutputs(t *testing.T, bin, dir, line string) {
+	t.Helper()
+	before := treeOf(t, dir)
+	bad := map[string]outcome{}
+	for _, end := range []string{">&-", ">/dev/full", "2>/dev/full"} {
+		bad[end] = ask(t, bin, copyOf(t, dir), line+" "+end)
+	}
+	if outputOption.MatchString(line) {
+		tryDash(t, bin, dir, outputOption.ReplaceAllString(line, "$1 -"))
+	}
+	good := ask(t, bin, dir, line)
+	if good.code > exitNo {
+		t.Fatalf("%s: exit code %d, %s", line, good.code, good.stderr)
+	}
+
+	if got := bad[">/dev/full"]; good.stdout != "" && (got.code != exitError || got.stderr == "") {
+		t.Errorf("%s >/dev/full: exit code %d, %q", line, got.code, got.stderr)
+	}
+	if strings.Contains(line, "--state") && good.stdout != "" {
+		if got := bad[">&-"]; got.code != exitError || !maps.Equal(got.tree, before) {
+			t.Errorf("%s >&-: exit code %d, changed %v", line, got.code, differing(before, got.tree))
+		}
+	} else if got := bad[">&-"]; got.code != good.code || !slices.Equal(got.names(), good.names()) {
+		t.Errorf("%s >&-: exit code %d, files %q", line, got.code, differing(good.tree, got.tree))
+	}
+
+	got := bad["2>/dev/full"]
+	if got.code != good.code || len(got.stdout) != len(good.stdout) || !slices.Equal(got.names(), good.names()) {
+		t.Errorf("%s 2>/dev/full: exit code %d, printed %q, files %q; without that: %d, %q", line, got.code, got.stdout,
+			differing(good.tree, got.tree), good.code, good.stdout)
+	}
+}
+
+// tryDash runs a line whose output is "-" in a copy of dir.
+func tryDash(t *testing.T, bin, dir, line string) {
+	t.Helper()
+	got := ask(t, bin, copyOf(t, dir), line)
+	for _, name := range got.names() {
+		if first, _, _ := strings.Cut(name, "/"); strings.HasPrefix(first, "-") {
+			t.Errorf("%s: exit code %d, and made %s", line, got.code, name)
+		}
+	}
+	if strings.Contains(got.stdout, "PRIVATE") || got.code == exitOK && got.stdout == "" {
+		t.Errorf("%s: exit code %d, printed %q", line, got.code, got.stdout)
+	}
+}
+
+// differing returns the paths that are in only one of two trees or differ.
+func differing(a, b map[string]string) (names []string) {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if a[name] != b[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// copyOf returns a copy of a folder.
+func copyOf(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
