@@ -57,11 +57,11 @@ import (
 	"github.com/bloomery/bloomery/internal/intake"
 )
 
-// New returns an empty Set with room for Config.Keys or Config.Capacity keys, whichever is more. The error wraps
-// filter.ErrConfig if both are 0 and the Spec has no size of its own, such as capacity= or bytes=, and does not grow,
-// as rankindexed(growth=20) does; or if Like, Allow, Dir or Shards is set: use [Build]. For static families, such as
-// ribbon, it wraps errors.ErrUnsupported: use [Build]. Some families can be full: Add then returns an error wrapping
-// filter.ErrFull, in rankindexed a little beyond that number of keys unless its Spec has growth=.
+// New returns an empty Set with room for Config.Keys or Config.Capacity keys, whichever is more. One of the two must be
+// set, unless the Spec has a size, such as capacity= or bytes=, or grows, as rankindexed(capacity=1000,growth=10) does;
+// or, without a Spec, Needs has Later or Bytes. The error wraps filter.ErrConfig if none is, or if Like, Allow, Dir or
+// Shards is set: use [Build]. For static families, such as ribbon, it wraps errors.ErrUnsupported: use [Build]. Some
+// families can be full: Add then returns an error wrapping filter.ErrFull, unless the Spec has growth=.
 func New(c Config) (*Set, error) {
 	if err := errors.Join(c.checkOne(), c.checkNew()); err != nil {
 		return nil, err
@@ -85,6 +85,9 @@ func New(c Config) (*Set, error) {
 	}
 	h, err := kind.Hasher(spec, c.Hash, c.Seed, c.Secret)
 	if err != nil {
+		return nil, err
+	}
+	if err := kind.Check(spec); err != nil {
 		return nil, err
 	}
 	keys, err := intake.Room(kind, spec, c.Keys)

@@ -1,11 +1,15 @@
 package bloomery_test
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // TestTwoChanges: a change during another one panics and names the options, unless the Set is for many writers.
@@ -63,4 +67,35 @@ func TestTwoChanges(t *testing.T) {
 	if err := many.AddMany([]string{"a", "b"}); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestClosedShared: changes of a closed Set for many writers are errors in all goroutines.
+func TestClosedShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	set, err := bloomery.New(bloomery.Config{Spec: "blocked", Keys: 1000})
+	if err == nil {
+		err = set.Save(t.Context(), path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err = bloomery.Open(t.Context(), path, bloomery.WithConcurrent(), bloomery.InMemory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				if err := set.AddString("key"); !errors.Is(err, filter.ErrClosed) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

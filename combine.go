@@ -27,9 +27,8 @@ func (s *Set) Intersect(o *Set) error { return s.combine(o, family.CanIntersect)
 
 func (s *Set) combine(o *Set, how family.Ability) error {
 	s.begin()
-	err := s.inner().Combine(o.other(), how)
-	s.end()
-	return err
+	defer s.end()
+	return s.inner().Combine(o.other(), how)
 }
 
 // Clone returns a copy that shares nothing with s, in the same form. A copy of a mapped Set is in memory; a copy of a
@@ -42,9 +41,8 @@ func (s *Set) Clone() (*Set, error) { return made(s.inner().Copy(false)) }
 // empty. Reset needs exclusive use, also of a Set for many writers.
 func (s *Set) Reset() error {
 	s.begin()
-	err := s.inner().Reset()
-	s.end()
-	return err
+	defer s.end()
+	return s.inner().Reset()
 }
 
 // Equal reports whether two sets have the same Spec, hash function, chosen rate, number of keys and bits, so that Save

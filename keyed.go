@@ -141,7 +141,6 @@ func (k KeyedSet[K]) keys(keys []K) engine.Keys {
 // addMany adds a batch until a key fails.
 func (s *Set) addMany(keys engine.Keys) error {
 	s.begin()
-	err := s.inner().AddMany(keys)
-	s.end()
-	return err
+	defer s.end()
+	return s.inner().AddMany(keys)
 }

@@ -95,7 +95,8 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 	event := Event{Kind: Updated, Release: p.release.Release}
 	p.removeAbandoned()
 	event.Delta, event.From, err = p.update(ctx)
-	if errors.Is(err, syscall.ENOSPC) && p.clean(p.last, false) { // a part of a release that never fitted
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	if full && p.clean(p.last, false) { // a part of a release that never fitted
 		event.Delta, event.From, err = p.update(ctx)
 	}
 	if err != nil {

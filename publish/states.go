@@ -177,8 +177,8 @@ func (s *states) read(ctx context.Context) error {
 // stateWait is the time for which a publisher waits for the lock of a state file. Others hold it for a moment.
 var stateWait = time.Minute
 
-// lock takes the locks of all files, reads them again, and returns a function that unlocks them. waiting, if not nil, is called
-// before it waits for another publisher.
+// lock takes the locks of all files, reads them again, and returns a function that unlocks them. waiting, if not nil,
+// is called before it waits for another publisher.
 func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err error) {
 	var locked []*os.File
 	unlock = func() {

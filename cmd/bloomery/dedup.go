@@ -139,7 +139,7 @@ func (a *app) mayRemember(f dedupFlags) error {
 	if err := cmp.Or(cli.NoStdout("--state", "a state is read and replaced", f.state), a.stdoutFree(f.state)); err != nil {
 		return err
 	}
-	if !f.count && cli.Closed(a.stdout) {
+	if cli.Closed(a.stdout) {
 		return cli.Advise(errors.New("standard output is closed, or /dev/null in its place: --state would remember "+
 			"lines that were never printed"), "Send the lines to a file or a pipe; > /dev/null drops them.")
 	}

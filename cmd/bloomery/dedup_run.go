@@ -157,7 +157,7 @@ func (d *deduper) keep(ctx context.Context) (stop func()) {
 func (d *deduper) look(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.unsaved && d.state != "" {
+	if d.unsaved && d.state != "" && !d.count { // the count is printed at the end
 		if err := d.saveState(ctx); err != nil && ctx.Err() == nil {
 			d.warn("the state was not saved: %v", err)
 		}
@@ -196,22 +196,24 @@ func (d *deduper) end(ctx context.Context, err error) error {
 		d.warn("%d rows came late, by up to %v: they count as of the latest time before them, and may be printed "+
 			"although their keys were printed within %v", facts.late, facts.latest, d.ttl)
 	}
-	if d.state != "" {
-		saveErr := d.saveState(context.WithoutCancel(ctx))
-		switch {
-		case saveErr != nil:
-			return errors.Join(err, fmt.Errorf("the state was not saved: %w", saveErr))
-		case ctx.Err() != nil:
-			return fmt.Errorf("interrupted; %s remembers what was printed", d.state)
-		case d.unprinted:
-			return cli.Advise(err, fmt.Sprintf("%s remembers what had been printed when it was last saved.", d.state))
-		}
+	if d.count && err == nil {
+		err = d.answer(&object{
+			{"count", d.selected}, {"rows", d.rows}, {"keys", facts.keys}, {"bytes", facts.bytes}, {"fpr", facts.fpr},
+			{"early", facts.early}, {"late", facts.late}, {"bad_rows", d.badRows},
+		}, "%d\n", d.selected)
 	}
-	if err != nil || !d.count {
+	if d.state == "" || d.count && err != nil { // a state never knows rows that were not counted
 		return err
 	}
-	return d.answer(&object{
-		{"count", d.selected}, {"rows", d.rows}, {"keys", facts.keys}, {"bytes", facts.bytes}, {"fpr", facts.fpr},
-		{"early", facts.early}, {"late", facts.late}, {"bad_rows", d.badRows},
-	}, "%d\n", d.selected)
+
+	saveErr := d.saveState(context.WithoutCancel(ctx))
+	switch {
+	case saveErr != nil:
+		return errors.Join(err, fmt.Errorf("the state was not saved: %w", saveErr))
+	case d.unprinted:
+		return cli.Advise(err, fmt.Sprintf("%s remembers what had been printed when it was last saved.", d.state))
+	case ctx.Err() != nil:
+		return fmt.Errorf("interrupted; %s remembers what was printed", d.state)
+	}
+	return err
 }

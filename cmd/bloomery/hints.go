@@ -114,7 +114,7 @@ func adviceFor(err error) string {
 	}
 	var bad *keyio.BadRowError
 	if errors.As(err, &bad) {
-		advice += "The rows before it were answered; to leave out such rows and count them: --bad-rows skip."
+		advice += "To leave out such rows and count them: --bad-rows skip."
 	}
 	if advice != "" {
 		return advice

@@ -199,6 +199,39 @@ func TestKeepsAccess(t *testing.T) {
 	}
 }
 
+// TestStepsKeepModes: shards that the steps of a build make for a set that is closed to others are closed, too.
+func TestStepsKeepModes(t *testing.T) {
+	n := namedFile{
+		setup: []string{"bloomery build --shards 2 -o set --family blocked log.txt"},
+		line: "bloomery shard plan -o set --shards 2 --family blocked names.txt && bloomery shard range set --all && " +
+			"bloomery shard build set --all && bloomery shard finish set",
+	}
+	modes := func(dir string, each func(path string) error) {
+		all, err := filepath.Glob(filepath.Join(dir, "set", "*"))
+		if err != nil || len(all) != 3 {
+			t.Fatalf("%q, %v", all, err)
+		}
+		for _, path := range all {
+			if err := each(path); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	dir, got := n.run(t, exampleBin(t), func(dir string) {
+		modes(dir, func(path string) error { return os.Chmod(path, 0o600) })
+	})
+	if got.code != exitOK {
+		t.Fatalf("exit code %d, %s", got.code, got.stderr)
+	}
+	modes(dir, func(path string) error {
+		st, err := os.Stat(path)
+		if err == nil && st.Mode() != 0o600 {
+			t.Errorf("%s: %v", path, st.Mode())
+		}
+		return err
+	})
+}
+
 // TestOwnInput: a command that prints lines refuses an input that is the file to which its output is appended, which
 // would grow without end.
 func TestOwnInput(t *testing.T) {

@@ -102,7 +102,7 @@ var positionalOutputs = map[string][]string{
 		"bloomery publish site blocked.bloom --sign release.key --state -"},
 	"bloomery follow":      {"bloomery follow ./published -o - --once"},
 	"bloomery add":         {"echo new | bloomery add -"},
-	"bloomery dedup":       {"bloomery dedup --state - log.txt"},
+	"bloomery dedup":       {"bloomery dedup --state - log.txt", "bloomery dedup --count --state - log.txt"},
 	"bloomery shard range": {"bloomery shard range - --all"}, "bloomery shard build": {"bloomery shard build - --all"},
 	"bloomery shard finish": {"bloomery shard finish -"}, "bloomery patch": {"bloomery patch - tuesday.delta -o -"},
 	"bloomery exact update": {"bloomery exact update - --members revoked.txt --universe issued.txt"},
@@ -181,6 +181,9 @@ func tryOutputs(t *testing.T, bin, dir, line string) {
 
 	if got := bad[">/dev/full"]; good.stdout != "" && (got.code != exitError || got.stderr == "") {
 		t.Errorf("%s >/dev/full: exit code %d, %q", line, got.code, got.stderr)
+	}
+	if strings.Contains(line, "--state") && bad[">/dev/full"].tree["seen.state"] != before["seen.state"] {
+		t.Errorf("%s >/dev/full: the state remembers what was not printed", line)
 	}
 	if strings.Contains(line, "--state") && good.stdout != "" {
 		if got := bad[">&-"]; got.code != exitError || !maps.Equal(got.tree, before) {

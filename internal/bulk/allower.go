@@ -90,9 +90,8 @@ func (a *Allower) Commit(ctx context.Context) error {
 		return err
 	}
 	a.set.Begin()
-	err = a.set.Except(c)
-	a.set.End()
-	return err
+	defer a.set.End()
+	return a.set.Except(c)
 }
 
 // Close drops the list.

@@ -22,18 +22,17 @@ func (t Target) hasher() filter.Hasher { return t.Facts().Hasher }
 
 func (t Target) add(keys engine.Keys) error {
 	t.Begin()
-	err := t.Now().AddMany(keys)
-	t.End()
-	return err
+	defer t.End()
+	return t.Now().AddMany(keys)
 }
 
 func (t Target) remove(h filter.Hash) error {
 	t.Begin()
+	defer t.End()
 	one, err := t.Now().At(h, true)
 	if err == nil {
 		err = one.Remove(h)
 	}
-	t.End()
 	return err
 }
 

@@ -35,8 +35,9 @@ type About struct {
 	// Sizes are the parameters that fix sizes of the filter, instead of bits_per_key=, fpr= and bytes=. The Spec of a
 	// built filter has one of them.
 	Sizes []string
-	// Grows reports whether filters of a Spec take more keys than they were made for, at their rate. nil: none do.
-	Grows func(filter.Spec) bool
+	// Grows returns the number of keys for which an empty filter is made whose Spec has none, if it then takes more at its
+	// rate; 0 if it does not grow. nil: none grows.
+	Grows func(filter.Spec) uint64
 	// Parameters are those of a spec, besides bits_per_key=, fpr= and bytes=, which every family takes.
 	Parameters []Parameter
 	// Forms are what a planner compares. A family of another system has none.

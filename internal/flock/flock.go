@@ -77,6 +77,15 @@ func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.Fil
 	if err != nil {
 		return nil, nil, err
 	}
+	// A file with other names may be one that somebody has linked here for us to change.
+	if links(st) == 1 && !stranger(st) {
+		if trusts == nil && !sticky && os.Geteuid() == 0 && st.Size() == 0 {
+			_ = giveTo(f, folder) // else who runs as root would lock out the owner of the folder
+		}
+		if st.Mode().Perm()&^perm != 0 {
+			_ = f.Chmod(perm) // an older version let others open it
+		}
+	}
 	switch {
 	case trusts != nil:
 		err = trusts(st)

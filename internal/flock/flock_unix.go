@@ -23,6 +23,14 @@ func Try(f *os.File) (taken, elsewhere bool) {
 	}
 }
 
+// giveTo gives a file of root to the owner of its folder.
+func giveTo(f *os.File, folder fs.FileInfo) error {
+	if s, ok := folder.Sys().(*syscall.Stat_t); ok && s.Uid != 0 {
+		return f.Chown(int(s.Uid), int(s.Gid))
+	}
+	return nil
+}
+
 // links returns the number of names of a file.
 func links(st fs.FileInfo) int {
 	if s, ok := st.Sys().(*syscall.Stat_t); ok {

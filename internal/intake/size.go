@@ -42,29 +42,51 @@ func fixesSize(f families.Family, s filter.Spec) bool {
 	return err == nil && err2 == nil && few == many
 }
 
-// Room returns the number of keys for which an empty filter of Spec s is made: keys, or if that is 0, for bytes= as many
-// as fill it at the default rate of the family, else 0, where the Spec has a size or grows. The error is NoKeys if there
-// would be room for one key only: the filter would be full, or say yes to everything.
+// Room returns the number of keys for which an empty filter of Spec s is made: keys, or if that is 0, as many as fill
+// the size of the Spec at the default rate of the family, or with which one that grows begins. It is 0 if the Spec says
+// how many. The error is NoKeys if there would be room for one key only: the filter would be full, or say yes to
+// everything.
 func Room(f families.Family, s filter.Spec, keys uint64) (uint64, error) {
-	const many = 1_000_000
-	switch bytes := family.Reader(s).Uint("bytes"); {
+	switch {
 	case keys > 0:
 		return keys, nil
-	case bytes > 0:
-		bits, _, err := f.Forecast(family.Without(s, "bytes"), many)
-		return uint64(max(1, 8*many*float64(bytes)/float64(bits))), err
-	case family.GivenAny(s, []string{"capacity", family.LaterParameter.Name}), fixesSize(f, s):
+	case family.GivenAny(s, []string{"capacity", family.LaterParameter.Name}):
 		return 0, nil
-	case f.Grows != nil && f.Grows(s):
-		return 0, nil
+	case family.Given(s, "bytes") || fixesSize(f, s):
+		return filling(f, s)
 	}
-	return 0, NoKeys()
+	if f.Grows != nil {
+		keys = f.Grows(s)
+	}
+	if keys == 0 {
+		return 0, NoKeys()
+	}
+	return keys, nil
+}
+
+// filling returns the number of keys that fill a filter whose Spec has a size at the default rate of its family. The
+// number of probes follows from it, unless the Spec has one.
+func filling(f families.Family, s filter.Spec) (uint64, error) {
+	const many = 1_000_000
+	size, _, err := f.Forecast(s, many)
+	if err != nil {
+		return 0, err
+	}
+	free := family.Without(s, "bytes")
+	for _, name := range f.Sizes {
+		free = family.Without(free, name)
+	}
+	bits, _, err := f.Forecast(free, many)
+	if err != nil {
+		return 0, nil // a built spec, with all parameters of its geometry
+	}
+	return uint64(max(1, many*float64(size)/float64(bits))), nil
 }
 
 // NoKeys is the error for an empty filter of no size.
 func NoKeys() error {
 	return family.Invalid("keys", 0, "an empty Set has no room for keys: set Keys or Capacity, or give the spec "+
-		"capacity= or bytes=, or take one that grows, such as rankindexed(growth=20)")
+		"capacity= or bytes=, or take one that grows, such as rankindexed(capacity=1000,growth=10)")
 }
 
 // PerShard returns the number of keys for which each shard has room if the set has keys: the mean plus six standard

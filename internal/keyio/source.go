@@ -196,11 +196,11 @@ func (g *gzipMembers) next() error {
 		}
 		padded = true
 	}
-	if padded {
-		return gzip.ErrHeader
-	}
 	if err := g.br.UnreadByte(); err != nil {
 		return err
+	}
+	if magic, _ := g.br.Peek(2); padded || len(magic) == 2 && string(magic) != "\x1f\x8b" {
+		return errors.New("there are other bytes behind the gzip data; remove them")
 	}
 	if err := g.z.Reset(g.br); err != nil {
 		return err

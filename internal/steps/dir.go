@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Dir returns the Store of a folder and the folders in it. It is a Renamer and a Locker: its lock is the one of
@@ -162,6 +163,8 @@ func (d dir) Write(ctx context.Context, name string, write func(io.Writer) error
 	if err != nil {
 		return err
 	}
+	// A new shard must not be open to more users than the set in which it will be.
+	ctx = container.Like(ctx, filepath.Join(d.root, shard.ManifestName))
 	err = container.WriteAtomic(ctx, path, write)
 	if errors.Is(err, fs.ErrNotExist) { // its folder
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

@@ -66,7 +66,8 @@ func (n *None) AddMany(keys engine.Keys) error {
 }
 
 func (n *None) Facts() engine.Facts {
-	return engine.Facts{Hasher: n.hasher, Chosen: &n.chosen, Moves: &n.moves}
+	// Shared, since changes that fail lose no key: Close of a Set for many writers must not make one of one writer of it.
+	return engine.Facts{Hasher: n.hasher, Shared: true, Chosen: &n.chosen, Moves: &n.moves}
 }
 
 func (n *None) Spec() filter.Spec          { return filter.Spec{} }

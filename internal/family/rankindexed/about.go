@@ -18,7 +18,8 @@ func About() family.About {
 		Summary:   "keys come and go, are counted or have values, in few bits",
 		FileBytes: 290,
 		Bounded:   true, Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"buckets"},
-		Grows: func(s filter.Spec) bool { return family.Reader(s).Uint("growth") > 0 },
+		// A table that begins with fewer keys has longer chains and larger buckets for good: 20 times the bits per key.
+		Grows: func(s filter.Spec) uint64 { return 1000 * min(1, family.Reader(s).Uint("growth")) },
 		Parameters: []family.Parameter{
 			family.CapacityParameter, family.CountingParameter,
 			{Name: "value_bits", Value: "1..32", Help: "bits of the value that each key has"},

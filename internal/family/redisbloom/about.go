@@ -17,12 +17,21 @@ func About() family.About {
 	return family.About{
 		Summary: "chain of filters of RedisBloom",
 		Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"links"},
-		Grows: func(s filter.Spec) bool { return family.Reader(s).Text("expansion", "2") != "0" },
+		Grows: grows,
 		Parameters: []family.Parameter{
 			{Name: "capacity", Value: "KEYS", Help: "capacity of the first filter of the chain"},
 			{Name: "expansion", Value: "N", Help: "growth factor of the chain; 0: no growth"},
 		},
 	}
+}
+
+// grows returns the capacity of a chain without one, as in RedisBloom. Chains that do not double have a link for each
+// capacity that was filled, and each link adds to the rate.
+func grows(s filter.Spec) uint64 {
+	if expansion := family.Reader(s).Text("expansion", "2"); expansion == "0" || expansion == "1" {
+		return 0
+	}
+	return 100
 }
 
 // Forecast returns the size in bits of the first link of the chain that New makes, and its predicted false-positive
