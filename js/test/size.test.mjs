@@ -45,10 +45,10 @@ const missed = {
   'bloomery/store/indexeddb': 845, // 0.1 kB of each are the limits of time
   'bloomery/store/cache': 895,
   'openExact and followExact': 14_290,
-  'all of bloomery': 28_185,
+  'all of bloomery': 28_186,
   'all of bloomery/plain': 21_720,
   'all of bloomery/core, fuse': 12_420,
-  'build of bloomery/build': 20_760, // 4.4 kB of it are the module of WebAssembly
+  'build of bloomery/build': 20_792, // 4.4 kB of it are the module of WebAssembly
 };
 
 /** What WebAssembly of queries must not exceed instead of its goal. */
@@ -120,7 +120,7 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  */
 const missedMore = {
   'patch of bloomery': 2915, 'patch of bloomery/plain': 2595, 'follow of bloomery': 8840,
-  'follow of bloomery/plain': 8325, 'build of bloomery': 15_650, 'build of bloomery/plain': 15_870,
+  'follow of bloomery/plain': 8325, 'build of bloomery': 15_687, 'build of bloomery/plain': 15_894,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
