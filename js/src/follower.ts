@@ -367,7 +367,7 @@ export async function start<F extends Followed<Published>>(
     lasting = false;
     try {
       end.signal.throwIfAborted();
-      if (!restored) await restore();
+      if (!restored && ended) await restore(); // not in the first poll: start has just tried
       done = await limited(update);
     } catch (e) {
       end.signal.throwIfAborted();

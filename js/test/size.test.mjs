@@ -42,9 +42,9 @@ const missed = {
   'open of bloomery/core, standard': 7555,
   'open of bloomery/core, twochoice': 7770,
   'openExact of bloomery/exact': 8235,
-  'bloomery/store/indexeddb': 845, // 0.1 kB of each are the limits of time
-  'bloomery/store/cache': 895,
-  'openExact and followExact': 14_290,
+  'bloomery/store/indexeddb': 825, // 0.1 kB of each are the limits of time
+  'bloomery/store/cache': 887,
+  'openExact and followExact': 14_294,
   'all of bloomery': 28_186,
   'all of bloomery/plain': 21_720,
   'all of bloomery/core, fuse': 12_420,
@@ -119,7 +119,7 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2915, 'patch of bloomery/plain': 2595, 'follow of bloomery': 8840,
+  'patch of bloomery': 2915, 'patch of bloomery/plain': 2595, 'follow of bloomery': 8842,
   'follow of bloomery/plain': 8325, 'build of bloomery': 15_687, 'build of bloomery/plain': 15_894,
 };
 

@@ -26,7 +26,8 @@ interface Entry {
  * A put writes a record beside the old one, which it deletes when all bytes of the new one are written: a browser that
  * is closed in the middle has one of them. Both methods reject with the browser's error, which the follower reports as
  * a StoreError: QuotaExceededError if the origin has no more space, SecurityError where settings forbid it. Without the
- * Cache API, as in Node and on pages without HTTPS, they reject, too, and if it does not answer within 1.5 s.
+ * Cache API, as in Node and on pages without HTTPS, they reject, too, and if it takes more than 60 s to open
+ * or to list its records.
  *
  * A record takes the length of the filter and about 1 kB, and during a put twice that. It throws TypeError for a name
  * that is none.

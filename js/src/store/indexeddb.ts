@@ -6,9 +6,6 @@ import { answered, named } from './named.js';
 /** Begins errors. */
 const what = 'IndexedDB';
 
-/** How long a write may take in milliseconds. */
-const longestWrite = 60_000;
-
 /** The database of all followers of an origin, and its table. The key of a record is NAME/FILE. */
 const database = 'bloomery', table = 'files';
 
@@ -20,7 +17,7 @@ const database = 'bloomery', table = 'files';
  * when the browser has told the system to write it. Both methods reject with the browser's error, which the follower
  * reports as a StoreError: QuotaExceededError if the origin has no more space, InvalidStateError or SecurityError where
  * private windows or settings forbid IndexedDB. Without IndexedDB, as in Node, they reject, too, and if it does not
- * answer within 1.5 s, or end a write within 60 s: nothing is written after that.
+ * open, or end a transaction, within 60 s: nothing is written after that.
  *
  * A record takes the length of the filter and about 1 kB, and during a put twice that. It throws TypeError for a name
  * that is none.
@@ -60,7 +57,7 @@ async function transact<T>(
       // An abort without a cause is that of a browser that closes, or that has no more space.
       transaction.onabort = () => reject(transaction.error ?? asked.error ?? new Error('the transaction was aborted'));
     });
-    return await answered(what, done, () => transaction.abort(), mode === 'readonly' ? undefined : longestWrite);
+    return await answered(what, done, () => transaction.abort());
   } finally {
     connection.close();
   }

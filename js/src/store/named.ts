@@ -13,14 +13,14 @@ export function named(name: string): (file: string) => string {
 }
 
 /**
- * Settles as an answer of the browser, but rejects after some milliseconds and calls late: IndexedDB of some browsers
- * never calls back.
+ * Settles as an answer of the browser, but rejects after a minute and calls late: IndexedDB of some browsers never
+ * calls back. Followers lose patience long before, and must: for them a call that rejects is one that was answered.
  */
-export const answered = <T>(name: string, answer: Promise<T>, late?: () => void, most = 1500): Promise<T> =>
+export const answered = <T>(name: string, answer: Promise<T>, late?: () => void): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       reject(new Error(`${name} does not answer`));
       late?.();
-    }, most);
+    }, 60_000);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
