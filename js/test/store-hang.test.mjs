@@ -232,19 +232,20 @@ async function rejectLate(t, calls, error) {
 
 /** An IndexedDB whose requests call back when they are told to. */
 function fakeIndexedDB() {
-  const requests = [], log = [], files = new Map();
+  const fake = { requests: [], log: [], abort: (transaction) => transaction.onabort?.({}) };
+  const { requests, log } = fake, files = new Map();
   const ask = (what, result) => {
     const request = { result: undefined, error: null };
     requests.push({ what, fire: (handler = 'onsuccess') => ((request.result = result()), request[handler]?.({})) });
     return request;
   };
-  const open = () => ask('open', () => ({
+  fake.open = () => ask('open', () => ({
     createObjectStore() {},
     close: () => log.push('close'),
     transaction(_, mode) {
       const transaction = {
         error: null,
-        abort: () => (log.push('abort'), transaction.onabort?.({})),
+        abort: () => (log.push('abort'), fake.abort(transaction)),
         objectStore: () => ({
           get: (key) => ask('get', () => files.get(key)),
           put: (bytes, key) => (log.push('write'), ask('put', () => void files.set(key, bytes))),
@@ -255,7 +256,7 @@ function fakeIndexedDB() {
       return transaction;
     },
   }));
-  return { open, requests, log };
+  return fake;
 }
 
 test('IndexedDB that never calls back: the call rejects, and a late connection is closed and not used', async (t) => {
@@ -276,6 +277,26 @@ test('IndexedDB that never calls back: the call rejects, and a late connection i
       fake.requests[0].fire();
       await rejectLate(t, [calling], /IndexedDB does not answer/);
       assert.deepEqual(fake.log, [...began, 'abort', 'close']);
+    }
+  } finally {
+    delete globalThis.indexedDB;
+  }
+});
+
+test('IndexedDB that never ends what it commits: the call rejects, and nothing else is thrown', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const fake = fakeIndexedDB();
+  globalThis.indexedDB = fake;
+  try {
+    fake.abort = () => { throw new DOMException('committing', 'InvalidStateError'); };
+    for (const call of ['get', 'put']) {
+      fake.requests.length = fake.log.length = 0;
+      const calling = indexedDBStore('list')[call]('filter', Uint8Array.of(1));
+      fake.requests[0].fire();
+      await settled();
+      fake.requests.find(({ what }) => what === call).fire();
+      await rejectLate(t, [calling], /IndexedDB does not answer/);
+      assert.equal(fake.log.at(-1), 'close');
     }
   } finally {
     delete globalThis.indexedDB;

@@ -17,7 +17,7 @@ const database = 'bloomery', table = 'files';
  * when the browser has told the system to write it. Both methods reject with the browser's error, which the follower
  * reports as a StoreError: QuotaExceededError if the origin has no more space, InvalidStateError or SecurityError where
  * private windows or settings forbid IndexedDB. Without IndexedDB, as in Node, they reject, too, and if it does not
- * open, or end a transaction, within 60 s: nothing is written after that.
+ * open, or end a transaction, within 60 s: nothing is written after that, unless the browser was already committing it.
  *
  * A record takes the length of the filter and about 1 kB, and during a put twice that. It throws TypeError for a name
  * that is none.
@@ -57,7 +57,13 @@ async function transact<T>(
       // An abort without a cause is that of a browser that closes, or that has no more space.
       transaction.onabort = () => reject(transaction.error ?? asked.error ?? new Error('the transaction was aborted'));
     });
-    return await answered(what, done, () => transaction.abort());
+    return await answered(what, done, () => {
+      try {
+        transaction.abort();
+      } catch {
+        // It is committing, and cannot be stopped.
+      }
+    });
   } finally {
     connection.close();
   }
