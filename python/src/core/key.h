@@ -51,6 +51,26 @@ static bool core_key_view(core_key *key, PyObject *object) {
   return false;
 }
 
+/* Takes the bytes of a numpy.void without fields, an element of a V array. Returns false, without an exception, if the
+   object is something else. */
+static bool core_key_void(core_key *key, PyObject *object) {
+  const char *format;
+  if (!PyObject_CheckBuffer(object) || !PyObject_HasAttrString(object, "dtype")) return false;
+  if (PyObject_GetBuffer(object, &key->view, PyBUF_FULL_RO) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  format = key->view.format ? key->view.format : "";
+  /* "16x" has 16 bytes; with fields it is T{...}. V0 arrays have no keys. */
+  if (key->view.ndim == 0 && key->view.len > 0 && strcmp(format + strspn(format, "0123456789"), "x") == 0) {
+    key->p = (const uint8_t *)key->view.buf;
+    key->n = (size_t)key->view.len;
+    return true;
+  }
+  PyBuffer_Release(&key->view);
+  return false;
+}
+
 /* Takes the bytes of a key: text its UTF-8, bytes themselves, an integer its eight bytes. Returns false and raises
    TypeError, OverflowError or UnicodeEncodeError if the object is no key. If it returns true, release the key. */
 static bool core_key_take(core_key *key, PyObject *object) {
@@ -87,6 +107,7 @@ static bool core_key_take(core_key *key, PyObject *object) {
     Py_XDECREF(number);
     return done;
   }
+  if (core_key_void(key, object)) return true; /* last, since it costs more than the other kinds */
   PyErr_Format(PyExc_TypeError, "a key is a str, bytes or an int, not %R", (PyObject *)Py_TYPE(object));
   return false;
 }
