@@ -187,7 +187,7 @@ func (c Config) checkNew() error {
 	return cmp.Or(
 		family.Refused("like", c.Like != nil, "New makes none like it; take Clone and Reset"),
 		family.Refused("allow", c.Allow != nil, "exceptions need all members; use Build"),
-		family.Refused("needs.keys", c.Needs.Keys > 0 && max(c.Keys, c.Capacity) == 0, "New does not use it; set Config.Keys"),
+		family.Refused("needs.keys", c.Needs.Keys > 0 && max(c.Keys, c.Capacity) == 0, "New ignores it; set Config.Keys"),
 		c.checkShrink(),
 	)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestFields: New, Build and a build in a folder use each field of a Config, or refuse it. New keeps to Workers, Memory,
-// TempDir and Progress: it has no such work.
+// TestFields: New, Build and a build in a folder use each field of a Config, or refuse it. New accepts Workers,
+// Memory, TempDir and Progress: it has no such work.
 func TestFields(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	like := build(t, keys, bloomery.Config{Spec: "standard"})
@@ -131,7 +131,8 @@ func TestNewSizes(t *testing.T) {
 		{Spec: "rankindexed(growth=20)"}, {Spec: "redisbloom"}, {Needs: plan.Needs{FPR: 0.01}, Capacity: keys},
 		{Needs: plan.Needs{FPR: 0.01, Later: keys}}, {Needs: plan.Needs{Bytes: 2000}}, {Spec: "guava", Capacity: keys},
 		{Spec: "bitsandblooms(bytes=2000)"}, {Spec: "standard(m=10000)"}, {Spec: "counting(m=10000)"},
-		{Spec: "bitsandblooms(m=10000)"}, {Spec: "guava(words=160)"}, {Spec: "spark(words=160)"}, {Spec: "blocked(blocks=20)"},
+		{Spec: "bitsandblooms(m=10000)"}, {Spec: "guava(words=160)"}, {Spec: "spark(words=160)"},
+		{Spec: "blocked(blocks=20)"},
 	} {
 		s, err := bloomery.New(c)
 		if err != nil {

@@ -204,9 +204,9 @@ func (b *Builder) Close() error {
 	return b.spill.Close()
 }
 
-// Build solves for the slots and returns a *Filter, or an empty one without keys. The result depends only on the set of keys: not on their order or
-// on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number of keys, or filter.ErrTooLarge with
-// more than MaxKeys distinct keys.
+// Build solves for the slots and returns a *Filter, or an empty one without keys. The result depends only on the set of
+// keys: not on their order or on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number of keys,
+// or filter.ErrTooLarge with more than MaxKeys distinct keys.
 func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	keys, err := b.all(ctx)
 	defer keys.Free()
