@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
 // goodRows is the number of rows before a bad one: more than the blocks that are under way at a time have.
@@ -99,7 +101,7 @@ func badRowFiles(t *testing.T) (named func(args []string) []string) {
 // TestBeforeBadRow: each command that answers row by row prints the answers for all rows before a bad one and nothing
 // after, names the row, and ends with exit code 2. The inputs are one file, or a file and standard input, in turn.
 func TestBeforeBadRow(t *testing.T) {
-	named := badRowFiles(t)
+	named, runs := badRowFiles(t), filtertest.Third(t, *long)
 	dir, oneFile := t.TempDir(), false
 	for _, format := range badRowFormats {
 		var first, rest strings.Builder
@@ -122,6 +124,9 @@ func TestBeforeBadRow(t *testing.T) {
 			ends[kind] = row + after
 		}
 		for name, args := range badRowCommands {
+			if !runs() {
+				continue
+			}
 			args = append(named(args), append(format.flags, "--input-format", format.name, "--max-key-bytes", "100")...)
 			if strings.HasSuffix(name, "--ttl") && format.flags != nil {
 				args = append(args, "--time-column", "3")

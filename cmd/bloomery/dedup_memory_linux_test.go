@@ -45,7 +45,7 @@ func TestMemoryOfDedup(t *testing.T) {
 		"grows": {[]string{"--fpr", "1e-9"}, 4_500_000, 1_000_000, 3, 1},
 	} {
 		state := filepath.Join(t.TempDir(), "seen.state")
-		args := append([]string{"dedup", "--state", state, "--save", "10ms", "--count"}, c.flags...)
+		args := append([]string{"dedup", "--state", state, "--save", "10ms"}, c.flags...)
 		made := peakOfReader(t, numbersTo(c.lines, c.rest), args...)
 		read := peakOfReader(t, numbersTo(60, 10), args...)
 		st, err := os.Stat(state)
