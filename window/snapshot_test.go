@@ -526,7 +526,7 @@ func TestClocks(t *testing.T) {
 		places := []int64{math.MinInt64, -1, 0, 1, today, math.MaxInt64, int64(rng.Uint64())}
 		return places[rng.IntN(len(places))] + rng.Int64N(3) - 1
 	}
-	refused := 0
+	refused, slowest := 0, time.Duration(0)
 	for i := range 200 {
 		c := Config{Keys: uint64(1) << rng.UintN(12), TTL: ttl, EventTime: i%2 == 0, Overflow: Overflow(i / 2 % 2)}
 		f := mustNew[uint64](t, c)
@@ -554,7 +554,7 @@ func TestClocks(t *testing.T) {
 		if !c.EventTime {
 			c.Clock = next
 		}
-		done := make(chan struct{})
+		done, start := make(chan struct{}), time.Now()
 		go func() {
 			defer close(done)
 			g, err := Read[uint64](bytes.NewReader(b), c)
@@ -573,10 +573,12 @@ func TestClocks(t *testing.T) {
 		}()
 		select {
 		case <-done:
+			slowest = max(slowest, time.Since(start))
 		case <-time.After(limit):
 			t.Fatalf("seed %d, file %d: no answer in %v", seed, i, limit)
 		}
 	}
+	t.Logf("the slowest of 200 files took %v", slowest)
 	if refused < 20 || refused > 180 {
 		t.Errorf("seed %d: %d files of 200 refused", seed, refused)
 	}
