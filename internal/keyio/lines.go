@@ -110,12 +110,19 @@ func (b *block) split(s *settings) error {
 }
 
 // splitLines sets b.Keys from lines.
-func (b *block) splitLines(s *settings) (err error) {
+func (b *block) splitLines(s *settings) error {
+	if b.nul || s.LineNumbers || !b.splitGood(s) {
+		return b.splitAny(s)
+	}
+	return nil
+}
+
+// splitGood is splitAny for a block without NUL bytes, if no line numbers are needed. It returns false and changes
+// nothing if a line is too long.
+func (b *block) splitGood(s *settings) bool {
 	data := b.data
 	keys := slices.Grow(b.Keys, b.lines)
-	skipped := 0          // lines before the first key
-	at, line := 0, b.Line // an offset and its line: counted where it is needed, since the loop is hot
-	slow := b.nul || s.LineNumbers
+	skipped := 0 // empty lines before the first key
 	for start, end := 0, 0; start < len(data); start = end + 1 {
 		// IndexByte is as fast as word arithmetic on eight bytes at a time for lines of 20 bytes, and faster for longer
 		// lines. Two workers keep up with a reader that copies from the page cache.
@@ -124,19 +131,10 @@ func (b *block) splitLines(s *settings) (err error) {
 		if stop > start && data[stop-1] == '\r' && s.end == '\n' {
 			stop--
 		}
-		left := stop == start && !s.KeepEmpty
-		if slow || stop-start > s.MaxKey {
-			line += int64(bytes.Count(data[at:start], []byte{s.end}))
-			at = start
-			bad := b.check(s, line, data[start:stop], data[start:stop])
-			if err = b.bad.skip(s, bad); err != nil {
-				break
-			}
-			if left = left || bad != nil; !left && s.LineNumbers {
-				b.LineNumbers = append(b.LineNumbers, line)
-			}
+		if stop-start > s.MaxKey {
+			return false
 		}
-		if left {
+		if stop == start && !s.KeepEmpty {
 			if len(keys) == 0 {
 				skipped++
 			}
@@ -146,7 +144,34 @@ func (b *block) splitLines(s *settings) (err error) {
 	}
 	b.Keys = keys
 	b.Line += int64(skipped)
-	return err
+	return true
+}
+
+// splitAny sets b.Keys from lines, of which some may be bad.
+func (b *block) splitAny(s *settings) error {
+	data, line := b.data, b.Line
+	for start, end := 0, 0; start < len(data); start, line = end+1, line+1 {
+		end = start + bytes.IndexByte(data[start:], s.end)
+		stop := end
+		if stop > start && data[stop-1] == '\r' && s.end == '\n' {
+			stop--
+		}
+		bad := b.check(s, line, data[start:stop], data[start:stop])
+		if err := b.bad.skip(s, bad); err != nil {
+			return err
+		}
+		if bad != nil || stop == start && !s.KeepEmpty {
+			continue
+		}
+		if len(b.Keys) == 0 {
+			b.Line = line
+		}
+		b.Keys = append(b.Keys, data[start:stop:stop])
+		if s.LineNumbers {
+			b.LineNumbers = append(b.LineNumbers, line)
+		}
+	}
+	return nil
 }
 
 // check returns the error of a row that is bad, for its length or a NUL byte. With Pass it counts rows with NUL bytes.

@@ -84,8 +84,9 @@ async function answer(path, secret, keysPath, out) {
     }
   }
   const filter = await openPath(path, secret === '-' ? undefined : secret);
-  const { wasm, family } = filter.info();
-  if (form === '--wasm' && wasm === false && !plainOnly.includes(family)) {
+  const { wasm, family, spec } = filter.info();
+  const none = spec?.includes('segments=0'); // a fuse filter of no keys has nothing to ask for
+  if (form === '--wasm' && wasm === false && !plainOnly.includes(family) && !none) {
     throw new Error(`${path}: not answered by WebAssembly`);
   }
   if (keysPath === '-') {
