@@ -152,8 +152,8 @@ func (g guard) perm(mode, private fs.FileMode) fs.FileMode {
 	return private
 }
 
-// lock takes the lock of the file against other followers of it, by whatever name they know it. After patience the error
-// wraps transport.ErrStalled.
+// lock takes the lock of the file against other followers of it, by whatever name they know it. After patience, the
+// error wraps transport.ErrStalled.
 func (f *Follower) lock(ctx context.Context, target string) (unlock func(), err error) {
 	path := target + lockSuffix
 	waiting, cancel := context.WithTimeoutCause(ctx, f.patience(), fmt.Errorf("%s: %w: another follower has held "+

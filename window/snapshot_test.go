@@ -514,7 +514,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestClocks reads 200 files whose clocks are anywhere. Each is refused, or answers: no operation runs for ever. The
+// TestClocks reads 200 files whose clocks are anywhere. Each is refused, or answers: no operation hangs. The
 // limit is far above the time that they take, which is below 1 ms.
 func TestClocks(t *testing.T) {
 	const ttl, limit = 10 * time.Millisecond, 10 * time.Second

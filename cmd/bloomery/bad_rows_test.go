@@ -307,3 +307,17 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	}
 	return files
 }
+
+// TestBehindGzip: other bytes behind gzip data are named as that, after the rows of the data were answered.
+func TestBehindGzip(t *testing.T) {
+	rows := keyList(0, 10)
+	for behind, want := range map[string]int{"garbage\n": exitError, "\x00\x00x": exitError, "\x00\x00": exitOK} {
+		var out, errs bytes.Buffer
+		in := io.MultiReader(bytes.NewReader(zipped(rows)(t)), strings.NewReader(behind))
+		code := run(t.Context(), []string{"dedup"}, in, &out, &errs)
+		if code != want || out.String() != string(rows(t)) ||
+			want == exitError && !strings.Contains(errs.String(), "other bytes behind the gzip data") {
+			t.Errorf("%q: exit code %d, %d bytes, %s", behind, code, out.Len(), errs.String())
+		}
+	}
+}

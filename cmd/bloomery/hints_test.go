@@ -29,7 +29,7 @@ func runnable(c *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// unknownFlags returns the flags in a text that none of the commands has, nor a command of bloomery that the text names.
+// unknownFlags returns the flags in a text that none of the commands has, nor a command that the text names.
 func unknownFlags(root *cobra.Command, text string, commands ...*cobra.Command) (unknown []string) {
 	if regexp.MustCompile(`(?i)\bbuil[dt]\b`).MatchString(text) {
 		text += " bloomery build"

@@ -24,7 +24,7 @@ const interval = 50 * time.Millisecond
 // the locked file. What is neither a regular file nor a folder, such as a pipe, is an error wrapping
 // untrusted.ErrNotRegular: Lock never waits to open it. On systems and file systems without locks it takes none.
 //
-// The file may be replaced once, at the end: whoever waits then locks the new one. Files that are replaced more often,
+// The file may be replaced once, at the end: processes that wait then lock the new one. Files that are replaced more often,
 // or need not exist, need LockFile. Windows cannot replace an open file, so there Lock locks a file beside it.
 func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileInfo, error) {
 	if runtime.GOOS != "windows" {
@@ -90,7 +90,7 @@ func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.Fil
 	case trusts != nil:
 		err = trusts(st)
 	case sticky && stranger(st):
-		err = fmt.Errorf("%s belongs to another user, who could hold the lock for ever; use another folder", path)
+		err = fmt.Errorf("%s belongs to another user, who could hold the lock for any time; use another folder", path)
 	}
 	if err != nil {
 		_ = f.Close()

@@ -60,7 +60,49 @@ func TestLockFileMode(t *testing.T) {
 	}
 }
 
-// TestLockFileOfOthers: one of another user in a sticky folder is refused, since he could hold it for ever.
+// TestLockFileAccess: a lock file that others could open is closed to them, unless it has another name, which may be a
+// file that somebody has linked here. Root gives a new one to the owner of the folder.
+func TestLockFileAccess(t *testing.T) {
+	for _, linked := range []bool{false, true} {
+		dir := t.TempDir()
+		path, want := filepath.Join(dir, "a.lock"), fs.FileMode(0o600)
+		err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o644))
+		if linked {
+			want = 0o644
+			err = errors.Join(err, os.Link(path, filepath.Join(dir, "other")))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		f, _, err := LockFile(t.Context(), path, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != want {
+			t.Errorf("linked %t: %v, %v, want %v", linked, st.Mode(), err, want)
+		}
+		_ = Unlock(f)
+	}
+
+	if os.Geteuid() != 0 {
+		t.Skip("NOT ROOT: only root makes files in folders of others")
+	}
+	dir := t.TempDir()
+	if err := os.Chown(dir, 12345, 12345); err != nil {
+		t.Skip(err)
+	}
+	f, _, err := LockFile(t.Context(), filepath.Join(dir, "a.lock"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer Unlock(f)
+	if st, err := f.Stat(); err != nil || st.Sys().(*syscall.Stat_t).Uid != 12345 {
+		t.Errorf("the lock file does not belong to the owner of the folder: %v", err)
+	}
+}
+
+// TestLockFileOfOthers: a lock file of another user in a sticky folder is refused: that user could hold it for any time.
 func TestLockFileOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOT ROOT: only root can make a file of another owner")
