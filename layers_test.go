@@ -2,6 +2,7 @@ package bloomery_test
 
 import (
 	"bytes"
+	"errors"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -17,8 +18,8 @@ import (
 const module = "github.com/bloomery/bloomery"
 
 // rooms lists, for each room of this module and of the lab, the rooms that it may import. "internal/family/*" and
-// "lab/*" are all of those. Test files may also import filtertest, stat, keyio and the examples. ARCHITECTURE.md draws
-// the same arrows.
+// "eval/lab/*" are all of those. Test files may also import filtertest, stat, keyio and the examples. ARCHITECTURE.md
+// draws the same arrows.
 var rooms = map[string][]string{
 	"filter":               {"internal/murmur"},
 	"internal/murmur":      {},
@@ -76,22 +77,23 @@ var rooms = map[string][]string{
 	"plan":           {"filter", "internal/costs", "internal/family", "internal/families", "internal/parallel"},
 	"internal/costs": {"filter", "internal/families"}, // the latter in tests only
 	"internal/plot":  {},
-	"lab/measure": {"filter", "internal/costs", "internal/family", "internal/families", "internal/intake",
+	"eval/lab/measure": {"filter", "internal/costs", "internal/family", "internal/families", "internal/intake",
 		"internal/kernel", "plan"},
-	"lab/traffic": {"internal/keyio"},
-	"lab/figure":  {"internal/plot", "internal/stat"},
-	"lab/paper": {"filter", "internal/family", "internal/family/rankindexed", "internal/family/partitioned",
+	"eval/lab/traffic": {"internal/keyio"},
+	"eval/lab/figure":  {"internal/plot", "internal/stat"},
+	"eval/lab/paper": {"filter", "internal/family", "internal/family/rankindexed", "internal/family/partitioned",
 		"internal/stat", "internal/probe"},
-	"lab/experiment": {"filter", "internal/family", "internal/family/standard", "internal/stat", "lab/figure"},
-	"lab/*": {"lab/experiment", "filter", "internal/family", "internal/keyio", "internal/family/*",
-		"admission", "internal/stat", "lab/traffic", "lab/figure", "lab/paper", "internal/anneal",
-		"internal/costs", "internal/families", "plan", "lab/measure"},
-	"lab/publish": {".", "filter", "shard", "internal/patch", "internal/drift", "lab/experiment", "lab/figure",
-		"examples/domains"},
-	"lab/ribbon": {"lab/experiment", "filter", "internal/family", "internal/families", "internal/family/*",
-		"internal/container", "internal/stat", "lab/figure", "internal/clock"},
-	"lab/exact":            {"lab/experiment", "exact", "lab/figure"},
-	"lab":                  {"lab/*"},
+	"eval/lab/experiment": {"filter", "internal/family", "internal/family/standard", "internal/stat",
+		"eval/lab/figure"},
+	"eval/lab/*": {"eval/lab/experiment", "filter", "internal/family", "internal/keyio", "internal/family/*",
+		"admission", "internal/stat", "eval/lab/traffic", "eval/lab/figure", "eval/lab/paper", "internal/anneal",
+		"internal/costs", "internal/families", "plan", "eval/lab/measure"},
+	"eval/lab/publish": {".", "filter", "shard", "internal/patch", "internal/drift", "eval/lab/experiment",
+		"eval/lab/figure", "examples/domains"},
+	"eval/lab/ribbon": {"eval/lab/experiment", "filter", "internal/family", "internal/families", "internal/family/*",
+		"internal/container", "internal/stat", "eval/lab/figure", "internal/clock"},
+	"eval/lab/exact":       {"eval/lab/experiment", "exact", "eval/lab/figure"},
+	"eval/lab":             {"eval/lab/*"},
 	"examples/domains":     {},
 	"examples/cdn":         {"admission"},
 	"examples/signup":      {".", "filter", "publish"},
@@ -136,14 +138,13 @@ var rooms = map[string][]string{
 		"internal/handle", "internal/parquetmeta",
 		"internal/family/*", "internal/bitvec", "internal/probe"},
 	"interop/clubcard": {"filter", "internal/container", "internal/untrusted"},
-	"interop/trial":    {".", "filter", "interop", "interop/clubcard", "internal/cli", "internal/mavenjars"},
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "internal/family", "internal/families",
 		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "internal/steps",
 		"internal/handle", "internal/intake", "internal/parquetmeta",
 		"shard", "delta", "publish", "publish/transport", "exact", "window", "internal/cli", "internal/untrusted",
 		"internal/inset", "internal/patch", "internal/shrink", "internal/bulk", "internal/engine",
 		"internal/flock", "internal/shardfile", "internal/shardset"},
-	"lab/cmd/bloomery-lab": {"lab", "lab/*", "internal/container", "internal/families", "internal/cli"},
+	"eval/lab/cmd/bloomery-lab": {"eval/lab", "eval/lab/*", "internal/container", "internal/families", "internal/cli"},
 }
 
 // labOnly are modules that only the lab uses, so that bloomery does not bring them along.
@@ -151,13 +152,13 @@ var labOnly = []string{"gonum.org/", "github.com/gopacket/"}
 
 func TestLayers(t *testing.T) {
 	arrows := 0
-	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+	check := func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() && p != "." {
 			_, err := os.Stat(filepath.Join(p, "go.mod")) // another module
-			if err == nil && p != "lab" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") {
+			if err == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") {
 				return filepath.SkipDir
 			}
 		}
@@ -176,7 +177,7 @@ func TestLayers(t *testing.T) {
 		if strings.HasSuffix(p, "_test.go") {
 			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/stat", "internal/keyio",
 				"internal/handle", "internal/shardtest", "internal/family", "examples/domains")
-			if room == "lab/scale" { // its tests compare sizes of formats
+			if room == "eval/lab/scale" { // its tests compare sizes of formats
 				allowed = append(allowed, "internal/run")
 			}
 			if room == "filter" { // its examples build sets
@@ -197,7 +198,7 @@ func TestLayers(t *testing.T) {
 		for _, i := range f.Imports {
 			name, _ := strconv.Unquote(i.Path.Value)
 			for _, heavy := range labOnly {
-				if strings.HasPrefix(name, heavy) && !strings.HasPrefix(p, "lab") {
+				if strings.HasPrefix(name, heavy) && !strings.HasPrefix(filepath.ToSlash(p), "eval/lab/") {
 					t.Errorf("%s imports %s: only the lab may", p, name)
 				}
 			}
@@ -214,7 +215,9 @@ func TestLayers(t *testing.T) {
 			}
 		}
 		return nil
-	})
+	}
+
+	err := errors.Join(filepath.WalkDir(".", check), filepath.WalkDir(filepath.Join("eval", "lab"), check))
 	if err != nil || arrows < 20 {
 		t.Fatalf("%d arrows seen: %v", arrows, err)
 	}
@@ -243,7 +246,7 @@ func TestWorkName(t *testing.T) {
 
 // generic returns the name under which a room is listed.
 func generic(room string) string {
-	if dir := path.Dir(room); dir == "internal/family" || dir == "lab" {
+	if dir := path.Dir(room); dir == "internal/family" || dir == "eval/lab" {
 		return dir + "/*"
 	}
 	return room

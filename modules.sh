@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Vets and tests the modules of this repository that have their own go.mod: those that are named, by default all.
-# Usage: ./modules.sh [MODULE...] [-- FLAGS OF GO TEST...], such as: ./modules.sh lab readers -- -race
+# Usage: ./modules.sh [MODULE...] [-- FLAGS OF GO TEST...], such as: ./modules.sh eval/lab eval/readers -- -race
 set -euo pipefail
 cd "$(dirname "$0")"
 modules=()
@@ -10,7 +10,7 @@ while [ $# != 0 ] && [ "$1" != -- ]; do
 done
 [ $# = 0 ] || shift # the dashes
 [ "${#modules[@]}" != 0 ] ||
-  modules=(lab bench browser buckets beam c/bench examples/consumer pebblefilter pebblefilter/next readers)
+  modules=(eval eval/bench buckets beam examples/consumer pebblefilter pebblefilter/next)
 for module in "${modules[@]}"; do
   printf '\n== %s\n' "$module"
   go -C "$module" vet ./...

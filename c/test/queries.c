@@ -1,4 +1,4 @@
-/* queries: times queries of filter files for bench/main.go.
+/* queries: times queries of filter files for eval/cbench/main.go.
 
    usage: queries KEYS WIDTH
 

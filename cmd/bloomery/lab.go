@@ -17,7 +17,7 @@ import (
 
 // labPackage is the package of the program of the lab: a module of its own, so that bloomery does not bring along what
 // only experiments need.
-const labPackage = "github.com/bloomery/bloomery/lab/cmd/bloomery-lab"
+const labPackage = "github.com/bloomery/bloomery/eval/lab/cmd/bloomery-lab"
 
 // labCommand runs the program of the lab, which reads the flags and writes the help texts of its commands.
 func (a *app) labCommand() *cobra.Command {

@@ -1,5 +1,5 @@
 // Package costs has the times and the memory of filters and builds, measured on one machine, that package plan
-// interpolates. Package lab/measure makes the table.
+// interpolates. Package eval/lab/measure makes the table.
 package costs
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-//go:generate go -C ../../lab run ./cmd/bloomery-lab costs --out ../internal/costs/costs.json
+//go:generate go -C ../../eval/lab run ./cmd/bloomery-lab costs --out ../../internal/costs/costs.json
 
 //go:embed costs.json
 var measured []byte

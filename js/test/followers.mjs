@@ -1,4 +1,4 @@
-// A follower for the trial in readers/: for each line of its input it polls, writes the bytes that it holds to a file,
+// A follower for the trial in eval/readers: for each line of its input it polls, writes the bytes that it holds to a file,
 // and prints how it got them: "delta", "whole" or "same".
 //
 //   node followers.mjs URL KEY FILE [exact]

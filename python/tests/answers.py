@@ -1,4 +1,4 @@
-"""Answers queries for the differential trial of the readers. readers/reader.go has the protocol.
+"""Answers queries for the differential trial of the readers. eval/readers/reader.go has the protocol.
 
 Standard input has lines FILE, SECRET, KEYS and OUT, separated by tabs: SECRET is hexadecimal or "-". The program opens
 FILE, answers the keys of the file KEYS, or none if that is "-", writes OUT and prints "ok" or "refused" and why.

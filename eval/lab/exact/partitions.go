@@ -1,0 +1,94 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/bloomery/bloomery/eval/lab/experiment"
+	"github.com/bloomery/bloomery/eval/lab/figure"
+)
+
+// Partitions of the experiment: their sizes are proportional to 1/i, and their shares of members are log-uniform.
+const (
+	partitions              = 300
+	leastDensity, mostDense = 0.0001, 0.6
+	// overEntropy is the limit of the bits of a set over the entropy of its partitions, for 10 million keys.
+	overEntropy = 1.10
+)
+
+// randomUniverse returns a universe of about that many keys in partitions.
+func randomUniverse(keys int, seed uint64) universe {
+	r := rand.New(rand.NewPCG(seed, 0x7061727469))
+	u := universe{seed: seed}
+	sum := 0.
+	for i := range partitions {
+		sum += 1 / float64(i+1)
+	}
+	for i := range partitions {
+		size := int(float64(keys) / (float64(i+1) * sum))
+		density := leastDensity * math.Pow(mostDense/leastDensity, r.Float64())
+		u.partitions = append(u.partitions, partition{size, int(math.Round(float64(size) * density))})
+	}
+	return u
+}
+
+// divided builds sets of keys in partitions whose densities differ, and the same keys without partitions.
+func divided(
+	ctx context.Context, c experiment.Config, work *experiment.Work, keys int, result *figure.Result,
+) error {
+	type pair struct {
+		over, alone, bits, entropy float64 // over the entropy of the partitions; bits a member
+		wrong                      int
+	}
+	one := func(ctx context.Context, i int) (p pair, err error) {
+		u := randomUniverse(keys, c.Seed+uint64(i))
+		with, err := u.build(ctx, true)
+		if err != nil {
+			return p, err
+		}
+		without, err := u.build(ctx, false)
+		if err != nil {
+			return p, err
+		}
+		bound, members := u.entropy(), float64(with.info.Members)
+		return pair{
+			float64(with.info.Bits) / bound, float64(without.info.Bits) / bound, with.info.BitsPerMember,
+			bound / members, with.wrong + without.wrong,
+		}, nil
+	}
+	built, err := experiment.Each(ctx, work, float64(keys), c.Trials, one)
+	if err != nil {
+		return err
+	}
+	var over, alone, bits, bound []float64
+	wrong := 0
+	for _, p := range built {
+		over, alone, bits = append(over, p.over), append(alone, p.alone), append(bits, p.bits)
+		bound, wrong = append(bound, p.entropy), wrong+p.wrong
+	}
+	label := fmt.Sprintf("%d keys in %d partitions: ", keys, partitions)
+	worst := figure.Exact(label+"bits over their entropy, worst", slices.Max(over))
+	if keys >= limitedKeys {
+		worst = experiment.AtMost(worst, overEntropy)
+	}
+	result.Rows = append(result.Rows,
+		figure.Mean(label+"bits over their entropy", over), worst,
+		figure.Mean(label+"bits over their entropy, without partitions", alone),
+		figure.Mean(label+"bits a member", bits), figure.Mean(label+"entropy a member", bound),
+		experiment.AtMost(figure.Exact(label+"wrong answers", float64(wrong)), 0),
+	)
+	with, without := figure.Curve{Name: "partitions", Dots: true}, figure.Curve{Name: "no partitions", Dots: true}
+	for i := range over {
+		with.Points = append(with.Points, [2]float64{bound[i], over[i]})
+		without.Points = append(without.Points, [2]float64{bound[i], alone[i]})
+	}
+	result.Plots = append(result.Plots, figure.Plot{
+		Name: "exact-partitions", Title: fmt.Sprintf("Exact sets of %d keys in %d partitions", keys, partitions),
+		X: "entropy of the partitions, bits a member", Y: "bits over this entropy",
+		Curves: []figure.Curve{with, without, figure.One("entropy")},
+	})
+	return nil
+}

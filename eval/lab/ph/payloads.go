@@ -1,0 +1,132 @@
+package ph
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/pcapgo"
+
+	"github.com/bloomery/bloomery/eval/lab/experiment"
+	"github.com/bloomery/bloomery/internal/keyio"
+)
+
+// defaultCapture replaces the trace of the paper: see data/NOTICE.
+//
+//go:embed data/cip.pcap.zst
+var defaultCapture []byte
+
+// Limits of a capture, so that any file fits into memory.
+const (
+	maxCapture  = 1 << 30 // bytes after decompression
+	maxPayloads = 200_000 // distinct payloads; reading stops there
+)
+
+// payloads returns the distinct payloads of Config.Packets or of the default capture, in their order, and a name for
+// their source.
+func payloads(c experiment.Config) (all [][]byte, from string, err error) {
+	if c.Packets == "" {
+		all, err = readPayloads(bytes.NewReader(defaultCapture))
+		return all, "the capture cip.pcap of the gopacket project", err
+	}
+	f, err := os.Open(c.Packets)
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	if all, err = readPayloads(f); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", c.Packets, err)
+	}
+	return all, c.Packets, nil
+}
+
+// readPayloads returns the distinct payloads above the transport layer (TCP, UDP and others) of a capture: pcap or
+// pcapng, plain or compressed by gzip or zstd. It skips packets without payload, fragments and packets that cannot be
+// decoded. It returns an error if the data are not a capture, end within a packet or exceed maxCapture.
+func readPayloads(r io.Reader) ([][]byte, error) {
+	plain, err := keyio.Decompress(r)
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Close()
+	failing := &lastError{r: plain}
+	limited := &io.LimitedReader{R: failing, N: maxCapture}
+	packets, err := capture(bufio.NewReader(limited))
+	if err != nil {
+		return nil, fmt.Errorf("not a capture: %w", err)
+	}
+	seen := make(map[string]bool)
+	var all [][]byte
+	for n := 0; len(all) < maxPayloads; n++ {
+		data, info, err := packets.ReadPacketData()
+		if err == io.EOF { // the readers also return it after a last header without data, and after errors
+			if err = failing.err; err == nil && info.CaptureLength > 0 {
+				err = io.ErrUnexpectedEOF
+			} else if err == nil {
+				err = io.EOF
+			}
+		}
+		switch {
+		case limited.N == 0:
+			return nil, fmt.Errorf("more than %d bytes; give a part of the capture", maxCapture)
+		case err == io.EOF:
+			return all, nil
+		case failing.err == nil && errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, fmt.Errorf("after %d packets: the capture ends too early; is the file complete? %w", n, err)
+		case err != nil:
+			return nil, fmt.Errorf("after %d packets: %w", n, err)
+		}
+		// gopacket turns a panic of a decoder into an error layer.
+		layer := gopacket.NewPacket(data, packets.LinkType(), gopacket.DecodeOptions{Lazy: true, NoCopy: true}).
+			TransportLayer()
+		if layer == nil {
+			continue
+		}
+		if p := layer.LayerPayload(); len(p) > 0 && !seen[string(p)] {
+			seen[string(p)] = true
+			all = append(all, bytes.Clone(p))
+		}
+	}
+	return all, nil
+}
+
+// packetReader is implemented by the readers of both formats.
+type packetReader interface {
+	ReadPacketData() ([]byte, gopacket.CaptureInfo, error)
+	LinkType() layers.LinkType
+}
+
+// capture returns the reader for the format of the first bytes.
+func capture(r *bufio.Reader) (packetReader, error) {
+	magic, err := r.Peek(4)
+	switch {
+	case err == io.EOF:
+		return nil, io.ErrUnexpectedEOF
+	case err != nil:
+		return nil, err
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		return nil, errors.New("compressed twice") // the pcap reader would decompress it, without our limits
+	case bytes.Equal(magic, []byte{0x0a, 0x0d, 0x0d, 0x0a}):
+		return pcapgo.NewNgReader(r, pcapgo.DefaultNgReaderOptions)
+	}
+	return pcapgo.NewReader(r)
+}
+
+// lastError remembers the last error of a reader other than io.EOF.
+type lastError struct {
+	r   io.Reader
+	err error
+}
+
+func (l *lastError) Read(p []byte) (n int, err error) {
+	if n, err = l.r.Read(p); err != nil && err != io.EOF {
+		l.err = err
+	}
+	return n, err
+}

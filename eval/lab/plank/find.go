@@ -1,0 +1,197 @@
+// Package plank has the experiments on J. Plank's lecture notes on Bloom filters (2016): his programs findk, findinck
+// and BF-tester, and his example of 16 bits.
+package plank
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bloomery/bloomery/eval/lab/experiment"
+	"github.com/bloomery/bloomery/eval/lab/figure"
+	"github.com/bloomery/bloomery/internal/family/standard"
+)
+
+// Experiments returns the experiments of this room in the order in which they are shown.
+func Experiments() []experiment.Experiment {
+	return []experiment.Experiment{findk, findinck, bfTester, example16bit}
+}
+
+// The table of the notes: n keys in m bits.
+const (
+	tableKeys = 80_000
+	tableBits = 800_000
+)
+
+// halfDigit is half a unit of the last digit that findk and findinck print.
+const halfDigit = 0.00005
+
+// The output of findk and findinck, for k = 1, 2, ...
+var (
+	printedFull    = []float64{0.0952, 0.0329, 0.0174, 0.0118, 0.0094, 0.0084, 0.0082, 0.0085}
+	printedFilling = []float64{0.0484, 0.0115, 0.0048, 0.0027, 0.0019, 0.0015, 0.0013, 0.0013, 0.0013}
+)
+
+// findk computes the rate of a full filter and measures our standard filter.
+var findk = experiment.Experiment{
+	Name: "plank-findk", Source: experiment.PlankNotes + ", findk 80000 800000", Varies: "k", Run: runFindk, Seconds: 2,
+}
+
+func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
+	result := c.Begin(40)
+	absent := 1_000_000
+	if c.Quick {
+		absent = 100_000
+	}
+	formula := figure.Curve{Name: "formula"}
+	for i, published := range printedFull {
+		rate := standard.FPR(tableKeys, tableBits, i+1)
+		formula.Points = append(formula.Points, [2]float64{float64(i + 1), rate})
+		result.Rows = append(
+			result.Rows,
+			figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate).Against(published, halfDigit),
+		)
+	}
+	rates, err := experiment.Each(
+		ctx,
+		c.Work(float64(c.Trials)),
+		1,
+		c.Trials,
+		func(ctx context.Context, trial int) ([]float64, error) {
+			hs := c.Hashes(tableKeys+absent, trial)
+			var rates []float64
+			for k := range printedFull {
+				f, err := emptyFilter(k + 1)
+				if err != nil {
+					return nil, err
+				}
+				rate, err := experiment.Observed(f, hs, tableKeys)
+				if err != nil {
+					return nil, err
+				}
+				rates = append(rates, rate)
+			}
+			return rates, ctx.Err()
+		},
+	)
+	if err != nil {
+		return result, err
+	}
+	measured := figure.Curve{Name: "standard filter, measured (95% interval)", Dots: true}
+	ratio := figure.Curve{Name: measured.Name, Dots: true}
+	for i, v := range experiment.Columns(rates) {
+		r := figure.Mean(fmt.Sprintf("k = %d, standard filter", i+1), v)
+		result.Rows = append(result.Rows, r.Noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
+		measured.Add(float64(i+1), r)
+		ratio.AddRatio(float64(i+1), r, formula.Points[i][1])
+	}
+	result.Rows = append(
+		result.Rows,
+		figure.Exact("best k", float64(standard.OptimalK(tableKeys, tableBits))).Against(7, 0),
+		figure.Exact("rate of the worked example, 80,000,000 keys in 800,000,000 bits, k = 7",
+			standard.FPR(80e6, 800e6, 7)).
+			Against(0.00819, 0.000005),
+		figure.Exact("memory of its hash table of 8-byte hashes, half full, GB", 80e6*8/0.5/1e9),
+		figure.Exact("memory of its filter, MB", 800e6/8/1e6),
+	)
+	result.Plots = []figure.Plot{{
+		Name: "plank-findk", Title: "Rate of a full filter, n = 80,000, m = 800,000", X: "k", Y: "false positive rate",
+		LogY:   true,
+		Curves: []figure.Curve{formula, measured},
+	}, {
+		Name: "plank-findk-ratio", Title: "Measured rate as a multiple of the formula's, n = 80,000, m = 800,000",
+		X: "k", Y: "measured / formula",
+		Curves: []figure.Curve{ratio, figure.One("formula")},
+	}}
+	return result, nil
+}
+
+// findinck computes and measures the mean rate while a filter fills.
+var findinck = experiment.Experiment{
+	Name: "plank-findinck", Source: experiment.PlankNotes + ", findinck 80000 800000", Varies: "k", Run: runFindinck,
+	Seconds: 1,
+}
+
+func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error) {
+	result := c.Begin(200)
+	formula := figure.Curve{Name: "while it fills, formula"}
+	full := figure.Curve{Name: "full, formula (findk)"}
+	for i, published := range printedFilling {
+		rate := fillingFPR(tableKeys, tableBits, i+1)
+		formula.Points = append(formula.Points, [2]float64{float64(i + 1), rate})
+		full.Points = append(full.Points, [2]float64{float64(i + 1), standard.FPR(tableKeys, tableBits, i+1)})
+		result.Rows = append(
+			result.Rows,
+			figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate).Against(published, halfDigit),
+		)
+	}
+	rates, err := experiment.Each(
+		ctx,
+		c.Work(float64(c.Trials)),
+		1,
+		c.Trials,
+		func(ctx context.Context, trial int) ([]float64, error) {
+			hs := c.Hashes(tableKeys, trial)
+			var rates []float64
+			for k := range printedFilling {
+				f, err := emptyFilter(k + 1)
+				if err != nil {
+					return nil, err
+				}
+				yes := 0
+				for _, h := range hs { // each is queried before it is added
+					if f.Has(h) {
+						yes++
+					}
+					_ = f.Add(h) // is always nil
+				}
+				rates = append(rates, float64(yes)/tableKeys)
+			}
+			return rates, ctx.Err()
+		},
+	)
+	if err != nil {
+		return result, err
+	}
+	measured := figure.Curve{Name: "while it fills, standard filter (95% interval)", Dots: true}
+	ratio := figure.Curve{Name: measured.Name, Dots: true}
+	for i, v := range experiment.Columns(rates) {
+		r := figure.Mean(fmt.Sprintf("k = %d, standard filter", i+1), v)
+		result.Rows = append(result.Rows, r.Noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
+		measured.Add(float64(i+1), r)
+		ratio.AddRatio(float64(i+1), r, formula.Points[i][1])
+	}
+	filling := figure.Plot{
+		Name: "plank-filling", Title: "Rate while a filter fills, m = 800,000", X: "keys in the filter",
+		Y: "false positive rate",
+	}
+	for _, k := range []int{2, 4, 7, 9} {
+		curve := figure.Curve{Name: fmt.Sprintf("k = %d", k)}
+		for i := 0; i <= tableKeys; i += tableKeys / 100 {
+			curve.Points = append(curve.Points, [2]float64{float64(i), standard.FPR(uint64(i), tableBits, k)})
+		}
+		filling.Curves = append(filling.Curves, curve)
+	}
+	result.Plots = []figure.Plot{{
+		Name: "plank-findinck", Title: "Mean rate over a filter's life, 0 to 79,999 keys in 800,000 bits",
+		X: "k", Y: "false positive rate", LogY: true, Curves: []figure.Curve{full, formula, measured},
+	}, {
+		Name:  "plank-findinck-ratio",
+		Title: "Measured mean rate as a multiple of the formula's, 0 to 79,999 keys in 800,000 bits",
+		X:     "k", Y: "measured / formula", Curves: []figure.Curve{ratio, figure.One("formula")},
+	}, filling}
+	return result, nil
+}
+
+// emptyFilter returns an empty filter of the size of the table.
+func emptyFilter(k int) (*standard.Filter, error) {
+	return standard.New(standard.Config{Bits: tableBits, K: k})
+}
+
+// fillingFPR returns the mean of the rates with 0, 1, ..., n-1 keys: the rate of n keys that are queried before they
+// are added.
+func fillingFPR(n, m uint64, k int) (mean float64) {
+	for i := range n {
+		mean += standard.FPR(i, m, k)
+	}
+	return mean / float64(n)
+}

@@ -1,0 +1,173 @@
+package ptc
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bloomery/bloomery/eval/lab/experiment"
+	"github.com/bloomery/bloomery/eval/lab/figure"
+	"github.com/bloomery/bloomery/internal/family/twochoice"
+)
+
+// offlineRows is Table 3, without the rows of the standard filter, which Table 1 has.
+var offlineRows = []publishedRow{
+	{
+		choice{8, 2, 7, 10},
+		1.505e-2,
+	}, {choice{8, 2, 8, 15}, 1.485e-2}, {choice{8, 3, 8, 30}, 1.237e-2}, {choice{8, 3, 8, 40}, 1.222e-2},
+	{
+		choice{16, 2, 14, 10},
+		2.259e-4,
+	}, {choice{16, 2, 14, 15}, 2.223e-4}, {choice{16, 3, 15, 30}, 1.604e-4}, {choice{16, 3, 15, 40}, 1.582e-4},
+	{
+		choice{32, 2, 26, 10},
+		6.260e-8,
+	}, {choice{32, 2, 26, 15}, 6.143e-8}, {choice{32, 3, 27, 30}, 3.579e-8}, {choice{32, 3, 27, 40}, 3.525e-8},
+}
+
+// beyond has the settings for the search with noise: those of the best rows of Table 3, and more choices.
+var beyond = []choice{
+	{8, 2, 8, 15}, {8, 3, 9, 40}, {8, 3, 9, 200}, {8, 4, 9, 200}, {8, 8, 10, 200}, {8, 16, 11, 200},
+	{16, 2, 14, 15}, {16, 3, 15, 40}, {16, 3, 15, 200}, {16, 8, 18, 200},
+	{32, 2, 26, 15}, {32, 3, 28, 40}, {32, 3, 28, 200},
+}
+
+// table3 reproduces the offline table and compares it with the search with noise of this project.
+var table3 = experiment.Experiment{
+	Name: "ptc-table3", Source: Paper + ", Table 3 and section 3.2",
+	Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runTable3, Seconds: 120,
+}
+
+func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) {
+	result := c.Begin(200)
+	n, more := 10_000, min(20, c.Trials)
+	if c.Quick {
+		n = 1000
+	}
+	var all, curves float64 // in positions read
+	for _, p := range offlineRows {
+		all += p.cost(n) * float64(2*c.Trials)
+	}
+	for _, x := range beyond {
+		all += x.cost(n) * float64(more)
+	}
+	lengths := []int{1, 2, 4, 7, 10, 15, 25, 40, 64, 100, 160, 250}
+	for _, rounds := range lengths {
+		curves += choice{8, 2, 8, rounds}.cost(n) + 2*choice{8, 3, 9, rounds}.cost(n) + choice{8, 8, 10, rounds}.cost(n)
+	}
+	few := min(6, c.Trials)
+	larger := []publishedRow{offlineRows[0], offlineRows[2], offlineRows[6]}
+	for _, p := range larger {
+		all += p.cost(10*n) * float64(few)
+	}
+	w := c.Work(all + curves*float64(few))
+	best := map[float64]float64{} // the lowest rate of Table 3 by bits a key
+	for _, hashing := range []twochoice.Hashing{twochoice.Independent, twochoice.Double} {
+		for _, p := range offlineRows {
+			fills, err := searches(ctx, c, w, p.choice, n, c.Trials, hashing, true)
+			if err != nil {
+				return result, err
+			}
+			rates := p.rates(fills)
+			label := fmt.Sprintf("%s, %d rounds", p, p.rounds)
+			if hashing == twochoice.Double {
+				result.Rows = append(result.Rows, figure.Mean(label+", double hashing", rates).
+					Noted("by the share of ones; the paper: \"nearly the same\"; %s",
+						p.coincide(figure.Mean("", fills).Measured, n)),
+				)
+				continue
+			}
+			r := figure.Mean(label, rates)
+			if !c.Quick {
+				r = r.Against(p.rate, p.tolerance())
+			}
+			result.Rows = append(result.Rows, r)
+			best[p.bits] = p.rate
+			if x, ok := ranges[p.choice]; ok {
+				result.Rows = append(result.Rows, extremes(c, p.String(), rates, x)...)
+			}
+		}
+	}
+	for _, p := range larger { // "similar results were obtained with experiments with 100,000 elements"
+		fills, err := searches(ctx, c, w, p.choice, 10*n, few, twochoice.Independent, true)
+		if err != nil {
+			return result, err
+		}
+		r := figure.Mean(fmt.Sprintf("%s, %d rounds, n = %d", p, p.rounds, 10*n), p.rates(fills))
+		if !c.Quick {
+			r = r.Against(p.rate, p.tolerance()).Noted("the text: \"similar results\"; %d trials", few)
+		}
+		result.Rows = append(result.Rows, r)
+	}
+	for _, x := range beyond {
+		fills, err := searches(ctx, c, w, x, n, more, twochoice.Independent, false)
+		if err != nil {
+			return result, err
+		}
+		r := figure.Mean(fmt.Sprintf("%s, %d rounds with noise", x, x.rounds), x.rates(fills))
+		result.Rows = append(
+			result.Rows,
+			r.Noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more),
+		)
+	}
+	plot := figure.Plot{
+		Name: "ptc-table3", Title: fmt.Sprintf("All keys at once, 8 bits a key, n = %d", n),
+		X: "rounds", Y: "false positive rate", LogX: true, LogY: true,
+	}
+	for _, curve := range []struct {
+		c, k   int
+		greedy bool
+	}{{2, 8, true}, {3, 8, true}, {3, 9, false}, {8, 10, false}} {
+		name := fmt.Sprintf("c = %d, k = %d", curve.c, curve.k)
+		if !curve.greedy {
+			name += ", with noise"
+		}
+		line := figure.Curve{Name: name}
+		for _, rounds := range lengths {
+			x := choice{8, curve.c, curve.k, rounds}
+			fills, err := searches(ctx, c, w, x, n, few, twochoice.Independent, curve.greedy)
+			if err != nil {
+				return result, err
+			}
+			line.Points = append(line.Points, [2]float64{float64(rounds), figure.Mean("", x.rates(fills)).Measured})
+		}
+		plot.Curves = append(plot.Curves, line)
+	}
+	theirs := figure.Curve{Name: "published", Dots: true}
+	for _, p := range offlineRows[:4] {
+		theirs.Points = append(theirs.Points, [2]float64{float64(p.rounds), p.rate})
+	}
+	plot.Curves = append(
+		plot.Curves,
+		theirs,
+		figure.Curve{Name: "standard filter", Level: true, Points: [][2]float64{{1, 2.159e-2}}},
+	)
+	result.Plots = []figure.Plot{plot}
+	result.Notes = []string{
+		"A search with noise adds up to √k random bits to the cost of each group of a key, less in each round; see " +
+			"docs/twochoice.md.",
+	}
+	return result, nil
+}
+
+// cost returns the approximate time of a trial, in any unit.
+func (x choice) cost(n int) float64 { return float64(n) * float64(x.rounds) * float64((x.c+2)*x.k) }
+
+// searches returns the shares of ones at the end of several searches.
+func searches(
+	ctx context.Context,
+	c experiment.Config,
+	w *experiment.Work,
+	x choice,
+	n, trials int,
+	hashing twochoice.Hashing,
+	greedy bool,
+) ([]float64, error) {
+	return experiment.Each(ctx, w, x.cost(n), trials, func(ctx context.Context, trial int) (float64, error) {
+		f, err := x.offline(ctx, c.Hashes(n, trial), hashing, greedy)
+		if err != nil {
+			return 0, err
+		}
+		return f.Info().Fill, nil
+	})
+}
