@@ -48,9 +48,6 @@ func TestAllowShards(t *testing.T) {
 			info := s.Info() // of shards that are not loaded
 			exact(t, what, s, n, allowed)
 			exact(t, what+", loaded", s, n, allowed)
-			if v := handle.Engine(s).Facts().Stored.Version; v != 3 {
-				t.Errorf("%s: version %d", what, v)
-			}
 			if loaded := s.Info(); fmt.Sprint(loaded) != fmt.Sprint(info) {
 				t.Errorf("%s: Info %+v, and %+v of loaded shards", what, info, loaded)
 			}

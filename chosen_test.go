@@ -106,8 +106,8 @@ func TestChosenKept(t *testing.T) {
 		path := save(t, set)
 		opened, err := bloomery.Open(t.Context(), path)
 		keep("Open", opened, err)
-		if handle.Engine(opened).Facts().Stored.Version != 2 || !opened.Equal(set) {
-			t.Errorf("%s: %+v", f.Name, handle.Engine(opened).Facts().Stored)
+		if !opened.Equal(set) {
+			t.Errorf("%s: opened, the set is another", f.Name)
 		}
 		keep("Add", copied, copied.AddString("another"))
 		keep("Merge", copied, copied.Merge(set))

@@ -141,8 +141,7 @@ func (r *Removal) Close() error { return r.job.Close() }
 // 150 bytes and the key for each exception. Config.Allow does the same for a Set that is built.
 //
 // A Set with exceptions cannot be changed: Add, Remove, Merge, Intersect, Optimizer and Reset return
-// filter.ErrExceptions. It can be read, saved, trimmed, cloned and followed like any other. Its file has format version
-// 3.
+// filter.ErrExceptions. It can be read, saved, trimmed, cloned and followed like any other.
 type Allower struct{ job *bulk.Allower }
 
 // Allower returns an Allower of s, which must not change until Commit returns. If s has exceptions, Commit replaces

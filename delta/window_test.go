@@ -15,7 +15,7 @@ import (
 // TestWindowFiles checks that no delta is made or applied for files of package window.
 func TestWindowFiles(t *testing.T) {
 	window := filepath.Join("..", "window", "testdata", "few.window")
-	plain := filepath.Join("..", "internal", "container", "testdata", "v1-standard-0.bloom")
+	plain := filepath.Join("..", "internal", "container", "testdata", "standard-0.bloom")
 	d, err := delta.DiffFiles(t.Context(), plain, plain)
 	if err != nil {
 		t.Fatal(err)

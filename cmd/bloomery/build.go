@@ -166,10 +166,10 @@ counts. --shrink allows it, --shrink=80% up to that loss. A build without --like
 
 With --allow the filter is exact for a list of allowed keys, such as popular domains for a blocklist: no key of the list
 is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions) + 4.4
-bits for each of these exceptions. It has format version 3, which older readers refuse. No key can be added to the
-filter or removed: build it again. A key of the list that is also in the inputs is an error, and nothing is written.
-Hashes of all keys stay in memory up to --memory, by default 64 MiB, then in a temporary file. With --shards each shard
-has the exceptions of its keys, and the hashes of the list share the memory with those of the keys.
+bits for each of these exceptions. No key can be added to the filter or removed: build it again. A key of the list that
+is also in the inputs is an error, and nothing is written. Hashes of all keys stay in memory up to --memory, by default
+64 MiB, then in a temporary file. With --shards each shard has the exceptions of its keys, and the hashes of the list
+share the memory with those of the keys.
 
 With --shards the output is a sharded set: a folder with one filter file a shard and manifest.json, for sets that are
 larger than the memory of a build or that are built on many machines (bloomery shard). Other commands take the folder in

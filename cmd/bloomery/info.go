@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/shardset"
@@ -159,7 +160,7 @@ func (r report) write(w io.Writer) {
 	if r.file.Trimmed {
 		form = ", trimmed"
 	}
-	fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.file.Bytes), r.file.Version, form)
+	fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.file.Bytes), container.Version, form)
 }
 
 func (a *app) estimateCommand() *cobra.Command {

@@ -64,7 +64,7 @@ func (r report) json() object {
 		{"file_bytes", r.file.Bytes},
 		{"allowed,omitempty", r.Allowed}, {"exceptions,omitempty", r.Exceptions}, // keys of --allow, and false positives
 		{"exception_bits,omitempty", r.ExceptionBits}, // part of bits
-		{"trimmed,omitempty", r.file.Trimmed}, {"format_version", r.file.Version},
+		{"trimmed,omitempty", r.file.Trimmed}, {"format_version", container.Version},
 		{"sharded,omitempty", shardsOf(r.manifest)}, {"window,omitempty", windowJSON(r.window)},
 	}
 }
@@ -103,16 +103,7 @@ func written(set *bloomery.Set, path string) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	r := reportOf(set, engine.Stored{Bytes: bytes})
-	file := container.File{FPRChosen: set.Info().FPRChosen}
-	if r.ExceptionBits > 0 {
-		file.Exceptions = []uint64{}
-	}
-	r.file.Version = file.FormatVersion()
-	if of := handle.Engine(set).Facts().Stored; of.Shards > 0 {
-		r.file.Version = of.Version
-	}
-	return r, nil
+	return reportOf(set, engine.Stored{Bytes: bytes}), nil
 }
 
 // writtenBytes returns the length of the file at path, of all shards, or for "-" of the set that went to standard

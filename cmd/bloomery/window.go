@@ -106,7 +106,7 @@ func (a *app) describeWindow(path string) (report, error) {
 	}
 	info, own := infoOf(f, h)
 	return report{
-		Info: info, hasher: h.hasher, file: engine.Stored{Bytes: h.Bytes, Version: h.Version}, window: &own,
+		Info: info, hasher: h.hasher, file: engine.Stored{Bytes: h.Bytes}, window: &own,
 	}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ type sample struct {
 	file   []byte
 }
 
-// chosenRates are the rates of further samples, of format version 2, by the name of the sample of version 1.
+// chosenRates are the rates of further samples, by the name of the sample without a rate.
 var chosenRates = map[string]float64{
 	"standard-0": 0.01, "blocked-1": 1. / 3, "fuse-0": 0.00390625, "rankindexed-0-trimmed": 1e-9, "blocked-parquet": 0.999,
 	"redisbloom-1": 5e-324,
@@ -48,11 +49,12 @@ var chosenRates = map[string]float64{
 var secret = filter.Secret{1, 2, 3}
 
 func samples(t testing.TB) []sample {
-	all := firstVersion(t)
+	all := plainSamples(t)
 	for _, s := range all {
 		if s.chosen = chosenRates[s.name]; s.chosen == 0 {
 			continue
 		}
+		s.name += "-rate"
 		var b bytes.Buffer
 		if err := writeFilter(&b, s.filter, s.hasher, s.chosen); err != nil {
 			t.Fatal(err)
@@ -63,7 +65,7 @@ func samples(t testing.TB) []sample {
 	return append(all, withExceptions(t)...)
 }
 
-// exceptionCases are samples with exceptions, of format version 3: the number of allowed keys and the chosen rate.
+// exceptionCases are the number of allowed keys and the chosen rate of samples with exceptions.
 var exceptionCases = map[string]struct {
 	listed int
 	chosen float64
@@ -72,13 +74,14 @@ var exceptionCases = map[string]struct {
 	"dleft-0": {1000, 0}, "rankindexed-0-trimmed": {10_000, 1e-9}, "partitioned-0": {1, 0}, "twochoice-1": {0, 0.01},
 }
 
-// withExceptions returns samples of format version 3.
+// withExceptions returns the samples with exceptions.
 func withExceptions(t testing.TB) (all []sample) {
-	for _, s := range firstVersion(t) {
+	for _, s := range plainSamples(t) {
 		c, ok := exceptionCases[s.name]
 		if !ok {
 			continue
 		}
+		s.name += "-exceptions"
 		s.listed, s.chosen = c.listed, c.chosen
 		s.filter = allowing(t, s.filter, members(s.hasher), listed(s.hasher, c.listed))
 		var file bytes.Buffer
@@ -112,8 +115,8 @@ func listed(h filter.Hasher, n int) (hs []filter.Hash) {
 	return hs
 }
 
-// firstVersion returns the samples without a chosen rate, which have format version 1.
-func firstVersion(t testing.TB) (all []sample) {
+// plainSamples returns the samples without a chosen rate and exceptions.
+func plainSamples(t testing.TB) (all []sample) {
 	for _, f := range families.All() {
 		for i, spec := range []string{f.Name + "(bits_per_key=10)", f.Name} {
 			s := sample{name: fmt.Sprintf("%s-%d", f.Name, i), hasher: filter.NewHasher(42)}
@@ -245,14 +248,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestGolden(t *testing.T) {
 	for _, s := range samples(t) {
-		version := 1
-		switch {
-		case exceptions(s.filter) != nil:
-			version = 3
-		case s.chosen != 0:
-			version = 2
-		}
-		path := filepath.Join("testdata", fmt.Sprintf("v%d-%s.bloom", version, s.name))
+		path := filepath.Join("testdata", s.name+".bloom")
 		if *update {
 			if err := os.WriteFile(path, s.file, 0o644); err != nil {
 				t.Fatal(err)
@@ -273,8 +269,8 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.FPRChosen != s.chosen || int(got.Version) != version {
-				t.Errorf("%s: version %d, chosen rate %v", path, got.Version, got.FPRChosen)
+			if got.FPRChosen != s.chosen {
+				t.Errorf("%s: chosen rate %v, want %v", path, got.FPRChosen, s.chosen)
 			}
 			for _, h := range members(got.Hasher) {
 				if !got.Filter.Has(h) {
@@ -285,25 +281,6 @@ func TestGolden(t *testing.T) {
 				if got.Filter.Has(h) {
 					t.Fatalf("%s: allowed key %d is present", path, i)
 				}
-			}
-		}
-	}
-}
-
-// TestOldGolden reads files of versions that built other files of the same keys and Spec.
-func TestOldGolden(t *testing.T) {
-	paths, err := filepath.Glob("testdata/old/*.bloom")
-	if err != nil || len(paths) < 3 {
-		t.Fatalf("%d old files: %v", len(paths), err)
-	}
-	for _, path := range paths {
-		got, err := readFilterFile(path, reading{Secret: &secret})
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		for _, h := range members(got.Hasher) {
-			if !got.Filter.Has(h) {
-				t.Fatalf("%s: a key is lost", path)
 			}
 		}
 	}
@@ -383,7 +360,7 @@ func forge(file []byte, change func(b []byte)) []byte {
 	b := bytes.Clone(file)
 	change(b)
 	le := binary.LittleEndian
-	end := headerSize + sectionSize*uint64(le.Uint16(b[14:])) + uint64(le.Uint32(b[48:]))
+	end := headerSize + sectionSize*uint64(b[14]) + uint64(le.Uint32(b[56:]))
 	if end <= uint64(len(b)) {
 		le.PutUint32(b[60:], headerCRC(b, int(end)))
 	}
@@ -394,17 +371,20 @@ func TestForgedHeaders(t *testing.T) {
 	s := samples(t)[0]
 	le := binary.LittleEndian
 	rate := func(v float64) func([]byte) {
-		return func(b []byte) { b[8] = 2; le.PutUint64(b[52:], math.Float64bits(v)) }
+		return func(b []byte) { le.PutUint64(b[48:], math.Float64bits(v)) }
 	}
 	for what, c := range map[string]struct {
 		want   error
 		change func([]byte)
 	}{
 		"magic":         {filter.ErrMagic, func(b []byte) { b[0] = 'B' }},
-		"version":       {filter.ErrVersion, func(b []byte) { b[8] = 4 }},
-		"no exceptions": {filter.ErrCorrupt, func(b []byte) { b[8] = 3 }},
+		"version":       {filter.ErrVersion, func(b []byte) { b[8] = 2 }},
 		"version 0":     {filter.ErrCorrupt, func(b []byte) { b[8] = 0 }},
-		"no rate":       {filter.ErrCorrupt, func(b []byte) { b[8] = 2 }},
+		"no exceptions": {filter.ErrCorrupt, func(b []byte) { b[15] = 1 }},
+		"second flag":   {filter.ErrVersion, func(b []byte) { b[15] = 2 }},
+		"last flag":     {filter.ErrVersion, func(b []byte) { b[15] = 129 }},
+		"reserved":      {filter.ErrVersion, func(b []byte) { b[24] = 1 }},
+		"reserved end":  {filter.ErrVersion, func(b []byte) { b[31] = 128 }},
 		"rate below 1":  {nil, rate(math.Nextafter(1, 0))},
 		"rate 1":        {filter.ErrCorrupt, rate(1)},
 		"rate 2":        {filter.ErrCorrupt, rate(2)},
@@ -416,11 +396,10 @@ func TestForgedHeaders(t *testing.T) {
 		"other family":  {filter.ErrCorrupt, func(b []byte) { b[10] = 2 }},
 		"hash":          {filter.ErrHash, func(b []byte) { b[12] = 9 }},
 		"no section":    {filter.ErrCorrupt, func(b []byte) { b[14] = 0 }},
-		"many sections": {filter.ErrCorrupt, func(b []byte) { b[15] = 255 }},
-		"secret check":  {filter.ErrCorrupt, func(b []byte) { b[24] = 1 }},
+		"many sections": {filter.ErrCorrupt, func(b []byte) { b[14] = 255 }},
+		"no check":      {filter.ErrCorrupt, func(b []byte) { b[12] = 2; le.PutUint64(b[16:], 0) }},
 		"length":        {filter.ErrCorrupt, func(b []byte) { le.PutUint64(b[40:], 1<<63) }},
-		"spec length":   {filter.ErrCorrupt, func(b []byte) { le.PutUint32(b[48:], 1<<31) }},
-		"reserved":      {filter.ErrCorrupt, func(b []byte) { b[52] = 1 }},
+		"spec length":   {filter.ErrCorrupt, func(b []byte) { le.PutUint32(b[56:], 1<<31) }},
 		"offset":        {filter.ErrCorrupt, func(b []byte) { le.PutUint64(b[64:], 1<<40) }},
 		"size":          {filter.ErrCorrupt, func(b []byte) { le.PutUint64(b[72:], 1<<62) }},
 		"spec":          {filter.ErrCorrupt, func(b []byte) { copy(b[88:], "standard(k=7,m=9999)") }},
@@ -430,7 +409,7 @@ func TestForgedHeaders(t *testing.T) {
 		"huge spec":     {filter.ErrCorrupt, func(b []byte) { copy(b[88:], "standard(k=7,m=4e8)x") }},
 		"foreign":       {filter.ErrCorrupt, func(b []byte) { b[12] = 3; le.PutUint64(b[16:], 0) }},
 		"foreign seed":  {filter.ErrCorrupt, func(b []byte) { b[12] = 3 }},
-		"keyed":         {filter.ErrSecret, func(b []byte) { b[12] = 2; b[24] = 1; le.PutUint64(b[16:], 0) }},
+		"keyed":         {filter.ErrSecret, func(b []byte) { b[12] = 2 }},
 	} {
 		_, err := readFilter(bytes.NewReader(forge(s.file, c.change)), limit, reading{})
 		if !errors.Is(err, c.want) {
@@ -619,7 +598,7 @@ func TestReadPipe(t *testing.T) {
 func mended(file []byte) []byte {
 	le := binary.LittleEndian
 	return forge(append(bytes.Clone(file), make([]byte, max(0, headerSize-len(file)))...), func(b []byte) {
-		for i := range int(le.Uint16(b[14:])) {
+		for i := range int(b[14]) {
 			at := headerSize + sectionSize*i
 			if at+sectionSize > len(b) {
 				return
@@ -673,7 +652,7 @@ func TestTakesHash(t *testing.T) {
 			var b bytes.Buffer
 			err := writeFilter(&b, s.filter, h, 0)
 			want := id == s.hasher.ID() || !family.Foreign(s.hasher.ID()) && !family.Foreign(id) ||
-				s.name == "blocked-parquet" && id <= filter.SipHash ||
+				strings.HasPrefix(s.name, "blocked-parquet") && id <= filter.SipHash ||
 				id == filter.Uint64 && family.SpecOf(s.filter).Family() == "fuse"
 			if (err == nil) != want || err != nil && (!errors.Is(err, filter.ErrMismatch) || b.Len() > 0) {
 				t.Errorf("%s with hash %s: %v", s.name, id, err)
@@ -682,7 +661,7 @@ func TestTakesHash(t *testing.T) {
 	}
 }
 
-// TestWriteRate: Write takes no chosen rate that Read refuses, and says which version it writes.
+// TestWriteRate: Write takes no chosen rate that Read refuses, and stores no rate in one way.
 func TestWriteRate(t *testing.T) {
 	s := samples(t)[0]
 	for _, rate := range []float64{-0.01, 1, 2, math.Inf(1), math.NaN()} {
@@ -690,10 +669,9 @@ func TestWriteRate(t *testing.T) {
 			t.Errorf("rate %v: %v", rate, err)
 		}
 	}
-	for rate, want := range map[float64]uint16{0: 1, math.Copysign(0, -1): 1, 0.01: 2} {
-		if got := (&File{FPRChosen: rate}).FormatVersion(); got != want {
-			t.Errorf("rate %v: version %d, want %d", rate, got, want)
-		}
+	var b bytes.Buffer
+	if err := writeFilter(&b, s.filter, s.hasher, math.Copysign(0, -1)); err != nil || !bytes.Equal(b.Bytes(), s.file) {
+		t.Errorf("rate -0 gives another file than rate 0: %v", err)
 	}
 }
 

@@ -18,17 +18,17 @@ func TestDocumented(t *testing.T) {
 		words int // sections that the page prints
 		keys  map[string]func(p *plain, h filter.Hash) []string
 	}{
-		{"v1-partitioned-0", 3, map[string]func(*plain, filter.Hash) []string{
+		{"partitioned-0", 3, map[string]func(*plain, filter.Hash) []string{
 			"key-3": documentedPartitioned, "": documentedFirst,
 		}},
-		{"v1-blockpartitioned-0", 2, map[string]func(*plain, filter.Hash) []string{
+		{"blockpartitioned-0", 2, map[string]func(*plain, filter.Hash) []string{
 			"key-3": documentedBlockpartitioned, "": documentedFirst,
 		}},
-		{"v1-twochoice-0", 2, map[string]func(*plain, filter.Hash) []string{
+		{"twochoice-0", 2, map[string]func(*plain, filter.Hash) []string{
 			"key-3": documentedTwochoice, "": documentedGroups,
 		}},
 		{"vectors/twochoice-double", 0, map[string]func(*plain, filter.Hash) []string{"bloomery": documentedTwochoice}},
-		{"v1-dleft-0", 1, map[string]func(*plain, filter.Hash) []string{
+		{"dleft-0", 1, map[string]func(*plain, filter.Hash) []string{
 			"key-3": documentedDleft, "": documentedAbsent,
 		}},
 		{"vectors/dleft-counting", 0, map[string]func(*plain, filter.Hash) []string{"Grüße": documentedCopies}},

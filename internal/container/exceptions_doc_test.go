@@ -12,7 +12,7 @@ import (
 
 // TestDocumentedExceptions computes the example of docs/format/exceptions.md.
 func TestDocumentedExceptions(t *testing.T) {
-	f, err := ReadFile("testdata/v3-standard-0.bloom", Options{})
+	f, err := ReadFile("testdata/standard-0-exceptions.bloom", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func exceptedKeys(t *testing.T, path string) (keys []filtertest.VectorKey) {
 	return keys
 }
 
-// TestGoldenExceptions fails if the golden files of version 3 have too few exceptions to show anything.
+// TestGoldenExceptions fails if the golden files with exceptions have too few of them to show anything.
 func TestGoldenExceptions(t *testing.T) {
 	seen := 0
 	for _, s := range withExceptions(t) {
@@ -72,7 +72,7 @@ func TestGoldenExceptions(t *testing.T) {
 // exceptionRefusals are edits of the section of exceptions.
 func exceptionRefusals(f forger) {
 	le := binary.LittleEndian
-	f = f.with("exceptions", "v3-standard-0.bloom")
+	f = f.with("exceptions", "standard-0-exceptions.bloom")
 	p := f.parts()
 	last := len(p.sections) - 1
 	word := func(i int) uint64 { return le.Uint64(p.sections[last][8*i:]) }
@@ -117,12 +117,12 @@ func exceptionRefusals(f forger) {
 	f.build("no exceptions", true, func(p *forgery) { p.sections = p.sections[:1] })
 	foreign := func(name, path string) {
 		f.with("exceptions", path).build(name, true, func(p *forgery) {
-			p.head[8] = 3
+			p.head[15] = flagExceptions
 			p.sections = append(p.sections, levelsOf(0, 0, 0))
 		})
 	}
-	foreign("hash of another system", "v1-blocked-parquet.bloom")
-	foreign("filter of another system", "v1-guava-0.bloom")
+	foreign("hash of another system", "blocked-parquet.bloom")
+	foreign("filter of another system", "guava-0.bloom")
 }
 
 // levelsOf returns a section of levels of one word each, in which every key is.

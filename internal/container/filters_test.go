@@ -20,7 +20,6 @@ type stored struct {
 	Hasher    filter.Hasher
 	FileBytes uint64
 	Trimmed   bool
-	Version   uint16
 	FPRChosen float64
 }
 
@@ -56,7 +55,7 @@ func (r reading) decode(f *File, err error) (*stored, error) {
 		}
 		decoded = except.New(decoded, c)
 	}
-	return &stored{decoded, h, f.Bytes, family.Given(f.Spec, "trimmed"), f.Version, f.FPRChosen}, nil
+	return &stored{decoded, h, f.Bytes, family.Given(f.Spec, "trimmed"), f.FPRChosen}, nil
 }
 
 func readFilter(r io.Reader, limit uint64, o reading) (*stored, error) {

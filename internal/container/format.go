@@ -3,33 +3,32 @@
 //
 //	offset  bytes
 //	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n"; a transfer in text mode breaks it)
-//	     8      2  format version: 1, 2 if the file has a chosen false-positive rate, or 3 if it has exceptions
+//	     8      2  format version: 1
 //	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed,
 //	               8 counting, 9 dleft, 10 ribbon, 11 window, 20 guava, 21 bitsandblooms, 22 redisbloom,
 //	               23 spark
 //	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file, and those of other
 //	               systems: 3 xxh64, 4 murmur3-x64-128, 5 murmur3-x64-128-twice, 6 murmur64a-twice,
 //	               7 murmur3-x86-32-twice, 8 uint64: the key itself
-//	    14      2  number of sections, 1 to 8; in version 3 from 2 on
-//	    16      8  seed of hash 1, else 0
-//	    24      8  check of the secret of hash 2, else 0
+//	    14      1  number of sections, 1 to 8; with exceptions from 2 on
+//	    15      1  flags: bit 0 if the file has exceptions; the other bits are zero
+//	    16      8  hash 1: its seed; hash 2: the check of its secret, never zero; others: zero
+//	    24      8  reserved, zero
 //	    32      8  number of keys
 //	    40      8  length of the file in bytes
-//	    48      4  length of the spec in bytes, 1 to 512
-//	    52      8  version 1: zero
-//	               version 2: the chosen false-positive rate, a float64 above 0 and below 1
-//	               version 3: the chosen false-positive rate, or zero
+//	    48      8  chosen false-positive rate, a float64 above 0 and below 1, or zero if none was chosen
+//	    56      4  length of the spec in bytes, 1 to 512
 //	    60      4  CRC-32C of bytes 0 to 59, of the section table and of the spec
 //	    64     24  one entry per section: its offset (8) and length (8), both in bytes, its CRC-32C (4), zero (4)
 //	           ..  the spec in canonical form, then zeros up to a multiple of 64
 //	           ..  the sections, each at a multiple of 64, zeros between them; the last one ends the file
 //
-// A file without a chosen rate has version 1, so that every program can read it. Version 2 always has one: the same
-// content has one encoding.
+// A later program may use the other flags and the reserved bytes: a reader refuses a file in which one of them is set as
+// newer than itself. The same content has one encoding.
 //
-// The last section of version 3 does not belong to the family: it holds exceptions, keys for which the filter answers
-// false although its bits say true. Package internal/except has their layout. A reader that does not know them would
-// answer true for these keys, so it must refuse the file. Version 3 has one of the hash functions 1 and 2.
+// The last section of a file with exceptions does not belong to the family. It holds keys for which the filter answers
+// false although its bits say true. Package internal/except has their layout. Such a file has one of the hash functions
+// 1 and 2.
 //
 // Every byte is under a checksum or must be zero. A section is 64-bit words in the layout that the family's Encode
 // documents, ready to be mapped. The sizes of the sections follow from the spec: Options.Check compares them before
@@ -49,11 +48,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Version is the newest format version: that of files with exceptions. Files that do not need it have version 1 or 2.
-const Version = 3
-
-// versionExceptions is the first version whose files have exceptions. All of its files do.
-const versionExceptions = 3
+// Version is the format version.
+const Version = 1
 
 // ExactMagic is how the file of an exact set begins.
 const ExactMagic = "\x89BLX"
@@ -63,8 +59,12 @@ const (
 	headerSize  = 64
 	sectionSize = 24
 	maxSections = 8
-	maxWords    = 1 << 56 // of a section, so that no sum of bytes overflows
-	alignment   = 64
+
+	// flagExceptions is the flag of a file whose last section holds exceptions.
+	flagExceptions = 1
+
+	maxWords  = 1 << 56 // of a section, so that no sum of bytes overflows
+	alignment = 64
 )
 
 // File is the content of a filter file.
@@ -76,9 +76,9 @@ type File struct {
 	KeyCheck uint64        // filter.Hasher.KeyCheck of SipHash, else 0
 	// FPRChosen is the false-positive rate that was chosen for the filter, above 0 and below 1, or 0 if none was.
 	FPRChosen float64
-	// Exceptions are the words of the section of exceptions, or nil if the file has none. They are not among Sections.
+	// Exceptions are the words of the section of exceptions. It is nil if the file has none, and empty but not nil if it
+	// has some and only its header was read. They are not among Sections.
 	Exceptions []uint64
-	Version    uint16 // of the format that it was read in
 	Bytes      uint64 // length of the file that was read
 	// Intact, if not nil, returns an error if the sections were changed from outside: Mapping.Err.
 	Intact func() error
@@ -91,18 +91,7 @@ func New(family uint16, e family.Encoded, h filter.Hasher) *File {
 
 // HasExceptions reports whether the file has a section of exceptions, also if only its header was read. A reader that
 // does not ask them must refuse the file.
-func (f *File) HasExceptions() bool { return f.Exceptions != nil || f.Version >= versionExceptions }
-
-// FormatVersion returns the format version in which Write writes the file: the lowest that can hold it.
-func (f *File) FormatVersion() uint16 {
-	switch {
-	case f.Exceptions != nil:
-		return versionExceptions
-	case f.FPRChosen != 0:
-		return 2
-	}
-	return 1
-}
+func (f *File) HasExceptions() bool { return f.Exceptions != nil }
 
 // stored returns the sections in the order of the file: those of the family, then the exceptions.
 func (f *File) stored() [][]uint64 {
@@ -114,12 +103,11 @@ func (f *File) stored() [][]uint64 {
 
 // take adds a section that was read. last reports whether it is the last one of the file.
 func (f *File) take(words []uint64, last bool) {
-	if last && f.Version >= versionExceptions {
-		if f.Exceptions = words; words == nil { // a section of no words
-			f.Exceptions = []uint64{}
-		}
-	} else {
+	switch {
+	case !last || !f.HasExceptions():
 		f.Sections = append(f.Sections, words)
+	case len(words) > 0: // else it stays empty and not nil
+		f.Exceptions = words
 	}
 }
 
@@ -136,16 +124,16 @@ func (f *File) Hasher(secret *filter.Secret) (filter.Hasher, error) {
 		return filter.ForeignHasher(f.Hash)
 	}
 	if secret == nil {
-		return filter.Hasher{}, Broken(24, "check of the secret", filter.ErrNoSecret)
+		return filter.Hasher{}, Broken(16, "check of the secret", filter.ErrNoSecret)
 	}
 	if h := filter.NewKeyedHasher(*secret); h.KeyCheck() == f.KeyCheck {
 		return h, nil
 	}
-	return filter.Hasher{}, Broken(24, "check of the secret", filter.ErrSecret)
+	return filter.Hasher{}, Broken(16, "check of the secret", filter.ErrSecret)
 }
 
 // SpecAt returns the offset of the spec in the file.
-func (f *File) SpecAt() uint64 { return headerSize + sectionSize*uint64(len(f.Sections)) }
+func (f *File) SpecAt() uint64 { return headerSize + sectionSize*uint64(len(f.stored())) }
 
 // SectionAt returns the offset of section i in the file.
 func (f *File) SectionAt(i int) uint64 {
@@ -172,7 +160,7 @@ type section struct {
 // words returns the number of words of each section of the family.
 func (h *header) words() []uint64 {
 	sections := h.sections
-	if h.Version >= versionExceptions {
+	if h.HasExceptions() {
 		sections = sections[:len(sections)-1]
 	}
 	words := make([]uint64, len(sections))
@@ -206,19 +194,23 @@ func (h *header) marshal() []byte {
 	spec := h.Spec.String()
 	b := make([]byte, h.dataAt)
 	copy(b, magic)
+
 	le := binary.LittleEndian
-	le.PutUint16(b[8:], h.FormatVersion())
+	le.PutUint16(b[8:], Version)
 	le.PutUint16(b[10:], h.Family)
 	le.PutUint16(b[12:], uint16(h.Hash))
-	le.PutUint16(b[14:], uint16(len(h.sections)))
-	le.PutUint64(b[16:], h.Seed)
-	le.PutUint64(b[24:], h.KeyCheck)
+	b[14] = byte(len(h.sections))
+	if h.HasExceptions() {
+		b[15] = flagExceptions
+	}
+	le.PutUint64(b[16:], h.Seed|h.KeyCheck) // one of them is zero
 	le.PutUint64(b[32:], h.Keys)
 	le.PutUint64(b[40:], h.length)
-	le.PutUint32(b[48:], uint32(len(spec)))
-	if h.FormatVersion() > 1 {
-		le.PutUint64(b[52:], math.Float64bits(h.FPRChosen))
+	if h.FPRChosen != 0 { // -0 is stored as 0
+		le.PutUint64(b[48:], math.Float64bits(h.FPRChosen))
 	}
+	le.PutUint32(b[56:], uint32(len(spec)))
+
 	at := headerSize
 	for _, s := range h.sections {
 		le.PutUint64(b[at:], s.offset)
@@ -227,6 +219,7 @@ func (h *header) marshal() []byte {
 		at += sectionSize
 	}
 	at += copy(b[at:], spec)
+
 	le.PutUint32(b[60:], headerCRC(b, at))
 	return b
 }
@@ -249,12 +242,13 @@ func prefix(b []byte) (dataAt uint64, err error) {
 	case v > Version:
 		return fail(8, fmt.Sprintf("version %d", v), filter.ErrVersion)
 	}
-	n, spec := le.Uint16(b[14:]), le.Uint32(b[48:])
-	if n < 1 || n > maxSections || n == 1 && le.Uint16(b[8:]) >= versionExceptions {
+
+	n, spec := b[14], le.Uint32(b[56:])
+	if n < 1 || n > maxSections {
 		return fail(14, fmt.Sprintf("%d sections", n), filter.ErrCorrupt)
 	}
 	if spec < 1 || spec > filter.MaxSpecLen {
-		return fail(48, fmt.Sprintf("spec of %d bytes", spec), filter.ErrCorrupt)
+		return fail(56, fmt.Sprintf("spec of %d bytes", spec), filter.ErrCorrupt)
 	}
 	return align(headerSize + sectionSize*uint64(n) + uint64(spec)), nil
 }
@@ -263,32 +257,40 @@ func prefix(b []byte) (dataAt uint64, err error) {
 func parse(b []byte) (*header, error) {
 	le := binary.LittleEndian
 	fail := func(at int, what string, err error) (*header, error) { return nil, Broken(uint64(at), what, err) }
-	n, specLen := int(le.Uint16(b[14:])), int(le.Uint32(b[48:]))
+	n, flags, specLen := int(b[14]), b[15], int(le.Uint32(b[56:]))
 	specAt := headerSize + sectionSize*n
 	if headerCRC(b, specAt+specLen) != le.Uint32(b[60:]) {
 		return fail(60, "header", filter.ErrChecksum)
 	}
+
+	// After the checksum, so that damage of these bytes is not taken for a newer version.
+	if flags&^flagExceptions != 0 {
+		return fail(15, fmt.Sprintf("flags %#x", flags), filter.ErrVersion)
+	}
+	if le.Uint64(b[24:]) != 0 {
+		return fail(24, "reserved bytes", filter.ErrVersion)
+	}
+
 	h := &header{length: le.Uint64(b[40:]), File: File{
-		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])), Seed: le.Uint64(b[16:]), KeyCheck: le.Uint64(b[24:]),
-		Version: le.Uint16(b[8:]), Bytes: le.Uint64(b[40:]), Encoded: family.Encoded{Keys: le.Uint64(b[32:])},
+		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])), FPRChosen: math.Float64frombits(le.Uint64(b[48:])),
+		Bytes: le.Uint64(b[40:]), Encoded: family.Encoded{Keys: le.Uint64(b[32:])},
 	}}
-	if h.Hash != filter.XXH3 && h.Hash != filter.SipHash && !family.Foreign(h.Hash) {
-		return fail(12, fmt.Sprintf("hash %d", h.Hash), filter.ErrHash)
+	if err := h.setHash(le.Uint64(b[16:])); err != nil {
+		return nil, err
 	}
-	if (h.Hash != filter.SipHash) != (h.KeyCheck == 0) || h.Hash != filter.XXH3 && h.Seed != 0 {
-		return fail(16, "seed and check of the secret", filter.ErrCorrupt)
+	if le.Uint64(b[48:]) != 0 && !isRate(h.FPRChosen) {
+		return fail(48, fmt.Sprintf("chosen rate %v", h.FPRChosen), filter.ErrCorrupt)
 	}
-	if h.Version >= versionExceptions && family.Foreign(h.Hash) {
-		return fail(12, fmt.Sprintf("exceptions with hash %s", h.Hash), filter.ErrCorrupt)
+	if flags&flagExceptions != 0 {
+		if n < 2 {
+			return fail(14, "exceptions without a filter", filter.ErrCorrupt)
+		}
+		if family.Foreign(h.Hash) {
+			return fail(12, fmt.Sprintf("exceptions with hash %s", h.Hash), filter.ErrCorrupt)
+		}
+		h.Exceptions = []uint64{}
 	}
-	switch rate := math.Float64frombits(le.Uint64(b[52:])); {
-	case h.Version == 1 && le.Uint64(b[52:]) != 0:
-		return fail(52, "reserved bytes", filter.ErrCorrupt)
-	case h.Version > 1 && !isRate(rate) && (h.Version < versionExceptions || le.Uint64(b[52:]) != 0):
-		return fail(52, fmt.Sprintf("chosen rate %v", rate), filter.ErrCorrupt)
-	default:
-		h.FPRChosen = rate
-	}
+
 	if len(bytes.Trim(b[specAt+specLen:], "\x00")) != 0 {
 		return fail(specAt+specLen, "padding", filter.ErrCorrupt)
 	}
@@ -298,6 +300,7 @@ func parse(b []byte) (*header, error) {
 		return fail(specAt, fmt.Sprintf("spec %q", text), filter.ErrCorrupt)
 	}
 	h.Spec = spec
+
 	words := make([]uint64, n)
 	for i := range words {
 		words[i] = le.Uint64(b[headerSize+sectionSize*i+8:]) / 8
@@ -307,6 +310,7 @@ func parse(b []byte) (*header, error) {
 		return fail(40, fmt.Sprintf("length of the file is %d, its sections take %d", h.length, length), filter.ErrCorrupt)
 	}
 	h.dataAt = dataAt
+
 	for i, w := range want {
 		at := headerSize + sectionSize*i
 		if le.Uint64(b[at:]) != w.offset || le.Uint64(b[at+8:]) != w.length || le.Uint32(b[at+20:]) != 0 {
@@ -316,6 +320,22 @@ func parse(b []byte) (*header, error) {
 		h.sections = append(h.sections, w)
 	}
 	return h, nil
+}
+
+// setHash sets the seed or the check of the secret, which the hash says the field of bytes 16 to 23 to be.
+func (h *header) setHash(field uint64) error {
+	switch {
+	case h.Hash == filter.XXH3:
+		h.Seed = field
+	case h.Hash == filter.SipHash:
+		h.KeyCheck = field
+	case !family.Foreign(h.Hash):
+		return Broken(12, fmt.Sprintf("hash %d", h.Hash), filter.ErrHash)
+	}
+	if (h.Hash == filter.SipHash) != (h.KeyCheck != 0) || family.Foreign(h.Hash) && field != 0 {
+		return Broken(16, fmt.Sprintf("seed or check of the secret of hash %s", h.Hash), filter.ErrCorrupt)
+	}
+	return nil
 }
 
 // accept calls Options.Check with the header, before memory is allocated for the sections.

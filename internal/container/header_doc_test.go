@@ -10,7 +10,7 @@ import (
 
 // TestDocumentedHeader holds the example of a header in docs/format.md to the golden file.
 func TestDocumentedHeader(t *testing.T) {
-	file, err := os.ReadFile("testdata/v1-standard-0.bloom")
+	file, err := os.ReadFile("testdata/standard-0.bloom")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestDocumentedHeader(t *testing.T) {
 	le := binary.LittleEndian
 	for _, want := range []string{
 		dump.String(), fmt.Sprintf("%d keys, %d bytes, a spec of %d bytes, CRC %08x.",
-			le.Uint64(file[32:]), len(file), le.Uint32(file[48:]), le.Uint32(file[60:])),
+			le.Uint64(file[32:]), len(file), le.Uint32(file[56:]), le.Uint32(file[60:])),
 		fmt.Sprintf("offset %d, %d bytes, CRC %08x.", le.Uint64(file[64:]), le.Uint64(file[72:]), le.Uint32(file[80:])),
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), strings.Join(strings.Fields(want), " ")) {

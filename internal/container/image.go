@@ -16,7 +16,6 @@ const HeadSize = headerSize
 // Image is the bytes of a filter file, for programs that copy and change them without regard to the family.
 type Image struct {
 	Bytes    []byte  // the whole file
-	Version  uint16  // of the format
 	Spec     string  // in canonical form
 	Keys     uint64  // number of keys
 	Sections []Place // in order; the last one ends the file
@@ -32,7 +31,7 @@ func ParseImage(b []byte) (*Image, error) {
 	if err := h.ends(uint64(len(b))); err != nil {
 		return nil, err
 	}
-	return &Image{Bytes: b, Version: h.Version, Spec: h.Spec.String(), Keys: h.Keys, Sections: h.places()}, nil
+	return &Image{Bytes: b, Spec: h.Spec.String(), Keys: h.Keys, Sections: h.places()}, nil
 }
 
 // Section returns the bytes of section i.
@@ -73,13 +72,14 @@ func NewImage(head []byte, spec string, sections []uint64, limit uint64) (*Image
 	if length > min(limit, math.MaxInt) {
 		return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w", length, limit, filter.ErrTooLarge)
 	}
+
 	b := make([]byte, length)
 	copy(b, head[:headerSize])
 	le := binary.LittleEndian
-	le.PutUint16(b[14:], uint16(len(sections)))
+	b[14] = byte(len(sections))
 	le.PutUint64(b[40:], length)
-	le.PutUint32(b[48:], uint32(len(spec)))
-	m := &Image{Bytes: b, Version: le.Uint16(b[8:]), Spec: spec, Keys: le.Uint64(b[32:])}
+	le.PutUint32(b[56:], uint32(len(spec)))
+	m := &Image{Bytes: b, Spec: spec, Keys: le.Uint64(b[32:])}
 	for i, p := range places {
 		m.Sections = append(m.Sections, Place{p.offset, p.length})
 		le.PutUint64(b[headerSize+sectionSize*i:], p.offset)

@@ -11,17 +11,19 @@ import (
 func refusedCases(t *testing.T) []edited {
 	var cases []edited
 	f := forger{t: t, cases: &cases}
-	headerCases(f.with("header", "v1-standard-0.bloom"))
-	versionCases(f.with("version", "v1-standard-0.bloom"))
+	headerCases(f.with("header", "standard-0.bloom"))
+	versionCases(f.with("version", "standard-0.bloom"))
+	rateCases(f)
+	flagCases(f)
 	hashCases(f)
-	tableCases(f.with("table", "v1-partitioned-0.bloom"))
-	grammarCases(f.with("grammar", "v1-standard-0.bloom"))
+	tableCases(f.with("table", "partitioned-0.bloom"))
+	grammarCases(f.with("grammar", "standard-0.bloom"))
 	bitCases(f)
 	searchedCases(f)
 	tableFamilyCases(f)
 	ribbonCases(f)
 	rankindexedCases(f)
-	g := f.with("rankindexed", "v1-rankindexed-0.bloom")
+	g := f.with("rankindexed", "rankindexed-0.bloom")
 	rankindexedLimits(g)
 	rankindexedLevels(g)
 	rankindexedTrimmed(g)
@@ -53,8 +55,8 @@ func headerCases(f forger) {
 		f.edit("family "+decimal(int(id)), true, func(b []byte) { le.PutUint16(b[10:], id) })
 	}
 	f.edit("family of another spec", true, func(b []byte) { b[10] = 2 })
-	for _, n := range []uint16{0, 2, 8, 9, 257, 65535} {
-		f.edit("number of sections "+decimal(int(n)), true, func(b []byte) { le.PutUint16(b[14:], n) })
+	for _, n := range []byte{0, 2, 8, 9, 129, 255} {
+		f.edit("number of sections "+decimal(int(n)), true, func(b []byte) { b[14] = n })
 	}
 	f.build("a second, empty section", true, func(p *forgery) { p.sections = append(p.sections, nil) })
 	f.build("no section", true, func(p *forgery) { p.sections = nil })
@@ -62,7 +64,7 @@ func headerCases(f forger) {
 		f.edit("length "+text(n), true, func(b []byte) { le.PutUint64(b[40:], n) })
 	}
 	for _, n := range []uint32{0, 18, 20, 40, 512, 513, 1 << 31, math.MaxUint32} {
-		f.edit("spec length "+text(uint64(n)), true, func(b []byte) { le.PutUint32(b[48:], n) })
+		f.edit("spec length "+text(uint64(n)), true, func(b []byte) { le.PutUint32(b[56:], n) })
 	}
 	f.edit("first byte of the padding", true, func(b []byte) { b[107] = 1 })
 	f.edit("last byte of the padding", true, func(b []byte) { b[127] = 1 })
@@ -72,27 +74,23 @@ func headerCases(f forger) {
 }
 
 func versionCases(f forger) {
-	le := binary.LittleEndian
-	version := func(v uint16, rate uint64) func([]byte) {
-		return func(b []byte) {
-			le.PutUint16(b[8:], v)
-			le.PutUint64(b[52:], rate)
-		}
+	f.edit("0", true, func(b []byte) { b[8] = 0 })
+	for _, v := range []uint16{2, 3, 256, 257, 65535} {
+		f.newer(decimal(int(v)), func(b []byte) { binary.LittleEndian.PutUint16(b[8:], v) })
 	}
-	for _, v := range []uint16{0, 3, 4, 256, 257, 65535} {
-		f.edit(decimal(int(v)), true, version(v, 0))
-		f.edit(decimal(int(v))+" with a rate", true, version(v, math.Float64bits(0.5)))
+}
+
+func rateCases(f forger) {
+	rate := func(bits uint64) func([]byte) {
+		return func(b []byte) { binary.LittleEndian.PutUint64(b[48:], bits) }
 	}
-	for i := 52; i < 60; i++ {
-		f.edit("1 with byte "+decimal(i), true, func(b []byte) { b[i] = 1 })
-	}
-	f.edit("1 with a rate", true, version(1, math.Float64bits(0.5)))
+	f = f.with("rate", "standard-0.bloom")
 	for _, c := range []struct {
 		name    string
 		refused bool
 		bits    uint64
 	}{
-		{"0", true, 0}, {"-0", true, 1 << 63}, {"1", true, math.Float64bits(1)}, {"2", true, math.Float64bits(2)},
+		{"0", false, 0}, {"-0", true, 1 << 63}, {"1", true, math.Float64bits(1)}, {"2", true, math.Float64bits(2)},
 		{"-0.5", true, math.Float64bits(-0.5)}, {"above 1", true, math.Float64bits(1) + 1},
 		{"infinite", true, math.Float64bits(math.Inf(1))}, {"-infinite", true, math.Float64bits(math.Inf(-1))},
 		{"NaN", true, 0x7FF8000000000000}, {"-NaN", true, 0xFFF8000000000000},
@@ -101,73 +99,85 @@ func versionCases(f forger) {
 		{"0.5", false, math.Float64bits(0.5)},
 		{"below 1", false, math.Float64bits(1) - 1}, {"below -0", true, 1<<63 | 1},
 	} {
-		f.edit("2 with rate "+c.name, c.refused, version(2, c.bits))
+		f.edit(c.name, c.refused, rate(c.bits))
 	}
-	f.with("version", "v2-standard-0.bloom").edit("2 made 1", true, func(b []byte) { b[8] = 1 })
-	f.with("version", "v2-fuse-0.bloom").edit("2 without its rate", true, func(b []byte) { clear(b[52:60]) })
-	f = f.with("version", "v3-standard-0.bloom")
-	f.edit("3 without a rate", false, func([]byte) {})
-	f.edit("3 with rate 0.5", false, version(3, math.Float64bits(0.5)))
-	for _, v := range []uint16{1, 2, 4} {
-		f.edit("3 made "+decimal(int(v)), true, version(v, 0))
-		f.edit("3 made "+decimal(int(v))+" with a rate", true, version(v, math.Float64bits(0.5)))
-	}
+	f.with("rate", "fuse-0-rate.bloom").edit("removed", false, rate(0))
+	f = f.with("rate", "standard-0-exceptions.bloom")
+	f.edit("0.5 with exceptions", false, rate(math.Float64bits(0.5)))
 	for _, bits := range []uint64{1 << 63, math.Float64bits(1), math.Float64bits(-0.5), 0x7FF8000000000000} {
-		f.edit("3 with rate bits "+text(bits), true, version(3, bits))
+		f.edit("bits "+text(bits)+" with exceptions", true, rate(bits))
+	}
+}
+
+// flagCases has the flags and the reserved bytes.
+func flagCases(f forger) {
+	set := func(at int, v byte) func([]byte) {
+		return func(b []byte) { b[at] = v }
+	}
+	f = f.with("flags", "standard-0.bloom")
+	f.edit("exceptions of one section", true, set(15, flagExceptions))
+	for i := 1; i < 8; i++ {
+		f.newer("bit "+decimal(i), set(15, 1<<i))
+	}
+	for i := 24; i < 32; i++ {
+		f.newer("reserved byte "+decimal(i), set(i, 1))
+	}
+	f.newer("reserved bytes 2^64-1", func(b []byte) { copy(b[24:32], "\xff\xff\xff\xff\xff\xff\xff\xff") })
+	f = f.with("flags", "standard-1.bloom")
+	f.newer("the key check in the reserved bytes", func(b []byte) { copy(b[24:32], b[16:24]) })
+	f = f.with("flags", "standard-0-exceptions.bloom")
+	f.edit("exceptions", false, func([]byte) {})
+	f.edit("exceptions without the flag", true, set(15, 0))
+	for i := 1; i < 8; i++ {
+		f.newer("exceptions and bit "+decimal(i), set(15, flagExceptions|1<<i))
 	}
 }
 
 func hashCases(f forger) {
 	le := binary.LittleEndian
-	f = f.with("hash", "v1-standard-0.bloom")
-	hash := func(id uint16, seed, check uint64) func([]byte) {
+	f = f.with("hash", "standard-0.bloom")
+	hash := func(id uint16, field uint64) func([]byte) {
 		return func(b []byte) {
 			le.PutUint16(b[12:], id)
-			le.PutUint64(b[16:], seed)
-			le.PutUint64(b[24:], check)
+			le.PutUint64(b[16:], field)
 		}
 	}
 	for id := range uint16(10) {
 		if id != 1 && id != 2 {
-			f.edit("standard with hash "+decimal(int(id)), true, hash(id, 0, 0))
+			f.edit("standard with hash "+decimal(int(id)), true, hash(id, 0))
 		}
 	}
-	f.edit("257", true, hash(257, 0, 0))
-	f.edit("1 with a key check", true, hash(1, 42, 1))
-	f.edit("2 without a key check", true, hash(2, 0, 0))
-	f.edit("2 with the check of another secret", true, hash(2, 0, 1))
-	f = f.with("hash", "v1-standard-1.bloom")
-	check := le.Uint64(f.file[24:])
-	f.edit("2 with a seed", true, hash(2, 1, check))
-	f.edit("2 with an even key check", true, hash(2, 0, check&^1))
-	f.edit("2 with one bit of the check", true, hash(2, 0, check^1<<63))
-	f.edit("2 made 1", true, hash(1, 0, check))
-	f.edit("2 made 1 with seed 0", false, hash(1, 0, 0))
-	f = f.with("hash", "v1-blocked-parquet.bloom")
-	f.edit("3 with a seed", true, hash(3, 1, 0))
-	f.edit("3 with a key check", true, hash(3, 0, 1))
-	f.edit("parquet with hash 1", false, hash(1, 9, 0))
-	f.edit("parquet with hash 4", true, hash(4, 0, 0))
-	f.edit("parquet with hash 8", true, hash(8, 0, 0))
-	f.with("hash", "v1-blocked-0.bloom").edit("lines with hash 3", true, hash(3, 0, 0))
-	f.with("hash", "v3-fuse-0.bloom").edit("exceptions with hash 8", true, hash(8, 0, 0))
-	g := f.with("hash", "v1-fuse-0.bloom")
+	f.edit("257", true, hash(257, 0))
+	f.edit("2 without a key check", true, hash(2, 0))
+	f.edit("2 with the check of another secret", true, hash(2, 1))
+	f = f.with("hash", "standard-1.bloom")
+	check := le.Uint64(f.file[16:])
+	f.edit("2 with an even key check", true, hash(2, check&^1))
+	f.edit("2 with one bit of the check", true, hash(2, check^1<<63))
+	f.edit("2 made 1", false, hash(1, check))
+	f.edit("2 made 1 with seed 0", false, hash(1, 0))
+	f = f.with("hash", "blocked-parquet.bloom")
+	f.edit("3 with a seed", true, hash(3, 1))
+	f.edit("parquet with hash 1", false, hash(1, 9))
+	f.edit("parquet with hash 4", true, hash(4, 0))
+	f.edit("parquet with hash 8", true, hash(8, 0))
+	f.with("hash", "blocked-0.bloom").edit("lines with hash 3", true, hash(3, 0))
+	f.with("hash", "fuse-0-exceptions.bloom").edit("exceptions with hash 8", true, hash(8, 0))
+	g := f.with("hash", "fuse-0.bloom")
 	for id := uint16(3); id <= 9; id++ {
-		g.edit("fuse with hash "+decimal(int(id)), id != 8, hash(id, 0, 0))
+		g.edit("fuse with hash "+decimal(int(id)), id != 8, hash(id, 0))
 	}
-	g.edit("8 with a seed", true, hash(8, 1, 0))
-	g.edit("8 with a key check", true, hash(8, 0, 1))
+	g.edit("8 with a seed", true, hash(8, 1))
 	for _, c := range []struct {
 		file string
 		ids  []uint16
 	}{{"guava", []uint16{1, 3, 5, 6, 8}}, {"bitsandblooms", []uint16{1, 3, 4, 6, 8}},
 		{"redisbloom", []uint16{1, 3, 4, 5, 8}}, {"spark", []uint16{1, 3, 4, 6, 8}}} {
-		g := f.with("hash", "v1-"+c.file+"-0.bloom")
+		g := f.with("hash", c.file+"-0.bloom")
 		for _, id := range c.ids {
-			g.edit(c.file+" with hash "+decimal(int(id)), true, hash(id, 0, 0))
+			g.edit(c.file+" with hash "+decimal(int(id)), true, hash(id, 0))
 		}
 		g.edit(c.file+" with a seed", true, func(b []byte) { b[16] = 1 })
-		g.edit(c.file+" with a key check", true, func(b []byte) { b[24] = 1 })
 	}
 }
 
@@ -202,7 +212,7 @@ func tableCases(f forger) {
 		}
 		f.raw("checksum of section "+decimal(i), func(b []byte) {
 			b[headerSize+sectionSize*i+16] ^= 1
-			le.PutUint32(b[60:], headerCRC(b, headerSize+3*sectionSize+int(le.Uint32(b[48:]))))
+			le.PutUint32(b[60:], headerCRC(b, headerSize+3*sectionSize+int(le.Uint32(b[56:]))))
 		})
 	}
 	f.edit("first byte between sections", true, func(b []byte) { b[240] = 1 })

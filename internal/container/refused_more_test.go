@@ -24,7 +24,7 @@ func fieldsOf(chains, cells, pool, width int) fields {
 
 func rankindexedCases(f forger) {
 	const base = "buckets=1,capacity=40,cells=40,chains=72"
-	g := f.with("rankindexed", "v1-rankindexed-0.bloom") // 40 cells of 10 bits, all in use
+	g := f.with("rankindexed", "rankindexed-0.bloom") // 40 cells of 10 bits, all in use
 	l := fieldsOf(72, 40, 0, 10)
 	g.keys(true, 39)
 	g.keys(true, 41)
@@ -72,7 +72,7 @@ func rankindexedCases(f forger) {
 	g.empty(true, pools+"3,remainder=1)", 1, 2, 3)
 	g.empty(false, pools+"2,remainder=1)", 1, 2, 2)
 
-	g = f.with("rankindexed", "v1-rankindexed-1.bloom") // chains=127, 32 cells of 5 bits; one extension of 10, 8 in use
+	g = f.with("rankindexed", "rankindexed-1.bloom") // chains=127, 32 cells of 5 bits; one extension of 10, 8 in use
 	l = fieldsOf(127, 32, 1, 5)
 	g.bit("no pointer to an extension in use", true, 0, l.pointer)
 	g.bit("the first bit behind the cells of an extension", true, 1, 60)
@@ -155,7 +155,7 @@ func rankindexedCases(f forger) {
 	chain("a counter of 4", false, counting, 4, 0b00_01_11_01)
 	chain("fewer keys than counted", true, counting, 3, 0b00_01_11_01)
 
-	g = f.with("rankindexed", "v1-rankindexed-0-trimmed.bloom")
+	g = f.with("rankindexed", "rankindexed-0-trimmed.bloom")
 	g.keys(true, 42)
 	g.bit("trimmed: one bit of the base index", true, 0, 0)
 	g.bit("trimmed: the highest bit of the last cell, which breaks the order", true, 0, 511)
@@ -182,7 +182,7 @@ func firstZero(section []byte) (at int) {
 
 // foreignCases are of families of other systems.
 func foreignCases(f forger) {
-	g := f.with("guava", "v1-guava-0.bloom")
+	g := f.with("guava", "guava-0.bloom")
 	g.bit("any bit", false, 0, 447)
 	g.keys(false, math.MaxUint64)
 	for _, s := range []string{
@@ -196,7 +196,7 @@ func foreignCases(f forger) {
 	}
 	g.spec(false, "guava(k=255,strategy=32,words=7)")
 
-	g = f.with("spark", "v1-spark-0.bloom")
+	g = f.with("spark", "spark-0.bloom")
 	g.bit("any bit", false, 0, 447)
 	for _, s := range []string{
 		"spark(k=0,version=1,words=7)", "spark(k=256,version=1,words=7)", "spark(k=7,version=0,words=7)",
@@ -208,7 +208,7 @@ func foreignCases(f forger) {
 	}
 	g.spec(false, "spark(k=255,version=2,words=7)")
 
-	g = f.with("bitsandblooms", "v1-bitsandblooms-0.bloom") // m=400
+	g = f.with("bitsandblooms", "bitsandblooms-0.bloom") // m=400
 	g.bit("the last bit", false, 0, 399)
 	g.bit("the first bit behind m", true, 0, 400)
 	g.bit("the last bit of the last word", true, 0, 447)
@@ -233,7 +233,7 @@ func foreignCases(f forger) {
 		p.sections[0][55] = 128
 	})
 
-	g = f.with("redisbloom", "v1-redisbloom-0.bloom") // one link of 448 bits
+	g = f.with("redisbloom", "redisbloom-0.bloom") // one link of 448 bits
 	g.bit("any bit", false, 1, 447)
 	field := func(name string, refused bool, at, width int, v uint64) {
 		g.build(name, refused, func(p *forgery) {

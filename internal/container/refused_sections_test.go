@@ -11,7 +11,7 @@ func text(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // bitCases are of families of bits and counters that no search makes.
 func bitCases(f forger) {
-	g := f.with("standard", "v1-standard-1.bloom") // m=385
+	g := f.with("standard", "standard-1.bloom") // m=385
 	g.bit("the last bit", false, 0, 384)
 	g.bit("the first bit behind m", true, 0, 385)
 	g.bit("the last bit of the last word", true, 0, 447)
@@ -29,7 +29,7 @@ func bitCases(f forger) {
 	g.empty(true, "standard(k=1,m=64)", 2)
 	g.empty(true, "standard(k=1,m=65)", 1)
 
-	g = f.with("counting", "v1-counting-0.bloom") // k=2, m=100
+	g = f.with("counting", "counting-0.bloom") // k=2, m=100
 	g.bit("a counter behind m", true, 0, 400)
 	g.bit("the last bit of the last word", true, 0, 447)
 	g.bit("a counter that is one more or less", true, 0, 0)
@@ -49,7 +49,7 @@ func bitCases(f forger) {
 	g.empty(false, "counting(k=64,m=1)", 1)
 	g.empty(true, "counting(k=1,m=17)", 1)
 
-	g = f.with("blocked", "v1-blocked-0.bloom") // blocks=1, k=9
+	g = f.with("blocked", "blocked-0.bloom") // blocks=1, k=9
 	g.bit("any bit", false, 0, 511)
 	g.keys(false, math.MaxUint64)
 	for _, s := range []string{
@@ -72,7 +72,7 @@ func bitCases(f forger) {
 // searchedCases are of families whose filters a search fits to their keys.
 func searchedCases(f forger) {
 	// bits=310, groups=3, k=10, shards=1, width=3: 90 bits of shifts.
-	g := f.with("partitioned", "v1-partitioned-0.bloom")
+	g := f.with("partitioned", "partitioned-0.bloom")
 	g.bit("the last bit of the bitmap", false, 0, 309)
 	g.bit("the first bit behind the bitmap", true, 0, 310)
 	g.bit("the last bit of the word that ends the bitmap", true, 0, 319)
@@ -112,7 +112,7 @@ func searchedCases(f forger) {
 	g.empty(true, "partitioned(bits=4095,groups=1,k=1,shards=2,width=1)", 129, 2, 2)
 
 	// block=512, blocks=1, groups=4, k=10, width=4: a head of 160 bits, all others are payload.
-	g = f.with("blockpartitioned", "v1-blockpartitioned-0.bloom")
+	g = f.with("blockpartitioned", "blockpartitioned-0.bloom")
 	g.bit("a shift", false, 0, 159)
 	g.bit("the last bit", false, 0, 511)
 	g.word("more late keys than keys", true, 1, 0, 41)
@@ -142,7 +142,7 @@ func searchedCases(f forger) {
 	g.bit("the bit between the first head and its payload", true, 0, 447)
 	g.bit("the bit between the second head and its payload", true, 0, 512+447)
 
-	g = f.with("twochoice", "v1-twochoice-0.bloom") // bits=400, choices=3, k=10, shards=1
+	g = f.with("twochoice", "twochoice-0.bloom") // bits=400, choices=3, k=10, shards=1
 	g.bit("the last bit", false, 0, 399)
 	g.bit("the first bit behind the last", true, 0, 400)
 	g.bit("the last bit of the last word", true, 0, 447)
@@ -170,7 +170,7 @@ func searchedCases(f forger) {
 
 // tableFamilyCases are of families of fingerprints, except rankindexed.
 func tableFamilyCases(f forger) {
-	g := f.with("fuse", "v1-fuse-0.bloom") // segment=32, segments=1, width=4: 384 bits
+	g := f.with("fuse", "fuse-0.bloom") // segment=32, segments=1, width=4: 384 bits
 	g.bit("the last bit of a slot", false, 0, 383)
 	g.bit("the first bit behind the slots", true, 0, 384)
 	g.bit("the last bit of the section", true, 0, 511)
@@ -198,7 +198,7 @@ func tableFamilyCases(f forger) {
 	g.bit("a bit behind 96 slots of 13 bits", true, 0, 96*13)
 	g.bit("the last bit of the last word in use", true, 0, 20*64-1)
 
-	g = f.with("dleft", "v1-dleft-0.bloom") // buckets=2, remainder=7: 8 buckets of 7 bytes, 448 bits
+	g = f.with("dleft", "dleft-0.bloom") // buckets=2, remainder=7: 8 buckets of 7 bytes, 448 bits
 	g.bit("the first bit behind the buckets", true, 0, 448)
 	g.bit("the last bit of the section", true, 0, 511)
 	g.keys(true, 39)

@@ -33,6 +33,8 @@ type edited struct {
 	Refused   bool `json:"refused"`
 	// Unknown says that the error of every reader must be the one for a family that it does not know.
 	Unknown bool `json:"unknown,omitempty"`
+	// Newer says that the error of every reader must be the one for a file that is newer than it.
+	Newer bool `json:"newer,omitempty"`
 
 	reason string // the errors of Go have to contain it
 }
@@ -68,7 +70,7 @@ func mend(b []byte) {
 	if len(b) < headerSize {
 		return
 	}
-	n, specLen := uint64(le.Uint16(b[14:])), uint64(le.Uint32(b[48:]))
+	n, specLen := uint64(b[14]), uint64(le.Uint32(b[56:]))
 	for i := range n {
 		at := headerSize + sectionSize*i
 		if at+sectionSize > uint64(len(b)) {
@@ -143,6 +145,8 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s: %s: refused without %q: %v", c.Name, how, c.reason, err)
 			} else if c.Unknown && !errors.Is(err, filter.ErrFamily) {
 				t.Errorf("%s: %s: %v, want an unknown family", c.Name, how, err)
+			} else if c.Newer && !errors.Is(err, filter.ErrVersion) {
+				t.Errorf("%s: %s: %v, want a newer file", c.Name, how, err)
 			}
 		}
 		for _, f := range families.Names() {
@@ -224,8 +228,8 @@ func (f forger) parts() forgery {
 func (p forgery) bytes() []byte {
 	le := binary.LittleEndian
 	b := bytes.Clone(p.head)
-	le.PutUint16(b[14:], uint16(len(p.sections)))
-	le.PutUint32(b[48:], uint32(len(p.spec)))
+	b[14] = byte(len(p.sections))
+	le.PutUint32(b[56:], uint32(len(p.spec)))
 	at := align(uint64(headerSize + sectionSize*len(p.sections) + len(p.spec)))
 	for _, s := range p.sections {
 		at = align(at)
@@ -262,6 +266,12 @@ func (f forger) edit(name string, refused bool, change func(b []byte)) {
 	b := bytes.Clone(f.file)
 	change(b)
 	f.add(name, refused, true, b)
+}
+
+// newer adds a case to refuse as newer, whose checksums are right.
+func (f forger) newer(name string, change func(b []byte)) {
+	f.edit(name, true, change)
+	(*f.cases)[len(*f.cases)-1].Newer = true
 }
 
 // raw adds a case to refuse, whose checksums are left as they are.

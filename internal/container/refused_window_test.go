@@ -23,7 +23,7 @@ func windowRefusals(f forger) {
 	}
 	few := f.with("window", "../../../window/testdata/few.window")
 	few.spec(true, "rankindexed(buckets=2,capacity=14,cells=8,chains=16,remainder=4,value_bits=3)")
-	g := f.with("window", "v1-standard-0.bloom")
+	g := f.with("window", "standard-0.bloom")
 	number := func(id uint16) func([]byte) {
 		return func(b []byte) { binary.LittleEndian.PutUint16(b[10:], id) }
 	}
@@ -45,7 +45,7 @@ func TestFamilyIn(t *testing.T) {
 	var cases []edited
 	f := forger{t: t, cases: &cases}
 	for path, want := range map[string]uint16{
-		"v1-standard-0.bloom": 1, "../../../window/testdata/few.window": family.WindowID,
+		"standard-0.bloom": 1, "../../../window/testdata/few.window": family.WindowID,
 	} {
 		b := f.with("", path).file
 		if got := FamilyIn(b); got != want {

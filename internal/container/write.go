@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/crc"
 )
 
-// Write writes a file to w, in version File.FormatVersion. The error wraps filter.ErrConfig if FPRChosen is no rate. It
+// Write writes a file to w. The error wraps filter.ErrConfig if FPRChosen is no rate. It
 // reads the sections twice, because their checksums are written before them. At the end it returns the error of
 // f.Intact.
 func Write(w io.Writer, f *File) error {

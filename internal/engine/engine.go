@@ -132,7 +132,6 @@ type Facts struct {
 // Stored describes the file that a Set was read from.
 type Stored struct {
 	Bytes   uint64 // length of the file, or of all shards
-	Version uint16 // of the format, the highest one of all shards
 	Trimmed bool   // the file, or each shard, has the form of Set.Trimmed
 	Shards  int    // number of shards of a sharded Set, else 0
 }

@@ -51,13 +51,13 @@ func TestCrafted(t *testing.T) {
 			w.field(0, 64)
 		}},
 		{"a section that the base does not have", "gaps", byte(Bits) | flagForm, func(w *bitWriter) {
-			w.field(1, 8)
-			w.field(2, 8)
+			w.field(2, 8) // sections
+			w.field(0, 8) // flags
 			w.field(same, modeBits)
 			w.field(same, modeBits)
 		}},
 		{"a mode that does not exist", "gaps", byte(Bits), func(w *bitWriter) { w.field(modes, modeBits) }},
-		{"no sections", "gaps", byte(Bits) | flagForm, func(w *bitWriter) { w.field(1, 16) }},
+		{"no sections", "gaps", byte(Bits) | flagForm, func(w *bitWriter) { w.field(0, 16) }},
 		{"no spec", "gaps", byte(Bits) | flagSpec, func(w *bitWriter) {
 			w.number(0)
 			w.field(same, modeBits)

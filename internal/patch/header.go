@@ -10,12 +10,12 @@ import (
 
 // Offsets of the fields of a file's header that a delta may change. All others must be equal.
 const (
-	atVersion  = 8
 	atFamily   = 10
 	atSections = 14
+	atFlags    = 15
 	atSeed     = 16
 	atKeys     = 32
-	atRate     = 52
+	atRate     = 48
 )
 
 // header is the part of a new file's header that does not follow from its content.
@@ -44,7 +44,7 @@ func compare(from, to *container.Image) (header, bool) {
 	set(flagKeys, h.keys != 0)
 	set(flagRate, !bytes.Equal(a[atRate:atRate+8], b[atRate:atRate+8]))
 	set(flagSpec, from.Spec != to.Spec)
-	set(flagForm, from.Version != to.Version || len(from.Sections) != len(to.Sections))
+	set(flagForm, !bytes.Equal(a[atSections:atSeed], b[atSections:atSeed]))
 	return h, true
 }
 
@@ -60,8 +60,8 @@ func (h *header) write(w *bitWriter) {
 		w.text(h.spec)
 	}
 	if h.flags&flagForm != 0 {
-		w.field(uint64(binary.LittleEndian.Uint16(h.head[atVersion:])), 8)
 		w.field(uint64(h.sections), 8)
+		w.field(uint64(h.head[atFlags]), 8)
 	}
 }
 
@@ -79,8 +79,8 @@ func readHeader(r *bitReader, from *container.Image, flags byte) header {
 		h.spec = r.text(filter.MaxSpecLen)
 	}
 	if flags&flagForm != 0 {
-		binary.LittleEndian.PutUint16(h.head[atVersion:], uint16(r.field(8)))
 		h.sections = int(r.field(8))
+		h.head[atFlags] = byte(r.field(8))
 	}
 	return h
 }

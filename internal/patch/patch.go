@@ -84,7 +84,7 @@ const (
 	flagKeys = 1 << 4 // the number of keys differs
 	flagRate = 1 << 5 // the chosen rate differs
 	flagSpec = 1 << 6 // the spec differs
-	flagForm = 1 << 7 // the format version or the number of sections differs
+	flagForm = 1 << 7 // the number of sections or the flags of the file differ
 )
 
 // Read returns what a delta says about itself. It checks no more than its first 24 bytes. The error wraps ErrCorrupt or

@@ -102,7 +102,7 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 		return nil, err
 	}
 	s.file, s.borrowed, s.chosen = m, m != nil, f.FPRChosen
-	s.stored = engine.Stored{Bytes: f.Bytes, Version: f.Version, Trimmed: f.Spec != family.SpecOf(decoded)}
+	s.stored = engine.Stored{Bytes: f.Bytes, Trimmed: f.Spec != family.SpecOf(decoded)}
 	return s, nil
 }
 

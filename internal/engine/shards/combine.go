@@ -62,7 +62,7 @@ func (t *Set) copyOf(i int) (s *one.Set, err error) {
 func (t *Set) derived(chosen float64, origin []*Set, f func(i int) (*one.Set, error)) *Set {
 	d := &Set{
 		dir: t.dir, manifest: shardset.Clone(t.manifest), hasher: t.hasher, chosen: chosen, options: t.options,
-		version: t.version, derive: f, origin: origin,
+		derive: f, origin: origin,
 	}
 	d.alloc()
 	d.manifest.FPRChosen = chosen

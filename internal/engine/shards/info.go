@@ -19,7 +19,7 @@ import (
 func (t *Set) Facts() engine.Facts {
 	return engine.Facts{
 		Query: t, Hasher: t.hasher, Hashes: true, Shared: t.options.Concurrent, Chosen: &t.chosen, Moves: &t.moves,
-		Stored: engine.Stored{Bytes: t.manifest.Bytes(), Version: t.version, Trimmed: t.trimmed, Shards: len(t.parts)},
+		Stored: engine.Stored{Bytes: t.manifest.Bytes(), Trimmed: t.trimmed, Shards: len(t.parts)},
 	}
 }
 

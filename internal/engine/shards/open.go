@@ -102,7 +102,6 @@ func openManifest(ctx context.Context, dir string, m *shard.Manifest, o engine.O
 // check opens all files and checks their sizes and headers.
 func (t *Set) check(ctx context.Context, kind families.Format) error {
 	var full atomic.Bool
-	var version atomic.Uint32
 	var inflated atomic.Uint64 // bytes besides the files
 	err := t.parallel(ctx, openers, func(i int) error {
 		f, err := t.header(i)
@@ -123,12 +122,9 @@ func (t *Set) check(ctx context.Context, kind families.Format) error {
 					t.options.Limit(), filter.ErrTooLarge))
 			}
 		}
-		for v := uint32(f.Version); version.Load() < v; {
-			version.Store(v)
-		}
 		return nil
 	})
-	t.trimmed, t.version = !full.Load(), uint16(version.Load())
+	t.trimmed = !full.Load()
 	return err
 }
 

@@ -45,7 +45,6 @@ type Set struct {
 	parts     []part
 	spreading spreading
 	trimmed   bool // all files have the trimmed form
-	version   uint16
 	crowd     crowd
 	locked    bool             // in a Locked: memory is limited
 	folder    *shardset.Folder // of a Locked until it is closed, else nil
