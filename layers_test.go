@@ -116,8 +116,6 @@ var rooms = map[string][]string{
 	"internal/handle":    {"filter", "internal/family", "internal/engine", "internal/engine/one", "internal/intake"},
 	"internal/shardtest": {".", "shard"},
 	"internal/doctest":   {},
-	"internal/mavenjars": {},
-	"internal/s3servers": {"internal/mavenjars"},
 	"distribute":         {".", "filter", "internal/steps", "shard"},
 	"internal/steps": {".", "filter", "internal/family", "internal/families", "internal/container", "internal/handle",
 		"internal/keyio", "shard", "internal/shardfile", "internal/shardset", "internal/engine", "internal/run",

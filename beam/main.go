@@ -84,7 +84,7 @@ func (a *app) command() *cobra.Command {
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress, warnings and summary")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false,
 		"show the log of Beam and of a runner in this process, and after an error of a runner its trace")
-	c.AddCommand(a.workerCommand(), a.clusterCommand())
+	c.AddCommand(a.workerCommand())
 	c.CompletionOptions.HiddenDefaultCmd = true
 	return c
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +16,8 @@ import (
 
 	"github.com/bloomery/bloomery/beam/job"
 )
+
+var long = flag.Bool("long", false, "also build the program as the Dockerfile does")
 
 // command runs the program.
 func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
@@ -173,6 +177,35 @@ func TestIsBoot(t *testing.T) {
 	} {
 		if got := isBoot(strings.Fields(args)); got != want {
 			t.Errorf("%q: %v", args, got)
+		}
+	}
+}
+
+// TestDockerfile checks the paths in the Dockerfile. With -long it builds the program as the Dockerfile does.
+func TestDockerfile(t *testing.T) {
+	b, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for _, line := range []string{
+		"RUN cd beam && CGO_ENABLED=0 go build -trimpath -o /bloomery-beam .", // in the root of the repository
+		"COPY --from=build /bloomery-beam /bloomery-beam", `ENTRYPOINT ["/bloomery-beam"]`, job.SecretFileVariable,
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if *long {
+		c := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(t.TempDir(), "bloomery-beam"), ".")
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
+	for _, path := range []string{"../beam/main.go", "../go.mod", "../buckets/go.mod"} {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
 		}
 	}
 }

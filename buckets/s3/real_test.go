@@ -22,11 +22,10 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestReal tests the Store against servers of S3 that are not of this project, if flags name them: package reals3 says
-// how. It compares what they do with the table in README.md.
-func TestReal(t *testing.T) { reals3.Each(t, real) }
-
-func real(t *testing.T, s *reals3.Server) {
+// TestReal tests the Store against a server of S3 that is not of this project, if flags name it: package reals3 says
+// how. It compares what the server does with the table in README.md.
+func TestReal(t *testing.T) {
+	s := reals3.New(t)
 	lacks := measured(t, s)
 	if slices.ContainsFunc(reals3.Races, func(b reals3.Behaviour) bool { return lacks[b] }) {
 		s.Single()

@@ -13,7 +13,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/bloomery/bloomery/internal/mavenjars"
+	"github.com/bloomery/bloomery/eval/mavenjars"
 )
 
 // programs are the sources of the programs of the systems, and of what they share by language.

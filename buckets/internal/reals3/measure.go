@@ -12,8 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	api "github.com/aws/aws-sdk-go-v2/service/s3"
-
-	"github.com/bloomery/bloomery/internal/s3servers"
 )
 
 // A Behaviour is something that S3 does, in words for a reader.
@@ -104,7 +102,7 @@ var probes = []struct {
 	{RefusesSmall, (*prober).small},
 	{ListsUploads, (*prober).uploads},
 	{ChecksSignature, func(p *prober) error {
-		c := p.s.client(p.s.at, s3servers.Key, "another secret")
+		c := p.s.client(p.s.at, p.s.key, "another secret")
 		_, err := c.ListObjectsV2(p.ctx, &api.ListObjectsV2Input{Bucket: p.bucket})
 		return status(err, http.StatusForbidden)
 	}},

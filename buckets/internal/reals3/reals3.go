@@ -1,13 +1,7 @@
-// Package reals3 gives tests a bucket in servers of S3 that are not part of this project. It uses nothing of the
-// machine that it was not told to use:
-//
-//   - -server NAME or BLOOMERY_S3_SERVER names a server that runs during the test: moto, s3proxy, s3mock, or several
-//     with commas, or all. The two in Java need -long, Java 17 and Maven; their jars are loaded once (87 MB).
-//   - -moto PATH or BLOOMERY_MOTO names a moto_server, or a Python that has moto. It implies -server moto.
-//   - -s3 URL or BLOOMERY_S3 names the endpoint of a running server, with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
-//     AWS_REGION if it needs them. The test creates a bucket there and removes it.
-//
-// Without all, the test is skipped, and the reason says how to install servers.
+// Package reals3 gives tests a bucket in a server of S3 that is not part of this project. -s3 URL or BLOOMERY_S3 names
+// the endpoint of a running server, with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION if it needs them. The
+// test creates a bucket there and removes it. Without an endpoint the test is skipped. The program eval/s3servers/run
+// starts servers and runs these tests against them.
 //
 // Measure tells what a server does as S3 does. No server throttles requests, breaks answers off or is slow: the proxy
 // in front of them makes the first two, and loses answers. These are not tested: 409 ConditionalRequestConflict, which
@@ -26,8 +20,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -36,32 +28,26 @@ import (
 	api "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/bloomery/bloomery/buckets/internal/fakes3"
-	"github.com/bloomery/bloomery/internal/s3servers"
 )
 
 var (
-	long   = flag.Bool("long", false, "also test against the servers in Java that -server names")
-	server = flag.String("server", os.Getenv("BLOOMERY_S3_SERVER"),
-		"also test against these servers of S3: moto, s3proxy, s3mock, several with commas, or all")
-	moto = flag.String("moto", os.Getenv("BLOOMERY_MOTO"),
-		"also test against this moto_server, or against the moto of this python")
 	endpoint = flag.String("s3", os.Getenv("BLOOMERY_S3"), "also test against the server of S3 at this URL")
+	name     = flag.String("s3-name", os.Getenv("BLOOMERY_S3_NAME"),
+		"which server -s3 is, to compare it with its column in README.md: moto, s3proxy or s3mock")
 )
 
-const install = "NOT RUN against a real server of S3. With Java 17 and Maven: go test -long -server s3proxy,s3mock. " +
-	"With Python: python3 -m venv DIR && DIR/bin/pip install 'moto[server]', then go test -moto DIR/bin/moto_server"
-
-// Other is the Name of the server of -s3.
-const Other = "url"
+const install = "NOT RUN against a real server of S3. In the folder eval: " +
+	"go run ./s3servers/run -server s3proxy,s3mock go -C ../buckets test ./s3 -run TestReal"
 
 // Server is an empty bucket of a server, behind a proxy that counts requests and makes faults.
 type Server struct {
-	Name   string // one of s3servers.Names, or Other
+	Name   string // -s3-name
 	Bucket string
 	Client *api.Client // of the server, without the proxy
 	proxy  *httptest.Server
 	at     string // URL of the endpoint
 	region string
+	key    string // the access key
 	write  sync.Mutex
 
 	mu     sync.Mutex
@@ -73,67 +59,27 @@ type Server struct {
 	count  map[string]int
 }
 
-// Each runs test as a subtest for each server that was named. It skips those that this machine cannot run, and says
-// why.
-func Each(t *testing.T, test func(t *testing.T, s *Server)) {
-	names := strings.FieldsFunc(*server, func(r rune) bool { return r == ',' })
-	switch {
-	case *server == "all":
-		names = s3servers.Names
-	case *server == "" && *moto != "":
-		names = []string{s3servers.Moto}
-	}
-	if *endpoint != "" {
-		names = append(slices.Clone(names), Other)
-	}
-	if len(names) == 0 {
+// New returns a bucket of the server that the flags name, until the end of the test, and sets credentials for the SDK.
+// It skips the test if they name none.
+func New(t *testing.T) *Server {
+	t.Helper()
+	if *endpoint == "" {
 		t.Skip(install)
 	}
-	for _, name := range names {
-		t.Run(name, func(t *testing.T) { test(t, start(t, name)) })
-	}
-}
 
-// start returns a bucket that is removed at the end of the test, and sets credentials for the SDK.
-func start(t *testing.T, name string) *Server {
 	s := &Server{
-		Name: name, Bucket: fmt.Sprintf("bloomery-test-%d", time.Now().UnixNano()),
-		region: s3servers.Region, count: map[string]int{},
+		Name: *name, Bucket: fmt.Sprintf("bloomery-test-%d", time.Now().UnixNano()),
+		at: *endpoint, region: "us-east-1", count: map[string]int{},
 	}
-	key, secret := s3servers.Key, s3servers.Secret
-	s.at = *endpoint
-	if name == Other {
-		for to, variable := range map[*string]string{
-			&s.region: "AWS_REGION", &key: "AWS_ACCESS_KEY_ID", &secret: "AWS_SECRET_ACCESS_KEY",
-		} {
-			if v := os.Getenv(variable); v != "" {
-				*to = v
-			}
+	key, secret := "key", "secret"
+	for to, variable := range map[*string]string{
+		&s.region: "AWS_REGION", &key: "AWS_ACCESS_KEY_ID", &secret: "AWS_SECRET_ACCESS_KEY",
+	} {
+		if v := os.Getenv(variable); v != "" {
+			*to = v
 		}
-	} else {
-		if name != s3servers.Moto && !*long {
-			t.Skip("NOT RUN against " + name + ": add -long")
-		}
-		if lacks := s3servers.Lacking(name, *moto); lacks != "" {
-			t.Skip("NOT RUN against " + name + ": " + lacks)
-		}
-		begin := time.Now()
-		running, err := s3servers.Start(t.Context(), name, s3servers.Options{
-			Dir: t.TempDir(), Bucket: s.Bucket, Moto: *moto, Note: func(text string) { t.Log(text) },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			running.Stop()
-			if t.Failed() {
-				text := running.Log()
-				t.Logf("the log of %s ends with: %s", name, text[max(0, len(text)-2000):])
-			}
-		})
-		t.Logf("%s runs after %v", name, time.Since(begin))
-		s.at = running.URL
 	}
+
 	u, err := url.Parse(s.at)
 	if err != nil || u.Host == "" {
 		t.Fatalf("-s3 %q is not the URL of an endpoint: %v", s.at, err)
@@ -141,13 +87,12 @@ func start(t *testing.T, name string) *Server {
 	fakes3.Credentials(t, key, secret)
 	s.proxy = httptest.NewServer(s.handler(u))
 	t.Cleanup(s.proxy.Close)
-	s.Client = s.client(s.at, key, secret)
-	if name == Other {
-		if _, err := s.Client.CreateBucket(t.Context(), &api.CreateBucketInput{Bucket: &s.Bucket}); err != nil {
-			t.Fatalf("a bucket for the test: %v", err)
-		}
-		t.Cleanup(func() { s.remove(t) })
+	s.Client, s.key = s.client(s.at, key, secret), key
+
+	if _, err := s.Client.CreateBucket(t.Context(), &api.CreateBucketInput{Bucket: &s.Bucket}); err != nil {
+		t.Fatalf("a bucket for the test: %v", err)
 	}
+	t.Cleanup(func() { s.remove(t) })
 	return s
 }
 

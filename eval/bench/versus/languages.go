@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bloomery/bloomery/internal/mavenjars"
+	"github.com/bloomery/bloomery/eval/mavenjars"
 )
 
 // Program is the built program of the peers in one language.

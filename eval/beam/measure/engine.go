@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/beam/clusters"
+	"github.com/bloomery/bloomery/eval/beam/clusters"
 )
 
 // machines is the number of task managers or executors of a cluster. Each has a worker pool of its own.

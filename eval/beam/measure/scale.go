@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/beam/clusters"
+	"github.com/bloomery/bloomery/eval/beam/clusters"
 )
 
 const timesName = "times"

@@ -1,4 +1,4 @@
-package main
+package beam
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/beam/clusters"
+	"github.com/bloomery/bloomery/eval/beam/clusters"
 )
 
 const diskRounds = 3 // of TestClusterDiskFull, with and without restarts

@@ -1,8 +1,12 @@
+// Command cluster starts and stops a cluster of Flink or Spark on this machine, to try a job of bloomery-beam on it.
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -10,30 +14,57 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/beam/clusters"
+	"github.com/bloomery/bloomery/eval/beam/clusters"
+	"github.com/bloomery/bloomery/internal/cli"
 )
 
-const clusterHelp = `Start a cluster of Flink or Spark on this machine, to try a job on it: a manager, workers, and
+const help = `Start a cluster of Flink or Spark on this machine, to try a job on it: a manager, workers, and
 Beam's job server, each a Java process that listens on localhost. The jars come from Maven, once: 152 MB for
 Flink, 299 MB for Spark. A cluster needs Java 17, Maven, and about 1.5 GB of memory and 0.5 GB for each worker.`
 
-// clusterCommand returns the command cluster.
-func (a *app) clusterCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "cluster", Short: "Start and stop a cluster on this machine, to try a job on it", Long: clusterHelp,
-		Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-		Example: `  bloomery-beam cluster up flink 2
-  bloomery-beam -i keys.txt -o set --spec fuse --shards 4 --runner flink --endpoint localhost:8099
-  bloomery-beam cluster kill flink task-manager-1
-  bloomery-beam cluster down flink`,
-	}
-	dir := c.PersistentFlags().String("dir", "",
-		"`folder` for configuration, logs and state (default: one an engine in the user's cache folder)")
-	c.AddCommand(a.clusterUp(dir), a.clusterDown(dir), a.clusterKill(dir), a.clusterStatus(dir))
-	return c
+func main() { cli.Main(run) }
+
+// app is the state that the subcommands share.
+type app struct {
+	stdout, stderr io.Writer
+	json, quiet    bool
 }
 
-func (a *app) clusterUp(dir *string) *cobra.Command {
+// run is the whole program. It returns the exit code.
+func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	out := &cli.Checked{Writer: stdout}
+	a := &app{stdout: out, stderr: stderr}
+
+	return cli.Program{Root: a.rootCommand(), JSON: &a.json, Stdout: out, Stderr: stderr}.Run(ctx, args)
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use: "cluster", Short: "Start and stop a cluster on this machine, to try a job on it", Long: help,
+		Example: `  go run ./cluster up flink 2
+  bloomery-beam -i keys.txt -o set --spec fuse --shards 4 --runner flink --endpoint localhost:8099
+  go run ./cluster kill flink task-manager-1
+  go run ./cluster down flink`,
+	}
+
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the field error")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no notes")
+	dir := flags.String("dir", "",
+		"`folder` for configuration, logs and state (default: one an engine in the user's cache folder)")
+
+	root.AddCommand(a.upCommand(dir), a.downCommand(dir), a.killCommand(dir), a.statusCommand(dir))
+	return root
+}
+
+// note prints what the program does.
+func (a *app) note(text string) {
+	if !a.quiet && !a.json {
+		fmt.Fprintln(a.stderr, "cluster:", text)
+	}
+}
+
+func (a *app) upCommand(dir *string) *cobra.Command {
 	var o clusters.Config
 	c := &cobra.Command{
 		Use: "up flink|spark WORKERS", Short: "Start a cluster in the background, and wait until it is ready",
@@ -48,7 +79,7 @@ func (a *app) clusterUp(dir *string) *cobra.Command {
 			}
 			if c, err := clusters.Load(o.Dir); err == nil {
 				if slices.ContainsFunc(c.Daemons, (*clusters.Daemon).Runs) {
-					return fmt.Errorf("a cluster of %s runs; stop it with: bloomery-beam cluster down %[1]s", o.Engine)
+					return fmt.Errorf("a cluster of %s runs; stop it with: go run ./cluster down %[1]s", o.Engine)
 				}
 				if err := c.Remove(); err != nil { // of before a restart of the machine
 					return err
@@ -68,7 +99,7 @@ func (a *app) clusterUp(dir *string) *cobra.Command {
 	return c
 }
 
-func (a *app) clusterDown(dir *string) *cobra.Command {
+func (a *app) downCommand(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "down flink|spark", Short: "Stop a cluster and remove its configuration and logs",
 		Args: cobra.ExactArgs(1), ValidArgs: clusters.Engines(),
@@ -85,7 +116,7 @@ func (a *app) clusterDown(dir *string) *cobra.Command {
 	}
 }
 
-func (a *app) clusterKill(dir *string) *cobra.Command {
+func (a *app) killCommand(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "kill flink|spark DAEMON", Short: "Kill a process of a cluster, to see what a job does",
 		Args: cobra.ExactArgs(2), ValidArgs: clusters.Engines(),
@@ -107,7 +138,7 @@ func (a *app) clusterKill(dir *string) *cobra.Command {
 	}
 }
 
-func (a *app) clusterStatus(dir *string) *cobra.Command {
+func (a *app) statusCommand(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "status flink|spark", Short: "Show the processes of a cluster, and where they listen",
 		Args: cobra.ExactArgs(1), ValidArgs: clusters.Engines(),
@@ -136,7 +167,7 @@ func loadCluster(dir, engine string) (*clusters.Cluster, error) {
 	}
 	c, err := clusters.Load(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no cluster of %s in %s; start one with: bloomery-beam cluster up %[1]s 2", engine, dir)
+		return nil, fmt.Errorf("no cluster of %s in %s; start one with: go run ./cluster up %[1]s 2", engine, dir)
 	}
 	return c, err
 }
@@ -144,7 +175,10 @@ func loadCluster(dir, engine string) (*clusters.Cluster, error) {
 // printCluster prints where a cluster listens, and its processes.
 func (a *app) printCluster(c *clusters.Cluster) error {
 	if a.json {
-		return a.printJSON(c)
+		e := json.NewEncoder(a.stdout)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(c)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d workers with %d slots each\n", c.Engine, c.Workers, c.Slots)

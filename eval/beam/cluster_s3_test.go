@@ -1,4 +1,4 @@
-package main
+package beam
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/beam/clusters"
 	"github.com/bloomery/bloomery/buckets"
-	"github.com/bloomery/bloomery/internal/s3servers"
+	"github.com/bloomery/bloomery/eval/beam/clusters"
+	"github.com/bloomery/bloomery/eval/s3servers"
 )
 
 // s3Bucket starts S3Proxy, which checks signatures, until the test ends. It sets the credentials for this process and

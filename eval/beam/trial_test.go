@@ -1,4 +1,4 @@
-package main
+package beam
 
 import (
 	"bytes"
@@ -21,6 +21,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
+// programPackage is the package of bloomery-beam.
+const programPackage = "github.com/bloomery/bloomery/beam"
+
 var (
 	long   = flag.Bool("long", false, "also run the trials with processes that are killed")
 	rounds = flag.Int("rounds", 0, "kills of TestKills (default 20), and of TestClusterKills for an engine (default 30)")
@@ -36,11 +39,11 @@ func seeded(t *testing.T, stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(*seed, stream))
 }
 
-// programs builds this program and the job server of Beam.
+// programs builds bloomery-beam and the job server of Beam.
 func programs(t *testing.T) (program, prism string) {
 	dir := t.TempDir()
 	program, prism = filepath.Join(dir, "bloomery-beam"), filepath.Join(dir, "prism")
-	for path, pkg := range map[string]string{program: ".", prism: "github.com/apache/beam/sdks/v2/go/cmd/prism"} {
+	for path, pkg := range map[string]string{program: programPackage, prism: "github.com/apache/beam/sdks/v2/go/cmd/prism"} {
 		if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -215,35 +218,6 @@ func TestEntryPoint(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	sameSets(t, filepath.Join(dir, "got"), filepath.Join(dir, "want"))
-}
-
-// TestDockerfile checks the paths in the Dockerfile. With -long it builds the program as the Dockerfile does.
-func TestDockerfile(t *testing.T) {
-	b, err := os.ReadFile("Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(b)
-	for _, line := range []string{
-		"RUN cd beam && CGO_ENABLED=0 go build -trimpath -o /bloomery-beam .", // in the root of the repository
-		"COPY --from=build /bloomery-beam /bloomery-beam", `ENTRYPOINT ["/bloomery-beam"]`, job.SecretFileVariable,
-	} {
-		if !strings.Contains(text, line) {
-			t.Errorf("no line %s", line)
-		}
-	}
-	if *long {
-		c := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(t.TempDir(), "bloomery-beam"), ".")
-		c.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Errorf("%v: %s", err, out)
-		}
-	}
-	for _, path := range []string{"../beam/main.go", "../go.mod", "../buckets/go.mod"} {
-		if _, err := os.Stat(path); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // checkManifest fails if there is a manifest and a shard is not the one in it.

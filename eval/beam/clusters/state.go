@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bloomery/bloomery/internal/mavenjars"
+	"github.com/bloomery/bloomery/eval/mavenjars"
 )
 
 // stateName is the file in the folder of a cluster that Load reads.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/internal/mavenjars"
+	"github.com/bloomery/bloomery/eval/mavenjars"
 )
 
 // Engines.

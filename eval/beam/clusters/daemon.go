@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/bloomery/bloomery/internal/mavenjars"
+	"github.com/bloomery/bloomery/eval/mavenjars"
 )
 
 // Daemon is a JVM of a cluster: the leader of a process group, in which processes that it starts are, too.

@@ -2,6 +2,8 @@
 // times, peak memory, and whether the folders have the same bytes. It builds both programs, makes the keys from a fixed
 // seed, runs the programs in turn and reports medians.
 //
+// In eval/beam:
+//
 //	go run ./measure                      growth: 1M to 50M keys, three families
 //	go run ./measure --part families      the same bytes for every family, 1M keys, and for three from gzip
 //	go run ./measure --part server        growth against a separate Prism job server, and 5,000 small files
@@ -108,7 +110,7 @@ func (b *bench) run(part, sizes string) (err error) {
 func (b *bench) programs(only bool) error {
 	root, err := exec.CommandContext(b.ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/bloomery/bloomery").Output()
 	if err != nil {
-		return fmt.Errorf("run it in the module beam: %w", err)
+		return fmt.Errorf("run it in the module eval/beam: %w", err)
 	}
 	for _, p := range []struct{ name, dir, pkg string }{
 		{"bloomery", strings.TrimSpace(string(root)), "./cmd/bloomery"},

@@ -1,4 +1,4 @@
-package main
+package beam
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/beam/clusters"
+	"github.com/bloomery/bloomery/eval/beam/clusters"
 )
 
 // kind is what a round kills.

@@ -1,12 +1,11 @@
-// Package s3servers starts servers of S3 that are not part of this project, for the tests of other modules: moto from
+// Package s3servers starts servers of S3 that are not part of this project, for the tests of buckets and beam: moto from
 // PyPI, S3Proxy and Adobe S3Mock from Maven. No Docker is needed. Each server is one process with one empty bucket, on
 // a free port of the loopback interface.
 //
 // S3Mock opens a second port with the same contents on all interfaces, and has no option against it. It checks no
 // signatures. So every machine that can connect to the port can read and change what the test wrote.
 //
-// The package uses the standard library only, so that the module of the root needs no SDK. It is internal to the root
-// because the tests of both buckets and beam start servers.
+// The package uses the standard library only. The program in the folder run starts servers for tests of other modules.
 package s3servers
 
 import (
@@ -22,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/internal/mavenjars"
+	"github.com/bloomery/bloomery/eval/mavenjars"
 )
 
 // The servers.
@@ -76,7 +75,7 @@ func Lacking(name, moto string) string {
 	}
 	if moto == "" {
 		return "moto is not named. Install it: python3 -m venv DIR && DIR/bin/pip install 'moto[server]', " +
-			"then go test -moto DIR/bin/moto_server"
+			"then give -moto DIR/bin/moto_server"
 	}
 	return ""
 }

@@ -1,4 +1,5 @@
-package main
+// Package beam tests bloomery-beam with processes that are killed, and on clusters of Flink and Spark.
+package beam
 
 import (
 	"bytes"
@@ -12,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/beam/clusters"
+	"github.com/bloomery/bloomery/eval/beam/clusters"
 )
 
 var clusterFlag = flag.String("cluster", "", "with -long, also run the tests on clusters: flink, spark, or flink,spark")
@@ -43,8 +44,8 @@ type site struct {
 func newSite(t *testing.T) *site {
 	s := &site{dir: t.TempDir()}
 	s.program, s.single = s.path("bloomery-beam"), s.path("bloomery")
-	for _, args := range [][]string{{"build", "-o", s.program, "."},
-		{"-C", "..", "build", "-o", s.single, "./cmd/bloomery"}} {
+	for _, args := range [][]string{{"build", "-o", s.program, programPackage},
+		{"-C", "../..", "build", "-o", s.single, "./cmd/bloomery"}} {
 		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

@@ -1,4 +1,4 @@
-package main
+package beam
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/beam/clusters"
+	"github.com/bloomery/bloomery/eval/beam/clusters"
 	"github.com/bloomery/bloomery/shard"
 )
 

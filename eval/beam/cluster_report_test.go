@@ -1,4 +1,4 @@
-package main
+package beam
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/beam/clusters"
 	"github.com/bloomery/bloomery/beam/job"
+	"github.com/bloomery/bloomery/eval/beam/clusters"
 	"github.com/bloomery/bloomery/internal/steps"
 )
 

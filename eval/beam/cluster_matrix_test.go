@@ -1,4 +1,4 @@
-package main
+package beam
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	pq "github.com/parquet-go/parquet-go"
 
-	"github.com/bloomery/bloomery/beam/clusters"
+	"github.com/bloomery/bloomery/eval/beam/clusters"
 )
 
 // TestClusterEnvironments builds a set in every environment but docker, with 1, 2 and 4 workers of the engine.
