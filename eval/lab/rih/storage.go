@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bloomery/bloomery/eval/lab/dleft"
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/eval/lab/paper"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/counting"
-	"github.com/bloomery/bloomery/internal/family/dleft"
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/family/standard"
 )
@@ -72,7 +72,7 @@ func makers(counts bool) []maker {
 		}}
 	}
 	return []maker{bloom, {"d-left, our structure", func(fpr float64, n int) (stored, error) {
-		return dleft.New(dleft.Config{Keys: uint64(n), Size: family.Sizing{FPR: fpr}, Counting: counts})
+		return dleft.New(uint64(n), fpr, counts)
 	}}, {"rank-indexed, L <= 64, our structure", func(fpr float64, n int) (stored, error) {
 		g, err := wordSized(n, fpr, counts).Plan()
 		if err != nil {
