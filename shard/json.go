@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/strictjson"
 )
 
 // head returns the JSON form of the fields before the list of shards.
@@ -47,48 +48,46 @@ func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
+// document is the JSON form of a manifest.
+type document struct {
+	shardfile.Head
+	Shards []Entry `json:"shards"`
+}
+
+// MaxItems returns the largest number of shards: what a count before them says, and at most Max.
+func (j *document) MaxItems(string) int {
+	if j.Count > 0 {
+		return min(j.Count, Max)
+	}
+	return Max
+}
+
 // ReadManifest reads and checks a manifest of at most 512 MiB. Its memory is bounded by the bytes that arrive, and by
 // 256 bytes and the texts of each entry; it stops at the first entry above count, or above Max. The error wraps
 // ErrManifest, or is one of r.
 func ReadManifest(r io.Reader) (*Manifest, error) {
 	limited := &io.LimitedReader{R: r, N: maxManifest + 1}
-	var failed error
-	d := json.NewDecoder(readerFunc(func(p []byte) (n int, err error) {
-		if n, err = limited.Read(p); err != nil && err != io.EOF {
-			failed = err
-		}
-		return n, err
-	}))
-	d.DisallowUnknownFields()
 	var j document
-	err := j.decode(d)
-	switch {
-	case failed != nil:
-		return nil, failed
+	err := strictjson.Decode(limited, &j)
+
+	var invalid *strictjson.Error
+	switch newer := j.Format == shardfile.Format && j.Version > shardfile.Version; {
+	case err != nil && !errors.As(err, &invalid):
+		return nil, err
 	case limited.N == 0:
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrManifest, maxManifest)
-	case err == nil:
-		if _, more := d.Token(); more != io.EOF {
-			err = errors.New("there is text after its end")
-		}
-	}
-	if newer := j.Format == shardfile.Format && j.Version > shardfile.Version; newer {
-		return nil, fmt.Errorf("%w: version %d; this program reads up to %d: use a newer Bloomery",
+	case newer: // it may have fields that this program does not know
+		return nil, fmt.Errorf("%w: version %d; this program reads %d: use a newer Bloomery",
 			ErrManifest, j.Version, shardfile.Version)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
-	return checked(j.Head, j.shards)
+	return j.manifest()
 }
 
-type readerFunc func(p []byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// checked returns the manifest of a JSON form, unless it contradicts itself.
-func checked(j shardfile.Head, shards []Entry) (*Manifest, error) {
-	m := &Manifest{FPRChosen: j.FPRChosen, Shards: shards}
+// manifest returns the manifest, unless it contradicts itself.
+func (j *document) manifest() (*Manifest, error) {
+	m := &Manifest{FPRChosen: j.FPRChosen, Shards: j.Shards}
 	switch {
 	case j.Format != shardfile.Format:
 		return nil, fmt.Errorf("%w: its format is %q, want %q", ErrManifest, j.Format, shardfile.Format)
@@ -96,8 +95,8 @@ func checked(j shardfile.Head, shards []Entry) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: version %d", ErrManifest, j.Version)
 	case j.Routing != shardfile.Routing:
 		return nil, fmt.Errorf("%w: routing %d; this program knows %d", ErrManifest, j.Routing, shardfile.Routing)
-	case j.Count != len(shards):
-		return nil, fmt.Errorf("%w: it lists %d of %d shards", ErrManifest, len(shards), j.Count)
+	case j.Count != len(j.Shards):
+		return nil, fmt.Errorf("%w: it lists %d of %d shards", ErrManifest, len(j.Shards), j.Count)
 	case len(j.Spec) > maxSpec:
 		return nil, fmt.Errorf("%w: a spec of %d bytes", ErrManifest, len(j.Spec))
 	}
@@ -123,7 +122,7 @@ func checked(j shardfile.Head, shards []Entry) (*Manifest, error) {
 	if j.Plan != want.Plan {
 		return nil, fmt.Errorf("%w: plan %.40q, but its fields give %s: it was edited", ErrManifest, j.Plan, want.Plan)
 	}
-	if j != want {
+	if j.Head != want {
 		return nil, fmt.Errorf("%w: its spec, seed or key_check is not in the canonical form", ErrManifest)
 	}
 	return m, nil
