@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/internal/shardset"
+	"github.com/bloomery/bloomery/internal/strictjson"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -92,9 +93,7 @@ func (p *Plan) built(ctx context.Context, out Source, s int) (r result, err erro
 	if err != nil {
 		return r, err
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err = d.Decode(&r); err == nil && r.Shard != s {
+	if err = strictjson.Unmarshal(b, &r); err == nil && r.Shard != s {
 		err = fmt.Errorf("it is about shard %d", r.Shard)
 	}
 	if err == nil {

@@ -76,18 +76,7 @@ type Range struct {
 	Span
 }
 
-// Versions of plans that this package writes and reads. Programs that know only the first would drop the values.
-const (
-	planVersion       = 1 // of keys without values
-	planVersionValues = 2 // of keys with values
-)
-
-func (p *Plan) version() int {
-	if p.valueBits() > 0 {
-		return planVersionValues
-	}
-	return planVersion
-}
+const planVersion = 1
 
 // maxPlan is the largest plan in bytes.
 const maxPlan = 1 << 30
@@ -105,7 +94,7 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	}
 	c.Keys.Name = cmp.Or(c.Keys.Name, string(keyio.Lines))
 	p := &Plan{
-		Shards: c.Build.Shards, FPRChosen: build.FPRChosen, MaxFPR: c.Build.MaxFPR,
+		Version: planVersion, Shards: c.Build.Shards, FPRChosen: build.FPRChosen, MaxFPR: c.Build.MaxFPR,
 		Capacity: build.Capacity, Keys: c.Keys,
 	}
 	if p.Spec, err = filter.ParseSpec(build.Spec); err != nil {
@@ -119,7 +108,7 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 		return nil, err
 	}
 	_, own := c.Formats[p.Keys.Name]
-	if p.Version = p.version(); p.Version == planVersionValues {
+	if p.valueBits() > 0 {
 		p.Keys = p.Keys.withValues(own)
 	}
 	if err := p.Keys.checkValues(p.valueBits(), own); err != nil { // before the input is read
@@ -226,10 +215,8 @@ func (p *Plan) check(formats Formats) error {
 		return &filter.ConfigError{Field: "plan: " + field, Value: value, Reason: reason}
 	}
 	switch {
-	case p.Version != planVersion && p.Version != planVersionValues:
-		return bad("version", p.Version, fmt.Sprintf("this program reads %d and %d", planVersion, planVersionValues))
-	case p.Version != p.version():
-		return bad("version", p.Version, fmt.Sprintf("a plan for %s has version %d", p.Spec, p.version()))
+	case p.Version != planVersion:
+		return bad("version", p.Version, fmt.Sprintf("this program reads %d", planVersion))
 	case p.Shards < 1 || p.Shards > shard.Max:
 		return bad("shards", p.Shards, fmt.Sprintf("want 1 to %d", shard.Max))
 	case len(p.Objects) > MaxObjects:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/strictjson"
 )
 
 func (p *Plan) work(format string, args ...any) string {
@@ -69,51 +70,20 @@ func ParsePlan(b []byte, formats Formats) (*Plan, error) {
 }
 
 func parsePlan(b []byte, formats Formats, objects, ranges int) (*Plan, error) {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	var j struct {
-		*Plan
-		Objects list[Object] `json:"objects"` // instead of those of Plan
-		Ranges  list[Range]  `json:"ranges"`
-	}
-	j.Plan, j.Objects.most, j.Ranges.most = new(Plan), objects, ranges
-	if err := d.Decode(&j); err != nil {
+	j := planText{Plan: new(Plan), limits: map[string]int{"objects": objects, "ranges": ranges}}
+	if err := strictjson.Unmarshal(b, &j); err != nil {
 		return nil, fmt.Errorf("reading a plan: %w", err)
 	}
-	p := j.Plan
-	p.Objects, p.Ranges = j.Objects.all, j.Ranges.all
-	return p, p.check(formats)
+	return j.Plan, j.check(formats)
 }
 
-// list is a list of JSON that is decoded value by value, so that the memory for more than most is never taken.
-type list[T any] struct {
-	all  []T
-	most int
+// planText is a plan in JSON. The memory for lists above the limits is never taken.
+type planText struct {
+	*Plan
+	limits map[string]int // largest number of values by the name of the list
 }
 
-func (l *list[T]) UnmarshalJSON(b []byte) error {
-	l.all = nil
-	if string(b) == "null" {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return errors.Join(err, errors.New("objects and ranges must be lists"))
-	}
-	l.all = []T{} // as encoding/json: an empty list is not null
-	for d.More() {
-		if len(l.all) == l.most {
-			return fmt.Errorf("a list has more than %d values", l.most)
-		}
-		var v T
-		if err := d.Decode(&v); err != nil {
-			return err
-		}
-		l.all = append(l.all, v)
-	}
-	return nil
-}
+func (p *planText) MaxItems(list string) int { return p.limits[list] }
 
 // Plans returns the ids of the plans in an output, sorted. Work on them has not finished.
 func Plans(ctx context.Context, out Source) (ids []string, err error) {
