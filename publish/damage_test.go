@@ -162,29 +162,34 @@ func damaged(r *rand.Rand, good []byte, i int) (b []byte, what string) {
 	return b, fmt.Sprintf("byte %d: %#x for %#x", at, b[at], good[at])
 }
 
-// TestSeal accepts files of older versions, and files that were changed by hand and say so.
+// TestSeal: a state file needs a check, and one that was changed by hand an empty one.
 func TestSeal(t *testing.T) {
 	text := []byte(`{"format":"x","n":1}` + "\n")
 	sealed := seal(text)
-	if err := checkSeal(sealed); err != nil || !json.Valid(sealed) {
-		t.Errorf("%s: %v", sealed, err)
+	if body, err := unseal(sealed); err != nil || !json.Valid(sealed) || string(body)+"\n" != string(text) {
+		t.Errorf("%s: %s, %v", sealed, body, err)
 	}
-	byHand := `{"format":"x","n":2` + checkMark + `"}`
-	for _, good := range []string{string(text), `{"format":"x"}`, "", byHand, byHand + "\n"} {
-		if err := checkSeal([]byte(good)); err != nil {
+	for _, good := range []string{byHand(sealed), byHand(sealed) + "\n", string(seal([]byte("{}")))} {
+		if _, err := unseal([]byte(good)); err != nil {
 			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for _, bad := range []string{"", "{}", string(text), strings.ReplaceAll(byHand(sealed), `""`, `null`)} {
+		if body, err := unseal([]byte(bad)); err == nil {
+			t.Errorf("%s is accepted as %s", bad, body)
 		}
 	}
 	for i, c := range sealed[:len(text)-2] {
 		bad := append([]byte(nil), sealed...)
-		if bad[i] = c ^ 1; checkSeal(bad) == nil {
+		bad[i] = c ^ 1
+		if _, err := unseal(bad); err == nil {
 			t.Errorf("%s is accepted", bad)
 		}
 	}
 }
 
-// unsealed returns a state file without its check, as older versions wrote it.
-func unsealed(b []byte) string {
+// byHand returns a state file with an empty check, as a file that was changed by hand has it.
+func byHand(b []byte) string {
 	body, _, _ := strings.Cut(string(b), checkMark)
-	return body + "}\n"
+	return body + checkMark + "\"}\n"
 }

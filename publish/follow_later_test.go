@@ -1,9 +1,7 @@
 package publish
 
 import (
-	"encoding/json"
 	"net/http"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,42 +28,6 @@ func TestObjectComesLater(t *testing.T) {
 	}
 	if err := live.Close(); err != nil || asked.Load() != 3 {
 		t.Errorf("%v after %d requests", err, asked.Load())
-	}
-}
-
-// TestOldStateUpgraded: the first poll with a state of an older version writes which keys its number counts for.
-func TestOldStateUpgraded(t *testing.T) {
-	s := newSite(t)
-	s.publish(filterOf(t, 1000, 0))
-	f := s.follower(s.dir)
-	mustPoll(t, f)
-	path := f.file + stateSuffix
-	fields := func() (all map[string]any) {
-		t.Helper()
-		b, err := os.ReadFile(path)
-		if err == nil {
-			err = json.Unmarshal(b, &all)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return all
-	}
-	old := fields()
-	delete(old, "seen")
-	delete(old, "check")
-	b, err := json.Marshal(old)
-	if err == nil {
-		err = os.WriteFile(path, b, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e, is := mustPoll(t, f).is(Unchanged); !is {
-		t.Errorf("%+v", e)
-	}
-	if fields()["seen"] == nil {
-		t.Error("the state is still the old one")
 	}
 }
 

@@ -1,10 +1,8 @@
 package publish
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
-	"os"
 	"testing"
 	"time"
 )
@@ -162,42 +160,5 @@ func TestConditionsOfKeys(t *testing.T) {
 	}
 	if e, err := f.Poll(t.Context()); e.Kind == "" || !errors.Is(err, ErrExpired) || asked != 1 {
 		t.Errorf("again: %v, %v, %d conditions", e, err, asked)
-	}
-}
-
-// TestOlderStates: a state that an older version has written names one key. Its number counts for all that are pinned.
-func TestOlderStates(t *testing.T) {
-	s := newSite(t)
-	web := s.serve()
-	one, two := testKey(t, "A"), testKey(t, "E")
-	first, second := filterOf(t, 1000, 0), filterOf(t, 1000, 1)
-	for _, pinned := range [][]PrivateKey{{one}, {two}, {one, two}, nil} {
-		f := s.follower(web.URL, WithKeys(two.Public()))
-		s.signs(second, 17, one, two)
-		mustPoll(t, f)
-		path := f.file + stateSuffix
-		var fields map[string]any
-		text, err := os.ReadFile(path)
-		if err == nil {
-			err = json.Unmarshal(text, &fields)
-		}
-		if err != nil || fields["key"] != one.Public().ID() || len(fields["seen"].(map[string]any)) != 2 {
-			t.Fatalf("%v: %s", err, text)
-		}
-		delete(fields, "seen")
-		if text, err = json.Marshal(fields); err == nil {
-			err = os.WriteFile(path, text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		f = f.pinning(t, web.URL, pinned...)
-		s.signs(first, 16, one, two)
-		refuses(t, f, ErrOlder, second)
-		s.signs(first, 17, one, two)
-		refuses(t, f, ErrConflict, second)
-		s.signs(first, 18, one, two)
-		mustPoll(t, f)
-		holds(t, f, first)
 	}
 }

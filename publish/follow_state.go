@@ -41,7 +41,6 @@ const (
 // state is what a follower keeps of the release that it has accepted last, and of the newest one of each key. It is
 // written before the file is replaced, so that no number goes back, whenever the follower is killed.
 type state struct {
-	header
 	Name string `json:"name"`
 	newest
 	Published time.Time `json:"published"`
@@ -49,9 +48,7 @@ type state struct {
 	Key       string    `json:"key,omitempty"` // the id of a key that signed it, or none if it was not checked
 	URL       string    `json:"url"`
 	transport.Validators
-	// Seen is missing in a state that an older version has written.
-	Seen map[string]newest `json:"seen"`
-	old  bool              // the file is one of an older version
+	Seen map[string]newest `json:"seen"` // the newest release of each key
 }
 
 // readState returns the state beside a target. Its Release is 0 if there is none.
@@ -85,25 +82,31 @@ func (f *Follower) readState(ctx context.Context, target string) (*state, error)
 		return nil, fmt.Errorf("%s: %w: %w; restore it from a copy, or remove it, and the next release is taken whatever "+
 			"its number", path, ErrState, err)
 	}
-	if s.Seen == nil {
-		s.Seen, s.old = f.seenBefore(&s), true
-	}
 	return &s, nil
+}
+
+// marshal returns the text of a state file.
+func (s *state) marshal() ([]byte, error) {
+	b, err := json.Marshal(struct {
+		header
+		*state
+	}{header{stateFormat, formatVersion}, s})
+	return seal(b), err
 }
 
 // writeState replaces the state unless it is the same.
 func (p *poll) writeState(ctx context.Context) error {
-	b, err := json.Marshal(p.next)
+	b, err := p.next.marshal()
 	if err != nil {
 		return err
 	}
-	if old, err := json.Marshal(p.was); err == nil && bytes.Equal(old, b) && !p.was.old {
+	if old, err := p.was.marshal(); err == nil && bytes.Equal(old, b) {
 		return nil
 	}
 	if !p.options.guard.off {
 		ctx = container.NewMode(ctx, 0o644)
 	}
-	return replace(ctx, p.target+stateSuffix, seal(b))
+	return replace(ctx, p.target+stateSuffix, b)
 }
 
 // accept checks a release.json and returns its content and the state after it. was is the state before.
@@ -132,8 +135,7 @@ func (f *Follower) accept(text []byte, was *state) (*record, *state, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	next := &state{header: header{stateFormat, formatVersion}, Name: r.Name, newest: now, Published: r.Published,
-		Expires: r.Expires, URL: f.source.String(), Seen: map[string]newest{}}
+	next := &state{Name: r.Name, newest: now, Published: r.Published, Expires: r.Expires, URL: f.source.String(), Seen: map[string]newest{}}
 	maps.Copy(next.Seen, was.Seen)
 	for _, id := range by {
 		next.Seen[id] = now
@@ -241,18 +243,6 @@ func (f *Follower) signers(text []byte) (ids []string, err error) {
 		}
 	}
 	return ids, nil
-}
-
-// seenBefore returns what a state of an older version has seen. It names one key of several that may have signed the
-// release. So that no release before it is accepted, it counts for every key that is pinned now, and for none.
-func (f *Follower) seenBefore(s *state) map[string]newest {
-	seen := map[string]newest{unchecked: s.newest}
-	for _, id := range append(f.ids(), s.Key) {
-		if id != "" {
-			seen[id] = s.newest
-		}
-	}
-	return seen
 }
 
 // mayFollow returns an error wrapping ErrOlder or ErrConflict unless a release may follow what the pinned keys have

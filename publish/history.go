@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,8 +27,9 @@ func (r *Release) step() step {
 
 // check returns an error if a field of a step is out of range.
 func (s *step) check() error {
-	if s.Number == 0 || s.Number > maxNumber || s.Keys > maxNumber || !isRate(s.FPRPosterior) {
-		return fmt.Errorf("%w: history: release %d with %d keys, rate %v", ErrRelease, s.Number, s.Keys, s.FPRPosterior)
+	if s.Number == 0 || s.Number > maxNumber || s.Keys > maxNumber || !isRate(s.FPRPosterior) || !isWhole(s.Published) {
+		return fmt.Errorf("%w: history: release %d of %v with %d keys, rate %v", ErrRelease, s.Number, s.Published,
+			s.Keys, s.FPRPosterior)
 	}
 	return errors.Join(s.object.check(maxNumber), s.Delta.check(maxNumber))
 }
@@ -40,11 +40,15 @@ func (h history) marshal() ([]byte, error) {
 	for i := range whole {
 		whole[i].Published = wholeSeconds(whole[i].Published)
 	}
+	if err := whole.check(); err != nil {
+		return nil, err
+	}
+
 	out, err := table(historyFormat, "releases", whole)
 	if err == nil && len(out) > maxHistory {
 		err = fmt.Errorf("%w: a history of %d bytes; want at most %d: keep fewer releases", ErrRelease, len(out), maxHistory)
 	}
-	return out, cmp.Or(err, h.check())
+	return out, err
 }
 
 // parseHistory returns the content of a history object. The error wraps ErrRelease or ErrVersion.

@@ -147,8 +147,8 @@ func TestKilledFirst(t *testing.T) {
 	}
 	s.publish(dir)
 	delete(s.contents, 1)
-	begun := strings.Replace(unsealed(before), "]}", `,{"name":"list","release":0,"sha256":"`+shard.Sum{}.String()+
-		`","keys":0}`+"\n]}", 1)
+	begun := strings.Replace(byHand(before), "]", `,{"name":"list","release":0,"sha256":"`+shard.Sum{}.String()+
+		`","keys":0}`+"\n]", 1)
 	if err := errors.Join(os.Remove(filepath.Join(dir, ReleaseName)),
 		os.WriteFile(s.State[0], []byte(begun), 0o600)); err != nil {
 		t.Fatal(err)
@@ -285,7 +285,7 @@ func TestBadState(t *testing.T) {
 	}
 	before := released(t, dir)
 	sealed := string(good)
-	good = []byte(unsealed(good)) // so that not only the check is wrong
+	good = []byte(byHand(good)) // so that not only the check is wrong
 	for what, bad := range map[string]string{
 		"check":   strings.Replace(sealed, `"release":1`, `"release":7`, 1),
 		"cut":     string(good[:len(good)/2]),
@@ -296,7 +296,11 @@ func TestBadState(t *testing.T) {
 		"version": strings.Replace(string(good), `"version":1`, `"version":2`, 1),
 		"number":  strings.Replace(string(good), `"release":1`, `"release":9007199254740992`, 1),
 		"kind":    strings.Replace(string(good), `"kind":"file"`, `"kind":"tree"`, 1),
-		"twice":   strings.Replace(string(good), "\n]}", ","+strings.SplitN(string(good), "\n", 3)[1]+"\n]}", 1),
+		"twice":   strings.Replace(string(good), "\n]", ","+strings.SplitN(string(good), "\n", 3)[1]+"\n]", 1),
+		"field":   strings.Replace(string(good), `"keys":`, `"size":1,"keys":`, 1),
+		"null":    strings.Replace(string(good), `"kind":"file"`, `"kind":null`, 1),
+		"missing": strings.Replace(string(good), `"name":"list",`, ``, 1),
+		"no seal": strings.Replace(string(good), ",\n\"check\":\"\"", ``, 1),
 		"large":   string(good) + strings.Repeat(" ", maxKeyState),
 	} {
 		if bad == string(good) {

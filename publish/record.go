@@ -7,18 +7,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
-	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/strictjson"
 )
 
-// header has the first members of a record: of a release, a history and a state file.
+// header has the first members of a release, a history and a state file.
 type header struct {
 	Format  string `json:"format"`
 	Version uint64 `json:"version"`
 }
 
-const formatVersion = 1
+const formatVersion = 1 // of each of them
 
 // timeForm is the only form of a time in a release.
 const timeForm = "2006-01-02T15:04:05Z"
@@ -26,15 +26,12 @@ const timeForm = "2006-01-02T15:04:05Z"
 // parse decodes a release or history. The error wraps ErrRelease or ErrVersion.
 func parse(b []byte, format string, v any) error {
 	var h header
-	err := decode(b, &h)
+	err := strictjson.Unmarshal(b, &h, v)
 	switch {
-	case err != nil:
-	case h.Format != format:
-		err = fmt.Errorf("format %.40q; want %q", h.Format, format)
-	case h.Version != formatVersion:
+	case h.Format == format && h.Version > formatVersion: // it may have fields that this program does not know
 		return fmt.Errorf("%w: version %d of %s", ErrVersion, h.Version, format)
-	default:
-		err = decode(b, v)
+	case err == nil:
+		err = h.check(format)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRelease, err)
@@ -42,98 +39,43 @@ func parse(b []byte, format string, v any) error {
 	return nil
 }
 
-// members calls f with the name in the tag of each field of a struct, whether it has omitempty, and the field.
-func members(of reflect.Value, f func(name string, optional bool, v reflect.Value) error) error {
-	for i := range of.NumField() {
-		field := of.Type().Field(i)
-		name, optional := strings.CutSuffix(field.Tag.Get("json"), ",omitempty")
-		var err error
-		if field.Anonymous {
-			err = members(of.Field(i), f)
-		} else {
-			err = f(name, optional, of.Field(i))
-		}
-		if err != nil {
-			return err
-		}
+// check returns an error unless this is the header of a file of the format.
+func (h header) check(format string) error {
+	if h.Format != format || h.Version != formatVersion {
+		return fmt.Errorf("format %.40q, version %d; want %q, version %d", h.Format, h.Version, format, formatVersion)
 	}
-	return nil
-}
-
-// decode sets the fields of the struct at v from the members of a JSON object, by the exact names in their tags, as
-// other languages do; encoding/json would ignore their case. Members must be there, except those with omitempty. Others
-// are ignored. Of several with one name the last one counts.
-func decode(b []byte, v any) error {
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(b, &all); err != nil {
-		return err
-	}
-	return members(reflect.ValueOf(v).Elem(), func(name string, optional bool, to reflect.Value) error {
-		raw, ok := all[name]
-		if !ok && optional {
-			return nil
-		}
-		err := errors.New("it is missing")
-		if ok && string(raw) != "null" {
-			err = decodeValue(raw, to)
-		}
-		if err != nil {
-			return fmt.Errorf("member %s: %w", name, err)
-		}
-		return nil
-	})
-}
-
-// decodeValue decodes a value. Objects in it are decoded as by decode.
-func decodeValue(raw json.RawMessage, to reflect.Value) error {
-	if t, ok := to.Addr().Interface().(*time.Time); ok {
-		return decodeTime(raw, t)
-	}
-	switch to.Kind() {
-	case reflect.Struct:
-		return decode(raw, to.Addr().Interface())
-	case reflect.Pointer:
-		to.Set(reflect.New(to.Type().Elem()))
-		return decodeValue(raw, to.Elem())
-	case reflect.Slice:
-		var all []json.RawMessage
-		err := json.Unmarshal(raw, &all)
-		to.Set(reflect.MakeSlice(to.Type(), len(all), len(all)))
-		for i := 0; i < len(all) && err == nil; i++ {
-			err = decodeValue(all[i], to.Index(i))
-		}
-		return err
-	}
-	return json.Unmarshal(raw, to.Addr().Interface())
-}
-
-func decodeTime(raw json.RawMessage, t *time.Time) error {
-	var s string
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return err
-	}
-	got, err := time.Parse(timeForm, s)
-	if err != nil || got.Format(timeForm) != s {
-		return fmt.Errorf("time %.40q; want the form %s", s, timeForm)
-	}
-	*t = got
 	return nil
 }
 
 // wholeSeconds returns a time whose JSON has timeForm.
 func wholeSeconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// lines returns the JSON of a struct with one member a line.
+// isWhole reports whether the JSON of a time has timeForm.
+func isWhole(t time.Time) bool { return t == wholeSeconds(t) }
+
+// lines returns the JSON of a struct with one member per line.
 func lines(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
 	var all [][]byte
-	err := members(reflect.ValueOf(v), func(name string, optional bool, v reflect.Value) error {
-		value, err := json.Marshal(v.Interface())
-		if !optional || !v.IsZero() {
-			all = append(all, fmt.Appendf(nil, "%q:%s", name, value))
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err == nil {
+			err = d.Decode(&value)
 		}
-		return err
-	})
-	return fmt.Appendf(nil, "{\n%s\n}", bytes.Join(all, []byte(",\n"))), err
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, fmt.Appendf(nil, "%q:%s", name, value))
+	}
+	return fmt.Appendf(nil, "{\n%s\n}", bytes.Join(all, []byte(",\n"))), nil
 }
 
 // table returns a record with a list of rows, one a line.
@@ -155,8 +97,8 @@ func table[T any](format, list string, rows []T) ([]byte, error) {
 //	{"format":"...", ...,
 //	"check":"0123456789abcdef"}
 //
-// The digits are the first 8 bytes of the SHA-256 of all bytes before the comma. A file without a check is of an older
-// version, and an empty check belongs to a file that was changed by hand. Both are accepted.
+// The digits are the first 8 bytes of the SHA-256 of all bytes before the comma. An empty check belongs to a file that
+// was changed by hand, and is accepted.
 
 const checkMark = ",\n\"check\":\""
 
@@ -173,35 +115,31 @@ func checkOf(body []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// checkSeal returns an error if a file has a check that does not belong to it.
-func checkSeal(text []byte) error {
+// unseal returns a state file without its check. The error is errSeal if the check does not belong to it.
+func unseal(text []byte) ([]byte, error) {
 	text = bytes.TrimRight(text, " \t\r\n")
 	at := bytes.LastIndex(text, []byte(checkMark))
 	if at < 0 {
-		return nil
+		return nil, errSeal
 	}
 	if digits := string(text[at+len(checkMark):]); digits != `"}` && digits != checkOf(text[:at])+`"}` {
-		return errSeal
+		return nil, errSeal
 	}
-	return nil
+	return append(bytes.Clone(text[:at]), '}'), nil
 }
 
+// parseState decodes a state file.
 func parseState(b []byte, format string, v any) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return errors.New("it is empty: it was cut") // no writer leaves an empty one
 	}
-	if err := checkSeal(b); err != nil {
+	body, err := unseal(b)
+	if err != nil {
 		return err
 	}
 	var h header
-	if err := json.Unmarshal(b, &h); err != nil {
+	if err := strictjson.Unmarshal(body, &h, v); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(b, v); err != nil {
-		return err
-	}
-	if h.Format != format || h.Version != formatVersion {
-		return fmt.Errorf("format %.40q, version %d", h.Format, h.Version)
-	}
-	return nil
+	return h.check(format)
 }

@@ -86,6 +86,8 @@ func (r *record) check() error {
 		return fmt.Errorf("%w: name %.80q; want 1 to %d bytes of printable text", ErrRelease, r.Name, maxName)
 	case r.Number == 0 || r.Number > maxNumber:
 		return fmt.Errorf("%w: number %d", ErrRelease, r.Number)
+	case !isWhole(r.Published) || !isWhole(r.Expires):
+		return fmt.Errorf("%w: a time is not in the form %s", ErrRelease, timeForm)
 	case !r.Expires.After(r.Published):
 		return fmt.Errorf("%w: it expires before it is published", ErrRelease)
 	case kinds[r.Kind].form == nil:
@@ -178,14 +180,15 @@ func parseRecord(b []byte) (*record, error) {
 // marshal returns release.json, with a signature of each key. The same content and keys give the same bytes. The error
 // wraps ErrRelease if a field is out of range.
 func (r *record) marshal(keys ...PrivateKey) ([]byte, error) {
-	if err := r.check(); err != nil {
+	whole := *r
+	whole.Published, whole.Expires = wholeSeconds(r.Published), wholeSeconds(r.Expires)
+	if err := whole.check(); err != nil {
 		return nil, err
 	}
 	if len(keys) > maxSignatures {
 		return nil, fmt.Errorf("%w: %d signatures; want at most %d", ErrRelease, len(keys), maxSignatures)
 	}
-	whole := *r
-	whole.Published, whole.Expires = wholeSeconds(r.Published), wholeSeconds(r.Expires)
+
 	text, err := lines(struct {
 		header
 		record

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/strictjson"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
@@ -136,7 +137,7 @@ func signatures(tail []byte) ([]signature, error) {
 	var all struct {
 		Signatures []signature `json:"signatures"`
 	}
-	err := decode(tail, &all)
+	err := strictjson.Unmarshal(tail, &all)
 	if n := len(all.Signatures); err == nil && n > maxSignatures {
 		err = fmt.Errorf("%d signatures; want at most %d", n, maxSignatures)
 	}

@@ -131,7 +131,7 @@ func openStates(ctx context.Context, paths []string, warn func(error)) (*states,
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
 		}
-		st, missing := os.Stat(path)
+		_, missing := os.Stat(path)
 		err = container.MayWrite(path)
 		if missing != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
 			warn(fmt.Errorf("%w: %w; without it, only release.json says which numbers are used", ErrKeyState, err))
@@ -139,9 +139,6 @@ func openStates(ctx context.Context, paths []string, warn func(error)) (*states,
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
-		}
-		if missing == nil && st.Mode().Perm()&0o007 != 0 {
-			_ = os.Chmod(path, st.Mode().Perm()&^0o007) // an older version let all read it
 		}
 		s.paths = append(s.paths, path)
 	}

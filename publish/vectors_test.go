@@ -97,10 +97,16 @@ func vectors(t *testing.T) (list []vector, files map[string][]byte) {
 	add("first-wrong.json", "the first of two signatures is damaged, the reader has both keys", "ok", "ok", damaged,
 		one, two)
 	add("first-wrong.json", "the only signature of the pinned key is damaged", "signature", "ok", damaged, one)
-	add("tail.json", "members after the signatures have no effect", "ok", "ok",
+	add("tail.json", "members after the signatures", "invalid", "ok",
 		edit("\n}\n", ",\n\"release\":99,\"sha256\":\"00\",\"name\":\"other\"\n}\n"), one)
-	add("unknown.json", "unknown members and names in other case have no effect", "unsigned", "ok",
-		edit("\n\"signatures\":", "\n\"Release\":99,\"new\":[{}],\n\"signatures\":[],\"x\":"), one)
+	add("unknown.json", "a member that no reader knows", "signature", "invalid",
+		edit("\n\"signatures\":", "\n\"new\":[{}],\n\"signatures\":"), one)
+	add("case.json", "a name in another case", "signature", "invalid", edit(`"keys":`, `"Keys":`), one)
+	add("member-twice.json", "a member twice", "signature", "invalid",
+		edit(`"keys":133604`, "\"keys\":133604,\n\"keys\":133604"), one)
+	add("null.json", "a member is null", "signature", "invalid", edit(`"fpr_chosen":0.01`, `"fpr_chosen":null`), one)
+	add("number.json", "a number in another form", "signature", "invalid",
+		edit(`"fpr_chosen":0.01`, `"fpr_chosen":1e-2`), one)
 	add("name-changed.json", "the name was changed", "signature", "invalid",
 		edit(`"name":"blocklist"`, `"name":""`), one)
 	add("swapped.json", "the signature of another release", "signature", "ok",
