@@ -42,13 +42,12 @@ var rooms = map[string][]string{
 	"internal/probe":       {"filter", "internal/family"},
 	"internal/stripe":      {"filter"},
 	"internal/batch":       {"filter", "internal/family"},
-	"internal/gather":      {"filter", "internal/family", "internal/parallel"},
 	"internal/grid":        {"internal/parallel"},
 	"internal/fill":        {"filter", "internal/family"},
-	"internal/anneal": {"filter", "internal/family", "internal/bitvec", "internal/kernel", "internal/gather",
+	"internal/anneal": {"filter", "internal/family", "internal/bitvec", "internal/kernel", "internal/hashes",
 		"internal/grid", "internal/parallel"},
-	"internal/family/*": {"filter", "internal/family", "internal/anneal", "internal/grid", "internal/gather",
-		"internal/chunk", "internal/fill", "internal/batch", "internal/bitvec", "internal/bitmap", "internal/kernel",
+	"internal/family/*": {"filter", "internal/family", "internal/anneal", "internal/grid", "internal/hashes",
+		"internal/fill", "internal/batch", "internal/bitvec", "internal/bitmap", "internal/kernel",
 		"internal/murmur", "internal/probe", "internal/stripe", "internal/stat", "internal/parallel"},
 	"internal/families": {"filter", "internal/family", "internal/family/*"},
 	"internal/except":   {"filter", "internal/family", "internal/batch", "internal/bitvec", "internal/probe"},
@@ -65,12 +64,9 @@ var rooms = map[string][]string{
 	"internal/shardfile":  {"filter"},
 	"internal/shardset": {"filter", "internal/container", "internal/flock", "internal/shardfile",
 		"internal/untrusted", "shard"},
-	"internal/chunk": {},
-	"internal/spool": {"filter", "internal/chunk"},
 	"internal/flock": {"internal/untrusted"},
-	"internal/run":   {"filter", "shard", "internal/crc", "internal/spool"},
-	"internal/intake": {"filter", "internal/family", "internal/families", "internal/bitvec", "internal/kernel", "internal/run",
-		"internal/spool", "shard"},
+	"internal/intake": {"filter", "internal/family", "internal/families", "internal/bitvec", "internal/kernel",
+		"internal/hashes", "shard"},
 	"admission": {"filter", "internal/family", "internal/family/*"},
 	"window": {"filter", "internal/family", "internal/family/*", "internal/container", "internal/batch",
 		"internal/bitvec", "internal/clock"}, // the last one in tests only
@@ -108,21 +104,22 @@ var rooms = map[string][]string{
 		"shard", "internal/engine", "internal/engine/one", "internal/bitvec", "internal/except",
 		"internal/inset", "internal/kernel", "internal/parallel", "internal/retry", "internal/untrusted",
 		"internal/shardfile", "internal/shardset"},
-	"internal/bulk": {"filter", "internal/family", "internal/engine", "internal/gather", "internal/intake",
-		"internal/run", "internal/spool", "internal/except", "internal/shrink", "internal/stat"},
+	"internal/bulk": {"filter", "internal/family", "internal/engine", "internal/hashes", "internal/intake",
+		"internal/except", "internal/shrink", "internal/stat"},
 	".": {"filter", "internal/family", "internal/families", "internal/container", "plan", "shard",
 		"internal/engine", "internal/engine/one", "internal/engine/shards", "internal/bulk",
 		"internal/except", "internal/flock", "internal/handle", "internal/inset", "internal/intake", "internal/live",
-		"internal/kernel", "internal/parallel", "internal/run", "internal/shrink", "internal/shardfile", "internal/shardset",
+		"internal/kernel", "internal/parallel", "internal/hashes", "internal/shrink", "internal/shardfile", "internal/shardset",
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
 	"internal/handle":    {"filter", "internal/family", "internal/engine", "internal/engine/one", "internal/intake"},
+	"internal/hashes":    {"filter", "internal/family", "internal/parallel", "internal/crc", "shard"},
 	"internal/shardtest": {".", "shard"},
 	"internal/doctest":   {},
 	"distribute":         {".", "filter", "internal/steps", "shard"},
 	"internal/steps": {".", "filter", "internal/family", "internal/families", "internal/container", "internal/handle",
-		"internal/keyio", "shard", "internal/shardfile", "internal/shardset", "internal/engine", "internal/run",
+		"internal/keyio", "shard", "internal/shardfile", "internal/shardset", "internal/engine", "internal/hashes",
 		"internal/strictjson", "internal/untrusted", "internal/crc", "internal/parallel"},
-	"exact": {"filter", "internal/family", "internal/container", "internal/family/*", "internal/gather",
+	"exact": {"filter", "internal/family", "internal/container", "internal/family/*", "internal/hashes",
 		"internal/probe", "internal/bitvec", "internal/live", "internal/retry", "internal/shrink",
 		"internal/trailer", "internal/untrusted", "internal/crc", "internal/exactopts"},
 	"internal/drift":     {},
@@ -178,7 +175,7 @@ func TestLayers(t *testing.T) {
 			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/stat", "internal/keyio",
 				"internal/handle", "internal/shardtest", "internal/family", "examples/domains")
 			if room == "eval/lab/scale" { // its tests compare sizes of formats
-				allowed = append(allowed, "internal/run")
+				allowed = append(allowed, "internal/hashes")
 			}
 			if room == "filter" { // its examples build sets
 				allowed = append(allowed, ".")

@@ -8,8 +8,8 @@ import (
 	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/intake"
-	"github.com/bloomery/bloomery/internal/run"
 )
 
 // Optimizer continues the search of a partitioned, blockpartitioned or twochoice filter, for the same keys or others.
@@ -72,7 +72,7 @@ func (s *Set) optimizer(e filter.Effort, c Config) (*oneBuild, error) {
 
 // optimizeShards builds the filter of each shard of old again, from hashes by shard, and returns a Set of them, in
 // memory.
-func (b *oneBuild) optimizeShards(ctx context.Context, old *Set, e filter.Effort, keys *run.Spill) (*Set, error) {
+func (b *oneBuild) optimizeShards(ctx context.Context, old *Set, e filter.Effort, keys *hashes.ByShard) (*Set, error) {
 	parts, n := old.inner().Parts(), float64(old.inner().Facts().Stored.Shards)
 	set, err := made(parts.Rebuild(func(i int, part engine.Engine) (engine.Engine, error) {
 		config := b.config

@@ -11,10 +11,10 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/parallel"
-	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
@@ -41,7 +41,7 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 	if c.Like != nil {
 		b.config.Shards = cmp.Or(c.Shards, c.Like.inner().Facts().Stored.Shards)
 	} else if c.Keys > 0 && c.Shards == 0 {
-		b.config.Shards = run.AutoShards(c.Keys)
+		b.config.Shards = hashes.AutoShards(c.Keys)
 	}
 	hasher, err := b.config.checkSharded(ctx) // before the keys come
 	if err != nil {
@@ -51,7 +51,7 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 		return nil, err
 	}
 	if c.Like == nil && c.Keys > 0 {
-		if err := run.CheckShards(b.config.Shards, c.Keys); err != nil {
+		if err := hashes.CheckShards(b.config.Shards, c.Keys); err != nil {
 			return nil, err
 		}
 	}
@@ -172,7 +172,7 @@ func (b *shardBuild) write(ctx context.Context) error {
 		return err
 	}
 	if b.config.Like == nil {
-		if err := run.CheckShards(b.config.Shards, n); err != nil {
+		if err := hashes.CheckShards(b.config.Shards, n); err != nil {
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ func (b *shardBuild) write(ctx context.Context) error {
 	}
 	if b.in.Counting() {
 		b.config.Keys = max(n, 1)
-		b.config.Shards = cmp.Or(b.config.Shards, run.AutoShards(n))
+		b.config.Shards = cmp.Or(b.config.Shards, hashes.AutoShards(n))
 		if err := b.start(ctx); err != nil {
 			return err
 		}
@@ -276,7 +276,7 @@ func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry,
 // readAllowed hashes the keys of Config.Allow.
 func (b *shardBuild) readAllowed(ctx context.Context) (err error) {
 	if b.config.Allow != nil {
-		spill := run.NewSpill(b.config.Shards, b.memory(), b.config.TempDir)
+		spill := hashes.NewByShard(b.config.Shards, b.memory(), b.config.TempDir)
 		b.in.OnClose(spill.Close)
 		b.allowed, err = intake.NewList(ctx, b.config.Allow, b.in.Hasher(), spill)
 	}

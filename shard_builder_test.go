@@ -14,7 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
@@ -165,7 +165,7 @@ func TestShardSizes(t *testing.T) {
 		}
 	}
 	for n, want := range map[uint64]int{0: 1, 1: 1, 1 << 22: 1, 1<<22 + 1: 2, 50_000_000: 12, 1 << 62: shard.Max} {
-		if got := run.AutoShards(n); got != want {
+		if got := hashes.AutoShards(n); got != want {
 			t.Errorf("AutoShards(%d) = %d, want %d", n, got, want)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/shrink"
 )
 
@@ -61,7 +61,7 @@ func (c Config) hasher() filter.Hasher {
 type Builder struct {
 	config Config
 	hasher filter.Hasher
-	keys   *gather.Keys
+	keys   *hashes.Sorted
 	names  names
 	stages // of Build
 
@@ -88,7 +88,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		c.Partitioned = c.Base.partitioned()
 	}
 	// The other half of the memory is for the keys of the levels.
-	return &Builder{config: c, hasher: c.hasher(), stages: stages{report: c.Progress}, keys: gather.New(gather.Config{
+	return &Builder{config: c, hasher: c.hasher(), stages: stages{report: c.Progress}, keys: hashes.NewSorted(hashes.Config{
 		Memory: c.Memory - c.Memory/2, Dir: c.TempDir, Workers: c.Workers,
 	})}, nil
 }

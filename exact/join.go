@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // maxNamed is the largest number of keys that an OutsideError names.
@@ -37,7 +37,7 @@ type joined struct {
 
 // join reads sorted hashes of a universe and of members, with the bits of the Builder. It calls inside for each
 // distinct key of the universe, in order of the hash, and outside for each distinct member that is not in it.
-func join(ctx context.Context, keys *gather.Keys, inside func(joined) error, outside func(filter.Hash)) error {
+func join(ctx context.Context, keys *hashes.Sorted, inside func(joined) error, outside func(filter.Hash)) error {
 	var k joined
 	any, in := false, false // whether there is a key in k, and whether it is in the universe
 	end := func() error {

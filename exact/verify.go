@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // Verification is what a Verifier found.
@@ -26,7 +26,7 @@ type Verifier struct {
 
 	set    *Set
 	hasher filter.Hasher
-	keys   *gather.Keys
+	keys   *hashes.Sorted
 }
 
 // presentBit is set in the Lo of a gathered hash if the set has the key.
@@ -36,7 +36,7 @@ const presentBit = 2
 // member take 16 bytes of memory each.
 func (s *Set) NewVerifier(c Config) *Verifier {
 	return &Verifier{progress: c.Progress, set: s, hasher: filter.NewHasher(^s.hasher.Seed()),
-		keys: gather.New(gather.Config{Memory: c.Memory, Dir: c.TempDir, Workers: c.Workers})}
+		keys: hashes.NewSorted(hashes.Config{Memory: c.Memory, Dir: c.TempDir, Workers: c.Workers})}
 }
 
 // AddMembers adds members. It returns an error if keys cannot be written to a temporary file. See Builder.AddMembers

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
@@ -43,7 +43,7 @@ type Job[G any, F family.Filter] interface {
 
 // Builder gathers keys and searches at the end. The families document it.
 type Builder[G any, F family.Filter] struct {
-	gather.Intake
+	hashes.Intake
 	Goal Goal
 	job  Job[G, F]
 }
@@ -54,7 +54,7 @@ func NewBuilder[G any, F family.Filter](c Common, job Job[G, F]) *Builder[G, F] 
 	if !c.From && c.Size.FPR != 0 {
 		b.Goal.Rate = c.Size.FPR
 	}
-	b.Intake = gather.NewIntake(gather.Config{Expect: c.Keys, Workers: c.Workers})
+	b.Intake = hashes.NewIntake(hashes.Config{Expect: c.Keys, Workers: c.Workers})
 	return b
 }
 
@@ -106,7 +106,7 @@ func (b *Builder[G, F]) Build(ctx context.Context) (family.Filter, error) {
 
 // search makes one filter: it searches the parts, several at once.
 func search[G any, F family.Filter](
-	ctx context.Context, in *gather.Intake, clock *Clock, job Job[G, F], g G, n uint64,
+	ctx context.Context, in *hashes.Intake, clock *Clock, job Job[G, F], g G, n uint64,
 	effort filter.Effort, start time.Time,
 ) (f F, err error) {
 	if f, err = job.New(g, n); err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
@@ -88,7 +88,7 @@ func (p *Pace) Take(keys uint64) *Part {
 // of the context; if it is kept, all parts are given, so that the filter has all keys. Otherwise it returns the first
 // error of a worker.
 func (p *Pace) each(
-	keys *gather.Keys, part func(filter.Hash) uint64, worker func() func(part uint64, keys []filter.Hash) error,
+	keys *hashes.Sorted, part func(filter.Hash) uint64, worker func() func(part uint64, keys []filter.Hash) error,
 ) error {
 	type job struct {
 		part uint64

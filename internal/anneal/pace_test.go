@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // TestLoop holds where on its schedule each pass stands: by number, by time, when told to stop, and when it has enough.
@@ -54,7 +54,7 @@ func TestLoop(t *testing.T) {
 // TestEach gives all parts once whatever the number of workers, passes on their errors, and stops when nobody wants the
 // rest.
 func TestEach(t *testing.T) {
-	keys := gather.New(gather.Config{})
+	keys := hashes.NewSorted(hashes.Config{})
 	for i := range uint64(1000) {
 		_ = keys.AddMany([]filter.Hash{{Hi: i << 54}})
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/intake"
-	"github.com/bloomery/bloomery/internal/run"
 )
 
 // Addition is the job of bloomery.Addition.
 type Addition struct {
 	set    Target
-	parts  engine.Parts // of a sharded Set, else nil
-	spill  *run.Spill   // of its hashes
+	parts  engine.Parts    // of a sharded Set, else nil
+	spill  *hashes.ByShard // of its hashes
 	shards int
 	report func(filter.Progress)
 	ended  atomic.Bool // by Commit or Close

@@ -7,8 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/run"
-	"github.com/bloomery/bloomery/internal/spool"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // Target is the Set that a job works on.
@@ -58,14 +57,14 @@ func (t Target) value(key []byte) (value uint64, ok bool, err error) {
 // Options are those of a job that keeps the hashes of a list.
 type Options struct {
 	Workers  int
-	Memory   int64 // limit in bytes of the hashes in memory; 0: spool.DefaultMemory
+	Memory   int64 // limit in bytes of the hashes in memory; 0: hashes.DefaultMemory
 	TempDir  string
 	Progress func(filter.Progress)
 }
 
-func (o Options) memory() int64 { return cmp.Or(o.Memory, spool.DefaultMemory) }
+func (o Options) memory() int64 { return cmp.Or(o.Memory, hashes.DefaultMemory) }
 
 // NewSpill returns a store of hashes for the shards of e.
-func (o Options) NewSpill(e engine.Engine) *run.Spill {
-	return run.NewSpill(e.Facts().Stored.Shards, o.memory(), o.TempDir)
+func (o Options) NewSpill(e engine.Engine) *hashes.ByShard {
+	return hashes.NewByShard(e.Facts().Stored.Shards, o.memory(), o.TempDir)
 }

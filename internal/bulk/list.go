@@ -9,8 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/gather"
-	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // list keeps the hashes of a Removal and returns them in an order in which equal ones follow each other.
@@ -36,13 +35,13 @@ func newList(e engine.Engine, o Options) (list, error) {
 	if _, ok := e.Facts().Filter.(family.Remover); !ok {
 		return nil, e.Lacks(family.CanRemove)
 	}
-	keys := gather.New(gather.Config{Memory: o.memory(), Dir: o.TempDir, Workers: o.Workers, Copies: true})
-	return &listOfOne{Keys: keys, set: e, report: o.Progress}, nil
+	keys := hashes.NewSorted(hashes.Config{Memory: o.memory(), Dir: o.TempDir, Workers: o.Workers, Copies: true})
+	return &listOfOne{Sorted: keys, set: e, report: o.Progress}, nil
 }
 
 // listOfOne is the list for one filter.
 type listOfOne struct {
-	*gather.Keys
+	*hashes.Sorted
 	set    engine.Engine
 	report func(filter.Progress)
 	added  uint64
@@ -81,7 +80,7 @@ func (l *listOfOne) each(ctx context.Context, done float64, f func(hs []filter.H
 
 // listByShard is the list for a sharded Set: f gets the keys of one shard at a time.
 type listByShard struct {
-	*run.Spill
+	*hashes.ByShard
 	shards int
 	parts  engine.Parts
 	report func(filter.Progress)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/intake"
 )
 
@@ -19,7 +19,7 @@ import (
 // it keeps nothing.
 type Verifier struct {
 	set    Target
-	keys   *gather.Keys
+	keys   *hashes.Sorted
 	sieve  sieve
 	absent atomic.Bool // AddAbsent was called
 	asked  atomic.Bool // AskMembers was called
@@ -62,7 +62,7 @@ func NewVerifier(set Target, o Options, absent uint64) *Verifier {
 	if o.Memory > 0 {
 		o.Memory = max(o.Memory-int64(len(v.sieve.words))*8, 1)
 	}
-	v.keys = gather.New(gather.Config{Memory: o.Memory, Dir: o.TempDir, Expect: absent})
+	v.keys = hashes.NewSorted(hashes.Config{Memory: o.Memory, Dir: o.TempDir, Expect: absent})
 	return v
 }
 

@@ -24,8 +24,8 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/kernel"
-	"github.com/bloomery/bloomery/internal/spool"
 )
 
 // Intake hashes keys and passes them to a Sink. Methods that add keys are safe for concurrent use, except during
@@ -33,9 +33,9 @@ import (
 type Intake struct {
 	hasher  filter.Hasher
 	sink    Sink
-	texts   *Texts       // the Sink, if it takes the keys themselves
-	counted *spool.Spool // has all keys until they are counted
-	members *spool.Spool // has all keys until Close, for Members
+	texts   *Texts        // the Sink, if it takes the keys themselves
+	counted *hashes.Spool // has all keys until they are counted
+	members *hashes.Spool // has all keys until Close, for Members
 	added   atomic.Uint64
 	valued  atomic.Uint64  // keys that came with values
 	closers []func() error // nil after Close
@@ -53,9 +53,9 @@ func New(h filter.Hasher, s Sink) *Intake {
 }
 
 // Counted returns an Intake that keeps the hashes until Start, those beyond about memory bytes in a temporary file in
-// dir; see spool.New. Keys with values get the error noValues.
+// dir; see hashes.NewSpool. Keys with values get the error noValues.
 func Counted(h filter.Hasher, memory int64, dir string, noValues error) *Intake {
-	s := spool.New(memory, dir)
+	s := hashes.NewSpool(memory, dir)
 	in := New(h, To(s.Add, s.Close, noValues))
 	in.counted = s
 	return in
@@ -82,7 +82,7 @@ func (in *Intake) OnClose(f func() error) { in.closers = append(in.closers, f) }
 // Keep keeps the hashes of all keys for Members, as Counted does.
 func (in *Intake) Keep(memory int64, dir string) {
 	if in.members = in.counted; in.members == nil {
-		in.members = spool.New(memory, dir)
+		in.members = hashes.NewSpool(memory, dir)
 		in.sink = &tee{in.sink, in.members.Add, true}
 		in.OnClose(in.members.Close)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 const testKeys = 10_000
@@ -200,7 +200,7 @@ func TestShards(t *testing.T) {
 		all := map[filter.Hash]uint64{}
 		for h, v := range want(values) {
 			if static { // the value is in the low half of Lo
-				h = run.WithValue(h, v)
+				h = hashes.WithValue(h, v)
 			}
 			all[h] = v
 		}
@@ -216,7 +216,7 @@ func TestShards(t *testing.T) {
 // TestList: members of a list are named by it, or by their text.
 func TestList(t *testing.T) {
 	keys := [][]byte{[]byte("b"), []byte("a")}
-	l, err := NewList(t.Context(), slices.Values(keys), hasher, run.NewSpill(2, 1, t.TempDir()))
+	l, err := NewList(t.Context(), slices.Values(keys), hasher, hashes.NewByShard(2, 1, t.TempDir()))
 	if err != nil || l.Count(0)+l.Count(1) != 2 {
 		t.Fatal(err)
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
-// Shards is a Sink that keeps the hashes by shard; see run.Spill. Either all keys have values or none.
+// Shards is a Sink that keeps the hashes by shard; see hashes.ByShard. Either all keys have values or none.
 type Shards struct {
-	*run.Spill
+	*hashes.ByShard
 	bits     int  // of the values
-	static   bool // the family tells keys apart by 96 bits, so that a value fits into a hash; see run.WithValue
+	static   bool // the family tells keys apart by 96 bits, so that a value fits into a hash; see hashes.WithValue
 	noValues error
 	valued   atomic.Bool
 }
@@ -26,7 +26,7 @@ type Shards struct {
 // NewShards returns an empty Shards of that many shards, for filters of a Spec. If noValues is not nil, it is the error
 // of keys with values.
 func NewShards(shards int, memory int64, dir string, s filter.Spec, noValues error) *Shards {
-	t := &Shards{Spill: run.NewSpill(shards, memory, dir), noValues: noValues}
+	t := &Shards{ByShard: hashes.NewByShard(shards, memory, dir), noValues: noValues}
 	f, _ := families.FormatOf(s.Family())
 	if t.bits, t.static = f.BuildValueBits(s), f.NeedsValues(s); noValues == nil && !f.Can.Has(family.CanBuildValues) {
 		t.noValues = NoValues(s)
@@ -46,7 +46,7 @@ func (t *Shards) AddValues(hs []filter.Hash, values []uint64) error {
 		t.valued.Store(true)
 	}
 	if t.static {
-		return t.Spill.AddValues(hs, values)
+		return t.ByShard.AddValues(hs, values)
 	}
 	return t.AddPairs(hs, values)
 }
@@ -64,14 +64,14 @@ func (t *Shards) Pass(ctx context.Context, s int, to *Intake) error {
 	add := to.AddHashes
 	switch {
 	case t.valued.Load() && t.static:
-		add = func(hs []filter.Hash) error { return to.AddValueHashes(hs, run.ValuesOf(hs)) }
+		add = func(hs []filter.Hash) error { return to.AddValueHashes(hs, hashes.ValuesOf(hs)) }
 	case t.valued.Load():
 		add = (&pairs{to: to}).add
 	}
 	return t.Each(ctx, s, add)
 }
 
-// pairs passes on the entries of run.Spill.AddPairs: keys with values of a filter that needs all bits of a hash.
+// pairs passes on the entries of hashes.ByShard.AddPairs: keys with values of a filter that needs all bits of a hash.
 type pairs struct {
 	to     *Intake
 	first  filter.Hash // of a pair whose second entry is still to come
@@ -113,7 +113,7 @@ func (t *Shards) Progress(shards int, keys uint64, to func(filter.Progress)) fun
 
 // List is the list of allowed keys of a sharded set: hashes by shard.
 type List struct {
-	*run.Spill
+	*hashes.ByShard
 	keys   iter.Seq[[]byte]
 	hasher filter.Hasher
 
@@ -122,8 +122,8 @@ type List struct {
 }
 
 // NewList returns the list of keys. It ranges over them. Close it also on error.
-func NewList(ctx context.Context, keys iter.Seq[[]byte], h filter.Hasher, spill *run.Spill) (*List, error) {
-	l := &List{Spill: spill, keys: keys, hasher: h, both: map[filter.Hash]string{}}
+func NewList(ctx context.Context, keys iter.Seq[[]byte], h filter.Hasher, spill *hashes.ByShard) (*List, error) {
+	l := &List{ByShard: spill, keys: keys, hasher: h, both: map[filter.Hash]string{}}
 	return l, Hashes(ctx, h, keys, spill.Add)
 }
 

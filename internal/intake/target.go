@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/spool"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // Target is a Sink that makes one filter of its keys.
@@ -70,7 +70,7 @@ type Texts struct {
 
 	mu     sync.Mutex
 	filter family.RawKeyFilter // nil until the number of keys is known
-	spool  *spool.Raw          // until then, else nil
+	spool  *hashes.Raw         // until then, else nil
 	closed bool
 }
 
@@ -84,7 +84,7 @@ func NewTexts(make func(keys uint64) (family.Filter, error), s filter.Spec, keys
 		t.known = max(keys, 1)
 	}
 	if t.known == 0 {
-		t.spool = spool.NewRaw(o.Memory, o.Dir)
+		t.spool = hashes.NewRaw(o.Memory, o.Dir)
 	}
 	return t
 }

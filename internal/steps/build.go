@@ -14,8 +14,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/parallel"
-	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/strictjson"
 	"github.com/bloomery/bloomery/shard"
@@ -87,7 +87,7 @@ func (p *Plan) keep(ctx context.Context, out Source, s int) (f found, err error)
 	return p.find(ctx, out, s, old, func(r result) error { return r.sound(ctx, out) })
 }
 
-// built returns the result of a finished shard. The error wraps run.ErrDamaged if it contradicts itself.
+// built returns the result of a finished shard. The error wraps hashes.ErrDamaged if it contradicts itself.
 func (p *Plan) built(ctx context.Context, out Source, s int) (r result, err error) {
 	b, err := readAll(ctx, out, p.resultName(s), maxResult)
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *Plan) built(ctx context.Context, out Source, s int) (r result, err erro
 		err = p.checkPlace(r, out)
 	}
 	if err != nil {
-		return r, fmt.Errorf("%s: %w: %w", p.resultName(s), run.ErrDamaged, err)
+		return r, fmt.Errorf("%s: %w: %w", p.resultName(s), hashes.ErrDamaged, err)
 	}
 	return r, nil
 }
@@ -135,7 +135,7 @@ func (r result) kept(ctx context.Context, out Source) error {
 
 func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloomery.Set, error) {
 	all, keys, err := p.segments(ctx, out, s)
-	damaged := errors.Is(err, run.ErrDamaged)
+	damaged := errors.Is(err, hashes.ErrDamaged)
 	if damaged {
 		err = out.Remove(ctx, p.indexName())
 	}
@@ -158,7 +158,7 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	err = parallel.Do(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
 		g := all[i]
 		err := p.readSegment(ctx, out, g, add)
-		if missing(err) || errors.Is(err, run.ErrDamaged) {
+		if missing(err) || errors.Is(err, hashes.ErrDamaged) {
 			err = errors.Join(&MissingError{What: "range", Numbers: []int{g.rng}, Of: len(p.Ranges)}, err,
 				out.Remove(ctx, p.runName(g.rng)))
 		}
@@ -181,14 +181,14 @@ func (p *Plan) readSegment(ctx context.Context, out Source, g segment, f func([]
 		return err
 	}
 	defer r.Close()
-	return run.Read(r, g.Segment, f)
+	return hashes.Read(r, g.Segment, f)
 }
 
 // buildReads is the number of segments that a Build reads at the same time, if there is memory: the segments of a shard
 // are many and small, and a read from a bucket waits longer than it lasts. Their order does not matter to any family.
 const buildReads = 16
 
-// readMemory is the memory of one read in bytes; see run.Read.
+// readMemory is the memory of one read in bytes; see hashes.Read.
 const readMemory = 512 << 10
 
 // reads returns the number of segments to read at the same time: at least one for each worker, and two.

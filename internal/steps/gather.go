@@ -9,7 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/bloomery/bloomery/internal/crc"
-	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // The shard index says for every shard where its segments are: one row a shard, so that the task of a shard reads only
@@ -41,9 +41,9 @@ func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (k
 	segments := uint64(0)
 	for _, x := range all {
 		keys += x.Keys()
-		x.Each(func(int, run.Segment) { segments++ })
+		x.Each(func(int, hashes.Segment) { segments++ })
 	}
-	if err := run.CheckShards(p.Shards, keys); err != nil {
+	if err := hashes.CheckShards(p.Shards, keys); err != nil {
 		return keys, err
 	}
 	header := p.indexHeader(segments)
@@ -71,8 +71,8 @@ func (p *Plan) indexHeader(segments uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, segments)[:indexHeader]
 }
 
-func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) ([]*run.Index, error) {
-	all := make([]*run.Index, len(p.Ranges))
+func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) ([]*hashes.Index, error) {
+	all := make([]*hashes.Index, len(p.Ranges))
 	for _, d := range done {
 		if d.Range < 0 || d.Range >= len(all) || d.index == nil {
 			return nil, fmt.Errorf("a result of range %d, of %d", d.Range, len(all))
@@ -93,14 +93,14 @@ func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) 
 }
 
 // shardMajor returns the rows and the segments of the shard index.
-func (p *Plan) shardMajor(all []*run.Index, header []byte, segments uint64) (rows, list []byte) {
+func (p *Plan) shardMajor(all []*hashes.Index, header []byte, segments uint64) (rows, list []byte) {
 	type place struct { // in the index of a range
 		keys uint64
 		n    int
 	}
 	shards := make([]place, p.Shards)
 	for _, x := range all {
-		x.Each(func(s int, g run.Segment) {
+		x.Each(func(s int, g hashes.Segment) {
 			shards[s].n++
 			shards[s].keys += uint64(g.Keys)
 		})
@@ -113,7 +113,7 @@ func (p *Plan) shardMajor(all []*run.Index, header []byte, segments uint64) (row
 		at += p.n * segmentSize
 	}
 	for i, x := range all {
-		x.Each(func(s int, g run.Segment) {
+		x.Each(func(s int, g hashes.Segment) {
 			b := list[next[s]:]
 			binary.LittleEndian.PutUint32(b, uint32(i))
 			binary.LittleEndian.PutUint64(b[4:], uint64(g.Offset))
@@ -146,7 +146,7 @@ func rowSum(header []byte, s int, row []byte) uint32 {
 // segment is a part of the run file of a range.
 type segment struct {
 	rng int
-	run.Segment
+	hashes.Segment
 }
 
 // readHeader returns the header of the shard index, and the number of its segments.
@@ -170,7 +170,7 @@ func (p *Plan) readHeader(ctx context.Context, out Source) (header []byte, segme
 }
 
 func (p *Plan) damaged(what string) error {
-	return fmt.Errorf("%s: %w: %s", p.indexName(), run.ErrDamaged, what)
+	return fmt.Errorf("%s: %w: %s", p.indexName(), hashes.ErrDamaged, what)
 }
 
 // segments returns where the hashes of a shard are, and their number.

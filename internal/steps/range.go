@@ -9,8 +9,8 @@ import (
 	"io"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/keyio"
-	"github.com/bloomery/bloomery/internal/run"
 )
 
 // Done is the result of a range: how many hashes of each shard its run file has, and where. It is 8 bytes for each
@@ -18,7 +18,7 @@ import (
 type Done struct {
 	Range int
 	Keys  uint64
-	index *run.Index
+	index *hashes.Index
 }
 
 // MarshalBinary returns the Done as bytes, for a scheduler that passes it on.
@@ -32,9 +32,9 @@ func (d Done) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary is the reverse of MarshalBinary.
 func (d *Done) UnmarshalBinary(b []byte) error {
 	if len(b) < 4 {
-		return fmt.Errorf("%w: a Done of %d bytes", run.ErrDamaged, len(b))
+		return fmt.Errorf("%w: a Done of %d bytes", hashes.ErrDamaged, len(b))
 	}
-	x := new(run.Index)
+	x := new(hashes.Index)
 	if err := x.UnmarshalBinary(b[4:]); err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ const rangePrefix = "range-" // of the names of run files
 
 func (p *Plan) runName(i int) string { return p.work("%s%07d.run", rangePrefix, i) }
 
-func (p *Plan) header(i int) run.Header {
-	h := run.Header{Range: uint32(i), Shards: uint32(p.Shards), KeyCheck: p.KeyCheck, Values: p.valueBits() > 0}
+func (p *Plan) header(i int) hashes.Header {
+	h := hashes.Header{Range: uint32(i), Shards: uint32(p.Shards), KeyCheck: p.KeyCheck, Values: p.valueBits() > 0}
 	_, _ = hex.Decode(h.Plan[:], []byte(p.ID()))
 	return h
 }
@@ -70,10 +70,10 @@ func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options
 	} else if !again(err) {
 		return Done{}, err
 	}
-	var x *run.Index
+	var x *hashes.Index
 	err = p.attempt(ctx, out, func() error {
 		return out.Write(ctx, p.runName(i), func(w io.Writer) error {
-			rw, err := run.NewWriter(w, p.header(i))
+			rw, err := hashes.NewWriter(w, p.header(i))
 			if err == nil {
 				if err = p.hash(ctx, in, i, h, rw, o); err == nil {
 					x, err = rw.Close()
@@ -89,22 +89,22 @@ func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options
 	return Done{i, x.Keys(), x}, nil
 }
 
-func (p *Plan) finished(ctx context.Context, out Source, i int) (*run.Index, error) {
+func (p *Plan) finished(ctx context.Context, out Source, i int) (*hashes.Index, error) {
 	st, err := out.Stat(ctx, p.runName(i))
 	if err != nil {
 		return nil, err
 	}
-	x, err := run.ReadIndex(st.Size, p.header(i), func(offset, length int64) ([]byte, error) {
+	x, err := hashes.ReadIndex(st.Size, p.header(i), func(offset, length int64) ([]byte, error) {
 		return readPart(ctx, out, p.runName(i), offset, length)
 	})
-	if errors.Is(err, run.ErrDamaged) {
+	if errors.Is(err, hashes.ErrDamaged) {
 		err = fmt.Errorf("%s: %w", p.runName(i), err)
 	}
 	return x, err
 }
 
 // hash gives the hashes of the keys of a range to w, and their values, in the order of the keys.
-func (p *Plan) hash(ctx context.Context, in Source, i int, h filter.Hasher, w *run.Writer, o Options) error {
+func (p *Plan) hash(ctx context.Context, in Source, i int, h filter.Hasher, w *hashes.Writer, o Options) error {
 	bits := p.valueBits()
 	return p.read(ctx, in, i, o, func(b *keyio.Batch) error {
 		for _, k := range b.Keys {

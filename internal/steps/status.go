@@ -9,8 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/parallel"
-	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -73,7 +73,7 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 
 // again reports whether an error means that a step must run again.
 func again(err error) bool {
-	return missing(err) || errors.Is(err, run.ErrDamaged) || errors.Is(err, shard.ErrChanged)
+	return missing(err) || errors.Is(err, hashes.ErrDamaged) || errors.Is(err, shard.ErrChanged)
 }
 
 // unfinished calls f for all i below n, some at the same time. It returns those with an error of lacks; another error

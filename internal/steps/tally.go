@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // Tally says how much of a plan is done, by the names and sizes of its working files: for a progress line. Status looks
@@ -25,7 +25,7 @@ func (p *Plan) Tally(ctx context.Context, out Source, before Tally) (t Tally, er
 				return before, err
 			}
 			t.Ranges++
-			t.Keys += run.KeysOf(o.Size, p.Shards)
+			t.Keys += hashes.KeysOf(o.Size, p.Shards)
 		}
 		if t.Ranges < len(p.Ranges) {
 			return t, nil

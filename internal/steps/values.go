@@ -13,9 +13,9 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/parallel"
-	"github.com/bloomery/bloomery/internal/run"
 )
 
 // valueBits returns the number of bits of the values that come with the keys, or 0 if there are none.
@@ -106,7 +106,7 @@ func (p *Plan) adder(b *bloomery.Builder) func([]filter.Hash) error {
 	if p.valueBits() == 0 {
 		return b.AddHashes
 	}
-	return func(hs []filter.Hash) error { return handle.AddValueHashes(b, hs, run.ValuesOf(hs)) }
+	return func(hs []filter.Hash) error { return handle.AddValueHashes(b, hs, hashes.ValuesOf(hs)) }
 }
 
 // ConflictError is the error of Build if a key has two values. It wraps filter.ErrValues.
@@ -137,7 +137,7 @@ func (p *Plan) locate(ctx context.Context, out Source, all []segment, err error,
 		return p.readSegment(ctx, out, g, func(hs []filter.Hash) error {
 			for _, h := range hs {
 				for j, value := range both.Values {
-					if both.Of(h) && h == run.WithValue(h, value) {
+					if both.Of(h) && h == hashes.WithValue(h, value) {
 						mu.Lock()
 						first[j] = min(first[j], g.rng)
 						mu.Unlock()

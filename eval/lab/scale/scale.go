@@ -24,7 +24,7 @@ var scaleBuild = experiment.Experiment{
 // Costs that were measured, or that follow from the formats: docs/scale.md says how.
 const (
 	hashBytes  = 16      // of a key in a run file
-	groupKeys  = 1 << 22 // keys of a group of a run file: internal/run.GroupKeys
+	groupKeys  = 1 << 22 // keys of a group of a run file: internal/hashes.GroupKeys
 	doneBytes  = 8       // of a group and shard in a run file, and in a Done
 	indexBytes = 20      // of a group and shard in the shard index
 	entryBytes = 192     // of a shard in the manifest

@@ -10,12 +10,12 @@ import (
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
-	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 func TestConstants(t *testing.T) {
-	if groupKeys != run.GroupKeys {
-		t.Errorf("a group has %d keys, not %d", run.GroupKeys, groupKeys)
+	if groupKeys != hashes.GroupKeys {
+		t.Errorf("a group has %d keys, not %d", hashes.GroupKeys, groupKeys)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -146,7 +146,7 @@ func New(c Config) (*Filter, error) {
 // of a key depends on the keys before it. A key that comes twice counts once in the plain form and twice in the
 // counting form.
 type Builder struct {
-	gather.Intake
+	hashes.Intake
 	c Config
 }
 
@@ -161,7 +161,7 @@ func NewBuilder(c Config) (*Builder, error) {
 			return nil, err
 		}
 	}
-	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys, Copies: c.Counting, Form: turned}), c}, nil
+	return &Builder{hashes.NewIntake(hashes.Config{Expect: c.Keys, Copies: c.Counting, Form: turned}), c}, nil
 }
 
 // turned returns the form of a hash that a Builder orders: the low half of Hi first, on which neither bucket nor

@@ -8,9 +8,8 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/chunk"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // DefaultWidth is the width of a Config without a size, in bits.
@@ -130,9 +129,9 @@ func segmentOf(n uint64) uint64 {
 type Builder struct {
 	c     Config
 	mu    sync.Mutex
-	keys  list         // without a limit: Lo of all keys, in any order
-	spill *gather.Keys // with a limit: Lo of all keys as Hi; else nil
-	built bool         // or closed
+	keys  list           // without a limit: Lo of all keys, in any order
+	spill *hashes.Sorted // with a limit: Lo of all keys as Hi; else nil
+	built bool           // or closed
 }
 
 // NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
@@ -148,17 +147,17 @@ func NewBuilder(c Config) (*Builder, error) {
 }
 
 // list is a list of keys.
-type list = chunk.List[uint64]
+type list = hashes.List[uint64]
 
 func newList() list { return list{Pool: &usedKeys} }
 
-var usedKeys chunk.Pool[uint64]
+var usedKeys hashes.Pool[uint64]
 
 // SetOptions implements family.Gatherer. It uses Memory and Dir only.
 func (b *Builder) SetOptions(o family.BuildOptions) {
 	b.spill = nil
 	if o.Memory > 0 {
-		b.spill = gather.New(gather.Config{
+		b.spill = hashes.NewSorted(hashes.Config{
 			Memory: o.Memory, Dir: o.Dir, Expect: b.c.Keys,
 			Form: func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Lo} },
 		})

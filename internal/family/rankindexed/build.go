@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -287,14 +287,14 @@ func NewBuilder(c Config) (family.Builder, error) {
 		}
 		return &countingBuilder{c: newConcurrent(f)}, nil
 	}
-	b := &Builder{Intake: gather.NewIntake(gather.Config{Expect: c.Keys}), config: c}
-	b.values.Keys = gather.New(gather.Config{})
+	b := &Builder{Intake: hashes.NewIntake(hashes.Config{Expect: c.Keys}), config: c}
+	b.values.Sorted = hashes.NewSorted(hashes.Config{})
 	return b, c.Check()
 }
 
 // Builder gathers hashes, 16 bytes each, and adds them to a filter in the order of its buckets.
 type Builder struct {
-	gather.Intake
+	hashes.Intake
 	values valued
 	config Config
 }

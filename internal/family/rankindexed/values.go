@@ -7,13 +7,13 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // valued gathers the values that come with the keys of a build: each as the hash of its key with the value in the low
 // half of Lo. Keys are distinguished by the other 96 bits.
 type valued struct {
-	*gather.Keys
+	*hashes.Sorted
 }
 
 // SetOptions implements family.Gatherer. With values, half of the memory is for keys and half for values.
@@ -22,7 +22,7 @@ func (b *Builder) SetOptions(o family.BuildOptions) {
 		o.Memory = (o.Memory + 1) / 2
 	}
 	b.Intake.SetOptions(o)
-	b.values.Keys = gather.New(gather.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers})
+	b.values.Sorted = hashes.NewSorted(hashes.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers})
 }
 
 // Close drops the keys and removes their files. Build calls it.
@@ -42,7 +42,7 @@ func (c Config) valueBits() int {
 // two slices differ in length, or a value has too many bits; then it has added nothing. Else it says that keys beyond
 // the memory limit cannot be written.
 func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
-	return gather.AddValues(hs, values, b.config.valueBits(), func(keys, valued []filter.Hash) error {
+	return hashes.AddValues(hs, values, b.config.valueBits(), func(keys, valued []filter.Hash) error {
 		if err := b.Keys.AddMany(keys); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 
 // fill adds all keys, with their values, to a filter, in the order of its buckets. done is called after each block.
 func (v *valued) fill(
-	ctx context.Context, f *Filter, keys *gather.Keys, part func(filter.Hash) uint64, done func(keys int) error,
+	ctx context.Context, f *Filter, keys *hashes.Sorted, part func(filter.Hash) uint64, done func(keys int) error,
 ) (err error) {
 	if err := v.check(ctx); err != nil {
 		return err
@@ -79,8 +79,8 @@ func (v *valued) fill(
 				}
 			}
 			value := uint64(0)
-			if more && gather.SameKey(values[0], h) {
-				value = values[0].Lo & gather.ValueMask
+			if more && hashes.SameKey(values[0], h) {
+				value = values[0].Lo & hashes.ValueMask
 			}
 			if err := f.AddValue(h, value); err != nil {
 				return err
@@ -95,7 +95,7 @@ func (v *valued) check(ctx context.Context) error {
 	if _, err := v.Finish(ctx); err != nil {
 		return err
 	}
-	var one gather.OneValue
+	var one hashes.OneValue
 	return v.Blocks(ctx, func(hs []filter.Hash) error { return one.Check(hs, 1) })
 }
 

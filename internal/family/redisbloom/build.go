@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -145,7 +145,7 @@ func New(c Config) (*Filter, error) {
 
 // Builder gathers keys, then adds each once in the order of their hashes, so that the same keys give the same chain.
 type Builder struct {
-	gather.Intake
+	hashes.Intake
 	c Config
 }
 
@@ -155,7 +155,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	if _, err := c.first(); err != nil {
 		return nil, err
 	}
-	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, nil
+	return &Builder{hashes.NewIntake(hashes.Config{Expect: c.Keys}), c}, nil
 }
 
 // Build returns the filter, a *Filter. The error wraps filter.ErrFull if the chain does not grow and has no room for

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
@@ -21,7 +21,7 @@ var errHashes = errors.New("the hashes of the keys are not random; hash the keys
 // Builder gathers keys and solves for the slots at the end. Besides the filter, or two of them if it tries several
 // variants, Build takes 17 bytes a key for the keys, or at most twice the limit of memory, and 16 MiB a worker.
 type Builder struct {
-	gather.Intake
+	hashes.Intake
 	c    Config
 	done progress
 	turn uint64 // the factor of Hi of Keys, or 0 for 1
@@ -36,7 +36,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	if _, _, err := c.Geometry(c.Keys); c.Keys > 0 && c.Size.Bytes == 0 && err != nil {
 		return nil, err
 	}
-	return &Builder{Intake: gather.NewIntake(gather.Config{Expect: c.Keys}), c: c}, nil
+	return &Builder{Intake: hashes.NewIntake(hashes.Config{Expect: c.Keys}), c: c}, nil
 }
 
 // Build solves for the slots and returns a *Filter. The result depends only on the set of keys: not on their order, on
@@ -166,7 +166,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		if err := f.reserve(); err != nil {
 			return nil, nil, err
 		}
-		next := gather.New(gather.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers})
+		next := hashes.NewSorted(hashes.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers})
 		of := make([]uint8, l.buckets())
 		err := b.solveLayer(ctx, f, solvers, of, keys, next)
 		if own {
@@ -209,8 +209,8 @@ func turned(factor uint64) func(filter.Hash) filter.Hash {
 }
 
 // turned returns an empty Keys, within the memory limit, that multiplies Hi of its keys by a factor.
-func (b *Builder) turned(factor uint64) *gather.Keys {
-	return gather.New(gather.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers, Form: turned(factor)})
+func (b *Builder) turned(factor uint64) *hashes.Sorted {
+	return hashes.NewSorted(hashes.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers, Form: turned(factor)})
 }
 
 // reserve makes room for the words of the last layer. For the first one it takes room for the others too: they have

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -124,7 +124,7 @@ type key struct {
 func keyOf(h filter.Hash, valueBits uint) key {
 	lo := h.Lo
 	if valueBits > 0 {
-		lo &^= gather.ValueMask
+		lo &^= hashes.ValueMask
 	}
 	return key{h.Hi, h.Hi ^ lo}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -13,7 +13,7 @@ import (
 // solveLayer solves the last layer of f for the keys, writes the classes of its buckets, and adds the keys that it
 // bumps to next. Hi of keys is multiplied by the factor of the layer, that of next by the one of the layer after it.
 func (b *Builder) solveLayer(
-	ctx context.Context, f *Filter, solvers []solver, classes []uint8, keys, next *gather.Keys,
+	ctx context.Context, f *Filter, solvers []solver, classes []uint8, keys, next *hashes.Sorted,
 ) error {
 	l := &f.layers[len(f.layers)-1]
 	work := job{
@@ -36,7 +36,7 @@ func (b *Builder) solveLayer(
 	}
 	segments := (l.starts + segmentStart - 1) >> segmentBits
 	each := func(send func(job) error) error {
-		return keys.Parts(ctx, part, func(p gather.Part) error {
+		return keys.Parts(ctx, part, func(p hashes.Part) error {
 			j := work
 			j.segment, j.part = p.Number, p
 			b.done.add(p.Len())

@@ -2,7 +2,7 @@ package ribbon
 
 import (
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
@@ -31,7 +31,7 @@ func (f *Filter) columnKernels(first, count uint64) []kernel.Ribbon {
 	kernels := make([]kernel.Ribbon, len(f.layers))
 	low := ^uint64(0)
 	if f.valueBits > 0 {
-		low = ^uint64(gather.ValueMask)
+		low = ^uint64(hashes.ValueMask)
 	}
 	for i := range f.layers {
 		l := &f.layers[i]

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -31,7 +31,7 @@ const none = 1<<32 - 1
 type job struct {
 	*layer
 	segment   uint64
-	part      gather.Part
+	part      hashes.Part
 	valueBits uint
 	back      uint64 // the inverse of the factor
 	classes   []uint8

@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
-	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // valued builds a filter in which key i has a value that depends on i.
@@ -55,7 +55,7 @@ func TestValues(t *testing.T) {
 				t.Errorf("%s: %d keys of %d", f.spec(), f.keys, n)
 			}
 			for i, h := range hs {
-				h.Lo ^= uint64(i) & gather.ValueMask // bits that do not distinguish keys
+				h.Lo ^= uint64(i) & hashes.ValueMask // bits that do not distinguish keys
 				if v, ok := f.Get(h); v != values[i] || !ok || !f.Has(h) {
 					t.Fatalf("%s, %d keys: value of key %d is %d, %t, want %d", f.spec(), n, i, v, ok, values[i])
 				}

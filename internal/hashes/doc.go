@@ -1,0 +1,47 @@
+// Package hashes keeps the hashes of keys, 16 bytes each, until a build needs them. Hashes stay in memory up to a limit;
+// further ones go to a temporary file, which only this user can read. There are two stores:
+//
+//   - Sorted takes hashes from many goroutines and returns them in order of Hi and then of Lo, without duplicates unless
+//     Config.Copies is set. The result does not depend on the order in which they were added.
+//   - ByShard returns the hashes of each shard, in the order in which they were added.
+//
+// Spool and Raw keep hashes and keys until they are counted. A Writer writes the hashes of one task of a distributed
+// build by shard to a run file.
+//
+// # Sorted
+//
+// The file of a Sorted has sorted runs, which are merged when they are read (external merge sort):
+//
+//	AddMany ──▶ array of pages ───────────────── sorted in place, compacted ───────────────▶ Each
+//	                   └─ when full: sorted, compacted ─▶ file: run │ run │ run ─▶ merged ─▶ Each
+//
+// Compacting removes duplicates. If it empties at least half of the array, the array is not written, so that duplicates
+// do not fill the disk.
+//
+// # Run file
+//
+// A run file holds the hashes of one range of the input of a sharded build. One task writes it, and the task of each
+// shard reads its own part. It is a working file: it is removed when the set is finished, and no later version has to
+// read it. All integers are little endian.
+//
+//	header   64 bytes: magic "BLMRUN\r\n", version 1, or 2 with values (4), shards (4), plan id (16), range (4), hash
+//	         key check (8), 0s
+//	groups   the hashes of shard 0, then those of shard 1, ..., 16 bytes each: Hi, Lo; with values as WithValue
+//	         returns them
+//	index    for each group, for each shard: number of hashes (4), CRC-32C of their bytes (4)
+//	trailer  16 bytes: number of groups (4), CRC-32C of header, index and number of groups (4), magic "BLMRUNIX"
+//
+// Each group but the last has GroupKeys hashes, so a range of any length is written with bounded memory, and its file
+// depends on nothing but its keys, their order and the header. Within a shard of a group the hashes have the order of
+// the keys in the input.
+//
+// # Memory
+//
+// A Writer holds at most GroupKeys hashes (64 MiB), and 48 bytes and one chunk of at most 4 KiB a shard. A reader of
+// one shard holds two buffers of 256 KiB, a reader of the index 8 bytes a group and shard.
+//
+// # Trust
+//
+// Readers take nothing from a file on trust: the header must be the expected one, counts must add up to the size of the
+// file before memory is taken for them, and a segment counts only after its checksum was compared.
+package hashes

@@ -1,0 +1,233 @@
+package hashes
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// GroupKeys is the number of hashes of a group: 64 MiB.
+const GroupKeys = 1 << 22
+
+const (
+	version     = 1 // without values
+	withValues  = 2
+	headerSize  = 64
+	entrySize   = 8
+	trailerSize = 16
+	magic       = "BLMRUN\r\n"
+	endMagic    = "BLMRUNIX"
+)
+
+// ErrDamaged means that a run file is incomplete, damaged, or not the expected one.
+var ErrDamaged = errors.New("damaged run file")
+
+// Header says what a run file holds.
+type Header struct {
+	Plan     [16]byte
+	Range    uint32
+	Shards   uint32
+	KeyCheck uint64 // of the hasher, 0 without a secret
+	Values   bool   // whether hashes have values; see WithValue
+}
+
+func (h Header) marshal() []byte {
+	b := append(make([]byte, 0, headerSize), magic...)
+	v := uint32(version)
+	if h.Values {
+		v = withValues
+	}
+	b = binary.LittleEndian.AppendUint32(b, v)
+	b = binary.LittleEndian.AppendUint32(b, h.Shards)
+	b = append(b, h.Plan[:]...)
+	b = binary.LittleEndian.AppendUint32(b, h.Range)
+	b = binary.LittleEndian.AppendUint64(b, h.KeyCheck)
+	return b[:headerSize]
+}
+
+// Count is the number of hashes of a shard in a group, and the CRC-32C of their bytes.
+type Count struct{ Keys, CRC uint32 }
+
+// Index says where the hashes of each shard are in a run file.
+type Index struct {
+	Shards int
+	Counts []Count // group by group
+}
+
+// Segment is a part of a run file: hashes of one shard.
+type Segment struct {
+	Offset int64 // in the file, in bytes
+	Count
+}
+
+// Keys returns the number of hashes.
+func (x *Index) Keys() (n uint64) {
+	for _, c := range x.Counts {
+		n += uint64(c.Keys)
+	}
+	return n
+}
+
+// Groups returns the number of groups.
+func (x *Index) Groups() int { return len(x.Counts) / max(x.Shards, 1) }
+
+// Size returns the length of the file.
+func (x *Index) Size() int64 {
+	return headerSize + int64(x.Keys())*hashSize + int64(len(x.Counts))*entrySize + trailerSize
+}
+
+// KeysOf returns the number of hashes in a run file of that size: the reverse of Index.Size. For a size that no run
+// file has, it is an estimate.
+func KeysOf(size int64, shards int) (n uint64) {
+	counts := int64(shards) * entrySize // of a group
+	rest := size - headerSize - trailerSize
+	groups := max(0, rest) / (GroupKeys*hashSize + counts)
+	rest -= groups * (GroupKeys*hashSize + counts)
+	return uint64(groups*GroupKeys + max(0, rest-counts)/hashSize)
+}
+
+// Check returns an error wrapping ErrDamaged unless x is the index of a possible file with that number of shards.
+func (x *Index) Check(shards int) error {
+	if shards < 1 || shards > shard.Max || x.Shards != shards || len(x.Counts)%shards != 0 {
+		return fmt.Errorf("%w: an index of %d counts for %d shards; want %d", ErrDamaged, len(x.Counts), x.Shards, shards)
+	}
+	for g := range x.Groups() {
+		sum := uint64(0)
+		for _, c := range x.Counts[g*shards : (g+1)*shards] {
+			sum += uint64(c.Keys)
+		}
+		if sum > GroupKeys || sum == 0 || g < x.Groups()-1 && sum != GroupKeys {
+			return fmt.Errorf("%w: group %d of %d has %d hashes", ErrDamaged, g, x.Groups(), sum)
+		}
+	}
+	return nil
+}
+
+// Each calls f with the segments of every shard that has hashes, in the order of the file.
+func (x *Index) Each(f func(s int, g Segment)) {
+	at := int64(headerSize)
+	for i, c := range x.Counts {
+		if c.Keys > 0 {
+			f(i%x.Shards, Segment{at, c})
+		}
+		at += int64(c.Keys) * hashSize
+	}
+}
+
+// AppendBinary appends the number of shards, the number of groups and the counts.
+func (x *Index) AppendBinary(b []byte) ([]byte, error) {
+	b = binary.LittleEndian.AppendUint32(b, uint32(x.Shards))
+	b = binary.LittleEndian.AppendUint32(b, uint32(x.Groups()))
+	return x.appendCounts(b), nil
+}
+
+func (x *Index) appendCounts(b []byte) []byte {
+	for _, c := range x.Counts {
+		b = binary.LittleEndian.AppendUint32(b, c.Keys)
+		b = binary.LittleEndian.AppendUint32(b, c.CRC)
+	}
+	return b
+}
+
+// UnmarshalBinary is the reverse of AppendBinary. The error wraps ErrDamaged.
+func (x *Index) UnmarshalBinary(b []byte) error {
+	if len(b) < 8 {
+		return fmt.Errorf("%w: an index of %d bytes", ErrDamaged, len(b))
+	}
+	shards, groups := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	if shards == 0 || shards > shard.Max || uint64(len(b)-8) != uint64(shards)*uint64(groups)*entrySize {
+		return fmt.Errorf("%w: an index of %d bytes for %d shards and %d groups", ErrDamaged, len(b), shards, groups)
+	}
+	read := Index{Shards: int(shards)}
+	read.setCounts(b[8:])
+	if err := read.Check(int(shards)); err != nil {
+		return err
+	}
+	*x = read
+	return nil
+}
+
+func (x *Index) setCounts(b []byte) {
+	x.Counts = make([]Count, len(b)/entrySize)
+	for i := range x.Counts {
+		at := b[i*entrySize:]
+		x.Counts[i] = Count{binary.LittleEndian.Uint32(at), binary.LittleEndian.Uint32(at[4:])}
+	}
+}
+
+func (x *Index) tail(h Header) []byte {
+	b := x.appendCounts(make([]byte, 0, len(x.Counts)*entrySize+trailerSize))
+	b = binary.LittleEndian.AppendUint32(b, uint32(x.Groups()))
+	sum := crc.Sum(h.marshal(), b)
+	b = binary.LittleEndian.AppendUint32(b, sum)
+	return append(b, endMagic...)
+}
+
+// ReadIndex reads the index of a run file of that size. read returns a part of the file. The error wraps ErrDamaged
+// unless the file has that header and a complete index, or is one of read. It reads at most twice, from the end of the
+// file, and takes no more memory than the file is long.
+func ReadIndex(size int64, h Header, read func(offset, length int64) ([]byte, error)) (*Index, error) {
+	if size < headerSize+trailerSize || h.Shards == 0 || h.Shards > shard.Max {
+		return nil, fmt.Errorf("%w: %d bytes", ErrDamaged, size)
+	}
+	end, err := read(size-trailerSize, trailerSize)
+	if err != nil {
+		return nil, err
+	}
+	if len(end) != trailerSize || !bytes.HasSuffix(end, []byte(endMagic)) {
+		return nil, fmt.Errorf("%w: it has no end", ErrDamaged)
+	}
+	length := int64(binary.LittleEndian.Uint32(end)) * int64(h.Shards) * entrySize // at most 2^55
+	if length > size-headerSize-trailerSize {
+		return nil, fmt.Errorf("%w: its index is longer than the file", ErrDamaged)
+	}
+	x := &Index{Shards: int(h.Shards)}
+	if length > 0 {
+		b, err := read(size-trailerSize-length, length)
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(b)) != length {
+			return nil, fmt.Errorf("%w: its index is cut", ErrDamaged)
+		}
+		x.setCounts(b)
+	}
+	if tail := x.tail(h); !bytes.Equal(tail[length:], end) {
+		return nil, fmt.Errorf("%w: its checksum is wrong, or it belongs to another plan, range or secret", ErrDamaged)
+	}
+	if err := x.Check(int(h.Shards)); err != nil {
+		return nil, err
+	}
+	if x.Size() != size {
+		return nil, fmt.Errorf("%w: it has %d bytes, and its index says %d", ErrDamaged, size, x.Size())
+	}
+	return x, nil
+}
+
+// fewShards is a number of shards that a set of any keys may have. A set of so many empty shards has about 1 MB.
+const fewShards = 4096
+
+// CheckShards returns an error wrapping filter.ErrConfig if a set of these keys has more shards than keys, and more
+// than 4,096: nearly all of its files would be empty.
+func CheckShards(shards int, keys uint64) error {
+	if most := max(keys, fewShards); uint64(shards) > most {
+		return &filter.ConfigError{Field: "shards", Value: shards,
+			Reason: fmt.Sprintf("for %d keys at most %d are possible: one a key, or %d", keys, most, fewShards)}
+	}
+	return nil
+}
+
+// keysPerShard is the largest mean number of keys of a shard that AutoShards chooses: a shard of 8 MiB has 16 bits a
+// key then, and a build of it takes about 100 MiB.
+const keysPerShard = 1 << 22
+
+// AutoShards returns the number of shards of a set of these keys: the smallest with at most keysPerShard keys a shard
+// on average.
+func AutoShards(keys uint64) int {
+	return int(min(max(1, (keys+keysPerShard-1)/keysPerShard), shard.Max))
+}

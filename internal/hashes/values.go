@@ -1,0 +1,68 @@
+package hashes
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// MaxValueBits is the largest number of bits of a value. A key that comes with a value is its hash with the value in
+// the low half of Lo, ValueMask. Such keys are distinguished by the other 96 bits.
+const (
+	MaxValueBits = 32
+	ValueMask    = 1<<MaxValueBits - 1
+)
+
+// AddValues calls add with the keys, in parts, first as they are and then with their values. It keeps no reference to
+// them. The error wraps filter.ErrConfig if the filter is to have no values, since bits is 0, the two slices differ in
+// length, or a value has more bits; add is not called then. Else it is that of add.
+func AddValues(hs []filter.Hash, values []uint64, bits int, add func(keys, valued []filter.Hash) error) error {
+	switch {
+	case bits == 0:
+		return family.Invalid("value_bits", 0, "a filter of values needs 1 to %d", MaxValueBits)
+	case len(hs) != len(values):
+		return fmt.Errorf("%d keys and %d values: %w", len(hs), len(values), filter.ErrConfig)
+	}
+	for _, v := range values {
+		if v>>bits != 0 {
+			return family.Invalid("value_bits", bits, "the value %d needs more bits", v)
+		}
+	}
+	var buffer [256]filter.Hash
+	for len(hs) > 0 {
+		n := copy(buffer[:], hs)
+		for i := range n {
+			buffer[i].Lo = buffer[i].Lo&^ValueMask | values[i]
+		}
+		if err := add(hs[:n], buffer[:n]); err != nil {
+			return err
+		}
+		hs, values = hs[n:], values[n:]
+	}
+	return nil
+}
+
+// OneValue checks that keys with values, which come in order, have one value each. The zero OneValue is ready.
+type OneValue struct {
+	last filter.Hash
+	some bool
+}
+
+// Check takes the next keys and returns a *family.ValueError if two of all keys differ only in their values. Hi of a
+// key times back is that of its hash.
+func (o *OneValue) Check(hs []filter.Hash, back uint64) error {
+	for _, h := range hs {
+		if o.some && SameKey(o.last, h) {
+			return &family.ValueError{
+				Hash:   filter.Hash{Hi: h.Hi * back, Lo: h.Lo &^ ValueMask},
+				Values: [2]uint64{o.last.Lo & ValueMask, h.Lo & ValueMask},
+			}
+		}
+		o.last, o.some = h, true
+	}
+	return nil
+}
+
+// SameKey reports whether two hashes, of which one may have a value, are of one key.
+func SameKey(a, b filter.Hash) bool { return a.Hi == b.Hi && a.Lo>>32 == b.Lo>>32 }
