@@ -3425,7 +3425,6 @@ typedef struct {
   uint8_t *memory;
   uint64_t used, room; /* bytes of the memory */
   bool bad;            /* a number is wrong, or the file ends */
-  bool trailed;        /* version 2: the file ends with a trailer */
 } bloomery_exact_file;
 
 /* Takes memory for an object. Returns NULL if there is none, which bloomery_exact_read notices at its end. */
@@ -3613,16 +3612,14 @@ BLOOMERY_APART int bloomery_exact_record(bloomery_exact *e, bloomery_exact_file 
   static const uint8_t magic[4] = {0x89, 'B', 'L', 'X'};
   bloomery_exact_header *h = &e->header;
   bool base = h->records == 0;
-  uint64_t kind, version;
+  uint64_t kind, version, partitions;
   file->from = file->at;
   for (size_t i = 0; i < 4; i++) {
     const uint8_t *p = bloomery_exact_bytes(file, 1);
     if (p && *p != magic[i]) return base ? BLOOMERY_BAD_MAGIC : BLOOMERY_CORRUPT;
   }
-  version = bloomery_exact_number(file, 1, ~(uint64_t)0);
-  if (!file->bad && version > 2) return BLOOMERY_BAD_VERSION;
-  if (base) file->trailed = version > 1;
-  if (file->trailed != (version > 1)) return BLOOMERY_CORRUPT;
+  version = bloomery_exact_number(file, 0, ~(uint64_t)0);
+  if (!file->bad && version != 1) return BLOOMERY_BAD_VERSION;
   kind = bloomery_exact_number(file, base ? 0 : 1, base ? 0 : 2);
   if (base) {
     uint64_t hash = bloomery_exact_number(file, 0, ~(uint64_t)0);
@@ -3639,21 +3636,20 @@ BLOOMERY_APART int bloomery_exact_record(bloomery_exact *e, bloomery_exact_file 
   }
   h->universe = bloomery_exact_number(file, 0, ~(uint64_t)0);
   h->members = bloomery_exact_number(file, 0, h->universe);
-  version = bloomery_exact_number(file, 0, ~(uint64_t)0); /* partitions */
-  if (file->bad || (!base && (version == 0) != (h->partitions == 0))) return BLOOMERY_CORRUPT;
-  h->partitions = version;
+  partitions = bloomery_exact_number(file, 0, ~(uint64_t)0);
+  if (file->bad || (!base && (partitions == 0) != (h->partitions == 0))) return BLOOMERY_CORRUPT;
+  h->partitions = partitions;
   r->bits = 0;
   return kind == 2 ? bloomery_exact_positions(file, r, tables)
                    : bloomery_exact_parts(file, r, base, h->partitions > 0, tables);
 }
 
-/* Whether all records were read. A file of version 1 ends there. */
+/* Whether all records were read: the trailer follows. */
 static inline bool bloomery_exact_ends(const bloomery_exact_file *file) {
-  size_t left = file->length - file->at;
-  return file->trailed ? left >= 4 && bloomery_load32(file->data + file->at) == 0x454C4289 : left == 0;
+  return file->length - file->at >= 4 && bloomery_load32(file->data + file->at) == 0x454C4289;
 }
 
-/* Reads the trailer of a file of version 2. Its CRC covers that of the last record, too. */
+/* Reads the trailer. Its CRC also covers the CRC of the last record. */
 static inline int bloomery_exact_trailer(bloomery_exact_file *file, uint32_t records,
                                          const bloomery_crc_tables *tables) {
   const uint8_t *p = bloomery_exact_bytes(file, 16);
@@ -3684,16 +3680,16 @@ static inline int bloomery_exact_read(bloomery_exact *e, bloomery_exact_file *fi
       r->next = NULL;
       last = &r->next;
     }
-    if (file->trailed && file->at == file->length) return BLOOMERY_TRUNCATED;
+    if (file->at == file->length) return BLOOMERY_TRUNCATED;
   } while (!bloomery_exact_ends(file));
-  return file->trailed ? bloomery_exact_trailer(file, e->header.records, &tables) : BLOOMERY_OK;
+  return bloomery_exact_trailer(file, e->header.records, &tables);
 }
 
 /* Returns the number of bytes of memory that bloomery_exact_open needs for the file, at most 64 times the file + 64
    KiB; 0 if it is damaged. Reads the whole file. */
 BLOOMERY_APART size_t bloomery_exact_memory(const void *data, size_t length) {
   bloomery_exact e;
-  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, NULL, 0, 0, false, false};
+  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, NULL, 0, 0, false};
   if (bloomery_exact_read(&e, &file) != BLOOMERY_OK || file.used > SIZE_MAX - 8) return 0;
   return (size_t)file.used + 7; /* for any alignment */
 }
@@ -3706,7 +3702,7 @@ BLOOMERY_APART size_t bloomery_exact_memory(const void *data, size_t length) {
    e is in use. Allocates nothing; the stack needs 20 KiB. */
 BLOOMERY_APART int bloomery_exact_open(bloomery_exact *e, const void *data, size_t length, const uint8_t *secret,
                                       void *memory, size_t memory_length) {
-  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, (uint8_t *)memory, 0, 0, false, false};
+  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, (uint8_t *)memory, 0, 0, false};
   size_t skip = (size_t)(0 - (uintptr_t)memory % 8) % 8; /* to a multiple of 8 */
   int result;
   file.room = skip < memory_length ? memory_length - skip : 0;

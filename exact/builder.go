@@ -26,9 +26,8 @@ type Config struct {
 	// Base, if not nil, gets an update: the set that is built is Base with one more record, so that its
 	// answers are those of the members in the universe, which need not be that of Base. The record takes
 	// about log2(universe/toggled) + 2 bits for each key whose answer it toggles, and 30 to 50 bytes
-	// besides; without a change there is none. Info.Changed says what has changed. The result has the
-	// newest version of the file format, unless nothing has changed. Hash function and partitions are those
-	// of Base, whatever the fields above say.
+	// besides; without a change there is none. Info.Changed says what has changed. Hash function
+	// and partitions are those of Base, whatever the fields above say.
 	Base *Set
 	// Shrink is the largest fraction of the members, and of the universe, that an update of Base may lose,
 	// in [0, 1]. Beyond it the error wraps filter.ErrShrunk: a list that was cut would take away members.
@@ -153,7 +152,7 @@ func (b *Builder) fresh(ctx context.Context) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Set{version: version, hasher: b.hasher, records: []*record{r}}, nil
+	return &Set{hasher: b.hasher, records: []*record{r}}, nil
 }
 
 // names numbers the partitions in the order of their first use.

@@ -13,7 +13,7 @@ func TestDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile("testdata/v2/few.exact")
+	data, err := os.ReadFile("testdata/few.exact")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,8 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/exactopts"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/trailer"
+	"github.com/bloomery/bloomery/internal/live"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
@@ -27,7 +26,7 @@ const maxFile = 1 << 40
 // Option is an option of Open, OpenLive, Read and FromBytes.
 type Option func(*options)
 
-type options = exactopts.Options
+type options = live.ExactOptions
 
 // optionsOf returns the options with the largest number of bytes to read.
 func optionsOf(maxBytes uint64, all []Option) (o options) {
@@ -144,7 +143,7 @@ func (s *Set) write(w io.Writer) (sizes []uint64, err error) {
 	if err := s.empty(); err != nil {
 		return nil, err
 	}
-	p := place{version: s.version, hasher: s.hasher}
+	p := place{hasher: s.hasher}
 	for _, r := range s.records {
 		copied := *r
 		if err := copied.writeTo(w, p); err != nil {
@@ -154,19 +153,12 @@ func (s *Set) write(w io.Writer) (sizes []uint64, err error) {
 		p.at += copied.size
 		sizes = append(sizes, copied.size)
 	}
-	if s.trailerSize() > 0 {
-		end := trailer.Trailer{Length: p.at + trailer.Size, Updates: uint32(len(s.records) - 1)}
-		_, err = w.Write(end.Append(nil, p.previous))
-	}
-	return sizes, err
-}
 
-// trailerSize returns the number of bytes of the trailer, 0 if the file has none.
-func (s *Set) trailerSize() uint64 {
-	if s.version < trailer.FirstVersion {
-		return 0
+	end := container.ExactTrailer{
+		Length: p.at + container.ExactTrailerSize, Updates: uint32(len(s.records) - 1),
 	}
-	return trailer.Size
+	_, err = w.Write(end.Append(nil, p.previous))
+	return sizes, err
 }
 
 // Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely

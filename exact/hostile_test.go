@@ -15,12 +15,11 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/crc"
-	"github.com/bloomery/bloomery/internal/trailer"
 )
 
-// files returns the files of testdata of a version of up to most bytes, at least that many.
-func files(t testing.TB, version, most, least int) (all [][]byte) {
-	paths, err := filepath.Glob([]string{1: "testdata/*.exact", 2: "testdata/v2/*.exact"}[version])
+// files returns the files of testdata of up to most bytes, at least that many.
+func files(t testing.TB, most, least int) (all [][]byte) {
+	paths, err := filepath.Glob("testdata/*.exact")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,29 +38,21 @@ func files(t testing.TB, version, most, least int) (all [][]byte) {
 	return all
 }
 
-// TestTruncated reads every beginning of files. None is a file. Of version 1, one that ends where a record ends is.
+// TestTruncated reads every beginning of files, and files with bytes behind them. Neither is a file.
 func TestTruncated(t *testing.T) {
-	for version := firstVersion; version <= 2; version++ {
-		for _, data := range files(t, version, 3500, 12) {
-			s, err := FromBytes(data, WithSecret(&vectorSecret))
-			if err != nil || s.Info().Version != version {
-				t.Fatal(err)
+	for _, data := range files(t, 3500, 12) {
+		if _, err := FromBytes(data, WithSecret(&vectorSecret)); err != nil {
+			t.Fatal(err)
+		}
+		for n := range len(data) {
+			_, err := FromBytes(data[:n:n], WithSecret(&vectorSecret))
+			if !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatalf("%d of %d bytes: %v", n, len(data), err)
 			}
-			ends, at := map[uint64]bool{}, uint64(0)
-			for _, r := range s.records {
-				at += r.size
-				ends[at] = version == 1
-			}
-			for n := range len(data) {
-				_, err := FromBytes(data[:n:n], WithSecret(&vectorSecret))
-				if ends[uint64(n)] != (err == nil) || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-					t.Fatalf("version %d, %d of %d bytes: %v", version, n, len(data), err)
-				}
-			}
-			for _, more := range [][]byte{{0}, make([]byte, 20), data[at:], data[len(data)-20:], data} {
-				if _, err := FromBytes(append(bytes.Clone(data), more...), WithSecret(&vectorSecret)); err == nil && len(more) > 0 {
-					t.Errorf("version %d: %d bytes behind the file are ignored", version, len(more))
-				}
+		}
+		for _, more := range [][]byte{{0}, make([]byte, 20), data[len(data)-20:], data} {
+			if _, err := FromBytes(append(bytes.Clone(data), more...), WithSecret(&vectorSecret)); err == nil {
+				t.Errorf("%d bytes behind the file are ignored", len(more))
 			}
 		}
 	}
@@ -75,12 +66,12 @@ func TestTrailer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, last := data[:len(data)-trailer.Size], s.records[len(s.records)-1]
+	records, last := data[:len(data)-container.ExactTrailerSize], s.records[len(s.records)-1]
 	size := uint64(len(data))
 	for what, end := range map[string][]byte{
-		"length":       trailer.Trailer{Length: size - 1, Updates: 3}.Append(nil, last.crc),
-		"updates":      trailer.Trailer{Length: size, Updates: 2}.Append(nil, last.crc),
-		"other record": trailer.Trailer{Length: size, Updates: 3}.Append(nil, last.crc+1),
+		"length":       container.ExactTrailer{Length: size - 1, Updates: 3}.Append(nil, last.crc),
+		"updates":      container.ExactTrailer{Length: size, Updates: 2}.Append(nil, last.crc),
+		"other record": container.ExactTrailer{Length: size, Updates: 3}.Append(nil, last.crc+1),
 		"two":          slices.Concat(data[len(records):], data[len(records):]),
 		"none":         nil,
 		"of an update": slices.Concat(data[len(records):], data[len(records)-int(last.size):]),
@@ -91,7 +82,7 @@ func TestTrailer(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	good := trailer.Trailer{Length: size, Updates: 3}.Append(nil, last.crc)
+	good := container.ExactTrailer{Length: size, Updates: 3}.Append(nil, last.crc)
 	if _, err := FromBytes(slices.Concat(records, good)); err != nil {
 		t.Error(err)
 	}
@@ -99,7 +90,7 @@ func TestTrailer(t *testing.T) {
 
 // TestFlipped flips bits. Every one is under a checksum, or is one itself.
 func TestFlipped(t *testing.T) {
-	for _, data := range append(files(t, 1, 1300, 8), files(t, 2, 1300, 8)...) {
+	for _, data := range files(t, 1300, 8) {
 		for i := range data {
 			for _, bit := range []byte{1, 0x80} {
 				data[i] ^= bit
@@ -112,15 +103,16 @@ func TestFlipped(t *testing.T) {
 	}
 }
 
-// header returns the file of a base with these numbers behind the seed, with a right CRC, and body.
+// header returns the file of a base with these numbers behind the seed, with right CRCs, and body.
 func header(body []byte, numbers ...uint64) []byte {
-	b := append([]byte(magic), firstVersion, kindBase, byte(filter.XXH3))
+	b := append([]byte(magic), version, kindBase, byte(filter.XXH3))
 	b = binary.LittleEndian.AppendUint64(b, 7)
 	b = appendUvarints(b, numbers...)
 	b = binary.LittleEndian.AppendUint32(b, crc.Sum(b))
 	b = append(b, make([]byte, padding(uint64(len(b))))...)
 	b = append(b, body...)
-	return binary.LittleEndian.AppendUint32(b, crc.Sum(body))
+	b = binary.LittleEndian.AppendUint32(b, crc.Sum(body))
+	return container.ExactTrailer{Length: uint64(len(b)) + container.ExactTrailerSize}.Append(b, crc.Sum(body))
 }
 
 // TestRefusedNumbers gives numbers that contradict each other, or name more than the file has. No memory is taken for
@@ -187,8 +179,7 @@ func TestRefused(t *testing.T) {
 		"nothing":       {nil, io.ErrUnexpectedEOF},
 		"magic":         {change(1, 'C'), filter.ErrMagic},
 		"version 0":     {change(4, 0), filter.ErrVersion},
-		"version 3":     {change(4, 3), filter.ErrVersion},
-		"version 2":     {change(4, 2), filter.ErrChecksum},
+		"version 2":     {change(4, 2), filter.ErrVersion},
 		"kind":          {change(5, 3), filter.ErrCorrupt},
 		"update first":  {change(5, 1), filter.ErrCorrupt},
 		"hash":          {change(6, 3), filter.ErrHash},
@@ -196,7 +187,7 @@ func TestRefused(t *testing.T) {
 		"seed":          {change(7, 8), filter.ErrChecksum},
 		"long number":   {append(append([]byte(magic), 0x81, 0), good[5:]...), filter.ErrCorrupt},
 		"endless":       {append([]byte(magic), bytes.Repeat([]byte{0xff}, 30)...), filter.ErrCorrupt},
-		"a second base": {append(bytes.Clone(good), good...), filter.ErrCorrupt},
+		"a second base": {append(bytes.Clone(good[:len(good)-container.ExactTrailerSize]), good...), filter.ErrCorrupt},
 	} {
 		_, err := FromBytes(tt.data)
 		var at *container.FormatError

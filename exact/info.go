@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // Info describes a set.
@@ -13,10 +14,6 @@ type Info struct {
 	Universe, Members uint64 // numbers of keys
 	Partitions        uint64 // 0 if the set is not partitioned
 	Updates           int    // records after the base
-	// Version is that of the file format, 1 or 2. A file of version 1 does not say how long it is: if it is
-	// cut at the end of an update, it answers as before the updates that are lost, without an error. Build
-	// makes version 2, of which every cut is an error.
-	Version int
 	// Bits is the size of what a query may read: all parts, the class function included, the headers not.
 	// Bytes is the size of the file.
 	Bits, Bytes uint64
@@ -97,7 +94,6 @@ func (s *Set) Info() Info {
 	base, newest := s.records[0], s.records[len(s.records)-1]
 	i := Info{
 		Universe: newest.universe, Members: newest.members, Partitions: newest.partitions, Updates: len(s.records) - 1,
-		Version:          int(s.version),
 		Hash:             s.hasher.String(),
 		Changed:          s.changed,
 		Entropy:          ldexp(log2Choose(newest.universe, newest.members)),
@@ -116,7 +112,7 @@ func (s *Set) Info() Info {
 	if s.partitioned() {
 		i.UnknownRate = s.unknownRate()
 	}
-	i.Bytes = s.trailerSize()
+	i.Bytes = container.ExactTrailerSize
 	for n, size := range s.sizes() {
 		if i.Bytes += size; n > 0 {
 			i.UpdateBytes += size

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/exactopts"
+	"github.com/bloomery/bloomery/internal/live"
 )
 
 // TestLive: a Live has each new file, keeps the last good one beside a damaged or missing one, and reports errors.
@@ -31,8 +31,8 @@ func TestLive(t *testing.T) {
 	save()
 	ended := make(chan struct{})
 	reported := errors.New("reported")
-	live, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond,
-		Update: func(ctx context.Context, f exactopts.Follower) {
+	followed, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond,
+		Update: func(ctx context.Context, f live.Follower) {
 			f.Report(reported)
 			<-ctx.Done()
 			close(ended)
@@ -44,24 +44,24 @@ func TestLive(t *testing.T) {
 		t.Helper()
 		for end := time.Now().Add(20 * time.Second); !f(); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatal(what, live.Err())
+				t.Fatal(what, followed.Err())
 			}
 		}
 	}
-	wait("no report", func() bool { return errors.Is(live.Err(), reported) })
-	live.file.Report(nil)
+	wait("no report", func() bool { return errors.Is(followed.Err(), reported) })
+	followed.file.Report(nil)
 	l.change(20, 0)
 	s, _ = l.update(t, s)
 	save()
-	wait("no update", func() bool { return live.Set().Info().Updates == 1 })
+	wait("no update", func() bool { return followed.Set().Info().Updates == 1 })
 	for key := range second(l.universe()) {
-		if live.Set().Contains(key) != l.member[string(key)] || live.Set().in(nil, key) != l.member[string(key)] {
+		if followed.Set().Contains(key) != l.member[string(key)] || followed.Set().in(nil, key) != l.member[string(key)] {
 			t.Fatalf("wrong answer for %s", key)
 		}
 	}
 	bad := bytesOf(t, s)
 	bad[len(bad)-1] ^= 1
-	good := live.Set()
+	good := followed.Set()
 	err = container.WriteAtomic(t.Context(), path, func(w io.Writer) error {
 		_, err := w.Write(bad)
 		return err
@@ -69,17 +69,17 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait("no error", func() bool { return errors.Is(live.Err(), filter.ErrChecksum) })
+	wait("no error", func() bool { return errors.Is(followed.Err(), filter.ErrChecksum) })
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	wait("no error", func() bool { return errors.Is(live.Err(), os.ErrNotExist) })
-	if live.Set() != good {
+	wait("no error", func() bool { return errors.Is(followed.Err(), os.ErrNotExist) })
+	if followed.Set() != good {
 		t.Error("a damaged file was swapped in")
 	}
 	save()
-	wait("it is mended", func() bool { return live.Err() == nil && live.Set() != good })
-	if err := live.Close(); err != nil {
+	wait("it is mended", func() bool { return followed.Err() == nil && followed.Set() != good })
+	if err := followed.Close(); err != nil {
 		t.Error(err)
 	}
 	<-ended

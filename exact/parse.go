@@ -13,7 +13,6 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/trailer"
 )
 
 // cursor reads numbers of a file that is in memory. After an error it returns zeros.
@@ -101,7 +100,7 @@ func (c *cursor) checksum(what string, from uint64) uint32 {
 // parse reads the records of a file. The words of the set share the memory of the file where they can.
 func (c *cursor) parse() (*Set, error) {
 	s := &Set{}
-	for c.err == nil && !s.parseEnd(c) {
+	for c.err == nil && !s.parseTrailer(c) {
 		if len(s.records) > MaxUpdates {
 			c.corrupt("update", "there are more than %d", MaxUpdates)
 		}
@@ -113,28 +112,30 @@ func (c *cursor) parse() (*Set, error) {
 	return s, nil
 }
 
-// parseEnd reports whether there are no further records, and reads the trailer, if the version has one.
-func (s *Set) parseEnd(c *cursor) bool {
-	if s.trailerSize() == 0 {
-		return len(s.records) > 0 && c.left() == 0
+// parseTrailer reads the trailer if the last record was read, and returns false if another record follows.
+func (s *Set) parseTrailer(c *cursor) bool {
+	if len(s.records) == 0 {
+		return false
 	}
 	if c.left() == 0 {
 		c.fail("trailer", fmt.Errorf("%w: the file was cut at the end of a record", io.ErrUnexpectedEOF))
 		return true
 	}
-	if !bytes.HasPrefix(c.data[c.at:], []byte(trailer.Magic)) {
+	if !bytes.HasPrefix(c.data[c.at:], []byte(container.ExactTrailerMagic)) {
 		return false
 	}
+
 	at, updates := c.at, uint32(len(s.records)-1)
-	b := c.bytes("trailer", trailer.Size)
+	b := c.bytes("trailer", container.ExactTrailerSize)
 	if c.err != nil {
 		return true
 	}
 	last := s.records[updates].crc
 	if c.mend {
-		trailer.Trailer{Length: c.at, Updates: updates}.Append(b[:0], last)
+		container.ExactTrailer{Length: c.at, Updates: updates}.Append(b[:0], last)
 	}
-	end, err := trailer.Read(b, last)
+
+	end, err := container.ReadExactTrailer(b, last)
 	switch {
 	case err != nil:
 		c.at = at
@@ -155,7 +156,9 @@ func (s *Set) parseRecord(c *cursor) *record {
 		c.at = start
 		c.fail("magic", badMagic(c.data[start:]))
 	}
-	s.parseVersion(c)
+	if v := c.uvarint("version"); c.err == nil && v != version {
+		c.fail("version", fmt.Errorf("%w: version %d", filter.ErrVersion, v))
+	}
 	if r.kind = c.limited("kind", kindPositions); c.err == nil && (r.kind == kindBase) != (len(s.records) == 0) {
 		c.corrupt("kind", "the first record must be a base, and no other")
 	}
@@ -186,19 +189,6 @@ func (s *Set) parseRecord(c *cursor) *record {
 	r.parseBody(c, forms, parts)
 	r.size = c.at - start
 	return r
-}
-
-// parseVersion reads the version, which is the same in all records.
-func (s *Set) parseVersion(c *cursor) {
-	v := c.uvarint("version")
-	switch {
-	case c.err != nil:
-	case v < firstVersion || v > version:
-		c.fail("version", fmt.Errorf("%w: version %d", filter.ErrVersion, v))
-	case len(s.records) > 0 && v != s.version:
-		c.corrupt("version", "%d, after records of version %d", v, s.version)
-	}
-	s.version = v
 }
 
 // parsePrevious reads the CRC of the record before.

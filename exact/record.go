@@ -8,16 +8,13 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/crc"
-	"github.com/bloomery/bloomery/internal/trailer"
 )
 
 const (
 	magic   = container.ExactMagic
 	crcSize = 4
 
-	// version is that of new files, and firstVersion that of the oldest, which have no trailer.
-	version      = trailer.FirstVersion
-	firstVersion = 1
+	version = 1 // of the format, in each record
 
 	kindBase      = 0
 	kindUpdate    = 1
@@ -81,7 +78,6 @@ func (r *record) bits() (n uint64) {
 
 // place is what a record of a file depends on besides its content.
 type place struct {
-	version  uint64 // of the file
 	hasher   filter.Hasher
 	at       uint64 // where the record begins
 	previous uint32 // CRC at the end of the record before
@@ -90,7 +86,7 @@ type place struct {
 // appendStart appends what all records begin with.
 func (r *record) appendStart(b []byte, p place) []byte {
 	b = append(b, magic...)
-	b = appendUvarints(b, p.version, r.kind)
+	b = appendUvarints(b, version, r.kind)
 	if r.kind == kindBase {
 		b = appendUvarints(b, uint64(p.hasher.ID()))
 		b = binary.LittleEndian.AppendUint64(b, p.hasher.Seed()|p.hasher.KeyCheck())

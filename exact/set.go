@@ -17,7 +17,6 @@ const partitionMask = 1<<32 - 1
 // The zero Set contains nothing and cannot be written. A Live that was closed has a Set that cannot know its answers:
 // it contains everything.
 type Set struct {
-	version uint64 // of the file
 	hasher  filter.Hasher
 	records []*record // the base, then updates; none for the zero Set
 	fault   error     // why the set cannot answer, or nil

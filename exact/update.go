@@ -59,7 +59,7 @@ func (b *Builder) update(ctx context.Context, old *Set) (*Set, error) {
 	}
 	if len(c.toggled) == 0 && c.next.universe == last.universe && c.next.members == last.members &&
 		c.next.partitions == last.partitions {
-		return &Set{version: old.version, hasher: old.hasher, records: old.records}, nil
+		return &Set{hasher: old.hasher, records: old.records}, nil
 	}
 	u := c.changed
 	u.Entropy = ldexp(log2Choose(c.next.universe, uint64(len(c.toggled))))
@@ -69,7 +69,7 @@ func (b *Builder) update(ctx context.Context, old *Set) (*Set, error) {
 	}
 	u.Bytes, u.Positions = r.size, r.kind == kindPositions
 	records := append(old.records[:len(old.records):len(old.records)], r)
-	return &Set{version: version, hasher: old.hasher, records: records, changed: u}, nil
+	return &Set{hasher: old.hasher, records: records, changed: u}, nil
 }
 
 // lost returns an error if more members or keys of the universe are lost since the last record than Config.Shrink
@@ -194,7 +194,7 @@ func (c *comparison) listed(ctx context.Context) (*record, error) {
 
 // measure sets the size of a record.
 func (c *comparison) measure(r *record) error {
-	return r.writeTo(io.Discard, place{version: version, hasher: c.hasher})
+	return r.writeTo(io.Discard, place{hasher: c.hasher})
 }
 
 // due returns Info.BuildDue.

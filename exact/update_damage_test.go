@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/crc"
-	"github.com/bloomery/bloomery/internal/trailer"
 )
 
 // chain returns a list and its set with an update of each kind: positions, a set, counts only.
@@ -47,7 +47,7 @@ func TestUpdateDamage(t *testing.T) {
 		at += int(sizes[i])
 		ends = append(ends, at)
 	}
-	if ends[3]+trailer.Size != len(data) {
+	if ends[3]+container.ExactTrailerSize != len(data) {
 		t.Fatalf("%d bytes, records end at %d", len(data), ends)
 	}
 	for n := ends[0]; n < len(data); n++ {
@@ -71,7 +71,7 @@ func TestUpdateDamage(t *testing.T) {
 		"two bases":          slices.Concat(data[:ends[0]], data[:ends[0]]),
 		"the base of others": slices.Concat(recordsOf(t, newList(8, 2000, 200).build(t, false)), record(1)),
 	} {
-		end := trailer.Trailer{Length: uint64(len(bad)) + trailer.Size}
+		end := container.ExactTrailer{Length: uint64(len(bad)) + container.ExactTrailerSize}
 		for ; int(end.Updates) < len(ends); end.Updates++ {
 			sealed := end.Append(slices.Clone(bad), binary.LittleEndian.Uint32(bad[len(bad)-4:]))
 			if _, err := FromBytes(sealed); !errors.Is(err, filter.ErrCorrupt) {
@@ -87,7 +87,7 @@ func TestUpdateDamage(t *testing.T) {
 // recordsOf returns the file of a set without its trailer.
 func recordsOf(t *testing.T, s *Set) []byte {
 	t.Helper()
-	b, err := trailer.Records(bytesOf(t, s))
+	b, err := container.ExactRecords(bytesOf(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +113,11 @@ func TestUpdateHostile(t *testing.T) {
 		"no end":             {1, 64, 0, bytes.Repeat([]byte{0xff}, 100), filter.ErrCorrupt},
 	} {
 		r := record{kind: kindPositions, universe: 100, members: 10, positions: &positions{}}
-		b := r.appendStart(nil, place{version: version, previous: binary.LittleEndian.Uint32(base[len(base)-4:])})
+		b := r.appendStart(nil, place{previous: binary.LittleEndian.Uint32(base[len(base)-4:])})
 		b = append(appendUvarints(b, c.count, c.bits, c.seed), c.body...)
 		crc := crc.Sum(b)
 		b = slices.Concat(base, binary.LittleEndian.AppendUint32(b, crc))
-		b = trailer.Trailer{Length: uint64(len(b)) + trailer.Size, Updates: 1}.Append(b, crc)
+		b = container.ExactTrailer{Length: uint64(len(b)) + container.ExactTrailerSize, Updates: 1}.Append(b, crc)
 		if _, err := FromBytes(b); !errors.Is(err, c.err) {
 			t.Errorf("%s: %v, want %v", what, err, c.err)
 		}

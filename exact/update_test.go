@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/trailer"
+	"github.com/bloomery/bloomery/internal/container"
 )
 
 // list is a universe and its members, by key. Partitioned sets have keys in partition "p" + their last digit.
@@ -190,7 +190,7 @@ func TestUpdateChain(t *testing.T) {
 				var u changed
 				s, u = l.update(t, old)
 				after := bytesOf(t, s)
-				if !bytes.HasPrefix(after, before) || uint64(len(after)-len(before)) != u.Bytes+trailer.Size {
+				if !bytes.HasPrefix(after, before) || uint64(len(after)-len(before)) != u.Bytes+container.ExactTrailerSize {
 					t.Fatalf("day %d: %d bytes after %d, %+v", day, len(after), len(before), u)
 				}
 				if again, _ := l.update(t, reread(t, old)); !bytes.Equal(bytesOf(t, again), after) {

@@ -22,8 +22,7 @@ var rewrite = flag.Bool("update", false, "rewrite the files of testdata")
 
 // The files of testdata are for readers in other languages: exact sets, and for each a JSON with keys, their hashes and
 // the answers. A key that is "outside" is not in the universe: its answer means nothing, but all readers give the same.
-// Hi and Lo are those of the key with the name of its partition, with the low 32 bits of Lo cleared. The sets of
-// testdata are files of version 1, and testdata/v2 has the same sets as files of version 2.
+// Hi and Lo are those of the key with the name of its partition, with the low 32 bits of Lo cleared.
 
 // vectorSet is a set of testdata.
 type vectorSet struct {
@@ -142,9 +141,6 @@ func (v vectorSet) json(s *Set, all []member) []byte {
 	i := s.Info()
 	var b strings.Builder
 	fmt.Fprintf(&b, "{\n  \"file\": %q,\n  \"page\": \"docs/format/exact.md\",\n", v.name+".exact")
-	if i.Version > firstVersion {
-		fmt.Fprintf(&b, "  \"version\": %d,\n", i.Version)
-	}
 	fmt.Fprintf(&b, "  \"universe\": %d,\n  \"members\": %d,\n  \"partitions\": %d,\n  \"updates\": %d,\n",
 		i.Universe, i.Members, i.Partitions, i.Updates)
 	fmt.Fprintf(&b, "  \"hash\": %q,\n  \"seed\": \"%d\",\n", s.hasher.ID(), s.hasher.Seed())
@@ -190,7 +186,6 @@ func some(all []member) (list []member) {
 }
 
 func TestVectors(t *testing.T) {
-	folders := []string{"testdata", filepath.Join("testdata", "v2")}
 	for _, v := range vectorSets {
 		t.Run(v.name, func(t *testing.T) {
 			s, all := v.build(t)
@@ -199,35 +194,32 @@ func TestVectors(t *testing.T) {
 					t.Errorf("wrong answer for %s %q of %q", m.Kind, m.Text(), m.partition)
 				}
 			}
-			for i, dir := range folders {
-				s.version = uint64(firstVersion + i)
-				data, err := s.appendTo(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				text := v.json(s, all)
-				var parsed any
-				if err := json.Unmarshal(text, &parsed); err != nil {
-					t.Fatal(err)
-				}
-				for name, content := range map[string][]byte{v.name + ".exact": data, v.name + ".json": text} {
-					compareFile(t, filepath.Join(dir, name), content)
-				}
-				read, err := FromBytes(data, WithSecret(&vectorSecret))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if again := v.json(read, all); !bytes.Equal(again, text) {
-					t.Errorf("%s: the file has other answers than the set", dir)
-				}
+
+			data, err := s.appendTo(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := v.json(s, all)
+			var parsed any
+			if err := json.Unmarshal(text, &parsed); err != nil {
+				t.Fatal(err)
+			}
+			for name, content := range map[string][]byte{v.name + ".exact": data, v.name + ".json": text} {
+				compareFile(t, filepath.Join("testdata", name), content)
+			}
+
+			read, err := FromBytes(data, WithSecret(&vectorSecret))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again := v.json(read, all); !bytes.Equal(again, text) {
+				t.Error("the file has other answers than the set")
 			}
 		})
 	}
-	for _, dir := range folders {
-		names, err := filepath.Glob(filepath.Join(dir, "*.*"))
-		if err != nil || len(names) != 2*len(vectorSets) {
-			t.Errorf("%d files in %s, want %d: %v", len(names), dir, 2*len(vectorSets), err)
-		}
+	names, err := filepath.Glob(filepath.Join("testdata", "*.*"))
+	if err != nil || len(names) != 2*len(vectorSets) {
+		t.Errorf("%d files in testdata, want %d: %v", len(names), 2*len(vectorSets), err)
 	}
 }
 

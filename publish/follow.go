@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/exactopts"
 	"github.com/bloomery/bloomery/internal/handle"
+	"github.com/bloomery/bloomery/internal/live"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -161,8 +161,8 @@ func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloo
 // WithSecret.
 func FollowExact(ctx context.Context, address, file string, o ...FollowOption) (*exact.Live, error) {
 	return follow(ctx, address, file, o, []string{Exact}, func(f *Follower, update updater) (*exact.Live, error) {
-		with := func(o *exactopts.Options) {
-			o.Update = func(ctx context.Context, l exactopts.Follower) { update(ctx, l) }
+		with := func(o *live.ExactOptions) {
+			o.Update = func(ctx context.Context, l live.Follower) { update(ctx, l) }
 		}
 		return exact.OpenLive(ctx, f.file, exact.WithSecret(f.options.secret), with)
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/exactopts"
+	"github.com/bloomery/bloomery/internal/live"
 	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
@@ -176,7 +176,7 @@ func checkExact(content []byte) error {
 
 // inspect verifies and describes an exact set, without its secret.
 func inspect(content []byte) (exact.Info, error) {
-	s, err := exact.FromBytes(content, func(o *exactopts.Options) { o.Described = true })
+	s, err := exact.FromBytes(content, func(o *live.ExactOptions) { o.Described = true })
 	if err != nil {
 		return exact.Info{}, err
 	}

@@ -40,9 +40,6 @@ static bool is_exact(const uint8_t *data, size_t length) {
   return length < 64 ? length > 0 && data[0] == 0x89 : data[3] == 'X';
 }
 
-/* The records of the last exact set that was opened with queries. */
-static uint32_t records = 1;
-
 /* try_file for an exact set. copy has no byte behind its end. */
 static int try_exact(const uint8_t *copy, size_t length, int keys) {
   size_t need = bloomery_exact_memory(copy, length);
@@ -58,7 +55,6 @@ static int try_exact(const uint8_t *copy, size_t length, int keys) {
     exit(1);
   }
   if (result == BLOOMERY_OK) result = bloomery_exact_open(&set, copy, length, secret, memory, need);
-  if (result == BLOOMERY_OK && keys > 0) records = bloomery_exact_info(&set)->records;
   for (int i = 0; result == BLOOMERY_OK && i < keys; i++) {
     uint8_t key[300];
     size_t n = (size_t)below(i % 4 ? 40 : sizeof key), name = (size_t)below(n + 1);
@@ -249,14 +245,7 @@ int main(int argc, char **argv) {
     fclose(file);
     if (try_file(data, length, 100) == BLOOMERY_OK) { /* others are seeds of the fuzzer that do not open */
       size_t step = length < 1 << 16 ? 1 : length / 500; /* of large files only some places */
-      records = is_exact(data, length) && data[4] == 1 ? records : 1; /* version 2 shows every cut */
-      for (size_t n = 0; n < length; n += step) {
-        if (records > 1 && try_file(data, n, 0) == BLOOMERY_OK) {
-          records--; /* the end of a record */
-        } else {
-          must_refuse(data, n, "an end", argv[i], n);
-        }
-      }
+      for (size_t n = 0; n < length; n += step) must_refuse(data, n, "an end", argv[i], n);
       data[length] = 0;
       must_refuse(data, length + 1, "a further byte", argv[i], length);
       for (size_t n = 0; n < length; n += step) {

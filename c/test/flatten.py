@@ -150,13 +150,12 @@ def print_keys(path, secret, keys):
 
 def exact_sets(repository):
     """Yields path and vectors of each golden exact set."""
-    for version in ("", "v2"):
-        folder = os.path.join(repository, "exact", "testdata", version)
-        for name in sorted(os.listdir(folder)):
-            if name.endswith(".json"):
-                with open(os.path.join(folder, name), encoding="utf-8") as f:
-                    vectors = json.load(f)
-                yield os.path.join(folder, vectors["file"]), vectors
+    folder = os.path.join(repository, "exact", "testdata")
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".json"):
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                vectors = json.load(f)
+            yield os.path.join(folder, vectors["file"]), vectors
 
 
 def print_members(path, vectors):

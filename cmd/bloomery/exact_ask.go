@@ -25,11 +25,7 @@ unknown_partition_rate, which is known to about 0.01: such a partition gets any 
 
 A class is the partitions with the same r: level 1 of the set has the rate 2^-r, and r=32 means that all keys of the
 partitions are members, or none is. Inverted classes have more members than others. After updates, classes and
-the entropy of partitions are still those of the build.
-
-version is that of the file format. A file of version 1, which older programs wrote, does not say how long it is: cut
-at the end of an update, it is a complete older file, with the answers from before. In later versions every cut is an
-error. The report says it of a file of version 1, and as cut_seen in JSON.`,
+the entropy of partitions are still those of the build.`,
 		Example: "  bloomery exact info revoked.exact --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -53,10 +49,6 @@ func (r exactReport) write(w io.Writer) {
 		fmt.Fprintf(w, "updates\t%d, %s\n", r.Updates, bytesText(r.UpdateBytes))
 	}
 	fmt.Fprintf(w, "file\t%s\n", bytesText(r.Bytes))
-	if r.Version <= 1 {
-		fmt.Fprintf(w, "version\t%d: if the file is cut after an update, nothing shows it; "+
-			"the next build or update writes version 2\n", r.Version)
-	}
 	fmt.Fprintf(w, "bits a member\t%.5g\n", r.BitsPerMember)
 	fmt.Fprintf(w, "entropy a member\t%.5g\n", r.EntropyPerMember)
 	if r.Partitions > 0 {
@@ -97,7 +89,6 @@ func (r exactReport) MarshalJSON() ([]byte, error) {
 		{"members", r.Members}, {"universe", r.Universe}, {"partitions", r.Partitions}, {"updates", r.Updates},
 		{"bits", r.Bits}, {"bits_per_member", r.BitsPerMember}, {"entropy_per_member", r.EntropyPerMember},
 		{"entropy_unpartitioned_per_member", r.unpartitioned()}, {"file_bytes", r.Bytes},
-		{"version", r.Version}, {"cut_seen", r.Version > 1}, // a file that was cut is an error, at every place
 		{"update_bytes", r.UpdateBytes}, {"build_due,omitempty", r.BuildDue}, // why the set should be built anew
 		{"hash", r.Hash}, {"outside_rate", r.OutsideRate},
 		{"unknown_partition_rate", r.UnknownRate}, // in partitions outside of the universe

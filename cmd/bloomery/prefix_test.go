@@ -57,15 +57,14 @@ func TestNoPrefix(t *testing.T) {
 	}{
 		"filter":           {written("f.bloom"), filterOf},
 		"filter of family": {written("g.bloom"), filterOf},
-		"exact set":        {read("exact/testdata/v2/few.exact"), setOf},
-		"with an update":   {read("exact/testdata/v2/update.exact"), setOf},
-		"with four":        {read("exact/testdata/v2/updates.exact"), setOf},
-		"one record of v1": {read("exact/testdata/few.exact"), setOf},
+		"exact set":        {read("exact/testdata/few.exact"), setOf},
+		"with an update":   {read("exact/testdata/update.exact"), setOf},
+		"with four":        {read("exact/testdata/updates.exact"), setOf},
 		"delta, bits":      {read(deltas + "gaps.delta"), patched(deltas + "gaps.base")},
 		"delta, replay":    {read(deltas + "rank.delta"), patched(deltas + "rank.base")},
-		"delta, append":    {read(deltas + "exact/v2/append.delta"), patched(deltas + "exact/v2/append.base")},
-		"delta, same":      {read(deltas + "exact/v2/same.delta"), patched(deltas + "exact/v2/same.base")},
-		"delta, whole":     {read(deltas + "exact/v2/whole.delta"), patched(deltas + "exact/v2/whole.base")},
+		"delta, append":    {read(deltas + "exact/append.delta"), patched(deltas + "exact/append.base")},
+		"delta, same":      {read(deltas + "exact/same.delta"), patched(deltas + "exact/same.base")},
+		"delta, whole":     {read(deltas + "exact/whole.delta"), patched(deltas + "exact/whole.base")},
 		"set manifest": {written("set/" + shard.ManifestName), func(b []byte) error {
 			_, err := shard.ReadManifest(bytes.NewReader(b))
 			return err

@@ -112,16 +112,6 @@ func TestTrialKillsExact(t *testing.T) {
 	}
 	update := append([]string{"exact", "update", "-o", path, "--base", path}, lists...)
 	trialKills(t, dir, path, "exact update", change{update, ""}, 250)
-	old := filepath.Join(dir, "old.exact") // a file of version 1, all of which an update rewrites
-	golden, err := os.ReadFile("../../exact/testdata/wide.exact")
-	if err == nil {
-		err = os.WriteFile(old, golden, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	update = append([]string{"exact", "update", "--shrink", "-o", old, "--base", old}, lists...)
-	trialKills(t, dir, old, "exact update of version 1", change{update, ""}, 50)
 }
 
 // trialKills kills a command that changes the file at path, in dir, five times, or most times with -long.

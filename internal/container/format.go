@@ -51,9 +51,6 @@ import (
 // Version is the format version.
 const Version = 1
 
-// ExactMagic is how the file of an exact set begins.
-const ExactMagic = "\x89BLX"
-
 const (
 	magic       = "\x89BLMRY\r\n"
 	headerSize  = 64

@@ -18,7 +18,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/trailer"
 )
 
 // Errors of Patch, PatchSet and Read; Diff and DiffSet return none of them. Others wrap filter.ErrTooLarge.
@@ -261,11 +260,11 @@ func diffExact(ctx context.Context, old, new []byte) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	records, err := trailer.Records(old)
+	records, err := container.ExactRecords(old)
 	if err != nil {
 		return nil, fmt.Errorf("old file: %w", err)
 	}
-	if _, err := trailer.Records(new); err != nil {
+	if _, err := container.ExactRecords(new); err != nil {
 		return nil, fmt.Errorf("new file: %w", err)
 	}
 	if rest, ok := bytes.CutPrefix(new, records); ok {
@@ -284,7 +283,7 @@ func patchExact(ctx context.Context, old []byte, what byte, body []byte, limit u
 	case what != byte(Append):
 		return nil, errNumber
 	}
-	records, err := trailer.Records(old)
+	records, err := container.ExactRecords(old)
 	if err != nil {
 		return nil, fmt.Errorf("the file to patch: %w", err)
 	}

@@ -36,8 +36,8 @@ func (s *Set) file(m *shard.Manifest, i int) ([]byte, error) {
 }
 
 // BaseOf returns the Info.Base of deltas for a filter file, of which the first 64 bytes suffice, for an exact set, or
-// for a manifest. Those of an exact set are of its SHA-256: a CRC-32C of all bytes of a set of version 1 depends on its
-// length only, since its records end with their CRCs.
+// for a manifest. For an exact set it is the start of its SHA-256: a CRC-32C would say little of the records, which end
+// with their own CRC-32C, so that the CRC-32C of a record depends on its length only.
 func BaseOf(b []byte) uint32 {
 	if isExact(b) {
 		sum := sha256.Sum256(b)

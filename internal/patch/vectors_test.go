@@ -171,25 +171,10 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 		add(c.name+"-trimmed", patch.Replay, c.what+", trimmed", short, file(t, trimmed(f), 7))
 	}
 	old, new, rebuilt := exactSets(t)
-	add("exact/v2/append", patch.Append, "an exact set with an update", old, new)
-	add("exact/v2/same", patch.Append, "equal exact sets", new, new)
-	add("exact/v2/whole", patch.Whole, "an exact set that was built anew", new, rebuilt)
-	first := golden(t, "exact/append.target") // files of version 1, which are not written any more
-	add("exact/append", patch.Append, "an exact set with an update", golden(t, "exact/append.base"), first)
-	add("exact/same", patch.Append, "equal exact sets", first, first)
-	add("exact/whole", patch.Whole, "an exact set that was built anew", first, golden(t, "exact/whole.target"))
-	add("exact/v2/version", patch.Whole, "an update of an exact set of version 1", golden(t, "exact/append.base"), new)
+	add("exact/append", patch.Append, "an exact set with an update", old, new)
+	add("exact/same", patch.Append, "equal exact sets", new, new)
+	add("exact/whole", patch.Whole, "an exact set that was built anew", new, rebuilt)
 	return all
-}
-
-// golden returns a file of testdata.
-func golden(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // exactSets returns an exact set, with an update, and built anew with the members of the update.

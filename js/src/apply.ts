@@ -333,7 +333,7 @@ export const isExact = (file: Uint8Array) => file.length > 3 && viewOf(file).get
 /** Applies a delta of an exact set: method 5 or 0. The caller must compare the SHA-256. It throws FormatError. */
 export const append: Apply = (old, delta, most, sum) =>
   guarded(() => {
-    const flags = delta[3], records = old[4] > 1 ? max(old.length - trailerBytes, 0) : old.length;
+    const flags = delta[3], records = max(old.length - trailerBytes, 0);
     const kept = old.subarray(0, flags ? records : 0);
     checkPrefix(delta, !flags || flags === 5, parseInt(sum.slice(0, 8), 16));
     const file = new Uint8Array(checkLength(kept.length + delta.length - 24, most));

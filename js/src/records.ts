@@ -25,7 +25,7 @@ export interface ExactFile {
   readonly partitions: number;
 }
 
-/** The length of the trailer, which ends an exact set of version 2. */
+/** The length of the trailer, which ends an exact set. */
 export const trailerBytes = 20;
 
 const maxRecords = 256;
@@ -72,7 +72,7 @@ function ofPositions(lows: Uint32Array, highs: Uint32Array, b: number, seed: num
 /** Reads a file. Without verify the checksums of the bodies are not compared. It throws FormatError. */
 export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
   const view = viewOf(bytes), records: ExactRecord[] = [];
-  let at = 0, last = 0, version = 0, hash = 0, seed = 0n, universe = 0, members = 0, partitions = 0;
+  let at = 0, last = 0, hash = 0, seed = 0n, universe = 0, members = 0, partitions = 0;
 
   /** Skips n bytes and returns where they begin. */
   const skip = (n: number): number => {
@@ -140,9 +140,7 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
     if (u32() !== 0x584c4289) {
       throw new MagicError(`no exact set: it begins with ${beginning(bytes.subarray(from))}`, from);
     }
-    const its = number();
-    if (its < 1 || its > 2) throw new VersionError('a newer exact set: update bloomery', from);
-    if (its !== (version ||= its)) throw bad();
+    if (number() !== 1) throw new VersionError('a newer exact set: update bloomery', from);
     const kind = number(2);
     if (!kind === update) throw bad();
     if (!update) {
@@ -213,7 +211,7 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
     return parsed;
   };
 
-  /** Reads the trailer, which ends a file of version 2. */
+  /** Reads the trailer. */
   const trailer = (): void => {
     const from = skip(trailerBytes);
     if (crc32c(bytes.subarray(from - 4, at - 4)) !== view.getUint32(at - 4, true)) {
@@ -222,14 +220,13 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
     const length = view.getBigUint64(from + 4, true), updates = view.getUint32(from + 12, true);
     if (length !== BigInt(bytes.length) || at < bytes.length || updates !== records.length - 1) throw bad();
   };
-  /** Whether the last record was read. In version 1 that is where the file ends. */
-  const ends = (): boolean =>
-    version > 1 ? at + 4 <= bytes.length && view.getUint32(at, true) === 0x454c4289 : at === bytes.length;
+  /** Whether the last record was read: the trailer follows. */
+  const ends = (): boolean => at + 4 <= bytes.length && view.getUint32(at, true) === 0x454c4289;
 
   do {
     if (records.length === maxRecords) throw new TooLargeError(`more than ${maxRecords} records`, at);
     records.push(record());
   } while (!ends());
-  if (version > 1) trailer();
+  trailer();
   return { records, hash, seed, universe, members, partitions };
 }

@@ -13,7 +13,7 @@ const vectorsOf = (dir) => JSON.parse(readFileSync(new URL(`${dir}vectors.json`,
   const [base, delta, target] = ['base', 'delta', 'target'].map((part) => read(`${dir}${v.name}.${part}`));
   return { ...v, name: dir + v.name, base, delta, target };
 });
-const filters = vectorsOf(''), exact = [...vectorsOf('exact/'), ...vectorsOf('exact/v2/')];
+const filters = vectorsOf(''), exact = vectorsOf('exact/');
 const vectors = [...filters, ...exact];
 
 test('there are vectors of methods 0 to 3, and of exact sets', () => {

@@ -9,6 +9,7 @@ import { siphash } from '../dist/hash/siphash.js';
 import { certificate, issuers } from '../example/revoked/list.js';
 import { internal } from './internal.mjs';
 import { answer, bitsOf, fold, random, randomSections, small } from './ribbons.mjs';
+import { trailed } from './trailed.mjs';
 import { keysOf } from './vectors.mjs';
 
 const { crc32c, keyCheck, OwnBuffer, putKey, sip, xxh3 } = internal;
@@ -117,7 +118,7 @@ function make(records, { partitions = 0, hash = 1, seed = 5n, sum = xxh3(seed), 
     const ofName = name && hashOf(sum, name);
     return parsed.reduce((odd, record) => odd ^ has(record, ofName, [hi, lo & ~0xffffffffn]), 0) > 0;
   };
-  return { file: Uint8Array.from(file), want };
+  return { records: file, file: trailed(file, { updates: records.length - 1 }), want };
 }
 
 const tailOnly = () => ({ tail: 70, tail_seed: 9 });
@@ -220,16 +221,13 @@ test('a secret', async () => {
 });
 
 const vectors = new URL('../../exact/testdata/', import.meta.url);
-/** The vectors of both versions of the file. */
-const names = ['', 'v2/'].flatMap((folder) =>
-  readdirSync(new URL(folder, vectors)).filter((name) => name.endsWith('.json')).map((name) => folder + name));
-test('there are vectors', () => assert.ok(names.length > 24, `${names.length} files`));
+const names = readdirSync(vectors).filter((name) => name.endsWith('.json'));
+test('there are vectors', () => assert.ok(names.length > 12, `${names.length} files`));
 
 for (const name of names) {
   test(`vectors ${name}`, async () => {
     const v = JSON.parse(readFileSync(new URL(name, vectors), 'utf8'));
     const file = readFileSync(new URL(v.file, new URL(name, vectors)));
-    assert.equal(file[4], name.startsWith('v2/') ? 2 : 1);
     const set = await openExact(file, { hashes: [siphash], secret: v.secret });
     const { universe, members, partitions, updates, hash } = set.info();
     assert.deepEqual({ universe, members, partitions, updates, hash }, {
@@ -268,8 +266,7 @@ const refused = (file, what, error) => assert.rejects(openExact(file), (e) => {
 test('damage', async () => {
   const update = make([{ codes: [2], shape: tailOnly }, { codes: [2], shape: tailOnly }]).file;
   for (const file of [revoked, update]) {
-    const ends = file === update ? [make([{ codes: [2], shape: tailOnly }]).file.length] : [];
-    for (let n = 0; n < file.length; n++) if (!ends.includes(n)) await refused(file.subarray(0, n), `cut at ${n}`);
+    for (let n = 0; n < file.length; n++) await refused(file.subarray(0, n), `cut at ${n}`);
     await refused(Uint8Array.of(...file, 0), 'a byte more');
     const copy = file.slice();
     for (let i = 0; i < file.length; i++) {
@@ -285,8 +282,8 @@ test('damage', async () => {
   assert.ok((await openExact(bad, { verify: false })).info().members > 0);
 });
 
-test('version 2: every cut is refused, and every change', async () => {
-  for (const name of names.filter((name) => name.startsWith('v2/'))) {
+test('every cut is refused, and every change', async () => {
+  for (const name of names) {
     const v = JSON.parse(readFileSync(new URL(name, vectors), 'utf8'));
     const options = { hashes: [siphash], secret: v.secret };
     const file = new Uint8Array(readFileSync(new URL(v.file, new URL(name, vectors))));
@@ -307,39 +304,20 @@ test('version 2: every cut is refused, and every change', async () => {
   }
 });
 
-/** Returns a file of version 2 with a trailer of these fields, and its right checksum. */
-function trailed(file, { length, updates, magic = 0x454c4289 }) {
-  const out = new Uint8Array(file), view = new DataView(out.buffer), at = out.length - 20;
-  view.setUint32(at, magic, true);
-  view.setBigUint64(at + 4, BigInt(length ?? out.length), true);
-  view.setUint32(at + 12, updates, true);
-  view.setUint32(at + 16, crc32c(out.subarray(at - 4, at + 16)), true);
-  return out;
-}
-
-test('version 2: contradictions under right checksums', async () => {
+test('trailers that contradict the records', async () => {
   const read = (name) => readFileSync(new URL(name, vectors));
-  const set = read('v2/updates.exact'), { updates } = JSON.parse(read('v2/updates.json'));
-  await openExact(trailed(set, { updates }));
+  const file = read('updates.exact'), set = file.subarray(0, -20), { updates } = JSON.parse(read('updates.json'));
+  assert.equal(Buffer.compare(trailed(set, { updates }), file), 0);
   for (const [what, fields, error] of [
     ['another number of updates', { updates: updates + 1 }, 'CorruptError'],
-    ['another length', { updates, length: set.length - 1 }, 'CorruptError'],
+    ['another length', { updates, length: file.length - 1 }, 'CorruptError'],
     ['a length of 2^64-1', { updates, length: 2n ** 64n - 1n }, 'CorruptError'],
     ['another magic', { updates, magic: 0x464c4289 }, 'MagicError'],
   ]) await refused(trailed(set, fields), what, error);
-  await refused(trailed(Buffer.concat([set, set.subarray(-20)]), { updates }), 'two trailers', 'CorruptError');
-  // A base of one version, and an update of the other.
-  const base = make([{ codes: [2], shape: tailOnly }]).file.length;
-  const edit = (first, second) => (head, number) => (head.splice(4, 1, number ? second : first), head);
-  const two = [{ codes: [2], shape: tailOnly }, { codes: [2], shape: tailOnly }];
-  const both = make(two, { edit: edit(2, 2) }).file, room = new Uint8Array(20);
-  assert.equal((await openExact(trailed([...both, ...room], { updates: 1 }))).info().updates, 1);
-  await openExact(trailed([...both.subarray(0, base), ...room], { updates: 0 }));
-  await refused(trailed([...make(two, { edit: edit(2, 1) }).file, ...room], { updates: 1 }), 'mixed', 'CorruptError');
-  await refused(trailed([...make(two, { edit: edit(1, 2) }).file, ...room], { updates: 1 }), 'mixed', 'CorruptError');
-  await refused(trailed([...make(two).file, ...room], { updates: 1 }), 'a trailer in version 1', 'MagicError');
-  await refused(both, 'no trailer', 'TruncatedError');
-  await refused(both.subarray(0, base), 'no trailer behind the base', 'TruncatedError');
+  await refused(trailed(file, { updates }), 'two trailers', 'CorruptError');
+  const { records } = make([{ codes: [2], shape: tailOnly }, { codes: [2], shape: tailOnly }]);
+  await openExact(trailed(records, { updates: 1 }));
+  await refused(Uint8Array.from(records), 'no trailer', 'TruncatedError');
 });
 
 test('contradictions under right checksums', async () => {
@@ -348,8 +326,7 @@ test('contradictions under right checksums', async () => {
   // Of the header: 15 bytes up to the seed, universe 2, members 2, partitions 1, entropy 1, number of classes 1, ...
   const edits = {
     magic: [(b) => (b[3] = 0), 'MagicError'], 'version 0': [(b) => (b[4] = 0), 'VersionError'],
-    'version 2 without a trailer': [(b) => (b[4] = 2), 'TruncatedError'],
-    'version 3': [(b) => (b[4] = 3), 'VersionError'], 'kind 1': [(b) => (b[5] = 1), 'CorruptError'],
+    'version 2': [(b) => (b[4] = 2), 'VersionError'], 'kind 1': [(b) => (b[5] = 1), 'CorruptError'],
     'kind 2': [(b) => (b[5] = 2)], 'hash 0': [(b) => (b[6] = 0), 'HashError'],
     'hash 3': [(b) => (b[6] = 3), 'HashError'],
     'hash 2, check 0': [(b) => (b[6] = 2, b.fill(0, 7, 15)), 'CorruptError'],
@@ -388,10 +365,11 @@ test('contradictions under right checksums', async () => {
     'a second base': (b) => ((b[5] = 0), b),
     'partitions in one record': (b) => (b.splice(14, 1, 1, 1), b),
   })) await refused(make(two, { edit: second(change) }).file, what, 'CorruptError');
-  const { file } = make([{ codes: [0], shape: none }]), update = make(Array(2).fill({ codes: [0], shape: none })).file;
-  const small = update.subarray(file.length), many = Buffer.concat([file, ...Array(256).fill(small)]);
-  await refused(many, '257 records', 'TooLargeError');
-  assert.equal((await openExact(many.subarray(0, many.length - small.length))).info().updates, 255);
+  const first = make([{ codes: [0], shape: none }]).records;
+  const small = make(Array(2).fill({ codes: [0], shape: none })).records.slice(first.length);
+  const chain = (updates) => trailed([...first, ...Array(updates).fill(small).flat()], { updates });
+  await refused(chain(256), '257 records', 'TooLargeError');
+  assert.equal((await openExact(chain(255))).info().updates, 255);
 });
 
 test('other arguments', async () => {

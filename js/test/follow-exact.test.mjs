@@ -9,6 +9,7 @@ import { MagicError } from '../dist/plain.js';
 import { golden } from './damage.mjs';
 import { because, closing, following, followingExact, followingSharded, is, refuses } from './following.mjs';
 import { hashOf, Publisher } from './publisher.mjs';
+import { trailed } from './trailed.mjs';
 
 const read = (name) => new Uint8Array(readFileSync(new URL(name, import.meta.url)));
 
@@ -16,18 +17,18 @@ const read = (name) => new Uint8Array(readFileSync(new URL(name, import.meta.url
  * A set that `bloomery exact build` and 30 times `exact update` wrote, of keys key0 to key1999. Its members on day d
  * are key d to key d + 99. Each update has 24 bytes.
  */
-const month = read('days.exact'), base = month.length - 30 * 24;
-const day = (d) => month.subarray(0, base + 24 * d);
+const month = read('days.exact'), base = month.length - 20 - 30 * 24;
+const day = (d) => trailed(month.subarray(0, base + 24 * d), { updates: d });
 const keys = Array.from({ length: 2000 }, (_, i) => `key${i}`);
 
 /** The number of wrong answers of a follower on a day. */
 const wrong = (f, d) => keys.filter((key, i) => f.has(key) !== (i >= d && i < d + 100)).length;
 
-/** The delta of method 5 from a file to one that begins with it. */
+/** The delta of method 5 from a file to one that begins with its records. */
 function append(from, to) {
   const [ofBase, ofTarget] = [from, to].map((file) => Buffer.from(hashOf(file), 'hex'));
   const start = Buffer.from([0x89, 0x42, 0x44, 5]);
-  return Buffer.concat([start, ofBase.subarray(0, 4), ofTarget.subarray(0, 16), to.subarray(from.length)]);
+  return Buffer.concat([start, ofBase.subarray(0, 4), ofTarget.subarray(0, 16), to.subarray(from.length - 20)]);
 }
 
 const exact = { kind: 'exact', fpr_chosen: 0, fpr_posterior: 0, keys: 100 };

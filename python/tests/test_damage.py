@@ -12,7 +12,7 @@ from crc import fix_checksums
 
 import bloomery as bl
 
-FILES = sorted(CONTAINER.glob("*.bloom")) + sorted(EXACT.glob("*.exact")) + sorted(EXACT.glob("v2/*.exact"))
+FILES = sorted(CONTAINER.glob("*.bloom")) + sorted(EXACT.glob("*.exact"))
 PER_FILE = 60
 KEYS = [str(i) for i in range(60)] + [f"key-{i}" for i in range(60)]
 REFUSED = (bl.FormatError, bl.SecretError)
