@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-var updateListing = flag.Bool("update-api", false, "write the listings in api")
+var updateListing = flag.Bool("update-api", false, "write the listings in docs/api")
 
 // most is how many functions, methods and types a public package may have, and all of them together.
 var most = map[string]int{
@@ -25,8 +25,8 @@ var most = map[string]int{
 
 const mostTogether = 395
 
-// TestListing compares the public names of each package with its listing in api, so that no change of them goes
-// unseen, and holds their number. After an intended change: go test . -run TestListing -update-api
+// TestListing compares the public names of each package with its listing in docs/api, so that no change of them
+// goes unseen, and holds their number. After an intended change: go test . -run TestListing -update-api
 func TestListing(t *testing.T) {
 	together := 0
 	for _, dir := range public {
@@ -44,7 +44,7 @@ func TestListing(t *testing.T) {
 		if dir == "." {
 			name = "bloomery"
 		}
-		path, text := filepath.Join("api", name+".txt"), strings.Join(lines, "\n")+"\n"
+		path, text := filepath.Join("docs", "api", name+".txt"), strings.Join(lines, "\n")+"\n"
 		if *updateListing {
 			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 				t.Fatal(err)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Vets and tests the modules of this repository that have their own go.mod: those that are named, by default all.
-# Usage: ./modules.sh [MODULE...] [-- FLAGS OF GO TEST...], such as: ./modules.sh eval/lab eval/readers -- -race
+# Usage: .ci/modules.sh [MODULE...] [-- FLAGS OF GO TEST...], such as: .ci/modules.sh eval/lab eval/readers -- -race
 set -euo pipefail
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/.."
 modules=()
 while [ $# != 0 ] && [ "$1" != -- ]; do
   modules+=("$1")
