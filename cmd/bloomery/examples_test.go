@@ -238,12 +238,12 @@ echo "no command of Redis: $first" >&2
 exit 1
 `
 
-// exampleBin returns a folder that is all of $PATH for the examples: bloomery, fakeLab, exampleTools and redisCLI. So
-// an example cannot reach a program, and through it a server, that the machine happens to have. TestMain has put
-// bloomery and fakeLab into $PATH.
+// exampleBin returns a folder that is all of $PATH for the examples: bloomery, exampleTools and redisCLI. So an
+// example cannot reach a program, and through it a server, that the machine happens to have. TestMain has put bloomery
+// into $PATH.
 func exampleBin(t *testing.T) string {
 	bin := t.TempDir()
-	for _, name := range append([]string{"bloomery", "bloomery-lab"}, exampleTools...) {
+	for _, name := range append([]string{"bloomery"}, exampleTools...) {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)

@@ -75,9 +75,9 @@ one of its files. Commands that change a filter then write only the shards that 
 	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits",
 		named(&a.secretFile, "file"))
 	root.AddCommand(
-		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
+		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.verifyCommand(), a.addCommand(),
 		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),
-		a.intersectCommand(), cli.ManCommand("bloomery", "bloomery-build"), a.estimateCommand(),
+		a.intersectCommand(), a.estimateCommand(),
 		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(), a.shardCommand(),
 		a.diffCommand(), a.patchCommand(), a.keygenCommand(), a.publishCommand(), a.followCommand(), a.exactCommand(),
 		a.clubcardCommand(), a.dedupCommand(),

@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, run(os.Args[1:]))
 		os.Exit(exitError)
 	}
-	testscript.Main(m, map[string]func(){"bloomery": main, "bloomery-lab": fakeLab})
+	testscript.Main(m, map[string]func(){"bloomery": main})
 }
 
 // domainFiles are the lists of the scripts, by name.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,17 +17,31 @@ var manMacros = map[string]*regexp.Regexp{
 	".nf": regexp.MustCompile(`^$`), ".fi": regexp.MustCompile(`^$`),
 }
 
+var manFolder = flag.String("man", "", "write the manual pages to this `folder`: a release has them")
+
 // TestManPages reads all manual pages as roff does: every line that begins as a macro is one of manMacros, every
-// backslash begins an escape that man.go writes, and .nf and .fi take turns. No text is a macro by accident.
+// backslash begins an escape that roff writes, and .nf and .fi take turns. No text is a macro by accident.
 func TestManPages(t *testing.T) {
-	dir := t.TempDir()
-	if code := run(t.Context(), []string{"man", dir}, nil, io.Discard, os.Stderr); code != exitOK {
-		t.Fatalf("exit code %d", code)
+	dir := *manFolder
+	if dir == "" {
+		dir = t.TempDir()
 	}
+	if err := writePages((&app{}).rootCommand(), dir); err != nil {
+		t.Fatal(err)
+	}
+
 	pages, err := filepath.Glob(filepath.Join(dir, "*.1"))
 	if err != nil || len(pages) < 30 {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
+	for name, want := range map[string]string{ // a command, a flag, and a word that is no Markdown
+		"bloomery": "\n.BR bloomery\\-build (1)\n", "bloomery-build": "\n.B \\-o, \\-\\-output ", "bloomery-put": "<TAB>",
+	} {
+		if text, err := os.ReadFile(filepath.Join(dir, name+".1")); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: no %q, %v", name, want, err)
+		}
+	}
+
 	escape := regexp.MustCompile(`\\([-e]|&[.'])`)
 	for _, path := range pages {
 		text, err := os.ReadFile(path)

@@ -83,8 +83,6 @@ var windowUses = map[string]windowUse{
 	"keygen":         {others: []string{"keygen -o w"}},
 	"plan":           {none: "numbers only"},
 	"demo":           {none: "lists of its own"},
-	"lab":            {none: "hands over to bloomery-lab"},
-	"man":            {none: "writes pages to a folder"},
 	"version":        {none: "prints the version"},
 }
 

@@ -1,5 +1,5 @@
-// Package browser tests the pages of bloomery lab report in Chromium, at a wide and a narrow size, light, dark and on
-// paper. It is a module of its own, so that users of Bloomery do not download the browser driver.
+// Package browser tests the pages of bloomery-lab report in Chromium, at a wide and a narrow size, light, dark and on
+// paper.
 package browser
 
 import (

@@ -1,8 +1,5 @@
 // Command bloomery-lab runs the experiments of the lab: tables and figures of papers, and those of our own pages. Each
 // subcommand has its own file. Package lab and the rooms below it do the work.
-//
-// "bloomery lab" runs this program. It is in a module of its own, so that bloomery does not bring along what only
-// experiments need.
 package main
 
 import (
@@ -41,8 +38,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the fields error and hint")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false,
 		"show no progress, notes and summary; answers, --json reports, warnings and errors stay")
-	root.AddCommand(a.listCommand(), a.runCommand(), a.reportCommand(), a.costsCommand(),
-		cli.ManCommand("bloomery-lab", "bloomery-lab-run"))
+	root.AddCommand(a.listCommand(), a.runCommand(), a.reportCommand(), a.costsCommand())
 	return root
 }
 

@@ -1,10 +1,9 @@
-package cli
+package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -12,43 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/bloomery/bloomery/internal/container"
 )
 
-// ManCommand returns the command of a program that writes its manual pages. other is the name of one of them, for the
-// help.
-func ManCommand(program, other string) *cobra.Command {
-	return &cobra.Command{
-		Use:   "man DIR",
-		Short: "Write the manual pages",
-		Long: fmt.Sprintf(`Write a manual page for each command into a folder: %[1]s.1, %[2]s.1 and so on. The folder is
-created. To install them: %[1]s man /usr/local/share/man/man1`, program, other),
-		Example: "  " + program + " man man1",
-		Hidden:  true,
-		Args:    cobra.ExactArgs(1),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := MakeFolder("DIR", args[0]); err != nil {
-				return err
-			}
-			return writePages(c.Context(), c.Root(), args[0])
-		},
-	}
-}
-
 // writePages writes a manual page in the macros of man(7) for the command and each command below it into a folder.
-// Package cobra/doc is not used: it reads help texts as Markdown, which loses their lists and words such as <TAB>, and
-// it makes a program 600 kB larger.
-func writePages(ctx context.Context, c *cobra.Command, dir string) error {
-	path := filepath.Join(dir, pageName(c)+".1")
-	write := func(w io.Writer) error { return writePage(w, c) }
-	err := container.WriteAtomic(ctx, path, write)
+// Package cobra/doc is not used: it reads help texts as Markdown, which loses their lists and words such as <TAB>.
+func writePages(c *cobra.Command, dir string) error {
+	err := os.WriteFile(filepath.Join(dir, pageName(c)+".1"), []byte(manPage(c)), 0o666)
 	for _, sub := range c.Commands() {
 		if documented(sub) {
-			err = errors.Join(err, writePages(ctx, sub, dir))
+			err = errors.Join(err, writePages(sub, dir))
 		}
 	}
 	return err
@@ -56,15 +27,14 @@ func writePages(ctx context.Context, c *cobra.Command, dir string) error {
 
 func documented(c *cobra.Command) bool { return c.IsAvailableCommand() && c.Name() != "help" }
 
-// pageName returns the name of a page, such as bloomery-lab-run.
+// pageName returns the name of a page, such as bloomery-exact-build.
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// writePage writes the page of one command, in the macros of man(7).
-func writePage(w io.Writer, c *cobra.Command) error {
+// manPage returns the page of one command, in the macros of man(7).
+func manPage(c *cobra.Command) string {
 	var b strings.Builder
 	name := pageName(c)
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s %s\" \"\"\n",
-		strings.ToUpper(roff(name)), roff(c.Root().Name()), roff(Version()))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s\" \"\"\n", strings.ToUpper(roff(name)), roff(c.Root().Name()))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(c.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n", roff(c.UseLine()))
 	if c.HasAvailableSubCommands() {
@@ -88,8 +58,7 @@ func writePage(w io.Writer, c *cobra.Command) error {
 	if c.HasParent() {
 		fmt.Fprintf(&b, ".SH SEE ALSO\n.BR %s (1)\n", roff(pageName(c.Parent())))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // writeText writes paragraphs. Lines that begin with a space keep their breaks, as in the help.
@@ -98,7 +67,11 @@ func writeText(b *strings.Builder, text string) {
 	for line := range strings.Lines(text + "\n") {
 		line = strings.TrimSuffix(line, "\n")
 		if indented := strings.HasPrefix(line, " "); indented != kept && line != "" {
-			b.WriteString(map[bool]string{true: ".nf\n", false: ".fi\n"}[indented])
+			macro := ".fi\n"
+			if indented {
+				macro = ".nf\n"
+			}
+			b.WriteString(macro)
 			kept = indented
 		}
 		switch {
