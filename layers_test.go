@@ -77,7 +77,7 @@ var rooms = map[string][]string{
 	"eval/lab/measure": {"filter", "internal/costs", "internal/family", "internal/families", "internal/intake",
 		"internal/kernel", "plan"},
 	"eval/lab/traffic": {"internal/keyio"},
-	"eval/lab/figure":  {"internal/plot", "internal/stat"},
+	"eval/lab/figure":  {"eval/plot", "internal/stat"},
 	"eval/lab/paper": {"filter", "internal/family", "internal/family/rankindexed", "internal/family/partitioned",
 		"internal/stat", "internal/probe"},
 	"eval/lab/experiment": {"filter", "internal/family", "internal/family/standard", "internal/stat",

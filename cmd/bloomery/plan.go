@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -26,7 +26,7 @@ func (a *app) planCommand() *cobra.Command {
 		Long: `Rank the filters that meet the needs, the smallest first, or the fastest with --for speed. The size is that
 of the file, with its header of 100 to 300 bytes; bits a key are those of the filter without it. Sizes and rates are
 forecast by formulas, and for families with a search from tables. Times come from a table that was measured on one
-machine (bloomery lab costs), in nanoseconds: present and absent are queries of a filter that is in the caches, far is a
+machine (bloomery-lab costs), in nanoseconds: present and absent are queries of a filter that is in the caches, far is a
 query of a filter that no cache holds, with the given share of absent keys, and build is the time for a key on one core.
 The last line is what bloomery build takes for these needs without --family.
 
@@ -80,7 +80,7 @@ If no filter does it, the output says what is impossible and what comes nearest:
 		},
 	}
 	needs.register(c)
-	c.Flags().StringVar(&file, "plot", "", "SVG or PNG `file` to draw: bits per key against the rate, of every filter "+
+	c.Flags().StringVar(&file, "plot", "", "SVG `file` to draw: bits per key against the rate, of every filter "+
 		"that fits")
 	return c
 }
@@ -211,19 +211,19 @@ func (a *app) printImpossible(e *plan.Impossible) error {
 
 // plotPlan plots the bits per key of the filters that meet the needs, and the bounds, against the rate.
 func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
-	format, ok := strings.CutPrefix(strings.ToLower(path[max(0, len(path)-4):]), ".")
-	if !ok || format != "svg" && format != "png" {
-		return fmt.Errorf("--plot %s: want a file that ends in .svg or .png", path)
+	if !strings.EqualFold(filepath.Ext(path), ".svg") {
+		return fmt.Errorf("--plot %s: pictures are SVG; want a file that ends in .svg", path)
 	}
+
 	p := a.bar("drawing", cli.All)
 	defer p.End()
 	all, err := curves(c.Context(), n, p.Share(0, cli.All))
 	if err != nil {
 		return err
 	}
-	picture := plot.Plot{
-		Name: "plan", Title: fmt.Sprintf("%d keys", n.Keys+n.Later),
-		X: "false positive rate", Y: "bits a key", LogX: true, LogY: true, Curves: all,
+
+	picture := plot.Chart{
+		Title: fmt.Sprintf("%d keys", n.Keys+n.Later), X: "false positive rate", Y: "bits a key", Curves: all,
 	}
-	return container.WriteAtomic(c.Context(), path, func(w io.Writer) error { return picture.Draw(w, format) })
+	return container.WriteAtomic(c.Context(), path, picture.WriteSVG)
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/bloomery/bloomery/internal/plot"
+	"github.com/bloomery/bloomery/eval/plot"
 )
 
 // plots returns the plots of the page: the time of an absent query and that of a build by bits per key. A plot without

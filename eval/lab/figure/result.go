@@ -1,12 +1,12 @@
 // Package figure holds the results of measurements, tables with intervals and plots, and writes them as text, CSV,
-// JSON and HTML pages. It does not depend on filters. Package internal/plot of the main module draws the plots.
+// JSON and HTML pages. It does not depend on filters. Package eval/plot draws the plots.
 package figure
 
 import (
 	"fmt"
 	"math"
 
-	"github.com/bloomery/bloomery/internal/plot"
+	"github.com/bloomery/bloomery/eval/plot"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/bloomery/bloomery/internal/plot"
+	"github.com/bloomery/bloomery/eval/plot"
 )
 
 // textWidth is the width of a printed table in characters. Notes are wrapped to it; long labels may exceed it.

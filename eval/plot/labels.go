@@ -41,7 +41,7 @@ func (d *drawing) drawLabels() {
 			texts, s.at, s.sizes = append(texts, label), append(s.at, at), append(s.sizes, size)
 			if c.Bars != nil {
 				low, high := d.bar(c, k)
-				s.bars = append(s.bars, rect{point{at.x - halfMark/2, d.y.at(high)}, point{at.x + halfMark/2, d.y.at(low)}})
+				s.bars = append(s.bars, rect{point{at.x - halfMark/2, d.y.At(high)}, point{at.x + halfMark/2, d.y.At(low)}})
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	base "github.com/bloomery/bloomery/internal/plot"
 )
 
 // Sizes of a picture, in points of 1/72 inch.
@@ -101,28 +103,28 @@ type drawing struct {
 	Plot
 	canvas
 	theme
-	x, y axis
+	x, y base.Axis
 	area rect // between the axes
 }
 
 // at returns the position of a point of a curve.
-func (d *drawing) at(q [2]float64) point { return point{d.x.at(q[0]), d.y.at(q[1])} }
+func (d *drawing) at(q [2]float64) point { return point{d.x.At(q[0]), d.y.At(q[1])} }
 
 // draw draws the picture, whose last row of the legend ends at bottom.
 func (d *drawing) draw(lines []line, rows [][]line, bottom float64) {
 	d.fill([]point{{0, 0}, {width, 0}, {width, bottom}, {0, bottom}}, d.back)
 	wide, rowsBelow := 0.0, 1 // of the names of ticks
-	for _, t := range d.y.ticks {
-		wide = max(wide, text{text: t.label, size: tickSize}.width())
+	for _, t := range d.y.Ticks {
+		wide = max(wide, text{text: t.Label, size: tickSize}.width())
 	}
-	for _, t := range d.x.ticks {
-		rowsBelow = max(rowsBelow, 1+strings.Count(t.label, "\n"))
+	for _, t := range d.x.Ticks {
+		rowsBelow = max(rowsBelow, 1+strings.Count(t.Label, "\n"))
 	}
 	low := point{6 + axisSize + legendSpace + wide + 2 + tickLength, 6 + titleSize + legendSpace}
 	high := point{width - legendMargin, height - 6 - axisSize - tickSize*float64(rowsBelow) - tickLength - legendSpace}
 	d.area = rect{low, high}
-	d.x.from, d.x.to = low.x+inset, high.x-inset
-	d.y.from, d.y.to = high.y-inset, low.y+inset
+	d.x.From, d.x.To = low.x+inset, high.x-inset
+	d.y.From, d.y.To = high.y-inset, low.y+inset
 
 	title := text{text: d.Title, size: titleSize, color: d.ink, at: middle}
 	if most := (width - 2*legendMargin) * 7 / 8; title.width() > most {
@@ -147,30 +149,30 @@ func (d *drawing) draw(lines []line, rows [][]line, bottom float64) {
 func (d *drawing) drawAxes() {
 	low, high := d.area.min, d.area.max
 	grid, axis := stroke{color: d.grid, width: 0.5}, stroke{color: d.ink, width: 0.5}
-	for _, t := range d.x.ticks {
-		if at := d.x.at(t.value); t.label != "" {
+	for _, t := range d.x.Ticks {
+		if at := d.x.At(t.Value); t.Label != "" {
 			d.stroke([]point{{at, high.y}, {at, low.y}}, grid)
 		}
 	}
-	for _, t := range d.y.ticks {
-		if at := d.y.at(t.value); t.label != "" {
+	for _, t := range d.y.Ticks {
+		if at := d.y.At(t.Value); t.Label != "" {
 			d.stroke([]point{{low.x, at}, {high.x, at}}, grid)
 		}
 	}
 	d.stroke([]point{low, {low.x, high.y}, high}, axis)
 	length := map[bool]float64{true: tickLength / 2, false: tickLength} // with an empty label, and with a text
-	for _, t := range d.x.ticks {
-		at := d.x.at(t.value)
-		d.stroke([]point{{at, high.y}, {at, high.y + length[t.label == ""]}}, axis)
-		for i, line := range strings.Split(t.label, "\n") {
+	for _, t := range d.x.Ticks {
+		at := d.x.At(t.Value)
+		d.stroke([]point{{at, high.y}, {at, high.y + length[t.Label == ""]}}, axis)
+		for i, line := range strings.Split(t.Label, "\n") {
 			label := text{text: line, size: tickSize, color: d.ink, at: middle}
 			d.text(point{min(at, width-2-label.width()/2), high.y + tickLength + 1 + tickSize*(ascent+float64(i))}, label)
 		}
 	}
-	for _, t := range d.y.ticks {
-		at := d.y.at(t.value)
-		d.stroke([]point{{low.x - length[t.label == ""], at}, {low.x, at}}, axis)
-		label := text{text: t.label, size: tickSize, color: d.ink, at: end}
+	for _, t := range d.y.Ticks {
+		at := d.y.At(t.Value)
+		d.stroke([]point{{low.x - length[t.Label == ""], at}, {low.x, at}}, axis)
+		label := text{text: t.Label, size: tickSize, color: d.ink, at: end}
 		d.text(point{low.x - tickLength - 2, at + tickSize*(ascent-descent)/2}, label)
 	}
 }
@@ -182,7 +184,7 @@ func (d *drawing) drawCurves(lines []line) {
 		for i, q := range l.Points {
 			at := d.at(q)
 			if l.Level {
-				at.x = d.x.from
+				at.x = d.x.From
 			}
 			path = append(path, at)
 			if l.Bars == nil {
@@ -190,13 +192,13 @@ func (d *drawing) drawCurves(lines []line) {
 			}
 			low, high := d.bar(l.Curve, i)
 			bar := stroke{color: l.markers, width: 1}
-			d.stroke([]point{{at.x, d.y.at(low)}, {at.x, d.y.at(high)}}, bar)
-			for _, end := range []float64{d.y.at(low), d.y.at(high)} {
+			d.stroke([]point{{at.x, d.y.At(low)}, {at.x, d.y.At(high)}}, bar)
+			for _, end := range []float64{d.y.At(low), d.y.At(high)} {
 				d.stroke([]point{{at.x - 2.5, end}, {at.x + 2.5, end}}, bar)
 			}
 		}
 		if l.Level {
-			path = append(path[:1], point{d.x.to, path[0].y})
+			path = append(path[:1], point{d.x.To, path[0].y})
 		}
 		if l.stroke.width > 0 && len(path) > 1 {
 			d.stroke(path, l.stroke)

@@ -1,9 +1,9 @@
 // Package plot draws curves over two axes as SVG and PNG, with error bars, labels and a legend below. It knows nothing
-// of filters: the planner, the lab and the bench module use it. It uses no plotting library, so that the command
-// bloomery brings none along.
+// of filters: lab and bench use it. Package internal/plot of the main module has the axes, and draws what bloomery plan
+// draws, without fonts and pixels.
 //
 //	plot.go    what is drawn
-//	axis.go    ranges, ticks, and positions
+//	axis.go    the axes of a plot
 //	draw.go    the picture: grid, curves, marks, legend
 //	theme.go   its colors, for light and dark pages
 //	labels.go  where texts beside points are placed

@@ -1,0 +1,259 @@
+// Package plot draws curves over two logarithmic axes as SVG, with a legend below. It knows nothing of filters. It uses
+// no fonts: widths of texts are estimates, so the command bloomery brings no font and no plotting library along.
+//
+// Package eval/plot draws the pictures of lab and bench, with error bars, labels beside points, dark pages and pixels.
+package plot
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Chart is a picture: curves over common axes.
+type Chart struct {
+	Title, X, Y string
+	Curves      []Curve
+}
+
+// Curve is one line of a chart.
+type Curve struct {
+	Name   string
+	Points [][2]float64
+	Bound  bool // drawn as a dashed line without marks, such as a lower bound
+}
+
+// Sizes of a picture, in points of 1/72 inch.
+const (
+	width  = 504.0
+	height = 316.8 // without the legend
+
+	textSize = 12.0 // of the title and the names of axes
+	tickSize = 10.0 // of the numbers beside ticks, and of the legend
+
+	left, right, top = 60.0, 14.0, 28.0 // from the border of the picture to the axes
+	below            = 46.0             // from the axes to the legend
+	inset            = 5.0              // from the axes to the points
+	tickLength       = 4.0
+	legendRow        = 17.0
+	legendLine       = 26.0 // length of a line of the legend
+	legendGap        = 16.0 // between two entries
+)
+
+// emWidth is the width of a letter in parts of its size, a little above the mean of the usual sans-serif fonts.
+const emWidth = 0.58
+
+// colors of curves can be told apart with red-green color blindness, too, and have a contrast of at least 3:1 on white.
+// The first four are from Okabe and Ito (2008), whose others are too bright.
+var colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#461e6e", "#644600"}
+
+const (
+	ink      = "#000000" // texts and axes
+	boundInk = "#5a5a5a"
+	gridInk  = "#e1e1e1"
+)
+
+// dashes are the patterns of bounds.
+var dashes = []string{"5 3", "1.5 2"}
+
+// marks are the marks of the curves in order, as paths around 0, so that curves can be told apart without colors.
+var marks = []string{
+	"M-2.2 0A2.2 2.2 0 1 0 2.2 0A2.2 2.2 0 1 0 -2.2 0Z", // circle
+	"M-1.95 -1.95H1.95V1.95H-1.95Z",                     // square
+	"M0 -3.42L2.96 1.71H-2.96Z",                         // triangle
+	"M0 -2.76L2.76 0L0 2.76L-2.76 0Z",                   // diamond
+	"M0 3.42L2.96 -1.71H-2.96Z",                         // triangle on its tip
+}
+
+// svg is a picture in the making.
+type svg struct {
+	bytes.Buffer
+	x, y Axis
+}
+
+// put writes a line. Lengths are rounded, and texts are escaped.
+func (s *svg) put(format string, args ...any) {
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case float64:
+			args[i] = strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
+		case string:
+			args[i] = html.EscapeString(v)
+		}
+	}
+	fmt.Fprintf(s, format+"\n", args...)
+}
+
+// text writes a line of text. anchor says which part of it is at the point: start, middle or end.
+func (s *svg) text(x, y, size float64, anchor, text string) {
+	s.put(`<text x="%s" y="%s" text-anchor="%s" font-size="%s" fill="%s">%s</text>`, x, y, anchor, size, ink, text)
+}
+
+func (s *svg) line(x1, y1, x2, y2 float64, color string) {
+	s.put(`<path d="M%s %sL%s %s" fill="none" stroke="%s" stroke-width="0.5"/>`, x1, y1, x2, y2, color)
+}
+
+// WriteSVG writes the picture. Points that the axes cannot show, such as those at 0, are omitted. It returns an error if
+// no point is left.
+func (c Chart) WriteSVG(w io.Writer) error {
+	curves, s := c.drawable(), &svg{}
+	if len(curves) == 0 {
+		return errors.New("no point can be drawn")
+	}
+	s.x, s.y = axes(curves)
+	s.x.From, s.x.To = left+inset, width-right-inset
+	s.y.From, s.y.To = height-below-inset, top+inset
+
+	rows := legendRows(curves)
+	bottom := height + legendRow*float64(len(rows))
+	s.put(`<svg role="img" xmlns="http://www.w3.org/2000/svg" width="%spt" height="%spt" viewBox="0 0 %s %s"`+
+		` font-family="Liberation Sans,Arimo,Arial,Helvetica,sans-serif">`, width, bottom, width, bottom)
+	s.put("<title>%s</title>", c.alternative())
+	s.put(`<path d="M0 0H%sV%sH0Z" fill="#ffffff"/>`, width, bottom)
+
+	s.drawAxes(c)
+	for i, curve := range curves {
+		s.drawCurve(curve, i)
+	}
+	for i, row := range rows {
+		s.drawLegend(curves, row, height+legendRow*(float64(i)+0.5)-4)
+	}
+	s.put("</svg>")
+	_, err := s.WriteTo(w)
+	return err
+}
+
+// alternative returns the text for who does not see the picture: the title, the axes and the names of the curves.
+func (c Chart) alternative() string {
+	var names []string
+	for _, curve := range c.Curves {
+		names = append(names, curve.Name)
+	}
+	return fmt.Sprintf("%s. Plot of %s over %s: %s.", c.Title, c.Y, c.X, strings.Join(names, "; "))
+}
+
+// drawable returns the curves without points that logarithmic axes cannot show, and without curves that have no points
+// then.
+func (c Chart) drawable() (curves []Curve) {
+	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 0) } // false for NaN
+	for _, curve := range c.Curves {
+		all := curve.Points
+		curve.Points = nil
+		for _, p := range all {
+			if positive(p[0]) && positive(p[1]) {
+				curve.Points = append(curve.Points, p)
+			}
+		}
+		if len(curve.Points) > 0 {
+			curves = append(curves, curve)
+		}
+	}
+	return curves
+}
+
+// axes returns the axes of curves that have points.
+func axes(curves []Curve) (x, y Axis) {
+	low, high := curves[0].Points[0], curves[0].Points[0]
+	for _, c := range curves {
+		for _, p := range c.Points {
+			low = [2]float64{min(low[0], p[0]), min(low[1], p[1])}
+			high = [2]float64{max(high[0], p[0]), max(high[1], p[1])}
+		}
+	}
+	return NewAxis(low[0], high[0], true), NewAxis(low[1], high[1], true)
+}
+
+// drawAxes draws the title, the grid, and the axes with their names and ticks.
+func (s *svg) drawAxes(c Chart) {
+	const bottom, center, middle = height - below, (left + width - right) / 2, (top + height - below) / 2
+	s.text(center, 16, textSize, "middle", c.Title)
+	s.text(center, height-14, textSize, "middle", c.X)
+	s.put(`<text transform="translate(16 %s) rotate(-90)" text-anchor="middle" font-size="%s" fill="%s">%s</text>`,
+		middle, textSize, ink, c.Y)
+
+	for _, t := range s.x.Ticks {
+		at, length := s.x.At(t.Value), tickLength/2
+		if t.Label != "" {
+			length = tickLength
+			s.line(at, bottom, at, top, gridInk)
+			s.text(at, bottom+tickLength+tickSize, tickSize, "middle", t.Label)
+		}
+		s.line(at, bottom, at, bottom+length, ink)
+	}
+	for _, t := range s.y.Ticks {
+		at, length := s.y.At(t.Value), tickLength/2
+		if t.Label != "" {
+			length = tickLength
+			s.line(left, at, width-right, at, gridInk)
+			s.text(left-tickLength-2, at+tickSize/4, tickSize, "end", t.Label)
+		}
+		s.line(left-length, at, left, at, ink)
+	}
+	s.put(`<path d="M%s %sV%sH%s" fill="none" stroke="%s" stroke-width="0.5"/>`, left, top, bottom, width-right, ink)
+}
+
+// drawCurve draws a curve. i is its number.
+func (s *svg) drawCurve(c Curve, i int) {
+	var path strings.Builder
+	for _, p := range c.Points {
+		fmt.Fprintf(&path, "L%.2f %.2f", s.x.At(p[0]), s.y.At(p[1]))
+	}
+	s.stroke("M"+path.String()[1:], c, i)
+	if c.Bound {
+		return
+	}
+	for _, p := range c.Points {
+		s.mark(s.x.At(p[0]), s.y.At(p[1]), i)
+	}
+}
+
+// stroke draws a line in the style of curve i.
+func (s *svg) stroke(path string, c Curve, i int) {
+	if c.Bound {
+		s.put(`<path d="%s" fill="none" stroke="%s" stroke-width="1.2" stroke-dasharray="%s"/>`,
+			path, boundInk, dashes[i%len(dashes)])
+		return
+	}
+	s.put(`<path d="%s" fill="none" stroke="%s" stroke-width="1.6"/>`, path, colors[i%len(colors)])
+}
+
+func (s *svg) mark(x, y float64, i int) {
+	s.put(`<path transform="translate(%s %s)" d="%s" fill="%s"/>`, x, y, marks[i%len(marks)], colors[i%len(colors)])
+}
+
+// legendWidth returns the estimated width of an entry of the legend.
+func legendWidth(c Curve) float64 {
+	return legendLine + 4 + emWidth*tickSize*float64(utf8.RuneCountInString(c.Name)) + legendGap
+}
+
+// legendRows splits the numbers of the curves into rows that fit into the width of the picture.
+func legendRows(curves []Curve) (rows [][]int) {
+	room := 0.0
+	for i, c := range curves {
+		if len(rows) == 0 || legendWidth(c) > room {
+			rows, room = append(rows, nil), width-2*right+legendGap
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], i)
+		room -= legendWidth(c)
+	}
+	return rows
+}
+
+// drawLegend draws a row of the legend around a height.
+func (s *svg) drawLegend(curves []Curve, row []int, y float64) {
+	x := right
+	for _, i := range row {
+		s.stroke(fmt.Sprintf("M%.2f %.2fh%g", x, y, legendLine), curves[i], i)
+		if !curves[i].Bound {
+			s.mark(x+legendLine/2, y, i)
+		}
+		s.text(x+legendLine+4, y+tickSize/4, tickSize, "start", curves[i].Name)
+		x += legendWidth(curves[i])
+	}
+}
