@@ -241,7 +241,7 @@ func TestAllowCounts(t *testing.T) {
 		}
 	}
 	for _, spec := range []string{
-		"counting(bits_per_key=12)", "dleft(counting=1,remainder=4)", "rankindexed(counting=1,fpr=0.1)",
+		"counting(bits_per_key=12)", "rankindexed(counting=1,fpr=0.1)",
 		"rankindexed(fpr=0.1,value_bits=4)"} {
 		s := allowing(t, Config{Spec: spec}, 2000, 5000)
 		bits, _ := engine.ValueBits(handle.Engine(s))

@@ -237,7 +237,7 @@ func TestCancelled(t *testing.T) {
 
 // TestMemory builds with a limit that has keys go to a file, which is gone afterwards.
 func TestMemory(t *testing.T) {
-	for _, spec := range []string{"standard", "partitioned(effort=fast)", "fuse", "dleft"} {
+	for _, spec := range []string{"standard", "partitioned(effort=fast)", "fuse", "rankindexed"} {
 		dir := t.TempDir()
 		c := bloomery.Config{Spec: spec, Memory: 1 << 16, TempDir: dir}
 		if !build(t, words(50_000), c).Equal(build(t, words(50_000), bloomery.Config{Spec: spec})) {

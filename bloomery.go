@@ -20,7 +20,6 @@
 //	twochoice(bits_per_key=16)        keys choose among groups of positions: with Build 1/3 of standard's rate
 //	rankindexed(capacity=1000000)     add and remove keys; counting=1 counts them, value_bits=8 stores values
 //	counting(fpr=0.01)                the counting Bloom filter: removes keys; 4 times the size of standard
-//	dleft(fpr=0.01)                   keys can be removed; 16 bits per key; counting=1 counts them in less space
 //	guava, bitsandblooms, redisbloom, spark
 //	                                  filters of other systems; package interop reads and writes their files
 //

@@ -197,7 +197,7 @@ func TestKeysExact(t *testing.T) {
 					err = b.AddMany([][]byte{[]byte(w)})
 				}
 				if err != nil {
-					break // dleft and rankindexed may be full
+					break // rankindexed may be full
 				}
 			}
 			set, err := b.Build(t.Context())

@@ -100,7 +100,7 @@ type Config struct {
 	// with a long build after the last key.
 	Progress func(filter.Progress)
 	// Concurrent selects the form of the Set that any number of goroutines may change and query at the same
-	// time. Families: standard, blocked, rankindexed, counting, dleft.
+	// time. Families: standard, blocked, rankindexed, counting.
 	Concurrent bool
 	// Allow, if not nil, yields keys that are not members and for which the Set must answer false; see
 	// Allower. If one of them is a member, the error is a *filter.AllowedError. The Builder keeps the

@@ -94,7 +94,7 @@ func TestFields(t *testing.T) {
 func TestNewSizes(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{}, {Spec: "standard"}, {Spec: "standard(fpr=0.001)"}, {Spec: "blocked(bits_per_key=12)"}, {Spec: "counting"},
-		{Spec: "rankindexed"}, {Spec: "rankindexed(bucket=512,fpr=0.01)"}, {Spec: "dleft(remainder=12)"},
+		{Spec: "rankindexed"}, {Spec: "rankindexed(bucket=512,fpr=0.01)"},
 		{Spec: "twochoice"}, {Spec: "guava"}, {Spec: "spark"}, {Spec: "bitsandblooms"}, {Spec: "redisbloom(expansion=0)"},
 		{Needs: plan.Needs{FPR: 0.01}}, {Needs: plan.Needs{BitsPerKey: 12}}, {Seed: 1}, {Spec: "blocked(layout=split)"},
 	} {
@@ -127,7 +127,7 @@ func TestNewSizes(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{Keys: keys}, {Capacity: keys}, {Spec: "standard", Capacity: keys}, {Spec: "blocked", Keys: 10, Capacity: keys},
 		{Spec: "standard(capacity=1000)"}, {Spec: "standard(bytes=2000)"}, {Spec: "standard(k=7,m=10000)"},
-		{Spec: "blocked(blocks=30,k=7,layout=line)"}, {Spec: "rankindexed(capacity=1000)"}, {Spec: "dleft", Capacity: keys},
+		{Spec: "blocked(blocks=30,k=7,layout=line)"}, {Spec: "rankindexed(capacity=1000)"}, {Spec: "rankindexed", Capacity: keys},
 		{Spec: "rankindexed(growth=20)"}, {Spec: "redisbloom"}, {Needs: plan.Needs{FPR: 0.01}, Capacity: keys},
 		{Needs: plan.Needs{FPR: 0.01, Later: keys}}, {Needs: plan.Needs{Bytes: 2000}}, {Spec: "guava", Capacity: keys},
 		{Spec: "bitsandblooms(bytes=2000)"}, {Spec: "standard(m=10000)"}, {Spec: "counting(m=10000)"},

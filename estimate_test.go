@@ -153,7 +153,7 @@ func TestEstimateOthers(t *testing.T) {
 			t.Errorf("with %v: %v", other, err)
 		}
 	}
-	for _, spec := range []string{"fuse(width=8)", "partitioned", "twochoice", "rankindexed", "dleft", "redisbloom"} {
+	for _, spec := range []string{"fuse(width=8)", "partitioned", "twochoice", "rankindexed", "redisbloom"} {
 		set := make(spec, 0, 300)
 		if _, err := set.EstimateOverlap(set); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %v", spec, err)
@@ -176,7 +176,7 @@ func TestEstimateOthers(t *testing.T) {
 
 // TestCapacityOfRepeatedKeys builds filters of keys that come three times each: the capacity is one of distinct keys.
 func TestCapacityOfRepeatedKeys(t *testing.T) {
-	for _, spec := range []string{"standard", "blocked", "counting", "fuse", "rankindexed", "rankindexed(counting=1)", "dleft(counting=1)"} {
+	for _, spec := range []string{"standard", "blocked", "counting", "fuse", "rankindexed", "rankindexed(counting=1)"} {
 		for _, keys := range []uint64{3000, 4000} {
 			var all []uint64
 			for i := range 3 * keys {

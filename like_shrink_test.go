@@ -117,7 +117,7 @@ func TestShrinkCounts(t *testing.T) {
 		}
 	}
 	for _, spec := range []string{
-		"counting", "rankindexed(counting=1)", "dleft(counting=1)", "rankindexed(counting=1,fpr=0.3)",
+		"counting", "rankindexed(counting=1)", "rankindexed(counting=1,fpr=0.3)",
 	} {
 		build := func(times int, c bloomery.Config) (*bloomery.Set, error) {
 			return bloomery.Build(t.Context(), log(times), c)

@@ -14,7 +14,7 @@ import (
 
 // removable are specs whose filters can remove keys.
 var removable = []string{
-	"counting(fpr=0.01)", "rankindexed(fpr=0.01)", "rankindexed(fpr=0.01,counting=1)", "dleft(fpr=0.01)", "dleft(counting=1)",
+	"counting(fpr=0.01)", "rankindexed(fpr=0.01)", "rankindexed(fpr=0.01,counting=1)",
 }
 
 // keysOf returns keys from..to-1 of a list that depends on the seed.

@@ -750,64 +750,6 @@ BLOOMERY_APART bool bloomery_rankindexed_get(const bloomery_rankindexed *f, bloo
   return false;
 }
 
-/* dleft: 4·buckets buckets of remainder bytes, and 2 more if counting; 8 bytes may be read behind the last. */
-typedef struct {
-  const uint8_t *words;
-  uint64_t buckets;
-  uint32_t remainder, width; /* width is remainder, or remainder + 2 if counting */
-} bloomery_dleft;
-
-/* Returns the 8 low bits of r as bytes of 0 or 255, the lowest bit first. */
-static inline uint64_t bloomery_spread(uint64_t r) {
-  r = (r & 255) * 0x0101010101010101u & 0x8040201008040201u;
-  return ((r + 0x7F7F7F7F7F7F7F7Fu) >> 7 & 0x0101010101010101u) * 255;
-}
-
-/* Returns a bit for each of the 8 cells of a bucket that holds remainder r; 0 is the remainder of an empty cell. */
-static inline unsigned bloomery_dleft_match(const bloomery_dleft *f, const uint8_t *bucket, uint64_t r) {
-  uint64_t differ = 0;
-  uint32_t left = f->remainder;
-  for (; left > 8; left -= 8, bucket += 8, r >>= 8) differ |= bloomery_load64(bucket) ^ bloomery_spread(r);
-  differ |= (bloomery_load64(bucket) ^ bloomery_spread(r)) & ~(uint64_t)0 >> (64 - 8 * left);
-  differ |= differ >> 32;
-  differ |= differ >> 16;
-  differ |= differ >> 8;
-  return (unsigned)~differ & 255;
-}
-
-/* Returns the number of copies in some cells of a bucket: those with a bit in set. */
-static inline uint64_t bloomery_dleft_copies(const bloomery_dleft *f, const uint8_t *bucket, unsigned set) {
-  uint64_t n = bloomery_ones64(set);
-  if (f->width > f->remainder) {
-    n += bloomery_ones64(set & bucket[f->remainder]) + 2 * bloomery_ones64(set & bucket[f->remainder + 1]);
-  }
-  return n;
-}
-
-/* Returns bucket i of the four of a key whose remainder is r and whose first bucket is b. */
-static inline const uint8_t *bloomery_dleft_bucket(const bloomery_dleft *f, uint64_t b, uint64_t r, uint32_t i) {
-  if (i > 0) b += bloomery_scale(bloomery_remix(r, i), f->buckets);
-  if (b >= f->buckets) b -= f->buckets;
-  return f->words + (size_t)((i * f->buckets + b) * f->width);
-}
-
-/* Returns how often the key was added, or more: the copies of all keys that look like it. */
-static inline uint64_t bloomery_dleft_count(const bloomery_dleft *f, bloomery_key_hash h) {
-  uint64_t b = bloomery_scale(h.lo, f->buckets), r = 1 + bloomery_scale(h.hi, ((uint64_t)1 << f->remainder) - 1), n = 0;
-  for (uint32_t i = 0; i < 4; i++) {
-    const uint8_t *bucket = bloomery_dleft_bucket(f, b, r, i);
-    n += bloomery_dleft_copies(f, bucket, bloomery_dleft_match(f, bucket, r));
-  }
-  return n;
-}
-
-static inline bool bloomery_dleft_has(const bloomery_dleft *f, bloomery_key_hash h) {
-  uint64_t b = bloomery_scale(h.lo, f->buckets), r = 1 + bloomery_scale(h.hi, ((uint64_t)1 << f->remainder) - 1);
-  unsigned found = 0;
-  for (uint32_t i = 0; i < 4; i++) found |= bloomery_dleft_match(f, bloomery_dleft_bucket(f, b, r, i), r);
-  return found != 0;
-}
-
 /* A layer of a ribbon filter: its start positions, the odd multiplier of Hi, its first word, the number of its wide
    blocks, its first bucket, and its shape. */
 typedef struct {
@@ -1292,7 +1234,6 @@ enum {
   BLOOMERY_TWOCHOICE = 6,
   BLOOMERY_RANKINDEXED = 7,
   BLOOMERY_COUNTING = 8,
-  BLOOMERY_DLEFT = 9,
   BLOOMERY_RIBBON = 10,
   BLOOMERY_GUAVA = 20,
   BLOOMERY_BITSANDBLOOMS = 21,
@@ -1392,7 +1333,6 @@ typedef struct {
     bloomery_blockpartitioned blockpartitioned;
     bloomery_twochoice twochoice;
     bloomery_rankindexed rankindexed;
-    bloomery_dleft dleft;
     bloomery_ribbon ribbon;
     bloomery_guava guava;
     bloomery_spark spark;
@@ -1820,22 +1760,6 @@ static inline int bloomery_plan_rankindexed(bloomery_filter *f, bloomery_file *f
   return words > 64 * file->want[0] + ((uint64_t)1 << 17) ? BLOOMERY_TOO_LARGE : BLOOMERY_OK;
 }
 
-static inline int bloomery_plan_dleft(bloomery_filter *f, bloomery_file *file) {
-  bloomery_spec s = bloomery_spec_begin(&f->header);
-  bloomery_dleft *g = &f->as.dleft;
-  uint64_t capacity;
-  g->buckets = bloomery_spec_must(&s, "buckets", 1, BLOOMERY_ANY);
-  capacity = bloomery_spec_must(&s, "capacity", 1, BLOOMERY_ANY);
-  g->remainder = (uint32_t)bloomery_spec_must(&s, "remainder", 4, 32);
-  g->width = g->remainder + (bloomery_spec_may(&s, "counting", 1) != 0 ? 2 : 0);
-  if (!bloomery_spec_good(&s)) return BLOOMERY_CORRUPT;
-  if (g->buckets > (uint64_t)1 << 50) return BLOOMERY_TOO_LARGE;
-  if (capacity > 32 * g->buckets) return BLOOMERY_CORRUPT;
-  file->wanted = 1;
-  file->want[0] = (32 * g->buckets * g->width + 63) / 64 + 1;
-  return BLOOMERY_OK;
-}
-
 /* Begins a ribbon filter without layers. */
 static inline void bloomery_plan_turn(bloomery_ribbon *g, uint64_t seed) {
   g->layers = 0;
@@ -1974,8 +1898,7 @@ static inline bloomery_family bloomery_family_of(uint32_t number) {
       {"fuse", BLOOMERY_FUSE, 0},               {"partitioned", BLOOMERY_PARTITIONED, 0},
       {"twochoice", BLOOMERY_TWOCHOICE, 0},     {"blockpartitioned", BLOOMERY_BLOCKPARTITIONED, 0},
       {"rankindexed", BLOOMERY_RANKINDEXED, 0}, {"counting", BLOOMERY_COUNTING, 0},
-      {"dleft", BLOOMERY_DLEFT, 0},             {"ribbon", BLOOMERY_RIBBON, 0},
-      {"guava", BLOOMERY_GUAVA, BLOOMERY_MURMUR3},
+      {"ribbon", BLOOMERY_RIBBON, 0},           {"guava", BLOOMERY_GUAVA, BLOOMERY_MURMUR3},
       {"bitsandblooms", BLOOMERY_BITSANDBLOOMS, BLOOMERY_MURMUR3_TWICE},
       {"redisbloom", BLOOMERY_REDISBLOOM, BLOOMERY_MURMUR64A},
       {"spark", BLOOMERY_SPARK, BLOOMERY_MURMUR3_X86},
@@ -2008,7 +1931,6 @@ BLOOMERY_APART int bloomery_plan(bloomery_filter *f, bloomery_file *file) {
   case BLOOMERY_TWOCHOICE: result = bloomery_plan_twochoice(f, file); break;
   case BLOOMERY_RANKINDEXED: result = bloomery_plan_rankindexed(f, file); break;
   case BLOOMERY_COUNTING: result = bloomery_plan_standard(f, file, 4); break;
-  case BLOOMERY_DLEFT: result = bloomery_plan_dleft(f, file); break;
   case BLOOMERY_RIBBON: result = bloomery_plan_ribbon(f, file); break;
   case BLOOMERY_GUAVA: result = bloomery_plan_guava(f, file); break;
   case BLOOMERY_BITSANDBLOOMS: result = bloomery_plan_bitsandblooms(f, file); break;
@@ -2016,7 +1938,7 @@ BLOOMERY_APART int bloomery_plan(bloomery_filter *f, bloomery_file *file) {
   case BLOOMERY_SPARK: result = bloomery_plan_spark(f, file); break;
   }
   if (result != BLOOMERY_OK) return result;
-  if (h->family == BLOOMERY_COUNTING || h->family == BLOOMERY_DLEFT) h->counts = true;
+  if (h->family == BLOOMERY_COUNTING) h->counts = true;
   if (h->hash == BLOOMERY_XXH64) other = h->family == BLOOMERY_BLOCKED && f->as.blocked.split; /* of Parquet */
   if (h->hash == BLOOMERY_UINT64) other = h->family == BLOOMERY_FUSE;                          /* of FastFilter */
   if (family.hash != 0 ? h->hash != family.hash : h->hash > BLOOMERY_SIPHASH && !other) return BLOOMERY_CORRUPT;
@@ -2060,21 +1982,6 @@ static inline bool bloomery_check_heads(const bloomery_blockpartitioned *g) {
     if (bloomery_field(g->blocks + (size_t)(i * (g->block / 8)), head, unused) != 0) return false;
   }
   return true;
-}
-
-static inline bool bloomery_check_dleft(const bloomery_filter *f, const bloomery_file *file) {
-  const bloomery_dleft *g = &f->as.dleft;
-  uint64_t copies = 0;
-  if (!bloomery_zero_bits(g->words, 32 * g->buckets * g->width, file->words[0])) return false;
-  for (uint64_t i = 0; i < 4 * g->buckets; i++) {
-    const uint8_t *bucket = g->words + (size_t)(i * g->width);
-    unsigned empty = bloomery_dleft_match(g, bucket, 0);
-    for (uint32_t j = g->remainder; j < g->width; j++) {
-      if (empty & bucket[j]) return false; /* an empty cell counts copies */
-    }
-    copies += bloomery_dleft_copies(g, bucket, ~empty & 255);
-  }
-  return copies == f->header.keys;
 }
 
 /* Returns whether bits is the rate of a filter: a float64 above 0 and below 1. */
@@ -2367,7 +2274,6 @@ BLOOMERY_APART bool bloomery_attach(bloomery_filter *f, const bloomery_file *fil
   }
   case BLOOMERY_RANKINDEXED: return bloomery_attach_rankindexed(f, file, memory);
   case BLOOMERY_COUNTING: f->as.standard.bits = s; return bloomery_check_counting(f, file);
-  case BLOOMERY_DLEFT: f->as.dleft.words = s; return bloomery_check_dleft(f, file);
   case BLOOMERY_RIBBON: {
     bloomery_ribbon *g = &f->as.ribbon;
     g->words = s;
@@ -2603,7 +2509,6 @@ BLOOMERY_APART bool bloomery_family_has(const bloomery_filter *f, bloomery_key_h
   case BLOOMERY_TWOCHOICE: return bloomery_twochoice_has(&f->as.twochoice, h);
   case BLOOMERY_RANKINDEXED: return bloomery_rankindexed_has(&f->as.rankindexed, h);
   case BLOOMERY_COUNTING: return bloomery_counting_has(&f->as.standard, h);
-  case BLOOMERY_DLEFT: return bloomery_dleft_has(&f->as.dleft, h);
   case BLOOMERY_RIBBON: return bloomery_ribbon_has(&f->as.ribbon, h);
   case BLOOMERY_GUAVA: return bloomery_guava_has(&f->as.guava, h);
   case BLOOMERY_SPARK: return bloomery_spark_has(&f->as.spark, h);
@@ -2682,7 +2587,6 @@ static inline uint64_t bloomery_count(const bloomery_filter *f, const void *key,
   switch (f->header.family) {
   case BLOOMERY_RANKINDEXED: return bloomery_rankindexed_count(&f->as.rankindexed, h);
   case BLOOMERY_COUNTING: return bloomery_counting_count(&f->as.standard, h);
-  case BLOOMERY_DLEFT: return bloomery_dleft_count(&f->as.dleft, h);
   }
   return 0;
 }

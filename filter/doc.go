@@ -79,11 +79,6 @@
 //	    capacity=KEYS                 room for at least this many keys, those added later included
 //	    k=1..64                       probes per key
 //	    m=N                           number of counters of 4 bits, instead of a size
-//	dleft                             d-left fingerprint table: keys are removed, in four short buckets per query
-//	    capacity=KEYS                 room for at least this many keys, those added later included
-//	    counting=1                    count how often each key was added
-//	    remainder=4..32               bits per remainder, instead of a size
-//	    buckets=N                     buckets per subtable
 //	ribbon                            static, smallest: 0.3% over the bound with many keys; fractional bits per
 //	                                  fingerprint
 //	    r=1..32                       bits per fingerprint, instead of a size; 0: values only

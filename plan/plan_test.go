@@ -78,7 +78,7 @@ func TestRefused(t *testing.T) {
 	}
 	n := Needs{Keys: 1_000_000, Unpatented: true, Memory: 1 << 20, Build: 300 * time.Millisecond, BitsPerKey: 12}
 	for family, want := range map[string]string{
-		"partitioned": "patented", "blockpartitioned": "patented", "fuse": "bytes to build", "dleft": "", "twochoice": "to build on one core", "standard": "", "rankindexed": "",
+		"partitioned": "patented", "blockpartitioned": "patented", "fuse": "bytes to build", "twochoice": "to build on one core", "standard": "", "rankindexed": "",
 	} {
 		if got := why(n, family); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s is refused for %q, want %q", family, got, want)
@@ -114,7 +114,7 @@ func TestEdges(t *testing.T) {
 		has   string
 		lacks string
 	}{
-		{Needs{Keys: 1000, FPR: 0.95, BitsPerKey: 1.4, Remove: true}, "counting(fpr=0.95)", "dleft(fpr=0.95)"},
+		{Needs{Keys: 1000, FPR: 0.95, BitsPerKey: 1.4, Remove: true}, "counting(fpr=0.95)", "rankindexed(fpr=0.95)"},
 		{Needs{Keys: 1000, FPR: 0.9, Count: true}, "rankindexed(counting=1,fpr=0.5)", ""},
 		{Needs{Keys: 1000, BitsPerKey: 10}, "blocked(bits_per_key=9.728)", "blocked(bits_per_key=10)"},
 		{Needs{Keys: 10, Bytes: 10}, "standard(bytes=10)", "blocked(bytes=10)"},

@@ -46,7 +46,6 @@ var specs = map[string][]string{
 	"rankindexed": {"rankindexed(buckets=7,capacity=1300,cells=176,cells2=63,cells3=40,chains=301,pool2=7,pool3=2," +
 		"remainder=6)"},
 	"counting":   {"counting(bits_per_key=38)"},
-	"dleft":      {"dleft(bits_per_key=14)"},
 	"guava":      {"guava(bits_per_key=9.6)", "guava(bits_per_key=9.6,strategy=32)"},
 	"redisbloom": {"redisbloom(bits_per_key=12)"},
 	"spark":      {"spark(bits_per_key=9.6)", "spark(bits_per_key=9.6,version=2)"},

@@ -49,7 +49,6 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o two.bloom --family "twochoice(choices=4,passes=100)" --bits-per-key 16 keys.txt
   bloomery build -o sessions.bloom --family rankindexed --capacity 10M sessions.txt
   bloomery build -o growing.bloom --family "rankindexed(fpr=0.01,growth=6)" sessions.txt
-  bloomery build -o room.bloom --family "dleft(capacity=1000000)" --fpr 0.1% keys.txt
   bloomery build -o countries.bloom --family ribbon --value-bits 8 addresses.tsv
   bloomery build -o java.bloom --family guava --fpr 0.1% keys.txt && bloomery convert java.bloom -o keys.guava
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt

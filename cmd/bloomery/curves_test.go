@@ -28,7 +28,7 @@ func TestCurves(t *testing.T) {
 		n    plan.Needs
 		want string
 	}{
-		{plan.Needs{Keys: 1000, Later: 500, Remove: true, BitsPerKey: 2}, "rankindexed counting dleft"},
+		{plan.Needs{Keys: 1000, Later: 500, Remove: true, BitsPerKey: 2}, "rankindexed counting"},
 		{plan.Needs{Keys: 1000, ValueBits: 4}, "rankindexed(value_bits=1)"},
 		{plan.Needs{Keys: 1000, ValueBits: 4, Merge: true}, ""},
 	} {

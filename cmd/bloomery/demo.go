@@ -38,7 +38,6 @@ var demoSpecs = []string{
 	"twochoice(bits_per_key=16)",
 	"rankindexed(fpr=0.01)",
 	"counting(fpr=0.01)",
-	"dleft(fpr=0.01)",
 }
 
 const demoAbsent = 1_000_000

@@ -71,7 +71,6 @@ func TestMemoryOfChanges(t *testing.T) {
 	for family, commands := range map[string]map[string][]string{
 		"standard(bytes=33554432)":                    {"merge": {"-o", out, path, twin}, "add": {path}},
 		"counting(bytes=33554432)":                    {"merge": {"-o", out, path, twin}, "remove": {path}},
-		"dleft(capacity=17500000)":                    {"add": {path}, "remove": {path}},
 		"rankindexed(capacity=30000000,value_bits=1)": {"add": {path}, "remove": {path}, "put": {path}},
 	} {
 		for _, path := range []string{path, twin} {

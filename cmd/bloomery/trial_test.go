@@ -42,7 +42,7 @@ type victim struct {
 func victims(t *testing.T, dir, secret string) (all []victim) {
 	t.Helper()
 	specs := []string{"rankindexed(capacity=500,value_bits=4)", "rankindexed(capacity=500,counting=1,growth=2)",
-		"dleft(capacity=500,counting=1)", "blocked(layout=split)", "fuse(width=13)"}
+		"blocked(layout=split)", "fuse(width=13)"}
 	for i, spec := range append(specs, families.Names()...) {
 		path := filepath.Join(dir, "whole.bloom")
 		args := []string{"-q", "build", "-o", path, "--family", spec}

@@ -63,7 +63,7 @@ var pairs = []pair{
 	{"partitioned", "FastFilter-8"}, {"partitioned", "bits-and-blooms"},
 	{"blockpartitioned", "FastFilter-8"}, {"blockpartitioned", "pebble"},
 	{"twochoice", "bits-and-blooms"},
-	{"rankindexed", "cuckoofilter"}, {"rankindexed-fast", "cuckoofilter"}, {"dleft", "cuckoofilter"},
+	{"rankindexed", "cuckoofilter"}, {"rankindexed-fast", "cuckoofilter"},
 	{"counting", "BoomFilters"}, {"rankindexed", "BoomFilters"},
 	{"blocked", "map"},
 }

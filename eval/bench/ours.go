@@ -33,7 +33,6 @@ func ourContenders(rate float64, effort string) []contender {
 		our("rankindexed", asked("rankindexed"), "keys can be removed"),
 		our("rankindexed-fast", asked("rankindexed", "bucket", 512, "fast", 1), "keys can be removed"),
 		our("counting", asked("counting"), "keys can be removed and counted"),
-		our("dleft", asked("dleft"), "keys can be removed"),
 	}
 }
 

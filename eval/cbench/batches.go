@@ -15,10 +15,9 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// batchSpecs has one filter for each loop that the header has for batches, and one for all other families.
+// batchSpecs has one filter for each loop that the header has for batches.
 var batchSpecs = []string{
 	"blocked(fpr=0.01,layout=split)", "blocked(fpr=0.01)", "fuse(width=8)", "standard(fpr=0.01)", "ribbon(fpr=0.01)",
-	"dleft(fpr=0.01)",
 }
 
 // maxQueries is the largest number of keys that one turn queries.

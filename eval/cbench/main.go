@@ -33,7 +33,7 @@ const width = 23
 var specs = []string{
 	"standard(fpr=0.01)", "blocked(fpr=0.01)", "blocked(fpr=0.01,layout=split)", "fuse(width=8)", "counting(fpr=0.01)",
 	"partitioned(bits_per_key=8,effort=fast)", "blockpartitioned(bits_per_key=8,effort=fast)",
-	"twochoice(bits_per_key=10,effort=fast)", "rankindexed(fpr=0.01)", "dleft(fpr=0.01)",
+	"twochoice(bits_per_key=10,effort=fast)", "rankindexed(fpr=0.01)",
 	"ribbon(r=8)", "ribbon(r=8,w=128)", "ribbon(fpr=0.01)", "guava(fpr=0.01)", "bitsandblooms(fpr=0.01)",
 	"redisbloom(capacity=1000000,fpr=0.01)",
 }

@@ -27,7 +27,6 @@ var largeSpecs = []string{
 	"twochoice(bits=268435456,choices=3,hashing=double,k=7,shards=17)",
 	"twochoice(bits=268435455,choices=3,hashing=independent,k=7,shards=17)",
 	"rankindexed(buckets=2500001,capacity=250000000,cells=100,cells2=20,chains=200,pool2=1000,remainder=15)",
-	"dleft(buckets=5000001,capacity=100000000,counting=1,remainder=29)",
 	"guava(k=5,strategy=64,words=70000001)",
 	"guava(k=5,strategy=32,words=70000001)",
 	"bitsandblooms(k=5,m=5000000007)",

@@ -231,13 +231,6 @@ var specs = map[string]func(p *plan, r *rand.Rand, params map[string]string){
 			params["overflow"] = "0.1"
 		}
 	},
-	"dleft": func(p *plan, r *rand.Rand, params map[string]string) {
-		params["remainder"] = fmt.Sprint(4 + r.IntN(29))
-		if r.IntN(2) == 0 {
-			params["counting"] = "1"
-		}
-		params["capacity"] = fmt.Sprint(1 + p.keys + p.keys*r.IntN(4))
-	},
 }
 
 // size sets one of the sizes of a filter.

@@ -13,19 +13,19 @@ import (
 var specs = []string{
 	"standard(fpr=0.01)", "blocked(bits_per_key=12)", "fuse(width=8)", "partitioned(bits_per_key=8,effort=fast)",
 	"blockpartitioned(bits_per_key=8,effort=fast)", "twochoice(bits_per_key=16,effort=fast)", "rankindexed(fpr=0.01)",
-	"counting(fpr=0.01)", "dleft(fpr=0.01)",
+	"counting(fpr=0.01)",
 }
 
 // concurrentSpecs are the filters that Config.Concurrent takes.
 var concurrentSpecs = []string{
-	"standard(fpr=0.01)", "blocked(bits_per_key=12)", "rankindexed(fpr=0.01)", "counting(fpr=0.01)", "dleft(fpr=0.01)",
+	"standard(fpr=0.01)", "blocked(bits_per_key=12)", "rankindexed(fpr=0.01)", "counting(fpr=0.01)",
 }
 
 // foreignSpecs are filters of other systems.
 var foreignSpecs = []string{"guava(fpr=0.01)", "bitsandblooms(fpr=0.01)", "redisbloom(fpr=0.01)"}
 
 // removableSpecs are those of them that keys can be removed from.
-var removableSpecs = []string{"rankindexed(fpr=0.01)", "counting(fpr=0.01)", "dleft(fpr=0.01)"}
+var removableSpecs = []string{"rankindexed(fpr=0.01)", "counting(fpr=0.01)"}
 
 // words returns n distinct keys that begin with prefix.
 func words(prefix string, n int) []string {

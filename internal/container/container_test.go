@@ -71,7 +71,7 @@ var exceptionCases = map[string]struct {
 	chosen float64
 }{
 	"standard-0": {5000, 0}, "blocked-1": {10_000, 0.25}, "fuse-0": {1000, 0}, "counting-0": {100, 0},
-	"dleft-0": {1000, 0}, "rankindexed-0-trimmed": {10_000, 1e-9}, "partitioned-0": {1, 0}, "twochoice-1": {0, 0.01},
+	"standard-1": {5000, 0}, "rankindexed-0-trimmed": {10_000, 1e-9}, "partitioned-0": {1, 0}, "twochoice-1": {0, 0.01},
 }
 
 // withExceptions returns the samples with exceptions.

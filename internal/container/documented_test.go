@@ -28,10 +28,6 @@ func TestDocumented(t *testing.T) {
 			"key-3": documentedTwochoice, "": documentedGroups,
 		}},
 		{"vectors/twochoice-double", 0, map[string]func(*plain, filter.Hash) []string{"bloomery": documentedTwochoice}},
-		{"dleft-0", 1, map[string]func(*plain, filter.Hash) []string{
-			"key-3": documentedDleft, "": documentedAbsent,
-		}},
-		{"vectors/dleft-counting", 0, map[string]func(*plain, filter.Hash) []string{"Grüße": documentedCopies}},
 	} {
 		f, err := ReadFile("testdata/"+c.path+".bloom", Options{})
 		if err != nil {
@@ -133,75 +129,4 @@ func documentedGroups(p *plain, h filter.Hash) []string {
 		return []string{"bits that are set"}
 	}
 	return []string{fmt.Sprintf("bits %d, %d and %d, the first of its groups, are 0", at[0], at[k], at[2*k])}
-}
-
-// documentedCells returns the remainders and the counters of the cells of a bucket.
-func documentedCells(p *plain, bucket uint64) (remainders, counters []uint64) {
-	remainder := p.number("remainder")
-	width := remainder + 2*p.number("counting")
-	for cell := range uint64(8) {
-		var content uint64
-		for j := range width {
-			content |= p.bit(0, 8*width*bucket+8*j+cell) << j
-		}
-		remainders, counters = append(remainders, content%(1<<remainder)), append(counters, content>>remainder)
-	}
-	return remainders, counters
-}
-
-func documentedDleft(p *plain, h filter.Hash) (rows []string) {
-	at, buckets, width := dleftPlaces(p, nil, h), p.number("buckets"), p.number("remainder")
-	first, own := at[0], at[4]
-	rows = append(rows,
-		fmt.Sprintf("e = 1 + mulhi(Hi, %d) = %d and b = mulhi(Lo, %d) = %d", 1<<width-1, own, buckets, first))
-	for i, bucket := range at[:4] {
-		mixed, place := "", fmt.Sprint(first)
-		if i > 0 {
-			r := remix(own, uint64(i))
-			mixed = fmt.Sprintf("%016x ", r)
-			start := uint64(i) * buckets
-			place = fmt.Sprintf("%d + (%d + %d) mod %d = %d", start, first, part(r, buckets), buckets, bucket)
-		}
-		var bytes []string
-		for j := range width {
-			bytes = append(bytes, fmt.Sprintf("%02x", p.field(0, 8*(width*bucket+j), 8)))
-		}
-		remainders, _ := documentedCells(p, bucket)
-		list := documentedRow(remainders)
-		if i == 0 {
-			list = strings.Replace(list, fmt.Sprint(own), fmt.Sprintf("**%d**", own), 1)
-		}
-		row := fmt.Sprintf("\n| %d | %s| %s | %s | %s |\n", i, mixed, place, strings.Join(bytes, " "), list)
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// documentedAbsent returns the remainder and the buckets of a key that no cell has.
-func documentedAbsent(p *plain, h filter.Hash) []string {
-	at := dleftPlaces(p, nil, h)
-	if dleftAnswer(p, at).has {
-		return []string{"an absent key"}
-	}
-	return []string{fmt.Sprintf("has e = %d and buckets %d, %d, %d and %d; no cell has %d: absent",
-		at[4], at[0], at[1], at[2], at[3], at[4])}
-}
-
-// documentedCopies returns the cells of a key in its first and its last bucket.
-func documentedCopies(p *plain, h filter.Hash) []string {
-	at := dleftPlaces(p, nil, h)
-	texts := []string{
-		fmt.Sprintf("e = %d and b = %d", at[4], at[0]),
-		fmt.Sprintf("buckets are %d, %d, %d and %d", at[0], at[1], at[2], at[3]),
-		fmt.Sprintf("Count %d.", dleftAnswer(p, at).count),
-	}
-	for _, i := range []int{0, 3} {
-		remainders, counters := documentedCells(p, at[i])
-		if remainders[0] != at[4] {
-			return []string{"the key in cell 0"}
-		}
-		texts = append(texts,
-			fmt.Sprintf("ell 0 of bucket %d has remainder %d and counter %d", at[i], at[4], counters[0]))
-	}
-	return texts
 }

@@ -5,7 +5,7 @@
 //	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n"; a transfer in text mode breaks it)
 //	     8      2  format version: 1
 //	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed,
-//	               8 counting, 9 dleft, 10 ribbon, 11 window, 20 guava, 21 bitsandblooms, 22 redisbloom,
+//	               8 counting, 10 ribbon, 11 window (9 is not used), 20 guava, 21 bitsandblooms, 22 redisbloom,
 //	               23 spark
 //	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file, and those of other
 //	               systems: 3 xxh64, 4 murmur3-x64-128, 5 murmur3-x64-128-twice, 6 murmur64a-twice,

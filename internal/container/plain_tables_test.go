@@ -33,36 +33,6 @@ func fuseAnswer(p *plain, at []uint64) answer {
 	return answer{has: slot(0)^slot(1)^slot(2) == at[3]}
 }
 
-// dleftPlaces returns four numbers of buckets, counted over all subtables, then the remainder.
-func dleftPlaces(p *plain, _ []byte, h filter.Hash) []uint64 {
-	buckets := p.number("buckets")
-	first, remainder := part(h.Lo, buckets), 1+part(h.Hi, 1<<p.number("remainder")-1)
-	at := []uint64{first}
-	for i := uint64(1); i < 4; i++ {
-		at = append(at, i*buckets+(first+part(remix(remainder, i), buckets))%buckets)
-	}
-	return append(at, remainder)
-}
-
-// dleftAnswer counts the copies in all cells with the remainder.
-func dleftAnswer(p *plain, at []uint64) answer {
-	a, remainder, counter := answer{counts: true}, p.number("remainder"), 2*p.number("counting")
-	for _, bucket := range at[:4] {
-		start := 8 * bucket * (remainder + counter)
-		for cell := range uint64(8) {
-			var content uint64
-			for j := range remainder + counter {
-				content |= p.bit(0, start+8*j+cell) << j
-			}
-			if content%(1<<remainder) == at[4] {
-				a.count += 1 + content>>remainder
-			}
-		}
-	}
-	a.has = a.count > 0
-	return a
-}
-
 // rankindexedPlace returns the number of the bucket, that of the chain, and the remainder.
 func rankindexedPlace(p *plain, _ []byte, h filter.Hash) []uint64 {
 	growth, remainder := p.number("growth"), p.number("remainder")

@@ -46,7 +46,6 @@ var plainFamilies = map[string]plainFamily{
 	"twochoice":        {twochoiceBits, twochoiceAnswer},
 	"rankindexed":      {rankindexedPlace, rankindexedAnswer},
 	"counting":         {standardBits, countingAnswer},
-	"dleft":            {dleftPlaces, dleftAnswer},
 	"guava":            {guavaBits, allBits},
 	"bitsandblooms":    {bitsandbloomsBits, allBits},
 	"redisbloom":       {redisbloomBits, redisbloomAnswer},

@@ -197,42 +197,4 @@ func tableFamilyCases(f forger) {
 	g = f.with("fuse", "vectors/fuse-width13.bloom") // 96 slots of 13 bits: the last word in use has 32 bits
 	g.bit("a bit behind 96 slots of 13 bits", true, 0, 96*13)
 	g.bit("the last bit of the last word in use", true, 0, 20*64-1)
-
-	g = f.with("dleft", "dleft-0.bloom") // buckets=2, remainder=7: 8 buckets of 7 bytes, 448 bits
-	g.bit("the first bit behind the buckets", true, 0, 448)
-	g.bit("the last bit of the section", true, 0, 511)
-	g.keys(true, 39)
-	g.keys(true, 41)
-	g.build("an empty bucket for a full one", true, func(p *forgery) { clear(p.sections[0][:7]) })
-	for _, s := range []string{
-		"dleft(buckets=0,capacity=40,remainder=7)", "dleft(buckets=2,capacity=0,remainder=7)",
-		"dleft(buckets=2,capacity=65,remainder=7)",
-		"dleft(buckets=2,capacity=40,remainder=3)", "dleft(buckets=2,capacity=40,remainder=33)",
-		"dleft(buckets=2,capacity=40)",
-		"dleft(buckets=2,remainder=7)", "dleft(capacity=40,remainder=7)",
-		"dleft(buckets=2,capacity=40,counting=0,remainder=7)",
-		"dleft(buckets=2,capacity=40,counting=2,remainder=7)", "dleft(buckets=2,capacity=40,counting=1,remainder=7)",
-		"dleft(buckets=1125899906842625,capacity=40,remainder=7)", "dleft(buckets=2,capacity=40,fpr=0.1,remainder=7)",
-	} {
-		g.spec(true, s)
-	}
-	g.spec(false, "dleft(buckets=2,capacity=64,remainder=7)")
-	g.spec(false, "dleft(buckets=2,capacity=1,remainder=7)")
-	g.empty(false, "dleft(buckets=1,capacity=32,remainder=4)", 3)
-	g.empty(true, "dleft(buckets=1,capacity=32,remainder=4)", 2)
-	g.empty(false, "dleft(buckets=1,capacity=32,counting=1,remainder=32)", 18)
-	g = f.with("dleft", "vectors/dleft-counting.bloom")
-	g.build("an empty cell with a counter", true, func(p *forgery) {
-		empty := 0 // the first bucket's first empty cell
-		for ; ; empty++ {
-			used := byte(0)
-			for j := range 13 {
-				used |= p.sections[0][j] >> empty & 1
-			}
-			if used == 0 {
-				break
-			}
-		}
-		p.sections[0][13] |= 1 << empty
-	})
 }

@@ -26,8 +26,6 @@ func used(p *plain, section int) (bits uint64, ok bool) {
 		return [2]uint64{n("shards") * n("bits"), 128}[section], true
 	case "counting":
 		return 4 * n("m"), true
-	case "dleft":
-		return 4 * n("buckets") * 8 * (n("remainder") + 2*n("counting")), true
 	case "ribbon":
 		return ribbonBits(p)[section], true
 	case "bitsandblooms":

@@ -126,15 +126,13 @@ var vectorFilters = []vectorFilter{
 	{name: "counting-removed", spec: "counting(k=7,m=1003)", keys: 40, keyed: true, change: removeHalf},
 	{name: "counting-k64", spec: "counting(k=64,m=2001)", keys: 18},
 
-	{name: "dleft-empty", spec: "dleft(remainder=8)"},
-	{name: "dleft-one-bucket", spec: "dleft(buckets=1,capacity=24,remainder=4)", keys: 18},
-	{name: "dleft-remainder11", spec: "dleft(buckets=5,capacity=120,remainder=11)", keys: 110, seed: 1},
-	{name: "dleft-remainder32",
-		spec: "dleft(buckets=3,capacity=72,remainder=32)", keys: 60, keyed: true, change: removeHalf},
-	{name: "dleft-counting",
-		spec: "dleft(buckets=7,capacity=168,counting=1,remainder=13)", keys: 40, change: addAgain(9)},
-	{name: "dleft-counting32",
-		spec: "dleft(buckets=2,capacity=48,counting=1,remainder=32)", keys: 18, change: addAgain(5)},
+	{name: "fuse-uint64-lengths", spec: "fuse(width=16)", lengths: true, hash: filter.Uint64},
+
+	{name: "spark-one-word", spec: "spark(k=3,version=1,words=1)", keys: 5},
+	{name: "spark-lengths", spec: "spark(k=7,version=1,words=11)", lengths: true},
+	{name: "spark-2", spec: "spark(k=6,version=2,words=7)", keys: 40, chosen: 0.02},
+	{name: "spark-2-lengths", spec: "spark(k=7,version=2,words=13)", lengths: true},
+	{name: "spark-k255", spec: "spark(k=255,version=2,words=101)", keys: 9},
 
 	{name: "ribbon-empty", spec: "ribbon(r=5)"},
 	{name: "ribbon-empty-static", spec: "ribbon(r=0,value_bits=3)"},
@@ -170,14 +168,7 @@ var vectorFilters = []vectorFilter{
 	{name: "exceptions-values", spec: "rankindexed(fpr=0.1,value_bits=4)", keys: 60, keyed: true, chosen: 0.1,
 		change: putValues(4), listed: 500},
 
-	{name: "spark-one-word", spec: "spark(k=3,version=1,words=1)", keys: 5},
-	{name: "spark-lengths", spec: "spark(k=7,version=1,words=11)", lengths: true},
-	{name: "spark-2", spec: "spark(k=6,version=2,words=7)", keys: 40, chosen: 0.02},
-	{name: "spark-2-lengths", spec: "spark(k=7,version=2,words=13)", lengths: true},
-	{name: "spark-k255", spec: "spark(k=255,version=2,words=101)", keys: 9},
-
 	{name: "fuse-uint64", spec: "fuse(width=8)", keys: 40, hash: filter.Uint64, chosen: 1. / 256},
-	{name: "fuse-uint64-lengths", spec: "fuse(width=16)", lengths: true, hash: filter.Uint64},
 }
 
 // addLater adds the last ten keys again with another hash, as keys that come after the search.

@@ -29,8 +29,6 @@ var specs = map[string][]string{
 	"rankindexed": {"rankindexed(bits_per_key=6)", "rankindexed(fpr=0.01)", "rankindexed(fpr=0.0003)", "rankindexed(bucket=512,fpr=0.03)", "rankindexed(counting=1,fpr=0.01)",
 		"rankindexed(fpr=0.01,value_bits=9)", "rankindexed(bits_per_key=40)", "rankindexed(bucket=8192,fpr=0.001)", "rankindexed(fpr=0.02,growth=2)"},
 	"counting": {"counting(bits_per_key=8)", "counting(fpr=0.01)", "counting(bits_per_key=69.3)", "counting(bits_per_key=96)", "counting(bits_per_key=32,k=1)", "counting(bits_per_key=30,k=64)"},
-	"dleft": {"dleft(bits_per_key=8)", "dleft(fpr=0.01)", "dleft(bits_per_key=14.1)", "dleft(bits_per_key=24)", "dleft(remainder=32)", "dleft(counting=1,remainder=4)",
-		"dleft(counting=1,fpr=0.001)", "dleft(capacity=60000,remainder=11)"},
 	"ribbon": {"ribbon(r=1)", "ribbon(fpr=0.01)", "ribbon(r=8,w=128)", "ribbon(bits_per_key=3.4,w=128)",
 		"ribbon(r=13,wide=500)", "ribbon(bits_per_key=17)", "ribbon(r=32)"},
 	"spark": {"spark(bits_per_key=4)", "spark(fpr=0.01)", "spark(bits_per_key=17.3,version=2)",

@@ -21,7 +21,6 @@ import (
 	"github.com/bloomery/bloomery/internal/family/blocked"
 	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
 	"github.com/bloomery/bloomery/internal/family/counting"
-	"github.com/bloomery/bloomery/internal/family/dleft"
 	"github.com/bloomery/bloomery/internal/family/fuse"
 	"github.com/bloomery/bloomery/internal/family/java"
 	"github.com/bloomery/bloomery/internal/family/partitioned"
@@ -33,7 +32,7 @@ import (
 )
 
 // formats are what readers of files need of all families, in the order of tables. An id is part of the file format and
-// must never be reused for another family. Families of other systems have ids from 20 on and their own hash functions.
+// must never be reused for another family. Id 9 is not used. Families of other systems have ids from 20 on and their own hash functions.
 // Parquet's filters belong to family blocked; see Format.TakesHash.
 var formats = []Format{
 	format(1, standard.Traits, standard.SectionWords, standard.Decode),
@@ -44,7 +43,6 @@ var formats = []Format{
 	format(6, twochoice.Traits, twochoice.SectionWords, twochoice.Decode),
 	format(7, rankindexed.Traits, rankindexed.SectionWords, rankindexed.Decode).inflating(rankindexed.Inflated),
 	format(8, counting.Traits, counting.SectionWords, counting.Decode),
-	format(9, dleft.Traits, dleft.SectionWords, dleft.Decode),
 	format(10, ribbon.Traits, ribbon.SectionWords, ribbon.Decode),
 
 	format(20, java.GuavaTraits, java.Guava.SectionWords, java.Guava.Decode),
@@ -66,7 +64,6 @@ func makeList() []Family {
 		entry(7, rankindexed.About, rankindexed.ConfigFromSpec, empty(rankindexed.New),
 			builder(rankindexed.NewBuilder)),
 		entry(8, counting.About, counting.ConfigFromSpec, empty(counting.New), builder(counting.NewBuilder)),
-		entry(9, dleft.About, dleft.ConfigFromSpec, empty(dleft.New), builder(dleft.NewBuilder)),
 		entry(10, ribbon.About, ribbon.ConfigFromSpec, nil, builder(ribbon.NewBuilder)),
 
 		entry(20, java.AboutGuava, java.Guava.ConfigFromSpec, empty(java.New), builder(java.NewBuilder)),

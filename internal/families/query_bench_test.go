@@ -16,7 +16,7 @@ import (
 // batches, and in the form for many writers.
 func BenchmarkQuery(b *testing.B) {
 	specs := []string{
-		"standard", "blocked", "blocked(layout=split)", "blocked(k=20)", "counting", "dleft", "rankindexed", "guava",
+		"standard", "blocked", "blocked(layout=split)", "blocked(k=20)", "counting", "rankindexed", "guava",
 		"spark", "redisbloom",
 		"partitioned(passes=1)", "blockpartitioned(passes=1)", "twochoice(passes=1)", "fuse", "ribbon",
 	}

@@ -40,7 +40,7 @@ type Prober interface{ Probe() Probe }
 // Probe is how the assembly probes a filter. The zero Probe says that it cannot.
 type Probe struct {
 	how uint64
-	at  unsafe.Pointer // *Blocks, *Fuse, *Bits, *Chains, *Ribbon, *Slots, *Cells or *Shards
+	at  unsafe.Pointer // *Blocks, *Fuse, *Bits, *Chains, *Ribbon, *Slots or *Shards
 }
 
 // The values of Query.how besides 0.
@@ -51,7 +51,6 @@ const (
 	howChains
 	howRibbon
 	howSlots
-	howCells
 	howShards
 	howGo // the filter is probed in Go
 	howFuse8

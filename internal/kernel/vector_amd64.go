@@ -272,13 +272,6 @@ func (p *Peel) Fill(words []uint64, width uint) bool {
 	return true
 }
 
-// Has reports whether a cell holds the remainder of a key.
-func (c *Cells) Has(hi, lo uint64) bool { return cellsHas((*[18]uint64)(unsafe.Pointer(c)), hi, lo) }
-
-func (c *Cells) hasMany(dst *bool, hs *uint64, n uint64) {
-	cellsHasMany((*[18]uint64)(unsafe.Pointer(c)), dst, hs, n)
-}
-
 // each calls f with parts of a batch, which the scheduler cannot interrupt.
 func each(dst []bool, hs []filter.Hash, f func(to *bool, first *uint64, n uint64)) {
 	const most = 1024

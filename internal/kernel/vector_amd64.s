@@ -3885,7 +3885,7 @@ TEXT ·ask(SB), NOSPLIT, $0-25
 	MOVQ   DI, R8
 	SHRQ   $0x20, R8
 	XORQ   R8, DI
-	CMPQ   (CX), $0x0a
+	CMPQ   (CX), $0x09
 	JCC    fuse
 	IMULQ  SI, BX
 	ADDQ   DX, BX
@@ -3920,7 +3920,7 @@ word:
 	MOVQ  DI, AX
 	SHRQ  $0x1c, AX
 	XORQ  AX, DI
-	CMPQ  (CX), $0x0a
+	CMPQ  (CX), $0x09
 	JCC   fuse
 	MOVQ  BX, AX
 	SHRQ  $0x25, AX
@@ -3987,7 +3987,7 @@ middle:
 	MOVQ  DI, DX
 	SHRQ  $0x20, DX
 	XORQ  DX, DI
-	CMPQ  (CX), $0x0a
+	CMPQ  (CX), $0x09
 	JCC   fuse
 	MOVQ  $0x85ebca77c2b2ae63, BX
 	MOVQ  $0xc2b2ae3d27d4eb4f, DX
@@ -4146,15 +4146,15 @@ line:
 more:
 	CMPQ SI, $0x03
 	JE   bits
-	CMPQ SI, $0x0a
+	CMPQ SI, $0x09
 	JCC  inshard
 	MOVQ BX, key+8(FP)
 	MOVQ DI, n+16(FP)
 	CMPQ SI, $0x04
 	JE   chains
-	CMPQ SI, $0x08
+	CMPQ SI, $0x07
 	JE   shards
-	CMPQ SI, $0x09
+	CMPQ SI, $0x08
 	JE   go
 	MOVQ CX, q+0(FP)
 	CMPQ SI, $0x05
@@ -4162,12 +4162,7 @@ more:
 	JMP  ·ribbonHas+0(SB)
 
 slots:
-	CMPQ SI, $0x06
-	JNE  cells
-	JMP  ·slotsHas+0(SB)
-
-cells:
-	JMP ·cellsHas+0(SB)
+	JMP ·slotsHas+0(SB)
 
 chains:
 	JMP ·chainsAsk+0(SB)
@@ -4266,7 +4261,7 @@ inshard:
 	SHRQ  $0x20, DX
 	XORQ  DX, DI
 	MOVQ  (CX), CX
-	CMPQ  SI, $0x0b
+	CMPQ  SI, $0x0a
 	JE    fuse16inshard
 	XORB  (CX)(BX*1), DI
 	XORB  (CX)(R8*1), DI
@@ -4339,7 +4334,7 @@ fuse:
 	SHRQ  $0x20, DX
 	XORQ  DX, DI
 	MOVQ  (CX), CX
-	CMPQ  BX, $0x0b
+	CMPQ  BX, $0x0a
 	JE    fuse16
 	XORB  (CX)(SI*1), DI
 	XORB  (CX)(R8*1), DI
@@ -4358,7 +4353,7 @@ nosize:
 	CMPQ SI, $-1
 	JNE  other
 	MOVQ 8(BX), DI
-	CMPQ (CX), $0x0a
+	CMPQ (CX), $0x09
 	JCC  fuse
 	MOVQ (BX), BX
 	JMP  probe
@@ -4715,7 +4710,7 @@ TEXT ·fuseAskIntegers(SB), NOSPLIT, $32-32
 	MOVQ n+24(FP), DI
 	LEAQ (CX)(DI*8), DI
 	MOVQ DI, n+24(FP)
-	CMPQ (DX), $0x0b
+	CMPQ (DX), $0x0a
 	MOVQ $0x9e3779b185ebcaa7, DI
 	MOVQ $0x9fb21c651e98df25, R8
 	MOVQ $0xff51afd7ed558ccd, R9
@@ -4978,207 +4973,6 @@ probe:
 	JCS   group
 
 end:
-	RET
-
-// func cellsHas(c *[18]uint64, hi uint64, lo uint64) bool
-// Requires: AVX, AVX2, BMI2, CMOV
-TEXT ·cellsHas(SB), NOSPLIT, $0-25
-	MOVQ         c+0(FP), CX
-	MOVQ         hi+8(FP), BX
-	MOVQ         lo+16(FP), AX
-	MOVQ         24(CX), SI
-	MOVQ         AX, DX
-	MULXQ        SI, AX, DI
-	MOVQ         BX, DX
-	MULXQ        32(CX), AX, R9
-	INCQ         R9
-	MOVQ         $0x9e3779b97f4a7c15, BX
-	MOVQ         $0x6a09e667f3bcc909, R8
-	MOVQ         40(CX), R10
-	MOVQ         48(CX), R11
-	MOVQ         R9, R12
-	MOVQ         DI, AX
-	IMULQ        R10, AX
-	ADDQ         (CX), AX
-	VMOVQ        (AX), X0
-	VMOVQ        (AX)(R11*1), X1
-	ADDQ         BX, R12
-	MOVQ         R12, DX
-	MULXQ        R8, DX, AX
-	XORQ         AX, DX
-	MULXQ        BX, DX, AX
-	XORQ         AX, DX
-	MULXQ        SI, AX, DX
-	ADDQ         DI, DX
-	MOVQ         DX, AX
-	SUBQ         SI, AX
-	CMOVQCC      AX, DX
-	IMULQ        R10, DX
-	ADDQ         56(CX), DX
-	ADDQ         (CX), DX
-	VPINSRQ      $0x01, (DX), X0, X0
-	VPINSRQ      $0x01, (DX)(R11*1), X1, X1
-	ADDQ         BX, R12
-	MOVQ         R12, DX
-	MULXQ        R8, DX, AX
-	XORQ         AX, DX
-	MULXQ        BX, DX, AX
-	XORQ         AX, DX
-	MULXQ        SI, AX, DX
-	ADDQ         DI, DX
-	MOVQ         DX, AX
-	SUBQ         SI, AX
-	CMOVQCC      AX, DX
-	IMULQ        R10, DX
-	ADDQ         64(CX), DX
-	ADDQ         (CX), DX
-	VMOVQ        (DX), X2
-	VMOVQ        (DX)(R11*1), X3
-	ADDQ         BX, R12
-	MOVQ         R12, DX
-	MULXQ        R8, DX, AX
-	XORQ         AX, DX
-	MULXQ        BX, DX, AX
-	XORQ         AX, DX
-	MULXQ        SI, AX, DX
-	ADDQ         DI, DX
-	MOVQ         DX, AX
-	SUBQ         SI, AX
-	CMOVQCC      AX, DX
-	IMULQ        R10, DX
-	ADDQ         72(CX), DX
-	ADDQ         (CX), DX
-	VPINSRQ      $0x01, (DX), X2, X2
-	VPINSRQ      $0x01, (DX)(R11*1), X3, X3
-	VINSERTI128  $0x01, X2, Y0, Y0
-	VINSERTI128  $0x01, X3, Y1, Y1
-	VMOVDQU      80(CX), Y2
-	VMOVD        R9, X3
-	VPBROADCASTB X3, Y3
-	VPAND        Y2, Y3, Y3
-	VPCMPEQB     Y2, Y3, Y3
-	VPXOR        Y3, Y0, Y0
-	SHRXQ        R11, R9, R9
-	VMOVD        R9, X3
-	VPBROADCASTB X3, Y3
-	VPAND        Y2, Y3, Y3
-	VPCMPEQB     Y2, Y3, Y3
-	VPXOR        Y3, Y1, Y1
-	VPOR         Y1, Y0, Y0
-	VPSRLQ       $0x20, Y0, Y1
-	VPOR         Y1, Y0, Y0
-	VPSRLQ       $0x10, Y0, Y1
-	VPOR         Y1, Y0, Y0
-	VPSRLQ       $0x08, Y0, Y1
-	VPOR         Y1, Y0, Y0
-	VPTEST       112(CX), Y0
-	SETCC        ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func cellsHasMany(c *[18]uint64, dst *bool, hs *uint64, n uint64)
-// Requires: AVX, AVX2, BMI2, CMOV
-TEXT ·cellsHasMany(SB), NOSPLIT, $0-32
-	MOVQ c+0(FP), CX
-	MOVQ dst+8(FP), BX
-	MOVQ hs+16(FP), SI
-	MOVQ n+24(FP), DI
-	ADDQ BX, DI
-
-key:
-	MOVQ         (SI), R8
-	MOVQ         8(SI), AX
-	MOVQ         24(CX), R9
-	MOVQ         AX, DX
-	MULXQ        R9, AX, R10
-	MOVQ         R8, DX
-	MULXQ        32(CX), AX, R12
-	INCQ         R12
-	MOVQ         $0x9e3779b97f4a7c15, R8
-	MOVQ         $0x6a09e667f3bcc909, R11
-	MOVQ         40(CX), R13
-	MOVQ         48(CX), R14
-	MOVQ         R12, R15
-	MOVQ         R10, AX
-	IMULQ        R13, AX
-	ADDQ         (CX), AX
-	VMOVQ        (AX), X0
-	VMOVQ        (AX)(R14*1), X1
-	ADDQ         R8, R15
-	MOVQ         R15, DX
-	MULXQ        R11, DX, AX
-	XORQ         AX, DX
-	MULXQ        R8, DX, AX
-	XORQ         AX, DX
-	MULXQ        R9, AX, DX
-	ADDQ         R10, DX
-	MOVQ         DX, AX
-	SUBQ         R9, AX
-	CMOVQCC      AX, DX
-	IMULQ        R13, DX
-	ADDQ         56(CX), DX
-	ADDQ         (CX), DX
-	VPINSRQ      $0x01, (DX), X0, X0
-	VPINSRQ      $0x01, (DX)(R14*1), X1, X1
-	ADDQ         R8, R15
-	MOVQ         R15, DX
-	MULXQ        R11, DX, AX
-	XORQ         AX, DX
-	MULXQ        R8, DX, AX
-	XORQ         AX, DX
-	MULXQ        R9, AX, DX
-	ADDQ         R10, DX
-	MOVQ         DX, AX
-	SUBQ         R9, AX
-	CMOVQCC      AX, DX
-	IMULQ        R13, DX
-	ADDQ         64(CX), DX
-	ADDQ         (CX), DX
-	VMOVQ        (DX), X2
-	VMOVQ        (DX)(R14*1), X3
-	ADDQ         R8, R15
-	MOVQ         R15, DX
-	MULXQ        R11, DX, AX
-	XORQ         AX, DX
-	MULXQ        R8, DX, AX
-	XORQ         AX, DX
-	MULXQ        R9, AX, DX
-	ADDQ         R10, DX
-	MOVQ         DX, AX
-	SUBQ         R9, AX
-	CMOVQCC      AX, DX
-	IMULQ        R13, DX
-	ADDQ         72(CX), DX
-	ADDQ         (CX), DX
-	VPINSRQ      $0x01, (DX), X2, X2
-	VPINSRQ      $0x01, (DX)(R14*1), X3, X3
-	VINSERTI128  $0x01, X2, Y0, Y2
-	VINSERTI128  $0x01, X3, Y1, Y3
-	VMOVDQU      80(CX), Y4
-	VMOVD        R12, X5
-	VPBROADCASTB X5, Y5
-	VPAND        Y4, Y5, Y5
-	VPCMPEQB     Y4, Y5, Y5
-	VPXOR        Y5, Y2, Y2
-	SHRXQ        R14, R12, R12
-	VMOVD        R12, X5
-	VPBROADCASTB X5, Y5
-	VPAND        Y4, Y5, Y5
-	VPCMPEQB     Y4, Y5, Y5
-	VPXOR        Y5, Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPSRLQ       $0x20, Y2, Y3
-	VPOR         Y3, Y2, Y2
-	VPSRLQ       $0x10, Y2, Y3
-	VPOR         Y3, Y2, Y2
-	VPSRLQ       $0x08, Y2, Y3
-	VPOR         Y3, Y2, Y2
-	VPTEST       112(CX), Y2
-	SETCC        (BX)
-	ADDQ         $0x10, SI
-	INCQ         BX
-	CMPQ         BX, DI
-	JNE          key
 	RET
 
 // func bitsAddMany(b *[5]uint64, hs *uint64, n uint64)

@@ -74,13 +74,6 @@ func (b *Bits) HasMany([]bool, []filter.Hash) bool { return false }
 // AddMany returns false: there is no assembly.
 func (b *Bits) AddMany([]filter.Hash) bool { return false }
 
-// NewCells returns false, so that these are not called.
-func (c *Cells) Has(uint64, uint64) bool        { panic("kernel: no assembly") }
-func (c *Cells) hasMany(*bool, *uint64, uint64) { panic("kernel: no assembly") }
-
-// each is called by Cells only.
-func each([]bool, []filter.Hash, func(to *bool, first *uint64, n uint64)) {}
-
 // sumKeys hashes no key.
 func (q *Query) sumKeys([]filter.Hash, unsafe.Pointer, uintptr) int { return 0 }
 

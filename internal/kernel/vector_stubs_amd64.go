@@ -74,12 +74,6 @@ func fuseAskIntegers(q *[14]uint64, dst *bool, keys *uint64, n uint64)
 func bitsHasMany(b *[5]uint64, dst *bool, hs *uint64, n uint64, room *uint64)
 
 //go:noescape
-func cellsHas(c *[18]uint64, hi uint64, lo uint64) bool
-
-//go:noescape
-func cellsHasMany(c *[18]uint64, dst *bool, hs *uint64, n uint64)
-
-//go:noescape
 func bitsAddMany(b *[5]uint64, hs *uint64, n uint64)
 
 //go:noescape

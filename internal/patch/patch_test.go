@@ -94,7 +94,6 @@ func TestFamilies(t *testing.T) {
 		{"blocked(blocks=200,k=7,layout=line)", patch.Bits},
 		{"blocked(blocks=400,k=8,layout=split)", patch.Bits},
 		{"counting(k=7,m=96003)", patch.Cells},
-		{"dleft(buckets=400,capacity=11000,remainder=9)", patch.Bits},
 		{"rankindexed(capacity=10200,fpr=0.01)", patch.Replay},
 		{"rankindexed(bucket=512,capacity=10200,fpr=0.01)", patch.Replay},
 		{"rankindexed(capacity=10200,counting=1,fpr=0.01)", patch.Replay},

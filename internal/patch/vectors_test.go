@@ -131,15 +131,11 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 	}
 	last := all[len(all)-2].old
 	add("raw", patch.Bits, "mode 1 and mode 0; the target is no valid filter", last, inverted(t, last))
-	const dleft = "dleft(buckets=40,capacity=%d,remainder=9)"
-	f := built(t, fmt.Sprintf(dleft, 1100), some)
-	before := file(t, f, 7)
-	f = built(t, fmt.Sprintf(dleft, 1200), some)
-	changed(t, f, some[:3], hashes(7, 1000, 1001))
-	add("spec", patch.Bits, "another spec; flags 4 and 6", before, file(t, f, 7))
+	add("spec", patch.Cells, "another spec; flags 4 and 6", build(t, blocked, 7, some),
+		build(t, "blocked(blocks=40,k=8,layout=line)", 7, hashes(7, 3, 1002)))
 	const counting = "counting(k=4,m=6400)"
-	f = built(t, counting, some)
-	before = file(t, f, 7)
+	f := built(t, counting, some)
+	before := file(t, f, 7)
 	changed(t, f, some[:10], append(hashes(7, 1000, 1010), some[20], some[20]))
 	add("cells", patch.Cells, "mode 4 with cells of 4 bits, all lists", before, file(t, f, 7))
 	f = built(t, standard, some)

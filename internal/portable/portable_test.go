@@ -32,7 +32,7 @@ const recorded = "testdata/files.txt"
 // variants are further specs of families of which one filter does not show all kinds of arithmetic.
 var variants = []string{
 	"blocked(fpr=0.01,layout=split)", "blockpartitioned(bits_per_key=12,block=1024,passes=2)",
-	"dleft(counting=1,fpr=0.001)", "fuse(width=13)", "rankindexed(fpr=0.01,growth=2)", "rankindexed(fpr=0.01,value_bits=9)",
+	"fuse(width=13)", "rankindexed(fpr=0.01,growth=2)", "rankindexed(fpr=0.01,value_bits=9)",
 }
 
 // specs returns what each family is built with: its default form at 1%, of short searches.

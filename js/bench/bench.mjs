@@ -32,7 +32,7 @@ const specs = [
   ['blocked', '--fpr=1%'], ['blocked(layout=split)', '--fpr=1%'], ['partitioned(effort=fast)', '--fpr=1%'],
   ['blockpartitioned(effort=fast)', '--fpr=1%'], ['fuse', '--fpr=1%'], ['ribbon', '--fpr=1%'],
   ['ribbon(w=128)', '--fpr=1%'], ['standard', '--fpr=1%'],
-  ['twochoice(effort=fast)', '--fpr=1%'], ['rankindexed', '--fpr=1%'], ['counting', '--fpr=1%'], ['dleft', '--fpr=1%'],
+  ['twochoice(effort=fast)', '--fpr=1%'], ['rankindexed', '--fpr=1%'], ['counting', '--fpr=1%'],
   ['guava', '--fpr=1%'], ['bitsandblooms', '--fpr=1%'], ['redisbloom', '--fpr=1%'],
 ];
 

@@ -15,7 +15,7 @@ import { median } from './stats.mjs';
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const kinds = { '16 bytes': shortKeyOf, domain: domainOf };
 const specs = [
-  'standard', 'bitsandblooms', 'blocked', 'fuse', 'ribbon', 'counting', 'dleft', 'rankindexed', 'guava', 'redisbloom',
+  'standard', 'bitsandblooms', 'blocked', 'fuse', 'ribbon', 'counting', 'rankindexed', 'guava', 'redisbloom',
   'partitioned(effort=fast)', 'blockpartitioned(effort=fast)', 'twochoice(effort=fast)',
 ];
 

@@ -4,7 +4,6 @@ import { bitsandblooms } from './family/bitsandblooms.js';
 import { blocked } from './family/blocked.js';
 import { blockpartitioned } from './family/blockpartitioned.js';
 import { counting } from './family/counting.js';
-import { dleft } from './family/dleft.js';
 import { fuse } from './family/fuse.js';
 import { guava } from './family/guava.js';
 import { partitioned } from './family/partitioned.js';
@@ -20,7 +19,7 @@ import { xxh64 } from './hash/xxh64.js';
 import type { Family, KeyHash } from './types.js';
 
 export const families: readonly Family[] = [
-  standard, blocked, fuse, ribbon, partitioned, blockpartitioned, twochoice, rankindexed, counting, dleft, guava,
+  standard, blocked, fuse, ribbon, partitioned, blockpartitioned, twochoice, rankindexed, counting, guava,
   bitsandblooms, redisbloom, spark,
 ];
 

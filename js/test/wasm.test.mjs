@@ -79,7 +79,7 @@ test('all families have both forms', async () => {
     assert.deepEqual(core.hasMany(keys), plain.hasMany(keys), path);
   }
   assert.ok(found > 10 * files.length, `${found} keys are present`);
-  assert.equal(families.size, 14);
+  assert.equal(families.size, 13);
 });
 
 test('lengths at which the core changes its way', async () => {

@@ -36,7 +36,6 @@ struct page {
     bloomery_blockpartitioned blockpartitioned;
     bloomery_twochoice twochoice;
     bloomery_rankindexed rankindexed;
-    bloomery_dleft dleft;
     bloomery_ribbon ribbon;
     uint8_t room[808];
   } filter;
@@ -78,7 +77,6 @@ static RARE bool has_rare(uint64_t lo, uint64_t hi) {
   case BLOOMERY_BLOCKPARTITIONED: return bloomery_blockpartitioned_has(&page.filter.blockpartitioned, h);
   case BLOOMERY_TWOCHOICE: return bloomery_twochoice_has(&page.filter.twochoice, h);
   case BLOOMERY_COUNTING: return bloomery_counting_has(&page.filter.standard, h);
-  case BLOOMERY_DLEFT: return bloomery_dleft_count(&page.filter.dleft, h) > 0;
   case BLOOMERY_RIBBON: return bloomery_ribbon_get(&page.filter.ribbon, h, &value);
   }
   return bloomery_rankindexed_get(&page.filter.rankindexed, h, &value);
@@ -100,10 +98,7 @@ EXPORT(has) uint32_t has(uint32_t n) {
 /* Returns how often the key was added, or more: families that count. */
 EXPORT(count) RARE double count(uint32_t n) {
   bloomery_key_hash h = hash_rare(n);
-  switch (page.family) {
-  case BLOOMERY_COUNTING: return (double)bloomery_counting_count(&page.filter.standard, h);
-  case BLOOMERY_DLEFT: return (double)bloomery_dleft_count(&page.filter.dleft, h);
-  }
+  if (page.family == BLOOMERY_COUNTING) return (double)bloomery_counting_count(&page.filter.standard, h);
   return (double)bloomery_rankindexed_count(&page.filter.rankindexed, h);
 }
 

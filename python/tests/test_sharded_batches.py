@@ -73,7 +73,7 @@ def test_pieces(n: int) -> None:
 
 
 FAMILIES = ["standard", "blocked", "fuse", "ribbon", "partitioned", "blockpartitioned", "twochoice", "rankindexed"]
-FAMILIES += ["counting", "dleft", "guava"]
+FAMILIES += ["counting", "guava"]
 
 
 @pytest.mark.filterwarnings("ignore:bloomery. warning. only:RuntimeWarning")  # few keys a shard

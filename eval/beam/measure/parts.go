@@ -88,7 +88,7 @@ func (b *bench) grow(beamArgs []string) error {
 
 // families compares the bytes of all families at 1M keys, and of three from gzip at the largest size.
 func (b *bench) families() error {
-	table("The same bytes: nine families; gzip")
+	table("The same bytes: eight families; gzip")
 	input, err := b.text(1_000_000)
 	if err != nil {
 		return err
@@ -96,7 +96,6 @@ func (b *bench) families() error {
 	for _, spec := range []string{
 		"blocked(fpr=0.01)", "standard(fpr=0.01)", "counting(fpr=0.01)", "partitioned(bits_per_key=8,effort=fast)",
 		"blockpartitioned(bits_per_key=8,effort=fast)", "twochoice(bits_per_key=16)", "fuse", "rankindexed(fpr=0.01)",
-		"dleft(fpr=0.01)",
 	} {
 		if _, err := b.row(trial{input, spec, 16, "512MiB", nil}, 1_000_000); err != nil {
 			return err

@@ -115,7 +115,7 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 		return shows(t, yes, a.Equal(b), b.AddString("b") == nil, !a.Equal(b))
 	},
 	"Reset": func(t *testing.T) verdict {
-		s := newSet("dleft", 100)
+		s := newSet("counting", 100)
 		return shows(t, yes, s.AddString("a") == nil, s.Reset() == nil, !s.ContainsString("a"), s.Len() == 0)
 	},
 	"Number of keys, estimated from bits": func(t *testing.T) verdict {

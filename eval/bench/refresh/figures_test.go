@@ -85,7 +85,7 @@ func TestPagesAgree(t *testing.T) {
 	rows := map[string]string{
 		"standard": "standard", "blocked": "blocked", "blocked-split": "blocked(layout=split)", "fuse": "fuse",
 		"ribbon": "ribbon", "rankindexed": "rankindexed", "rankindexed-fast": "rankindexed(bucket=512,fast=1)",
-		"counting": "counting", "dleft": "dleft", "partitioned": "partitioned", "blockpartitioned": "blockpartitioned",
+		"counting": "counting", "partitioned": "partitioned", "blockpartitioned": "blockpartitioned",
 		"twochoice": "twochoice",
 	}
 	for column, most := range map[string]float64{"present": 1.5, "absent": 1.5, "build": 2} {

@@ -48,7 +48,7 @@ var steps = []step{
 }
 
 // large are the filters that are measured at 100M keys: those whose builds do not take hours.
-const large = "^(standard|blocked|blocked-split|fuse|fuse-8|fuse-16|ribbon|ribbon-8|rankindexed|counting|dleft|" +
+const large = "^(standard|blocked|blocked-split|fuse|fuse-8|fuse-16|ribbon|ribbon-8|rankindexed|counting|" +
 	"bits-and-blooms|parquet-go|pebble|FastFilter-8)$"
 
 func pages(args ...string) []string {

@@ -33,8 +33,6 @@ func main() {
 	fuseHasMany()
 	fuseAskIntegers()
 	bitsHasMany()
-	cellsHas()
-	cellsHasMany()
 	bitsAddMany()
 	peelPartition()
 	peelAdd()

@@ -27,7 +27,6 @@ const (
 	howChains
 	howRibbon
 	howSlots
-	howCells
 	howShards
 	howGo
 	howFuse8 // the first one that needs no Hi
@@ -338,11 +337,7 @@ func probes(q query, hi, lo GPVirtual) {
 	JNE(LabelRef("slots"))
 	goOn("ribbonHas")
 	Label("slots")
-	CMPQ(how, Imm(howSlots))
-	JNE(LabelRef("cells"))
 	goOn("slotsHas")
-	Label("cells")
-	goOn("cellsHas")
 	Label("chains")
 	goOn("chainsAsk")
 	Label("go")

@@ -16,7 +16,6 @@ FAMILIES = {
     6: "twochoice",
     7: "rankindexed",
     8: "counting",
-    9: "dleft",
     10: "ribbon",
     20: "guava",
     21: "bitsandblooms",

@@ -166,7 +166,7 @@ class ShardedFilter(Filter):
             key_check=m.key_check or None,
             fpr_chosen=m.fpr_chosen,
             value_bits=int(values[1]) if values else 0,
-            counts=m.family in ("counting", "dleft") or "counting=1" in m.spec,
+            counts=m.family == "counting" or "counting=1" in m.spec,
             fpr_prior=sum(e.fpr_prior for e in m.shards) / len(m.shards),
             fpr_posterior=sum(e.fpr_posterior for e in m.shards) / len(m.shards),
             shards=len(m.shards),
