@@ -13,7 +13,6 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -78,7 +77,7 @@ func TestAllowShards(t *testing.T) {
 func shardAlone(t *testing.T, c Config, i, n, allowed int) *Set {
 	t.Helper()
 	shards := c.Shards
-	c, err := handle.ForShard(context.Background(), c)
+	c, err := c.ForShard(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +151,7 @@ func TestAllowShardsReadOnly(t *testing.T) {
 	defer o.Close()
 	exact(t, "trimmed", o, n, allowed)
 	is, was := o.Info(), s.Info()
-	if is.Bits = was.Bits; !handle.Engine(o).Facts().Stored.Trimmed || sizesOf(is) != sizesOf(was) {
+	if is.Bits = was.Bits; !o.FileInfo().Trimmed || sizesOf(is) != sizesOf(was) {
 		t.Errorf("trimmed: Info %+v, was %+v", is, was)
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -111,7 +110,7 @@ func checkAllowInfo(t *testing.T, what string, s *Set, n, allowed int) {
 	if cascade == nil {
 		t.Fatalf("%s: no exceptions", what)
 	}
-	plain := handle.NewSet[Set](main, s.Hasher())
+	plain := SetOf(main, s.Hasher())
 	var exceptions uint64
 	for key := range numbered("allowed", allowed) {
 		if plain.Contains(key) {
@@ -189,9 +188,6 @@ func TestAllowForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size, err := engine.EncodedLen(handle.Engine(s)); err != nil || size != uint64(len(file)) {
-		t.Errorf("EncodedLen %d, %v, want %d", size, err, len(file))
-	}
 	forms := map[string]func() (*Set, error){
 		"mapped":    func() (*Set, error) { return Open(ctx, path) },
 		"in memory": func() (*Set, error) { return Open(ctx, path, InMemory()) },
@@ -225,7 +221,7 @@ func TestAllowForms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if o := handle.NewSet[Set](handle.Filter(s), s.Hasher()); engine.SetChosen(s.engine, 0) != nil || !o.Equal(s) {
+	if o := SetOf(FilterOf(s), s.Hasher()); engine.SetChosen(s.engine, 0) != nil || !o.Equal(s) {
 		t.Error("a set without a chosen rate differs")
 	}
 }
@@ -244,7 +240,7 @@ func TestAllowCounts(t *testing.T) {
 		"counting(bits_per_key=12)", "rankindexed(counting=1,fpr=0.1)",
 		"rankindexed(fpr=0.1,value_bits=4)"} {
 		s := allowing(t, Config{Spec: spec}, 2000, 5000)
-		bits, _ := engine.ValueBits(handle.Engine(s))
+		bits, _ := s.ValueBits()
 		for key := range numbered("allowed", 5000) {
 			if n, _, err := s.Count(key); err != nil || n != 0 {
 				t.Fatalf("%s: count of %s is %d: %v", spec, key, n, err)
@@ -324,9 +320,9 @@ func TestAllowTrimmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	exact(t, "trimmed", o, 5000, 20_000)
-	trimmed := handle.Engine(o).Facts().Stored.Trimmed
-	if whole, _ := engine.EncodedLen(handle.Engine(s)); uint64(len(file)) >= whole || !trimmed || !o.Equal(s) {
-		t.Errorf("%d bytes trimmed, %d in full", len(file), whole)
+	trimmed := o.FileInfo().Trimmed
+	if whole, _ := s.MarshalBinary(); len(file) >= len(whole) || !trimmed || !o.Equal(s) {
+		t.Errorf("%d bytes trimmed, %d in full", len(file), len(whole))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // TestAnswersAgree asks sets of all families for keys of all lengths, in each way that a Set has. All must answer as
@@ -50,7 +49,7 @@ func TestAnswersAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkAnswers(t, s, integers, n)
-			if hash.Secret != nil || !handle.Engine(s).Facts().Hashes { // shards are built from hashes
+			if hash.Secret != nil || !bloomery.EngineOf(s).Facts().Hashes { // shards are built from hashes
 				continue
 			}
 			hash.Dir, hash.Shards = t.TempDir(), 3
@@ -87,8 +86,8 @@ func checkAnswers[K []byte | uint64](t *testing.T, s *bloomery.Set, keys []K, n 
 			h = s.Hasher().SumUint64(k)
 		}
 		want := got[0]
-		if handle.Engine(s).Facts().Hashes { // of others the key itself is asked for
-			want = handle.Engine(s).Contains(h, nil)
+		if bloomery.EngineOf(s).Facts().Hashes { // of others the key itself is asked for
+			want = bloomery.EngineOf(s).Contains(h, nil)
 			got = append(got, s.ContainsHash(h), bloomery.Keyed[filter.Hash](s).Contains(h))
 		}
 		if i < n && !want || slices.Contains(got, !want) {

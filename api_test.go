@@ -15,10 +15,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -93,7 +91,7 @@ func TestBuildKinds(t *testing.T) {
 			if n := s.Len(); n != s.Info().Keys || n != 500 && f.Name != "redisbloom" { // which skips keys that look like others
 				t.Errorf("Len %d, Info %d", n, s.Info().Keys)
 			}
-			if n := handle.Engine(s).EstimateKeys(); n < 400 || n > 600 {
+			if n := bloomery.EngineOf(s).EstimateKeys(); n < 400 || n > 600 {
 				t.Errorf("EstimateKeys %g of 500", n)
 			}
 		})
@@ -367,19 +365,18 @@ func TestZeroSet(t *testing.T) {
 	_, _, count := s.Count(nil)
 	_, present := bloomery.Keyed[string](&s).TestAndAdd("x")
 	_, write := s.WriteTo(io.Discard)
-	_, length := engine.EncodedLen(handle.Engine(&s))
 	_, trimmed := s.Trimmed()
 	for what, err := range map[string]error{
 		"Add": s.AddString("x"), "Remove": bloomery.Keyed[uint64](&s).Remove(1), "Get": get, "Count": count,
 		"TestAndAdd": present, "Put": s.Put(nil, 1),
-		"Upsert": s.Upsert(nil, 1), "WriteTo": write, "EncodedLen": length, "Save": s.Save(t.Context(), t.TempDir()+"/x"), "Merge": s.Merge(&s),
+		"Upsert": s.Upsert(nil, 1), "WriteTo": write, "Save": s.Save(t.Context(), t.TempDir()+"/x"), "Merge": s.Merge(&s),
 		"Trimmed": trimmed, "Reset": s.Reset(), "Optimize": bloomery.Optimize(t.Context(), &s, slices.Values([][]byte{})),
 	} {
 		if err == nil {
 			t.Errorf("%s of the zero Set succeeded", what)
 		}
 	}
-	e := handle.Engine(&s)
+	e := bloomery.EngineOf(&s)
 	if s.Len() != 0 || s.Info().Keys != 0 || e.EstimateKeys() != 0 || e.Facts().Filter != nil || s.Close() != nil ||
 		s.Err() != nil {
 		t.Error("the zero Set has something")
@@ -398,13 +395,10 @@ func TestMarshal(t *testing.T) {
 			c.Secret = secret
 		}
 		s := build(t, words(200), c)
-		receiver := func() *bloomery.Set { return handle.NewSet[bloomery.Set](nil, filter.NewKeyedHasher(*secret)) }
+		receiver := func() *bloomery.Set { return bloomery.SetOf(nil, filter.NewKeyedHasher(*secret)) }
 		bin, err := s.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
-		}
-		if n, err := engine.EncodedLen(handle.Engine(s)); err != nil || n != uint64(len(bin)) {
-			t.Errorf("%s: EncodedLen %d of %d: %v", f.Name, n, len(bin), err)
 		}
 		var g bytes.Buffer
 		if err := gob.NewEncoder(&g).Encode(s); err != nil {
@@ -422,7 +416,7 @@ func TestMarshal(t *testing.T) {
 				continue
 			}
 			var without bloomery.Set
-			if err := read(&without); !errors.Is(err, filter.ErrSecret) || handle.Filter(&without) != nil {
+			if err := read(&without); !errors.Is(err, filter.ErrSecret) || bloomery.FilterOf(&without) != nil {
 				t.Errorf("%s: %s without the secret: %v", f.Name, what, err)
 			}
 			kept := build(t, words(3), bloomery.Config{})
@@ -441,7 +435,7 @@ func TestMarshal(t *testing.T) {
 		"short": s.UnmarshalBinary(bin[:len(bin)-1]), "long": s.UnmarshalBinary(append(bytes.Clone(bin), 0)),
 		"empty": s.UnmarshalBinary(nil),
 	} {
-		if err == nil || handle.Filter(&s) != nil {
+		if err == nil || bloomery.FilterOf(&s) != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -250,6 +250,16 @@ func (b *Builder) AddManyValues(keys [][]byte, values []uint64) error {
 	return b.in.AddManyValues(keys, values)
 }
 
+// AddHashValues is AddManyValues for keys hashed by Hasher. It does not keep the slices.
+func (b *Builder) AddHashValues(hs []filter.Hash, values []uint64) error {
+	return b.in.AddValueHashes(hs, values)
+}
+
+// Spec returns the Spec of the filter, or of each shard, that Build makes. It is zero until the planner has chosen it,
+// and for a sharded set until the number of shards is known: with Config.Keys unset, both happen in Build. Do not call
+// it while Build runs.
+func (b *Builder) Spec() filter.Spec { return b.set.specOf() }
+
 // Hasher returns the hash function of the keys.
 func (b *Builder) Hasher() filter.Hasher { return b.in.Hasher() }
 

@@ -36,7 +36,7 @@ func waysToAdd(b adder) map[string]func() error {
 	}
 	if one, ok := b.(*bloomery.Builder); ok {
 		ways["AddValue"] = func() error { return one.AddValue(key, 1) }
-		ways["AddValueHashes"] = func() error { return one.AddValueHashes([]filter.Hash{h}, []uint64{1}) }
+		ways["AddHashValues"] = func() error { return one.AddHashValues([]filter.Hash{h}, []uint64{1}) }
 	}
 	return ways
 }

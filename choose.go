@@ -110,7 +110,7 @@ func (c Config) checkNeeds() error {
 }
 
 // checkSetSize returns an error if the shards of a set with that number of keys have more than MaxBytes together. each
-// is the Config of a shard, from forShard.
+// is the Config of a shard, from ForShard.
 func (c Config) checkSetSize(each Config, keys uint64) error {
 	if c.MaxBytes == 0 || each.Like != nil { // each shard is compared then
 		return nil
@@ -122,7 +122,8 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 	return intake.CheckSetSize(f, s, c.Shards, keys, c.MaxBytes)
 }
 
-// forShard returns the Config of each shard of a set with c.Shards shards. It has a Spec.
+// ForShard returns the Config of each shard of a set with c.Shards shards, for a program that builds the shards of one
+// set on its own, as package distribute does. It has a Spec.
 //
 // Sizes of c are those of the set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
 // divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
@@ -133,7 +134,7 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 // The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
 // errors.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
-func (c Config) forShard(ctx context.Context) (Config, error) {
+func (c Config) ForShard(ctx context.Context) (Config, error) {
 	if err := intake.CheckShards(c.Shards, c.Concurrent); err != nil {
 		return c, err
 	}

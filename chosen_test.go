@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -328,7 +327,7 @@ func TestSetChosen(t *testing.T) {
 	set := build(t, words(100), bloomery.Config{Spec: "standard(bytes=200)"})
 	for rate, ok := range map[float64]bool{0.02: true, 0: true, 1: false, -1: false, math.NaN(): false} {
 		was := set.Info().FPRChosen
-		err := engine.SetChosen(handle.Engine(set), rate)
+		err := engine.SetChosen(bloomery.EngineOf(set), rate)
 		if ok && (err != nil || set.Info().FPRChosen != rate) {
 			t.Errorf("%v: %v, chosen %v", rate, err, set.Info().FPRChosen)
 		}

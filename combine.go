@@ -54,6 +54,19 @@ func (s *Set) Equal(o *Set) bool { return s.inner().Equal(o.other()) }
 // the file could not be read back: in memory it would be larger than 64x its file + 1 MiB.
 func (s *Set) Trimmed() (*Set, error) { return made(s.inner().Form(true)) }
 
+// Full is the counterpart of Trimmed for a Set that was read from a trimmed file: Save and WriteTo of the result write
+// the full form. A Set of one filter has all data in memory, so that the result is s itself. For a sharded Set it is a
+// Set whose Save and Commit write every shard anew. The error wraps errors.ErrUnsupported if the family has no trimmed
+// form. It does not undo Trimmed: keep the Set that you trim.
+func (s *Set) Full() (*Set, error) {
+	e := s.inner()
+	full, err := e.Form(false)
+	if err != nil || full == e {
+		return s, err
+	}
+	return setOf(full), nil
+}
+
 // MergeFiles returns a Set of the keys in all files, which must have the same Spec and hash function, including seed or
 // secret. Peak memory: the filter + 8 MiB, however many files there are. Errors are those of [Open] and [Set.Merge],
 // and name the files. If two paths name one file, also by a link, the error wraps filter.ErrConfig: its keys would

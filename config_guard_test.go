@@ -16,8 +16,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
@@ -47,7 +45,7 @@ func TestContradictions(t *testing.T) {
 		"Resolve": func(c bloomery.Config) error { _, err := c.Resolve(t.Context()); return err },
 		"ForShard": func(c bloomery.Config) error {
 			c.Shards = max(c.Shards, 1)
-			_, err := handle.ForShard(t.Context(), c)
+			_, err := c.ForShard(t.Context())
 			return err
 		},
 		"BuildDir": func(c bloomery.Config) error {
@@ -181,10 +179,7 @@ func TestMaxBytes(t *testing.T) {
 // TestMaxBytesLike bounds a filter that is like another one.
 func TestMaxBytesLike(t *testing.T) {
 	old := build(t, words(5000), bloomery.Config{})
-	n, err := engine.EncodedLen(handle.Engine(old))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := fileBytes(t, old)
 	for limit, want := range map[uint64]error{n / 2: filter.ErrTooLarge, 2 * n: nil} {
 		_, err := bloomery.Build(t.Context(), slices.Values(words(5000)), bloomery.Config{Like: old, MaxBytes: limit})
 		if !errors.Is(err, want) {

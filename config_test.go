@@ -2,13 +2,12 @@ package bloomery_test
 
 import (
 	"errors"
+	"io"
 	"path/filepath"
 	"testing"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -33,8 +32,8 @@ func TestChosen(t *testing.T) {
 		if sets[i], err = b.Build(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(told) != 1 || told[0].Spec != handle.SpecOf(b) || told[0].Spec.String() != "standard(capacity=5000,fpr=0.01)" {
-			t.Errorf("keys %d: told %v, built %s", keys, told, handle.SpecOf(b))
+		if len(told) != 1 || told[0].Spec != b.Spec() || told[0].Spec.String() != "standard(capacity=5000,fpr=0.01)" {
+			t.Errorf("keys %d: told %v, built %s", keys, told, b.Spec())
 		}
 	}
 	if !sets[0].Equal(sets[1]) {
@@ -83,14 +82,24 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
-// TestStored reads a file in both forms. What was changed since does not matter.
-func TestStored(t *testing.T) {
+// fileBytes returns the length in bytes of the file of a Set.
+func fileBytes(t *testing.T, s *bloomery.Set) uint64 {
+	t.Helper()
+	n, err := s.WriteTo(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint64(n)
+}
+
+// TestFileInfo reads a file in both forms. What was changed since does not matter.
+func TestFileInfo(t *testing.T) {
 	set, err := bloomery.New(bloomery.Config{Spec: "rankindexed", Keys: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if handle.Engine(set).Facts().Stored != (engine.Stored{}) {
-		t.Errorf("of no file: %+v", handle.Engine(set).Facts().Stored)
+	if set.FileInfo() != (bloomery.FileInfo{}) {
+		t.Errorf("of no file: %+v", set.FileInfo())
 	}
 	small, err := set.Trimmed()
 	if err != nil {
@@ -101,10 +110,7 @@ func TestStored(t *testing.T) {
 		if err := s.Save(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		n, err := engine.EncodedLen(handle.Engine(s))
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := fileBytes(t, s)
 		got, err := bloomery.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
@@ -112,8 +118,8 @@ func TestStored(t *testing.T) {
 		if err := got.AddString("a key"); err != nil {
 			t.Fatal(err)
 		}
-		if want := (engine.Stored{Bytes: n, Trimmed: trimmed}); handle.Engine(got).Facts().Stored != want {
-			t.Errorf("%+v, want %+v", handle.Engine(got).Facts().Stored, want)
+		if want := (bloomery.FileInfo{Bytes: n, Version: 1, Trimmed: trimmed}); got.FileInfo() != want {
+			t.Errorf("%+v, want %+v", got.FileInfo(), want)
 		}
 		if err := got.Close(); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -204,12 +203,12 @@ func TestFreeCells(t *testing.T) {
 			}
 		}
 	}
-	cells, ok := handle.Filter(sets[0]).(family.CellFilter)
+	cells, ok := bloomery.FilterOf(sets[0]).(family.CellFilter)
 	if !ok || cells.Cells().Number != 20000 || len(cells.Cells().Pairs) != 2 {
 		t.Fatalf("%+v", cells)
 	}
-	err := handle.Engine(sets[0]).Guarded(func() error {
-		if free, err := cells.Free(handle.Filter(sets[1])); err != nil || free < 17_000 || free > 18_000 {
+	err := bloomery.EngineOf(sets[0]).Guarded(func() error {
+		if free, err := cells.Free(bloomery.FilterOf(sets[1])); err != nil || free < 17_000 || free > 18_000 {
 			return fmt.Errorf("%d free bits, %v", free, err)
 		}
 		return nil

@@ -8,10 +8,11 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -80,9 +81,6 @@ func ReplaceFile(ctx context.Context, s *Set, path string, was fs.FileInfo) erro
 	return s.inner().Replace(ctx, path, was, s.inner())
 }
 
-// FullForm is the counterpart of Trimmed.
-func FullForm(s *Set) (*Set, error) { return made(s.inner().Form(false)) }
-
 // Resolve is Config.resolve.
 func (c Config) Resolve(ctx context.Context) (Config, error) { return c.resolve(ctx) }
 
@@ -118,11 +116,6 @@ func (b *Builder) AddValueString(key string, value uint64) error {
 	return b.AddValue([]byte(key), value)
 }
 
-// AddValueHashes adds hashed keys with their values.
-func (b *Builder) AddValueHashes(hs []filter.Hash, values []uint64) error {
-	return handle.AddValueHashes(b, hs, values)
-}
-
 // Optimize makes s the result of an Optimizer with the default effort.
 func Optimize(ctx context.Context, s *Set, keys iter.Seq[[]byte]) error {
 	o, err := s.Optimizer(JobConfig{})
@@ -141,11 +134,20 @@ func Optimize(ctx context.Context, s *Set, keys iter.Seq[[]byte]) error {
 	return err
 }
 
+// EngineOf returns the Engine of a Set.
+func EngineOf(s *Set) engine.Engine { return s.inner() }
+
+// FilterOf returns the filter of a Set, or nil if there is none or several.
+func FilterOf(s *Set) family.Filter { return s.inner().Facts().Filter }
+
+// SetOf returns a Set of a filter and the hasher of its keys.
+func SetOf(f family.Filter, h filter.Hasher) *Set { return setOf(one.New(f, h)) }
+
 // Shard returns a shard of a sharded Set.
 func Shard(s *Set, i int) (*Set, error) { return made(s.inner().Parts().Shard(i)) }
 
 // main returns the filter without its exceptions, and these, or nil if it has none.
-func (s *Set) main() (family.Filter, *except.Cascade) { return except.Split(handle.Filter(s)) }
+func (s *Set) main() (family.Filter, *except.Cascade) { return except.Split(FilterOf(s)) }
 
 // sizesOfExceptions returns the geometry of the exceptions, or nil if there are none.
 func (s *Set) sizesOfExceptions() []except.Size {

@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/flock"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/inset"
 )
 
@@ -84,7 +83,7 @@ type options struct {
 	engine.Options
 	interval time.Duration
 	waiting  func()
-	update   func(context.Context, handle.Updated)
+	update   func(ctx context.Context, l *Live, report func(error))
 }
 
 func optionsOf(maxBytes uint64, all []Option) options {

@@ -19,7 +19,6 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 )
 
 func entries(t testing.TB, dir string) (names []string) {
@@ -237,7 +236,7 @@ func TestChangedInPlace(t *testing.T) {
 		_, _ = s.Clone()
 		_, _ = s.WriteTo(io.Discard)
 		_ = bloomery.Keyed[uint64](s).Add(5)
-		if err := s.Err(); what != "touched" && handle.Filter(s) != nil && err != nil && !errors.Is(err, filter.ErrFile) {
+		if err := s.Err(); what != "touched" && bloomery.FilterOf(s) != nil && err != nil && !errors.Is(err, filter.ErrFile) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if err := errors.Join(mem.Err(), mem.Close(), s.Close()); err != nil {

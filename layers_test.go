@@ -108,34 +108,33 @@ var rooms = map[string][]string{
 		"internal/except", "internal/shrink", "internal/stat"},
 	".": {"filter", "internal/family", "internal/families", "internal/container", "plan", "shard",
 		"internal/engine", "internal/engine/one", "internal/engine/shards", "internal/bulk",
-		"internal/except", "internal/flock", "internal/handle", "internal/inset", "internal/intake", "internal/live",
+		"internal/except", "internal/flock", "internal/inset", "internal/intake", "internal/live",
 		"internal/kernel", "internal/parallel", "internal/hashes", "internal/shrink", "internal/shardfile", "internal/shardset",
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
-	"internal/handle":    {"filter", "internal/family", "internal/engine", "internal/engine/one", "internal/intake"},
 	"internal/hashes":    {"filter", "internal/family", "internal/parallel", "internal/crc", "shard"},
 	"internal/shardtest": {".", "shard"},
 	"internal/doctest":   {},
 	"distribute":         {".", "filter", "internal/steps", "shard"},
-	"internal/steps": {".", "filter", "internal/family", "internal/families", "internal/container", "internal/handle",
+	"internal/steps": {".", "filter", "internal/family", "internal/families", "internal/container",
 		"internal/keyio", "shard", "internal/shardfile", "internal/shardset", "internal/engine", "internal/hashes",
 		"internal/strictjson", "internal/untrusted", "internal/crc", "internal/parallel"},
 	"exact": {"filter", "internal/family", "internal/container", "internal/family/*", "internal/hashes",
 		"internal/probe", "internal/bitvec", "internal/live", "internal/retry", "internal/shrink",
 		"internal/untrusted", "internal/crc"},
 	"internal/drift": {},
-	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "internal/handle", "shard",
-		"exact", "internal/drift", "internal/patch", "internal/exactopts", "internal/except", "internal/flock",
+	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "shard",
+		"exact", "internal/drift", "internal/patch", "internal/except", "internal/flock",
 		"internal/inset", "internal/shrink", "internal/strictjson",
 		"internal/untrusted", "publish/transport", "internal/shardfile", "internal/shardset"},
 	"publish/transport": {"internal/untrusted", "internal/body"},
 	"internal/body":     {},
 	"interop": {".", "filter", "internal/family", "internal/families", "internal/container", "internal/engine",
-		"internal/handle", "internal/parquetmeta",
+		"internal/parquetmeta",
 		"internal/family/*", "internal/bitvec", "internal/probe"},
 	"interop/clubcard": {"filter", "internal/container", "internal/untrusted"},
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "internal/family", "internal/families",
 		"internal/container", "plan", "internal/keyio", "internal/plot", "examples/domains", "internal/steps",
-		"internal/handle", "internal/intake", "internal/parquetmeta",
+		"internal/intake", "internal/parquetmeta",
 		"shard", "delta", "publish", "publish/transport", "exact", "window", "internal/cli", "internal/untrusted",
 		"internal/inset", "internal/patch", "internal/shrink", "internal/bulk", "internal/engine",
 		"internal/flock", "internal/shardfile", "internal/shardset"},
@@ -171,7 +170,7 @@ func TestLayers(t *testing.T) {
 		}
 		if strings.HasSuffix(p, "_test.go") {
 			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/stat", "internal/keyio",
-				"internal/handle", "internal/shardtest", "internal/family", "examples/domains")
+				"internal/shardtest", "internal/family", "examples/domains")
 			if room == "eval/lab/scale" { // its tests compare sizes of formats
 				allowed = append(allowed, "internal/hashes")
 			}

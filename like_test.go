@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
@@ -134,7 +133,8 @@ func TestLikeErrors(t *testing.T) {
 	if _, err := like.Choose(t.Context()); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("Choose: %v", err)
 	}
-	if _, err := handle.ForShard(t.Context(), bloomery.Config{Like: old, Shards: 1}); !errors.Is(err, filter.ErrConfig) {
+	c := bloomery.Config{Like: old, Shards: 1}
+	if _, err := c.ForShard(t.Context()); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("ForShard: %v", err)
 	}
 	if _, err := shardtest.NewBuilder(t.TempDir(), like); !errors.Is(err, filter.ErrConfig) {

@@ -48,7 +48,7 @@ func OpenLive(ctx context.Context, path string, o ...Option) (*Live, error) {
 		Interval: cmp.Or(max(all.interval, 0), DefaultInterval),
 	}
 	if all.update != nil {
-		c.Update = func(ctx context.Context) { all.update(ctx, &l.file) }
+		c.Update = func(ctx context.Context) { all.update(ctx, l, l.file.Report) }
 	}
 	if err := l.file.Start(ctx, c); err != nil {
 		return nil, err
@@ -75,6 +75,14 @@ func followed(path string) string {
 // WithInterval sets the interval at which a Live checks its file. Default: DefaultInterval.
 func WithInterval(d time.Duration) Option {
 	return func(o *options) { o.interval = d }
+}
+
+// WithUpdater makes OpenLive call update in a goroutine of its own. update replaces the file from time to time, for
+// example by a download, then calls Reload of the Live. It passes its errors to report: Live.Err returns the last one,
+// unless the file itself has an error; nil removes it. update must return soon after its context ends, at Close, which
+// waits for it and which it must not call.
+func WithUpdater(update func(ctx context.Context, l *Live, report func(error))) Option {
+	return func(o *options) { o.update = update }
 }
 
 // Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with an error that may

@@ -8,9 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -141,9 +139,5 @@ func planned(t *testing.T, s filter.Spec, n, seed uint64) (filter.Info, uint64) 
 	if err != nil {
 		t.Fatalf("%s, %d keys: %v", s, n, err)
 	}
-	bytes, err := engine.EncodedLen(handle.Engine(set))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set.Info(), bytes
+	return set.Info(), fileBytes(t, set)
 }

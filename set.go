@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -31,32 +31,6 @@ type Set struct {
 
 	shared   bool // engine.Facts.Shared
 	changing bool // a change runs; only for one writer
-}
-
-// hooks are what package handle gives to the other packages of this module.
-type hooks struct{}
-
-func init() { handle.Bloomery = hooks{} }
-
-func (hooks) NewSet(e engine.Engine) any { return setOf(e) }
-
-func (hooks) EngineOf(s any) engine.Engine {
-	if l, ok := s.(*Locked); ok {
-		s = l.Set
-	}
-	return s.(*Set).other()
-}
-
-func (hooks) SpecOf(b any) filter.Spec { return b.(*Builder).set.specOf() }
-
-func (hooks) IntakeOf(b any) any { return b.(*Builder).in }
-
-func (hooks) ForShard(ctx context.Context, c any) (any, error) { return c.(Config).forShard(ctx) }
-
-func (hooks) OptionsOf(all any) engine.Options { return optionsOf(0, all.([]Option)).Options }
-
-func (hooks) WithUpdater(update func(context.Context, handle.Updated)) any {
-	return Option(func(o *options) { o.update = update })
 }
 
 // newSet returns a Set of a filter, which it takes over, and the hasher of its keys. It is in the form for many writers
@@ -189,6 +163,28 @@ func (s *Set) checkFPR(most float64) error {
 // Len returns the number of keys added minus the number removed, or 0 if the file does not contain it. A key that was
 // added twice counts twice, except in families that drop duplicates; see filter.Info.
 func (s *Set) Len() uint64 { return s.inner().Len() }
+
+// ValueBits returns the number of bits of the values that the Set stores, at least 1. It may load a shard of a sharded
+// Set. The error wraps errors.ErrUnsupported if the Set stores no values.
+func (s *Set) ValueBits() (int, error) { return engine.ValueBits(s.inner()) }
+
+// FileInfo describes the file that a Set was read from, or the files of all shards of a sharded Set.
+type FileInfo struct {
+	Bytes   uint64 // the length of the file, or the sum of the lengths of all shards, in bytes
+	Version uint16 // the version of the file format, from 1
+	Trimmed bool   // the file, or every shard, has the form of [Set.Trimmed]
+}
+
+// FileInfo describes the file, folder or bytes that the Set was opened, read or made from. It is zero for other Sets,
+// such as those of New and Build without Config.Dir, and after Close. Changes of the Set do not change it.
+func (s *Set) FileInfo() FileInfo {
+	stored := s.inner().Facts().Stored
+	if stored.Bytes == 0 { // it was not read from a file
+		return FileInfo{}
+	}
+
+	return FileInfo{Bytes: stored.Bytes, Version: container.Version, Trimmed: stored.Trimmed}
+}
 
 // Manifest returns a copy of the manifest of a sharded Set, as it was read or last written, or nil for other Sets.
 func (s *Set) Manifest() *shard.Manifest {

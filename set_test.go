@@ -12,7 +12,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // uncounted is a filter that must not be read for its name alone.
@@ -25,7 +24,7 @@ func (uncounted) Encode() family.Encoded {
 }
 
 func TestErrorsDoNotCount(t *testing.T) {
-	strange := handle.NewSet[bloomery.Set](uncounted{}, filter.NewHasher(0))
+	strange := bloomery.SetOf(uncounted{}, filter.NewHasher(0))
 	if err := strange.Add([]byte("key")); !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(), "uncounted(m=9) does not") {
 		t.Errorf("Add: %v", err)
 	}

@@ -35,7 +35,7 @@ type shardBuild struct {
 // shardMemory is the default limit for hashes in memory.
 const shardMemory = 1 << 30
 
-// newShardBuild locks the folder of a Config with Dir. Errors are those of forShard and of the folder.
+// newShardBuild locks the folder of a Config with Dir. Errors are those of ForShard and of the folder.
 func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 	b = &shardBuild{config: c}
 	if c.Like != nil {
@@ -99,7 +99,7 @@ func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
 		return families.OwnHasher(c.Hash, c.Seed, c.Secret)
 	}
 	c.Shards, c.Chosen = max(c.Shards, 1), nil
-	c, err := c.forShard(ctx)
+	c, err := c.ForShard(ctx)
 	if err != nil {
 		return filter.Hasher{}, err
 	}
@@ -138,7 +138,7 @@ func (b *shardBuild) noValues(other error) error {
 func (b *shardBuild) start(ctx context.Context) (err error) {
 	if b.config.Like != nil {
 		b.each = b.config.likeShards()
-	} else if b.each, err = b.config.forShard(ctx); err != nil {
+	} else if b.each, err = b.config.ForShard(ctx); err != nil {
 		return err
 	}
 	b.spill = intake.NewShards(b.config.Shards, b.memory(), b.config.TempDir, b.specOf(), b.noValues(nil))

@@ -16,8 +16,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -242,7 +240,7 @@ func TestShardedPut(t *testing.T) {
 	keys := names("key", 1000)
 	dir, _ := sharded(t, "rankindexed(capacity=500,fpr=0.0001,value_bits=8)", 4, keys)
 	l := lockDir(t, dir)
-	if bits, err := engine.ValueBits(handle.Engine(l)); bits != 8 || err != nil {
+	if bits, err := l.ValueBits(); bits != 8 || err != nil {
 		t.Fatalf("%d bits, %v", bits, err)
 	}
 	for i, k := range keys {
@@ -491,15 +489,15 @@ func TestShardedTrim(t *testing.T) {
 	if err := bloomery.CommitWith(t.Context(), l, small); err != nil {
 		t.Fatal(err)
 	}
-	if handle.Engine(l).Facts().Stored.Bytes >= m.Bytes()/2 {
-		t.Errorf("%d bytes, full %d", handle.Engine(l).Facts().Stored.Bytes, m.Bytes())
+	if l.FileInfo().Bytes >= m.Bytes()/2 {
+		t.Errorf("%d bytes, full %d", l.FileInfo().Bytes, m.Bytes())
 	}
 	_ = l.Close()
 	set := holds(t, dir, keys)
-	if !handle.Engine(set).Facts().Stored.Trimmed || handle.Engine(set).Facts().Stored.Bytes >= m.Bytes()/2 {
-		t.Errorf("%+v", handle.Engine(set).Facts().Stored)
+	if !set.FileInfo().Trimmed || set.FileInfo().Bytes >= m.Bytes()/2 {
+		t.Errorf("%+v", set.FileInfo())
 	}
-	full, err := bloomery.FullForm(set)
+	full, err := set.Full()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -510,7 +508,7 @@ func TestShardedTrim(t *testing.T) {
 	if back := holds(t, out, keys).Manifest(); !slices.Equal(back.Shards, m.Shards) {
 		t.Error("the full form differs from the first one")
 	}
-	trimmed := handle.Engine(set).Facts().Stored.Bytes
+	trimmed := set.FileInfo().Bytes
 	if _, err := bloomery.Open(t.Context(), dir, bloomery.WithMaxBytes(trimmed+100)); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("a limit below the size in memory: %v", err)
 	}

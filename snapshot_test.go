@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
@@ -75,7 +73,6 @@ func TestNoCopy(t *testing.T) {
 	o := build(t, words(1000), bloomery.Config{Spec: "standard(bytes=8388608)"})
 	for what, do := range map[string]func() error{
 		"Save":             func() error { return s.Save(t.Context(), filepath.Join(t.TempDir(), "f")) },
-		"EncodedLen":       func() error { _, err := engine.EncodedLen(handle.Engine(s)); return err },
 		"EstimateInterval": func() error { _, err := s.EstimateInterval(); return err },
 		"EstimateOverlap":  func() error { _, err := s.EstimateOverlap(o); return err },
 		"Merge":            func() error { return s.Merge(o) },

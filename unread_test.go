@@ -9,10 +9,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // unread is a filter for many writers that must not be read as a whole.
@@ -40,7 +38,7 @@ func TestConcurrentUnread(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		want := s.Info().Spec
-		quiet := handle.NewSet[bloomery.Set](unread{Concurrent: handle.Filter(s).(family.Concurrent), t: t}, s.Hasher())
+		quiet := bloomery.SetOf(unread{Concurrent: bloomery.FilterOf(s).(family.Concurrent), t: t}, s.Hasher())
 		if got := quiet.Spec(); got != want {
 			t.Errorf("%s: Spec is %s, of Info %s", name, got, want)
 		}
@@ -50,7 +48,7 @@ func TestConcurrentUnread(t *testing.T) {
 		}
 		key := []byte("key")
 		_, _, errGet := quiet.Get(key)
-		_, errBits := engine.ValueBits(handle.Engine(quiet))
+		_, errBits := quiet.ValueBits()
 		_, _, errCount := quiet.Count(key)
 		_, errRemoval := quiet.Removal(bloomery.JobConfig{})
 		_, errAllower := s.Allower(bloomery.JobConfig{Like: quiet})

@@ -13,9 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -79,7 +77,7 @@ func TestBuildValues(t *testing.T) {
 			if set, err = bloomery.FromBytes(file); err != nil {
 				t.Fatal(err)
 			}
-			if bits, err := engine.ValueBits(handle.Engine(set)); bits != 6 || err != nil {
+			if bits, err := set.ValueBits(); bits != 6 || err != nil {
 				t.Errorf("%s: %d bits, %v", spec, bits, err)
 			}
 			for k, v := range want {
@@ -172,7 +170,7 @@ func TestBuildValuesErrors(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.AddValueHashes([]filter.Hash{b.Hasher().SumUint64(1)}, []uint64{2}); err == nil {
+	if err := b.AddHashValues([]filter.Hash{b.Hasher().SumUint64(1)}, []uint64{2}); err == nil {
 		t.Error("a value after Close")
 	}
 }

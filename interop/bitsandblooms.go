@@ -37,8 +37,8 @@ var bitsAndBlooms = codec{
 		}
 		return header{spec: spec, words: (length + 63) / 64, keys: estimate(m, int(k))}
 	},
-	marshal: func(f family.Filter) ([]byte, error) {
-		s := family.Reader(family.SpecOf(f))
+	marshal: func(e family.Encoded) ([]byte, error) {
+		s := family.Reader(e.Spec)
 		m := s.Uint("m")
 		b := binary.BigEndian.AppendUint64(nil, m)
 		b = binary.BigEndian.AppendUint64(b, s.Uint("k"))

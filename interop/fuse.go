@@ -52,10 +52,10 @@ func (s *slots) valid() bool {
 }
 
 // slotsOf returns the geometry of a filter of family fuse.
-func slotsOf(f family.Filter) *slots {
-	r := family.Reader(family.SpecOf(f))
+func slotsOf(e family.Encoded) *slots {
+	r := family.Reader(e.Spec)
 	s := &slots{seed: r.Uint("seed"), segment: r.Uint("segment"), segments: r.Uint("segments"), width: r.Uint("width")}
-	s.keys = f.Info().Keys
+	s.keys = e.Keys
 	if s.segments == 0 { // no keys: the libraries take 12 slots of zeros, which are the fingerprints of some keys
 		s.segment, s.segments = 4, 1
 	}
@@ -197,8 +197,8 @@ func fuseFile(f Format, width uint64, l layout) codec {
 				With("segments", s.segments).With("width", s.width)
 			return header{spec: spec, words: s.bytes() / 8, slots: &s, keys: s.estimate}
 		},
-		marshal: func(f family.Filter) ([]byte, error) {
-			s := slotsOf(f)
+		marshal: func(e family.Encoded) ([]byte, error) {
+			s := slotsOf(e)
 			if s.count() > math.MaxUint32 {
 				return nil, fmt.Errorf("%d slots, the limit of the header is %d", s.count(), uint32(math.MaxUint32))
 			}

@@ -37,8 +37,8 @@ var guavaFile = codec{
 		spec := families.UserOf(filter.Murmur3).With("k", k).With("strategy", strategy).With("words", words)
 		return header{spec: spec, words: words, keys: estimate(reached, k)}
 	},
-	marshal: func(f family.Filter) ([]byte, error) {
-		s := family.Reader(family.SpecOf(f))
+	marshal: func(e family.Encoded) ([]byte, error) {
+		s := family.Reader(e.Spec)
 		b := []byte{0, byte(s.Uint("k"))}
 		if s.Uint("strategy") == 64 {
 			b[0] = 1

@@ -33,10 +33,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -79,8 +77,8 @@ type codec struct {
 	bigEnd bool // words are big endian, else little endian
 	// head reads and checks the header. After an error of the reader it means nothing.
 	head func(*reader) header
-	// marshal returns the header of a filter of the family.
-	marshal func(family.Filter) ([]byte, error)
+	// marshal returns the header of a filter of the family. It does not read the words.
+	marshal func(family.Encoded) ([]byte, error)
 	width   uint64 // of the slots of family fuse, in bits; 0 for other families
 	// hash is that of the filters that the format can hold. It stands for one family, or for a form of one:
 	// see families.UserOf.
@@ -157,9 +155,9 @@ func FormatOf(s *bloomery.Set) (Format, bool) {
 
 // is reports whether a Set can be written in the format. Family blocked takes hash XXH64 in the split layout only.
 func (c *codec) is(s *bloomery.Set) bool {
-	f := handle.Filter(s)
-	return f != nil && s.Hasher().ID() == c.hash && family.SpecOf(f).Family() == c.spec().Family() &&
-		(c.width == 0 || c.width == slotsOf(f).width)
+	spec := s.Spec() // zero without a filter
+	return s.Manifest() == nil && s.Hasher().ID() == c.hash && spec.Family() == c.spec().Family() &&
+		(c.width == 0 || c.width == family.Reader(spec).Uint("width"))
 }
 
 // check returns an error wrapping ErrFormat if a Set cannot be written in the format.
@@ -168,15 +166,16 @@ func (c *codec) check(s *bloomery.Set) error {
 		return nil
 	}
 	have := "a Set without a filter"
-	if handle.Filter(s) != nil {
-		have = fmt.Sprintf("%s with hash %s", family.SpecOf(handle.Filter(s)), s.Hasher().ID())
+	if s.Spec() != (filter.Spec{}) {
+		have = fmt.Sprintf("%s with hash %s", s.Spec(), s.Hasher().ID())
 	}
 	return fmt.Errorf("%s: %w: %s is for %s with hash %s", have, ErrFormat, c.format, c.spec(), c.hash)
 }
 
 // Read reads one filter of at most maxBytes, header included, from r. It stops at the end of the filter: what follows
-// in r stays unread. It takes the options of bloomery.Read; WithMaxBytes can only lower maxBytes. It allocates at most
-// three times the bytes that arrived plus 8 MiB; for the header of a RedisBloom filter at most nine times its bytes. On
+// in r stays unread. It takes the options of bloomery.FromBytes; WithMaxBytes limits the size in our own format, which is
+// at most 1 KiB larger. It allocates at most four times the bytes that arrived plus 8 MiB; for the header of a RedisBloom
+// filter at most twelve times its bytes. On
 // error the Set is nil, and the error is that of r or gives the byte offset where reading stopped and wraps ErrFormat,
 // ErrForm, filter.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF. It wraps errors.ErrUnsupported if the family
 // has no form for WithConcurrent.
@@ -185,9 +184,8 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 	if err != nil {
 		return nil, err
 	}
-	options := handle.OptionsOf(o)
 	var start beginning
-	in := &reader{r: io.TeeReader(r, &start), max: min(maxBytes, options.Limit())}
+	in := &reader{r: io.TeeReader(r, &start), max: maxBytes}
 	h := c.head(in)
 	switch in.r = r; {
 	case h.form != nil:
@@ -217,18 +215,41 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 	if err != nil {
 		return nil, err
 	}
-	set, err := handle.NewForm[bloomery.Set](decoded, hasher, options.Concurrent)
+	file := container.New(kind.ID, e, hasher)
+	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format has the chosen rate
+		file.FPRChosen = r.FPR()
+	}
+
+	size, err := container.Len(file)
 	if err != nil {
 		return nil, err
 	}
-	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format has the chosen rate
-		return set, engine.SetChosen(handle.Engine(set), r.FPR())
+	if size > math.MaxInt {
+		return nil, fmt.Errorf("%d bytes: %w", size, filter.ErrTooLarge)
 	}
-	return set, nil
+	b := bytes.NewBuffer(make([]byte, 0, size))
+	if err := container.Write(b, file); err != nil {
+		return nil, err
+	}
+	return bloomery.FromBytes(b.Bytes(), o...)
+}
+
+// storedForm returns the stored form of a Set, in memory of its own.
+func storedForm(s *bloomery.Set) (family.Encoded, error) {
+	b, err := s.MarshalBinary()
+	if err != nil {
+		return family.Encoded{}, err
+	}
+	file, _, err := container.FromBytes(b, container.Options{})
+	if err != nil {
+		return family.Encoded{}, err
+	}
+	return file.Encoded, nil
 }
 
 // Write writes a Set in a format, with the bytes that the other system would write. If the Set does not have the
-// family and hash of the format, Write writes nothing and the error wraps ErrFormat. Other errors are those of w.
+// family and hash of the format, Write writes nothing and the error wraps ErrFormat. Other errors are those of
+// Set.MarshalBinary and of w. Peak memory: one copy of the filter.
 func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	c, err := codecOf(f)
 	if err != nil {
@@ -237,21 +258,23 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	if err := c.check(s); err != nil {
 		return err
 	}
-	head, err := c.marshal(handle.Filter(s)) // sizes only
+	e, err := storedForm(s)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %w", family.SpecOf(handle.Filter(s)), ErrFormat, err)
+		return err
 	}
+	head, err := c.marshal(e)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", e.Spec, ErrFormat, err)
+	}
+
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	return handle.Engine(s).Guarded(func() error {
-		sections := handle.Filter(s).(family.Encoder).Encode().Sections
-		words := sections[len(sections)-1]
-		if c.width == 0 {
-			return writeWords(w, words, c.bigEnd)
-		}
-		return writeSlots(w, words, slotsOf(handle.Filter(s)).bytes())
-	})
+	words := e.Sections[len(e.Sections)-1]
+	if c.width == 0 {
+		return writeWords(w, words, c.bigEnd)
+	}
+	return writeSlots(w, words, slotsOf(e).bytes())
 }
 
 // shortest is the size in bytes of the smallest file of all formats: a Guava filter of one word.

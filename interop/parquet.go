@@ -53,8 +53,8 @@ var parquet = codec{
 			words: 4 * blocks, keys: estimate(256*blocks, 8),
 		}
 	},
-	marshal: func(f family.Filter) ([]byte, error) {
-		size := 8 * uint64(len(f.(family.Encoder).Encode().Sections[0]))
+	marshal: func(e family.Encoded) ([]byte, error) {
+		size := 8 * uint64(len(e.Sections[0]))
 		if size > math.MaxInt32 {
 			return nil, fmt.Errorf("%d bytes, the limit of the header is %d", size, math.MaxInt32)
 		}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/redisbloom"
-	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // redisBloom is the data of all replies of BF.SCANDUMP, concatenated: the header, whose length follows from its first
@@ -46,35 +46,55 @@ var redisBloom = codec{
 		stored := func([]uint64) uint64 { return section[0] }
 		return header{spec: spec, before: [][]uint64{section}, words: words, keys: stored}
 	},
-	marshal: func(f family.Filter) ([]byte, error) { return f.(*redisbloom.Filter).Header(), nil },
+	marshal: func(e family.Encoded) ([]byte, error) {
+		f, err := decodedChain(e)
+		if err != nil {
+			return nil, err
+		}
+		return f.Header(), nil
+	},
+}
+
+// decodedChain returns the filter of a stored form.
+func decodedChain(e family.Encoded) (*redisbloom.Filter, error) {
+	f, err := families.Decode(e)
+	if err != nil {
+		return nil, err
+	}
+	return f.(*redisbloom.Filter), nil
 }
 
 // maxChunk is the largest reply of BF.SCANDUMP, in bytes of data.
 const maxChunk = 16 << 20
 
 // Chunks returns the arguments of the BF.LOADCHUNK commands, in order, that load the filter into Redis: iterator and
-// data, as BF.SCANDUMP would return them, each of at most 16 MiB after the header. The error wraps ErrFormat if the
-// Set is not of family redisbloom. The Set must not change during the iteration. If it is mapped and its file
-// is changed in place, the iteration ends early and s.Err returns an error. See LoadRedis.
+// data, as BF.SCANDUMP would return them, each of at most 16 MiB after the header. It copies the filter, so that the Set
+// may change during the iteration. The error wraps ErrFormat if the Set is not of family redisbloom, and is otherwise
+// one of Set.MarshalBinary. See LoadRedis.
 func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 	if err := redisBloom.check(s); err != nil {
 		return nil, err
 	}
-	f := handle.Filter(s).(*redisbloom.Filter)
+	e, err := storedForm(s)
+	if err != nil {
+		return nil, err
+	}
+	f, err := decodedChain(e)
+	if err != nil {
+		return nil, err
+	}
 	return func(yield func(int64, []byte) bool) {
 		if !yield(1, f.Header()) {
 			return
 		}
-		words := f.Encode().Sections[1]
+		words := e.Sections[1]
 		at := int64(1)
 		links, _ := f.Links()
 		for _, l := range links {
 			for left := l.Bits / 8; left > 0; {
 				n := min(left, maxChunk)
 				var b bytes.Buffer
-				if handle.Engine(s).Guarded(func() error { return writeWords(&b, words[:n/8], false) }) != nil {
-					return // a Buffer takes all, so the file has changed
-				}
+				_ = writeWords(&b, words[:n/8], false) // a Buffer takes all
 				words, left = words[n/8:], left-n
 				at += int64(n)
 				if !yield(at, b.Bytes()) {
@@ -114,5 +134,5 @@ func WriteCommands(w io.Writer, s *bloomery.Set, key string) error {
 			return err
 		}
 	}
-	return s.Err()
+	return nil
 }

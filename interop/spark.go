@@ -60,8 +60,8 @@ var sparkFile = codec{
 		}
 		return header{spec: spec, words: uint64(words), keys: estimate(max(reached, 1), int(k))}
 	},
-	marshal: func(f family.Filter) ([]byte, error) {
-		s := family.Reader(family.SpecOf(f))
+	marshal: func(e family.Encoded) ([]byte, error) {
+		s := family.Reader(e.Spec)
 		version := uint32(s.Uint("version"))
 		b := binary.BigEndian.AppendUint32(nil, version)
 		b = binary.BigEndian.AppendUint32(b, uint32(s.Uint("k")))

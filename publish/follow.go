@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/live"
 	"github.com/bloomery/bloomery/publish/transport"
 )
@@ -152,7 +151,9 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 // of ctx the cause of that. See also OnEvent. Options of opening are those of WithOpen.
 func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {
 	return follow(ctx, address, file, o, []string{File, Set}, func(f *Follower, update updater) (*bloomery.Live, error) {
-		with := handle.WithUpdater[bloomery.Option](update)
+		with := bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live, report func(error)) {
+			update(ctx, l.Reload, report)
+		})
 		return bloomery.OpenLive(ctx, f.file, append(f.options.open, with)...)
 	})
 }
@@ -162,14 +163,15 @@ func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloo
 func FollowExact(ctx context.Context, address, file string, o ...FollowOption) (*exact.Live, error) {
 	return follow(ctx, address, file, o, []string{Exact}, func(f *Follower, update updater) (*exact.Live, error) {
 		with := func(o *live.ExactOptions) {
-			o.Update = func(ctx context.Context, l live.Follower) { update(ctx, l) }
+			o.Update = func(ctx context.Context, l live.Follower) { update(ctx, l.Reload, l.Report) }
 		}
 		return exact.OpenLive(ctx, f.file, exact.WithSecret(f.options.secret), with)
 	})
 }
 
-// updater is a poll loop that runs until its context ends.
-type updater = func(context.Context, handle.Updated)
+// updater is a poll loop that runs until its context ends. It calls reload after it has replaced the file, and passes
+// its errors to report.
+type updater = func(ctx context.Context, reload func(context.Context) error, report func(error))
 
 // follow is Follow. open opens the file with a poll loop.
 func follow[L any](
@@ -215,19 +217,19 @@ func follow[L any](
 
 // updater returns a poll loop that ends with ctx. polled says that a poll was just made, and reported is its error.
 func (f *Follower) updater(ctx context.Context, polled bool, reported error) updater {
-	return func(inner context.Context, l handle.Updated) {
+	return func(inner context.Context, reload func(context.Context) error, report func(error)) {
 		inner, cancel := context.WithCancelCause(inner)
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 		defer cancel(nil)
-		l.Report(reported)
+		report(reported)
 		_ = f.run(inner, polled, func(e Event, err error) {
 			if e.Kind == Updated {
-				err = errors.Join(err, l.Reload(inner))
+				err = errors.Join(err, reload(inner))
 			}
-			l.Report(err)
+			report(err)
 		})
 		if ctx.Err() != nil {
-			l.Report(fmt.Errorf("%s is not followed any more: %w", f.file, context.Cause(ctx)))
+			report(fmt.Errorf("%s is not followed any more: %w", f.file, context.Cause(ctx)))
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -81,16 +80,17 @@ func (a *app) change(ctx context.Context, path string, most float64, add func(*b
 func (a *app) add(
 	ctx context.Context, in inputFlags, values valueFlags, set *bloomery.Set, inputs []string,
 ) error {
-	if f, err := families.ByName(set.Spec().Family()); err != nil || !f.Can.Has(family.CanAdd) {
+	f, err := families.ByName(set.Spec().Family())
+	if err != nil || !f.Can.Has(family.CanAdd) {
 		return families.Lacks(set.Spec(), family.CanAdd)
 	}
 	in, parse, err := values.input(in, set.Spec())
 	if err != nil {
 		return err
 	}
-	_, raw := handle.Filter(set).(family.RawKeyFilter)
+
 	switch {
-	case raw || parse != nil:
+	case f.Can.Has(family.CanRawKeys) || parse != nil:
 		return a.pass(ctx, in, inputs, "adding", parse, func(b *keyio.Batch) error { return addBatch(set, b) })
 	case set.Manifest() != nil:
 		return a.addShards(ctx, in, set, inputs)

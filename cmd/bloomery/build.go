@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -358,6 +357,7 @@ type builder interface {
 	AddMany(keys [][]byte) error
 	AddManyValues(keys [][]byte, values []uint64) error
 	Hasher() filter.Hasher
+	Spec() filter.Spec
 	Close() error
 }
 
@@ -394,12 +394,12 @@ func (a *app) gather(ctx context.Context, f *buildFlags, paths []string, config 
 	}
 	defer b.Close()
 	if !sharded {
-		bar.what = building(handle.SpecOf(b), config.Like != nil)
+		bar.what = building(b.Spec(), config.Like != nil)
 	}
 	if err = s.feed(ctx, what, parse, b.AddMany, b.AddManyValues); err == nil {
 		err = s.nameConflict(ctx, &in, parse, b.Hasher(), build())
 	}
-	return a.listConflicts(f, adviseBuild(cmp.Or(failed(), err), handle.SpecOf(b), ""))
+	return a.listConflicts(f, adviseBuild(cmp.Or(failed(), err), b.Spec(), ""))
 }
 
 // building returns the text of the progress bar after the last key, for a filter of its own or one like another one.

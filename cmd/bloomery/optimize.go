@@ -13,7 +13,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/shrink"
 )
@@ -89,7 +88,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 		return err
 	}
 	defer l.Close()
-	before := reportOf(l.Set, handle.Engine(l).Facts().Stored)
+	before := reportOf(l.Set, l.FileInfo())
 	better, read, unknown, err := a.search(c.Context(), l.Set, f)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

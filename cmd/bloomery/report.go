@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -11,8 +12,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 	"github.com/bloomery/bloomery/window"
@@ -22,13 +21,13 @@ import (
 type report struct {
 	filter.Info
 	hasher   filter.Hasher
-	file     engine.Stored
+	file     bloomery.FileInfo
 	distinct uint64 // about how many keys are distinct, 0 unless they are less than the keys
 	manifest *shard.Manifest
 	window   *window.Info // of a filter of package window
 }
 
-func reportOf(set *bloomery.Set, file engine.Stored) report {
+func reportOf(set *bloomery.Set, file bloomery.FileInfo) report {
 	i := set.Info()
 	return report{Info: i, hasher: set.Hasher(), file: file, distinct: distinctOf(set, i), manifest: set.Manifest()}
 }
@@ -93,7 +92,7 @@ func (a *app) describe(path string) (report, error) {
 		return report{}, err
 	}
 	defer set.Close()
-	r := reportOf(set, handle.Engine(set).Facts().Stored)
+	r := reportOf(set, set.FileInfo())
 	return r, set.Err()
 }
 
@@ -103,7 +102,7 @@ func written(set *bloomery.Set, path string) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	return reportOf(set, engine.Stored{Bytes: bytes}), nil
+	return reportOf(set, bloomery.FileInfo{Bytes: bytes}), nil
 }
 
 // writtenBytes returns the length of the file at path, of all shards, or for "-" of the set that went to standard
@@ -111,9 +110,10 @@ func written(set *bloomery.Set, path string) (report, error) {
 func writtenBytes(set *bloomery.Set, path string) (uint64, error) {
 	switch {
 	case set.Manifest() != nil:
-		return handle.Engine(set).Facts().Stored.Bytes, nil
+		return set.FileInfo().Bytes, nil
 	case path == stdio:
-		return engine.EncodedLen(handle.Engine(set))
+		n, err := set.WriteTo(io.Discard) // to count: the output may be a pipe
+		return uint64(n), err
 	}
 	return fileSize(path)
 }

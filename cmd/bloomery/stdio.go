@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
@@ -65,7 +64,7 @@ func readWhole(r io.Reader, o ...bloomery.Option) (*bloomery.Set, error) {
 		return nil, err
 	}
 	if n, _ := io.ReadFull(r, make([]byte, 1)); n > 0 {
-		end := handle.Engine(set).Facts().Stored.Bytes
+		end := set.FileInfo().Bytes
 		return nil, container.Broken(end, "bytes behind the filter", filter.ErrCorrupt)
 	}
 	return set, nil

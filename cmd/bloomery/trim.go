@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 )
 
 func (a *app) trimCommand() *cobra.Command {
@@ -72,7 +71,7 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	}
 	change := set.Trimmed
 	if full {
-		change = func() (*bloomery.Set, error) { return handle.Full(set) }
+		change = set.Full
 	}
 	form, err := change()
 	if err != nil {
@@ -85,7 +84,7 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	if err != nil {
 		return err
 	}
-	before, beforeBits, bits := handle.Engine(set).Facts().Stored.Bytes, 0.0, 0.0
+	before, beforeBits, bits := set.FileInfo().Bytes, 0.0, 0.0
 	if n := float64(set.Len()); n > 0 {
 		beforeBits, bits = 8*float64(before)/n, 8*float64(bytes)/n
 	}

@@ -14,10 +14,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -157,7 +155,7 @@ func (s *source) nameConflict(
 
 // valueBits returns the number of bits of the values in a set, or an error if it keeps none.
 func valueBits(set *bloomery.Set) (int, error) {
-	bits, err := engine.ValueBits(handle.Engine(set))
+	bits, err := set.ValueBits()
 	if errors.Is(err, filter.ErrUnsupported) {
 		err = cli.Advise(err,
 			"Build the filter with values: bloomery build --value-bits V, or --family ribbon --value-bits V.")
@@ -174,7 +172,7 @@ type valueWatch struct {
 
 // watchValues returns nil unless the set has values and the inputs have no columns.
 func watchValues(set *bloomery.Set, in inputFlags) *valueWatch {
-	if _, err := engine.ValueBits(handle.Engine(set)); err != nil || in.columns() {
+	if _, err := set.ValueBits(); err != nil || in.columns() {
 		return nil
 	}
 	return &valueWatch{set: set}

@@ -14,7 +14,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -76,21 +75,7 @@ that it has to remember then.`,
 			if slices.Contains(f.members, "-") && slices.Contains(f.absent, "-") {
 				return errors.New("--members - and --absent -: standard input can be read only once; name a file")
 			}
-			set, err := a.open(args[0])
-			if isWindow(args[0], err) {
-				set, err = a.windowSet(args[0])
-			}
-			if err != nil {
-				return err
-			}
-			defer set.Close()
-			p := a.bar("checking shards", int64(min(handle.Engine(set).Facts().Stored.Bytes, math.MaxInt64)))
-			err = set.Check(c.Context(), func(bytes uint64) { p.Read.Store(int64(bytes)) })
-			p.End()
-			if err != nil {
-				return err
-			}
-			v, err := a.verify(c.Context(), set, f)
+			v, err := a.verifyFile(c.Context(), args[0], f)
 			if err != nil {
 				return err
 			}
@@ -110,9 +95,51 @@ that it has to remember then.`,
 	return c
 }
 
-// verify queries the set for members and absent keys.
-func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (verdict, error) {
-	v := verdict{info: set.Info(), values: staticValues(set.Spec())}
+// verifier is a bloomery.Verifier, or one of a filter of package window.
+type verifier interface {
+	AddAbsent(keys [][]byte) error
+	AskRandom(ctx context.Context, n, seed uint64, progress func(keys uint64)) error
+	AskMembers(keys [][]byte) error
+	AskValues(keys [][]byte, values []uint64) error
+	Commit(ctx context.Context) (bloomery.Verification, error)
+	Close() error
+}
+
+// verified is what is verified: its Info, and a function that makes its verifier.
+type verified struct {
+	filter.Info
+	verifier func(bloomery.JobConfig) (verifier, error)
+}
+
+// verifyFile verifies the set, or the filter of package window, in a file. Of a sharded set it first checks all shards.
+func (a *app) verifyFile(ctx context.Context, path string, f verifyFlags) (verdict, error) {
+	set, err := a.open(path)
+	if isWindow(path, err) {
+		w, err := a.verifiedWindow(path)
+		if err != nil {
+			return verdict{}, err
+		}
+		return a.verify(ctx, w, f)
+	}
+	if err != nil {
+		return verdict{}, err
+	}
+	defer set.Close()
+
+	p := a.bar("checking shards", int64(min(set.FileInfo().Bytes, math.MaxInt64)))
+	err = set.Check(ctx, func(bytes uint64) { p.Read.Store(int64(bytes)) })
+	p.End()
+	if err != nil {
+		return verdict{}, err
+	}
+	return a.verify(ctx, verified{set.Info(), func(c bloomery.JobConfig) (verifier, error) {
+		return set.Verifier(c)
+	}}, f)
+}
+
+// verify asks for members and absent keys.
+func (a *app) verify(ctx context.Context, set verified, f verifyFlags) (verdict, error) {
+	v := verdict{info: set.Info, values: staticValues(set.Spec)}
 	var err error
 	if v.Verification, err = a.ask(ctx, set, f); err != nil {
 		return v, err
@@ -129,8 +156,8 @@ func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (ver
 	return v, nil
 }
 
-// ask queries the set for the absent keys and then the members.
-func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloomery.Verification, err error) {
+// ask asks for the absent keys and then the members.
+func (a *app) ask(ctx context.Context, set verified, f verifyFlags) (r bloomery.Verification, err error) {
 	var absent *source
 	if len(f.absent) > 0 {
 		if absent, err = a.source(f.in, f.absent); err != nil {
@@ -139,7 +166,7 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 		const keyBytes = 16 // a guess
 		f.limit.Absent = uint64(max(absent.Size(), 0)) / keyBytes
 	}
-	v, err := set.Verifier(f.limit)
+	v, err := set.verifier(f.limit)
 	if err != nil {
 		return r, err
 	}
@@ -150,12 +177,12 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 			return r, err
 		}
 	}
-	in, parse, err := f.values.input(f.in, set.Spec())
+	in, parse, err := f.values.input(f.in, set.Spec)
 	if err != nil {
 		return r, err
 	}
 	values := v.AskValues
-	if !staticValues(set.Spec()) { // put may have changed them, and keys that look alike share one
+	if !staticValues(set.Spec) { // put may have changed them, and keys that look alike share one
 		values = func(keys [][]byte, _ []uint64) error { return v.AskMembers(keys) }
 	}
 	members, err := a.source(in, f.members)

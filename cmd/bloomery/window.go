@@ -10,10 +10,11 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/window"
 )
@@ -106,7 +107,7 @@ func (a *app) describeWindow(path string) (report, error) {
 	}
 	info, own := infoOf(f, h)
 	return report{
-		Info: info, hasher: h.hasher, file: engine.Stored{Bytes: h.Bytes}, window: &own,
+		Info: info, hasher: h.hasher, file: bloomery.FileInfo{Bytes: h.Bytes}, window: &own,
 	}, nil
 }
 
@@ -137,15 +138,36 @@ func writeWindow(w io.Writer, i *window.Info) {
 	fmt.Fprintf(w, "no room\t%d operations refused, %d keys removed early\n", i.Refused, i.Shortened)
 }
 
-// windowSet returns a Set that asks a file of package window, at the time at which it was saved.
-func (a *app) windowSet(path string) (*bloomery.Set, error) {
+// verifiedWindow opens a file of package window, to be asked at the time at which it was saved.
+func (a *app) verifiedWindow(path string) (verified, error) {
 	f, h, err := openWindow[filter.Hash](a, path)
 	if err != nil {
-		return nil, err
+		return verified{}, err
 	}
 	info, _ := infoOf(f, h)
-	set := handle.NewSet[bloomery.Set](windowFilter{f, info}, h.hasher)
-	return set, engine.SetChosen(handle.Engine(set), info.FPRChosen)
+	e := one.New(windowFilter{f, info}, h.hasher)
+	if err := engine.SetChosen(e, info.FPRChosen); err != nil {
+		return verified{}, err
+	}
+	return verified{e.Info(), func(c bloomery.JobConfig) (verifier, error) {
+		o := bulk.Options{Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Progress: c.Progress}
+		return windowVerifier{bulk.NewVerifier(bulk.Target{Engine: e}, o, c.Absent)}, nil
+	}}, nil
+}
+
+// windowVerifier counts as a bloomery.Verifier does.
+type windowVerifier struct{ *bulk.Verifier }
+
+func (v windowVerifier) Commit(ctx context.Context) (bloomery.Verification, error) {
+	n, err := v.Verifier.Commit(ctx)
+	if err != nil {
+		return bloomery.Verification{}, err
+	}
+	r := bloomery.Rate{Trials: n.Absent, FalsePositives: n.FalsePositives}
+	r.Observed, r.Low, r.High = bulk.Interval(r.FalsePositives, r.Trials)
+	return bloomery.Verification{
+		Members: n.Members, FalseNegatives: n.FalseNegatives, WrongValues: n.WrongValues, Rate: r,
+	}, nil
 }
 
 // windowFilter is a filter of package window, whose time stands still, as a filter of a family.

@@ -8,8 +8,9 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 )
 
 var (
@@ -47,5 +48,13 @@ func builtOf(t testing.TB, spec string, keys []uint64) family.Filter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return handle.Filter(set)
+	b, err := set.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := one.FromBytes(b, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored.Filter()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -16,9 +17,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
@@ -129,7 +129,7 @@ func (s *subject) look(secret *filter.Secret) error {
 	s.spec = set.Spec().String()
 	_, _, err = bloomery.Keyed[filter.Hash](set).Count(filter.Hash{})
 	s.counts = err == nil
-	_, err = engine.ValueBits(handle.Engine(set))
+	_, err = set.ValueBits()
 	s.values = err == nil
 	return nil
 }
@@ -201,7 +201,7 @@ func (s *subject) buildOne(
 			}
 		}
 	}
-	if width, err := engine.ValueBits(handle.Engine(set)); err == nil && s.plan.valueBits == 0 {
+	if width, err := set.ValueBits(); err == nil && s.plan.valueBits == 0 {
 		for _, k := range members {
 			if err := set.Put(k.bytes, r.Uint64()>>(64-width)); err != nil {
 				return 0, err
@@ -215,14 +215,14 @@ func (s *subject) buildOne(
 		}
 	}
 	if s.plan.change == trimmed {
-		set, err = trim(set, c)
+		set, err = set.Trimmed()
 		if err != nil {
 			return 0, err
 		}
 		defer set.Close()
 	}
 	if r.IntN(10) == 0 {
-		if err := engine.SetChosen(handle.Engine(set), 0); err != nil {
+		if set, err = withoutChosen(set, c.Secret); err != nil {
 			return 0, err
 		}
 	}
@@ -288,17 +288,27 @@ func (s *subject) remove(set *bloomery.Set, members []key, left int) error {
 	return nil
 }
 
-// trim returns the trimmed form of a set.
-func trim(set *bloomery.Set, c bloomery.Config) (*bloomery.Set, error) {
-	f, ok := handle.Filter(set).(family.Trimmer)
-	if !ok {
-		return nil, fmt.Errorf("%s cannot be trimmed: %w", set.Spec(), filter.ErrUnsupported)
-	}
-	if err := f.Trimmable(); err != nil {
+// withoutChosen returns a set whose file has no chosen rate.
+func withoutChosen(set *bloomery.Set, secret *filter.Secret) (*bloomery.Set, error) {
+	b, err := set.MarshalBinary()
+	if err != nil {
 		return nil, err
 	}
-	out := handle.NewSet[bloomery.Set](f.Trimmed(), set.Hasher())
-	return out, engine.SetChosen(handle.Engine(out), set.Info().FPRChosen)
+	file, _, err := container.FromBytes(b, container.Options{})
+	if err != nil {
+		return nil, err
+	}
+	file.FPRChosen = 0
+	return setOf(file, secret)
+}
+
+// setOf returns the set in a file.
+func setOf(file *container.File, secret *filter.Secret) (*bloomery.Set, error) {
+	var b bytes.Buffer
+	if err := container.Write(&b, file); err != nil {
+		return nil, err
+	}
+	return bloomery.FromBytes(b.Bytes(), bloomery.WithSecret(secret))
 }
 
 // make makes a set of members. Those from left on need not be present.

@@ -12,8 +12,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // damager damages files of one kind of filter after another.
@@ -187,7 +185,7 @@ func (s *subject) relook() (err error) {
 	defer set.Close()
 	s.spec = set.Spec().String()
 	_, _, countErr := bloomery.Keyed[filter.Hash](set).Count(filter.Hash{})
-	_, valueErr := engine.ValueBits(handle.Engine(set))
+	_, valueErr := set.ValueBits()
 	s.counts, s.values = countErr == nil, valueErr == nil
 	return nil
 }

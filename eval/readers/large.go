@@ -7,11 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 )
 
 // largeSpecs are of filters with more than 2^32 bits, so that readers need positions of more than 32 bits: 540 MB to
@@ -83,15 +82,14 @@ func newLarge(ctx context.Context, dir, spec string, r *rand.Rand) (*subject, er
 			}
 		}
 	}
-	f, err := families.Decode(e)
-	if err != nil {
-		return nil, err
-	}
 	h, err := s.plan.family.Hasher(parsed, 0, 0, nil)
 	if err != nil {
 		return nil, err
 	}
-	set := handle.NewSet[bloomery.Set](f, h)
+	set, err := setOf(container.New(s.plan.family.ID, e, h), nil)
+	if err != nil {
+		return nil, err
+	}
 	source := newKeySource(r)
 	var members []key
 	if s.plan.family.Can.Has(family.CanAdd) {

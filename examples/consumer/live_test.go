@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -113,4 +114,35 @@ func TestLive(t *testing.T) {
 	if _, err := bloomery.OpenLive(t.Context(), filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
+}
+
+// TestUpdater: a Live with a function that replaces its file.
+func TestUpdater(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.bloom")
+	if err := built(t, words("old ", 10), bloomery.Config{}).Save(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	next := built(t, words("new ", 10), bloomery.Config{})
+	offline, ended := errors.New("offline"), make(chan struct{})
+	update := func(ctx context.Context, l *bloomery.Live, report func(error)) {
+		defer close(ended)
+		if err := errors.Join(next.Save(ctx, path), l.Reload(ctx)); err != nil {
+			t.Error(err)
+		}
+		report(offline)
+		<-ctx.Done()
+	}
+	live := must(bloomery.OpenLive(t.Context(), path, bloomery.WithUpdater(update)))(t)
+	for end := time.Now().Add(30 * time.Second); !errors.Is(live.Err(), offline); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no error is reported: %v", live.Err())
+		}
+	}
+	if !live.ContainsString("new 1") {
+		t.Error("the new file is not there")
+	}
+	if err := live.Close(); err != nil {
+		t.Error(err)
+	}
+	<-ended
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"slices"
@@ -310,6 +311,15 @@ func TestTrimmed(t *testing.T) {
 	holds(t, &back, keys)
 	if !back.Equal(set) {
 		t.Error("the set that comes back is another one")
+	}
+	if i := back.FileInfo(); i.Bytes != uint64(len(short)) || !i.Trimmed || i.Version == 0 {
+		t.Errorf("the file is %+v", i)
+	}
+	if i := set.FileInfo(); i != (bloomery.FileInfo{}) {
+		t.Errorf("a set without a file has %+v", i)
+	}
+	if again := bytesOf(t, must(back.Full())(t)); !bytes.Equal(again, full) {
+		t.Error("the full form has other bytes")
 	}
 }
 

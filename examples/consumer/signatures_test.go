@@ -62,6 +62,7 @@ var (
 	_ func(io.Reader, ...bloomery.Option) (*bloomery.Set, error)                   = bloomery.Read
 	_ func() bloomery.Option                                                       = bloomery.WithConcurrent
 	_ func(time.Duration) bloomery.Option                                          = bloomery.WithInterval
+	_ func(func(ctx, *bloomery.Live, func(error))) bloomery.Option                 = bloomery.WithUpdater
 	_ func(uint64) bloomery.Option                                                 = bloomery.WithMaxBytes
 	_ func(*filter.Secret) bloomery.Option                                         = bloomery.WithSecret
 	_ func(func()) bloomery.Option                                                 = bloomery.WithWaiting
@@ -81,6 +82,7 @@ var (
 	} = (*bloomery.Allower)(nil)
 	_ interface {
 		Add([]byte) error
+		AddHashValues([]filter.Hash, []uint64) error
 		AddHashes([]filter.Hash) error
 		AddMany([][]byte) error
 		AddManyValues([][]byte, []uint64) error
@@ -89,10 +91,12 @@ var (
 		Build(context.Context) (*bloomery.Set, error)
 		Close() error
 		Hasher() filter.Hasher
+		Spec() filter.Spec
 	} = (*bloomery.Builder)(nil)
 	_ interface {
 		Check() error
 		Choose(context.Context) (plan.Choice, error)
+		ForShard(context.Context) (bloomery.Config, error)
 		MarshalJSON() ([]byte, error)
 		String() string
 	} = bloomery.Config{}
@@ -151,7 +155,9 @@ var (
 		Err() error
 		EstimateInterval() (bloomery.Estimate, error)
 		EstimateOverlap(*bloomery.Set) (bloomery.Overlap, error)
+		FileInfo() bloomery.FileInfo
 		Format(fmt.State, rune)
+		Full() (*bloomery.Set, error)
 		Get([]byte) (uint64, bool, error)
 		Hash([]byte) filter.Hash
 		Hasher() filter.Hasher
@@ -174,6 +180,7 @@ var (
 		MarshalJSON() ([]byte, error)
 		UnmarshalBinary([]byte) error
 		Upsert([]byte, uint64) error
+		ValueBits() (int, error)
 		Verifier(bloomery.JobConfig) (*bloomery.Verifier, error)
 		WriteTo(io.Writer) (int64, error)
 	} = (*bloomery.Set)(nil)

@@ -24,8 +24,25 @@ func TestStaticValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if spec := b.Spec(); spec.Family() != "ribbon" {
+		t.Errorf("builds %s", spec)
+	}
 	if again := must(b.Build(t.Context()))(t); !again.Equal(set) {
 		t.Error("another set")
+	}
+	hashed := must(bloomery.NewBuilder(t.Context(), c))(t)
+	defer hashed.Close()
+	h := hashed.Hasher()
+	if err := hashed.AddHashValues([]filter.Hash{h.SumString("a"), h.SumString("b"), h.SumString("c")},
+		[]uint64{3, 4, 5}); err != nil {
+		t.Fatal(err)
+	}
+	if again := must(hashed.Build(t.Context()))(t); !again.Equal(set) {
+		t.Error("another set of hashes")
+	}
+	each := must(bloomery.Config{Spec: "ribbon(r=20,value_bits=4)", Shards: 2}.ForShard(t.Context()))(t)
+	if each.Spec != "ribbon(r=20,value_bits=4)" || each.Shards != 0 {
+		t.Errorf("the Config of a shard is %v", each)
 	}
 	c.Dir, c.Shards = filepath.Join(t.TempDir(), "set"), 2
 	sb := must(bloomery.NewBuilder(t.Context(), c))(t)
@@ -37,6 +54,9 @@ func TestStaticValues(t *testing.T) {
 	defer sharded.Close()
 	for _, s := range []*bloomery.Set{set, sharded} {
 		for k, v := range want {
+			if bits, err := s.ValueBits(); bits != 4 || err != nil {
+				t.Errorf("values of %d bits, %v", bits, err)
+			}
 			if got, ok, err := s.Get([]byte(k)); got != v || !ok || err != nil {
 				t.Errorf("%s: %d, %t, %v", k, got, ok, err)
 			}
@@ -64,8 +84,8 @@ func TestStaticValues(t *testing.T) {
 	if err := errors.Join(b.AddValue(le(7), 1), b.AddValue(le(7), 2)); err != nil {
 		t.Fatal(err)
 	}
-	h := b.Hasher().SumUint64(7)
-	named := fmt.Sprintf("%016x%08x", h.Hi, h.Lo>>32)
+	seven := b.Hasher().SumUint64(7)
+	named := fmt.Sprintf("%016x%08x", seven.Hi, seven.Lo>>32)
 	if _, err := b.Build(t.Context()); !errors.Is(err, filter.ErrValues) || !strings.Contains(err.Error(), named) {
 		t.Errorf("two values: %v", err)
 	}

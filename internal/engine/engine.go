@@ -154,13 +154,3 @@ func ValueBits(e Engine) (int, error) {
 	}
 	return one.ValueBits()
 }
-
-// EncodedLen returns the number of bytes of the stored form of one filter. For a trimmed form it takes as long as to
-// write it.
-func EncodedLen(e Engine) (uint64, error) {
-	f, err := e.Encode()
-	if err != nil {
-		return 0, err
-	}
-	return container.Len(f)
-}

@@ -18,7 +18,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/shard"
@@ -88,7 +87,7 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 		return nil, &filter.ConfigError{Field: "allow", Value: "list",
 			Reason: "a distributed build makes no exceptions; leave it out, or take bloomery.Build"}
 	}
-	build, err := handle.ForShard(ctx, c.Build)
+	build, err := c.Build.ForShard(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +234,7 @@ func (p *Plan) check(formats Formats) error {
 	if c.Hash == filter.SipHash {
 		c.Hash = 0 // it would need the secret
 	}
-	if _, err := handle.ForShard(context.Background(), c); err != nil {
+	if _, err := c.ForShard(context.Background()); err != nil {
 		return err
 	}
 	if f, err := families.ByName(p.Spec.Family()); err != nil {

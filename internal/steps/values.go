@@ -12,7 +12,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/handle"
 	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/parallel"
@@ -106,7 +105,7 @@ func (p *Plan) adder(b *bloomery.Builder) func([]filter.Hash) error {
 	if p.valueBits() == 0 {
 		return b.AddHashes
 	}
-	return func(hs []filter.Hash) error { return handle.AddValueHashes(b, hs, hashes.ValuesOf(hs)) }
+	return func(hs []filter.Hash) error { return b.AddHashValues(hs, hashes.ValuesOf(hs)) }
 }
 
 // ConflictError is the error of Build if a key has two values. It wraps filter.ErrValues.
