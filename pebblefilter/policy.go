@@ -3,7 +3,7 @@ package pebblefilter
 import (
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/bloomery/bloomery/pebblefilter/tablefilter"
+	"github.com/bloomery/bloomery/tablefilter"
 )
 
 // Policy is a pebble.FilterPolicy: it builds the filter of each new table and reads the filters of all tables that were

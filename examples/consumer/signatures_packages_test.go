@@ -20,6 +20,7 @@ import (
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/publish/transport"
 	"github.com/bloomery/bloomery/shard"
+	"github.com/bloomery/bloomery/tablefilter"
 	"github.com/bloomery/bloomery/window"
 )
 
@@ -269,3 +270,21 @@ var _ = window.Config{
 	Keys: 1, TTL: time.Hour, FPR: window.DefaultFPR, Burst: 0.5, Overflow: window.Shorten, Refresh: true, EventTime: true,
 	Clock: time.Now, Secret: filter.NewSecret(),
 }
+
+var (
+	_ func([]byte) bool                         = tablefilter.HasFilter
+	_ func([]byte, []byte) bool                 = tablefilter.MayContain
+	_ func(string) (*tablefilter.Policy, error) = tablefilter.New
+	_ func(string) (*tablefilter.Policy, error) = tablefilter.Parse
+)
+
+var (
+	_ interface {
+		Name() string
+		NewWriter() *tablefilter.Writer
+	} = (*tablefilter.Policy)(nil)
+	_ interface {
+		Add([]byte)
+		Finish([]byte) []byte
+	} = (*tablefilter.Writer)(nil)
+)

@@ -16,7 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/sstable/tablefilters"
 	"github.com/cockroachdb/pebble/sstable/tablefilters/bloom"
 
-	"github.com/bloomery/bloomery/pebblefilter/tablefilter"
+	"github.com/bloomery/bloomery/tablefilter"
 )
 
 // Family names the filters of every policy of this package in tables.

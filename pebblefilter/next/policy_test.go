@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/vfs"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/pebblefilter/tablefilter"
+	"github.com/bloomery/bloomery/tablefilter"
 )
 
 var specs = []string{

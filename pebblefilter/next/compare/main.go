@@ -19,7 +19,7 @@ import (
 
 	"github.com/bloomery/bloomery/pebblefilter/internal/trial"
 	"github.com/bloomery/bloomery/pebblefilter/next"
-	"github.com/bloomery/bloomery/pebblefilter/tablefilter"
+	"github.com/bloomery/bloomery/tablefilter"
 )
 
 func main() {

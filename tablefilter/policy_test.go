@@ -14,7 +14,7 @@ func TestNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, err := Parse(p.Name())
-		if err != nil || again.Name() != p.Name() || again.Spec().String() != p.Spec().String() {
+		if err != nil || again.Name() != p.Name() || again.spec.String() != p.spec.String() {
 			t.Errorf("%s: name %s is %v, %v", spec, p.Name(), again, err)
 		}
 	}

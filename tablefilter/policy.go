@@ -109,9 +109,6 @@ func Parse(name string) (*Policy, error) {
 // Name returns Prefix and the spec in its canonical form. Parse(p.Name()) returns an equal Policy.
 func (p *Policy) Name() string { return Prefix + p.spec.String() }
 
-// Spec returns the spec.
-func (p *Policy) Spec() filter.Spec { return p.spec }
-
 // small returns what makes the filters of tables whose number of keys does not suit the spec.
 func (p *Policy) small() (families.Family, filter.Spec) {
 	s := family.NewSpec(blocked.Family)

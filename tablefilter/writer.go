@@ -80,7 +80,7 @@ func (w *Writer) Finish(dst []byte) []byte {
 		f, err = w.build(w.p.small())
 	}
 	if err == nil {
-		dst, err = Append(dst, f.(family.Encoder).Encode())
+		dst, err = appendFilter(dst, f.(family.Encoder).Encode())
 	}
 	if err != nil {
 		return appendTail(dst, kindNone, 0)
@@ -105,9 +105,9 @@ func (w *Writer) build(kind families.Family, s filter.Spec) (family.Filter, erro
 	return b.Build(context.Background())
 }
 
-// Append appends the filter block of a built filter to dst. The error wraps filter.ErrConfig, filter.ErrTooLarge or
+// appendFilter appends the filter block of a built filter to dst. The error wraps filter.ErrConfig, filter.ErrTooLarge or
 // filter.ErrFamily if there is no block for it.
-func Append(dst []byte, e family.Encoded) ([]byte, error) {
+func appendFilter(dst []byte, e family.Encoded) ([]byte, error) {
 	if f, err := families.ByName(e.Spec.Family()); err != nil {
 		return dst, err
 	} else if err := e.CheckSections(f.SectionWords(e.Spec)); err != nil {
