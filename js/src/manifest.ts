@@ -2,6 +2,7 @@
 
 import { ManifestError } from './errors.js';
 import { hashNames } from './header.js';
+import { parseJSON } from './json.js';
 import { beginning } from './options.js';
 import { sha256 } from './sha256.js';
 import { Spec } from './spec.js';
@@ -51,10 +52,7 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
   try {
     const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
     const text = typeof file === 'string' ? file : utf8.decode(file);
-    m = JSON.parse(text);
-    // JSON.parse does not tell 1.0 and 1e0 from 1, nor -0 from 0.
-    const other = /"(version|routing|count|keys|bytes)"\s*:\s*(-|[0-9]+[.eE])/.exec(text);
-    if (other) throw new Error(`${other[1]} is not a whole number in decimal digits`);
+    m = parseJSON(text);
   } catch (e) {
     throw bad((e as Error).message);
   }

@@ -1,6 +1,7 @@
 // The release.json of a publisher, and the history beside it. See docs/format/release.md.
 
 import { FormatError } from './errors.js';
+import { hasOnly, parseJSON } from './json.js';
 
 /** Why a release is refused. */
 export type ReleaseReason =
@@ -97,11 +98,13 @@ const isTime = (v: unknown) => /^[\d-]{10}T[\d:]{8}Z$/.test(v as string) && Date
 
 /** Whether v is an object of the publisher. */
 const isRef = (v: unknown, most = Infinity) => isObject(v) && isHash(v.sha256) && isNumber(v.bytes, 1, most);
-const isOptional = (v: unknown, most?: number) => v === undefined || isRef(v, most);
+const isOptional = (v: unknown, most?: number) =>
+  v === undefined || (isRef(v, most) && hasOnly(v as Members, 'sha256 bytes'));
 
 /** Whether v is an older release than the one of number below. */
 const isOlder = (v: unknown, below: number) =>
-  isObject(v) && isNumber(v.release, 1, below - 1) && isHash(v.sha256) && isOptional(v.delta);
+  isObject(v) && hasOnly(v, 'release published sha256 bytes keys fpr_posterior delta') &&
+  isNumber(v.release, 1, below - 1) && isHash(v.sha256) && isOptional(v.delta);
 
 /** Returns what f does, and throws ReleaseError if it throws. */
 function valid<T>(f: () => T): T {
@@ -112,16 +115,20 @@ function valid<T>(f: () => T): T {
   }
 }
 
-/** Parses the text of an object of a format. */
-function parse(text: string, format: string): Members {
-  const m: unknown = valid(() => JSON.parse(text));
+/** Parses the text of an object of a format, which has these members besides. */
+function parse(text: string, format: string, names: string): Members {
+  const m: unknown = valid(() => parseJSON(text));
   want(isObject(m) && m.format === format, invalid);
   want(m.version === 1, newer);
+  want(hasOnly(m, `format version ${names}`), invalid);
   return m;
 }
 
 const decode = (file: Uint8Array) =>
   valid(() => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file));
+
+const members = 'name release published expires kind sha256 bytes total_bytes spec keys fpr_chosen fpr_posterior ' +
+  'previous history';
 
 /** The line that ends the signed part. */
 const mark = '\n"signatures":';
@@ -137,7 +144,7 @@ export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Rele
   want(signed.startsWith('{\n') && signed.endsWith(',') && tail !== undefined && more === undefined,
     invalid);
   const signers = trust.insecure ? [unchecked] : await verify(signed, `{${mark}${tail}`, trust.keys ?? []);
-  const m = parse(`${signed.slice(0, -1)}\n}`, 'bloomery-release'), release = m.release as number;
+  const m = parse(`${signed.slice(0, -1)}\n}`, 'bloomery-release', members), release = m.release as number;
   want(['file', 'exact', 'set'].includes(m.kind as string), newer);
   want(isRef(m) && isText(m.name, 1, 128) && isText(m.spec, 0, 512) && isNumber(release, 1) && isNumber(m.keys) &&
     isNumber(m.total_bytes, m.bytes as number) && (m.kind === 'set' || m.total_bytes === m.bytes) &&
@@ -149,7 +156,7 @@ export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Rele
 
 /** Parses a history. It throws ReleaseError. */
 export function parseHistory(file: Uint8Array): OlderRelease[] {
-  const { releases } = parse(decode(file), 'bloomery-history');
+  const { releases } = parse(decode(file), 'bloomery-history', 'releases');
   want(Array.isArray(releases), invalid);
   want(releases.every((v, i) => isOlder(v, i ? releases[i - 1].release : Infinity)), invalid);
   return releases;
@@ -167,9 +174,9 @@ function fromBase64(text: string, length: number): Uint8Array<ArrayBuffer> | und
 /** Returns the ids of the keys that signed the text, at least one. tail is the JSON of the signatures. */
 async function verify(signed: string, tail: string, keys: readonly string[]): Promise<string[]> {
   const message = encoder.encode(`bloomery-release-v1\n${signed}`);
-  const list: unknown = valid(() => JSON.parse(tail).signatures);
-  want(Array.isArray(list) && list.length <= 16 && list.every((s) => isObject(s) && typeof s.key === 'string' &&
-    typeof s.signature === 'string'), invalid);
+  const all = valid(() => parseJSON(tail)) as Members, list = all.signatures;
+  want(hasOnly(all, 'signatures') && Array.isArray(list) && list.length <= 16 && list.every((s) => isObject(s) &&
+    hasOnly(s, 'key signature') && typeof s.key === 'string' && typeof s.signature === 'string'), invalid);
   const signers = new Set<string>();
   let reason: ReleaseReason = list.length ? 'other key' : 'unsigned';
   for (const text of keys) {

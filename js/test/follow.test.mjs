@@ -91,8 +91,10 @@ test('signatures', async () => {
   await refuses(f, because('wrong signature'), 'cut');
   publish(6, [key], (text) => text.replace('\n"sign', '\n"signatures":[],\n"sign'));
   await refuses(f, because('format'), 'two lines of signatures');
-  // What is not signed has no effect.
+  // What is not signed has no effect, and no room.
   publish(7, [key], (text) => text.replace(/\n}\n$/, `,"sha256":"${hashOf(version(0))}","release":99}`));
+  await refuses(f, because('format'), 'members after the signatures');
+  publish(7, [key]);
   assert.equal(await f.poll(), true);
   assert.deepEqual(f.bytes, version(7));
   assert.equal(f.error, undefined);

@@ -55,7 +55,8 @@ test('members out of range', async () => {
     { total_bytes: 11 }, { keys: -1 }, { fpr_chosen: 1.01 }, { previous: { release: 3, sha256: hash } },
     { previous: { release: 2, sha256: hash, delta: {} } }, { history: { sha256: hash, bytes: 2 ** 20 + 1 } },
     { history: null }, { spec: 7 }, { format: 'other' }, { kind: 'tree' }, { kind: undefined }, { kind: 'exact ' },
-    { kind: ['exact'] }, { kind: 'exact', total_bytes: 11 },
+    { kind: ['exact'] }, { kind: 'exact', total_bytes: 11 }, { new: 1 }, { history: { sha256: hash, bytes: 9, new: 1 } },
+    { previous: { release: 2, sha256: hash, new: 1 } },
   ]) {
     await assert.rejects(read({ ...good, ...change }), ReleaseError, JSON.stringify(change));
   }
@@ -70,7 +71,8 @@ test('histories', () => {
   for (const bad of [
     write([old(1), old(2)]), write([old(1), old(1)]), write([old(0)]), write([null]), write({}),
     write([], { version: 2 }),
-    write([old(1, { delta: { sha256: hash, bytes: 0 } })]), new TextEncoder().encode('{'),
+    write([old(1, { delta: { sha256: hash, bytes: 0 } })]), new TextEncoder().encode('{'), write([], { new: 1 }),
+    write([old(1, { new: 1 })]),
   ]) {
     assert.throws(() => parseHistory(bad), ReleaseError);
   }
