@@ -434,13 +434,16 @@ typedef struct {
   uint32_t k;
 } bloomery_standard;
 
+/* Returns the word of the next probe of a key with that hi. The word of the first is lo. */
+static inline uint64_t bloomery_next(uint64_t x, uint64_t hi) { return bloomery_rotate(9 * x, 25) + hi; }
+
 static inline bool bloomery_standard_has(const bloomery_standard *f, bloomery_key_hash h) {
-  uint64_t x = h.lo, by = h.hi | 1;
+  uint64_t x = h.lo;
   unsigned all = 1;
   for (uint32_t k = f->k;; k -= 3) { /* a branch after three probes is mispredicted less often than one after each */
     for (uint32_t i = k < 3 ? k : 3; i > 0; i--) {
       all &= bloomery_bit(f->bits, bloomery_scale(x, f->m));
-      x = bloomery_fold(x, by);
+      x = bloomery_next(x, h.hi);
     }
     if (k <= 3 || !(all & 1)) return (all & 1) != 0;
   }
@@ -451,12 +454,12 @@ static inline unsigned bloomery_counter(const uint8_t *counters, uint64_t i) {
 }
 
 static inline bool bloomery_counting_has(const bloomery_standard *f, bloomery_key_hash h) {
-  uint64_t x = h.lo, by = h.hi | 1;
+  uint64_t x = h.lo;
   unsigned all = 16; /* bit 4 of a counter + 15 is set unless the counter is 0 */
   for (uint32_t k = f->k;; k -= 3) {
     for (uint32_t l = 0; l < 3 && l < k; l++) {
       all &= bloomery_counter(f->bits, bloomery_scale(x, f->m)) + 15;
-      x = bloomery_fold(x, by);
+      x = bloomery_next(x, h.hi);
     }
     if (k <= 3 || !all) return all != 0;
   }
@@ -465,11 +468,11 @@ static inline bool bloomery_counting_has(const bloomery_standard *f, bloomery_ke
 /* Returns how often the key was added, or more: the smallest counter that is not 15, each divided by the number of
    probes that fall on it. Returns 15 if all are 15: the number is then not known. */
 BLOOMERY_APART uint64_t bloomery_counting_count(const bloomery_standard *f, bloomery_key_hash h) {
-  uint64_t x = h.lo, by = h.hi | 1, at[64];
+  uint64_t x = h.lo, at[64];
   unsigned least = 15;
   for (uint32_t i = 0; i < f->k; i++) {
     at[i] = bloomery_scale(x, f->m);
-    x = bloomery_fold(x, by);
+    x = bloomery_next(x, h.hi);
   }
   for (uint32_t i = 0; i < f->k; i++) {
     unsigned c = bloomery_counter(f->bits, at[i]), times = 0;
@@ -2763,16 +2766,16 @@ BLOOMERY_BODY size_t bloomery_probe_round(const bloomery_standard *f, const bloo
   size_t left = 0;
   for (size_t j = 0; j < count; j++) {
     uint32_t i = at[j];
-    uint64_t v = x[i], by = b->hi[i] | 1;
+    uint64_t v = x[i], hi = b->hi[i];
     unsigned all = bloomery_bit(bits, bloomery_scale(v, m));
-    v = bloomery_fold(v, by);
+    v = bloomery_next(v, hi);
     if (n > 1) {
       all &= bloomery_bit(bits, bloomery_scale(v, m));
-      v = bloomery_fold(v, by);
+      v = bloomery_next(v, hi);
     }
     if (n > 2) {
       all &= bloomery_bit(bits, bloomery_scale(v, m));
-      v = bloomery_fold(v, by);
+      v = bloomery_next(v, hi);
     }
     x[i] = v;
     at[left] = i;

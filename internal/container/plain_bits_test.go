@@ -18,8 +18,13 @@ func walked(x, by, m, k uint64) (at []uint64) {
 	return at
 }
 
-func standardBits(p *plain, _ []byte, h filter.Hash) []uint64 {
-	return walked(h.Lo, h.Hi|1, p.number("m"), p.number("k"))
+func standardBits(p *plain, _ []byte, h filter.Hash) (at []uint64) {
+	x := h.Lo
+	for range p.number("k") {
+		at = append(at, part(x, p.number("m")))
+		x = bits.RotateLeft64(9*x, 25) + h.Hi
+	}
+	return at
 }
 
 // countingAnswer takes the smallest counter of the key. A counter that several probes fall on is divided by their

@@ -15,8 +15,7 @@ func (b *Bits) positions(h filter.Hash, f func(at uint64)) {
 	for range b.K {
 		at, _ := bits.Mul64(x, b.M)
 		f(at)
-		high, low := bits.Mul64(x, h.Hi|1)
-		x = high ^ low
+		x = bits.RotateLeft64(9*x, 25) + h.Hi
 	}
 }
 

@@ -140,7 +140,7 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 	add("cells", patch.Cells, "mode 4 with cells of 4 bits, all lists", before, file(t, f, 7))
 	f = built(t, standard, some)
 	before = file(t, f, 7)
-	changed(t, f, nil, hashes(7, 1000, 1010))
+	changed(t, f, nil, hashes(7, 1000, 1030))
 	add("added", patch.Cells, "mode 4 with cells of 1 bit", before, file(t, f, 7))
 
 	const room = ",capacity=1010,fpr=0.01"

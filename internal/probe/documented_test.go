@@ -20,7 +20,7 @@ func TestDocumented(t *testing.T) {
 	x := h.Lo
 	for i := range 4 {
 		want = append(want, fmt.Sprintf("\n| %d | %016x | %d |\n", i, x, Position(x, 1000)))
-		x = Mix(x, Mixer(h))
+		x = Next(x, h.Hi)
 	}
 	for _, lo := range []uint64{1, h.Lo} {
 		name := "1"

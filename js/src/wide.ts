@@ -106,6 +106,14 @@ function foldExact(al: number, ah: number, bl: number, bh: number): void {
   p[1] ^= p[3];
 }
 
+/** Sets words 0 and 1 of product to the word of the probe of a key after that of (l, h): rotl(9·x, 25) + Hi. */
+export function next(l: number, h: number, hiLow: number, hiHigh: number): void {
+  const low = imul(l, 9), high = imul(h, 9) + (((l >>> 0) * 9 * down) | 0);
+  const turned = (low << 25) | (high >>> 7), sum = (turned + hiLow) | 0;
+  p[0] = sum;
+  p[1] = ((high << 25) | (low >>> 7)) + hiHigh + carry(sum, turned);
+}
+
 /** ⌊x·m / 2^64⌋ for an integer m of 0 to 2^32-1: a number of 0 to m-1, exactly. */
 export function position32(xl: number, xh: number, m: number): number {
   const l = imul(xh, m);

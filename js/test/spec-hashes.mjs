@@ -11,6 +11,9 @@ const u64 = (v) => v & mask;
 const rotl = (v, s) => u64((v << s) | (v >> (64n - s)));
 const shiftXor = (v, s) => v ^ (v >> s);
 export const fold = (a, b) => ((a * b) >> 64n) ^ u64(a * b);
+
+/** The word of the probe of a key after that of x. */
+export const next = (x, hi) => u64(((u64(9n * x) << 25n) | (u64(9n * x) >> 39n)) + hi);
 const swap32 = (v) => [0n, 8n, 16n, 24n].reduce((sum, s) => (sum << 8n) | ((v >> s) & 255n), 0n);
 const swap64 = (v) => (swap32(v & low32) << 32n) | swap32(v >> 32n);
 const read64 = (v) => (at) => v.getBigUint64(at, true), read32 = (v) => (at) => BigInt(v.getUint32(at, true));

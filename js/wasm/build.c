@@ -52,12 +52,12 @@ EXPORT(hash) void hash(uint32_t keys, key_hash *to) {
 
 EXPORT(standard) void standard(const key_hash *k, const key_hash *end, uint32_t *words, uint32_t m, uint32_t probes) {
   for (; k < end; k++) {
-    uint64_t x = k->lo, by = k->hi | 1;
+    uint64_t x = k->lo;
     for (uint32_t left = probes;;) {
       uint32_t at = scale(x, m);
       words[at / 32] |= 1u << (at & 31);
       if (!--left) break;
-      x = bloomery_fold(x, by);
+      x = bloomery_next(x, k->hi);
     }
   }
 }

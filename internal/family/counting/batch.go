@@ -27,10 +27,10 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 	var room [batch.Size * first]uint64
 	bits := room[:0]
 	for _, h := range hs {
-		x, by := h.Lo, probe.Mixer(h)
+		x, by := h.Lo, h.Hi
 		for range min(first, f.k) {
 			bits = append(bits, probe.Position(x, f.m)*width)
-			x = probe.Mix(x, by)
+			x = probe.Next(x, by)
 		}
 	}
 	bitvec.PrefetchBits(f.words, bits)

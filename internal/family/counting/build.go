@@ -71,11 +71,11 @@ func (f *Filter) addMany(hs []filter.Hash) {
 		hs = hs[len(group):]
 		at := room[:len(group)*f.k]
 		for i, h := range group {
-			x, by := h.Lo, probe.Mixer(h)
+			x, by := h.Lo, h.Hi
 			own := at[i*f.k:][:f.k]
 			for j := range own {
 				own[j] = probe.Position(x, f.m) * width
-				x = probe.Mix(x, by)
+				x = probe.Next(x, by)
 			}
 		}
 		if len(f.words) >= batch.InCache {

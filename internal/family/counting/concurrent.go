@@ -52,12 +52,12 @@ func (c *Concurrent) load(i uint64) uint64 {
 
 // Has reports whether the key may be in the set.
 func (c *Concurrent) Has(h filter.Hash) bool {
-	x, by := h.Lo, probe.Mixer(h)
+	x, by := h.Lo, h.Hi
 	for range c.f.k {
 		if c.load(probe.Position(x, c.f.m)) == 0 {
 			return false
 		}
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 	}
 	return true
 }
@@ -113,11 +113,11 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 
 // add increments the counters of a key, whose lock is held.
 func (c *Concurrent) add(h filter.Hash) {
-	x, by := h.Lo, probe.Mixer(h)
+	x, by := h.Lo, h.Hi
 	for range c.f.k {
 		at := probe.Position(x, c.f.m)
 		increment(&c.f.words[at/inWord], at%inWord*width)
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 	}
 }
 

@@ -68,21 +68,21 @@ const together = 3
 // 0.
 func (f *Filter) Has(h filter.Hash) bool {
 	words, m, k := f.words, f.m, f.k
-	x, by := h.Lo, probe.Mixer(h)
+	x, by := h.Lo, h.Hi
 	for ; k > together; k -= together {
 		all := present(words, probe.Position(x, m))
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 		all &= present(words, probe.Position(x, m))
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 		all &= present(words, probe.Position(x, m))
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 		if all&(stuck+1) == 0 {
 			return false
 		}
 	}
 	all := present(words, probe.Position(x, m))
 	for ; k > 1; k-- {
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 		all &= present(words, probe.Position(x, m))
 	}
 	return all&(stuck+1) != 0
@@ -97,13 +97,13 @@ func (f *Filter) counter(i uint64) uint64 { return f.words[i/inWord] >> (i % inW
 
 // Add adds a key once more. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	x, by := h.Lo, probe.Mixer(h)
+	x, by := h.Lo, h.Hi
 	for range f.k {
 		at := probe.Position(x, f.m)
 		if f.counter(at) != stuck {
 			f.words[at/inWord] += 1 << (at % inWord * width)
 		}
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 	}
 	f.keys++
 	return nil
@@ -146,10 +146,10 @@ func counted(n uint64) (uint64, bool) {
 // probes returns the indices of the counters of a key. A counter that is probed twice is in it twice.
 func (f *Filter) probes(room *[MaxK]uint64, h filter.Hash) []uint64 {
 	at := room[:f.k]
-	x, by := h.Lo, probe.Mixer(h)
+	x, by := h.Lo, h.Hi
 	for i := range at {
 		at[i] = probe.Position(x, f.m)
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 	}
 	return at
 }

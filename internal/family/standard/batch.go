@@ -63,10 +63,10 @@ func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 	for i, h := range group {
 		x, y := h.Lo, h.Lo
 		if f.k > 1 {
-			y = probe.Mix(x, probe.Mixer(h))
+			y = probe.Next(x, h.Hi)
 		}
 		p.at[i*first], p.at[i*first+1] = probe.Position(x, f.m), probe.Position(y, f.m)
-		p.next[i] = probe.Mix(y, probe.Mixer(h))
+		p.next[i] = probe.Next(y, h.Hi)
 	}
 	bitvec.PrefetchBits(f.words, p.at[:len(group)*first])
 	for i := range group {
@@ -82,11 +82,11 @@ func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, keys []int) {
 	k := f.k - first
 	for j, i := range keys {
-		x, by := p.next[i], probe.Mixer(group[i])
+		x, by := p.next[i], group[i].Hi
 		at := p.rest[j*k:][:k]
 		for l := range at {
 			at[l] = probe.Position(x, f.m)
-			x = probe.Mix(x, by)
+			x = probe.Next(x, by)
 		}
 	}
 	bitvec.PrefetchBits(f.words, p.rest[:len(keys)*k])
@@ -116,11 +116,11 @@ func (f *Filter) addMany(hs []filter.Hash) {
 		hs = hs[len(group):]
 		at := room[:len(group)*k]
 		for i, h := range group {
-			x, by := h.Lo, probe.Mixer(h)
+			x, by := h.Lo, h.Hi
 			own := at[i*k:][:k]
 			for j := range own {
 				own[j] = probe.Position(x, f.m)
-				x = probe.Mix(x, by)
+				x = probe.Next(x, by)
 			}
 		}
 		bitvec.PrefetchBits(f.words, at)
@@ -134,11 +134,11 @@ func (f *Filter) addMany(hs []filter.Hash) {
 func (f *Filter) addCached(hs []filter.Hash) {
 	words, m, k := f.words, f.m, f.k
 	for _, h := range hs {
-		x, by := h.Lo, probe.Mixer(h)
+		x, by := h.Lo, h.Hi
 		for range k {
 			at := probe.Position(x, m)
 			words[at/64] |= 1 << (at % 64)
-			x = probe.Mix(x, by)
+			x = probe.Next(x, by)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func (f *Filter) Prefetch(hs []filter.Hash) {
 func (f *Filter) prefetch(hs []filter.Hash) {
 	var at [batch.Size * first]uint64
 	for i, h := range hs {
-		y := probe.Mix(h.Lo, probe.Mixer(h))
+		y := probe.Next(h.Lo, h.Hi)
 		at[i*first], at[i*first+1] = probe.Position(h.Lo, f.m), probe.Position(y, f.m)
 	}
 	bitvec.PrefetchBits(f.words, at[:len(hs)*first])

@@ -33,10 +33,10 @@ func (f *Filter) share() *Concurrent {
 // Has reports whether the key may be in the set.
 func (c *Concurrent) Has(h filter.Hash) bool {
 	words, m, k := c.f.words, c.f.m, c.f.k
-	x, by := h.Lo, probe.Mixer(h)
+	x, by := h.Lo, h.Hi
 	for range k {
 		at := probe.Position(x, m)
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 		if atomic.LoadUint64(&words[at/64])>>(at%64)&1 == 0 {
 			return false
 		}
@@ -66,10 +66,10 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 // cache lines that need no change stay shared.
 func (c *Concurrent) set(h filter.Hash) (unset bool) {
 	words, m, k := c.f.words, c.f.m, c.f.k
-	x, by := h.Lo, probe.Mixer(h)
+	x, by := h.Lo, h.Hi
 	for range k {
 		at := probe.Position(x, m)
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 		w, bit := &words[at/64], uint64(1)<<(at%64)
 		if atomic.LoadUint64(w)&bit == 0 {
 			atomic.OrUint64(w, bit)
@@ -85,10 +85,10 @@ func (c *Concurrent) addMany(hs []filter.Hash) {
 	const ahead = 4
 	for i := range len(hs) + ahead {
 		if i < len(hs) {
-			x, by := hs[i].Lo, probe.Mixer(hs[i])
+			x, by := hs[i].Lo, hs[i].Hi
 			for j := range c.f.k {
 				at[j] = probe.Position(x, c.f.m)
-				x = probe.Mix(x, by)
+				x = probe.Next(x, by)
 			}
 			bitvec.PrefetchBits(c.f.words, at[:c.f.k])
 		}

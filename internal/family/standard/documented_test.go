@@ -26,14 +26,14 @@ func TestDocumented(t *testing.T) {
 		h := hasher.SumString(key)
 		var at []uint64
 		first := -1 // probe whose bit is 0
-		x, by := h.Lo, probe.Mixer(h)
+		x, by := h.Lo, h.Hi
 		for i := range f.k {
 			p := probe.Position(x, f.m)
 			if f.words[p/64]>>(p%64)&1 == 0 && first < 0 {
 				first = i
 			}
 			at = append(at, p)
-			x = probe.Mix(x, by)
+			x = probe.Next(x, by)
 		}
 		answer := "yes"
 		if !f.Has(h) {

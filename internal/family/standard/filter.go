@@ -1,12 +1,12 @@
 // Package standard is the Bloom filter of 1970 (B. H. Bloom, CACM 13): m bits, k probes per key, any m.
 //
 //	Hash (Lo, Hi)
-//	  probe 0:  x0 = Lo                       -> bit ⌊x0·m / 2^64⌋
-//	  probe 1:  x1 = fold(x0 × (Hi with 1))   -> bit ⌊x1·m / 2^64⌋
-//	  probe 2:  x2 = fold(x1 × (Hi with 1))   -> ...
+//	  probe 0:  x0 = Lo                    -> bit ⌊x0·m / 2^64⌋
+//	  probe 1:  x1 = rotl(9·x0, 25) + Hi   -> bit ⌊x1·m / 2^64⌋
+//	  probe 2:  x2 = rotl(9·x1, 25) + Hi   -> ...
 //
-// fold is the exclusive or of the two halves of the 128-bit product. "Hi with 1" is Hi with its lowest bit set. Lo
-// determines the first probe; Lo and Hi together determine the others.
+// rotl rotates a word to the left; see package probe. Lo determines the first probe; Lo and Hi together determine the
+// others.
 //
 // Plain double hashing, h1 + i·h2, is not enough. Reduced to m positions it has about m² different sequences, so an
 // absent key shares all its bits with one present key with probability near n/m². For n = 1000 at 24 bits per key this
@@ -47,21 +47,21 @@ const together = 3
 // Has reports whether the key may be in the set. It stops after the first three probes whose bits are not all set.
 func (f *Filter) Has(h filter.Hash) bool {
 	words, m, k := f.words, f.m, f.k
-	x, by := h.Lo, probe.Mixer(h)
+	x, by := h.Lo, h.Hi
 	for ; k > together; k -= together {
 		all := bitvec.Bit(words, probe.Position(x, m))
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 		all &= bitvec.Bit(words, probe.Position(x, m))
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 		all &= bitvec.Bit(words, probe.Position(x, m))
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 		if all&1 == 0 {
 			return false
 		}
 	}
 	all := bitvec.Bit(words, probe.Position(x, m))
 	for ; k > 1; k-- {
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 		all &= bitvec.Bit(words, probe.Position(x, m))
 	}
 	return all&1 != 0
@@ -77,11 +77,11 @@ func (f *Filter) kernel() kernel.Bits { return kernel.Bits{Words: f.words, M: f.
 
 // Add adds a key. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	x, by := h.Lo, probe.Mixer(h)
+	x, by := h.Lo, h.Hi
 	for range f.k {
 		at := probe.Position(x, f.m)
 		f.words[at/64] |= 1 << (at % 64)
-		x = probe.Mix(x, by)
+		x = probe.Next(x, by)
 	}
 	f.keys++
 	return nil

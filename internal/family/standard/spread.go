@@ -77,12 +77,12 @@ func (s *spread) ask(p *spreadPending, group []filter.Hash, at []uint32) {
 		p.places[i] = place
 		x, y := h.Lo, h.Lo
 		if s.k > 1 {
-			y = probe.Mix(x, probe.Mixer(h))
+			y = probe.Next(x, h.Hi)
 		}
 		a, b, base := probe.Position(x, place.m), probe.Position(y, place.m), bitvec.BitAddress(place.first)
 		p.at[i*first], p.at[i*first+1] = a, b
 		p.ask[i*first], p.ask[i*first+1] = base+a, base+b
-		p.next[i] = probe.Mix(y, probe.Mixer(h))
+		p.next[i] = probe.Next(y, h.Hi)
 	}
 	bitvec.PrefetchBitsAt(p.ask[:len(group)*first])
 }
@@ -103,14 +103,14 @@ func (s *spread) begin(p *spreadPending, out []bool) (n int) {
 func (s *spread) finish(p *spreadPending, out []bool, group []filter.Hash, keys []int) {
 	k := s.k - first
 	for j, i := range keys {
-		x, by := p.next[i], probe.Mixer(group[i])
+		x, by := p.next[i], group[i].Hi
 		place := p.places[i]
 		base := bitvec.BitAddress(place.first)
 		at, ask := p.rest[j*k:][:k], p.ask[j*k:][:k]
 		for l := range at {
 			at[l] = probe.Position(x, place.m)
 			ask[l] = base + at[l]
-			x = probe.Mix(x, by)
+			x = probe.Next(x, by)
 		}
 	}
 	bitvec.PrefetchBitsAt(p.ask[:len(keys)*k])

@@ -141,7 +141,7 @@ func TestBeyond32Bits(t *testing.T) {
 			if probe.Position(x, f.m) >= 1<<32 {
 				high++
 			}
-			x = probe.Mix(x, probe.Mixer(h))
+			x = probe.Next(x, h.Hi)
 		}
 	}
 	if d := float64(high) - 300_000; math.Abs(d) > 5*math.Sqrt(150_000) {

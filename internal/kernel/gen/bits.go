@@ -31,25 +31,16 @@ func (b bits) place() (place, word GPVirtual) {
 	return place, word
 }
 
-// next turns RDX, a state of the probes, into the next one.
-func next(by Op, state Register) {
-	high := GP64()
-	MULXQ(by, state, high)
-	XORQ(high, state)
-}
-
-// mixer stores the multiplier of the key whose hash is at h.
-func mixer(h, to Mem) {
-	by := GP64()
-	MOVQ(h, by)
-	ORQ(Imm(1), by)
-	MOVQ(by, to)
+// next turns a state of the probes into the next one: probe.Next. hi is Hi of the key.
+func next(hi Op, state Register) {
+	LEAQ(Mem{Base: state, Index: state, Scale: 8}, state)
+	ROLQ(Imm(25), state)
+	ADDQ(hi, state)
 }
 
 // bitsAddMany sets the bits of n keys, at least one.
 func bitsAddMany() {
 	function("bitsAddMany", "func("+bitsType+", hs *uint64, n uint64)")
-	room := AllocLocal(8 * together)
 	b := bits{Load(Param("b"), GP64())}
 	h := Load(Param("hs"), GP64())
 	words, left := GP64(), GP64()
@@ -57,7 +48,6 @@ func bitsAddMany() {
 	add := func(keys int, suffix string) {
 		var states [together]GPVirtual
 		for i := range keys {
-			mixer(Mem{Base: h, Disp: 16 * i}, room.Offset(8*i))
 			states[i] = GP64()
 			MOVQ(Mem{Base: h, Disp: 16*i + 8}, states[i])
 		}
@@ -70,7 +60,7 @@ func bitsAddMany() {
 			MOVQ(Mem{Base: words, Index: word, Scale: 8}, content)
 			BTSQ(place, content)
 			MOVQ(content, Mem{Base: words, Index: word, Scale: 8})
-			next(room.Offset(8*i), state)
+			next(Mem{Base: h, Disp: 16 * i}, state)
 		}
 		DECQ(left)
 		JNE(LabelRef("probe" + suffix))
@@ -109,11 +99,10 @@ func bitsHasMany() {
 	MOVQ(room, maybe)
 
 	Label("key")
-	by, all, at := GP64(), GP64(), GP64()
+	hi, all, at := GP64(), GP64(), GP64()
 	MOVQ(i, at)
 	SHLQ(Imm(4), at)
-	MOVQ(Mem{Base: h, Index: at, Scale: 1}, by)
-	ORQ(Imm(1), by)
+	MOVQ(Mem{Base: h, Index: at, Scale: 1}, hi)
 	MOVQ(Mem{Base: h, Index: at, Scale: 1, Disp: 8}, RDX)
 	for probe := range firstProbes {
 		if probe > 0 {
@@ -121,7 +110,7 @@ func bitsHasMany() {
 				CMPQ(left, I32(int32(probe-firstProbes)))
 				JE(LabelRef("tested"))
 			}
-			next(by, RDX)
+			next(hi, RDX)
 		}
 		place, word := b.place()
 		if probe == 0 {
@@ -165,7 +154,8 @@ func bitsHasMany() {
 		SHLQ(Imm(4), at)
 		ADDQ(addr("hs"), at)
 		MOVQ(Mem{Base: room, Disp: 16 * j}, states[j])
-		mixer(Mem{Base: at}, Mem{Base: room, Disp: 16 * j})
+		MOVQ(Mem{Base: at}, at)
+		MOVQ(at, Mem{Base: room, Disp: 16 * j})
 		MOVL(U32(1), found[j].As32())
 	}
 	MOVQ(b.k(), at)
@@ -173,9 +163,8 @@ func bitsHasMany() {
 	MOVQ(at, rest)
 	Label("probe")
 	for j := range together {
+		next(Mem{Base: room, Disp: 16 * j}, states[j])
 		MOVQ(states[j], RDX)
-		next(Mem{Base: room, Disp: 16 * j}, RDX)
-		MOVQ(RDX, states[j])
 		place, word := b.place()
 		SHRXQ(place, Mem{Base: words, Index: word, Scale: 8}, word)
 		ANDQ(word, found[j])
@@ -205,7 +194,6 @@ func probeBits(at, hi, lo GPVirtual, found Mem, leave func()) {
 	MOVQ(Mem{Base: at}, words)
 	MOVQ(Mem{Base: at, Disp: 24}, m)
 	MOVQ(Mem{Base: at, Disp: 32}, k)
-	ORQ(Imm(1), hi)
 	MOVQ(lo, RDX)
 	all := GP64()
 	probe := func(first bool) {
@@ -220,17 +208,12 @@ func probeBits(at, hi, lo GPVirtual, found Mem, leave func()) {
 		SHRXQ(place, Mem{Base: words, Index: word, Scale: 8}, word)
 		ANDQ(word, all)
 	}
-	next := func() {
-		high := GP64()
-		MULXQ(hi, RDX, high)
-		XORQ(high, RDX)
-	}
 	Label("three")
 	CMPQ(k, Imm(3))
 	JLE(LabelRef("last"))
 	for i := range 3 {
 		probe(i == 0)
-		next()
+		next(hi, RDX)
 	}
 	TESTB(Imm(1), all.As8())
 	JE(LabelRef("no"))
@@ -241,7 +224,7 @@ func probeBits(at, hi, lo GPVirtual, found Mem, leave func()) {
 	Label("rest")
 	DECQ(k)
 	JE(LabelRef("done"))
-	next()
+	next(hi, RDX)
 	probe(false)
 	JMP(LabelRef("rest"))
 	Label("done")

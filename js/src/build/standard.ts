@@ -1,7 +1,7 @@
 // Builds Bloom filters: internal/family/standard and internal/probe of the Go package compute the same sizes.
 
 import { setBits } from '../wasm/bits.js';
-import { fold, position, product } from '../wide.js';
+import { next, position, product } from '../wide.js';
 import { type Built, type Maker, zeros } from './maker.js';
 import { search } from './search.js';
 import type { Steps } from './steps.js';
@@ -61,13 +61,13 @@ export const standard: Maker = {
     let done = 0;
     for (const part of parts) {
       for (let i = 0; i < part.length; i += 4) {
-        const by = part[i + 2] | 1, byHigh = part[i + 3];
+        const hiLow = part[i + 2], hiHigh = part[i + 3];
         let l = part[i], h = part[i + 1];
         for (let probe = 1; ; probe++) {
           const at = position(l, h, m);
           words[(at / 32) >>> 0] |= 1 << (at & 31);
           if (probe === k) break;
-          fold(l, h, by, byHigh);
+          next(l, h, hiLow, hiHigh);
           l = product[0];
           h = product[1];
         }

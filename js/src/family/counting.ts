@@ -4,7 +4,7 @@
 import { CorruptError } from '../errors.js';
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, Hash } from '../types.js';
-import { fold, position, product } from '../wide.js';
+import { next, position, product } from '../wide.js';
 
 export const counting: Family = {
   name: 'counting',
@@ -29,14 +29,14 @@ export const counting: Family = {
     /** Sets the places of a key, and their counters. It returns false at the first counter of 0. */
     const probe = (h: Hash): boolean => {
       let l = h[0], u = h[1];
-      const bl = h[2] | 1, bh = h[3];
+      const bl = h[2], bh = h[3];
       for (let i = 0; ; ) {
         const p = position(l, u, m), c = (words[Math.floor(p / 8)] >>> (4 * (p & 7))) & 15;
         if (!c) return false;
         at[i] = p;
         counters[i] = c;
         if (++i === k) return true;
-        fold(l, u, bl, bh);
+        next(l, u, bl, bh);
         l = product[0];
         u = product[1];
       }
