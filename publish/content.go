@@ -107,9 +107,9 @@ func contentOf(b []byte, trim bool) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := fmt.Sprintf(exactSpec, i.Universe, i.Partitions, i.Updates)
+	spec := fmt.Sprintf("exact(universe=%d,partitions=%d,updates=%d)", i.Universe, i.Partitions, i.Updates)
 	r := Release{Kind: Exact, Spec: spec, Keys: i.Members}
-	return &content{record: record{Release: r}, file: b, due: i.BuildDue}, nil
+	return &content{record: record{Release: r, Universe: i.Universe}, file: b, due: i.BuildDue}, nil
 }
 
 // decoded is a filter file that was read and checked.

@@ -17,7 +17,7 @@ import (
 
 // checkFolder returns an error if release.json or objects is a symbolic link, a pipe or the like: who can write the
 // folder could make the publisher read, replace and remove files elsewhere.
-func (p *publisher) checkFolder(context.Context) error {
+func (p *publisher) checkFolder() error {
 	for path, folder := range map[string]bool{p.path(): false, p.store.dir: true} {
 		st, err := os.Lstat(path)
 		switch {
@@ -119,7 +119,7 @@ func (s *objects) history(ctx context.Context, r *record) (history, error) {
 }
 
 // findName sets the name of the release, and what the state files know about it.
-func (p *publisher) findName(context.Context) (err error) {
+func (p *publisher) findName() (err error) {
 	if p.folder, err = folderOf(p.dir); err != nil {
 		return err
 	}
@@ -249,16 +249,5 @@ func (p *publisher) checkContent(c *content) error {
 			"under another name", ErrName, p.name, was.Kind, c.Kind)
 	}
 	return errors.Join(shrink.Check(kindOf(c.Kind).members, was.Keys, c.Keys, p.o.Shrink),
-		shrink.Check("keys of the universe", was.Universe, universeOf(c.Spec), p.o.Shrink))
-}
-
-const exactSpec = "exact(universe=%d,partitions=%d,updates=%d)"
-
-// universeOf returns the size of the universe in the spec of an exact set, and 0 for other specs.
-func universeOf(spec string) uint64 {
-	var universe, partitions, updates uint64
-	if _, err := fmt.Sscanf(spec, exactSpec, &universe, &partitions, &updates); err != nil {
-		return 0
-	}
-	return universe
+		shrink.Check("keys of the universe", was.Universe, c.Universe, p.o.Shrink))
 }

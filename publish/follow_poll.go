@@ -128,7 +128,8 @@ func (p *poll) removeAbandoned() {
 // it was never followed and is no filter: the path may be a mistake.
 func (p *poll) mayReplace() error {
 	folder := p.kind().folder
-	switch h := p.held; {
+	h := p.held
+	switch {
 	case p.release.Total > p.options.maxBytes:
 		return fmt.Errorf("release %d of %d bytes, and at most %d are allowed: %w", p.release.Number, p.release.Total,
 			p.options.maxBytes, filter.ErrTooLarge)

@@ -124,17 +124,16 @@ func (f *Follower) accept(text []byte, was *state) (*record, *state, error) {
 		return nil, nil, err
 	}
 	now := newest{r.Number, r.SHA256}
-	switch name := cmp.Or(f.options.name, was.Name); {
-	case name != "" && r.Name != name:
-		err = fmt.Errorf("%w: %q, and %s follows %q", ErrOtherName, r.Name, f.file, name)
-	case f.kinds != nil && !slices.Contains(f.kinds, r.Kind):
-		err = fmt.Errorf("%w: %s; FollowExact follows exact sets, and Follow filters", ErrKind, r.Kind)
-	default:
-		err = f.mayFollow(was, now)
+	if name := cmp.Or(f.options.name, was.Name); name != "" && r.Name != name {
+		return nil, nil, fmt.Errorf("%w: %q, and %s follows %q", ErrOtherName, r.Name, f.file, name)
 	}
-	if err != nil {
+	if f.kinds != nil && !slices.Contains(f.kinds, r.Kind) {
+		return nil, nil, fmt.Errorf("%w: %s; FollowExact follows exact sets, and Follow filters", ErrKind, r.Kind)
+	}
+	if err := f.mayFollow(was, now); err != nil {
 		return nil, nil, err
 	}
+
 	next := &state{Name: r.Name, newest: now, Published: r.Published, Expires: r.Expires, URL: f.source.String(), Seen: map[string]newest{}}
 	maps.Copy(next.Seen, was.Seen)
 	for _, id := range by {

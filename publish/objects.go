@@ -29,12 +29,13 @@ func objectOf(e shard.Entry) object { return object{e.SHA256, e.Bytes} }
 func (o object) copy(ctx context.Context, w io.Writer, r io.Reader) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), &reading{ctx, io.LimitReader(r, int64(o.Bytes)+1)})
-	switch got := shard.Sum(sum.Sum(nil)); {
-	case err != nil:
+	if err != nil {
 		return err
-	case uint64(n) != o.Bytes:
+	}
+	if uint64(n) != o.Bytes {
 		return fmt.Errorf("%w: %d bytes or more, and the release names %d", ErrObject, n, o.Bytes)
-	case got != o.SHA256:
+	}
+	if got := shard.Sum(sum.Sum(nil)); got != o.SHA256 {
 		return fmt.Errorf("%w: SHA-256 %.8s, and the release names %.8s", ErrObject, got, o.SHA256)
 	}
 	return nil
@@ -54,7 +55,7 @@ type objects struct {
 
 // hold keeps the folder open: what is removed later is removed there, also if somebody has put another folder, or a
 // link to one, in its place.
-func (s *objects) hold(context.Context) (err error) {
+func (s *objects) hold() (err error) {
 	if s.root, err = os.OpenRoot(s.dir); err == nil {
 		err = s.still()
 	}

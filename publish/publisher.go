@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -42,7 +41,7 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 	if err := mayPublish(file); err != nil { // before the folder is made
 		return Report{}, err
 	}
-	if err := p.checkFolder(ctx); err != nil {
+	if err := p.checkFolder(); err != nil {
 		return Report{}, err
 	}
 	if err := os.MkdirAll(p.store.dir, 0o777); err != nil {
@@ -82,18 +81,28 @@ func (p *publisher) warn(err error) { p.report.Warnings = append(p.report.Warnin
 
 // publish does the work of Publish, under the lock.
 func (p *publisher) publish(ctx context.Context, file string) error {
-	for _, step := range []func(context.Context) error{
-		p.mayWrite, p.openStates, p.checkFolder, p.store.hold, p.readCurrent, p.findName, p.compareState, p.mayBeUnsigned,
-	} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if err := p.open(ctx); err != nil {
+		return err
 	}
+	if err := p.readCurrent(ctx); err != nil {
+		return err
+	}
+	if err := p.findName(); err != nil {
+		return err
+	}
+	if err := p.compareState(ctx); err != nil {
+		return err
+	}
+	if err := p.mayBeUnsigned(); err != nil {
+		return err
+	}
+
 	c, err := load(ctx, file, &p.store, p.o)
 	if err != nil {
 		return err
 	}
 	p.report.Trimmed, p.report.BuildDue = c.trimmed, c.due
+
 	if p.unchanged(c) {
 		return p.renew(ctx)
 	}
@@ -103,17 +112,25 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 	return p.release(ctx, c)
 }
 
-func (p *publisher) mayWrite(context.Context) error {
-	return cmp.Or(container.MayWrite(p.path()), container.MayWrite(filepath.Join(p.store.dir, "object")))
-}
-
-func (p *publisher) openStates(ctx context.Context) (err error) {
-	p.states, err = openStates(ctx, p.o.State, p.warn)
-	return err
+// open checks that the folder can be written, reads the state files, and keeps the folder of the objects open.
+func (p *publisher) open(ctx context.Context) (err error) {
+	if err := container.MayWrite(p.path()); err != nil {
+		return err
+	}
+	if err := container.MayWrite(filepath.Join(p.store.dir, "object")); err != nil {
+		return err
+	}
+	if p.states, err = openStates(ctx, p.o.State, p.warn); err != nil {
+		return err
+	}
+	if err := p.checkFolder(); err != nil { // again, under the lock
+		return err
+	}
+	return p.store.hold()
 }
 
 // mayBeUnsigned returns an error wrapping ErrUnsigned if an unsigned release would follow a signed one.
-func (p *publisher) mayBeUnsigned(context.Context) error {
+func (p *publisher) mayBeUnsigned() error {
 	if p.current == nil || len(p.o.Sign) > 0 || p.o.Unsigned {
 		return nil
 	}
@@ -257,22 +274,33 @@ func (p *publisher) sign(ctx context.Context, r *record) error {
 // are not known, the next release cleans.
 func (p *publisher) clean(ctx context.Context, r *record) {
 	container.RemoveAbandoned(p.dir, func(name string) bool { return name == ReleaseName })
-	err := p.store.still()
-	if err == nil {
+	replaced := p.store.still()
+	if replaced == nil {
 		container.RemoveAbandoned(p.store.dir, isHash)
 	}
 	if r == nil || p.current == nil || p.keepAll {
 		return
 	}
-	keep, unknown := p.store.named(ctx, r, p.report.kept)
-	before, unknownBefore := p.store.named(ctx, p.current, p.older)
-	if err = cmp.Or(err, unknown, unknownBefore); err == nil {
-		maps.Copy(keep, before)
-		p.report.Removed, p.report.RemovedBytes, err = p.store.clean(keep)
-	}
-	if err != nil {
+	if err := replaced; err != nil {
+		p.warn(fmt.Errorf("objects of earlier releases are still there: %w", err))
+	} else if err := p.removeObjects(ctx, r); err != nil {
 		p.warn(fmt.Errorf("objects of earlier releases are still there: %w", err))
 	}
+}
+
+// removeObjects removes the objects that neither r nor the release before it names.
+func (p *publisher) removeObjects(ctx context.Context, r *record) error {
+	keep, err := p.store.named(ctx, r, p.report.kept)
+	if err != nil {
+		return err
+	}
+	before, err := p.store.named(ctx, p.current, p.older)
+	if err != nil {
+		return err
+	}
+	maps.Copy(keep, before)
+	p.report.Removed, p.report.RemovedBytes, err = p.store.clean(keep)
+	return err
 }
 
 // finish completes the report.
@@ -280,11 +308,9 @@ func (p *publisher) finish() {
 	r := p.report.record
 	p.report.Release = &r.Release
 	p.report.Daily = uint64(len(p.raw)) + r.Total
-	switch was := r.Previous; {
-	case was == nil:
-	case was.SHA256 == r.SHA256:
+	if was := r.Previous; was != nil && was.SHA256 == r.SHA256 {
 		p.report.Daily = uint64(len(p.raw))
-	case was.Delta != nil:
+	} else if was != nil && was.Delta != nil {
 		p.report.Daily = uint64(len(p.raw)) + was.Delta.Bytes
 	}
 	all := []drift.Measured{{Release: r.Number, Keys: r.Keys, FPRPosterior: r.FPRPosterior}}

@@ -75,6 +75,7 @@ func (r *Release) object() object { return object{r.SHA256, r.Bytes} }
 // record is a release.json: the release, and what a follower needs to come from an older one.
 type record struct {
 	Release
+	Universe uint64    `json:"universe,omitempty"` // keys of the universe of an exact set
 	Previous *previous `json:"previous,omitempty"` // nil in the first release
 	History  *object   `json:"history,omitempty"`  // older releases, including Previous; nil if there are none
 }
@@ -96,6 +97,8 @@ func (r *record) check() error {
 		return fmt.Errorf("%w: %d bytes of %d in total", ErrRelease, r.Bytes, r.Total)
 	case len(r.Spec) > maxSpec || !printable(r.Spec):
 		return fmt.Errorf("%w: spec %.80q", ErrRelease, r.Spec)
+	case r.Universe > maxNumber || r.Universe != 0 && r.Kind != Exact:
+		return fmt.Errorf("%w: a universe of %d keys, kind %s", ErrRelease, r.Universe, r.Kind)
 	case r.Keys > maxNumber || !isRate(r.FPRChosen) || !isRate(r.FPRPosterior):
 		return fmt.Errorf("%w: %d keys, rates %v and %v", ErrRelease, r.Keys, r.FPRChosen, r.FPRPosterior)
 	}

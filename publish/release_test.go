@@ -65,6 +65,7 @@ func TestMarshalRefuses(t *testing.T) {
 		"total":           func(r *record) { r.Total-- },
 		"no bytes":        func(r *record) { r.Bytes, r.Total = 0, 0 },
 		"rate":            func(r *record) { r.FPRPosterior = 1.5 },
+		"universe":        func(r *record) { r.Universe = 1 },
 		"previous":        func(r *record) { r.Previous.Number = 17 },
 		"large history":   func(r *record) { r.History.Bytes = maxHistory + 1 },
 	} {

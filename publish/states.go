@@ -43,7 +43,7 @@ type lastSigned struct {
 // signed returns what state files keep of a release.
 func (r *record) signed() lastSigned {
 	return lastSigned{Name: r.Name, Number: r.Number, SHA256: r.SHA256, Kind: r.Kind, Keys: r.Keys,
-		Universe: universeOf(r.Spec)}
+		Universe: r.Universe}
 }
 
 // check returns an error if a field is out of range.

@@ -134,6 +134,7 @@ func vectors(t *testing.T) (list []vector, files map[string][]byte) {
 func exactVectors(t *testing.T, files map[string][]byte) []vector {
 	r := testRelease()
 	r.Kind, r.Spec, r.FPRChosen, r.FPRPosterior = Exact, "exact(universe=13360400,partitions=0,updates=3)", 0, 0
+	r.Universe = 13360400
 	b, err := r.marshal(testKey(t, "A"))
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,8 @@ func ReadManifest(r io.Reader) (*Manifest, error) {
 	err := strictjson.Decode(limited, &j)
 
 	var invalid *strictjson.Error
-	switch newer := j.Format == shardfile.Format && j.Version > shardfile.Version; {
+	newer := j.Format == shardfile.Format && j.Version > shardfile.Version
+	switch {
 	case err != nil && !errors.As(err, &invalid):
 		return nil, err
 	case limited.N == 0:

@@ -74,11 +74,12 @@ func (a *Allower) Commit(ctx context.Context) error {
 	if err := a.set.Now().Except(nil); err != nil { // it was closed
 		return err
 	}
-	switch seen, missing := a.b.Seen(); {
-	case missing > 0:
+	seen, missing := a.b.Seen()
+	if missing > 0 {
 		return fmt.Errorf("%d of the %d members are not in the set: %w; give all keys that it was built from",
 			missing, seen, filter.ErrKeys)
-	case seen < a.set.Len():
+	}
+	if seen < a.set.Len() {
 		return fmt.Errorf("%d members for a set of %d keys: %w; give all keys that it was built from",
 			seen, a.set.Len(), filter.ErrKeys)
 	}

@@ -181,7 +181,8 @@ func (r *Removal) Commit(ctx context.Context) (Removed, error) {
 	seen.Removed, seen.NotFound = 0, 0
 	err = r.list.each(ctx, 0.5, func(hs []filter.Hash) error {
 		for _, h := range hs {
-			switch err := r.set.remove(h); {
+			err := r.set.remove(h)
+			switch {
 			case err == nil:
 				seen.Removed++
 			case errors.Is(err, filter.ErrNotFound):

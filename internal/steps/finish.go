@@ -191,7 +191,8 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 			}
 		}
 		for _, file := range files {
-			switch name := shardfile.WorkName(id, file); {
+			name := shardfile.WorkName(id, file)
+			switch {
 			case slices.Contains(last, name):
 			case file == replacesName:
 				last = slices.Insert(last, 0, name)
