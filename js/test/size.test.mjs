@@ -43,7 +43,7 @@ const missed = {
   'openExact of bloomery/exact': 8235,
   'bloomery/store/indexeddb': 833, // 0.1 kB of each are the limits of time
   'bloomery/store/cache': 887,
-  'openExact and followExact': 14_523,
+  'openExact and followExact': 14_545,
   'all of bloomery': 28_225,
   'all of bloomery/plain': 21_754,
   'all of bloomery/core, fuse': 12_451,
@@ -118,8 +118,8 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2915, 'patch of bloomery/plain': 2595, 'follow of bloomery': 9070,
-  'follow of bloomery/plain': 8556, 'build of bloomery': 15_687, 'build of bloomery/plain': 15_894,
+  'patch of bloomery': 2915, 'patch of bloomery/plain': 2595, 'follow of bloomery': 9098,
+  'follow of bloomery/plain': 8583, 'build of bloomery': 15_687, 'build of bloomery/plain': 15_894,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
