@@ -3,7 +3,6 @@ package distribute
 import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/steps"
 )
 
 // Config says what to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and MaxFPR
@@ -51,11 +50,4 @@ type Options struct {
 	Progress func(done float64)
 	// Removed, if not nil, is called by Finish for each file of an earlier set or plan that it removes.
 	Removed func(name string)
-}
-
-func (o Options) options() steps.Options {
-	return steps.Options{
-		Secret: o.Secret, Workers: o.Workers, Memory: o.Memory, TempDir: o.TempDir,
-		Progress: o.Progress, Removed: o.Removed,
-	}
 }

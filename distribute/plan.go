@@ -62,7 +62,7 @@ func (p *Plan) Save(ctx context.Context, out Store) error { return p.steps.Save(
 // the line if it is about a key or a value. They wrap ErrChanged if an object is not the one in the plan, ErrNoPlan if
 // a Finish has removed the plan meanwhile, and are those of in and out.
 func (p *Plan) Range(ctx context.Context, in, out Store, i int, o Options) (keys uint64, err error) {
-	done, err := p.steps.Range(ctx, in, out, i, o.options())
+	done, err := p.steps.Range(ctx, in, out, i, steps.Options(o))
 	return done.Keys, err
 }
 
@@ -70,7 +70,7 @@ func (p *Plan) Range(ctx context.Context, in, out Store, i int, o Options) (keys
 // It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished, or
 // filter.ErrConfig if there are more shards than keys, and more than 4,096.
 func (p *Plan) Gather(ctx context.Context, out Store, o Options) (keys uint64, err error) {
-	return p.steps.Gather(ctx, out, nil, o.options())
+	return p.steps.Gather(ctx, out, nil, steps.Options(o))
 }
 
 // Build builds the filter of shard s from the run files and writes it. The File of the entry is where it is until
@@ -82,7 +82,7 @@ func (p *Plan) Gather(ctx context.Context, out Store, o Options) (keys uint64, e
 // meanwhile and the set that is there now has another shard, the error wraps ErrNoPlan. Other errors are those of
 // bloomery.Builder and out.
 func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
-	return p.steps.Build(ctx, out, s, o.options())
+	return p.steps.Build(ctx, out, s, steps.Options(o))
 }
 
 // Finish requires all shards, checks that their files are those that Build wrote, gives them their final names, and
@@ -97,5 +97,5 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 // If out has a lock, Finish waits for it and has it all the time. In a Store with WriteIf and without a lock, a Finish
 // that comes too late is refused, too: ErrSetChanged.
 func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifest, error) {
-	return p.steps.Finish(ctx, out, o.options())
+	return p.steps.Finish(ctx, out, steps.Options(o))
 }

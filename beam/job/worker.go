@@ -102,7 +102,7 @@ func newWorker(ctx context.Context, t Task) (*worker, error) {
 func (w *worker) options(bytes int64) steps.Options {
 	share := float64(bytes) / float64(w.task.Memory)
 	return steps.Options{
-		Secret: w.secret, Formats: Formats, Workers: max(1, int(share*float64(runtime.GOMAXPROCS(0))+0.5)),
+		Secret: w.secret, Workers: max(1, int(share*float64(runtime.GOMAXPROCS(0))+0.5)),
 		Memory: bytes - bytes/4, // the rest is for the buffers of the input and the filter
 	}
 }

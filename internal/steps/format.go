@@ -38,7 +38,7 @@ type Reading struct {
 
 // KeyFormat says how keys stand in the input. It is part of a plan.
 type KeyFormat struct {
-	// Name is a format of keyio, or one of the formats given to NewPlan and in Options. Default: keyio.Lines.
+	// Name is a format of keyio, or one of the formats given to NewPlan or ReadPlan. Default: keyio.Lines.
 	Name      string `json:"name"`
 	Column    string `json:"column,omitempty"`
 	Header    bool   `json:"header,omitempty"`

@@ -19,8 +19,6 @@ type Options struct {
 	Memory int64
 	// TempDir is the folder of temporary files. Default: os.TempDir().
 	TempDir string
-	// Formats are those that were given to NewPlan.
-	Formats Formats
 	// Progress, if not nil, is called now and then with the part of the step that is done, in [0, 1], by one goroutine
 	// at a time.
 	Progress func(done float64)

@@ -63,6 +63,7 @@ type Plan struct {
 	Objects   []Object      `json:"objects"`
 	Ranges    []Range       `json:"ranges"`
 
+	formats Formats // besides those of keyio
 	id      string
 	once    sync.Once     // sets id
 	earlier manifestCache // of the set that Build replaces
@@ -94,7 +95,7 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	c.Keys.Name = cmp.Or(c.Keys.Name, string(keyio.Lines))
 	p := &Plan{
 		Version: planVersion, Shards: c.Build.Shards, FPRChosen: build.FPRChosen, MaxFPR: c.Build.MaxFPR,
-		Capacity: build.Capacity, Keys: c.Keys,
+		Capacity: build.Capacity, Keys: c.Keys, formats: c.Formats,
 	}
 	if p.Spec, err = filter.ParseSpec(build.Spec); err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	if err := p.divide(ctx, in, c); err != nil {
 		return nil, err
 	}
-	return p, p.check(c.Formats)
+	return p, p.check()
 }
 
 func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
@@ -138,7 +139,7 @@ func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
 }
 
 func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
-	format := c.Formats.get(p.Keys)
+	format := p.formats.get(p.Keys)
 	spans := make([][]Span, len(p.Objects))
 	err := parallel.Do(ctx, len(spans), planReads, func(ctx context.Context, i int) (err error) {
 		spans[i], err = format.Split(ctx, in, p.Objects[i], c.RangeBytes)
@@ -209,7 +210,7 @@ func (p *Plan) parts(r Range) (objects []Object, spans []Span) {
 }
 
 // check returns an error wrapping filter.ErrConfig if the plan contradicts itself.
-func (p *Plan) check(formats Formats) error {
+func (p *Plan) check() error {
 	bad := func(field string, value any, reason string) error {
 		return &filter.ConfigError{Field: "plan: " + field, Value: value, Reason: reason}
 	}
@@ -242,7 +243,7 @@ func (p *Plan) check(formats Formats) error {
 	} else if !f.TakesHash(p.Spec, p.Hash) {
 		return bad("hash", p.Hash, "it is not one of the family")
 	}
-	_, own := formats[p.Keys.Name]
+	_, own := p.formats[p.Keys.Name]
 	if err := p.Keys.checkValues(p.valueBits(), own); err != nil {
 		return err
 	}

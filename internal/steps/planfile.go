@@ -70,11 +70,11 @@ func ParsePlan(b []byte, formats Formats) (*Plan, error) {
 }
 
 func parsePlan(b []byte, formats Formats, objects, ranges int) (*Plan, error) {
-	j := planText{Plan: new(Plan), limits: map[string]int{"objects": objects, "ranges": ranges}}
+	j := planText{Plan: &Plan{formats: formats}, limits: map[string]int{"objects": objects, "ranges": ranges}}
 	if err := strictjson.Unmarshal(b, &j); err != nil {
 		return nil, fmt.Errorf("reading a plan: %w", err)
 	}
-	return j.Plan, j.check(formats)
+	return j.Plan, j.check()
 }
 
 // planText is a plan in JSON. The memory for lists above the limits is never taken.

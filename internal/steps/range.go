@@ -125,7 +125,7 @@ func (p *Plan) hash(ctx context.Context, in Source, i int, h filter.Hasher, w *h
 // read calls work and emit for the batches of a range; see Format.Read.
 func (p *Plan) read(ctx context.Context, in Source, i int, o Options, work, emit func(*keyio.Batch) error) error {
 	objects, spans := p.parts(p.Ranges[i])
-	format := o.Formats.get(p.Keys)
+	format := p.formats.get(p.Keys)
 	total, before := int64(1), int64(0)
 	for _, s := range spans {
 		total += s.Length

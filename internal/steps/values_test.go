@@ -105,7 +105,7 @@ func TestValues(t *testing.T) {
 				t.Errorf("%s: version %d, %d ranges", tt.objects, p.Version, len(p.Ranges))
 			}
 			to := t.TempDir()
-			o := steps.Options{Secret: c.Secret, Formats: formats}
+			o := steps.Options{Secret: c.Secret}
 			if _, err := all(t.Context(), p, in, steps.Dir(to), o); err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +184,7 @@ func TestBadValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
-		o := steps.Options{Formats: formats}
+		o := steps.Options{}
 		_, err = all(t.Context(), p, in, steps.Dir(dir), o)
 		if err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%v; want %s", err, tt.says)
