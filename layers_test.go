@@ -59,9 +59,10 @@ var rooms = map[string][]string{
 	"internal/patch": {"filter", "internal/family", "internal/families", "internal/container", "shard",
 		"internal/bitvec", "internal/crc", "internal/parallel", "internal/untrusted",
 		"internal/shardfile", "internal/shardset", "exact"}, // the last one in tests only
-	"shard":               {"filter", "internal/family", "internal/shardfile", "internal/strictjson"},
+	"shard": {"filter", "internal/container", "internal/families", "internal/family", "internal/family/*",
+		"internal/shardfile", "internal/strictjson"},
+	"internal/shardfile":  {"filter", "internal/container"},
 	"internal/strictjson": {},
-	"internal/shardfile":  {"filter"},
 	"internal/shardset": {"filter", "internal/container", "internal/flock", "internal/shardfile",
 		"internal/untrusted", "shard"},
 	"internal/flock": {"internal/untrusted"},
@@ -217,6 +218,40 @@ func TestLayers(t *testing.T) {
 		t.Fatalf("%d arrows seen: %v", arrows, err)
 	}
 }
+
+// libraries are the libraries in modules of their own. They use public names of this module only, since a user may take
+// a newer version of it: go get -u.
+var libraries = []string{"buckets", "pebblefilter"}
+
+// TestLibraries: no file of a library imports an internal package of this module, tests and their tools aside.
+func TestLibraries(t *testing.T) {
+	for _, dir := range libraries {
+		files := 0
+		err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
+				return err
+			}
+			files++
+			f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			for _, i := range f.Imports {
+				name, _ := strconv.Unquote(i.Path.Value)
+				if strings.HasPrefix(name, module+"/internal/") && !strings.HasPrefix(filepath.ToSlash(p), serversForTests) {
+					t.Errorf("%s imports %s, which another version of the module may not have", p, name)
+				}
+			}
+			return nil
+		})
+		if err != nil || files == 0 {
+			t.Errorf("%s: %d files, %v", dir, files, err)
+		}
+	}
+}
+
+// serversForTests starts servers that only tests need.
+const serversForTests = "buckets/internal/reals3"
 
 // TestWorkName: the name of the folder of working files stands in package shardfile only.
 func TestWorkName(t *testing.T) {

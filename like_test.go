@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -169,8 +168,8 @@ func TestLikeShards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if shardset.ID(m) != shardset.ID(was) || m.FPRChosen != 0.01 || m.Keys() != 8500 {
-		t.Errorf("plan %s like %s, chosen rate %g, %d keys", shardset.ID(m), shardset.ID(was), m.FPRChosen, m.Keys())
+	if m.ID() != was.ID() || m.FPRChosen != 0.01 || m.Keys() != 8500 {
+		t.Errorf("plan %s like %s, chosen rate %g, %d keys", m.ID(), was.ID(), m.FPRChosen, m.Keys())
 	}
 	files := filesOf(t, next)
 	for i := range 3 {

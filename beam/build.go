@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/beam/job"
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -206,7 +205,7 @@ func (a *app) report(f *buildFlags, m *shard.Manifest, took time.Duration) error
 	if a.json {
 		prior, posterior := m.FPR()
 		return a.printJSON(map[string]any{
-			"output": f.config.Output, "spec": m.Spec, "plan": shardset.ID(m), "shards": len(m.Shards), "keys": m.Keys(),
+			"output": f.config.Output, "spec": m.Spec, "plan": m.ID(), "shards": len(m.Shards), "keys": m.Keys(),
 			"bytes": m.Bytes(), "fpr_prior": prior, "fpr_posterior": posterior, "seconds": took.Seconds(),
 		})
 	}

@@ -1,50 +1,24 @@
 package buckets
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/family/blocked"
-	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
-	"github.com/bloomery/bloomery/internal/shardset"
+	"github.com/bloomery/bloomery/shard"
 )
 
-// blockView finds the block of a key in a section, and answers from the bytes of the block.
-type blockView interface {
-	Bytes() uint64
-	Block(h filter.Hash) (offset uint64, length int)
-	HasBlock(block []byte, h filter.Hash) bool
-}
-
-// viewers are the families whose queries read one block.
-var viewers = map[string]func(filter.Spec) (blockView, error){
-	"blocked":          func(s filter.Spec) (blockView, error) { return blocked.ViewOf(s) },
-	"blockpartitioned": func(s filter.Spec) (blockView, error) { return blockpartitioned.ViewOf(s) },
-}
-
-// blocksOf returns an error unless blocks of a family can be read.
-func blocksOf(family string) error {
-	if viewers[family] == nil {
-		return fmt.Errorf("a query of %s reads more than one block: open the set without Blocks: %w",
-			family, filter.ErrUnsupported)
+// withoutBlocks adds what to do to an error of a set whose blocks cannot be read.
+func withoutBlocks(err error) error {
+	if errors.Is(err, filter.ErrUnsupported) {
+		return fmt.Errorf("%w; open the set without Blocks", err)
 	}
-	return nil
-}
-
-// view is a blockView and the place of its section in the file.
-type view struct {
-	blockView
-	section uint64
+	return err
 }
 
 const (
@@ -55,8 +29,8 @@ const (
 	longest = 4 << 20
 )
 
-// view returns the view of a shard. The first use reads its header.
-func (r remote) view(ctx context.Context) (*view, error) {
+// view returns the Blocks of a shard. The first use reads its header.
+func (r remote) view(ctx context.Context) (*shard.Blocks, error) {
 	slot := &r.g.views[r.shard]
 	if v := slot.Load(); v != nil {
 		return v, nil
@@ -79,39 +53,20 @@ func (r remote) view(ctx context.Context) (*view, error) {
 	})
 	select {
 	case it := <-done:
-		return it.Val.(*view), it.Err
+		return it.Val.(*shard.Blocks), it.Err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
 // readView reads and checks the header of a shard.
-func (r remote) readView(ctx context.Context) (*view, error) {
-	m, e := r.g.manifest, r.entry()
-	b, err := r.part(ctx, 0, int64(min(e.Bytes, container.MaxHeader)))
+func (r remote) readView(ctx context.Context) (*shard.Blocks, error) {
+	b, err := r.part(ctx, 0, int64(min(r.entry().Bytes, shard.MaxHeader)))
 	if err != nil {
 		return nil, err
 	}
-	f, places, err := container.ReadPlaces(bytes.NewReader(b), container.Options{
-		Check: func(f *container.File, words []uint64) error {
-			return families.Accept(f.Family, f.Spec, f.Hash, words, math.MaxInt64)
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	if f.HasExceptions() {
-		return nil, fmt.Errorf("blocks of a filter with exceptions cannot be read: open the set without Blocks: %w",
-			filter.ErrUnsupported)
-	}
-	if err := shardset.CheckHeader(m, r.shard, f); err != nil {
-		return nil, err
-	}
-	v, err := viewers[f.Spec.Family()](f.Spec)
-	if err == nil && v.Bytes() != places[0].Bytes {
-		err = fmt.Errorf("blocks of %s cannot be read: open the set without Blocks: %w", f.Spec, filter.ErrUnsupported)
-	}
-	return &view{v, places[0].Offset}, err
+	v, err := r.g.manifest.Blocks(r.shard, b)
+	return v, withoutBlocks(err)
 }
 
 // part reads a part of a shard, completely.
@@ -146,10 +101,10 @@ func (s *Set) askBlocks(ctx context.Context, r remote, dst []bool, hs []filter.H
 	var missing []wanted
 	for i, h := range hs {
 		offset, length := v.Block(h)
-		w := wanted{i, int64(v.section + offset), length}
+		w := wanted{i, offset, length}
 		if b := s.blocks.get(blockKey{r.g, r.shard, w.offset}); b != nil {
 			s.counters.blockHits.Add(1)
-			dst[i] = v.HasBlock(b, h)
+			dst[i] = v.Contains(b, h)
 		} else {
 			missing = append(missing, w)
 		}
@@ -184,7 +139,7 @@ func runOf(all []wanted) []wanted {
 }
 
 // readRun reads blocks by one request and answers their keys.
-func (s *Set) readRun(ctx context.Context, r remote, v *view, run []wanted, dst []bool, hs []filter.Hash) error {
+func (s *Set) readRun(ctx context.Context, r remote, v *shard.Blocks, run []wanted, dst []bool, hs []filter.Hash) error {
 	select {
 	case s.blocks.slots <- struct{}{}:
 		defer func() { <-s.blocks.slots }()
@@ -216,7 +171,7 @@ func (s *Set) readRun(ctx context.Context, r remote, v *view, run []wanted, dst 
 	}
 	for _, w := range run {
 		block := b[w.offset-first:][:w.length]
-		dst[w.key] = v.HasBlock(block, hs[w.key])
+		dst[w.key] = v.Contains(block, hs[w.key])
 		s.blocks.put(blockKey{r.g, r.shard, w.offset}, block, sums)
 	}
 	return nil

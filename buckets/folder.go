@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/bloomery/bloomery/distribute"
-	"github.com/bloomery/bloomery/internal/steps"
 )
 
 // Folder returns the Store of a folder: distribute.Dir, with its Lock and Rename. It is not gocloud.dev/blob/fileblob,
@@ -15,6 +15,26 @@ import (
 func Folder(path string) Store { return folder{distribute.Dir(path)} }
 
 type folder struct{ distribute.Store }
+
+// locker and renamer are what the Store of a folder can do, too.
+type locker interface {
+	Lock(ctx context.Context) (unlock func() error, err error)
+}
+
+type renamer interface {
+	Rename(ctx context.Context, from, to []string) error
+}
+
+// lockWithin locks a folder, and waits at most that long for another process. ok is false if that still has the lock.
+func lockWithin(ctx context.Context, f locker, wait time.Duration) (unlock func() error, ok bool, err error) {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	unlock, err = f.Lock(waiting)
+	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
+		return nil, false, nil
+	}
+	return unlock, err == nil, err
+}
 
 // OpenVersion opens the file first and looks at its version then: if the path has the version afterwards, so has the
 // open file, unless the same version was put back.
@@ -25,11 +45,11 @@ func (f folder) OpenVersion(ctx context.Context, name, version string, offset, l
 func (folder) Close() error { return nil }
 
 func (f folder) Lock(ctx context.Context) (unlock func() error, err error) {
-	return f.Store.(steps.Locker).Lock(ctx)
+	return f.Store.(locker).Lock(ctx)
 }
 
 func (f folder) Rename(ctx context.Context, from, to []string) error {
-	return f.Store.(steps.Renamer).Rename(ctx, from, to)
+	return f.Store.(renamer).Rename(ctx, from, to)
 }
 
 // OpenChecked is OpenVersion for a Store that can only open the newest version. It costs one more Stat.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/internal/body"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/publish/transport"
 )
@@ -88,14 +88,32 @@ func (p published) get(ctx context.Context, name string, r transport.Request) (*
 	if r.Offset <= st.Size {
 		o.Offset = r.Offset
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	whole, err := p.store.OpenVersion(ctx, name, st.Version, o.Offset, -1)
+	rest, err := p.store.OpenVersion(ctx, name, st.Version, o.Offset, -1)
 	if err != nil {
-		cancel(nil)
 		return nil, fmt.Errorf("%s: %w", p.address, err)
 	}
-	limits := body.Limits{MaxBytes: r.MaxBytes, Size: st.Size, Stall: transport.DefaultStall,
-		Name: p.address + "/" + name}
-	o.Body = limits.Apply(ctx, cancel, whole, o.Offset)
+	o.Body = &namedBody{rest, st.Size - o.Offset, p.address + "/" + name}
 	return o, nil
+}
+
+// namedBody is a body of at most left bytes, whose errors name the object. A Follower bounds the time that it takes.
+type namedBody struct {
+	io.ReadCloser
+	left int64
+	name string
+}
+
+func (b *namedBody) Read(p []byte) (int, error) {
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1] // one byte more shows that there are more
+	}
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		b.left = 0
+		return max(n-1, 0), fmt.Errorf("%s: %w", b.name, transport.ErrTooLarge)
+	}
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("%s: %w", b.name, err)
+	}
+	return n, err
 }

@@ -46,21 +46,21 @@ func (s *Set) readVersion(ctx context.Context, version string) (*generation, err
 	if err = errors.Join(err, r.Close()); err != nil {
 		return nil, fmt.Errorf("%s: %w", shard.ManifestName, err)
 	}
-	if err := s.accept(m); err != nil {
-		return nil, err
-	}
 	g := &generation{
 		manifest: m, version: version, versions: make([]string, len(m.Shards)),
 		faults: make([]atomic.Pointer[fault], len(m.Shards)),
 	}
-	if g.hasher, err = s.hasherOf(m); err != nil {
+	if g.hasher, err = m.Hasher(s.options.Secret); err != nil {
+		return nil, err
+	}
+	if err := s.accept(m); err != nil {
 		return nil, err
 	}
 	if err := s.list(ctx, g); err != nil {
 		return nil, err
 	}
 	if s.options.Blocks {
-		g.views = make([]atomic.Pointer[view], len(m.Shards))
+		g.views = make([]atomic.Pointer[shard.Blocks], len(m.Shards))
 		g.sums = make([]atomic.Pointer[chunks], len(m.Shards))
 	}
 	return g, nil

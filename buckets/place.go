@@ -8,16 +8,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/bitvec"
-	"github.com/bloomery/bloomery/internal/flock"
-	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -35,12 +35,11 @@ type fetcher interface {
 type memory struct{ stats *counters }
 
 func (m memory) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (*bloomery.Set, error) {
-	words, err := bitvec.Alloc(uint64(bytes+7) / 8) // there is room, and the bucket has as many
-	if err != nil {
-		return nil, err
+	if bytes > math.MaxInt {
+		return nil, fmt.Errorf("%d bytes: %w", bytes, filter.ErrTooLarge)
 	}
-	b := bitvec.Bytes(words)[:bytes]
-	err = fetch(ctx, m.stats, key, f, func(r io.Reader) error {
+	b := make([]byte, bytes) // the cache has room for it, and the bucket has as many
+	err := fetch(ctx, m.stats, key, f, func(r io.Reader) error {
 		_, err := io.ReadFull(r, b)
 		return err
 	})
@@ -120,13 +119,11 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // cacheFolder keeps shards in files named by their SHA-256.
 type cacheFolder struct {
-	dir   string
-	lock  *os.File
-	stats *counters
+	dir    string
+	files  Store        // of the same folder
+	unlock func() error // of the folder, which an open Set locks
+	stats  *counters
 }
-
-// lockName is a file that an open Set locks. It is not removed, since others may wait to lock it.
-const lockName = ".bloomery-cache.lock"
 
 // Files are named by the key and cacheSuffix. Those that are being fetched have a dot before and temporary and digits
 // behind that.
@@ -140,16 +137,15 @@ func openCacheFolder(dir string, stats *counters) (*cacheFolder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	now, cancel := context.WithTimeout(context.Background(), 0)
-	defer cancel()
-	f, _, err := flock.LockFile(now, filepath.Join(dir, lockName), nil, nil)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("cache folder %s is in use by another open set; give each set a folder of its own", dir)
-	}
-	if err != nil {
+	files := Folder(dir)
+	unlock, ok, err := lockWithin(context.Background(), files.(locker), time.Nanosecond)
+	switch {
+	case err != nil:
 		return nil, err
+	case !ok:
+		return nil, fmt.Errorf("cache folder %s is in use by another open set; give each set a folder of its own", dir)
 	}
-	return &cacheFolder{dir, f, stats}, nil
+	return &cacheFolder{dir, files, unlock, stats}, nil
 }
 
 func (d *cacheFolder) path(key hashSum) string {
@@ -208,7 +204,7 @@ func keyOf(name string) (key hashSum, ok bool) {
 // load opens the file of a shard. If it is missing or damaged, load fetches it.
 func (d *cacheFolder) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (*bloomery.Set, error) {
 	path := d.path(key)
-	if sumOf(path) != key {
+	if sumOf(ctx, d.files, filepath.Base(path)) != key {
 		if err := d.fetch(ctx, key, bytes, f); err != nil {
 			return nil, errors.Join(err, d.drop(key))
 		}
@@ -247,9 +243,9 @@ func (d *cacheFolder) fetch(ctx context.Context, key hashSum, bytes int64, f fet
 	return err
 }
 
-// sumOf returns the SHA-256 of a file, or zero if it cannot be read.
-func sumOf(path string) (sum hashSum) {
-	f, _, err := untrusted.Open(path)
+// sumOf returns the SHA-256 of a file in a folder, or zero if it cannot be read.
+func sumOf(ctx context.Context, dir Store, name string) (sum hashSum) {
+	f, err := dir.Open(ctx, name, 0, -1)
 	if err != nil {
 		return sum
 	}
@@ -269,4 +265,4 @@ func (d *cacheFolder) drop(key hashSum) error {
 	return err
 }
 
-func (d *cacheFolder) close() error { return d.lock.Close() }
+func (d *cacheFolder) close() error { return d.unlock() }

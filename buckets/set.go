@@ -12,10 +12,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -47,8 +43,8 @@ type generation struct {
 	version  string   // of the manifest
 	versions []string // of the shards
 	faults   []atomic.Pointer[fault]
-	views    []atomic.Pointer[view]   // with Options.Blocks; nil until the first use
-	sums     []atomic.Pointer[chunks] // with Options.Blocks; nil until Verify
+	views    []atomic.Pointer[shard.Blocks] // with Options.Blocks; nil until the first use
+	sums     []atomic.Pointer[chunks]       // with Options.Blocks; nil until Verify
 }
 
 // fault is why the bytes of a shard could not be used.
@@ -134,22 +130,10 @@ func OpenSet(ctx context.Context, store Store, o Options) (*Set, error) {
 	return s, nil
 }
 
-// hasherOf returns the hasher of the keys of a manifest.
-func (s *Set) hasherOf(m *shard.Manifest) (filter.Hasher, error) {
-	return (&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck}).Hasher(s.options.Secret)
-}
-
 // accept returns an error if the Set cannot use a manifest.
 func (s *Set) accept(m *shard.Manifest) error {
-	kind, err := families.ByName(m.Spec.Family())
-	if err != nil {
-		return err
-	}
-	if kind.Can.Has(family.CanRawKeys) {
-		return fmt.Errorf("%w: family %s takes raw keys and cannot be sharded", shard.ErrManifest, kind.Name)
-	}
 	if s.options.Blocks {
-		return blocksOf(kind.Name)
+		return withoutBlocks(m.CheckBlocks())
 	}
 	largest := slices.MaxFunc(m.Shards, func(a, b shard.Entry) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	if largest.Bytes > uint64(s.options.CacheBytes) {
@@ -161,7 +145,9 @@ func (s *Set) accept(m *shard.Manifest) error {
 
 // Manifest returns a copy of the manifest.
 func (s *Set) Manifest() *shard.Manifest {
-	return shardset.Clone(s.now.Load().manifest)
+	m := *s.now.Load().manifest
+	m.Shards = slices.Clone(m.Shards)
+	return &m
 }
 
 // Hasher returns the hash function of the keys. It stays the same until Close.
@@ -225,7 +211,7 @@ func (r remote) check(set *bloomery.Set) error {
 	switch kind, keys := set.Spec().Family(), set.Len(); {
 	case kind != m.Spec.Family():
 		return fmt.Errorf("family %s, want %s: %w", kind, m.Spec.Family(), shard.ErrForeign)
-	case !shardset.Matches(m, set.Hasher()):
+	case set.Hasher() != r.g.hasher:
 		return fmt.Errorf("another hash function, seed or secret: %w", shard.ErrForeign)
 	case keys != e.Keys:
 		return fmt.Errorf("%d keys, want %d: %w", keys, e.Keys, shard.ErrForeign)

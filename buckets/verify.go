@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"io/fs"
+	"regexp"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/bloomery/bloomery/internal/shardset"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -90,34 +93,41 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Download makes the set the one in a folder, which bloomery.Open takes, in one transaction: it compares all shards
-// with the manifest, and writes the manifest last. Shards that are there are kept if they have the right contents, and
-// shards that were written stay after an error, so Download can be repeated. The folder must not have the manifest of
-// another set. If another process builds or changes a set there and does not end soon, the error wraps
-// filter.ErrLocked. progress is that of Verify.
+// Download makes the set the one in a folder, which bloomery.Open takes: it compares all shards with the manifest, and
+// writes the manifest last. Shards that are there are kept if they have the right contents, and shards that were written
+// stay after an error, so Download can be repeated. The folder must not have the manifest of another set. If another
+// process builds or changes a set there and does not end soon, the error wraps filter.ErrLocked. progress is that of
+// Verify.
 func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int64)) (err error) {
-	to, err := shardset.LockFolder(ctx, dir, shardset.Locking{Wait: shardset.ShortWait})
-	if err != nil {
+	to := Folder(dir)
+	unlock, ok, err := lockWithin(ctx, to.(locker), lockWait)
+	switch {
+	case err != nil:
 		return err
+	case !ok:
+		return fmt.Errorf("%s: %w; wait for it, or name another folder", dir, filter.ErrLocked)
 	}
-	defer func() { err = errors.Join(err, to.Unlock()) }()
-	if err := to.Read(); err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, unlock()) }()
+
 	g := s.now.Load()
 	m := g.manifest
-	if there := to.Manifest(); there != nil {
+	there, err := manifestIn(ctx, to)
+	if err != nil {
+		return fmt.Errorf("%s: %w; if the set is of no use, remove the folder", dir, err)
+	}
+	if there != nil {
 		if same, err := sameText(there, m); err != nil || !same {
 			return errors.Join(err, fmt.Errorf("%s has another set; name an empty folder", dir))
 		}
 	}
-	to.Sweep(m)
+	removeLeftovers(ctx, to, m, there != nil)
+
 	err = s.each(ctx, g, progress, func(ctx context.Context, r remote, count counter) error {
 		e := r.entry()
-		if sumOf(to.Path(e.File)) == e.SHA256 {
+		if sumOf(ctx, to, e.File) == e.SHA256 {
 			return nil
 		}
-		return to.PutFile(ctx, e.File, e.SHA256, func(w io.Writer) error {
+		return to.Write(ctx, e.File, func(w io.Writer) error {
 			return fetch(ctx, &s.counters, e.SHA256, r, func(in io.Reader) error {
 				_, err := io.CopyN(w, count(in), int64(e.Bytes))
 				return err
@@ -127,7 +137,50 @@ func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int6
 	if err != nil {
 		return err
 	}
-	return to.Commit(ctx, m, nil, nil)
+	return to.Write(ctx, shard.ManifestName, func(w io.Writer) error { _, err := m.WriteTo(w); return err })
+}
+
+// lockWait is how long Download waits for a process that changes the folder.
+const lockWait = 2 * time.Second
+
+// manifestIn returns the manifest in a folder, or nil if there is none.
+func manifestIn(ctx context.Context, dir Store) (*shard.Manifest, error) {
+	in, err := dir.Open(ctx, shard.ManifestName, 0, -1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := shard.ReadManifest(in)
+	return m, errors.Join(err, in.Close())
+}
+
+// shardNames matches the file names of shards.
+var shardNames = regexp.MustCompile(`^[0-9]+-of-[0-9]+(\.[0-9a-z]+)?\.bloom$`)
+
+// removeLeftovers removes shards that an interrupted Download of another version of the set has left. A folder without
+// a manifest that has other files is not one of a set: nothing is removed there. What cannot be removed does no harm.
+func removeLeftovers(ctx context.Context, dir Store, m *shard.Manifest, isSet bool) {
+	named := map[string]bool{shard.ManifestName: true}
+	for _, e := range m.Shards {
+		named[e.File] = true
+	}
+	var leftovers []string
+	for o, err := range dir.List(ctx, "") {
+		switch {
+		case err != nil:
+			return
+		case named[o.Name]:
+		case shardNames.MatchString(o.Name):
+			leftovers = append(leftovers, o.Name)
+		case !isSet:
+			return
+		}
+	}
+	for _, name := range leftovers {
+		_ = dir.Remove(ctx, name)
+	}
 }
 
 // sameText reports whether two manifests are written as the same bytes.

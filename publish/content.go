@@ -174,7 +174,7 @@ func loadSet(ctx context.Context, dir string, s *objects, o Options) (*content, 
 			return c, err
 		}
 		now, changed := readManifest(dir)
-		if changed != nil || shardset.ID(now) == shardset.ID(m) && slices.Equal(now.Shards, m.Shards) {
+		if changed != nil || now.ID() == m.ID() && slices.Equal(now.Shards, m.Shards) {
 			return nil, err
 		}
 		m, err = now, nil

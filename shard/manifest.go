@@ -69,6 +69,13 @@ func (s *Sum) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// ID returns the plan id, the field "plan" of the file: 32 hex digits that depend on everything in the manifest except
+// its entries. Sets with equal ids have the same spec, hash function, chosen rate, routing and number of shards, so that
+// MergeFiles takes them.
+func (m *Manifest) ID() string {
+	return shardfile.NewHead(m.Spec, m.Hash, m.Seed, m.KeyCheck, m.FPRChosen, len(m.Shards)).Plan
+}
+
 // Keys returns the number of keys of all shards.
 func (m *Manifest) Keys() (n uint64) {
 	for _, e := range m.Shards {

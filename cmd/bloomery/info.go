@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -147,7 +146,7 @@ func (r report) write(w io.Writer) {
 		writeWindow(w, r.window)
 	}
 	if m := r.manifest; m != nil {
-		fmt.Fprintf(w, "shards\t%d, plan %s\n", len(m.Shards), shardset.ID(m))
+		fmt.Fprintf(w, "shards\t%d, plan %s\n", len(m.Shards), m.ID())
 		line := func(name string, e shard.Entry) {
 			fmt.Fprintf(w, "%s\t%d, %s, false positive rate %.4g: %s\n",
 				name, e.Keys, bytesText(e.Bytes), e.FPRPosterior, e.File)

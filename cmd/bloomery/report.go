@@ -12,7 +12,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 	"github.com/bloomery/bloomery/window"
 )
@@ -150,7 +149,7 @@ func shardsOf(m *shard.Manifest) *object {
 		all = append(all, entryOf(e))
 	}
 	few, many := fewestAndMost(m)
-	return &object{{"plan", shardset.ID(m)}, {"count", len(m.Shards)},
+	return &object{{"plan", m.ID()}, {"count", len(m.Shards)},
 		{"smallest", entryOf(few)}, {"largest", entryOf(many)},
 		{"shards", all}}
 }

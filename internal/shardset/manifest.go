@@ -2,7 +2,6 @@ package shardset
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"io"
 	"slices"
 
@@ -17,12 +16,6 @@ func Clone(m *shard.Manifest) *shard.Manifest {
 	c := *m
 	c.Shards = slices.Clone(m.Shards)
 	return &c
-}
-
-// ID returns the field "plan" of a manifest: 32 hex digits that depend on everything in it except its entries. Sets
-// with equal ids have the same spec, hash function, chosen rate, routing and number of shards.
-func ID(m *shard.Manifest) string {
-	return shardfile.NewHead(m.Spec, m.Hash, m.Seed, m.KeyCheck, m.FPRChosen, len(m.Shards)).Plan
 }
 
 // Matches reports whether h is the hash function of the keys of a set.
@@ -51,22 +44,7 @@ func Measure(e *shard.Entry, file io.WriterTo, w io.Writer) error {
 // *container.FormatError with the place of the field.
 func CheckHeader(m *shard.Manifest, i int, f *container.File) error {
 	e := m.Shards[i]
-	for _, field := range []struct {
-		at         uint64
-		what       string
-		have, want any
-	}{
-		{10, "family", f.Spec.Family(), m.Spec.Family()},
-		{12, "hash", f.Hash, m.Hash},
-		{16, "seed", f.Seed, m.Seed},
-		{24, "check of the secret", f.KeyCheck, m.KeyCheck},
-		{32, "number of keys", f.Keys, e.Keys},
-		{40, "length", f.Bytes, e.Bytes},
-	} {
-		if field.have != field.want {
-			return &container.FormatError{Offset: field.at, Err: shard.ErrForeign,
-				What: fmt.Sprintf("%s %v, want %v", field.what, field.have, field.want)}
-		}
-	}
-	return nil
+	want := shardfile.Header{Family: m.Spec.Family(), Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck, Keys: e.Keys,
+		Bytes: e.Bytes}
+	return want.Check(f, shard.ErrForeign)
 }

@@ -25,12 +25,12 @@ func TestManifest(t *testing.T) {
 		if _, err := m.WriteTo(&b); err != nil {
 			t.Fatal(err)
 		}
-		if want := `"plan": "` + shardset.ID(m) + `"`; !strings.Contains(b.String(), want) {
+		if want := `"plan": "` + m.ID() + `"`; !strings.Contains(b.String(), want) {
 			t.Errorf("no %s in\n%s", want, &b)
 		}
 		back, err := shard.ReadManifest(&b)
-		if err != nil || shardset.ID(back) != shardset.ID(m) {
-			t.Errorf("plan %s, read %s, %v", shardset.ID(m), shardset.ID(back), err)
+		if err != nil || back.ID() != m.ID() {
+			t.Errorf("plan %s, read %s, %v", m.ID(), back.ID(), err)
 		}
 		for h, want := range map[filter.Hasher]bool{
 			filter.NewHasher(math.MaxUint64): m.Hash == filter.XXH3, filter.NewHasher(1): false,
@@ -41,7 +41,7 @@ func TestManifest(t *testing.T) {
 			}
 		}
 	}
-	if shardset.ID(m) == shardset.ID(keyed) {
+	if m.ID() == keyed.ID() {
 		t.Error("one id of two plans")
 	}
 }

@@ -3,14 +3,10 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
-
-	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/internal/keyio"
-	"github.com/bloomery/bloomery/internal/shardset"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -28,11 +24,15 @@ With --json every key gets a line such as {"key":"yopmail.com","present":true}.`
   echo yopmail.com | bloomery-bucket check --blocks gs://filters/spam`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			if err := cli.NoStdout("--cache-dir", "shards need a folder", a.options.CacheDir); err != nil {
+			if a.options.CacheDir == stdio {
+				return errors.New("--cache-dir -: shards need a folder; name one, ./- for one called -")
+			}
+			in, err := a.inputs(args[1:])
+			if err != nil {
 				return err
 			}
 			if !count {
-				if err := cli.NotOutput(a.stdout, a.stdin, args[1:]...); err != nil {
+				if err := in.notOutput(a.stdout); err != nil {
 					return err
 				}
 			}
@@ -41,20 +41,16 @@ With --json every key gets a line such as {"key":"yopmail.com","present":true}.`
 				return err
 			}
 			defer set.Close()
-			in, err := keyio.Open(args[1:], keyio.Options{Stdin: a.stdin})
-			if err != nil {
-				return err
-			}
 			out := bufio.NewWriter(a.stdout)
-			var selected atomic.Int64
-			work := func(_ int, b *keyio.Batch) error {
-				present := make([]bool, len(b.Keys))
-				if err := set.ContainsManyContext(c.Context(), present, b.Keys); err != nil {
+			n := int64(0)
+			err = in.each(c.Context(), func(keys [][]byte) error {
+				present := make([]bool, len(keys))
+				if err := set.ContainsManyContext(c.Context(), present, keys); err != nil {
 					return err
 				}
-				for i, key := range b.Keys {
+				for i, key := range keys {
 					if present[i] != invert {
-						selected.Add(1)
+						n++
 					}
 					switch {
 					case count:
@@ -66,23 +62,16 @@ With --json every key gets a line such as {"key":"yopmail.com","present":true}.`
 						if err != nil {
 							return err
 						}
-						b.Out = append(append(b.Out, line...), '\n')
+						_, _ = out.Write(append(line, '\n')) // Flush returns its error
 					case present[i] != invert:
-						b.Out = append(append(b.Out, key...), '\n')
+						_, _ = out.Write(append(key, '\n'))
 					}
-				}
-				return nil
-			}
-			err = in.Process(c.Context(), 0, work, func(b *keyio.Batch) error {
-				if _, err := out.Write(b.Out); err != nil {
-					return err
 				}
 				return out.Flush()
 			})
 			if err != nil {
 				return err
 			}
-			n := selected.Load()
 			if count {
 				if err := a.report(map[string]int64{"count": n}, "%d", n); err != nil {
 					return err
@@ -118,10 +107,10 @@ func (a *app) infoCommand() *cobra.Command {
 			m, i := set.Manifest(), set.Info()
 			return a.report(map[string]any{
 				"spec": i.Spec.String(), "shards": len(m.Shards), "keys": i.Keys, "bytes": m.Bytes(), "hash": m.Hash.String(),
-				"plan": shardset.ID(m), "fpr_prior": i.FPRPrior, "fpr_posterior": i.FPRPosterior, "fpr_chosen": i.FPRChosen,
+				"plan": m.ID(), "fpr_prior": i.FPRPrior, "fpr_posterior": i.FPRPosterior, "fpr_chosen": i.FPRChosen,
 			}, "spec      %s\nshards    %d\nkeys      %d\nbytes     %d\nhash      %s\nplan      %s\n"+
 				"fpr prior %.4g, posterior %.4g",
-				i.Spec, len(m.Shards), i.Keys, m.Bytes(), m.Hash, shardset.ID(m), i.FPRPrior, i.FPRPosterior)
+				i.Spec, len(m.Shards), i.Keys, m.Bytes(), m.Hash, m.ID(), i.FPRPrior, i.FPRPosterior)
 		},
 	}
 }

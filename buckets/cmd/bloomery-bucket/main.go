@@ -20,7 +20,6 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	_ "github.com/bloomery/bloomery/buckets/all"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Exit codes, like those of grep and of bloomery.
@@ -110,9 +109,33 @@ const maxSecret = 4096
 
 // readSecret reads a secret from a file or pipe. It waits for the writer of a pipe until ctx ends.
 func readSecret(ctx context.Context, path string) (*filter.Secret, error) {
-	text, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxSecret, Streams: true})
-	if err != nil {
-		return nil, fmt.Errorf("--secret-file: %w", err)
+	type content struct {
+		text []byte
+		err  error
+	}
+	read := make(chan content, 1)
+	go func() { // Open waits for the writer of a pipe
+		f, err := os.Open(path)
+		if err != nil {
+			read <- content{nil, err}
+			return
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+		if err == nil && len(text) > maxSecret {
+			err = fmt.Errorf("%s: more than %d bytes: %w", path, maxSecret, filter.ErrTooLarge)
+		}
+		read <- content{text, err}
+	}()
+	var text []byte
+	select {
+	case c := <-read:
+		if c.err != nil {
+			return nil, fmt.Errorf("--secret-file: %w", c.err)
+		}
+		text = c.text
+	case <-ctx.Done():
+		return nil, fmt.Errorf("--secret-file: %w", context.Cause(ctx))
 	}
 	b, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(b) != filter.SecretSize {

@@ -13,14 +13,12 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
-	"github.com/bloomery/bloomery/internal/shardfile"
-	"github.com/bloomery/bloomery/internal/shardtest"
-	"github.com/bloomery/bloomery/internal/steps"
+	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // contents returns all objects of a Store.
-func contents(t testing.TB, s steps.Store) map[string]string {
+func contents(t testing.TB, s distribute.Store) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for o, err := range s.List(t.Context(), "") {
@@ -50,50 +48,55 @@ func Late(t *testing.T, s buckets.Store) {
 		}
 		return all
 	}
-	built := func(name string, shards ...int) *steps.Plan {
+	built := func(name string, shards ...int) *distribute.Plan {
 		t.Helper()
 		in := buckets.Folder(t.TempDir())
 		Put(t, in, "keys", strings.Join(keys(name), "\n"))
-		p, err := steps.NewPlan(t.Context(), in, []string{"keys"}, steps.Config{Build: config})
+		p, err := distribute.NewPlan(t.Context(), in, []string{"keys"}, distribute.Config{Build: config})
 		if err == nil {
 			err = p.Save(t.Context(), s)
 		}
-		for i := 0; err == nil && i < len(p.Ranges); i++ {
-			_, err = p.Range(t.Context(), in, s, i, steps.Options{})
+		for i := 0; err == nil && i < p.Ranges; i++ {
+			_, err = p.Range(t.Context(), in, s, i, distribute.Options{})
 		}
-		if err == nil {
-			_, err = p.BuildAll(t.Context(), s, shards, steps.Options{})
+		for i := 0; err == nil && i < len(shards); i++ {
+			_, err = p.Build(t.Context(), s, shards[i], distribute.Options{})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
-	dir := t.TempDir()
-	if _, err := shardtest.Build(t.Context(), slices.Values(keys("b")), dir, config); err != nil {
+	local := config
+	local.Dir = t.TempDir()
+	set, err := bloomery.Build(t.Context(), slices.Values(keys("b")), local)
+	if err != nil {
 		t.Fatal(err)
 	}
-	want := contents(t, buckets.Folder(dir))
+	if err := set.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := contents(t, buckets.Folder(local.Dir))
 	given := built("a", 0)
 	// Shard 1 is built up to its write, and shard 2 begins, after the other set is finished.
 	paused := &pausing{Store: s, before: func() {
-		if _, err := built("b", 0, 1, 2).Finish(t.Context(), s, steps.Options{}); err != nil {
+		if _, err := built("b", 0, 1, 2).Finish(t.Context(), s, distribute.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}}
-	var out steps.Store = paused
-	if c, ok := s.(steps.Conditional); ok {
+	var out distribute.Store = paused
+	if c, ok := s.(conditional); ok {
 		out = pausingIf{paused, c}
 	}
 	for i := range 3 {
-		_, _ = given.Build(t.Context(), out, i, steps.Options{})
+		_, _ = given.Build(t.Context(), out, i, distribute.Options{})
 	}
 	if paused.before != nil {
 		t.Fatal("shard 1 was not written")
 	}
 	got := contents(t, s)
 	for name := range got {
-		if strings.HasPrefix(name, shardfile.WorkPrefix) {
+		if strings.Contains(name, "/") { // working files are in a folder
 			t.Errorf("%s is left behind", name)
 		}
 	}
@@ -102,24 +105,24 @@ func Late(t *testing.T, s buckets.Store) {
 			t.Errorf("%s is not as Build writes it", name)
 		}
 	}
-	if c, ok := s.(steps.Conditional); ok {
+	if c, ok := s.(conditional); ok {
 		lateFinish(t, c, built)
 	}
 }
 
 // lateFinish stops a Finish before it writes the manifest, and another plan finishes its set. In a folder a lock
 // prevents that.
-func lateFinish(t *testing.T, s steps.Conditional, built func(string, ...int) *steps.Plan) {
+func lateFinish(t *testing.T, s conditional, built func(string, ...int) *distribute.Plan) {
 	var want map[string]string
 	a := built("c", 0, 1, 2)
 	paused := &pausing{Store: s, what: shard.ManifestName, before: func() {
-		if _, err := built("d", 0, 1, 2).Finish(t.Context(), s, steps.Options{}); err != nil {
+		if _, err := built("d", 0, 1, 2).Finish(t.Context(), s, distribute.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		want = contents(t, s)
 	}}
-	_, err := a.Finish(t.Context(), pausingIf{paused, s}, steps.Options{})
-	if !errors.Is(err, steps.ErrSetChanged) || want == nil {
+	_, err := a.Finish(t.Context(), pausingIf{paused, s}, distribute.Options{})
+	if !errors.Is(err, distribute.ErrSetChanged) || want == nil {
 		t.Errorf("a late Finish: %v", err)
 	}
 	if !maps.Equal(want, contents(t, s)) {
@@ -130,10 +133,16 @@ func lateFinish(t *testing.T, s steps.Conditional, built func(string, ...int) *s
 	}
 }
 
+// conditional is what a bucket without a lock can do; see distribute.Store.
+type conditional interface {
+	distribute.Store
+	WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error
+}
+
 // pausing is a Store that calls before once, before the first write of an object whose name ends with what, or of a
 // shard.
 type pausing struct {
-	steps.Store
+	distribute.Store
 	what   string
 	before func()
 }
@@ -154,10 +163,10 @@ func (p *pausing) Write(ctx context.Context, name string, write func(io.Writer) 
 	return p.Store.Write(ctx, name, write)
 }
 
-// pausingIf is a pausing Conditional.
+// pausingIf is a pausing conditional Store.
 type pausingIf struct {
 	*pausing
-	c steps.Conditional
+	c conditional
 }
 
 func (p pausingIf) WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error {

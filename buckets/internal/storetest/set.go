@@ -11,7 +11,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
-	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -19,14 +18,11 @@ import (
 func Build(t testing.TB, n uint64, c bloomery.Config) (dir string, local *bloomery.Set) {
 	t.Helper()
 	dir = t.TempDir()
-	_, err := shardtest.Build(t.Context(), func(yield func(uint64) bool) {
+	c.Dir = dir
+	local, err := bloomery.Build(t.Context(), func(yield func(uint64) bool) {
 		for i := uint64(0); i < n && yield(i); i++ {
 		}
-	}, dir, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	local, err = bloomery.Open(t.Context(), dir, bloomery.WithSecret(c.Secret))
+	}, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
-	"github.com/bloomery/bloomery/internal/steps"
+	"github.com/bloomery/bloomery/distribute"
 )
 
 // Lacks is what a service does not do although its Store asks for it.
@@ -109,9 +110,12 @@ func RunWithout(t *testing.T, s buckets.Store, lacks Lacks) {
 				t.Errorf("prefix %q: %q, want %q", prefix, got, want)
 			}
 		}
-		found, err := steps.Match(ctx, s, []string{"a/*", "a*"})
-		if err != nil || len(found) != 3 || found[2].Name != "ab" {
-			t.Errorf("match: %v, %v", found, err)
+		c := distribute.Config{Build: bloomery.Config{Spec: "blocked", Shards: 1}}
+		if p, err := distribute.NewPlan(ctx, s, []string{"a/*", "a*"}, c); err != nil || p.Ranges == 0 {
+			t.Errorf("a plan of patterns: %+v, %v", p, err)
+		}
+		if _, err := distribute.NewPlan(ctx, s, []string{"c*"}, c); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a pattern of nothing: %v", err)
 		}
 	})
 	t.Run("failed writes", func(t *testing.T) { failedWrites(t, s) })
@@ -206,10 +210,13 @@ func Put(t testing.TB, s buckets.Store, name, text string) {
 // conditions writes under conditions, small objects and some in several parts, from several goroutines at once: one of
 // them creates an object, and one replaces a version.
 func conditions(t *testing.T, s buckets.Store, lacks Lacks) {
-	c, ok := s.(steps.Conditional)
+	c, ok := s.(conditional)
 	if !ok {
-		if _, ok := s.(steps.Renamer); !ok {
-			t.Error("neither a Conditional nor a Renamer")
+		type renamer interface {
+			Rename(ctx context.Context, from, to []string) error
+		}
+		if _, ok := s.(renamer); !ok {
+			t.Error("it has neither WriteIf nor Rename")
 		}
 		return
 	}

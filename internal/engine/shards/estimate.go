@@ -6,7 +6,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
-	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -82,11 +81,11 @@ func (t *Set) other(e engine.Engine) (*Set, error) {
 	return o, nil
 }
 
-// planID returns shardset.ID with the chosen rate of the Set.
+// planID returns Manifest.ID with the chosen rate of the Set.
 func (t *Set) planID() string {
 	m := shard.Manifest{
 		Spec: t.manifest.Spec, Hash: t.manifest.Hash, Seed: t.manifest.Seed,
 		KeyCheck: t.manifest.KeyCheck, FPRChosen: t.chosen, Shards: t.manifest.Shards,
 	}
-	return shardset.ID(&m)
+	return m.ID()
 }

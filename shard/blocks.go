@@ -1,0 +1,111 @@
+package shard
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/blocked"
+	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
+	"github.com/bloomery/bloomery/internal/shardfile"
+)
+
+// MaxHeader is the largest length in bytes of what precedes the blocks in the file of a shard; see [Manifest.Blocks].
+const MaxHeader = container.MaxHeader
+
+// Blocks finds the block of a key in the file of a shard, and answers from the bytes of that block alone: a query needs
+// one short range of the file. It holds no part of the file but what its header says. All methods are safe for
+// concurrent use.
+type Blocks struct {
+	view    blockView
+	section uint64 // offset of the blocks in the file, in bytes
+}
+
+// blockView is the View of a family.
+type blockView interface {
+	Bytes() uint64
+	Block(h filter.Hash) (offset uint64, length int)
+	HasBlock(block []byte, h filter.Hash) bool
+}
+
+// viewers are the families whose queries read one block.
+var viewers = map[string]func(filter.Spec) (blockView, error){
+	"blocked":          func(s filter.Spec) (blockView, error) { return blocked.ViewOf(s) },
+	"blockpartitioned": func(s filter.Spec) (blockView, error) { return blockpartitioned.ViewOf(s) },
+}
+
+// CheckBlocks returns an error wrapping errors.ErrUnsupported unless queries of the family read one block, as in blocked
+// and blockpartitioned.
+func (m *Manifest) CheckBlocks() error {
+	if name := m.Spec.Family(); viewers[name] == nil {
+		return fmt.Errorf("a query of %s reads more than one block: %w", name, filter.ErrUnsupported)
+	}
+	return nil
+}
+
+// Blocks returns the Blocks of shard i. header has the first bytes of its file: [MaxHeader] of them, or the whole file
+// if that is shorter. It verifies the checksum of the header and compares it with the manifest; the blocks themselves
+// have no checksum of their own. The error wraps errors.ErrUnsupported if the family reads more than one block, or the
+// file has exceptions, and [ErrForeign] if it is not the one of shard i. Others are those of bloomery.Read about headers.
+// It panics if i is out of range.
+func (m *Manifest) Blocks(i int, header []byte) (*Blocks, error) {
+	if err := m.CheckBlocks(); err != nil {
+		return nil, err
+	}
+	f, places, err := container.ReadPlaces(bytes.NewReader(header), container.Options{
+		Check: func(f *container.File, words []uint64) error {
+			return families.Accept(f.Family, f.Spec, f.Hash, words, math.MaxInt64)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if f.HasExceptions() {
+		return nil, fmt.Errorf("blocks of a filter with exceptions cannot be read: %w", filter.ErrUnsupported)
+	}
+	e := m.Shards[i]
+	want := shardfile.Header{Family: m.Spec.Family(), Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck, Keys: e.Keys,
+		Bytes: e.Bytes}
+	if err := want.Check(f, ErrForeign); err != nil {
+		return nil, err
+	}
+
+	view, err := viewers[f.Spec.Family()](f.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if view.Bytes() != places[0].Bytes { // a stored form that the view does not know
+		return nil, fmt.Errorf("blocks of %s cannot be read: %w", f.Spec, filter.ErrUnsupported)
+	}
+	return &Blocks{view, places[0].Offset}, nil
+}
+
+// Block returns the range of the file that Contains needs for a key: its offset and its length in bytes. It is within
+// the length that the manifest has.
+func (b *Blocks) Block(h filter.Hash) (offset int64, length int) {
+	at, length := b.view.Block(h)
+	return int64(b.section + at), length
+}
+
+// Contains reports whether a key may be in the shard. block has the bytes of the file at Block(h). It panics if they are
+// fewer.
+func (b *Blocks) Contains(block []byte, h filter.Hash) bool { return b.view.HasBlock(block, h) }
+
+// Hasher returns the hash function of the keys of the set. secret is needed for SipHash and otherwise ignored; it may be
+// nil. The error wraps filter.ErrNoSecret or filter.ErrSecret if the secret is missing or another one, filter.ErrHash
+// for an unknown hash function, filter.ErrFamily for an unknown family, and [ErrManifest] for a family that takes raw
+// keys, whose sets cannot be sharded.
+func (m *Manifest) Hasher(secret *filter.Secret) (filter.Hasher, error) {
+	kind, err := families.FormatOf(m.Spec.Family())
+	if err != nil {
+		return filter.Hasher{}, err
+	}
+	if kind.Can.Has(family.CanRawKeys) {
+		return filter.Hasher{}, fmt.Errorf("%w: family %s takes raw keys and cannot be sharded", ErrManifest, kind.Name)
+	}
+	return (&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck}).Hasher(secret)
+}
