@@ -32,16 +32,18 @@ type blockView interface {
 	HasBlock(block []byte, h filter.Hash) bool
 }
 
-// viewers are the families whose queries read one block.
-var viewers = map[string]func(filter.Spec) (blockView, error){
-	"blocked":          func(s filter.Spec) (blockView, error) { return blocked.ViewOf(s) },
-	"blockpartitioned": func(s filter.Spec) (blockView, error) { return blockpartitioned.ViewOf(s) },
+// viewOf returns the view of a stored filter with that Spec.
+func viewOf(s filter.Spec) (blockView, error) {
+	if s.Family() == blocked.Family {
+		return blocked.ViewOf(s)
+	}
+	return blockpartitioned.ViewOf(s)
 }
 
 // CheckBlocks returns an error wrapping errors.ErrUnsupported unless queries of the family read one block, as in blocked
 // and blockpartitioned.
 func (m *Manifest) CheckBlocks() error {
-	if name := m.Spec.Family(); viewers[name] == nil {
+	if name := m.Spec.Family(); name != blocked.Family && name != blockpartitioned.Family {
 		return fmt.Errorf("a query of %s reads more than one block: %w", name, filter.ErrUnsupported)
 	}
 	return nil
@@ -74,7 +76,7 @@ func (m *Manifest) Blocks(i int, header []byte) (*Blocks, error) {
 		return nil, err
 	}
 
-	view, err := viewers[f.Spec.Family()](f.Spec)
+	view, err := viewOf(f.Spec)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // TestShards builds a sharded set in one call and with a Builder, and opens it.
@@ -35,5 +39,62 @@ func TestShards(t *testing.T) {
 		if err := s.Check(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestBlocks answers queries from one block each of the files of a sharded set.
+func TestBlocks(t *testing.T) {
+	keys, secret := words("key ", 3000), filter.NewSecret()
+	for _, spec := range []string{"blocked(fpr=0.01)", "blockpartitioned(bits_per_key=10,effort=fast)"} {
+		c := bloomery.Config{Spec: spec, Shards: 3, Dir: filepath.Join(t.TempDir(), "set"), Secret: secret}
+		set := built(t, keys, c)
+		defer set.Close()
+		m := set.Manifest()
+		if err := m.CheckBlocks(); err != nil || len(m.ID()) != 32 {
+			t.Errorf("%s: plan %s, %v", spec, m.ID(), err)
+		}
+		h := must(m.Hasher(secret))(t)
+		if _, err := m.Hasher(nil); !errors.Is(err, filter.ErrNoSecret) {
+			t.Errorf("%s: without the secret: %v", spec, err)
+		}
+		if _, err := m.Hasher(filter.NewSecret()); !errors.Is(err, filter.ErrSecret) {
+			t.Errorf("%s: another secret: %v", spec, err)
+		}
+
+		var files [][]byte
+		var all []*shard.Blocks
+		for i, e := range m.Shards {
+			file := must(os.ReadFile(filepath.Join(c.Dir, e.File)))(t)
+			head := file[:min(len(file), shard.MaxHeader)]
+			files, all = append(files, file), append(all, must(m.Blocks(i, head))(t))
+			if _, err := m.Blocks((i+1)%3, head); !errors.Is(err, shard.ErrForeign) {
+				t.Errorf("%s: the header of another shard: %v", spec, err)
+			}
+			for n := range 100 {
+				if _, err := m.Blocks(i, head[:n]); err == nil {
+					t.Errorf("%s: the first %d bytes are a header", spec, n)
+				}
+				damaged := slices.Clone(head)
+				damaged[n] ^= 1
+				if _, err := m.Blocks(i, damaged); err == nil {
+					t.Errorf("%s: bit %d of the header is not compared", spec, 8*n)
+				}
+			}
+		}
+		for _, k := range append(keys, words("absent ", 3000)...) {
+			hash := h.SumString(k)
+			i := shard.Route(hash, len(m.Shards))
+			at, n := all[i].Block(hash)
+			if got, want := all[i].Contains(files[i][at:][:n], hash), set.ContainsString(k); got != want {
+				t.Fatalf("%s: %s is %t, want %t", spec, k, got, want)
+			}
+		}
+	}
+	c := bloomery.Config{Spec: "ribbon", Shards: 3, Dir: filepath.Join(t.TempDir(), "set")}
+	set := built(t, keys, c)
+	defer set.Close()
+	_, err := set.Manifest().Blocks(0, nil)
+	if !errors.Is(err, errors.ErrUnsupported) || !errors.Is(set.Manifest().CheckBlocks(), errors.ErrUnsupported) {
+		t.Errorf("a family whose queries read several blocks: %v", err)
 	}
 }

@@ -165,11 +165,19 @@ var (
 
 var (
 	_ interface {
+		Blocks(int, []byte) (*shard.Blocks, error)
 		Bytes() uint64
+		CheckBlocks() error
 		FPR() (float64, float64)
+		Hasher(*filter.Secret) (filter.Hasher, error)
+		ID() string
 		Keys() uint64
 		WriteTo(io.Writer) (int64, error)
 	} = (*shard.Manifest)(nil)
+	_ interface {
+		Block(filter.Hash) (int64, int)
+		Contains([]byte, filter.Hash) bool
+	} = (*shard.Blocks)(nil)
 )
 
 var (
