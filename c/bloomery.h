@@ -1282,7 +1282,7 @@ BLOOMERY_APART const char *bloomery_message(int result) {
   switch (result) {
   case BLOOMERY_OK: return "no error";
   case BLOOMERY_BAD_MAGIC: return "not a Bloomery file";
-  case BLOOMERY_BAD_VERSION: return "the file has a newer format version: use a newer bloomery.h";
+  case BLOOMERY_BAD_VERSION: return "a newer version of Bloomery wrote the file: use a newer bloomery.h";
   case BLOOMERY_BAD_FAMILY:
     return "the filter has an unknown family: use a newer bloomery.h, or Go for one whose keys expire";
   case BLOOMERY_BAD_HASH: return "the filter has an unknown hash function: use a newer bloomery.h";
@@ -1314,7 +1314,6 @@ typedef struct {
   uint64_t allowed;      /* number of keys for which the filter was made exact: it answers false for all of them */
   uint64_t exceptions;   /* how many of these keys would be false positives */
   double fpr_chosen;     /* false-positive rate that was chosen, above 0 and below 1; 0 if none was */
-  uint32_t version;      /* of the format: 1, 2, or 3 with exceptions */
   uint32_t family;       /* BLOOMERY_STANDARD and so on */
   uint32_t hash;         /* BLOOMERY_XXH3 and so on */
   uint32_t value_bits;   /* bits of the value of a key, 0 without values: see bloomery_get */
@@ -2342,7 +2341,8 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
                                        const bloomery_crc_tables *tables) {
   static const uint8_t magic[8] = {0x89, 'B', 'L', 'M', 'R', 'Y', '\r', '\n'};
   bloomery_header *h = &f->header;
-  uint64_t spec_at, spec_end, rate;
+  uint64_t spec_at, spec_end, field;
+  uint32_t version;
   union {
     uint64_t bits;
     double value;
@@ -2351,27 +2351,30 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
     if (data[i] != magic[i]) return BLOOMERY_BAD_MAGIC;
   }
   if (length < 64) return BLOOMERY_TRUNCATED;
-  h->version = bloomery_load16(data + 8);
-  if (h->version == 0) return BLOOMERY_CORRUPT;
-  if (h->version > 3) return BLOOMERY_BAD_VERSION;
+  version = bloomery_load16(data + 8);
+  if (version == 0) return BLOOMERY_CORRUPT;
+  if (version > 1) return BLOOMERY_BAD_VERSION;
   file->data = data;
-  file->sections = bloomery_load16(data + 14);
-  h->spec_length = bloomery_load32(data + 48);
+  file->sections = data[14];
+  h->spec_length = bloomery_load32(data + 56);
   if (file->sections < 1 || file->sections > 8 || h->spec_length < 1 || h->spec_length > 512) return BLOOMERY_CORRUPT;
-  file->exceptions = h->version == 3;
-  if (file->exceptions && file->sections == 1) return BLOOMERY_CORRUPT;
   spec_at = 64 + 24 * (uint64_t)file->sections;
-  file->sections -= file->exceptions;
   spec_end = spec_at + h->spec_length;
   file->data_at = (spec_end + 63) / 64 * 64;
   if (length < file->data_at) return BLOOMERY_TRUNCATED;
   if (bloomery_crc(tables, bloomery_crc(tables, 0, data, 60), data + 64, spec_end - 64) != bloomery_load32(data + 60)) {
     return BLOOMERY_BAD_CHECKSUM;
   }
+  /* After the checksum, so that damage of these bytes is not taken for a newer version. */
+  if (data[15] > 1 || bloomery_load64(data + 24) != 0) return BLOOMERY_BAD_VERSION;
+  file->exceptions = data[15] == 1;
+  if (file->exceptions && file->sections == 1) return BLOOMERY_CORRUPT;
+  file->sections -= file->exceptions;
   h->family = bloomery_load16(data + 10);
   h->hash = bloomery_load16(data + 12);
-  h->seed = bloomery_load64(data + 16);
-  h->key_check = bloomery_load64(data + 24);
+  field = bloomery_load64(data + 16);
+  h->seed = h->hash == BLOOMERY_XXH3 ? field : 0;
+  h->key_check = h->hash == BLOOMERY_SIPHASH ? field : 0;
   h->keys = bloomery_load64(data + 32);
   h->bytes = file->length = bloomery_load64(data + 40);
   h->spec = (const char *)data + spec_at;
@@ -2379,12 +2382,11 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
   f->exceptions = NULL;
   h->value_bits = 0;
   h->counts = h->trimmed = false;
-  rate = bloomery_load64(data + 52);
-  fpr.bits = rate;
+  fpr.bits = bloomery_load64(data + 48);
   h->fpr_chosen = fpr.value;
   if (h->hash < BLOOMERY_XXH3 || h->hash > BLOOMERY_UINT64) return BLOOMERY_BAD_HASH;
-  if ((h->hash != BLOOMERY_SIPHASH) != (h->key_check == 0) || (h->hash != BLOOMERY_XXH3 && h->seed != 0) ||
-      (h->version == 1 ? rate != 0 : !bloomery_is_rate(rate) && (h->version == 2 || rate != 0)) ||
+  if ((h->hash != BLOOMERY_XXH3 && (h->hash == BLOOMERY_SIPHASH) != (field != 0)) ||
+      (fpr.bits != 0 && !bloomery_is_rate(fpr.bits)) ||
       (file->exceptions && h->hash > BLOOMERY_SIPHASH) ||
       !bloomery_zeros(data + (size_t)spec_end, file->data_at - spec_end) || !bloomery_spec_valid(h) ||
       !bloomery_read_table(file, file->length)) {

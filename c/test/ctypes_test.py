@@ -25,7 +25,6 @@ class Header(ctypes.Structure):
         ("allowed", ctypes.c_uint64),
         ("exceptions", ctypes.c_uint64),
         ("fpr_chosen", ctypes.c_double),
-        ("version", ctypes.c_uint32),
         ("family", ctypes.c_uint32),
         ("hash", ctypes.c_uint32),
         ("value_bits", ctypes.c_uint32),

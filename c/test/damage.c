@@ -158,8 +158,8 @@ static void fix_checksums(uint8_t *data, uint64_t length) {
     return;
   }
   bloomery_crc_begin(&tables, length);
-  sections = bloomery_load16(data + 14);
-  end = 64 + 24 * sections + bloomery_load32(data + 48);
+  sections = data[14];
+  end = 64 + 24 * sections + bloomery_load32(data + 56);
   for (uint64_t i = 0; i < sections && 64 + 24 * (i + 1) <= length; i++) {
     uint8_t *entry = data + 64 + 24 * i;
     uint64_t at = bloomery_load64(entry), bytes = bloomery_load64(entry + 8);
@@ -195,7 +195,7 @@ static void mutate(uint8_t *data, size_t length) {
     return;
   }
   spec = 64 + 24 * (size_t)data[14];
-  spec_length = bloomery_load32(data + 48);
+  spec_length = bloomery_load32(data + 56);
   switch (below(6)) {
   case 0: /* a field of the header */
     at = (size_t)below(8);

@@ -9,7 +9,7 @@ Lines of fields, separated by tabs:
     exact    PATH SECRET COUNTS                        the next members are of this exact set; universe/members/...
     member   PARTITION KEY HI LO HAS                   names and bytes of keys; "-" is none
     refused  PATH SECRET REFUSED                       0: a reader must open the file, 1: it must refuse it, 2: since
-                                                       it does not know the family
+                                                       it does not know the family, 3: since the file is newer
     route    HI LO COUNT SHARD                         the shard of a hash in a set of COUNT shards
     hash     NAME SEED KEY HI LO                       hash of a key; SEED of siphash-128 is the secret
     murmur3  KEY WORDS                                 the four words of murmur3-x64-128-twice
@@ -41,8 +41,8 @@ def crc32c(data):
 
 def fix_checksums(data):
     """Computes the checksums of a file again: those of all sections that lie in it, then that of the header."""
-    (sections,) = struct.unpack_from("<H", data, 14)
-    (spec,) = struct.unpack_from("<I", data, 48)
+    sections = data[14]
+    (spec,) = struct.unpack_from("<I", data, 56)
     for i in range(sections):
         at = 64 + 24 * i
         if at + 24 > len(data):
@@ -97,7 +97,7 @@ def refused(repository):
     with open(path, encoding="utf-8") as f:
         cases = json.load(f)
     for case in cases:
-        expected = int(case["refused"]) + int(case.get("unknown", False))
+        expected = int(case["refused"]) + int(case.get("unknown", False)) + 2 * int(case.get("newer", False))
         yield case["name"], edited(case, os.path.dirname(path)), case.get("secret"), expected
 
 

@@ -13,7 +13,7 @@ static void store32(uint8_t *p, uint32_t v) {
 
 static void fix_checksums(uint8_t *data, size_t length) {
   bloomery_crc_tables tables;
-  uint64_t sections = bloomery_load16(data + 14), end = 64 + 24 * sections + bloomery_load32(data + 48);
+  uint64_t sections = data[14], end = 64 + 24 * sections + bloomery_load32(data + 56);
   bloomery_crc_begin(&tables, length);
   for (uint64_t i = 0; i < sections && 64 + 24 * (i + 1) <= length; i++) {
     uint8_t *entry = data + 64 + 24 * i;

@@ -193,6 +193,7 @@ int main(int argc, char **argv) {
       open_file(&o, part[1], part[2], false);
       check((o.result != BLOOMERY_OK) == (part[3][0] != '0'), bloomery_message(o.result), line);
       check(part[3][0] != '2' || o.result == BLOOMERY_BAD_FAMILY, bloomery_message(o.result), line);
+      check(part[3][0] != '3' || o.result == BLOOMERY_BAD_VERSION, bloomery_message(o.result), line);
       refused++;
     } else if (strcmp(part[0], "route") == 0) {
       check_route(part, line);

@@ -262,13 +262,11 @@ function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
   if (!method) return (checkLength(delta.length - 24, most), delta.slice(24));
 
   const head = new Uint8Array(old.subarray(0, 64)), r = reader(delta, 192), byte = () => r.field(8);
-  let text = from.spec.text, count = from.sections.length, keys = flags & 16 ? r.signed() : 0;
-  if (flags & 32) for (let i = 52; i < 60; i++) head[i] = byte();
+  let text = from.spec.text, keys = flags & 16 ? r.signed() : 0;
+  if (flags & 32) for (let i = 48; i < 56; i++) head[i] = byte();
   if (flags & 64) text = String.fromCharCode(...Array.from({ length: r.number() }, byte));
-  if (flags & 128) {
-    head[8] = byte();
-    count = byte();
-  }
+  if (flags & 128) for (let i = 14; i < 16; i++) head[i] = byte();
+  const count = head[14];
   let sections: Uint8Array[] = [];
   const base = from.sections.map((s) => old.subarray(s.offset, s.offset + s.length));
   const modes: number[] = [], lengths: number[] = [];
@@ -294,10 +292,9 @@ function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
   const file = new Uint8Array(checkLength(max(length, align(end)), most)), to = viewOf(file);
   const put = (at: number, n: number | bigint) => to.setBigUint64(at, BigInt(n), true);
   file.set(head);
-  file[14] = count;
   put(32, from.keys + BigInt(keys));
   put(40, file.length);
-  to.setUint32(48, text.length, true);
+  to.setUint32(56, text.length, true);
   sections.forEach((s, i) => {
     put(64 + 24 * i, places[i]);
     put(72 + 24 * i, s.length);

@@ -93,8 +93,7 @@ export async function build(
   await take(keys, hashes, turns, progress, wasm === undefined && !soon && begin);
   const all = { parts: hashes.parts(), length: hashes.length };
   const built = await turns.run(maker.make(all, fpr, start), (done) => progress?.({ keys: all.length, done }));
-  const keyed = secret === undefined ? { hash: 1, seed: BigInt(seed), keyCheck: 0n }
-    : { hash: 2, seed: 0n, keyCheck: keyCheck(sum) };
+  const keyed = secret === undefined ? { hash: 1, seed: BigInt(seed) } : { hash: 2, seed: keyCheck(sum) };
   const file = write(built, { family: maker.id, ...keyed, rate: fpr });
   progress?.({ keys: all.length, done: 1 });
   return file;

@@ -121,9 +121,8 @@ export async function openExact(file: FileSource, options: ExactOptions = {}): P
   const { hashes = [], secret, verify = true } = checked(check(options, { hashes: someHashes }));
   const bytes = await bytesOf(file);
   const { records, hash, seed, universe, members, partitions } = readRecords(bytes, verify);
-  // The seed of hash 1, the key check of hash 2. No spec: siphash needs none.
-  const of = { hash, seed: hash > 1 ? 0n : seed, keyCheck: seed } as Hashed;
-  const { sum } = hashOf(of, {} as Family, { hashes, secret });
+  // No spec: siphash needs none.
+  const { sum } = hashOf({ hash, seed } as Hashed, {} as Family, { hashes, secret });
   const about = { universe, members, partitions, updates: records.length - 1, bytes: bytes.length };
   return new ExactSet(bytes, records, sum, { ...about, hash: hashNames[hash] });
 }

@@ -41,8 +41,8 @@ export interface FilterInfo {
   bitsPerKey: number;
   /** The false-positive rate that was chosen for the filter, if it was stored. */
   chosenRate?: number;
-  /** The format version of the file: 1 to 3. Filters of version 3 are exact for a list of allowed keys. */
-  version: number;
+  /** True if the filter is exact for a list of allowed keys. */
+  exceptions: boolean;
   /** True if the filter counts: see count. */
   counts: boolean;
   /** True if keys have values: see get. */
@@ -101,7 +101,7 @@ export class Filter {
 
   /** Describes the filter. */
   info(): FilterInfo {
-    const { spec, hash, keys, length, chosenRate, version, sections } = this.#header;
+    const { spec, hash, keys, length, chosenRate, exceptions, sections } = this.#header;
     return {
       spec: spec.text,
       family: spec.family,
@@ -110,7 +110,7 @@ export class Filter {
       bytes: length,
       bitsPerKey: sections.reduce((sum, s) => sum + 8 * s.length, 0) / Number(keys),
       ...(chosenRate && { chosenRate }),
-      version,
+      exceptions,
       counts: !!this.#engine.count,
       values: !!this.#engine.get,
       wasm: 'wasm' in this.#engine,
@@ -195,7 +195,7 @@ export function openVerified(file: Uint8Array, header: Header, opener: Opener, {
 export function queries(file: Uint8Array, header: Header, family: Family): { query: Query; opened: FilterFile } {
   const sections = header.sections.map((s) => sectionWords(file, s));
   const opened = { header, bytes: file, spec: header.spec, sections };
-  const exceptions = header.version > 2 && opened.sections.pop(), query = family.open(opened);
+  const exceptions = header.exceptions && opened.sections.pop(), query = family.open(opened);
   return { query: exceptions ? except(query, exceptions) : query, opened };
 }
 

@@ -9,17 +9,17 @@ import { Spec } from './spec.js';
 
 /** The verified header of a file. */
 export interface Header {
-  /** Format version: 1, or 2 with a chosen rate. */
-  readonly version: number;
   readonly family: number;
   readonly hash: number;
+  /** Hash 1: the seed. Hash 2: the key check. */
   readonly seed: bigint;
-  readonly keyCheck: bigint;
   readonly keys: bigint;
   /** Length of the file in bytes. */
   readonly length: number;
   /** The false-positive rate that was chosen for the filter, or 0 if none was. */
   readonly chosenRate: number;
+  /** Whether the last section holds exceptions. */
+  readonly exceptions: boolean;
   readonly spec: Spec;
   readonly sections: readonly Section[];
   /** Offset of the first section. */
@@ -44,6 +44,9 @@ const align = (n: number) => Math.ceil(n / 64) * 64;
 /** The error for a field of the header, by its offset. */
 const bad = (at: number) => new CorruptError('header', at);
 
+/** The error for a field that only a later program writes so, by its offset. */
+const newer = (at: number) => new VersionError('newer: update bloomery', at);
+
 /** Returns how many of the first bytes of a file are its header, or 64 while fewer are there. It throws FormatError. */
 export function headerLength(bytes: Uint8Array): number {
   const magic = '\x89BLMRY\r\n';
@@ -53,10 +56,10 @@ export function headerLength(bytes: Uint8Array): number {
   if (bytes.length < 64) return 64;
   const view = viewOf(bytes), version = view.getUint16(8, true);
   if (version === 0) throw bad(8);
-  if (version > 3) throw new VersionError(`version ${version}: update bloomery`, 8);
-  const sections = view.getUint16(14, true), spec = view.getUint32(48, true);
+  if (version > 1) throw newer(8);
+  const sections = bytes[14], spec = view.getUint32(56, true);
   if (sections < 1 || sections > 8) throw bad(14);
-  if (spec < 1 || spec > 512) throw bad(48);
+  if (spec < 1 || spec > 512) throw bad(56);
   return align(64 + 24 * sections + spec);
 }
 
@@ -67,19 +70,16 @@ export function parseHeader(bytes: Uint8Array): Header {
   const view = viewOf(bytes);
   const u16 = (at: number) => view.getUint16(at, true), u32 = (at: number) => view.getUint32(at, true);
   const u64 = (at: number) => view.getBigUint64(at, true);
-  const count = u16(14), specAt = 64 + 24 * count, end = specAt + u32(48);
+  const count = bytes[14], specAt = 64 + 24 * count, end = specAt + u32(56);
   if (crc32c(bytes.subarray(64, end), crc32c(bytes.subarray(0, 60))) !== u32(60)) {
     throw new ChecksumError('checksum', 60);
   }
-  const version = u16(8), hash = u16(12), seed = u64(16), keyCheck = u64(24);
+  const flags = bytes[15], hash = u16(12), seed = u64(16), chosenRate = view.getFloat64(48, true);
+  if (flags > 1 || u64(24)) throw newer(15);
   if (hash < 1 || hash > 8) throw new HashError(`hash function ${hash}`, 12);
-  if ((hash !== 2) !== (keyCheck === 0n) || (hash !== 1 && seed) || (version > 2 && hash > 2)) {
-    throw bad(16);
-  }
-  const chosenRate = view.getFloat64(52, true);
-  if (!(version > 1 && chosenRate > 0 && chosenRate < 1) && (version === 2 || u64(52))) {
-    throw bad(52);
-  }
+  if (hash > 1 && (hash === 2) !== (seed > 0n)) throw bad(16);
+  if (!(chosenRate > 0 && chosenRate < 1) && u64(48)) throw bad(48);
+  if (flags && (count < 2 || hash > 2)) throw bad(15);
   if (bytes.subarray(end, dataAt).some((b) => b)) throw bad(end);
   const spec = new Spec(String.fromCharCode(...bytes.subarray(specAt, end)));
 
@@ -92,7 +92,9 @@ export function parseHeader(bytes: Uint8Array): Header {
     length = number(BigInt(offset) + BigInt(size));
   }
   if (u64(40) !== BigInt(length)) throw bad(40);
-  return { version, family: u16(10), hash, seed, keyCheck, keys: u64(32), length, chosenRate, spec, sections, dataAt };
+  return {
+    family: u16(10), hash, seed, keys: u64(32), length, chosenRate, exceptions: flags > 0, spec, sections, dataAt,
+  };
 }
 
 /** Returns v as a number, and throws TooLargeError from 2^52 on, so that all sums are exact. */

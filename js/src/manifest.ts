@@ -12,8 +12,8 @@ export interface Manifest {
   readonly spec: Spec;
   /** The number of the hash function in files. */
   readonly hash: number;
+  /** Hash 1: the seed. Hash 2: the key check. */
   readonly seed: bigint;
-  readonly keyCheck: bigint;
   /** 0 if none was chosen. */
   readonly chosenRate: number;
   readonly shards: readonly Entry[];
@@ -87,8 +87,7 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
     throw bad((e as Error).message);
   }
   return {
-    spec: parsed, hash, seed: seedValue, keyCheck: checkValue, chosenRate: (rate as number) ?? 0,
-    shards: shards as Entry[],
+    spec: parsed, hash, seed: seedValue || checkValue, chosenRate: (rate as number) ?? 0, shards: shards as Entry[],
   };
 }
 

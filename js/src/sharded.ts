@@ -200,8 +200,7 @@ export class ShardedFilter {
     if (bytes.length !== length) throw new CorruptError(`${bytes.length} bytes, want ${length}`);
     const header = parseHeader(bytes), { spec } = header;
     if (header.family !== this.#family.id || spec.family !== m.spec.family || header.hash !== m.hash ||
-      header.seed !== m.seed || header.keyCheck !== m.keyCheck || header.keys !== BigInt(keys) ||
-      header.length !== length) {
+      header.seed !== m.seed || header.keys !== BigInt(keys) || header.length !== length) {
       throw new CorruptError('the file does not belong to this set');
     }
     new Checker(header, this.#verify).check(bytes, length);

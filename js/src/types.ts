@@ -78,7 +78,7 @@ export interface HashSetup {
 }
 
 /** What decides about the hash function of a filter: of its header, or of the manifest of a sharded set. */
-export type Hashed = Pick<Header, 'hash' | 'seed' | 'keyCheck' | 'spec'>;
+export type Hashed = Pick<Header, 'hash' | 'seed' | 'spec'>;
 
 /** A hash function that some filters of our families have instead of XXH3. */
 export interface KeyHash {

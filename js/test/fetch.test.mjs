@@ -17,12 +17,12 @@ const sets = new URL('../../shard/testdata/sets/', import.meta.url);
 function blockedFile(blocks, content = true) {
   const spec = `blocked(blocks=${blocks},k=5,layout=line)`, at = Math.ceil((88 + spec.length) / 64) * 64;
   const b = new Uint8Array(at + (content ? 64 * blocks : 0));
-  b.set(golden['v1-blocked-0.bloom'].subarray(0, 88));
+  b.set(golden['blocked-0.bloom'].subarray(0, 88));
   for (let i = at; i < b.length; i++) b[i] = (i * i) >> 7;
   return forge(b, (v, c) => {
     c.set(new TextEncoder().encode(spec), 88);
     c.fill(0, 88 + spec.length, at);
-    v.setUint32(48, spec.length, true);
+    v.setUint32(56, spec.length, true);
     v.setBigUint64(40, BigInt(at + 64 * blocks), true);
     v.setBigUint64(64, BigInt(at), true);
     v.setBigUint64(72, BigInt(64 * blocks), true);
@@ -46,7 +46,7 @@ const paths = {
   '/html': (_, res) => res.end('<!doctype html>'),
   '/gzip': (_, res) => res.setHeader('content-encoding', 'gzip').end(gzipSync(large)),
   '/bytewise': (_, res) => {
-    for (const b of golden['v1-fuse-1.bloom']) res.write(Uint8Array.of(b));
+    for (const b of golden['fuse-1.bloom']) res.write(Uint8Array.of(b));
     res.end();
   },
   '/damaged': (_, res) => {
@@ -63,7 +63,7 @@ const paths = {
   },
   '/unannounced': (_, res) => {
     const more = () => {
-      while (!res.destroyed && res.write(golden['v1-blocked-0.bloom'].subarray(0, 1)));
+      while (!res.destroyed && res.write(golden['blocked-0.bloom'].subarray(0, 1)));
       if (!res.destroyed) res.once('drain', more);
     };
     res.write('\x89BLMRY\r\n', 'latin1');
@@ -253,7 +253,7 @@ const odd = (properties) => Object.defineProperties(new Response(null), Object.f
   Object.entries(properties).map(([name, value]) => [name, { value }])));
 
 test('responses without a file are named', async () => {
-  const file = golden['v1-blocked-0.bloom'], ways = [
+  const file = golden['blocked-0.bloom'], ways = [
     [() => odd({ type: 'opaque', status: 0, ok: false }), 0, /CORS/],
     [() => odd({ type: 'opaqueredirect', status: 0, ok: false }), 0, /redirect/],
     [() => Response.error(), 0, /no body/],

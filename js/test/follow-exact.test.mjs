@@ -108,7 +108,7 @@ test('deltas that are damaged, or lead elsewhere', async () => {
 
 test('other content is refused, and the set stays', async () => {
   const p = await publisher(), f = await followingExact(p, { maxBytes: 1000 });
-  p.publish(golden['v1-blocked-0.bloom'].subarray(0, 1000), exact);
+  p.publish(golden['blocked-0.bloom'].subarray(0, 1000), exact);
   await refuses(f, is(MagicError), 'a filter');
   p.publish(day(3).subarray(0, -1), exact);
   await refuses(f, (e) => e.name === 'TruncatedError', 'a cut set');
@@ -138,11 +138,11 @@ test('another kind than the function follows', async () => {
   }
   assert.deepEqual(p.log, ['release.json', 'release.json'], 'the set is not loaded');
   for (const kind of ['file', 'set']) {
-    p.publish(golden['v1-blocked-0.bloom'], { kind });
+    p.publish(golden['blocked-0.bloom'], { kind });
     await assert.rejects(followingExact(p), new RegExp(`^TypeError: a release of kind ${kind}: use follow(Sharded)?$`));
     await refuses(exact, is(TypeError), kind);
   }
-  const f = await following(p.publish(golden['v1-blocked-0.bloom']) && p);
+  const f = await following(p.publish(golden['blocked-0.bloom']) && p);
   assert.throws(() => f.hasIn('x', 'y'), TypeError);
   publish(p, 1);
   await refuses(f, is(TypeError), 'exact');

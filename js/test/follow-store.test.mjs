@@ -9,7 +9,7 @@ import { forge, golden } from './damage.mjs';
 import { because, closing, following, is, refuses } from './following.mjs';
 import { newKey, Publisher } from './publisher.mjs';
 
-const base = golden['v1-blocked-0.bloom'];
+const base = golden['blocked-0.bloom'];
 const version = (i) => forge(base, (_, bytes) => (bytes[bytes.length - 1 - i] ^= 0x5a));
 
 async function publisher(options) {

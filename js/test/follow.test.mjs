@@ -14,7 +14,7 @@ import { forge, golden } from './damage.mjs';
 import { because, closing, following, followingSharded, is, refuses } from './following.mjs';
 import { hashOf, newKey, Publisher, writeRelease } from './publisher.mjs';
 
-const base = golden['v1-blocked-0.bloom'];
+const base = golden['blocked-0.bloom'];
 /** Version i of a filter: each has other bits. */
 const version = (i) => forge(base, (_, bytes) => (bytes[bytes.length - 1 - i] ^= 0x5a));
 

@@ -12,7 +12,7 @@ import { hashOf, newKey, Publisher } from './publisher.mjs';
 
 const polls = Number(process.env.BLOOMERY_POLLS ?? 40);
 const seed = Number(process.env.BLOOMERY_SEED ?? 28);
-const base = golden['v1-blocked-0.bloom'];
+const base = golden['blocked-0.bloom'];
 
 /** Version i of a filter: each has other bits. */
 const version = (i) => forge(base, (v, bytes) => v.setUint32(bytes.length - 64, i, true));

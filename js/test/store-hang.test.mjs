@@ -11,7 +11,7 @@ import { forge, golden } from './damage.mjs';
 import { closing, following, followingExact, is } from './following.mjs';
 import { Publisher } from './publisher.mjs';
 
-const base = golden['v1-blocked-0.bloom'];
+const base = golden['blocked-0.bloom'];
 const version = (i) => forge(base, (_, bytes) => (bytes[bytes.length - 1 - i] ^= 0x5a));
 const never = new Promise(() => {});
 const realTimeout = setTimeout; // some tests mock it

@@ -34,7 +34,7 @@ globalThis.removeEventListener = (...args) => all.removeEventListener(...args);
 async function publisher() {
   const p = await new Publisher().listen();
   closing.push(p);
-  p.publish(golden['v1-blocked-0.bloom']);
+  p.publish(golden['blocked-0.bloom']);
   return p;
 }
 

@@ -83,7 +83,7 @@ test('all families have both forms', async () => {
 });
 
 test('lengths at which the core changes its way', async () => {
-  for (const name of ['v1-blocked-0.bloom', 'v1-standard-1.bloom', 'v1-blocked-parquet.bloom']) {
+  for (const name of ['blocked-0.bloom', 'standard-1.bloom', 'blocked-parquet.bloom']) {
     const path = new URL(name, golden).pathname, file = readFileSync(path), options = { secret: secrets.get(path) };
     const core = await open(file, options), plain = await open(file, { ...options, wasm: false });
     for (let round = 0; round < 40; round++) {
@@ -111,7 +111,7 @@ test('filters have memories of their own', async () => {
 });
 
 test('without WebAssembly the plain form answers', async () => {
-  const file = readFileSync(new URL('v1-blocked-0.bloom', golden));
+  const file = readFileSync(new URL('blocked-0.bloom', golden));
   const forbidden = () => Promise.reject(new WebAssembly.CompileError('forbidden by the Content-Security-Policy'));
   const full = function () {
     throw new RangeError('could not allocate memory');
@@ -137,7 +137,7 @@ test('without WebAssembly the plain form answers', async () => {
 });
 
 test('a file is refused in the same way', async () => {
-  const file = Uint8Array.from(readFileSync(new URL('v1-blocked-0.bloom', golden)));
+  const file = Uint8Array.from(readFileSync(new URL('blocked-0.bloom', golden)));
   file[file.length - 1] ^= 1;
   await assert.rejects(open(file), { name: 'ChecksumError' });
   await assert.rejects(open(file, { wasm: false }), { name: 'ChecksumError' });

@@ -29,8 +29,8 @@ def fix_checksums(data: bytearray) -> None:
     """Computes the checksums of a filter file again: those of all sections that lie in it, then that of the header."""
     if len(data) < 64:
         return
-    (sections,) = struct.unpack_from("<H", data, 14)
-    (spec,) = struct.unpack_from("<I", data, 48)
+    sections = data[14]
+    (spec,) = struct.unpack_from("<I", data, 56)
     for i in range(sections):
         at = 64 + 24 * i
         if at + 24 > len(data):

@@ -18,7 +18,7 @@ def all_filters() -> list[bl.Filter]:
     names = ["fuse-width1", "fuse-uint64", "ribbon-w128-wide", "counting-17", "rankindexed-one-cell"]
     return [
         *(bl.open(CONTAINER / "vectors" / f"{name}.bloom", SECRET) for name in names),
-        bl.open(CONTAINER / "v1-bitsandblooms-0.bloom"),
+        bl.open(CONTAINER / "bitsandblooms-0.bloom"),
         bl.open(EXACT / "half.exact"),
         bl.open(SETS / "blocked"),
     ]

@@ -165,7 +165,7 @@ def test_failures_leave_nothing(command: str, tmp_path: Path) -> None:
         raise error
 
     path = tmp_path / "f.bloom"
-    old = (CONTAINER / "v1-fuse-0.bloom").read_bytes()
+    old = (CONTAINER / "fuse-0.bloom").read_bytes()
     path.write_bytes(old)
     with pytest.raises(bl.CommandError, match="--fpr") as wrong:
         bl.build(path, KEYS, fpr=7)
@@ -192,7 +192,7 @@ def test_failures_leave_nothing(command: str, tmp_path: Path) -> None:
 def test_ctrl_c(command: str, tmp_path: Path) -> None:
     """An interrupt of the main thread, as ctrl-C sends it, ends the command and leaves the old file."""
     path = tmp_path / "f.bloom"
-    old = (CONTAINER / "v1-fuse-0.bloom").read_bytes()
+    old = (CONTAINER / "fuse-0.bloom").read_bytes()
     path.write_bytes(old)
     code = (
         "import itertools, sys, bloomery as bl\n"
@@ -301,12 +301,12 @@ def test_info(tmp_path: Path) -> None:
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, "-m", "bloomery", *map(str, arguments)], capture_output=True, text=True)
 
-    ran = run("info", CONTAINER / "v2-standard-0.bloom", SETS / "blocked", EXACT / "half.exact")
+    ran = run("info", CONTAINER / "standard-0-rate.bloom", SETS / "blocked", EXACT / "half.exact")
     assert ran.returncode == 0
     assert "spec           standard(k=7,m=400)\n" in ran.stdout
     assert "shards         5\n" in ran.stdout
     assert "universe" in ran.stdout
-    ran = run("info", "--json", CONTAINER / "v2-standard-0.bloom", tmp_path / "missing", SETS / "blocked")
+    ran = run("info", "--json", CONTAINER / "standard-0-rate.bloom", tmp_path / "missing", SETS / "blocked")
     assert ran.returncode == 2
     assert [json.loads(line)["family"] for line in ran.stdout.splitlines()] == ["standard", "blocked"]
     assert "missing" in ran.stderr

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 import bloomery as bl
 
 FILTERS = [
-    bl.open(CONTAINER / "v1-standard-1.bloom", SECRET),
-    bl.open(CONTAINER / "v1-blocked-0.bloom"),
-    bl.open(CONTAINER / "v1-bitsandblooms-0.bloom"),
+    bl.open(CONTAINER / "standard-1.bloom", SECRET),
+    bl.open(CONTAINER / "blocked-0.bloom"),
+    bl.open(CONTAINER / "bitsandblooms-0.bloom"),
     bl.open(SETS / "blocked"),
 ]
 
@@ -196,7 +196,7 @@ def test_imports_nothing() -> None:
         "print([m for m in ('numpy', 'pandas', 'pyarrow', 'polars', 'typing_extensions') if m in sys.modules])"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code, str(CONTAINER / "v1-standard-0.bloom")],
+        [sys.executable, "-c", code, str(CONTAINER / "standard-0.bloom")],
         capture_output=True,
         text=True,
         check=True,

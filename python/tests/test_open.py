@@ -23,7 +23,7 @@ from crc import fix_checksums
 import bloomery as bl
 from bloomery import _filter, _sharded
 
-STANDARD = CONTAINER / "v1-standard-0.bloom"
+STANDARD = CONTAINER / "standard-0.bloom"
 
 
 def test_sources(golden: dict[str, bytes], tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_copies_what_can_change(golden: dict[str, bytes]) -> None:
 
 
 def test_info(golden: dict[str, bytes]) -> None:
-    f = bl.open(golden["v2-standard-0.bloom"])
+    f = bl.open(golden["standard-0-rate.bloom"])
     assert f.info == bl.Info(
         family="standard",
         spec="standard(k=7,m=400)",
@@ -57,7 +57,6 @@ def test_info(golden: dict[str, bytes]) -> None:
         seed=42,
         key_check=None,
         fpr_chosen=f.info.fpr_chosen,
-        version=2,
     )
     assert f.info.fpr_chosen is not None
     assert 0 < f.info.fpr_chosen < 1
@@ -143,7 +142,7 @@ def test_errors(golden: dict[str, bytes], tmp_path: Path) -> None:
     with pytest.raises(bl.TruncatedError) as truncated:
         bl.open(data[:-1])
     assert truncated.value.offset == len(data) - 1
-    with pytest.raises(bl.VersionError, match="newer format version: update bloomery-filters"):
+    with pytest.raises(bl.VersionError, match="newer version of Bloomery wrote the file: update bloomery-filters"):
         bl.open(data[:8] + b"\x09" + data[9:])
     for error in magic.value, checksum.value:
         copy = pickle.loads(pickle.dumps(error))
@@ -196,10 +195,10 @@ def test_pickle(golden: dict[str, bytes], tmp_path: Path) -> None:
 
 def test_reload(golden: dict[str, bytes], tmp_path: Path) -> None:
     path, new = tmp_path / "f.bloom", tmp_path / "new"
-    path.write_bytes(golden["v1-standard-0.bloom"])
+    path.write_bytes(golden["standard-0.bloom"])
     f = bl.open(path)
     assert not f.reload()
-    new.write_bytes(golden["v1-fuse-0.bloom"])
+    new.write_bytes(golden["fuse-0.bloom"])
     os.replace(new, path)
     assert f.info.family == "standard"
     assert f.reload()
@@ -219,7 +218,7 @@ def test_reload(golden: dict[str, bytes], tmp_path: Path) -> None:
         f.reload()
     assert f.contains(["x"]) in ([True], [False])
     with pytest.raises(ValueError, match="bytes"):
-        bl.open(golden["v1-fuse-0.bloom"]).reload()
+        bl.open(golden["fuse-0.bloom"]).reload()
 
 
 def touch(path: Path) -> None:
@@ -245,7 +244,7 @@ def served(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     if request.param == "set":
         path = Path(shutil.copytree(SETS / "blocked", tmp_path / "set")) / "manifest.json"
     else:
-        path = Path(shutil.copy(CONTAINER / "v1-fuse-0.bloom", tmp_path / "f.bloom"))
+        path = Path(shutil.copy(CONTAINER / "fuse-0.bloom", tmp_path / "f.bloom"))
     served = Served(bl.open(path), path)
     module, name = (_sharded, "_open") if request.param == "set" else (_filter, "load")
     real = getattr(module, name)
@@ -341,12 +340,12 @@ def test_closed_between_chunks(golden: dict[str, bytes], tmp_path: Path, monkeyp
     """A query that runs ends as usual: the file that it began with answers all chunks of a column."""
     pa = package("pyarrow")
     path, new = tmp_path / "f.bloom", tmp_path / "new"
-    path.write_bytes(golden["v1-fuse-0.bloom"])
+    path.write_bytes(golden["fuse-0.bloom"])
     chunks = pa.chunked_array([[str(i) for i in range(j, j + 500)] for j in (0, 500, 1000)])
     want = bl.open(path).contains(chunks).to_pylist()
     f = bl.open(path)
     real = bl._core.keys_of_arrow
-    meanwhile = iter([lambda: (new.write_bytes(golden["v1-standard-0.bloom"]), new.replace(path), f.reload()), f.close])
+    meanwhile = iter([lambda: (new.write_bytes(golden["standard-0.bloom"]), new.replace(path), f.reload()), f.close])
 
     def keys_of_arrow(*capsules: object) -> object:
         keys = real(*capsules)
@@ -360,7 +359,7 @@ def test_closed_between_chunks(golden: dict[str, bytes], tmp_path: Path, monkeyp
 
 def test_pickled_while_it_is_closed(golden: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     """A pickle has the bytes, or there is none."""
-    f = bl.open(golden["v1-fuse-0.bloom"])
+    f = bl.open(golden["fuse-0.bloom"])
     real = _filter.filter_info
 
     def info(header: object) -> object:
@@ -375,7 +374,7 @@ def test_pickled_while_it_is_closed(golden: dict[str, bytes], monkeypatch: pytes
 def test_threads(golden: dict[str, bytes], tmp_path: Path) -> None:
     """Threads ask, reload and close at the same time."""
     path = tmp_path / "f.bloom"
-    path.write_bytes(golden["v1-fuse-0.bloom"])
+    path.write_bytes(golden["fuse-0.bloom"])
     f = bl.open(path)
     keys = [str(i) for i in range(3000)]
     want = f.contains(keys)

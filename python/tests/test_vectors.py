@@ -96,3 +96,5 @@ def test_refused() -> None:
             bl.open(edited(case), secret)
         if case.get("unknown"):
             assert isinstance(error.value, bl.FamilyError), case["name"]
+        if case.get("newer"):
+            assert isinstance(error.value, bl.VersionError), case["name"]

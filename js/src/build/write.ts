@@ -10,13 +10,13 @@ const align = (n: number) => Math.ceil(n / 64) * 64;
 export interface About {
   readonly family: number;
   readonly hash: number;
+  /** Hash 1: the seed. Hash 2: the key check. */
   readonly seed: bigint;
-  readonly keyCheck: bigint;
   readonly rate: number;
 }
 
-/** Returns the bytes of a file of format version 2. */
-export function write({ keys, spec, sections }: Built, { family, hash, seed, keyCheck, rate }: About): Uint8Array {
+/** Returns the bytes of a file. */
+export function write({ keys, spec, sections }: Built, { family, hash, seed, rate }: About): Uint8Array {
   const specAt = 64 + 24 * sections.length, end = specAt + spec.length;
   let length = align(end);
   const places = sections.map((s) => {
@@ -29,10 +29,10 @@ export function write({ keys, spec, sections }: Built, { family, hash, seed, key
   const u32 = (at: number, v: number) => view.setUint32(at, v, true);
   const u64 = (at: number, v: number | bigint) => view.setBigUint64(at, BigInt(v), true);
   [...'\x89BLMRY\r\n'].forEach((c, i) => (file[i] = c.charCodeAt(0)));
-  [2, family, hash, sections.length].forEach((v, i) => u16(8 + 2 * i, v));
-  [seed, keyCheck, keys, length].forEach((v, i) => u64(16 + 8 * i, v));
-  u32(48, spec.length);
-  view.setFloat64(52, rate, true);
+  [1, family, hash, sections.length].forEach((v, i) => u16(8 + 2 * i, v));
+  [seed, 0, keys, length].forEach((v, i) => u64(16 + 8 * i, v));
+  view.setFloat64(48, rate, true);
+  u32(56, spec.length);
   sections.forEach((s, i) => {
     const at = places[i], n = 4 * s.length;
     if (littleEndian) new Uint32Array(file.buffer, at, s.length).set(s);

@@ -56,8 +56,6 @@ class Info:
     """Of a keyed hash: a number that recognises its secret and does not reveal it."""
     fpr_chosen: float | None = None
     """The false-positive rate that was chosen for the filter, if it was stored."""
-    version: int = 1
-    """The version of the file format: 1, 2 with a chosen rate, 3 with exceptions. Of a sharded set: its manifest's."""
     value_bits: int = 0
     """The bits of the value of a key; 0: the filter has no values, and get raises TypeError."""
     counts: bool = False
