@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/bloomery/bloomery/eval/s3servers"
@@ -24,7 +25,7 @@ func main() {
 		strings.Join(s3servers.Names, ", "))
 	moto := flag.String("moto", "", "`path` of a moto_server, or of a Python that has moto")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
 	if err := run(ctx, *names, *moto, flag.Args()); err != nil {
