@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -48,8 +49,7 @@ func TestChoose(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := func(codes []code) uint64 {
-			total, _ := missed(t.Context(), grouped(partitions), len(partitions), codes, &stages{})
-			return total
+			return sizeWith(partitions, codes)
 		}
 		if !slices.IsSorted(codes) || len(index) != len(partitions) {
 			t.Fatalf("%v, %v", codes, index)
@@ -82,6 +82,15 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// sizeWith returns the size of partitions with these codes.
+func sizeWith(partitions []tally, codes []code) uint64 {
+	total := fixed(codes, len(partitions))
+	for _, p := range partitions {
+		total = min(total+p.cost(cheapest(p, codes)), impossible)
+	}
+	return total
+}
+
 // ending is a context that ends after that many calls of Err.
 type ending struct {
 	context.Context
@@ -95,7 +104,7 @@ func (e *ending) Err() error {
 	return nil
 }
 
-// TestChooseCancelled ends the context at each step of the choice, and compares all choices that reach their end.
+// TestChooseCancelled ends the context at many steps of the choice, and compares the choice that reaches its end.
 func TestChooseCancelled(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	partitions := make([]tally, 5000)
@@ -111,11 +120,11 @@ func TestChooseCancelled(t *testing.T) {
 		last = p.Done
 	}}
 	want, _, err := choose(t.Context(), partitions, p)
-	if err != nil || last < stageStart[stageDrop] {
+	if err != nil || last < stageStart[stagePick] {
 		t.Errorf("up to %g: %v", last, err)
 	}
 	const blocks = 2 // of partitions
-	for calls := range 1000 {
+	for calls := 0; calls < 100_000; calls += 1 + calls/8 {
 		codes, _, err := choose(&ending{t.Context(), calls}, partitions, &stages{})
 		if err == nil && slices.Equal(codes, want) && calls >= 3*blocks {
 			return
@@ -136,22 +145,20 @@ func TestChoiceCancelled(t *testing.T) {
 			}
 		}
 	}
-	for _, at := range []stage{stagePick, stageDrop} {
-		dir := t.TempDir()
-		ctx, cancel := context.WithCancel(t.Context())
-		_, err := Build(ctx, universe, universe, Config{Memory: 1 << 20, TempDir: dir,
-			Progress: func(p filter.Progress) {
-				if p.Done == stageStart[at] {
-					cancel()
-				}
-			}})
-		cancel()
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("stage %d: %v", at, err)
-		}
-		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v, %v", left, err)
-		}
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := Build(ctx, universe, universe, Config{Memory: 1 << 20, TempDir: dir,
+		Progress: func(p filter.Progress) {
+			if p.Done == stageStart[stagePick] {
+				cancel()
+			}
+		}})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
@@ -167,5 +174,110 @@ func TestCost(t *testing.T) {
 		if got := cheapest(tally{n, uint64(float64(n) * tt.density)}, allCodes); got != tt.want {
 			t.Errorf("density %g: code %d, want %d", tt.density, got, tt.want)
 		}
+	}
+}
+
+// smallPartitions returns up to 2,000 partitions of up to 1,100 keys, of up to four densities.
+func smallPartitions(r *rand.Rand) (partitions []tally) {
+	var densities []float64
+	for range 1 + r.IntN(4) {
+		densities = append(densities, []float64{0, math.Exp(-9 * r.Float64()), .4, .97}[r.IntN(4)])
+	}
+	largest := 7 * r.Float64()
+	for range 1 + r.IntN(2000) {
+		t := tally{keys: 1 + uint64(math.Exp(largest*r.Float64()))}
+		d := densities[r.IntN(len(densities))]
+		for range t.keys {
+			if r.Float64() < d {
+				t.members++
+			}
+		}
+		partitions = append(partitions, t)
+	}
+	return partitions
+}
+
+// TestChooseSmall compares the choice for many small partitions with the best one or two codes of all.
+func TestChooseSmall(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for round := range 40 {
+		partitions := smallPartitions(r)
+		codes, _, err := choose(t.Context(), partitions, &stages{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := func(codes []code) uint64 { return sizeWith(partitions, codes) }
+		got, best := size(codes), uint64(math.MaxUint64)
+		var with []code
+		for i, a := range allCodes {
+			for _, b := range allCodes[i:] {
+				pair := slices.Compact([]code{min(a, b), max(a, b)})
+				if s := size(pair); s < best {
+					best, with = s, pair
+				}
+			}
+		}
+		if got > best+best/16 {
+			t.Errorf("round %d: %d partitions take %d bits with %v, and %d with %v",
+				round, len(partitions), got/costBit, codes, best/costBit, with)
+		}
+	}
+}
+
+// TestGrouped counts the partitions of each group.
+func TestGrouped(t *testing.T) {
+	got := grouped([]tally{{5, 1}, {3, 1}, {5, 1}, {5, 0}, {3, 1}, {3, 1}})
+	if want := []group{{tally{3, 1}, 3}, {tally{5, 0}, 1}, {tally{5, 1}, 2}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := grouped(nil); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestCandidates: without a level 1 it does not matter of which keys there are more.
+func TestCandidates(t *testing.T) {
+	codes := candidates([]group{{tally{3, 2}, 100}})
+	if !slices.Contains(codes, 0) || slices.Contains(codes, 2) || !slices.Contains(codes, 3) {
+		t.Errorf("%v", codes)
+	}
+}
+
+// tiny yields n partitions of a key each, of which every hundredth is a member, but the first removed of these.
+func tiny(n, removed int, members bool) iter.Seq2[[]byte, []byte] {
+	return func(yield func(partition, key []byte) bool) {
+		for i := range n {
+			is := i%100 == 0 && i >= 100*removed
+			if (is || !members) && !yield(fmt.Append(nil, "partition ", i), []byte("key")) {
+				return
+			}
+		}
+	}
+}
+
+// TestTinyPartitions wants a set of many partitions to take no more than one without partitions, and its update too.
+func TestTinyPartitions(t *testing.T) {
+	const n = 100_000
+	s, err := Build(t.Context(), tiny(n, 0, true), tiny(n, 0, false), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := s.Info(); i.BitsPerMember > 9 {
+		t.Errorf("%.2f bits a member, %v", i.BitsPerMember, i.Classes)
+	}
+	const removed = tryPositions + 36
+	s, err = Build(t.Context(), tiny(n, removed, true), tiny(n, removed, false), Config{Base: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u := s.Info().Changed; u.Removed != removed || float64(u.Bytes) > 1.2*u.Entropy/8+60 {
+		t.Errorf("%+v", u)
+	}
+	i := 0
+	for partition, key := range tiny(n, removed, false) {
+		if s.in(partition, key) != (i%100 == 0 && i >= 100*removed) {
+			t.Fatalf("%s: wrong", partition)
+		}
+		i++
 	}
 }

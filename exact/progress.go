@@ -13,8 +13,6 @@ const (
 	stageSort stage = iota
 	stageCount
 	stagePick
-	stageDrop
-	stageAdd
 	stageList
 	stageFirst
 	stageAsk
@@ -25,7 +23,7 @@ const (
 // stageStart is the share of the time of Build that has passed before a stage, measured with 10 million keys of which
 // 1% are members. The choice of classes takes longer if there are many partitions.
 var stageStart = [stageEnd + 1]float64{
-	stageSort: 0, stageCount: .3, stagePick: .44, stageDrop: .443, stageAdd: .446, stageList: .45, stageFirst: .55,
+	stageSort: 0, stageCount: .3, stagePick: .44, stageList: .45, stageFirst: .55,
 	stageAsk: .6, stageLast: .85, stageEnd: 1,
 }
 
