@@ -60,7 +60,7 @@ var rooms = map[string][]string{
 		"internal/bitvec", "internal/crc", "internal/parallel", "internal/untrusted",
 		"internal/shardfile", "internal/shardset", "exact"}, // the last one in tests only
 	"shard": {"filter", "internal/container", "internal/families", "internal/family", "internal/family/*",
-		"internal/shardfile", "internal/strictjson"},
+		"internal/hashes", "internal/shardfile", "internal/strictjson"},
 	"internal/shardfile":  {"filter", "internal/container"},
 	"internal/strictjson": {},
 	"internal/shardset": {"filter", "internal/container", "internal/flock", "internal/shardfile",
@@ -113,7 +113,7 @@ var rooms = map[string][]string{
 		"internal/except", "internal/flock", "internal/inset", "internal/intake", "internal/live",
 		"internal/kernel", "internal/parallel", "internal/hashes", "internal/shrink", "internal/shardfile", "internal/shardset",
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
-	"internal/hashes":    {"filter", "internal/family", "internal/parallel", "internal/crc", "shard"},
+	"internal/hashes":    {"filter", "internal/family", "internal/parallel", "internal/crc"},
 	"internal/shardtest": {".", "shard"},
 	"internal/doctest":   {},
 	"distribute":         {".", "filter", "internal/steps", "shard"},

@@ -1,17 +1,8 @@
 package shard
 
 import (
-	"math/bits"
-
 	"github.com/bloomery/bloomery/filter"
-)
-
-// Constants of routing 1: the first 64-bit words of the fractional parts of sqrt(7), sqrt(11) and
-// sqrt(13). No family uses them.
-const (
-	routeHi  = 0xA54FF53A5F1D36F1
-	routeLo  = 0x510E527FADE682D1
-	routeMix = 0x9B05688C2B3E6C1F
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // Route returns the shard of a key, in [0, shards), by routing 1. It panics if shards is 0 or negative.
@@ -23,17 +14,5 @@ func Route(h filter.Hash, shards int) int {
 	if shards <= 0 {
 		panic("shard: Route needs at least one shard")
 	}
-	return int(route(h, uint64(shards)))
-}
-
-func route(h filter.Hash, shards uint64) uint64 {
-	x := mix(mix(h.Hi^routeHi, h.Lo^routeLo)^routeHi, routeMix)
-	s, _ := bits.Mul64(x, shards)
-	return s
-}
-
-// mix returns the high half of a·b XORed with its low half.
-func mix(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a, b)
-	return hi ^ lo
+	return hashes.Route(h, shards)
 }

@@ -17,10 +17,12 @@ package shard
 import (
 	"errors"
 	"fmt"
+
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // Max is the largest number of shards of a set.
-const Max = 1 << 20
+const Max = hashes.MaxShards
 
 // ManifestName is the name of the manifest in the folder of a set.
 const ManifestName = "manifest.json"

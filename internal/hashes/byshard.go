@@ -2,97 +2,67 @@ package hashes
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"sync"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 )
 
-// ByShard keeps the hashes of any number of keys by shard, those beyond a limit of memory in a temporary file, which only
-// this user can read. Add is safe for concurrent use.
+// ByShard keeps the hashes of any number of keys by shard, those beyond a limit of memory in a temporary file. With one
+// shard it keeps keys that can be read only once until they are counted.
 type ByShard struct {
-	dir   string
-	limit int // hashes in memory
-
-	mu     sync.Mutex
-	buffer *Buffer
-	counts []uint64 // by shard, of the hashes in the file
-	groups [][]Segment
-	file   *Temp // nil until the memory is full
-	size   int64
-	buf    []byte
-	err    error // sticky
+	grouper
+	temp
+	segments [][]Segment  // by shard, of the file
+	reads    atomic.Int64 // calls of Each that have not ended
 }
 
-// NewByShard returns an empty ByShard that keeps at most about memory bytes of hashes in memory, but 1 MiB and 128 bytes a
-// shard in any case, and the others in a file in dir, or in os.TempDir() if dir is empty.
+// NewByShard returns an empty ByShard that keeps at most about memory bytes of hashes in memory, or DefaultMemory if
+// memory is not positive, but 1 MiB and 128 bytes per shard in any case. The others go to a file in dir, or in
+// os.TempDir() if dir is empty.
 func NewByShard(shards int, memory int64, dir string) *ByShard {
-	limit := max(min(memory/hashSize, mostKeys/2), slabLen, 8*int64(shards))
-	return &ByShard{
-		dir: dir, limit: int(min(limit, int64(^uint(0)>>1))), counts: make([]uint64, shards),
-		buffer: NewBuffer(shards, int(min(limit, GroupKeys))),
+	if memory <= 0 {
+		memory = DefaultMemory
 	}
-}
-
-// Add adds hashes. It does not keep hs. After an error, such as a full disk, all later calls return that error.
-func (s *ByShard) Add(hs []filter.Hash) error {
-	return s.add(len(hs), 1, func(from, to int) { s.buffer.Add(hs[from:to]) })
-}
-
-// AddValues is Add for hashes with values below 2^32; Each then gives what WithValue returns.
-func (s *ByShard) AddValues(hs []filter.Hash, values []uint64) error {
-	return s.add(len(hs), 1, func(from, to int) { s.buffer.AddValues(hs[from:to], values[from:to]) })
+	limit := limitOf(memory, max(BlockSize/hashSize, 8*int64(shards)), mostKeys)
+	s := &ByShard{temp: newTemp(dir), segments: make([][]Segment, shards)}
+	s.grouper = grouper{buffer: newBuffer(shards, min(limit, GroupKeys)), limit: limit, flush: s.spill}
+	return s
 }
 
 // AddPairs is Add for hashes with values of any size. Each then gives two entries for each hash, which count as two:
 // the hash, and one with the same Hi and the value in place of Lo.
 func (s *ByShard) AddPairs(hs []filter.Hash, values []uint64) error {
-	return s.add(len(hs), 2, func(from, to int) { s.buffer.AddPairs(hs[from:to], values[from:to]) })
+	return s.add(len(hs), 2, func(from, to int) { s.buffer.addPairs(hs[from:to], values[from:to]) })
 }
 
-// add adds that many hashes, each with that many entries; put adds a part of them to the buffer.
-func (s *ByShard) add(hashes, entries int, put func(from, to int)) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for at := 0; at < hashes && s.err == nil; {
-		n := min(hashes-at, (s.limit-s.buffer.Len())/entries)
-		put(at, at+n)
-		if at += n; s.buffer.Len()+entries > s.limit {
-			if s.err = s.spill(); s.err != nil {
-				s.err = fmt.Errorf("writing key hashes to a temporary file; is the disk full? %w", s.err)
-			}
-		}
-	}
-	return s.err
-}
-
+// spill moves the hashes of the buffer to the file.
 func (s *ByShard) spill() error {
-	if s.file == nil {
-		f, err := CreateTemp(s.dir, "bloomery-shards-*")
-		if err != nil {
-			return err
-		}
-		s.file = f
-		s.groups = make([][]Segment, len(s.counts))
-	}
-	counts, buf, err := s.buffer.writeGroup(s.file, s.buf)
-	if s.buf = buf; err != nil {
+	at := s.size
+	counts, err := s.buffer.writeGroup(&s.temp)
+	if err != nil {
 		return err
 	}
+
 	for i, c := range counts {
 		if c.Keys > 0 {
-			s.groups[i] = append(s.groups[i], Segment{s.size, c})
-			s.size += int64(c.Keys) * hashSize
-			s.counts[i] += uint64(c.Keys)
+			g := Segment{at, c}
+			s.segments[i] = append(s.segments[i], g)
+			at += g.Bytes()
 		}
 	}
-	s.buffer.Reset()
+	s.buffer.reset()
 	return nil
 }
 
 // Count returns the number of hashes of a shard.
-func (s *ByShard) Count(shard int) uint64 { return s.counts[shard] + uint64(s.buffer.Count(shard)) }
+func (s *ByShard) Count(shard int) uint64 {
+	n := uint64(s.buffer.count(shard))
+	for _, g := range s.segments[shard] {
+		n += uint64(g.Keys)
+	}
+	return n
+}
 
 // Each calls f with the hashes of a shard in the order of Add. f must not keep or change them. Several goroutines may
 // call Each at the same time, but not Add. It stops at the first error of f, or with the cause of ctx when ctx is done.
@@ -100,34 +70,38 @@ func (s *ByShard) Each(ctx context.Context, shard int, f func(hs []filter.Hash) 
 	if s.err != nil {
 		return s.err
 	}
+	s.reads.Add(1)
+	defer s.reads.Add(-1)
 	visit := func(hs []filter.Hash) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return f(hs)
 	}
-	if s.file != nil {
-		for _, g := range s.groups[shard] {
-			if err := Read(io.NewSectionReader(s.file, g.Offset, g.Bytes()), g, visit); err != nil {
-				return fmt.Errorf("reading key hashes back from a temporary file: %w", err)
-			}
+
+	for _, g := range s.segments[shard] {
+		if err := Read(io.NewSectionReader(&s.temp, g.Offset, g.Bytes()), g, visit); err != nil {
+			return err
 		}
 	}
+
 	if s.buffer.chunk == mostLen {
-		return s.buffer.Each(shard, visit)
+		return s.buffer.each(shard, visit)
 	}
 	b := buffers.Get().(*readBuffer) // larger batches than a chunk are faster to add
 	defer buffers.Put(b)
 	batch := b.hashes[:0]
-	err := s.buffer.Each(shard, func(hs []filter.Hash) error {
-		if len(batch)+len(hs) > cap(batch) {
-			full := batch
-			batch = batch[:0]
-			if err := visit(full); err != nil {
-				return err
+	err := s.buffer.each(shard, func(hs []filter.Hash) error {
+		for len(hs) > 0 {
+			if len(batch) == cap(batch) {
+				if err := visit(batch); err != nil {
+					return err
+				}
+				batch = batch[:0]
 			}
+			n := min(len(hs), cap(batch)-len(batch))
+			batch, hs = append(batch, hs[:n]...), hs[n:]
 		}
-		batch = append(batch, hs...)
 		return nil
 	})
 	if err != nil || len(batch) == 0 {
@@ -141,10 +115,13 @@ func (s *ByShard) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err = fmt.Errorf("the list of keys is %w", filter.ErrClosed)
+		s.err = errClosed
 	}
-	s.buffer = NewBuffer(len(s.counts), 0)
-	file := s.file
-	s.file = nil
-	return file.Close()
+	clear(s.segments)
+	kept := s.buffer
+	s.buffer = newBuffer(len(s.segments), 0)
+	if s.reads.Load() == 0 { // else an Each still reads the memory, which must not become that of another store
+		kept.list.Free()
+	}
+	return s.close()
 }

@@ -3,10 +3,11 @@
 //
 //   - Sorted takes hashes from many goroutines and returns them in order of Hi and then of Lo, without duplicates unless
 //     Config.Copies is set. The result does not depend on the order in which they were added.
-//   - ByShard returns the hashes of each shard, in the order in which they were added.
+//   - ByShard returns the hashes of each shard, in the order in which they were added. With one shard it keeps keys until
+//     they are counted.
 //
-// Spool and Raw keep hashes and keys until they are counted. A Writer writes the hashes of one task of a distributed
-// build by shard to a run file.
+// A Raw keeps the keys themselves until they are counted, for families that take raw keys. A Writer writes the hashes
+// of one task of a distributed build by shard to a run file.
 //
 // # Sorted
 //
@@ -37,8 +38,8 @@
 //
 // # Memory
 //
-// A Writer holds at most GroupKeys hashes (64 MiB), and 48 bytes and one chunk of at most 4 KiB a shard. A reader of
-// one shard holds two buffers of 256 KiB, a reader of the index 8 bytes a group and shard.
+// A Writer holds at most GroupKeys hashes (64 MiB), and 16 bytes and one chunk of at most 4 KiB per shard. A reader of
+// one shard holds two buffers of 256 KiB, a reader of the index 8 bytes per group and shard.
 //
 // # Trust
 //

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
-	"github.com/bloomery/bloomery/shard"
 )
 
 // GroupKeys is the number of hashes of a group: 64 MiB.
@@ -93,7 +92,7 @@ func KeysOf(size int64, shards int) (n uint64) {
 
 // Check returns an error wrapping ErrDamaged unless x is the index of a possible file with that number of shards.
 func (x *Index) Check(shards int) error {
-	if shards < 1 || shards > shard.Max || x.Shards != shards || len(x.Counts)%shards != 0 {
+	if shards < 1 || shards > MaxShards || x.Shards != shards || len(x.Counts)%shards != 0 {
 		return fmt.Errorf("%w: an index of %d counts for %d shards; want %d", ErrDamaged, len(x.Counts), x.Shards, shards)
 	}
 	for g := range x.Groups() {
@@ -140,7 +139,7 @@ func (x *Index) UnmarshalBinary(b []byte) error {
 		return fmt.Errorf("%w: an index of %d bytes", ErrDamaged, len(b))
 	}
 	shards, groups := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
-	if shards == 0 || shards > shard.Max || uint64(len(b)-8) != uint64(shards)*uint64(groups)*entrySize {
+	if shards == 0 || shards > MaxShards || uint64(len(b)-8) != uint64(shards)*uint64(groups)*entrySize {
 		return fmt.Errorf("%w: an index of %d bytes for %d shards and %d groups", ErrDamaged, len(b), shards, groups)
 	}
 	read := Index{Shards: int(shards)}
@@ -172,7 +171,7 @@ func (x *Index) tail(h Header) []byte {
 // unless the file has that header and a complete index, or is one of read. It reads at most twice, from the end of the
 // file, and takes no more memory than the file is long.
 func ReadIndex(size int64, h Header, read func(offset, length int64) ([]byte, error)) (*Index, error) {
-	if size < headerSize+trailerSize || h.Shards == 0 || h.Shards > shard.Max {
+	if size < headerSize+trailerSize || h.Shards == 0 || h.Shards > MaxShards {
 		return nil, fmt.Errorf("%w: %d bytes", ErrDamaged, size)
 	}
 	end, err := read(size-trailerSize, trailerSize)
@@ -229,5 +228,5 @@ const keysPerShard = 1 << 22
 // AutoShards returns the number of shards of a set of these keys: the smallest with at most keysPerShard keys a shard
 // on average.
 func AutoShards(keys uint64) int {
-	return int(min(max(1, (keys+keysPerShard-1)/keysPerShard), shard.Max))
+	return int(min(max(1, (keys+keysPerShard-1)/keysPerShard), MaxShards))
 }

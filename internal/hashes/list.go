@@ -1,6 +1,16 @@
 package hashes
 
-import "slices"
+import (
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+// BlockSize is the size of a block of a List in bytes.
+const BlockSize = 1 << 20
+
+// few is the share of a block that the first one of a list needs to be kept.
+const few = 16
 
 // List is a list of values in blocks of a Pool. The zero List with a Pool is empty.
 type List[T any] struct {
@@ -19,9 +29,11 @@ func (l *List[T]) Next(n int) []T {
 		l.Blocks = append(l.Blocks, nil)
 		last++
 	}
+
 	block := l.Blocks[last]
 	n = min(n, l.Pool.Len()-len(block))
 	block = slices.Grow(l.Pool.Grow(block, n, last == 0), n)
+
 	room := block[len(block) : len(block)+n]
 	l.Blocks[last] = block[:len(block)+n]
 	l.n += uint64(n)
@@ -34,4 +46,38 @@ func (l *List[T]) Free() {
 		l.Pool.Put(b)
 	}
 	l.Blocks, l.n = nil, 0
+}
+
+// Pool keeps blocks that are not used any more, until the garbage collector takes them, so that building many filters
+// leaves little to it. The zero Pool is empty. It is safe for concurrent use.
+type Pool[T any] struct{ blocks sync.Pool }
+
+// Len returns the number of values that a block has room for.
+func (*Pool[T]) Len() int { return BlockSize / int(unsafe.Sizeof(*new(T))) }
+
+// Grow returns block, which may be nil, with room for n more values. The first block of a list grows by doubling, so
+// that short lists take little memory; others have room for Len values. Grow leaves more than Len values to append.
+func (p *Pool[T]) Grow(block []T, n int, first bool) []T {
+	n += len(block)
+	if n <= cap(block) || n > p.Len() {
+		return block
+	}
+
+	room := p.Len()
+	if first {
+		room = min(room, max(n, 2*cap(block)))
+	}
+	used, _ := p.blocks.Get().(*[]T)
+	if used == nil || cap(*used) < room {
+		used = new(make([]T, 0, room))
+	}
+	return append(*used, block...)
+}
+
+// Put keeps a block that nothing reads any more, unless it is much shorter or longer than a whole one.
+func (p *Pool[T]) Put(block []T) {
+	if n := p.Len(); n/few <= cap(block) && cap(block) <= 2*n {
+		block = block[:0]
+		p.blocks.Put(&block)
+	}
 }

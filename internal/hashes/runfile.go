@@ -1,68 +1,45 @@
 package hashes
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
 )
 
-// Writer writes a run file. It is not safe for concurrent use: the order of Add is that of the file.
+// Writer writes a run file. Use it from one goroutine: the order of Add is the order in the file.
 type Writer struct {
+	grouper
 	w      io.Writer
 	header Header
-	buffer *Buffer
-	group  int // hashes of a group; tests make it smaller
 	index  Index
-	buf    []byte
-	err    error // sticky
 }
 
-// NewWriter returns a Writer and writes the header.
+// NewWriter returns a Writer and writes the header. Errors of w are returned as they are.
 func NewWriter(w io.Writer, h Header) (*Writer, error) {
-	r := &Writer{w: w, header: h, group: GroupKeys, index: Index{Shards: int(h.Shards)}}
-	r.buffer = NewBuffer(int(h.Shards), GroupKeys)
+	r := &Writer{w: w, header: h, index: Index{Shards: int(h.Shards)}}
+	r.grouper = grouper{buffer: newBuffer(int(h.Shards), GroupKeys), limit: GroupKeys, flush: r.writeGroup}
 	_, r.err = w.Write(h.marshal())
 	return r, r.err
 }
 
-// Add adds hashes and does not keep hs. The error is that of the io.Writer; all later calls return it too.
-func (w *Writer) Add(hs []filter.Hash) error {
-	return w.add(len(hs), func(from, to int) { w.buffer.Add(hs[from:to]) })
-}
-
-// AddValues is Add for hashes with values below 2^32, of a file whose Header says that it has values.
-func (w *Writer) AddValues(hs []filter.Hash, values []uint64) error {
-	return w.add(len(hs), func(from, to int) { w.buffer.AddValues(hs[from:to], values[from:to]) })
-}
-
-// add adds that many hashes; put adds a part of them to the buffer.
-func (w *Writer) add(hashes int, put func(from, to int)) error {
-	for at := 0; at < hashes && w.err == nil; {
-		n := min(hashes-at, w.group-w.buffer.Len())
-		put(at, at+n)
-		if at += n; w.buffer.Len() == w.group {
-			w.flush()
-		}
+func (w *Writer) writeGroup() error {
+	counts, err := w.buffer.writeGroup(w.w)
+	if err != nil {
+		return err
 	}
-	return w.err
-}
-
-func (w *Writer) flush() {
-	var counts []Count
-	if counts, w.buf, w.err = w.buffer.writeGroup(w.w, w.buf); w.err == nil {
-		w.index.Counts = append(w.index.Counts, counts...)
-		w.buffer.Reset()
-	}
+	w.index.Counts = append(w.index.Counts, counts...)
+	w.buffer.reset()
+	return nil
 }
 
 // Close writes the last group and the index, and returns the index. It does not close the io.Writer.
 func (w *Writer) Close() (*Index, error) {
-	if w.buffer.Len() > 0 && w.err == nil {
-		w.flush()
+	if w.err == nil && w.buffer.n > 0 {
+		w.err = w.writeGroup()
 	}
 	if w.err == nil {
 		_, w.err = w.w.Write(w.index.tail(w.header))
@@ -70,47 +47,47 @@ func (w *Writer) Close() (*Index, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	w.err = fmt.Errorf("run: the Writer is %w", filter.ErrClosed)
+
+	w.err = errClosed
+	w.buffer.list.Free()
 	w.buffer = nil
 	return &w.index, nil
 }
 
-// writeGroup writes the hashes shard by shard. It returns the counts, and buf for the next call.
-func (b *Buffer) writeGroup(w io.Writer, buf []byte) ([]Count, []byte, error) {
-	if buf == nil {
-		buf = make([]byte, 0, bufferSize)
-	}
-	buf = buf[:0]
+// writeGroup writes the hashes shard by shard.
+func (b *buffer) writeGroup(w io.Writer) ([]Count, error) {
+	r := buffers.Get().(*readBuffer)
+	defer buffers.Put(r)
+	buf := r.bytes[:0]
 	counts := make([]Count, len(b.lanes))
 	for s := range counts {
 		from := len(buf) // of the bytes of this shard that have no checksum yet
-		err := b.Each(s, func(hs []filter.Hash) error {
-			if len(buf)+len(hs)*hashSize > cap(buf) {
-				counts[s].CRC = crc.Update(counts[s].CRC, buf[from:])
-				if _, err := w.Write(buf); err != nil {
-					return err
+		err := b.each(s, func(hs []filter.Hash) error {
+			for part := range slices.Chunk(hs, mostLen) {
+				if len(buf)+len(part)*hashSize > cap(buf) {
+					counts[s].CRC = crc.Update(counts[s].CRC, buf[from:])
+					if _, err := w.Write(buf); err != nil {
+						return err
+					}
+					buf, from = buf[:0], 0
 				}
-				buf, from = buf[:0], 0
-			}
-			for _, h := range hs {
-				buf = binary.LittleEndian.AppendUint64(buf, h.Hi)
-				buf = binary.LittleEndian.AppendUint64(buf, h.Lo)
+				buf = appendHashes(buf, part)
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, buf, err
+			return nil, err
 		}
-		counts[s].Keys = uint32(b.Count(s))
+		counts[s].Keys = uint32(b.count(s))
 		counts[s].CRC = crc.Update(counts[s].CRC, buf[from:])
 	}
 	_, err := w.Write(buf)
-	return counts, buf, err
+	return counts, err
 }
 
 const bufferSize = 256 << 10
 
-// buffers are those of Read.
+// buffers are the buffers of reads and writes.
 var buffers = sync.Pool{New: func() any {
 	return &readBuffer{make([]byte, bufferSize), make([]filter.Hash, bufferSize/hashSize)}
 }}
@@ -126,6 +103,7 @@ type readBuffer struct {
 func Read(r io.Reader, g Segment, f func(hs []filter.Hash) error) error {
 	b := buffers.Get().(*readBuffer)
 	defer buffers.Put(b)
+
 	sum := uint32(0)
 	for left := int64(g.Keys) * hashSize; left > 0; {
 		part := b.bytes[:min(left, bufferSize)]
@@ -135,17 +113,18 @@ func Read(r io.Reader, g Segment, f func(hs []filter.Hash) error) error {
 			}
 			return err
 		}
+
 		left -= int64(len(part))
 		sum = crc.Update(sum, part)
 		hs := b.hashes[:len(part)/hashSize]
 		for i := range hs {
-			hs[i].Hi = binary.LittleEndian.Uint64(part[i*hashSize:])
-			hs[i].Lo = binary.LittleEndian.Uint64(part[i*hashSize+8:])
+			hs[i] = hashAt(part[i*hashSize:])
 		}
 		if err := f(hs); err != nil {
 			return err
 		}
 	}
+
 	if sum != g.CRC {
 		return fmt.Errorf("%w: wrong checksum", ErrDamaged)
 	}

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/crc"
-	"github.com/bloomery/bloomery/shard"
 )
 
 func randomHashes(n int, seed uint64) []filter.Hash {
@@ -27,7 +25,7 @@ func randomHashes(n int, seed uint64) []filter.Hash {
 
 // ofShard returns the hashes of a shard, in order.
 func ofShard(hs []filter.Hash, s, shards int) []filter.Hash {
-	return slices.DeleteFunc(slices.Clone(hs), func(h filter.Hash) bool { return shard.Route(h, shards) != s })
+	return slices.DeleteFunc(slices.Clone(hs), func(h filter.Hash) bool { return Route(h, shards) != s })
 }
 
 // runFile returns a run file with groups of that many hashes.
@@ -38,7 +36,7 @@ func runFile(t testing.TB, h Header, group int, hs []filter.Hash) ([]byte, *Inde
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.group = group
+	w.limit = group
 	for len(hs) > 0 {
 		n := min(len(hs), 1+len(hs)/3)
 		if err := w.Add(hs[:n]); err != nil {
@@ -60,35 +58,6 @@ func readerOf(b []byte) func(offset, length int64) ([]byte, error) {
 			return nil, fmt.Errorf("read of %d bytes at %d of %d", length, offset, len(b))
 		}
 		return slices.Clone(b[offset:min(offset+length, int64(len(b)))]), nil
-	}
-}
-
-// TestBuffer: hashes come back by shard, in order, with any number of shards and before and after Reset.
-func TestBuffer(t *testing.T) {
-	for _, shards := range []int{1, 2, 16, 1000, 50_000} {
-		b := NewBuffer(shards, 20_000)
-		for round := range uint64(2) {
-			hs := randomHashes(20_000, round)
-			b.Add(hs[:1])
-			b.Add(hs[1:13_000])
-			b.Add(hs[13_000:])
-			if b.Len() != len(hs) {
-				t.Fatalf("%d hashes", b.Len())
-			}
-			want := make([][]filter.Hash, shards)
-			for _, h := range hs {
-				s := shard.Route(h, shards)
-				want[s] = append(want[s], h)
-			}
-			for s := range shards {
-				var got []filter.Hash
-				_ = b.Each(s, func(hs []filter.Hash) error { got = append(got, hs...); return nil })
-				if !slices.Equal(got, want[s]) || b.Count(s) != len(got) {
-					t.Fatalf("%d shards: shard %d differs", shards, s)
-				}
-			}
-			b.Reset()
-		}
 	}
 }
 
@@ -160,7 +129,7 @@ func TestHostile(t *testing.T) {
 	for i, other := range []Header{
 		{Plan: [16]byte{1, 3}, Range: 3, Shards: 4}, {Plan: h.Plan, Range: 2, Shards: 4}, {Plan: h.Plan, Range: 3, Shards: 2},
 		{Plan: h.Plan, Range: 3, Shards: 4, KeyCheck: 1}, {Plan: h.Plan, Range: 3},
-		{Plan: h.Plan, Range: 3, Shards: shard.Max + 1},
+		{Plan: h.Plan, Range: 3, Shards: MaxShards + 1},
 	} {
 		check(fmt.Sprintf("header %d", i), good, other)
 	}
@@ -227,56 +196,13 @@ func mended(b []byte, h Header) []byte {
 	return append(b[:len(b)-trailerSize-length], x.tail(h)...)
 }
 
-// TestByShard: the same hashes by shard, in order, whatever stays in memory; and no file is left.
-func TestByShard(t *testing.T) {
-	hs := randomHashes(10_000, 1)
-	for _, shards := range []int{1, 3, 5000} {
-		for _, limit := range []int{1, 100, 10_000, 1 << 20} {
-			if shards == 5000 && limit == 1 {
-				continue // takes too long
-			}
-			dir := t.TempDir()
-			s := NewByShard(shards, 0, dir)
-			s.limit = limit
-			for part := range slices.Chunk(hs, 777) {
-				if err := s.Add(part); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if spilled := s.file != nil; spilled != (limit <= len(hs)) {
-				t.Errorf("limit %d: a file: %v", limit, spilled)
-			}
-			for i := range min(shards, 50) {
-				var got []filter.Hash
-				err := s.Each(t.Context(), i, func(hs []filter.Hash) error { got = append(got, hs...); return nil })
-				if want := ofShard(hs, i, shards); err != nil || !slices.Equal(got, want) || s.Count(i) != uint64(len(want)) {
-					t.Fatalf("%d shards, limit %d: shard %d differs: %v", shards, limit, i, err)
-				}
-			}
-			stop := errors.New("stop")
-			if err := s.Each(t.Context(), 0, func([]filter.Hash) error { return stop }); !errors.Is(err, stop) {
-				t.Errorf("error %v of f", err)
-			}
-			if err := errors.Join(s.Close(), s.Close()); err != nil {
-				t.Error(err)
-			}
-			if s.Add(hs[:1]) == nil {
-				t.Error("Add after Close")
-			}
-			if left, _ := os.ReadDir(dir); len(left) > 0 {
-				t.Errorf("%d files left", len(left))
-			}
-		}
-	}
-}
-
 // TestWriterErrors: the first error stays.
 func TestWriterErrors(t *testing.T) {
 	stop := errors.New("stop")
 	for _, after := range []int{0, 1, 2, 3} {
 		w, err := NewWriter(&failing{after: after, err: stop}, Header{Shards: 2})
 		if err == nil {
-			w.group = 10
+			w.limit = 10
 			err = w.Add(randomHashes(15, 1))
 		}
 		if err == nil {

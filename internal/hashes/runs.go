@@ -2,11 +2,7 @@ package hashes
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -18,27 +14,12 @@ const (
 	blockLen = 1 << 12 // hashes of a block that merge returns, 64 KiB
 )
 
-// file is what runs need of an *os.File.
-type file interface {
-	io.ReaderAt
-	io.WriterAt
-	io.Closer
-	Name() string
-}
-
-func createTemp(dir string) (file, error) { return os.CreateTemp(dir, "bloomery-gather-*") }
-
-// runs is a file of sorted runs of hashes, one after the other, 16 bytes a hash, Hi before Lo, little endian. Without
-// copies the hashes of a run are distinct. The file is made with the first run. Only this user can read it. It is
-// removed by close, and on Unix when the process ends for any reason.
+// runs is a file of sorted runs of hashes, one after the other. Without copies the hashes of a run are distinct.
 type runs struct {
-	dir     string
-	copies  bool // merge keeps duplicates
-	create  func(dir string) (file, error)
-	file    file
-	removed bool    // the file has been unlinked
-	ends    []int64 // of the runs, in bytes
-	buf     []byte  // of the last write
+	temp
+	copies bool    // merge keeps duplicates
+	ends   []int64 // of the runs, in bytes
+	buf    []byte  // of the last write
 }
 
 // any reports whether there are runs.
@@ -46,47 +27,24 @@ func (r *runs) any() bool { return len(r.ends) > 0 }
 
 // write adds the sorted hashes of a as a run and empties a.
 func (r *runs) write(ctx context.Context, a *array) error {
-	if r.file == nil {
-		f, err := r.create(r.dir)
-		if err != nil {
-			return fmt.Errorf("no room in memory for more keys, and no file in %s; "+
-				"choose another directory or a higher limit: %w", r.dir, err)
-		}
-		r.file = f
-		r.removed = os.Remove(f.Name()) == nil // Windows may refuse to remove an open file: close removes it then
-	}
 	if r.buf == nil {
 		r.buf = make([]byte, 0, min(a.n, chunkLen)*hashSize)
 	}
-	end := r.end()
 	for lo := 0; lo < a.n; lo += chunkLen {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		r.buf = r.buf[:0]
 		for hs := range a.pieces(lo, min(lo+chunkLen, a.n)) {
-			for _, h := range hs {
-				r.buf = binary.LittleEndian.AppendUint64(r.buf, h.Hi)
-				r.buf = binary.LittleEndian.AppendUint64(r.buf, h.Lo)
-			}
+			r.buf = appendHashes(r.buf, hs)
 		}
-		if _, err := r.file.WriteAt(r.buf, end); err != nil {
-			return fmt.Errorf("writing keys to %s; is the disk full? "+
-				"Choose another directory or a higher limit: %w", r.dir, err)
+		if _, err := r.Write(r.buf); err != nil {
+			return err
 		}
-		end += int64(len(r.buf))
 	}
-	r.ends = append(r.ends, end)
+	r.ends = append(r.ends, r.size)
 	a.n = 0
 	return nil
-}
-
-// end returns the number of bytes of all runs.
-func (r *runs) end() int64 {
-	if !r.any() {
-		return 0
-	}
-	return r.ends[len(r.ends)-1]
 }
 
 // merge calls f with all hashes in order, in blocks, each distinct one once unless copies is set. A block is valid
@@ -97,11 +55,11 @@ func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) er
 	m := make(merger, 0, len(r.ends))
 	begin := int64(0)
 	for _, end := range r.ends {
-		in := &reader{file: r.file, at: begin, end: end, buf: make([]byte, min(int64(size), end-begin))}
+		in := &reader{file: &r.temp, at: begin, end: end, buf: make([]byte, min(int64(size), end-begin))}
 		begin = end
 		head, ok, err := in.next()
 		if err != nil {
-			return r.readError(err)
+			return err
 		}
 		if ok {
 			m = append(m, source{head, in})
@@ -120,7 +78,7 @@ func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) er
 		for len(m) > 0 && len(block) < blockLen {
 			h, err := m.pop()
 			if err != nil {
-				return r.readError(err)
+				return err
 			}
 			if r.copies || h != last || first && len(block) == 0 {
 				block, last = append(block, h), h
@@ -131,10 +89,6 @@ func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) er
 		}
 	}
 	return nil
-}
-
-func (r *runs) readError(err error) error {
-	return fmt.Errorf("reading keys back from %s: %w", r.dir, err)
 }
 
 // each is Sorted.Each. Each part is a new slice, which grows and starts with room for 1/8 more hashes than the part
@@ -161,20 +115,6 @@ func (r *runs) each(
 		return err
 	}
 	return f(current, keys)
-}
-
-// close closes and removes the file.
-func (r *runs) close() error {
-	f := r.file
-	r.file, r.ends, r.buf = nil, nil, nil
-	if f == nil {
-		return nil
-	}
-	err := f.Close()
-	if !r.removed {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
 }
 
 // merger is a heap of the runs that have hashes left: the head of source i is at most those of 2i+1 and 2i+2.
@@ -241,7 +181,7 @@ func (r *reader) next() (h filter.Hash, ok bool, err error) {
 		}
 		r.at += int64(len(r.left))
 	}
-	h = filter.Hash{Hi: binary.LittleEndian.Uint64(r.left), Lo: binary.LittleEndian.Uint64(r.left[8:])}
+	h = hashAt(r.left)
 	r.left = r.left[hashSize:]
 	return h, true, nil
 }

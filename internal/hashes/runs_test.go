@@ -160,7 +160,7 @@ func TestLocked(t *testing.T) {
 	wantFiles(t, dir, 0)
 }
 
-// TestFile wants the file where it was asked for, and nobody else to read it.
+// TestSortedFile wants the file where it was asked for, and nobody else to read it.
 func TestSortedFile(t *testing.T) {
 	dir := t.TempDir()
 	f, err := createTemp(dir)
@@ -172,7 +172,7 @@ func TestSortedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, _ := filepath.Match(filepath.Join(dir, "bloomery-gather-*"), f.Name()); !ok || info.Mode().Perm()&0o077 != 0 {
+	if ok, _ := filepath.Match(filepath.Join(dir, "bloomery-keys-*"), f.Name()); !ok || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("%s, %v", f.Name(), info.Mode())
 	}
 }

@@ -1,12 +1,10 @@
 package hashes
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"sync"
 
@@ -14,19 +12,13 @@ import (
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
-const (
-	hashSize = 16 // bytes of a hash, in memory and in the file
-
-	// minRun is the smallest number of hashes of a full array. They take as many bytes as the smallest buffer for a
-	// run.
-	minRun = minBuffer / hashSize
-)
+// minRun is the smallest number of hashes of a full array. They take as many bytes as the smallest buffer for a run.
+const minRun = minBuffer / hashSize
 
 var (
 	errFinished    = fmt.Errorf("the list of keys is complete and %w", filter.ErrClosed)
-	errNotFinished = errors.New("gather: Each, Blocks or Change before Finish")
-	errFile        = errors.New("gather: Change of keys in a file")
-	errClosed      = fmt.Errorf("the list of keys is %w", filter.ErrClosed)
+	errNotFinished = errors.New("hashes: Each, Blocks or Change before Finish")
+	errFile        = errors.New("hashes: Change of keys in a file")
 )
 
 // Config is the options of a Sorted. The zero value keeps each hash once, and all hashes in memory.
@@ -73,10 +65,10 @@ func NewSorted(c Config) *Sorted {
 		workers: parallel.Workers(c.Workers),
 		copies:  c.Copies,
 		form:    c.Form,
-		runs:    runs{dir: cmp.Or(c.Dir, os.TempDir()), create: createTemp, copies: c.Copies},
+		runs:    runs{temp: newTemp(c.Dir), copies: c.Copies},
 	}
 	if c.Memory > 0 {
-		k.limit = int(min(max(c.Memory/hashSize, minRun), math.MaxInt))
+		k.limit = limitOf(c.Memory, minRun, math.MaxInt64)
 	}
 	return k
 }
@@ -267,5 +259,6 @@ func (k *Sorted) Close() error {
 		k.err = errClosed
 	}
 	k.array = array{}
+	k.runs.ends, k.runs.buf = nil, nil
 	return k.runs.close()
 }

@@ -14,6 +14,20 @@ const (
 	ValueMask    = 1<<MaxValueBits - 1
 )
 
+// WithValue returns h with a value below 2^32 in the low half of Lo. ValuesOf returns the values.
+func WithValue(h filter.Hash, value uint64) filter.Hash {
+	return filter.Hash{Hi: h.Hi, Lo: h.Lo&^ValueMask | value&ValueMask}
+}
+
+// ValuesOf returns the values of hashes from WithValue.
+func ValuesOf(hs []filter.Hash) []uint64 {
+	values := make([]uint64, len(hs))
+	for i, h := range hs {
+		values[i] = h.Lo & ValueMask
+	}
+	return values
+}
+
 // AddValues calls add with the keys, in parts, first as they are and then with their values. It keeps no reference to
 // them. The error wraps filter.ErrConfig if the filter is to have no values, since bits is 0, the two slices differ in
 // length, or a value has more bits; add is not called then. Else it is that of add.
@@ -31,9 +45,9 @@ func AddValues(hs []filter.Hash, values []uint64, bits int, add func(keys, value
 	}
 	var buffer [256]filter.Hash
 	for len(hs) > 0 {
-		n := copy(buffer[:], hs)
+		n := min(len(buffer), len(hs))
 		for i := range n {
-			buffer[i].Lo = buffer[i].Lo&^ValueMask | values[i]
+			buffer[i] = WithValue(hs[i], values[i])
 		}
 		if err := add(hs[:n], buffer[:n]); err != nil {
 			return err

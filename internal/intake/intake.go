@@ -34,8 +34,8 @@ type Intake struct {
 	hasher  filter.Hasher
 	sink    Sink
 	texts   *Texts        // the Sink, if it takes the keys themselves
-	counted *hashes.Spool // has all keys until they are counted
-	members *hashes.Spool // has all keys until Close, for Members
+	counted *hashes.ByShard // has all keys until they are counted
+	members *hashes.ByShard // has all keys until Close, for Members
 	added   atomic.Uint64
 	valued  atomic.Uint64  // keys that came with values
 	closers []func() error // nil after Close
@@ -53,9 +53,9 @@ func New(h filter.Hasher, s Sink) *Intake {
 }
 
 // Counted returns an Intake that keeps the hashes until Start, those beyond about memory bytes in a temporary file in
-// dir; see hashes.NewSpool. Keys with values get the error noValues.
+// dir; see hashes.NewByShard. Keys with values get the error noValues.
 func Counted(h filter.Hasher, memory int64, dir string, noValues error) *Intake {
-	s := hashes.NewSpool(memory, dir)
+	s := hashes.NewByShard(1, memory, dir)
 	in := New(h, To(s.Add, s.Close, noValues))
 	in.counted = s
 	return in
@@ -69,7 +69,7 @@ func (in *Intake) Start(ctx context.Context, s Sink) error {
 	counted := in.counted
 	in.sink, in.counted = s, nil
 	in.OnClose(s.Close)
-	err := counted.Each(ctx, s.AddMany)
+	err := counted.Each(ctx, 0, s.AddMany)
 	if in.members == counted { // Members needs them again
 		return err
 	}
@@ -82,7 +82,7 @@ func (in *Intake) OnClose(f func() error) { in.closers = append(in.closers, f) }
 // Keep keeps the hashes of all keys for Members, as Counted does.
 func (in *Intake) Keep(memory int64, dir string) {
 	if in.members = in.counted; in.members == nil {
-		in.members = hashes.NewSpool(memory, dir)
+		in.members = hashes.NewByShard(1, memory, dir)
 		in.sink = &tee{in.sink, in.members.Add, true}
 		in.OnClose(in.members.Close)
 	}
@@ -90,7 +90,7 @@ func (in *Intake) Keep(memory int64, dir string) {
 
 // Members calls f with the hashes of all keys, in batches. It needs Keep.
 func (in *Intake) Members(ctx context.Context, f func(hs []filter.Hash) error) error {
-	return in.members.Each(ctx, f)
+	return in.members.Each(ctx, 0, f)
 }
 
 // Watch calls f with the hashes of all keys without values, also from several goroutines at once.
