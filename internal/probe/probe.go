@@ -14,8 +14,7 @@
 // The factor 9 is needed. Without it, x_(i+5) has most of the bits of x_i at places 3 bits away: 5·25 = 2·64 - 3.
 // Then three probes 5 steps apart that fall on the same probes of a present key are little rarer than two, so that
 // filters of few keys with many probes have more false positives: twice as many with 2 keys in 64 bits and k = 20.
-// No other rotation helps, because of 64 places two are near each other. TestRates has such filters, TestIndependent
-// pairs of positions.
+// Seven other rotations fail as well. TestRates has such filters, TestIndependent pairs of positions.
 package probe
 
 import (
