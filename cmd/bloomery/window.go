@@ -151,7 +151,8 @@ func (a *app) verifiedWindow(path string) (verified, error) {
 	}
 	return verified{e.Info(), func(c bloomery.JobConfig) (verifier, error) {
 		o := bulk.Options{Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Progress: c.Progress}
-		return windowVerifier{bulk.NewVerifier(bulk.Target{Engine: e}, o, c.Absent)}, nil
+		target := bulk.Target{Engine: e, Now: func() engine.Engine { return e }} // a Verifier changes nothing
+		return windowVerifier{bulk.NewVerifier(target, o, c.Absent)}, nil
 	}}, nil
 }
 
