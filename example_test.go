@@ -111,7 +111,7 @@ func ExampleWithSecret() {
 	again := must(bloomery.FromBytes(file, bloomery.WithSecret(secret)))
 	fmt.Println(again.ContainsString("yopmail.com"))
 	// Output:
-	// check of the secret at byte 24: the filter was built with a secret, and none was given
+	// check of the secret at byte 16: the filter was built with a secret, and none was given
 	// true
 }
 

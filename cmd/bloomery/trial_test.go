@@ -117,7 +117,7 @@ func damage(r *rand.Rand, file, other []byte) (what string, bad []byte, mended b
 // mend writes the right checksum into the header of a file, as far as the header tells its own length.
 func mend(file []byte) []byte {
 	le, table := binary.LittleEndian, crc32.MakeTable(crc32.Castagnoli)
-	end := 64 + 24*int(le.Uint16(file[14:])) + int(min(le.Uint32(file[48:]), 1<<20))
+	end := 64 + 24*int(file[14]) + int(min(le.Uint32(file[56:]), 1<<20))
 	if end <= len(file) {
 		le.PutUint32(file[60:], crc32.Update(crc32.Checksum(file[:60], table), table, file[64:end]))
 	}

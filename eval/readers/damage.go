@@ -201,7 +201,7 @@ func (d *damager) bits(b []byte) []byte {
 // place returns the place of a random section that is not empty.
 func (d *damager) place(b []byte) (offset, length int) {
 	le := binary.LittleEndian
-	for n := int(le.Uint16(b[14:])); ; {
+	for n := int(b[14]); ; {
 		entry := b[headerBytes+entryBytes*d.r.IntN(n):]
 		if offset, length = int(le.Uint64(entry)), int(le.Uint64(entry[8:])); length > 0 {
 			return offset, length
@@ -256,7 +256,7 @@ func (d *damager) sectionWords(b []byte) []byte {
 // headerField overwrites a field of the header.
 func (d *damager) headerField(b []byte) []byte {
 	fields := []struct{ at, size int }{
-		{0, 8}, {8, 2}, {10, 2}, {12, 2}, {14, 2}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 4}, {52, 8}, {60, 4},
+		{0, 8}, {8, 2}, {10, 2}, {12, 2}, {14, 1}, {15, 1}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 8}, {56, 4}, {60, 4},
 	}
 	f := fields[d.r.IntN(len(fields))]
 	d.overwrite(b[f.at:][:f.size])
@@ -273,7 +273,7 @@ func (d *damager) overwrite(field []byte) {
 
 // tableField overwrites a field of the section table.
 func (d *damager) tableField(b []byte) []byte {
-	n := int(binary.LittleEndian.Uint16(b[14:]))
+	n := int(b[14])
 	fields := []struct{ at, size int }{{0, 8}, {8, 8}, {20, 4}}
 	f := fields[d.r.IntN(len(fields))]
 	d.overwrite(b[headerBytes+entryBytes*d.r.IntN(n)+f.at:][:f.size])

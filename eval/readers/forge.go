@@ -25,8 +25,8 @@ type parts struct {
 func takeApart(file []byte) parts {
 	le := binary.LittleEndian
 	p := parts{head: append([]byte(nil), file[:headerBytes]...)}
-	n := int(le.Uint16(file[14:]))
-	p.spec = string(file[headerBytes+entryBytes*n:][:le.Uint32(file[48:])])
+	n := int(file[14])
+	p.spec = string(file[headerBytes+entryBytes*n:][:le.Uint32(file[56:])])
 	for i := range n {
 		entry := file[headerBytes+entryBytes*i:]
 		p.sections = append(p.sections, append([]byte(nil), file[le.Uint64(entry):][:le.Uint64(entry[8:])]...))
@@ -41,8 +41,8 @@ func padded(b []byte) []byte { return append(b, make([]byte, -len(b)&(alignment-
 func (p parts) join() []byte {
 	le := binary.LittleEndian
 	b := append([]byte(nil), p.head...)
-	le.PutUint16(b[14:], uint16(len(p.sections)))
-	le.PutUint32(b[48:], uint32(len(p.spec)))
+	b[14] = byte(len(p.sections))
+	le.PutUint32(b[56:], uint32(len(p.spec)))
 	b = append(b, make([]byte, entryBytes*len(p.sections))...)
 	b = padded(append(b, p.spec...))
 	for i, s := range p.sections {
@@ -62,7 +62,7 @@ func mend(b []byte) {
 	if len(b) < headerBytes {
 		return
 	}
-	n, spec := uint64(le.Uint16(b[14:])), uint64(le.Uint32(b[48:]))
+	n, spec := uint64(b[14]), uint64(le.Uint32(b[56:]))
 	for i := range n {
 		at := headerBytes + entryBytes*i
 		if at+entryBytes > uint64(len(b)) {

@@ -58,7 +58,7 @@ describe('installed', { skip }, () => {
   test('npx bloomery --version', async () => {
     const { code, stdout, stderr } = await npx('--version');
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /^bloomery .*, file format 3, go/);
+    assert.match(stdout, /^bloomery .*, file format 1, go/);
   });
 
   test('builds a filter that the package opens, and has exit codes', async () => {
