@@ -463,10 +463,8 @@ func TestSecretNotShown(t *testing.T) {
 	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
 		slog.New(h).Info("set", "set", s, "config", c, "hasher", s.Hasher(), "all", []any{s, c})
 	}
-	for _, v := range []any{c, s.Hasher(), struct{ C bloomery.Config }{c}} { // a Set is no JSON value
-		if err := json.NewEncoder(&out).Encode(v); err != nil {
-			t.Fatal(err)
-		}
+	if err := json.NewEncoder(&out).Encode(s.Hasher()); err != nil { // a Set and a Config are no JSON values
+		t.Fatal(err)
 	}
 	text := strings.ToLower(out.String())
 	for what, shown := range map[string]string{

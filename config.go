@@ -3,7 +3,10 @@ package bloomery
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"iter"
+	"reflect"
+	"strings"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
@@ -110,6 +113,24 @@ type Config struct {
 	// hash functions of other systems. The keys of the Set cannot change: Needs must not ask for Add,
 	// Remove, Count, Merge or Writers.
 	Allow iter.Seq[[]byte]
+}
+
+// String returns the fields of the Config that are set, such as bloomery.Config{Spec:standard Keys:1000}. Of the secret,
+// Like and functions it shows only that they are set.
+func (c Config) String() string {
+	var shown []string
+	v := reflect.ValueOf(c)
+	for i := range v.NumField() {
+		field, name := v.Field(i), v.Type().Field(i).Name
+		switch {
+		case field.IsZero():
+		case field.Kind() == reflect.Pointer || field.Kind() == reflect.Func:
+			shown = append(shown, name+":...")
+		default:
+			shown = append(shown, fmt.Sprintf("%s:%+v", name, field.Interface()))
+		}
+	}
+	return "bloomery.Config{" + strings.Join(shown, " ") + "}"
 }
 
 // family returns the family and the Spec of a Config without open Needs.

@@ -2,10 +2,7 @@ package bloomery_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -188,120 +185,17 @@ func TestMaxBytesLike(t *testing.T) {
 	}
 }
 
-// TestConfigJSON: a Config that comes back from JSON has every field that went in, or does not come back.
-func TestConfigJSON(t *testing.T) {
-	const seed1, seed2 = 22, 28
-	r := rand.New(rand.NewPCG(seed1, seed2))
-	for i := range 500 {
-		c := randomConfig(r)
-		b, err := json.Marshal(c)
-		if err != nil {
-			t.Fatalf("seed %d, %d, config %d: %v: %v", seed1, seed2, i, c, err)
-		}
-		var got bloomery.Config
-		if err := json.Unmarshal(b, &got); err != nil || !reflect.DeepEqual(got, c) {
-			t.Fatalf("seed %d, %d, config %d: %s became %v: %v", seed1, seed2, i, b, got, err)
-		}
-	}
-	// Every field is in the JSON, is a guard that makes it fail, or is named here.
-	left := []string{"Chosen", "Progress"} // functions that watch a build
-	for f := range reflect.TypeFor[bloomery.Config]().Fields() {
-		c, v := bloomery.Config{}, reflect.Value{}
-		v = reflect.ValueOf(&c).Elem().FieldByIndex(f.Index)
-		switch f.Name {
-		case "Like":
-			v.Set(reflect.ValueOf(build(t, []string{"a"}, bloomery.Config{})))
-		case "Secret":
-			v.Set(reflect.ValueOf(filter.NewSecret()))
-		case "Needs":
-			c.Needs.Remove = true
-		case "Hash":
-			c.Hash = filter.XXH64
-		case "Spec", "TempDir":
-			v.SetString("x")
-		default:
-			switch f.Type.Kind() {
-			case reflect.Func:
-				v.Set(reflect.MakeFunc(f.Type, func([]reflect.Value) []reflect.Value { return nil }))
-			case reflect.Bool:
-				v.SetBool(true)
-			case reflect.Float64:
-				v.SetFloat(0.25)
-			default:
-				v.Set(reflect.ValueOf(7).Convert(f.Type))
-			}
-		}
-		var got bloomery.Config
-		b, err := json.Marshal(c)
-		if err == nil {
-			err = json.Unmarshal(b, &got)
-		}
-		if same := err == nil && reflect.DeepEqual(got, c); !same && err == nil && !slices.Contains(left, f.Name) {
-			t.Errorf("%s is lost: %s", f.Name, b)
-		}
-	}
-}
-
-// randomConfig returns a Config with some of the fields that JSON holds.
-func randomConfig(r *rand.Rand) (c bloomery.Config) {
-	for _, set := range []func(){
-		func() { c.Spec = "standard(fpr=0.01)" },
-		func() { c.Needs = plan.Needs{FPR: r.Float64(), Later: r.Uint64(), Remove: true} },
-		func() { c.Needs.Build, c.Needs.For = time.Duration(r.Int64()), plan.Fastest }, func() { c.Capacity = r.Uint64() },
-		func() { c.FPRChosen = r.Float64() }, func() { c.MaxFPR = r.Float64() }, func() { c.Keys = r.Uint64() },
-		func() { c.Shards = r.Int() }, func() { c.Seed = r.Uint64() }, func() { c.Hash = filter.XXH64 },
-		func() { c.Workers = r.Int() }, func() { c.Memory = r.Int64() }, func() { c.TempDir = fmt.Sprint("dir ", r.Int()) },
-		func() { c.Concurrent = true }, func() { c.MaxBytes = r.Uint64() },
+// TestConfigString prints the names of fields that are set, and of Like, Allow and the secret only that they are.
+func TestConfigString(t *testing.T) {
+	for want, c := range map[string]bloomery.Config{
+		"bloomery.Config{}": {},
+		"bloomery.Config{Spec:standard(fpr=0.01) Keys:5}": {Spec: "standard(fpr=0.01)", Keys: 5},
+		"bloomery.Config{Secret:... Hash:xxh64}":          {Secret: filter.NewSecret(), Hash: filter.XXH64},
+		"bloomery.Config{Allow:...}":                      {Allow: func(func([]byte) bool) {}},
+		"bloomery.Config{Like:...}":                       {Like: build(t, []string{"a"}, bloomery.Config{})},
 	} {
-		if r.IntN(2) == 0 {
-			set()
-		}
-	}
-	return c
-}
-
-// TestConfigFromOutside reads JSON that someone else wrote.
-func TestConfigFromOutside(t *testing.T) {
-	secret := filter.NewSecret()
-	for text, want := range map[string]string{
-		`{"spec":"standard","max_fpr":0.01}`:              "",
-		`{"needs":{"FPR":0.01,"Remove":true},"keys":5}`:   "",
-		`{"spec":"standard","maxfpr":0.01}`:               "unknown field",
-		`{"spec":"standard","MaxFPR":0.01}`:               "unknown field",
-		`{"needs":{"fpr_most":0.01}}`:                     "unknown field",
-		`{"spec":"standard","secret":"REDACTED"}`:         "secret",
-		`{"spec":"standard","secret":"0123456789abcdef"}`: "secret",
-		`{"spec":"standard","allow":true}`:                "allow",
-		`{"spec":"standard","like":true}`:                 "like",
-		`{"hash":"md5"}`:                                  "md5",
-		`{"keys":-1}`:                                     "keys",
-		`{"spec":"standard"} x`:                           "invalid",
-	} {
-		var c bloomery.Config
-		err := json.Unmarshal([]byte(text), &c)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
-		if err != nil && !reflect.DeepEqual(c, bloomery.Config{}) {
-			t.Errorf("%s: an error, and the Config %v", text, c)
-		}
-	}
-	// The program adds what JSON does not hold.
-	c := bloomery.Config{Secret: secret, MaxBytes: 1 << 20}
-	if err := json.Unmarshal([]byte(`{"spec":"standard","secret":"REDACTED","keys":3}`), &c); err != nil {
-		t.Error(err)
-	}
-	if c.Secret != secret || c.MaxBytes != 1<<20 || c.Keys != 3 {
-		t.Errorf("%v", c)
-	}
-	for name, c := range map[string]bloomery.Config{
-		"Allow": {Allow: func(func([]byte) bool) {}}, "Like": {Like: build(t, []string{"a"}, bloomery.Config{})},
-	} {
-		if b, err := json.Marshal(c); err == nil {
-			t.Errorf("%s became %s", name, b)
-		}
-		if text := fmt.Sprint(c); !strings.Contains(text, strings.ToLower(name)) {
-			t.Errorf("%s is not in %s", name, text)
+		if got := c.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -97,12 +96,8 @@ var (
 		Check() error
 		Choose(context.Context) (plan.Choice, error)
 		ForShard(context.Context) (bloomery.Config, error)
-		MarshalJSON() ([]byte, error)
 		String() string
 	} = bloomery.Config{}
-	_ interface {
-		UnmarshalJSON([]byte) error
-	} = (*bloomery.Config)(nil)
 	_ keyed[[]byte]      = bloomery.KeyedSet[[]byte]{}
 	_ keyed[string]      = bloomery.KeyedSet[string]{}
 	_ keyed[uint64]      = bloomery.KeyedSet[uint64]{}
@@ -221,8 +216,6 @@ var (
 	_ io.Closer                  = (*bloomery.Locked)(nil)
 	_ fmt.Formatter              = (*bloomery.Set)(nil)
 	_ fmt.Stringer               = (*bloomery.Live)(nil)
-	_ json.Marshaler             = bloomery.Config{}
-	_ json.Unmarshaler           = (*bloomery.Config)(nil)
 	_ error                      = (*filter.AllowedError)(nil)
 	_ error                      = (*filter.ConfigError)(nil)
 	_ error                      = (*plan.Impossible)(nil)
