@@ -62,7 +62,7 @@ func TestListing(t *testing.T) {
 			}
 		}
 		if string(want) != text {
-			t.Errorf("%s differs: a name is gone or was changed; see docs/renamed.md, and run with -update-api", path)
+			t.Errorf("%s differs: a name is gone or was changed; run with -update-api", path)
 		}
 	}
 	t.Logf("%d functions, methods and types", together)
