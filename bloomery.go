@@ -36,8 +36,8 @@
 // Errors wrap the sentinels of package filter, each with what to do; test them with errors.Is.
 //
 // Other packages: filter (hashes, specs, errors), plan (forecasts of size, rate and time), exact (sets without error),
-// publish and delta (lists that change), shard and distribute (large sets), interop (files of other systems), admission
-// (caches).
+// publish and delta (lists that change), shard and distribute (large sets), interop (files of other systems), window
+// (keys for a time to live).
 package bloomery
 
 import (

@@ -20,11 +20,11 @@ var updateListing = flag.Bool("update-api", false, "write the listings in docs/a
 // most is how many functions, methods and types a public package may have, and all of them together.
 var most = map[string]int{
 	".": 148, "filter": 45, "plan": 15, "exact": 40, "publish": 45, "publish/transport": 14, "shard": 22, "delta": 8,
-	"distribute": 15, "interop": 15, "interop/clubcard": 15, "admission": 20, "window": 20,
+	"distribute": 15, "interop": 15, "interop/clubcard": 15, "window": 20,
 	"tablefilter": 10,
 }
 
-const mostTogether = 416
+const mostTogether = 400
 
 // TestListing compares the public names of each package with its listing in docs/api, so that no change of them
 // goes unseen, and holds their number. After an intended change: go test . -run TestListing -update-api

@@ -17,7 +17,7 @@ import (
 // public lists the packages whose names are promised.
 var public = []string{
 	".", "filter", "plan", "exact", "publish", "publish/transport", "shard", "delta", "distribute", "interop",
-	"interop/clubcard", "admission", "window", "tablefilter",
+	"interop/clubcard", "window", "tablefilter",
 }
 
 // TestSurface: what is exported by a public package can be named outside of this module.

@@ -51,24 +51,20 @@ func mix(x uint64) uint64 {
 }
 
 // rotating are eight filters of the family blocked, each for the keys of a seventh of TTL: what people build today.
-type rotating []*blocked.Bits
+type rotating []*blocked.Filter
 
 func newRotating(b testing.TB, keys uint64, fpr float64) (r rotating) {
 	each := -math.Expm1(math.Log1p(-fpr) / stamps)
 	n := keys / epochs
-	blocks, k, err := blocked.Config{Keys: n, Size: family.Sizing{FPR: each}, Mean: true}.Geometry()
-	if err != nil {
-		b.Fatal(err)
-	}
 	for i := range uint64(stamps) {
-		bits, err := blocked.NewBits(blocks, k)
+		f, err := blocked.New(blocked.Config{Keys: n, Size: family.Sizing{FPR: each}})
 		if err != nil {
 			b.Fatal(err)
 		}
 		for j := range n {
-			bits.Put(hash(i*n + j))
+			_ = f.Add(hash(i*n + j))
 		}
-		r = append(r, bits)
+		r = append(r, f)
 	}
 	return r
 }

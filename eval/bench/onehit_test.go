@@ -11,7 +11,7 @@ import (
 	"github.com/dgraph-io/ristretto/v2"
 	"github.com/maypok86/otter/v2"
 
-	"github.com/bloomery/bloomery/admission"
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/eval/lab/traffic"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -31,21 +31,42 @@ type lruCache struct {
 	door *doorkeeper
 }
 
-// doorkeeper is a Doorkeeper that takes objects by their keys, as in a server.
-type doorkeeper struct{ *admission.Doorkeeper }
+// doorkeeper admits an object that was requested before and is remembered, as the one of examples/cdn: it has two
+// generations.
+type doorkeeper struct {
+	current, previous *bloomery.Set
+	held, keys        int // keys in the current generation, and most
+}
 
 func newDoorkeeper(t testing.TB, size int) *doorkeeper {
-	d, err := admission.New(admission.Config{Keys: uint64(doorkeeperMemory * size), Hasher: hasher})
-	if err != nil {
-		t.Fatal(err)
+	d := &doorkeeper{keys: doorkeeperMemory * size}
+	c := bloomery.Config{Spec: "blocked(fpr=0.005)", Keys: uint64(d.keys)} // 1% with both generations full
+	for _, generation := range []**bloomery.Set{&d.current, &d.previous} {
+		set, err := bloomery.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*generation = set
 	}
-	return &doorkeeper{d}
+	return d
 }
 
 // doorkeeperMemory is the size of a generation as a multiple of the cache size, as in most settings of the lab.
 const doorkeeperMemory = 4
 
-func (d *doorkeeper) admits(object uint32) bool { return d.AdmitHash(hasher.SumUint64(uint64(object))) }
+func (d *doorkeeper) admits(object uint32) bool {
+	current, key := bloomery.Keyed[uint64](d.current), uint64(object)
+	if current.Contains(key) {
+		return true
+	}
+	known := bloomery.Keyed[uint64](d.previous).Contains(key)
+	_ = current.Add(key) // a blocked filter is never full
+	if d.held++; d.held >= d.keys {
+		d.current, d.previous, d.held = d.previous, d.current, 0
+		_ = d.current.Reset()
+	}
+	return known
+}
 
 func (c lruCache) hit(object uint32) bool { return c.Use(object) }
 func (c lruCache) miss(object uint32) bool {

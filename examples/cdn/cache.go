@@ -22,8 +22,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/bloomery/bloomery/admission"
 )
 
 // cache answers requests from files in a directory, or else from an origin. It stores an object at its second request.
@@ -35,7 +33,7 @@ type cache struct {
 	dir   string
 	limit int64         // bytes of all files
 	fresh time.Duration // longest time that an object is served from its file
-	door  *admission.Doorkeeper
+	door  *doorkeeper
 	proxy *httputil.ReverseProxy
 
 	mu   sync.Mutex // for changes of the directory
@@ -51,7 +49,7 @@ var complete = regexp.MustCompile("^[0-9a-f]{64}$")
 // newCache returns a cache in directory dir, which it creates if necessary. It removes unfinished files of earlier
 // runs.
 func newCache(
-	dir string, limit int64, fresh time.Duration, origin *url.URL, door *admission.Doorkeeper,
+	dir string, limit int64, fresh time.Duration, origin *url.URL, door *doorkeeper,
 ) (*cache, error) {
 	c := &cache{dir: dir, limit: limit, fresh: fresh, door: door}
 	c.proxy = &httputil.ReverseProxy{
@@ -94,7 +92,7 @@ func (c *cache) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.serve(w, r, name) {
 		return
 	}
-	if r.Method == http.MethodGet && r.Header.Get("Range") == "" && c.door.AdmitString(key) {
+	if r.Method == http.MethodGet && r.Header.Get("Range") == "" && c.door.admit(key) {
 		r = r.WithContext(context.WithValue(r.Context(), storing{}, name))
 	}
 	c.proxy.ServeHTTP(w, r)

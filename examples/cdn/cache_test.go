@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/bloomery/bloomery/admission"
 )
 
 // site is an origin that counts requests, and a cache in front of it.
@@ -27,7 +25,7 @@ type site struct {
 	asked  atomic.Int32
 	origin http.HandlerFunc
 	cache  *cache
-	door   *admission.Doorkeeper
+	door   *doorkeeper
 	url    *url.URL
 }
 
@@ -42,7 +40,7 @@ func newSite(t *testing.T, limit int64, origin http.HandlerFunc) *site {
 	if s.url, err = url.Parse(server.URL); err != nil {
 		t.Fatal(err)
 	}
-	if s.door, err = admission.New(admission.Config{Keys: 1000, FPR: 1e-6}); err != nil {
+	if s.door, err = newDoorkeeper(1000, 1e-6); err != nil {
 		t.Fatal(err)
 	}
 	s.start(limit)

@@ -1,5 +1,4 @@
-// Command cdn is an example of package admission: a disk cache in front of a web server that stores an object at its
-// second request.
+// Command cdn is a disk cache in front of a web server that stores an object at its second request; see doorkeeper.
 //
 //	python3 -m http.server -d docs 8000                                 # or any other server
 //	go run ./examples/cdn -origin http://localhost:8000 -dir /tmp/cdn
@@ -23,9 +22,10 @@ import (
 	"os"
 	"os/signal"
 	"time"
-
-	"github.com/bloomery/bloomery/admission"
 )
+
+// falseAdmissions bounds the share of objects that are stored at their first request.
+const falseAdmissions = 0.01
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	if err != nil || from.Scheme != "http" && from.Scheme != "https" || from.Host == "" || *dir == "" || flags.NArg() > 0 {
 		return errors.New("usage: cdn -origin URL -dir DIRECTORY; the URL is absolute, such as https://go.dev")
 	}
-	door, err := admission.New(admission.Config{Keys: *keys})
+	door, err := newDoorkeeper(*keys, falseAdmissions)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	}
 	handler := func(w http.ResponseWriter, r *http.Request) { // a ServeMux would redirect paths with //
 		if r.URL.Path == "/-/doorkeeper" {
-			_ = json.NewEncoder(w).Encode(door.Stats())
+			_ = json.NewEncoder(w).Encode(door.counts())
 			return
 		}
 		c.ServeHTTP(w, r)
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(log, "serving at http://%s; the doorkeeper uses %.1f MB\n", l.Addr(), float64(door.Bytes())/1e6)
+	fmt.Fprintf(log, "serving at http://%s; the doorkeeper uses %.1f MB\n", l.Addr(), float64(door.bytes())/1e6)
 	server := &http.Server{Handler: http.HandlerFunc(handler), ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()

@@ -303,7 +303,7 @@ func TestSameTime(t *testing.T) {
 		}
 		page(w, r)
 	}
-	s.door.AdmitString("/same")
+	s.door.admit("/same")
 	done := make(chan *httptest.ResponseRecorder, clients)
 	for range clients {
 		go func() { done <- s.get("/same") }()

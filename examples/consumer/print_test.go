@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/admission"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/window"
 )
@@ -24,17 +23,15 @@ func TestSecretIsHidden(t *testing.T) {
 	secret := filter.Secret([]byte("the-secret-words"))
 	config := bloomery.Config{Secret: &secret, Keys: 100}
 	set := must(bloomery.New(config))(t)
-	door := must(admission.New(admission.Config{Keys: 100, Hasher: filter.NewKeyedHasher(secret)}))(t)
 	forgets := must(window.New[string](window.Config{Keys: 100, TTL: time.Hour, Secret: &secret}))(t)
 	live := liveOf(t, set, &secret)
 	values := map[string]any{
 		"Set": set, "*Set in a struct": struct{ S *bloomery.Set }{set}, "Config": config, "*Config": &config,
 		"Config in a struct": struct{ C bloomery.Config }{config}, "Hasher": set.Hasher(), "Live": live,
-		"Hasher in a struct": struct{ H filter.Hasher }{set.Hasher()}, "Doorkeeper": door,
-		"unexported field": struct{ h filter.Hasher }{set.Hasher()}, "Option": bloomery.WithSecret(&secret),
+		"Hasher in a struct": struct{ H filter.Hasher }{set.Hasher()},
+		"unexported field":   struct{ h filter.Hasher }{set.Hasher()}, "Option": bloomery.WithSecret(&secret),
 		"window.Filter": forgets, "window.Filter by value": *forgets,
-		"window.Config":    window.Config{Keys: 100, TTL: time.Hour, Secret: &secret},
-		"admission.Config": admission.Config{Keys: 100, Hasher: filter.NewKeyedHasher(secret)},
+		"window.Config": window.Config{Keys: 100, TTL: time.Hour, Secret: &secret},
 	}
 	var forms []string
 	words := []uint64{binary.LittleEndian.Uint64(secret[:]), binary.LittleEndian.Uint64(secret[8:])}

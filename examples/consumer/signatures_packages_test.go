@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/admission"
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/exact"
@@ -228,23 +227,6 @@ var (
 		Coverage() []clubcard.Coverage
 		Info() clubcard.Info
 	} = (*clubcard.Filter)(nil)
-)
-
-var (
-	_ func(admission.Config) (*admission.Doorkeeper, error) = admission.New
-)
-
-var (
-	_ interface {
-		Admit([]byte) bool
-		AdmitHash(filter.Hash) bool
-		AdmitString(string) bool
-		Bytes() uint64
-		FPR() float64
-		FPRAt(uint64, uint64) float64
-		Hasher() filter.Hasher
-		Stats() admission.Stats
-	} = (*admission.Doorkeeper)(nil)
 )
 
 var (

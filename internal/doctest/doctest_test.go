@@ -10,7 +10,7 @@ func TestExamples(t *testing.T) {
 	const module = "github.com/bloomery/bloomery"
 	imports := map[string]string{"bloomery": module, "clubcard": module + "/interop/clubcard", "x509": "crypto/x509"}
 	for _, p := range []string{
-		"admission", "delta", "distribute", "exact", "filter", "interop", "plan", "publish", "shard", "window",
+		"delta", "distribute", "exact", "filter", "interop", "plan", "publish", "shard", "window",
 	} {
 		imports[p] = module + "/" + p
 	}

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"math"
 
-	"github.com/bloomery/bloomery/admission"
 	"github.com/bloomery/bloomery/filter"
 )
 
-// ager is an admission.Doorkeeper together with its exact contents: the objects requested in the current or the
-// previous generation. It has one shard, so that the ends of generations are known.
+// ager is a doorkeeper together with its exact contents: the objects requested in the current or the previous
+// generation.
 type ager struct {
-	door    *admission.Doorkeeper
+	door    *doorkeeper
 	number  int       // of the current generation, from 1
 	last    []int     // the last generation in which each object came, 0 for none
 	current uint64    // objects that came in the current generation
@@ -29,7 +28,7 @@ const agerFPR = 0.01
 // newAger returns an empty filter whose generations hold capacity objects each. Requests are for the given number of
 // objects.
 func newAger(capacity, objects int) (*ager, error) {
-	d, err := admission.New(admission.Config{Keys: uint64(capacity), FPR: 1 - (1-agerFPR)*(1-agerFPR), Shards: 1})
+	d, err := newDoorkeeper(uint64(capacity), agerFPR)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +40,7 @@ func newAger(capacity, objects int) (*ager, error) {
 		step:   max(1, float64(capacity)/40),
 	}
 	for i := range int(1.1*float64(capacity)/a.step) + 2 { // a generation ends slightly earlier or later than predicted
-		a.rates = append(a.rates, d.FPRAt(0, uint64(math.Round(float64(i)*a.step))))
+		a.rates = append(a.rates, d.fpr(uint64(math.Round(float64(i)*a.step))))
 	}
 	return a, nil
 }
@@ -50,7 +49,9 @@ func newAger(capacity, objects int) (*ager, error) {
 func (a *ager) see(object uint32, h filter.Hash) (says, does bool, err error) {
 	does = a.last[object] > 0 && a.last[object] >= a.number-1
 	rate := a.rate()
-	says = a.door.AdmitHash(h)
+	if says, err = a.door.admit(h); err != nil {
+		return false, does, err
+	}
 	switch {
 	case does && !says:
 		return says, does, errors.New("the filter forgot an object")
@@ -68,7 +69,7 @@ func (a *ager) see(object uint32, h filter.Hash) (says, does bool, err error) {
 	if a.current < a.least { // too early for a rotation
 		return says, does, nil
 	}
-	if number := int(a.door.Stats().Rotations) + 1; number > a.number {
+	if number := a.door.rotations + 1; number > a.number {
 		a.number, a.old, a.current = number, a.generation(), 0
 	}
 	return says, does, nil

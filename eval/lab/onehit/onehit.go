@@ -97,7 +97,7 @@ func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		plots.claim(),
 		fmt.Sprintf(
 			"The cache holds a number of objects of any size and evicts the least recently used one. The filter is "+
-				"package admission, with a rate of %g in each of its two generations when full. Every request, hit "+
+				"a doorkeeper as in examples/cdn, with a rate of %g in each of its two generations when full. Every request, hit "+
 				"or not, is looked up in both and added to the younger one; when that is full, the older one is "+
 				"dropped. The memory of the filter is the number of objects in a generation, as a multiple of those "+
 				"in the cache.",

@@ -18,7 +18,6 @@ type Config struct {
 	Blocks uint64        // number of blocks, instead of Size
 	K      int           // probes per key, line layout only, 1 to MaxK; default: the best for Keys and the blocks
 	Layout Layout        // default: Line
-	Mean   bool          // size an FPR for the mean of filters, as for a filter that is one of many shards
 }
 
 // ConfigFromSpec reads blocked(bits_per_key=, fpr=, bytes=, capacity=, blocks=, k=, layout=line|split). A capacity
@@ -130,9 +129,6 @@ func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 		} else {
 			lo = mid
 		}
-	}
-	if c.Mean {
-		return hi, nil
 	}
 	return c.firmBlocks(x, n, hi, p), nil
 }
