@@ -37,7 +37,7 @@ func TestSizes(t *testing.T) {
 		const keys = 100_000
 		all := uint64(0)
 		for _, b := range newRotating(t, keys, fpr) {
-			all += b.Info().Bits/8
+			all += b.Info().Bits / 8
 		}
 		t.Logf("eight rotating filters for %d keys at %g: %.2f bits a key", keys, fpr, 8*float64(all)/keys)
 	}
