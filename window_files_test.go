@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,14 +11,14 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // refusedByName fails unless err says that package window opens such files, which is no family of this package.
 func refusedByName(t *testing.T, how string, err error) {
 	t.Helper()
-	if !errors.Is(err, family.ErrWindow) || !errors.Is(err, filter.ErrFamily) ||
+	if !errors.Is(err, container.ErrWindow) || !errors.Is(err, filter.ErrMagic) ||
 		!strings.Contains(err.Error(), "open it with package window") {
 		t.Errorf("%s: %v, want that package window opens it", how, err)
 	}
@@ -62,16 +61,10 @@ func TestWindowFiles(t *testing.T) {
 			t.Errorf("%s has changed: %v", name, err)
 		}
 	}
-	for _, spec := range []string{"window", "window(keys=10,ttl=1000000)"} {
-		_, err := bloomery.New(bloomery.Config{Spec: spec})
-		refusedByName(t, "New of "+spec, err)
-		_, err = bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: spec})
-		refusedByName(t, "NewBuilder of "+spec, err)
-	}
 }
 
-// TestWindowShards has sets whose manifest names the family, and sets with such a file as a shard, which their manifest
-// knows: both are refused by name.
+// TestWindowShards has a set whose manifest names window as the family, and a set with such a file as a shard, which
+// its manifest knows: both are refused.
 func TestWindowShards(t *testing.T) {
 	file := readAll(t, filepath.Join("window", "testdata", "few.window"))
 	for _, spec := range []string{"window(keys=12,ttl=7000000000)", ""} {
@@ -103,7 +96,7 @@ func TestWindowShards(t *testing.T) {
 		if err == nil {
 			err = errors.Join(set.Check(t.Context(), nil), set.Close())
 		}
-		if !errors.Is(err, family.ErrWindow) && (spec != "" || !strings.Contains(fmt.Sprint(err), "family window")) {
+		if want := map[bool]error{true: container.ErrWindow, false: filter.ErrFamily}[spec == ""]; !errors.Is(err, want) {
 			t.Errorf("a set of %s: %v", m.Spec, err)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/patch"
@@ -107,7 +106,7 @@ func readVersion(ctx context.Context, path string) ([]byte, error) {
 		if container.HasMagic(bytes.NewReader(b)) || bytes.HasPrefix(b, []byte(container.ExactMagic)) || len(b) < head {
 			return nil // if it is cut, Diff and Patch say where
 		}
-		return container.Broken(0, "magic", filter.ErrMagic)
+		return container.Broken(0, "magic", container.OtherKind(b))
 	}}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		limit.MaxBytes = patch.DefaultMaxBytes

@@ -28,7 +28,7 @@ func TestWindowFiles(t *testing.T) {
 		"new":   diff(plain, window),
 		"patch": delta.PatchFile(t.Context(), window, d, out, delta.Options{}),
 	} {
-		if !errors.Is(err, filter.ErrFamily) || !strings.Contains(err.Error(), "open it with package window") {
+		if !errors.Is(err, filter.ErrMagic) || !strings.Contains(err.Error(), "open it with package window") {
 			t.Errorf("%s: %v", how, err)
 		}
 	}

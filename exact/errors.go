@@ -8,8 +8,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// ErrFilter means that a file is a filter file, which bloomery.Open reads, or window.Open if the error also wraps
-// filter.ErrFamily. It wraps filter.ErrMagic.
+// ErrFilter means that a file is a filter file, which bloomery.Open reads. It wraps filter.ErrMagic.
 var ErrFilter error = isFilter{}
 
 type isFilter struct{}

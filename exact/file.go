@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/live"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
@@ -55,12 +52,6 @@ func Open(ctx context.Context, path string, o ...Option) (*Set, error) {
 
 func open(ctx context.Context, path string, o options) (*Set, error) {
 	data, err := untrusted.ReadFile(ctx, path, limit(o.MaxBytes))
-	if errors.Is(err, ErrFilter) {
-		if f, _, again := untrusted.Open(path); again == nil {
-			defer f.Close()
-			err = withFamily(err, io.NewSectionReader(f, container.FamilyHead-4, 4))
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -72,28 +63,15 @@ func open(ctx context.Context, path string, o options) (*Set, error) {
 }
 
 // Read reads a set from r up to its end. On a 32-bit platform it reads at most 512 MiB. If r does not begin like an
-// exact set, it reads no more than 8 bytes, or 12 of a filter file. Peak memory: at most three times the bytes
-// received. The error wraps that of r, filter.ErrTooLarge or one of FromBytes.
+// exact set, it reads no more than 8 bytes. Peak memory: at most three times the bytes received. The error wraps the
+// error of r, filter.ErrTooLarge or an error of FromBytes.
 func Read(r io.Reader, o ...Option) (*Set, error) {
 	all := optionsOf(0, o)
 	data, err := untrusted.Read(context.Background(), r, limit(readLimit(all.MaxBytes)))
 	if err != nil {
-		return nil, withFamily(err, r)
+		return nil, err
 	}
 	return parse(data, all)
-}
-
-// withFamily returns err, and if it is ErrFilter, reads the four bytes behind the magic to say so of a file of package
-// window.
-func withFamily(err error, r io.Reader) error {
-	var b [4]byte // version and family
-	if !errors.Is(err, ErrFilter) {
-		return err
-	}
-	if _, ended := io.ReadFull(r, b[:]); ended == nil && binary.LittleEndian.Uint16(b[2:]) == family.WindowID {
-		return fmt.Errorf("%w: %w", err, family.ErrWindow)
-	}
-	return err
 }
 
 // limit returns the limit for reading an exact set of at most maxBytes.
@@ -121,13 +99,10 @@ func parse(data []byte, o options) (*Set, error) {
 
 // badMagic returns the error for a file that begins with b, which is not the magic of an exact set.
 func badMagic(b []byte) error {
-	switch {
-	case container.FamilyIn(b) == family.WindowID:
-		return fmt.Errorf("%w: %w", ErrFilter, family.ErrWindow)
-	case container.HasMagic(bytes.NewReader(b)):
+	if container.HasMagic(bytes.NewReader(b)) {
 		return ErrFilter
 	}
-	return filter.ErrMagic
+	return container.OtherKind(b)
 }
 
 // WriteTo writes the file of the set to w, with the same bytes each time. The error is that of w, or says that the Set

@@ -330,10 +330,6 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	if form != nil {
 		return "", form
 	}
-	head := make([]byte, container.FamilyHead)
-	if n, _ := r.ReadAt(head, 0); container.FamilyIn(head[:n]) == family.WindowID {
-		return "", fmt.Errorf("%w: %w", ErrFormat, family.ErrWindow)
-	}
 	if short != nil {
 		return "", short
 	}

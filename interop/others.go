@@ -44,6 +44,7 @@ var others = []struct {
 	what, advice string
 	is           func(head []byte, size uint64) bool
 }{
+	{"a filter whose keys expire", "open it with package window", starts("\x89BLWIN\r\n")},
 	{"gzip data", decompress + "zcat FILE > FILTER", starts("\x1f\x8b\x08")},
 	{"zstd data", decompress + "zstd -dc FILE > FILTER", starts("\x28\xb5\x2f\xfd")},
 	{"bzip2 data", decompress + "bzip2 -dc FILE > FILTER", starts("BZh")},

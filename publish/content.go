@@ -86,7 +86,7 @@ func checkMagic(head []byte) error {
 	if container.HasMagic(bytes.NewReader(head)) || container.HasExactMagic(bytes.NewReader(head)) {
 		return nil
 	}
-	return filter.ErrMagic
+	return container.OtherKind(head)
 }
 
 // contentOf returns the content of a filter file or an exact set.

@@ -56,11 +56,11 @@ func (f *Filter[K]) MarshalBinary() ([]byte, error) {
 // whose keys are a filter.Hash needs none. Clock, Overflow and Refresh apply from now on; they are not in the file.
 //
 // Peak memory: the filter and 1 MiB. If ctx ends first, Open returns its cause. Other errors name the path and wrap
-// that of the file system, ErrAhead, filter.ErrConfig, ErrMagic, ErrVersion, ErrFamily, ErrHash, ErrSecret (ErrNoSecret
+// that of the file system, ErrAhead, filter.ErrConfig, ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret
 // if none was given), ErrChecksum, ErrCorrupt, ErrTooLarge or io.ErrUnexpectedEOF; if the file is at fault, with the
 // byte offset.
 func Open[K Key](ctx context.Context, path string, c Config) (*Filter[K], error) {
-	file, err := container.ReadFile(path, container.Options{Check: checkFile, Context: ctx})
+	file, err := container.ReadFile(path, container.Options{Check: checkFile, Context: ctx, Window: true})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func Open[K Key](ctx context.Context, path string, c Config) (*Filter[K], error)
 // Read is Open for a reader, and stops at the end of the filter. Peak memory, if the size of r is not known: 3x the
 // bytes received and 8 MiB for each of four sections, even if the header announces more.
 func Read[K Key](r io.Reader, c Config) (*Filter[K], error) {
-	file, err := container.Read(r, container.Options{Check: checkFile})
+	file, err := container.Read(r, container.Options{Check: checkFile, Window: true})
 	if err != nil {
 		return nil, err
 	}

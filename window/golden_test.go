@@ -210,7 +210,7 @@ func keyOf(f *Filter[string], key string) (k vectorKey, until int64) {
 
 // TestDocumented compares the example of docs/format/window.md with a golden file.
 func TestDocumented(t *testing.T) {
-	file, err := container.ReadFile("testdata/few.window", container.Options{})
+	file, err := container.ReadFile("testdata/few.window", container.Options{Window: true})
 	if err != nil {
 		t.Fatal(err)
 	}

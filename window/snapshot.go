@@ -16,6 +16,9 @@ import (
 // docs/format/window.md has the format. All buckets of a file are up to date for its time, so that the epochs of
 // buckets and the hand follow from the clock.
 
+// specName is the name in the Spec of a file.
+const specName = "window"
+
 // clockWords is the number of words of the last section: 1 if time has begun, origin, now, skipped, refused, shortened.
 const clockWords = 6
 
@@ -52,7 +55,7 @@ func (r *ring) file() (*container.File, *saved, error) {
 	e.Spec = r.spec(e.Spec)
 	e.Sections = append(e.Sections, clock[:])
 	return &container.File{
-		Encoded: e, Family: family.WindowID, FPRChosen: r.fpr, Hash: r.hash.id, Seed: r.hash.seed, KeyCheck: r.hash.keyCheck,
+		Encoded: e, Window: true, FPRChosen: r.fpr, Hash: r.hash.id, Seed: r.hash.seed, KeyCheck: r.hash.keyCheck,
 	}, to, nil
 }
 
@@ -103,7 +106,7 @@ func (d *dial) clock() (words [clockWords]uint64, target point) {
 
 // spec returns the Spec of the file. It has the parameters of the table, except value_bits.
 func (r *ring) spec(table filter.Spec) filter.Spec {
-	s := family.NewSpec(family.Window, "burst", r.burst, "keys", r.asked, "ttl", r.ttl)
+	s := family.NewSpec(specName, "burst", r.burst, "keys", r.asked, "ttl", r.ttl)
 	if r.event {
 		s = s.With("event", 1)
 	}
@@ -118,7 +121,7 @@ func (r *ring) spec(table filter.Spec) filter.Spec {
 // split returns the Config and the Spec of the table of a file, or an error if the Spec of the file is not the one
 // that spec returns for them.
 func split(s filter.Spec) (c Config, table filter.Spec, err error) {
-	own, table := family.NewSpec(family.Window), family.NewSpec(rankindexed.Family, "value_bits", stampBits)
+	own, table := family.NewSpec(specName), family.NewSpec(rankindexed.Family, "value_bits", stampBits)
 	for _, p := range s.Params() {
 		if slices.Contains([]string{"burst", "event", "keys", "ttl"}, p.Name) {
 			own = own.With(p.Name, p.Value)
@@ -146,16 +149,16 @@ func split(s filter.Spec) (c Config, table filter.Spec, err error) {
 // numbers of words.
 func checkFile(f *container.File, words []uint64) error {
 	switch {
-	case f.Family != family.WindowID:
-		return fmt.Errorf("%w %d: not a filter of package window; open it with package bloomery", filter.ErrFamily, f.Family)
-	case f.Spec.Family() != family.Window:
-		return fmt.Errorf("spec %s in a file of family %s", f.Spec, family.Window)
+	case !f.Window:
+		return container.Broken(0, "magic", fmt.Errorf("%w: a filter file; open it with package bloomery", filter.ErrMagic))
+	case f.Family != 0 || f.Spec.Family() != specName:
+		return fmt.Errorf("family %d, spec %s in a file of package window", f.Family, f.Spec)
 	case f.HasExceptions():
-		return fmt.Errorf("exceptions in a file of family %s", family.Window)
+		return fmt.Errorf("exceptions in a file of package window")
 	case family.Foreign(f.Hash):
-		return fmt.Errorf("hash %s in a file of family %s", f.Hash, family.Window)
+		return fmt.Errorf("hash %s in a file of package window", f.Hash)
 	case !(f.FPRChosen >= minFPR && f.FPRChosen <= maxFPR):
-		return fmt.Errorf("chosen rate %v in a file of family %s", f.FPRChosen, family.Window)
+		return fmt.Errorf("chosen rate %v in a file of package window", f.FPRChosen)
 	}
 	_, table, err := split(f.Spec)
 	if err != nil {

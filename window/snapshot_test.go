@@ -492,8 +492,8 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: offset %d of %d", name, format.Offset, len(b))
 		}
 	}
-	b := damaged(t, f, func(f *container.File) { f.Family = 7 })
-	if _, err := Read[uint64](bytes.NewReader(b), c); !errors.Is(err, filter.ErrFamily) {
+	b := damaged(t, f, func(f *container.File) { f.Window = false })
+	if _, err := Read[uint64](bytes.NewReader(b), c); !errors.Is(err, filter.ErrMagic) {
 		t.Error(err)
 	}
 	for _, extreme := range [][3]int64{

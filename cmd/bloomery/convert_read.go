@@ -14,7 +14,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/interop"
 )
@@ -154,10 +153,10 @@ func readForeign(
 func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 	named := fmt.Errorf("%s: %w", path, err)
 	var other interface{ Advice() string } // the error says what the file is, and what to do
-	var start [container.FamilyHead]byte
+	var start [8]byte
 	switch n, _ := f.ReadAt(start[:], 0); {
-	case container.FamilyIn(start[:n]) == family.WindowID:
-		return fmt.Errorf("%s: %w", path, family.ErrWindow)
+	case errors.Is(container.OtherKind(start[:n]), container.ErrWindow):
+		return fmt.Errorf("%s: %w", path, container.ErrWindow)
 	case string(start[:4]) == "PAR1" && (from == "" || from == interop.Parquet):
 		return cli.Advise(fmt.Errorf("%s is a whole Parquet file: %w", path, err),
 			"Name the file itself and a column: bloomery convert FILE --column NAME; or give one filter alone:\n"+

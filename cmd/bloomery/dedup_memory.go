@@ -79,7 +79,7 @@ func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, e
 	}
 	var head *container.File
 	_, err := container.ReadFile(f.state, container.Options{
-		Context: a.ctx, Regular: true,
+		Context: a.ctx, Regular: true, Window: true,
 		Check: func(file *container.File, _ []uint64) error {
 			head = file
 			return errors.New("only the header is read")
@@ -141,11 +141,11 @@ func (m stateFlags) differs(now stateFlags, path string) error {
 func flagsOf(head *container.File) (m stateFlags, ok bool) {
 	in := family.Reader(head.Spec)
 	m.fpr, m.keyed = head.FPRChosen, head.Hash == filter.SipHash
-	switch head.Spec.Family() {
-	case family.Window:
+	switch {
+	case head.Window:
 		m.keys, m.ttl, m.event = in.Uint("keys"), time.Duration(in.Uint("ttl")), family.Given(head.Spec, "event")
 		return m, true
-	case neverForgets:
+	case head.Spec.Family() == neverForgets:
 		if !family.Given(head.Spec, "growth") {
 			m.keys = in.Uint("capacity")
 		}

@@ -118,7 +118,7 @@ func madeState(t *testing.T, flags []string, clock func(words []uint64)) (path s
 	if code, _ := runOn(t, line, append([]string{"dedup", "--state", path}, flags...)...); code != exitOK {
 		t.Fatalf("exit code %d", code)
 	}
-	file, err := container.ReadFile(path, container.Options{})
+	file, err := container.ReadFile(path, container.Options{Window: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestDedupClocks(t *testing.T) {
 	const ttl, limit = 50 * time.Millisecond, 30 * time.Second
 	flags := []string{"--ttl", ttl.String(), "--keys", "5000"}
 	state := madeState(t, flags, func([]uint64) {})
-	file, err := container.ReadFile(state, container.Options{})
+	file, err := container.ReadFile(state, container.Options{Window: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func (a *app) readExact(name string, secret *filter.Secret, r io.Reader) (*exact
 
 // notExact adds a hint to the error of a file that is neither an exact set nor a filter.
 func notExact(err error) error {
-	if errors.Is(err, filter.ErrMagic) && !errors.Is(err, exact.ErrFilter) {
+	if errors.Is(err, filter.ErrMagic) && !errors.Is(err, exact.ErrFilter) && !errors.Is(err, container.ErrWindow) {
 		return cli.Advise(err, "Give a file that bloomery exact build wrote; lists of keys come after it.")
 	}
 	return err

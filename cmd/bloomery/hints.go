@@ -37,7 +37,7 @@ var hints = []struct {
   follow take both.`},
 	{exact.ErrFilter, `bloomery info, check and verify read filters; bloomery exact reads what bloomery exact build
   wrote.`},
-	{family.ErrWindow, `bloomery info, check and verify read such files, but not from a pipe, and bloomery dedup --state
+	{container.ErrWindow, `bloomery info, check and verify read such files, but not from a pipe, and bloomery dedup --state
   its own; no other command does.`},
 	{filter.ErrMagic, "Give a file that bloomery build or bloomery convert wrote; inputs with keys come after it."},
 	{interop.ErrFormat, adviceFormats},

@@ -22,7 +22,7 @@ import (
 // isWindow reports whether open failed since a regular file is of package window. Such a file has no Set: info, verify
 // and check read it as it was when it was saved, and the other commands refuse it by name.
 func isWindow(path string, err error) bool {
-	return errors.Is(err, family.ErrWindow) && path != stdio && !isPipe(path)
+	return errors.Is(err, container.ErrWindow) && path != stdio && !isPipe(path)
 }
 
 // openWindow opens a file of package window at the time at which it was saved, and returns its header too. Peak memory:
@@ -58,7 +58,7 @@ type windowHeader struct {
 func readWindow[K window.Key](
 	in *os.File, size uint64, secret *filter.Secret,
 ) (*window.Filter[K], windowHeader, error) {
-	file, places, err := container.ReadPlaces(in, container.Options{})
+	file, places, err := container.ReadPlaces(in, container.Options{Window: true})
 	if err != nil {
 		return nil, windowHeader{}, err
 	}

@@ -323,7 +323,7 @@ func TestEveryFlippedBit(t *testing.T) {
 func TestEveryFlippedBitMended(t *testing.T) {
 	le := binary.LittleEndian
 	for _, s := range samples(t) {
-		h, err := readHeader(bytes.NewReader(s.file))
+		h, err := readHeader(bytes.NewReader(s.file), false)
 		if err != nil {
 			t.Fatal(err)
 		}

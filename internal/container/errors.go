@@ -26,10 +26,25 @@ func Broken(offset uint64, what string, err error) error {
 	return &FormatError{Offset: offset, What: what, Err: err}
 }
 
-// badMagic returns the error for a file that begins with b, which is not the magic of a filter file.
-func badMagic(b []byte) error {
-	if bytes.HasPrefix(b, []byte(ExactMagic)) {
-		return Broken(0, "magic", filter.ErrExact)
+// ErrWindow is the error of readers of other files for a file of package window. It wraps filter.ErrMagic.
+var ErrWindow error = windowError{}
+
+type windowError struct{}
+
+func (windowError) Error() string {
+	return "a file of package window, a filter whose keys expire; open it with package window"
+}
+
+func (windowError) Unwrap() error { return filter.ErrMagic }
+
+// OtherKind returns the error for a file that begins with b and is not a filter file: filter.ErrExact, ErrWindow or
+// filter.ErrMagic.
+func OtherKind(b []byte) error {
+	switch {
+	case bytes.HasPrefix(b, []byte(ExactMagic)):
+		return filter.ErrExact
+	case bytes.HasPrefix(b, []byte(windowMagic)):
+		return ErrWindow
 	}
-	return Broken(0, "magic", filter.ErrMagic)
+	return filter.ErrMagic
 }

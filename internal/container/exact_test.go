@@ -14,7 +14,8 @@ func TestExactRecords(t *testing.T) {
 	records := []byte("\x89BLX\x01 some records")
 	crc := [4]byte{1, 2, 3, 4}
 	records = append(records, crc[:]...)
-	file := ExactTrailer{Length: uint64(len(records)) + ExactTrailerSize, Updates: 7}.Append(bytes.Clone(records), 0x04030201)
+	end := ExactTrailer{Length: uint64(len(records)) + ExactTrailerSize, Updates: 7}
+	file := end.Append(bytes.Clone(records), 0x04030201)
 	if got, err := ExactRecords(file); err != nil || !bytes.Equal(got, records) {
 		t.Errorf("%q, %v", got, err)
 	}

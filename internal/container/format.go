@@ -5,8 +5,7 @@
 //	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n"; a transfer in text mode breaks it)
 //	     8      2  format version: 1
 //	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed,
-//	               8 counting, 10 ribbon, 11 window (9 is not used), 20 guava, 21 bitsandblooms, 22 redisbloom,
-//	               23 spark
+//	               8 counting, 10 ribbon (9 and 11 are not used), 20 guava, 21 bitsandblooms, 22 redisbloom, 23 spark
 //	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file, and those of other
 //	               systems: 3 xxh64, 4 murmur3-x64-128, 5 murmur3-x64-128-twice, 6 murmur64a-twice,
 //	               7 murmur3-x86-32-twice, 8 uint64: the key itself
@@ -29,6 +28,9 @@
 // The last section of a file with exceptions does not belong to the family. It holds keys for which the filter answers
 // false although its bits say true. Package internal/except has their layout. Such a file has one of the hash functions
 // 1 and 2.
+//
+// A file of package window has the same layout with another magic, 89 42 4C 57 49 4E 0D 0A ("\x89BLWIN\r\n"), and
+// family 0: its answers depend on the time, so that readers of filters must refuse it.
 //
 // Every byte is under a checksum or must be zero. A section is 64-bit words in the layout that the family's Encode
 // documents, ready to be mapped. The sizes of the sections follow from the spec: Options.Check compares them before
@@ -53,6 +55,7 @@ const Version = 1
 
 const (
 	magic       = "\x89BLMRY\r\n"
+	windowMagic = "\x89BLWIN\r\n"
 	headerSize  = 64
 	sectionSize = 24
 	maxSections = 8
@@ -67,7 +70,8 @@ const (
 // File is the content of a filter file.
 type File struct {
 	family.Encoded
-	Family   uint16        // its number in families
+	Window   bool          // it is a file of package window, with a magic number of its own
+	Family   uint16        // its number in families; 0 with Window
 	Hash     filter.HashID // the hash function of its keys
 	Seed     uint64        // of XXH3, else 0
 	KeyCheck uint64        // filter.Hasher.KeyCheck of SipHash, else 0
@@ -191,6 +195,9 @@ func (h *header) marshal() []byte {
 	spec := h.Spec.String()
 	b := make([]byte, h.dataAt)
 	copy(b, magic)
+	if h.Window {
+		copy(b, windowMagic)
+	}
 
 	le := binary.LittleEndian
 	le.PutUint16(b[8:], Version)
@@ -230,9 +237,6 @@ func headerCRC(b []byte, end int) uint32 {
 func prefix(b []byte) (dataAt uint64, err error) {
 	le := binary.LittleEndian
 	fail := func(at uint64, what string, err error) (uint64, error) { return 0, Broken(at, what, err) }
-	if string(b[:8]) != magic {
-		return 0, badMagic(b)
-	}
 	switch v := le.Uint16(b[8:]); {
 	case v == 0:
 		return fail(8, "version 0", filter.ErrCorrupt)
@@ -269,6 +273,7 @@ func parse(b []byte) (*header, error) {
 	}
 
 	h := &header{length: le.Uint64(b[40:]), File: File{
+		Window: string(b[:len(windowMagic)]) == windowMagic,
 		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])), FPRChosen: math.Float64frombits(le.Uint64(b[48:])),
 		Bytes: le.Uint64(b[40:]), Encoded: family.Encoded{Keys: le.Uint64(b[32:])},
 	}}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +27,8 @@ type Options struct {
 	// It gets the File without sections, and the number of words of each section without that of the exceptions. If it
 	// returns an error, so does Read.
 	Check func(f *File, words []uint64) error
+	// Window also accepts files of package window; File.Window then tells them apart. Else their error wraps ErrWindow.
+	Window bool
 	// Regular makes ReadFile and Map refuse what is not a regular file, such as a pipe, and never wait to open it. The
 	// error wraps untrusted.ErrNotRegular.
 	Regular bool
@@ -190,18 +191,20 @@ func checkHeader(r io.Reader, length uint64, o Options) (*header, error) {
 }
 
 func acceptHeader(r io.Reader, o Options) (*header, error) {
-	h, err := readHeader(r)
+	h, err := readHeader(r, o.Window)
 	if err == nil {
 		err = h.accept(o)
 	}
 	return h, err
 }
 
-func readHeader(r io.Reader) (*header, error) {
+// readHeader returns the header of a filter file, or if window is true, also of a file of package window.
+func readHeader(r io.Reader, window bool) (*header, error) {
 	b := make([]byte, headerSize)
 	n, err := io.ReadFull(r, b)
-	if m := min(n, len(magic)); string(b[:m]) != magic[:m] { // also if the input is shorter than a header
-		return nil, badMagic(b[:n])
+	// A wrong magic is an error of its own also if the input is shorter than a header.
+	if m := min(n, len(magic)); string(b[:m]) != magic[:m] && !(window && string(b[:m]) == windowMagic[:m]) {
+		return nil, Broken(0, "magic", OtherKind(b[:n]))
 	}
 	if err != nil {
 		return nil, ended(err, uint64(n))
@@ -354,18 +357,6 @@ func HasMagic(r io.Reader) bool { return begins(r, magic) }
 
 // HasExactMagic reads 4 bytes and reports whether they are the magic bytes of an exact set.
 func HasExactMagic(r io.Reader) bool { return begins(r, ExactMagic) }
-
-// FamilyIn returns the number of the family in the first bytes of a filter file, which are not verified, or 0 if they
-// are too few or others.
-func FamilyIn(head []byte) uint16 {
-	if len(head) < FamilyHead || string(head[:len(magic)]) != magic {
-		return 0
-	}
-	return binary.LittleEndian.Uint16(head[FamilyHead-2:])
-}
-
-// FamilyHead is the number of bytes that FamilyIn needs.
-const FamilyHead = 12
 
 func begins(r io.Reader, magic string) bool {
 	b := make([]byte, len(magic))

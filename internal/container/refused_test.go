@@ -213,7 +213,7 @@ func (f forger) with(family, path string) forger {
 
 // parts takes the file apart.
 func (f forger) parts() forgery {
-	h, err := readHeader(bytes.NewReader(f.file))
+	h, err := readHeader(bytes.NewReader(f.file), true)
 	if err != nil {
 		f.t.Fatal(err)
 	}

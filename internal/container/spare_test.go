@@ -46,7 +46,7 @@ func TestSpareBits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := readHeader(bytes.NewReader(file))
+		h, err := readHeader(bytes.NewReader(file), false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -120,9 +120,6 @@ func FormatOf(name string) (Format, error) {
 
 // unknown is the error for a name that no family has.
 func unknown(name string) error {
-	if name == family.Window {
-		return family.ErrWindow
-	}
 	return fmt.Errorf("%w %q; want one of %s", filter.ErrFamily, name, strings.Join(Names(), ", "))
 }
 
@@ -132,9 +129,6 @@ func formatByID(id uint16) (Format, error) {
 		if f.ID == id {
 			return f, nil
 		}
-	}
-	if id == family.WindowID {
-		return Format{}, family.ErrWindow
 	}
 	return Format{}, fmt.Errorf("%w %d", filter.ErrFamily, id)
 }

@@ -33,7 +33,7 @@ import (
 type Intake struct {
 	hasher  filter.Hasher
 	sink    Sink
-	texts   *Texts        // the Sink, if it takes the keys themselves
+	texts   *Texts          // the Sink, if it takes the keys themselves
 	counted *hashes.ByShard // has all keys until they are counted
 	members *hashes.ByShard // has all keys until Close, for Members
 	added   atomic.Uint64

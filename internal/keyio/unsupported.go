@@ -60,6 +60,8 @@ var signatures = []signature{
 	{magic: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", what: "an Office document", do: "save it as CSV"},
 	{magic: "\x89BLMRY\r\n", what: "a filter of Bloomery", // package container
 		do: "it does not contain its keys: name the list that it was built from"},
+	{magic: "\x89BLWIN\r\n", what: "a filter of Bloomery whose keys expire", // package window
+		do: "it does not contain its keys: name the list that it was built from"},
 	{magic: "\x89BLX", what: "an exact set of Bloomery", // package exact
 		do: "it does not contain its keys: name the lists that it was built from"},
 	{magic: "\x7fELF", what: "a program", do: "name the file with the keys"},

@@ -17,7 +17,6 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Errors of Patch, PatchSet and Read; Diff and DiffSet return none of them. Others wrap filter.ErrTooLarge.
@@ -110,18 +109,18 @@ func start(m Method, flags byte, base uint32, target []byte) []byte {
 }
 
 // Diff returns a delta that turns old, a whole filter file or exact set, into new, which must be of the same kind. Peak
-// memory: 3x both files + 1 MiB. The error is that of container.ParseImage if one of them is no filter file, wraps
-// filter.ErrFamily if one of them is of package window, or io.ErrUnexpectedEOF if one of them is an exact set that was
-// cut, or is the cause of ctx. Of exact sets it reads only the first bytes and the trailer.
+// memory: 3x both files + 1 MiB. The error is the one of container.ParseImage if one of them is no filter file, wraps
+// io.ErrUnexpectedEOF if one of them is an exact set that was cut, or is the cause of ctx. Of exact sets it reads only
+// the first bytes and the trailer.
 func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
 	if isExact(old) && isExact(new) {
 		return diffExact(ctx, old, new)
 	}
-	from, err := parse(old)
+	from, err := container.ParseImage(old)
 	if err != nil {
 		return nil, fmt.Errorf("old file: %w", err)
 	}
-	to, err := parse(new)
+	to, err := container.ParseImage(new)
 	if err != nil {
 		return nil, fmt.Errorf("new file: %w", err)
 	}
@@ -154,15 +153,6 @@ func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
 	return append(start(Whole, 0, from.Checksum(), new), new...), nil
 }
 
-// parse is container.ParseImage, but refuses files of package window by name: nothing publishes or follows them.
-func parse(file []byte) (*container.Image, error) {
-	m, err := container.ParseImage(file)
-	if err == nil && container.FamilyIn(file) == family.WindowID {
-		return nil, container.Broken(atFamily, "family", family.ErrWindow)
-	}
-	return m, err
-}
-
 // change is what Diff describes.
 type change struct {
 	from, to *container.Image
@@ -187,8 +177,8 @@ func (c *change) flips() (n uint64) {
 // size old and maxBytes do not bound.
 //
 // On error the result is nil. The error wraps ErrBase if the delta is for another file, ErrCorrupt, ErrVersion,
-// filter.ErrTooLarge, filter.ErrFamily if old is a file of package window, an error of package container if it is
-// neither a filter file nor an exact set, or the cause of ctx.
+// filter.ErrTooLarge, an error of package container if old is neither a filter file nor an exact set, or the cause of
+// ctx.
 func Patch(ctx context.Context, old, d []byte, maxBytes uint64) ([]byte, error) {
 	maxBytes = cmp.Or(maxBytes, DefaultMaxBytes)
 	i, err := Read(d)
@@ -197,7 +187,7 @@ func Patch(ctx context.Context, old, d []byte, maxBytes uint64) ([]byte, error) 
 	}
 	var from *container.Image
 	if !isExact(old) {
-		from, err = parse(old)
+		from, err = container.ParseImage(old)
 	}
 	switch {
 	case err != nil:

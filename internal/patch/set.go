@@ -289,7 +289,7 @@ func (p *setPatch) shard(i int) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if from, err = parse(b); err != nil {
+		if from, err = container.ParseImage(b); err != nil {
 			return nil, err
 		}
 	}
@@ -304,7 +304,7 @@ func (p *setPatch) shard(i int) ([]byte, error) {
 // describe sets what an entry has of its file. The error is that of container.ParseImage, or of a name that no shard
 // may have.
 func describe(e *shard.Entry, content []byte, i, shards int) error {
-	m, err := parse(content)
+	m, err := container.ParseImage(content)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}

@@ -32,7 +32,7 @@ class VersionError(FormatError):
 
 
 class FamilyError(FormatError):
-    """The family of the filter is unknown here, or its answers depend on the time (window)."""
+    """The family of the filter is unknown here."""
 
 
 class HashError(FormatError):
