@@ -98,7 +98,7 @@ func TestBuildKinds(t *testing.T) {
 	}
 }
 
-func build[K bloomery.Key](t testing.TB, keys []K, c bloomery.Config) *bloomery.Set {
+func build[K filter.Key](t testing.TB, keys []K, c bloomery.Config) *bloomery.Set {
 	t.Helper()
 	s, err := bloomery.Build(t.Context(), slices.Values(keys), c)
 	if err != nil {

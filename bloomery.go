@@ -115,13 +115,13 @@ func New(c Config) (*Set, error) {
 
 // Build returns a Set of keys. It ranges over keys once and keeps no slice that keys yields. Duplicates are allowed;
 // see Config.Keys. When ctx ends, it returns ctx.Err(). Other errors are those of [NewBuilder] and [Builder.Build].
-func Build[K Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set, error) {
+func Build[K filter.Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set, error) {
 	return build(ctx, c, func(in *intake.Intake) error { return intake.Feed(ctx, in, keys) })
 }
 
 // BuildFrom is [Build] for a source that can fail, such as [Lines]. An error that it yields ends the build, which
 // returns it.
-func BuildFrom[K Key](ctx context.Context, keys iter.Seq2[K, error], c Config) (*Set, error) {
+func BuildFrom[K filter.Key](ctx context.Context, keys iter.Seq2[K, error], c Config) (*Set, error) {
 	return build(ctx, c, func(in *intake.Intake) error {
 		var failed error
 		err := intake.Feed(ctx, in, func(yield func(K) bool) {
@@ -137,7 +137,7 @@ func BuildFrom[K Key](ctx context.Context, keys iter.Seq2[K, error], c Config) (
 
 // BuildValues is [Build] of keys with values, for a Spec such as ribbon(value_bits=8); see [Builder.AddValue]. If a key
 // has two values, it ranges over keys again, to name the key in the error, which wraps filter.ErrValues.
-func BuildValues[K Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config) (*Set, error) {
+func BuildValues[K filter.Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config) (*Set, error) {
 	var hasher filter.Hasher
 	set, err := build(ctx, c, func(in *intake.Intake) error {
 		hasher = in.Hasher()

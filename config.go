@@ -174,7 +174,7 @@ func (c Config) resolved() (f families.Family, s filter.Spec, h filter.Hasher, e
 
 // checkFields returns an error if a field of the Config is out of range by itself, or if Spec and Needs are set.
 func (c Config) checkFields() error {
-	if err := cmp.Or(engine.ValidRate("fpr_chosen", c.FPRChosen), engine.ValidRate("max_fpr", c.MaxFPR)); err != nil {
+	if err := cmp.Or(engine.CheckChosen("fpr_chosen", c.FPRChosen), engine.CheckChosen("max_fpr", c.MaxFPR)); err != nil {
 		return err
 	}
 	for _, n := range []struct {

@@ -48,7 +48,7 @@ var ErrSpent = intake.ErrSpent
 var ErrUnlocked = errUnlocked
 
 // buildShards builds the sharded set of keys in a folder, and returns its manifest.
-func buildShards[K Key](ctx context.Context, keys iter.Seq[K], dir string, c Config) (*shard.Manifest, error) {
+func buildShards[K filter.Key](ctx context.Context, keys iter.Seq[K], dir string, c Config) (*shard.Manifest, error) {
 	c.Dir = dir
 	s, err := Build(ctx, keys, c)
 	if err != nil {

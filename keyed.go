@@ -11,15 +11,9 @@ import (
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian. A
-// filter.Hash stands for a key that the Hasher of the set has hashed.
-type Key interface {
-	~string | ~[]byte | ~uint64 | filter.Hash
-}
-
 // KeyedSet is a view of a Set for keys of one type, made by [Keyed]. Changes are made to the Set, with its rules of
 // concurrent use.
-type KeyedSet[K Key] struct {
+type KeyedSet[K filter.Key] struct {
 	set  *Set
 	kind reflect.Kind // of K
 	size int          // of an integer; kernel.Hashed; or inHeader
@@ -29,7 +23,7 @@ type KeyedSet[K Key] struct {
 const inHeader = 0
 
 // Keyed returns the view of s for keys of type K, such as Keyed[uint64](s). It costs nothing to make.
-func Keyed[K Key](s *Set) KeyedSet[K] {
+func Keyed[K filter.Key](s *Set) KeyedSet[K] {
 	k := KeyedSet[K]{s, reflect.TypeFor[K]().Kind(), inHeader}
 	switch k.kind {
 	case reflect.Uint64:

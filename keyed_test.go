@@ -24,7 +24,7 @@ type (
 )
 
 // asks wants every query of a view to be that of the Set for the bytes of the key.
-func asks[K bloomery.Key](t *testing.T, s *bloomery.Set, keys []K, bytes func(K) []byte) {
+func asks[K filter.Key](t *testing.T, s *bloomery.Set, keys []K, bytes func(K) []byte) {
 	t.Helper()
 	k := bloomery.Keyed[K](s)
 	many := make([]bool, len(keys))

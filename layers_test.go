@@ -113,7 +113,7 @@ var rooms = map[string][]string{
 		"internal/kernel", "internal/parallel", "internal/hashes", "internal/shrink", "internal/shardfile", "internal/shardset",
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
 	"internal/hashes":    {"filter", "internal/family", "internal/parallel", "internal/crc"},
-	"internal/shardtest": {".", "shard"},
+	"internal/shardtest": {".", "filter", "shard"},
 	"internal/doctest":   {},
 	"distribute":         {".", "filter", "internal/steps", "shard"},
 	"internal/steps": {".", "filter", "internal/family", "internal/families", "internal/container",

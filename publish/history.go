@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // step is an older release in a history.
@@ -27,7 +29,7 @@ func (r *Release) step() step {
 
 // check returns an error if a field of a step is out of range.
 func (s *step) check() error {
-	if s.Number == 0 || s.Number > maxNumber || s.Keys > maxNumber || !isRate(s.FPRPosterior) || !isWhole(s.Published) {
+	if s.Number == 0 || s.Number > maxNumber || s.Keys > maxNumber || !family.MeasuredRate(s.FPRPosterior) || !isWhole(s.Published) {
 		return fmt.Errorf("%w: history: release %d of %v with %d keys, rate %v", ErrRelease, s.Number, s.Published,
 			s.Keys, s.FPRPosterior)
 	}

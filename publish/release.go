@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -99,7 +100,7 @@ func (r *record) check() error {
 		return fmt.Errorf("%w: spec %.80q", ErrRelease, r.Spec)
 	case r.Universe > maxNumber || r.Universe != 0 && r.Kind != Exact:
 		return fmt.Errorf("%w: a universe of %d keys, kind %s", ErrRelease, r.Universe, r.Kind)
-	case r.Keys > maxNumber || !isRate(r.FPRChosen) || !isRate(r.FPRPosterior):
+	case r.Keys > maxNumber || !family.ValidRate(r.FPRChosen) || !family.MeasuredRate(r.FPRPosterior):
 		return fmt.Errorf("%w: %d keys, rates %v and %v", ErrRelease, r.Keys, r.FPRChosen, r.FPRPosterior)
 	}
 	o := r.object()
@@ -131,8 +132,6 @@ func validName(name string) bool { return name != "" && len(name) <= maxName && 
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
 }
-
-func isRate(r float64) bool { return r >= 0 && r <= 1 }
 
 // signaturesMark starts the line after the signed part of release.json.
 const signaturesMark = "\n\"signatures\":"

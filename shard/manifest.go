@@ -4,9 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/shardfile"
 )
 
@@ -110,7 +110,7 @@ func (m *Manifest) check() error {
 		return fmt.Errorf("%w: %d shards; want 1 to %d", ErrManifest, len(m.Shards), Max)
 	case m.Spec.Family() == "":
 		return fmt.Errorf("%w: no spec", ErrManifest)
-	case m.FPRChosen != 0 && !(m.FPRChosen > 0 && m.FPRChosen < 1):
+	case !family.ValidRate(m.FPRChosen):
 		return fmt.Errorf("%w: chosen rate %v", ErrManifest, m.FPRChosen)
 	case m.Seed != 0 && m.Hash != filter.XXH3, (m.KeyCheck != 0) != (m.Hash == filter.SipHash):
 		return fmt.Errorf("%w: seed or key check do not belong to hash %s", ErrManifest, m.Hash)
@@ -119,12 +119,10 @@ func (m *Manifest) check() error {
 		if err := shardfile.CheckName(e.File, i, len(m.Shards)); err != nil {
 			return fmt.Errorf("%w: %w", ErrManifest, err)
 		}
-		if e.Keys > maxKeys || e.Bytes == 0 || e.Bytes > maxBytes || !isRate(e.FPRPrior) || !isRate(e.FPRPosterior) {
+		if e.Keys > maxKeys || e.Bytes == 0 || e.Bytes > maxBytes || !family.MeasuredRate(e.FPRPrior) || !family.MeasuredRate(e.FPRPosterior) {
 			return fmt.Errorf("%w: shard %d: %d keys, %d bytes, rates %v and %v",
 				ErrManifest, i, e.Keys, e.Bytes, e.FPRPrior, e.FPRPosterior)
 		}
 	}
 	return nil
 }
-
-func isRate(r float64) bool { return r >= 0 && r <= 1 && !math.IsNaN(r) }

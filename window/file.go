@@ -59,7 +59,7 @@ func (f *Filter[K]) MarshalBinary() ([]byte, error) {
 // that of the file system, ErrAhead, filter.ErrConfig, ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret
 // if none was given), ErrChecksum, ErrCorrupt, ErrTooLarge or io.ErrUnexpectedEOF; if the file is at fault, with the
 // byte offset.
-func Open[K Key](ctx context.Context, path string, c Config) (*Filter[K], error) {
+func Open[K filter.Key](ctx context.Context, path string, c Config) (*Filter[K], error) {
 	file, err := container.ReadFile(path, container.Options{Check: checkFile, Context: ctx, Window: true})
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func Open[K Key](ctx context.Context, path string, c Config) (*Filter[K], error)
 
 // Read is Open for a reader, and stops at the end of the filter. Peak memory, if the size of r is not known: 3x the
 // bytes received and 8 MiB for each of four sections, even if the header announces more.
-func Read[K Key](r io.Reader, c Config) (*Filter[K], error) {
+func Read[K filter.Key](r io.Reader, c Config) (*Filter[K], error) {
 	file, err := container.Read(r, container.Options{Check: checkFile, Window: true})
 	if err != nil {
 		return nil, err
@@ -81,11 +81,10 @@ func Read[K Key](r io.Reader, c Config) (*Filter[K], error) {
 	return restore[K](file, c)
 }
 
-func restore[K Key](file *container.File, c Config) (*Filter[K], error) {
-	kind := reflect.TypeFor[K]().Kind()
-	r, err := c.restore(file, kind == reflect.Struct)
+func restore[K filter.Key](file *container.File, c Config) (*Filter[K], error) {
+	r, err := c.restore(file, reflect.TypeFor[K]() == reflect.TypeFor[filter.Hash]())
 	if err != nil {
 		return nil, err
 	}
-	return &Filter[K]{kind: kind, ring: r}, nil
+	return &Filter[K]{r}, nil
 }

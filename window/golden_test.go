@@ -73,7 +73,7 @@ func withTable(t *testing.T, g rankindexed.Geometry, c Config) *Filter[string] {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Filter[string]{kind: mustNew[string](t, c).kind, ring: c.over(table, c.hasher())}
+	return &Filter[string]{c.over(table, c.hasher())}
 }
 
 // fewKeys returns a filter of two buckets.

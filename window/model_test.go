@@ -152,7 +152,7 @@ func TestModel(t *testing.T) {
 var startLaps = []int64{0, 1<<29 - 3, 1<<32 - 3}
 
 // begun returns an empty filter whose time began so many laps before now.
-func begun[K Key](t *testing.T, c Config, laps, now int64) *Filter[K] {
+func begun[K filter.Key](t *testing.T, c Config, laps, now int64) *Filter[K] {
 	t.Helper()
 	event := c
 	event.Clock, event.EventTime = nil, true

@@ -22,7 +22,7 @@ import (
 )
 
 // restarted returns a filter that was saved and read again.
-func restarted[K Key](t testing.TB, f *Filter[K], c Config) *Filter[K] {
+func restarted[K filter.Key](t testing.TB, f *Filter[K], c Config) *Filter[K] {
 	t.Helper()
 	b, err := f.MarshalBinary()
 	if err != nil {
@@ -379,7 +379,7 @@ func TestSaveWhileWriting(t *testing.T) {
 }
 
 // damaged returns the file of a filter after a change.
-func damaged[K Key](t testing.TB, f *Filter[K], change func(*container.File)) []byte {
+func damaged[K filter.Key](t testing.TB, f *Filter[K], change func(*container.File)) []byte {
 	t.Helper()
 	file, _, err := f.ring.file()
 	if err != nil {

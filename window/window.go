@@ -55,35 +55,26 @@ package window
 
 import (
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
-	"github.com/bloomery/bloomery/internal/bitvec"
 )
-
-// Key is the constraint of key types. Strings and byte slices of the same bytes are the same key; integers are eight
-// bytes, little endian. A filter.Hash is a key that the caller has hashed, with 128 uniform bits.
-type Key interface {
-	~string | ~[]byte | ~uint64 | filter.Hash
-}
 
 // Filter is a set of keys that are forgotten. Any number of goroutines may use it at once. Operations do not allocate.
 // Those that change the filter lock the bucket of their key, and with it 32 to 64 others, or one in 1,024 if that is
 // more.
-type Filter[K Key] struct {
-	kind reflect.Kind // of K
+type Filter[K filter.Key] struct {
 	ring *ring
 }
 
 // New returns an empty Filter. The error wraps filter.ErrConfig, or filter.ErrTooLarge if there is no memory for it.
-func New[K Key](c Config) (*Filter[K], error) {
+func New[K filter.Key](c Config) (*Filter[K], error) {
 	r, err := newRing(c)
 	if err != nil {
 		return nil, err
 	}
-	return &Filter[K]{kind: reflect.TypeFor[K]().Kind(), ring: r}, nil
+	return &Filter[K]{r}, nil
 }
 
 // Add adds a key: it is present from the time of the call on for at least TTL and at most 8/7·TTL. The error wraps
@@ -182,18 +173,7 @@ func (f *Filter[K]) hashes(hs *[batch.Size]filter.Hash, keys []K) []filter.Hash 
 	return hs[:len(keys)]
 }
 
-// hash returns the hash of a key.
-func (f *Filter[K]) hash(key K) filter.Hash {
-	switch f.kind {
-	case reflect.String:
-		return f.ring.hasher.SumString(bitvec.As[string](key))
-	case reflect.Slice:
-		return f.ring.hasher.Sum(bitvec.As[[]byte](key))
-	case reflect.Uint64:
-		return f.ring.hasher.SumUint64(bitvec.As[uint64](key))
-	}
-	return bitvec.As[filter.Hash](key)
-}
+func (f *Filter[K]) hash(key K) filter.Hash { return filter.SumOf(f.ring.hasher, key) }
 
 func sameLength(name string, dst, keys int) {
 	if dst != keys {

@@ -15,7 +15,7 @@ import (
 // at returns the time that many nanoseconds after a fixed one.
 func at(ns time.Duration) time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC).Add(ns) }
 
-func mustNew[K Key](t testing.TB, c Config) *Filter[K] {
+func mustNew[K filter.Key](t testing.TB, c Config) *Filter[K] {
 	t.Helper()
 	f, err := New[K](c)
 	if err != nil {
@@ -49,9 +49,9 @@ func TestKeys(t *testing.T) {
 
 	// Kinds agree on what is the same key.
 	f := mustNew[[]byte](t, c)
-	same := &Filter[filter.Hash]{ring: f.ring, kind: mustNew[filter.Hash](t, c).kind}
-	text := &Filter[name]{ring: f.ring, kind: mustNew[name](t, c).kind}
-	number := &Filter[uint64]{ring: f.ring, kind: mustNew[uint64](t, c).kind}
+	same := &Filter[filter.Hash]{f.ring}
+	text := &Filter[name]{f.ring}
+	number := &Filter[uint64]{f.ring}
 	if err := f.Add(words[7]); err != nil {
 		t.Error(err)
 	}
@@ -63,7 +63,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func testKeys[K Key](t *testing.T, c Config, keys []K) {
+func testKeys[K filter.Key](t *testing.T, c Config, keys []K) {
 	t.Helper()
 	f := mustNew[K](t, c)
 	half := len(keys) / 2

@@ -23,7 +23,7 @@ func parseRate(flag, text string) (float64, error) {
 	if percent {
 		v /= 100
 	}
-	if err != nil || !(v > 0 && v < 1) {
+	if err != nil || v == 0 || !family.ValidRate(v) {
 		return 0, fmt.Errorf("%s %q: want a rate between 0 and 1, such as 0.01 or 1%%", flag, text)
 	}
 	return v, nil

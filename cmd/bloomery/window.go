@@ -27,7 +27,7 @@ func isWindow(path string, err error) bool {
 
 // openWindow opens a file of package window at the time at which it was saved, and returns its header too. Peak memory:
 // the filter and 1 MiB.
-func openWindow[K window.Key](a *app, path string) (*window.Filter[K], windowHeader, error) {
+func openWindow[K filter.Key](a *app, path string) (*window.Filter[K], windowHeader, error) {
 	secret, err := a.secret()
 	if err != nil {
 		return nil, windowHeader{}, err
@@ -55,7 +55,7 @@ type windowHeader struct {
 	hasher filter.Hasher
 }
 
-func readWindow[K window.Key](
+func readWindow[K filter.Key](
 	in *os.File, size uint64, secret *filter.Secret,
 ) (*window.Filter[K], windowHeader, error) {
 	file, places, err := container.ReadPlaces(in, container.Options{Window: true})
@@ -87,7 +87,7 @@ func readWindow[K window.Key](
 }
 
 // infoOf describes a filter of package window as filters of families are described.
-func infoOf[K window.Key](f *window.Filter[K], h windowHeader) (filter.Info, window.Info) {
+func infoOf[K filter.Key](f *window.Filter[K], h windowHeader) (filter.Info, window.Info) {
 	i := f.Info()
 	fill := 0.0
 	if i.MaxFPR > 0 {

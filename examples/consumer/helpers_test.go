@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // specs are one filter of each family of ours.
@@ -60,7 +61,7 @@ func must[T any](v T, err error) func(*testing.T) T {
 }
 
 // built returns the Set of keys.
-func built[K bloomery.Key](t *testing.T, keys []K, c bloomery.Config) *bloomery.Set {
+func built[K filter.Key](t *testing.T, keys []K, c bloomery.Config) *bloomery.Set {
 	t.Helper()
 	return must(bloomery.Build(t.Context(), slices.Values(keys), c))(t)
 }

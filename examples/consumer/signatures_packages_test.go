@@ -30,6 +30,7 @@ var (
 	_ func(uint64) filter.Hasher                 = filter.NewHasher
 	_ func(filter.Secret) filter.Hasher          = filter.NewKeyedHasher
 	_ func() *filter.Secret                      = filter.NewSecret
+	_ func(filter.Hasher, string) filter.Hash    = filter.SumOf[string]
 	_ func(string) (filter.Spec, error)          = filter.ParseSpec
 )
 

@@ -25,7 +25,7 @@ type (
 )
 
 // keyed has the methods of a KeyedSet.
-type keyed[key bloomery.Key] interface {
+type keyed[key filter.Key] interface {
 	Add(key) error
 	AddMany([]key) error
 	AddValue(key, uint64) error

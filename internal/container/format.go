@@ -112,9 +112,6 @@ func (f *File) take(words []uint64, last bool) {
 	}
 }
 
-// isRate reports whether v is a chosen rate that a file may have.
-func isRate(v float64) bool { return v > 0 && v < 1 }
-
 // Hasher returns the hasher of the keys. The error wraps filter.ErrSecret if the hash is keyed and secret is wrong, and
 // filter.ErrNoSecret if it is nil.
 func (f *File) Hasher(secret *filter.Secret) (filter.Hasher, error) {
@@ -280,7 +277,7 @@ func parse(b []byte) (*header, error) {
 	if err := h.setHash(le.Uint64(b[16:])); err != nil {
 		return nil, err
 	}
-	if le.Uint64(b[48:]) != 0 && !isRate(h.FPRChosen) {
+	if le.Uint64(b[48:]) != 0 && !(h.FPRChosen > 0 && family.ValidRate(h.FPRChosen)) {
 		return fail(48, fmt.Sprintf("chosen rate %v", h.FPRChosen), filter.ErrCorrupt)
 	}
 	if flags&flagExceptions != 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Write writes a file to w. The error wraps filter.ErrConfig if FPRChosen is no rate. It
@@ -57,7 +58,7 @@ func wordsOf(f *File) []uint64 {
 
 // newHeader returns the header of a file, with the checksums of its sections.
 func newHeader(f *File) (*header, error) {
-	if f.FPRChosen != 0 && !isRate(f.FPRChosen) {
+	if !family.ValidRate(f.FPRChosen) {
 		const reason = "want a rate above 0 and below 1, or 0 for none"
 		return nil, &filter.ConfigError{Field: "fpr_chosen", Value: f.FPRChosen, Reason: reason}
 	}

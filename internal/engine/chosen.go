@@ -58,9 +58,9 @@ func CheckShards(m *shard.Manifest, most float64) error {
 	return CheckRate(info, most)
 }
 
-// ValidRate returns an error unless the value of a field is a rate, or 0.
-func ValidRate(field string, rate float64) error {
-	if rate >= 0 && rate < 1 {
+// CheckChosen returns an error unless the value of a field is a rate, or 0.
+func CheckChosen(field string, rate float64) error {
+	if family.ValidRate(rate) {
 		return nil
 	}
 	return family.Invalid(field, rate, "want a rate above 0 and below 1, or 0 for none")
@@ -68,7 +68,7 @@ func ValidRate(field string, rate float64) error {
 
 // SetChosen sets the chosen rate of e, or removes it if it is 0. It needs exclusive use.
 func SetChosen(e Engine, rate float64) error {
-	if err := ValidRate("fpr_chosen", rate); err != nil {
+	if err := CheckChosen("fpr_chosen", rate); err != nil {
 		return err
 	}
 	*e.Facts().Chosen = rate

@@ -87,6 +87,13 @@ func (s Sizing) AtMost(most, keys uint64, family string) error {
 	return Invalid(field, value, reason, family, float64(most)/float64(keys), (most+7)/8, keys)
 }
 
+// ValidRate reports whether r is a false-positive rate to choose, in [0, 1), where 0 stands for none. The rate of a
+// filter that exists may also be 1; see MeasuredRate.
+func ValidRate(r float64) bool { return r >= 0 && r < 1 }
+
+// MeasuredRate reports whether r is a false-positive rate of a filter, in [0, 1]: it is 1 if all bits are set.
+func MeasuredRate(r float64) bool { return ValidRate(r) || r == 1 }
+
 // BitsFor rounds a number of bits up. The error wraps ErrTooLarge if bits is 2^62 or more, or NaN.
 func BitsFor(bits float64) (uint64, error) {
 	if !(bits < 1<<62) {

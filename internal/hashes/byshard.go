@@ -18,13 +18,16 @@ type ByShard struct {
 }
 
 // NewByShard returns an empty ByShard that keeps at most about memory bytes of hashes in memory, or DefaultMemory if
-// memory is not positive, but 1 MiB and 128 bytes per shard in any case. The others go to a file in dir, or in
-// os.TempDir() if dir is empty.
+// memory is not positive. The others go to a file in dir, or in os.TempDir() if dir is empty. The smallest limit is
+// 4 KiB, 1 KiB per shard up to 1 MiB, or 128 bytes per shard, whichever is the largest.
 func NewByShard(shards int, memory int64, dir string) *ByShard {
 	if memory <= 0 {
 		memory = DefaultMemory
 	}
-	limit := limitOf(memory, max(BlockSize/hashSize, 8*int64(shards)), mostKeys)
+	n := int64(shards)
+	least := max(minRun, min(64*n, BlockSize/hashSize), 8*n) // so that parts of shards in the file are not too short
+	limit := limitOf(memory, least, mostKeys)
+
 	s := &ByShard{temp: newTemp(dir), segments: make([][]Segment, shards)}
 	s.grouper = grouper{buffer: newBuffer(shards, min(limit, GroupKeys)), limit: limit, flush: s.spill}
 	return s

@@ -16,12 +16,6 @@ import (
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian. A
-// filter.Hash is a key that was hashed.
-type Key interface {
-	~string | ~[]byte | ~uint64 | filter.Hash
-}
-
 // batch is the number of keys of a sequence that are passed on together, and between two checks of the context.
 const batch = 4096
 
@@ -29,7 +23,7 @@ const batch = 4096
 const hashed = 512
 
 // Feed adds the keys of a sequence. It keeps no slice that keys yields.
-func Feed[K Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error {
+func Feed[K filter.Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error {
 	if in.texts != nil {
 		return each(ctx, keys, func(k K) error {
 			if h, ok := any(k).(filter.Hash); ok {
@@ -42,22 +36,17 @@ func Feed[K Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error {
 }
 
 // Hashes calls give with the hashes of the keys of a sequence, in batches. give must not keep them.
-func Hashes[K Key](ctx context.Context, h filter.Hasher, keys iter.Seq[K], give func(hs []filter.Hash) error) error {
+func Hashes[K filter.Key](
+	ctx context.Context, h filter.Hasher, keys iter.Seq[K], give func(hs []filter.Hash) error,
+) error {
 	hs := make([]filter.Hash, hashed)
-	switch reflect.TypeFor[K]().Kind() {
-	case reflect.String:
+	if reflect.TypeFor[K]().Kind() != reflect.Slice {
 		return batches(ctx, keys, func(part []K) error {
-			kernel.Sums(hs, h, bitvec.As[[]string](part))
+			kernel.Sums(hs, h, part)
 			return give(hs[:len(part)])
 		})
-	case reflect.Uint64:
-		return batches(ctx, keys, func(part []K) error {
-			kernel.Sums(hs, h, bitvec.As[[]uint64](part))
-			return give(hs[:len(part)])
-		})
-	case reflect.Struct:
-		return batches(ctx, keys, func(part []K) error { return give(bitvec.As[[]filter.Hash](part)) })
 	}
+
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -79,7 +68,7 @@ func Hashes[K Key](ctx context.Context, h filter.Hasher, keys iter.Seq[K], give 
 }
 
 // batches calls f with the keys of a sequence, until it fails or ctx ends. f must not keep them.
-func batches[K Key](ctx context.Context, keys iter.Seq[K], f func(part []K) error) error {
+func batches[K filter.Key](ctx context.Context, keys iter.Seq[K], f func(part []K) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -101,16 +90,15 @@ func batches[K Key](ctx context.Context, keys iter.Seq[K], f func(part []K) erro
 }
 
 // FeedValues is Feed for keys with values.
-func FeedValues[K Key](ctx context.Context, in *Intake, keys iter.Seq2[K, uint64]) error {
+func FeedValues[K filter.Key](ctx context.Context, in *Intake, keys iter.Seq2[K, uint64]) error {
 	hs, values := make([]filter.Hash, 0, batch), make([]uint64, 0, batch)
-	sum := sumOf[K](in.hasher)
 	give := func() error {
 		err := in.AddValueHashes(hs, values)
 		hs, values = hs[:0], values[:0]
 		return errors.Join(err, ctx.Err())
 	}
 	for k, value := range keys {
-		if hs, values = append(hs, sum(k)), append(values, value); len(hs) < batch {
+		if hs, values = append(hs, filter.SumOf(in.hasher, k)), append(values, value); len(hs) < batch {
 			continue
 		}
 		if err := give(); err != nil {
@@ -121,12 +109,11 @@ func FeedValues[K Key](ctx context.Context, in *Intake, keys iter.Seq2[K, uint64
 }
 
 // NameConflict names the key of a *family.ValueError in err, which is returned. It ranges over keys until it finds it.
-func NameConflict[K Key](err error, h filter.Hasher, keys iter.Seq2[K, uint64]) error {
+func NameConflict[K filter.Key](err error, h filter.Hasher, keys iter.Seq2[K, uint64]) error {
 	var both *family.ValueError
 	if errors.As(err, &both) {
-		sum := sumOf[K](h)
 		for k := range keys {
-			if both.Of(sum(k)) {
+			if both.Of(filter.SumOf(h, k)) {
 				both.Key = nameOf(k)
 				break
 			}
@@ -162,7 +149,7 @@ func Copies(ctx context.Context, keys iter.Seq[[]byte], give func(keys [][]byte)
 }
 
 // each calls f for every key, until it fails or ctx ends.
-func each[K Key](ctx context.Context, keys iter.Seq[K], f func(K) error) (err error) {
+func each[K filter.Key](ctx context.Context, keys iter.Seq[K], f func(K) error) (err error) {
 	n := 0
 	for k := range keys {
 		if n%batch == 0 && ctx.Err() != nil {
@@ -176,21 +163,8 @@ func each[K Key](ctx context.Context, keys iter.Seq[K], f func(K) error) (err er
 	return ctx.Err()
 }
 
-// sumOf returns the function that hashes keys of type K as their underlying type.
-func sumOf[K Key](h filter.Hasher) func(K) filter.Hash {
-	switch reflect.TypeFor[K]().Kind() {
-	case reflect.String:
-		return func(k K) filter.Hash { return h.SumString(bitvec.As[string](k)) }
-	case reflect.Slice:
-		return func(k K) filter.Hash { return h.Sum(bitvec.As[[]byte](k)) }
-	case reflect.Uint64:
-		return func(k K) filter.Hash { return h.SumUint64(bitvec.As[uint64](k)) }
-	}
-	return func(k K) filter.Hash { return bitvec.As[filter.Hash](k) }
-}
-
 // textOf returns a copy of the bytes of a key that is no hash, those of an integer little endian.
-func textOf[K Key](k K) []byte {
+func textOf[K filter.Key](k K) []byte {
 	switch reflect.TypeFor[K]().Kind() {
 	case reflect.String:
 		return []byte(bitvec.As[string](k))
@@ -201,7 +175,7 @@ func textOf[K Key](k K) []byte {
 }
 
 // nameOf returns a key for an error: an integer in decimal digits, a hash in hexadecimal ones, other keys as they are.
-func nameOf[K Key](k K) string {
+func nameOf[K filter.Key](k K) string {
 	switch reflect.TypeFor[K]().Kind() {
 	case reflect.Uint64:
 		return strconv.FormatUint(bitvec.As[uint64](k), 10)

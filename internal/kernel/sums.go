@@ -1,34 +1,31 @@
 package kernel
 
 import (
+	"reflect"
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
-
-// BatchKey is the type of a key of a batch. Integers hash as 8 bytes, little endian.
-type BatchKey interface {
-	string | []byte | uint64
-}
 
 // Sums sets dst[i] to the hash of keys[i]. It prefetches the bytes of later keys, so that keys that lie anywhere in
 // memory take half the time of calls of Sum. It panics if dst is shorter than keys.
-func Sums[K BatchKey](dst []filter.Hash, h filter.Hasher, keys []K) {
+func Sums[K filter.Key](dst []filter.Hash, h filter.Hasher, keys []K) {
 	dst = dst[:len(keys)]
-	integers, areIntegers := any(keys).([]uint64)
-	if areIntegers && (h.ID() == filter.XXH3 || h.ID() == filter.XXH64) {
-		h.SumUint64s(dst, integers) // which takes less time than the assembly
+	switch kind := reflect.TypeFor[K]().Kind(); {
+	case kind == reflect.Struct:
+		copy(dst, bitvec.As[[]filter.Hash](keys))
+		return
+	case kind == reflect.Uint64 && (h.ID() == filter.XXH3 || h.ID() == filter.XXH64):
+		h.SumUint64s(dst, bitvec.As[[]uint64](keys)) // which takes less time than the assembly
 		return
 	}
+
 	q := NewQuery(h, nil, nil)
 	for i := 0; i < len(keys); i++ {
 		i += q.sumKeys(dst[i:], unsafe.Pointer(&keys[i]), unsafe.Sizeof(keys[i]))
-		switch {
-		case i == len(keys):
-		case areIntegers:
-			dst[i] = h.SumUint64(integers[i])
-		default: // a slice begins as a string does
-			dst[i] = h.SumString(*(*string)(unsafe.Pointer(&keys[i])))
+		if i < len(keys) { // the assembly leaves out keys of some lengths
+			dst[i] = filter.SumOf(h, keys[i])
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -26,7 +27,7 @@ func (b *Builder) Build(ctx context.Context) (*shard.Manifest, error) {
 }
 
 // Build builds the sharded set of keys in a folder.
-func Build[K bloomery.Key](
+func Build[K filter.Key](
 	ctx context.Context, keys iter.Seq[K], dir string, c bloomery.Config,
 ) (*shard.Manifest, error) {
 	c.Dir = dir

@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/shard"
@@ -227,7 +228,7 @@ func (p *Plan) check() error {
 		return bad("hash", p.Hash, "seed or key check do not belong to it")
 	case utf8.RuneCountInString(p.Keys.Delimiter) > 1:
 		return bad("delimiter", p.Keys.Delimiter, "want one character")
-	case !isRate(p.FPRChosen) || !isRate(p.MaxFPR):
+	case !family.ValidRate(p.FPRChosen) || !family.ValidRate(p.MaxFPR):
 		return bad("fpr", p.FPRChosen, "want a rate")
 	}
 	// The spec is already that of a shard. ForShard checks it; of a set with one shard it changes nothing.
@@ -265,8 +266,6 @@ func (p *Plan) check() error {
 	}
 	return nil
 }
-
-func isRate(v float64) bool { return v >= 0 && v < 1 }
 
 // hasher returns the hasher of the keys. The error wraps filter.ErrSecret if the secret is not that of the plan, and
 // filter.ErrNoSecret if it is missing.

@@ -83,7 +83,7 @@ func askIntegers(s *bloomery.Set, keys []uint64) (n int) {
 	return n
 }
 
-func askMany[K bloomery.Key](s bloomery.KeyedSet[K], keys []K) (n int) {
+func askMany[K filter.Key](s bloomery.KeyedSet[K], keys []K) (n int) {
 	var answers [batchKeys]bool
 	for part := range slices.Chunk(keys, batchKeys) {
 		s.ContainsMany(answers[:len(part)], part)
