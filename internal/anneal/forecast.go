@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/grid"
 )
 
 // tables is the version of the tables that geometries and forecasts come from, the parameter table= of a Spec. If a
@@ -28,22 +27,22 @@ func CheckTable(version uint64) error {
 // search and λ the number of throws per bit: keys times slots over bits. It is 1 without a search, and less the more
 // throws the search puts on bits that others set.
 var (
-	groupsAxis = grid.Axis{0, 1 - 1./8} // 1 - 1/groups
-	widthAxis  = grid.Axis{1, 2, 3, 4, 5}
+	groupsAxis = Axis{0, 1 - 1./8} // 1 - 1/groups
+	widthAxis  = Axis{1, 2, 3, 4, 5}
 )
 
-func passesAxis() grid.Axis { return grid.Logs(1, 3, 8, 24, 64, 150, 600, 2500) }
+func passesAxis() Axis { return Logs(1, 3, 8, 24, 64, 150, 600, 2500) }
 
-func loadAxis() grid.Axis { // λ
-	return grid.Logs(0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.6, 0.9, 1.3, 1.8, 2.6, 4)
+func loadAxis() Axis { // λ
+	return Logs(0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.6, 0.9, 1.3, 1.8, 2.6, 4)
 }
 
-func sizeAxis() grid.Axis { return grid.Logs(1, 2, 4, 7, 11, 16, 24, 36) } // keys per group
+func sizeAxis() Axis { return Logs(1, 2, 4, 7, 11, 16, 24, 36) } // keys per group
 
-func windowsAxes() []grid.Axis { return []grid.Axis{widthAxis, passesAxis(), sizeAxis(), loadAxis()} }
+func windowsAxes() []Axis { return []Axis{widthAxis, passesAxis(), sizeAxis(), loadAxis()} }
 
-func wordsAxes() []grid.Axis { // at most 150 passes
-	return []grid.Axis{widthAxis[2:], passesAxis()[:6], groupsAxis, sizeAxis(), loadAxis()}
+func wordsAxes() []Axis { // at most 150 passes
+	return []Axis{widthAxis[2:], passesAxis()[:6], groupsAxis, sizeAxis(), loadAxis()}
 }
 
 //go:embed windows.table
@@ -55,20 +54,20 @@ var wordsTable []byte
 // The tables are read at first use, by functions: variables would link them into programs that never search.
 var windowsRead, wordsRead table
 
-func windows() grid.Table { return windowsRead.read(windowsTable, windowsAxes) }
+func windows() Table { return windowsRead.read(windowsTable, windowsAxes) }
 
-func words() grid.Table { return wordsRead.read(wordsTable, wordsAxes) }
+func words() Table { return wordsRead.read(wordsTable, wordsAxes) }
 
 type table struct {
 	once sync.Once
-	grid.Table
+	Table
 }
 
 // read parses the text at the first call.
-func (t *table) read(text []byte, axes func() []grid.Axis) grid.Table {
+func (t *table) read(text []byte, axes func() []Axis) Table {
 	t.once.Do(func() {
 		var err error
-		if t.Table, err = grid.Parse(text, axes()...); err != nil {
+		if t.Table, err = ParseTable(text, axes()...); err != nil {
 			panic(err) // the table is embedded; TestTables reads it
 		}
 	})
@@ -78,7 +77,7 @@ func (t *table) read(text []byte, axes func() []grid.Axis) grid.Table {
 // Forecast predicts searches of a number of passes from the tables.
 type Forecast struct {
 	words  bool
-	tables [2][MaxWidth + 1]grid.Table // by width: of size and load, for windows, or for words in one and in many groups
+	tables [2][MaxWidth + 1]Table // by width: of size and load, for windows, or for words in one and in many groups
 }
 
 // Windows returns the forecast of searches whose shifts lead to the next 2^Width bits.

@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
-
-	"github.com/bloomery/bloomery/internal/grid"
 )
 
 var update = flag.Bool("update", false, "measure the tables and write them")
@@ -103,12 +101,12 @@ func TestTables(t *testing.T) {
 	for _, x := range []struct {
 		name string
 		at   func([]float64) float64
-		axes []grid.Axis
+		axes []Axis
 	}{
 		{"words.table", atWords, wordsAxes()}, {"windows.table", atWindows, windowsAxes()},
 	} {
 		if *update {
-			if err := os.WriteFile(x.name, grid.Format(grid.Measure(x.at, x.axes...)), 0o644); err != nil {
+			if err := os.WriteFile(x.name, FormatTable(Measure(x.at, x.axes...)), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			continue
@@ -117,11 +115,11 @@ func TestTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		grid.Each(func(i int, at []float64) {
+		EachPoint(func(i int, at []float64) {
 			if power(at[1]) > 150 || r.IntN(100) > 0 {
 				return
 			}
-			if got := grid.Format([]float64{x.at(at)}); !bytes.Equal(got, stored[2*i:2*i+2]) {
+			if got := FormatTable([]float64{x.at(at)}); !bytes.Equal(got, stored[2*i:2*i+2]) {
 				t.Errorf("%s at %.3g: %x, measured %x; run go generate", x.name, at, stored[2*i:2*i+2], got)
 			}
 		}, x.axes...)

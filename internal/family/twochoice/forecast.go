@@ -6,20 +6,19 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/internal/anneal"
-	"github.com/bloomery/bloomery/internal/grid"
 )
 
 //go:generate go test -run TestTable -update -timeout 1h
 
 // The grid of the table. Its values are the yields of searches: -ln(1-f)/λ, where f is the share of set bits after the
 // search and λ the number of distinct positions per bit, of one group of every key. With one choice it would be 1.
-func axes() []grid.Axis {
-	return []grid.Axis{
-		{0, 1},                                   // 1 for a greedy search
-		grid.Logs(2, 4, 8, 16, 32, 64),           // passes
-		grid.Logs(2, 3, 4, 6, 10, 16),            // choices
-		grid.Logs(1, 2, 3, 5, 8, 13, 22, 38, 64), // k
-		grid.Logs(0.02, 0.1, 0.25, 0.5, 0.75, 1, 1.4, 2, 3, 5), // λ
+func axes() []anneal.Axis {
+	return []anneal.Axis{
+		{0, 1},                                     // 1 for a greedy search
+		anneal.Logs(2, 4, 8, 16, 32, 64),           // passes
+		anneal.Logs(2, 3, 4, 6, 10, 16),            // choices
+		anneal.Logs(1, 2, 3, 5, 8, 13, 22, 38, 64), // k
+		anneal.Logs(0.02, 0.1, 0.25, 0.5, 0.75, 1, 1.4, 2, 3, 5), // λ
 	}
 }
 
@@ -28,10 +27,10 @@ var tableText []byte
 
 // table reads the table at its first call. It is no variable: that would link the table into programs that never
 // search.
-func table() grid.Table {
+func table() anneal.Table {
 	readTable.once.Do(func() {
 		var err error
-		if readTable.Table, err = grid.Parse(tableText, axes()...); err != nil {
+		if readTable.Table, err = anneal.ParseTable(tableText, axes()...); err != nil {
 			panic(err) // the table is embedded; TestTable reads it
 		}
 	})
@@ -40,7 +39,7 @@ func table() grid.Table {
 
 var readTable struct {
 	once sync.Once
-	grid.Table
+	anneal.Table
 }
 
 // distinct returns the mean number of distinct positions among k random ones of that many bits.
@@ -59,8 +58,8 @@ type problem struct {
 	choices int
 	k       int // 0 if free
 	hashing Hashing
-	online  bool       // one pass, without a search
-	yields  grid.Table // of k and λ
+	online  bool         // one pass, without a search
+	yields  anneal.Table // of k and λ
 }
 
 // problem returns that of a filter of n keys.

@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/filtertest"
-	"github.com/bloomery/bloomery/internal/grid"
 )
 
 var (
@@ -62,7 +61,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile("choices.table", grid.Format(grid.Measure(atPoint, axes()...)), 0o644); err != nil {
+		if err := os.WriteFile("choices.table", anneal.FormatTable(anneal.Measure(atPoint, axes()...)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,4 @@
-// Package grid interpolates functions of several coordinates that were measured at the points of a grid. Families that
-// search use it to forecast a search without making one.
-package grid
+package anneal
 
 import (
 	"encoding/binary"
@@ -23,7 +21,8 @@ func Logs(values ...float64) Axis {
 	return a
 }
 
-// Table is a function on a grid. The last axis changes fastest. A Table is immutable.
+// Table interpolates a function of several coordinates that was measured at the points of a grid, so that a family can
+// forecast a search without making one. The last axis changes fastest. A Table is immutable.
 type Table struct {
 	axes   []Axis
 	values []float64
@@ -32,8 +31,8 @@ type Table struct {
 // step is the resolution of a stored value. Values are in [0, 65535·step] = [0, 1.6].
 const step = 1.0 / 40000
 
-// Size returns the number of points of a grid.
-func Size(axes ...Axis) int {
+// GridSize returns the number of points of a grid.
+func GridSize(axes ...Axis) int {
 	n := 1
 	for _, a := range axes {
 		n *= len(a)
@@ -41,9 +40,10 @@ func Size(axes ...Axis) int {
 	return n
 }
 
-// Parse reads a table from the result of Format. It returns an error if text does not have the size of the grid.
-func Parse(text []byte, axes ...Axis) (Table, error) {
-	t := Table{axes, make([]float64, Size(axes...))}
+// ParseTable reads a table from the result of FormatTable. It returns an error if text does not have the size of the
+// grid.
+func ParseTable(text []byte, axes ...Axis) (Table, error) {
+	t := Table{axes, make([]float64, GridSize(axes...))}
 	if len(text) != 2*len(t.values) {
 		return Table{}, fmt.Errorf("a table of %d bytes, want %d; run go generate", len(text), 2*len(t.values))
 	}
@@ -53,8 +53,8 @@ func Parse(text []byte, axes ...Axis) (Table, error) {
 	return t, nil
 }
 
-// Format returns the stored form of values, 16 bits each.
-func Format(values []float64) []byte {
+// FormatTable returns the stored form of values, 16 bits each.
+func FormatTable(values []float64) []byte {
 	text := make([]byte, 0, 2*len(values))
 	for _, v := range values {
 		text = binary.LittleEndian.AppendUint16(text, uint16(math.Round(min(max(v/step, 0), math.MaxUint16))))
@@ -62,20 +62,20 @@ func Format(values []float64) []byte {
 	return text
 }
 
-// Measure returns the values of f at all points of a grid, in the order of Each. It calls f in as many goroutines as
-// there are processors.
+// Measure returns the values of f at all points of a grid, in the order of EachPoint. It calls f in as many
+// goroutines as there are processors.
 func Measure(f func(at []float64) float64, axes ...Axis) []float64 {
-	values := make([]float64, Size(axes...))
+	values := make([]float64, GridSize(axes...))
 	points := make([][]float64, len(values))
-	Each(func(i int, at []float64) { points[i] = slices.Clone(at) }, axes...)
+	EachPoint(func(i int, at []float64) { points[i] = slices.Clone(at) }, axes...)
 	parallel.Each(parallel.Workers(0), len(points), func(_, i int) { values[i] = f(points[i]) })
 	return values
 }
 
-// Each calls f for every point of a grid, in the order of values, with its coordinates, which f must not keep.
-func Each(f func(i int, at []float64), axes ...Axis) {
+// EachPoint calls f for every point of a grid, in the order of values, with its coordinates, which f must not keep.
+func EachPoint(f func(i int, at []float64), axes ...Axis) {
 	at := make([]float64, len(axes))
-	for i := range Size(axes...) {
+	for i := range GridSize(axes...) {
 		for d, rest := len(axes)-1, i; d >= 0; d-- {
 			at[d] = axes[d][rest%len(axes[d])]
 			rest /= len(axes[d])

@@ -1,4 +1,4 @@
-package grid
+package anneal
 
 import (
 	"math"
@@ -10,9 +10,9 @@ import (
 func TestTable(t *testing.T) {
 	axes := []Axis{{0, 1, 2}, {-1, 0, 0.5, 2, 3}, Logs(1, 2, 4, 8, 16, 32)}
 	f := func(x, y, z float64) float64 { return 0.3 + 0.1*x*x + 0.01*y*y*y - 0.02*x*z }
-	values := make([]float64, Size(axes...))
-	Each(func(i int, at []float64) { values[i] = f(at[0], at[1], at[2]) }, axes...)
-	table, err := Parse(Format(values), axes...)
+	values := make([]float64, GridSize(axes...))
+	EachPoint(func(i int, at []float64) { values[i] = f(at[0], at[1], at[2]) }, axes...)
+	table, err := ParseTable(FormatTable(values), axes...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestTable(t *testing.T) {
 	if got, want := table.Pick(1).At(9, 0), f(1, 3, 0); math.Abs(got-want) > 2*step {
 		t.Errorf("outside: %g, want %g", got, want)
 	}
-	if _, err := Parse(make([]byte, 3), axes...); err == nil {
+	if _, err := ParseTable(make([]byte, 3), axes...); err == nil {
 		t.Error("a table of 3 bytes")
 	}
 }
