@@ -6,7 +6,7 @@
 // The forms of standard and blocked for many goroutines take no locks in Add and Has: bits are set by atomic ORs and
 // never cleared, so the bits of a key that was added stay set. This does not suffice for TestAndAdd: two goroutines
 // that bring the same key could both find a bit unset. TestAndAdd therefore holds a lock that the key's hash chooses
-// (stripe.Stripes.Once) while it sets the bits. The second goroutine then finds all of them set.
+// (parallel.Stripes.Once) while it sets the bits. The second goroutine then finds all of them set.
 package bitmap
 
 import (

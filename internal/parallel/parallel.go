@@ -1,4 +1,6 @@
-// Package parallel divides work among goroutines: a range of numbers, or values that one goroutine produces.
+// Package parallel has what many goroutines share. Each, Do and Feed divide work among them: a range of numbers, or
+// values that one goroutine produces. A Filler adds the keys of all of them to one filter, and Stripes are the locks of
+// the filters that many goroutines change.
 package parallel
 
 import (

@@ -7,12 +7,12 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
-	"github.com/bloomery/bloomery/internal/fill"
 	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // Builder fills a filter from many goroutines at once; see package fill.
-type Builder struct{ *fill.Builder[*Filter] }
+type Builder struct{ *parallel.Filler[*Filter] }
 
 // NewBuilder returns a builder of the filter that New would return.
 func NewBuilder(c Config) (*Builder, error) {
@@ -20,13 +20,13 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	how := fill.Config[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
-	if len(f.words) <= fill.Small {
+	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
+	if len(f.words) <= parallel.SmallFilter {
 		how.Empty = func() (*Filter, error) { return New(Config{Blocks: f.blocks, K: f.k, Layout: f.layout()}) }
 	} else {
 		how.Share = newRegions(f).addMany
 	}
-	return &Builder{fill.New(f, how)}, nil
+	return &Builder{parallel.NewFiller(f, how)}, nil
 }
 
 // addMany adds keys and does not count them. In filters larger than the caches it prefetches the blocks of a batch of
@@ -42,7 +42,7 @@ func (f *Filter) addMany(hs []filter.Hash) {
 		for i, h := range group {
 			at[i&(batch.Size-1)] = f.block(h)
 		}
-		if len(f.words) > fill.Small {
+		if len(f.words) > parallel.SmallFilter {
 			bitvec.Prefetch(f.words, at[:len(group)])
 		}
 		f.put(at[:len(group)], group)

@@ -8,13 +8,13 @@ import (
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/stripe"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // Concurrent is a blocked Bloom filter that any number of goroutines may query and change at once. See
 // family.Concurrent for its methods, and package bitmap for the locks.
 type Concurrent struct {
-	stripes stripe.Stripes
+	stripes parallel.Stripes
 	f       Filter // its keys field is not used: the stripes count
 }
 

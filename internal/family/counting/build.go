@@ -5,7 +5,7 @@ import (
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/fill"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -45,7 +45,7 @@ func New(c Config) (*Filter, error) {
 
 // Builder fills a filter from many goroutines at once; see package fill. The filter does not depend on the order of the
 // keys: additions commute, even those to stuck counters. A key that is added twice counts twice.
-type Builder struct{ *fill.Builder[*Filter] }
+type Builder struct{ *parallel.Filler[*Filter] }
 
 // NewBuilder returns a builder of the filter that New would return.
 func NewBuilder(c Config) (*Builder, error) {
@@ -53,13 +53,13 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	how := fill.Config[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
-	if len(f.words) <= fill.Small {
+	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
+	if len(f.words) <= parallel.SmallFilter {
 		how.Empty = func() (*Filter, error) { return New(Config{Counters: f.m, K: f.k}) }
 	} else {
 		how.Share = f.addShared
 	}
-	return &Builder{fill.New(f, how)}, nil
+	return &Builder{parallel.NewFiller(f, how)}, nil
 }
 
 // addMany adds keys and does not count them. In filters larger than the caches it prefetches the words of a batch of

@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
-	"github.com/bloomery/bloomery/internal/stripe"
 )
 
 // Concurrent is a counting Bloom filter that any number of goroutines may query and change at once. See
@@ -33,7 +33,7 @@ import (
 // A Has that overlaps changes of other keys may combine counters of different moments. This can only make an absent key
 // look present.
 type Concurrent struct {
-	stripes stripe.Stripes
+	stripes parallel.Stripes
 	f       Filter // its keys field is not used: the stripes count
 }
 
@@ -125,8 +125,8 @@ func (c *Concurrent) add(h filter.Hash) {
 func (c *Concurrent) Remove(h filter.Hash) error {
 	var room [MaxK]uint64
 	at := c.f.probes(&room, h)
-	var locks stripe.Set
-	locks.Add(stripe.Key(h))
+	var locks parallel.StripeSet
+	locks.Add(parallel.StripeOf(h))
 	for _, i := range at {
 		locks.Add(uint8(i / inWord))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/fill"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -133,7 +133,7 @@ func New(c Config) (*Filter, error) {
 }
 
 // Builder fills a filter from many goroutines at once; see package fill.
-type Builder struct{ *fill.Builder[*Filter] }
+type Builder struct{ *parallel.Filler[*Filter] }
 
 // NewBuilder returns a builder of the filter that New makes. Errors are those of New.
 func NewBuilder(c Config) (*Builder, error) {
@@ -141,15 +141,15 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	how := fill.Config[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
-	if len(f.words) <= fill.Small {
+	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
+	if len(f.words) <= parallel.SmallFilter {
 		how.Empty = func() (*Filter, error) {
 			return New(Config{Kind: f.kind, Words: uint64(len(f.words)), K: f.k, Sums: f.sums})
 		}
 	} else {
 		how.Share = f.addShared
 	}
-	return &Builder{fill.New(f, how)}, nil
+	return &Builder{parallel.NewFiller(f, how)}, nil
 }
 
 // addMany adds keys and does not count them.

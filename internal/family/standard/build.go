@@ -4,7 +4,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/fill"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -43,7 +43,7 @@ func New(c Config) (*Filter, error) {
 }
 
 // Builder fills a filter from many goroutines at once; see package fill.
-type Builder struct{ *fill.Builder[*Filter] }
+type Builder struct{ *parallel.Filler[*Filter] }
 
 // NewBuilder returns a builder of the filter that New would return.
 func NewBuilder(c Config) (*Builder, error) {
@@ -51,11 +51,11 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	how := fill.Config[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
-	if len(f.words) <= fill.Small {
+	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
+	if len(f.words) <= parallel.SmallFilter {
 		how.Empty = func() (*Filter, error) { return New(Config{Bits: f.m, K: f.k}) }
 	} else {
 		how.Share = f.share().addMany
 	}
-	return &Builder{fill.New(f, how)}, nil
+	return &Builder{parallel.NewFiller(f, how)}, nil
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
-	"github.com/bloomery/bloomery/internal/stripe"
 )
 
 // Concurrent is a standard Bloom filter that any number of goroutines may query and change at once. See
 // family.Concurrent for its methods, and package bitmap for the locks.
 type Concurrent struct {
-	stripes stripe.Stripes
+	stripes parallel.Stripes
 	f       Filter // its keys field is not used: the stripes count
 }
 

@@ -1,17 +1,4 @@
-// Package fill adds keys to one filter from any number of goroutines. If only one goroutine adds keys, it takes no more
-// time than the filter's Add.
-//
-// A goroutine that finds no other one at work locks the filter and uses plain writes. The others, meanwhile,
-//
-//	small filter   write to empty copies, which Build merges: at most 16 copies, made when needed, each for one
-//	               goroutine at a time. When there are no more copies, they wait for the lock of the filter
-//	large filter   write to the filter itself as the family does with many writers: atomically, or with locks for its
-//	               parts. From then on every goroutine does so
-//
-// Atomic writes to a filter that fits into a core's caches take 3x to 4x the time of plain ones (standard, 1 million
-// keys), and copies scale with the number of cores. In filters larger than the caches both kinds of writes wait for
-// memory, and copies would cost too much of it.
-package fill
+package parallel
 
 import (
 	"context"
@@ -24,9 +11,9 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Small is the largest filter, in 64-bit words, for which families let a Builder make copies: 2 MiB, which the
+// SmallFilter is the largest filter, in 64-bit words, for which families let a Filler make copies: 2 MiB, which the
 // second-level caches of recent server cores hold.
-const Small = 1 << 18
+const SmallFilter = 1 << 18
 
 // maxCopies limits the memory of copies: 32 MiB.
 const maxCopies = 16
@@ -34,14 +21,14 @@ const maxCopies = 16
 // turn is the number of keys that a goroutine adds before it lets others take the lock.
 const turn = 4096
 
-// Filter is a filter that a Builder can fill. Its union of copies must be the filter of all their keys.
-type Filter interface {
+// Fillable is a filter that a Filler can fill. Its union of copies must be the filter of all their keys.
+type Fillable interface {
 	family.Filter
 	family.Merger
 }
 
-// Config describes how to fill a filter.
-type Config[F Filter] struct {
+// FillConfig describes how to fill a filter.
+type FillConfig[F Fillable] struct {
 	// Add adds keys to a filter that no other goroutine uses. It does not count them.
 	Add func(f F, hs []filter.Hash)
 	// Share adds keys to the filter while other goroutines do the same. It does not count them. It is not called if
@@ -53,9 +40,21 @@ type Config[F Filter] struct {
 	Count func(f F, keys uint64)
 }
 
-// Builder is a family.Builder. Any number of goroutines may call AddMany at once.
-type Builder[F Filter] struct {
-	c       Config[F]
+// Filler is a family.Builder that adds keys to one filter. Any number of goroutines may call AddMany at once. If only
+// one goroutine adds keys, it takes no more time than the filter's Add.
+//
+// A goroutine that finds no other one at work locks the filter and uses plain writes. The others, meanwhile,
+//
+//	small filter   write to empty copies, which Build merges: at most 16 copies, made when needed, each for one
+//	               goroutine at a time. When there are no more copies, they wait for the lock of the filter
+//	large filter   write to the filter itself as the family does with many writers: atomically, or with locks for its
+//	               parts. From then on every goroutine does so
+//
+// Atomic writes to a filter that fits into a core's caches take 3x to 4x the time of plain ones (standard, 1 million
+// keys), and copies scale with the number of cores. In filters larger than the caches both kinds of writes wait for
+// memory, and copies would cost too much of it.
+type Filler[F Fillable] struct {
+	c       FillConfig[F]
 	filter  F
 	alone   sync.RWMutex // locked by the goroutine that is alone; read-locked by goroutines that share
 	crowded atomic.Bool  // goroutines share
@@ -67,13 +66,13 @@ type Builder[F Filter] struct {
 	free   []F // copies that no goroutine uses
 }
 
-// New returns a Builder that fills f, which must be empty.
-func New[F Filter](f F, c Config[F]) *Builder[F] { return &Builder[F]{c: c, filter: f} }
+// NewFiller returns a Filler that fills f, which must be empty.
+func NewFiller[F Fillable](f F, c FillConfig[F]) *Filler[F] { return &Filler[F]{c: c, filter: f} }
 
-var errBuilt = errors.New("fill: the Builder has built its filter, and takes no more keys")
+var errBuilt = errors.New("the builder has built its filter, and takes no more keys")
 
 // AddMany adds keys and does not keep hs. It returns an error after Build.
-func (b *Builder[F]) AddMany(hs []filter.Hash) error {
+func (b *Filler[F]) AddMany(hs []filter.Hash) error {
 	if b.built.Load() {
 		return errBuilt
 	}
@@ -98,7 +97,7 @@ func (b *Builder[F]) AddMany(hs []filter.Hash) error {
 }
 
 // addToCopy adds keys to a copy, or to the filter if there is none.
-func (b *Builder[F]) addToCopy(hs []filter.Hash) {
+func (b *Filler[F]) addToCopy(hs []filter.Hash) {
 	if f, ok := b.take(); ok {
 		b.c.Add(f, hs)
 		b.mu.Lock()
@@ -112,7 +111,7 @@ func (b *Builder[F]) addToCopy(hs []filter.Hash) {
 }
 
 // take returns a copy that no goroutine uses. It returns false if all are in use and there may not be more.
-func (b *Builder[F]) take() (f F, ok bool) {
+func (b *Filler[F]) take() (f F, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if last := len(b.free) - 1; last >= 0 {
@@ -132,7 +131,7 @@ func (b *Builder[F]) take() (f F, ok bool) {
 
 // Build returns the filter, an F, once all calls of AddMany have returned, or ctx.Err() if ctx is done. A second Build
 // returns an error.
-func (b *Builder[F]) Build(ctx context.Context) (family.Filter, error) {
+func (b *Filler[F]) Build(ctx context.Context) (family.Filter, error) {
 	if b.built.Swap(true) {
 		return nil, errBuilt
 	}

@@ -1,18 +1,4 @@
-// Package stripe holds what the concurrent forms of the families share: 256 locks, each of which stands for some of the
-// keys and some of the places of a filter, and a count of keys that is kept in as many parts.
-//
-// # Which lock
-//
-// Key takes the lowest byte of Lo^Hi. Any function of the Hash would do: the choice is never stored and changes no
-// answer, so it may use bits that also choose positions without any effect on the false-positive rate. It decides only
-// how often two goroutines meet at a lock, which for well-mixed hashes is one time in 256.
-//
-// # Order
-//
-// A goroutine that needs several locks collects them in a Set and takes all of them with one call of Lock, in ascending
-// order. No goroutine takes a lock while it holds one of a higher or equal number, so no circle of waiting goroutines can
-// form.
-package stripe
+package parallel
 
 import (
 	"math/bits"
@@ -22,8 +8,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Count is the number of stripes.
-const Count = 256
+// StripeCount is the number of stripes.
+const StripeCount = 256
 
 // Stripe is a lock and a part of the count of keys. It fills a cache line, so that goroutines at different stripes do
 // not slow each other down.
@@ -53,14 +39,22 @@ func (s *Stripe) Version() (v uint64, quiet bool) {
 	return v, v&1 == 0
 }
 
-// Stripes is an array of all stripes, ready for use.
-type Stripes [Count]Stripe
+// Stripes holds what the concurrent forms of the families share: 256 locks, each of which stands for some of the keys
+// and some of the places of a filter, and a count of keys that is kept in as many parts. The zero Stripes is ready.
+//
+// A goroutine that needs several locks collects them in a StripeSet and takes all of them with one call of Lock, in
+// ascending order. No goroutine takes a lock while it holds one of a higher or equal number, so no circle of waiting
+// goroutines can form.
+type Stripes [StripeCount]Stripe
 
-// Key returns the number of the stripe of a key.
-func Key(h filter.Hash) uint8 { return uint8(h.Lo ^ h.Hi) }
+// StripeOf returns the number of the stripe of a key: the lowest byte of Lo^Hi. Any function of the Hash would do: the
+// choice is never stored and changes no answer, so it may use bits that also choose positions without any effect on the
+// false-positive rate. It decides only how often two goroutines meet at a lock, which for well-mixed hashes is one time
+// in 256.
+func StripeOf(h filter.Hash) uint8 { return uint8(h.Lo ^ h.Hi) }
 
 // Of returns the stripe of a key.
-func (s *Stripes) Of(h filter.Hash) *Stripe { return &s[Key(h)] }
+func (s *Stripes) Of(h filter.Hash) *Stripe { return &s[StripeOf(h)] }
 
 // Once calls set for a key while it holds the lock of the key's stripe, and counts the key if set returns true.
 func (s *Stripes) Once(h filter.Hash, set func(filter.Hash) bool) (added bool) {
@@ -107,14 +101,14 @@ func (s *Stripes) UnlockAll() {
 	}
 }
 
-// Set is a set of stripes. The zero Set is empty.
-type Set [Count / 64]uint64
+// StripeSet is a set of stripes. The zero StripeSet is empty.
+type StripeSet [StripeCount / 64]uint64
 
 // Add adds a stripe to the set.
-func (t *Set) Add(i uint8) { t[i/64] |= 1 << (i % 64) }
+func (t *StripeSet) Add(i uint8) { t[i/64] |= 1 << (i % 64) }
 
 // Lock takes the locks of a set in ascending order. The caller must hold none.
-func (s *Stripes) Lock(t *Set) {
+func (s *Stripes) Lock(t *StripeSet) {
 	for i, w := range t {
 		for ; w != 0; w &= w - 1 {
 			s[i*64+bits.TrailingZeros64(w)].Lock()
@@ -123,7 +117,7 @@ func (s *Stripes) Lock(t *Set) {
 }
 
 // Unlock releases the locks of a set.
-func (s *Stripes) Unlock(t *Set) {
+func (s *Stripes) Unlock(t *StripeSet) {
 	for i, w := range t {
 		for ; w != 0; w &= w - 1 {
 			s[i*64+bits.TrailingZeros64(w)].Unlock()

@@ -1,4 +1,4 @@
-package fill
+package parallel
 
 import (
 	"context"
@@ -25,9 +25,9 @@ func (l *list) Merge(other family.Filter, _ func([]uint64)) error {
 	return nil
 }
 
-// world is a Builder of a list whose calls the test observes. Add waits if the first key is hold.
+// world is a Filler of a list whose calls the test observes. Add waits if the first key is hold.
 type world struct {
-	*Builder[*list]
+	*Filler[*list]
 	whole *list
 
 	mu             sync.Mutex
@@ -40,7 +40,7 @@ const hold = 1 << 40
 
 func newWorld(small bool) *world {
 	w := &world{whole: &list{}, holding: make(chan bool), done: make(chan bool)}
-	c := Config[*list]{
+	c := FillConfig[*list]{
 		Add: func(l *list, hs []filter.Hash) {
 			if hs[0].Lo == hold {
 				w.holding <- true
@@ -69,7 +69,7 @@ func newWorld(small bool) *world {
 			return &list{}, nil
 		}
 	}
-	w.Builder = New(w.whole, c)
+	w.Filler = NewFiller(w.whole, c)
 	return w
 }
 

@@ -1,4 +1,4 @@
-package stripe
+package parallel
 
 import (
 	"math/rand/v2"
@@ -20,14 +20,14 @@ func TestLine(t *testing.T) {
 // changed by one goroutine at a time, which the race detector checks too.
 func TestSets(t *testing.T) {
 	var s Stripes
-	var numbers [Count]int
+	var numbers [StripeCount]int
 	const workers, rounds, size = 4, 3000, 8
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(w), 1))
 			for range rounds {
-				var set Set
+				var set StripeSet
 				for range size {
 					set.Add(uint8(r.Uint32()))
 				}
@@ -49,7 +49,7 @@ func TestSets(t *testing.T) {
 		sum += n
 	}
 	// Of 8 random stripes 8 - 28/256 are different on average, with a standard deviation below 1/3 a set.
-	if want := float64(workers*rounds) * (size - 28./Count); float64(sum) < want-300 || float64(sum) > want+300 {
+	if want := float64(workers*rounds) * (size - 28./StripeCount); float64(sum) < want-300 || float64(sum) > want+300 {
 		t.Errorf("%d changes, want about %.0f", sum, want)
 	}
 }
