@@ -121,7 +121,7 @@ var rooms = map[string][]string{
 		"internal/untrusted", "internal/crc"},
 	"internal/drift": {},
 	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "shard",
-		"exact", "internal/drift", "internal/patch", "internal/except", "internal/flock",
+		"exact", "internal/drift", "internal/patch", "internal/live", "internal/except", "internal/flock",
 		"internal/inset", "internal/shrink", "internal/strictjson",
 		"internal/untrusted", "publish/transport", "internal/shardfile", "internal/shardset"},
 	"publish/transport": {"internal/untrusted", "internal/body"},
