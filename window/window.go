@@ -58,7 +58,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Filter is a set of keys that are forgotten. Any number of goroutines may use it at once. Operations do not allocate.
@@ -108,8 +108,8 @@ func (f *Filter[K]) TestAndAdd(key K) (present bool, err error) {
 // AddMany calls Add for each key until one is refused, and returns how many it added. If the filter is larger than the
 // caches of the processor, a batch takes two thirds to four fifths of the time of single calls.
 func (f *Filter[K]) AddMany(keys []K) (n int, err error) {
-	var hs [batch.Size]filter.Hash
-	for ; n < len(keys); n += batch.Size {
+	var hs [probe.BatchSize]filter.Hash
+	for ; n < len(keys); n += probe.BatchSize {
 		for i, h := range f.hashes(&hs, keys[n:]) {
 			if _, err := f.ring.put(h, true); err != nil {
 				return n + i, err
@@ -123,8 +123,8 @@ func (f *Filter[K]) AddMany(keys []K) (n int, err error) {
 // differ in length.
 func (f *Filter[K]) ContainsMany(dst []bool, keys []K) {
 	sameLength("ContainsMany", len(dst), len(keys))
-	var hs [batch.Size]filter.Hash
-	for n := 0; n < len(keys); n += batch.Size {
+	var hs [probe.BatchSize]filter.Hash
+	for n := 0; n < len(keys); n += probe.BatchSize {
 		for i, h := range f.hashes(&hs, keys[n:]) {
 			dst[n+i] = f.ring.has(h)
 		}
@@ -136,8 +136,8 @@ func (f *Filter[K]) ContainsMany(dst []bool, keys []K) {
 // keys differ in length.
 func (f *Filter[K]) TestAndAddMany(dst []bool, keys []K) (n int, err error) {
 	sameLength("TestAndAddMany", len(dst), len(keys))
-	var hs [batch.Size]filter.Hash
-	for ; n < len(keys); n += batch.Size {
+	var hs [probe.BatchSize]filter.Hash
+	for ; n < len(keys); n += probe.BatchSize {
 		for i, h := range f.hashes(&hs, keys[n:]) {
 			if dst[n+i], err = f.ring.put(h, f.ring.refresh); err != nil {
 				return n + i, err
@@ -163,8 +163,8 @@ func (f *Filter[K]) Len() uint64 { return f.ring.len() }
 
 // hashes sets hs to the hashes of the first keys, as many as there is room for, requests their buckets from memory, and
 // reads the clock once for all of them.
-func (f *Filter[K]) hashes(hs *[batch.Size]filter.Hash, keys []K) []filter.Hash {
-	keys = keys[:min(len(keys), batch.Size)]
+func (f *Filter[K]) hashes(hs *[probe.BatchSize]filter.Hash, keys []K) []filter.Hash {
+	keys = keys[:min(len(keys), probe.BatchSize)]
 	for i, key := range keys {
 		hs[i] = f.hash(key)
 	}

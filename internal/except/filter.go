@@ -2,8 +2,8 @@ package except
 
 import (
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Filter is a filter with exceptions. It answers queries like the other filter, except that it answers false for the
@@ -40,7 +40,7 @@ func many(f family.Filter) func(dst []bool, hs []filter.Hash) {
 	if b, ok := f.(family.Batcher); ok {
 		return b.HasMany
 	}
-	return batch.Has(f)
+	return probe.HasEach(f)
 }
 
 // Main returns the filter without the exceptions.

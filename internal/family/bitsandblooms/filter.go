@@ -12,7 +12,6 @@ package bitsandblooms
 
 import (
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/murmur"
@@ -77,15 +76,15 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return true
 }
 
-// Merge makes f hold the keys of both filters; see bitmap.Merge. The filters must have the same m, k
+// Merge makes f hold the keys of both filters; see bitvec.Merge. The filters must have the same m, k
 // and length.
 func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
-	return bitmap.Merge(f, &f.keys, other, passed)
+	return bitvec.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
+// Intersect makes f hold at least the keys that are in both filters; see bitvec.Intersect.
 func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
-	return bitmap.Intersect(f, &f.keys, other, passed)
+	return bitvec.Intersect(f, &f.keys, other, passed)
 }
 
 // ones returns the number of the first m bits that are set.
@@ -101,7 +100,7 @@ func (f *Filter) EstimateKeys() float64 {
 func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 
 // Free returns the number of bits below m that are 0 in both filters. Errors are those of Merge.
-func (f *Filter) Free(other family.Filter) (uint64, error) { return bitmap.Free(f, other, f.m) }
+func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.m) }
 
 // Info counts the set bits, which reads the whole filter. Fill is that of the first m bits. The rates are those of
 // probe.Double.

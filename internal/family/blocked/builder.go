@@ -5,10 +5,10 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/parallel"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Builder fills a filter from many goroutines at once; see package fill.
@@ -35,12 +35,12 @@ func (f *Filter) addMany(hs []filter.Hash) {
 	if f.query.AddMany(hs) {
 		return
 	}
-	var at [batch.Size]uint64
+	var at [probe.BatchSize]uint64
 	for len(hs) > 0 {
-		group := hs[:min(batch.Size, len(hs))]
+		group := hs[:min(probe.BatchSize, len(hs))]
 		hs = hs[len(group):]
 		for i, h := range group {
-			at[i&(batch.Size-1)] = f.block(h)
+			at[i&(probe.BatchSize-1)] = f.block(h)
 		}
 		if len(f.words) > parallel.SmallFilter {
 			bitvec.Prefetch(f.words, at[:len(group)])

@@ -3,7 +3,6 @@ package blocked
 import (
 	"math"
 
-	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 )
@@ -51,5 +50,5 @@ func (f *Filter) Cells() family.Cells {
 
 // Free returns the number of bits that are 0 in both filters. Errors are those of Merge.
 func (f *Filter) Free(other family.Filter) (uint64, error) {
-	return bitmap.Free(f, other, uint64(len(f.words))*64)
+	return bitvec.Free(f, other, uint64(len(f.words))*64)
 }

@@ -17,7 +17,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitmap"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -133,15 +133,15 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both filters; see bitmap.Merge. The filters must have the same blocks,
+// Merge makes f hold the keys of both filters; see bitvec.Merge. The filters must have the same blocks,
 // k and layout.
 func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
-	return bitmap.Merge(f, &f.keys, other, passed)
+	return bitvec.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
+// Intersect makes f hold at least the keys that are in both filters; see bitvec.Intersect.
 func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
-	return bitmap.Intersect(f, &f.keys, other, passed)
+	return bitvec.Intersect(f, &f.keys, other, passed)
 }
 
 func (f *Filter) blockWords() int {

@@ -5,10 +5,10 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // spread implements family.Spread for filters of the same layout and k. It has what differs between them in 16 bytes a
@@ -62,7 +62,7 @@ func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	var blocks [spreadBatch]unsafe.Pointer
 	for len(hs) > 0 {
 		n := min(len(hs), spreadBatch)
-		early := min(n, batch.Size)
+		early := min(n, probe.BatchSize)
 		s.find(blocks[:early], hs, at)
 		bitvec.PrefetchAt(blocks[:early]) // HasAt prefetches those behind them
 		s.find(blocks[early:n], hs[early:], at[early:])

@@ -4,19 +4,19 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// HasMany sets dst[i] to Has(hs[i]); see batch.HasMany.
+// HasMany sets dst[i] to Has(hs[i]); see probe.HasMany.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	batch.HasMany(len(f.words), dst, hs, f.prefetch, f.hasEach)
+	probe.HasMany(len(f.words), dst, hs, f.prefetch, f.hasEach)
 }
 
-// prefetch prefetches the blocks of at most batch.Size keys.
+// prefetch prefetches the blocks of at most probe.BatchSize keys.
 func (f *Filter) prefetch(hs []filter.Hash) {
 	lines := int(f.block / lineBits)
-	var at [2 * batch.Size]uint64
+	var at [2 * probe.BatchSize]uint64
 	for i, h := range hs {
 		block, _ := bits.Mul64(h.Hi, f.blocks)
 		for l := range lines {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -314,7 +314,7 @@ func TestBatch(t *testing.T) {
 		f := build(t, Config{Block: block, Effort: filter.Effort{Level: filter.Fast}}, hs)
 		asked := append(hs[:len(hs):len(hs)], filtertest.Hashes(5001, 2)...)
 		dst := make([]bool, len(asked))
-		batch.HasMany(batch.InCache, dst, asked, f.prefetch, f.hasEach)
+		probe.HasMany(probe.InCache, dst, asked, f.prefetch, f.hasEach)
 		for i, h := range asked {
 			if dst[i] != f.Has(h) {
 				t.Fatalf("key %d: %v", i, dst[i])

@@ -2,7 +2,6 @@ package counting
 
 import (
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -12,19 +11,19 @@ import (
 // the absent keys.
 const first = 3
 
-// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany. In the caches a call less is worth 4% of the time.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see probe.HasMany. In the caches a call less is worth 4% of the time.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	if len(f.words) < batch.InCache {
+	if len(f.words) < probe.InCache {
 		family.CheckBatch(dst, hs)
 		f.hasEach(dst, hs)
 		return
 	}
-	batch.HasMany(len(f.words), dst, hs, f.prefetch, f.hasEach)
+	probe.HasMany(len(f.words), dst, hs, f.prefetch, f.hasEach)
 }
 
-// prefetch prefetches the words of the first probes of at most batch.Size keys.
+// prefetch prefetches the words of the first probes of at most probe.BatchSize keys.
 func (f *Filter) prefetch(hs []filter.Hash) {
-	var room [batch.Size * first]uint64
+	var room [probe.BatchSize * first]uint64
 	bits := room[:0]
 	for _, h := range hs {
 		x, by := h.Lo, h.Hi

@@ -2,7 +2,6 @@ package counting
 
 import (
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
@@ -65,9 +64,9 @@ func NewBuilder(c Config) (*Builder, error) {
 // addMany adds keys and does not count them. In filters larger than the caches it prefetches the words of a batch of
 // keys before it writes to any of them.
 func (f *Filter) addMany(hs []filter.Hash) {
-	var room [batch.Size * MaxK]uint64
+	var room [probe.BatchSize * MaxK]uint64
 	for len(hs) > 0 {
-		group := hs[:min(batch.Size, len(hs))]
+		group := hs[:min(probe.BatchSize, len(hs))]
 		hs = hs[len(group):]
 		at := room[:len(group)*f.k]
 		for i, h := range group {
@@ -78,7 +77,7 @@ func (f *Filter) addMany(hs []filter.Hash) {
 				x = probe.Next(x, by)
 			}
 		}
-		if len(f.words) >= batch.InCache {
+		if len(f.words) >= probe.InCache {
 			bitvec.PrefetchBits(f.words, at)
 		}
 		for _, bit := range at {

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
@@ -62,9 +61,9 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 	return true
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see probe.HasMany.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	batch.HasMany(batch.InCache, dst, hs, c.f.prefetch, batch.Has(c))
+	probe.HasMany(probe.InCache, dst, hs, c.f.prefetch, probe.HasEach(c))
 }
 
 // Count returns how often the key was added, as Count of Filter does. While others write, the result is not below the

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -363,7 +362,7 @@ func TestBatch(t *testing.T) {
 		}
 		asked := append(hs[:len(hs):len(hs)], filtertest.Hashes(20_001, 2)...)
 		got := make([]bool, len(asked))
-		batch.HasMany(batch.InCache, got, asked, f.prefetch, f.hasEach)
+		probe.HasMany(probe.InCache, got, asked, f.prefetch, f.hasEach)
 		for i, h := range asked {
 			if want := countOf(f, h) > 0; got[i] != want || f.Has(h) != want || i < len(hs) && !want {
 				t.Fatalf("k=%d, key %d: %v, Has says %v, Count %d", k, i, got[i], f.Has(h), countOf(f, h))

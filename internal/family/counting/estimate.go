@@ -1,7 +1,7 @@
 package counting
 
 import (
-	"github.com/bloomery/bloomery/internal/bitmap"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -18,7 +18,7 @@ func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 
 // Free returns the number of counters that are 0 in both filters. Errors are those of Merge.
 func (f *Filter) Free(other family.Filter) (uint64, error) {
-	o, err := bitmap.Same(f, other)
+	o, err := bitvec.Same(f, other)
 	if err != nil {
 		return 0, err
 	}

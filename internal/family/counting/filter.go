@@ -29,7 +29,6 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -191,7 +190,7 @@ func least(at, counters []uint64) uint64 {
 // filter that all additions and removals of both would have given. The error wraps filter.ErrMismatch if other is not a
 // counting filter with the same m and k; f is then unchanged.
 func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
-	o, err := bitmap.Same(f, other)
+	o, err := bitvec.Same(f, other)
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
-	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -61,14 +59,14 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return true
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see probe.HasMany.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	batch.HasMany(batch.InCache, dst, hs, f.prefetch, batch.Has(f))
+	probe.HasMany(probe.InCache, dst, hs, f.prefetch, probe.HasEach(f))
 }
 
-// prefetch prefetches the first two probes of at most batch.Size keys.
+// prefetch prefetches the first two probes of at most probe.BatchSize keys.
 func (f *Filter) prefetch(hs []filter.Hash) {
-	var at [2 * batch.Size]uint64
+	var at [2 * probe.BatchSize]uint64
 	for i, h := range hs {
 		x, by := f.step(h)
 		at[2*i], at[2*i+1] = f.at(x), f.at(x+by)
@@ -88,14 +86,14 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both filters; see bitmap.Merge. The filters must have the same Spec.
+// Merge makes f hold the keys of both filters; see bitvec.Merge. The filters must have the same Spec.
 func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
-	return bitmap.Merge(f, &f.keys, other, passed)
+	return bitvec.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
+// Intersect makes f hold at least the keys that are in both filters; see bitvec.Intersect.
 func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
-	return bitmap.Intersect(f, &f.keys, other, passed)
+	return bitvec.Intersect(f, &f.keys, other, passed)
 }
 
 // reach returns the number of bits that probes can reach.
@@ -112,7 +110,7 @@ func (f *Filter) EstimateKeys() float64 {
 func (f *Filter) Cells() family.Cells { return probe.Cells(f.reach(), f.k) }
 
 // Free returns the number of bits that probes can reach and that are 0 in both filters. Errors are those of Merge.
-func (f *Filter) Free(other family.Filter) (uint64, error) { return bitmap.Free(f, other, f.reach()) }
+func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.reach()) }
 
 // Info counts the set bits, which reads the whole filter. Fill is that of the bits that probes can reach. The rates are
 // those of probe.Double, and count that positions of Sum32 are not equally likely in filters of more than about 2^26

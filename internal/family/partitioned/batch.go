@@ -4,7 +4,6 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -15,7 +14,7 @@ import (
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	family.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
-	if len(f.bitmap) < batch.InCache || f.width != maxWidth || f.k <= together {
+	if len(f.bitmap) < probe.InCache || f.width != maxWidth || f.k <= together {
 		for i, h := range hs {
 			dst[i] = f.Has(h)
 		}
@@ -26,8 +25,8 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	var p pending
-	for start := 0; start < len(hs); start += batch.Size {
-		group := hs[start:min(start+batch.Size, len(hs))]
+	for start := 0; start < len(hs); start += probe.BatchSize {
+		group := hs[start:min(start+probe.BatchSize, len(hs))]
 		out := dst[start:][:len(group)]
 		n := f.begin(&p, out, group)
 		f.finish(&p, out, group, n)
@@ -36,11 +35,11 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 
 // pending is the state of a batch between its passes.
 type pending struct {
-	side  [batch.Size]uint64            // first bit of the shifts of a key's group
-	start [batch.Size]uint64            // first bit of its shard
-	at    [batch.Size * together]uint64 // bits of its first slots, before the shift
-	next  [batch.Size]uint64            // x of the slot after them
-	maybe [batch.Size]int               // keys whose first slots are all set
+	side  [probe.BatchSize]uint64            // first bit of the shifts of a key's group
+	start [probe.BatchSize]uint64            // first bit of its shard
+	at    [probe.BatchSize * together]uint64 // bits of its first slots, before the shift
+	next  [probe.BatchSize]uint64            // x of the slot after them
+	maybe [probe.BatchSize]int               // keys whose first slots are all set
 	rest  [maxK]uint64
 }
 

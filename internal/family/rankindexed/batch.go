@@ -2,18 +2,18 @@ package rankindexed
 
 import (
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see probe.HasMany.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	batch.HasMany(len(f.table), dst, hs, f.prefetch, f.hasEach)
+	probe.HasMany(len(f.table), dst, hs, f.prefetch, f.hasEach)
 }
 
-// prefetch requests the indexes of the buckets of at most batch.Size keys from memory.
+// prefetch requests the indexes of the buckets of at most probe.BatchSize keys from memory.
 func (a *arrays) prefetch(hs []filter.Hash) {
-	var at [batch.Size]uint64
+	var at [probe.BatchSize]uint64
 	for i, h := range hs {
 		b, chain, _ := a.walk.Locate(h.Hi, h.Lo)
 		at[i] = b*a.words + chain/64

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
@@ -147,9 +146,9 @@ func (f *Cells) Clear(b uint64) {
 	clear(f.table[b*f.words:][:f.words])
 }
 
-// Prefetch requests the indexes of the buckets of at most batch.Size keys from memory.
+// Prefetch requests the indexes of the buckets of at most probe.BatchSize keys from memory.
 func (f *Cells) Prefetch(hs []filter.Hash) {
-	if len(f.table) >= batch.InCache {
+	if len(f.table) >= probe.InCache {
 		f.prefetch(hs)
 	}
 }

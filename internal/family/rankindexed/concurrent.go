@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -201,11 +200,11 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 // HasMany sets dst[i] to Has(hs[i]) for every i, each at a time of its own. It prefetches as that of Filter does: of a
 // growing filter the old table. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	batch.HasMany(batch.InCache, dst, hs, func(hs []filter.Hash) {
-		if t := c.table.Load(); len(t.table) >= batch.InCache {
+	probe.HasMany(probe.InCache, dst, hs, func(hs []filter.Hash) {
+		if t := c.table.Load(); len(t.table) >= probe.InCache {
 			t.prefetch(hs)
 		}
-	}, batch.Has(c))
+	}, probe.HasEach(c))
 }
 
 // Get is that of Filter.

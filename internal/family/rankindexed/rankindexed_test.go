@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 var long = flag.Bool("long", false, "ten million operations against a map, a thousand filters filled to their capacity")
@@ -238,7 +238,7 @@ func TestHasMany(t *testing.T) {
 	for _, n := range []int{0, 1, 31, 32, 33, 1000, len(hs)} {
 		dst := make([]bool, n)
 		part := hs[len(hs)-n:]
-		batch.HasMany(batch.InCache, dst, part, f.prefetch, f.hasEach)
+		probe.HasMany(probe.InCache, dst, part, f.prefetch, f.hasEach)
 		for i, got := range dst {
 			if got != f.Has(part[i]) {
 				t.Fatalf("hasMany of %d differs from Has at %d", n, i)

@@ -21,7 +21,6 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -76,16 +75,16 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return false
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see probe.HasMany.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	batch.HasMany(batch.InCache, dst, hs, f.prefetch, batch.Has(f))
+	probe.HasMany(probe.InCache, dst, hs, f.prefetch, probe.HasEach(f))
 }
 
-// prefetch prefetches the first two probes in the last link of at most batch.Size keys.
+// prefetch prefetches the first two probes in the last link of at most probe.BatchSize keys.
 func (f *Filter) prefetch(hs []filter.Hash) {
 	last := &f.links[len(f.links)-1]
 	words := f.words[uint64(len(f.words))-last.Bits/64:]
-	var at [2 * batch.Size]uint64
+	var at [2 * probe.BatchSize]uint64
 	for i, h := range hs {
 		at[2*i], at[2*i+1] = h.Lo%last.Bits, (h.Lo+h.Hi)%last.Bits
 	}

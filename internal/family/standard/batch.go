@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -26,7 +25,7 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	if k := f.kernel(); k.HasMany(dst, hs) {
 		return
 	}
-	if len(f.words) < batch.InCache {
+	if len(f.words) < probe.InCache {
 		for i, h := range hs {
 			dst[i] = f.Has(h)
 		}
@@ -37,8 +36,8 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	var p pending
-	for start := 0; start < len(hs); start += batch.Size {
-		group := hs[start:min(start+batch.Size, len(hs))]
+	for start := 0; start < len(hs); start += probe.BatchSize {
+		group := hs[start:min(start+probe.BatchSize, len(hs))]
 		out := dst[start:][:len(group)]
 		n := f.begin(&p, out, group)
 		if f.k <= first {
@@ -52,10 +51,10 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 
 // pending is the state of a batch between its passes.
 type pending struct {
-	at    [batch.Size * first]uint64 // positions of the first probes
-	next  [batch.Size]uint64         // x of the probe after them
-	maybe [batch.Size]int            // the keys whose first probes are all set
-	rest  [maxAhead]uint64           // positions of all other probes of those keys
+	at    [probe.BatchSize * first]uint64 // positions of the first probes
+	next  [probe.BatchSize]uint64         // x of the probe after them
+	maybe [probe.BatchSize]int            // the keys whose first probes are all set
+	rest  [maxAhead]uint64                // positions of all other probes of those keys
 }
 
 // begin tests the first probes of a group of keys. It returns the number of keys that pass and stores them in p.maybe.
@@ -105,14 +104,14 @@ func (f *Filter) addMany(hs []filter.Hash) {
 	if k := f.kernel(); k.AddMany(hs) {
 		return
 	}
-	if len(f.words) < batch.InCache {
+	if len(f.words) < probe.InCache {
 		f.addCached(hs)
 		return
 	}
-	var room [batch.Size * MaxK]uint64
+	var room [probe.BatchSize * MaxK]uint64
 	k := f.k
 	for len(hs) > 0 {
-		group := hs[:min(batch.Size, len(hs))]
+		group := hs[:min(probe.BatchSize, len(hs))]
 		hs = hs[len(group):]
 		at := room[:len(group)*k]
 		for i, h := range group {
@@ -151,14 +150,14 @@ func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
 
 // Prefetch asks for the lines of the first two probes of the keys.
 func (f *Filter) Prefetch(hs []filter.Hash) {
-	for group := range slices.Chunk(hs, batch.Size) {
+	for group := range slices.Chunk(hs, probe.BatchSize) {
 		f.prefetch(group)
 	}
 }
 
-// prefetch is Prefetch of at most batch.Size keys.
+// prefetch is Prefetch of at most probe.BatchSize keys.
 func (f *Filter) prefetch(hs []filter.Hash) {
-	var at [batch.Size * first]uint64
+	var at [probe.BatchSize * first]uint64
 	for i, h := range hs {
 		y := probe.Next(h.Lo, h.Hi)
 		at[i*first], at[i*first+1] = probe.Position(h.Lo, f.m), probe.Position(y, f.m)

@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
-	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
@@ -44,9 +42,9 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 	return true
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see probe.HasMany.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	batch.HasMany(batch.InCache, dst, hs, c.f.prefetch, batch.Has(c))
+	probe.HasMany(probe.InCache, dst, hs, c.f.prefetch, probe.HasEach(c))
 }
 
 // Add adds a key. The error is always nil.
@@ -114,10 +112,10 @@ func (c *Concurrent) Info() filter.Info {
 	return c.f.info(keys, ones)
 }
 
-// Snapshot returns a copy, a *Filter; see bitmap.Copy. It has every key that its Keys counts.
+// Snapshot returns a copy, a *Filter; see bitvec.CopyShared. It has every key that its Keys counts.
 func (c *Concurrent) Snapshot() (family.Filter, error) {
 	keys := c.Keys() // first: the bits of a key are set before it is counted
-	words, err := bitmap.Copy(c.f.words)
+	words, err := bitvec.CopyShared(c.f.words)
 	if err != nil {
 		return nil, err
 	}

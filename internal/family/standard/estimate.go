@@ -1,7 +1,6 @@
 package standard
 
 import (
-	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -17,4 +16,4 @@ func (f *Filter) EstimateKeys() float64 {
 func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 
 // Free returns the number of bits that are 0 in both filters. Errors are those of Merge.
-func (f *Filter) Free(other family.Filter) (uint64, error) { return bitmap.Free(f, other, f.m) }
+func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.m) }

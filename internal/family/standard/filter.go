@@ -18,7 +18,6 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
@@ -87,14 +86,14 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both filters; see bitmap.Merge. The filters must have the same m and k.
+// Merge makes f hold the keys of both filters; see bitvec.Merge. The filters must have the same m and k.
 func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
-	return bitmap.Merge(f, &f.keys, other, passed)
+	return bitvec.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
+// Intersect makes f hold at least the keys that are in both filters; see bitvec.Intersect.
 func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
-	return bitmap.Intersect(f, &f.keys, other, passed)
+	return bitvec.Intersect(f, &f.keys, other, passed)
 }
 
 // Info counts the set bits, which reads the whole filter.

@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -47,12 +46,12 @@ func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	family.CheckBatch(dst, hs)
 	at = at[:len(hs)]
 	var both [2]spreadPending // of this batch and the next one
-	s.ask(&both[0], hs[:min(batch.Size, len(hs))], at)
+	s.ask(&both[0], hs[:min(probe.BatchSize, len(hs))], at)
 	for i := 0; len(hs) > 0; i++ {
-		p, size := &both[i%2], min(batch.Size, len(hs))
+		p, size := &both[i%2], min(probe.BatchSize, len(hs))
 		group, out := hs[:size], dst[:size]
 		dst, hs, at = dst[size:], hs[size:], at[size:]
-		s.ask(&both[(i+1)%2], hs[:min(batch.Size, len(hs))], at)
+		s.ask(&both[(i+1)%2], hs[:min(probe.BatchSize, len(hs))], at)
 		n := s.begin(p, out)
 		if s.k <= first {
 			continue
@@ -66,7 +65,7 @@ func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 // spreadPending is the state of a batch between its passes.
 type spreadPending struct {
 	pending
-	places [batch.Size]place
+	places [probe.BatchSize]place
 	ask    [maxAhead]uint64 // what to prefetch; see bitvec.PrefetchBitsAt
 }
 

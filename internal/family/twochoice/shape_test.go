@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // TestShards compares a filter of several shards with one of a single shard, and asks all of it in batches.
@@ -26,7 +26,7 @@ func TestShards(t *testing.T) {
 	}
 	all := append(slices.Clone(hs), filtertest.Hashes(n, 6)...)
 	got := make([]bool, len(all))
-	batch.HasMany(batch.InCache, got, all, f.prefetch, batch.Has(f))
+	probe.HasMany(probe.InCache, got, all, f.prefetch, probe.HasEach(f))
 	for i, h := range all {
 		if got[i] != f.Has(h) {
 			t.Fatal("HasMany differs from Has")

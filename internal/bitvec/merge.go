@@ -1,0 +1,79 @@
+package bitvec
+
+import (
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/internal/family"
+)
+
+// BitFilter is a filter that is an array of bits, or of counters, of a geometry that follows from the Spec: a pointer
+// whose Encode has its words as the only section. Merging, intersecting, comparing and copying do not depend on where
+// the bits of a key are.
+//
+// The forms of standard and blocked for many goroutines take no locks in Add and Has: bits are set by atomic ORs and
+// never cleared, so the bits of a key that was added stay set. This does not suffice for TestAndAdd: two goroutines
+// that bring the same key could both find a bit unset. TestAndAdd therefore holds a lock that the key's hash chooses
+// (parallel.Stripes.Once) while it sets the bits. The second goroutine then finds all of them set.
+type BitFilter interface {
+	comparable
+	family.Filter
+	family.Encoder
+}
+
+// Same returns other as a filter of the same family and geometry as f. The error wraps filter.ErrMismatch and names the
+// difference.
+func Same[F BitFilter](f F, other family.Filter) (same F, err error) {
+	o, ok := other.(F)
+	if !ok || o == same || family.SpecOf(o) != family.SpecOf(f) {
+		return same, family.Mismatch(family.SpecOf(f), other)
+	}
+	return o, nil
+}
+
+// Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in keys, the number
+// of keys of f. The error is that of Same; f is then unchanged. passed is that of family.Merger.
+func Merge[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
+	o, err := Same(f, other)
+	if err != nil {
+		return err
+	}
+	e := o.Encode()
+	Or(f.Encode().Sections[0], e.Sections[0], passed)
+	*keys += e.Keys
+	return nil
+}
+
+// Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
+// most that of either, but above that of a filter built from the common keys alone. keys becomes the smaller number of
+// both, an upper bound. Errors and passed are those of Merge.
+func Intersect[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
+	o, err := Same(f, other)
+	if err != nil {
+		return err
+	}
+	e := o.Encode()
+	And(f.Encode().Sections[0], e.Sections[0], passed)
+	*keys = min(*keys, e.Keys)
+	return nil
+}
+
+// Free returns how many of the first n bits are 0 in both filters. Errors are those of Same.
+func Free[F BitFilter](f F, other family.Filter, n uint64) (uint64, error) {
+	o, err := Same(f, other)
+	if err != nil {
+		return 0, err
+	}
+	return ZerosInBoth(f.Encode().Sections[0], o.Encode().Sections[0], n), nil
+}
+
+// CopyShared returns a copy of words to which others write at the same time. Since bits are only ever set, it has every bit
+// that was set before it began, hence every key whose Add had returned. A key that is being added may have some of
+// its bits in the copy, which raises the rate of false positives as if it were added, at most. The error wraps
+// filter.ErrTooLarge if there is no memory for the copy.
+func CopyShared(words []uint64) ([]uint64, error) {
+	to, err := Alloc(uint64(len(words)))
+	for i := range to {
+		to[i] = atomic.LoadUint64(&words[i])
+	}
+	return to, err
+}
