@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shrink"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -249,7 +249,7 @@ func (c Config) checkLike() error {
 	); err != nil {
 		return err
 	}
-	_, err := shrink.Allowed(c.Shrink, shrink.List)
+	_, err := drift.AllowedShrink(c.Shrink, drift.ShrinkOfList)
 	return errors.Join(c.checkFields(), err)
 }
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/shardtest"
-	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 // TestShrink: a Set like another one has lost at most half of its keys, or what Shrink allows, in every family.
@@ -31,7 +31,7 @@ func TestShrink(t *testing.T) {
 		} {
 			_, err := bloomery.Build(t.Context(), slices.Values(keys[:c.left]),
 				bloomery.Config{Like: old, Shrink: c.shrink})
-			if lost := (*shrink.Error)(nil); c.ok != (err == nil) || !c.ok && !errors.As(err, &lost) {
+			if lost := (*drift.ShrinkError)(nil); c.ok != (err == nil) || !c.ok && !errors.As(err, &lost) {
 				t.Errorf("%s: %d of 1000 keys with %g: %v", f.Name, c.left, c.shrink, err)
 			}
 		}
@@ -88,7 +88,7 @@ func TestShrinkSharded(t *testing.T) {
 	c := bloomery.Config{Like: old}
 	for _, left := range []int{0, 99} {
 		_, err = shardtest.Build(t.Context(), slices.Values(keys[:left]), dir, c)
-		var lost *shrink.Error
+		var lost *drift.ShrinkError
 		if !errors.As(err, &lost) || lost.Before != 200 || lost.After != uint64(left) {
 			t.Errorf("%d keys: %v", left, err)
 		}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/retry"
+	"github.com/bloomery/bloomery/internal/live"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -47,7 +47,7 @@ func eventually(t *testing.T, what string, f func() bool) {
 }
 
 // attempts returns the largest number of attempts with growing pauses within d.
-func attempts(d time.Duration) int64 { return 2 + int64(bits.Len64(uint64(d/retry.First))) }
+func attempts(d time.Duration) int64 { return 2 + int64(bits.Len64(uint64(d/live.FirstPause))) }
 
 // TestLivePassing: a Live that could not open a new file, since the system had too many open files for a while, swaps
 // it in later.
@@ -68,7 +68,7 @@ func TestLivePassing(t *testing.T) {
 		if !l.HasUint64(1) || l.HasUint64(1400) {
 			t.Errorf("%v: the old file does not answer", errno)
 		}
-		time.Sleep(2 * retry.First)
+		time.Sleep(2 * live.FirstPause)
 		if n, most := o.opens.Load(), attempts(time.Since(began)); n > most {
 			t.Errorf("%v: %d attempts, at most %d expected", errno, n, most)
 		}
@@ -110,7 +110,7 @@ func TestLiveDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the error", func() bool { return errors.Is(l.Err(), filter.ErrMagic) })
-	time.Sleep(2 * retry.First)
+	time.Sleep(2 * live.FirstPause)
 	if err := l.Reload(t.Context()); !errors.Is(err, filter.ErrMagic) || opens.Load() != 2 {
 		t.Errorf("%d files opened, want 2; %v", opens.Load(), err)
 	}
@@ -210,7 +210,7 @@ func TestShardDamage(t *testing.T) {
 		if !set.ContainsString(fmt.Sprint(i)) || !errors.Is(set.Err(), filter.ErrChecksum) {
 			t.Errorf("Err: %v", set.Err())
 		}
-		time.Sleep(retry.First / 5)
+		time.Sleep(live.FirstPause / 5)
 	}
 	if opens.Load() != 1 {
 		t.Errorf("the file was read %d times", opens.Load())

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/retry"
+	"github.com/bloomery/bloomery/internal/live"
 )
 
 // TestTooManyFiles runs out of file descriptors, in a process of its own, while a Live and a sharded Set need some.
@@ -75,7 +75,7 @@ func TestTooManyFiles(t *testing.T) {
 		_ = f.Close()
 	}
 	eventually(t, "the new file", func() bool { return l.HasUint64(1499) })
-	time.Sleep(retry.First)
+	time.Sleep(live.FirstPause)
 	hits := 0
 	eventually(t, "the shards", func() bool {
 		hits = 0

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/hashes"
-	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 const (
@@ -70,7 +70,7 @@ type Builder struct {
 // NewBuilder returns an empty Builder. It returns an error wrapping filter.ErrConfig if Secret and Seed are both set,
 // or a number is out of range; and ErrUpdates.
 func NewBuilder(c Config) (*Builder, error) {
-	switch _, err := shrink.Allowed(c.Shrink, 0); {
+	switch _, err := drift.AllowedShrink(c.Shrink, 0); {
 	case err != nil:
 		return nil, err
 	case c.Base == nil && c.Secret != nil && c.Seed != 0:

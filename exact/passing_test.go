@@ -15,7 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/retry"
+	"github.com/bloomery/bloomery/internal/live"
 )
 
 // eventually waits until f is true, and fails after a minute.
@@ -51,11 +51,11 @@ func TestLivePassing(t *testing.T) {
 			opens.Add(1)
 			return nil, &os.PathError{Op: "open", Path: path, Err: errno}
 		}
-		live, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond}, faulty)
+		followed, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond}, faulty)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer live.Close()
+		defer followed.Close()
 		next := func() {
 			t.Helper()
 			l.change(5, 0)
@@ -65,27 +65,27 @@ func TestLivePassing(t *testing.T) {
 		on.Store(true)
 		began := time.Now()
 		next()
-		eventually(t, "the error", func() bool { return errors.Is(live.Err(), errno) })
-		if n := live.Set().Info().Updates; n != 0 {
+		eventually(t, "the error", func() bool { return errors.Is(followed.Err(), errno) })
+		if n := followed.Set().Info().Updates; n != 0 {
 			t.Errorf("%v: a file with %d updates was opened", errno, n)
 		}
-		time.Sleep(2 * retry.First)
-		most := 2 + int64(bits.Len64(uint64(time.Since(began)/retry.First)))
+		time.Sleep(2 * live.FirstPause)
+		most := 2 + int64(bits.Len64(uint64(time.Since(began)/live.FirstPause)))
 		if n := opens.Load(); n > most {
 			t.Errorf("%v: %d attempts, at most %d expected", errno, n, most)
 		}
 		on.Store(false)
-		eventually(t, "the new file", func() bool { return live.Set().Info().Updates == 1 && live.Err() == nil })
+		eventually(t, "the new file", func() bool { return followed.Set().Info().Updates == 1 && followed.Err() == nil })
 		on.Store(true)
 		next()
-		if err := live.Reload(t.Context()); !errors.Is(err, errno) {
+		if err := followed.Reload(t.Context()); !errors.Is(err, errno) {
 			t.Errorf("Reload: %v", err)
 		}
 		on.Store(false)
-		if err := live.Reload(t.Context()); err != nil || live.Set().Info().Updates != 2 {
+		if err := followed.Reload(t.Context()); err != nil || followed.Set().Info().Updates != 2 {
 			t.Errorf("Reload after the outage: %v", err)
 		}
-		if n := l.wrong(live.Set()); n > 0 {
+		if n := l.wrong(followed.Set()); n > 0 {
 			t.Errorf("%d wrong answers", n)
 		}
 	}
@@ -99,7 +99,7 @@ func TestLiveDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var opens atomic.Int64
-	live, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond},
+	followed, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond},
 		func(ctx context.Context, path string, o options) (*Set, error) {
 			opens.Add(1)
 			return open(ctx, path, o)
@@ -107,7 +107,7 @@ func TestLiveDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer live.Close()
+	defer followed.Close()
 	err = container.WriteAtomic(t.Context(), path, func(w io.Writer) error {
 		_, err := w.Write(bytesOf(t, s)[:40])
 		return err
@@ -115,15 +115,15 @@ func TestLiveDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the error", func() bool { return errors.Is(live.Err(), io.ErrUnexpectedEOF) })
-	time.Sleep(2 * retry.First)
-	if err := live.Reload(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) || opens.Load() != 2 {
+	eventually(t, "the error", func() bool { return errors.Is(followed.Err(), io.ErrUnexpectedEOF) })
+	time.Sleep(2 * live.FirstPause)
+	if err := followed.Reload(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) || opens.Load() != 2 {
 		t.Errorf("%d files opened, want 2; %v", opens.Load(), err)
 	}
 	if err := s.Save(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the new file", func() bool { return live.Err() == nil })
+	eventually(t, "the new file", func() bool { return followed.Err() == nil })
 }
 
 // TestLiveClosed: after Close all answers are true, and Err says why.
@@ -133,28 +133,28 @@ func TestLiveClosed(t *testing.T) {
 	if err := l.build(t, true).Save(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	live, err := OpenLive(t.Context(), path)
+	followed, err := OpenLive(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := live.Set()
+	before := followed.Set()
 	for range 2 {
-		if err := live.Close(); err != nil {
+		if err := followed.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := live.Err(); !errors.Is(err, errClosed) || before.fault != nil {
+	if err := followed.Err(); !errors.Is(err, errClosed) || before.fault != nil {
 		t.Errorf("%v, %v", err, before.fault)
 	}
-	if err := live.Reload(t.Context()); !errors.Is(err, errClosed) || !errors.Is(err, filter.ErrClosed) {
+	if err := followed.Reload(t.Context()); !errors.Is(err, errClosed) || !errors.Is(err, filter.ErrClosed) {
 		t.Errorf("Reload: %v", err)
 	}
 	got := make([]bool, 2)
-	live.Set().manyIn(got, make([][]byte, 2), [][]byte{{1}, {2}})
-	if !got[0] || !got[1] || !live.Set().Contains([]byte("x")) || !live.Set().in([]byte("p"), []byte("x")) {
+	followed.Set().manyIn(got, make([][]byte, 2), [][]byte{{1}, {2}})
+	if !got[0] || !got[1] || !followed.Set().Contains([]byte("x")) || !followed.Set().in([]byte("p"), []byte("x")) {
 		t.Error("a closed Live does not contain a key")
 	}
-	withoutRecords(t, live.Set(), errClosed)
+	withoutRecords(t, followed.Set(), errClosed)
 	if n := l.wrong(before); n > 0 {
 		t.Errorf("%d wrong answers of a Set from before", n)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shrink"
+	"github.com/bloomery/bloomery/internal/drift"
 )
 
 // TestUpdateShrunk: an update from a list that was cut is refused, unless Config.Shrink allows it.
@@ -70,7 +70,7 @@ func TestUpdateShrunk(t *testing.T) {
 				}
 			}
 			err := update(now, c.most)
-			var shrunk *shrink.Error
+			var shrunk *drift.ShrinkError
 			if errors.As(err, &shrunk) != (c.refused != "") || (err == nil) != (c.refused == "") {
 				t.Fatalf("partitioned %t, %+v: %v", partitioned, c, err)
 			}

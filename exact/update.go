@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shrink"
+	"github.com/bloomery/bloomery/internal/drift"
 )
 
 // MaxUpdates is the largest number of updates in a file.
@@ -75,16 +75,16 @@ func (b *Builder) update(ctx context.Context, old *Set) (*Set, error) {
 // lost returns an error if more members or keys of the universe are lost since the last record than Config.Shrink
 // allows.
 func (c *comparison) lost(last *record) error {
-	keys, err := shrink.Allowed(c.config.Shrink, shrink.Universe)
+	keys, err := drift.AllowedShrink(c.config.Shrink, drift.ShrinkOfUniverse)
 	if err != nil {
 		return err
 	}
-	members, err := shrink.Allowed(c.config.Shrink, shrink.Members)
+	members, err := drift.AllowedShrink(c.config.Shrink, drift.ShrinkOfMembers)
 	if err != nil {
 		return err
 	}
-	return errors.Join(shrink.Check("members", last.members, c.next.members, members),
-		shrink.Check("keys of the universe", last.universe, c.next.universe, keys))
+	return errors.Join(drift.CheckShrink("members", last.members, c.next.members, members),
+		drift.CheckShrink("keys of the universe", last.universe, c.next.universe, keys))
 }
 
 // comparison compares the answers of a set with what they should be.

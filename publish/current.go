@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shrink"
+	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
@@ -248,6 +248,6 @@ func (p *publisher) checkContent(c *content) error {
 		return fmt.Errorf("%w: the releases of %q are of kind %s, and this is a %s; publish it in another folder and "+
 			"under another name", ErrName, p.name, was.Kind, c.Kind)
 	}
-	return errors.Join(shrink.Check(kindOf(c.Kind).members, was.Keys, c.Keys, p.o.Shrink),
-		shrink.Check("keys of the universe", was.Universe, c.Universe, p.o.Shrink))
+	return errors.Join(drift.CheckShrink(kindOf(c.Kind).members, was.Keys, c.Keys, p.o.Shrink),
+		drift.CheckShrink("keys of the universe", was.Universe, c.Universe, p.o.Shrink))
 }

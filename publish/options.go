@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/drift"
-	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 // Defaults of Options.
@@ -90,7 +89,7 @@ func (o *Options) check() error {
 		return fmt.Errorf("%w: older keys to rotate from, and no key that signs", ErrOptions)
 	}
 	var err error
-	if o.Shrink, err = shrink.Allowed(o.Shrink, shrink.List); err != nil {
+	if o.Shrink, err = drift.AllowedShrink(o.Shrink, drift.ShrinkOfList); err != nil {
 		return fmt.Errorf("%w: %w", ErrOptions, err)
 	}
 	if len(o.Sign) == 0 {

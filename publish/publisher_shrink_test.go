@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/shardtest"
-	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 // list builds a filter of n keys, with shards of a sharded set, and returns its path.
@@ -54,7 +54,7 @@ func TestShrink(t *testing.T) {
 			}
 			before := names(t, filepath.Join(dir, ObjectsName))
 			r, err := Publish(t.Context(), dir, list(t, c.keys, shards), Options{Shrink: c.shrink})
-			var e *shrink.Error
+			var e *drift.ShrinkError
 			switch {
 			case c.ok && err == nil && r.Release.Keys == uint64(c.keys):
 			case c.ok || !errors.As(err, &e) || e.After != uint64(c.keys):
@@ -124,7 +124,7 @@ func TestShrinkExact(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var e *shrink.Error
+			var e *drift.ShrinkError
 			if _, err := Publish(t.Context(), dir, cut, s.Options); !errors.As(err, &e) || e.What != what {
 				t.Errorf("%s, folder lost: %v: %v", what, lost, err)
 			}

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/clock"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/blocked"
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // pace is the time between two keys of a benchmark.
@@ -93,9 +93,9 @@ func rounds(b *testing.B, names []string, do ...func() (restore func())) {
 	for b.Loop() {
 		for range 41 {
 			for i, f := range do {
-				start := clock.Thread()
+				start := stat.ThreadTime()
 				restore := f()
-				times[i] = append(times[i], float64((clock.Thread()-start).Nanoseconds())/ops)
+				times[i] = append(times[i], float64((stat.ThreadTime()-start).Nanoseconds())/ops)
 				if restore != nil {
 					restore()
 				}
@@ -263,10 +263,10 @@ func BenchmarkLongest(b *testing.B) {
 				for range 90 {
 					for i := range times {
 						h := hash(at)
-						start := clock.Thread()
+						start := stat.ThreadTime()
 						f.Advance(time.Unix(0, int64(at)*int64(pace)))
 						_, _ = f.TestAndAdd(h)
-						times[i] = clock.Thread() - start
+						times[i] = stat.ThreadTime() - start
 						at++
 					}
 					slices.Sort(times)

@@ -11,10 +11,10 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
-	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 type optimizeFlags struct {
@@ -156,7 +156,7 @@ func (a *app) search(
 			"if these are the right lists, add --force", lists)
 	}
 	better, err = b.Commit(ctx)
-	var lost *shrink.Error
+	var lost *drift.ShrinkError
 	if errors.As(err, &lost) {
 		err = fmt.Errorf("%s: %d keys instead of %d, and the filter would forget all others; it stays as it is: %w",
 			lists, lost.After, lost.Before, err)

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/bloomery/bloomery/internal/clock"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -110,9 +109,9 @@ func builds(ctx context.Context, rows []*measured, keys []uint64, s settings, p 
 			p.begin(row.name, "build", fmt.Sprintf("building, turn %d of %d", turn+1, s.builds))
 			row.built = built{} // frees the filter of the last turn
 			runtime.GC()
-			start := clock.Process()
+			start := stat.ProcessTime()
 			b, err := row.build(ctx, keys)
-			took := clock.Process() - start
+			took := stat.ProcessTime() - start
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -195,9 +194,9 @@ func questions(ctx context.Context, rows []*measured, keys []uint64, s settings,
 				}
 				p.begin(q.row.name, "ask", fmt.Sprintf("asking, turn %d of %d", turn+1, s.turns))
 				runtime.GC() // so that no collection starts during the measurement
-				start := clock.Thread()
+				start := stat.ThreadTime()
 				q.ask(kind.keys)
-				took := clock.Thread() - start
+				took := stat.ThreadTime() - start
 				q.row.times[q.operation] = append(q.row.times[q.operation], perKey(took, len(kind.keys)))
 				p.end()
 			}

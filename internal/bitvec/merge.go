@@ -66,8 +66,8 @@ func Free[F BitFilter](f F, other family.Filter, n uint64) (uint64, error) {
 	return ZerosInBoth(f.Encode().Sections[0], o.Encode().Sections[0], n), nil
 }
 
-// CopyShared returns a copy of words to which others write at the same time. Since bits are only ever set, it has every bit
-// that was set before it began, hence every key whose Add had returned. A key that is being added may have some of
+// CopyShared returns a copy of words to which others write at the same time. Since bits are only ever set, it has every
+// bit that was set before the call, hence every key whose Add had returned. A key that is being added may have some of
 // its bits in the copy, which raises the rate of false positives as if it were added, at most. The error wraps
 // filter.ErrTooLarge if there is no memory for the copy.
 func CopyShared(words []uint64) ([]uint64, error) {

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 // Losses notices that a Set which replaces an older one, by Config.Like or an Optimizer, has lost keys or counts.
@@ -36,7 +36,7 @@ const sampleSize = 1 << 16
 
 // NewLosses returns the guard for Sets that replace old.
 func NewLosses(old engine.Engine, option float64) (*Losses, error) {
-	allowed, err := shrink.Allowed(option, shrink.List)
+	allowed, err := drift.AllowedShrink(option, drift.ShrinkOfList)
 	if err != nil {
 		return nil, err
 	}
@@ -129,16 +129,16 @@ func (l *Losses) AddShard(one *Losses, set engine.Engine) {
 	l.lost.after += one.lost.after
 }
 
-// Check returns a *shrink.Error if a Set of that many keys has lost too much.
+// Check returns a *drift.ShrinkError if a Set of that many keys has lost too much.
 func (l *Losses) Check(keys uint64) error {
 	if l == nil {
 		return nil
 	}
 	x := l.lost
-	if err := shrink.Check("keys", DistinctLen(l.old), keys, l.allowed); err != nil {
+	if err := drift.CheckShrink("keys", DistinctLen(l.old), keys, l.allowed); err != nil {
 		return err
 	}
-	if err := shrink.Check("allowed keys", x.allowedBefore, x.allowedAfter, l.allowed); err != nil {
+	if err := drift.CheckShrink("allowed keys", x.allowedBefore, x.allowedAfter, l.allowed); err != nil {
 		return err
 	}
 	// Keys that look alike share counts, at the false-positive rate.
@@ -146,7 +146,7 @@ func (l *Losses) Check(keys uint64) error {
 		return nil
 	}
 	if alike := 1 + 3*l.old.Info().FPRPosterior*float64(x.sampled); float64(x.before) > alike {
-		return shrink.Check("repetitions of keys, which the filter counts", x.before, x.after, l.allowed)
+		return drift.CheckShrink("repetitions of keys, which the filter counts", x.before, x.after, l.allowed)
 	}
 	return nil
 }

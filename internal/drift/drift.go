@@ -1,4 +1,6 @@
-// Package drift predicts from the false-positive rates of successive releases when a fresh build is due.
+// Package drift compares a filter or list with the ones before it. Drift predicts from the false-positive rates of
+// successive releases when a fresh build is due. CheckShrink guards good files: one that was made from a list is not
+// replaced by one from a list that was cut.
 package drift
 
 import (

@@ -1,6 +1,9 @@
 // Package live follows a file that is replaced: it opens the new file, swaps its value in, and releases the old value
 // after the last use. Live of the root and of package exact stand on it.
 //
+// Passing says which errors of opening a file are worth another attempt, and a Failure when to make it. Followed files,
+// shards and exact sets use the same rule: an error of the system passes, damage stays until the file is replaced.
+//
 //	follow, Reload ──► check: same file? pause over? ──► Open ──► current ──► old value: Release after the last use
 package live
 
@@ -11,8 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/bloomery/bloomery/internal/retry"
 )
 
 // Value is what a file holds. Err returns why it cannot answer, or nil.
@@ -36,8 +37,8 @@ type Config[T Value] struct {
 type File[T Value] struct {
 	config  Config[T]
 	current atomic.Pointer[Generation[T]]
-	failed  atomic.Pointer[retry.Failure] // of the last attempt to open the file, or nil
-	reports atomic.Pointer[error]         // of the updater
+	failed  atomic.Pointer[Failure] // of the last attempt to open the file, or nil
+	reports atomic.Pointer[error]   // of the updater
 	swaps   atomic.Uint64
 
 	reload sync.Mutex // held while a file is opened
@@ -120,7 +121,7 @@ func (f *File[T]) check(ctx context.Context, now bool) error {
 		if st != nil && !same {
 			before = nil // another file
 		}
-		f.failed.Store(retry.After(before, err, time.Now()))
+		f.failed.Store(After(before, err, time.Now()))
 		return err
 	}
 	f.failed.Store(nil)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/clock"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Serve answers the commands of r about our sets to w until quit or the end of r. It uses one core (GOMAXPROCS is 1
@@ -123,9 +123,9 @@ func (s *server) build(ctx context.Context, spec string, options []string, from,
 	}
 	s.set = nil
 	runtime.GC()
-	start := clock.Process()
+	start := stat.ProcessTime()
 	set, err := s.keys.build(ctx, c, from, to)
-	took := clock.Process() - start
+	took := stat.ProcessTime() - start
 	if err != nil {
 		return "", err
 	}
@@ -143,8 +143,8 @@ func (s *server) ask(how string, from, to int) (string, error) {
 		return "", fmt.Errorf("no set is built")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no collection starts during the measurement
-	start := clock.Thread()
+	start := stat.ThreadTime()
 	positives := ask(s.set, from, to)
-	took := clock.Thread() - start
+	took := stat.ThreadTime() - start
 	return fmt.Sprintf("ok ns=%d positives=%d", took.Nanoseconds(), positives), nil
 }

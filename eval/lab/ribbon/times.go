@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/clock"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/fuse"
 	"github.com/bloomery/bloomery/internal/family/ribbon"
@@ -98,7 +97,7 @@ func runTimes(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}}
 	result.Notes = append(result.Notes,
 		"Medians of the rounds with their 95% intervals; a ratio is that of two times of one round. Keys are hashes. "+
-			clock.Name+"; builds on all cores: wall time.")
+			stat.ClockName+"; builds on all cores: wall time.")
 	return result, nil
 }
 
@@ -154,14 +153,14 @@ func timeBuild(
 	// Small filters are built several times: the clock counts the work of the runtime, too.
 	times := max(1, 100_000/len(hs))
 	runtime.GC()
-	start, begin := time.Now(), clock.Process()
+	start, begin := time.Now(), stat.ProcessTime()
 	for range times {
 		if f, err = build(ctx, spec, hs); err != nil {
 			return nil, 0, 0, err
 		}
 	}
 	of := float64(times * len(hs))
-	return f, float64((clock.Process() - begin).Nanoseconds()) / of, float64(time.Since(start).Nanoseconds()) / of, nil
+	return f, float64((stat.ProcessTime() - begin).Nanoseconds()) / of, float64(time.Since(start).Nanoseconds()) / of, nil
 }
 
 // timeQueries returns the time of a query in nanoseconds: the median of the chunks, so that a short disturbance of the
@@ -171,9 +170,9 @@ func timeQueries(f family.Filter, hs []filter.Hash, batch bool) float64 {
 	var chunks []float64
 	ask(f, hs[:len(hs)/8], dst, batch)
 	for len(hs) > 0 {
-		start := clock.Thread()
+		start := stat.ThreadTime()
 		ask(f, hs[:chunk], dst, batch)
-		chunks = append(chunks, float64((clock.Thread()-start).Nanoseconds())/chunk)
+		chunks = append(chunks, float64((stat.ThreadTime()-start).Nanoseconds())/chunk)
 		hs = hs[chunk:]
 	}
 	return median("", chunks).Measured

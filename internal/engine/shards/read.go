@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/retry"
+	"github.com/bloomery/bloomery/internal/live"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -29,7 +29,7 @@ func (t *Set) attempt(i int, inMemory bool) (*one.Set, error) {
 		p.failed.Store(nil)
 		return set, nil
 	}
-	f := retry.After(p.failed.Load(), t.Fail(i, err), time.Now())
+	f := live.After(p.failed.Load(), t.Fail(i, err), time.Now())
 	p.failed.Store(f)
 	if f.Final() {
 		p.release()

@@ -19,8 +19,8 @@ import (
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/live"
 	"github.com/bloomery/bloomery/internal/parallel"
-	"github.com/bloomery/bloomery/internal/retry"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -77,11 +77,11 @@ func (t *Set) Probe() kernel.Probe {
 
 // part is what is known about a shard besides its Set.
 type part struct {
-	mu       sync.Mutex                    // held while it is loaded
-	failed   atomic.Pointer[retry.Failure] // of the last load, or nil
-	changed  atomic.Bool                   // its Set may differ from its file
-	resident atomic.Bool                   // its Set is in memory, not mapped
-	file     *os.File                      // held open since Open, for a shard that is replaced; nil once mapped
+	mu       sync.Mutex                   // held while it is loaded
+	failed   atomic.Pointer[live.Failure] // of the last load, or nil
+	changed  atomic.Bool                  // its Set may differ from its file
+	resident atomic.Bool                  // its Set is in memory, not mapped
+	file     *os.File                     // held open since Open, for a shard that is replaced; nil once mapped
 	sizes
 }
 

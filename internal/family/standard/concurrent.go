@@ -12,7 +12,7 @@ import (
 )
 
 // Concurrent is a standard Bloom filter that any number of goroutines may query and change at once. See
-// family.Concurrent for its methods, and package bitmap for the locks.
+// family.Concurrent for its methods, and bitvec.BitFilter for the locks.
 type Concurrent struct {
 	stripes parallel.Stripes
 	f       Filter // its keys field is not used: the stripes count

@@ -1,6 +1,4 @@
-// Package retry says which errors of opening a file are worth another attempt, and when to make it. Followed files,
-// shards and exact sets use the same rule: an error of the system passes, damage stays until the file is replaced.
-package retry
+package live
 
 import (
 	"errors"
@@ -40,10 +38,10 @@ func Passing(err error) bool {
 	return !slices.ContainsFunc(damage, func(d error) bool { return errors.Is(err, d) })
 }
 
-// The pause after a failed attempt is First, doubles with each further failure, and is at most Longest.
+// The pause after a failed attempt is FirstPause, doubles with each further failure, and is at most LongestPause.
 const (
-	First   = 100 * time.Millisecond
-	Longest = 30 * time.Second
+	FirstPause   = 100 * time.Millisecond
+	LongestPause = 30 * time.Second
 )
 
 // Failure is the error of the last attempt and the time of the next one. It does not change, so goroutines may share
@@ -59,9 +57,9 @@ type Failure struct {
 func After(before *Failure, err error, now time.Time) *Failure {
 	f := &Failure{Err: err}
 	if Passing(err) {
-		f.pause = First
+		f.pause = FirstPause
 		if before != nil && before.pause > 0 {
-			f.pause = min(2*before.pause, Longest)
+			f.pause = min(2*before.pause, LongestPause)
 		}
 		f.again = now.Add(f.pause)
 	}

@@ -1,4 +1,4 @@
-package retry
+package live
 
 import (
 	"errors"
@@ -41,15 +41,15 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// TestPauses: pauses double up to Longest, and start again after another error; damage is final.
+// TestPauses: pauses double up to LongestPause, and start again after another error; damage is final.
 func TestPauses(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var f *Failure
 	if !f.Due(now) || f.Cause() != nil || f.Wait(now, time.Hour) != time.Hour || f.Final() {
 		t.Error("no failure is not due")
 	}
-	for want := First; want < 4*Longest; want *= 2 {
-		pause := min(want, Longest)
+	for want := FirstPause; want < 4*LongestPause; want *= 2 {
+		pause := min(want, LongestPause)
 		f = After(f, syscall.EMFILE, now)
 		if f.Due(now) || f.Due(now.Add(pause-1)) || !f.Due(now.Add(pause)) || f.Final() {
 			t.Errorf("after a pause of %v", pause)
@@ -62,7 +62,7 @@ func TestPauses(t *testing.T) {
 	if f.Due(now.Add(1e6*time.Hour)) || !f.Final() || f.Wait(now, time.Hour) != time.Hour || f.Cause() == nil {
 		t.Error("damage is tried again")
 	}
-	if f = After(f, syscall.EIO, now); !f.Due(now.Add(First)) {
+	if f = After(f, syscall.EIO, now); !f.Due(now.Add(FirstPause)) {
 		t.Error("the first pause after damage is longer")
 	}
 }
