@@ -21,15 +21,14 @@ const module = "github.com/bloomery/bloomery"
 // "eval/lab/*" are all of those. Test files may also import filtertest, stat, keyio and the examples. ARCHITECTURE.md
 // draws the same arrows.
 var rooms = map[string][]string{
-	"filter":               {"internal/murmur"},
-	"internal/murmur":      {},
+	"filter":               {"internal/sums"},
+	"internal/sums":        {},
 	"internal/parquetmeta": {"filter", "internal/container"},
 	"internal/family":      {"filter"},
 	"internal/bitvec":      {"filter"},
 	"internal/bitmap":      {"filter", "internal/family", "internal/bitvec"},
 	"internal/kernel":      {"filter", "internal/bitvec", "internal/probe"},
 	"internal/stat":        {},
-	"internal/crc":         {},
 	"internal/parallel":    {"filter", "internal/family"},
 	"internal/clock":       {},
 	"internal/cli":         {"internal/container", "internal/untrusted"},
@@ -45,16 +44,16 @@ var rooms = map[string][]string{
 		"internal/parallel"},
 	"internal/family/*": {"filter", "internal/family", "internal/anneal", "internal/hashes",
 		"internal/batch", "internal/bitvec", "internal/bitmap", "internal/kernel",
-		"internal/murmur", "internal/probe", "internal/stat", "internal/parallel"},
+		"internal/sums", "internal/probe", "internal/stat", "internal/parallel"},
 	"internal/families": {"filter", "internal/family", "internal/family/*"},
 	"internal/except":   {"filter", "internal/family", "internal/batch", "internal/bitvec", "internal/probe"},
 	"internal/portable": {"filter", "internal/family", "internal/families", "internal/container"},
-	"internal/container": {"filter", "internal/family", "internal/bitvec", "internal/crc", "internal/flock",
+	"internal/container": {"filter", "internal/family", "internal/bitvec", "internal/sums", "internal/flock",
 		"internal/untrusted"},
 	"delta": {"filter", "internal/container", "shard", "internal/inset", "internal/patch", "internal/untrusted",
 		"internal/shardset", "."}, // this one in tests only
 	"internal/patch": {"filter", "internal/family", "internal/families", "internal/container", "shard",
-		"internal/bitvec", "internal/crc", "internal/parallel", "internal/untrusted",
+		"internal/bitvec", "internal/sums", "internal/parallel", "internal/untrusted",
 		"internal/shardfile", "internal/shardset", "exact"}, // the last one in tests only
 	"shard": {"filter", "internal/container", "internal/families", "internal/family", "internal/family/*",
 		"internal/hashes", "internal/shardfile", "internal/strictjson"},
@@ -109,16 +108,16 @@ var rooms = map[string][]string{
 		"internal/except", "internal/flock", "internal/inset", "internal/intake", "internal/live",
 		"internal/kernel", "internal/parallel", "internal/hashes", "internal/shrink", "internal/shardfile", "internal/shardset",
 		"internal/bitvec", "internal/retry", "internal/untrusted"}, // these three in tests only
-	"internal/hashes":    {"filter", "internal/family", "internal/parallel", "internal/crc"},
+	"internal/hashes":    {"filter", "internal/family", "internal/parallel", "internal/sums"},
 	"internal/shardtest": {".", "filter", "shard"},
 	"internal/doctest":   {},
 	"distribute":         {".", "filter", "internal/steps", "shard"},
 	"internal/steps": {".", "filter", "internal/family", "internal/families", "internal/container",
 		"internal/keyio", "shard", "internal/shardfile", "internal/shardset", "internal/engine", "internal/hashes",
-		"internal/strictjson", "internal/untrusted", "internal/crc", "internal/parallel"},
+		"internal/strictjson", "internal/untrusted", "internal/sums", "internal/parallel"},
 	"exact": {"filter", "internal/family", "internal/container", "internal/family/*", "internal/hashes",
 		"internal/probe", "internal/bitvec", "internal/live", "internal/retry", "internal/shrink",
-		"internal/untrusted", "internal/crc"},
+		"internal/untrusted", "internal/sums"},
 	"internal/drift": {},
 	"publish": {".", "filter", "internal/family", "internal/families", "internal/container", "shard",
 		"exact", "internal/drift", "internal/patch", "internal/live", "internal/except", "internal/flock",
@@ -180,7 +179,7 @@ func TestLayers(t *testing.T) {
 			}
 			if room == "internal/container" || room == "shard" { // its tests build filters of every family
 				allowed = append(allowed, "internal/families", "internal/family", "internal/family/*", "internal/except",
-					"internal/murmur")
+					"internal/sums")
 			}
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)

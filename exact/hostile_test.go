@@ -14,7 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // files returns the files of testdata of up to most bytes, at least that many.
@@ -108,11 +108,11 @@ func header(body []byte, numbers ...uint64) []byte {
 	b := append([]byte(magic), version, kindBase, byte(filter.XXH3))
 	b = binary.LittleEndian.AppendUint64(b, 7)
 	b = appendUvarints(b, numbers...)
-	b = binary.LittleEndian.AppendUint32(b, crc.Sum(b))
+	b = binary.LittleEndian.AppendUint32(b, sums.CRC(b))
 	b = append(b, make([]byte, padding(uint64(len(b))))...)
 	b = append(b, body...)
-	b = binary.LittleEndian.AppendUint32(b, crc.Sum(body))
-	return container.ExactTrailer{Length: uint64(len(b)) + container.ExactTrailerSize}.Append(b, crc.Sum(body))
+	b = binary.LittleEndian.AppendUint32(b, sums.CRC(body))
+	return container.ExactTrailer{Length: uint64(len(b)) + container.ExactTrailerSize}.Append(b, sums.CRC(body))
 }
 
 // TestRefusedNumbers gives numbers that contradict each other, or name more than the file has. No memory is taken for

@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // cursor reads numbers of a file that is in memory. After an error it returns zeros.
@@ -85,7 +85,7 @@ func (c *cursor) limited(what string, most uint64) uint64 {
 
 // checksum reads the CRC of what was read from a byte on, and compares it.
 func (c *cursor) checksum(what string, from uint64) uint32 {
-	sum := crc.Sum(c.data[from:c.at])
+	sum := sums.CRC(c.data[from:c.at])
 	stored := c.bytes(what+" checksum", crcSize)
 	if c.mend && c.err == nil {
 		binary.LittleEndian.PutUint32(stored, sum)

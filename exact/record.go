@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 const (
@@ -110,7 +110,7 @@ func (r *record) appendHeader(b []byte, p place) []byte {
 	for _, f := range r.parts() {
 		b = appendGeometry(b, f)
 	}
-	return binary.LittleEndian.AppendUint32(b, crc.Sum(b[start:]))
+	return binary.LittleEndian.AppendUint32(b, sums.CRC(b[start:]))
 }
 
 func appendUvarints(b []byte, values ...uint64) []byte {
@@ -142,7 +142,7 @@ func (r *record) writeTo(w io.Writer, p place) error {
 				b = b[:min(uint64(len(b)), left)]
 				left -= uint64(len(b))
 				r.size += uint64(len(b))
-				r.crc = crc.Update(r.crc, b)
+				r.crc = sums.UpdateCRC(r.crc, b)
 				_, err := w.Write(b)
 				return err
 			})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // chain returns a list and its set with an update of each kind: positions, a set, counts only.
@@ -115,7 +115,7 @@ func TestUpdateHostile(t *testing.T) {
 		r := record{kind: kindPositions, universe: 100, members: 10, positions: &positions{}}
 		b := r.appendStart(nil, place{previous: binary.LittleEndian.Uint32(base[len(base)-4:])})
 		b = append(appendUvarints(b, c.count, c.bits, c.seed), c.body...)
-		crc := crc.Sum(b)
+		crc := sums.CRC(b)
 		b = slices.Concat(base, binary.LittleEndian.AppendUint32(b, crc))
 		b = container.ExactTrailer{Length: uint64(len(b)) + container.ExactTrailerSize, Updates: 1}.Append(b, crc)
 		if _, err := FromBytes(b); !errors.Is(err, c.err) {

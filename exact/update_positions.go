@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/probe"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 const (
@@ -88,7 +88,7 @@ func (r *record) appendPositions(at place) []byte {
 		b = appendUvarints(b, uint64(p.bits), p.seed)
 		b = p.appendTo(b)
 	}
-	r.crc = crc.Sum(b)
+	r.crc = sums.CRC(b)
 	b = binary.LittleEndian.AppendUint32(b, r.crc)
 	r.size = uint64(len(b))
 	return b

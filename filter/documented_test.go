@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/murmur"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // documentedKey returns the key of n bytes of the vectors in docs/format/hashes.md.
@@ -53,7 +53,7 @@ func TestDocumentedHashes(t *testing.T) {
 		{"## SipHash-2-4-128\n", 10, func(key []byte) []uint64 { return halves(NewKeyedHasher(secret).Sum(key)) }},
 		{"### XXH64\n", 10, func(key []byte) []uint64 { return []uint64{foreign(XXH64).Sum(key).Lo} }},
 		{"### MurmurHash3 x64 128\n", 9, func(key []byte) []uint64 {
-			q, once, twice := murmur.Quarters(key), foreign(Murmur3).Sum(key), foreign(Murmur3Twice).Sum(key)
+			q, once, twice := sums.Murmur3Quarters(key), foreign(Murmur3).Sum(key), foreign(Murmur3Twice).Sum(key)
 			if once != (Hash{Hi: q[1], Lo: q[0]}) || twice != (Hash{Hi: q[3], Lo: q[0]}) {
 				t.Errorf("%d bytes: %x, %x and %x", len(key), q, once, twice)
 			}

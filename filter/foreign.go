@@ -7,7 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/bloomery/bloomery/internal/murmur"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // The hash functions of other systems, whose filters we read and write. None has a seed or a secret: anyone can choose
@@ -61,17 +61,17 @@ func (id HashID) sumForeign(key []byte) Hash {
 	case XXH64:
 		return short(xxhash.Sum64(key))
 	case Murmur3x86:
-		a := murmur.Sum32(key, 0)
-		return short(uint64(murmur.Sum32(key, a))<<32 | uint64(a))
+		a := sums.Murmur3Spark(key, 0)
+		return short(uint64(sums.Murmur3Spark(key, a))<<32 | uint64(a))
 	case Murmur3:
-		lo, hi := murmur.Sum3(key)
+		lo, hi := sums.Murmur3(key)
 		return Hash{Hi: hi, Lo: lo}
 	case Murmur3Twice:
-		h := murmur.Quarters(key)
+		h := sums.Murmur3Quarters(key)
 		return Hash{Hi: h[3], Lo: h[0]}
 	}
-	lo := murmur.Sum64A(key, murmur.Seed64A)
-	return Hash{Hi: murmur.Sum64A(key, lo), Lo: lo}
+	lo := sums.Murmur64A(key, sums.Seed64A)
+	return Hash{Hi: sums.Murmur64A(key, lo), Lo: lo}
 }
 
 // short returns the Hash with a hash of 64 bits.

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/murmur"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 var updateVectors = flag.Bool("update", false, "write testdata/hashes.json anew")
@@ -59,7 +59,7 @@ func newVectors(t *testing.T) (v vectors) {
 			name := h.String()
 			v.Hashes[name] = append(v.Hashes[name], fmt.Sprintf("%016x%016x", sum.Hi, sum.Lo))
 		}
-		q := murmur.Quarters(key)
+		q := sums.Murmur3Quarters(key)
 		v.Quarters = append(v.Quarters, fmt.Sprintf("%016x%016x%016x%016x", q[0], q[1], q[2], q[3]))
 	}
 	return v

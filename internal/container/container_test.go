@@ -18,12 +18,12 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -332,7 +332,7 @@ func TestEveryFlippedBitMended(t *testing.T) {
 			for bit := range 8 * section.length {
 				file := forge(s.file, func(b []byte) {
 					b[section.offset+bit/8] ^= 1 << (bit % 8)
-					le.PutUint32(b[headerSize+sectionSize*i+16:], crc.Sum(b[section.offset:][:section.length]))
+					le.PutUint32(b[headerSize+sectionSize*i+16:], sums.CRC(b[section.offset:][:section.length]))
 				})
 				got, err := readFilter(bytes.NewReader(file), limit, s.options())
 				if err != nil {
@@ -420,7 +420,7 @@ func TestForgedHeaders(t *testing.T) {
 	b := bytes.Clone(s.file)
 	b[len(b)-1] |= 0x80
 	at := align(uint64(headerSize + sectionSize + len(s.filter.Info().Spec.String())))
-	b = forge(b, func(b []byte) { le.PutUint32(b[80:], crc.Sum(b[at:])) })
+	b = forge(b, func(b []byte) { le.PutUint32(b[80:], sums.CRC(b[at:])) })
 	if _, err := readFilter(bytes.NewReader(b), limit, reading{}); !errors.Is(err, filter.ErrCorrupt) {
 		t.Errorf("bit behind m: %v", err)
 	}
@@ -605,7 +605,7 @@ func mended(file []byte) []byte {
 			}
 			offset, length := le.Uint64(b[at:]), le.Uint64(b[at+8:])
 			if n := uint64(len(b)); offset <= n && length <= n-offset {
-				le.PutUint32(b[at+16:], crc.Sum(b[offset:][:length]))
+				le.PutUint32(b[at+16:], sums.CRC(b[offset:][:length]))
 			}
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // This file has what programs need that detect, copy or patch the file of an exact set; package exact has the rest.
@@ -42,7 +42,7 @@ func (t ExactTrailer) Append(b []byte, last uint32) []byte {
 	b = binary.LittleEndian.AppendUint32(b, t.Updates)
 
 	before := binary.LittleEndian.AppendUint32(nil, last)
-	return binary.LittleEndian.AppendUint32(b, crc.Sum(before, b[start:]))
+	return binary.LittleEndian.AppendUint32(b, sums.CRC(before, b[start:]))
 }
 
 // ReadExactTrailer reads a trailer of ExactTrailerSize bytes. last is the CRC of the last record. The error wraps

@@ -46,8 +46,8 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // Version is the format version.
@@ -227,7 +227,7 @@ func (h *header) marshal() []byte {
 
 // headerCRC returns the checksum of the bytes before end, except the checksum itself.
 func headerCRC(b []byte, end int) uint32 {
-	return crc.Sum(b[:60], b[headerSize:end])
+	return sums.CRC(b[:60], b[headerSize:end])
 }
 
 // prefix checks the first 64 bytes and returns the number of bytes before the first section.

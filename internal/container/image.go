@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // HeadSize is the length in bytes of the fields of fixed length at the start of a file.
@@ -93,7 +93,7 @@ func NewImage(head []byte, spec string, sections []uint64, limit uint64) (*Image
 func (m *Image) Seal() {
 	le := binary.LittleEndian
 	for i := range m.Sections {
-		le.PutUint32(m.Bytes[headerSize+sectionSize*i+16:], crc.Sum(m.Section(i)))
+		le.PutUint32(m.Bytes[headerSize+sectionSize*i+16:], sums.CRC(m.Section(i)))
 	}
 	end := headerSize + sectionSize*len(m.Sections) + len(m.Spec)
 	le.PutUint32(m.Bytes[60:], headerCRC(m.Bytes, end))

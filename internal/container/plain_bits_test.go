@@ -4,7 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/murmur"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // Families of bits and counters; see plain.
@@ -167,7 +167,7 @@ func sparkBits(p *plain, _ []byte, h filter.Hash) (at []uint64) {
 }
 
 func bitsandbloomsBits(p *plain, key []byte, _ filter.Hash) (at []uint64) {
-	h := murmur.Quarters(key)
+	h := sums.Murmur3Quarters(key)
 	for i := range p.number("k") {
 		at = append(at, (h[i%2]+i*h[2+(i+i%2)%4/2])%p.number("m"))
 	}

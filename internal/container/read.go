@@ -15,7 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
-	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/sums"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
@@ -160,7 +160,7 @@ func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 			if err := o.ended(); err != nil {
 				return nil, 0, err
 			}
-			sum = crc.Update(sum, piece)
+			sum = sums.UpdateCRC(sum, piece)
 		}
 		return w, sum, nil
 	})
@@ -284,7 +284,7 @@ func readSummed(r io.Reader, words []uint64, at uint64, sum *uint32) error {
 		if err := readFull(r, b, at); err != nil {
 			return err
 		}
-		*sum = crc.Update(*sum, b)
+		*sum = sums.UpdateCRC(*sum, b)
 		at += uint64(len(b))
 	}
 	return nil

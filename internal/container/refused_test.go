@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // testdata/refused.json is a list of edits of files of testdata, each of which every reader must refuse or must accept.
@@ -78,7 +78,7 @@ func mend(b []byte) {
 		}
 		offset, length := le.Uint64(b[at:]), le.Uint64(b[at+8:])
 		if offset <= uint64(len(b)) && length <= uint64(len(b))-offset {
-			le.PutUint32(b[at+16:], crc.Sum(b[offset:][:length]))
+			le.PutUint32(b[at+16:], sums.CRC(b[offset:][:length]))
 		}
 	}
 	if end := headerSize + sectionSize*n + specLen; end <= uint64(len(b)) {

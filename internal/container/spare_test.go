@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // used returns the number of bits of a section that can be set in some filter of its Spec, as the page of the family in
@@ -59,7 +59,7 @@ func TestSpareBits(t *testing.T) {
 			for bit := from; bit < 8*section.length; bit++ {
 				edited := forge(file, func(b []byte) {
 					b[section.offset+bit/8] |= 1 << (bit % 8)
-					crc := crc.Sum(b[section.offset:][:section.length])
+					crc := sums.CRC(b[section.offset:][:section.length])
 					le.PutUint32(b[headerSize+sectionSize*i+16:], crc)
 				})
 				if _, err := filterFromBytes(edited, o); !errors.Is(err, filter.ErrCorrupt) {

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // trimmedSpecs are tried for each family that has a trimmed form.
@@ -105,7 +105,7 @@ func TestTrimmedLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range h.sections {
-			h.sections[i].crc = crc.Sum(make([]byte, h.sections[i].length))
+			h.sections[i].crc = sums.CRC(make([]byte, h.sections[i].length))
 		}
 		return append(h.marshal(), make([]byte, h.length-h.dataAt)...)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
-	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // Write writes a file to w. The error wraps filter.ErrConfig if FPRChosen is no rate. It
@@ -70,7 +70,7 @@ func newHeader(f *File) (*header, error) {
 	}
 	for i, s := range f.stored() {
 		_ = bitvec.Pieces(s, func(b []byte) error { // never fails
-			h.sections[i].crc = crc.Update(h.sections[i].crc, b)
+			h.sections[i].crc = sums.UpdateCRC(h.sections[i].crc, b)
 			return nil
 		})
 	}

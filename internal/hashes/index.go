@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // GroupKeys is the number of hashes of a group: 64 MiB.
@@ -162,7 +162,7 @@ func (x *Index) setCounts(b []byte) {
 func (x *Index) tail(h Header) []byte {
 	b := x.appendCounts(make([]byte, 0, len(x.Counts)*entrySize+trailerSize))
 	b = binary.LittleEndian.AppendUint32(b, uint32(x.Groups()))
-	sum := crc.Sum(h.marshal(), b)
+	sum := sums.CRC(h.marshal(), b)
 	b = binary.LittleEndian.AppendUint32(b, sum)
 	return append(b, endMagic...)
 }

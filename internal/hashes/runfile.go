@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // Writer writes a run file. Use it from one goroutine: the order of Add is the order in the file.
@@ -65,7 +65,7 @@ func (b *buffer) writeGroup(w io.Writer) ([]Count, error) {
 		err := b.each(s, func(hs []filter.Hash) error {
 			for part := range slices.Chunk(hs, mostLen) {
 				if len(buf)+len(part)*hashSize > cap(buf) {
-					counts[s].CRC = crc.Update(counts[s].CRC, buf[from:])
+					counts[s].CRC = sums.UpdateCRC(counts[s].CRC, buf[from:])
 					if _, err := w.Write(buf); err != nil {
 						return err
 					}
@@ -79,7 +79,7 @@ func (b *buffer) writeGroup(w io.Writer) ([]Count, error) {
 			return nil, err
 		}
 		counts[s].Keys = uint32(b.count(s))
-		counts[s].CRC = crc.Update(counts[s].CRC, buf[from:])
+		counts[s].CRC = sums.UpdateCRC(counts[s].CRC, buf[from:])
 	}
 	_, err := w.Write(buf)
 	return counts, err
@@ -115,7 +115,7 @@ func Read(r io.Reader, g Segment, f func(hs []filter.Hash) error) error {
 		}
 
 		left -= int64(len(part))
-		sum = crc.Update(sum, part)
+		sum = sums.UpdateCRC(sum, part)
 		hs := b.hashes[:len(part)/hashSize]
 		for i := range hs {
 			hs[i] = hashAt(part[i*hashSize:])

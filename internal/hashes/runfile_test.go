@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/crc"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 func randomHashes(n int, seed uint64) []filter.Hash {
@@ -172,7 +172,7 @@ func FuzzReadIndex(f *testing.F) {
 			x.Each(func(_ int, g Segment) {
 				n, part := uint32(0), b[g.Offset:]
 				err := Read(bytes.NewReader(part), g, func(hs []filter.Hash) error { n += uint32(len(hs)); return nil })
-				if right := crc.Sum(part[:g.Bytes()]) == g.CRC; right != (err == nil) || right && n != g.Keys {
+				if right := sums.CRC(part[:g.Bytes()]) == g.CRC; right != (err == nil) || right && n != g.Keys {
 					t.Errorf("%d of %d hashes, checksum right: %t: %v", n, g.Keys, right, err)
 				}
 			})

@@ -11,8 +11,8 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/sums"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -46,7 +46,7 @@ func BaseOf(b []byte) uint32 {
 	if container.HasMagic(bytes.NewReader(b)) && len(b) >= container.HeadSize {
 		return container.ChecksumOf(b)
 	}
-	return crc.Sum(b)
+	return sums.CRC(b)
 }
 
 // How a delta of a set names the file of a shard, in 2 bits.

@@ -8,8 +8,8 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/hashes"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // The shard index says for every shard where its segments are: one row a shard, so that the task of a shard reads only
@@ -126,7 +126,7 @@ func (p *Plan) shardMajor(all []*hashes.Index, header []byte, segments uint64) (
 		own := list[next[s]-place.n*segmentSize : next[s]]
 		first := next[s]/segmentSize - place.n
 		b, _ := binary.Append(nil, binary.LittleEndian, // never fails
-			row{First: uint64(first), Segments: uint64(place.n), Keys: place.keys, CRC: crc.Sum(own)})
+			row{First: uint64(first), Segments: uint64(place.n), Keys: place.keys, CRC: sums.CRC(own)})
 		rows = binary.LittleEndian.AppendUint32(append(rows, b...), rowSum(header, s, b))
 	}
 	return rows, list
@@ -140,7 +140,7 @@ type row struct {
 }
 
 func rowSum(header []byte, s int, row []byte) uint32 {
-	return crc.Sum(header, binary.LittleEndian.AppendUint32(nil, uint32(s)), row)
+	return sums.CRC(header, binary.LittleEndian.AppendUint32(nil, uint32(s)), row)
 }
 
 // segment is a part of the run file of a range.
@@ -198,7 +198,7 @@ func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, 
 			return nil, 0, err
 		}
 	}
-	if uint64(len(list)) != r.Segments*segmentSize || crc.Sum(list) != r.CRC {
+	if uint64(len(list)) != r.Segments*segmentSize || sums.CRC(list) != r.CRC {
 		return nil, 0, p.damaged("a checksum is wrong")
 	}
 	for ; len(list) > 0; list = list[segmentSize:] {

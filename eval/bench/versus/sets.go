@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // Our side, as users call it: Build, Contains and ContainsMany of a Set. Functions with a loop are not inlined, as in

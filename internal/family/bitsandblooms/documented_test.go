@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/internal/filtertest"
-	"github.com/bloomery/bloomery/internal/murmur"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // TestDocumented computes the example of docs/format/bitsandblooms.md.
@@ -21,7 +21,7 @@ func TestDocumented(t *testing.T) {
 	}
 	want := []string{"`" + f.spec().String() + "`", filtertest.DocumentedWords(f.words)}
 	for _, key := range []string{"key-7", "key-40"} {
-		q := murmur.Quarters([]byte(key))
+		q := sums.Murmur3Quarters([]byte(key))
 		var at []uint64
 		has := true
 		for i := range uint64(f.k) {

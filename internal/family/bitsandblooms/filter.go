@@ -14,8 +14,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/murmur"
 	"github.com/bloomery/bloomery/internal/probe"
+	"github.com/bloomery/bloomery/internal/sums"
 )
 
 // Family is the name of the family in a Spec: bitsandblooms(k=7,m=9586).
@@ -44,7 +44,7 @@ func stepOf(i uint64) uint64 { return (i + i%2) % 4 / 2 }
 
 // HasKey reports whether the key may be in the set. It stops at the first probe whose bit is not set.
 func (f *Filter) HasKey(key []byte) bool {
-	h := murmur.Quarters(key)
+	h := sums.Murmur3Quarters(key)
 	for i := range uint64(f.k) {
 		if at := f.at(&h, i); f.words[at/64]>>(at%64)&1 == 0 {
 			return false
@@ -55,7 +55,7 @@ func (f *Filter) HasKey(key []byte) bool {
 
 // AddKey adds a key. The error is always nil.
 func (f *Filter) AddKey(key []byte) error {
-	h := murmur.Quarters(key)
+	h := sums.Murmur3Quarters(key)
 	for i := range uint64(f.k) {
 		at := f.at(&h, i)
 		f.words[at/64] |= 1 << (at % 64)

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Builder fills a filter from many goroutines at once; see package fill.
+// Builder fills a filter from many goroutines at once; see parallel.Filler.
 type Builder struct{ *parallel.Filler[*Filter] }
 
 // NewBuilder returns a builder of the filter that New would return.

@@ -42,8 +42,8 @@ func New(c Config) (*Filter, error) {
 	return &Filter{words: words, m: m, k: k}, nil
 }
 
-// Builder fills a filter from many goroutines at once; see package fill. The filter does not depend on the order of the
-// keys: additions commute, even those to stuck counters. A key that is added twice counts twice.
+// Builder fills a filter from many goroutines at once; see parallel.Filler. The filter does not depend on the order of
+// the keys: additions commute, even those to stuck counters. A key that is added twice counts twice.
 type Builder struct{ *parallel.Filler[*Filter] }
 
 // NewBuilder returns a builder of the filter that New would return.

@@ -16,7 +16,7 @@ import (
 // # Why no key is lost
 //
 // Words are changed by compare-and-swap, so no change of a counter is lost or reaches its neighbours. There are 256
-// locks (package stripe). Each stands for some keys, by their hash, and for some words, by their index:
+// locks (parallel.Stripes). Each stands for some keys, by their hash, and for some words, by their index:
 //
 //  1. Add, TestAndAdd and Remove hold the lock of their key. Changes of one key never overlap.
 //  2. Remove also holds the locks of the words of its counters. All locks are taken in ascending order, so goroutines cannot wait in

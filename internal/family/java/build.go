@@ -132,7 +132,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{words: words, k: k, sums: c.sums(), kind: c.Kind}, nil
 }
 
-// Builder fills a filter from many goroutines at once; see package fill.
+// Builder fills a filter from many goroutines at once; see parallel.Filler.
 type Builder struct{ *parallel.Filler[*Filter] }
 
 // NewBuilder returns a builder of the filter that New makes. Errors are those of New.

@@ -42,7 +42,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{words: words, m: m, k: k}, nil
 }
 
-// Builder fills a filter from many goroutines at once; see package fill.
+// Builder fills a filter from many goroutines at once; see parallel.Filler.
 type Builder struct{ *parallel.Filler[*Filter] }
 
 // NewBuilder returns a builder of the filter that New would return.

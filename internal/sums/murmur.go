@@ -1,6 +1,7 @@
-// Package murmur has the hash functions of Austin Appleby that other systems use: MurmurHash3 x64 128, MurmurHash64A
-// and MurmurHash3 x86 32. They read words as little endian on every machine and do not allocate.
-package murmur
+// Package sums has the checksum of all files of the project, CRC-32C, and the hash functions of Austin Appleby that
+// other systems use: MurmurHash3 x64 128, MurmurHash64A and MurmurHash3 x86 32. They read words as little endian on
+// every machine and do not allocate. Package filter stands on it, so it imports the standard library only.
+package sums
 
 import (
 	"encoding/binary"
@@ -14,15 +15,15 @@ const (
 	c64 = 0xc6a4a7935bd1e995
 )
 
-// Sum3 returns the two words of MurmurHash3 x64 128 with seed 0.
-func Sum3(key []byte) (h1, h2 uint64) {
+// Murmur3 returns the two words of MurmurHash3 x64 128 with seed 0.
+func Murmur3(key []byte) (h1, h2 uint64) {
 	h1, h2 = blocks(key)
 	return end(h1, h2, key[len(key)&^15:], uint64(len(key)))
 }
 
-// Quarters returns two words of Sum3 of the key and two of Sum3 of the key followed by a byte 1. It reads the key once,
-// because both hashes begin with the same blocks.
-func Quarters(key []byte) (h [4]uint64) {
+// Murmur3Quarters returns two words of Murmur3 of the key and two of Murmur3 of the key followed by a byte 1. It reads
+// the key once, because both hashes begin with the same blocks.
+func Murmur3Quarters(key []byte) (h [4]uint64) {
 	h1, h2 := blocks(key)
 	var tail [16]byte
 	n := copy(tail[:], key[len(key)&^15:])
@@ -81,11 +82,11 @@ func mix(k uint64) uint64 {
 	return k ^ k>>33
 }
 
-// Seed64A is the seed that RedisBloom gives Sum64A.
+// Seed64A is the seed that RedisBloom gives Murmur64A.
 const Seed64A = c64
 
-// Sum64A returns MurmurHash64A.
-func Sum64A(key []byte, seed uint64) uint64 {
+// Murmur64A returns MurmurHash64A.
+func Murmur64A(key []byte, seed uint64) uint64 {
 	h := seed ^ uint64(len(key))*c64
 	for ; len(key) >= 8; key = key[8:] {
 		k := binary.LittleEndian.Uint64(key) * c64
@@ -101,9 +102,9 @@ func Sum64A(key []byte, seed uint64) uint64 {
 	return h ^ h>>47
 }
 
-// Sum32 returns MurmurHash3 x86 32 as Spark computes it: each of the last 1 to 3 bytes is mixed in as a word of its
-// own, with its sign.
-func Sum32(key []byte, seed uint32) uint32 {
+// Murmur3Spark returns MurmurHash3 x86 32 as Spark computes it: each of the last 1 to 3 bytes is mixed in as a word of
+// its own, with its sign.
+func Murmur3Spark(key []byte, seed uint32) uint32 {
 	h, n := seed, uint32(len(key))
 	for ; len(key) >= 4; key = key[4:] {
 		h = word32(h, binary.LittleEndian.Uint32(key))
@@ -117,7 +118,7 @@ func Sum32(key []byte, seed uint32) uint32 {
 	return h ^ h>>16
 }
 
-// word32 mixes a word into the state of Sum32.
+// word32 mixes a word into the state of Murmur3Spark.
 func word32(h, k uint32) uint32 {
 	h ^= bits.RotateLeft32(k*0xcc9e2d51, 15) * 0x1b873593
 	return bits.RotateLeft32(h, 13)*5 + 0xe6546b64

@@ -1,4 +1,4 @@
-package murmur
+package sums
 
 import (
 	"encoding/binary"
@@ -11,23 +11,23 @@ func TestMurmur64A(t *testing.T) {
 	var key []byte
 	var all []byte
 	for i := range 256 {
-		all = binary.LittleEndian.AppendUint64(all, Sum64A(key, uint64(256-i)))
+		all = binary.LittleEndian.AppendUint64(all, Murmur64A(key, uint64(256-i)))
 		key = append(key, byte(i))
 	}
-	if got := uint32(Sum64A(all, 0)); got != 0x1F0D3804 {
+	if got := uint32(Murmur64A(all, 0)); got != 0x1F0D3804 {
 		t.Errorf("verification value %#x, want 0x1F0D3804", got)
 	}
 }
 
-// TestQuarters compares Quarters with the definition: the hash of the key, and of the key followed by a byte 1.
+// TestQuarters compares Murmur3Quarters with the definition: the hash of the key, and of the key followed by a byte 1.
 func TestQuarters(t *testing.T) {
 	text := []byte(strings.Repeat("0123456789abcdefg", 5))
 	for n := range text {
 		key := text[:n:n]
 		var want [4]uint64
-		want[0], want[1] = Sum3(key)
-		want[2], want[3] = Sum3(append(key, 1))
-		if got := Quarters(key); got != want {
+		want[0], want[1] = Murmur3(key)
+		want[2], want[3] = Murmur3(append(key, 1))
+		if got := Murmur3Quarters(key); got != want {
 			t.Errorf("%d bytes: %x, want %x", n, got, want)
 		}
 	}
