@@ -1,15 +1,299 @@
 package bloomery_test
 
 import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
+
+// TestZeroSet asks a Set that nothing was put into.
+func TestZeroSet(t *testing.T) {
+	var s bloomery.Set
+	dst := []bool{true, true}
+	bloomery.Keyed[[]byte](&s).ContainsMany(dst, [][]byte{{1}, {2}})
+	one := bloomery.Keyed[uint64](&s).Contains(1)
+	if s.Contains([]byte("x")) || s.ContainsString("x") || one || s.ContainsHash(filter.Hash{}) || dst[0] || dst[1] {
+		t.Error("the zero Set contains something")
+	}
+	_, _, get := s.Get(nil)
+	_, _, count := s.Count(nil)
+	_, present := bloomery.Keyed[string](&s).TestAndAdd("x")
+	_, write := s.WriteTo(io.Discard)
+	_, trimmed := s.Trimmed()
+	_, optimized := settest.Optimize(t.Context(), &s, slices.Values([][]byte{}))
+	for what, err := range map[string]error{
+		"Add": s.AddString("x"), "Remove": bloomery.Keyed[uint64](&s).Remove(1), "Get": get, "Count": count,
+		"TestAndAdd": present, "Put": s.Put(nil, 1),
+		"Upsert": s.Upsert(nil, 1), "WriteTo": write, "Save": s.Save(t.Context(), t.TempDir()+"/x"), "Merge": s.Merge(&s),
+		"Trimmed": trimmed, "Reset": s.Reset(), "Optimize": optimized,
+	} {
+		if err == nil {
+			t.Errorf("%s of the zero Set succeeded", what)
+		}
+	}
+	e := bloomery.EngineOf(&s)
+	if s.Len() != 0 || s.Info().Keys != 0 || e.EstimateKeys() != 0 || e.Facts().Filter != nil || s.Close() != nil ||
+		s.Err() != nil {
+		t.Error("the zero Set has something")
+	}
+	if c, err := s.Clone(); err != nil || !c.Equal(&s) {
+		t.Errorf("Clone: %v", err)
+	}
+}
+
+// TestMarshal sends every family through all encodings.
+func TestMarshal(t *testing.T) {
+	secret := filter.NewSecret()
+	for _, f := range families.All() {
+		c := bloomery.Config{Spec: settest.SpecOf(f)}
+		if !f.Foreign() {
+			c.Secret = secret
+		}
+		s := settest.Build(t, settest.Words(200), c)
+		receiver := func() *bloomery.Set { return bloomery.SetOf(nil, filter.NewKeyedHasher(*secret)) }
+		bin, err := s.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var g bytes.Buffer
+		if err := gob.NewEncoder(&g).Encode(s); err != nil {
+			t.Fatal(err)
+		}
+		for what, read := range map[string]func(*bloomery.Set) error{
+			"UnmarshalBinary": func(r *bloomery.Set) error { return r.UnmarshalBinary(bin) },
+			"gob":             func(r *bloomery.Set) error { return gob.NewDecoder(bytes.NewReader(g.Bytes())).Decode(r) },
+		} {
+			got := receiver()
+			if err := read(got); err != nil || !got.Equal(s) {
+				t.Errorf("%s: %s: %v, %v", f.Name, what, got, err)
+			}
+			if c.Secret == nil {
+				continue
+			}
+			var without bloomery.Set
+			if err := read(&without); !errors.Is(err, filter.ErrSecret) || bloomery.FilterOf(&without) != nil {
+				t.Errorf("%s: %s without the secret: %v", f.Name, what, err)
+			}
+			kept := settest.Build(t, settest.Words(3), bloomery.Config{})
+			if err := read(kept); !errors.Is(err, filter.ErrSecret) || kept.Len() != 3 {
+				t.Errorf("%s: %s over another set: %v, %v", f.Name, what, err, kept)
+			}
+		}
+	}
+	few := settest.Build(t, settest.Words(3), bloomery.Config{})
+	if b, err := json.Marshal(map[string]any{"set": few}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("as JSON: %s, %v", b, err)
+	}
+	var s bloomery.Set
+	bin, _ := settest.Build(t, settest.Words(3), bloomery.Config{}).MarshalBinary()
+	for what, err := range map[string]error{
+		"short": s.UnmarshalBinary(bin[:len(bin)-1]), "long": s.UnmarshalBinary(append(bytes.Clone(bin), 0)),
+		"empty": s.UnmarshalBinary(nil),
+	} {
+		if err == nil || bloomery.FilterOf(&s) != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestTwoChanges: a change during another one panics and names the options, unless the Set is for many writers.
+func TestTwoChanges(t *testing.T) {
+	made := func(c bloomery.Config) *bloomery.Set {
+		t.Helper()
+		s, err := bloomery.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	c := bloomery.Config{Spec: "rankindexed(capacity=1000,value_bits=8)", Keys: 1000}
+	set, other := made(c), made(c)
+	file, err := other.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Concurrent = true
+	shared, key := made(c), []byte("key")
+	k, many := bloomery.Keyed[string](set), bloomery.Keyed[string](shared)
+	for name, change := range map[string]func(){
+		"Add":             func() { _ = set.Add(key) },
+		"AddString":       func() { _ = set.AddString("key") },
+		"Keyed.AddMany":   func() { _ = k.AddMany([]string{"a", "b"}) },
+		"TestAndAdd":      func() { _, _ = set.TestAndAdd(key) },
+		"Remove":          func() { _ = set.Remove(key) },
+		"AddValue":        func() { _ = set.AddValue(key, 1) },
+		"Put":             func() { _ = set.Put(key, 1) },
+		"Upsert":          func() { _ = set.Upsert(key, 1) },
+		"Merge":           func() { _ = set.Merge(other) },
+		"Reset":           func() { _ = set.Reset() },
+		"UnmarshalBinary": func() { _ = set.UnmarshalBinary(file) },
+		"Addition": func() {
+			a, err := set.Addition(bloomery.JobConfig{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			_ = a.AddMany([][]byte{key})
+		},
+	} {
+		end, said := bloomery.Begin(set), ""
+		func() {
+			defer func() { said = fmt.Sprint(recover()) }()
+			change()
+		}()
+		if !strings.Contains(said, "Config.Concurrent") || !strings.Contains(said, "WithConcurrent") {
+			t.Errorf("%s during a change: %s", name, said)
+		}
+		end()
+		change()
+	}
+	defer bloomery.Begin(shared)()
+	if err := many.AddMany([]string{"a", "b"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestContradictions refuses a Config whose fields contradict each other, wherever one is taken.
+func TestContradictions(t *testing.T) {
+	one, needs := []string{"a"}, plan.Needs{FPR: 0.01}
+	dir := func() string { return filepath.Join(t.TempDir(), "set") }
+	set := settest.Build(t, one, bloomery.Config{Spec: "rankindexed(capacity=1000)"})
+	searched := settest.Build(t, one, bloomery.Config{Spec: "partitioned"})
+	ways := map[string]func(c bloomery.Config) error{
+		"New": func(c bloomery.Config) error { _, err := bloomery.New(c); return err },
+		"NewBuilder": func(c bloomery.Config) error {
+			b, err := bloomery.NewBuilder(t.Context(), c)
+			if err != nil {
+				return err
+			}
+			return b.Close()
+		},
+		"Build": func(c bloomery.Config) error {
+			_, err := bloomery.Build(t.Context(), slices.Values(one), c)
+			return err
+		},
+		"Check":   func(c bloomery.Config) error { return c.Check() },
+		"Choose":  func(c bloomery.Config) error { _, err := c.Choose(t.Context()); return err },
+		"Resolve": func(c bloomery.Config) error { _, err := c.Resolve(t.Context()); return err },
+		"ForShard": func(c bloomery.Config) error {
+			c.Shards = max(c.Shards, 1)
+			_, err := c.ForShard(t.Context())
+			return err
+		},
+		"BuildDir": func(c bloomery.Config) error {
+			_, err := shardtest.Build(t.Context(), slices.Values(one), dir(), c)
+			return err
+		},
+		"Optimizer": func(c bloomery.Config) error { _, err := searched.Optimizer(jobOf(c)); return err },
+		"Removal":   func(c bloomery.Config) error { _, err := set.Removal(jobOf(c)); return err },
+		"Addition":  func(c bloomery.Config) error { _, err := set.Addition(jobOf(c)); return err },
+	}
+	const all = "New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer Removal Addition"
+	for name, c := range map[string]struct {
+		config bloomery.Config
+		ways   string // in which the Config is refused
+	}{
+		"Spec and Needs": {bloomery.Config{Spec: "standard", Needs: needs},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir"},
+		"negative Workers":   {bloomery.Config{Workers: -1}, all},
+		"negative Memory":    {bloomery.Config{Memory: -1}, all},
+		"negative Shards":    {bloomery.Config{Shards: -1}, "New NewBuilder Build Check Choose Resolve BuildDir"},
+		"Shards of a filter": {bloomery.Config{Spec: "standard", Shards: 4}, "New NewBuilder Build"},
+		"Shards and Needs":   {bloomery.Config{Needs: needs, Shards: 4}, "New NewBuilder Build"},
+		"rate above 1": {bloomery.Config{MaxFPR: 1.5},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer"},
+		"negative needs": {bloomery.Config{Needs: plan.Needs{ValueBits: -1}, Keys: 1},
+			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
+		"negative time": {bloomery.Config{Needs: plan.Needs{Build: -time.Second}, Keys: 1},
+			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
+		"Secret and Seed": {bloomery.Config{Secret: filter.NewSecret(), Seed: 1},
+			"New NewBuilder Build Check BuildDir"},
+		"Secret and Hash": {
+			bloomery.Config{Spec: "blocked(layout=split)", Secret: filter.NewSecret(), Hash: filter.XXH64},
+			"New NewBuilder Build Check BuildDir",
+		},
+	} {
+		for _, way := range strings.Fields(c.ways) {
+			if err := ways[way](c.config); !errors.Is(err, filter.ErrConfig) {
+				t.Errorf("%s: %s: %v", name, way, err)
+			}
+		}
+	}
+}
+
+// TestLockedClosed: a lock that was released protects nothing, so that Replace must not write.
+func TestLockedClosed(t *testing.T) {
+	keys := slices.Values([]string{"a", "b"})
+	file, dir := filepath.Join(t.TempDir(), "f.bloom"), filepath.Join(t.TempDir(), "set")
+	set, err := bloomery.Build(t.Context(), keys, bloomery.Config{Spec: "standard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Save(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shardtest.Build(t.Context(), keys, dir, bloomery.Config{Spec: "standard", Shards: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, dir} {
+		l, err := bloomery.Lock(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.AddString("c"), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		before := settest.FilesOf(t, filepath.Dir(file))
+		for what, replace := range map[string]func(context.Context) error{
+			"Replace":     l.Commit,
+			"ReplaceWith": func(ctx context.Context) error { return settest.CommitWith(ctx, l, set) },
+		} {
+			if err := replace(t.Context()); !errors.Is(err, bloomery.ErrUnlocked) {
+				t.Errorf("%s of %s after Close: %v", what, filepath.Base(path), err)
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Errorf("a second Close: %v", err)
+		}
+		if after := settest.FilesOf(t, filepath.Dir(file)); !reflect.DeepEqual(before, after) {
+			t.Errorf("%s: files changed", path)
+		}
+		again, err := bloomery.Lock(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.ContainsString("c") {
+			t.Errorf("%s has the key that was not replaced", path)
+		}
+		if err := errors.Join(again.AddString("d"), again.Commit(t.Context()), again.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// jobOf returns the fields of a Config that a job has.
+func jobOf(c bloomery.Config) bloomery.JobConfig {
+	return bloomery.JobConfig{Memory: c.Memory, TempDir: c.TempDir, Workers: c.Workers, MaxFPR: c.MaxFPR, Shrink: c.Shrink}
+}
 
 // TestChosen has the planner choose for a Builder that knows the number of keys, and for one that counts them: both tell the
 // choice, and give the same filter with room for Capacity keys.
@@ -25,7 +309,7 @@ func TestChosen(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k := range uint64(1000) {
-			if err := b.AddUint64(k); err != nil {
+			if err := settest.AddUint64(b, k); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -82,16 +366,6 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
-// fileBytes returns the length in bytes of the file of a Set.
-func fileBytes(t *testing.T, s *bloomery.Set) uint64 {
-	t.Helper()
-	n, err := s.WriteTo(io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return uint64(n)
-}
-
 // TestFileInfo reads a file in both forms. What was changed since does not matter.
 func TestFileInfo(t *testing.T) {
 	set, err := bloomery.New(bloomery.Config{Spec: "rankindexed", Keys: 1000})
@@ -110,7 +384,7 @@ func TestFileInfo(t *testing.T) {
 		if err := s.Save(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		n := fileBytes(t, s)
+		n := settest.FileBytes(t, s)
 		got, err := bloomery.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
@@ -135,5 +409,97 @@ func TestTrimmedTooLarge(t *testing.T) {
 	}
 	if _, err := set.Trimmed(); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("%v", err)
+	}
+}
+
+// uncounted is a filter that must not be read for its name alone.
+type uncounted struct{ family.Filter }
+
+func (uncounted) Info() filter.Info { panic("Info counts all bits") }
+
+func (uncounted) Encode() family.Encoded {
+	return family.Encoded{Spec: family.NewSpec("uncounted", "m", 9)}
+}
+
+func TestErrorsDoNotCount(t *testing.T) {
+	strange := bloomery.SetOf(uncounted{}, filter.NewHasher(0))
+	if err := strange.Add([]byte("key")); !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(), "uncounted(m=9) does not") {
+		t.Errorf("Add: %v", err)
+	}
+	for _, spec := range []string{"standard", "blocked"} {
+		set, err := bloomery.New(bloomery.Config{Spec: spec, Keys: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := set.Merge(strange); !errors.Is(err, filter.ErrMismatch) || !strings.Contains(err.Error(), "uncounted") {
+			t.Errorf("%s: Merge: %v", spec, err)
+		}
+	}
+}
+
+// unread is a filter for many writers that must not be read as a whole.
+type unread struct {
+	family.Concurrent
+	t *testing.T
+}
+
+func (u unread) Info() filter.Info {
+	u.t.Error("Info is called")
+	return u.Concurrent.Info()
+}
+
+func (u unread) Snapshot() (family.Filter, error) {
+	u.t.Error("Snapshot is called")
+	return u.Concurrent.Snapshot()
+}
+
+// TestConcurrentUnread: what describes a Set for many writers, and every error of what its family cannot do, neither
+// reads the filter nor waits for its writers.
+func TestConcurrentUnread(t *testing.T) {
+	for _, name := range families.With(family.CanConcurrent) {
+		s, err := bloomery.New(bloomery.Config{Spec: name, Keys: 1000, Concurrent: true})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		want := s.Info().Spec
+		quiet := bloomery.SetOf(unread{Concurrent: bloomery.FilterOf(s).(family.Concurrent), t: t}, s.Hasher())
+		if got := quiet.Spec(); got != want {
+			t.Errorf("%s: Spec is %s, of Info %s", name, got, want)
+		}
+		_ = fmt.Sprintf("%v %+v %s", quiet, quiet, slog.AnyValue(quiet).Resolve())
+		if n := quiet.Len(); n != 0 {
+			t.Errorf("%s: %d keys", name, n)
+		}
+		key := []byte("key")
+		_, _, errGet := quiet.Get(key)
+		_, errBits := quiet.ValueBits()
+		_, _, errCount := quiet.Count(key)
+		_, errRemoval := quiet.Removal(bloomery.JobConfig{})
+		_, errAllower := s.Allower(bloomery.JobConfig{Like: quiet})
+		_, errOptimize := settest.Optimize(t.Context(), quiet, slices.Values([][]byte{key}))
+		var errTrimmed, errIntersect, errOverlap error
+		f, err := families.ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !f.Can.Has(family.CanTrim) {
+			_, errTrimmed = quiet.Trimmed()
+		}
+		if !f.Can.Has(family.CanIntersect) {
+			errIntersect = quiet.Intersect(s)
+		}
+		if !f.Can.Has(family.CanEstimate) {
+			_, errOverlap = quiet.EstimateOverlap(s)
+		}
+		for what, err := range map[string]error{
+			"Get": errGet, "ValueBits": errBits, "Put": quiet.Put(key, 1), "Count": errCount, "Removal": errRemoval,
+			"Allower": errAllower, "Trimmed": errTrimmed, "Intersect": errIntersect, "EstimateOverlap": errOverlap,
+			"Remove": quiet.Remove(key), "Upsert": quiet.Upsert(key, 1),
+			"Optimize": errOptimize,
+		} {
+			if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, filter.ErrNotFound) {
+				t.Errorf("%s: %s: %v", name, what, err)
+			}
+		}
 	}
 }

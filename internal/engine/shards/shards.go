@@ -27,7 +27,7 @@ import (
 
 // Set is a sharded set. A shard is loaded on first use: mapped, or read if it is smaller
 // than 1 MiB. It is then checked completely: its checksums, and its size and SHA-256 against the manifest. A load that
-// fails is repeated by later queries, after pauses, if the error may pass: see internal/retry.
+// fails is repeated by later queries, after pauses, if the error may pass: see internal/live.
 //
 //	Set.Contains ──► Hasher.Sum ──► shard.Route ──► slots[i] ──► Filter.Has of the shard
 //	                                                  └ not ready: sets[i], nil: load(i)

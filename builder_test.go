@@ -1,0 +1,428 @@
+package bloomery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/intake"
+	"github.com/bloomery/bloomery/internal/live"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// adder is what Builders of one filter and of a sharded set have in common.
+type adder interface {
+	Add([]byte) error
+	AddString(string) error
+	AddHashes([]filter.Hash) error
+	AddMany([][]byte) error
+	AddManyValues([][]byte, []uint64) error
+	Close() error
+}
+
+// waysToAdd has every method of a builder that takes keys, and whether it takes values.
+func waysToAdd(b adder) map[string]func() error {
+	key, h := []byte("late"), filter.NewHasher(0).SumString("late")
+	ways := map[string]func() error{
+		"Add":           func() error { return b.Add(key) },
+		"AddString":     func() error { return b.AddString("late") },
+		"AddHashes":     func() error { return b.AddHashes([]filter.Hash{h}) },
+		"AddMany":       func() error { return b.AddMany([][]byte{key}) },
+		"AddManyValues": func() error { return b.AddManyValues([][]byte{key}, []uint64{1}) },
+		"no keys":       func() error { return b.AddMany(nil) },
+	}
+	if one, ok := b.(*bloomery.Builder); ok {
+		ways["AddValue"] = func() error { return one.AddValue(key, 1) }
+		ways["AddHashValues"] = func() error { return one.AddHashValues([]filter.Hash{h}, []uint64{1}) }
+	}
+	return ways
+}
+
+// spent wants an error of every way to add keys, since no Build will contain them.
+func spent(t *testing.T, what string, b adder) {
+	t.Helper()
+	for way, add := range waysToAdd(b) {
+		if err := add(); !errors.Is(err, intake.ErrSpent) && !errors.Is(err, filter.ErrUnsupported) {
+			t.Errorf("%s: %s: %v", what, way, err)
+		}
+	}
+}
+
+// buildersOf are Configs whose Builders gather keys in each of the ways that there are.
+var buildersOf = map[string]bloomery.Config{
+	"counted first": {}, "known": {Keys: 3}, "gathered": {Spec: "ribbon(r=8)"}, "searched": {Spec: "partitioned"},
+	"values": {Spec: "ribbon(value_bits=8)", Keys: 3}, "raw keys": {Spec: "bitsandblooms"},
+	"raw keys, known": {Spec: "bitsandblooms", Keys: 3}, "planned": {Needs: plan.Needs{FPR: 0.01}},
+	"allowed":        {Spec: "standard", Allow: func(func([]byte) bool) {}},
+	"allowed, known": {Spec: "standard", Keys: 3, Allow: func(func([]byte) bool) {}},
+}
+
+// TestAddAfterBuild adds keys to builders that were built, whose Build failed, or that were closed.
+func TestAddAfterBuild(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range buildersOf {
+		ends := map[string]func(b *bloomery.Builder) error{
+			"Build": func(b *bloomery.Builder) error {
+				for _, k := range []uint64{1, 2, 3} {
+					if err := errors.Join(settest.AddUint64(b, k), settest.AddUint64(b, k)); c.Keys == 0 && err != nil {
+						return err
+					}
+				}
+				if _, err := b.Build(t.Context()); c.Keys == 0 {
+					return err
+				}
+				return nil // it fails: the number of keys is wrong
+			},
+			"Close": func(b *bloomery.Builder) error { return b.Close() },
+			"Build with an ended context": func(b *bloomery.Builder) error {
+				_, _ = b.Build(ended)
+				return nil
+			},
+		}
+		for how, end := range ends {
+			b, err := bloomery.NewBuilder(t.Context(), c)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if err := end(b); err != nil {
+				t.Fatal(name, how, err)
+			}
+			spent(t, name+", after "+how, b)
+			if _, err := b.Build(t.Context()); !errors.Is(err, intake.ErrSpent) {
+				t.Errorf("%s: Build after %s: %v", name, how, err)
+			}
+			if err := errors.Join(b.Close(), b.Close()); err != nil {
+				t.Errorf("%s: Close after %s: %v", name, how, err)
+			}
+			spent(t, name+", after "+how+" and Close", b)
+		}
+	}
+}
+
+// TestOptimizerAfterBuild is TestAddAfterBuild for an Optimizer, of one file and of a sharded set.
+func TestOptimizerAfterBuild(t *testing.T) {
+	keys := []string{"a", "b", "c"}
+	dir := filepath.Join(t.TempDir(), "set")
+	_, err := shardtest.Build(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: "partitioned", Shards: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sharded, err := bloomery.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sharded.Close()
+	for name, set := range map[string]*bloomery.Set{
+		"file": settest.Build(t, keys, bloomery.Config{Spec: "partitioned"}), "sharded": sharded,
+	} {
+		b, err := set.Optimizer(bloomery.JobConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range keys {
+			if err := b.AddMany([][]byte{[]byte(k)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.AddMany([][]byte{[]byte("d")}); !errors.Is(err, intake.ErrSpent) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestShardedBuilderAfterBuild is TestAddAfterBuild for a Builder of a sharded set.
+func TestShardedBuilderAfterBuild(t *testing.T) {
+	for name, c := range map[string]bloomery.Config{
+		"counted first": {}, "known": {Shards: 2}, "values": {Spec: "ribbon(value_bits=8)", Shards: 2},
+		"planned": {Needs: plan.Needs{FPR: 0.01}, Shards: 2}, "allowed": {Shards: 2, Allow: func(func([]byte) bool) {}},
+	} {
+		for how, end := range map[string]func(b *shardtest.Builder) error{
+			"Build": func(b *shardtest.Builder) error {
+				if err := errors.Join(b.AddString("a"), b.AddString("b")); err != nil {
+					return err
+				}
+				_, err := b.Build(t.Context())
+				if c.Spec != "" {
+					err = nil // the keys have no values
+				}
+				return err
+			},
+			"Close": func(b *shardtest.Builder) error { return b.Close() },
+		} {
+			b, err := shardtest.NewBuilder(filepath.Join(t.TempDir(), "set"), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := end(b); err != nil {
+				t.Fatal(name, how, err)
+			}
+			spent(t, name+", after "+how, b)
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestGatherersAfterEnd: what else gathers keys for one last call does not drop keys that come later either.
+func TestGatherersAfterEnd(t *testing.T) {
+	keys := [][]byte{[]byte("a"), []byte("b")}
+	dir := filepath.Join(t.TempDir(), "set")
+	_, err := shardtest.Build(t.Context(), slices.Values([]string{"a", "b"}), dir,
+		bloomery.Config{Spec: "rankindexed(capacity=1000)", Shards: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sharded, err := bloomery.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sharded.Close()
+	one := settest.Build(t, []string{"a", "b"}, bloomery.Config{Spec: "rankindexed(capacity=1000)"})
+	for form, set := range map[string]*bloomery.Set{"file": one, "sharded": sharded} {
+		r, err := set.Removal(bloomery.JobConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := set.Addition(bloomery.JobConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Force()
+		v := must(set.Verifier(bloomery.JobConfig{}))
+		for what, g := range map[string]struct{ add, end, close func() error }{
+			"Addition": {func() error { return a.AddMany(keys) }, func() error { return a.Commit(t.Context()) }, a.Close},
+			"Removal": {func() error { return r.AddMany(keys) }, func() error {
+				_, err := r.Commit(t.Context())
+				return err
+			}, r.Close},
+			"Verifier": {func() error { return v.AddAbsent(keys) }, func() error {
+				_, err := v.Commit(t.Context())
+				return err
+			}, v.Close},
+		} {
+			if err := errors.Join(g.add(), g.end()); err != nil {
+				t.Fatal(form, what, err)
+			}
+			if g.add() == nil {
+				t.Errorf("%s: %s takes keys after its end", form, what)
+			}
+			if err := g.close(); err != nil {
+				t.Error(err)
+			}
+			if g.add() == nil {
+				t.Errorf("%s: %s takes keys after Close", form, what)
+			}
+		}
+	}
+}
+
+// outage is an error of the system while it is on. It counts how often files are opened meanwhile.
+type outage struct {
+	errno syscall.Errno
+	on    atomic.Bool
+	opens atomic.Int64
+}
+
+func (o *outage) option() bloomery.Option {
+	return bloomery.WithOpening(func(path string) error {
+		if !o.on.Load() {
+			return nil
+		}
+		o.opens.Add(1)
+		return &os.PathError{Op: "open", Path: path, Err: o.errno}
+	})
+}
+
+// attempts returns the largest number of attempts with growing pauses within d.
+func attempts(d time.Duration) int64 { return 2 + int64(bits.Len64(uint64(d/live.FirstPause))) }
+
+// TestLivePassing: a Live that could not open a new file, since the system had too many open files for a while, swaps
+// it in later.
+func TestLivePassing(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENOMEM, syscall.EIO} {
+		path := filepath.Join(t.TempDir(), "f.bloom")
+		settest.Large(t, path, 0)
+		o := outage{errno: errno}
+		l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond), o.option())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		o.on.Store(true)
+		began := time.Now()
+		settest.Large(t, path, 500)
+		settest.Eventually(t, "the error", func() bool { return errors.Is(l.Err(), errno) })
+		if !settest.HasUint64(l, 1) || settest.HasUint64(l, 1400) {
+			t.Errorf("%v: the old file does not answer", errno)
+		}
+		time.Sleep(2 * live.FirstPause)
+		if n, most := o.opens.Load(), attempts(time.Since(began)); n > most {
+			t.Errorf("%v: %d attempts, at most %d expected", errno, n, most)
+		}
+		if err := l.Reload(t.Context()); !errors.Is(err, errno) {
+			t.Errorf("Reload: %v", err)
+		}
+		o.on.Store(false)
+		settest.Eventually(t, "the new file", func() bool { return settest.HasUint64(l, 1400) })
+		if err := l.Err(); err != nil {
+			t.Error(err)
+		}
+		o.on.Store(true)
+		settest.Large(t, path, 2000)
+		if err := l.Reload(t.Context()); !errors.Is(err, errno) {
+			t.Errorf("Reload: %v", err)
+		}
+		o.on.Store(false)
+		if err := l.Reload(t.Context()); err != nil || !settest.HasUint64(l, 2500) {
+			t.Errorf("Reload after the outage: %v", err)
+		}
+	}
+}
+
+// TestLiveDamage: a damaged file is opened once.
+func TestLiveDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	settest.Large(t, path, 0)
+	var opens atomic.Int64
+	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond),
+		bloomery.WithOpening(func(string) error { opens.Add(1); return nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.WriteFile(path+".new", []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	settest.Eventually(t, "the error", func() bool { return errors.Is(l.Err(), filter.ErrMagic) })
+	time.Sleep(2 * live.FirstPause)
+	if err := l.Reload(t.Context()); !errors.Is(err, filter.ErrMagic) || opens.Load() != 2 {
+		t.Errorf("%d files opened, want 2; %v", opens.Load(), err)
+	}
+}
+
+// TestShardsPassing: while a shard cannot be loaded, all answers for its keys are true and Err names it; after the
+// outage it answers. Shards are mapped in one run and read in the other.
+func TestShardsPassing(t *testing.T) {
+	keys, absent := settest.Names("member", 2000), settest.Names("absent", 2000)
+	for _, spec := range []string{"counting(m=65536)", "counting(m=4194304)"} {
+		t.Run(spec, func(t *testing.T) {
+			dir := t.TempDir()
+			settest.WriteShards(t, dir, bloomery.Config{Spec: spec}, 4, keys)
+			o := outage{errno: syscall.ENOMEM}
+			set, err := bloomery.Open(t.Context(), dir, o.option())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer set.Close()
+			if err := set.Err(); err != nil {
+				t.Fatal(err)
+			}
+			o.on.Store(true)
+			began := time.Now()
+			var wg sync.WaitGroup
+			for range 4 {
+				wg.Go(func() {
+					got := make([]bool, len(absent))
+					bloomery.Keyed[string](set).ContainsMany(got, absent)
+					for i, k := range absent {
+						if !got[i] || !set.ContainsString(k) {
+							t.Errorf("%s is absent, and its shard is not loaded", k)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if n, most := o.opens.Load(), 4*attempts(time.Since(began)); n > most {
+				t.Errorf("%d attempts, at most %d expected", n, most)
+			}
+			var named *shard.Error
+			if err := set.Err(); !errors.As(err, &named) || !errors.Is(err, syscall.ENOMEM) ||
+				!strings.Contains(named.File, dir) {
+				t.Errorf("Err: %v", err)
+			}
+			present, err := set.ContainsContext(t.Context(), []byte(absent[0]))
+			if !present || !errors.Is(err, syscall.ENOMEM) {
+				t.Errorf("ContainsContext: %v, %v", present, err)
+			}
+			if _, _, err := bloomery.Keyed[string](set).Count(keys[0]); !errors.Is(err, syscall.ENOMEM) {
+				t.Errorf("Count: %v", err)
+			}
+			if err := set.Check(t.Context(), nil); !errors.Is(err, syscall.ENOMEM) {
+				t.Errorf("Check: %v", err)
+			}
+			o.on.Store(false)
+			missing := func() (n int) {
+				for _, k := range absent {
+					if set.ContainsString(k) {
+						n++
+					}
+				}
+				return n
+			}
+			settest.Eventually(t, "recovery", func() bool { return missing() < len(absent)/4 })
+			if err := set.Err(); err != nil {
+				t.Errorf("after the outage: %v", err)
+			}
+			for _, k := range keys {
+				if !set.ContainsString(k) {
+					t.Fatalf("%s is missing", k)
+				}
+			}
+		})
+	}
+}
+
+// TestShardDamage: a damaged shard is read once, and later queries of it allocate nothing.
+func TestShardDamage(t *testing.T) {
+	dir := t.TempDir()
+	m := settest.WriteShards(t, dir, bloomery.Config{Spec: "standard(m=65536)"}, 1, settest.Names("member", 100))
+	path := filepath.Join(dir, m.Shards[0].File)
+	b := settest.ReadAll(t, path)
+	b[len(b)-1] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var opens atomic.Int64
+	set, err := bloomery.Open(t.Context(), dir, bloomery.WithOpening(func(string) error { opens.Add(1); return nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	opens.Store(0)
+	for i := range 10 {
+		if !set.ContainsString(fmt.Sprint(i)) || !errors.Is(set.Err(), filter.ErrChecksum) {
+			t.Errorf("Err: %v", set.Err())
+		}
+		time.Sleep(live.FirstPause / 5)
+	}
+	if opens.Load() != 1 {
+		t.Errorf("the file was read %d times", opens.Load())
+	}
+	if n := testing.AllocsPerRun(100, func() { set.ContainsString("x") }); n > 0 {
+		t.Errorf("%v allocations a query", n)
+	}
+}

@@ -1,0 +1,79 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestArchitecture: every room, file and function that ARCHITECTURE.md names exists.
+func TestArchitecture(t *testing.T) {
+	page, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, declared := map[string]bool{}, map[string]bool{}
+	method := regexp.MustCompile(`(?m)^func (?:\(\w* ?\*?(\w+)(?:\[\w+\])?\) )?([A-Z]\w*)\(`)
+	member := regexp.MustCompile(`(?m)^\t([A-Z]\w*(?:, [A-Z]\w*)*)[ (]`)
+	named := regexp.MustCompile(`(?m)^type ([A-Z]\w*)(?:\[.*\])? (?:struct|interface) \{\n((?:\t.*\n|\n)*)\}`)
+	err = filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() && (e.Name() == "node_modules" || e.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		files[filepath.ToSlash(path)], files[e.Name()] = true, true
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		room := filepath.Base(filepath.Dir(path))
+		for _, m := range method.FindAllSubmatch(b, -1) {
+			declared[string(m[1])+"."+string(m[2])], declared[room+"."+string(m[2])] = true, true
+		}
+		for _, m := range named.FindAllSubmatch(b, -1) {
+			declared[room+"."+string(m[1])] = true
+			for _, f := range member.FindAllSubmatch(m[2], -1) {
+				for _, name := range strings.Split(string(f[1]), ", ") {
+					declared[string(m[1])+"."+name] = true
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(page)
+	if n := len(regexp.MustCompile(`[A-Za-z]\S*`).FindAllString(text, -1)); n > 1200 {
+		t.Errorf("%d words; it is a map, and has at most 1200", n)
+	}
+	for _, name := range regexp.MustCompile(`[\w./-]+\.(?:go|md|txtar|mjs|h)\b`).FindAllString(text, -1) {
+		if !files[name] {
+			t.Errorf("there is no file %s", name)
+		}
+	}
+	for _, name := range regexp.MustCompile(`(?m)^[a-z]\S*`).FindAllString(between(text, "## Map\n\n```\n", "```"), -1) {
+		if name != "bloomery" && !files[strings.TrimSuffix(name, "/*")] {
+			t.Errorf("there is no room %s", name)
+		}
+	}
+	// Type.Method, Type.Field, room.Function.
+	for _, name := range regexp.MustCompile(`\b\w+\.[A-Z]\w+`).FindAllString(text, -1) {
+		room, word, _ := strings.Cut(name, ".")
+		if !declared[name] && !(room == "bloomery" && declared["."+word]) {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}
+
+// between returns the part of text between two marks.
+func between(text, from, to string) string {
+	_, text, _ = strings.Cut(text, from)
+	text, _, _ = strings.Cut(text, to)
+	return text
+}

@@ -1,0 +1,353 @@
+package shards_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/hashes"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// TestOptimizeSmallShards: the loss of an optimized set is that of all shards together. Of small ones some lose most of
+// their keys by chance.
+func TestOptimizeSmallShards(t *testing.T) {
+	dir, keys := t.TempDir(), settest.Names("member", 600)
+	settest.WriteShards(t, dir, bloomery.Config{Spec: "partitioned(bits_per_key=16)"}, 128, keys)
+	set, err := bloomery.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	optimize := func(keys []string) error {
+		b, err := set.Optimizer(bloomery.JobConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if err := b.AddMany(settest.AsKeys(keys)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Commit(t.Context())
+		return err
+	}
+	if err := optimize(keys[:540]); err != nil {
+		t.Errorf("10%% are lost: %v", err)
+	}
+	if err := optimize(keys[:200]); !errors.Is(err, filter.ErrShrunk) {
+		t.Errorf("two thirds are lost: %v", err)
+	}
+}
+
+// TestMaxBytesLikeShards: MaxBytes bounds all shards together, also with Like.
+func TestMaxBytesLikeShards(t *testing.T) {
+	dir := t.TempDir()
+	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 16, settest.Names("member", 1000))
+	old, err := bloomery.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	for limit, want := range map[uint64]error{16 * 4096: nil, 20_000: filter.ErrTooLarge} {
+		b, err := shardtest.NewBuilder(t.TempDir(), bloomery.Config{Like: old, MaxBytes: limit})
+		if !errors.Is(err, want) {
+			t.Errorf("limit %d: %v", limit, err)
+		}
+		if err == nil {
+			_ = b.Close()
+		}
+	}
+}
+
+// TestStrayShard: a file with a name of shards is not written into the folder of a set, whose next writer would remove
+// it.
+func TestStrayShard(t *testing.T) {
+	dir := t.TempDir()
+	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 2, settest.Names("member", 100))
+	one := settest.Build(t, settest.Names("member", 10), bloomery.Config{Spec: "blocked(bytes=4096)"})
+	for _, name := range []string{"00000-of-00002.bloom", "00001-of-00003.bloom"} {
+		if err := one.Save(t.Context(), filepath.Join(dir, name)); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := one.Save(t.Context(), filepath.Join(dir, "mine.bloom")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShardedBuild builds a set with little memory, so that most hashes go to a file, and with much: the same bytes.
+// Each shard is what Build makes of its keys, and the manifest describes it.
+func TestShardedBuild(t *testing.T) {
+	keys := settest.Words(150_000)
+	const shards = 3
+	c := bloomery.Config{Spec: "blocked", Seed: 3, Shards: shards}
+	var first map[string]string
+	for _, memory := range []int64{0, 1, 3 << 20} {
+		dir, temp := filepath.Join(t.TempDir(), "set"), t.TempDir()
+		c.Memory, c.TempDir = memory, temp
+		shares := 0.0
+		c.Progress = func(p filter.Progress) { shares = p.Done }
+		m, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shares < 0.999 || len(settest.FilesOf(t, temp)) > 0 {
+			t.Errorf("progress ends at %v; %d temporary files are left", shares, len(settest.FilesOf(t, temp)))
+		}
+		files := settest.FilesOf(t, dir)
+		if first == nil {
+			first = files
+		} else if !maps.Equal(files, first) {
+			t.Errorf("with %d bytes of memory the set has other bytes", memory)
+		}
+		if len(files) != shards+1 || m.Keys() != uint64(len(keys)) || len(m.Shards) != shards {
+			t.Errorf("%d files, %d keys, %d shards", len(files), m.Keys(), len(m.Shards))
+		}
+		for s, e := range m.Shards {
+			own := settest.OfShard(keys, filter.NewHasher(3), s, shards)
+			one, err := bloomery.Build(t.Context(), slices.Values(own), bloomery.Config{Spec: c.Spec, Seed: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := one.MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if files[e.File] != string(want) || sha256.Sum256(want) != e.SHA256 || uint64(len(want)) != e.Bytes ||
+				e.Keys != uint64(len(own)) || e.FPRPosterior != shardfile.Rate(one.Info().FPRPosterior) {
+				t.Errorf("shard %d is not the filter of its keys, or the manifest is wrong: %+v", s, e)
+			}
+		}
+	}
+}
+
+// TestShardedBuilderAdds: all ways of adding keys, from many goroutines, give the same set.
+func TestShardedBuilderAdds(t *testing.T) {
+	keys := settest.Words(20_000)
+	c := bloomery.Config{Spec: "blocked", Shards: 3}
+	dirs := []string{t.TempDir(), t.TempDir()}
+	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dirs[0], c); err != nil {
+		t.Fatal(err)
+	}
+	b, err := shardtest.NewBuilder(dirs[1], c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(keys, 4000) {
+		wg.Go(func() {
+			for i, k := range part[:3000] {
+				add := []func() error{
+					func() error { return b.Add([]byte(k)) }, func() error { return b.AddString(k) },
+					func() error { return b.AddHashes([]filter.Hash{b.Hasher().SumString(k)}) },
+					func() error { return b.AddMany([][]byte{[]byte(k)}) },
+				}
+				if err := add[i%len(add)](); err != nil {
+					t.Error(err)
+				}
+			}
+			var hs []filter.Hash
+			for _, k := range part[3000:] {
+				hs = append(hs, b.Hasher().SumString(k))
+			}
+			if err := b.AddHashes(hs); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if _, err := b.Build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(settest.FilesOf(t, dirs[0]), settest.FilesOf(t, dirs[1])) {
+		t.Error("the sets differ")
+	}
+	if _, err := b.Build(t.Context()); err == nil {
+		t.Error("a second Build")
+	}
+}
+
+// TestShardSizes: sizes in the Config are those of the set.
+func TestShardSizes(t *testing.T) {
+	keys := settest.Words(40_000)
+	for _, tt := range []struct {
+		c    bloomery.Config
+		spec string
+	}{
+		{bloomery.Config{Spec: "standard(bytes=64000)", Shards: 4}, "standard(bytes=16000)"},
+		{bloomery.Config{Spec: "rankindexed(capacity=40000)", Shards: 4}, "rankindexed(capacity=10600)"},
+		{bloomery.Config{Spec: "standard(fpr=0.01,capacity=40000)", Capacity: 40_000, Shards: 1},
+			"standard(capacity=40000,fpr=0.01)"},
+		{bloomery.Config{Needs: plan.Needs{FPR: 0.01}}, "ribbon(fpr=0.01)"},
+		{bloomery.Config{Needs: plan.Needs{FPR: 0.01, Remove: true}, Capacity: 50_000, Shards: 4}, ""},
+		{bloomery.Config{Spec: "fuse(fpr=0.01)", Keys: 40_000, MaxFPR: 0.011}, "fuse(fpr=0.01)"},
+	} {
+		m, err := shardtest.Build(t.Context(), slices.Values(keys), t.TempDir(), tt.c)
+		if err != nil {
+			t.Errorf("%+v: %v", tt.c, err)
+			continue
+		}
+		if tt.spec != "" && m.Spec.String() != tt.spec {
+			t.Errorf("%+v: shards of %s, want %s", tt.c, m.Spec, tt.spec)
+		}
+		if want := max(tt.c.Shards, 1); len(m.Shards) != want || m.Keys() != 40_000 {
+			t.Errorf("%+v: %d shards, %d keys", tt.c, len(m.Shards), m.Keys())
+		}
+	}
+	for n, want := range map[uint64]int{0: 1, 1: 1, 1 << 22: 1, 1<<22 + 1: 2, 50_000_000: 12, 1 << 62: shard.Max} {
+		if got := hashes.AutoShards(n); got != want {
+			t.Errorf("AutoShards(%d) = %d, want %d", n, got, want)
+		}
+	}
+}
+
+// TestShardErrors: what cannot be built leaves the folder as it was.
+func TestShardErrors(t *testing.T) {
+	keys := settest.Words(5000)
+	for _, tt := range []struct {
+		c    bloomery.Config
+		want error
+	}{
+		{bloomery.Config{Spec: "bitsandblooms", Shards: 2}, filter.ErrUnsupported},
+		{bloomery.Config{Spec: "partitioned(budget=1s)", Shards: 2}, filter.ErrConfig},
+		{bloomery.Config{Spec: "blocked(blocks=100)", Shards: 2}, filter.ErrConfig},
+		{bloomery.Config{Spec: "blocked", Shards: -1}, filter.ErrConfig},
+		{bloomery.Config{Spec: "blocked", Shards: 2, Concurrent: true}, filter.ErrConfig},
+		{bloomery.Config{Spec: "blocked", Shards: 2, Keys: 4999}, filter.ErrKeys},
+		{bloomery.Config{Spec: "redisbloom(capacity=1000,expansion=0)", Shards: 2}, filter.ErrFull},
+		{bloomery.Config{Spec: "standard(bits_per_key=4)", Shards: 2, MaxFPR: 0.01}, filter.ErrRate},
+		{bloomery.Config{Spec: "standard(capacity=4000)", Shards: 2, Capacity: 4000}, filter.ErrFull},
+	} {
+		dir := filepath.Join(t.TempDir(), "set")
+		_, err := shardtest.Build(t.Context(), slices.Values(keys), dir, tt.c)
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%+v: error %v, want %v", tt.c, err, tt.want)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%+v: the folder is left", tt.c)
+		}
+	}
+}
+
+// TestShardFolder builds into folders that are not empty.
+func TestShardFolder(t *testing.T) {
+	keys := settest.Words(5000)
+	dir := t.TempDir()
+	build := func(ctx context.Context, c bloomery.Config, keys []string) error {
+		_, err := shardtest.Build(ctx, slices.Values(keys), dir, c)
+		return err
+	}
+	c := bloomery.Config{Spec: "standard", Shards: 3}
+	other := filepath.Join(dir, "letter.txt")
+	if err := os.WriteFile(other, []byte("dear"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := build(t.Context(), c, keys); err == nil || len(settest.FilesOf(t, dir)) != 1 {
+		t.Errorf("error %v for a folder with a letter", err)
+	}
+	if err := os.Rename(other, filepath.Join(dir, "00007-of-00009.bloom")); err != nil {
+		t.Fatal(err)
+	}
+	if err := build(t.Context(), c, keys); err != nil || len(settest.FilesOf(t, dir)) != 4 {
+		t.Errorf("error %v for a folder with a shard of a killed build: %d files", err, len(settest.FilesOf(t, dir)))
+	}
+	old := settest.FilesOf(t, dir)
+	if err := build(t.Context(), c, keys); err != nil || !maps.Equal(settest.FilesOf(t, dir), old) {
+		t.Errorf("the same keys again: error %v, or other files", err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	c.Progress = func(filter.Progress) { cancel() }
+	if err := build(ctx, c, keys[:4000]); !errors.Is(err, context.Canceled) || !maps.Equal(settest.FilesOf(t, dir), old) {
+		t.Errorf("interrupted: error %v, or other files", err)
+	}
+	c.Progress, c.MaxFPR = nil, 1e-9
+	if err := build(t.Context(), c, keys[:4000]); !errors.Is(err, filter.ErrRate) || !maps.Equal(settest.FilesOf(t, dir), old) {
+		t.Errorf("rate: error %v, or other files", err)
+	}
+	c.MaxFPR = 0
+	one := slices.IndexFunc(keys, func(k string) bool { return shard.Route(filter.NewHasher(0).SumString(k), 3) == 1 })
+	if err := build(t.Context(), c, slices.Delete(slices.Clone(keys), one, one+1)); err != nil {
+		t.Fatal(err)
+	}
+	now := settest.FilesOf(t, dir)
+	first, second := shardfile.Name(0, 3, ""), shardfile.Name(1, 3, "")
+	if len(now) != 4 || now[first] != old[first] || now[second] != "" {
+		t.Errorf("a set with another key in shard 1 has the files %q", slices.Sorted(maps.Keys(now)))
+	}
+
+	b, err := shardtest.NewBuilder(dir, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hasLocks {
+		if err := build(t.Context(), c, keys); !errors.Is(err, filter.ErrLocked) || !maps.Equal(settest.FilesOf(t, dir), now) {
+			t.Errorf("error %v while another builder has the folder", err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := b.AddMany(nil); err == nil {
+		t.Error("AddMany after Close")
+	}
+	for i := range 4 {
+		c.Shards = i + 1
+		if err := build(t.Context(), c, keys); err != nil || len(settest.FilesOf(t, dir)) != i+2 {
+			t.Errorf("%d shards: %v, %s", i+1, err, fmt.Sprint(slices.Sorted(maps.Keys(settest.FilesOf(t, dir)))))
+		}
+	}
+}
+
+// replaced is a context that ends when a file has another content than text.
+type replaced struct {
+	context.Context
+	path, text string
+}
+
+func (c replaced) Err() error {
+	if b, err := os.ReadFile(c.path); err == nil && string(b) != c.text {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestEndAfterCommit: once the manifest is replaced, Build returns the set, even if its context ends then: an error
+// means that the folder is as it was before.
+func TestEndAfterCommit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "set")
+	c := bloomery.Config{Dir: dir, Shards: 3}
+	if err := settest.Build(t, settest.Words(1000), c).Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "manifest.json")
+	ctx := replaced{context.Background(), path, string(settest.ReadAll(t, path))}
+	all := settest.Words(2000)
+	s, err := bloomery.Build(ctx, slices.Values(all), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if ctx.Err() == nil {
+		t.Fatal("the set was not replaced")
+	}
+	for _, w := range all {
+		if !s.ContainsString(w) {
+			t.Fatalf("%s is missing", w)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+//go:build unix
+
+package shards_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/shards"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/shardtest"
+)
+
+// TestSaveBesideLocked: Save waits for the lock of the folder that it replaces, unless the Set is that of the Locked.
+func TestSaveBesideLocked(t *testing.T) {
+	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
+	for i, dir := range dirs {
+		c := bloomery.Config{Spec: "standard(capacity=2000)", Shards: 3}
+		if _, err := shardtest.Build(t.Context(), slices.Values(settest.Words(1000+i)), dir, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := bloomery.Lock(t.Context(), dirs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := bloomery.Open(t.Context(), dirs[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := other.Save(short, dirs[0]); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Save for 0.1 s: %v", err)
+	}
+	if err := other.Save(t.Context(), dirs[0]); !errors.Is(err, filter.ErrLocked) {
+		t.Errorf("Save: %v", err)
+	}
+	if err := errors.Join(l.AddString("new"), l.Save(t.Context(), dirs[0])); err != nil {
+		t.Errorf("Save of the Locked: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Save(t.Context(), dirs[0]); err != nil {
+		t.Error(err)
+	}
+}
+
+// locking is a context that locks and unlocks a folder whenever it is asked for its error.
+type locking struct {
+	context.Context
+	dir string
+}
+
+func (l locking) Err() error {
+	now, cancel := context.WithTimeout(context.Background(), time.Nanosecond)
+	defer cancel()
+	if other, err := bloomery.Lock(now, l.dir); err == nil {
+		_ = other.Close()
+	}
+	return l.Context.Err()
+}
+
+// TestReplaceBesideLocked: Replace of a Set that was opened without the lock takes it, so that nobody who locks the
+// folder meanwhile takes its new shards for those of a killed writer. It waits for a Locked.
+func TestReplaceBesideLocked(t *testing.T) {
+	keys := settest.Names("key", 1000)
+	dir, _ := sharded(t, "standard(bytes=2048)", 4, keys)
+	manifest := filepath.Join(dir, "manifest.json")
+	set, err := shards.Open(t.Context(), dir, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	was, err := os.Stat(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := addTo(set, "new"); err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Replace(locking{t.Context(), dir}, dir, was, set); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, dir, append(keys, "new"))
+
+	l, err := bloomery.Lock(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if was, err = os.Stat(manifest); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(addTo(set, "other"), set.Replace(t.Context(), dir, was, set)); !errors.Is(err,
+		filter.ErrLocked) {
+		t.Errorf("Replace beside a Locked: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Replace(t.Context(), dir, was, set); err != nil {
+		t.Errorf("Replace again: %v", err)
+	}
+	holds(t, dir, append(keys, "new", "other"))
+}
+
+// addTo adds a key to the Engine of a sharded set.
+func addTo(e engine.Engine, key string) error {
+	h := e.Facts().Hasher.SumString(key)
+	part, err := e.At(h, true)
+	if err != nil {
+		return err
+	}
+	return part.Add(h, nil)
+}

@@ -1,0 +1,187 @@
+package shards_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/shard"
+)
+
+var manyShards = flag.Bool("many.shards", false, "rates of 1,000 shards of every family, more seeds: some minutes")
+
+// manifestOf builds the shards of a set in memory and returns its manifest, without files. Each shard is sized for
+// sized keys, or for those that it has if sized is 0.
+func manifestOf(t *testing.T, f families.Family, s filter.Spec, parts [][]filter.Hash, sized uint64) *shard.Manifest {
+	m := &shard.Manifest{Spec: s, Hash: filter.XXH3}
+	if f.Foreign() {
+		m.Hash = f.Hash
+	}
+	for i, hs := range parts {
+		keys := sized
+		if keys == 0 {
+			keys = uint64(len(hs))
+		}
+		b, err := f.NewBuilder(s, keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.AddMany(hs); err != nil {
+			t.Fatal(err)
+		}
+		built, err := b.Build(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		info := built.Info()
+		m.Shards = append(m.Shards, shard.Entry{
+			File: shardfile.Name(i, len(parts), ""), Keys: info.Keys, Bytes: 1,
+			FPRPrior: shardfile.Rate(info.FPRPrior), FPRPosterior: shardfile.Rate(info.FPRPosterior),
+		})
+	}
+	return m
+}
+
+// routed returns random hashes by shard.
+func routed(seed, n, shards int) [][]filter.Hash {
+	parts := make([][]filter.Hash, shards)
+	for _, h := range settest.Random(seed, n) {
+		s := shard.Route(h, shards)
+		parts[s] = append(parts[s], h)
+	}
+	return parts
+}
+
+// TestShardedExceeds builds sharded sets of every family, several rates and seeds, with 1,150 keys a shard on average:
+// none exceeds its rate. -many.shards has 1,000 shards of every family; without it, of those that are built fast, and a
+// third of the rates and sizes in a run.
+func TestShardedExceeds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for _, f := range families.All() {
+		if f.Can.Has(family.CanRawKeys) {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			runs := filtertest.Third(t, *manyShards)
+			for _, rate := range []float64{0.1, 0.01, 1e-3, 1e-4, 1e-6} {
+				s := family.NewSpec(f.Name, "fpr", rate)
+				slow := f.Foreign() || f.Name == "rankindexed" // milliseconds a shard, to find its size or its rate
+				if f.Can.Has(family.CanSearch) {
+					s, slow = s.With("effort", "fast"), true
+				}
+				for _, shards := range []int{2, 16, 1000} {
+					seeds := max(1, 24/shards)
+					if *manyShards {
+						seeds *= 4
+					} else if slow {
+						seeds = min(seeds, 2)
+					}
+					if shards == 1000 && !*manyShards && (slow || rate != 0.01 && rate != 1e-6) || !runs() {
+						continue
+					}
+					for seed := range seeds {
+						m := manifestOf(t, f, s, routed(seed, 1150*shards, shards), 0)
+						if err := engine.CheckShards(m, rate); err != nil {
+							prior, posterior := m.FPR()
+							t.Errorf("%s, %d shards, seed %d: prior %.4g, posterior %.4g: %v", s, shards, seed, prior, posterior, err)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestShardedOverfull has one shard with ten times the keys for which it was sized: its rate is near 1. The set exceeds
+// its rate if the mean over all shards does: in a set of 16 shards it does, in one of 1,000 it does not.
+func TestShardedOverfull(t *testing.T) {
+	f, err := families.ByName("standard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rate = 0.02
+	for _, x := range []struct {
+		shards int
+		want   bool
+	}{{16, true}, {1000, false}} {
+		parts := routed(1, 1150*x.shards, x.shards)
+		parts[3] = settest.Random(2, 11_500)
+		m := manifestOf(t, f, family.NewSpec("standard", "fpr", rate), parts, 1250)
+		if m.Shards[3].FPRPosterior < 0.9 {
+			t.Errorf("the overfull shard has a rate of %g", m.Shards[3].FPRPosterior)
+		}
+		var over *engine.RateError
+		if err := engine.CheckShards(m, rate); errors.As(err, &over) != x.want {
+			t.Errorf("one overfull shard of %d: %v", x.shards, err)
+		}
+	}
+}
+
+// TestShardedInfo opens sharded sets from files: the rates are those of the manifest and agree with the answers. Then
+// it adds as many keys again, and Info says that the set has left its rate.
+func TestShardedInfo(t *testing.T) {
+	const rate, keys = 0.01, 20_000
+	for _, family := range []string{"standard", "blocked", "partitioned"} {
+		for _, shards := range []int{2, 16} {
+			t.Run(fmt.Sprintf("%s/%d", family, shards), func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "set")
+				spec := fmt.Sprintf("%s(fpr=%g)", family, rate)
+				if family == "partitioned" {
+					spec = fmt.Sprintf("%s(effort=fast,fpr=%g)", family, rate)
+				}
+				b, err := shardtest.NewBuilder(dir, bloomery.Config{Spec: spec, Shards: shards})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer b.Close()
+				for _, k := range settest.Integers(keys, 1) {
+					if err := settest.AddUint64(b, k); err != nil {
+						t.Fatal(err)
+					}
+				}
+				m, err := b.Build(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				set := settest.OpenSet(t, dir)
+				info := set.Info()
+				prior, posterior := m.FPR()
+				if info.FPRPrior != prior || info.FPRPosterior != posterior || info.FPRChosen != rate || info.Exceeded() {
+					t.Errorf("%+v, manifest %g, %g", info, prior, posterior)
+				}
+				found := uint64(0)
+				const absent = 400_000
+				for _, k := range settest.Integers(absent, 2) {
+					if bloomery.Keyed[uint64](set).Contains(k) {
+						found++
+					}
+				}
+				if observed := settest.RateOf(found, absent); !observed.Holds(posterior) {
+					t.Errorf("%+v, posterior %g", observed, posterior)
+				}
+				for _, k := range settest.Integers(keys, 3) {
+					if err := bloomery.Keyed[uint64](set).Add(k); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if info := set.Info(); !info.Exceeded() {
+					t.Errorf("after as many keys again: %+v", info)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package shards_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/shard"
+)
+
+var update = flag.Bool("update", false, "write the sharded sets of shard/testdata/sets anew")
+
+// vectorSet is a sharded set of shard/testdata/sets with its vectors, which are for readers in other languages. Each
+// vector has a key with its hash, the shard that follows from routing 1, and the answer.
+type vectorSet struct {
+	name   string
+	config bloomery.Config
+	keys   int
+	suffix string // of shard 1, as if it had been replaced
+}
+
+var vectorSecret = filter.Secret{1, 2, 3}
+
+var vectorSets = []vectorSet{
+	{"blocked", bloomery.Config{Spec: "blocked(fpr=0.01)", Seed: 1<<53 + 1, Shards: 5}, 300, ""},
+	{"counting", bloomery.Config{Spec: "rankindexed(counting=1,fpr=0.001)", Secret: &vectorSecret, Shards: 3}, 90,
+		"3f2a9c"},
+	{"one-shard", bloomery.Config{Spec: "standard(fpr=0.1)", Seed: 7, Shards: 1}, 18, ""},
+	{"empty-shards", bloomery.Config{Spec: "fuse(width=9)", Shards: 7}, 2, ""},
+}
+
+// TestShardVectors builds the sets and compares each file, then the answers with those of the vectors.
+func TestShardVectors(t *testing.T) {
+	for i, v := range vectorSets {
+		t.Run(v.name, func(t *testing.T) {
+			held, absent := filtertest.MixedKeys(i)
+			for n := len(held); n < v.keys; n++ {
+				held = append(held, filtertest.TextKey(fmt.Sprintf("member-%d", n)))
+			}
+			dir := filepath.Join(t.TempDir(), v.name)
+			v.build(t, dir, held[:v.keys])
+			text := v.vectors(t, dir, held[:min(v.keys, 20)], absent)
+			golden := filepath.Join("..", "..", "..", "shard", "testdata", "sets", v.name)
+			if *update {
+				if err := os.RemoveAll(golden); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.CopyFS(golden, os.DirFS(dir)); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(golden+".json", []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, want := settest.FilesOf(t, dir), settest.FilesOf(t, golden)
+			if !maps.Equal(got, want) || len(want) != v.config.Shards+1 {
+				t.Errorf("%s has %d files, the same keys give %d, or they differ: -update writes them",
+					golden, len(want), len(got))
+			}
+			if want, err := os.ReadFile(golden + ".json"); err != nil || text != string(want) {
+				t.Errorf("%s.json has other vectors: %v", golden, err)
+			}
+		})
+	}
+}
+
+// build builds the set in dir. In counting sets some keys count more than once.
+func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) {
+	b, err := shardtest.NewBuilder(dir, v.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for i, k := range keys {
+		times := 1
+		if strings.Contains(v.config.Spec, "counting") {
+			times += i % 6
+		}
+		for range times {
+			if err := b.AddHashes([]filter.Hash{k.Hash(b.Hasher())}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.suffix != "" {
+		old := m.Shards[1].File
+		m.Shards[1].File = shardfile.Name(1, len(m.Shards), v.suffix)
+		if err := os.Rename(filepath.Join(dir, old), filepath.Join(dir, m.Shards[1].File)); err != nil {
+			t.Fatal(err)
+		}
+		settest.WriteManifest(t, dir, m)
+	}
+	// Only the files of the set: no lock file, no file that was replaced.
+	names := []string{shard.ManifestName}
+	for _, e := range m.Shards {
+		names = append(names, e.File)
+	}
+	for name := range settest.FilesOf(t, dir) {
+		if !slices.Contains(names, name) {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// vectors returns the JSON of the vectors. All keys of held must be present.
+func (v vectorSet) vectors(t *testing.T, dir string, held, absent []filtertest.VectorKey) string {
+	set, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(v.config.Secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	var b bytes.Buffer
+	hasher := set.Hasher()
+	fmt.Fprintf(&b, "{\n  \"set\": %q,\n  \"hash\": %q,\n  \"seed\": \"%d\",\n", v.name, hasher.ID(), hasher.Seed())
+	if v.config.Secret != nil {
+		fmt.Fprintf(&b, "  \"secret\": %q,\n", hex.EncodeToString(v.config.Secret[:]))
+	}
+	fmt.Fprintf(&b, "  \"shards\": %d,\n  \"keys\": [", v.config.Shards)
+	for i, k := range slices.Concat(held, absent) {
+		h := k.Hash(hasher)
+		has := set.ContainsHash(h)
+		if i < len(held) && !has {
+			t.Errorf("key %s %q is absent", k.Kind, k.Text())
+		}
+		if i > 0 {
+			b.WriteString(",")
+		}
+		fmt.Fprintf(&b, "\n    {%s, \"shard\": %d, \"has\": %t", k.JSON(h), shard.Route(h, v.config.Shards), has)
+		if n, _, err := bloomery.Keyed[filter.Hash](set).Count(h); err == nil {
+			fmt.Fprintf(&b, `, "count": "%d"`, n)
+		}
+		b.WriteString("}")
+	}
+	b.WriteString("\n  ]\n}\n")
+	if err := set.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

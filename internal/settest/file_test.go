@@ -1,0 +1,430 @@
+package settest_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/settest"
+)
+
+// TestFileBytes holds what each family says about the bytes of a file besides the filter against files.
+func TestFileBytes(t *testing.T) {
+	for _, f := range families.All() {
+		for _, form := range f.Forms {
+			for _, n := range []int{1, 100, 3000} {
+				b, err := f.NewBuilder(form.Spec.With("fpr", 0.01), uint64(n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				hs := filtertest.Hashes(n, 1)
+				if v, ok := b.(family.ValueBuilder); ok && family.Given(form.Spec, "value_bits") {
+					err = v.AddValues(hs, make([]uint64, n))
+				} else {
+					err = b.AddMany(hs)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				made, err := b.Build(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				e := made.(family.Encoder).Encode()
+				bytes, err := container.Len(&container.File{Family: f.ID, Encoded: e})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if more := int(bytes - (made.Info().Bits+7)/8); more < int(f.FileBytes)-128 || more > int(f.FileBytes)+160 {
+					t.Errorf("%s, %d keys: %d bytes besides the filter, the family says %d", form.Spec, n, more, f.FileBytes)
+				}
+			}
+		}
+	}
+}
+
+// TestFiles opens every family in all ways, changes what was opened, and finds the file as it was.
+func TestFiles(t *testing.T) {
+	for _, f := range families.All() {
+		c := bloomery.Config{Spec: f.Name + "(bytes=1200000)"} // more than 1 MiB, so that it is mapped
+		keys := make([]uint64, 20_000)
+		switch {
+		case f.Name == "fuse": // has at most 32 bits a slot
+			c.Spec, keys = "fuse(width=32)", make([]uint64, 270_000)
+		case f.Can.Has(family.CanSpill) && !f.Can.Has(family.CanSearch): // they use 32 to 92 bits a key
+			keys = make([]uint64, 300_000)
+		case f.Can.Has(family.CanSearch):
+			c.Spec, keys = f.Name+"(bits_per_key=32,passes=1)", make([]uint64, 300_000)
+		}
+		for i := range keys {
+			keys[i] = uint64(i)
+		}
+		s := settest.Build(t, keys, c)
+		path := settest.Save(t, s)
+		file, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := bytes.Clone(file)
+		for what, open := range map[string]func() (*bloomery.Set, error){
+			"Open":      func() (*bloomery.Set, error) { return bloomery.Open(t.Context(), path) },
+			"InMemory":  func() (*bloomery.Set, error) { return bloomery.Open(t.Context(), path, bloomery.InMemory()) },
+			"Read":      func() (*bloomery.Set, error) { return bloomery.Read(bytes.NewReader(file)) },
+			"FromBytes": func() (*bloomery.Set, error) { return bloomery.FromBytes(own) },
+			"FromBytes, odd": func() (*bloomery.Set, error) {
+				return bloomery.FromBytes(append(make([]byte, 1, len(file)+1), file...)[1:])
+			},
+			"Lock": func() (*bloomery.Set, error) { return lock(t, path) },
+		} {
+			got, err := open()
+			if err != nil {
+				t.Fatalf("%s: %s: %v", f.Name, what, err)
+			}
+			ints := bloomery.Keyed[uint64](got)
+			if !got.Equal(s) || !s.Equal(got) || !ints.Contains(7) || got.Err() != nil || got.Info().Keys != s.Info().Keys {
+				t.Errorf("%s: %s gives another set", f.Name, what)
+			}
+			if f.Can.Has(family.CanAdd) {
+				if err := got.AddString("new"); err != nil || !got.ContainsString("new") || got.Equal(s) || !ints.Contains(7) {
+					t.Errorf("%s: %s: Add: %v", f.Name, what, err)
+				}
+			}
+			if err := got.Close(); err != nil {
+				t.Errorf("%s: %s: Close: %v", f.Name, what, err)
+			}
+		}
+		if !bytes.Equal(own, file) {
+			t.Errorf("%s: a change of the set wrote to the bytes", f.Name)
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(after, file) {
+			t.Errorf("%s: a change of the set wrote to the file", f.Name)
+		}
+	}
+}
+
+func lock(t testing.TB, path string) (*bloomery.Set, error) {
+	l, err := bloomery.Lock(t.Context(), path)
+	if err != nil {
+		return nil, err
+	}
+	return l.Set, l.Close()
+}
+
+// TestFromBytesShares finds no copy of the filter where the machine allows it.
+func TestFromBytesShares(t *testing.T) {
+	if !bitvec.LittleEndian {
+		t.Skip("this machine is big-endian: words must be turned round")
+	}
+	file, err := settest.Build(t, settest.Words(100_000), bloomery.Config{Spec: "standard"}).MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	aligned := make([]uint64, len(file)/8)
+	b := bitvec.Bytes(aligned)
+	copy(b, file)
+	if n := testing.AllocsPerRun(5, func() {
+		if _, err := bloomery.FromBytes(b); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 60 {
+		t.Errorf("%v allocations", n)
+	}
+	s, err := bloomery.FromBytes(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b[4096:] { // all bits set: the set sees it
+		b[4096+i] = 0xff
+	}
+	if !s.ContainsString("absent") && !s.ContainsString("absent too") {
+		t.Error("the set does not read the bytes")
+	}
+}
+
+// TestLimits refuses what is larger than it may be.
+func TestLimits(t *testing.T) {
+	s := settest.Build(t, settest.Words(10_000), bloomery.Config{})
+	path := settest.Save(t, s)
+	file, _ := s.MarshalBinary()
+	for what, err := range map[string]error{
+		"Open":      second(bloomery.Open(t.Context(), path, bloomery.WithMaxBytes(1000))),
+		"Read":      second(bloomery.Read(bytes.NewReader(file), bloomery.WithMaxBytes(1000))),
+		"FromBytes": second(bloomery.FromBytes(file, bloomery.WithMaxBytes(1000))),
+	} {
+		if !errors.Is(err, filter.ErrTooLarge) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, err := range map[string]error{
+		"an empty file": second(bloomery.Read(strings.NewReader(""))), "a text": second(bloomery.Read(strings.NewReader("a line\n"))),
+		"half a header": second(bloomery.Read(bytes.NewReader(file[:40]))),
+	} {
+		want := filter.ErrMagic
+		if what != "a text" {
+			want = io.ErrUnexpectedEOF
+		}
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// TestChangedInPlace overwrites and truncates a mapped file: answers may be wrong, never a crash or a false no of a
+// page that cannot be read, and Err says so.
+func TestChangedInPlace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	for what, change := range map[string]func() error{
+		"truncated": func() error { return os.Truncate(path, 0) },
+		"cut":       func() error { return os.Truncate(path, 5000) },
+		"touched":   func() error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) },
+		"overwritten": func() error {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteAt(make([]byte, 1<<20), 0)
+			return errors.Join(err, f.Close())
+		},
+	} {
+		settest.Large(t, path, 0)
+		s, err := bloomery.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem, err := bloomery.Open(t.Context(), path, bloomery.InMemory())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Err(); err != nil {
+			t.Fatalf("%s: before the change: %v", what, err)
+		}
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		dst := make([]bool, 1000)
+		keys := make([]uint64, 1000)
+		for i := range keys {
+			keys[i] = uint64(i)
+			if !bloomery.Keyed[uint64](s).Contains(uint64(i)) && what != "overwritten" && what != "cut" {
+				t.Fatalf("%s: a false no", what)
+			}
+			if !bloomery.Keyed[uint64](mem).Contains(uint64(i)) {
+				t.Fatalf("%s: in memory: key %d is lost", what, i)
+			}
+		}
+		bloomery.Keyed[uint64](s).ContainsMany(dst, keys)
+		_ = s.Info()
+		_, _ = s.Clone()
+		_, _ = s.WriteTo(io.Discard)
+		_ = bloomery.Keyed[uint64](s).Add(5)
+		if err := s.Err(); what != "touched" && err != nil && !errors.Is(err, filter.ErrFile) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := errors.Join(mem.Err(), mem.Close(), s.Close()); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestTruncatedBatches truncates mapped files: each batch of integers or strings answers yes for all keys, and Err says
+// so.
+func TestTruncatedBatches(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "windows" || !bitvec.LittleEndian {
+		t.Skip("files are read into memory on this system: a later change cannot disturb a Set")
+	}
+	for _, spec := range []string{"fuse(width=8)", "fuse(width=16)", "blocked", "blocked(layout=split)", "standard"} {
+		path := filepath.Join(t.TempDir(), "f.bloom")
+		keys := func(yield func(uint64) bool) {
+			for i := range uint64(1_200_000) {
+				if !yield(i) {
+					return
+				}
+			}
+		}
+		ctx := t.Context()
+		built, err := bloomery.Build(ctx, keys, bloomery.Config{Spec: spec, Keys: 1_200_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := built.Save(ctx, path); err != nil {
+			t.Fatal(err)
+		}
+		ask := func(what string, ask func(s *bloomery.Set, dst []bool)) {
+			s, err := bloomery.Open(ctx, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			file, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, 0); err != nil {
+				t.Fatal(err)
+			}
+			dst := make([]bool, 600)
+			ask(s, dst)
+			if slices.Contains(dst, false) || !errors.Is(s.Err(), filter.ErrFile) {
+				t.Errorf("%s, %s: a false no, or no error: %v", spec, what, s.Err())
+			}
+			if err := os.WriteFile(path, file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask("integers", func(s *bloomery.Set, dst []bool) {
+			bloomery.Keyed[uint64](s).ContainsMany(dst, make([]uint64, len(dst)))
+		})
+		ask("strings", func(s *bloomery.Set, dst []bool) {
+			bloomery.Keyed[string](s).ContainsMany(dst, settest.Names("key", len(dst)))
+		})
+	}
+}
+
+// TestErr notices a change in place without a query.
+func TestErr(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "windows" || !bitvec.LittleEndian {
+		t.Skip("files are read into memory on this system: a later change cannot disturb a Set")
+	}
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	settest.Large(t, path, 0)
+	s, err := bloomery.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	settest.Large(t, path, 1) // by rename
+	if err := s.Err(); err != nil || !bloomery.Keyed[uint64](s).Contains(0) {
+		t.Errorf("replaced by rename: %v", err)
+	}
+	s, err = bloomery.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := os.Truncate(path, 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Err(); !errors.Is(err, filter.ErrFile) || !strings.Contains(err.Error(), path) {
+		t.Errorf("truncated: %v", err)
+	}
+	if !bloomery.Keyed[uint64](s).Contains(1 << 40) { // its page is gone: yes, not a crash
+		t.Error("a false no")
+	}
+}
+
+// TestChangedErrors overwrites the file of a mapped Set with another valid filter. Whatever reads the whole filter and
+// can return an error returns one, and nothing is written.
+func TestChangedErrors(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "windows" || !bitvec.LittleEndian {
+		t.Skip("files are read into memory on this system: a later change cannot disturb a Set")
+	}
+	dir := t.TempDir()
+	path, next, output := filepath.Join(dir, "f.bloom"), filepath.Join(dir, "next.bloom"), filepath.Join(dir, "out.bloom")
+	settest.Large(t, next, 5)
+	later, err := os.ReadFile(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := bloomery.Open(t.Context(), next, bloomery.InMemory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, use := range map[string]func(s *bloomery.Set) error{
+		"Add":              func(s *bloomery.Set) error { return bloomery.Keyed[uint64](s).Add(7) },
+		"Clone":            func(s *bloomery.Set) error { _, err := s.Clone(); return err },
+		"Merge":            func(s *bloomery.Set) error { return s.Merge(same) },
+		"Merge with it":    func(s *bloomery.Set) error { return same.Merge(s) },
+		"Intersect":        func(s *bloomery.Set) error { return s.Intersect(same) },
+		"WriteTo":          func(s *bloomery.Set) error { _, err := s.WriteTo(io.Discard); return err },
+		"MarshalBinary":    func(s *bloomery.Set) error { _, err := s.MarshalBinary(); return err },
+		"Save":             func(s *bloomery.Set) error { return s.Save(t.Context(), output) },
+		"EstimateInterval": func(s *bloomery.Set) error { _, err := s.EstimateInterval(); return err },
+		"EstimateOverlap":  func(s *bloomery.Set) error { _, err := s.EstimateOverlap(same); return err },
+		"with EstimateOverlap": func(s *bloomery.Set) error {
+			_, err := same.EstimateOverlap(s)
+			return err
+		},
+		"Info": func(s *bloomery.Set) error { s.Info(); return s.Err() },
+	} {
+		settest.Large(t, path, 0)
+		s, err := bloomery.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, later, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := use(s); !errors.Is(err, filter.ErrFile) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := s.Err(); !errors.Is(err, filter.ErrFile) {
+			t.Errorf("%s: Err returns %v", what, err)
+		}
+		if names, _ := filepath.Glob(output + "*"); len(names) != 0 {
+			t.Errorf("%s: %v was written", what, names)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	settest.Large(t, path, 0)
+	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, later, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Err(); !errors.Is(err, filter.ErrFile) {
+		t.Errorf("Live: %v", err)
+	}
+	// The next look at the file opens it again: it is valid.
+	if err := l.Reload(t.Context()); err != nil || l.Err() != nil {
+		t.Errorf("Live: %v, %v", err, l.Err())
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLock changes a file under a lock, which others wait for, and notices changes without it.
+func TestLock(t *testing.T) {
+	path := settest.Save(t, settest.Build(t, settest.Words(10), bloomery.Config{Spec: "standard(capacity=100)"}))
+	l, err := bloomery.Lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.AddString("new"), l.Commit(t.Context()), l.Close(), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	l, err = bloomery.Lock(t.Context(), path)
+	if err != nil || !l.ContainsString("new") {
+		t.Fatalf("%v", err)
+	}
+	defer l.Close()
+	if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Commit(t.Context()); !errors.Is(err, filter.ErrChanged) {
+		t.Errorf("a change by others: %v", err)
+	}
+	if _, err := bloomery.Lock(t.Context(), filepath.Dir(path)); err == nil {
+		t.Error("a folder was locked")
+	}
+}

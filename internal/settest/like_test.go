@@ -1,0 +1,242 @@
+package settest_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/plan"
+)
+
+// TestLikeSample: the new list of a counting filter may be far longer than the old one.
+func TestLikeSample(t *testing.T) {
+	config := bloomery.Config{Spec: "counting(capacity=400000)"}
+	old := settest.Build(t, slices.Repeat(settest.Names("old", 100), 4), config)
+	config = bloomery.Config{Like: old}
+	list := append(settest.Names("old", 100), settest.Names("new", 300_000)...)
+	if set := settest.Build(t, list, config); !set.ContainsString("new-0") && !set.ContainsString(list[len(list)-1]) {
+		t.Error("keys are lost")
+	}
+	b, err := bloomery.NewBuilder(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for i := range 300_000 {
+		if err := b.AddString(fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Build(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// encoded returns the file of a set.
+func encoded(t *testing.T, s *bloomery.Set) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := s.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestLike builds sets of every family like a mapped one with a seed and a chosen rate, for other keys.
+func TestLike(t *testing.T) {
+	keys := settest.Words(5100)
+	for _, f := range families.All() {
+		t.Run(f.Name, func(t *testing.T) {
+			c := bloomery.Config{Spec: settest.SpecOf(f), FPRChosen: 0.25}
+			if !f.Foreign() {
+				c.Seed = 9
+			}
+			path := filepath.Join(t.TempDir(), "old")
+			if err := settest.Build(t, keys[:5000], c).Save(t.Context(), path); err != nil {
+				t.Fatal(err)
+			}
+			old, err := bloomery.Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer old.Close()
+			c = bloomery.Config{Like: old}
+			set := settest.Build(t, keys[100:], c)
+			for _, k := range keys[100:] {
+				if !set.ContainsString(k) {
+					t.Fatalf("%q is missing", k)
+				}
+			}
+			like, model := set.Spec(), old.Spec()
+			if f.Name == "ribbon" { // these follow from the keys
+				for _, name := range []string{"seed", "starts", "tail", "tail_seed"} {
+					like, model = family.Without(like, name), family.Without(model, name)
+				}
+			}
+			if f.Name != "fuse" && f.Name != "redisbloom" && like != model {
+				t.Errorf("%s like %s", set.Spec(), old.Spec())
+			}
+			if set.Hasher() != old.Hasher() || set.Info().FPRChosen != 0.25 {
+				t.Errorf("seed %d, chosen rate %g", set.Hasher().Seed(), set.Info().FPRChosen)
+			}
+			again := slices.Clone(keys[100:])
+			slices.Reverse(again)
+			c.Workers, c.Memory = 3, 4096
+			if !f.Can.Has(family.CanRawKeys) && !bytes.Equal(encoded(t, settest.Build(t, again, c)), encoded(t, set)) {
+				t.Error("the file depends on the order of the keys, the workers or the memory")
+			}
+		})
+	}
+}
+
+// TestLikeForms keeps the trimmed form, the secret and the concurrent form of a set.
+func TestLikeForms(t *testing.T) {
+	keys := settest.Words(2000)
+	secret := filter.NewSecret()
+	full := settest.Build(t, keys, bloomery.Config{Spec: "rankindexed(capacity=3000)", Secret: secret})
+	trimmed, err := full.Trimmed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := encoded(t, trimmed)
+	read, err := bloomery.FromBytes(file, bloomery.WithSecret(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, old := range []*bloomery.Set{trimmed, read} {
+		if got := encoded(t, settest.Build(t, keys, bloomery.Config{Like: old})); !bytes.Equal(got, file) {
+			t.Error("a trimmed set is followed by one in another form")
+		}
+	}
+	shared := settest.Build(t, keys, bloomery.Config{Like: trimmed, Concurrent: true})
+	if err := shared.AddString("one more"); err != nil || !shared.ContainsString("one more") {
+		t.Error(err)
+	}
+	if set := settest.Build(t, keys, bloomery.Config{Like: shared}); !set.Equal(full) {
+		t.Error("a concurrent set is followed by another one than its plain form")
+	}
+	_, err = bloomery.Build(t.Context(), slices.Values(settest.Words(9000)), bloomery.Config{Like: full})
+	if !errors.Is(err, filter.ErrFull) {
+		t.Errorf("three times as many keys as there is room for: %v", err)
+	}
+}
+
+func TestLikeErrors(t *testing.T) {
+	old := settest.Build(t, settest.Words(100), bloomery.Config{})
+	for name, c := range map[string]bloomery.Config{
+		"spec": {Spec: "standard"}, "needs": {Needs: plan.Needs{FPR: 0.1}}, "capacity": {Capacity: 7},
+		"seed":   {Seed: 1},
+		"secret": {Secret: filter.NewSecret()}, "hash": {Hash: filter.XXH64}, "fpr_chosen": {FPRChosen: 0.1},
+		"max_fpr": {MaxFPR: 2}, "shards": {Shards: 2}, "empty": {Like: new(bloomery.Set)},
+	} {
+		if c.Like == nil {
+			c.Like = old
+		}
+		if _, err := bloomery.NewBuilder(t.Context(), c); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := c.Check(); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%s: Check: %v", name, err)
+		}
+	}
+	like := bloomery.Config{Like: old}
+	if err := like.Check(); err != nil {
+		t.Error(err)
+	}
+	if _, err := bloomery.New(like); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("New: %v", err)
+	}
+	if _, err := like.Choose(t.Context()); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("Choose: %v", err)
+	}
+	c := bloomery.Config{Like: old, Shards: 1}
+	if _, err := c.ForShard(t.Context()); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("ForShard: %v", err)
+	}
+	if _, err := shardtest.NewBuilder(t.TempDir(), like); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("NewBuilder with Dir: %v", err)
+	}
+	like.Keys = 5
+	if _, err := bloomery.Build(t.Context(), slices.Values(settest.Words(6)), like); !errors.Is(err, filter.ErrKeys) {
+		t.Errorf("another number of keys: %v", err)
+	}
+	like = bloomery.Config{Like: old, MaxFPR: 0.02}
+	if _, err := bloomery.Build(t.Context(), slices.Values(settest.Words(400)), like); !errors.Is(err, filter.ErrRate) {
+		t.Errorf("a rate above MaxFPR: %v", err)
+	}
+}
+
+// TestLikeShards builds a sharded set like another one: shard by shard what Build makes, and in the folder of the old.
+func TestLikeShards(t *testing.T) {
+	keys := settest.Words(9000)
+	dir := filepath.Join(t.TempDir(), "old")
+	first := bloomery.Config{Spec: "partitioned(effort=fast,fpr=0.01,later=900)", Seed: 4, Shards: 3}
+	was, err := shardtest.Build(t.Context(), slices.Values(keys[:8000]), dir, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := bloomery.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	next := filepath.Join(t.TempDir(), "next")
+	m, err := shardtest.Build(t.Context(), slices.Values(keys[500:]), next, bloomery.Config{Like: old})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.ID() != was.ID() || m.FPRChosen != 0.01 || m.Keys() != 8500 {
+		t.Errorf("plan %s like %s, chosen rate %g, %d keys", m.ID(), was.ID(), m.FPRChosen, m.Keys())
+	}
+	files := settest.FilesOf(t, next)
+	for i := range 3 {
+		one := settest.Shard(t, dir, old, i)
+		set := settest.Build(t, settest.OfShard(keys[500:], old.Hasher(), i, 3), bloomery.Config{Like: one})
+		if files[m.Shards[i].File] != string(encoded(t, set)) {
+			t.Errorf("shard %d is not what Build makes of its keys", i)
+		}
+	}
+	optimizer, err := old.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Level: filter.Keep}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer optimizer.Close()
+	if err := optimizer.AddMany(settest.AsKeys(keys[500:])); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := optimizer.Commit(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := bloomery.Open(t.Context(), next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	if !kept.Equal(read) {
+		t.Error("an Optimizer that keeps the shifts makes another set")
+	}
+	if _, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Like: old}); !errors.Is(err, filter.ErrUnsupported) {
+		t.Errorf("a Builder like a sharded set: %v", err)
+	}
+	again := bloomery.Config{Like: old, Shards: 4}
+	if _, err := shardtest.NewBuilder(dir, again); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("another number of shards: %v", err)
+	}
+	again.Shards = 0
+	if m, err = shardtest.Build(t.Context(), slices.Values(keys[500:]), dir, again); err != nil {
+		t.Fatal(err)
+	}
+	if len(settest.FilesOf(t, dir)) != 4 || m.Keys() != 8500 {
+		t.Errorf("in the old folder: %d files, %d keys", len(settest.FilesOf(t, dir)), m.Keys())
+	}
+}

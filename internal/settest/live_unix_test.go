@@ -1,0 +1,40 @@
+//go:build unix
+
+package settest_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/untrusted"
+)
+
+// TestLivePipe: a Live whose file becomes a pipe reports it, goes on with the old Set, and can be closed.
+func TestLivePipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	if err := settest.Build(t, settest.Names("member", 100), bloomery.Config{Spec: "standard(bytes=1000)"}).Save(t.Context(),
+		path); err != nil {
+		t.Fatal(err)
+	}
+	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := syscall.Mkfifo(path+".pipe", 0o600); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Rename(path+".pipe", path); err != nil {
+		t.Fatal(err)
+	}
+	settest.Eventually(t, "the error", func() bool { return errors.Is(l.Err(), untrusted.ErrNotRegular) })
+	if !l.ContainsString(settest.Names("member", 1)[0]) {
+		t.Error("the old Set does not answer")
+	}
+}

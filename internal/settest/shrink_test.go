@@ -1,0 +1,197 @@
+package settest_test
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/drift"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/shardtest"
+)
+
+// TestShrink: a Set like another one has lost at most half of its keys, or what Shrink allows, in every family.
+func TestShrink(t *testing.T) {
+	keys := settest.Words(1000)
+	for _, f := range families.All() {
+		old := settest.Build(t, keys, bloomery.Config{Spec: settest.SpecOf(f)})
+		for _, c := range []struct {
+			left   int
+			shrink float64
+			ok     bool
+		}{
+			{1000, 0, true}, {510, 0, true}, {480, 0, false}, {0, 0, false},
+			{910, 0.1, true}, {890, 0.1, false}, {0, 0.999, false}, {1, 1, true}, {0, 1, true},
+		} {
+			_, err := bloomery.Build(t.Context(), slices.Values(keys[:c.left]),
+				bloomery.Config{Like: old, Shrink: c.shrink})
+			if lost := (*drift.ShrinkError)(nil); c.ok != (err == nil) || !c.ok && !errors.As(err, &lost) {
+				t.Errorf("%s: %d of 1000 keys with %g: %v", f.Name, c.left, c.shrink, err)
+			}
+		}
+	}
+	for _, shrink := range []float64{-0.1, 1.1} {
+		c := bloomery.Config{Like: settest.Build(t, keys, bloomery.Config{}), Shrink: shrink}
+		_, err := bloomery.NewBuilder(t.Context(), c)
+		if !errors.Is(err, filter.ErrConfig) || !errors.Is(c.Check(), filter.ErrConfig) {
+			t.Errorf("shrink %g: %v", shrink, err)
+		}
+	}
+	for _, c := range []bloomery.Config{{Shrink: 0.5}, {Shrink: 0.5, Capacity: 10}} {
+		if err := c.Check(); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("without Like: %v", err)
+		}
+	}
+}
+
+// TestShrinkDuplicates: keys that come several times count once where the bits tell it, in the old set and the new one.
+func TestShrinkDuplicates(t *testing.T) {
+	keys := settest.Words(3000)
+	for _, spec := range []string{"standard", "blocked", "counting"} {
+		old := settest.Build(t, slices.Concat(keys, keys, keys, keys), bloomery.Config{Spec: spec + "(capacity=12000)"})
+		if spec != "counting" { // which would lose counts
+			if _, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Like: old}); err != nil {
+				t.Errorf("%s: each key once: %v", spec, err)
+			}
+		}
+		cut := slices.Concat(keys[:700], keys[:700], keys[:700], keys[:700])
+		_, err := bloomery.Build(t.Context(), slices.Values(cut), bloomery.Config{Like: old})
+		if !errors.Is(err, filter.ErrShrunk) {
+			t.Errorf("%s: 700 of 3000 keys four times: %v", spec, err)
+		}
+	}
+}
+
+// TestShrinkSharded: the guard is for the whole set, and the folder stays as it is.
+func TestShrinkSharded(t *testing.T) {
+	keys := settest.Words(200) // so few that some shards lose more than half
+	dir := filepath.Join(t.TempDir(), "set")
+	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir,
+		bloomery.Config{Spec: "standard", Shards: 50}); err != nil {
+		t.Fatal(err)
+	}
+	old, err := bloomery.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := bloomery.Config{Like: old}
+	for _, left := range []int{0, 99} {
+		_, err = shardtest.Build(t.Context(), slices.Values(keys[:left]), dir, c)
+		var lost *drift.ShrinkError
+		if !errors.As(err, &lost) || lost.Before != 200 || lost.After != uint64(left) {
+			t.Errorf("%d keys: %v", left, err)
+		}
+		after, err := os.ReadDir(dir)
+		if err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("%v, %v: the folder has changed: %v", left, err, after)
+		}
+	}
+	if _, err = shardtest.Build(t.Context(), slices.Values(keys[:120]), dir, c); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShrinkCounts: counts are not lost in silence if the new list has each key once.
+func TestShrinkCounts(t *testing.T) {
+	keys := settest.Words(10_000)
+	log := func(times int) iter.Seq[string] {
+		return func(yield func(string) bool) {
+			for i, k := range keys {
+				for range 1 + i%10/8*times { // a fifth of the keys comes more than once
+					if !yield(k) {
+						return
+					}
+				}
+			}
+		}
+	}
+	for _, spec := range []string{
+		"counting", "rankindexed(counting=1)", "rankindexed(counting=1,fpr=0.3)",
+	} {
+		build := func(times int, c bloomery.Config) (*bloomery.Set, error) {
+			return bloomery.Build(t.Context(), log(times), c)
+		}
+		set, err := build(2, bloomery.Config{Spec: spec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for times, ok := range map[int]bool{0: false, 1: true, 2: true} {
+			_, err := build(times, bloomery.Config{Like: set})
+			if ok != (err == nil) || !ok && !errors.Is(err, filter.ErrShrunk) {
+				t.Errorf("%s, %d more: %v", spec, times, err)
+			}
+		}
+		if _, err := build(0, bloomery.Config{Like: set, Shrink: 1}); err != nil {
+			t.Errorf("%s: %v", spec, err)
+		}
+		dir := filepath.Join(t.TempDir(), "set")
+		if _, err := shardtest.Build(t.Context(), log(2), dir, bloomery.Config{Spec: spec, Shards: 20}); err != nil {
+			t.Fatal(err)
+		}
+		old, err := bloomery.Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer old.Close()
+		for times, ok := range map[int]bool{0: false, 1: true} {
+			_, err := shardtest.Build(t.Context(), log(times), dir, bloomery.Config{Like: old})
+			if ok != (err == nil) || !ok && !errors.Is(err, filter.ErrShrunk) {
+				t.Errorf("%s, shards, %d more: %v", spec, times, err)
+			}
+		}
+		once, err := build(0, bloomery.Config{Spec: spec}) // counts only what looks alike
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bloomery.Build(t.Context(), slices.Values(keys[:6000]), bloomery.Config{Like: once}); err != nil {
+			t.Errorf("%s, each key once: %v", spec, err)
+		}
+	}
+}
+
+// TestShrinkAllowed: the list of allowed keys of a Set like another one is guarded, too.
+func TestShrinkAllowed(t *testing.T) {
+	allowed := func(n int) iter.Seq[[]byte] {
+		return func(yield func([]byte) bool) {
+			for i := range n {
+				if !yield(fmt.Appendf(nil, "allowed-%d", i)) {
+					return
+				}
+			}
+		}
+	}
+	keys := settest.Words(1000)
+	old := settest.Build(t, keys, bloomery.Config{Allow: allowed(1000)})
+	for n, ok := range map[int]bool{0: false, 400: false, 600: true} {
+		_, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Like: old, Allow: allowed(n)})
+		if ok != (err == nil) || !ok && !errors.Is(err, filter.ErrShrunk) {
+			t.Errorf("%d allowed keys: %v", n, err)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "set")
+	c := bloomery.Config{Spec: "standard", Shards: 3, Allow: allowed(1000)}
+	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c); err != nil {
+		t.Fatal(err)
+	}
+	set, err := bloomery.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	_, err = shardtest.Build(t.Context(), slices.Values(keys), dir, bloomery.Config{Like: set, Allow: allowed(100)})
+	if !errors.Is(err, filter.ErrShrunk) {
+		t.Errorf("100 of 1000 allowed keys in shards: %v", err)
+	}
+}

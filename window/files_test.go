@@ -1,0 +1,104 @@
+package window_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// refusedByName fails unless err says that package window opens such files, which is no family of this package.
+func refusedByName(t *testing.T, how string, err error) {
+	t.Helper()
+	if !errors.Is(err, container.ErrWindow) || !errors.Is(err, filter.ErrMagic) ||
+		!strings.Contains(err.Error(), "open it with package window") {
+		t.Errorf("%s: %v, want that package window opens it", how, err)
+	}
+}
+
+// TestWindowFiles gives files of package window to everything that opens a filter: all refuse them by name, and change
+// nothing.
+func TestWindowFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"few", "keyed", "new"} {
+		b, err := os.ReadFile(filepath.Join("testdata", name+".window"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, b, 0o600), os.WriteFile(path+"2", b, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		secret := bloomery.WithSecret(&filter.Secret{1, 2, 3})
+		_, err = bloomery.Open(t.Context(), path, secret)
+		refusedByName(t, "Open", err)
+		_, err = bloomery.Open(t.Context(), path, bloomery.InMemory())
+		refusedByName(t, "Open in memory", err)
+		_, err = bloomery.Open(t.Context(), path, bloomery.WithConcurrent())
+		refusedByName(t, "Open for concurrent use", err)
+		_, err = bloomery.Read(bytes.NewReader(b))
+		refusedByName(t, "Read", err)
+		_, err = bloomery.FromBytes(b)
+		refusedByName(t, "FromBytes", err)
+		refusedByName(t, "UnmarshalBinary", new(bloomery.Set).UnmarshalBinary(b))
+		_, err = bloomery.OpenLive(t.Context(), path)
+		refusedByName(t, "OpenLive", err)
+		_, err = bloomery.Lock(t.Context(), path)
+		refusedByName(t, "Lock", err)
+		_, err = bloomery.MergeFiles(t.Context(), []string{path, path + "2"})
+		refusedByName(t, "MergeFiles", err)
+		_, err = bloomery.IntersectFiles(t.Context(), []string{path, path + "2"})
+		refusedByName(t, "IntersectFiles", err)
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, b) {
+			t.Errorf("%s has changed: %v", name, err)
+		}
+	}
+}
+
+// TestWindowShards has a set whose manifest names window as the family, and a set with such a file as a shard, which
+// its manifest knows: both are refused.
+func TestWindowShards(t *testing.T) {
+	file := settest.ReadAll(t, filepath.Join("testdata", "few.window"))
+	for _, spec := range []string{"window(keys=12,ttl=7000000000)", ""} {
+		dir := t.TempDir()
+		settest.WriteShards(t, dir, bloomery.Config{Spec: "standard(k=2,m=640)"}, 2, settest.Names("member", 20))
+		path := filepath.Join(dir, shard.ManifestName)
+		m, err := shard.ReadManifest(bytes.NewReader(settest.ReadAll(t, path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spec != "" {
+			m.Spec, err = filter.ParseSpec(spec)
+		} else {
+			e := &m.Shards[0]
+			e.Keys, e.Bytes, e.SHA256 = 5, uint64(len(file)), sha256.Sum256(file)
+			err = os.WriteFile(filepath.Join(dir, e.File), file, 0o600)
+		}
+		var text bytes.Buffer
+		if err == nil {
+			_, err = m.WriteTo(&text)
+		}
+		if err == nil {
+			err = os.WriteFile(path, text.Bytes(), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := bloomery.Open(t.Context(), dir)
+		if err == nil {
+			err = errors.Join(set.Check(t.Context(), nil), set.Close())
+		}
+		if want := map[bool]error{true: container.ErrWindow, false: filter.ErrFamily}[spec == ""]; !errors.Is(err, want) {
+			t.Errorf("a set of %s: %v", m.Spec, err)
+		}
+	}
+}
