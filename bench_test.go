@@ -255,9 +255,9 @@ func BenchmarkForms(b *testing.B) {
 
 var shardedKeys = flag.Int("sharded.keys", 1_000_000, "number of keys in BenchmarkSharded")
 
-// BenchmarkSharded compares queries of a sharded set with those of one file of the same keys. The two take turns: x-one
-// is the median of the ratios of their times, x-low and x-high are its 95% interval. -sharded.keys sets the number of
-// keys.
+// BenchmarkSharded compares queries of a sharded set with queries of one file of the same keys. The two take turns:
+// x-one is the median of the ratios of their times, x-low and x-high are its 95% interval. -sharded.keys sets the
+// number of keys.
 func BenchmarkSharded(b *testing.B) {
 	keys := settest.Integers(*shardedKeys, 1)
 	present, absent := slices.Clone(keys), settest.Integers(len(keys), 2)

@@ -236,6 +236,8 @@ func TestGatherersAfterEnd(t *testing.T) {
 	}
 }
 
+// From here on: files that cannot be opened for a while, which tests make with WithOpening.
+
 // outage is an error of the system while it is on. It counts how often files are opened meanwhile.
 type outage struct {
 	errno syscall.Errno

@@ -25,6 +25,202 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
+// TestContradictions refuses a Config whose fields contradict each other, wherever one is taken.
+func TestContradictions(t *testing.T) {
+	one, needs := []string{"a"}, plan.Needs{FPR: 0.01}
+	dir := func() string { return filepath.Join(t.TempDir(), "set") }
+	set := settest.Build(t, one, bloomery.Config{Spec: "rankindexed(capacity=1000)"})
+	searched := settest.Build(t, one, bloomery.Config{Spec: "partitioned"})
+	ways := map[string]func(c bloomery.Config) error{
+		"New": func(c bloomery.Config) error { _, err := bloomery.New(c); return err },
+		"NewBuilder": func(c bloomery.Config) error {
+			b, err := bloomery.NewBuilder(t.Context(), c)
+			if err != nil {
+				return err
+			}
+			return b.Close()
+		},
+		"Build": func(c bloomery.Config) error {
+			_, err := bloomery.Build(t.Context(), slices.Values(one), c)
+			return err
+		},
+		"Check":   func(c bloomery.Config) error { return c.Check() },
+		"Choose":  func(c bloomery.Config) error { _, err := c.Choose(t.Context()); return err },
+		"Resolve": func(c bloomery.Config) error { _, err := c.Resolve(t.Context()); return err },
+		"ForShard": func(c bloomery.Config) error {
+			c.Shards = max(c.Shards, 1)
+			_, err := c.ForShard(t.Context())
+			return err
+		},
+		"BuildDir": func(c bloomery.Config) error {
+			_, err := shardtest.Build(t.Context(), slices.Values(one), dir(), c)
+			return err
+		},
+		"Optimizer": func(c bloomery.Config) error { _, err := searched.Optimizer(jobOf(c)); return err },
+		"Removal":   func(c bloomery.Config) error { _, err := set.Removal(jobOf(c)); return err },
+		"Addition":  func(c bloomery.Config) error { _, err := set.Addition(jobOf(c)); return err },
+	}
+	const all = "New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer Removal Addition"
+	for name, c := range map[string]struct {
+		config bloomery.Config
+		ways   string // in which the Config is refused
+	}{
+		"Spec and Needs": {bloomery.Config{Spec: "standard", Needs: needs},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir"},
+		"negative Workers":   {bloomery.Config{Workers: -1}, all},
+		"negative Memory":    {bloomery.Config{Memory: -1}, all},
+		"negative Shards":    {bloomery.Config{Shards: -1}, "New NewBuilder Build Check Choose Resolve BuildDir"},
+		"Shards of a filter": {bloomery.Config{Spec: "standard", Shards: 4}, "New NewBuilder Build"},
+		"Shards and Needs":   {bloomery.Config{Needs: needs, Shards: 4}, "New NewBuilder Build"},
+		"rate above 1": {bloomery.Config{MaxFPR: 1.5},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer"},
+		"negative needs": {bloomery.Config{Needs: plan.Needs{ValueBits: -1}, Keys: 1},
+			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
+		"negative time": {bloomery.Config{Needs: plan.Needs{Build: -time.Second}, Keys: 1},
+			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
+		"Secret and Seed": {bloomery.Config{Secret: filter.NewSecret(), Seed: 1},
+			"New NewBuilder Build Check BuildDir"},
+		"Secret and Hash": {
+			bloomery.Config{Spec: "blocked(layout=split)", Secret: filter.NewSecret(), Hash: filter.XXH64},
+			"New NewBuilder Build Check BuildDir",
+		},
+	} {
+		for _, way := range strings.Fields(c.ways) {
+			if err := ways[way](c.config); !errors.Is(err, filter.ErrConfig) {
+				t.Errorf("%s: %s: %v", name, way, err)
+			}
+		}
+	}
+}
+
+// TestLockedClosed: a lock that was released protects nothing, so that Replace must not write.
+func TestLockedClosed(t *testing.T) {
+	keys := slices.Values([]string{"a", "b"})
+	file, dir := filepath.Join(t.TempDir(), "f.bloom"), filepath.Join(t.TempDir(), "set")
+	set, err := bloomery.Build(t.Context(), keys, bloomery.Config{Spec: "standard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Save(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shardtest.Build(t.Context(), keys, dir, bloomery.Config{Spec: "standard", Shards: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, dir} {
+		l, err := bloomery.Lock(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.AddString("c"), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		before := settest.FilesOf(t, filepath.Dir(file))
+		for what, replace := range map[string]func(context.Context) error{
+			"Replace":     l.Commit,
+			"ReplaceWith": func(ctx context.Context) error { return settest.CommitWith(ctx, l, set) },
+		} {
+			if err := replace(t.Context()); !errors.Is(err, bloomery.ErrUnlocked) {
+				t.Errorf("%s of %s after Close: %v", what, filepath.Base(path), err)
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Errorf("a second Close: %v", err)
+		}
+		if after := settest.FilesOf(t, filepath.Dir(file)); !reflect.DeepEqual(before, after) {
+			t.Errorf("%s: files changed", path)
+		}
+		again, err := bloomery.Lock(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.ContainsString("c") {
+			t.Errorf("%s has the key that was not replaced", path)
+		}
+		if err := errors.Join(again.AddString("d"), again.Commit(t.Context()), again.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// jobOf returns the fields of a Config that a job has.
+func jobOf(c bloomery.Config) bloomery.JobConfig {
+	return bloomery.JobConfig{Memory: c.Memory, TempDir: c.TempDir, Workers: c.Workers, MaxFPR: c.MaxFPR, Shrink: c.Shrink}
+}
+
+// TestChosen has the planner choose for a Builder that knows the number of keys, and for one that counts them: both
+// tell the choice, and give the same filter with room for Capacity keys.
+func TestChosen(t *testing.T) {
+	var sets [2]*bloomery.Set
+	for i, keys := range []uint64{1000, 0} {
+		var told []plan.Choice
+		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{
+			Needs: plan.Needs{Merge: true, FPR: 0.01}, Keys: keys, Capacity: 5000,
+			Chosen: func(c plan.Choice) { told = append(told, c) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range uint64(1000) {
+			if err := settest.AddUint64(b, k); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if sets[i], err = b.Build(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(told) != 1 || told[0].Spec != b.Spec() || told[0].Spec.String() != "standard(capacity=5000,fpr=0.01)" {
+			t.Errorf("keys %d: told %v, built %s", keys, told, b.Spec())
+		}
+	}
+	if !sets[0].Equal(sets[1]) {
+		t.Errorf("%v and %v", sets[0], sets[1])
+	}
+}
+
+// TestResolve bounds the memory of a planned build as the choice assumes, with 1/8 of it for buffers, and leaves a
+// Config with a Spec as it is.
+func TestResolve(t *testing.T) {
+	for limit, c := range map[int64]bloomery.Config{
+		1 << 30: {Needs: plan.Needs{FPR: 0.1}, Keys: 100},
+		1 << 26: {Needs: plan.Needs{FPR: 0.1, Memory: 1 << 26}, Keys: 100},
+		1 << 25: {Needs: plan.Needs{FPR: 0.1}, Memory: 1 << 25, Keys: 100},
+		0:       {Spec: "fuse", Keys: 100},
+	} {
+		r, err := c.Resolve(t.Context())
+		if err != nil || r.Memory != limit/8*7 || r.Spec == "" {
+			t.Errorf("%v became %v, %v", c, r, err)
+		}
+	}
+}
+
+func TestConfigCheck(t *testing.T) {
+	secret := filter.NewSecret()
+	for _, c := range []struct {
+		config bloomery.Config
+		want   error
+	}{
+		{bloomery.Config{}, nil},
+		{bloomery.Config{Needs: plan.Needs{Remove: true}, Secret: secret}, nil},
+		{bloomery.Config{Spec: "blocked(layout=split)", Hash: filter.XXH64}, nil},
+		{bloomery.Config{Spec: "nonsense"}, filter.ErrFamily},
+		{bloomery.Config{Spec: "blocked("}, filter.ErrSpec},
+		{bloomery.Config{Spec: "standard(fpr=2)"}, filter.ErrConfig},
+		{bloomery.Config{Spec: "fuse", Concurrent: true}, filter.ErrUnsupported},
+		{bloomery.Config{Spec: "blocked", Hash: filter.XXH64}, filter.ErrConfig},
+		{bloomery.Config{Secret: secret, Seed: 1}, filter.ErrConfig},
+		{bloomery.Config{Needs: plan.Needs{Adversarial: true}}, filter.ErrConfig},
+		{bloomery.Config{Needs: plan.Needs{Remove: true}, Hash: filter.XXH64}, filter.ErrConfig},
+		{bloomery.Config{Needs: plan.Needs{Remove: true}, Secret: secret, Seed: 1}, filter.ErrConfig},
+	} {
+		if err := c.config.Check(); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			t.Errorf("%v: %v, want %v", c.config, err, c.want)
+		}
+	}
+}
+
+// From here on: Sets that only names of export_test.go make or look into.
+
 // TestZeroSet asks a Set that nothing was put into.
 func TestZeroSet(t *testing.T) {
 	var s bloomery.Set
@@ -172,246 +368,6 @@ func TestTwoChanges(t *testing.T) {
 	}
 }
 
-// TestContradictions refuses a Config whose fields contradict each other, wherever one is taken.
-func TestContradictions(t *testing.T) {
-	one, needs := []string{"a"}, plan.Needs{FPR: 0.01}
-	dir := func() string { return filepath.Join(t.TempDir(), "set") }
-	set := settest.Build(t, one, bloomery.Config{Spec: "rankindexed(capacity=1000)"})
-	searched := settest.Build(t, one, bloomery.Config{Spec: "partitioned"})
-	ways := map[string]func(c bloomery.Config) error{
-		"New": func(c bloomery.Config) error { _, err := bloomery.New(c); return err },
-		"NewBuilder": func(c bloomery.Config) error {
-			b, err := bloomery.NewBuilder(t.Context(), c)
-			if err != nil {
-				return err
-			}
-			return b.Close()
-		},
-		"Build": func(c bloomery.Config) error {
-			_, err := bloomery.Build(t.Context(), slices.Values(one), c)
-			return err
-		},
-		"Check":   func(c bloomery.Config) error { return c.Check() },
-		"Choose":  func(c bloomery.Config) error { _, err := c.Choose(t.Context()); return err },
-		"Resolve": func(c bloomery.Config) error { _, err := c.Resolve(t.Context()); return err },
-		"ForShard": func(c bloomery.Config) error {
-			c.Shards = max(c.Shards, 1)
-			_, err := c.ForShard(t.Context())
-			return err
-		},
-		"BuildDir": func(c bloomery.Config) error {
-			_, err := shardtest.Build(t.Context(), slices.Values(one), dir(), c)
-			return err
-		},
-		"Optimizer": func(c bloomery.Config) error { _, err := searched.Optimizer(jobOf(c)); return err },
-		"Removal":   func(c bloomery.Config) error { _, err := set.Removal(jobOf(c)); return err },
-		"Addition":  func(c bloomery.Config) error { _, err := set.Addition(jobOf(c)); return err },
-	}
-	const all = "New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer Removal Addition"
-	for name, c := range map[string]struct {
-		config bloomery.Config
-		ways   string // in which the Config is refused
-	}{
-		"Spec and Needs": {bloomery.Config{Spec: "standard", Needs: needs},
-			"New NewBuilder Build Check Choose Resolve ForShard BuildDir"},
-		"negative Workers":   {bloomery.Config{Workers: -1}, all},
-		"negative Memory":    {bloomery.Config{Memory: -1}, all},
-		"negative Shards":    {bloomery.Config{Shards: -1}, "New NewBuilder Build Check Choose Resolve BuildDir"},
-		"Shards of a filter": {bloomery.Config{Spec: "standard", Shards: 4}, "New NewBuilder Build"},
-		"Shards and Needs":   {bloomery.Config{Needs: needs, Shards: 4}, "New NewBuilder Build"},
-		"rate above 1": {bloomery.Config{MaxFPR: 1.5},
-			"New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer"},
-		"negative needs": {bloomery.Config{Needs: plan.Needs{ValueBits: -1}, Keys: 1},
-			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
-		"negative time": {bloomery.Config{Needs: plan.Needs{Build: -time.Second}, Keys: 1},
-			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
-		"Secret and Seed": {bloomery.Config{Secret: filter.NewSecret(), Seed: 1},
-			"New NewBuilder Build Check BuildDir"},
-		"Secret and Hash": {
-			bloomery.Config{Spec: "blocked(layout=split)", Secret: filter.NewSecret(), Hash: filter.XXH64},
-			"New NewBuilder Build Check BuildDir",
-		},
-	} {
-		for _, way := range strings.Fields(c.ways) {
-			if err := ways[way](c.config); !errors.Is(err, filter.ErrConfig) {
-				t.Errorf("%s: %s: %v", name, way, err)
-			}
-		}
-	}
-}
-
-// TestLockedClosed: a lock that was released protects nothing, so that Replace must not write.
-func TestLockedClosed(t *testing.T) {
-	keys := slices.Values([]string{"a", "b"})
-	file, dir := filepath.Join(t.TempDir(), "f.bloom"), filepath.Join(t.TempDir(), "set")
-	set, err := bloomery.Build(t.Context(), keys, bloomery.Config{Spec: "standard"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Save(t.Context(), file); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := shardtest.Build(t.Context(), keys, dir, bloomery.Config{Spec: "standard", Shards: 2}); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{file, dir} {
-		l, err := bloomery.Lock(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(l.AddString("c"), l.Close()); err != nil {
-			t.Fatal(err)
-		}
-		before := settest.FilesOf(t, filepath.Dir(file))
-		for what, replace := range map[string]func(context.Context) error{
-			"Replace":     l.Commit,
-			"ReplaceWith": func(ctx context.Context) error { return settest.CommitWith(ctx, l, set) },
-		} {
-			if err := replace(t.Context()); !errors.Is(err, bloomery.ErrUnlocked) {
-				t.Errorf("%s of %s after Close: %v", what, filepath.Base(path), err)
-			}
-		}
-		if err := l.Close(); err != nil {
-			t.Errorf("a second Close: %v", err)
-		}
-		if after := settest.FilesOf(t, filepath.Dir(file)); !reflect.DeepEqual(before, after) {
-			t.Errorf("%s: files changed", path)
-		}
-		again, err := bloomery.Lock(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again.ContainsString("c") {
-			t.Errorf("%s has the key that was not replaced", path)
-		}
-		if err := errors.Join(again.AddString("d"), again.Commit(t.Context()), again.Close()); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// jobOf returns the fields of a Config that a job has.
-func jobOf(c bloomery.Config) bloomery.JobConfig {
-	return bloomery.JobConfig{Memory: c.Memory, TempDir: c.TempDir, Workers: c.Workers, MaxFPR: c.MaxFPR, Shrink: c.Shrink}
-}
-
-// TestChosen has the planner choose for a Builder that knows the number of keys, and for one that counts them: both tell the
-// choice, and give the same filter with room for Capacity keys.
-func TestChosen(t *testing.T) {
-	var sets [2]*bloomery.Set
-	for i, keys := range []uint64{1000, 0} {
-		var told []plan.Choice
-		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{
-			Needs: plan.Needs{Merge: true, FPR: 0.01}, Keys: keys, Capacity: 5000,
-			Chosen: func(c plan.Choice) { told = append(told, c) },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k := range uint64(1000) {
-			if err := settest.AddUint64(b, k); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if sets[i], err = b.Build(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if len(told) != 1 || told[0].Spec != b.Spec() || told[0].Spec.String() != "standard(capacity=5000,fpr=0.01)" {
-			t.Errorf("keys %d: told %v, built %s", keys, told, b.Spec())
-		}
-	}
-	if !sets[0].Equal(sets[1]) {
-		t.Errorf("%v and %v", sets[0], sets[1])
-	}
-}
-
-// TestResolve bounds the memory of a planned build as the choice assumes, with 1/8 of it for buffers, and leaves a
-// Config with a Spec as it is.
-func TestResolve(t *testing.T) {
-	for limit, c := range map[int64]bloomery.Config{
-		1 << 30: {Needs: plan.Needs{FPR: 0.1}, Keys: 100},
-		1 << 26: {Needs: plan.Needs{FPR: 0.1, Memory: 1 << 26}, Keys: 100},
-		1 << 25: {Needs: plan.Needs{FPR: 0.1}, Memory: 1 << 25, Keys: 100},
-		0:       {Spec: "fuse", Keys: 100},
-	} {
-		r, err := c.Resolve(t.Context())
-		if err != nil || r.Memory != limit/8*7 || r.Spec == "" {
-			t.Errorf("%v became %v, %v", c, r, err)
-		}
-	}
-}
-
-func TestConfigCheck(t *testing.T) {
-	secret := filter.NewSecret()
-	for _, c := range []struct {
-		config bloomery.Config
-		want   error
-	}{
-		{bloomery.Config{}, nil},
-		{bloomery.Config{Needs: plan.Needs{Remove: true}, Secret: secret}, nil},
-		{bloomery.Config{Spec: "blocked(layout=split)", Hash: filter.XXH64}, nil},
-		{bloomery.Config{Spec: "nonsense"}, filter.ErrFamily},
-		{bloomery.Config{Spec: "blocked("}, filter.ErrSpec},
-		{bloomery.Config{Spec: "standard(fpr=2)"}, filter.ErrConfig},
-		{bloomery.Config{Spec: "fuse", Concurrent: true}, filter.ErrUnsupported},
-		{bloomery.Config{Spec: "blocked", Hash: filter.XXH64}, filter.ErrConfig},
-		{bloomery.Config{Secret: secret, Seed: 1}, filter.ErrConfig},
-		{bloomery.Config{Needs: plan.Needs{Adversarial: true}}, filter.ErrConfig},
-		{bloomery.Config{Needs: plan.Needs{Remove: true}, Hash: filter.XXH64}, filter.ErrConfig},
-		{bloomery.Config{Needs: plan.Needs{Remove: true}, Secret: secret, Seed: 1}, filter.ErrConfig},
-	} {
-		if err := c.config.Check(); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
-			t.Errorf("%v: %v, want %v", c.config, err, c.want)
-		}
-	}
-}
-
-// TestFileInfo reads a file in both forms. What was changed since does not matter.
-func TestFileInfo(t *testing.T) {
-	set, err := bloomery.New(bloomery.Config{Spec: "rankindexed", Keys: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if set.FileInfo() != (bloomery.FileInfo{}) {
-		t.Errorf("of no file: %+v", set.FileInfo())
-	}
-	small, err := set.Trimmed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for trimmed, s := range map[bool]*bloomery.Set{false: set, true: small} {
-		path := filepath.Join(t.TempDir(), "f.bloom")
-		if err := s.Save(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
-		n := settest.FileBytes(t, s)
-		got, err := bloomery.Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := got.AddString("a key"); err != nil {
-			t.Fatal(err)
-		}
-		if want := (bloomery.FileInfo{Bytes: n, Version: 1, Trimmed: trimmed}); got.FileInfo() != want {
-			t.Errorf("%+v, want %+v", got.FileInfo(), want)
-		}
-		if err := got.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestTrimmedTooLarge refuses the trimmed form of a filter that would take more memory than a file of its size may.
-func TestTrimmedTooLarge(t *testing.T) {
-	set, err := bloomery.New(bloomery.Config{Spec: "rankindexed(buckets=100000,capacity=1000,cells=180,chains=1,remainder=6)"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := set.Trimmed(); !errors.Is(err, filter.ErrTooLarge) {
-		t.Errorf("%v", err)
-	}
-}
-
 // uncounted is a filter that must not be read for its name alone.
 type uncounted struct{ family.Filter }
 
@@ -423,7 +379,8 @@ func (uncounted) Encode() family.Encoded {
 
 func TestErrorsDoNotCount(t *testing.T) {
 	strange := bloomery.SetOf(uncounted{}, filter.NewHasher(0))
-	if err := strange.Add([]byte("key")); !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(), "uncounted(m=9) does not") {
+	if err := strange.Add([]byte("key")); !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(),
+		"uncounted(m=9) does not") {
 		t.Errorf("Add: %v", err)
 	}
 	for _, spec := range []string{"standard", "blocked"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// WithOpening has f called with the path of each file, or each shard, before it is opened, mapped or
-// read. An error of f takes the place of that of the system.
+// WithOpening has f called with the path of each file, or each shard, before it is opened, mapped or read. An error of
+// f takes the place of an error of the system.
 func WithOpening(f func(path string) error) Option {
 	return func(o *options) { o.Opening = f }
 }

@@ -242,8 +242,8 @@ var homes = map[string][]string{
 	"internal/engine/shards": {"combine.go", "file.go"},
 }
 
-// TestRootKnowsNoForm also holds the size of the root: at most 14 files and 3,100 lines of sources, and 46 entries that a
-// visitor sees. Types of signatures are declared in the root.
+// TestRootKnowsNoForm also holds the size of the root: at most 14 files and 3,100 lines of sources, and 46 entries that
+// a visitor sees. Types of signatures are declared in the root.
 func TestRootKnowsNoForm(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	if err != nil {

@@ -321,7 +321,8 @@ func TestAllowRefused(t *testing.T) {
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "set")
-	c := bloomery.Config{Spec: "blocked(layout=split)", Hash: filter.XXH64, Allow: settest.Numbered("allowed", 1), Shards: 2}
+	c := bloomery.Config{Spec: "blocked(layout=split)", Hash: filter.XXH64, Allow: settest.Numbered("allowed", 1),
+		Shards: 2}
 	if _, err := shardtest.Build(ctx, settest.Numbered("member", 1), dir, c); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("shards: %v", err)
 	}

@@ -46,7 +46,8 @@ func TestBuildKinds(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			s := settest.Build(t, texts, c)
 			for what, other := range map[string]*bloomery.Set{
-				"named strings": settest.Build(t, named, c), "bytes": settest.Build(t, blobs, c), "named bytes": settest.Build(t, namedBlobs, c),
+				"named strings": settest.Build(t, named, c), "bytes": settest.Build(t, blobs, c), "named bytes": settest.Build(t,
+					namedBlobs, c),
 			} {
 				if !s.Equal(other) {
 					t.Errorf("%s give another set", what)
@@ -211,7 +212,8 @@ func TestMemory(t *testing.T) {
 	for _, spec := range []string{"standard", "partitioned(effort=fast)", "fuse", "rankindexed"} {
 		dir := t.TempDir()
 		c := bloomery.Config{Spec: spec, Memory: 1 << 16, TempDir: dir}
-		if !settest.Build(t, settest.Words(50_000), c).Equal(settest.Build(t, settest.Words(50_000), bloomery.Config{Spec: spec})) {
+		if !settest.Build(t, settest.Words(50_000), c).Equal(settest.Build(t, settest.Words(50_000),
+			bloomery.Config{Spec: spec})) {
 			t.Errorf("%s: a limit of memory changes the set", spec)
 		}
 		if left := settest.Entries(t, dir); len(left) != 0 {
@@ -248,7 +250,8 @@ func TestCloneEqualReset(t *testing.T) {
 			t.Errorf("%s: Reset: %v", f.Name, err)
 		}
 	}
-	a, b := settest.Build(t, settest.Words(10), bloomery.Config{Seed: 1}), settest.Build(t, settest.Words(10), bloomery.Config{Seed: 2})
+	a, b := settest.Build(t, settest.Words(10), bloomery.Config{Seed: 1}), settest.Build(t, settest.Words(10),
+		bloomery.Config{Seed: 2})
 	if a.Equal(b) || a.Equal(nil) || a.Equal(new(bloomery.Set)) || !new(bloomery.Set).Equal(new(bloomery.Set)) {
 		t.Error("Equal of different sets")
 	}
@@ -353,8 +356,10 @@ func TestSecretNotShown(t *testing.T) {
 	text := strings.ToLower(out.String())
 	for what, shown := range map[string]string{
 		"first bytes": "deadbeef", "first word": "efbeadde", "second word, last bytes": "cafebabe", "second word": "bebafeca",
-		"decimal bytes": "222 173 190 239", "decimal bytes with commas": "222,173,190,239", "first word in decimal": fmt.Sprint(uint64(0x04030201efbeadde)),
-		"second word in decimal": fmt.Sprint(uint64(0x08070605bebafeca)), "base64": "3q2+7w", "a word in hex": "4030201efbeadde",
+		"decimal bytes": "222 173 190 239", "decimal bytes with commas": "222,173,190,239",
+		"first word in decimal":  fmt.Sprint(uint64(0x04030201efbeadde)),
+		"second word in decimal": fmt.Sprint(uint64(0x08070605bebafeca)), "base64": "3q2+7w",
+		"a word in hex": "4030201efbeadde",
 	} {
 		if strings.Contains(text, strings.ToLower(shown)) {
 			at := strings.Index(text, strings.ToLower(shown))

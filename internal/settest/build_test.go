@@ -20,8 +20,8 @@ import (
 
 var dedupKeys = flag.Uint64("dedup", 50_000, "keys of TestDedup")
 
-// TestDedup has four goroutines bring the same new keys, each in another order: of each key at most one is told that it is new,
-// and no more keys are new to nobody than the false-positive rate explains.
+// TestDedup has four goroutines bring the same new keys, each in another order: of each key at most one is told that it
+// is new, and no more keys are new to nobody than the false-positive rate explains.
 func TestDedup(t *testing.T) {
 	n := *dedupKeys
 	for _, name := range families.With(family.CanConcurrent) {
@@ -64,7 +64,8 @@ func TestDedup(t *testing.T) {
 		}
 		rate := set.Info().FPRPosterior // at the end; it was lower before
 		if tail := stat.UpperTail(nobody, n, rate); twice > 0 || tail < 1e-6 {
-			t.Errorf("%s: %d keys are new twice, %d to nobody: the rate of %.3g allows that with probability %.2g", name, twice, nobody, rate, tail)
+			t.Errorf("%s: %d keys are new twice, %d to nobody: the rate of %.3g allows that with probability %.2g", name,
+				twice, nobody, rate, tail)
 		}
 		if keys := set.Len(); keys != n-nobody {
 			t.Errorf("%s: %d keys were added, Len %d", name, n-nobody, keys)

@@ -16,37 +16,6 @@ import (
 	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
-// TestClosedShared: changes of a closed Set for many writers are errors in all goroutines.
-func TestClosedShared(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f.bloom")
-	set, err := bloomery.New(bloomery.Config{Spec: "blocked", Keys: 1000})
-	if err == nil {
-		err = set.Save(t.Context(), path)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err = bloomery.Open(t.Context(), path, bloomery.WithConcurrent(), bloomery.InMemory())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Close(); err != nil {
-		t.Fatal(err)
-	}
-
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 1000 {
-				if err := set.AddString("key"); !errors.Is(err, filter.ErrClosed) {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // TestClosed: after Close, and after a failed load into a Set without a filter, every query is true and Err says why.
 func TestClosed(t *testing.T) {
 	dir := t.TempDir()
@@ -245,4 +214,35 @@ func TestErrClosed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestClosedShared: changes of a closed Set for many writers are errors in all goroutines.
+func TestClosedShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	set, err := bloomery.New(bloomery.Config{Spec: "blocked", Keys: 1000})
+	if err == nil {
+		err = set.Save(t.Context(), path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err = bloomery.Open(t.Context(), path, bloomery.WithConcurrent(), bloomery.InMemory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				if err := set.AddString("key"); !errors.Is(err, filter.ErrClosed) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

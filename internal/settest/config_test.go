@@ -23,7 +23,8 @@ func TestFields(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	like := settest.Build(t, keys, bloomery.Config{Spec: "standard"})
 	dir := filepath.Join(t.TempDir(), "like")
-	sharded, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: "standard", Dir: dir, Shards: 2})
+	sharded, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: "standard", Dir: dir,
+		Shards: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,8 @@ func TestNewSizes(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{Keys: keys}, {Capacity: keys}, {Spec: "standard", Capacity: keys}, {Spec: "blocked", Keys: 10, Capacity: keys},
 		{Spec: "standard(capacity=1000)"}, {Spec: "standard(bytes=2000)"}, {Spec: "standard(k=7,m=10000)"},
-		{Spec: "blocked(blocks=30,k=7,layout=line)"}, {Spec: "rankindexed(capacity=1000)"}, {Spec: "rankindexed", Capacity: keys},
+		{Spec: "blocked(blocks=30,k=7,layout=line)"}, {Spec: "rankindexed(capacity=1000)"}, {Spec: "rankindexed",
+			Capacity: keys},
 		{Spec: "rankindexed(growth=20)"}, {Spec: "redisbloom"}, {Needs: plan.Needs{FPR: 0.01}, Capacity: keys},
 		{Needs: plan.Needs{FPR: 0.01, Later: keys}}, {Needs: plan.Needs{Bytes: 2000}}, {Spec: "guava", Capacity: keys},
 		{Spec: "bitsandblooms(bytes=2000)"}, {Spec: "standard(m=10000)"}, {Spec: "counting(m=10000)"},

@@ -92,7 +92,8 @@ func overlap(t *testing.T, spec string, seed uint64, a, b, common int) bloomery.
 // TestEstimateFull has filters whose bits are all set: the numbers are at least Low, and an intersection is at most the
 // other set.
 func TestEstimateFull(t *testing.T) {
-	for _, spec := range []string{"standard(m=64,k=4)", "standard(m=1,k=1)", "blocked(blocks=1,k=8)", "counting(m=50,k=3)", "guava(words=1,k=4)"} {
+	for _, spec := range []string{"standard(m=64,k=4)", "standard(m=1,k=1)", "blocked(blocks=1,k=8)",
+		"counting(m=50,k=3)", "guava(words=1,k=4)"} {
 		full, err := bloomery.New(bloomery.Config{Spec: spec})
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +147,8 @@ func TestEstimateOthers(t *testing.T) {
 		return set
 	}
 	plain := make("standard(m=1000,k=3)", 0, 50)
-	for _, other := range []*bloomery.Set{nil, new(bloomery.Set), make("standard(m=1001,k=3)", 0, 50), make("standard(m=1000,k=4)", 0, 50),
+	for _, other := range []*bloomery.Set{nil, new(bloomery.Set), make("standard(m=1001,k=3)", 0, 50),
+		make("standard(m=1000,k=4)", 0, 50),
 		make("standard(m=1000,k=3)", 1, 50), make("blocked(blocks=2,k=3)", 0, 50), make("counting(m=1000,k=3)", 0, 50)} {
 		if _, err := plain.EstimateOverlap(other); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("with %v: %v", other, err)
@@ -158,7 +160,8 @@ func TestEstimateOthers(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 		}
 		e, err := set.EstimateInterval()
-		if n := float64(set.Len()); err != nil || e != (bloomery.Estimate{Keys: n, Low: n, High: n, Counted: true}) || math.Abs(n-300) > 5 {
+		if n := float64(set.Len()); err != nil || e != (bloomery.Estimate{Keys: n, Low: n, High: n, Counted: true}) ||
+			math.Abs(n-300) > 5 {
 			t.Errorf("%s: %+v, %v", spec, e, err)
 		}
 	}
@@ -185,7 +188,8 @@ func TestCapacityOfRepeatedKeys(t *testing.T) {
 			if keys < 3100 && err != nil {
 				t.Errorf("%s: %d keys three times each: %v", spec, keys, err)
 			}
-			if keys > 3100 && !errors.Is(err, filter.ErrFull) && !strings.Contains(spec, "counting=1") { // these have some room above it
+			// These have some room above it.
+			if keys > 3100 && !errors.Is(err, filter.ErrFull) && !strings.Contains(spec, "counting=1") {
 				t.Errorf("%s: %d keys three times each: %v, want ErrFull", spec, keys, err)
 			}
 		}

@@ -22,41 +22,6 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestFileBytes holds what each family says about the bytes of a file besides the filter against files.
-func TestFileBytes(t *testing.T) {
-	for _, f := range families.All() {
-		for _, form := range f.Forms {
-			for _, n := range []int{1, 100, 3000} {
-				b, err := f.NewBuilder(form.Spec.With("fpr", 0.01), uint64(n))
-				if err != nil {
-					t.Fatal(err)
-				}
-				hs := filtertest.Hashes(n, 1)
-				if v, ok := b.(family.ValueBuilder); ok && family.Given(form.Spec, "value_bits") {
-					err = v.AddValues(hs, make([]uint64, n))
-				} else {
-					err = b.AddMany(hs)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				made, err := b.Build(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				e := made.(family.Encoder).Encode()
-				bytes, err := container.Len(&container.File{Family: f.ID, Encoded: e})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if more := int(bytes - (made.Info().Bits+7)/8); more < int(f.FileBytes)-128 || more > int(f.FileBytes)+160 {
-					t.Errorf("%s, %d keys: %d bytes besides the filter, the family says %d", form.Spec, n, more, f.FileBytes)
-				}
-			}
-		}
-	}
-}
-
 // TestFiles opens every family in all ways, changes what was opened, and finds the file as it was.
 func TestFiles(t *testing.T) {
 	for _, f := range families.All() {
@@ -170,7 +135,8 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	for what, err := range map[string]error{
-		"an empty file": second(bloomery.Read(strings.NewReader(""))), "a text": second(bloomery.Read(strings.NewReader("a line\n"))),
+		"an empty file": second(bloomery.Read(strings.NewReader(""))),
+		"a text":        second(bloomery.Read(strings.NewReader("a line\n"))),
 		"half a header": second(bloomery.Read(bytes.NewReader(file[:40]))),
 	} {
 		want := filter.ErrMagic
@@ -426,5 +392,87 @@ func TestLock(t *testing.T) {
 	}
 	if _, err := bloomery.Lock(t.Context(), filepath.Dir(path)); err == nil {
 		t.Error("a folder was locked")
+	}
+}
+
+// TestFileInfo reads a file in both forms. What was changed since does not matter.
+func TestFileInfo(t *testing.T) {
+	set, err := bloomery.New(bloomery.Config{Spec: "rankindexed", Keys: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.FileInfo() != (bloomery.FileInfo{}) {
+		t.Errorf("of no file: %+v", set.FileInfo())
+	}
+	small, err := set.Trimmed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for trimmed, s := range map[bool]*bloomery.Set{false: set, true: small} {
+		path := filepath.Join(t.TempDir(), "f.bloom")
+		if err := s.Save(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		n := settest.FileBytes(t, s)
+		got, err := bloomery.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := got.AddString("a key"); err != nil {
+			t.Fatal(err)
+		}
+		if want := (bloomery.FileInfo{Bytes: n, Version: 1, Trimmed: trimmed}); got.FileInfo() != want {
+			t.Errorf("%+v, want %+v", got.FileInfo(), want)
+		}
+		if err := got.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTrimmedTooLarge refuses the trimmed form of a filter that would take more memory than a file of its size may.
+func TestTrimmedTooLarge(t *testing.T) {
+	const spec = "rankindexed(buckets=100000,capacity=1000,cells=180,chains=1,remainder=6)"
+	set, err := bloomery.New(bloomery.Config{Spec: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := set.Trimmed(); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestFileBytes holds what each family says about the bytes of a file besides the filter against files.
+func TestFileBytes(t *testing.T) {
+	for _, f := range families.All() {
+		for _, form := range f.Forms {
+			for _, n := range []int{1, 100, 3000} {
+				b, err := f.NewBuilder(form.Spec.With("fpr", 0.01), uint64(n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				hs := filtertest.Hashes(n, 1)
+				if v, ok := b.(family.ValueBuilder); ok && family.Given(form.Spec, "value_bits") {
+					err = v.AddValues(hs, make([]uint64, n))
+				} else {
+					err = b.AddMany(hs)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				made, err := b.Build(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				e := made.(family.Encoder).Encode()
+				bytes, err := container.Len(&container.File{Family: f.ID, Encoded: e})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if more := int(bytes - (made.Info().Bits+7)/8); more < int(f.FileBytes)-128 || more > int(f.FileBytes)+160 {
+					t.Errorf("%s, %d keys: %d bytes besides the filter, the family says %d", form.Spec, n, more, f.FileBytes)
+				}
+			}
+		}
 	}
 }

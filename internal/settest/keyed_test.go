@@ -24,7 +24,7 @@ type (
 	numberKey uint64
 )
 
-// asks wants every query of a view to be that of the Set for the bytes of the key.
+// asks wants every query of a view to answer as the Set does for the bytes of the key.
 func asks[K filter.Key](t *testing.T, s *bloomery.Set, keys []K, bytes func(K) []byte) {
 	t.Helper()
 	k := bloomery.Keyed[K](s)
@@ -113,7 +113,8 @@ func TestKeyedChanges(t *testing.T) {
 			t.Errorf("%s: %d, %v", key, n, err)
 		}
 	}
-	settest.Check(errors.Join(texts.Remove("a"), blobs.Remove(bytesKey("a")), hashes.Remove(s.Hash([]byte("b"))), ids.Remove(7)))
+	settest.Check(errors.Join(texts.Remove("a"), blobs.Remove(bytesKey("a")), hashes.Remove(s.Hash([]byte("b"))),
+		ids.Remove(7)))
 	if n, _, _ := ids.Count(7); n != 1 || s.Len() != 5 {
 		t.Errorf("%d, %d keys", n, s.Len())
 	}
@@ -186,7 +187,8 @@ func TestBuildDir(t *testing.T) {
 				t.Fatalf("%s is missing", k)
 			}
 		}
-		next := settest.Must(bloomery.Build(t.Context(), slices.Values(settest.Words(490)), bloomery.Config{Like: s, Dir: dir}))
+		next := settest.Must(bloomery.Build(t.Context(), slices.Values(settest.Words(490)), bloomery.Config{Like: s,
+			Dir: dir}))
 		if next.Len() != 490 || next.Hasher() != s.Hasher() {
 			t.Errorf("%v", next)
 		}

@@ -17,30 +17,6 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestLikeSample: the new list of a counting filter may be far longer than the old one.
-func TestLikeSample(t *testing.T) {
-	config := bloomery.Config{Spec: "counting(capacity=400000)"}
-	old := settest.Build(t, slices.Repeat(settest.Names("old", 100), 4), config)
-	config = bloomery.Config{Like: old}
-	list := append(settest.Names("old", 100), settest.Names("new", 300_000)...)
-	if set := settest.Build(t, list, config); !set.ContainsString("new-0") && !set.ContainsString(list[len(list)-1]) {
-		t.Error("keys are lost")
-	}
-	b, err := bloomery.NewBuilder(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	for i := range 300_000 {
-		if err := b.AddString(fmt.Sprint(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := b.Build(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
 // encoded returns the file of a set.
 func encoded(t *testing.T, s *bloomery.Set) []byte {
 	t.Helper()
@@ -238,5 +214,29 @@ func TestLikeShards(t *testing.T) {
 	}
 	if len(settest.FilesOf(t, dir)) != 4 || m.Keys() != 8500 {
 		t.Errorf("in the old folder: %d files, %d keys", len(settest.FilesOf(t, dir)), m.Keys())
+	}
+}
+
+// TestLikeSample: the new list of a counting filter may be far longer than the old one.
+func TestLikeSample(t *testing.T) {
+	config := bloomery.Config{Spec: "counting(capacity=400000)"}
+	old := settest.Build(t, slices.Repeat(settest.Names("old", 100), 4), config)
+	config = bloomery.Config{Like: old}
+	list := append(settest.Names("old", 100), settest.Names("new", 300_000)...)
+	if set := settest.Build(t, list, config); !set.ContainsString("new-0") && !set.ContainsString(list[len(list)-1]) {
+		t.Error("keys are lost")
+	}
+	b, err := bloomery.NewBuilder(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for i := range 300_000 {
+		if err := b.AddString(fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Build(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

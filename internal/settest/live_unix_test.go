@@ -18,8 +18,8 @@ import (
 // TestLivePipe: a Live whose file becomes a pipe reports it, goes on with the old Set, and can be closed.
 func TestLivePipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if err := settest.Build(t, settest.Names("member", 100), bloomery.Config{Spec: "standard(bytes=1000)"}).Save(t.Context(),
-		path); err != nil {
+	set := settest.Build(t, settest.Names("member", 100), bloomery.Config{Spec: "standard(bytes=1000)"})
+	if err := set.Save(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond))

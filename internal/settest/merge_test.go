@@ -15,53 +15,6 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// limited is a context that ends after a number of calls of Err.
-type limited struct {
-	context.Context
-	left *atomic.Int64
-}
-
-func (c limited) Err() error {
-	if c.left.Add(-1) < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
-// TestMergeFilesEnds: MergeFiles ends with its context, also after the files were opened.
-func TestMergeFilesEnds(t *testing.T) {
-	dir := t.TempDir()
-	var files, folders []string
-	for i := range 3 {
-		name := filepath.Join(dir, fmt.Sprint(i))
-		s := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "standard(m=20000,k=5)"})
-		if err := s.Save(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
-		c := bloomery.Config{Spec: "standard(bytes=20000)", Dir: name + "s", Shards: 4}
-		if err := settest.Build(t, settest.Words(1000), c).Close(); err != nil {
-			t.Fatal(err)
-		}
-		files, folders = append(files, name), append(folders, name+"s")
-	}
-	for _, paths := range [][]string{files, folders} {
-		ctx := limited{context.Background(), new(atomic.Int64)}
-		const many = 1 << 40
-		ctx.left.Store(many)
-		for _, path := range paths {
-			s, err := bloomery.Open(ctx, path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = s.Close()
-		}
-		ctx.left.Store(many - ctx.left.Load()) // what Open takes
-		if s, err := bloomery.MergeFiles(ctx, paths); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v, %v", paths[0], s, err)
-		}
-	}
-}
-
 // TestMergeFiles merges and intersects files that are mapped, of all families that can, and compares with the same in
 // memory.
 func TestMergeFiles(t *testing.T) {
@@ -173,7 +126,55 @@ func TestChangeOfMapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mapped.Close()
-	if err := errors.Join(bloomery.Keyed[uint64](mapped).Add(1000), bloomery.Keyed[uint64](s).Add(1000)); err != nil || !mapped.Equal(s) {
+	if err := errors.Join(bloomery.Keyed[uint64](mapped).Add(1000), bloomery.Keyed[uint64](s).Add(1000)); err != nil ||
+		!mapped.Equal(s) {
 		t.Errorf("the copy is another set: %v", err)
+	}
+}
+
+// limited is a context that ends after a number of calls of Err.
+type limited struct {
+	context.Context
+	left *atomic.Int64
+}
+
+func (c limited) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestMergeFilesEnds: MergeFiles ends with its context, also after the files were opened.
+func TestMergeFilesEnds(t *testing.T) {
+	dir := t.TempDir()
+	var files, folders []string
+	for i := range 3 {
+		name := filepath.Join(dir, fmt.Sprint(i))
+		s := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "standard(m=20000,k=5)"})
+		if err := s.Save(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		c := bloomery.Config{Spec: "standard(bytes=20000)", Dir: name + "s", Shards: 4}
+		if err := settest.Build(t, settest.Words(1000), c).Close(); err != nil {
+			t.Fatal(err)
+		}
+		files, folders = append(files, name), append(folders, name+"s")
+	}
+	for _, paths := range [][]string{files, folders} {
+		ctx := limited{context.Background(), new(atomic.Int64)}
+		const many = 1 << 40
+		ctx.left.Store(many)
+		for _, path := range paths {
+			s, err := bloomery.Open(ctx, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = s.Close()
+		}
+		ctx.left.Store(many - ctx.left.Load()) // what Open takes
+		if s, err := bloomery.MergeFiles(ctx, paths); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, %v", paths[0], s, err)
+		}
 	}
 }

@@ -65,7 +65,8 @@ func TestChosenRate(t *testing.T) {
 	if p := searched.Info().FPRPosterior; math.Abs(searched.Info().FPRChosen/p-1) > 0.005 {
 		t.Errorf("after a search: chosen %v, posterior %v", searched.Info().FPRChosen, p)
 	}
-	later := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=fast,later=1000)"})
+	roomy := bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=fast,later=1000)"}
+	later := settest.Build(t, settest.Words(1000), roomy)
 	if p := later.Info().FPRPosterior; later.Info().FPRChosen < 1.5*p {
 		t.Errorf("with later keys: chosen %v, posterior without them %v", later.Info().FPRChosen, p)
 	}

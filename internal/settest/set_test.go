@@ -20,6 +20,212 @@ import (
 	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
+// TestForeign builds filters of other systems and has them keep their keys through a file.
+func TestForeign(t *testing.T) {
+	keys := strings.Fields("one two three four a-key-that-is-longer-than-thirty-two-bytes-so-that-blocks-matter")
+	for spec, hash := range map[string]filter.HashID{
+		"guava": filter.Murmur3, "bitsandblooms": filter.Murmur3Twice,
+		"redisbloom": filter.Murmur64A, "spark": filter.Murmur3x86, "blocked(layout=split)": filter.XXH64,
+	} {
+		set, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: spec, Hash: hash})
+		if err != nil {
+			t.Fatal(err)
+		}
+		empty, err := bloomery.New(bloomery.Config{Spec: spec, Hash: hash, Keys: uint64(len(keys) + 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*bloomery.Set{set, empty} {
+			if err := s.Add(binary.LittleEndian.AppendUint64(nil, 77)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var b bytes.Buffer
+		if _, err := set.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		again, err := bloomery.Read(&b)
+		if err != nil || again.Hasher().ID() != hash || again.Info().Keys != uint64(len(keys)+1) {
+			t.Fatalf("%s: %v", spec, err)
+		}
+		dst := make([]bool, len(keys))
+		all := make([][]byte, len(keys))
+		for i, k := range keys {
+			all[i] = []byte(k)
+		}
+		bloomery.Keyed[[]byte](again).ContainsMany(dst, all)
+		for i, k := range keys {
+			if !dst[i] || !again.ContainsString(k) || !again.Contains([]byte(k)) || empty.ContainsString(k) {
+				t.Errorf("%s: %s", spec, k)
+			}
+		}
+		ints := bloomery.Keyed[uint64](again)
+		if !ints.Contains(77) || ints.Contains(78) || !bloomery.Keyed[uint64](empty).Contains(77) {
+			t.Errorf("%s: integers", spec)
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			if hash != filter.Murmur3Twice { // copies the key, since it calls through an interface
+				again.Contains(all[0])
+				again.ContainsString(keys[0])
+				bloomery.Keyed[uint64](again).Contains(5)
+			}
+		}); n != 0 {
+			t.Errorf("%s: asking allocates %v times", spec, n)
+		}
+	}
+	secret := filter.NewSecret()
+	for _, c := range []bloomery.Config{{Spec: "guava", Hash: filter.XXH64}, {Spec: "guava", Secret: secret},
+		{Spec: "standard", Hash: filter.XXH64},
+		{Spec: "blocked", Hash: filter.XXH64}, {Spec: "blocked(layout=split)", Hash: filter.XXH64, Secret: secret},
+		{Spec: "guava", Hash: filter.XXH3}, {Spec: "standard", Hash: 99}} {
+		c.Keys = 10
+		if _, err := bloomery.New(c); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestSetComeAndGo has keys come, carry values, and go, or be refused by families that cannot.
+func TestSetComeAndGo(t *testing.T) {
+	key := []byte("key")
+	set, err := bloomery.New(bloomery.Config{Spec: "rankindexed(value_bits=4)", Keys: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Put(key, 16); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("Put of five bits: %v", err)
+	}
+	if err := set.Put(key, 7); !errors.Is(err, filter.ErrNotFound) {
+		t.Errorf("Put of an absent key: %v", err)
+	}
+	if err := errors.Join(set.AddValue(key, 5), set.Put(key, 7)); err != nil {
+		t.Fatal(err)
+	}
+	trimmed, err := set.Trimmed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var full, sent bytes.Buffer
+	if err := errors.Join(write(&full, set), write(&sent, trimmed)); err != nil || sent.Len() >= full.Len() {
+		t.Errorf("%d bytes, trimmed %d: %v", full.Len(), sent.Len(), err)
+	}
+	back, err := bloomery.Read(&sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*bloomery.Set{set, back} {
+		if v, ok, err := s.Get(key); v != 7 || !ok || err != nil {
+			t.Errorf("Get: %d, %t, %v", v, ok, err)
+		}
+		if n, saturated, err := s.Count(key); n != 1 || saturated || err != nil {
+			t.Errorf("Count: %d, %v", n, err)
+		}
+		if err := s.Remove(key); err != nil || s.Contains(key) {
+			t.Errorf("Remove: %v", err)
+		}
+		if err := s.Remove(key); !errors.Is(err, filter.ErrNotFound) {
+			t.Errorf("Remove of nothing: %v", err)
+		}
+		if _, ok, _ := s.Get(key); ok {
+			t.Error("Get of nothing")
+		}
+	}
+	plain, err := bloomery.New(bloomery.Config{Keys: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, get := plain.Get(key)
+	_, _, count := plain.Count(key)
+	_, trim := plain.Trimmed()
+	for what, err := range map[string]error{"Put": plain.Put(key, 1), "Get": get, "Count": count,
+		"Remove": plain.Remove(key), "Trimmed": trim} {
+		if !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(), "standard(k=7,m=960) does not ") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func write(w io.Writer, s *bloomery.Set) error {
+	_, err := s.WriteTo(w)
+	return err
+}
+
+// TestSnapshotApart changes a Set and its Snapshot: neither has the keys of the other.
+func TestSnapshotApart(t *testing.T) {
+	const spec = "rankindexed(capacity=1000)"
+	keys := []string{"a", "b"}
+	dir, file := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "f.bloom")
+	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec,
+		Shards: 2}); err != nil {
+		t.Fatal(err)
+	}
+	// Large enough that Open maps it.
+	large := settest.Build(t, settest.Words(2_000_000/16), bloomery.Config{Spec: "standard(bytes=2000000)"})
+	if err := large.Save(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	open := func(path string, o ...bloomery.Option) *bloomery.Set {
+		s, err := bloomery.Open(t.Context(), path, o...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	for name, s := range map[string]*bloomery.Set{
+		"plain":    settest.Build(t, keys, bloomery.Config{Spec: spec}),
+		"writers":  settest.Build(t, keys, bloomery.Config{Spec: spec, Concurrent: true}),
+		"raw keys": settest.Build(t, keys, bloomery.Config{Spec: "bitsandblooms(m=10000,k=3)"}),
+		"mapped":   open(file), "sharded": open(dir), "sharded, writers": open(dir, bloomery.WithConcurrent()),
+	} {
+		shot, err := s.Clone()
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if shot == s {
+			t.Errorf("%s: the Snapshot is the Set", name)
+		}
+		before := shot.Len()
+		if err := errors.Join(s.AddString("only the set"), shot.AddString("only the snapshot")); err != nil {
+			t.Fatal(name, err)
+		}
+		if s.ContainsString("only the snapshot") || shot.ContainsString("only the set") {
+			t.Errorf("%s: a change of one is in the other", name)
+		}
+		if !s.ContainsString("only the set") || !shot.ContainsString("only the snapshot") || shot.Len() != before+1 {
+			t.Errorf("%s: a change is lost", name)
+		}
+		if shot.Info().FPRChosen != s.Info().FPRChosen || shot.Spec() != s.Spec() {
+			t.Errorf("%s: %v and %v", name, s, shot)
+		}
+	}
+	var zero bloomery.Set
+	if shot, err := zero.Clone(); err != nil || shot.ContainsString("a") {
+		t.Errorf("of the zero Set: %v, %v", shot, err)
+	}
+}
+
+// TestNoCopy: saving, comparing and estimating a plain Set do not copy its filter.
+func TestNoCopy(t *testing.T) {
+	const size = 8 << 20
+	s := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "standard(bytes=8388608)"})
+	o := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "standard(bytes=8388608)"})
+	for what, do := range map[string]func() error{
+		"Save":             func() error { return s.Save(t.Context(), filepath.Join(t.TempDir(), "f")) },
+		"EstimateInterval": func() error { _, err := s.EstimateInterval(); return err },
+		"EstimateOverlap":  func() error { _, err := s.EstimateOverlap(o); return err },
+		"Merge":            func() error { return s.Merge(o) },
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := do()
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; err != nil || n > size/2 {
+			t.Errorf("%s allocates %d bytes for a filter of %d: %v", what, n, size, err)
+		}
+	}
+}
+
 // TestAnswersAgree asks sets of all families for keys of all lengths, in each way that a Set has. All must answer as
 // the Engine in Go does for the hash of the key.
 func TestAnswersAgree(t *testing.T) {
@@ -115,208 +321,5 @@ func checkAnswers[K []byte | uint64](t *testing.T, s *bloomery.Set, e engine.Eng
 	}
 	if positives == len(keys) {
 		t.Errorf("%s: all keys are present", s.Spec())
-	}
-}
-
-// TestForeign builds filters of other systems and has them keep their keys through a file.
-func TestForeign(t *testing.T) {
-	keys := strings.Fields("one two three four a-key-that-is-longer-than-thirty-two-bytes-so-that-blocks-matter")
-	for spec, hash := range map[string]filter.HashID{
-		"guava": filter.Murmur3, "bitsandblooms": filter.Murmur3Twice,
-		"redisbloom": filter.Murmur64A, "spark": filter.Murmur3x86, "blocked(layout=split)": filter.XXH64,
-	} {
-		set, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: spec, Hash: hash})
-		if err != nil {
-			t.Fatal(err)
-		}
-		empty, err := bloomery.New(bloomery.Config{Spec: spec, Hash: hash, Keys: uint64(len(keys) + 1)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range []*bloomery.Set{set, empty} {
-			if err := s.Add(binary.LittleEndian.AppendUint64(nil, 77)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var b bytes.Buffer
-		if _, err := set.WriteTo(&b); err != nil {
-			t.Fatal(err)
-		}
-		again, err := bloomery.Read(&b)
-		if err != nil || again.Hasher().ID() != hash || again.Info().Keys != uint64(len(keys)+1) {
-			t.Fatalf("%s: %v", spec, err)
-		}
-		dst := make([]bool, len(keys))
-		all := make([][]byte, len(keys))
-		for i, k := range keys {
-			all[i] = []byte(k)
-		}
-		bloomery.Keyed[[]byte](again).ContainsMany(dst, all)
-		for i, k := range keys {
-			if !dst[i] || !again.ContainsString(k) || !again.Contains([]byte(k)) || empty.ContainsString(k) {
-				t.Errorf("%s: %s", spec, k)
-			}
-		}
-		ints := bloomery.Keyed[uint64](again)
-		if !ints.Contains(77) || ints.Contains(78) || !bloomery.Keyed[uint64](empty).Contains(77) {
-			t.Errorf("%s: integers", spec)
-		}
-		if n := testing.AllocsPerRun(100, func() {
-			if hash != filter.Murmur3Twice { // copies the key, since it calls through an interface
-				again.Contains(all[0])
-				again.ContainsString(keys[0])
-				bloomery.Keyed[uint64](again).Contains(5)
-			}
-		}); n != 0 {
-			t.Errorf("%s: asking allocates %v times", spec, n)
-		}
-	}
-	secret := filter.NewSecret()
-	for _, c := range []bloomery.Config{{Spec: "guava", Hash: filter.XXH64}, {Spec: "guava", Secret: secret}, {Spec: "standard", Hash: filter.XXH64},
-		{Spec: "blocked", Hash: filter.XXH64}, {Spec: "blocked(layout=split)", Hash: filter.XXH64, Secret: secret}, {Spec: "guava", Hash: filter.XXH3}, {Spec: "standard", Hash: 99}} {
-		c.Keys = 10
-		if _, err := bloomery.New(c); !errors.Is(err, filter.ErrConfig) {
-			t.Errorf("%+v: %v", c, err)
-		}
-	}
-}
-
-// TestSetComeAndGo has keys come, carry values, and go, or be refused by families that cannot.
-func TestSetComeAndGo(t *testing.T) {
-	key := []byte("key")
-	set, err := bloomery.New(bloomery.Config{Spec: "rankindexed(value_bits=4)", Keys: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Put(key, 16); !errors.Is(err, filter.ErrConfig) {
-		t.Errorf("Put of five bits: %v", err)
-	}
-	if err := set.Put(key, 7); !errors.Is(err, filter.ErrNotFound) {
-		t.Errorf("Put of an absent key: %v", err)
-	}
-	if err := errors.Join(set.AddValue(key, 5), set.Put(key, 7)); err != nil {
-		t.Fatal(err)
-	}
-	trimmed, err := set.Trimmed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var full, sent bytes.Buffer
-	if err := errors.Join(write(&full, set), write(&sent, trimmed)); err != nil || sent.Len() >= full.Len() {
-		t.Errorf("%d bytes, trimmed %d: %v", full.Len(), sent.Len(), err)
-	}
-	back, err := bloomery.Read(&sent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range []*bloomery.Set{set, back} {
-		if v, ok, err := s.Get(key); v != 7 || !ok || err != nil {
-			t.Errorf("Get: %d, %t, %v", v, ok, err)
-		}
-		if n, saturated, err := s.Count(key); n != 1 || saturated || err != nil {
-			t.Errorf("Count: %d, %v", n, err)
-		}
-		if err := s.Remove(key); err != nil || s.Contains(key) {
-			t.Errorf("Remove: %v", err)
-		}
-		if err := s.Remove(key); !errors.Is(err, filter.ErrNotFound) {
-			t.Errorf("Remove of nothing: %v", err)
-		}
-		if _, ok, _ := s.Get(key); ok {
-			t.Error("Get of nothing")
-		}
-	}
-	plain, err := bloomery.New(bloomery.Config{Keys: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, get := plain.Get(key)
-	_, _, count := plain.Count(key)
-	_, trim := plain.Trimmed()
-	for what, err := range map[string]error{"Put": plain.Put(key, 1), "Get": get, "Count": count, "Remove": plain.Remove(key), "Trimmed": trim} {
-		if !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(), "standard(k=7,m=960) does not ") {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-}
-
-func write(w io.Writer, s *bloomery.Set) error {
-	_, err := s.WriteTo(w)
-	return err
-}
-
-// TestSnapshotApart changes a Set and its Snapshot: neither has the keys of the other.
-func TestSnapshotApart(t *testing.T) {
-	const spec = "rankindexed(capacity=1000)"
-	keys := []string{"a", "b"}
-	dir, file := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "f.bloom")
-	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec,
-		Shards: 2}); err != nil {
-		t.Fatal(err)
-	}
-	// Large enough that Open maps it.
-	large := settest.Build(t, settest.Words(2_000_000/16), bloomery.Config{Spec: "standard(bytes=2000000)"})
-	if err := large.Save(t.Context(), file); err != nil {
-		t.Fatal(err)
-	}
-	open := func(path string, o ...bloomery.Option) *bloomery.Set {
-		s, err := bloomery.Open(t.Context(), path, o...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		return s
-	}
-	for name, s := range map[string]*bloomery.Set{
-		"plain":    settest.Build(t, keys, bloomery.Config{Spec: spec}),
-		"writers":  settest.Build(t, keys, bloomery.Config{Spec: spec, Concurrent: true}),
-		"raw keys": settest.Build(t, keys, bloomery.Config{Spec: "bitsandblooms(m=10000,k=3)"}),
-		"mapped":   open(file), "sharded": open(dir), "sharded, writers": open(dir, bloomery.WithConcurrent()),
-	} {
-		shot, err := s.Clone()
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if shot == s {
-			t.Errorf("%s: the Snapshot is the Set", name)
-		}
-		before := shot.Len()
-		if err := errors.Join(s.AddString("only the set"), shot.AddString("only the snapshot")); err != nil {
-			t.Fatal(name, err)
-		}
-		if s.ContainsString("only the snapshot") || shot.ContainsString("only the set") {
-			t.Errorf("%s: a change of one is in the other", name)
-		}
-		if !s.ContainsString("only the set") || !shot.ContainsString("only the snapshot") || shot.Len() != before+1 {
-			t.Errorf("%s: a change is lost", name)
-		}
-		if shot.Info().FPRChosen != s.Info().FPRChosen || shot.Spec() != s.Spec() {
-			t.Errorf("%s: %v and %v", name, s, shot)
-		}
-	}
-	var zero bloomery.Set
-	if shot, err := zero.Clone(); err != nil || shot.ContainsString("a") {
-		t.Errorf("of the zero Set: %v, %v", shot, err)
-	}
-}
-
-// TestNoCopy: saving, comparing and estimating a plain Set do not copy its filter.
-func TestNoCopy(t *testing.T) {
-	const size = 8 << 20
-	s := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "standard(bytes=8388608)"})
-	o := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "standard(bytes=8388608)"})
-	for what, do := range map[string]func() error{
-		"Save":             func() error { return s.Save(t.Context(), filepath.Join(t.TempDir(), "f")) },
-		"EstimateInterval": func() error { _, err := s.EstimateInterval(); return err },
-		"EstimateOverlap":  func() error { _, err := s.EstimateOverlap(o); return err },
-		"Merge":            func() error { return s.Merge(o) },
-	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		err := do()
-		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; err != nil || n > size/2 {
-			t.Errorf("%s allocates %d bytes for a filter of %d: %v", what, n, size, err)
-		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Numbered yields n keys of a list, which differ from those of every other list.
+// Numbered yields n keys of a list, which differ from the keys of every other list.
 func Numbered(list string, n int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		key := []byte(list + "-")
@@ -200,7 +200,7 @@ func OfShard(keys []string, h filter.Hasher, s, shards int) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return shard.Route(h.SumString(k), shards) != s })
 }
 
-// Integers returns n distinct keys. Those of different series differ.
+// Integers returns n distinct keys. Keys of different series differ.
 func Integers(n int, series uint64) []uint64 {
 	keys := make([]uint64, n)
 	for i := range keys {

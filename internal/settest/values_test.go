@@ -19,25 +19,6 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestValuesWithoutNumber: a filter with values is chosen before its keys are counted. What depends on their number is
-// refused, with the field that mends it.
-func TestValuesWithoutNumber(t *testing.T) {
-	for _, n := range []plan.Needs{{ValueBits: 8, Add: true}, {ValueBits: 8, Later: 100},
-		{ValueBits: 8, Bytes: 8000}, {ValueBits: 8, BitsPerKey: 40}} {
-		var bad *filter.ConfigError
-		_, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Needs: n})
-		if !errors.As(err, &bad) || bad.Field != "keys" {
-			t.Errorf("%+v: %v", n, err)
-		}
-		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Needs: n, Keys: 1000})
-		if err != nil {
-			t.Errorf("%+v with 1000 keys: %v", n, err)
-			continue
-		}
-		_ = b.Close()
-	}
-}
-
 // classes returns n keys with values of 6 bits.
 func classes(n int) map[string]uint64 {
 	m := make(map[string]uint64, n)
@@ -396,4 +377,23 @@ func TestAskValuesMissing(t *testing.T) {
 		}
 	}()
 	_ = v.AskValues(make([][]byte, 2), make([]uint64, 1))
+}
+
+// TestValuesWithoutNumber: a filter with values is chosen before its keys are counted. What depends on their number is
+// refused, with the field that mends it.
+func TestValuesWithoutNumber(t *testing.T) {
+	for _, n := range []plan.Needs{{ValueBits: 8, Add: true}, {ValueBits: 8, Later: 100},
+		{ValueBits: 8, Bytes: 8000}, {ValueBits: 8, BitsPerKey: 40}} {
+		var bad *filter.ConfigError
+		_, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Needs: n})
+		if !errors.As(err, &bad) || bad.Field != "keys" {
+			t.Errorf("%+v: %v", n, err)
+		}
+		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Needs: n, Keys: 1000})
+		if err != nil {
+			t.Errorf("%+v with 1000 keys: %v", n, err)
+			continue
+		}
+		_ = b.Close()
+	}
 }

@@ -70,9 +70,11 @@ func TestVerifier(t *testing.T) {
 		}
 		return keys
 	}
-	for _, tt := range []struct{ members, absent int }{{1000, 3000}, {5000, 1000}, {20_000, 50_000}, {3000, 1}, {0, 2000}} {
+	for _, tt := range []struct{ members, absent int }{{1000, 3000}, {5000, 1000}, {20_000, 50_000}, {3000, 1}, {0,
+		2000}} {
 		members, absent := names(tt.members, 10_000), names(tt.absent, 40_000)
-		set, err := bloomery.Build(t.Context(), slices.Values(members[:tt.members/2]), bloomery.Config{Spec: "standard(fpr=0.1)"})
+		set, err := bloomery.Build(t.Context(), slices.Values(members[:tt.members/2]),
+			bloomery.Config{Spec: "standard(fpr=0.1)"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +98,7 @@ func TestVerifier(t *testing.T) {
 	}
 }
 
-// TestVerifierRandom: the random keys are those of RandomKeys, and members are asked for without being kept.
+// TestVerifierRandom: the random keys come from RandomKeys, and members are asked for without being kept.
 func TestVerifierRandom(t *testing.T) {
 	members := settest.Words(1000)
 	set, err := bloomery.Build(t.Context(), slices.Values(members), bloomery.Config{Spec: "standard(fpr=0.1)"})

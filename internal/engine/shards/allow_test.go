@@ -171,7 +171,8 @@ func TestAllowShardsConflict(t *testing.T) {
 		}
 	}}
 	old := filepath.Join(parent, "old")
-	if _, err := shardtest.Build(ctx, settest.Numbered("member", 100), old, bloomery.Config{Spec: "blocked", Shards: 4}); err != nil {
+	if _, err := shardtest.Build(ctx, settest.Numbered("member", 100), old, bloomery.Config{Spec: "blocked",
+		Shards: 4}); err != nil {
 		t.Fatal(err)
 	}
 	was := filesIn(t, old)
@@ -234,7 +235,8 @@ func TestAllowShardsLike(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer old.Close()
-	if _, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Dir: t.TempDir(), Like: old}); !errors.Is(err, filter.ErrConfig) {
+	if _, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Dir: t.TempDir(), Like: old}); !errors.Is(err,
+		filter.ErrConfig) {
 		t.Errorf("no list: %v", err)
 	}
 	for _, more := range []int{0, 4000} {

@@ -22,72 +22,6 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestOptimizeSmallShards: the loss of an optimized set is that of all shards together. Of small ones some lose most of
-// their keys by chance.
-func TestOptimizeSmallShards(t *testing.T) {
-	dir, keys := t.TempDir(), settest.Names("member", 600)
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "partitioned(bits_per_key=16)"}, 128, keys)
-	set, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer set.Close()
-	optimize := func(keys []string) error {
-		b, err := set.Optimizer(bloomery.JobConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer b.Close()
-		if err := b.AddMany(settest.AsKeys(keys)); err != nil {
-			t.Fatal(err)
-		}
-		_, err = b.Commit(t.Context())
-		return err
-	}
-	if err := optimize(keys[:540]); err != nil {
-		t.Errorf("10%% are lost: %v", err)
-	}
-	if err := optimize(keys[:200]); !errors.Is(err, filter.ErrShrunk) {
-		t.Errorf("two thirds are lost: %v", err)
-	}
-}
-
-// TestMaxBytesLikeShards: MaxBytes bounds all shards together, also with Like.
-func TestMaxBytesLikeShards(t *testing.T) {
-	dir := t.TempDir()
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 16, settest.Names("member", 1000))
-	old, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer old.Close()
-	for limit, want := range map[uint64]error{16 * 4096: nil, 20_000: filter.ErrTooLarge} {
-		b, err := shardtest.NewBuilder(t.TempDir(), bloomery.Config{Like: old, MaxBytes: limit})
-		if !errors.Is(err, want) {
-			t.Errorf("limit %d: %v", limit, err)
-		}
-		if err == nil {
-			_ = b.Close()
-		}
-	}
-}
-
-// TestStrayShard: a file with a name of shards is not written into the folder of a set, whose next writer would remove
-// it.
-func TestStrayShard(t *testing.T) {
-	dir := t.TempDir()
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 2, settest.Names("member", 100))
-	one := settest.Build(t, settest.Names("member", 10), bloomery.Config{Spec: "blocked(bytes=4096)"})
-	for _, name := range []string{"00000-of-00002.bloom", "00001-of-00003.bloom"} {
-		if err := one.Save(t.Context(), filepath.Join(dir, name)); !errors.Is(err, filter.ErrConfig) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if err := one.Save(t.Context(), filepath.Join(dir, "mine.bloom")); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestShardedBuild builds a set with little memory, so that most hashes go to a file, and with much: the same bytes.
 // Each shard is what Build makes of its keys, and the manifest describes it.
 func TestShardedBuild(t *testing.T) {
@@ -181,7 +115,7 @@ func TestShardedBuilderAdds(t *testing.T) {
 	}
 }
 
-// TestShardSizes: sizes in the Config are those of the set.
+// TestShardSizes: sizes in the Config are for the whole set.
 func TestShardSizes(t *testing.T) {
 	keys := settest.Words(40_000)
 	for _, tt := range []struct {
@@ -276,7 +210,8 @@ func TestShardFolder(t *testing.T) {
 		t.Errorf("interrupted: error %v, or other files", err)
 	}
 	c.Progress, c.MaxFPR = nil, 1e-9
-	if err := build(t.Context(), c, keys[:4000]); !errors.Is(err, filter.ErrRate) || !maps.Equal(settest.FilesOf(t, dir), old) {
+	if err := build(t.Context(), c, keys[:4000]); !errors.Is(err, filter.ErrRate) || !maps.Equal(settest.FilesOf(t, dir),
+		old) {
 		t.Errorf("rate: error %v, or other files", err)
 	}
 	c.MaxFPR = 0
@@ -295,7 +230,8 @@ func TestShardFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if hasLocks {
-		if err := build(t.Context(), c, keys); !errors.Is(err, filter.ErrLocked) || !maps.Equal(settest.FilesOf(t, dir), now) {
+		if err := build(t.Context(), c, keys); !errors.Is(err, filter.ErrLocked) || !maps.Equal(settest.FilesOf(t, dir),
+			now) {
 			t.Errorf("error %v while another builder has the folder", err)
 		}
 	}
@@ -349,5 +285,71 @@ func TestEndAfterCommit(t *testing.T) {
 		if !s.ContainsString(w) {
 			t.Fatalf("%s is missing", w)
 		}
+	}
+}
+
+// TestOptimizeSmallShards: the loss of an optimized set is the loss of all shards together. Of small ones some lose
+// most of their keys by chance.
+func TestOptimizeSmallShards(t *testing.T) {
+	dir, keys := t.TempDir(), settest.Names("member", 600)
+	settest.WriteShards(t, dir, bloomery.Config{Spec: "partitioned(bits_per_key=16)"}, 128, keys)
+	set, err := bloomery.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	optimize := func(keys []string) error {
+		b, err := set.Optimizer(bloomery.JobConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if err := b.AddMany(settest.AsKeys(keys)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Commit(t.Context())
+		return err
+	}
+	if err := optimize(keys[:540]); err != nil {
+		t.Errorf("10%% are lost: %v", err)
+	}
+	if err := optimize(keys[:200]); !errors.Is(err, filter.ErrShrunk) {
+		t.Errorf("two thirds are lost: %v", err)
+	}
+}
+
+// TestMaxBytesLikeShards: MaxBytes bounds all shards together, also with Like.
+func TestMaxBytesLikeShards(t *testing.T) {
+	dir := t.TempDir()
+	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 16, settest.Names("member", 1000))
+	old, err := bloomery.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	for limit, want := range map[uint64]error{16 * 4096: nil, 20_000: filter.ErrTooLarge} {
+		b, err := shardtest.NewBuilder(t.TempDir(), bloomery.Config{Like: old, MaxBytes: limit})
+		if !errors.Is(err, want) {
+			t.Errorf("limit %d: %v", limit, err)
+		}
+		if err == nil {
+			_ = b.Close()
+		}
+	}
+}
+
+// TestStrayShard: a file with a name of shards is not written into the folder of a set, whose next writer would remove
+// it.
+func TestStrayShard(t *testing.T) {
+	dir := t.TempDir()
+	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 2, settest.Names("member", 100))
+	one := settest.Build(t, settest.Names("member", 10), bloomery.Config{Spec: "blocked(bytes=4096)"})
+	for _, name := range []string{"00000-of-00002.bloom", "00001-of-00003.bloom"} {
+		if err := one.Save(t.Context(), filepath.Join(dir, name)); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := one.Save(t.Context(), filepath.Join(dir, "mine.bloom")); err != nil {
+		t.Error(err)
 	}
 }

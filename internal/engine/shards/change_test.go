@@ -106,7 +106,7 @@ func TestShardedAdd(t *testing.T) {
 				kept := 0
 				for i, e := range set.Manifest().Shards {
 					if e.SHA256 != want.Shards[i].SHA256 || e.Keys != want.Shards[i].Keys {
-						t.Errorf("shard %d is not that of a build", i)
+						t.Errorf("shard %d is not what a build makes", i)
 					}
 					if e.File == before.Shards[i].File {
 						kept++
@@ -130,7 +130,8 @@ func TestShardedAbandoned(t *testing.T) {
 	old := settest.Names("old", 1000)
 	dir, m := sharded(t, "standard(bytes=2048)", 8, old)
 	l := lockDir(t, dir)
-	if err := errors.Join(bloomery.Keyed[[]byte](l.Set).AddMany(settest.AsKeys(settest.Names("more", 100))), l.Close()); err != nil {
+	if err := errors.Join(bloomery.Keyed[[]byte](l.Set).AddMany(settest.AsKeys(settest.Names("more", 100))),
+		l.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if left := settest.Entries(t, dir); len(left) != 9 {
@@ -198,7 +199,8 @@ func TestShardedRemove(t *testing.T) {
 		keys := settest.Names("key", 2000)
 		dir, _ := sharded(t, "rankindexed(capacity=600,fpr=0.001)", 5, keys)
 		l := lockDir(t, dir)
-		if _, err := settest.RemoveMany(l.Set, settest.AsKeys(settest.Names("stranger", 2000))); !errors.Is(err, filter.ErrStrangers) {
+		if _, err := settest.RemoveMany(l.Set, settest.AsKeys(settest.Names("stranger", 2000))); !errors.Is(err,
+			filter.ErrStrangers) {
 			t.Fatalf("strangers: %v", err)
 		}
 		if l.Len() != 2000 {

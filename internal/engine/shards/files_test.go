@@ -51,8 +51,8 @@ func deltaSet(t *testing.T, dir string, from, to int) {
 	}
 }
 
-// TestPatchFolder patches a sharded set into a new folder, into its own one, and into that of the version before, which
-// has the new names with other content. A delta that is damaged at any place leaves every folder as it was.
+// TestPatchFolder patches a sharded set into a new folder, into its own one, and into the folder of the version before,
+// which has the new names with other content. A delta that is damaged at any place leaves every folder as it was.
 func TestPatchFolder(t *testing.T) {
 	ctx := t.Context()
 	top := t.TempDir()
@@ -96,7 +96,7 @@ func TestPatchFolder(t *testing.T) {
 			t.Fatalf("byte %d: a folder was changed", at)
 		}
 	}
-	// names with hashes, as those of changed sets, are new ones
+	// names with hashes, as changed sets have, are new ones
 	deltaSet(t, path("next"), 0, 2000)
 	deltaSet(t, path("next"), 10, 2010)
 	if d, err = delta.DiffFiles(ctx, path("old"), path("next")); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
-// TestSaveBesideLocked: Save waits for the lock of the folder that it replaces, unless the Set is that of the Locked.
+// TestSaveBesideLocked: Save waits for the lock of the folder that it replaces, unless the Set belongs to the Locked.
 func TestSaveBesideLocked(t *testing.T) {
 	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
 	for i, dir := range dirs {
@@ -72,7 +72,7 @@ func (l locking) Err() error {
 }
 
 // TestReplaceBesideLocked: Replace of a Set that was opened without the lock takes it, so that nobody who locks the
-// folder meanwhile takes its new shards for those of a killed writer. It waits for a Locked.
+// folder meanwhile takes its new shards for shards of a killed writer. It waits for a Locked.
 func TestReplaceBesideLocked(t *testing.T) {
 	keys := settest.Names("key", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, keys)

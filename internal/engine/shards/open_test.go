@@ -22,7 +22,7 @@ import (
 )
 
 // TestSharded asks sharded sets of several families: every member is found, single and in batches, and the rates and
-// sizes are those of the shards.
+// sizes are what the shards have.
 func TestSharded(t *testing.T) {
 	for _, c := range []struct {
 		spec         string
@@ -163,7 +163,8 @@ func TestShardedConcurrent(t *testing.T) {
 func TestShardedSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	dir := t.TempDir()
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)", Secret: secret}, 4, settest.Names("member", 1000))
+	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)", Secret: secret}, 4, settest.Names("member",
+		1000))
 	if _, err := bloomery.Open(t.Context(), dir); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
 	}
@@ -217,7 +218,8 @@ var damages = []damage{
 		other := t.TempDir()
 		c := bloomery.Config{Spec: m.Spec.String(), Seed: m.Seed + 1}
 		settest.WriteShards(t, other, c, len(m.Shards), settest.Names("member", 4000))
-		return os.WriteFile(filepath.Join(dir, m.Shards[2].File), settest.ReadAll(t, filepath.Join(other, m.Shards[2].File)), 0o666)
+		return os.WriteFile(filepath.Join(dir, m.Shards[2].File), settest.ReadAll(t, filepath.Join(other,
+			m.Shards[2].File)), 0o666)
 	}, []error{shard.ErrForeign, shard.ErrChanged}, true},
 	{"other keys", func(t *testing.T, dir string, m *shard.Manifest) error {
 		c := bloomery.Config{Spec: m.Spec.String(), Seed: m.Seed}
@@ -355,7 +357,7 @@ func TestShardedFolders(t *testing.T) {
 	}
 }
 
-// TestShardedMaxBytes limits the sum of all shards, and that of trimmed ones in memory.
+// TestShardedMaxBytes limits the sum of all shards, and the sum of trimmed shards in memory.
 func TestShardedMaxBytes(t *testing.T) {
 	dir := t.TempDir()
 	m := settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 5, settest.Names("a", 100))

@@ -131,7 +131,7 @@ func TestShardedOverfull(t *testing.T) {
 	}
 }
 
-// TestShardedInfo opens sharded sets from files: the rates are those of the manifest and agree with the answers. Then
+// TestShardedInfo opens sharded sets from files: the rates are as in the manifest and agree with the answers. Then
 // it adds as many keys again, and Info says that the set has left its rate.
 func TestShardedInfo(t *testing.T) {
 	const rate, keys = 0.01, 20_000

@@ -42,7 +42,7 @@ var vectorSets = []vectorSet{
 	{"empty-shards", bloomery.Config{Spec: "fuse(width=9)", Shards: 7}, 2, ""},
 }
 
-// TestShardVectors builds the sets and compares each file, then the answers with those of the vectors.
+// TestShardVectors builds the sets and compares each file, then the answers with the vectors.
 func TestShardVectors(t *testing.T) {
 	for i, v := range vectorSets {
 		t.Run(v.name, func(t *testing.T) {
