@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/shardset"
 )
 
 // Merge adds the keys of o to s. If their Spec or hash function, including seed or secret, differ, or o is nil, the
@@ -75,7 +75,7 @@ func (s *Set) Full() (*Set, error) {
 // Folders of sharded sets must have the same plan id. Their Set is computed shard by shard, and again by Save if it is
 // larger than 1 GiB, so that one shard is in memory at a time. Close it when done.
 func MergeFiles(ctx context.Context, paths []string, o ...Option) (*Set, error) {
-	if err := inset.Distinct(paths); err != nil {
+	if err := shardset.Distinct(paths); err != nil {
 		return nil, err
 	}
 	return combineFiles(ctx, paths, family.CanMerge, o)
@@ -92,7 +92,7 @@ func combineFiles(ctx context.Context, paths []string, how family.Ability, all [
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("no files: %w", filter.ErrConfig)
 	}
-	if slices.ContainsFunc(paths, func(path string) bool { _, ok := inset.Dir(path); return ok }) {
+	if slices.ContainsFunc(paths, func(path string) bool { _, ok := shardset.Dir(path); return ok }) {
 		return made(shards.Join(ctx, paths, how, func(path string) (engine.Engine, error) {
 			return openEngine(ctx, path, o)
 		}))

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/flock"
-	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/shardset"
 )
 
 // Open opens the Set in a file. Close it when done. A file of at least 1 MiB is mapped into memory: processes share it
@@ -43,7 +43,7 @@ func openFile(ctx context.Context, path string, o options) (*Set, error) {
 }
 
 func openEngine(ctx context.Context, path string, o options) (engine.Engine, error) {
-	if dir, ok := inset.Dir(path); ok {
+	if dir, ok := shardset.Dir(path); ok {
 		return family.As[engine.Engine](shards.Open(ctx, dir, o.Options))
 	}
 	return family.As[engine.Engine](one.Open(ctx, path, o.Options))
@@ -149,7 +149,7 @@ func Lock(ctx context.Context, path string, o ...Option) (*Locked, error) {
 		return nil, err
 	}
 	opts := optionsOf(0, o)
-	if dir, ok := inset.Dir(path); ok {
+	if dir, ok := shardset.Dir(path); ok {
 		t, was, err := shards.Lock(ctx, dir, opts.waiting, opts.Options)
 		s, err := made(t, err)
 		if err != nil {
@@ -160,7 +160,7 @@ func Lock(ctx context.Context, path string, o ...Option) (*Locked, error) {
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	if err := inset.Check(path); err != nil {
+	if err := shardset.CheckFile(path); err != nil {
 		return nil, err
 	}
 	file, was, err := flock.Lock(ctx, path, opts.waiting)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/live"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -66,7 +66,7 @@ func (l *Live) opened() *live.File[*Set] {
 
 // followed returns the path of the file to follow: that of the manifest if the path is a folder.
 func followed(path string) string {
-	if dir, ok := inset.Dir(path); ok {
+	if dir, ok := shardset.Dir(path); ok {
 		return filepath.Join(dir, shard.ManifestName)
 	}
 	return path

@@ -12,7 +12,6 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/hashes"
-	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/shardfile"
@@ -63,7 +62,7 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 			return nil, intake.CheckBytes(c.Like.Spec(), bytes, c.MaxBytes)
 		}
 	}
-	if b.folder, err = inset.Replace(c.Dir); err != nil {
+	if b.folder, err = shardset.Replace(c.Dir); err != nil {
 		return nil, err
 	}
 	if b.config.Shards == 0 || c.open() && c.Keys == 0 {

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/patch"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -25,8 +25,8 @@ import (
 // without a set, shard.ErrChanged if a shard is not the one in its manifest, or is an error of the file system or the
 // cause of ctx.
 func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
-	from, sharded := inset.Dir(old)
-	to, ok := inset.Dir(new)
+	from, sharded := shardset.Dir(old)
+	to, ok := shardset.Dir(new)
 	switch {
 	case sharded != ok:
 		return nil, fmt.Errorf("%s and %s: a delta is for two files or two folders", old, new)
@@ -65,10 +65,10 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 // window, filter.ErrFamily, shard.ErrChanged,
 // filter.ErrLocked if another process holds the lock of the folder, or is one of the file system or the cause of ctx.
 func PatchFile(ctx context.Context, old string, d []byte, out string, o Options) error {
-	if dir, ok := inset.Dir(old); ok {
+	if dir, ok := shardset.Dir(old); ok {
 		return patchFolder(ctx, dir, d, out, o)
 	}
-	if err := inset.Check(out); err != nil {
+	if err := shardset.CheckFile(out); err != nil {
 		return err
 	}
 	b, err := readVersion(ctx, old)
@@ -84,7 +84,7 @@ func PatchFile(ctx context.Context, old string, d []byte, out string, o Options)
 
 // folderSet returns the sharded set in a folder.
 func folderSet(ctx context.Context, dir string) (s patch.Set, err error) {
-	m, st, err := inset.Manifest(dir)
+	m, st, err := shardset.ReadManifest(dir)
 	if err != nil {
 		return s, err
 	}
@@ -116,7 +116,7 @@ func readVersion(ctx context.Context, path string) ([]byte, error) {
 
 // patchFolder is PatchFile for a sharded set.
 func patchFolder(ctx context.Context, dir string, d []byte, out string, o Options) (err error) {
-	to, err := inset.Replace(out)
+	to, err := shardset.Replace(out)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o Option
 	if err != nil {
 		return err
 	}
-	same := inset.Same(dir, out)
+	same := shardset.SameFile(dir, out)
 	for _, e := range m.Shards { // those that both versions have
 		if same || made[e.File] {
 			continue

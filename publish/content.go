@@ -9,14 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
@@ -39,8 +37,8 @@ func mayPublish(path string) error {
 		return err
 	}
 	defer f.Close()
-	if dir, ok := inset.Dir(path); ok {
-		m, err := readManifest(dir)
+	if dir, ok := shardset.Dir(path); ok {
+		m, _, err := shardset.ReadManifest(dir)
 		if err == nil {
 			_, err = families.ByName(m.Spec.Family())
 		}
@@ -64,7 +62,7 @@ func accept(f *container.File, words []uint64) error {
 // load reads a filter file, an exact set or a sharded set once, checks it completely, and stores the objects. A filter
 // with a keyed hash is read without its secret.
 func load(ctx context.Context, path string, s *objects, o Options) (*content, error) {
-	if dir, ok := inset.Dir(path); ok {
+	if dir, ok := shardset.Dir(path); ok {
 		return loadSet(ctx, dir, s, o)
 	}
 	b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxNumber, Head: 8, Check: checkMagic})
@@ -165,21 +163,12 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 }
 
 // loadSet is load for a sharded set. If another process replaces the set meanwhile, it starts again.
-func loadSet(ctx context.Context, dir string, s *objects, o Options) (*content, error) {
-	m, err := readManifest(dir)
-	for err == nil {
-		var c *content
+func loadSet(ctx context.Context, dir string, s *objects, o Options) (c *content, err error) {
+	err = shardset.Open(dir, func(m *shard.Manifest, _ fs.FileInfo) error {
 		c, err = loadShards(ctx, dir, m, s, o)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, shard.ErrChanged) {
-			return c, err
-		}
-		now, changed := readManifest(dir)
-		if changed != nil || now.ID() == m.ID() && slices.Equal(now.Shards, m.Shards) {
-			return nil, err
-		}
-		m, err = now, nil
-	}
-	return nil, err
+		return err
+	})
+	return c, err
 }
 
 // loadShards loads the shards of a manifest. It holds one of them in memory at a time.
@@ -231,12 +220,4 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 	stored, err := s.put(ctx, c.file)
 	c.SHA256, c.Bytes = stored.SHA256, stored.Bytes
 	return c, err
-}
-
-func readManifest(dir string) (*shard.Manifest, error) {
-	m, _, err := shardset.ReadFolder(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s: %w; name a filter file or the folder of a sharded set", dir, filter.ErrNoManifest)
-	}
-	return m, err
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -62,7 +63,7 @@ func TestPipes(t *testing.T) {
 	sets.publishSet(1)
 	f = sets.follower(sets.dir)
 	mustPoll(t, f)
-	m, err := readManifest(f.file)
+	m, _, err := shardset.ReadManifest(f.file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -110,7 +111,7 @@ func TestFollowSet(t *testing.T) {
 	}
 	s.holdsSet(f, 3, true)
 
-	m, err := readManifest(f.file)
+	m, _, err := shardset.ReadManifest(f.file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestHostileSet(t *testing.T) {
 			return manifestText(t, m)
 		}, "cannot open it"},
 		"an old name": {func(m *shard.Manifest, _ []byte) []byte {
-			have, err := readManifest(f.file)
+			have, _, err := shardset.ReadManifest(f.file)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -17,7 +18,7 @@ import (
 // made, a filter of package window by name.
 func TestUnpublishable(t *testing.T) {
 	dir := t.TempDir()
-	m, err := readManifest(filepath.Join("..", "shard", "testdata", "sets", "one-shard"))
+	m, _, err := shardset.ReadManifest(filepath.Join("..", "shard", "testdata", "sets", "one-shard"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/window"
 )
 
@@ -67,7 +67,7 @@ func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, e
 	}
 	switch _, err := os.Stat(f.state); {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := inset.Check(f.state); err != nil {
+		if err := shardset.CheckFile(f.state); err != nil {
 			return nil, err
 		}
 		return nil, container.MayWrite(f.state)

@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
@@ -180,7 +179,7 @@ func (a *app) printDelta(path string, d []byte, before uint64, new string) error
 
 // lengthOf returns the length of a file, or of the manifest and the shards of a set.
 func lengthOf(path string) (uint64, error) {
-	if dir, ok := inset.Dir(path); ok {
+	if dir, ok := shardset.Dir(path); ok {
 		m, st, err := shardset.ReadFolder(dir)
 		if err != nil {
 			return 0, err

@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -153,7 +152,7 @@ func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
 			return fmt.Errorf("%s exists and is no %s; remove it first or name another -o", path, kind)
 		}
 	}
-	if err := inset.Check(path); err != nil {
+	if err := shardset.CheckFile(path); err != nil {
 		return err
 	}
 	return container.MayWrite(path)
@@ -196,5 +195,5 @@ func mayReplaceFolder(path string) error {
 
 // anySharded reports whether one of the paths is the folder of a sharded set.
 func anySharded(paths ...string) bool {
-	return slices.ContainsFunc(paths, func(path string) bool { _, ok := inset.Dir(path); return ok })
+	return slices.ContainsFunc(paths, func(path string) bool { _, ok := shardset.Dir(path); return ok })
 }

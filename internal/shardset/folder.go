@@ -1,5 +1,6 @@
 // Package shardset changes sharded sets in folders: Folder is the one transaction that all writers use, and Leftover
-// the one rule for the files that they remove. It also has what all writers and readers of manifests share.
+// the one rule for the files that they remove. It also has what all writers and readers of manifests share, and finds the
+// set that a path belongs to.
 package shardset
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/shardset"
 )
 
 // Open opens the filter in a file, mapped or in memory.
@@ -151,7 +151,7 @@ func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engi
 
 // write calls f with the stored form of the filter, unless path is that of a shard.
 func (s *Set) write(path string, f func(*container.File) error) error {
-	if err := inset.Check(path); err != nil {
+	if err := shardset.CheckFile(path); err != nil {
 		return err
 	}
 	file, err := s.Encode()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"reflect"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -16,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -24,32 +22,22 @@ import (
 // openers is the number of goroutines that open shards. On a file system of another machine each waits for its answers.
 const openers = 8
 
-// Open opens the sharded set in a folder. Between the manifest and its shards another process may replace the
-// set: if a shard is missing and the manifest has changed, Open starts again.
-func Open(ctx context.Context, dir string, o engine.Options) (*Set, error) {
-	manifest, was, err := inset.Manifest(dir)
-	for err == nil {
-		var set *Set
-		if set, err = openManifest(ctx, dir, manifest, o); err == nil {
-			set.was, set.base = was, shardset.Clone(manifest)
-			return set, nil
+// Open opens the sharded set in a folder. If another process replaces the set meanwhile, it starts again.
+func Open(ctx context.Context, dir string, o engine.Options) (set *Set, err error) {
+	err = shardset.Open(dir, func(m *shard.Manifest, st fs.FileInfo) error {
+		set, err = openManifest(ctx, dir, m, o)
+		if err == nil {
+			set.was, set.base = st, shardset.Clone(m)
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		now, st, changed := inset.Manifest(dir)
-		if changed != nil || reflect.DeepEqual(now, manifest) {
-			return nil, err
-		}
-		manifest, was, err = now, st, nil
-	}
-	return nil, err
+		return err
+	})
+	return set, err
 }
 
 // Lock locks the folder of a sharded set, until Close, opens the set for a change, and removes what a killed writer
 // left there. It also returns the FileInfo of the manifest.
 func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*Set, fs.FileInfo, error) {
-	if _, _, err := inset.Manifest(dir); err != nil { // do not wait for the lock of another folder
+	if _, _, err := shardset.ReadManifest(dir); err != nil { // do not wait for the lock of another folder
 		return nil, nil, err
 	}
 	to, err := shardset.LockFolder(ctx, dir, shardset.Locking{Change: true, Waiting: waiting})

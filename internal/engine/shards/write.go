@@ -13,7 +13,6 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
-	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -57,7 +56,7 @@ func (t *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engi
 	switch {
 	case err != nil || len(t.parts) != len(next.parts):
 		return fmt.Errorf("%s: the number of shards differs: %w", path, filter.ErrMismatch)
-	case t.derive != nil || !inset.Same(path, t.dir):
+	case t.derive != nil || !shardset.SameFile(path, t.dir):
 		return fmt.Errorf("%s is not the folder of the Set: %w; use Save", path, filter.ErrConfig)
 	}
 	return t.replace(ctx, next, was)
@@ -127,7 +126,7 @@ const writers = 2
 // writeAll writes all shards to a folder and returns the new manifest, which it does not write.
 func (t *Set) writeAll(ctx context.Context, to *shardset.Folder) (next *shard.Manifest, err error) {
 	old := to.Manifest()
-	own := t.derive == nil && inset.Same(to.Path("."), t.dir) && old != nil && len(old.Shards) == len(t.parts)
+	own := t.derive == nil && shardset.SameFile(to.Path("."), t.dir) && old != nil && len(old.Shards) == len(t.parts)
 	next = shardset.Clone(t.manifest)
 	err = t.parallel(context.Background(), writers, func(i int) error {
 		mine := t.manifest.Shards[i]
@@ -168,7 +167,7 @@ func (t *Set) Save(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	to := t.folder
-	if to == nil || !inset.Same(dir, t.dir) {
+	if to == nil || !shardset.SameFile(dir, t.dir) {
 		if to, err = shardset.LockFolder(ctx, dir, shardset.Locking{Wait: shardset.ShortWait}); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package inset
+package shardset
 
 import (
 	"fmt"

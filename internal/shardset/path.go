@@ -1,5 +1,4 @@
-// Package inset finds sharded sets in folders and guards them: a file of a set changes only together with its manifest.
-package inset
+package shardset
 
 import (
 	"context"
@@ -8,22 +7,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/shardfile"
-	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Check returns an error wrapping filter.ErrConfig if the file at path, or the one that a symbolic link there names, is
-// the manifest of a sharded set, or has the name of a shard and a manifest beside it. To replace a file of the set
-// alone would make it unreadable, and another one with such a name is removed by the next writer of the set. If that
-// manifest cannot be read, Check returns the error. It reads nothing unless the file has the name of a shard or a
-// manifest.
-func Check(path string) error {
+// CheckFile guards sharded sets: a file of a set changes only together with its manifest. It returns an error wrapping
+// filter.ErrConfig if the file at path, or the one that a symbolic link there names, is the manifest of a sharded set,
+// or has the name of a shard and a manifest beside it. To replace a file of the set alone would make it unreadable, and
+// another one with such a name is removed by the next writer of the set. If that manifest cannot be read, CheckFile
+// returns the error. It reads nothing unless the file has the name of a shard or a manifest.
+func CheckFile(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
@@ -31,7 +30,7 @@ func Check(path string) error {
 	if name != shard.ManifestName && !shardfile.IsName(name) {
 		return nil
 	}
-	m, _, err := shardset.ReadFolder(dir)
+	m, _, err := ReadFolder(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || name == shard.ManifestName && errors.Is(err, shard.ErrManifest):
 		return nil
@@ -69,20 +68,41 @@ func Dir(path string) (dir string, ok bool) {
 	return "", false
 }
 
-// Same reports whether two paths name one file or folder.
-func Same(a, b string) bool {
+// SameFile reports whether two paths name one file or folder.
+func SameFile(a, b string) bool {
 	one, err := os.Stat(a)
 	two, err2 := os.Stat(b)
 	return err == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// Manifest reads the manifest in a folder. The error wraps filter.ErrNoManifest if there is none.
-func Manifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
-	m, st, err := shardset.ReadFolder(dir)
+// ReadManifest reads the manifest in a folder. The error wraps filter.ErrNoManifest if there is none.
+func ReadManifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
+	m, st, err := ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s: %w%s", dir, filter.ErrNoManifest, advice(dir))
 	}
 	return m, st, err
+}
+
+// Open calls open with the manifest in a folder. Between the manifest and its shards another process may replace the
+// set: if open finds a shard missing or changed, and there is another manifest now, Open starts again.
+func Open(dir string, open func(m *shard.Manifest, st fs.FileInfo) error) error {
+	m, st, err := ReadManifest(dir)
+	if err != nil {
+		return err
+	}
+	for {
+		err := open(m, st)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, shard.ErrChanged) {
+			return err
+		}
+
+		now, nowStat, failed := ReadManifest(dir)
+		if failed != nil || reflect.DeepEqual(now, m) {
+			return err
+		}
+		m, st = now, nowStat
+	}
 }
 
 // advice says what to do about a folder without a manifest.
@@ -106,8 +126,8 @@ func advice(dir string) string {
 }
 
 // Replace begins to replace the set in a folder, which is new, empty, has a set, or what a killed build has left.
-func Replace(dir string) (*shardset.Folder, error) {
-	f, err := shardset.LockFolder(context.Background(), dir, shardset.Locking{Wait: shardset.NoWait})
+func Replace(dir string) (*Folder, error) {
+	f, err := LockFolder(context.Background(), dir, Locking{Wait: NoWait})
 	if err != nil {
 		return nil, err
 	}
