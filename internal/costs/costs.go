@@ -1,5 +1,6 @@
 // Package costs has the times and the memory of filters and builds, measured on one machine, that package plan
-// interpolates. Package eval/lab/measure makes the table.
+// interpolates. Package eval/lab/measure makes the table. It is a room of its own, although it is small, because plan is
+// public and eval writes the table.
 package costs
 
 import (

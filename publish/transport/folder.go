@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/bloomery/bloomery/internal/body"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
@@ -36,7 +35,7 @@ func (f Folder) Get(ctx context.Context, name string, r Request) (*Object, error
 			return nil, err
 		}
 	}
-	o.Body = body.Bounded(canceled{ctx, file}, r.MaxBytes-o.Offset)
+	o.Body = untrusted.BoundedBody(canceled{ctx, file}, r.MaxBytes-o.Offset)
 	return o, nil
 }
 

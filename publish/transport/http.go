@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/internal/body"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Config configures requests to web servers. Zero fields take the default noted beside them.
@@ -157,7 +157,7 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	o, err := w.get(ctx, at, r)
 	if err == nil && !o.NotModified {
-		limits := body.Limits{MaxBytes: r.MaxBytes, Size: o.Size, Stall: w.config.Stall, Name: clean(at)}
+		limits := untrusted.Body{MaxBytes: r.MaxBytes, Size: o.Size, Stall: w.config.Stall, Name: clean(at)}
 		o.Body = limits.Apply(ctx, cancel, o.Body, o.Offset)
 		return o, nil
 	}

@@ -15,7 +15,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/bloomery/bloomery/internal/body"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Source reads the objects of a published folder. Its methods are safe for concurrent use.
@@ -58,9 +58,9 @@ type Object struct {
 var (
 	// ErrTooLarge means that a body is longer than Request.MaxBytes: it is not the object that was
 	// expected.
-	ErrTooLarge = body.ErrTooLarge
+	ErrTooLarge = untrusted.ErrTooLarge
 	// ErrStalled means that the other side was silent, or slow, for too long. Try again later.
-	ErrStalled = body.ErrStalled
+	ErrStalled = untrusted.ErrStalled
 )
 
 // Open returns the Source of an address: a URL with http, https or file, or the path of a folder. The address may end

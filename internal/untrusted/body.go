@@ -1,6 +1,4 @@
-// Package body limits bodies that another machine sends: their length, and the time between two parts. The sources of
-// package publish/transport and of the module buckets use it.
-package body
+package untrusted
 
 import (
 	"context"
@@ -11,18 +9,19 @@ import (
 )
 
 var (
-	// ErrTooLarge means that a body is longer than Limits.MaxBytes.
+	// ErrTooLarge means that a body is longer than Body.MaxBytes.
 	ErrTooLarge = errors.New("the body is longer than expected")
 	// ErrStalled means that the other side was silent, or slow, for too long.
 	ErrStalled = errors.New("no progress")
 )
 
-// slowest is the mean rate, in bytes a second, below which a body is given up: a server that sends a byte at a time
+// slowest is the mean rate, in bytes per second, below which a body is given up: a server that sends a byte at a time
 // would otherwise never stall. A Follower is stricter: see transport.Config.MinRate.
 const slowest = 1 << 10
 
-// Limits are those of a body.
-type Limits struct {
+// Body has the limits of a body that another machine sends: its length, and the time between two parts. The sources of
+// package publish/transport use it.
+type Body struct {
 	MaxBytes int64         // of the whole object
 	Size     int64         // of the whole object, or -1 if it is not known
 	Stall    time.Duration // the longest time between two parts
@@ -32,7 +31,7 @@ type Limits struct {
 // Apply returns a body that begins at an offset, with limits. Read returns an error wrapping ErrTooLarge after
 // MaxBytes, and one wrapping ErrStalled after Stall without a byte, or if the mean rate is below 1 KiB/s after twice
 // that time. ctx is the context that the Read of body ends with, and cancel its cancel function, which Close calls.
-func (l Limits) Apply(
+func (l Body) Apply(
 	ctx context.Context, cancel context.CancelCauseFunc, body io.ReadCloser, offset int64,
 ) io.ReadCloser {
 	expected := l.MaxBytes
@@ -77,8 +76,8 @@ func (b *watched) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// Bounded returns a body of which Read returns ErrTooLarge after that many bytes.
-func Bounded(body io.ReadCloser, most int64) io.ReadCloser { return &bounded{body, most} }
+// BoundedBody returns a body of which Read returns ErrTooLarge after that many bytes.
+func BoundedBody(body io.ReadCloser, most int64) io.ReadCloser { return &bounded{body, most} }
 
 // bounded is a body that must not be longer than left.
 type bounded struct {
