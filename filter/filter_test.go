@@ -91,7 +91,7 @@ func TestSumUint64s(t *testing.T) {
 	}
 }
 
-// The vectors are those of the authors' reference programs.
+// The vectors come from the authors' reference programs.
 func TestHashVectors(t *testing.T) {
 	x := NewHasher(0)
 	if got := x.Sum(nil); got != (Hash{0x99aa06d3014798d8, 0x6001c324468d497f}) {

@@ -30,9 +30,9 @@ const (
 	// last 1 to 3 bytes; 64 bits in total. The lower half of Lo has the seed 0, its upper half has the lower half as
 	// seed. Hi is Lo with the lower 32 bits zero.
 	Murmur3x86 HashID = 7
-	// Uint64 is no hash function: the key is a number. It is that of FastFilter, whose filters take keys of 64 bits
-	// and mix them with a seed of their own. Lo is the number if the key has 8 bytes, little endian; keys of other
-	// lengths, which FastFilter does not have, are XXH64 with seed 0. Hi is Lo with the lower 32 bits zero.
+	// Uint64 is no hash function: the key is a number. It is for FastFilter, whose filters take keys of 64 bits and mix
+	// them with a seed of their own. Lo is the number if the key has 8 bytes, little endian; keys of other lengths,
+	// which FastFilter does not have, are XXH64 with seed 0. Hi is Lo with the lower 32 bits zero.
 	Uint64 HashID = 8
 )
 

@@ -51,7 +51,7 @@ type Hasher struct {
 	// stack, and each query waited for the loads of the previous one: 3x the time of a query for a present
 	// key among 20 million.
 
-	// kind is the HashID in its lower 16 bits. For SipHash the upper 48 bits are those of KeyCheck, else 0.
+	// kind is the HashID in its lower 16 bits. For SipHash the upper 48 bits are the upper 48 bits of KeyCheck, else 0.
 	kind uint64
 	// a and b are the seed and secretFlip combined with the seed for XXH3, the two words of the secret
 	// XORed with mask(kind) for SipHash, else 0.
