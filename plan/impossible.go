@@ -31,7 +31,7 @@ func (e *Impossible) Error() string {
 // possible returns an *Impossible for needs that no filter of any kind can meet.
 func (n *Needs) possible() error {
 	if n.FPR > 0 && n.FPR < n.alike() {
-		const text = "a rate of %.3g is below that of the hash: an absent key has the hash of one of the %d, %d bits, " +
+		const text = "a rate of %.3g is below the rate of the hash: an absent key has the hash of one of the %d, %d bits, " +
 			"with a probability of %.2g"
 		return &Impossible{What: fmt.Sprintf(text, n.FPR, n.all(), family.HashBits(filter.XXH3), n.alike())}
 	}

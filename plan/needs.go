@@ -58,10 +58,9 @@ const (
 	//	OneLine                 blocked
 	//	Remove and Merge        counting
 	//
-	// Rates below 2^-32 and sizes above 33 bits a key, which no static family has, are those of the
-	// smallest of the other forms, mostly rankindexed. A later need does not change the family of an
-	// earlier one: Add and Remove is Remove. If none of these forms meets the needs, it is the first choice
-	// of Smallest.
+	// Rates below 2^-32 and sizes above 33 bits a key, which no static family has, are the rates and sizes of the
+	// smallest of the other forms, mostly rankindexed. A later need does not change the family of an earlier one: Add
+	// and Remove is Remove. If none of these forms meets the needs, it is the first choice of Smallest.
 	Lasting Objective = "lasting"
 )
 
