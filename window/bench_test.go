@@ -20,8 +20,8 @@ import (
 // pace is the time between two keys of a benchmark.
 const pace = time.Microsecond
 
-// full returns a filter that has been full for a while, and the number of keys that it got: those of number i are
-// hash(i). Time moves by pace with each.
+// full returns a filter that has been full for a while, and the number of keys that it got: key i is hash(i). Time
+// moves by pace with each.
 func full(b testing.TB, keys uint64, fpr float64) (*Filter[filter.Hash], uint64) {
 	f, err := New[filter.Hash](Config{Keys: keys, TTL: time.Duration(keys) * pace, FPR: fpr, EventTime: true})
 	if err != nil {
@@ -84,8 +84,8 @@ var benchKeys = []uint64{1_000_000, 10_000_000}
 const ops = 16 << 10
 
 // rounds measures the CPU time of some functions, which do ops operations, in turn, many times. It reports the median
-// of the time of an operation of each, and its ratio to that of the last. What a function returns is called after it
-// and not measured.
+// of the time of an operation of each, and its ratio to the time of the last. What a function returns is called after
+// it and not measured.
 func rounds(b *testing.B, names []string, do ...func() (restore func())) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -114,7 +114,7 @@ func rounds(b *testing.B, names []string, do ...func() (restore func())) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkNew compares TestAndAdd of new keys, in a filter that is as full as planned, with that of a concurrent
+// BenchmarkNew compares TestAndAdd of new keys, in a filter that is as full as planned, with TestAndAdd of a concurrent
 // rank-indexed filter that comes to its capacity: it forgets nothing.
 func BenchmarkNew(b *testing.B) {
 	for _, keys := range benchKeys {
@@ -152,7 +152,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// BenchmarkContains compares queries with those of eight rotating blocked filters.
+// BenchmarkContains compares queries with queries of eight rotating blocked filters.
 func BenchmarkContains(b *testing.B) {
 	for _, keyCount := range benchKeys {
 		f, at := full(b, keyCount, 0.01)
@@ -193,8 +193,8 @@ func BenchmarkContains(b *testing.B) {
 }
 
 // BenchmarkGoroutines adds new keys from one goroutine and from two, each half of them, and reports how many times as
-// fast two are. read-speedup is that of queries of filters that nobody changes: it shows what the machine allows. It is
-// about 1 if other programs run, or if the two processors are two threads of one.
+// fast two are. read-speedup is the same for queries of filters that nobody changes: it shows what the machine allows.
+// It is about 1 if other programs run, or if the two processors are two threads of one.
 func BenchmarkGoroutines(b *testing.B) {
 	for _, keys := range benchKeys {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) { goroutines(b, keys) })

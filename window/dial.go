@@ -129,7 +129,7 @@ func (d *dial) passed() (laps, rest uint64) {
 	return bits.Div64(hi, lo, d.ttl)
 }
 
-// turn sets laps, target and due to those of the latest time, for which passed returned laps and rest.
+// turn sets laps, target and due for the latest time, for which passed returned laps and rest.
 func (d *dial) turn(laps, rest uint64) {
 	hi, lo := bits.Mul64(rest, d.buckets)
 	bucket, _ := bits.Div64(hi, lo, d.ttl)

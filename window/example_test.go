@@ -66,7 +66,7 @@ func ExampleFilter_TestAndAdd() {
 	// 12:16 send: false
 }
 
-// Time is that of the events of a log, not of the machine that reads it. An event that is late counts as seen at the
+// Time comes from the events of a log, not from the machine that reads it. An event that is late counts as seen at the
 // latest time so far.
 func ExampleFilter_Advance() {
 	users, err := window.New[uint64](window.Config{Keys: 50_000, TTL: time.Hour, EventTime: true})

@@ -46,19 +46,19 @@ func (f *Filter[K]) MarshalBinary() ([]byte, error) {
 	return w.Bytes(), err
 }
 
-// Open returns the filter in a file that Save wrote. It forgets nothing early: time goes on from that of the file, and
-// what happened to the keys meanwhile is what the passing of time does. If the clock is behind the time of the file,
-// time stands still until it is there, and keys live longer by as much: for at most TTL, or a minute if that is more.
-// If the clock is further behind, it is wrong, or was when the file was saved, and the error wraps ErrAhead.
+// Open returns the filter in a file that Save wrote. It forgets nothing early: time goes on from the time of the file,
+// and what happened to the keys meanwhile is what the passing of time does. If the clock is behind the time of the
+// file, time stands still until it is there, and keys live longer by as much: for at most TTL, or a minute if that is
+// more. If the clock is further behind, it is wrong, or was when the file was saved, and the error wraps ErrAhead.
 //
-// Config is that of New. Its Keys, TTL, FPR and Burst are those of the file if they are 0, and must be equal to those
-// otherwise. Its EventTime must be that of the file, and its Secret that with which the file was made, but a Filter
-// whose keys are a filter.Hash needs none. Clock, Overflow and Refresh apply from now on; they are not in the file.
+// Config is as for New. Keys, TTL, FPR and Burst are taken from the file if they are 0, and must be equal to the file's
+// otherwise. EventTime must be as in the file, and Secret the secret with which the file was made; a Filter whose keys
+// are a filter.Hash needs none. Clock, Overflow and Refresh apply from now on; they are not in the file.
 //
-// Peak memory: the filter and 1 MiB. If ctx ends first, Open returns its cause. Other errors name the path and wrap
-// that of the file system, ErrAhead, filter.ErrConfig, ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret
-// if none was given), ErrChecksum, ErrCorrupt, ErrTooLarge or io.ErrUnexpectedEOF; if the file is at fault, with the
-// byte offset.
+// Peak memory: the filter and 1 MiB. If ctx ends first, Open returns its cause. Other errors name the path and wrap the
+// error of the file system, ErrAhead, filter.ErrConfig, ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none
+// was given), ErrChecksum, ErrCorrupt, ErrTooLarge or io.ErrUnexpectedEOF; if the file is at fault, with the byte
+// offset.
 func Open[K filter.Key](ctx context.Context, path string, c Config) (*Filter[K], error) {
 	file, err := container.ReadFile(path, container.Options{Check: checkFile, Context: ctx, Window: true})
 	if err != nil {

@@ -8,7 +8,8 @@ type Info struct {
 	TTL  time.Duration
 	// Keys is the number of keys in memory; keys that look alike count once.
 	Keys uint64
-	// Ages has Keys by age: those of Ages[i] were added, or renewed, at least i-1 and at most i+1 sevenths of TTL ago.
+	// Ages has Keys by age: the keys in Ages[i] were added, or renewed, at least i-1 and at most i+1 sevenths of TTL
+	// ago.
 	Ages [8]uint64
 	// Capacity is the number of keys that the filter is planned for, all ages together, and Room is what is left of it.
 	// A few more fit: the fewer the larger the filter is.

@@ -63,8 +63,8 @@ func saveForEver(t *testing.T, round int, path string) {
 
 // TestKilledSave kills a process that adds keys and saves the filter again and again, at random moments, and starts
 // another one on the file. The file is whole each time, and has all keys that were added before a Save that returned,
-// those of all processes, and no others beyond the false-positive rate. At most one temporary file is left, which the
-// next Save removes.
+// from all processes, and no others beyond the false-positive rate. At most one temporary file is left, which the next
+// Save removes.
 func TestKilledSave(t *testing.T) {
 	if text := os.Getenv(killEnv); text != "" {
 		number, path, _ := strings.Cut(text, " ")

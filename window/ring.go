@@ -25,7 +25,7 @@ type ring struct {
 	dial
 	table            *rankindexed.Cells
 	hasher           filter.Hasher
-	hash             hashing // of hasher, or that of the file if the keys are hashes and there is no secret
+	hash             hashing // of hasher; if the keys are hashes and there is no secret, of the file
 	refresh, shorten bool
 	event            bool // Config.EventTime
 	tears            bool // table.Tears()

@@ -145,7 +145,7 @@ func split(s filter.Spec) (c Config, table filter.Spec, err error) {
 	return c, table, nil
 }
 
-// checkFile returns an error unless the header of a file is that of a filter of this package, with sections of these
+// checkFile returns an error unless the header of a file belongs to a filter of this package, with sections of these
 // numbers of words.
 func checkFile(f *container.File, words []uint64) error {
 	switch {
@@ -241,8 +241,8 @@ func (c Config) hasherOf(f *container.File, hashed bool) (filter.Hasher, error) 
 	return f.Hasher(c.Secret)
 }
 
-// restoreClock sets the clock to that of a file, and all groups and the hand to its time. On error, at is the number of
-// the word that is wrong.
+// restoreClock sets the clock to the clock of a file, and all groups and the hand to its time. On error, at is the
+// number of the word that is wrong.
 func (r *ring) restoreClock(words []uint64) (at uint64, err error) {
 	origin, now, skipped := int64(words[1]), int64(words[2]), words[3]
 	r.refused.Store(words[4])

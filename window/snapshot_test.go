@@ -79,7 +79,7 @@ func TestSave(t *testing.T) {
 			t.Errorf("a file that was opened and saved is another one: %v", err)
 		}
 		if g.ring.refresh != same.Refresh || g.ring.shorten != (same.Overflow == Shorten) {
-			t.Error("Overflow and Refresh are not those of the Config")
+			t.Error("Overflow and Refresh are not as in the Config")
 		}
 	}
 	r := io.MultiReader(bytes.NewReader(file), strings.NewReader("rest"))
@@ -106,7 +106,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// TestOther opens a file with a Config that differs from that of the file.
+// TestOther opens a file with a Config that differs from the file's.
 func TestOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "seen.window")
 	c := Config{Keys: 1000, TTL: time.Hour, FPR: 0.01, Burst: 0.5, EventTime: true}
@@ -161,7 +161,7 @@ func TestSaveSecret(t *testing.T) {
 	if _, err := Read[string](bytes.NewReader(file), c); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
 	}
-	// Keys that are hashes need none, and the file remains that of a secret.
+	// Keys that are hashes need none, and the file remains a file with a secret.
 	h, err := Read[filter.Hash](bytes.NewReader(file), c)
 	if err != nil || !h.Contains(filter.NewKeyedHasher(*secret).SumString("key")) {
 		t.Fatalf("%v, or the hash is missing", err)

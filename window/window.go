@@ -35,7 +35,7 @@
 //   - Back: nothing until it reaches its former time. Keys live longer by as much as it went back.
 //   - Ahead: keys age by as much. The operations that follow each remove the old keys of at most sixteen buckets.
 //
-// By default time is that of the machine when New was called, and then goes on with the monotonic clock, which no
+// By default time starts at the machine's time when New is called, and then goes on with the monotonic clock, which no
 // adjustment of the clock changes. On Linux it stands still while the machine is suspended, so that keys live longer by
 // that time. See Config for other clocks and for the time of events.
 //
@@ -99,7 +99,7 @@ func (f *Filter[K]) Contains(key K) bool {
 // least TTL and at most 8/7·TTL from then on, whatever is asked meanwhile. A key for which it returned true was not
 // added. With Config.Refresh it counts from the last sight: a key is present for at least TTL after each TestAndAdd.
 //
-// The error is that of Add, and present is then false.
+// It returns the errors of Add, and present is then false.
 func (f *Filter[K]) TestAndAdd(key K) (present bool, err error) {
 	f.ring.tick()
 	return f.ring.put(f.hash(key), f.ring.refresh)

@@ -281,7 +281,7 @@ func TestJumps(t *testing.T) {
 		}
 	}
 
-	// Times before the first Advance are that of the first one.
+	// Times before the first Advance are the time of the first one.
 	e := mustNew[string](t, Config{Keys: 1000, TTL: ttl, FPR: 1e-9, EventTime: true})
 	if err := e.Add("a"); err != nil || !e.Contains("a") || !e.Info().Time.IsZero() {
 		t.Errorf("%v, %+v", err, e.Info())
