@@ -13,9 +13,9 @@
 //	                                                    r 1, w/64 1, tail 2, layers 1, zero 1   | kind 1, version 1
 //
 // A kind is the family's id in filter files, the parts before the first bar are the sections of these files that a
-// query reads, and the numbers are those of the Spec of a built filter, followed by their size in bytes. split is 1 in
-// the split layout, else 0. size is the size of a block in units of 512 bits. segment is the logarithm of the slots of
-// a segment to base 2. Bitmap, shifts, slots, classes and tail end with the last byte that has a bit in use. The other
+// query reads, and the numbers come from the Spec of a built filter, followed by their size in bytes. split is 1 in the
+// split layout, else 0. size is the size of a block in units of 512 bits. segment is the logarithm of the slots of a
+// segment to base 2. Bitmap, shifts, slots, classes and tail end with the last byte that has a bit in use. The other
 // lengths follow from the length of the block: it has no spare bytes. Version 1 hashes keys by XXH3-128 with seed 0.
 //
 // A block that does not have this form, one of a later version included, may contain every key. Pebble checks the
@@ -52,7 +52,7 @@ const (
 	ribbonSize = 8
 )
 
-// hasher is that of version 1.
+// hasher is the hash function of version 1.
 var hasher = filter.NewHasher(0)
 
 // MayContain reports whether a key may be in the table of a filter block. It reads the bytes in place, at any address,

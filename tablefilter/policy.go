@@ -18,7 +18,7 @@ import (
 // Prefix begins the Name of every Policy. A database stores the name.
 const Prefix = "bloomery."
 
-// DefaultMaxKeys is the MaxKeys of a new Policy. Memory for that many keys: 256 MiB and that of the build.
+// DefaultMaxKeys is the MaxKeys of a new Policy. Memory for so many keys: 256 MiB and the memory of the build.
 const DefaultMaxKeys = 1 << 23
 
 // Policy says how the filters of tables are built. Change its fields before its first use only; after that it is safe
@@ -82,7 +82,7 @@ func New(spec string) (*Policy, error) {
 }
 
 // withProbes adds the number of probes to a spec of family blocked with a number of bits per key: the best of a large
-// table. In a table of 1000 keys its rate is 1% above that of the best. To find that takes as long as 30,000 keys.
+// table. In a table of 1000 keys its rate is 1% above the best one. To find that takes as long as 30,000 keys.
 func withProbes(s filter.Spec) filter.Spec {
 	if s.Family() != blocked.Family || !family.Given(s, "bits_per_key") || family.GivenAny(s, []string{"k", "layout"}) {
 		return s
@@ -97,7 +97,8 @@ func withProbes(s filter.Spec) filter.Spec {
 	return s
 }
 
-// Parse returns the Policy with that Name. Errors are those of New; a name without Prefix wraps filter.ErrSpec.
+// Parse returns the Policy with that Name. It returns the errors of New; for a name without Prefix the error wraps
+// filter.ErrSpec.
 func Parse(name string) (*Policy, error) {
 	spec, ok := strings.CutPrefix(name, Prefix)
 	if !ok {

@@ -41,7 +41,7 @@ func makeBlock(t testing.TB, spec string, n int) []byte {
 // at returns a copy of b whose address is off bytes from a multiple of 8.
 func at(b []byte, off int) []byte { return append(make([]byte, off, off+len(b)), b...)[off:] }
 
-// TestBlocks wants every key of a table to be there, at every alignment, the rate of other keys to be that of the
+// TestBlocks wants every key of a table to be there, at every alignment, the rate of other keys to be the rate of the
 // filter, and no allocation.
 func TestBlocks(t *testing.T) {
 	for _, spec := range specs {
@@ -190,7 +190,7 @@ func TestSmall(t *testing.T) {
 }
 
 // TestDamaged wants truncated and changed blocks not to panic, and an undamaged body under a changed tail to lose no
-// key unless the tail is that of another filter.
+// key unless the tail belongs to another filter.
 func TestDamaged(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	key := testKey("k", 5)
