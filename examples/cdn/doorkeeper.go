@@ -17,7 +17,8 @@ import (
 // generations of other keys come after it; a single filter would forget all keys at once.
 //
 // Keys are hashed with a random secret, so that clients cannot compute keys that are false positives. A doorkeeper is
-// safe for concurrent use: asking and adding are one step, so that of concurrent first requests for a key one is first.
+// safe for concurrent use: asking and adding are one step, so exactly one of several concurrent requests for a new key
+// is the first.
 type doorkeeper struct {
 	mu                sync.Mutex
 	current, previous *bloomery.Set

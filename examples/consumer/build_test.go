@@ -92,7 +92,7 @@ func TestBuildCancelled(t *testing.T) {
 	}
 }
 
-// TestBuilder adds keys in every way, from many goroutines, and compares the result with that of Build.
+// TestBuilder adds keys in every way, from many goroutines, and compares the result with the result of Build.
 func TestBuilder(t *testing.T) {
 	const parts = 6
 	texts := words("text ", 6*500)

@@ -85,8 +85,8 @@ func (b *bucket) Remove(_ context.Context, name string) error {
 	return nil
 }
 
-// TestDistribute builds a set with a keyed hash in steps, in a Store of this module: the files are those of
-// Build with Config.Dir. Then it asks the shard of each key, as a service does that has one shard a machine.
+// TestDistribute builds a set with a keyed hash in steps, in a Store of this module: the files are the same as from
+// Build with Config.Dir. Then it asks the shard of each key, as a service with one shard per machine does.
 func TestDistribute(t *testing.T) {
 	ctx, secret := t.Context(), filter.NewSecret()
 	keys := words("key-", 3000)

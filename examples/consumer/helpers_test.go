@@ -25,7 +25,7 @@ var concurrentSpecs = []string{
 // foreignSpecs are filters of other systems.
 var foreignSpecs = []string{"guava(fpr=0.01)", "bitsandblooms(fpr=0.01)", "redisbloom(fpr=0.01)"}
 
-// removableSpecs are those of them that keys can be removed from.
+// removableSpecs are the specs of filters that keys can be removed from.
 var removableSpecs = []string{"rankindexed(fpr=0.01)", "counting(fpr=0.01)"}
 
 // words returns n distinct keys that begin with prefix.

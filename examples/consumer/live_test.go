@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// TestLive replaces a file again and again while queries run: every answer is that of one whole file.
+// TestLive replaces a file again and again while queries run: every answer comes from one whole file.
 func TestLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.bloom")
 	always := words("always ", 2000)

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Signatures of all functions and methods of the public packages: those of the root package here, the others in
+// Signatures of all functions and methods of the public packages: of the root package here, of the others in
 // signatures_packages_test.go. A change of one is a compile error. TestSignatures checks that none is missing.
 
 // Short names for long types.

@@ -43,7 +43,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestSignatures: the signatures of this module are those of all functions and methods of the public packages.
+// TestSignatures requires this module to have the signatures of all functions and methods of the public packages.
 func TestSignatures(t *testing.T) {
 	stated := map[string]map[string]bool{}
 	interfaces := map[string]*ast.InterfaceType{}

@@ -83,7 +83,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestStatus checks which answers are successes: only those of 2xx are remembered.
+// TestStatus checks which answers are successes: only answers with a status of 2xx are remembered.
 func TestStatus(t *testing.T) {
 	for i, c := range []struct {
 		answer http.HandlerFunc
