@@ -6,7 +6,7 @@
 //	     8      2  format version: 1
 //	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed,
 //	               8 counting, 10 ribbon (9 and 11 are not used), 20 guava, 21 bitsandblooms, 22 redisbloom, 23 spark
-//	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file, and those of other
+//	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file, and of other
 //	               systems: 3 xxh64, 4 murmur3-x64-128, 5 murmur3-x64-128-twice, 6 murmur64a-twice,
 //	               7 murmur3-x86-32-twice, 8 uint64: the key itself
 //	    14      1  number of sections, 1 to 8; with exceptions from 2 on
@@ -94,7 +94,7 @@ func New(family uint16, e family.Encoded, h filter.Hasher) *File {
 // does not ask them must refuse the file.
 func (f *File) HasExceptions() bool { return f.Exceptions != nil }
 
-// stored returns the sections in the order of the file: those of the family, then the exceptions.
+// stored returns the sections in the order of the file: the family's sections, then the exceptions.
 func (f *File) stored() [][]uint64 {
 	if f.Exceptions == nil {
 		return f.Sections

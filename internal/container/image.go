@@ -22,7 +22,7 @@ type Image struct {
 }
 
 // ParseImage verifies the header of the file in b, whose length must be the one in the header, and returns its parts,
-// which share b. It does not verify the checksums of the sections. Errors are those of Read.
+// which share b. It does not verify the checksums of the sections. It returns the same errors as Read.
 func ParseImage(b []byte) (*Image, error) {
 	h, err := readHeader(bytes.NewReader(b), false)
 	if err != nil {

@@ -32,7 +32,7 @@ const mappable = 1 << 20
 // is smaller than 1 MiB or this machine cannot map it, Map reads it into memory and the Mapping is nil.
 //
 // The file may be replaced by rename while it is mapped. If it is overwritten or truncated in place, queries may return
-// wrong results or fault; see Mapping.Err. Errors are those of ReadFile.
+// wrong results or fault; see Mapping.Err. Map returns the same errors as ReadFile.
 func Map(path string, o Options) (*File, *Mapping, error) {
 	in, err := o.open(path)
 	if err != nil {

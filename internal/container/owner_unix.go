@@ -32,16 +32,16 @@ func keepOwner(f *os.File, path string, old fs.FileInfo) (warning, err error) {
 		}
 	}
 
-	// After chown, which may clear bits. An ACL has the permissions, too. Without one, that of the folder must go before
-	// chmod opens it.
+	// After chown, which may clear bits. An ACL has the permissions, too. Without one, the ACL inherited from the
+	// folder must go before chmod opens it.
 	if err := setACL(f, acl); err != nil || acl != nil {
 		return warning, err
 	}
 	return warning, f.Chmod(mode)
 }
 
-// lost returns the permissions that f may have, and a warning if its owner or group are not those of was. It limits an
-// ACL in the same way.
+// lost returns the permissions that f may have, and a warning if its owner or group differ from was. It limits an ACL
+// in the same way.
 func lost(f *os.File, was *syscall.Stat_t, mode fs.FileMode, acl acl, failed error) (fs.FileMode, error) {
 	st, err := f.Stat()
 	if err != nil {

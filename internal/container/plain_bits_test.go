@@ -9,7 +9,7 @@ import (
 
 // Families of bits and counters; see plain.
 
-// walked returns k positions below m: those of x, fold(x·by), and so on.
+// walked returns k positions below m: the positions of x, of fold(x·by), and so on.
 func walked(x, by, m, k uint64) (at []uint64) {
 	for range k {
 		at = append(at, part(x, m))
@@ -48,7 +48,7 @@ func countingAnswer(p *plain, at []uint64) answer {
 	return a
 }
 
-// salts are those of Parquet.
+// salts are the salts of Parquet.
 var salts = [8]uint32{
 	0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
 }

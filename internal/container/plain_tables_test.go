@@ -33,7 +33,7 @@ func fuseAnswer(p *plain, at []uint64) answer {
 	return answer{has: slot(0)^slot(1)^slot(2) == at[3]}
 }
 
-// rankindexedPlace returns the number of the bucket, that of the chain, and the remainder.
+// rankindexedPlace returns the number of the bucket, the number of the chain, and the remainder.
 func rankindexedPlace(p *plain, _ []byte, h filter.Hash) []uint64 {
 	growth, remainder := p.number("growth"), p.number("remainder")
 	bucket, high := share(h.Hi, p.number("buckets"))
@@ -41,8 +41,8 @@ func rankindexedPlace(p *plain, _ []byte, h filter.Hash) []uint64 {
 	return []uint64{bucket, chain, high>>(64-growth)<<remainder | low>>(64-remainder)}
 }
 
-// rankindexedAnswer follows a chain until a cell has a larger remainder. The value is that of the first cell with the
-// remainder.
+// rankindexedAnswer follows a chain until a cell has a larger remainder. The value is the value of the first cell with
+// the remainder.
 func rankindexedAnswer(p *plain, at []uint64) answer {
 	b := rankindexedBucket(p, at[0])
 	a := answer{counts: true, values: p.number("value_bits") > 0}

@@ -24,8 +24,8 @@ type Options struct {
 	// MaxBytes limits the length of the file. 0: no limit.
 	MaxBytes uint64
 	// Check, if not nil, is called after the header has been verified and before memory is allocated for the sections.
-	// It gets the File without sections, and the number of words of each section without that of the exceptions. If it
-	// returns an error, so does Read.
+	// It gets the File without sections, and the number of words of each section of the family, not of the exceptions.
+	// If it returns an error, so does Read.
 	Check func(f *File, words []uint64) error
 	// Window also accepts files of package window; File.Window then tells them apart. Else their error wraps ErrWindow.
 	Window bool
@@ -76,9 +76,9 @@ func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, math.MaxInt64) }
 // strings.Reader; for others, whose size is unknown, 1.5x the filter + 8 MiB per section, and at most 3x the bytes
 // received + 8 MiB, even if the header announces more.
 //
-// On error the File is nil and the error is that of r, or a *FormatError with the byte where reading stopped
-// that wraps filter.ErrMagic, filter.ErrVersion, filter.ErrHash, filter.ErrChecksum, filter.ErrCorrupt,
-// filter.ErrFamily, filter.ErrTooLarge or io.ErrUnexpectedEOF.
+// On error the File is nil and the error is the error of r, or a *FormatError with the byte where reading stopped that
+// wraps filter.ErrMagic, filter.ErrVersion, filter.ErrHash, filter.ErrChecksum, filter.ErrCorrupt, filter.ErrFamily,
+// filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Read(r io.Reader, o Options) (*File, error) {
 	has := remaining(r)
 	if o.Context != nil {
@@ -122,8 +122,8 @@ const MaxHeader = (headerSize + maxSections*sectionSize + filter.MaxSpecLen + al
 type Place struct{ Offset, Bytes uint64 }
 
 // ReadPlaces reads and verifies the header of a file, up to the first section. The File has no Sections, and its Bytes
-// are the length that the header announces. It also returns the places of the sections, that of the exceptions last if
-// there is one. Errors are those of Read.
+// are the length that the header announces. It also returns the places of the sections; the section of the exceptions
+// is last, if there is one. It returns the same errors as Read.
 func ReadPlaces(r io.Reader, o Options) (*File, []Place, error) {
 	h, err := acceptHeader(r, o)
 	if err != nil {
@@ -141,7 +141,7 @@ func (h *header) places() (all []Place) {
 
 // FromBytes reads the filter in b, which must be the whole file. If shared is true, the sections share the memory of b,
 // which must not change while they are in use. They are copies if b is not aligned to 8 bytes or this machine is big
-// endian. Errors are those of Read.
+// endian. FromBytes returns the same errors as Read.
 func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 	if _, ok := bitvec.View(b); !ok {
 		f, err := readWhole(bytes.NewReader(b), o)
@@ -315,8 +315,7 @@ func ended(err error, at uint64) error {
 }
 
 // ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else. It may be a pipe.
-// Peak memory is that of Read: the filter + 1 MiB for a regular file. Errors are those of Read and of the file system,
-// and name the path.
+// Peak memory for a regular file: the filter + 1 MiB. Errors come from Read or the file system, and name the path.
 func ReadFile(path string, o Options) (*File, error) {
 	in, err := o.open(path)
 	if err != nil {

@@ -18,7 +18,7 @@ func ribbonCases(f forger) {
 	g.bit("the last bit behind the tail", true, 2, 319)
 	g.keys(true, 0)
 	g.keys(false, math.MaxUint64)
-	with := func(refused bool, parameters ...string) { // those of file, changed
+	with := func(refused bool, parameters ...string) { // the parameters of file, changed
 		s := file
 		for i := 0; i < len(parameters); i += 2 {
 			s = strings.Replace(s, parameters[i], parameters[i+1], 1)

@@ -15,7 +15,7 @@ import (
 )
 
 // A temporary file of the file NAME is .NAME.tmp- and 16 hex digits, in the same folder. Its writer holds its advisory
-// lock until it has renamed or removed it. So one that nobody holds is that of a writer that was killed, or that was
+// lock until it has renamed or removed it. So a file that nobody holds belongs to a writer that was killed, or was
 // created this moment: a writer that has its lock looks whether its file is still there.
 
 // tempPrefix returns the first part of the names of temporary files of target.
@@ -76,7 +76,7 @@ func RemoveAbandoned(folder string, match func(name string) bool) {
 	}
 }
 
-// cutTemp splits the name of a temporary file into that of its file and the digits.
+// cutTemp splits the name of a temporary file into the name of its file and the digits.
 func cutTemp(name string) (target, digits string, ok bool) {
 	at := strings.LastIndex(name, ".tmp-")
 	if at < 1 || name[0] != '.' {
@@ -98,7 +98,7 @@ func removeUnlocked(path string) {
 }
 
 // MayWrite returns an error if WriteAtomic cannot create a file in the folder of path. Callers use it before long work.
-// It removes the temporary files of path whose writers were killed, also those of a killed MayWrite.
+// It removes the temporary files of path whose writers were killed, or whose MayWrite was killed.
 func MayWrite(path string) error {
 	target := path
 	if t, err := filepath.EvalSymlinks(path); err == nil {

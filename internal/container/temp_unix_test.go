@@ -44,7 +44,7 @@ func startHolding(t *testing.T, path string) (cmd *exec.Cmd, finish io.Closer) {
 }
 
 // TestAbandoned has one process write a file while another is killed and a third still writes: the temporary file of
-// the killed one is removed, that of the living one and of other files stay.
+// the killed one is removed; the file of the living one and other files stay.
 func TestAbandoned(t *testing.T) {
 	if path := os.Getenv(holdEnv); path != "" {
 		err := WriteAtomic(t.Context(), path, func(w io.Writer) error {

@@ -15,7 +15,7 @@ import (
 // vectorFilter describes a filter of testdata/vectors: one of a size or form that the golden files do not have.
 type vectorFilter struct {
 	name string
-	// spec is that of a builder or of New; with made that of a built filter, whose shifts are random.
+	// spec is the spec of a builder or of New; with made the spec of a built filter, whose shifts are random.
 	spec string
 	made bool
 	keys int // how many of the held keys of filtertest.MixedKeys, then further ones, are in it

@@ -19,8 +19,8 @@ import (
 // The files of testdata/vectors are for readers in other languages: keys with their hash, the places at which a query
 // looks, and the answer. Each has the layout of vectorFile, one key on a line, and numbers of 64 bits as text.
 //
-// "positions" are those of the page of the family, docs/format/FAMILY.md, in its order. They come from plain, which
-// calls no code of the families, and the test compares its answers with those of the families.
+// "positions" are the positions that the page of the family, docs/format/FAMILY.md, defines, in its order. They come
+// from plain, which calls no code of the families, and the test compares its answers with the answers of the families.
 
 // vectorFile is the JSON of a file of vectors.
 type vectorFile struct {
@@ -164,7 +164,7 @@ func vectorsOf(t *testing.T, dir, path string, held, absent []filtertest.VectorK
 	return []byte(b.String())
 }
 
-// agree compares the answer of a vector with that of the family.
+// agree compares the answer of a vector with the answer of the family.
 func agree(t *testing.T, f family.Filter, v vector) {
 	t.Helper()
 	has := f.Has(v.sum)
@@ -174,7 +174,7 @@ func agree(t *testing.T, f family.Filter, v vector) {
 	if has != v.has {
 		t.Errorf("%s %q: has %t by the positions %d, %t by the family", v.Kind, v.Text(), v.has, v.positions, has)
 	}
-	if v.excepted { // counts and values are those of the filter without the exceptions
+	if v.excepted { // counts and values come from the filter without the exceptions
 		return
 	}
 	if e, ok := f.(*except.Filter); ok {

@@ -46,7 +46,7 @@ func Len(f *File) (uint64, error) {
 	return length, err
 }
 
-// wordsOf returns the number of words of each section, that of the exceptions last.
+// wordsOf returns the number of words of each section; the exceptions are last.
 func wordsOf(f *File) []uint64 {
 	sections := f.stored()
 	words := make([]uint64, len(sections))
