@@ -21,7 +21,7 @@ import (
 var ErrNotRegular = errors.New("not a regular file")
 
 // Open opens a regular file for reading. Symbolic links are followed. For a folder, pipe, device or socket it returns
-// at once an error wrapping ErrNotRegular: to open a pipe would wait for its writer. Other errors are those of os.Open.
+// at once an error wrapping ErrNotRegular: to open a pipe would wait for its writer. Other errors come from os.Open.
 func Open(path string) (*os.File, fs.FileInfo, error) { return OpenFile(path, os.O_RDONLY, 0) }
 
 // OpenFile is Open with the flags and permissions of os.OpenFile.
@@ -76,7 +76,7 @@ type Limit struct {
 
 // ReadFile returns the content of a file. Peak memory: the file; for a stream at most three times the bytes received,
 // and never more than three times MaxBytes. It returns the cause of ctx soon after ctx ends. Errors name the path, and
-// wrap ErrNotRegular, filter.ErrTooLarge, or those of Check or of the file system.
+// wrap ErrNotRegular, filter.ErrTooLarge, or an error of Check or of the file system.
 func ReadFile(ctx context.Context, path string, l Limit) ([]byte, error) {
 	f, err := l.open(ctx, path)
 	if err != nil {
@@ -175,7 +175,7 @@ var longAgo = time.Unix(1, 0)
 const chunk = 1 << 20
 
 // Read reads r up to its end. If r is a regular file at its start, memory is allocated once, in its size; if this
-// machine has less memory, the error wraps filter.ErrTooLarge. Errors are those of ReadFile without the path.
+// machine has less memory, the error wraps filter.ErrTooLarge. Errors are as from ReadFile, without the path.
 func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 	expected := uint64(0)
 	if f, ok := r.(*os.File); ok {
