@@ -2,8 +2,8 @@ package stat
 
 import "math"
 
-// normalBeta is the value of both parameters above which the logit of a beta variable counts as normal: the quantile
-// is then off by less than (z²+1)/normalBeta, z being that of the normal distribution.
+// normalBeta is the value of both parameters above which the logit of a beta variable counts as normal: the quantile is
+// then off by less than (z²+1)/normalBeta, where z is the quantile of the normal distribution.
 const normalBeta = 1e12
 
 // betaQuantile returns ln(p/(1-p)) of the number p with I_p(a, b) = tail, I being the regularised incomplete beta

@@ -52,7 +52,7 @@ func BinomialMean(n uint64, p float64, f func(j uint64) float64) float64 {
 // whose share in the result is below 1e-16.
 func nearMean(n uint64, p float64, mean, lo, hi uint64, f func(j uint64) float64) float64 {
 	odds := p / (1 - p)
-	weights := make([]float64, mean-lo+1) // of lo to mean, over that of mean
+	weights := make([]float64, mean-lo+1) // of lo to mean, divided by the weight of mean
 	weights[mean-lo] = 1
 	for j := mean; j > lo; j-- {
 		weights[j-lo-1] = weights[j-lo] * (float64(j) / float64(n-j+1) / odds)
