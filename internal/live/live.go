@@ -138,8 +138,8 @@ func (f *File[T]) Report(err error) { f.reports.Store(&err) }
 // Swaps returns how many times a new file was swapped in.
 func (f *File[T]) Swaps() uint64 { return f.swaps.Load() }
 
-// Err returns the first of these that is not nil: the error of the last Reload, that of the current value, and that of
-// the last Report. After Close it returns the error of Config.Closed.
+// Err returns the first of these that is not nil: the error of the last Reload, of the current value, and of the last
+// Report. After Close it returns the error of Config.Closed.
 func (f *File[T]) Err() (err error) {
 	if err := f.failed.Load().Cause(); err != nil {
 		return err

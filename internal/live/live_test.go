@@ -149,7 +149,7 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// TestErr: errors of the file come before those of the value, and these before reports. Close ends Update, returns the
+// TestErr: errors of the file come before errors of the value, and these before reports. Close ends Update, returns the
 // error of the value, and leaves the closed value.
 func TestErr(t *testing.T) {
 	updating := make(chan bool)
