@@ -20,8 +20,8 @@ import (
 const interval = 50 * time.Millisecond
 
 // Lock takes the lock of a file or folder, until Unlock. While another open file has it, Lock waits; before that it
-// calls waiting, if not nil. It returns ctx.Err() when ctx ends, after at least one attempt. The FileInfo is that of
-// the locked file. What is neither a regular file nor a folder, such as a pipe, is an error wrapping
+// calls waiting, if not nil. It returns ctx.Err() when ctx ends, after at least one attempt. The FileInfo describes the
+// locked file. What is neither a regular file nor a folder, such as a pipe, is an error wrapping
 // untrusted.ErrNotRegular: Lock never waits to open it. On systems and file systems without locks it takes none.
 //
 // The file may be replaced once, at the end: processes that wait then lock the new one. Files that are replaced more often,

@@ -145,7 +145,7 @@ func TestLockFileRemoved(t *testing.T) {
 	}
 	defer Unlock(second)
 	if now, err := os.Stat(path); err != nil || !os.SameFile(was, now) {
-		t.Errorf("the lock is that of another file: %v", err)
+		t.Errorf("the lock belongs to another file: %v", err)
 	}
 }
 
