@@ -32,8 +32,8 @@ type Drift struct {
 // Never is the value of Drift.Exceeds and Drift.Due if more than 1,000 releases are left, or no rate was chosen.
 const Never = math.MaxUint64
 
-// Tolerance is the factor by which a rate may exceed the chosen one before a fresh build is due: that of
-// filter.Info.Exceeded, from which on all commands warn.
+// Tolerance is the factor by which a rate may exceed the chosen one before a fresh build is due. All commands warn from
+// the same factor on; see filter.Info.Exceeded.
 const Tolerance = 1.1
 
 const (
@@ -43,10 +43,10 @@ const (
 	horizon     = 1000 // releases
 )
 
-// Of returns the drift of a rate. releases are in ascending order; the rate is that of the last one. The slope is
-// the least-squares line through the last 30 releases since the last fresh build, which shows as a fall of the rate by
-// more than 5%. It needs at least three of them. chosen is 0 if no rate was chosen. Releases without a rate do not
-// count. Without a release the drift is zero, except Exceeds and Due, which are Never.
+// Of returns the drift of a rate. releases are in ascending order; the rate belongs to the last one. The slope is the
+// least-squares line through the last 30 releases since the last fresh build, which shows as a fall of the rate by more
+// than 5%. It needs at least three of them. chosen is 0 if no rate was chosen. Releases without a rate do not count.
+// Without a release the drift is zero, except Exceeds and Due, which are Never.
 func Of(chosen float64, releases []Measured) Drift {
 	d := Drift{Exceeds: Never, Due: Never}
 	if !(chosen > 0 && chosen < 1) {
