@@ -116,11 +116,11 @@ func sameAnswers(t *testing.T, c family.Concurrent, f family.Filter, hs []filter
 	a, b := c.Info(), f.Info()
 	if a.Keys != b.Keys || a.Spec != b.Spec || a.Spec != c.Spec() || a.FPRPosterior != b.FPRPosterior ||
 		a.Fill != b.Fill {
-		t.Errorf("Info is %v, that of the snapshot %v", a, b)
+		t.Errorf("Info is %v, in the snapshot %v", a, b)
 	}
 	for i, h := range append(slices.Clone(hs), Hashes(len(hs), 62)...) {
 		if c.Has(h) != f.Has(h) {
-			t.Fatalf("key %d: Has differs from that of the snapshot", i)
+			t.Fatalf("key %d: Has differs from Has of the snapshot", i)
 		}
 	}
 }

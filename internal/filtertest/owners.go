@@ -171,7 +171,7 @@ func emptied(t *testing.T, c family.Concurrent, all []*owner) {
 		}
 	}
 	if c.Keys() != want || c.Info().Keys != want {
-		t.Errorf("Keys is %d, that of Info %d, want %d", c.Keys(), c.Info().Keys, want)
+		t.Errorf("Keys is %d, Info().Keys %d, want %d", c.Keys(), c.Info().Keys, want)
 	}
 	if all[0].remove == nil {
 		return

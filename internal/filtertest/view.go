@@ -13,8 +13,8 @@ import (
 const viewMargin = 8
 
 // View tests the View of a family: the queries of a stored filter from the bytes of its sections. has answers from the
-// sections, of which each has the number of bytes that used says and viewMargin more, with random content. Its answers
-// must be those of the filter for its keys and for others, at every alignment, and it must not allocate.
+// sections, of which each has the number of bytes that used says and viewMargin more, with random content. It must
+// answer as the filter does, for its keys and for others, at every alignment, and must not allocate.
 func View(t *testing.T, f interface {
 	family.Filter
 	Encode() family.Encoded
