@@ -115,7 +115,7 @@ func blocksHas() {
 	goOn("blocksHasGo")
 }
 
-// lineProbe returns a register with eight lanes whose lowest bits are those of eight probes. Its input is a register
+// lineProbe returns a register with eight lanes whose lowest bits are the bits of eight probes. Its input is a register
 // with four copies of the hash. Each lane first gets nine bits of the hash: w2 w1 w0, the number of the word, below b5
 // to b0, the number of the bit. VPERMD selects the half word w1 w0 b5 in both halves of the line, and w2, as the sign,
 // selects one of the two.
@@ -205,7 +205,7 @@ func layouts(h, v0, v1, ones Register) (line, split func(block Mem)) {
 }
 
 // blocksHasAt is blocksHasMany for blocks at given addresses. ahead is the distance in bytes from the address of a
-// block to that of the block which it prefetches.
+// block to the block which it prefetches.
 func blocksHasAt() {
 	function("blocksHasAt", "func("+blocksType+", dst *bool, hs *uint64, at *uint64, n, ahead uint64)")
 	b := blocks{Load(Param("b"), GP64())}

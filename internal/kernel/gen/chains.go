@@ -291,7 +291,8 @@ func chainsUsed() {
 	goOn("chainsUsedGo")
 }
 
-// half is one half of a bucket of eight words: registers with its content, the mask of the index and that of the cells.
+// half is one half of a bucket of eight words: registers with its content, the mask of the index and the mask of the
+// cells.
 type half struct{ x, index, cells VecVirtual }
 
 // chainLine loads a bucket of eight words and masks its index from bit on, and its cells from cell on.

@@ -77,8 +77,8 @@ func slotsRounds(s blocks, line, bit GPVirtual) {
 	RET()
 }
 
-// slotsSet returns the bit set of the slots, of eight, that are set. The two registers of shifts hold those of slots 0,
-// 1, 4, 5 and 2, 3, 6, 7; VSHUFPS sorts them.
+// slotsSet returns the bit set of the slots, of eight, that are set. The two registers of shifts are for slots 0, 1, 4,
+// 5 and for 2, 3, 6, 7; VSHUFPS sorts them.
 func slotsSet(s blocks, u VecVirtual, line, bit GPVirtual) GPVirtual {
 	field := func(i int) Mem { return s.field(80 + 32*i) }
 	shifts := GP64()
