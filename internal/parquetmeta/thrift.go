@@ -170,8 +170,8 @@ func (in *input) listHead() (n int64, kind byte) {
 	return n, kind
 }
 
-// list reads a list of elements of that type by one, and returns true. If kind is not that of a list it returns false
-// and reads nothing; a list of other elements is skipped.
+// list reads a list of elements of that type by one, and returns true. If kind is not a list it returns false and reads
+// nothing; a list of other elements is skipped.
 func (in *input) list(kind, element byte, one func()) bool {
 	if kind != kindList {
 		return false
