@@ -123,7 +123,7 @@ func TestSizesEverywhere(t *testing.T) {
 	}
 }
 
-// secret is that of the smallest file of each family, which has the keyed hash function.
+// secret is the secret of the smallest file of each family, which has the keyed hash function.
 var secret = filter.Secret{3, 1, 4, 1, 5, 9, 2, 6}
 
 func hasher(t *testing.T, spec string, n int) filter.Hasher {
