@@ -233,8 +233,17 @@ func TestVectors(t *testing.T) {
 		folders[folder] = append(folders[folder], p)
 	}
 	if *update {
-		if err := os.RemoveAll("testdata"); err != nil {
+		entries, err := os.ReadDir("testdata")
+		if err != nil {
 			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			if entry.Name() == "fuzz" { // inputs that the fuzzer found cannot be made again
+				continue
+			}
+			if err := os.RemoveAll(filepath.Join("testdata", entry.Name())); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	for folder, pairs := range folders {
