@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestBlocks compares the answers of range reads with those of the local folder.
+// TestBlocks compares the answers of range reads with the answers of the local folder.
 func TestBlocks(t *testing.T) {
 	for _, spec := range []string{
 		"blocked(fpr=0.01)", "blocked(bits_per_key=10,layout=split)", "blockpartitioned(bits_per_key=8,effort=fast)",

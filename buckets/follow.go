@@ -14,9 +14,8 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// Follow is publish.Follow for a folder of bloomery publish in a bucket, such as s3://bucket/list. The address is that
-// of OpenStore; http:// and https:// are those of publish.Follow. The connections of the bucket are released when ctx
-// ends.
+// Follow is publish.Follow for a folder of bloomery publish in a bucket, such as s3://bucket/list. The address is as in
+// OpenStore; http:// and https:// are as in publish.Follow. The connections of the bucket are released when ctx ends.
 func Follow(ctx context.Context, address, file string, o ...publish.FollowOption) (*bloomery.Live, error) {
 	return follow(ctx, address, file, o, publish.Follow)
 }
@@ -26,7 +25,7 @@ func FollowExact(ctx context.Context, address, file string, o ...publish.FollowO
 	return follow(ctx, address, file, o, publish.FollowExact)
 }
 
-// follow calls open, with a source if the address is that of a bucket.
+// follow calls open, with a source if the address names a bucket.
 func follow[L any](
 	ctx context.Context, address, file string, o []publish.FollowOption,
 	open func(ctx context.Context, address, file string, o ...publish.FollowOption) (L, error),

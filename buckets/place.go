@@ -25,7 +25,7 @@ import (
 type fetcher interface {
 	// open reads the shard from its first byte.
 	open(ctx context.Context) (io.ReadCloser, error)
-	// options are those of reading the shard.
+	// options returns the options for reading the shard.
 	options() []bloomery.Option
 	// check returns an error if a Set is not of this shard.
 	check(*bloomery.Set) error

@@ -20,7 +20,7 @@ import (
 )
 
 // TestRefresh replaces the set again and again, each time with more keys, while others ask: keys of the first set are
-// always there, and after Refresh those of the new one.
+// always there, and after Refresh keys of the new one.
 func TestRefresh(t *testing.T) {
 	build := func(n uint64, seed uint64) string {
 		dir, _ := storetest.Build(t, n, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 8, Seed: seed})

@@ -33,7 +33,7 @@ func openSet(t *testing.T, s buckets.Store, o buckets.Options) *buckets.Set {
 	return set
 }
 
-// TestSet compares all answers with those of the local folder, with a cache of all shards and of three.
+// TestSet compares all answers with the answers of the local folder, with a cache of all shards and of three.
 func TestSet(t *testing.T) {
 	secret := filter.NewSecret()
 	for _, c := range []bloomery.Config{

@@ -94,10 +94,10 @@ type readerFunc func([]byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // Download makes the set the one in a folder, which bloomery.Open takes: it compares all shards with the manifest, and
-// writes the manifest last. Shards that are there are kept if they have the right contents, and shards that were written
-// stay after an error, so Download can be repeated. The folder must not have the manifest of another set. If another
-// process builds or changes a set there and does not end soon, the error wraps filter.ErrLocked. progress is that of
-// Verify.
+// writes the manifest last. Shards that are there are kept if they have the right contents, and shards that were
+// written stay after an error, so Download can be repeated. The folder must not have the manifest of another set. If
+// another process builds or changes a set there and does not end soon, the error wraps filter.ErrLocked. progress is
+// called as by Verify.
 func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int64)) (err error) {
 	to := Folder(dir)
 	unlock, ok, err := lockWithin(ctx, to.(locker), lockWait)

@@ -26,8 +26,8 @@ const cleanTime = 3 * time.Second
 // Driver is what a kind of bucket adds to gocloud.dev/blob: versions of objects, such as ETags and generations. Every
 // field may be nil.
 type Driver struct {
-	// Listed returns the version of a listed object, Stat that of its attributes, and Opened that of an open object. By
-	// default they are the MD5 or the time of modification and the size, the ETag, and none.
+	// Listed returns the version of a listed object, Stat the version in its attributes, and Opened the version of an
+	// open object. By default they are the MD5 or the time of modification and the size, the ETag, and none.
 	Listed func(*blob.ListObject) string
 	Stat   func(*blob.Attributes) string
 	Opened func(*blob.Reader) string
@@ -41,9 +41,9 @@ type Driver struct {
 	// Started sees every write before it begins; see blob.WriterOptions.BeforeWrite. It returns a function that removes
 	// what a failed write left behind, or nil. By default nothing is removed.
 	Started func(as func(any) bool) (failed func(ctx context.Context, err error))
-	// Lost reports whether the error of a write may be that of a request that was repeated because its answer was lost,
-	// after the object was made. If the object then has the bytes that were written, the write has succeeded: it is read
-	// to see that. By default no error is one.
+	// Lost reports whether the error of a write may come from a request that was repeated because its answer was lost,
+	// after the object was made. If the object then has the bytes that were written, the write has succeeded: it is
+	// read to see that. By default no error is one.
 	Lost func(error) bool
 	// Page is the number of objects that are asked for at once. Default: 1000.
 	Page int

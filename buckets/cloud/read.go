@@ -14,7 +14,8 @@ import (
 )
 
 // The clients of the clouds repeat requests that fail before an answer begins. An answer that breaks off is an error of
-// Read: the client of GCS resumes by itself, that of S3 does not, so the reader below does if the Driver has Opened.
+// Read: the client of GCS resumes by itself and the client of S3 does not, so the reader below does if the Driver has
+// Opened.
 const (
 	resumes   = 5 // without a byte in between
 	firstWait = 100 * time.Millisecond

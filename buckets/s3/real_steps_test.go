@@ -30,7 +30,7 @@ func TestLost(t *testing.T) {
 }
 
 // lost loses the first answer to each write, after the write took effect. The client repeats the request: the object
-// must be whole, and the only error is that of WriteIf about an object that is there. parts says whether large objects
+// must be whole, and the only error comes from WriteIf, about an object that is there. parts says whether large objects
 // are tested, too.
 func lost(t *testing.T, f server, parts bool) {
 	defer f.Lose(nil)

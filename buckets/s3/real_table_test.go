@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/buckets/internal/reals3"
 )
 
-// columns are those of the table in README.md.
+// columns has the columns of the table in README.md.
 var columns = []string{"moto", "s3proxy", "s3mock"}
 
 // table returns the cells of the table in README.md: what each server does.

@@ -161,7 +161,7 @@ func realFaults(t *testing.T, f *reals3.Server) {
 const realKeys = 100_000 // of realDistribute
 
 // realDistribute runs every step of a build twice at once, as two workers that do not know of each other. A step that
-// fails is repeated, as by an engine. The files are those of Build.
+// fails is repeated, as by an engine. The files are the same as from Build.
 func realDistribute(t *testing.T, f *reals3.Server, to string) (failed int) {
 	const keys = realKeys
 	ctx := t.Context()

@@ -22,7 +22,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Exit codes, like those of grep and of bloomery.
+// Exit codes, as in grep and bloomery.
 const (
 	exitOK    = 0
 	exitNo    = 1 // check: no key was printed

@@ -113,8 +113,8 @@ func (s *Server) Single() {
 	s.single = true
 }
 
-// ChecksumsWhenRequired lets the clients of Address send no checksums, for a server that requires those of parts but
-// does not tell them.
+// ChecksumsWhenRequired lets the clients of Address send no checksums, for a server that requires the checksums of
+// parts but does not tell them.
 func (s *Server) ChecksumsWhenRequired() { s.query += "&request_checksum_calculation=when_required" }
 
 var errLost = errors.New("the answer is lost")
