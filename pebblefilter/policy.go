@@ -7,7 +7,7 @@ import (
 )
 
 // Policy is a pebble.FilterPolicy: it builds the filter of each new table and reads the filters of all tables that were
-// written by any Policy. Its fields and Name are those of tablefilter.Policy.
+// written by any Policy. It has the fields and the Name of tablefilter.Policy.
 type Policy struct{ tablefilter.Policy }
 
 // New returns the Policy of a spec, such as "blockpartitioned(bits_per_key=10,effort=fast)". See tablefilter.New.

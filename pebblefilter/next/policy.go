@@ -25,13 +25,13 @@ const Family = "bloomery"
 // Decoder reads the filters of every policy of this package.
 var Decoder = decoderLike(bloom.Decoder)
 
-// Policy returns a policy of Pebble that builds the filters of new tables by p. Its Name is that of p.
+// Policy returns a policy of Pebble that builds the filters of new tables by p. It has the Name of p.
 func Policy(p *tablefilter.Policy) pebble.TableFilterPolicy {
 	return policyLike(p, bloom.FilterPolicy(10), bloom.Decoder)
 }
 
-// Use makes all levels of a database build their filters by p, and adds Decoder to the decoders of o, or to those of
-// Pebble if o has none.
+// Use makes all levels of a database build their filters by p, and adds Decoder to the decoders of o, or to Pebble's
+// own if o has none.
 func Use(o *pebble.Options, p *tablefilter.Policy) {
 	policy := Policy(p)
 	for i := range o.Levels {

@@ -18,7 +18,8 @@ type TableResult struct {
 	Absent    Ratio
 }
 
-// fewest is the number of keys of all tables of a size, if there are enough queries, so that the rate is that of many.
+// fewest is the number of keys of all tables of a size, if there are enough queries, so that the rate is a mean over
+// many.
 const fewest = 200_000
 
 // tables measures tables of n keys.
