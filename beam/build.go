@@ -32,8 +32,8 @@ type buildFlags struct {
 	options    []string
 }
 
-const buildHelp = `Build a sharded set from the keys in files or objects, on many machines, with Apache Beam. The result
-is that of "bloomery build --shards", byte for byte: a folder, or a prefix of a bucket, that bloomery opens.
+const buildHelp = `Build a sharded set from the keys in files or objects, on many machines, with Apache Beam. The files
+are the same as from "bloomery build --shards", byte for byte: a folder, or a prefix of a bucket, that bloomery opens.
 
 Without --runner the job runs in this process. An interrupted or failed job goes on when the command is repeated:
 what is finished is kept and checked. No set appears before all shards are there.

@@ -49,7 +49,7 @@ type app struct {
 	verbose        bool
 }
 
-// run is the whole program. It returns the exit code: 0, 2 after an error, or that of a signal.
+// run is the whole program. It returns the exit code: 0, 2 after an error, or the code of a signal.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app{stdout: stdout, stderr: stderr}
 	root := a.command()

@@ -32,7 +32,7 @@ type Config struct {
 	EnvironmentConfig string
 	// Parallelism is the number of tasks of a step that the runner may run at once, on Flink. Default: all free slots.
 	Parallelism int
-	// Options are set as flags of Beam, which are global: job_name, experiments, and those of Dataflow.
+	// Options are set as flags of Beam, which are global: job_name, experiments, and Dataflow's own.
 	Options map[string]string
 
 	// Progress, if not nil, is called about once a second, never twice at the same time.
@@ -60,8 +60,8 @@ const (
 // service of Beam: universal, flink and spark are the same.
 func Runners() []string { return []string{Prism, Universal, Flink, Spark, Dataflow} }
 
-// Progress counts the ranges and shards whose files are in the output, also those of former starts of the job. While
-// the plan is being made, all fields are 0. While the manifest is being written, all ranges and shards are done.
+// Progress counts the ranges and shards whose files are in the output, former starts of the job included. While the
+// plan is being made, all fields are 0. While the manifest is being written, all ranges and shards are done.
 type Progress struct {
 	Ranges, RangesDone int
 	Shards, ShardsDone int

@@ -52,8 +52,8 @@ var known = []struct {
 		"Flink does not know the job any more: its job manager was started again; repeat the command: what is finished is " +
 			"kept"},
 	{regexp.MustCompile(`Only one SparkContext should be running`),
-		"the job server for Spark runs one job at a time, and has another one: wait for its end, for example that of a job " +
-			"whose submitter was killed, or restart the job server"},
+		"the job server for Spark runs one job at a time, and has another one, perhaps of a submitter that was killed: wait " +
+			"for its end, or restart the job server"},
 	{regexp.MustCompile(`Cannot call methods on a stopped SparkContext`),
 		"Spark has ended the job, for example because it could start no executor: the log of the job server has the cause"},
 	{regexp.MustCompile(`ExecutorLostFailure|executor \S+ exited|Remote RPC client disassociated`),

@@ -49,8 +49,8 @@ func TestExplain(t *testing.T) {
 				"is kept"},
 		{"", "org.apache.spark.SparkException: Only one SparkContext should be running in this JVM (see SPARK-2243).The " +
 			"currently running SparkContext was created at:\norg.apache.spark.api.java.JavaSparkContext.<init>",
-			"the job server for Spark runs one job at a time, and has another one: wait for its end, for example that of a " +
-				"job whose submitter was killed, or restart the job server"},
+			"the job server for Spark runs one job at a time, and has another one, perhaps of a submitter that was killed: wait " +
+				"for its end, or restart the job server"},
 		{"", "java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.\nThis stopped SparkContext " +
 			"was created at:",
 			"Spark has ended the job, for example because it could start no executor: the log of the job server has the cause"},

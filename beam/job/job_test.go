@@ -137,7 +137,7 @@ func TestRun(t *testing.T) {
 	sameFolders(t, c.Output, single(t, c, keys))
 }
 
-// TestRunValues builds a set of keys with values. If a key has two, the error of the job is that of the build.
+// TestRunValues builds a set of keys with values. If a key has two, the job returns the same error as the build.
 func TestRunValues(t *testing.T) {
 	dir := t.TempDir()
 	c := config(filepath.Join(dir, "*.csv"), filepath.Join(dir, "set"), "ribbon(r=8,value_bits=8)")

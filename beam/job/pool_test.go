@@ -118,7 +118,7 @@ func TestPool(t *testing.T) {
 	m.expect(t, 2, "1-1 host:1", "1-1 host:2")
 	one.stop("1-1")
 	m.expect(t, 2, "1-1 host:2")
-	one.stop("1-1") // again: that of the other task manager goes on
+	one.stop("1-1") // again: the worker of the other task manager goes on
 	three.stop("1-1")
 	m.expect(t, 2, "1-1 host:2")
 

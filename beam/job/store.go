@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// Formats are the formats of keys besides those of keyio.
+// Formats are the formats of keys that keyio does not have.
 var Formats = steps.Formats{parquet.Name: parquet.Format{}}
 
 // isURL reports whether a name is the URL of a bucket.

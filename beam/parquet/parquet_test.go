@@ -149,7 +149,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestValues reads columns of values beside those of keys. Keys that are empty or null have none.
+// TestValues reads columns of values beside columns of keys. Keys that are empty or null have none.
 func TestValues(t *testing.T) {
 	const rows = 1050
 	o, keys := file(t, rows)

@@ -153,7 +153,7 @@ func (r *reader) readAll(dst []parquet.Value) error {
 	for len(dst) > 0 {
 		n, err := r.read(dst)
 		if err == io.EOF {
-			return errors.New("the column of the values is shorter than that of the keys")
+			return errors.New("the column of the values is shorter than the column of the keys")
 		}
 		if err != nil {
 			return err
