@@ -161,8 +161,8 @@ func ofSet(name string) bool { return shardfile.IsName(name) || name == shard.Ma
 
 func names(files map[string]string) []string { return slices.Sorted(maps.Keys(files)) }
 
-// sameShards fails unless two sets have shards with the same bytes, perhaps under other names: those of a set that has
-// replaced another one have suffixes.
+// sameShards fails unless two sets have shards with the same bytes, perhaps under other names: the files of a set that
+// has replaced another one have suffixes.
 func sameShards(t *testing.T, got, want string) {
 	t.Helper()
 	var sums [2][]shard.Sum

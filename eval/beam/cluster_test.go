@@ -130,7 +130,7 @@ func (s *site) job(name, inputs, spec string, shards int, more ...string) *exec.
 		"--endpoint", s.cluster.JobServer}, more...)...)
 }
 
-// same runs a job and compares the set with that of another folder.
+// same runs a job and compares its set with the set in another folder.
 func (s *site) same(t *testing.T, c *exec.Cmd, name, want string) {
 	t.Helper()
 	start := time.Now()

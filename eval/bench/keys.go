@@ -14,7 +14,7 @@ func keyAt(i uint64) uint64 {
 	return x ^ x>>31
 }
 
-// keysFrom returns n keys, starting with that of index first.
+// keysFrom returns n keys, starting with index first.
 func keysFrom(first uint64, n int) []uint64 {
 	keys := make([]uint64, n)
 	for i := range keys {

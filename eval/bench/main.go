@@ -1,4 +1,4 @@
-// Command bench compares our filters with those of other libraries. All filters hold the same keys and are measured
+// Command bench compares our filters with filters of other libraries. All filters hold the same keys and are measured
 // alternately in one process. It prints the size, times, memory and false-positive rate of each filter and the ratios
 // of ours to the other libraries', and writes them as JSON, as a Markdown page and as SVG plots. With --peers it
 // compares with filters of other languages instead, in processes of their own; see package versus.

@@ -91,8 +91,8 @@ func remaining(rows []*measured) (kept []*measured) {
 	return kept
 }
 
-// builds times the builds in turns. It uses one core, so that the CPU time of the process is that of the build and of
-// the garbage collector. The last filter of each contender is kept.
+// builds times the builds in turns. It uses one core, so that the CPU time of the process is the time of the build and
+// of the garbage collector. The last filter of each contender is kept.
 func builds(ctx context.Context, rows []*measured, keys []uint64, s settings, p *progress) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	r := rand.New(rand.NewPCG(s.seed, 1))
@@ -220,7 +220,7 @@ func (m *measured) observed() (rate, low, high float64) {
 	return float64(m.hits) / float64(m.trials), low, high
 }
 
-// size returns the size of the filter in bits: that of its arrays if the library reports it, else that of its heap.
+// size returns the size of the filter in bits: of its arrays if the library reports them, else of its heap.
 func (m *measured) size() uint64 {
 	if m.bits != 0 {
 		return m.bits

@@ -161,7 +161,8 @@ var oneHitContenders = []struct {
 }
 
 // TestOneHit replays requests against caches on disk and prints the writes, the bytes written and the hits. The
-// Doorkeeper sees misses only, as in a server. The streams and object sizes are those of the lab's experiment onehit.
+// Doorkeeper sees misses only, as in a server. The streams and object sizes are the same as in the lab's experiment
+// onehit.
 func TestOneHit(t *testing.T) {
 	requests, trials := 100_000, uint64(1)
 	if *full {

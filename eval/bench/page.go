@@ -125,8 +125,8 @@ func (r Result) method() string {
   long builds is built fewer times.
 - Clock: %s.
   Intervals are the first and third quartile of the turns.
-- Bits are those of the filter's arrays, as reported by the library or computed from its layout: 8 bits per fingerprint for
-  cuckoofilter, 4 bits per counter for BoomFilters. For the map they are those of its heap. A test compares them with the
+- Bits are of the filter's arrays, as reported by the library or computed from its layout: 8 bits per fingerprint for
+  cuckoofilter, 4 bits per counter for BoomFilters. For the map they are of its heap. A test compares them with the
   heap.
 - Build memory is the peak of the heap (objects in use or not yet collected) minus the heap before the build, read every
   millisecond in a build with no other filter in memory. The garbage collector runs whenever the heap has grown by 10%%.

@@ -76,7 +76,7 @@ func peers(keys int, rate float64) []contender {
 		},
 		{
 			name: "map", module: noModule, told: "make(map[uint64]struct{}, n)", fixed: true,
-			note:  "exact: holds the keys; bits are those of its heap",
+			note:  "exact: holds the keys; bits are of its heap",
 			build: simple(goMap),
 		},
 	}

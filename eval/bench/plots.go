@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/eval/plot"
 )
 
-// plots returns the plots of the page: the time of an absent query and that of a build by bits per key. A plot without
-// measurements is omitted.
+// plots returns the plots of the page: the time of an absent query and the time of a build by bits per key. A plot
+// without measurements is omitted.
 func (r Result) plots() (all []plot.Plot) {
 	for _, p := range []struct{ operation, suffix, what, y string }{
 		{"absent", "", "size and time of a query", "ns per query for an absent key"},

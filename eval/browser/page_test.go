@@ -73,7 +73,7 @@ func TestReport(t *testing.T) {
 }
 
 // check looks at the overview of a report and all pages to which it links. It returns their number and their problems:
-// those of each page, links that lead nowhere, and names of results that have no section or several.
+// problems of each page, links that lead nowhere, and names of results that have no section or several.
 func check(ctx context.Context, index string, s screen, names []string, shots string) (int, []string, error) {
 	dir := filepath.Dir(index)
 	todo := []string{filepath.Base(index)}

@@ -1,6 +1,7 @@
-// Bench times queries of the C reader beside those of Go: 1M keys of 23 bytes, the same files, in one process each, in
-// alternating turns, in processor time. It prints a table of medians and ratios, or JSON with --json. With --batches it
-// times single queries of the C reader beside batches instead, for strings of 16 bytes and for integers.
+// Bench times queries of the C reader beside queries of the Go reader: 1M keys of 23 bytes, the same files, in one
+// process each, in alternating turns, in processor time. It prints a table of medians and ratios, or JSON with --json.
+// With --batches it times single queries of the C reader beside batches instead, for strings of 16 bytes and for
+// integers.
 //
 //	go run . --queries ../../c/build/queries
 //	go run . --queries ../../c/build/queries --batches 1000000,10000000

@@ -12,7 +12,7 @@ func TestDocuments(t *testing.T) {
 	slug := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 	for _, d := range Documents() {
 		if !slug.MatchString(d.Page) || pages[d.Page] {
-			t.Errorf("%q is no name of a page, or that of another", d.Page)
+			t.Errorf("%q is no name of a page, or the name of another", d.Page)
 		}
 		pages[d.Page] = true
 		if d.Title == "" || d.About == "" || len(d.Experiments) == 0 || d.Entries != nil {

@@ -15,7 +15,7 @@ import (
 // Variable names the folder in which jars are kept. Default: bloomery-clusters in os.UserCacheDir.
 const Variable = "BLOOMERY_CLUSTER_JARS"
 
-// Java returns the program java: that of JAVA_HOME, which Maven takes, too, or the one in PATH.
+// Java returns the program java: of JAVA_HOME, which Maven takes, too, or else of PATH.
 func Java() string {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		return filepath.Join(home, "bin", "java")
@@ -67,9 +67,9 @@ func Top() (string, error) {
 }
 
 // Load returns the folder with the jars that the project file names, and all that they need. If the folder is not
-// there, Load runs Maven first, and says so to note, which may be nil. The name is the folder's, in that of Variable.
-// It must be another one for another project file, so it should have the versions in it. Several processes may load
-// the same name at once. After an error, nothing is left behind.
+// there, Load runs Maven first, and says so to note, which may be nil. name is the name of the folder, inside the
+// folder of Variable. It must be another one for another project file, so it should have the versions in it. Several
+// processes may load the same name at once. After an error, nothing is left behind.
 func Load(ctx context.Context, name string, project []byte, note func(string)) (folder string, err error) {
 	top, err := Top()
 	if err != nil {

@@ -51,7 +51,7 @@ type text struct {
 
 const start, middle, end = 0.0, 0.5, 1.0
 
-// width returns the width of the text in the Go font, which is about that of the usual sans-serif fonts.
+// width returns the width of the text in the Go font, which is about as wide as the usual sans-serif fonts.
 func (t text) width() float64 { return float64(font.MeasureString(face(t.size), t.text)) / 64 }
 
 // Parts of the size of a font above and below the baseline, for digits and letters.

@@ -36,7 +36,7 @@ func madeUp() Plot {
 	}
 }
 
-// TestSVG requires XML whose texts are those of the plot, and nothing for points that cannot be drawn.
+// TestSVG requires XML whose texts are the texts of the plot, and nothing for points that cannot be drawn.
 func TestSVG(t *testing.T) {
 	var b bytes.Buffer
 	if err := madeUp().Draw(&b, "svg"); err != nil {

@@ -289,7 +289,7 @@ func (d *damager) cutToLength(b []byte) []byte {
 	return b
 }
 
-// splice overwrites bytes with those of the file before, or of another place of the file.
+// splice overwrites bytes with bytes of the file before, or of another place of the file.
 func (d *damager) splice(b []byte) []byte {
 	from := d.other
 	if d.r.IntN(2) == 0 {

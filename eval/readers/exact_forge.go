@@ -42,8 +42,8 @@ func checksumFrom(file []byte, from int) int {
 	return len(file) - 4
 }
 
-// mendExact computes the checksums at their old places anew, that of the trailer too, and what updates say of the
-// checksum before them.
+// mendExact computes the checksums at their old places anew, the checksum of the trailer too, and what updates say of
+// the checksum before them.
 func mendExact(b []byte, sums [][2]int) {
 	const previousAt = 6 // after magic, version and kind
 	for i, sum := range sums {

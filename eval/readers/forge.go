@@ -37,7 +37,7 @@ func takeApart(file []byte) parts {
 // padded returns b with zeros up to a multiple of the alignment.
 func padded(b []byte) []byte { return append(b, make([]byte, -len(b)&(alignment-1))...) }
 
-// join puts a file together, with right lengths and places. Checksums are those of mend.
+// join puts a file together, with right lengths and places. mend adds the checksums.
 func (p parts) join() []byte {
 	le := binary.LittleEndian
 	b := append([]byte(nil), p.head...)

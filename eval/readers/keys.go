@@ -20,7 +20,7 @@ const (
 // key is a key of the trial.
 type key struct {
 	kind  byte
-	bytes []byte // those of an integer: eight, little endian
+	bytes []byte // an integer has eight, little endian
 }
 
 // appendRecord appends the key as the readers take it: its kind, the length of its bytes (4 bytes), and its bytes.

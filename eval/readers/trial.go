@@ -32,8 +32,8 @@ type report struct {
 	Windows int            `json:"windows"` // filters of package window
 	Keys    int            `json:"keys"`    // asked of every reader
 	Present int            `json:"present"` // keys of these that are present
-	Answers map[string]int `json:"answers"` // of each reader, compared with those of the Go command
-	// Families has the number of filters of each family, Changes that of each way in which a filter was made.
+	Answers map[string]int `json:"answers"` // of each reader, compared with the answers of the Go command
+	// Families has the number of filters of each family, Changes the number of each way in which a filter was made.
 	Families map[string]int `json:"families"`
 	Changes  map[string]int `json:"changes"`
 	Damaged  int            `json:"damaged"`  // files that were changed
@@ -156,7 +156,7 @@ func (t *trial) compare(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// same compares the records of a reader with those of the command, and counts them if they are equal.
+// same compares the records of a reader with the records of the command, and counts them if they are equal.
 func (t *trial) same(s *subject, name string, want, got reply) error {
 	if len(got.records) != recordSize*len(s.keys) {
 		return t.fault(s, "%s wrote %d bytes for %d keys", name, len(got.records), len(s.keys))

@@ -68,7 +68,7 @@ var kinds = map[string]kind{
 	S3Mock:  {s3mockCommand, regexp.MustCompile(`Tomcat started on ports (\d+) \(http\)`), false},
 }
 
-// Lacking returns a sentence that says what Start needs and this machine lacks, or "". moto is that of Options.
+// Lacking returns a sentence that says what Start needs and this machine lacks, or "". moto is as in Options.
 func Lacking(name, moto string) string {
 	if name != Moto {
 		return mavenjars.Lacking("the server of S3 "+name, 17, 0)

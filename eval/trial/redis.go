@@ -19,7 +19,7 @@ import (
 )
 
 // redis is a peer that is a Redis server with RedisBloom. It has the filter of build under the name of that file, and
-// loads those of other files under their names.
+// loads filters of other files under their names.
 type redis struct {
 	*client
 	ctx context.Context

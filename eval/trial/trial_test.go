@@ -238,7 +238,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestKeys: all keys of a kind are distinct, also those of two calls. The first string is empty.
+// TestKeys requires all keys of a kind to be distinct, across two calls too. The first string is empty.
 func TestKeys(t *testing.T) {
 	for _, k := range []kind{text, raw, long, short, wide, xxh64} {
 		seen := map[string]bool{}

@@ -35,7 +35,7 @@ type Config struct {
 	Workers int
 	// Slots is the number of tasks that a worker runs at the same time. Default: 2.
 	Slots int
-	// Port is that of the job server. Default: one that is free.
+	// Port is the port of the job server. Default: a free one.
 	Port int
 	// Settings are added to the configuration of the engine, such as restart-strategy.type or spark.task.maxFailures.
 	Settings map[string]string

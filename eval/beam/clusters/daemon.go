@@ -17,7 +17,7 @@ type Daemon struct {
 	Dir     string   `json:"dir"` // its working folder
 	LogFile string   `json:"log"`
 	Command []string `json:"command"`
-	Env     []string `json:"env"` // NAME=VALUE, besides those of the process that starts it
+	Env     []string `json:"env"` // NAME=VALUE, added to the environment of the process that starts it
 }
 
 // opened are the packages of the JDK that engines read by reflection.
@@ -44,7 +44,7 @@ type jvm struct {
 	env               []string
 }
 
-// daemon returns a daemon with a folder of its own below that of the cluster.
+// daemon returns a daemon with a folder of its own below the cluster's.
 func (c *Cluster) daemon(j jvm) (*Daemon, error) {
 	d := &Daemon{Name: j.name, Dir: filepath.Join(c.Dir, j.name), LogFile: filepath.Join(c.Dir, j.name+".log"), Env: j.env}
 	d.Command = append([]string{mavenjars.Java(), "-Dbloomery.daemon=" + d.Dir, "-Xmx" + j.heap}, openings()...)

@@ -14,7 +14,7 @@ import (
 
 // made is a steps.Format of keys that are made as they are read, so that 500 million keys need no file of 10 GB. An
 // object is a recipe: a line with the numbers of the first key, and of the key after the last, as for lines. Spans
-// count keys. The keys are lines, which are read as those of a file.
+// count keys. The keys are lines, which are read like the lines of a file.
 type made struct{}
 
 const madeName = "made"

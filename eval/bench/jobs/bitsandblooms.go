@@ -122,7 +122,7 @@ func bitsKeyedHash(keys iter.Seq[string], n uint, secret []byte) *bloom.BloomFil
 
 func bitsRate(s *bloom.BloomFilter) float64 {
 	wrong := 0
-	b := make([]byte, 16) // random keys, which are not those of the set
+	b := make([]byte, 16) // random keys, which are not in the set
 	for range 100_000 {
 		binary.BigEndian.PutUint64(b, rand.Uint64())
 		binary.BigEndian.PutUint64(b[8:], rand.Uint64())

@@ -103,9 +103,9 @@ They follow the READMEs. They are not equal in what they do:
 
 - Bloomery saves atomically and verifies checksums; the others write in place.
 - bits-and-blooms needs the number of keys first, as an argument or by a first pass over the file.
-- xorfilter takes hashes of 64 bits, here those of xxhash.
+- xorfilter takes hashes of 64 bits, here of xxhash.
 - roaring holds integers without error, and in more memory.
-- The keyed hashes of bits-and-blooms and xorfilter are those of dchest/siphash.
+- bits-and-blooms and xorfilter take their keyed hashes from dchest/siphash.
 
 ` + table(t)
 	if *update {

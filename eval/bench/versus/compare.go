@@ -67,7 +67,7 @@ type run struct {
 }
 
 // Run makes all comparisons: kinds of keys, then programs, then pairs, then rates. If a side fails, the comparison says
-// so in Failed, and the next one starts with new processes. The error is that of ctx or of the file of keys.
+// so in Failed, and the next one starts with new processes. The error comes from ctx or from the file of keys.
 func Run(ctx context.Context, c Config) ([]Comparison, error) {
 	dir, err := os.MkdirTemp(c.TempDir, "bloomery-bench-")
 	if err != nil {

@@ -77,7 +77,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestTime checks that a side asks for the other keys before the time is taken, which is that of its own.
+// TestTime checks that a side asks for the other keys before the time is taken; the time is for the side's own keys.
 func TestTime(t *testing.T) {
 	var in commands
 	a := &asker{

@@ -42,8 +42,8 @@ func (k Kind) size() int {
 	return 16
 }
 
-// layout is the order of keys in a file: those of the filter, a random sample of them with repetition, and absent keys.
-// Numbers are indices of records.
+// layout is the order of keys in a file: the keys of the filter, a random sample of them with repetition, and absent
+// keys. Numbers are indices of records.
 type layout struct {
 	present, sample, absent, end int // the first record of each part, and the number of records
 }

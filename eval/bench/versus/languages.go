@@ -92,7 +92,8 @@ func prepareRust(ctx context.Context, folder string, w io.Writer) (p Program, er
 	return p, err
 }
 
-// javaFlags are those of the virtual machine: no garbage collection on other threads, and most of the memory for keys.
+// javaFlags are the flags of the virtual machine: no garbage collection on other threads, and most of the memory for
+// keys.
 var javaFlags = []string{"-XX:+UseSerialGC", "-XX:MaxRAMPercentage=60"}
 
 func prepareJava(ctx context.Context, folder string, w io.Writer) (p Program, err error) {

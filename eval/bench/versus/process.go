@@ -65,7 +65,7 @@ func start(ctx context.Context, name string, c Command) (p *process, runtime str
 	return p, hello["runtime"], nil
 }
 
-// fields are those of a reply.
+// fields has the fields of a reply.
 type fields map[string]string
 
 // call sends a command and returns the fields of the reply. After an error of the connection the process has ended.

@@ -156,7 +156,7 @@ func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		return result, err
 	}
 	result.Notes = append(result.Notes,
-		"Bits are those of all parts that a query may read, without the header of the file. Every key of every "+
+		"Bits are of all parts that a query may read, without the header of the file. Every key of every "+
 			"universe was asked for. The bound of two levels holds for fingerprints of any number of bits, also "+
 			"fractional ones. The cascade of Bloom filters is computed, with ideal sizes.")
 	return result, nil

@@ -47,7 +47,7 @@ type Config struct {
 	Progress func(done float64)
 }
 
-// Begin fills in the defaults, trials being that of the experiment, and returns an empty result.
+// Begin fills in the defaults and returns an empty result. trials is the experiment's default number of trials.
 func (c *Config) Begin(trials int) figure.Result {
 	if c.Trials == 0 {
 		c.Trials = trials

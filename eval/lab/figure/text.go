@@ -74,7 +74,8 @@ func (r Result) WriteText(w io.Writer) error {
 	return err
 }
 
-// writeWrapped writes a text wrapped to textWidth. The indent of the first line is first, that of the others is others.
+// writeWrapped writes a text wrapped to textWidth. The indent of the first line is first, the indent of the others is
+// others.
 func writeWrapped(b *strings.Builder, text, first, others string) {
 	line, indent := "", first
 	for _, word := range strings.Fields(text) {

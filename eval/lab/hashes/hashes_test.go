@@ -34,7 +34,7 @@ func TestHashings(t *testing.T) {
 		}
 		for i := range n {
 			if seen[positions(i)] != i {
-				t.Fatalf("%s: key %d has other positions, or those of another", h.name, i)
+				t.Fatalf("%s: key %d has other positions, or the positions of another", h.name, i)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ const Queries = 200_000
 const searchedKeys = 1_000_000
 
 // measure measures one point. repeats is the number of measurements of each query. With builds the time of a build is
-// the shortest of three, otherwise that of one; it is 0 if the search was cut short.
+// the shortest of three, otherwise the time of one; it is 0 if the search was cut short.
 func measure(
 	ctx context.Context,
 	kind filter.Spec,

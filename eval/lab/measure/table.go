@@ -69,11 +69,11 @@ func (s size) rounds() int {
 
 // Costs measures the table of package plan on one core. Every time is the shortest of several, since disturbances only
 // add to it. A full table takes about twenty minutes and needs an otherwise idle machine. The error wraps
-// filter.ErrFamily if Config.Family has no kinds, or is that of ctx if that ends.
+// filter.ErrFamily if Config.Family has no kinds, or is the cause of ctx if ctx ends.
 func Costs(ctx context.Context, c Config) (costs.Table, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // costs of a build are those of one core
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a build is measured on one core
 	points, held := slices.Clone(sizes), uint64(heldKeys)
 	switch {
 	case c.Trials != 0:
@@ -165,7 +165,7 @@ func ofFamily(kinds []filter.Spec, family string) []filter.Spec {
 }
 
 // inTable returns the table with the kinds of a family replaced by the measured ones, whose times are divided by the
-// ratio of those of Reference to the table.
+// ratio of the times of Reference to the table.
 func inTable(table, measured costs.Table, family string) costs.Table {
 	out := table
 	out.Memory, out.Kinds = maps.Clone(table.Memory), maps.Clone(table.Kinds)

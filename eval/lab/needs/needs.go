@@ -176,7 +176,7 @@ func (b *builtChoice) query() float64 {
 	return b.scaled[len(b.scaled)/2]
 }
 
-// speed compares the present speed of the machine with that of the table of costs, by the time of absent keys in a
+// speed compares the present speed of the machine with the speed in the table of costs, by the time of absent keys in a
 // small standard filter.
 type speed struct {
 	f      family.Filter
@@ -206,7 +206,7 @@ func newSpeed(ctx context.Context) (*speed, error) {
 	return s, err
 }
 
-// slower returns the present time of a query over that of the table.
+// slower returns the present time of a query divided by the time in the table.
 func (s *speed) slower() float64 {
 	start := time.Now()
 	measure.Count(s.f, s.absent, s.h)

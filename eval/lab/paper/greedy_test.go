@@ -36,8 +36,8 @@ func searched(t *testing.T, c partitioned.Config, hs []filter.Hash) float64 {
 }
 
 // TestGreedy runs the published search: fills fall, the choices of a group are different functions, exactly the bits of
-// the keys are set, and the rate is far below that of a standard filter. The search of internal/family/partitioned must
-// be better.
+// the keys are set, and the rate is far below the rate of a standard filter. The search of internal/family/partitioned
+// must be better.
 func TestGreedy(t *testing.T) {
 	const n, m, g, h, k = 1000, 8000, 25, 256, 6
 	hs := filtertest.Hashes(n, 4)
@@ -61,7 +61,7 @@ func TestGreedy(t *testing.T) {
 		}
 	}
 	if !slices.Equal(set, c.Set) {
-		t.Error("the bits are not those of the keys")
+		t.Error("the bits are not the bits of the keys")
 	}
 	for i := 1; i < len(c.Fills); i++ {
 		if c.Fills[i] > c.Fills[i-1] {

@@ -94,7 +94,7 @@ func (c RankIndexed) Plan() (rankindexed.Geometry, error) {
 		}
 	}
 	form.Chains, form.Remainder = s.best.Chains, s.best.Remainder
-	for more := 1; more <= 20; more++ { // loads up to 4% lower, between those of two numbers of chains
+	for more := 1; more <= 20; more++ { // loads up to 4% lower, between the loads of two numbers of chains
 		s.buckets(form, -math.Log1p(-s.fpr)*math.Ldexp(1, form.Remainder)*(1-0.002*float64(more)))
 	}
 	return s.best, nil

@@ -90,7 +90,7 @@ func BinsFillLinear(n, m, t int) float64 {
 //
 //   - The first group sets up to b·k bits, not b; the recurrence from f_0 = 0 gives f_1 = b·k/m. At b=50 and t=100
 //     simulation has f_1 = 0.03600, b·k/m is 0.0375 and b/m is 0.00625. See GroupFillPublished.
-//   - Throws of a group collide. Here Z has its true mean and variance (those of the bits that b·k throws leave empty)
+//   - Throws of a group collide. Here Z has its true mean and variance (of the bits that b·k throws leave empty)
 //     and the shape of a binomial. So t = 1 gives 1 - (1-1/m)^(kn) for every g, and g = 1 the best of t whole filters.
 //
 // At n=1000, m=8000, k=6, g of 1 to 1000 and t up to 100 it is within 1.5e-4 of simulation. The domain is n >= 0 and
@@ -118,7 +118,7 @@ func GroupFill(n, m, k, g, t int) float64 {
 //	100   0.4524      0.4525     0.4538              0.4513
 //	500   0.3608      0.3608     0.3610              0.3606
 //
-// Domain and cost are those of GroupFill.
+// Domain and cost are as for GroupFill.
 func GroupFillPublished(n, m, k, g, t int) float64 {
 	if n < 0 || m < 1 || k < 1 || g < 1 || t < 1 {
 		return math.NaN()
@@ -127,7 +127,7 @@ func GroupFillPublished(n, m, k, g, t int) float64 {
 }
 
 // GroupFPR returns the rate p_a = f^k with f = GroupFill (Figs. 6 and 7). For t = 1 it is the same for every g (within
-// 6e-6 at n=1000, m=8000, k=6 if g does not divide n); otherwise it falls with g and with t. The domain is that of
+// 6e-6 at n=1000, m=8000, k=6 if g does not divide n); otherwise it falls with g and with t. The domain is as for
 // GroupFill.
 func GroupFPR(n, m, k, g, t int) float64 {
 	if k < 1 {
@@ -138,7 +138,7 @@ func GroupFPR(n, m, k, g, t int) float64 {
 
 // climb returns f after that many steps of f += rise(f) from 0, for a decreasing rise. The first exactSteps steps are
 // single. After j steps, s = j/exactSteps steps become one with the rise in their middle, so that f changes by less
-// than a thousandth of itself. The result is within 2e-8 of that of single steps.
+// than a thousandth of itself. The result is within 2e-8 of the result of single steps.
 func climb(steps int, rise func(f float64) float64) float64 {
 	f := 0.0
 	for j := 0; j < steps; {

@@ -20,7 +20,7 @@ func mulAdd(a, x, b uint64) uint64 {
 }
 
 // Universal is a hash function of a strongly universal family of Saha's slides: a polynomial modulo p and then modulo
-// the number of bits m. It has the coefficients, that of the highest power first. Degree 1, ((ax+b) mod p) mod m, is
+// the number of bits m. It has the coefficients, starting at the highest power. Degree 1, ((ax+b) mod p) mod m, is
 // strongly 2-wise universal; degree 2, ((ax²+bx+c) mod p) mod m, is strongly 3-wise universal. Both are so only nearly,
 // as m does not divide p.
 type Universal []uint64

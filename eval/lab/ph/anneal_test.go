@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 )
 
-// TestRates requires a rate for each pass of a search, the last near that of published filters and below the first.
+// TestRates requires a rate for each pass of a search, the last near the rate of published filters and below the first.
 func TestRates(t *testing.T) {
 	const passes = 24
 	got, err := rates(t.Context(), passes, (&experiment.Config{Seed: 1}).Hashes(2000, 0))

@@ -139,7 +139,7 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 			h,
 		),
 		fmt.Sprintf(
-			"The trace of the paper, ten days of FTP at a laboratory, is not available. The packets are those of %s: "+
+			"The trace of the paper, ten days of FTP at a laboratory, is not available. The packets come from %s: "+
 				"%d distinct payloads, of which %d are keys and %d are absent.",
 			from,
 			len(all),
@@ -173,7 +173,7 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 	return result, nil
 }
 
-// verdict counts the intervals of p_o that can test p_a, and those of them that contain it.
+// verdict counts the intervals of p_o that can test p_a, and how many of them contain it.
 type verdict struct{ judged, inside int }
 
 func (v *verdict) add(t experiment.Tally, rate float64) {

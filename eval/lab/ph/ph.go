@@ -1,8 +1,8 @@
 // Package ph has the experiments on partitioned hashing: F. Hao, M. Kodialam and T. V. Lakshman, "Building high
 // accuracy Bloom filters using partitioned hashing", SIGMETRICS 2007.
 //
-// Letters are those of the paper: n keys, m bits, g groups, H functions to choose from, k functions a group, t tries;
-// p_b is the predicted rate of a standard filter, p_a the rate of a built filter from its fill, p_o an observed rate.
+// Letters are as in the paper: n keys, m bits, g groups, H functions to choose from, k functions a group, t tries; p_b
+// is the predicted rate of a standard filter, p_a the rate of a built filter from its fill, p_o an observed rate.
 package ph
 
 import "github.com/bloomery/bloomery/eval/lab/experiment"

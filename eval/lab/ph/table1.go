@@ -154,7 +154,7 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		"The paper repeats its search \"until there is no more change in fill factor\" and does not say in how many " +
 			"digits. Three digits, as it prints them, give its numbers; rows \"to its end\" go on until no bit " +
 			"changes.",
-		"All bits are charged: the g·k·log2(H) of the choices, and our shifts. Times are those of one core, without " +
+		"All bits are charged: the g·k·log2(H) of the choices, and our shifts. Times are of one core, without " +
 			"the search for a shape, which happens once for all filters of a size. The published search runs in an " +
 			"equivalent form that takes a fraction of the time of the described one.",
 	}

@@ -125,8 +125,8 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	ratio.Curves = append(ratio.Curves, figure.One("theory (findinck)"))
 	result.Plots = []figure.Plot{plot, ratio}
 	result.Notes = []string{
-		"The blocks are random, but not those of the notes, which do not print their generator (Mother Of All). Each " +
-			"of our runs has its own blocks, the same for all k.",
+		"The blocks are random, but not the same as in the notes, which do not print their generator (Mother Of All). " +
+			"Each of our runs has its own blocks, the same for all k.",
 		"An added block that is not found would stop the experiment: there was none.",
 	}
 	return result, nil

@@ -291,8 +291,8 @@ func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"Double hashing has the same share of ones, as the paper says, but not the same rate at 32 bits a key: a " +
-			"group of an absent key coincides with that of a present key with a probability of about 12·c·n/m². The " +
-			"notes of its rows have both rates.",
+			"group of an absent key coincides with the group of a present key with a probability of about 12·c·n/m². " +
+			"The notes of its rows have both rates.",
 	}
 	return result, err
 }

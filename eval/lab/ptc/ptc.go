@@ -94,7 +94,8 @@ type publishedRow struct {
 	rate float64
 }
 
-// tolerance returns that of the published rates: 1.5%, and 3% at 32 bits a key, where single trials vary by 2%.
+// tolerance returns the tolerance of the published rates: 1.5%, and 3% at 32 bits a key, where single trials vary by
+// 2%.
 func (p publishedRow) tolerance() float64 {
 	if p.bits == 32 {
 		return 0.03 * p.rate

@@ -54,7 +54,7 @@ func newHistory(keys, days, absent int, seed uint64) *history {
 	return h
 }
 
-// apply makes list that of the next day.
+// apply changes list into the list of the next day.
 func (d day) apply(list []string) {
 	for i, at := range d.at {
 		list[at] = d.fresh[i]

@@ -42,7 +42,7 @@ type kind struct {
 	curve   bool    // in the plots
 }
 
-// kinds are those of the table. The room of the searched families lasts for 30 or for 100 days.
+// kinds are the rows of the table. The room of the searched families lasts for 30 or for 100 days.
 var kinds = []kind{
 	{name: "standard", spec: "standard(fpr=0.01,capacity=ROOM)", room: 1.003, target: 2500, curve: true},
 	{name: "standard, k=6", spec: "standard(fpr=0.01,k=6,capacity=ROOM)", room: 1.007, target: 2500},

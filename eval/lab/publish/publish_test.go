@@ -43,7 +43,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestInPlace changes a filter in place: its trimmed form is that of a build like the day before.
+// TestInPlace changes a filter in place: its trimmed form equals the trimmed form of a build like the day before.
 func TestInPlace(t *testing.T) {
 	h := newHistory(small.keys, small.days, 0, 2)
 	var makers []*maker

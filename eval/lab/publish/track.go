@@ -92,7 +92,7 @@ func (m *maker) first(ctx context.Context, spec string, list []string) (err erro
 	return err
 }
 
-// next makes the version of the next day, and list that of its keys.
+// next makes the version of the next day; list has its keys.
 func (m *maker) next(ctx context.Context, list []string, d day) (err error) {
 	if m.inPlace {
 		for i, at := range d.at {

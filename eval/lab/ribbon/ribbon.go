@@ -1,5 +1,5 @@
 // Package ribbon measures filters of family ribbon: their size beside the bound of information theory, their rates, how
-// many keys each layer takes, and their times beside those of family fuse. docs/ribbon.md shows the results.
+// many keys each layer takes, and their times beside the times of family fuse. docs/ribbon.md shows the results.
 package ribbon
 
 import (
@@ -62,7 +62,7 @@ func runSizes(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		}
 	}
 	result.Notes = append(result.Notes, fmt.Sprintf(
-		"Bits are those of the solution, of the thresholds and of the tail. A file also has a header. The bound is r "+
+		"Bits are of the solution, of the thresholds and of the tail. A file also has a header. The bound is r "+
 			"bits a key at a rate of 2^-r, and -log2 of any other rate. Limits hold for means of %d builds.", c.Trials))
 	return result, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// times compares the times of builds and queries with those of family fuse of about the same rate.
+// times compares the times of builds and queries with the times of family fuse at about the same rate.
 var times = experiment.Experiment{
 	Name: "ribbon-time", Source: source, Varies: "number of keys; build, queries, batches", Run: runTimes, Seconds: 45,
 }
@@ -92,11 +92,11 @@ func runTimes(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		result.Rows = append(result.Rows, cores...)
 	}
 	result.Plots = []figure.Plot{{
-		Name: "ribbon-time", Title: "Time of ribbon with r=8 and w=64 over that of fuse with 8 bits", X: "keys",
+		Name: "ribbon-time", Title: "Time of ribbon with r=8 and w=64 over the time of fuse with 8 bits", X: "keys",
 		Y: "ratio", LogX: true, Curves: append(curves, figure.One("as fuse")),
 	}}
 	result.Notes = append(result.Notes,
-		"Medians of the rounds with their 95% intervals; a ratio is that of two times of one round. Keys are hashes. "+
+		"Medians of the rounds with their 95% intervals; a ratio is of two times of one round. Keys are hashes. "+
 			stat.ClockName+"; builds on all cores: wall time.")
 	return result, nil
 }

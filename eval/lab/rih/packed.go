@@ -142,7 +142,7 @@ func runPacked(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		},
 	}
 	result.Notes = []string{
-		"Compressed Bloom filters are those of M. Mitzenmacher (2002), m·H2(f) bits by a perfect compressor, with " +
+		"Compressed Bloom filters are as in M. Mitzenmacher (2002), m·H2(f) bits by a perfect compressor, with " +
 			"fractional numbers of probes: the published ones have 1.3 to 1.6 and 5.3. A filter with whole probes " +
 			"needs one probe and about 1/ε bits a key to compress to less than the rank-indexed sizes: 99, 1112 and " +
 			"9525.",

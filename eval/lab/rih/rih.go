@@ -1,5 +1,5 @@
 // Package rih has the experiments on rank-indexed hashing: N. Hua, H. Zhao, B. Lin and J. Xu, "Rank-indexed hashing: a
-// compact construction of Bloom filters and variants", ICNP 2008. Letters are those of the paper; see
+// compact construction of Bloom filters and variants", ICNP 2008. Letters are as in the paper; see
 // internal/family/rankindexed.
 package rih
 

@@ -193,7 +193,7 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 		Curves: curves,
 	}}
 	result.Notes = []string{
-		"The columns of the standard filter and of d-left are not those of ε: both formulas give the printed digits " +
+		"The columns of the standard filter and of d-left are not for ε: both formulas give the printed digits " +
 			"at the λ/2^r of the configurations of the paper, 1%, 0.090% and 0.0105%, with fractional probes and bits.",
 		"Rows of our structures count all words of all arrays with n keys. p_o is the share of false positives among " +
 			"the absent keys of all trials.",

@@ -93,8 +93,8 @@ func (j job) puts(bits float64) float64 {
 	return j.keys*(hashBytes+bits/8)/partBytes + 2*j.ranges + 3*j.shards
 }
 
-// seconds returns the time of the ranges and of the shards without stragglers: that of the CPU, the network or the
-// latency of reads, whichever is longest. limited is the time of the shards if all objects are below one prefix.
+// seconds returns the time of the ranges and of the shards without stragglers: the time of the CPU, of the network or
+// of the latency of reads, whichever is longest. limited is the time of the shards if all objects are below one prefix.
 func (j job) seconds(cpu, bits float64) (ranges, shards, limited float64) {
 	ranges = max(j.keys*rangeCPU/cores, j.keys*(lineBytes+hashBytes)/bandwidth) / workers
 	shards = max(j.keys*cpu/cores, j.keys*(hashBytes+bits/8)/bandwidth, j.shardsReads()*latency/parallel) / workers
@@ -107,7 +107,7 @@ func (j job) largest() float64 {
 	return mean + math.Sqrt2*math.Erfinv(1-2e-3/j.shards)*math.Sqrt(mean)
 }
 
-// jobs are those of the tables: keys, shards, MiB of a range.
+// jobs are the jobs of the tables: keys, shards, MiB of a range.
 var jobs = [][3]float64{
 	{1e9, 250, 80}, {1e10, 1000, 80}, {1e11, 1000, 80}, {1e11, 4000, 80},
 }

@@ -189,7 +189,7 @@ func (x *simulation) lose(a *attempt) {
 	}
 }
 
-// stages are those of the table: 24,000 ranges or 1,000 shards on 100 workers, and 1,000 shards on 1,000.
+// stages are the rows of the table: 24,000 ranges or 1,000 shards on 100 workers, and 1,000 shards on 1,000.
 var stages = []struct {
 	name           string
 	tasks, workers int
@@ -259,7 +259,8 @@ func runStragglers(ctx context.Context, c experiment.Config) (figure.Result, err
 	}
 	result.Plots = []figure.Plot{plot}
 	result.Notes = append(result.Notes,
-		"Time is over that of as many workers of equal speed that never fail; work is that of all attempts over that of "+
-			"the tasks. Times of tasks have a lognormal spread of 20%; a lost worker is replaced after the time of a task.")
+		"Time is relative to as many workers of equal speed that never fail; work is the work of all attempts over "+
+			"the work of the tasks. Times of tasks have a lognormal spread of 20%; a lost worker is replaced after the time "+
+			"of a task.")
 	return result, nil
 }

@@ -1,4 +1,4 @@
-// Command bloomery-lab runs the experiments of the lab: tables and figures of papers, and those of our own pages. Each
+// Command bloomery-lab runs the experiments of the lab: tables and figures of papers, and of our own pages. Each
 // subcommand has its own file. Package lab and the rooms below it do the work.
 package main
 

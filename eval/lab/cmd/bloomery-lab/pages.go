@@ -46,7 +46,7 @@ func newPages(todo []lab.Experiment, config lab.Config, out string) *pages {
 	return p
 }
 
-// index returns the path of the overview, and document that of the page of document i.
+// index returns the path of the overview, and document the path of the page of document i.
 func (p *pages) index() string { return filepath.Join(p.out, "index.html") }
 
 func (p *pages) document(i int) string {
