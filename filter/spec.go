@@ -2,9 +2,11 @@ package filter
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // MaxSpecLen is the length in bytes of the longest Spec that ParseSpec accepts.
@@ -194,4 +196,71 @@ func isValue(s string) bool {
 		}
 	}
 	return s != ""
+}
+
+// Effort limits the search of a family that fits its filter to the keys: by name, by passes over all keys, by time,
+// or by the rate to reach. Set at most one field. The zero Effort is the level Default.
+type Effort struct {
+	Level  Level
+	Passes int // over all keys, 1 to MaxPasses
+	// Budget is the time for the whole Build, at least half of it for the search. The filter then depends
+	// on the speed of the machine.
+	Budget time.Duration
+	Target float64 // the posterior false-positive rate to reach, with as few passes as possible, in (0, 1)
+}
+
+// Level names an Effort.
+type Level string
+
+// The levels. They search for 24, 64 and 2,500 passes over all keys: more passes give a lower false-positive rate.
+const (
+	Fast    Level = "fast"
+	Default Level = "default"
+	Max     Level = "max"
+)
+
+// Keep is the level without a search: what the search of an earlier filter has chosen stays, so that a filter of
+// similar keys has similar bits. Only bloomery.Set.Optimizer takes it; other builds return an error wrapping
+// ErrConfig.
+const Keep Level = "keep"
+
+// MaxPasses is the largest Effort.Passes. Searches stop improving far below it.
+const MaxPasses = 1_000_000
+
+// UselessFPR is the rate above which a filter without a chosen rate counts as useless.
+const UselessFPR = 0.5
+
+// Limits of a false-positive rate.
+const (
+	// rateSlack is the factor by which a rate may exceed another without being counted as higher. With 2% more keys than
+	// planned, a Bloom filter with a rate of 1% exceeds it by 10%.
+	rateSlack = 1.1
+	// spread bounds the natural logarithm of posterior/prior rate, times sqrt(keys/log2(1/rate)). One standard deviation
+	// is 0.46 in a Bloom filter, since the number of set bits varies. It is more in a blocked one, whose rate depends on
+	// its fullest blocks: the largest value seen was 8.6.
+	spread = 12
+)
+
+// Exceeded reports whether the filter's false-positive rate is above FPRChosen by more than a tenth. Without a chosen
+// rate it reports whether the rate is above UselessFPR, which is no fault of a filter of ValuesOnly.
+//
+// The natural spread of a filter does not count: if few keys set more bits than usual, FPRPosterior can be a multiple
+// of the rate although the size is right. Then FPRPrior is not above the rate. So both must be above it, unless the
+// posterior is far outside the spread for this number of keys. In families with a search the posterior decides alone.
+//
+// To ask about another rate than the chosen one, set FPRChosen first.
+func (i Info) Exceeded() bool {
+	rate := i.FPRChosen
+	if rate == 0 {
+		return i.FPRPosterior > UselessFPR && !i.ValuesOnly()
+	}
+	high := rate * rateSlack
+	switch {
+	case i.FPRPosterior <= high:
+		return false
+	case i.FPRPrior > high || i.FillSearched > 0:
+		return true
+	}
+	natural := spread * math.Sqrt(math.Log2(1/rate)/float64(max(i.Keys, 1)))
+	return math.Log(i.FPRPosterior/rate) > natural
 }
