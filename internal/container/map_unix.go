@@ -5,6 +5,8 @@ package container
 import (
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 const canMap = true
@@ -15,3 +17,10 @@ func mapFile(f *os.File, size int) ([]byte, error) {
 }
 
 func unmapFile(b []byte) error { return syscall.Munmap(b) }
+
+// releasePages drops pages of a mapped file. It is advice only, so its error is ignored.
+func releasePages(b []byte) {
+	if len(b) > 0 {
+		_ = unix.Madvise(b, unix.MADV_DONTNEED)
+	}
+}
