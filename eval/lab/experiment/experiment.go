@@ -4,8 +4,14 @@ package experiment
 
 import (
 	"context"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bloomery/bloomery/eval/lab/figure"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // The documents of experiments in more than one room.
@@ -62,4 +68,91 @@ func (c *Config) Begin(trials int) figure.Result {
 		c.Progress = func(float64) {}
 	}
 	return figure.Result{Seed: c.Seed, Trials: c.Trials}
+}
+
+// Tally is a number of absent keys and of the false positives among them.
+type Tally struct{ Hits, Of uint64 }
+
+// Plus returns the sum of two tallies.
+func (t Tally) Plus(d Tally) Tally { return Tally{t.Hits + d.Hits, t.Of + d.Of} }
+
+// Interval returns the exact 95% interval of the rate (Clopper and Pearson).
+func (t Tally) Interval() (low, high float64) { return stat.Interval(t.Hits, t.Of, 0.95) }
+
+// Judges reports whether the tally can test a predicted rate: whether that expects at least 3 hits.
+func (t Tally) Judges(rate float64) bool { return rate*float64(t.Of) >= 3 }
+
+// Row returns the row of the observed rate. Its note compares it with rate, the predicted p_a.
+func (t Tally) Row(label string, rate float64) figure.Row {
+	r := figure.Row{Label: label, Measured: float64(t.Hits) / float64(t.Of)}
+	r.Low, r.High = t.Interval()
+	switch {
+	case !t.Judges(rate):
+		return r.Noted("%d of %d, where p_a expects %.2g: too few to see it", t.Hits, t.Of, rate*float64(t.Of))
+	case r.Low <= rate && rate <= r.High:
+		return r.Noted("%d of %d, p_a lies in the interval", t.Hits, t.Of)
+	}
+	return r.Noted("%d of %d, p_a lies outside of the interval", t.Hits, t.Of)
+}
+
+// AddTo appends the observed rate and its interval to a curve, unless there is no hit or rate expects less than one.
+func (t Tally) AddTo(curve *figure.Curve, x, rate float64) {
+	if t.Hits > 0 && rate*float64(t.Of) >= 1 {
+		low, high := t.Interval()
+		curve.Add(x, figure.Row{Measured: float64(t.Hits) / float64(t.Of), Low: low, High: high})
+	}
+}
+
+// AtMost returns the row with a note whether its value keeps a limit, in the unit of the value.
+func AtMost(r figure.Row, limit float64) figure.Row {
+	verdict := "kept"
+	if !(r.Measured <= limit) {
+		verdict = "MISSED"
+	}
+	if r.Note != "" {
+		r.Note += "; "
+	}
+	r.Note += fmt.Sprintf("limit %.4g: %s", limit, verdict)
+	return r
+}
+
+// Work counts the finished work of an experiment. It is safe for concurrent use.
+type Work struct {
+	mu        sync.Mutex
+	done, all float64
+	tell      func(float64)
+}
+
+// Work returns a counter of an amount of work, in any unit. Begin must have been called.
+func (c *Config) Work(all float64) *Work { return &Work{all: all, tell: c.Progress} }
+
+// Step adds finished work and reports the progress.
+func (w *Work) Step(by float64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done = min(w.all, w.done+by)
+	w.tell(w.done / w.all)
+}
+
+// Each calls f for 0 ... n-1 on all cores and returns the results in that order, for any number of cores. Each
+// call is by units of w, which may be nil. If f returns an error, Each returns the first one and cancels the context of
+// the other calls.
+func Each[T any](
+	ctx context.Context, w *Work, by float64, n int, f func(ctx context.Context, i int) (T, error),
+) ([]T, error) {
+	out := make([]T, n)
+	g, inner := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		g.Go(func() (err error) {
+			if err := inner.Err(); err != nil {
+				return err
+			}
+			if out[i], err = f(inner, i); err == nil && w != nil {
+				w.Step(by)
+			}
+			return err
+		})
+	}
+	return out, g.Wait()
 }

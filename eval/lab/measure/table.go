@@ -8,11 +8,14 @@ package measure
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -229,4 +232,16 @@ func keyedCost() float64 {
 		return best
 	}
 	return max(0, shortest(filter.NewKeyedHasher(filter.Secret{1}))-shortest(filter.NewHasher(1)))
+}
+
+// Write writes a table as JSON, a point a line.
+func Write(w io.Writer, c costs.Table) error {
+	text, err := json.MarshalIndent(c, "", " ")
+	if err != nil {
+		return err
+	}
+	// Lines of a point have at least three spaces.
+	points := strings.NewReplacer("{\n    ", "{", ",\n    ", ", ", "\n   }", "}")
+	_, err = points.WriteString(w, string(text)+"\n")
+	return err
 }

@@ -1,6 +1,9 @@
 package paper
 
 import (
+	"crypto/md5"
+	"encoding/binary"
+	"hash/crc32"
 	"math/bits"
 	"math/rand/v2"
 )
@@ -70,4 +73,77 @@ func Number(key []byte) (x uint64) {
 		x = mulAdd(x, 256, uint64(c))
 	}
 	return x
+}
+
+// The constants R1 and R2 of section 5.2 of Hao, Kodialam and Lakshman (2007).
+const (
+	crcR1 = 0x5ed50e23
+	crcR2 = 0x1b75e0d1
+)
+
+// CRCFunctions returns the practical hash functions of partitioned hashing for the given keys (Hao, Kodialam and
+// Lakshman, 2007, section 5.2). h0, the group, is RS(key) mod groups. h_j, j = 1 ... functions, is CRC(CRC(0, key),
+// string(R1 + j·R2)) mod bits; bit counts j from 0. The paper does not say the byte order of string; here it is
+// little-endian.
+//
+// CRC is linear: four more bytes turn the checksum c into A(c) xor B(bytes). A is computed once for each key, B once
+// for each function.
+func CRCFunctions(
+	keys [][]byte,
+	groups, functions int,
+	bits uint64,
+) (group func(key int) int, bit func(key, j int) uint64) {
+	var zero [4]byte
+	ofKey, ofFunction := make([]uint32, len(keys)), make([]uint32, functions)
+	of := make([]int, len(keys))
+	for i, k := range keys {
+		ofKey[i] = crc32.Update(crc32.ChecksumIEEE(k), crc32.IEEETable, zero[:]) ^ crc32.ChecksumIEEE(zero[:])
+		of[i] = int(RSHash(k) % uint32(groups))
+	}
+	for j := range ofFunction {
+		var s [4]byte
+		binary.LittleEndian.PutUint32(s[:], crcR1+uint32(j+1)*crcR2)
+		ofFunction[j] = crc32.ChecksumIEEE(s[:])
+	}
+	group = func(key int) int { return of[key] }
+	bit = func(key, j int) uint64 { return uint64(ofKey[key]^ofFunction[j]) % bits }
+	return group, bit
+}
+
+// RSHash is the hash function of R. Sedgewick, "Algorithms in C", in the form of the collection that the paper on
+// partitioned hashing cites.
+func RSHash(key []byte) (h uint32) {
+	a := uint32(63689)
+	for _, c := range key {
+		h = h*a + uint32(c)
+		a *= 378551
+	}
+	return h
+}
+
+// MD5Positions gives the positions of one key under the hashing of Plank's BF-tester. The MD5 digest of the key with an
+// extra byte in front has four positions, each a little-endian 32-bit number modulo M. The extra byte counts the
+// digests from 0, so a key has at most 1024 positions.
+type MD5Positions struct {
+	Block  []byte // the extra byte and the key; At overwrites the first byte
+	M      uint32 // number of bits
+	digest [md5.Size]byte
+}
+
+// At returns position j. It must be called with j = 0, 1, 2, ... in this order, since it keeps the digest.
+func (p *MD5Positions) At(j int) uint64 {
+	if j%4 == 0 {
+		p.Block[0] = byte(j / 4)
+		p.digest = md5.Sum(p.Block)
+	}
+	return uint64(binary.LittleEndian.Uint32(p.digest[j%4*4:]) % p.M)
+}
+
+// Nibbles returns the first k hexadecimal digits of a digest, each a position in a filter of 16 bits.
+func Nibbles(digest []byte, k int) []uint64 {
+	at := make([]uint64, k)
+	for j := range at {
+		at[j] = uint64(digest[j/2]>>(4*(1-j%2))) & 15
+	}
+	return at
 }

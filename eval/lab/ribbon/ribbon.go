@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/ribbon"
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.
@@ -101,4 +102,115 @@ func has(f family.Filter, hs []filter.Hash) (n uint64) {
 		hs = hs[len(some):]
 	}
 	return n
+}
+
+// manyBuilds counts failed builds and lost keys in builds of few keys. Half of the builds have 0, 1, 2, ... keys, the
+// other half have evenly spaced numbers of keys up to the largest.
+func (s scale) manyBuilds(c experiment.Config) part {
+	by := float64(s.most) / 4 // keys of the mean build, roughly
+	p := part{work: by * float64(s.builds)}
+	p.run = func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
+		type outcome struct {
+			lost   uint64
+			failed error
+		}
+		one := func(ctx context.Context, i int) (o outcome, _ error) {
+			n := i / 2
+			if i%2 == 1 {
+				n = s.most * i / (s.builds - 1)
+			}
+			hs := c.Hashes(n, 2_000_000+i)
+			f, err := build(ctx, family.NewSpec("ribbon", "r", 1+i%16, "w", 64+64*(i/16%2)), hs)
+			switch {
+			case ctx.Err() != nil:
+				return o, ctx.Err()
+			case err != nil:
+				o.failed = err
+			default:
+				o.lost = uint64(n) - has(f, hs)
+			}
+			return o, nil
+		}
+		outcomes, err := experiment.Each(ctx, work, by, s.builds, one)
+		if err != nil {
+			return err
+		}
+		var failed, lost float64
+		var first error
+		for _, o := range outcomes {
+			lost += float64(o.lost)
+			if o.failed != nil && first == nil {
+				first = o.failed
+			}
+			if o.failed != nil {
+				failed++
+			}
+		}
+		row := figure.Exact("builds that failed", failed).Noted("of %d with 0 to %d keys", s.builds, s.most)
+		if first != nil {
+			row = row.Noted("%s; the first: %v", row.Note, first)
+		}
+		result.Rows = append(result.Rows,
+			experiment.AtMost(row, 0), experiment.AtMost(figure.Exact("keys lost in these builds", lost), 0))
+		return nil
+	}
+	return p
+}
+
+// layers counts the keys of the layers, in a quarter of the trials.
+func (s scale) layers(c experiment.Config) part {
+	trials, widths := max(2, c.Trials/4), []int{64, 128}
+	by := float64(s.rates * len(widths))
+	p := part{work: by * float64(trials)}
+	p.run = func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
+		one := func(ctx context.Context, trial int) ([][]float64, error) {
+			var shares [][]float64
+			hs := c.Hashes(s.rates, trial)
+			for _, w := range widths {
+				f, err := build(ctx, family.NewSpec("ribbon", "r", 8, "w", w), hs)
+				if err != nil {
+					return nil, err
+				}
+				shares = append(shares, bumped(f.(*ribbon.Filter).Layers(hs)))
+			}
+			return shares, nil
+		}
+		builds, err := experiment.Each(ctx, work, by, trials, one)
+		if err != nil {
+			return err
+		}
+		for i, w := range widths {
+			for layer := 0; ; layer++ {
+				var of []float64
+				for _, b := range builds {
+					if layer < len(b[i]) {
+						of = append(of, b[i][layer])
+					}
+				}
+				if len(of) == 0 {
+					break
+				}
+				label := fmt.Sprintf("%d keys, w=%d: %% bumped by layer %d", s.rates, w, layer)
+				row := atLeast0(figure.Mean(label, of))
+				result.Rows = append(result.Rows, row.Noted("%d of %d filters have the layer", len(of), len(builds)))
+			}
+		}
+		return nil
+	}
+	return p
+}
+
+// bumped returns the percentage of all keys that each layer bumps, from the numbers of keys of the layers and of the
+// tail.
+func bumped(counts []uint64) (percentages []float64) {
+	all := uint64(0)
+	for _, n := range counts {
+		all += n
+	}
+	left := all
+	for _, n := range counts[:len(counts)-1] {
+		left -= n
+		percentages = append(percentages, 100*float64(left)/float64(max(all, 1)))
+	}
+	return percentages
 }

@@ -3,7 +3,9 @@
 package traffic
 
 import (
+	"container/list"
 	"context"
+	"math"
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/internal/keyio"
@@ -88,4 +90,61 @@ func Trace(ctx context.Context, path string) (Stream, error) {
 		return nil
 	})
 	return n.done(), err
+}
+
+// LRU is a cache of a fixed number of objects that evicts the least recently used one. Objects are numbered from 0, so
+// that a slice replaces the map of general caches such as golang-lru. It is not safe for concurrent use.
+type LRU struct {
+	size  int
+	order *list.List      // the most recent first; values are object numbers
+	where []*list.Element // nil for an object that is not in the cache
+}
+
+// NewLRU returns an empty cache of size objects, at least 1, for objects 0 ... objects-1.
+func NewLRU(size, objects int) *LRU {
+	return &LRU{size: size, order: list.New(), where: make([]*list.Element, objects)}
+}
+
+// Use reports whether an object is in the cache. If so it becomes the most recently used one.
+func (c *LRU) Use(object uint32) bool {
+	e := c.where[object]
+	if e != nil {
+		c.order.MoveToFront(e)
+	}
+	return e != nil
+}
+
+// Put stores an object, which must not be in the cache.
+func (c *LRU) Put(object uint32) {
+	if c.order.Len() < c.size {
+		c.where[object] = c.order.PushFront(object)
+		return
+	}
+	e := c.order.Back() // reused for the new object
+	c.where[e.Value.(uint32)] = nil
+	e.Value = object
+	c.where[object] = e
+	c.order.MoveToFront(e)
+}
+
+// The law of sizes: a truncated Pareto law. Powers near 1 are found for files of the web (Crovella and Bestavros,
+// IEEE/ACM ToN 5, 1997).
+const (
+	SizePower = 1.2
+	SizeMin   = 2e3 // bytes
+	SizeMax   = 1e8
+)
+
+// SizeMean is the mean of the law: 10.6 kB. One of 110 objects has more than 100 kB; these objects are 39% of all
+// bytes.
+var SizeMean = SizePower / (SizePower - 1) * SizeMin * (1 - math.Pow(SizeMin/SizeMax,
+	SizePower-1)) / (1 - math.Pow(SizeMin/SizeMax, SizePower))
+
+// Sizes draws the sizes of a number of objects, in bytes.
+func Sizes(r *rand.Rand, objects int) []float64 {
+	sizes := make([]float64, objects)
+	for i := range sizes {
+		sizes[i] = SizeMin * math.Pow(1-r.Float64()*(1-math.Pow(SizeMin/SizeMax, SizePower)), -1/SizePower)
+	}
+	return sizes
 }
