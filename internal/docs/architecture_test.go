@@ -11,6 +11,7 @@ import (
 
 // TestArchitecture: every room, file and function that ARCHITECTURE.md names exists.
 func TestArchitecture(t *testing.T) {
+	atRoot(t)
 	page, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)

@@ -1,14 +1,7 @@
 package docs_test
 
-import (
-	"os"
-	"testing"
-)
+import "testing"
 
-// TestMain runs the tests in the root of the repository, so that paths are written as from there.
-func TestMain(m *testing.M) {
-	if err := os.Chdir("../.."); err != nil {
-		panic(err)
-	}
-	m.Run()
-}
+// atRoot runs the rest of a test in the root of the repository, so that its paths are written as from there. It is not
+// done in TestMain: Go's cache of test results follows only changes of folder that a running test makes.
+func atRoot(t *testing.T) { t.Chdir("../..") }

@@ -96,6 +96,7 @@ func layerOf(room string) (layer int, line string) {
 
 // TestLayers reads the imports of every file, tests included, and holds them to the order of layers.
 func TestLayers(t *testing.T) {
+	atRoot(t)
 	arrows, named, used := 0, map[string]bool{}, map[string]bool{}
 	check := func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -186,6 +187,7 @@ var libraries = []string{"buckets", "pebblefilter"}
 
 // TestLibraries: no file of a library imports an internal package of this module, tests and their tools aside.
 func TestLibraries(t *testing.T) {
+	atRoot(t)
 	for _, dir := range libraries {
 		files := 0
 		err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -216,6 +218,7 @@ const serversForTests = "buckets/internal/reals3"
 
 // TestWorkName: the name of the folder of working files stands in package shardfile only.
 func TestWorkName(t *testing.T) {
+	atRoot(t)
 	found := 0
 	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
@@ -245,6 +248,7 @@ var homes = map[string][]string{
 // TestRootKnowsNoForm also holds the size of the root: at most 14 files and 3,100 lines of sources, and 46 entries that
 // a visitor sees. Types of signatures are declared in the root.
 func TestRootKnowsNoForm(t *testing.T) {
+	atRoot(t)
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)

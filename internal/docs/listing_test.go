@@ -29,6 +29,7 @@ const mostTogether = 400
 // TestListing compares the public names of each package with its listing in docs/api, so that no change of them
 // goes unseen, and holds their number. After an intended change: go test ./internal/docs -run TestListing -update-api
 func TestListing(t *testing.T) {
+	atRoot(t)
 	together := 0
 	for _, dir := range public {
 		lines := listing(t, dir)

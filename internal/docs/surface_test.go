@@ -22,6 +22,7 @@ var public = []string{
 
 // TestSurface: what is exported by a public package can be named outside of this module.
 func TestSurface(t *testing.T) {
+	atRoot(t)
 	var found []string
 	for _, dir := range public {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -114,6 +115,7 @@ func receiver(e ast.Expr) string {
 
 // TestVersions: the C header, the npm package and the Python package have one version, and the header has the license.
 func TestVersions(t *testing.T) {
+	atRoot(t)
 	read := func(path string) string {
 		b, err := os.ReadFile(path)
 		if err != nil {

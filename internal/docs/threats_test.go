@@ -10,6 +10,7 @@ import (
 
 // TestThreats: every test and every file that docs/threats.md names exists.
 func TestThreats(t *testing.T) {
+	atRoot(t)
 	page, err := os.ReadFile("docs/threats.md")
 	if err != nil {
 		t.Fatal(err)
