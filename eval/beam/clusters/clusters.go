@@ -4,12 +4,9 @@ package clusters
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -279,72 +276,4 @@ func (c *Cluster) assemble(all []jvm, ownPools bool) ([]*Daemon, error) {
 func jobServerArgs(c *Cluster) []string {
 	return []string{"--job-host=localhost", "--job-port=" + c.JobServer[strings.LastIndex(c.JobServer, ":")+1:],
 		"--artifact-port=0", "--expansion-port=0"}
-}
-
-// stateName is the file in the folder of a cluster that Load reads.
-const stateName = "cluster.json"
-
-// save writes the state.
-func (c *Cluster) save() error {
-	b, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(c.Dir, stateName), append(b, '\n'), 0o666)
-}
-
-// Load returns the cluster that was started with a folder, by this or another process. The error is fs.ErrNotExist if
-// there is none. The process number of a daemon that has ended is 0.
-func Load(dir string) (*Cluster, error) {
-	b, err := os.ReadFile(filepath.Join(dir, stateName))
-	if err != nil {
-		return nil, err
-	}
-	c := new(Cluster)
-	if err := json.Unmarshal(b, c); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, stateName), err)
-	}
-	if c.engine = engines[c.Engine]; c.engine == nil {
-		return nil, fmt.Errorf("%s: engine %q", filepath.Join(dir, stateName), c.Engine)
-	}
-	for _, d := range c.Daemons {
-		if !d.same() {
-			d.PID = 0
-		}
-	}
-	return c, nil
-}
-
-// Folder returns the folder of the cluster of an engine that users start without naming a folder.
-func Folder(engine string) (string, error) {
-	top, err := mavenjars.Top()
-	return filepath.Join(top, "running", engine), err
-}
-
-// Remove stops a cluster and removes its folder with configuration and logs.
-func (c *Cluster) Remove() error {
-	if err := c.Stop(); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(c.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// Ask reads the JSON value at a path of Web, such as /overview of Flink.
-func (c *Cluster) Ask(ctx context.Context, path string, v any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Web+path, nil)
-	if err != nil {
-		return err
-	}
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer a.Body.Close()
-	if a.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", r.URL, a.Status)
-	}
-	return json.NewDecoder(a.Body).Decode(v)
 }

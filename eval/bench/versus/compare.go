@@ -1,30 +1,3 @@
-// Package versus compares our sets with filters of other languages.
-//
-// Each side is a process with one filter at a time: this program for ours (see [Serve]), and a small program in the
-// peer's language, in ../rust and ../java. Both read the same file of keys and answer commands on standard input, one
-// line each, so that rounds alternate (ours, peer, ours, peer, ...) without the cost of a start. A process measures its
-// own CPU time, around the work alone.
-//
-// # Commands
-//
-// The reply to a command is one line: "ok" and fields such as ns=1200, or "error" and a sentence. At the end of its
-// standard input the program ends, so that nothing is left when bench is killed.
-//
-//	hello                            the first command. Reply: protocol=1, and runtime=NAME if that is known
-//	keys KIND COUNT FILE             loads a file of records of 16 bytes, ASCII, if KIND is strings or arrays, or of 8
-//	                                 bytes, little endian, if it is integers
-//	build FILTER FROM TO NAME=VALUE  builds a filter of the keys FROM to TO-1. Reply: ns=, bits= of its arrays,
-//	                                 refused= keys that it did not take, batch=1 if it has batch queries, else 0
-//	ask single|batch FROM TO         asks for those keys. Reply: ns=, and positives=, the number of keys found
-//	quit                             ends the program
-//
-// FILTER is a name in [Pairs], or for ours a spec. Names and values of build: fpr= is the target rate, bits= the size
-// of our filter, for peers that take no rate, and hash= the hash function, for ours. The number of positives keeps
-// compilers from dropping queries, and bench compares it between rounds.
-//
-//   - pairs.go lists what is compared, compare.go measures it.
-//   - languages.go finds and builds the programs of the peers, process.go talks to them, keys.go writes the keys.
-//   - serve.go and sets.go are our side.
 package versus
 
 import (
@@ -33,9 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-
-	"github.com/bloomery/bloomery/filter"
 )
 
 // Operations, the keys of Side.Times.
@@ -226,74 +196,4 @@ func (s *sides) close() {
 			p.close()
 		}
 	}
-}
-
-// Pair is one of our filters and the peer to compare it with.
-type Pair struct {
-	Ours     string        // spec without the target rate
-	Hash     filter.HashID // of our filter; 0 is its own
-	Language string        // of the peer: rust or java
-	Peer     string        // FILTER of the command build
-	Library  string        // a key of Program.Versions
-	Told     string        // the peer's filter in terms of its library, with %g for the target rate
-	Note     string
-	Fixed    bool // both have fixed rates and ignore the target
-}
-
-// Pairs are all pairs.
-var Pairs = []Pair{
-	{
-		Ours: "standard", Language: "rust", Peer: "fastbloom", Library: "fastbloom",
-		Told: "BloomFilter::with_false_pos(%g).hasher(ahash)",
-	},
-	{
-		Ours: "blocked", Language: "rust", Peer: "fastbloom", Library: "fastbloom",
-		Told: "BloomFilter::with_false_pos(%g).hasher(ahash)",
-	},
-	{
-		Ours: "blocked(layout=split)", Hash: filter.XXH64, Language: "rust",
-		Peer: "sbbf-rs-safe", Library: "sbbf-rs-safe",
-		Told: "Filter::new(256, blocks) of XXH64",
-		Note: "takes no rate: as many blocks as ours; both are filters of Parquet with the same bits",
-	},
-	{
-		Ours: "fuse(width=8)", Language: "rust", Peer: "xorf-8", Library: "xorf", Told: "BinaryFuse8", Fixed: true,
-		Note: "takes integers and mixes them; strings are hashed with ahash",
-	},
-	{
-		Ours: "fuse(width=16)", Language: "rust", Peer: "xorf-16", Library: "xorf", Told: "BinaryFuse16", Fixed: true,
-		Note: "takes integers and mixes them; strings are hashed with ahash",
-	},
-	{
-		Ours: "rankindexed", Language: "rust", Peer: "cuckoofilter", Library: "cuckoofilter",
-		Told: "CuckooFilter::with_capacity(n), DefaultHasher",
-		Note: "a power of two fingerprints of 8 bits: size and rate depend on the load",
-	},
-	{
-		Ours: "guava", Language: "java", Peer: "guava", Library: "guava", Told: "BloomFilter.create(funnel, n, %g)",
-		Note: "byteArrayFunnel or longFunnel; ours has the same format",
-	},
-}
-
-// Name returns the pair's name in tables.
-func (p Pair) Name() string { return p.Ours + " / " + p.Peer }
-
-// spec returns the spec of our filter.
-func (p Pair) spec(rate float64) (string, error) {
-	s, err := filter.ParseSpec(p.Ours)
-	if err != nil {
-		return "", err
-	}
-	if !p.Fixed {
-		s = s.With("fpr", rate)
-	}
-	return s.String(), nil
-}
-
-// told returns the peer's filter in terms of its library.
-func (p Pair) told(rate float64) string {
-	if strings.Contains(p.Told, "%g") {
-		return fmt.Sprintf(p.Told, rate)
-	}
-	return p.Told
 }
