@@ -79,11 +79,16 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	p.Root.SetErr(p.Stderr)
 	p.Root.SetFlagErrorFunc(flagError)
 	strictUsage(p.Root)
+	var helpErr error
+	strictHelp(p.Root, &helpErr)
 	p.Root.SetArgs(args)
+
 	c, err := p.Root.ExecuteContextC(container.WithWarnings(ctx, func(err error) {
 		fmt.Fprintf(p.Stderr, "%s: warning: %v\n", p.Root.Name(), err)
 	}))
-	err = plainUsage(c, err)
+	if err == nil {
+		err = helpErr
+	}
 	*p.JSON = *p.JSON || wantsJSON(args)
 	var exit Exit
 	if err == nil || errors.Is(err, ErrNo) {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,53 +24,114 @@ func (e *advised) Hint() string { return e.hint }
 // Advise adds a hint what to do to an error.
 func Advise(err error, hint string) error { return &advised{err, hint} }
 
-// Errors of the command line. cobra checks commands, arguments and flags; this file puts its errors into our words,
-// each with a hint what to do.
+// Errors of the command line. cobra's own errors about commands, arguments and flags have no types, so this file checks
+// all of them before cobra does, in our words and with a hint what to do. Only pflag's errors have types: see flagError.
 
-// strictUsage puts the errors about arguments into our words, and makes help and commands with subcommands refuse
-// unknown names.
+// strictUsage makes all commands check their arguments and flags, and help and commands with subcommands refuse unknown
+// names.
 func strictUsage(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
+	for _, c := range append(root.Commands(), root) {
 		switch {
 		case c.Name() == "help":
 			c.Run, c.RunE = nil, showHelp
-		case c.HasSubCommands() && !c.Runnable():
+		case c.HasSubCommands():
 			c.Args = func(c *cobra.Command, args []string) error {
 				if len(args) == 0 {
 					return nil
 				}
 				return unknownCommand(c, args[0])
 			}
-			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // else it would take any argument
 		}
-		strictArgs(c)
+		if !c.Runnable() { // else it would take any argument
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
 	}
+	strictArgs(root)
 }
 
-// strictArgs puts the errors about the arguments of a command and its subcommands into our words.
+// strictHelp makes --help refuse unknown names of commands. It stores their error in failed, since a help function
+// returns none.
+func strictHelp(root *cobra.Command, failed *error) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if names := c.Flags().Args(); c.HasSubCommands() && len(names) > 0 {
+			*failed = unknownCommand(c, names[0])
+			return
+		}
+		help(c, args)
+	})
+}
+
+// strictArgs makes a command and its subcommands check their arguments and flags.
 func strictArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		strictArgs(sub)
 	}
 	check := c.Args
-	if check == nil {
-		return
-	}
 	c.Args = func(c *cobra.Command, args []string) error {
-		err := check(c, args)
-		var own interface{ Hint() string }
-		if err == nil || errors.As(err, &own) {
-			return err
-		}
-		for n := len(args) - 1; n >= 0; n-- {
-			if check(c, args[:n]) == nil {
-				return misused(c, "%s: argument %q is too many", nameOf(c), args[n])
+		if check != nil {
+			if err := checkArgs(c, check, args); err != nil {
+				return err
 			}
 		}
-		return misused(c, "%s: an argument is missing", nameOf(c))
+		if err := missingFlags(c); err != nil {
+			return err
+		}
+		return exclusiveFlags(c)
 	}
+}
+
+// checkArgs returns the error of a check of arguments in our words: the last argument that it does not take, or that one
+// is missing.
+func checkArgs(c *cobra.Command, check cobra.PositionalArgs, args []string) error {
+	err := check(c, args)
+	var own interface{ Hint() string }
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
+	for n := len(args) - 1; n >= 0; n-- {
+		if check(c, args[:n]) == nil {
+			return misused(c, "%s: argument %q is too many", nameOf(c), args[n])
+		}
+	}
+	return misused(c, "%s: an argument is missing", nameOf(c))
+}
+
+// missingFlags returns an error if a flag of cobra.Command.MarkFlagRequired is not given.
+func missingFlags(c *cobra.Command) error {
+	var missing []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if len(f.Annotations[cobra.BashCompOneRequiredFlag]) > 0 && !f.Changed {
+			missing = append(missing, "--"+f.Name)
+		}
+	})
+	if len(missing) > 0 {
+		return misused(c, "%s: %s is missing", nameOf(c), strings.Join(missing, " and "))
+	}
+	return nil
+}
+
+// exclusiveGroups is the annotation in which cobra.Command.MarkFlagsMutuallyExclusive keeps the groups of a flag.
+const exclusiveGroups = "cobra_annotation_mutually_exclusive"
+
+// exclusiveFlags returns an error if several flags of a group are given that exclude each other.
+func exclusiveFlags(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		for _, group := range f.Annotations[exclusiveGroups] {
+			var given []string
+			for _, name := range slices.Sorted(strings.FieldsSeq(group)) {
+				if c.Flags().Changed(name) {
+					given = append(given, "--"+name)
+				}
+			}
+			if len(given) > 1 && err == nil {
+				err = misused(c, "%s: %s exclude each other; give one of them", nameOf(c), strings.Join(given, " and "))
+			}
+		}
+	})
+	return err
 }
 
 // nameOf returns the name of a command, such as "bloomery" or "lab run".
@@ -100,44 +161,15 @@ func unknownCommand(parent *cobra.Command, name string) error {
 
 func showHelp(help *cobra.Command, args []string) error {
 	c, rest, err := help.Root().Find(args)
-	switch {
-	case err != nil:
-		return unknownCommand(help.Root(), args[0])
-	case len(rest) > 0 && c.DisableFlagParsing: // another program reads the arguments, and describes them
-		c.SetContext(help.Context())
-		return c.RunE(c, append(rest, "--help"))
-	case len(rest) > 0:
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
 		return unknownCommand(c, rest[0])
 	}
 	c.InitDefaultHelpFlag()
 	return c.Help()
 }
-
-// Errors that cobra has no types for.
-var (
-	noCommand  = regexp.MustCompile(`^unknown command "(.*)" for "`)
-	noRequired = regexp.MustCompile(`^required flag\(s\) (".*") not set$`)
-	exclusive  = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
-)
-
-// plainUsage puts an error of cobra about a command into our words.
-func plainUsage(c *cobra.Command, err error) error {
-	if err == nil {
-		return nil
-	}
-	text := err.Error()
-	if m := noCommand.FindStringSubmatch(text); m != nil {
-		return unknownCommand(c, m[1])
-	} else if m := noRequired.FindStringSubmatch(text); m != nil {
-		return misused(c, "%s: %s is missing", nameOf(c), dashed(strings.NewReplacer(`"`, "", ",", "").Replace(m[1])))
-	} else if m := exclusive.FindStringSubmatch(text); m != nil {
-		return misused(c, "%s: %s exclude each other; give one of them", nameOf(c), dashed(m[1]))
-	}
-	return err
-}
-
-// dashed writes names of flags with their dashes: "--a and --b".
-func dashed(names string) string { return "--" + strings.Join(strings.Fields(names), " and --") }
 
 // flagError puts an error of pflag about the flags of a command into our words.
 func flagError(c *cobra.Command, err error) error {
@@ -145,7 +177,10 @@ func flagError(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	var required *pflag.ValueRequiredError
 	var syntax *pflag.InvalidSyntaxError
+	args := c.Flags().Args() // before the flag
 	switch {
+	case c.HasSubCommands() && len(args) > 0: // the flag may be one of the command that was meant
+		return unknownCommand(c, args[0])
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
 		return misused(c, "%s has no flag -%s", nameOf(c), unknown.GetSpecifiedName())
 	case errors.As(err, &unknown):
