@@ -19,37 +19,45 @@ import (
 // goodRows is the number of rows before a bad one: more than the blocks that are under way at a time have.
 const goodRows = 100_000
 
+// dedupRows is goodRows for dedup, whose blocks are smaller.
+const dedupRows = 40_000
+
 // badKey returns a key of the tests of bad rows, and whether the filters have it.
 func badKey(i int) (key string, member bool) {
 	return fmt.Sprintf("%08x.example", uint32(i)*2654435761), i%2 == 0
 }
 
-// badRowFormats are the formats with their flags, a good row and the bad rows. In the columns, the key is the second
-// and the time the third.
-var badRowFormats = []struct {
+// badRowFormat is a format with its flags, a good row and the bad rows. In the columns, the key is the second and the
+// time the third.
+type badRowFormat struct {
 	name  string
 	flags []string
 	row   func(key string) string
 	bad   map[string]string // by kind
-}{
-	{"lines", nil, func(key string) string { return key + "\n" }, map[string]string{
-		"NUL byte": "a\x00b\n", "too long": strings.Repeat("x", 200) + "\n",
-	}},
-	{"csv", []string{"--column", "2"}, func(key string) string { return "a," + key + ",1769860800\n" }, map[string]string{
-		"NUL byte": "a,b\x00,1\n", "too long": "a," + strings.Repeat("x", 200) + ",1\n", "quotes": "a,b\"c,1\n",
-		"open quote": "\"a,b,1\n", "no column": "a\n", "time": "a,b,soon\n",
-	}},
-	{"tsv", []string{"--column", "2"}, func(key string) string { return "a\t" + key + "\t1769860800\n" },
-		map[string]string{
-			"NUL byte": "a\tb\t1\x00\n", "too long": "a\t" + strings.Repeat("x", 200) + "\t1\n", "no column": "a\n",
-			"long row": strings.Repeat("x", 2<<20) + "\n", "time": "a\tb\tsoon\n",
+}
+
+// badRowFormats returns all formats. It is no variable: every process of the command would make the long rows.
+func badRowFormats() []badRowFormat {
+	return []badRowFormat{
+		{"lines", nil, func(key string) string { return key + "\n" }, map[string]string{
+			"NUL byte": "a\x00b\n", "too long": strings.Repeat("x", 200) + "\n",
 		}},
-	{"null", nil, func(key string) string { return key + "\x00" }, map[string]string{
-		"too long": strings.Repeat("x", 200) + "\x00",
-	}},
-	{"hex", nil, func(key string) string { return hex.EncodeToString([]byte(key)) + "\n" }, map[string]string{
-		"no digit": "0g\n", "odd": "abc\n", "too long": strings.Repeat("00", 200) + "\n", "NUL byte": "\x00\n",
-	}},
+		{"csv", []string{"--column", "2"}, func(key string) string { return "a," + key + ",1769860800\n" }, map[string]string{
+			"NUL byte": "a,b\x00,1\n", "too long": "a," + strings.Repeat("x", 200) + ",1\n", "quotes": "a,b\"c,1\n",
+			"open quote": "\"a,b,1\n", "no column": "a\n", "time": "a,b,soon\n",
+		}},
+		{"tsv", []string{"--column", "2"}, func(key string) string { return "a\t" + key + "\t1769860800\n" },
+			map[string]string{
+				"NUL byte": "a\tb\t1\x00\n", "too long": "a\t" + strings.Repeat("x", 200) + "\t1\n", "no column": "a\n",
+				"long row": strings.Repeat("x", 2<<20) + "\n", "time": "a\tb\tsoon\n",
+			}},
+		{"null", nil, func(key string) string { return key + "\x00" }, map[string]string{
+			"too long": strings.Repeat("x", 200) + "\x00",
+		}},
+		{"hex", nil, func(key string) string { return hex.EncodeToString([]byte(key)) + "\n" }, map[string]string{
+			"no digit": "0g\n", "odd": "abc\n", "too long": strings.Repeat("00", 200) + "\n", "NUL byte": "\x00\n",
+		}},
+	}
 }
 
 // badRowCommands are the commands that answer row by row. FILTER, VALUES, EXACT and STATE stand for files.
@@ -103,7 +111,7 @@ func badRowFiles(t *testing.T) (named func(args []string) []string) {
 func TestBeforeBadRow(t *testing.T) {
 	named, runs := badRowFiles(t), filtertest.Third(t, *long)
 	dir, oneFile := t.TempDir(), false
-	for _, format := range badRowFormats {
+	for _, format := range badRowFormats() {
 		var first, rest strings.Builder
 		for i := range goodRows {
 			key, _ := badKey(i)
@@ -181,8 +189,8 @@ func TestBeforeBadRow(t *testing.T) {
 // TestSkipBadRows: with --bad-rows skip, each command answers all rows but the bad ones, and says how many these were
 // and which was the first.
 func TestSkipBadRows(t *testing.T) {
-	named := badRowFiles(t)
-	for _, format := range badRowFormats {
+	named, runs := badRowFiles(t), filtertest.Third(t, *long)
+	for _, format := range badRowFormats() {
 		var good, all strings.Builder
 		bad := 0
 		for i := range 20_000 {
@@ -200,6 +208,9 @@ func TestSkipBadRows(t *testing.T) {
 			}
 		}
 		for name, args := range badRowCommands {
+			if !runs() {
+				continue
+			}
 			args = append(named(args), append(format.flags, "--input-format", format.name, "--max-key-bytes", "100")...)
 			_, want := runOn(t, good.String(), args...)
 			var out, errs bytes.Buffer
@@ -219,18 +230,22 @@ func TestSkipBadRows(t *testing.T) {
 // TestContinueAfterBadRow: the state of a run that ends at a bad row knows the rows that were printed, and no others. A
 // second run behind that row prints the rest.
 func TestContinueAfterBadRow(t *testing.T) {
+	runs := filtertest.Third(t, *long)
 	for _, flags := range [][]string{nil, {"--ttl", "24h", "--keys", "300k"}} {
-		for _, format := range badRowFormats {
+		for _, format := range badRowFormats() {
 			var before, after strings.Builder
-			for i := range goodRows {
-				key, _ := badKey(i % (goodRows * 3 / 4)) // some lines come again
+			for i := range dedupRows {
+				key, _ := badKey(i % (dedupRows * 3 / 4)) // some lines come again
 				to := &before
-				if i >= goodRows*2/3 {
+				if i >= dedupRows*2/3 {
 					to = &after
 				}
 				to.WriteString(format.row(key))
 			}
 			for kind, row := range format.bad {
+				if !runs() {
+					continue
+				}
 				args := []string{"dedup", "--fpr", "1e-9", "--input-format", format.name, "--max-key-bytes", "100"}
 				args = append(append(args, flags...), format.flags...)
 				if kind == "time" && flags == nil {

@@ -37,17 +37,18 @@ func TestMemoryOfDedup(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		flags       []string
+		save        string
 		lines, rest int
 		made, read  int64 // times the filter
 	}{
-		"ttl":   {[]string{"--ttl", "1h", "--keys", "28M", "--fpr", "1%"}, 60, 10, 2, 2},
-		"fixed": {[]string{"--keys", "40M", "--fpr", "1%"}, 60, 10, 1, 1},
-		"grows": {[]string{"--fpr", "1e-9"}, 4_500_000, 1_000_000, 3, 1},
+		"ttl":   {[]string{"--ttl", "1h", "--keys", "28M", "--fpr", "1%"}, "10ms", 60, 10, 2, 2},
+		"fixed": {[]string{"--keys", "40M", "--fpr", "1%"}, "10ms", 60, 10, 1, 1},
+		"grows": {[]string{"--fpr", "1e-9"}, "200ms", 4_500_000, 1_000_000, 3, 1}, // some saves in seconds of work
 	} {
 		state := filepath.Join(t.TempDir(), "seen.state")
-		args := append([]string{"dedup", "--state", state, "--save", "10ms"}, c.flags...)
-		made := peakOfReader(t, numbersTo(c.lines, c.rest), args...)
-		read := peakOfReader(t, numbersTo(60, 10), args...)
+		args := append([]string{"dedup", "--state", state}, c.flags...)
+		made := peakOfReader(t, numbersTo(c.lines, c.rest), append(args, "--save", c.save)...)
+		read := peakOfReader(t, numbersTo(60, 10), append(args, "--save", "10ms")...)
 		st, err := os.Stat(state)
 		if err != nil || st.Size() < 40<<20 {
 			t.Fatalf("%v of %d bytes", err, st.Size())

@@ -26,16 +26,20 @@ func TestTrialDedup(t *testing.T) {
 	if *long {
 		rounds = 100
 	}
+	room := fmt.Sprint((rounds + 2) * newRows) // for all keys, and no more: a large state is saved all the time
 	for name, args := range map[string][]string{
 		"all":   {"--fpr", "1e-9"},
-		"fixed": {"--fpr", "1e-9", "--keys", "2M"},
-		"ttl":   {"--fpr", "1e-9", "--keys", "2M", "--ttl", "24h"},
-		"time": {"--fpr", "1e-9", "--keys", "2M", "--ttl", "24h", "--input-format", "csv",
+		"fixed": {"--fpr", "1e-9", "--keys", room},
+		"ttl":   {"--fpr", "1e-9", "--keys", room, "--ttl", "24h"},
+		"time": {"--fpr", "1e-9", "--keys", room, "--ttl", "24h", "--input-format", "csv",
 			"--time-column", "2", "--column", "1"},
 	} {
 		t.Run(name, func(t *testing.T) { trialDedup(t, rounds, args) })
 	}
 }
+
+// newRows is the number of rows that come to the input in each round.
+const newRows = 20_000
 
 func trialDedup(t *testing.T, rounds int, args []string) {
 	dir := t.TempDir()
@@ -48,8 +52,8 @@ func trialDedup(t *testing.T, rounds int, args []string) {
 	most := 50 * time.Millisecond
 	for round := 0; ; round++ {
 		last := round == rounds
-		for i := range 20_000 {
-			fmt.Fprintf(&rows, "key-%d,%d\n", round*20_000+i-rand.IntN(20_000)*rand.IntN(2), 1_700_000_000+round)
+		for i := range newRows {
+			fmt.Fprintf(&rows, "key-%d,%d\n", round*newRows+i-rand.IntN(newRows)*rand.IntN(2), 1_700_000_000+round)
 		}
 		if err := os.WriteFile(input, []byte(rows.String()), 0o600); err != nil {
 			t.Fatal(err)
