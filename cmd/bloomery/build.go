@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,7 +195,10 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 	if len(f.allow.lists) > 0 {
 		b.Allow = func(func([]byte) bool) {} // for Check; allow sets the list
 	}
-	if err := cmp.Or(checkBitsPerKey(c, f.size.BitsPerKey), f.size.Check()); err != nil {
+	if err := checkBitsPerKey(c, f.size.BitsPerKey); err != nil {
+		return b, err
+	}
+	if err := f.size.Check(); err != nil {
 		return b, err
 	}
 	if b.Secret, err = a.secret(); err != nil {
@@ -284,8 +286,11 @@ func (a *app) printChoice(best plan.Choice, exact bool) {
 		fmt.Fprintln(a.stderr, "  static: no key can be added; --needs add for that")
 	}
 	if form.Can.Has(family.CanValues) {
-		fmt.Fprintf(a.stderr, "  values: behind a tab in each line of the input, else 0%s\n",
-			map[bool]string{false: "; put changes them"}[exact])
+		later := "; put changes them"
+		if exact {
+			later = ""
+		}
+		fmt.Fprintf(a.stderr, "  values: behind a tab in each line of the input, else 0%s\n", later)
 	}
 	if best.Warning != "" {
 		fmt.Fprintf(a.stderr, "  but: %s\n", best.Warning)
@@ -304,15 +309,7 @@ func formOf(c plan.Choice) (families.Family, family.Form) {
 
 func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config bloomery.Config) error {
 	start := time.Now()
-	var b *bloomery.Builder
-	var set *bloomery.Set
-	err := a.gather(ctx, f, paths, config, false, func(c bloomery.Config) (_ builder, err error) {
-		b, err = bloomery.NewBuilder(ctx, c)
-		return b, err
-	}, func() (err error) {
-		set, err = b.Build(ctx)
-		return err
-	})
+	set, err := a.gather(ctx, f, paths, config)
 	if err != nil {
 		return err
 	}
@@ -352,54 +349,55 @@ func (a *app) reportBuilt(path, like, shards string, r report, start time.Time) 
 		bytesText(r.file.Bytes), r.BitsPerKey(), rate, time.Since(start).Seconds(), exact)
 }
 
-// builder is a bloomery.Builder.
-type builder interface {
-	AddMany(keys [][]byte) error
-	AddManyValues(keys [][]byte, values []uint64) error
-	Hasher() filter.Hasher
-	Spec() filter.Spec
-	Close() error
-}
-
-// gather opens a builder, gives it all keys of the inputs, and calls build. It counts the keys first if the filter or
-// the number of shards depends on them and they can be read twice.
-func (a *app) gather(ctx context.Context, f *buildFlags, paths []string, config bloomery.Config, sharded bool,
-	open func(bloomery.Config) (builder, error), build func() error) error {
+// gather builds a set of all keys of the inputs, a sharded one if config has a Dir. It counts the keys first if the
+// filter or the number of shards depends on them and they can be read twice.
+func (a *app) gather(
+	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config,
+) (*bloomery.Set, error) {
+	sharded := config.Dir != ""
 	failed := a.allow(ctx, f.allow, f.in, &config)
 	defer limitGarbage(&config)()
 	in, parse, err := f.values.input(f.in, specAtBuild(config))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, err := a.source(in, paths)
 	if err != nil {
-		return err
+		return nil, err
 	}
+
 	what := "reading"
 	depends := config.Spec == "" || !sharded && parse == nil || sharded && config.Shards == 0
 	if s.Rewindable() && config.Like == nil && depends {
 		if config.Keys, err = s.count(ctx, parse); err != nil {
-			return err
+			return nil, err
 		}
 		if !sharded {
 			what = "building"
 		}
 	}
-	var b builder
+
 	bar := a.later("building shards")
 	defer bar.End()
 	config.Progress = bar.report
-	if b, err = open(config); err != nil {
-		return err
+	b, err := bloomery.NewBuilder(ctx, config)
+	if err != nil {
+		return nil, err
 	}
 	defer b.Close()
 	if !sharded {
 		bar.what = building(b.Spec(), config.Like != nil)
 	}
+
+	var set *bloomery.Set
 	if err = s.feed(ctx, what, parse, b.AddMany, b.AddManyValues); err == nil {
-		err = s.nameConflict(ctx, &in, parse, b.Hasher(), build())
+		set, err = b.Build(ctx)
+		err = s.nameConflict(ctx, &in, parse, b.Hasher(), err)
 	}
-	return a.listConflicts(f, adviseBuild(cmp.Or(failed(), err), b.Spec(), ""))
+	if listErr := failed(); listErr != nil { // the list ended early, which is no error of the build
+		err = listErr
+	}
+	return set, a.listConflicts(f, adviseBuild(err, b.Spec(), ""))
 }
 
 // building returns the text of the progress bar after the last key, for a filter of its own or one like another one.

@@ -47,21 +47,13 @@ func (a *app) buildShards(c *cobra.Command, f *buildFlags, paths []string) (err 
 func (a *app) shardSet(
 	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config, start time.Time,
 ) error {
-	var b *bloomery.Builder
-	var m *shard.Manifest
 	config.Dir = f.output
-	err := a.gather(ctx, f, paths, config, true, func(c bloomery.Config) (_ builder, err error) {
-		b, err = bloomery.NewBuilder(ctx, c)
-		return b, err
-	}, func() error {
-		set, err := b.Build(ctx)
-		if err != nil {
-			return err
-		}
-		m = set.Manifest()
-		return set.Close()
-	})
+	set, err := a.gather(ctx, f, paths, config)
 	if err != nil {
+		return err
+	}
+	m := set.Manifest()
+	if err := set.Close(); err != nil {
 		return err
 	}
 	return a.reportShards(f.output, m, start)
@@ -130,11 +122,13 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 // adviseLike says what to do if the filter of --like has exceptions and there is no list.
 func (f *buildFlags) adviseLike(err error) error {
 	var wrong *filter.ConfigError
-	switch errors.As(err, &wrong); {
-	case wrong == nil:
-	case wrong.Field == "allow":
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	switch wrong.Field {
+	case "allow":
 		return cli.Advise(fmt.Errorf("--like %s: %w", f.like, err), "Give the list, too, with --allow LIST.")
-	case wrong.Field == "values":
+	case "values":
 		return cli.Advise(fmt.Errorf("--like %s, which has a value with each key: %w", f.like, err),
 			"Nothing was written. bloomery get prints keys with their values.")
 	}

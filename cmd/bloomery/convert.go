@@ -101,27 +101,35 @@ func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	may, write := a.mayWriteForeign, a.writeForeign
-	if target == ownFormat {
-		may = func(path string) error { return a.mayWrite(path) }
-		write = func(ctx context.Context, set *bloomery.Set, f convertFlags, _ interop.Format) error {
-			return a.save(ctx, set, f.output)
-		}
-	}
-	if err := may(f.output); err != nil {
+	if err := a.writeConverted(ctx, set, f, target); err != nil {
 		return err
 	}
-	if err := write(ctx, set, f, target); err != nil {
-		return err
-	}
+
 	i, hash := set.Info(), set.Hasher().ID().String()
 	counts := []interop.Format{ownFormat, interop.RedisBloom, interop.FastFilter8, interop.FastFilter16}
-	about := map[bool]string{true: "about "}[!slices.Contains(counts, source)]
+	about := "about "
+	if slices.Contains(counts, source) {
+		about = ""
+	}
 	return a.report(map[string]any{
 		"from": source, "to": target, "spec": i.Spec, "hash": hash, "keys": i.Keys, "keys_estimated": about != "",
 		"bits": i.Bits, "fill": i.Fill, "fpr_posterior": i.FPRPosterior,
 	}, "%s: %s, hash %s, %s%d keys, false positive rate %.4g",
 		pathName(f.output), i.Spec, hash, about, i.Keys, i.FPRPosterior)
+}
+
+// writeConverted writes a filter in the target format, after checking that it can be written there.
+func (a *app) writeConverted(ctx context.Context, set *bloomery.Set, f convertFlags, target interop.Format) error {
+	if target != ownFormat {
+		if err := a.mayWriteForeign(f.output); err != nil {
+			return err
+		}
+		return a.writeForeign(ctx, set, f, target)
+	}
+	if err := a.mayWrite(f.output); err != nil {
+		return err
+	}
+	return a.save(ctx, set, f.output)
 }
 
 // target returns the output format for a set that was read in the source format.

@@ -64,7 +64,10 @@ byte-identical to it: it is compared with the SHA-256 in the delta. NEW may be O
   bloomery patch blocked.bloom today.delta -o blocked.bloom`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cmp.Or(noStdio(args...), cli.NoStdout("-o", "NEW is compared with the delta", output)); err != nil {
+			if err := noStdio(args...); err != nil {
+				return err
+			}
+			if err := cli.NoStdout("-o", "NEW is compared with the delta", output); err != nil {
 				return err
 			}
 			if err := a.mayWrite(output, args[0]); err != nil {

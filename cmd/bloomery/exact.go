@@ -90,19 +90,15 @@ func (f *exactFlags) check() error {
 func (a *app) readLists(
 	ctx context.Context, f *exactFlags, verb string, members, universe func(keys [][]byte, partitions ...[]byte) error,
 ) error {
-	for _, list := range []struct {
-		what  string
-		paths []string
-		add   func(keys [][]byte, partitions ...[]byte) error
-	}{{"members", f.members, members}, {"universe", f.universe, universe}} {
-		err := a.pass(ctx, f.in, list.paths, verb+list.what, func(b *keyio.Batch) error {
-			return list.add(b.Keys, f.in.partitions(b)...)
+	list := func(name string, paths []string, add func(keys [][]byte, partitions ...[]byte) error) error {
+		return a.pass(ctx, f.in, paths, verb+name, func(b *keyio.Batch) error {
+			return add(b.Keys, f.in.partitions(b)...)
 		}, nil)
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	if err := list("members", f.members, members); err != nil {
+		return err
+	}
+	return list("universe", f.universe, universe)
 }
 
 // partitions returns the partitions of the keys of a batch, nil if the flags name no column for them.

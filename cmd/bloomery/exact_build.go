@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +78,10 @@ func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
 func (a *app) makeExact(
 	ctx context.Context, f *exactBuildFlags, config func() (exact.Config, error),
 ) (*exact.Set, error) {
-	if err := cmp.Or(a.mayWriteExact(f.output), f.check()); err != nil {
+	if err := a.mayWriteExact(f.output); err != nil {
+		return nil, err
+	}
+	if err := f.check(); err != nil {
 		return nil, err
 	}
 	c, err := config()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -86,25 +85,6 @@ func shrinkFlag(c *cobra.Command, to *float64, normal string) {
 	})
 	c.Flags().Lookup("shrink").NoOptDefVal = "100%"
 }
-
-// memoryFlags adds the flags that limit the memory for keys. rest says where the others go, and the default.
-func memoryFlags(c *cobra.Command, bytes *int64, dir *string, rest string) {
-	usage := "most bytes of key hashes in memory, such as 512MiB; the others go to " + rest
-	parse(c, bytes, "memory", usage, func(flag, text string) (int64, error) {
-		n, err := parseBytes(flag, text)
-		if err == nil && n > 1<<60 {
-			err = fmt.Errorf("%s %s: want at most 2^60 bytes", flag, text)
-		}
-		return int64(n), err
-	})
-	parseDefault(c, dir, "temp-dir", os.TempDir(), "folder of temporary files", func(flag, text string) (string, error) {
-		return text, cli.NoStdout(flag, "temporary files need a folder", text)
-	})
-	_ = c.MarkFlagDirname("temp-dir")
-}
-
-// oneFile is the usual rest of memoryFlags.
-const oneFile = "a temporary file (default no limit)"
 
 func sizeFlags(c *cobra.Command, s *family.Sizing) {
 	c.Flags().Float64Var(&s.BitsPerKey, "bits-per-key", 0, "size in bits per key, fractions allowed")
@@ -217,10 +197,14 @@ func (f *formFlags) needs(c *cobra.Command, n *plan.Needs) error {
 
 // spec returns the Spec with the flags as parameters.
 func (f *formFlags) spec(c *cobra.Command, kind families.Family, s filter.Spec) (filter.Spec, error) {
+	counting := 0
+	if f.counting {
+		counting = 1
+	}
 	for _, p := range []struct {
 		flag  string
 		value any
-	}{{"counting", map[bool]int{true: 1}[f.counting]}, {"value-bits", f.values}, {"capacity", f.capacity}} {
+	}{{"counting", counting}, {"value-bits", f.values}, {"capacity", f.capacity}} {
 		if !c.Flags().Changed(p.flag) {
 			continue
 		}

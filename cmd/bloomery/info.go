@@ -100,7 +100,7 @@ func (a *app) infoTable(paths []string) error {
 func (r report) write(w io.Writer) {
 	fmt.Fprintf(w, "spec\t%s\n", r.Spec)
 	if id := r.hasher.ID(); family.Foreign(id) {
-		fmt.Fprintf(w, "hash\t%s, that of another system\n", id)
+		fmt.Fprintf(w, "hash\t%s, of another system\n", id)
 	} else {
 		fmt.Fprintf(w, "hash\t%s, seed %d\n", id, r.hasher.Seed())
 	}
@@ -140,7 +140,11 @@ func (r report) write(w io.Writer) {
 		fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
 	}
 	if r.FPRChosen > 0 {
-		fmt.Fprintf(w, "chosen rate\t%.4g, %s\n", r.FPRChosen, map[bool]string{false: "kept", true: "EXCEEDED"}[r.Exceeded()])
+		state := "kept"
+		if r.Exceeded() {
+			state = "EXCEEDED"
+		}
+		fmt.Fprintf(w, "chosen rate\t%.4g, %s\n", r.FPRChosen, state)
 	}
 	if r.window != nil {
 		writeWindow(w, r.window)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -156,5 +155,8 @@ func (a *app) lookUp(
 		}
 		return nil
 	}, a.print)
-	return exitIf(!any.Load(), cmp.Or(err, set.Err()))
+	if err == nil {
+		err = set.Err()
+	}
+	return exitIf(!any.Load(), err)
 }

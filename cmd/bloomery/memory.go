@@ -1,10 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"math"
+	"os"
 	"runtime/debug"
 
+	"github.com/spf13/cobra"
+
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
@@ -14,6 +19,25 @@ const (
 	programMemory = 32 << 20  // of the program itself, which the collector does not count
 	leastMemory   = 128 << 20 // below, the collector would run all the time
 )
+
+// memoryFlags adds the flags that limit the memory for keys. rest says where the others go, and the default.
+func memoryFlags(c *cobra.Command, bytes *int64, dir *string, rest string) {
+	usage := "most bytes of key hashes in memory, such as 512MiB; the others go to " + rest
+	parse(c, bytes, "memory", usage, func(flag, text string) (int64, error) {
+		n, err := parseBytes(flag, text)
+		if err == nil && n > 1<<60 {
+			err = fmt.Errorf("%s %s: want at most 2^60 bytes", flag, text)
+		}
+		return int64(n), err
+	})
+	parseDefault(c, dir, "temp-dir", os.TempDir(), "folder of temporary files", func(flag, text string) (string, error) {
+		return text, cli.NoStdout(flag, "temporary files need a folder", text)
+	})
+	_ = c.MarkFlagDirname("temp-dir")
+}
+
+// oneFile is the usual rest of memoryFlags.
+const oneFile = "a temporary file (default no limit)"
 
 // limitGarbage makes the garbage collector keep a build whose filter the planner chooses within its limit of memory, or
 // within what the family needs if that is more: it runs more often instead of doubling what is in use. The filter is in

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -187,8 +186,10 @@ func publicKey(textOrPath string) (publish.PublicKey, error) {
 }
 
 func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) error {
-	if err := cmp.Or(cli.NoStdout("DIR", "a release is in a folder", dir),
-		cli.NoStdout("--state", "a state is read and replaced", f.state)); err != nil {
+	if err := cli.NoStdout("DIR", "a release is in a folder", dir); err != nil {
+		return err
+	}
+	if err := cli.NoStdout("--state", "a state is read and replaced", f.state); err != nil {
 		return err
 	}
 	o, err := f.options(a)

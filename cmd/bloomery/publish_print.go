@@ -40,8 +40,10 @@ func (a *app) printPublished(r publish.Report, o publish.Options) error {
 			}
 		}
 		deltas = append(deltas, d)
-		lines += fmt.Sprintf("%s\tfrom %d, %s: %s\n", map[bool]string{true: "deltas"}[i == 0], older.Number,
-			older.Published.Format(time.DateOnly), text)
+		if i == 0 {
+			lines = "deltas"
+		}
+		lines += fmt.Sprintf("\tfrom %d, %s: %s\n", older.Number, older.Published.Format(time.DateOnly), text)
 	}
 	if a.quiet && !a.json {
 		return nil

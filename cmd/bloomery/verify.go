@@ -208,7 +208,13 @@ func (a *app) ask(ctx context.Context, set verified, f verifyFlags) (r bloomery.
 	return v.Commit(ctx)
 }
 
-var holds = map[bool]string{true: "holds", false: "IS BROKEN"}
+// stateOf describes a promise.
+func stateOf(kept bool) string {
+	if kept {
+		return "holds"
+	}
+	return "IS BROKEN"
+}
 
 func (v verdict) write(w io.Writer) {
 	fmt.Fprintf(w, "members\t%d, %d of them missing\n", v.Members, v.FalseNegatives)
@@ -218,9 +224,9 @@ func (v verdict) write(w io.Writer) {
 	fmt.Fprintf(w, "absent\t%d, %d of them falsely present\n", v.Rate.Trials, v.Rate.FalsePositives)
 	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.Rate.Observed, v.Rate.Low, v.Rate.High)
 	fmt.Fprintf(w, "promised rate\t%.4g\n", v.info.FPRPosterior)
-	fmt.Fprintf(w, "the promise\t%s\n", holds[v.holds])
+	fmt.Fprintf(w, "the promise\t%s\n", stateOf(v.holds))
 	if v.info.FPRChosen > 0 {
 		fmt.Fprintf(w, "chosen rate\t%.4g\n", v.info.FPRChosen)
-		fmt.Fprintf(w, "the choice\t%s\n", holds[v.chose])
+		fmt.Fprintf(w, "the choice\t%s\n", stateOf(v.chose))
 	}
 }
