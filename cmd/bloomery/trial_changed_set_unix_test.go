@@ -18,7 +18,7 @@ import (
 // TestTrialChangedSetKills kills commands that change a sharded set at random moments. Then the folder has the old or
 // the new set, byte for byte and whole, and the next command leaves no other files.
 func TestTrialChangedSetKills(t *testing.T) {
-	rounds := 20
+	rounds := 8
 	if *long {
 		rounds = 200
 	}

@@ -166,7 +166,7 @@ func TestTrialLateWorkers(t *testing.T) {
 			}
 		}
 		equal("after the late workers", "second")
-		run("verify", steps, "--members", filepath.Join(dir, "second"))
+		run("verify", steps, "--members", filepath.Join(dir, "second"), "--random", "10k")
 	}
 	id := plan("first")
 	run("shard", "range", steps, "--plan", id, "--all")
