@@ -304,3 +304,6 @@ func TestTrialFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// The folders of tests are such that a follower accepts them, whatever the umask of the user is.
+func init() { syscall.Umask(0o022) }

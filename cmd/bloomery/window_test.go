@@ -1,12 +1,18 @@
 package main
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/window"
 )
@@ -60,4 +66,183 @@ func TestWindowDamage(t *testing.T) {
 			}
 		}
 	}
+}
+
+// windowUse is what commands do with a file of package window.
+type windowUse struct {
+	reads []string // lines that read such files
+	// refuses has lines that refuse such a file in the place of a filter, by name, and write nothing.
+	refuses []string
+	// others has lines that want something else than a filter there: an error, and nothing is written.
+	others []string
+	none   string // why the command takes no file that could be a filter
+}
+
+// windowUses has all commands. In the lines, w and w2 are files of package window, f and g are filters, d is the delta
+// between them, keys, kept and values are lists, and site is a folder of bloomery publish.
+var windowUses = map[string]windowUse{
+	"info":     {reads: []string{"info w", "info --json w w2"}},
+	"check":    {reads: []string{"check w keys", "check -c --json w keys"}, others: []string{"check f w"}},
+	"verify":   {reads: []string{"verify w --members kept --random 1k"}, others: []string{"verify f --members w"}},
+	"add":      {refuses: []string{"add w keys"}, others: []string{"add f w"}},
+	"remove":   {refuses: []string{"remove w keys"}, others: []string{"remove f w"}},
+	"put":      {refuses: []string{"put w values"}},
+	"count":    {refuses: []string{"count w keys"}},
+	"get":      {refuses: []string{"get w keys"}},
+	"trim":     {refuses: []string{"trim w -o out", "trim w"}},
+	"estimate": {refuses: []string{"estimate w", "estimate w w2", "estimate f w"}},
+	"merge":    {refuses: []string{"merge -o out w w2", "merge -o out f w", "merge -o out w f"}},
+	"intersect": {
+		refuses: []string{"intersect -o out w w2", "intersect -o out f w", "intersect -o out w f"},
+	},
+	"convert": {
+		refuses: []string{
+			"convert w -o out", "convert w --to guava -o out", "convert --from bloomery --to bloomery w -o out",
+			"convert --from guava w -o out", "convert --from redisbloom w -o out", "convert --from parquet w -o out",
+			"convert --from bits-and-blooms w -o out",
+		},
+	},
+	"optimize": {refuses: []string{"optimize w --keys keys"}},
+	"build": {
+		refuses: []string{"build -o out --like w keys"},
+		others: []string{
+			"build -o out w", "build -o out --family ribbon --allow w keys", "build -o w --family rankindexed keys",
+		},
+	},
+	"diff": {
+		refuses: []string{"diff w w2 -o out", "diff w f -o out", "diff f w -o out"},
+		others:  []string{"diff f g -o w"},
+	},
+	"patch":   {refuses: []string{"patch w d -o out"}, others: []string{"patch f w -o out"}},
+	"publish": {refuses: []string{"publish out w", "publish out w --trim"}, others: []string{"publish w --check"}},
+	"follow": {
+		others: []string{"follow w -o out --once --insecure", "follow site -o w --once --insecure"},
+	},
+	"dedup": {others: []string{ // w has another ttl, number of keys and rate
+		"dedup w", "dedup --state w keys", "dedup --state w --ttl 24h --keys 100 keys",
+	}},
+	"exact info":     {refuses: []string{"exact info w"}},
+	"exact check":    {refuses: []string{"exact check w keys"}},
+	"exact verify":   {refuses: []string{"exact verify w --members keys --universe keys"}},
+	"exact update":   {refuses: []string{"exact update -o out --base w --members keys --universe keys"}},
+	"exact build":    {others: []string{"exact build -o out --members w --universe keys"}},
+	"clubcard info":  {others: []string{"clubcard info w"}},
+	"clubcard check": {others: []string{"clubcard check w w2"}},
+	"shard plan":     {others: []string{"shard plan -o w --shards 2 --family blocked keys"}},
+	"shard range":    {others: []string{"shard range w --all"}},
+	"shard build":    {others: []string{"shard build w --all"}},
+	"shard finish":   {others: []string{"shard finish w"}},
+	"shard status":   {others: []string{"shard status w"}},
+	"keygen":         {others: []string{"keygen -o w"}},
+	"plan":           {none: "numbers only"},
+	"demo":           {none: "lists of its own"},
+	"version":        {none: "prints the version"},
+}
+
+// leaves returns the names of the commands that do something, without that of the program.
+func leaves(c *cobra.Command, name string) (names []string) {
+	for _, sub := range c.Commands() {
+		names = append(names, leaves(sub, strings.TrimSpace(name+" "+sub.Name()))...)
+	}
+	if len(names) == 0 {
+		names = []string{name}
+	}
+	return names
+}
+
+// TestWindowCommands gives files of package window to every command: it reads them, or refuses them by name and writes
+// nothing. A new command must be in the table.
+func TestWindowCommands(t *testing.T) {
+	commands := leaves((&app{ctx: t.Context()}).rootCommand(), "")
+	for _, name := range commands {
+		if _, ok := windowUses[name]; !ok {
+			t.Errorf("what does %q do with a file of package window? Add it to windowUses", name)
+		}
+	}
+	for name := range windowUses {
+		if !slices.Contains(commands, name) {
+			t.Errorf("windowUses has %q, which is no command", name)
+		}
+	}
+	windowFolder(t)
+	for name, use := range windowUses {
+		if (use.none != "") != (len(use.reads)+len(use.refuses)+len(use.others) == 0) {
+			t.Errorf("%s: want lines, or why there are none", name)
+		}
+		for _, line := range use.reads {
+			if code, out := windowLine(t, line); code != exitOK {
+				t.Errorf("%s: exit code %d, %s", line, code, out)
+			}
+		}
+		for i, line := range slices.Concat(use.refuses, use.others) {
+			before := filesHere(t)
+			code, out := windowLine(t, line)
+			if code != exitError || !strings.HasPrefix(out, "bloomery: ") {
+				t.Errorf("%s: exit code %d, %s", line, code, out)
+			}
+			if i < len(use.refuses) && !strings.Contains(out, "window, a filter whose keys expire") {
+				t.Errorf("%s: refused, but not by name: %s", line, out)
+			}
+			if now := filesHere(t); !maps.Equal(before, now) {
+				t.Errorf("%s: it has written: %v, before %v", line, now, before)
+			}
+		}
+	}
+}
+
+// windowFolder makes the files of windowUses in a folder of its own, and goes there.
+func windowFolder(t *testing.T) {
+	t.Helper()
+	b, err := os.ReadFile("../../window/testdata/few.window")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for name, content := range map[string]string{
+		"w": string(b), "w2": string(b), "keys": "a\nb\nc\ni\n", "kept": "e\nf\ng\nh\ni\n", "values": "a\t1\nb\t2\n",
+	} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range []string{
+		"build -o f --family rankindexed --capacity 10 keys", "build -o g --like f kept", "diff f g -o d",
+		"publish site f",
+	} {
+		if code, out := windowLine(t, line); code != exitOK {
+			t.Fatalf("%s: exit code %d, %s", line, code, out)
+		}
+	}
+}
+
+// windowLine runs a line of arguments and returns what it printed to standard error, or if that is nothing, to standard
+// output.
+func windowLine(t *testing.T, line string) (code int, out string) {
+	var stdout, stderr strings.Builder
+	code = run(t.Context(), append([]string{"-q"}, strings.Fields(line)...), strings.NewReader(""), &stdout, &stderr)
+	if stderr.Len() > 0 {
+		return code, stderr.String()
+	}
+	return code, stdout.String()
+}
+
+// filesHere returns a hash of each file below the current folder, "folder" for a folder. It leaves out locks,
+// which stay.
+func filesHere(t *testing.T) map[string]string {
+	all := map[string]string{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
+			if d.IsDir() {
+				all[path] = "folder"
+			}
+			return err
+		}
+		b, err := os.ReadFile(path)
+		all[path] = fmt.Sprintf("%x", sha256.Sum256(b))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
