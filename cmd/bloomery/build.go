@@ -127,7 +127,7 @@ With --family the filter is of that family, with its default size, or what a ful
 Duplicate keys count once or every time, depending on the family; with --counting the filter counts how often each key
 comes.
 
-The rate that you choose is stored in the file: that of --fpr, or the one that follows from --bits-per-key. The commands
+The rate that you choose is stored in the file: --fpr, or the rate that follows from --bits-per-key. The commands
 that change or describe the filter warn if its rate has left the chosen one.
 
 With --value-bits 8 a build reads lines such as "10.0.0.1<TAB>3", as put does, or with --input-format csv or tsv a
@@ -166,11 +166,11 @@ is found. The file stores which keys of the list would be false positives, in ab
 bits for each of these exceptions. No key can be added to the filter or removed: build it again. A key of the list that
 is also in the inputs is an error, and nothing is written. Hashes of all keys stay in memory up to --memory, by default
 64 MiB, then in a temporary file. With --shards each shard has the exceptions of its keys, and the hashes of the list
-share the memory with those of the keys.
+share the memory with the hashes of the keys.
 
 With --shards the output is a sharded set: a folder with one filter file a shard and manifest.json, for sets that are
 larger than the memory of a build or that are built on many machines (bloomery shard). Other commands take the folder in
-place of a file. Sizes (--bytes, --capacity, --bits-per-key) and rates are those of the whole set. Inputs are read once,
+place of a file. Sizes (--bytes, --capacity, --bits-per-key) and rates are for the whole set. Inputs are read once,
 except with auto or without --family. Hashes of keys stay in memory up to half of --memory, by default 1 GiB; further
 ones go to a temporary file. An existing set is replaced when the new one is complete.`
 

@@ -59,7 +59,7 @@ func (a *app) shardSet(
 	return a.reportShards(f.output, m, start)
 }
 
-// fewKeys is the number of keys a shard from which on headers and rates of a set are about those of one filter; see
+// fewKeys is the number of keys a shard from which on headers and rates of a set are about as in one filter; see
 // docs/scale.md.
 const fewKeys = 1000
 

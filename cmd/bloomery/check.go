@@ -37,7 +37,7 @@ after the answers for all rows before. --bad-rows changes both.
 
 Keys of any bytes come as lines of hexadecimal digits, --input-format hex, and are printed so.
 
-The lines are keys, also for a filter with values: for lines such as those of its build, with a value behind the last
+The lines are keys, also for a filter with values: for lines as in its build, with a value behind the last
 tab, add --input-format tsv. A warning says so if such lines are not found and their keys are.
 
 Of a filter of package window, whose keys expire, those are printed that it held when it was saved.

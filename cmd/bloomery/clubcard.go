@@ -99,7 +99,7 @@ const (
 	maxChain    = 1 << 20 // bytes of a PEM file that are read
 )
 
-// readClubcard reads a Clubcard. It reads the rest only if the first bytes are those of one. Errors name the path.
+// readClubcard reads a Clubcard. It reads the rest only if it begins as one. Errors name the path.
 func readClubcard(ctx context.Context, path string) (*clubcard.Filter, error) {
 	limit := untrusted.Limit{MaxBytes: maxClubcard, Streams: true, Head: 2, Check: func(head []byte) error {
 		if _, err := clubcard.Read(head); errors.Is(err, clubcard.ErrFormat) {

@@ -117,7 +117,7 @@ func (a *app) combine(
 	return set, nil
 }
 
-// combineWith applies do to a set and that of a file.
+// combineWith applies do to a set and the set of a file.
 func (a *app) combineWith(set *bloomery.Set, path string, do func(s, other *bloomery.Set) error) error {
 	other, err := a.open(path)
 	if err != nil {

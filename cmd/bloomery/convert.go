@@ -47,7 +47,7 @@ With --redis-key a redisbloom filter is written as the BF.LOADCHUNK commands tha
 --pipe. The key must be new: Redis refuses to load over a filter, but may overwrite parts of it, and keys are lost. To
 replace a filter, load under another name and rename it only if all went well, as in the last example.
 
-Without --from the format is recognised by content. Without --to it is bloomery, and for files of ours that of
+Without --from the format is recognised by content. Without --to it is bloomery, and for files of ours the format of
 the filter's system. Only filters with the bits and the hash function of another system can be written for it. Build
 them with
   bloomery build --family guava | bitsandblooms | redisbloom | spark
@@ -55,8 +55,8 @@ them with
   bloomery build --family "fuse(width=8)" --hash uint64              for FastFilter, from keys of 8 bytes
 RedisBloom and FastFilter in C store the number of keys; for others it is estimated. FILE may be -, standard input.
 
-A Parquet file has a filter for each row group of a column. --column NAME reads that of a column, nested names with dots
-between them, and --row-group N that of row group N, counted from 0. Without --column an error lists the columns that
+A Parquet file has a filter for each row group of a column. --column NAME picks a column, nested names with dots
+between them, and --row-group N picks row group N, counted from 0. Without --column an error lists the columns that
 have filters.`,
 		Example: `  bloomery convert users.guava -o users.bloom
   bloomery check users.bloom candidates.txt

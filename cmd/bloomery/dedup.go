@@ -35,7 +35,7 @@ func (a *app) dedupCommand() *cobra.Command {
 		Use:   "dedup [INPUT...]",
 		Short: "Print the lines that were not seen before, or not within a time",
 		Long: `Print the lines of the inputs, or of standard input, in their order and as soon as they come, without those
-that repeat an earlier line. The memory is that of a filter. No line is printed twice. A new line is taken for a
+that repeat an earlier line. It takes the memory of a filter. No line is printed twice. A new line is taken for a
 repeated one, and not printed, at the false-positive rate.
 
 Without --ttl all lines are remembered. Memory grows with the number of different lines, 2 to 7 bytes each at
@@ -48,7 +48,7 @@ that time, and the memory 2.2 bytes for each at 0.1%. If more come, the oldest a
 With --input-format csv or tsv the key of a row is its --column. Whole rows are printed as they are in the input, after
 its header row if it has one; several inputs must have the same header row.
 
-Time is that of the machine, or with --time-column that of the rows: RFC 3339 or Unix seconds. Rows must be about in
+Time comes from the clock, or with --time-column from the rows: RFC 3339 or Unix seconds. Rows must be about in
 the order of their times: a row that is late counts as one of the latest time so far. One that is more than a day ahead
 of the machine is bad, since time does not go back.
 

@@ -33,7 +33,7 @@ type memoryFacts struct {
 	keys, bytes uint64
 	fpr         float64
 	early       uint64        // keys that were forgotten before their time
-	late        uint64        // rows whose time was before that of an earlier one
+	late        uint64        // rows whose time was before the time of an earlier row
 	latest      time.Duration // most by which one was late
 }
 
@@ -122,7 +122,7 @@ func (m stateFlags) texts() []string {
 	}
 }
 
-// differs returns an error that names the flags of m that differ from those of now, a command with a state at path.
+// differs returns an error that names the flags of m that differ from the flags of now, a command with a state at path.
 func (m stateFlags) differs(now stateFlags, path string) error {
 	var was, is []string
 	for i, text := range m.texts() {
@@ -227,7 +227,7 @@ func (w *windowMemory) testAndAdd(dst []bool, hs []filter.Hash, times []uint64) 
 	return n, err
 }
 
-// advance moves the time to that of row n, and returns the end of the rows that follow and do not move it further.
+// advance moves the time to the time of row n, and returns the end of the rows that follow and do not move it further.
 func (w *windowMemory) advance(n int, times []uint64) (end int) {
 	t := int64(times[n])
 	w.keys.Advance(time.Unix(0, t))

@@ -148,7 +148,7 @@ func (a *app) patch(ctx context.Context, old, path, output string, o delta.Optio
 	return a.printDelta(output, d, before, output)
 }
 
-// readDelta reads a delta. It reads the rest only if the first bytes are those of one.
+// readDelta reads a delta. It reads the rest only if it begins as one.
 func readDelta(ctx context.Context, path string, o delta.Options) ([]byte, error) {
 	most := cmp.Or(o.MaxBytes, patch.DefaultMaxBytes)
 	limit := untrusted.Limit{

@@ -25,7 +25,7 @@ unknown_partition_rate, which is known to about 0.01: such a partition gets any 
 
 A class is the partitions with the same r: level 1 of the set has the rate 2^-r, and r=32 means that all keys of the
 partitions are members, or none is. Inverted classes have more members than others. After updates, classes and
-the entropy of partitions are still those of the build.`,
+the entropy of partitions still describe the build.`,
 		Example: "  bloomery exact info revoked.exact --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -144,7 +144,7 @@ code 1 if an answer is wrong, or a member is not in the universe. If the lists d
 the set was built from, that is said, too.
 
 A key of the universe and a member take 16 bytes of memory each; beyond --memory they go to a temporary file. The keys
-are compared by another hash function than that of the set.`,
+are compared by another hash function than the set has.`,
 		Example: `  bloomery exact verify revoked.exact --members revoked.txt --universe issued.txt
   bloomery exact verify parts.exact --members revoked.csv --universe issued.csv ` +
 			`--input-format csv --column serial --partition-column issuer --json`,

@@ -121,7 +121,7 @@ func (a *app) makeExact(
 	return set, err
 }
 
-// exactUpdateFlags are the flags of bloomery exact update: those of exact build, and the file to update.
+// exactUpdateFlags are the flags of bloomery exact update: the flags of exact build, and the file to update.
 type exactUpdateFlags struct {
 	exactBuildFlags
 	base   string

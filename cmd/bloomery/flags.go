@@ -47,7 +47,7 @@ func parseDefault[T any](c *cobra.Command, to *T, name, text, usage string, read
 	f.DefValue = text
 }
 
-// named returns the function of a flag for a name, such as that of a file. An empty name is an error: an unset shell
+// named returns the function of a flag for a name, such as a path. An empty name is an error: an unset shell
 // variable must not be the same as no flag.
 func named(to *string, what string) func(string) error {
 	return func(text string) error {
@@ -101,7 +101,7 @@ func checkBitsPerKey(c *cobra.Command, v float64) error {
 }
 
 type hashFlags struct {
-	id   filter.HashID // 0 for that of the family
+	id   filter.HashID // 0 for the hash function of the family
 	seed uint64
 }
 

@@ -36,7 +36,7 @@ FILE is a filter file, an exact set, or the folder of a sharded set.
 It asks for release.json, checks its signature with the keys of --key, and loads the delta from FILE to the new release,
 or all of it where that is smaller or there is no delta. What it loads is compared with its SHA-256 and opened before
 FILE is replaced, as a whole: a process that has FILE open or opens it at any moment reads one complete release. Errors
-leave FILE as it is. Interrupted downloads are resumed. Redirects must stay on the host. Proxies are those of
+leave FILE as it is. Interrupted downloads are resumed. Redirects must stay on the host. Proxies come from
 HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 
 The release number never goes back: FILE.follow holds, for each key, the largest number that it has signed, and the
@@ -52,7 +52,7 @@ FILE.follow, FILE.follow.lock and FILE.part-* must belong to this user or root a
 one that only its owner may write, or have the sticky bit. --allow-foreign accepts others. FILE may have any owner; if
 it is a link, the others lie beside its target.
 
---exec runs a program after each new release, without a shell: its arguments are those of --exec-arg, in order. It has
+--exec runs a program after each new release, without a shell: its arguments come from --exec-arg, in order. It has
 BLOOMERY_FILE, BLOOMERY_RELEASE and BLOOMERY_SHA256 in its environment, and writes to standard error. If it fails, that
 is an error, and FILE stays. follow waits for it.
 
@@ -69,7 +69,7 @@ it runs until it is interrupted.`,
 	flags.StringArrayVar(&f.keys, "key", nil,
 		"public `key` of the publisher: ed25519:... or a file with it; more for the change of keys (may be repeated)")
 	flags.BoolVar(&f.insecure, "insecure", false, "take releases unchecked, without --key")
-	flags.StringVar(&f.name, "name", "", "refuse releases with another name (default: that of the first release)")
+	flags.StringVar(&f.name, "name", "", "refuse releases with another name (default: the name of the first release)")
 	flags.DurationVar(&f.interval, "interval", publish.DefaultFollowInterval,
 		"longest time between two polls, such as 30s or 1h")
 	flags.BoolVar(&f.once, "once", false, "poll once")

@@ -49,7 +49,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 		"csv, tsv: the first row is a header, although the column is a number")
 	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys too")
 	c.Flags().BoolVarP(&f.null, "null", "0", false,
-		"keys end in a NUL byte, as those of find -print0, in the input and the output; same as --input-format null")
+		"keys end in a NUL byte, as find -print0 writes them, in the input and the output; same as --input-format null")
 	c.Flags().Func("max-key-bytes", "longest key in `bytes`, up to 1GiB (default 1MiB); a row may be 1 MiB longer",
 		func(s string) error {
 			n, err := parseBytes("--max-key-bytes", s)

@@ -171,7 +171,7 @@ func TestMemoryOfDedup(t *testing.T) {
 }
 
 // TestMemoryOfWindows holds the promise that info, check and verify take a file of package window once. The limit is
-// that of TestMemoryOfChanges: the file and 32 MiB, of which the program takes 23.
+// the limit of TestMemoryOfChanges: the file and 32 MiB, of which the program takes 23.
 func TestMemoryOfWindows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a filter of 48 MiB; left out with -short")

@@ -171,7 +171,7 @@ func TestNamedFiles(t *testing.T) {
 // TestKeepsAccess: a file that is replaced keeps its access control list, its mode and its user attributes.
 func TestKeepsAccess(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("POSIX access control lists as attributes are those of Linux")
+		t.Skip("POSIX access control lists as attributes are of Linux")
 	}
 	// Version 2; user::rw-, user 12345:r--, group::---, mask::r--, other::---. The mode is then 0640, and without the
 	// list the group of the file could read it.

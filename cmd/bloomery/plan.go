@@ -24,7 +24,7 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan --keys N [--fpr P] [--needs remove,count,...]",
 		Short: "Choose a filter, and see what it costs",
 		Long: `Rank the filters that meet the needs, the smallest first, or the fastest with --for speed. The size is that
-of the file, with its header of 100 to 300 bytes; bits a key are those of the filter without it. Sizes and rates are
+of the file, with its header of 100 to 300 bytes; bits a key are of the filter without it. Sizes and rates are
 forecast by formulas, and for families with a search from tables. Times come from a table that was measured on one
 machine (bloomery-lab costs), in nanoseconds: present and absent are queries of a filter that is in the caches, far is a
 query of a filter that no cache holds, with the given share of absent keys, and build is the time for a key on one core.

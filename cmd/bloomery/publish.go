@@ -104,7 +104,7 @@ of DIR are read and checked, and each delta is applied. Exit code 1 if the relea
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.Name, "name", "", "name of the filter (default: that in the current release, or that of DIR)")
+	flags.StringVar(&f.Name, "name", "", "name of the filter (default: the name in the current release, or of DIR)")
 	flags.Uint64Var(&f.Number, "number", 0, "number of the release, if DIR was lost (default: the next one)")
 	flags.StringArrayVar(&f.sign, "sign", nil, "`file` with a private key of bloomery keygen (may be repeated)")
 	flags.StringArrayVar(&f.rotate, "rotate", nil,

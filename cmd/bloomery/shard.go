@@ -22,7 +22,7 @@ func (a *app) shardCommand() *cobra.Command {
 		Use:   "shard",
 		Short: "Build a sharded set in steps, on any number of machines",
 		Long: `Build a sharded set in steps that a scheduler of your own runs: make, Kubernetes Jobs, ssh. The machines
-share the folder DIR and the input. The set is that of bloomery build --shards, byte for byte.
+share the folder DIR and the input. The set is the one of bloomery build --shards, byte for byte.
 
   plan     divides the input into ranges, and writes the plan to DIR; once
   range    hashes the keys of ranges into run files; in parallel

@@ -30,7 +30,7 @@ func (a *app) shardPlanCommand() *cobra.Command {
 		Long: `Divide the input of a sharded set into ranges and write the plan to the folder DIR. It prints the number of
 ranges. INPUT is a file, a pattern such as "keys/*.txt.gz" (in quotes, if there are many files), or a folder with a
 slash at its end, for all files in it. A range is 32 MiB of plain text; a compressed file, and one of CSV or TSV, is one
-range; small files share one. Flags for the filter are those of bloomery build. Without --family, --keys says how many
+range; small files share one. Flags for the filter are as in bloomery build. Without --family, --keys says how many
 keys there are about. With --family ribbon --value-bits V each key comes with a value, as for bloomery build.
 
 Paths are stored absolute, with sizes and times of modification: if an input changes, its ranges fail. The same input

@@ -161,7 +161,7 @@ func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
 // aSet says why a sharded set is no stream.
 const aSet = "a sharded set is a folder"
 
-// mayReplaceFolder is mayReplace for the folder of a sharded set: it must be new, empty or that of a set,
+// mayReplaceFolder is mayReplace for the folder of a sharded set: it must be new, empty or have a set,
 // which may be unfinished since its writer was killed.
 func mayReplaceFolder(path string) error {
 	if path == "" {

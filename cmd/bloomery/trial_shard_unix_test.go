@@ -38,7 +38,7 @@ func setFiles(t *testing.T, dir string) map[string]string {
 }
 
 // TestTrialShardKills builds a sharded set in steps, with several processes at once that are killed at random. There is
-// never a manifest over missing shards, and the set has the bytes of build --shards; each shard has those of build.
+// never a manifest over missing shards, and the set has the bytes of build --shards; each shard has the bytes of build.
 func TestTrialShardKills(t *testing.T) {
 	wantKills, lines := 24, 60_000
 	if *long {

@@ -19,7 +19,7 @@ import (
 )
 
 // The trials run the command as an attacker and bad luck would: killed, on a full disk, by many at once, on damaged
-// files. -long makes them as long as those of a release.
+// files. -long makes them as long as for a release.
 var long = flag.Bool("long", false, "trials of damaged files, kills and races at full length: some minutes")
 
 // trialKeys returns n lines.

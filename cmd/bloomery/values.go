@@ -124,7 +124,7 @@ func specAtBuild(c bloomery.Config) filter.Spec {
 	return s
 }
 
-// staticValues reports whether the values of a filter are those of its build.
+// staticValues reports whether the values of a filter are from its build.
 func staticValues(s filter.Spec) bool {
 	f, _ := families.ByName(s.Family()) // else the zero Family
 	return f.NeedsValues(s)
@@ -163,7 +163,7 @@ func valueBits(set *bloomery.Set) (int, error) {
 	return bits, err
 }
 
-// valueWatch notices inputs with values, such as those of the build, in commands that read a line as a key: these lines
+// valueWatch notices inputs with values, as a build takes them, in commands that read a line as a key: these lines
 // are not found, but their keys are.
 type valueWatch struct {
 	set         *bloomery.Set

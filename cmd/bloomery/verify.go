@@ -61,7 +61,7 @@ The same test compares the observed rate with the one that was chosen at the bui
 usual, a filter may have the rate of its bits instead. Exit code 1 if a member is missing, or if a filter with the
 stated or the chosen rate would show this many false positives less than once in 10,000.
 
-If the filter has values, the lines of --members are those of the build, with values. Those of ribbon are compared, too:
+If the filter has values, the lines of --members are as for the build, with values. Values of ribbon are compared, too:
 exit code 1 if one of them is wrong. Those of rankindexed are not, since put changes them.
 
 FILE may be the folder of a sharded set: all of its shards are first read and checked against its manifest.

@@ -139,7 +139,7 @@ var windowUses = map[string]windowUse{
 	"version":        {none: "prints the version"},
 }
 
-// leaves returns the names of the commands that do something, without that of the program.
+// leaves returns the names of the commands that do something, without the name of the program.
 func leaves(c *cobra.Command, name string) (names []string) {
 	for _, sub := range c.Commands() {
 		names = append(names, leaves(sub, strings.TrimSpace(name+" "+sub.Name()))...)

@@ -24,7 +24,7 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// Exit codes, like those of grep. A signal ends with the code of the shell: 130 for SIGINT, 143 for SIGTERM.
+// Exit codes, as grep has them. A signal ends with the code of the shell: 130 for SIGINT, 143 for SIGTERM.
 const (
 	ExitOK    = 0
 	ExitNo    = 1 // the answer is no: see ErrNo
@@ -110,7 +110,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	return ExitError
 }
 
-// Exit ends a command with an exit code and without a message, such as that of a program that it ran.
+// Exit ends a command with an exit code and without a message, such as the code of a program that it ran.
 type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
@@ -167,7 +167,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// Checked is a writer that keeps its first error, for writers that ignore errors, such as those of help texts.
+// Checked is a writer that keeps its first error, for code that ignores errors, such as cobra where it writes help.
 type Checked struct {
 	io.Writer
 	err error

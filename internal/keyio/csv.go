@@ -65,7 +65,7 @@ func (r *reader) readCSV(st *stream) error {
 			r.send(b)
 			return nil
 		}
-		raw := limited.row(rows.InputOffset()) // that of a bad row is dropped
+		raw := limited.row(rows.InputOffset()) // a bad row is dropped
 		if err == nil {
 			err = b.addRow(set, at, rows, row, raw)
 		}
@@ -284,7 +284,7 @@ func (b *block) splitFields(s *settings) error {
 		i++
 		return part
 	}
-	numbers := b.LineNumbers // of all rows; those of bad ones are dropped
+	numbers := b.LineNumbers // of all rows; bad ones are dropped
 	b.LineNumbers = numbers[:0]
 	for row := 0; i < len(b.ends); row++ {
 		var raw, second []byte

@@ -26,7 +26,7 @@ func (e *UnsupportedError) Error() string {
 // signature is how the data of a format begins: with control bytes, or so long that no list of keys begins with it.
 type signature struct {
 	magic string
-	codec string // that of a compression that is read, else ""
+	codec string // name of a compression that is read, else ""
 	what  string // the format, if it is not read, else ""
 	do    string // what the user can do
 }

@@ -13,7 +13,7 @@ import (
 // hostile does harm if it is not escaped.
 const hostile = "<script>alert(\"1\")</script> & 'a',"
 
-// TestSVG requires XML whose texts are those of the chart, and nothing for points that cannot be drawn.
+// TestSVG requires XML with the texts of the chart, and nothing for points that cannot be drawn.
 func TestSVG(t *testing.T) {
 	chart := Chart{Title: hostile, X: hostile, Y: "rate", Curves: []Curve{
 		{Name: hostile, Points: [][2]float64{{1, 0}, {2, 0.5}, {3, math.NaN()}, {4, 0.25}, {math.Inf(1), 1}}},
