@@ -11,8 +11,8 @@
 //   - a text is not valid UTF-8, or escapes half of a surrogate pair,
 //   - anything but white space follows the object.
 //
-// Objects nest as deep as the structs do. A list of the outermost object is decoded value by value, so that memory is
-// bounded by the values that are kept and by the largest single value; see [Limiter].
+// Objects nest as deep as the structs do. The text is read token by token, so that memory is bounded by the values that
+// are kept and by the largest single text, number or unknown value; see [Limiter].
 package strictjson
 
 import (
@@ -23,8 +23,10 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // Error is an error of the text.
@@ -97,6 +99,8 @@ type decoder struct {
 	first *Error   // of a value
 }
 
+// The methods that read return errors of syntax, and of lists that are too long. They note errors of values and read on.
+
 // note keeps the first error of a value.
 func (d *decoder) note(err error) {
 	if d.first == nil {
@@ -104,16 +108,16 @@ func (d *decoder) note(err error) {
 	}
 }
 
+// noteIn notes an error of a member of the current object.
+func (d *decoder) noteIn(name string, err error) {
+	d.path = append(d.path, name)
+	d.note(err)
+	d.path = d.path[:len(d.path)-1]
+}
+
 // here returns an error of the current value.
 func (d *decoder) here(err error) *Error {
 	return &Error{strings.ReplaceAll(strings.Join(d.path, "."), ".[", "["), err}
-}
-
-// in calls f with a name at the end of the path.
-func (d *decoder) in(name string, f func()) {
-	d.path = append(d.path, name)
-	f()
-	d.path = d.path[:len(d.path)-1]
 }
 
 // Errors of fields.
@@ -122,35 +126,18 @@ var (
 	errTwice   = errors.New("it is there twice")
 	errMissing = errors.New("it is missing")
 	errNull    = errors.New("it is null")
-	errObject  = errors.New("want an object")
-	errList    = errors.New("want a list")
 	errForm    = errors.New("it is not in the canonical form")
 	errUTF8    = errors.New("it is not valid UTF-8")
 )
 
-// document reads the outermost object. The error is one of syntax, or of a list that is none or too long.
+// document reads the outermost object and the end of the text.
 func (d *decoder) document(into []any) error {
-	if t, err := d.json.Token(); err != nil {
+	var structs []reflect.Value
+	for _, v := range into {
+		structs = append(structs, reflect.ValueOf(v).Elem())
+	}
+	if err := d.object(structs...); err != nil {
 		return err
-	} else if t != json.Delim('{') {
-		return errObject
-	}
-
-	seen := make([]uint64, len(into))
-	for d.json.More() {
-		name, err := d.json.Token()
-		if err != nil {
-			return err
-		}
-		if err := d.member(name.(string), into, seen); err != nil {
-			return err
-		}
-	}
-	if _, err := d.json.Token(); err != nil {
-		return err
-	}
-	for i, v := range into {
-		d.missing(fieldsOf(reflect.TypeOf(v).Elem()), seen[i])
 	}
 
 	if _, err := d.json.Token(); err == nil {
@@ -161,199 +148,217 @@ func (d *decoder) document(into []any) error {
 	return nil
 }
 
-// member reads a field of the outermost object.
-func (d *decoder) member(name string, into []any, seen []uint64) (err error) {
-	for i, v := range into {
-		to := reflect.ValueOf(v).Elem()
-		f := find(fieldsOf(to.Type()), []byte(name), &seen[i], d)
-		if f == nil {
-			continue
-		}
-		d.in(f.name, func() {
-			if f.kind == list {
-				err = d.stream(v, to.FieldByIndex(f.index))
-				return
-			}
-			var raw json.RawMessage
-			if err = d.json.Decode(&raw); err == nil {
-				d.field(f, raw, to)
-			}
-		})
-		return err
+// open reads the first token of a value and reports whether it is the delimiter. It skips another value.
+func (d *decoder) open(want json.Delim, name string) (bool, error) {
+	t, err := d.json.Token()
+	if err != nil || t == want {
+		return err == nil, err
 	}
-	d.in(cut(name), func() { d.note(errUnknown) })
-	var raw json.RawMessage
-	return d.json.Decode(&raw)
+	if t == nil {
+		d.note(errNull)
+		return false, nil
+	}
+	d.note(fmt.Errorf("want %s", name))
+
+	if _, ok := t.(json.Delim); ok {
+		for d.json.More() {
+			if t == json.Delim('{') {
+				if _, err := d.json.Token(); err != nil { // the name
+					return false, err
+				}
+			}
+			if _, err := d.raw(); err != nil {
+				return false, err
+			}
+		}
+		_, err = d.json.Token()
+	}
+	return false, err
 }
 
-// stream reads a list of the outermost object value by value.
-func (d *decoder) stream(owner any, to reflect.Value) error {
-	t, err := d.json.Token()
-	switch {
-	case err != nil:
+// object reads an object that has the fields of all structs.
+func (d *decoder) object(structs ...reflect.Value) error {
+	if ok, err := d.open('{', "an object"); !ok {
 		return err
-	case t == nil:
-		d.note(errNull)
-		return nil
-	case t != json.Delim('['):
-		return d.here(errList)
 	}
 
-	most := -1
-	if l, ok := owner.(Limiter); ok {
-		most = l.MaxItems(d.path[0])
+	seen := map[string]bool{}
+	for d.json.More() {
+		t, err := d.json.Token()
+		if err != nil {
+			return err
+		}
+		name := t.(string) // the json.Decoder takes nothing else here
+		owner, f := find(structs, name)
+		if f == nil {
+			d.noteIn(strings.Trim(fmt.Sprintf("%.40q", name), `"`), errUnknown)
+			if _, err := d.raw(); err != nil {
+				return err
+			}
+			continue
+		}
+		if seen[name] {
+			d.noteIn(name, errTwice)
+		}
+		seen[name] = true
+
+		d.path = append(d.path, name)
+		if err := d.field(f, owner); err != nil {
+			return err
+		}
+		d.path = d.path[:len(d.path)-1]
 	}
+
+	for _, s := range structs {
+		for _, f := range fieldsOf(s.Type()) {
+			if !f.optional && !seen[f.name] {
+				d.noteIn(f.name, errMissing)
+			}
+		}
+	}
+	_, err := d.json.Token()
+	return err
+}
+
+// field reads the value of a field of a struct.
+func (d *decoder) field(f *field, owner reflect.Value) (err error) {
+	to := owner.FieldByIndex(f.index)
+	if l, ok := owner.Addr().Interface().(Limiter); ok && to.Kind() == reflect.Slice {
+		err = d.list(to, l.MaxItems(f.name))
+	} else {
+		err = d.value(to, f.quoted)
+	}
+	if f.optional && to.IsZero() {
+		d.note(errForm)
+	}
+	return err
+}
+
+// value reads a value of any type. quoted: it is a number in a JSON string.
+func (d *decoder) value(to reflect.Value, quoted bool) error {
+	text, ok := to.Addr().Interface().(encoding.TextUnmarshaler)
+	switch {
+	case ok: // also a struct, such as time.Time
+	case to.Kind() == reflect.Pointer:
+		to.Set(reflect.New(to.Type().Elem()))
+		return d.value(to.Elem(), quoted)
+	case to.Kind() == reflect.Struct:
+		return d.object(to)
+	case to.Kind() == reflect.Slice:
+		return d.list(to, -1)
+	}
+
+	raw, err := d.raw()
+	if err != nil {
+		return err
+	}
+	switch {
+	case raw[0] == 'n':
+		err = errNull
+	case ok:
+		err = decodeText(raw, text)
+	case to.Kind() == reflect.String:
+		var s string
+		s, err = decodeString(raw)
+		to.SetString(s)
+	case quoted && raw[0] != '"':
+		err = errors.New("want a number as text")
+	case quoted:
+		err = decodeScalar(raw[1:len(raw)-1], to)
+	default:
+		err = decodeScalar(raw, to)
+	}
+	if err != nil {
+		d.note(err)
+	}
+	return nil
+}
+
+// list reads a list of at most most values; -1: of any number.
+func (d *decoder) list(to reflect.Value, most int) error {
+	if ok, err := d.open('[', "a list"); !ok {
+		return err
+	}
+
 	to.Set(reflect.MakeSlice(to.Type(), 0, 0)) // an empty list is not null
-	var raw json.RawMessage
 	for n := 0; d.json.More(); n++ {
 		if n == most {
 			return d.here(fmt.Errorf("it has more than %d values", most))
 		}
-		if err := d.json.Decode(&raw); err != nil {
+		if d.first != nil { // the list does not matter any more, so it does not grow
+			if _, err := d.raw(); err != nil {
+				return err
+			}
+			continue
+		}
+		if n == to.Cap() {
+			to.Grow(1)
+		}
+		to.SetLen(n + 1)
+		d.path = append(d.path, "["+strconv.Itoa(n)+"]")
+		if err := d.value(to.Index(n), false); err != nil {
 			return err
 		}
-		d.item(raw, to)
+		d.path = d.path[:len(d.path)-1]
 	}
-	_, err = d.json.Token()
+	_, err := d.json.Token()
 	return err
 }
 
-// item appends a value to a list. After an error the list does not matter any more, so it does not grow.
-func (d *decoder) item(raw []byte, to reflect.Value) {
-	if d.first != nil {
-		return
-	}
-	n := to.Len()
-	if n == to.Cap() {
-		to.Grow(1)
-	}
-	to.SetLen(n + 1)
-	d.value(kindOf(to.Type().Elem()), raw, to.Index(n))
-	if d.first != nil {
-		place := fmt.Sprintf("%s[%d]", d.here(nil).Field, n)
-		d.first.Field = place + strings.TrimPrefix(d.first.Field, d.here(nil).Field)
-	}
+// raw reads a value and returns its text.
+func (d *decoder) raw() (raw json.RawMessage, err error) {
+	err = d.json.Decode(&raw)
+	return raw, err
 }
 
-// value decodes a value that is valid JSON.
-func (d *decoder) value(k kind, raw []byte, to reflect.Value) {
+// decodeScalar decodes a number or a boolean. Its text must be the one that encoding/json writes.
+func decodeScalar(raw []byte, to reflect.Value) error {
+	if json.Unmarshal(raw, to.Addr().Interface()) == nil {
+		if again, err := json.Marshal(to.Interface()); err == nil && bytes.Equal(again, raw) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%.40s; want %s in its canonical form", raw, to.Type())
+}
+
+// decodeText decodes a value with a text form.
+func decodeText(raw []byte, to encoding.TextUnmarshaler) error {
+	s, err := decodeString(raw)
+	if err != nil {
+		return err
+	}
+	if err := to.UnmarshalText([]byte(s)); err != nil {
+		return err
+	}
+	if v, ok := to.(encoding.TextMarshaler); ok {
+		if again, err := v.MarshalText(); err != nil || string(again) != s {
+			return errForm
+		}
+	}
+	return nil
+}
+
+// decodeString returns the text of a JSON string.
+func decodeString(raw []byte) (s string, err error) {
 	switch {
-	case raw[0] == 'n':
-		d.note(errNull)
-	case k == pointer:
-		to.Set(reflect.New(to.Type().Elem()))
-		d.value(kindOf(to.Type().Elem()), raw, to.Elem())
-	case k == scalar:
-		if err := decodeScalar(raw, to); err != nil {
-			d.note(err)
-		}
-	case k == list && raw[0] != '[':
-		d.note(errList)
-	case k == list:
-		to.Set(reflect.MakeSlice(to.Type(), 0, 0))
-		for value, rest := next(raw[1:]); value != nil; value, rest = next(rest) {
-			d.item(value, to)
-		}
-	case raw[0] != '{':
-		d.note(errObject)
-	case k == table:
-		d.table(raw, to)
-	default:
-		d.object(raw, to)
+	case raw[0] != '"':
+		return "", fmt.Errorf("%.40s; want text", raw)
+	case !utf8.Valid(raw):
+		return "", errUTF8
 	}
-}
-
-// object decodes an object into a struct.
-func (d *decoder) object(raw []byte, to reflect.Value) {
-	fields, seen := fieldsOf(to.Type()), uint64(0)
-	for name, value, rest := nextField(raw[1:]); value != nil; name, value, rest = nextField(rest) {
-		if f := find(fields, name, &seen, d); f != nil {
-			d.path = append(d.path, f.name)
-			d.field(f, value, to)
-			d.path = d.path[:len(d.path)-1]
-		} else {
-			d.in(cut(string(name)), func() { d.note(errUnknown) })
-		}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return "", err
 	}
-	d.missing(fields, seen)
-}
-
-// table decodes an object into a map with texts as keys.
-func (d *decoder) table(raw []byte, to reflect.Value) {
-	to.Set(reflect.MakeMap(to.Type()))
-	for name, value, rest := nextField(raw[1:]); value != nil; name, value, rest = nextField(rest) {
-		d.in(cut(string(name)), func() {
-			key, v := reflect.ValueOf(string(name)), reflect.New(to.Type().Elem()).Elem()
-			if to.MapIndex(key).IsValid() {
-				d.note(errTwice)
-			}
-			d.value(kindOf(v.Type()), value, v)
-			to.SetMapIndex(key, v)
-		})
+	// Package json puts U+FFFD for half of a surrogate pair, and other readers keep it.
+	if strings.Count(s, "\uFFFD") != bytes.Count(raw, []byte("\uFFFD")) {
+		return "", errUTF8
 	}
-}
-
-// field decodes the value of a field of a struct.
-func (d *decoder) field(f *field, raw []byte, of reflect.Value) {
-	if f.quoted && raw[0] != 'n' {
-		if raw[0] != '"' || len(raw) < 3 {
-			d.note(errors.New("want a number as text"))
-			return
-		}
-		raw = raw[1 : len(raw)-1] // decodeScalar refuses what is no number
-	}
-	to := of.FieldByIndex(f.index)
-	d.value(f.kind, raw, to)
-	if f.optional && to.IsZero() {
-		d.note(errForm)
-	}
-}
-
-// missing notes a field that is not in seen and must be there.
-func (d *decoder) missing(fields []field, seen uint64) {
-	for i, f := range fields {
-		if d.first == nil && !f.optional && seen&(1<<i) == 0 {
-			d.in(f.name, func() { d.note(errMissing) })
-		}
-	}
-}
-
-// cut shortens a name from a text for an error.
-func cut(name string) string { return strings.Trim(fmt.Sprintf("%.40q", name), `"`) }
-
-// kind says how a value is decoded.
-type kind uint8
-
-const (
-	scalar  kind = iota // a text, a number, a boolean, or what has a text form
-	object              // a struct
-	list                // a slice
-	table               // a map
-	pointer             // to one of these
-)
-
-// kindOf returns the kind of a type.
-func kindOf(t reflect.Type) kind {
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-		return scalar
-	}
-	switch t.Kind() {
-	case reflect.Struct:
-		return object
-	case reflect.Slice:
-		return list
-	case reflect.Map:
-		return table
-	case reflect.Pointer:
-		return pointer
-	}
-	return scalar
+	return s, nil
 }
 
 // field is a field of a struct.
 type field struct {
 	name     string
-	kind     kind
 	index    []int
 	optional bool // omitempty
 	quoted   bool // string: the number is a JSON string
@@ -361,7 +366,7 @@ type field struct {
 
 var fieldsByType sync.Map // of reflect.Type to []field
 
-// fieldsOf returns the fields of a struct, at most 64.
+// fieldsOf returns the fields of a struct.
 func fieldsOf(t reflect.Type) []field {
 	if all, ok := fieldsByType.Load(t); ok {
 		return all.([]field)
@@ -370,28 +375,23 @@ func fieldsOf(t reflect.Type) []field {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name != "" && name != "-" && f.IsExported() {
-			all = append(all, field{name: name, kind: kindOf(f.Type), index: f.Index,
+			all = append(all, field{name: name, index: f.Index,
 				optional: strings.Contains(options, "omitempty"), quoted: strings.Contains(options, "string")})
 		}
-	}
-	if len(all) > 64 {
-		panic(t.String() + " has more than 64 fields")
 	}
 	fieldsByType.Store(t, all)
 	return all
 }
 
-// find returns the field of that name, or nil, and marks it in seen. A field that is marked already is an error.
-func find(fields []field, name []byte, seen *uint64, d *decoder) *field {
-	for i := range fields {
-		if fields[i].name != string(name) {
-			continue
+// find returns the field of that name, and the struct that has it, or nil.
+func find(structs []reflect.Value, name string) (owner reflect.Value, f *field) {
+	for _, s := range structs {
+		fields := fieldsOf(s.Type())
+		for i := range fields {
+			if fields[i].name == name {
+				return s, &fields[i]
+			}
 		}
-		if *seen&(1<<i) != 0 {
-			d.in(fields[i].name, func() { d.note(errTwice) })
-		}
-		*seen |= 1 << i
-		return &fields[i]
 	}
-	return nil
+	return owner, nil
 }

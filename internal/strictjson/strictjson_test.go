@@ -29,13 +29,17 @@ type body struct {
 	Parts []part               `json:"parts"`
 	Inner struct{ List []int } `json:"-"`
 	Deep  *deep                `json:"deep,omitempty"`
-	Map   map[string]part      `json:"map,omitempty"`
+	Map   *named               `json:"map,omitempty"`
 	Rate  float64              `json:"rate"`
 	At    time.Time            `json:"at"`
 	Seed  uint64               `json:"seed,string"`
 	On    bool                 `json:"on,omitempty"`
 
 	limit int
+}
+
+type named struct {
+	A part `json:"a"`
 }
 
 type deep struct {
@@ -105,7 +109,7 @@ func TestRefused(t *testing.T) {
 		{`-5`, `9223372036854775808`, "size", "want int64"},
 		{`"18446744073709551615"`, `"007"`, "seed", "canonical"},
 		{`"18446744073709551615"`, `"+7"`, "seed", "want uint64"},
-		{`"18446744073709551615"`, `""`, "seed", "number as text"},
+		{`"18446744073709551615"`, `""`, "seed", "want uint64"},
 		{`"18446744073709551615"`, `7`, "seed", "number as text"},
 		{`"on":true`, `"on":1`, "on", "canonical"},
 		{`T15:00:00Z`, `T15:00:00+00:00`, "at", ""},
