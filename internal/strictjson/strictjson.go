@@ -97,6 +97,7 @@ type decoder struct {
 	json  *json.Decoder
 	path  []string // names and indices that lead to the current value
 	first *Error   // of a value
+	last  json.RawMessage
 }
 
 // The methods that read return errors of syntax, and of lists that are too long. They note errors of values and read on.
@@ -285,30 +286,46 @@ func (d *decoder) list(to reflect.Value, most int) error {
 		if n == most {
 			return d.here(fmt.Errorf("it has more than %d values", most))
 		}
+		raw, err := d.raw()
+		if err != nil {
+			return err
+		}
 		if d.first != nil { // the list does not matter any more, so it does not grow
-			if _, err := d.raw(); err != nil {
-				return err
-			}
 			continue
 		}
 		if n == to.Cap() {
 			to.Grow(1)
 		}
 		to.SetLen(n + 1)
-		d.path = append(d.path, "["+strconv.Itoa(n)+"]")
-		if err := d.value(to.Index(n), false); err != nil {
-			return err
+		if item := to.Index(n); !decodeWritten(raw, item) {
+			item.SetZero()
+			path := append(d.path, "["+strconv.Itoa(n)+"]")
+			one := &decoder{json: json.NewDecoder(bytes.NewReader(raw)), path: path}
+			if err := one.value(item, false); err != nil {
+				return err
+			}
+			d.first = one.first
 		}
-		d.path = d.path[:len(d.path)-1]
 	}
 	_, err := d.json.Token()
 	return err
 }
 
-// raw reads a value and returns its text.
-func (d *decoder) raw() (raw json.RawMessage, err error) {
-	err = d.json.Decode(&raw)
-	return raw, err
+// decodeWritten decodes a value and reports whether it has the very bytes that encoding/json writes for the result. Such
+// a value has each field once, and is in canonical form. A null is left to the other methods. This takes a quarter of
+// their time.
+func decodeWritten(raw []byte, to reflect.Value) bool {
+	if bytes.Contains(raw, []byte("null")) || json.Unmarshal(raw, to.Addr().Interface()) != nil {
+		return false
+	}
+	again, err := json.Marshal(to.Addr().Interface())
+	return err == nil && bytes.Equal(again, raw)
+}
+
+// raw reads a value and returns its text, which is valid until the next call.
+func (d *decoder) raw() ([]byte, error) {
+	err := d.json.Decode(&d.last)
+	return d.last, err
 }
 
 // decodeScalar decodes a number or a boolean. Its text must be the one that encoding/json writes.

@@ -138,15 +138,6 @@ class Filter(_core.Handle):
         where = "" if self._path is None else f" {self._path!r}"
         return f"<bloomery.{name}{where} {info.spec} keys={info.keys} bytes={info.bytes}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle holds the path, or the bytes of a filter that was opened from bytes."""
-        from ._open import open
-
-        source = self._path if self._path is not None else self._data
-        if self.info.key_check is not None:  # after the source was taken: close, meanwhile, drops the bytes
-            raise TypeError("a filter with a secret is not pickled, since the pickle would hold the secret")
-        return open, (source,)
-
 
 class ExactSet(Filter):
     """An open exact set: for keys of its universe the answers have no error."""

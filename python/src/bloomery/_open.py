@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import copyreg
 import os
 from typing import Any
 
@@ -36,3 +37,16 @@ def open(source: str | os.PathLike[str] | Any, secret: bytes | str | None = None
         return _filter.open_path(path, key)
     data = source if type(source) is bytes else builtins.bytes(memoryview(source))
     return _filter.open_bytes(data, key)
+
+
+def _reduce(f: _filter.Filter) -> tuple[Any, ...]:
+    """Pickles the path, or the bytes of a filter that was opened from bytes."""
+    source = f._path if f._path is not None else f._data
+    if f.info.key_check is not None:  # after the source was taken: close, meanwhile, drops the bytes
+        raise TypeError("a filter with a secret is not pickled, since the pickle would hold the secret")
+    return open, (source,)
+
+
+# Registered here, not a method: the modules of the classes know nothing of open.
+for _kind in (_filter.Filter, _filter.ExactSet, _sharded.ShardedFilter):
+    copyreg.pickle(_kind, _reduce)
