@@ -14,6 +14,7 @@ import { xxh3 } from './hash/xxh3.js';
 import type { Key } from './key.js';
 import { abortSignal, callback, check, flag, type Rule, want } from './options.js';
 import { type Start, wasmStart } from './wasm/builder.js';
+import { within } from './watch.js';
 
 export type { Key } from './key.js';
 
@@ -124,7 +125,7 @@ async function take(
   const source = (keys as AsyncIterable<Key | number>)[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const { done, value } = await orAborted(source.next(), turns.signal);
+      const { done, value } = await (turns.signal ? within(turns.signal, source.next()) : source.next());
       if (done) return;
       hashes.add(value);
       if (due()) await pause();
@@ -133,14 +134,4 @@ async function take(
     Promise.resolve(source.return?.()).catch(() => {}); // not awaited: it may wait for a key that never comes
     throw error;
   }
-}
-
-/** Settles as a promise does, or rejects when the signal is aborted. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -5,10 +5,9 @@ import { accept, type Accepted, Checker, type Filter, type OpenOptions, type Ope
 import { headerLength, parseHeader } from './header.js';
 import { maxManifest, refuseOther } from './manifest.js';
 import { abortSignal, absolute, callback, check, count, milliseconds, positive, type Rule } from './options.js';
-import { faultOf } from './response.js';
+import { faultOf, mayRecover, retried } from './response.js';
 import { sha256 } from './sha256.js';
 import { openShards, type ShardedFilter } from './sharded.js';
-import { pause, silence, watch, within } from './watch.js';
 
 /** How a file is fetched and opened. */
 export interface FetchOptions extends OpenOptions {
@@ -115,27 +114,24 @@ async function download<T>(
   url: URL, options: FetchOptions, most: number, resume: boolean, start: () => Sink,
   done: (bytes: Uint8Array) => T | Promise<T>,
 ): Promise<T> {
-  const { signal, retries = 3, timeout = 30_000 } = options, get = options.fetch ?? globalThis.fetch;
+  const { signal = new AbortController().signal, retries = 3, timeout = 30_000 } = options;
   let bytes = new Uint8Array(0), have = 0, total: number | undefined, tag = '', resumed = false, sink = start();
+  let failures = 0, began = 0, before = 0, type = '';
   const restart = () => {
     have = 0;
     total = undefined;
     resumed = false;
     sink = start();
   };
-  for (let failures = 0; ; await pause(2 ** failures / 8, signal ?? new AbortController().signal)) {
-    const idle = watch(signal, silence(timeout)), began = performance.now(), before = have;
-    const net = <T>(p: Promise<T>) => within(idle.signal, p).catch((e) => {
-      throw new FetchError(url.href, 0, `the connection failed: ${reasonOf(e)}`, e);
-    });
-    let type = '';
-    /** Whether n bytes are too few for the time that has passed. */
-    const slow = (n: number) => n < slowest * (performance.now() - began);
-    try {
-      signal?.throwIfAborted();
-      idle.set(timeout);
-      const headers: Record<string, string> = have ? { range: `bytes=${have}-` } : {};
-      const response = await net(get(url.href, { signal: idle.signal, headers })), { status } = response;
+  /** Whether n bytes are too few for the time that has passed. */
+  const slow = (n: number) => n < slowest * (performance.now() - began);
+
+  return retried(options, signal, async (send) => {
+    let status = 0, announced = 0, from = 0;
+    [began, before, type] = [performance.now(), have, ''];
+    const headers: Record<string, string> = have ? { range: `bytes=${have}-` } : {};
+    await send(url.href, { headers }, (response) => {
+      ({ status } = response);
       const header = (name: string) => response.headers.get(name) ?? '';
       const own = header('etag') + header('last-modified'), range = header('content-range');
       type = header('content-type');
@@ -144,62 +140,48 @@ async function download<T>(
       } else if (status === 200) {
         restart();
       } else {
-        response.body?.cancel().catch(() => {});
         if (have) restart();
         throw new FetchError(url.href, status, faultOf(response));
       }
       tag = own;
-      const announced = Number(header('content-length')), from = have, reader = response.body?.getReader();
-      try {
-        for (;;) {
-          const { done, value } = reader ? await net(reader.read()) : { done: true };
-          signal?.throwIfAborted();
-          if (done || !value) break;
-          idle.set(timeout);
-          const n = have + value.length;
-          if (n > (total ?? most)) throw total ? new CorruptError('bytes behind the file', total) : tooLarge(n, most);
-          if (n > bytes.length) {
-            const whole = total! <= trusted && from + announced === total;
-            bytes = grown(bytes, have, Math.min(total ?? most, whole ? most : Math.max(2 * n, 65536)));
-          }
-          bytes.set(value, have);
-          have = n;
-          total = sink(bytes, have);
-          if (total !== undefined && total > most) throw tooLarge(total, most);
-          if (total !== undefined && have > total) throw new CorruptError('bytes behind the file', total);
-          if (slow(n - from + slowest * 2 * timeout)) {
-            throw new FetchError(url.href, 0, 'less than 1 KiB/s came');
-          }
-        }
-      } finally {
-        reader?.cancel().catch(() => {});
+      announced = Number(header('content-length'));
+      from = have;
+      return true;
+    }, (value) => {
+      const n = have + value.length;
+      if (n > (total ?? most)) throw total ? new CorruptError('bytes behind the file', total) : tooLarge(n, most);
+      if (n > bytes.length) {
+        const whole = total! <= trusted && from + announced === total;
+        bytes = grown(bytes, have, Math.min(total ?? most, whole ? most : Math.max(2 * n, 65536)));
       }
-      if (!have) throw new FetchError(url.href, status, faultOf(response));
-      if (total === undefined || have === total) {
-        const result = await done(bytes.subarray(0, have));
-        signal?.throwIfAborted();
-        return result;
+      bytes.set(value, have);
+      have = n;
+      total = sink(bytes, have);
+      if (total !== undefined && total > most) throw tooLarge(total, most);
+      if (total !== undefined && have > total) throw new CorruptError('bytes behind the file', total);
+      if (slow(n - from + slowest * 2 * timeout)) {
+        throw new FetchError(url.href, 0, 'less than 1 KiB/s came');
       }
-      if (have - from === announced) throw new TruncatedError('end of the file', have);
-      throw new FetchError(url.href, 0, `the download ended after ${have} of ${total} bytes`);
-    } catch (e) {
-      signal?.throwIfAborted();
-      if (e instanceof FormatError) {
-        e.message = `${url.href}: ${e.message}${instead(type, bytes.subarray(0, have))}`;
-      }
-      if (e instanceof FormatError && resumed) {
-        resume = false; // the parts do not fit together: load the whole
-      } else if (!(e instanceof FetchError) || !mayRecover(e.status)) {
-        throw e;
-      }
-      // A server that sends a few bytes and breaks makes no progress.
-      failures = resume && resumed && !slow(have - before) ? 1 : failures + 1;
-      if (failures > retries) throw e;
-      if (!resume) restart();
-    } finally {
-      idle.free();
+    });
+    if (!have) throw new FetchError(url.href, status, 'a response with no body');
+    if (total === undefined || have === total) return done(bytes.subarray(0, have));
+    if (have - from === announced) throw new TruncatedError('end of the file', have);
+    throw new FetchError(url.href, 0, `the download ended after ${have} of ${total} bytes`);
+  }, (e) => {
+    if (e instanceof FormatError) {
+      e.message = `${url.href}: ${e.message}${instead(type, bytes.subarray(0, have))}`;
     }
-  }
+    if (e instanceof FormatError && resumed) {
+      resume = false; // the parts do not fit together: load the whole
+    } else if (!(e instanceof FetchError) || !mayRecover(e.status)) {
+      throw e;
+    }
+    // A server that sends a few bytes and breaks makes no progress.
+    failures = resume && resumed && !slow(have - before) ? 1 : failures + 1;
+    if (failures > retries) throw e;
+    if (!resume) restart();
+    return failures;
+  });
 }
 
 /** What came instead of a file, for the error of its content. */
@@ -207,15 +189,6 @@ export function instead(type: string, file: Uint8Array): string {
   const page = /^\s*</.test(String.fromCharCode(...file.subarray(0, 16))) ? ': a web page came instead' : '';
   return `; content type ${type || 'not given'}${page}`;
 }
-
-/** Why a request failed: platforms hide that in the cause. */
-export function reasonOf(e: unknown): string {
-  const { message, cause } = e as Error;
-  return cause instanceof Error ? `${message}: ${cause.message}` : message;
-}
-
-/** Whether the same request may succeed later: no connection, an unusable part of the file, or a busy server. */
-export const mayRecover = (status: number) => [0, 206, 408, 416, 425, 429].includes(status) || status >= 500;
 
 const tooLarge = (n: number, most: number) => new TooLargeError(`${n} bytes are more than the limit of ${most}`);
 

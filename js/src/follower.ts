@@ -3,7 +3,7 @@
 import type { Apply } from './apply.js';
 import { CorruptError, FetchError, TooLargeError } from './errors.js';
 import type { ExactSet } from './exact.js';
-import { instead, loading, mayRecover, reasonOf } from './fetch.js';
+import { instead, loading } from './fetch.js';
 import type { Filter } from './filter.js';
 import type { Key } from './key.js';
 import { absolute, callback, check, flag, milliseconds, positive, type Rule, texts, want } from './options.js';
@@ -11,6 +11,7 @@ import {
   digest, keyId, maxRelease, type OlderRelease, parseHistory, parseRelease, type Release, ReleaseError,
   type ReleaseObject, type Trust, unchecked,
 } from './release.js';
+import { mayRecover, reasonOf } from './response.js';
 import type { ShardedFilter } from './sharded.js';
 import { decode, encode, mayFollow, remember, type Seen } from './state.js';
 import { load, type Part, type Since, type TransportOptions } from './transport.js';

@@ -1,9 +1,7 @@
 // The files of a publisher over HTTP: bounded, resumed if the connection breaks, and from one host.
 
 import { FetchError, TooLargeError } from './errors.js';
-import { mayRecover, reasonOf } from './fetch.js';
-import { faultOf } from './response.js';
-import { pause, silence, watch, within } from './watch.js';
+import { faultOf, mayRecover, reasonOf, retried } from './response.js';
 
 /** How files are loaded. */
 export interface TransportOptions {
@@ -44,62 +42,54 @@ export async function load(
   url: URL, most: number, whole: boolean, options: TransportOptions, end: AbortSignal, loaded: (n: number) => void,
   since?: Since, part: Part = { chunks: [], have: 0 },
 ): Promise<Loaded> {
-  const { fetch: get = globalThis.fetch, retries = 3, timeout = 30_000 } = options;
-  const inBrowser = 'location' in globalThis;
-  for (let tries = 0; ; await pause(2 ** tries / 8, end)) {
-    const { signal, set, free } = watch(end, silence(timeout));
-    let at = url, status = 0;
-    try {
-      end.throwIfAborted();
-      for (let hops = 0, response; ; hops++) {
-        set(timeout);
-        const { have } = part;
-        response = await within(signal, get(at.href, {
-          signal,
-          // A browser asks with what it has in its cache, which headers of ours would forbid.
-          headers: whole && have ? { range: `bytes=${have}-` } : inBrowser ? {} : { ...since },
-          ...(inBrowser ? since && { cache: 'no-cache' } : { redirect: 'manual' }),
-        }));
+  const { retries = 3 } = options, inBrowser = 'location' in globalThis;
+  let tries = 0, at = url, status = 0;
+  return retried(options, end, async (send) => {
+    at = url;
+    for (let hops = 0; ; hops++) {
+      const { have } = part;
+      const { headers } = await send(at.href, {
+        // A browser asks with what it has in its cache, which headers of ours would forbid.
+        headers: whole && have ? { range: `bytes=${have}-` } : inBrowser ? {} : { ...since },
+        ...(inBrowser ? since && { cache: 'no-cache' } : { redirect: 'manual' }),
+      }, (response) => {
         status = response.status;
-        const { headers, body } = response, location = status > 300 && status < 400 && headers.get('location');
-        const to = new URL(location || response.url || at, at), reader = body?.getReader();
-        try {
-          if (to.host !== url.host || (to.protocol !== url.protocol && to.protocol !== 'https:') || hops > 5) {
-            throw new Error(`a redirect to ${to.href} is refused`);
-          }
-          at = to;
-          if (location) continue;
-          if (status !== 206) {
-            part.chunks = [];
-            part.have = 0;
-            if (status !== 200) throw new Error(faultOf(response));
-          }
-          status = 0;
-          for (let chunk; reader && (chunk = (await within(signal, reader.read())).value); set(timeout)) {
-            loaded(chunk.length);
-            if ((part.have += chunk.length) > most) throw new TooLargeError(`${at.href}: more than ${most} bytes`);
-            part.chunks.push(chunk);
-          }
-          if (!part.have) throw new Error(faultOf(response));
-          if (whole && part.have < most) throw new Error(`only ${part.have} of ${most} bytes came`);
-          const tag = headers.get('etag'), time = headers.get('last-modified');
-          // Servers make tags of the second of the change, in which the file may change again.
-          if (since && !(Date.parse(headers.get('date')!) - Date.parse(time!) < 2000)) {
-            if (tag) since['if-none-match'] = tag;
-            if (time) since['if-modified-since'] = time;
-          }
-          return [new Uint8Array(await new Blob(part.chunks).arrayBuffer()), headers.get('content-type') ?? ''];
-        } finally {
-          reader?.cancel().catch(() => {});
+        const location = status > 300 && status < 400 && response.headers.get('location');
+        const to = new URL(location || response.url || at, at);
+        if (to.host !== url.host || (to.protocol !== url.protocol && to.protocol !== 'https:') || hops > 5) {
+          throw new Error(`a redirect to ${to.href} is refused`);
         }
+        at = to;
+        if (location) return false;
+        if (status !== 206) {
+          part.chunks = [];
+          part.have = 0;
+          if (status !== 200) throw new Error(faultOf(response));
+        }
+        status = 0;
+        return true;
+      }, (chunk) => {
+        loaded(chunk.length);
+        if ((part.have += chunk.length) > most) throw new TooLargeError(`${at.href}: more than ${most} bytes`);
+        part.chunks.push(chunk);
+      });
+      if (status) continue; // a redirect
+      if (!part.have) throw new Error('a response with no body');
+      if (whole && part.have < most) throw new Error(`only ${part.have} of ${most} bytes came`);
+      const tag = headers.get('etag'), time = headers.get('last-modified');
+      // Servers make tags of the second of the change, in which the file may change again.
+      if (since && !(Date.parse(headers.get('date')!) - Date.parse(time!) < 2000)) {
+        if (tag) since['if-none-match'] = tag;
+        if (time) since['if-modified-since'] = time;
       }
-    } catch (e) {
-      end.throwIfAborted();
-      if (e instanceof TooLargeError) throw e;
-      if (!whole) [part.chunks, part.have] = [[], 0];
-      if (tries++ >= retries || !mayRecover(status)) throw new FetchError(at.href, status, reasonOf(e), e);
-    } finally {
-      free();
+      return [new Uint8Array(await new Blob(part.chunks).arrayBuffer()), headers.get('content-type') ?? ''];
     }
-  }
+  }, (e) => {
+    if (e instanceof TooLargeError) throw e;
+    if (!whole) [part.chunks, part.have] = [[], 0];
+    if (tries++ >= retries || !mayRecover(status)) {
+      throw e instanceof FetchError ? e : new FetchError(at.href, status, reasonOf(e), e);
+    }
+    return tries;
+  });
 }
