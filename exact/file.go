@@ -45,7 +45,7 @@ func WithMaxBytes(n uint64) Option { return func(o *options) { o.MaxBytes = max(
 
 // Open reads the set in a regular file into memory. It reads the rest only if the file begins like an exact set, and a
 // folder, pipe or device is an error at once. Peak memory: the file. On error the Set is nil, and the error names the
-// path and wraps that of the file system or one of FromBytes.
+// path and wraps an error of the file system or of FromBytes.
 func Open(ctx context.Context, path string, o ...Option) (*Set, error) {
 	return open(ctx, path, optionsOf(maxFile, o))
 }
@@ -105,12 +105,12 @@ func badMagic(b []byte) error {
 	return container.OtherKind(b)
 }
 
-// WriteTo writes the file of the set to w, with the same bytes each time. The error is that of w, or says that the Set
-// is the zero Set or closed.
+// WriteTo writes the file of the set to w, with the same bytes each time. The error is the one of w, or says that the
+// Set is the zero Set or closed.
 func (s *Set) WriteTo(w io.Writer) (n int64, err error) {
-	out := &counter{w: w}
+	out := &container.Counter{To: w}
 	_, err = s.write(out)
-	return out.n, err
+	return out.N, err
 }
 
 // write writes the file, and returns the size of each record in bytes.
@@ -137,7 +137,7 @@ func (s *Set) write(w io.Writer) (sizes []uint64, err error) {
 }
 
 // Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
-// the new one. If ctx ends first, the file is unchanged. Other errors are those of the file system and of WriteTo.
+// the new one. If ctx ends first, the file is unchanged. It also returns errors of the file system and of WriteTo.
 func (s *Set) Save(ctx context.Context, path string) error {
 	if err := s.empty(); err != nil {
 		return err
@@ -146,16 +146,4 @@ func (s *Set) Save(ctx context.Context, path string) error {
 		_, err := s.WriteTo(w)
 		return err
 	})
-}
-
-// counter counts the bytes that are written.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.n += int64(n)
-	return n, err
 }

@@ -179,26 +179,13 @@ func (s sums) of(ctx context.Context, path string) (k known, err error) {
 		return k, nil
 	}
 	h := sha256.New()
-	if _, err := io.Copy(h, &reading{ctx, in}); err != nil {
+	if _, err := io.Copy(h, untrusted.Reader(ctx, in)); err != nil {
 		return k, err
 	}
 	k.info = now
 	h.Sum(k.sum[:0])
 	s[path] = k
 	return k, nil
-}
-
-// reading is a Reader that ends with its context.
-type reading struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (r *reading) Read(b []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	return r.Reader.Read(b)
 }
 
 // The number of a release must not go down: else a mirror could serve an old one. But a thief of a key can sign the

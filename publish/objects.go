@@ -28,7 +28,7 @@ func objectOf(e shard.Entry) object { return object{e.SHA256, e.Bytes} }
 // than that has, and returns the cause of ctx soon after ctx ends.
 func (o object) copy(ctx context.Context, w io.Writer, r io.Reader) error {
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w, sum), &reading{ctx, io.LimitReader(r, int64(o.Bytes)+1)})
+	n, err := io.Copy(io.MultiWriter(w, sum), untrusted.Reader(ctx, io.LimitReader(r, int64(o.Bytes)+1)))
 	if err != nil {
 		return err
 	}

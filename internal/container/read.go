@@ -56,19 +56,6 @@ func (o Options) ended() error {
 	return nil
 }
 
-// stoppable is a reader that ends with the Context of Options.
-type stoppable struct {
-	io.Reader
-	o Options
-}
-
-func (r stoppable) Read(b []byte) (int, error) {
-	if err := r.o.ended(); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(b)
-}
-
 func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, math.MaxInt64) }
 
 // Read reads one filter from r and stops at its end. It verifies the header before it allocates and all checksums
@@ -82,7 +69,7 @@ func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, math.MaxInt64) }
 func Read(r io.Reader, o Options) (*File, error) {
 	has := remaining(r)
 	if o.Context != nil {
-		r = stoppable{r, o}
+		r = untrusted.Reader(o.Context, r)
 	}
 	h, err := acceptHeader(r, o)
 	if err != nil {

@@ -54,24 +54,8 @@ func (d dir) Open(ctx context.Context, name string, offset, length int64) (io.Re
 	if length < 0 {
 		length = math.MaxInt64 - offset
 	}
-	return &part{ctx, io.NewSectionReader(f, offset, length), f}, nil
+	return &readCloser{untrusted.Reader(ctx, io.NewSectionReader(f, offset, length)), f}, nil
 }
-
-// part is an opened part of a file.
-type part struct {
-	ctx context.Context
-	*io.SectionReader
-	file *os.File
-}
-
-func (p *part) Read(b []byte) (int, error) {
-	if p.ctx.Err() != nil {
-		return 0, context.Cause(p.ctx)
-	}
-	return p.SectionReader.Read(b)
-}
-
-func (p *part) Close() error { return p.file.Close() }
 
 func (d dir) Stat(_ context.Context, name string) (Object, error) {
 	path, err := d.path("stat", name)

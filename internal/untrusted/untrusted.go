@@ -225,3 +225,18 @@ func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 		}
 	}
 }
+
+// Reader returns r until ctx ends; then Read returns the cause. It does not interrupt a Read that waits.
+func Reader(ctx context.Context, r io.Reader) io.Reader { return &reader{ctx, r} }
+
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *reader) Read(b []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.r.Read(b)
+}

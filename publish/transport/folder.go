@@ -35,24 +35,14 @@ func (f Folder) Get(ctx context.Context, name string, r Request) (*Object, error
 			return nil, err
 		}
 	}
-	o.Body = untrusted.BoundedBody(canceled{ctx, file}, r.MaxBytes-o.Offset)
+	o.Body = untrusted.BoundedBody(struct {
+		io.Reader
+		io.Closer
+	}{untrusted.Reader(ctx, file), file}, r.MaxBytes-o.Offset)
 	return o, nil
 }
 
 func (f Folder) String() string { return string(f) }
-
-// canceled ends a body with its context.
-type canceled struct {
-	ctx context.Context
-	io.ReadCloser
-}
-
-func (c canceled) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, context.Cause(c.ctx)
-	}
-	return c.ReadCloser.Read(p)
-}
 
 // fileURL returns the folder of a URL: file:///a/b is /a/b, and file://./a is a.
 func fileURL(u *url.URL) (Source, error) {
