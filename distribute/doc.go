@@ -1,5 +1,5 @@
 // Package distribute builds sharded sets (package shard) in steps that run on any number of machines. Any scheduler can
-// run them: make, Kubernetes Jobs, ssh, Apache Beam. The result is that of bloomery.Build, byte for byte. The
+// run them: make, Kubernetes Jobs, ssh, Apache Beam. The result equals the one of bloomery.Build, byte for byte. The
 // subcommands of bloomery shard are the same steps.
 //
 //	NewPlan  divides the input into ranges                     once

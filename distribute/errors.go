@@ -2,7 +2,7 @@ package distribute
 
 import "github.com/bloomery/bloomery/internal/steps"
 
-// Errors of the steps, besides those of packages bloomery and filter and of the Store.
+// Errors of the steps, besides errors of packages bloomery and filter and of the Store.
 var (
 	// ErrChanged means that an input is not the one that the plan was made for. Make a new plan.
 	ErrChanged = steps.ErrChanged

@@ -60,7 +60,7 @@ func (p *Plan) Save(ctx context.Context, out Store) error { return p.steps.Save(
 // Range hashes the keys of range i, writes its run file, and returns the number of keys. It keeps a finished run file,
 // after checking its size, header and index; Build compares the checksums of the hashes. Errors name the input, with
 // the line if it is about a key or a value. They wrap ErrChanged if an object is not the one in the plan, ErrNoPlan if
-// a Finish has removed the plan meanwhile, and are those of in and out.
+// a Finish has removed the plan meanwhile, or come from in and out.
 func (p *Plan) Range(ctx context.Context, in, out Store, i int, o Options) (keys uint64, err error) {
 	done, err := p.steps.Range(ctx, in, out, i, steps.Options(o))
 	return done.Keys, err
@@ -79,14 +79,14 @@ func (p *Plan) Gather(ctx context.Context, out Store, o Options) (keys uint64, e
 //
 // If a run file is damaged, Build removes it, and the error wraps ErrMissing and says which range to run again. If a
 // key has two values, the error wraps filter.ErrValues and names the inputs. If a Finish has removed the plan
-// meanwhile and the set that is there now has another shard, the error wraps ErrNoPlan. Other errors are those of
+// meanwhile and the set that is there now has another shard, the error wraps ErrNoPlan. Other errors come from
 // bloomery.Builder and out.
 func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
 	return p.steps.Build(ctx, out, s, steps.Options(o))
 }
 
 // Finish requires all shards, checks that their files are those that Build wrote, gives them their final names, and
-// writes the manifest, after which the set can be opened. Then it removes the working files of this plan, those of
+// writes the manifest, after which the set can be opened. Then it removes the working files of this plan and of
 // plans that cannot finish any more because they were saved before, and the shards that the manifest does not name. If
 // Finish was interrupted after the manifest, it only removes.
 //

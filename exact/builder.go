@@ -23,11 +23,11 @@ type Config struct {
 	Seed        uint64         // of the hash function, unless there is a Secret
 	Secret      *filter.Secret // for a keyed hash, which the file does not contain
 	Partitioned bool           // keys have partitions
-	// Base, if not nil, gets an update: the set that is built is Base with one more record, so that its
-	// answers are those of the members in the universe, which need not be that of Base. The record takes
+	// Base, if not nil, gets an update: the set that is built is Base with one more record, so that it
+	// answers for the members and the universe that are added, which need not be the universe of Base. The record takes
 	// about log2(universe/toggled) + 2 bits for each key whose answer it toggles, and 30 to 50 bytes
 	// besides; without a change there is none. Info.Changed says what has changed. Hash function
-	// and partitions are those of Base, whatever the fields above say.
+	// and partitions are the ones of Base, whatever the fields above say.
 	Base *Set
 	// Shrink is the largest fraction of the members, and of the universe, that an update of Base may lose,
 	// in [0, 1]. Beyond it the error wraps filter.ErrShrunk: a list that was cut would take away members.
@@ -97,12 +97,12 @@ const memberBit = 1
 
 // AddMembers adds members. A set with Config.Partitioned needs the partition of each key, and others must have none. It
 // returns an error wrapping filter.ErrConfig otherwise, or one wrapping filter.ErrTooLarge for more than MaxPartitions
-// partitions, or that of a temporary file. It panics if there are partitions, but not as many as keys.
+// partitions, or is one of a temporary file. It panics if there are partitions, but not as many as keys.
 func (b *Builder) AddMembers(keys [][]byte, partitions ...[]byte) error {
 	return b.add(partitionsOf(keys, partitions), keys, memberBit)
 }
 
-// AddUniverse adds keys of the universe. Arguments and errors are those of AddMembers.
+// AddUniverse adds keys of the universe. Arguments and errors are as for AddMembers.
 func (b *Builder) AddUniverse(keys [][]byte, partitions ...[]byte) error {
 	return b.add(partitionsOf(keys, partitions), keys, 0)
 }
@@ -132,9 +132,9 @@ func (b *Builder) add(partitions, keys [][]byte, bit uint64) error {
 // Close drops the keys and removes their file. Build calls it.
 func (b *Builder) Close() error { return b.keys.Close() }
 
-// Build returns the set: a new one, or that of Config.Base with an update. If a member is not in the universe, the
+// Build returns the set: a new one, or Config.Base with an update. If a member is not in the universe, the
 // error is an *OutsideError. If ctx ends first, it returns ctx.Err(). Other errors wrap filter.ErrShrunk or
-// filter.ErrTooLarge, or are those of temporary files.
+// filter.ErrTooLarge, or come from temporary files.
 func (b *Builder) Build(ctx context.Context) (s *Set, err error) {
 	if b.config.Base != nil {
 		s, err = b.update(ctx, b.config.Base)

@@ -23,7 +23,7 @@ var ErrUpdates = errors.New("the set has as many updates as a file may have; bui
 // OutsideError says that members are not in the universe. Add them to the universe, or remove them from the members.
 type OutsideError struct {
 	Count uint64 // how many
-	// Keys are at most ten of them, with "partition: " before those of a partitioned set. A Builder has
+	// Keys are at most ten of them, with "partition: " before each key of a partitioned set. A Builder has
 	// only hashes: Name adds the keys.
 	Keys []string
 
@@ -42,7 +42,7 @@ func (e *OutsideError) Error() string {
 	return text + "; add " + them + " to the universe, or remove " + them + " from the members"
 }
 
-// Name adds those of the members that are among the keys to name. It must not be called from several goroutines at
+// Name adds the members that are among the keys to name. It must not be called from several goroutines at
 // once. See Builder.AddMembers for partitions.
 func (e *OutsideError) Name(members [][]byte, partitions ...[]byte) {
 	if len(members) > 0 {

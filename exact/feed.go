@@ -16,8 +16,8 @@ type Keys interface {
 }
 
 // Build returns the exact set of members in a universe, which must have all of them. Both are read once; if members are
-// not in the universe, members is read again, to name some of them in the *OutsideError. Errors are those of
-// NewBuilder, of Builder.Build and of the lists. The same keys give the same bytes, in any order. For many goroutines
+// not in the universe, members is read again, to name some of them in the *OutsideError. Errors come from
+// NewBuilder, Builder.Build and the lists. The same keys give the same bytes, in any order. For many goroutines
 // use a Builder.
 func Build[M, U Keys](ctx context.Context, members M, universe U, c Config) (s *Set, err error) {
 	is, inPartitions := sourceOf(members)

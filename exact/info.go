@@ -17,7 +17,7 @@ type Info struct {
 	// Bits is the size of what a query may read: all parts, the class function included, the headers not.
 	// Bytes is the size of the file.
 	Bits, Bytes uint64
-	UpdateBytes uint64 // of Bytes, those of the updates
+	UpdateBytes uint64 // the part of Bytes that the updates take
 	Hash        string // the hash function of the keys, without a secret
 	// BuildDue says why a set with its updates should be built anew, or is empty. That is due when the
 	// updates take a third of the bytes of the base, or when there are 100 of them: every query asks all
@@ -25,7 +25,7 @@ type Info struct {
 	BuildDue string
 	// Entropy is log2 C(Universe, Members): no exact set takes fewer bits on average. PartitionEntropy is
 	// the sum of that over the partitions, rounded, and 0 without partitions. It is lower, because the
-	// densities of the partitions are known. With updates it is that of the base.
+	// densities of the partitions are known. With updates it is the one of the base.
 	Entropy, PartitionEntropy float64
 	// BitsPerMember is Bits divided by Members. EntropyPerMember is Entropy divided by Members, or with
 	// partitions PartitionEntropy divided by the members of the base. Both are 0 if there are none.
@@ -63,7 +63,7 @@ type ClassInfo struct {
 	Inverted bool // level 1 has the keys that are not members
 	Universe uint64
 	Members  uint64
-	// OutsideRate is that of Info for keys outside of the universe in these partitions.
+	// OutsideRate is Info.OutsideRate for keys outside of the universe in these partitions.
 	OutsideRate float64
 }
 

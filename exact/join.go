@@ -12,7 +12,7 @@ import (
 // maxNamed is the largest number of keys that an OutsideError names.
 const maxNamed = 10
 
-// name adds those of the members that are among the keys to name. partitions is nil for a set without partitions.
+// name adds the members that are among the keys to name. partitions is nil for a set without partitions.
 func (e *OutsideError) name(partitions, members [][]byte) {
 	for i, h := range sumAll(e.hasher, partitions, members) {
 		if !slices.Contains(e.hashes, h) {

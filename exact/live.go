@@ -29,7 +29,7 @@ func (c current) Err() error { return c.fault }
 func WithInterval(d time.Duration) Option { return func(o *options) { o.Interval = d } }
 
 // OpenLive opens the set in a file and follows the file. Close it when done. ctx is for the opening alone. Options and
-// errors are those of Open.
+// errors are as for Open.
 func OpenLive(ctx context.Context, path string, o ...Option) (*Live, error) {
 	return openLive(ctx, path, optionsOf(maxFile, o), open)
 }
@@ -66,7 +66,7 @@ func (l *Live) Reload(ctx context.Context) error { return l.file.Reload(ctx) }
 // it again before the next queries. After Close, Set returns one that cannot know its answers: Contains is true.
 func (l *Live) Set() *Set { return l.file.Current().Set }
 
-// Err returns the error of the last Reload, or that of the last poll of publish.FollowExact, or nil. After Close it
+// Err returns the error of the last Reload, or of the last poll of publish.FollowExact, or nil. After Close it
 // returns an error.
 func (l *Live) Err() error { return l.file.Err() }
 

@@ -210,7 +210,7 @@ func newFinder(keys []filter.Hash) *finder {
 // tell makes the positions long enough that two places differ.
 func (t *try) tell(a, b uint64) { t.need = max(t.need, uint(bits.LeadingZeros64(a^b))+1) }
 
-// see makes the positions long enough that none is that of another key.
+// see makes the positions long enough that no other key has one of them.
 func (f *finder) see(h filter.Hash) {
 	for seed := range f.tries {
 		t := &f.tries[seed]

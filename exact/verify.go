@@ -19,7 +19,7 @@ type Verification struct {
 // Verifier asks a set for every key of its universe. Add all members and all keys of the universe, in any order and
 // from any number of goroutines, then call Commit once, or Close.
 //
-// It finds out which keys are members by hashes of 96 bits under another seed than that of the set. So it also finds
+// It finds out which keys are members by hashes of 96 bits under another seed than the set has. So it also finds
 // keys that the hash function of the set takes for the same.
 type Verifier struct {
 	progress func(filter.Progress) // may be nil
@@ -45,7 +45,7 @@ func (v *Verifier) AddMembers(keys [][]byte, partitions ...[]byte) error {
 	return v.add(partitionsOf(keys, partitions), keys, memberBit)
 }
 
-// AddUniverse adds keys of the universe. Arguments and errors are those of AddMembers.
+// AddUniverse adds keys of the universe. Arguments and errors are as for AddMembers.
 func (v *Verifier) AddUniverse(keys [][]byte, partitions ...[]byte) error {
 	return v.add(partitionsOf(keys, partitions), keys, 0)
 }

@@ -26,7 +26,7 @@ type Column struct {
 //
 //	set, err := interop.Read(io.NewSectionReader(r, c.Offset, c.Length), interop.Parquet, 1<<30)
 //
-// Columns keeps at most 64 bytes for each byte of the footer. The error is that of r, or gives the byte offset and
+// Columns keeps at most 64 bytes for each byte of the footer. The error is one of r, or gives the byte offset and
 // wraps ErrFormat if r does not begin as a Parquet file, ErrForm if it is encrypted or if its data lies in other files,
 // filter.ErrCorrupt, or io.ErrUnexpectedEOF if the file does not end as one.
 func Columns(r io.ReaderAt, size int64) ([]Column, error) {

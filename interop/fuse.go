@@ -24,8 +24,8 @@ import (
 //	  1, 2 or 4 for each slot
 //
 // The C library (xor_singleheader, binary_fuse8_serialize) has the number of keys, 4 bytes, after the seed, no mask.
-// The Rust crate xorf in bincode with integers of fixed size has no number of segments, and 8 bytes for that of slots.
-// C writes the order of its machine: files of big-endian ones are not read.
+// The Rust crate xorf in bincode with integers of fixed size has no number of segments, and 8 bytes for the number of
+// slots. C writes the order of its machine: files of big-endian ones are not read.
 //
 // No file tells the width of its slots, so each width is a format of its own. Keys are numbers, Keyed[uint64].
 var fuseFiles = []codec{
@@ -46,7 +46,7 @@ func (s *slots) count() uint64 { return (s.segments + 2) * s.segment }
 // bytes returns the number of bytes of all slots.
 func (s *slots) bytes() uint64 { return s.count() * s.width / 8 }
 
-// valid reports whether the numbers are those of a filter.
+// valid reports whether a filter may have these numbers.
 func (s *slots) valid() bool {
 	return s.segment > 0 && s.segment <= 1<<18 && s.segment&(s.segment-1) == 0 && s.segments > 0
 }
@@ -161,7 +161,7 @@ func varints(b []byte, width uint64) *form {
 	if !s.valid() || v[2] != s.segment-1 || v[3] != s.segments*s.segment || v[4] != s.count() {
 		return nil
 	}
-	const what = "a filter of xorf in bincode with integers of variable size: write it with those of fixed size"
+	const what = "a filter of xorf in bincode with integers of variable size: write it with integers of fixed size"
 	head, longest := uint64(len(b)-len(rest)), width/8
 	if longest > 1 {
 		longest++ // a slot may need the byte before it
@@ -207,8 +207,8 @@ func fuseFile(f Format, width uint64, l layout) codec {
 	}
 }
 
-// estimate returns the number of keys: that of the file, else an estimate. Each key sets one slot of its own, which is
-// 0 for one in 2^width of them. Other slots are 0, but xorf fills them at random: then the estimate is the number of
+// estimate returns the number of keys that the file states, else an estimate. Each key sets one slot of its own, which
+// is 0 for one in 2^width of them. Other slots are 0, but xorf fills them at random: then the estimate is the number of
 // keys for which the libraries take that many slots, which is up to 20% too high for 100 keys and 1% for a million.
 func (s *slots) estimate(words []uint64) uint64 {
 	if s.keys != 0 || len(words) == 0 {

@@ -80,7 +80,7 @@ type codec struct {
 	// marshal returns the header of a filter of the family. It does not read the words.
 	marshal func(family.Encoded) ([]byte, error)
 	width   uint64 // of the slots of family fuse, in bits; 0 for other families
-	// hash is that of the filters that the format can hold. It stands for one family, or for a form of one:
+	// hash is the hash of the filters that the format can hold. It stands for one family, or for a form of one:
 	// see families.UserOf.
 	hash filter.HashID
 }
@@ -176,7 +176,7 @@ func (c *codec) check(s *bloomery.Set) error {
 // in r stays unread. It takes the options of bloomery.FromBytes; WithMaxBytes limits the size in our own format, which is
 // at most 1 KiB larger. It allocates at most four times the bytes that arrived plus 8 MiB; for the header of a RedisBloom
 // filter at most twelve times its bytes. On
-// error the Set is nil, and the error is that of r or gives the byte offset where reading stopped and wraps ErrFormat,
+// error the Set is nil, and the error is one of r or gives the byte offset where reading stopped and wraps ErrFormat,
 // ErrForm, filter.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF. It wraps errors.ErrUnsupported if the family
 // has no form for WithConcurrent.
 func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloomery.Set, error) {
@@ -248,8 +248,8 @@ func storedForm(s *bloomery.Set) (family.Encoded, error) {
 }
 
 // Write writes a Set in a format, with the bytes that the other system would write. If the Set does not have the
-// family and hash of the format, Write writes nothing and the error wraps ErrFormat. Other errors are those of
-// Set.MarshalBinary and of w. Peak memory: one copy of the filter.
+// family and hash of the format, Write writes nothing and the error wraps ErrFormat. Other errors come from
+// Set.MarshalBinary and w. Peak memory: one copy of the filter.
 func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	c, err := codecOf(f)
 	if err != nil {
@@ -283,7 +283,7 @@ const shortest = 6 + 8
 // Detect returns the format of a file of size bytes: the one whose header is valid and implies that size. It reads only
 // headers. The error wraps ErrForm if a format matches in a variant that cannot be read, wraps ErrFormat if no format
 // matches (and filter.ErrFamily for a file of package window; io.ErrUnexpectedEOF for a file that begins with a valid
-// header and is too short, with what it looks like and where it ends), or is that of r.
+// header and is too short, with what it looks like and where it ends), or is one of r.
 func Detect(r io.ReaderAt, size int64) (Format, error) {
 	if size < shortest {
 		const text = "%w or any other known one: it has %d bytes, a filter at least %d"

@@ -116,7 +116,7 @@ func HasCommands(r io.ReaderAt) bool {
 }
 
 // WriteCommands writes the commands that load a RedisBloom filter into Redis under a key that must not exist there.
-// The output is in the Redis protocol, as redis-cli --pipe takes it. Errors are those of Chunks and of w.
+// The output is in the Redis protocol, as redis-cli --pipe takes it. Errors come from Chunks and w.
 //
 // Never load over a key in use: Redis refuses the header, takes chunks that fit, and the filter there then lacks keys.
 // A pipe goes on after errors, so load under a new key and rename it only if redis-cli reports no error:

@@ -17,7 +17,7 @@ import (
 //	err := interop.LoadRedis(set, "{seen}.new", "seen", do)
 //
 // The first error of do ends the load and is returned. key then keeps what it had, unless the connection broke in the
-// RENAME. fresh is deleted if the load had created it, as far as the connection allows. Other errors are those of
+// RENAME. fresh is deleted if the load had created it, as far as the connection allows. Other errors come from
 // Chunks, before any command is sent, and of s.Err.
 func LoadRedis(s *bloomery.Set, fresh, key string, do func(args ...any) error) error {
 	chunks, err := Chunks(s)

@@ -86,7 +86,7 @@ func (r *reader) words(n uint64, bigEnd bool) (words []uint64) {
 	return words
 }
 
-// order converts words between the byte order of a file and that of this machine, in place. It is its own inverse.
+// order converts words between the byte orders of a file and of this machine, in place. It is its own inverse.
 func order(words []uint64, bigEnd bool) {
 	if bigEnd != bitvec.LittleEndian {
 		return

@@ -21,8 +21,8 @@ type Checked struct {
 
 // Check checks the folder of a publisher as a reader would: release.json, all objects that it and its history name,
 // with their hashes, the filter, and that each delta gives the current filter. It collects all errors; they wrap
-// ErrRelease, ErrVersion, ErrObject, or those of bloomery.Open and package delta. pinned keys, if any, must have signed
-// the release: see Verify. progress, if not nil, is called after each older release.
+// ErrRelease, ErrVersion, ErrObject, or come from bloomery.Open and package delta. pinned keys, if any, must have
+// signed the release: see Verify. progress, if not nil, is called after each older release.
 func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(done, all int)) (Checked, error) {
 	raw, err := readRelease(ctx, filepath.Join(dir, ReleaseName))
 	if err != nil {

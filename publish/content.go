@@ -29,7 +29,7 @@ type content struct {
 	due     string // why an exact set should be built anew, or empty
 }
 
-// mayPublish returns an error if a file or folder cannot be opened, or if its first bytes are not those of a filter, an
+// mayPublish returns an error if a file or folder cannot be opened, or if it does not begin like a filter, an
 // exact set or a sharded set of a known family. load checks the rest.
 func mayPublish(path string) error {
 	f, st, err := untrusted.OpenAny(path, os.O_RDONLY, 0)
@@ -54,7 +54,7 @@ func mayPublish(path string) error {
 	return nil
 }
 
-// accept returns an error unless a header is that of a filter of a family.
+// accept returns an error unless a header belongs to a filter of a family.
 func accept(f *container.File, words []uint64) error {
 	return families.Accept(f.Family, f.Spec, f.Hash, words, 1<<62)
 }

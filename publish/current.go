@@ -233,7 +233,7 @@ func (p *publisher) number() (uint64, error) {
 	return used + 1, nil
 }
 
-// unchanged reports whether content is that of the current release, and nothing newer may have been signed.
+// unchanged reports whether the current release has this content, and nothing newer may have been signed.
 func (p *publisher) unchanged(c *content) bool {
 	return p.current != nil && p.current.SHA256 == c.SHA256 && p.o.Number == 0 && p.report.Behind == 0
 }

@@ -2,7 +2,7 @@ package publish
 
 import "errors"
 
-// Errors of Publish, besides those of the file that it publishes.
+// Errors of Publish, besides errors of the file that it publishes.
 var (
 	// ErrOptions means that a field of Options is out of range.
 	ErrOptions = errors.New("invalid option")
@@ -44,7 +44,7 @@ var (
 	ErrKey = errors.New("invalid key")
 )
 
-// Errors of a Follower, besides those of releases and of package transport. After any error the file is unchanged,
+// Errors of a Follower, besides errors of releases and of package transport. After any error the file is unchanged,
 // except after ErrExpired.
 var (
 	// ErrNoKey means that a follower has no key to check signatures with. Give WithKeys, or WithInsecure.

@@ -71,7 +71,7 @@ func OnProgress(f func(loaded, expected int64)) FollowOption {
 	return func(o *followOptions) { o.progress = f }
 }
 
-// WithSource makes a follower read from s, such as a bucket. The address of the follower is then that of s.
+// WithSource makes a follower read from s, such as a bucket. The follower then has the address of s.
 func WithSource(s transport.Source) FollowOption { return func(o *followOptions) { o.source = s } }
 
 // WithTransport configures requests to web servers. Its Stall and MinRate also bound polls of other sources.
@@ -102,7 +102,7 @@ func WithSecret(secret *filter.Secret) FollowOption {
 // WithForeign says who may own and write them.
 type Follower struct {
 	file    string
-	target  string // the file, or that of its link when a poll began: state, lock and part files lie beside it
+	target  string // the file, or the target of its link when a poll began: state, lock and part files lie beside it
 	source  transport.Source
 	options followOptions
 	kinds   []string // that it follows; nil: all
@@ -148,7 +148,7 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 // address. If an exact set is published, the error wraps ErrKind.
 //
 // Live.Err returns the error of the last poll. It wraps ErrExpired as soon as the release has expired, and after the end
-// of ctx the cause of that. See also OnEvent. Options of opening are those of WithOpen.
+// of ctx the cause of that. See also OnEvent. WithOpen has the options of opening.
 func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {
 	return follow(ctx, address, file, o, []string{File, Set}, func(f *Follower, update updater) (*bloomery.Live, error) {
 		with := bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live, report func(error)) {

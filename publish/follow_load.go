@@ -21,7 +21,7 @@ import (
 
 func (f *Follower) part(h shard.Sum) string { return f.target + partSuffix + h.String()[:partDigits] }
 
-// isPart reports whether a name is that of a part file, or of the folder in which a set is tried.
+// isPart reports whether a name belongs to a part file, or to the folder in which a set is tried.
 func (f *Follower) isPart(name string) bool {
 	digits, ok := strings.CutPrefix(name, filepath.Base(f.target)+partSuffix)
 	digits = strings.TrimSuffix(digits, trialSuffix)

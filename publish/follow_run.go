@@ -157,7 +157,7 @@ func (r *runner) ended(event Event, err error) time.Duration {
 	return wait
 }
 
-// failing returns the error of the last poll, with that of an expired release.
+// failing returns the error of the last poll, with the one of an expired release.
 func (r *runner) failing() error {
 	if s := r.newest.Load(); s != nil {
 		return errors.Join(r.failed, r.expired(s))

@@ -215,7 +215,7 @@ func (f *Follower) ids() []string {
 }
 
 // signers returns the ids of all pinned keys that have signed a release.json, or unchecked if no key is pinned. Errors
-// are those of Verify.
+// come from Verify.
 func (f *Follower) signers(text []byte) (ids []string, err error) {
 	if len(f.options.keys) == 0 {
 		return f.ids(), nil

@@ -100,7 +100,7 @@ func (g guard) open(path string, flag int) (*os.File, fs.FileInfo, error) {
 }
 
 // follows returns the path of the followed file, or of the target of its link. The error wraps ErrForeign if others may
-// change the link, its folder or that of the target. A folder that is followed must itself not be open to others.
+// change the link, its folder or the folder of the target. A folder that is followed must itself not be open to others.
 func (g guard) follows(file string) (target string, err error) {
 	if err := g.folder(filepath.Dir(file), false); err != nil {
 		return "", err

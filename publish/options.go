@@ -23,10 +23,10 @@ const Never = drift.Never
 // Options are the options of Publish. The zero value publishes unsigned releases, with the defaults noted at fields.
 type Options struct {
 	// Name is the name of the published filter. It never changes in a folder: if the current release has
-	// another one, the error wraps ErrName. Default: the name that State has for the folder, else that of
+	// another one, the error wraps ErrName. Default: the name that State has for the folder, else the name of
 	// the current release, or in a new folder the name of the folder.
 	Name string
-	// Number is the number of the release, above that of the current one and the one in State; a new
+	// Number is the number of the release, above the numbers of the current one and in State; a new
 	// release is then made even of the same filter. It is for a folder that was lost: readers take no lower
 	// number than they have seen. With Name and Number stated, a release.json that cannot be trusted is
 	// replaced, and nothing of it is taken over: see ErrUntrusted. Default: the next.
@@ -117,7 +117,7 @@ func (o *Options) restarts() bool { return o.Name != "" && o.Number != 0 }
 // Report says what Publish did.
 type Report struct {
 	Release *Release // the current one
-	// Same is true if the filter is that of the current release: there is no new one. Renewed is true if
+	// Same is true if the current release has this filter: there is no new one. Renewed is true if
 	// that got a new expiry or other signatures.
 	Same, Renewed bool
 	// Rotated is the key of Options.Rotate that signed the release before, if none that signs now did.

@@ -21,7 +21,7 @@ import (
 // It stores the objects, makes a delta from each older release that is kept, and then replaces release.json by rename.
 // After a crash at any moment the folder has the complete old release or the complete new one. The next Publish removes
 // temporary files that were left behind, and the next release objects that neither it nor the one before names. If the
-// filter is that of the current release, nothing changes; see Options.Renew. A filter that was current earlier gets a
+// current release has this filter, nothing changes; see Options.Renew. A filter that was current earlier gets a
 // new, higher number.
 //
 // A user who can write dir but has no key can stop releases and nothing else. A signed release takes name, number,
@@ -32,7 +32,7 @@ import (
 // Publish locks dir and waits while another process publishes there. Peak memory: two versions of a filter, or of a
 // shard, and a delta, besides what the delta takes. On error the current release is unchanged, and new files are
 // removed. Other errors wrap ErrName, ErrOptions, ErrKeyState, ErrUnsigned (the current release is signed, and no key
-// was given), filter.ErrShrunk, those of bloomery.Open, or that of the file system.
+// was given), filter.ErrShrunk, errors of bloomery.Open, or one of the file system.
 func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 	if err := o.check(); err != nil {
 		return Report{}, err

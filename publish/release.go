@@ -64,7 +64,7 @@ type Release struct {
 	Total     uint64    `json:"total_bytes"` // of the file, or of the manifest and all shards
 	Spec      string    `json:"spec"`        // of the filter, or of each shard; to show, not to trust
 	Keys      uint64    `json:"keys"`
-	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is that of the
+	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is the rate of the
 	// filter.
 	FPRChosen    float64 `json:"fpr_chosen"`
 	FPRPosterior float64 `json:"fpr_posterior"`

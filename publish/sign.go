@@ -182,7 +182,7 @@ func Verify(b []byte, pinned ...PublicKey) (PublicKey, error) {
 	return PublicKey{}, fmt.Errorf("%w, but by %s", ErrOtherKey, strings.Join(others, ", "))
 }
 
-// PublicSuffix is the suffix of the file with the public key, beside that of the private one.
+// PublicSuffix is the suffix of the file with the public key, beside the file of the private one.
 const PublicSuffix = ".pub"
 
 const maxKeyFile = 4 << 10
@@ -225,7 +225,7 @@ func isKeyText(b []byte) bool {
 }
 
 // ReadPrivateKey reads a private key from a file. If the file with its public key stands beside it, as CreateKey writes
-// it, the two must belong together: a key has no checksum of its own. The error wraps ErrKey, or is that of the file
+// it, the two must belong together: a key has no checksum of its own. The error wraps ErrKey, or is one of the file
 // system.
 func ReadPrivateKey(ctx context.Context, path string) (PrivateKey, error) {
 	k, err := readKey(ctx, path, ParsePrivateKey)
@@ -245,7 +245,7 @@ func ReadPrivateKey(ctx context.Context, path string) (PrivateKey, error) {
 	return k, nil
 }
 
-// ReadPublicKey reads a public key from a file. The error wraps ErrKey, or is that of the file system.
+// ReadPublicKey reads a public key from a file. The error wraps ErrKey, or is one of the file system.
 func ReadPublicKey(ctx context.Context, path string) (PublicKey, error) {
 	return readKey(ctx, path, ParsePublicKey)
 }

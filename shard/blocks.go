@@ -52,7 +52,7 @@ func (m *Manifest) CheckBlocks() error {
 // Blocks returns the Blocks of shard i. header has the first bytes of its file: [MaxHeader] of them, or the whole file
 // if that is shorter. It verifies the checksum of the header and compares it with the manifest; the blocks themselves
 // have no checksum of their own. The error wraps errors.ErrUnsupported if the family reads more than one block, or the
-// file has exceptions, and [ErrForeign] if it is not the one of shard i. Others are those of bloomery.Read about headers.
+// file has exceptions, and [ErrForeign] if it is not the one of shard i. Others come from bloomery.Read about headers.
 // It panics if i is out of range.
 func (m *Manifest) Blocks(i int, header []byte) (*Blocks, error) {
 	if err := m.CheckBlocks(); err != nil {

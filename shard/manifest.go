@@ -43,7 +43,7 @@ type Entry struct {
 	Keys   uint64 `json:"keys"`   // in the filter: Info.Keys
 	Bytes  uint64 `json:"bytes"`  // length of the file
 	SHA256 Sum    `json:"sha256"` // of the file
-	// FPRPrior and FPRPosterior are those of filter.Info, rounded to four significant digits.
+	// FPRPrior and FPRPosterior are the rates of filter.Info, rounded to four significant digits.
 	FPRPrior     float64 `json:"fpr_prior"`
 	FPRPosterior float64 `json:"fpr_posterior"`
 }

@@ -40,7 +40,7 @@ func (e *Error) Error() string { return fmt.Sprintf("shard %s: %v", e.File, e.Er
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Causes of an Error, besides the errors of package filter about files and those of the file system.
+// Causes of an Error, besides the errors of package filter about files and of the file system.
 var (
 	// ErrForeign means that a file is a filter, but not of this set: its family, hash function, seed,
 	// secret or number of keys differs from the manifest.

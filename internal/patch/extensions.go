@@ -64,7 +64,7 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 	}
 }
 
-// extensions are those of all buckets that need one, by level, in the order of the buckets.
+// extensions has the extension of each bucket that needs one, by level, in the order of the buckets.
 type extensions [family.ChainLevels][]uint64
 
 // next returns the extensions of the next bucket, which has that many levels.

@@ -23,7 +23,7 @@ type header struct {
 	head     []byte // the fixed fields, with the new values
 	spec     string
 	sections int
-	flags    byte  // which of them differ from those of the base
+	flags    byte  // which of them differ from the base
 	keys     int64 // difference of the numbers of keys
 }
 

@@ -54,7 +54,7 @@ type table struct {
 // errTable means that a file is not the base of a replay.
 var errTable = fmt.Errorf("%w: it is for a rankindexed filter; the file is none, or damaged", ErrCorrupt)
 
-// decodeTable returns the content of a file. The error wraps errTable if it is that of another family or damaged, or
+// decodeTable returns the content of a file. The error wraps errTable if it belongs to another family or is damaged, or
 // filter.ErrTooLarge if it takes more than limit bytes in memory.
 func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 	spec, err := filter.ParseSpec(m.Spec)

@@ -103,7 +103,7 @@ func (p *pair) smallest(ctx context.Context, all []trial, best form, least uint6
 	return best, nil
 }
 
-// file reads the sections behind those of stored, and returns the new file with all of them.
+// file reads the sections behind the ones of stored, and returns the new file with all of them.
 func (h *header) file(
 	ctx context.Context, r *bitReader, from *container.Image, stored [][]uint64, limit uint64,
 ) ([]byte, error) {

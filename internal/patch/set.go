@@ -58,7 +58,7 @@ const (
 )
 
 // DiffSet returns one delta for all shards and the manifest of a sharded set. It reads the changed shards, two files at
-// a time. Errors are those of Diff and of Shard, and wrap shard.ErrManifest or shard.ErrChanged.
+// a time. Errors come from Diff and Shard, or wrap shard.ErrManifest or shard.ErrChanged.
 func DiffSet(ctx context.Context, old, new Set) ([]byte, error) {
 	from, err := shard.ReadManifest(bytes.NewReader(old.Manifest))
 	if err != nil {
@@ -161,9 +161,9 @@ func suffixOf(name, plain string) string {
 // names with another name, length or SHA-256 than the old one, and then returns the new manifest, byte for byte. It
 // reads and makes one shard at a time. The manifest and the shards together have at most maxBytes; 0: DefaultMaxBytes.
 //
-// The manifest is verified last: on error, remove what was written. The new files have other names than those of the
-// old set if both manifests have names with hashes. The error is that of write or Shard, wraps shard.ErrChanged if a
-// shard of the old set is not the one in its manifest, or is one of those of Patch.
+// The manifest is verified last: on error, remove what was written. The new files have other names than the files
+// of the old set if both manifests have names with hashes. The error comes from write or Shard, wraps shard.ErrChanged
+// if a shard of the old set is not the one in its manifest, or is an error of Patch.
 func PatchSet(
 	ctx context.Context, old Set, d []byte, maxBytes uint64, write func(name string, content []byte) error,
 ) (manifest []byte, err error) {
@@ -301,8 +301,8 @@ func (p *setPatch) shard(i int) ([]byte, error) {
 	return b, nil
 }
 
-// describe sets what an entry has of its file. The error is that of container.ParseImage, or of a name that no shard
-// may have.
+// describe sets what an entry has of its file. The error comes from container.ParseImage, or says that it is a name
+// that no shard may have.
 func describe(e *shard.Entry, content []byte, i, shards int) error {
 	m, err := container.ParseImage(content)
 	if err != nil {

@@ -226,7 +226,7 @@ func (f *Folder) remove(name string) {
 	_ = os.Remove(f.Path(name))
 }
 
-// Commit makes m the set in the folder and sweeps. text, unless nil, are the bytes of m; else they are those of
+// Commit makes m the set in the folder and sweeps. text, unless nil, are the bytes of m; else they come from
 // WriteTo. If was is not nil and the manifest is not that file any more, the error wraps filter.ErrChanged. On
 // error the old set stays.
 func (f *Folder) Commit(ctx context.Context, m *shard.Manifest, text []byte, was fs.FileInfo) error {
@@ -258,7 +258,7 @@ func (f *Folder) Sweep(keep ...*shard.Manifest) {
 }
 
 func (f *Folder) sweep(l Leftover) {
-	if f.foreign == "" { // else the shards may be those of others
+	if f.foreign == "" { // else the shards may belong to others
 		all, _ := os.ReadDir(f.dir)
 		is := l.Func()
 		for _, e := range all {

@@ -23,7 +23,7 @@ type Leftover struct {
 	Keep   []*shard.Manifest
 }
 
-// Func returns a function that reports whether a name is that of a shard that may be removed. nil manifests do not
+// Func returns a function that reports whether a name belongs to a shard that may be removed. nil manifests do not
 // count.
 func (l Leftover) Func() func(name string) bool {
 	named, counts := map[string]bool{}, []int{}

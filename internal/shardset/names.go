@@ -21,11 +21,11 @@ func NewName(old *shard.Manifest, s, shards int, sum [sha256.Size]byte) string {
 	return shardfile.HashName(s, shards, sum)
 }
 
-// OfSet reports whether name is that of a shard or of a manifest.
+// OfSet reports whether name belongs to a shard or to a manifest.
 func OfSet(name string) bool { return shardfile.IsName(name) || name == shard.ManifestName }
 
-// IsUnfinished reports whether name is that of a shard, or of a temporary file of container.WriteAtomic for a shard or
-// the manifest. A folder that has only such files is that of a set whose writer was killed before the manifest.
+// IsUnfinished reports whether name belongs to a shard, or to a temporary file of container.WriteAtomic for a shard or
+// the manifest. A folder that has only such files has a set whose writer was killed before the manifest.
 func IsUnfinished(name string) bool {
 	if target, digits, ok := strings.Cut(strings.TrimPrefix(name, "."), ".tmp-"); ok && len(digits) == 16 {
 		return OfSet(target)

@@ -23,7 +23,7 @@ import (
 const finishedName = "finished"
 
 // Finish requires all shards, checks that their files are those that Build wrote, gives them their final names, and
-// writes the manifest, after which the set can be opened. Then it removes the working files of this plan, those of
+// writes the manifest, after which the set can be opened. Then it removes the working files of this plan and of
 // plans that cannot finish any more because they were saved before, and the shards that the manifest does not name. If
 // Finish was interrupted after the manifest, it only removes.
 //
@@ -59,7 +59,7 @@ func (p *Plan) finish(ctx context.Context, out Store, o Options) (*shard.Manifes
 	return m, p.clean(ctx, out, m, o)
 }
 
-// Manifest returns the manifest that Finish writes. Errors are those of Finish.
+// Manifest returns the manifest that Finish writes. Errors are as for Finish.
 func (p *Plan) Manifest(ctx context.Context, out Source) (*shard.Manifest, error) {
 	m, _, err := p.shards(ctx, out)
 	return m, err
@@ -145,7 +145,7 @@ func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, er
 	return ReadManifest(ctx, out)
 }
 
-// clean removes all files that the manifest does not need, and leaves those of plans that may still finish: see
+// clean removes all files that the manifest does not need, and leaves the files of plans that may still finish: see
 // running. The plan, what each plan replaces and the note of commit are the last ones.
 func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Options) error {
 	text := manifestText(m)

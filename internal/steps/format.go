@@ -53,7 +53,7 @@ type KeyFormat struct {
 	Separator   string `json:"separator,omitempty"`
 }
 
-// Formats are formats besides those of keyio, by KeyFormat.Name.
+// Formats are formats that keyio does not have, by KeyFormat.Name.
 type Formats map[string]Format
 
 func (f Formats) get(k KeyFormat) Format {

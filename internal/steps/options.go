@@ -11,7 +11,7 @@ import (
 
 // Options control how a step runs. They do not change its result.
 type Options struct {
-	// Secret is that of bloomery.Config.Secret. A plan with a keyed hash needs it in Range and Build.
+	// Secret is bloomery.Config.Secret again. A plan with a keyed hash needs it in Range and Build.
 	Secret *filter.Secret
 	// Workers is the number of goroutines that hash, read and search. Default: GOMAXPROCS.
 	Workers int

@@ -1,7 +1,7 @@
 // Package steps builds sharded sets in steps: it is the implementation of package distribute, whose comment describes
 // the steps, the files and the memory. In addition it has what the commands and Apache Beam need: several steps at a
 // time (RangeAll, BuildAll), what is missing (Status), results of ranges that a scheduler passes on (Done), plans as
-// values, formats of keys other than those of keyio (Format), and the key of a *ConflictError (NameConflict).
+// values, formats of keys that keyio does not have (Format), and the key of a *ConflictError (NameConflict).
 package steps
 
 import (
@@ -45,7 +45,7 @@ type Config struct {
 	Keys  KeyFormat
 	// RangeBytes is the size of a range of plain text. Small objects share a range. Default: DefaultRangeBytes.
 	RangeBytes int64
-	// Formats are formats besides those of keyio, for Keys.Name.
+	// Formats are formats that keyio does not have, for Keys.Name.
 	Formats Formats
 }
 
@@ -64,7 +64,7 @@ type Plan struct {
 	Objects   []Object      `json:"objects"`
 	Ranges    []Range       `json:"ranges"`
 
-	formats Formats // besides those of keyio
+	formats Formats // that keyio does not have
 	id      string
 	once    sync.Once     // sets id
 	earlier manifestCache // of the set that Build replaces
@@ -83,7 +83,7 @@ const planVersion = 1
 const maxPlan = 1 << 30
 
 // NewPlan looks at the objects that match the patterns and divides them into ranges; see Match. Of large objects it
-// reads the first bytes. Errors of Config wrap filter.ErrConfig and are those of bloomery.Config.ForShard.
+// reads the first bytes. Errors of Config wrap filter.ErrConfig and come from bloomery.Config.ForShard.
 func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan, error) {
 	if c.Build.Allow != nil {
 		return nil, &filter.ConfigError{Field: "allow", Value: "list",
@@ -231,7 +231,7 @@ func (p *Plan) check() error {
 	case !family.ValidRate(p.FPRChosen) || !family.ValidRate(p.MaxFPR):
 		return bad("fpr", p.FPRChosen, "want a rate")
 	}
-	// The spec is already that of a shard. ForShard checks it; of a set with one shard it changes nothing.
+	// The spec is already the one of a shard. ForShard checks it; of a set with one shard it changes nothing.
 	c := bloomery.Config{Spec: p.Spec.String(), Shards: 1, Hash: p.Hash, Seed: p.Seed}
 	if c.Hash == filter.SipHash {
 		c.Hash = 0 // it would need the secret
@@ -267,7 +267,7 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// hasher returns the hasher of the keys. The error wraps filter.ErrSecret if the secret is not that of the plan, and
+// hasher returns the hasher of the keys. The error wraps filter.ErrSecret if the plan has another secret, and
 // filter.ErrNoSecret if it is missing.
 func (p *Plan) hasher(secret *filter.Secret) (filter.Hasher, error) {
 	if p.Hash != filter.SipHash {
@@ -277,7 +277,7 @@ func (p *Plan) hasher(secret *filter.Secret) (filter.Hasher, error) {
 	}
 	h, err := hasher(p.Spec, bloomery.Config{Hash: p.Hash, Seed: p.Seed, Secret: secret})
 	if err == nil && secret != nil && h.KeyCheck() != p.KeyCheck {
-		err = fmt.Errorf("the secret is not that of the plan: %w", filter.ErrSecret)
+		err = fmt.Errorf("the plan has another secret: %w", filter.ErrSecret)
 	}
 	return h, err
 }

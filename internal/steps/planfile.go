@@ -64,7 +64,7 @@ func put(ctx context.Context, out Store, name string, b []byte) error {
 }
 
 // ParsePlan returns the plan in JSON. The error wraps filter.ErrConfig if the plan contradicts itself. formats are
-// those that the plan may name besides those of keyio. Lists of more than MaxObjects and MaxRanges are not read.
+// the formats that the plan may name and keyio does not have. Lists of more than MaxObjects and MaxRanges are not read.
 func ParsePlan(b []byte, formats Formats) (*Plan, error) {
 	return parsePlan(b, formats, MaxObjects, MaxRanges)
 }
@@ -123,7 +123,7 @@ func ReadPlan(ctx context.Context, out Source, id string, formats Formats) (*Pla
 	}
 	p, err := ParsePlan(b, formats)
 	if err == nil && p.ID() != id {
-		err = fmt.Errorf("plan %s was edited: its contents are those of plan %s", id, p.ID())
+		err = fmt.Errorf("plan %s was edited: it has the contents of plan %s", id, p.ID())
 	}
 	return p, err
 }

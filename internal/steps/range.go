@@ -55,7 +55,7 @@ func (p *Plan) header(i int) hashes.Header {
 // Range hashes the keys of range i and writes its run file. It keeps a finished one, after checking its size, header
 // and index; the checksums of the hashes are compared by Build. Errors name the input, with the line if it is about a
 // key or a value. They wrap ErrChanged if an object is not the one in the plan, ErrNoPlan if a Finish has removed the
-// plan meanwhile, and are those of keyio, in and out.
+// plan meanwhile, or come from keyio, in and out.
 func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options) (Done, error) {
 	if i < 0 || i >= len(p.Ranges) {
 		return Done{}, fmt.Errorf("range %d: the plan has ranges 0 to %d", i, len(p.Ranges)-1)

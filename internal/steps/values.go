@@ -161,7 +161,7 @@ func (p *Plan) locate(ctx context.Context, out Source, all []segment, err error,
 	return e
 }
 
-// NameConflict adds the key to a *ConflictError of Build, which has only its hash, leaves those of its Inputs that have
+// NameConflict adds the key to a *ConflictError of Build, which has only its hash, leaves only the Inputs that have
 // the key, and returns that error. For that it reads the ranges again; if this fails, the error stays as it was. It
 // returns other errors as they are.
 func (p *Plan) NameConflict(ctx context.Context, in Source, err error, o Options) error {

@@ -4,7 +4,7 @@
 // [CertificateOf] takes from an x509.Certificate what a query needs. [CheckDir] asks a folder of files as upki keeps
 // it; for one file, call [Read] and [Filter.Check].
 //
-// The bytes of a file and the order of the tests are those of https://c2sp.org/upki-revocation@v1.0.0. All integers
+// The bytes of a file and the order of the tests follow https://c2sp.org/upki-revocation@v1.0.0. All integers
 // are big endian:
 //
 //	version     1 byte, 4; then 1 byte, 0
@@ -18,7 +18,7 @@
 //
 // Bit i of a column is bit i mod 64 of word i div 64. Bits after the last word are 0.
 //
-// The query is that of J. M. Schanck, "Clubcards for the WebPKI", IEEE S&P 2025, section 4.3. The digest SHA-256(issuer
+// The query follows J. M. Schanck, "Clubcards for the WebPKI", IEEE S&P 2025, section 4.3. The digest SHA-256(issuer
 // hash, serial number) is read as four little-endian words a[0] to a[3], and the lowest bit of a[0] is set. The row of
 // a key in a matrix of m rows is a[3] mod m, plus the offset of the issuer. The key passes a column if an even number
 // of the 256 bits from its row on are 1 in the column and in a. A key is in the set of its issuer if it passes the

@@ -202,7 +202,7 @@ const (
 	headSize = len(indexMagic)
 )
 
-// readFile returns what read makes of a regular file. It reads the rest only if the first bytes are not those of
+// readFile returns what read makes of a regular file. It reads the rest only if the first bytes do not belong to
 // another format, for which read must return an error wrapping ErrFormat or ErrIndex.
 func readFile[T any](
 	ctx context.Context, folder fs.FS, name string, read func([]byte) (T, error),

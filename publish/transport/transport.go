@@ -89,6 +89,6 @@ func Open(address string, c Config) (Source, error) {
 	case "http", "https":
 		return newHTTP(u, c)
 	}
-	const want = "http://, https://, file:// or a folder; package buckets has those of buckets"
+	const want = "http://, https://, file:// or a folder; package buckets reads buckets"
 	return nil, fmt.Errorf("%.20q: unknown scheme; want %s", scheme, want)
 }
