@@ -40,11 +40,8 @@ func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
 	}
 	h, raw := s.key(key)
 	one, err := s.at(h, false)
-	if err != nil { // an empty Set knows that it has no key
-		if !s.inner().Contains(h, raw) {
-			err = nil
-		}
-		return err != nil, err
+	if err != nil {
+		return true, err
 	}
 	return one.Ask(h, raw)
 }
@@ -154,7 +151,7 @@ func (s *Set) Get(key []byte) (value uint64, ok bool, err error) { return s.get(
 func (s *Set) get(h filter.Hash, _ []byte) (value uint64, ok bool, err error) {
 	one, err := s.at(h, false)
 	if err != nil {
-		return 0, s.ContainsHash(h), err
+		return 0, true, err
 	}
 	return one.Get(h)
 }

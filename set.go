@@ -91,11 +91,7 @@ func (s *Set) other() engine.Engine {
 
 // isEmpty reports whether s is nil or has no filter.
 func (s *Set) isEmpty() bool {
-	if s == nil {
-		return true
-	}
-	_, none := s.inner().(*one.None)
-	return none
+	return s == nil || s.Spec().Family() == ""
 }
 
 // take makes s stand on e.

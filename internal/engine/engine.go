@@ -23,23 +23,66 @@ import (
 // Engine is a filter, or several, with the hasher of the keys. The methods of bloomery.Set describe what most methods
 // do. Queries are safe for concurrent use; changes need exclusive use, unless the Engine is for many writers.
 type Engine interface {
-	Keyed
-	Whole
-	Files
+	Asker
+	Changer
+	Filer
 }
 
-// Keyed has the operations on keys.
-type Keyed interface {
+// Asker answers for keys, and describes the set.
+type Asker interface {
 	// Contains reports whether a key may be in the set. Unless Facts.Hashes is true, raw has the bytes of the key, not
 	// nil, and the hash is not used. No method keeps raw.
 	Contains(h filter.Hash, raw []byte) bool
 	// HasMany and ContainsMany set dst[i] to the answer for key i. The lengths agree.
 	HasMany(dst []bool, hs []filter.Hash)
 	ContainsMany(dst []bool, keys Keys)
+	// Facts are asked for again when *Facts.Moves has changed.
+	Facts() Facts
+	Spec() filter.Spec
+	Info() filter.Info
+	Len() uint64
+	EstimateInterval() (Estimate, error)
+	EstimateOverlap(o Engine) (Overlap, error)
+	Equal(o Engine) bool
+	// Lacks returns the error for an operation that the filter does not have.
+	Lacks(a family.Ability) error
+	// Parts returns the shards, or nil if there are none.
+	Parts() Parts
+}
+
+// Changer changes the set.
+type Changer interface {
 	// At returns the filter that holds a key: the Engine itself if it is a One. change says that the caller will change
 	// it.
 	At(h filter.Hash, change bool) (One, error)
 	AddMany(keys Keys) error
+	Reset() error
+	// Combine merges with o if how is family.CanMerge, and intersects with it if it is family.CanIntersect. o may be nil.
+	Combine(o Engine, how family.Ability) error
+	// Except gives the filter exceptions, in place of those that it has. If c is nil, it changes nothing and returns an
+	// error if there can be none.
+	Except(c *except.Cascade) error
+}
+
+// Filer knows the ways from and to files.
+type Filer interface {
+	// Copy returns a copy that shares nothing. It is in the form for one writer if plain is true, else in the same form.
+	Copy(plain bool) (Engine, error)
+	// Form returns the set in the trimmed or the full form for files.
+	Form(trimmed bool) (Engine, error)
+	// Encode returns the stored form of one filter. It is used in Guarded.
+	Encode() (*container.File, error)
+	// Guarded calls f, which reads the filter, and returns its error, or the error of a fault of the mapping.
+	Guarded(f func() error) error
+	Save(ctx context.Context, path string) error
+	// Replace replaces the file or folder at path, which was was when it was read, by the set of by, or by the set itself
+	// if by is the same Engine.
+	Replace(ctx context.Context, path string, was fs.FileInfo, by Engine) error
+	// Check reads what was not read yet and checks it.
+	Check(ctx context.Context, progress func(bytes uint64)) error
+	Err() error
+	// Close releases what was read from files. Contains is true afterwards.
+	Close() error
 }
 
 // One is the filter that holds a key.
@@ -54,52 +97,6 @@ type One interface {
 	Remove(h filter.Hash) error
 	// Valuer returns the filter as a Valuer, ready to be changed.
 	Valuer() (family.Valuer, error)
-}
-
-// Whole has the operations on all keys.
-type Whole interface {
-	// Facts are asked for again when *Facts.Moves has changed.
-	Facts() Facts
-	Spec() filter.Spec
-	Info() filter.Info
-	Len() uint64
-	EstimateKeys() float64
-	EstimateInterval() (Estimate, error)
-	EstimateOverlap(o Engine) (Overlap, error)
-	Equal(o Engine) bool
-	// Lacks returns the error for an operation that the filter does not have.
-	Lacks(a family.Ability) error
-	Reset() error
-	// Combine merges with o if how is family.CanMerge, and intersects with it if it is family.CanIntersect. o may be nil.
-	Combine(o Engine, how family.Ability) error
-	// Take takes over the filters of o, which were built for the same place. o must not be used afterwards.
-	Take(o Engine) error
-	// Except gives the filter exceptions, in place of those that it has. If c is nil, it changes nothing and returns an
-	// error if there can be none.
-	Except(c *except.Cascade) error
-	// Parts returns the shards, or nil if there are none.
-	Parts() Parts
-}
-
-// Files has the ways from and to files.
-type Files interface {
-	// Copy returns a copy that shares nothing. It is in the form for one writer if plain is true, else in the same form.
-	Copy(plain bool) (Engine, error)
-	// Form returns the set in the trimmed or the full form for files.
-	Form(trimmed bool) (Engine, error)
-	// Encode returns the stored form of one filter. It is used in Guarded.
-	Encode() (*container.File, error)
-	// Guarded calls f, which reads the filter, and returns its error, or that of a fault of the mapping.
-	Guarded(f func() error) error
-	Save(ctx context.Context, path string) error
-	// Replace replaces the file or folder at path, which was was when it was read, by the set of by, or by the set itself
-	// if by is the same Engine.
-	Replace(ctx context.Context, path string, was fs.FileInfo, by Engine) error
-	// Check reads what was not read yet and checks it.
-	Check(ctx context.Context, progress func(bytes uint64)) error
-	Err() error
-	// Close releases what was read from files. Contains is true afterwards.
-	Close() error
 }
 
 // Parts are the shards of an Engine.
@@ -139,10 +136,10 @@ type Stored struct {
 // Can returns an error unless the family of e has an ability.
 func Can(e Engine, a family.Ability) error {
 	f, err := families.FormatOf(e.Spec().Family())
-	if err == nil && !f.Can.Has(a) {
-		err = e.Lacks(a)
+	if err != nil || !f.Can.Has(a) {
+		return e.Lacks(a)
 	}
-	return err
+	return nil
 }
 
 // ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter

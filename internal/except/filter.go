@@ -98,14 +98,6 @@ func (f *Filter) Info() filter.Info {
 // their own in a file. It panics if main is no Encoder, as all families' filters are.
 func (f *Filter) Encode() family.Encoded { return f.main.(family.Encoder).Encode() }
 
-// EstimateKeys implements family.Estimator. It returns the number of keys that Info has if main is no Estimator.
-func (f *Filter) EstimateKeys() float64 {
-	if e, ok := f.main.(family.Estimator); ok {
-		return e.EstimateKeys()
-	}
-	return float64(f.Encode().Keys)
-}
-
 // Split returns a filter without its exceptions, and these, or nil if it has none.
 func Split(f family.Filter) (family.Filter, *Cascade) {
 	if f, ok := f.(*Filter); ok {

@@ -133,12 +133,6 @@ type Intersecter interface {
 	Intersect(other Filter, passed func(words []uint64)) error
 }
 
-// Estimator is a Filter that estimates from its bits how many distinct keys it holds.
-type Estimator interface {
-	// EstimateKeys returns the estimate, or +Inf if every bit is set. It may read the whole filter.
-	EstimateKeys() float64
-}
-
 // Concurrent is a Filter that any number of goroutines may query and change at the same time. A key is present for
 // every Has that begins after its Add returned. It is also a Remover, Counter or Valuer if the original Filter is one.
 type Concurrent interface {

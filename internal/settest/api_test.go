@@ -74,8 +74,8 @@ func TestBuildKinds(t *testing.T) {
 			if n := s.Len(); n != s.Info().Keys || n != 500 && f.Name != "redisbloom" { // which skips keys that look like others
 				t.Errorf("Len %d, Info %d", n, s.Info().Keys)
 			}
-			if n := settest.EngineOf(t, s).EstimateKeys(); n < 400 || n > 600 {
-				t.Errorf("EstimateKeys %g of 500", n)
+			if n, err := s.EstimateInterval(); err != nil || n.Keys < 400 || n.Keys > 600 {
+				t.Errorf("EstimateInterval %+v of 500, %v", n, err)
 			}
 		})
 	}

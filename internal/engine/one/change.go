@@ -109,6 +109,9 @@ func (s *Set) Own() error {
 }
 
 func (s *Set) own() error {
+	if err := s.missing(); err != nil {
+		return err
+	}
 	if s.exceptions != nil {
 		return filter.ErrExceptions
 	}
@@ -167,18 +170,11 @@ func (s *Set) Reset() error {
 	return s.replace(s.inForm(f))
 }
 
-// Take takes over the filter of o, another Set of one filter.
-func (s *Set) Take(e engine.Engine) error {
-	o, err := other(e)
-	if err != nil {
-		return err
-	}
-	return s.replace(o.filter)
-}
-
 // Except gives the filter exceptions, in place of those that it has, unless c is nil.
 func (s *Set) Except(c *except.Cascade) error {
-	switch {
+	switch err := s.missing(); {
+	case err != nil:
+		return err
 	case s.shared != nil:
 		return fmt.Errorf("exceptions for a set for many writers, which takes keys: %w", filter.ErrUnsupported)
 	case family.Foreign(s.hasher.ID()):

@@ -14,7 +14,7 @@ import (
 
 // Combine merges with o or intersects with it.
 func (s *Set) Combine(e engine.Engine, how family.Ability) error {
-	o, err := other(e)
+	o, err := s.other(e)
 	switch {
 	case err != nil:
 		return err
@@ -108,6 +108,10 @@ func (s *Set) Copy(plain bool) (engine.Engine, error) {
 
 // Clone is Copy.
 func (s *Set) Clone(plain bool) (*Set, error) {
+	if none, ok := s.filter.(nothing); ok {
+		return Nothing(filter.Hasher{}, nil), none.why
+	}
+
 	o, err := s.Single()
 	if err != nil {
 		return nil, err
@@ -142,7 +146,12 @@ func (s *Set) Model(lasting bool) (f family.Filter, err error) {
 
 // Equal reports whether Save would write the same file of both sets.
 func (s *Set) Equal(e engine.Engine) bool {
-	o, err := other(e)
+	if s.missing() != nil {
+		o, ok := e.(*Set)
+		return ok && o.missing() != nil
+	}
+
+	o, err := s.other(e)
 	if err != nil || s.hasher != o.hasher || s.chosen != o.chosen {
 		return false
 	}

@@ -7,17 +7,12 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// EstimateKeys returns the number of distinct keys, estimated from the bits if the family can, else Len.
-func (s *Set) EstimateKeys() (n float64) {
-	if e, ok := s.filter.(family.Estimator); ok {
-		s.guard(func() { n = e.EstimateKeys() })
-		return n
-	}
-	return float64(s.Len())
-}
-
-// EstimateInterval is EstimateKeys with a 95% interval.
+// EstimateInterval estimates the number of distinct keys, with a 95% interval, from the bits if the family can, else it
+// returns Len.
 func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
+	if err := s.missing(); err != nil {
+		return e, err
+	}
 	if engine.Can(s, family.CanEstimate) != nil {
 		n := float64(s.Len())
 		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
@@ -40,7 +35,7 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 
 // EstimateOverlap estimates how many distinct keys two sets hold, together and in common.
 func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) {
-	o, err := other(with)
+	o, err := s.other(with)
 	if err != nil {
 		return v, err
 	}

@@ -142,7 +142,7 @@ func (s *Set) Save(ctx context.Context, path string) error {
 
 // Replace is Save of by, a Set of one filter, for a file that was was when it was read.
 func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engine.Engine) error {
-	next, err := other(by)
+	next, err := s.other(by)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -170,7 +170,7 @@ func (s *Set) Close() error {
 	if file == nil {
 		return nil
 	}
-	s.become(gone{}, filter.Hasher{})
+	s.become(nothing{engine.ErrClosed}, filter.Hasher{})
 	s.stored = engine.Stored{}
 	s.failed(engine.ErrClosed)
 	return file.Close()

@@ -1,8 +1,9 @@
-// Package one is the engine of a Set that is one filter: in memory, in a mapped file, of raw keys, for many writers,
-// with exceptions, or none at all. What differs between these forms stands in mapping.go, raw.go and none.go.
+// Package one is the engine of a Set that is one filter: in memory, in a mapped file, of raw keys, for many writers, or
+// with exceptions. It is also the engine of a Set without a filter, whose filter is a nothing: see Set.missing.
 package one
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
@@ -41,6 +42,16 @@ func New(f family.Filter, h filter.Hasher) *Set {
 	return s
 }
 
+// Nothing returns a Set without a filter, with the hasher of a later one. It contains nothing. If err is not nil, its
+// answers are unknown, so that Contains is true, and err says why.
+func Nothing(h filter.Hasher, err error) *Set {
+	s := New(nothing{err}, h)
+	if err != nil {
+		s.failed(err)
+	}
+	return s
+}
+
 // NewForm is New, with the form for many writers if concurrent is true.
 func NewForm(f family.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 	if concurrent {
@@ -61,6 +72,7 @@ func (s *Set) become(f family.Filter, h filter.Hasher) {
 	s.hasher, s.file, s.borrowed = h, nil, false
 	s.fault.Store(nil)
 	s.set(f)
+	s.borrowed = s.missing() != nil // so that Own returns the error
 }
 
 // set sets the filter and what follows from it.
@@ -83,15 +95,27 @@ func (s *Set) like(f family.Filter) *Set {
 	return o
 }
 
+// missing returns the error of methods that need a filter if there is none, else nil.
+func (s *Set) missing() error {
+	if none, ok := s.filter.(nothing); ok {
+		return cmp.Or(none.why, engine.ErrEmpty)
+	}
+	return nil
+}
+
 // other returns another Set of one filter. The error wraps filter.ErrMismatch if e is nil, empty or sharded.
-func other(e engine.Engine) (*Set, error) {
-	switch o := e.(type) {
-	case *Set:
-		return o, nil
-	case nil, *None:
+func (s *Set) other(e engine.Engine) (*Set, error) {
+	o, ok := e.(*Set)
+	if !ok && e != nil {
+		return nil, engine.ErrOneSharded
+	}
+	if err := s.missing(); err != nil {
+		return nil, err
+	}
+	if o == nil || o.missing() != nil {
 		return nil, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
 	}
-	return nil, engine.ErrOneSharded
+	return o, nil
 }
 
 // inForm returns a filter in the form of s: for many writers or for one.
@@ -105,7 +129,7 @@ func (s *Set) inForm(f family.Filter) family.Filter {
 // Single returns a Snapshot of a Set for many writers, and any other Set itself, for use while that does not change.
 func (s *Set) Single() (*Set, error) {
 	if s.shared == nil {
-		return s, nil
+		return s, s.missing()
 	}
 	f, err := s.shared.Snapshot()
 	if err != nil {
@@ -116,6 +140,11 @@ func (s *Set) Single() (*Set, error) {
 
 // Facts has the filter as Query if it is in memory, else s.
 func (s *Set) Facts() engine.Facts {
+	if s.missing() != nil {
+		// Shared, since changes that fail lose no key: Close of a Set for many writers must not make one of one writer of it.
+		return engine.Facts{Hasher: s.hasher, Shared: true, Chosen: &s.chosen, Moves: &s.moves}
+	}
+
 	f := engine.Facts{
 		Shared: s.shared != nil, Filter: s.filter, Hasher: s.hasher, Hashes: s.raw == nil, Chosen: &s.chosen,
 		Moves: &s.moves, Stored: s.stored,
@@ -164,8 +193,8 @@ func (s *Set) Len() uint64 {
 
 // Lacks returns the error for an operation that the filter does not have.
 func (s *Set) Lacks(can family.Ability) error {
-	if _, ok := s.filter.(gone); ok {
-		return engine.ErrClosed
+	if err := s.missing(); err != nil {
+		return err
 	}
 	reads := can == family.CanCount || can == family.CanValues // as filters with exceptions do
 	if s.exceptions != nil && !reads {
@@ -174,8 +203,11 @@ func (s *Set) Lacks(can family.Ability) error {
 	return families.Lacks(s.Spec(), can)
 }
 
-// gone stands for a filter in a file that was unmapped.
-type gone struct{}
+// nothing is the filter of a Set without one. If why is not nil, it says why the answers are unknown. It takes raw keys,
+// because the hasher of a Set without a filter may be zero, which cannot hash any.
+type nothing struct{ why error }
 
-func (gone) Has(filter.Hash) bool { return true }
-func (gone) Info() filter.Info    { return filter.Info{} }
+func (n nothing) Has(filter.Hash) bool { return n.why != nil }
+func (n nothing) HasKey([]byte) bool   { return n.why != nil }
+func (nothing) AddKey([]byte) error    { return engine.ErrEmpty } // not called: see Set.Own
+func (nothing) Info() filter.Info      { return filter.Info{} }

@@ -60,7 +60,7 @@ func TestEngines(t *testing.T) {
 		{"raw keys", engineOf(t, "bitsandblooms(fpr=0.01)"), false, false, nil, nil},
 		{"empty", one.Nothing(filter.NewHasher(1), nil), false, false, nil, engine.ErrEmpty},
 		{"broken", one.Nothing(filter.Hasher{}, broken), false, true, broken, broken},
-		{"closed", closed, true, true, engine.ErrClosed, engine.ErrClosed},
+		{"closed", closed, false, true, engine.ErrClosed, engine.ErrClosed},
 	} {
 		f := c.e.Facts()
 		if f.Hashes != c.hashes || f.Query != nil != c.hashes || f.Stored.Shards != 0 || c.e.Parts() != nil {

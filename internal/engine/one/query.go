@@ -19,6 +19,13 @@ func (s *Set) Contains(h filter.Hash, raw []byte) bool {
 	return s.Has(h)
 }
 
+// hasKey reports whether a raw key may be in the set. Families that take raw keys hash them themselves.
+func (s *Set) hasKey(key []byte) (present bool) {
+	present = true
+	s.guard(func() { present = s.raw.HasKey(key) })
+	return present
+}
+
 // Ask is Contains that returns an error if the answer cannot be known.
 func (s *Set) Ask(h filter.Hash, raw []byte) (bool, error) {
 	present := s.Contains(h, raw)
@@ -109,6 +116,10 @@ func (s *Set) Count(h filter.Hash) (n uint64, saturated bool, err error) {
 
 // Get returns the value of a key.
 func (s *Set) Get(h filter.Hash) (value uint64, ok bool, err error) {
+	if err := s.missing(); err != nil {
+		return 0, s.Has(h), err
+	}
+
 	v, is := s.main.(family.Getter)
 	if !is || v.ValueBits() == 0 {
 		return 0, false, s.noValues(is)
@@ -132,6 +143,10 @@ func (s *Set) ValueBits() (int, error) {
 
 // noValues returns the error for a filter without values; could says that others of its family have some.
 func (s *Set) noValues(could bool) error {
+	if err := s.missing(); err != nil {
+		return err
+	}
+
 	others := families.With(family.CanBuildValues) // all whose values can change are among them
 	problem := "%s does not keep values; families that do: %s: %w"
 	if could {

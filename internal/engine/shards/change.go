@@ -80,19 +80,6 @@ func (t *Set) Reset() error {
 	return nil
 }
 
-// Take takes over the shards of o, a Set in memory. The files stay those of t.
-func (t *Set) Take(e engine.Engine) error {
-	o, err := sharded(e)
-	if err != nil {
-		return err
-	}
-	for i := range t.parts {
-		t.publish(i, o.sets[i].Load())
-		t.parts[i].changed.Store(true)
-	}
-	return nil
-}
-
 // relieve takes the shards of a Locked except one out of memory if they are more than LockedMemory.
 func (t *Set) relieve(keep int) error {
 	if !t.locked || t.memory.Load() <= LockedMemory {

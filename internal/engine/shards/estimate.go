@@ -9,18 +9,6 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// EstimateKeys is the sum over the shards. Of a shard that cannot be read it takes the keys from the manifest, and Err
-// returns the error.
-func (t *Set) EstimateKeys() (n float64) {
-	for i := range t.parts {
-		err := t.visitOne(i, func(s *one.Set) error { n += s.EstimateKeys(); return s.Err() })
-		if err != nil {
-			n += float64(t.manifest.Shards[i].Keys)
-		}
-	}
-	return n
-}
-
 // EstimateInterval adds up the estimates of the shards.
 func (t *Set) EstimateInterval() (e engine.Estimate, err error) {
 	err = t.visit(func(i int, s *one.Set) error {
