@@ -283,14 +283,14 @@ func (b *oneBuild) startCounted(ctx context.Context) (err error) {
 
 // allow applies Config.Allow to a set that was built from the kept keys.
 func (b *oneBuild) allow(ctx context.Context, set *Set) error {
-	a, err := bulk.NewAllower(set.target(), b.config.Like.other())
+	a, err := set.allower(b.config.Like)
 	if err != nil {
 		return err
 	}
 	if err := intake.Copies(ctx, b.config.Allow, a.AllowMany); err != nil {
 		return err
 	}
-	if err := b.in.Members(ctx, a.AddMemberHashes); err != nil {
+	if err := b.in.Members(ctx, a.addMemberHashes); err != nil {
 		return err
 	}
 	return a.Commit(ctx)

@@ -2,9 +2,16 @@ package bloomery
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/intake"
 )
 
 // JobConfig configures a job on a list of keys: an Addition, a Removal, an Allower, an Optimizer or a Verifier. A
@@ -38,101 +45,76 @@ func (c JobConfig) options() (bulk.Options, error) {
 	return o, Config{Workers: c.Workers, Memory: c.Memory, MaxFPR: c.MaxFPR}.checkFields()
 }
 
-// target returns the Set for a job.
-func (s *Set) target() bulk.Target {
-	return bulk.Target{Engine: s.inner(), Now: s.inner, Begin: s.begin, End: s.end}
+// Addition adds keys to a Set: to a sharded Set shard by shard, so that each shard is loaded and written once.
+type Addition struct {
+	set    *Set
+	hasher filter.Hasher
+	parts  engine.Parts // of a sharded Set, else nil
+	spill  *bulk.Spill  // of its hashes
+	report func(filter.Progress)
+	ended  atomic.Bool // by Commit or Close
 }
 
-// Addition adds keys to a Set: to a sharded Set shard by shard, so that each shard is loaded and written once.
-type Addition struct{ job *bulk.Addition }
+var errAdded = fmt.Errorf("bloomery: the Addition is %w, and takes no more keys", filter.ErrClosed)
 
-// Addition returns an Addition to s. For a sharded Set it keeps 16 bytes a key until Commit; for others it adds keys at
-// once. The error wraps errors.ErrUnsupported if the family is static.
+// Addition returns an Addition to s. For a sharded Set it keeps 16 bytes per key until Commit; for others it adds keys
+// at once. The error wraps errors.ErrUnsupported if the family is static.
 func (s *Set) Addition(c JobConfig) (*Addition, error) {
 	o, err := c.options()
 	if err != nil {
 		return nil, err
 	}
-	job, err := bulk.NewAddition(s.target(), o)
-	if err != nil {
+	if err := engine.Can(s.inner(), family.CanAdd); err != nil {
 		return nil, err
 	}
-	return &Addition{job}, nil
+
+	a := &Addition{set: s, hasher: s.Hasher(), parts: s.inner().Parts(), report: c.Progress}
+	if a.parts != nil {
+		a.spill = o.NewSpill(s.inner())
+	}
+	return a, nil
 }
 
 // AddMany adds keys. Only for a sharded Set, or one for many writers, may several goroutines call it at once. Errors
-// are those of Set.Add and of the temporary file.
-func (a *Addition) AddMany(keys [][]byte) error { return a.job.AddMany(keys) }
+// are the errors of Set.Add and of the temporary file.
+func (a *Addition) AddMany(keys [][]byte) error {
+	switch {
+	case a.ended.Load():
+		return errAdded
+	case a.spill == nil:
+		return a.set.addMany(engine.Keys{Bytes: keys})
+	}
+	return intake.Hash(a.hasher, keys, a.spill.Add)
+}
 
 // Commit adds the keys that were kept. On error the Set may have some of the keys: do not write it back.
-func (a *Addition) Commit(ctx context.Context) error { return a.job.Commit(ctx) }
+func (a *Addition) Commit(ctx context.Context) error {
+	if a.ended.Swap(true) {
+		return errAdded
+	}
+	if a.spill == nil {
+		return nil
+	}
+
+	return a.spill.EachShard(func(i int, done float64) error {
+		err := a.parts.Change(i, func(part engine.Engine) error {
+			return a.spill.Each(ctx, i, func(hs []filter.Hash) error { return part.AddMany(engine.Keys{Hashes: hs}) })
+		})
+		if err == nil && a.report != nil {
+			a.report(filter.Progress{Done: done})
+		}
+		return err
+	})
+}
 
 // Close drops the keys that were not added.
-func (a *Addition) Close() error { return a.job.Close() }
-
-// MaxStrangers, 0.5, is the value of Removed.Strangers from which a Removal changes nothing.
-const MaxStrangers = bulk.MaxStrangers
-
-// Removal removes a list of keys from a Set, after a look at the whole list. Remove only keys that were added: the
-// removal of others, strangers, makes keys absent that look like them. Keys that are not found prove that the list has
-// strangers, and their number tells how many others look present. From [MaxStrangers] on, or if more than half of the
-// distinct keys of the list are not in the Set, Commit changes nothing, unless Force was called.
-type Removal struct{ job *bulk.Removal }
-
-// Removed is the result of a Removal.
-type Removed struct {
-	Removed  uint64 // keys, each as often as it was removed; after Look, as often as it would be
-	NotFound uint64 // keys that were not found, each as often as that happened
-	// Unknown is the number of distinct keys of the list that are not in the Set, or fewer times than in
-	// the list.
-	Unknown uint64
-	// Strangers is the expected number of distinct keys of the list that were never added, or not as often,
-	// and look present nevertheless.
-	Strangers float64
-	// Lost is the expected number of keys outside the list that become absent. It assumes that each of them
-	// was added once: keys that were added more often are lost less often.
-	Lost float64
-}
-
-// Removal returns a Removal of keys from s. It keeps 16 bytes a key. The error wraps errors.ErrUnsupported if the
-// family has no Remove.
-func (s *Set) Removal(c JobConfig) (*Removal, error) {
-	o, err := c.options()
-	if err != nil {
-		return nil, err
+func (a *Addition) Close() error {
+	a.ended.Store(true)
+	if a.spill == nil {
+		return nil
 	}
-	job, err := bulk.NewRemoval(s.target(), o)
-	if err != nil {
-		return nil, err
-	}
-	return &Removal{job}, nil
+	return a.spill.Close()
 }
-
-// AddMany adds keys to the list. A key that was added to the Set several times is removed as often as it is in the
-// list. After Look it returns an error.
-func (r *Removal) AddMany(keys [][]byte) error { return r.job.AddMany(keys) }
-
-// Look returns what Commit would do, and changes nothing. If strangers look like keys of the list, Commit finds a few
-// keys fewer.
-func (r *Removal) Look(ctx context.Context) (Removed, error) {
-	seen, err := r.job.Look(ctx)
-	return Removed(seen), err
-}
-
-// Force makes Commit remove keys although strangers are among them.
-func (r *Removal) Force() { r.job.Force() }
-
-// Commit removes the keys of the list. If it refuses, it returns the result of Look and an error wrapping
-// filter.ErrStrangers; it may be called again after Force. If it finds none of the keys, it changes nothing and returns
-// no error. If ctx ends, some of the keys may be removed. It needs exclusive use of the Set, unless that is one for
-// many writers.
-func (r *Removal) Commit(ctx context.Context) (Removed, error) {
-	removed, err := r.job.Commit(ctx)
-	return Removed(removed), err
-}
-
-// Close drops the list.
-func (r *Removal) Close() error { return r.job.Close() }
 
 // Allower makes a Set exact for a list of allowed keys, none of which is a member: the Set then answers false for all
 // of them. It stores with the Set which of them would be false positives; Info has their number and size, about
@@ -142,7 +124,13 @@ func (r *Removal) Close() error { return r.job.Close() }
 //
 // A Set with exceptions cannot be changed: Add, Remove, Merge, Intersect, Optimizer and Reset return
 // filter.ErrExceptions. It can be read, saved, trimmed, cloned and followed like any other.
-type Allower struct{ job *bulk.Allower }
+type Allower struct {
+	set  *Set
+	on   engine.Engine   // the Engine of the Set when the Allower was made
+	list *except.Builder // nil after it has built the exceptions, or failed to, and after Close
+}
+
+var errAllowed = fmt.Errorf("bloomery: the Allower is %w, and takes no more keys", filter.ErrClosed)
 
 // Allower returns an Allower of s, which must not change until Commit returns. If s has exceptions, Commit replaces
 // them. The error wraps errors.ErrUnsupported for a Set that is sharded or for many writers, and for hash functions of
@@ -151,27 +139,88 @@ func (s *Set) Allower(c JobConfig) (*Allower, error) {
 	if _, err := c.options(); err != nil {
 		return nil, err
 	}
-	job, err := bulk.NewAllower(s.target(), c.Like.other())
-	if err != nil {
+	return s.allower(c.Like)
+}
+
+// allower returns an Allower whose exceptions are like those of an earlier version, or nil.
+func (s *Set) allower(like *Set) (*Allower, error) {
+	on := s.inner()
+	if err := on.Except(nil); err != nil {
 		return nil, err
 	}
-	return &Allower{job}, nil
+
+	var sizes []except.Size
+	if like != nil {
+		if _, c := except.Split(like.inner().Facts().Filter); c != nil {
+			sizes = c.Sizes()
+		}
+	}
+	main, _ := except.Split(on.Facts().Filter)
+	return &Allower{s, on, except.NewBuilder(main, on.Len(), sizes)}, nil
 }
 
 // AllowMany adds keys of the list. Duplicates are allowed and count. It keeps a copy of false positives. After the
 // first AddMembers it returns an error.
-func (a *Allower) AllowMany(keys [][]byte) error { return a.job.AllowMany(keys) }
+func (a *Allower) AllowMany(keys [][]byte) error {
+	return intake.Hash(a.on.Facts().Hasher, keys, func(hs []filter.Hash) error {
+		return a.allowHashes(hs, func(i int) string { return string(keys[i]) })
+	})
+}
+
+// allowHashes is AllowMany for hashed keys. Errors name the text of key i, or its hash if text is nil.
+func (a *Allower) allowHashes(hs []filter.Hash, text func(i int) string) error {
+	if a.list == nil {
+		return errAllowed
+	}
+	return a.on.Guarded(func() error { return a.list.Allow(hs, text) })
+}
 
 // AddMembers adds keys that the Set was built from. Add all of them: one that is missing may become absent.
-func (a *Allower) AddMembers(keys [][]byte) error { return a.job.AddMembers(keys) }
+func (a *Allower) AddMembers(keys [][]byte) error {
+	return intake.Hash(a.on.Facts().Hasher, keys, a.addMemberHashes)
+}
+
+func (a *Allower) addMemberHashes(hs []filter.Hash) error {
+	if a.list == nil {
+		return errAllowed
+	}
+	return a.on.Guarded(func() error { return a.list.Members(hs) })
+}
 
 // Commit makes the Set answer false for the keys of the list. It needs exclusive use of the Set. If keys of the list
 // are members, the error is a *filter.AllowedError. It wraps filter.ErrKeys if AddMembers got fewer keys than Set.Len,
-// or keys that are not in the Set. On error the Set is unchanged.
-func (a *Allower) Commit(ctx context.Context) error { return a.job.Commit(ctx) }
+// or keys that are not in the Set; add the missing members and call it again. On error the Set is unchanged.
+func (a *Allower) Commit(ctx context.Context) error {
+	if a.list == nil {
+		return errAllowed
+	}
+	if err := a.set.inner().Except(nil); err != nil { // it was closed
+		return err
+	}
+	const advice = "give all keys that it was built from"
+	if seen, missing := a.list.Seen(); missing > 0 {
+		return fmt.Errorf("%d of the %d members are not in the set: %w; "+advice, missing, seen, filter.ErrKeys)
+	} else if n := a.on.Len(); seen < n {
+		return fmt.Errorf("%d members for a set of %d keys: %w; "+advice, seen, n, filter.ErrKeys)
+	}
+
+	c, err := a.list.Build(ctx)
+	if !errors.Is(err, filter.ErrAllowed) { // else a sharded build reads which keys are members
+		a.list = nil
+	}
+	if err != nil {
+		return err
+	}
+	a.set.begin()
+	defer a.set.end()
+	return a.on.Except(c)
+}
 
 // Close drops the list.
-func (a *Allower) Close() error { return a.job.Close() }
+func (a *Allower) Close() error {
+	a.list = nil
+	return nil
+}
 
 // Verifier asks a Set for the keys that it was built from and for absent keys, and counts the wrong answers. First give
 // it the absent keys, with AddAbsent or AskRandom, then the members with AskMembers or AskValues; then call Commit. The
@@ -205,7 +254,7 @@ func (s *Set) Verifier(c JobConfig) (*Verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Verifier{bulk.NewVerifier(s.target(), o, c.Absent)}, nil
+	return &Verifier{bulk.NewVerifier(s.Hasher(), s.inner, o, c.Absent)}, nil
 }
 
 // AddAbsent asks for keys of which none should be a member. After AskMembers it returns an error. Other errors of the
@@ -231,12 +280,7 @@ func (v *Verifier) AskValues(keys [][]byte, values []uint64) error {
 // or of Set.Err.
 func (v *Verifier) Commit(ctx context.Context) (Verification, error) {
 	n, err := v.job.Commit(ctx)
-	if err != nil {
-		return Verification{}, err
-	}
-	r := Rate{Trials: n.Absent, FalsePositives: n.FalsePositives}
-	r.Observed, r.Low, r.High = bulk.Interval(r.FalsePositives, r.Trials)
-	return Verification{n.Members, n.FalseNegatives, n.WrongValues, r}, nil
+	return Verification{n.Members, n.FalseNegatives, n.WrongValues, Rate(n.Rate)}, err
 }
 
 // Close frees the memory and removes the temporary file.

@@ -48,7 +48,7 @@ func (s *Set) optimizer(e filter.Effort, c Config) (*oneBuild, error) {
 		}
 		spill := bulk.Options{Memory: c.Memory, TempDir: c.TempDir}.NewSpill(s.inner())
 		b.in = intake.New(s.Hasher(), intake.To(spill.Add, spill.Close, intake.NoValues(filter.Spec{})))
-		b.finish = func(ctx context.Context) (*Set, error) { return b.optimizeShards(ctx, s, e, spill) }
+		b.finish = func(ctx context.Context) (*Set, error) { return b.optimizeShards(ctx, s, e, spill.ByShard) }
 	} else {
 		old, ok := s.inner().Facts().Filter.(family.Reoptimizer)
 		if !ok {

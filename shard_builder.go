@@ -287,18 +287,18 @@ func (b *shardBuild) except(ctx context.Context, set *Set, s int, like *Set) err
 	if b.allowed == nil {
 		return nil
 	}
-	a, err := bulk.NewAllower(set.target(), like.other())
+	a, err := set.allower(like)
 	if err != nil {
 		return err
 	}
-	if err := b.allowed.Each(ctx, s, a.AllowHashes); err != nil {
+	if err := b.allowed.Each(ctx, s, func(hs []filter.Hash) error { return a.allowHashes(hs, nil) }); err != nil {
 		return err
 	}
-	if err := b.spill.Each(ctx, s, a.AddMemberHashes); err != nil {
+	if err := b.spill.Each(ctx, s, a.addMemberHashes); err != nil {
 		return err
 	}
 	if err = a.Commit(ctx); errors.Is(err, filter.ErrAllowed) {
-		b.allowed.Both(bulk.Both(a))
+		b.allowed.Both(a.list.Both())
 		return nil
 	}
 	return err

@@ -151,8 +151,7 @@ func (a *app) verifiedWindow(path string) (verified, error) {
 	}
 	return verified{e.Info(), func(c bloomery.JobConfig) (verifier, error) {
 		o := bulk.Options{Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Progress: c.Progress}
-		target := bulk.Target{Engine: e, Now: func() engine.Engine { return e }} // a Verifier changes nothing
-		return windowVerifier{bulk.NewVerifier(target, o, c.Absent)}, nil
+		return windowVerifier{bulk.NewVerifier(h.hasher, func() engine.Engine { return e }, o, c.Absent)}, nil
 	}}, nil
 }
 
@@ -161,14 +160,9 @@ type windowVerifier struct{ *bulk.Verifier }
 
 func (v windowVerifier) Commit(ctx context.Context) (bloomery.Verification, error) {
 	n, err := v.Verifier.Commit(ctx)
-	if err != nil {
-		return bloomery.Verification{}, err
-	}
-	r := bloomery.Rate{Trials: n.Absent, FalsePositives: n.FalsePositives}
-	r.Observed, r.Low, r.High = bulk.Interval(r.FalsePositives, r.Trials)
 	return bloomery.Verification{
-		Members: n.Members, FalseNegatives: n.FalseNegatives, WrongValues: n.WrongValues, Rate: r,
-	}, nil
+		Members: n.Members, FalseNegatives: n.FalseNegatives, WrongValues: n.WrongValues, Rate: bloomery.Rate(n.Rate),
+	}, err
 }
 
 // windowFilter is a filter of package window, whose time stands still, as a filter of a family.

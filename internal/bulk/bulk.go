@@ -1,60 +1,16 @@
-// Package bulk has the jobs on a Set and a list of keys: adding, removing and verifying them.
+// Package bulk has the parts of the jobs on a Set and a list of keys: lists, what a removal would do, what a new Set has
+// lost, and the Verifier.
 package bulk
 
 import (
 	"cmp"
-	"math"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/hashes"
 )
 
-// Target is the Set that a job works on.
-type Target struct {
-	engine.Engine                      // on which the Set stood when the job was made
-	Now           func() engine.Engine // returns the Engine of the Set, another one after Close and UnmarshalBinary
-	Begin, End    func()               // called before and after each change
-}
-
-func (t Target) hasher() filter.Hasher { return t.Facts().Hasher }
-
-func (t Target) add(keys engine.Keys) error {
-	t.Begin()
-	defer t.End()
-	return t.Now().AddMany(keys)
-}
-
-func (t Target) remove(h filter.Hash) error {
-	t.Begin()
-	defer t.End()
-	one, err := t.Now().At(h, true)
-	if err == nil {
-		err = one.Remove(h)
-	}
-	return err
-}
-
-// copies returns how often a key that looks present can be removed, or more.
-func (t Target) copies(h filter.Hash) uint64 {
-	if one, err := t.Now().At(h, false); err == nil {
-		if n, saturated, err := one.Count(h); err == nil && !saturated {
-			return n
-		}
-	}
-	return math.MaxUint64
-}
-
-func (t Target) value(key []byte) (value uint64, ok bool, err error) {
-	h := t.hasher().Sum(key)
-	one, err := t.Now().At(h, false)
-	if err != nil {
-		return 0, false, err
-	}
-	return one.Get(h)
-}
-
-// Options are those of a job that keeps the hashes of a list.
+// Options configure a job that keeps the hashes of a list.
 type Options struct {
 	Workers  int
 	Memory   int64 // limit in bytes of the hashes in memory; 0: hashes.DefaultMemory
@@ -64,7 +20,28 @@ type Options struct {
 
 func (o Options) memory() int64 { return cmp.Or(o.Memory, hashes.DefaultMemory) }
 
-// NewSpill returns a store of hashes for the shards of e.
-func (o Options) NewSpill(e engine.Engine) *hashes.ByShard {
-	return hashes.NewByShard(e.Facts().Stored.Shards, o.memory(), o.TempDir)
+// Spill keeps hashes by shard.
+type Spill struct {
+	*hashes.ByShard
+	shards int
+}
+
+// NewSpill returns an empty Spill for the shards of e.
+func (o Options) NewSpill(e engine.Engine) *Spill {
+	n := e.Facts().Stored.Shards
+	return &Spill{hashes.NewByShard(n, o.memory(), o.TempDir), n}
+}
+
+// EachShard calls f for each shard that has hashes, in order, until f fails. done is the share of the shards with this
+// one included.
+func (s *Spill) EachShard(f func(i int, done float64) error) error {
+	for i := range s.shards {
+		if s.Count(i) == 0 {
+			continue
+		}
+		if err := f(i, float64(i+1)/float64(s.shards)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

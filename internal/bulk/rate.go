@@ -1,9 +1,18 @@
 package bulk
 
 import (
+	"iter"
+	"math/rand/v2"
+
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/stat"
 )
+
+// Rate is an observed false-positive rate: see bloomery.Rate.
+type Rate struct {
+	Trials, FalsePositives uint64
+	Observed, Low, High    float64
+}
 
 // Interval returns the observed rate of that many false positives among trials absent keys, 0 without trials, and the
 // exact 95% interval (Clopper and Pearson) of the true rate.
@@ -30,4 +39,31 @@ func HoldsChosen(falsePositives, trials uint64, i filter.Info) bool {
 		allowed = max(allowed, i.FPRPosterior)
 	}
 	return i.FPRChosen == 0 || Holds(falsePositives, trials, allowed)
+}
+
+// RandomKeys returns random names of 24 letters and digits without end. They have 120 random bits, so that none of them
+// is in a list of keys. The memory of a name is reused for the next one.
+func RandomKeys(seed uint64) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		next := randomKeys(seed)
+		for key := next(nil); yield(key); {
+			key = next(key[:0])
+		}
+	}
+}
+
+// randomKeys returns a function that appends the next random name to a slice.
+func randomKeys(seed uint64) func(to []byte) []byte {
+	r := rand.New(rand.NewPCG(seed, 0x616273656e74))
+	const letters = "abcdefghijklmnopqrstuvwxyz012345"
+	return func(to []byte) []byte {
+		for range 2 {
+			x := r.Uint64()
+			for range 12 {
+				to = append(to, letters[x&31])
+				x >>= 5
+			}
+		}
+		return to
+	}
 }

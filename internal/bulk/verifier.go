@@ -18,7 +18,8 @@ import (
 // that may be one of them: members are first looked up in a table of about two bytes an absent key. Without AddAbsent
 // it keeps nothing.
 type Verifier struct {
-	set    Target
+	hasher filter.Hasher
+	now    func() engine.Engine // returns the Engine of the Set
 	keys   *hashes.Sorted
 	sieve  sieve
 	absent atomic.Bool // AddAbsent was called
@@ -32,9 +33,9 @@ type Verifier struct {
 
 // Verification is what a Verifier has counted.
 type Verification struct {
-	Members, FalseNegatives uint64 // keys of AskMembers, and those of them that the Set does not contain
-	Absent, FalsePositives  uint64 // distinct keys that are no members, and those of them that the Set contains
+	Members, FalseNegatives uint64 // keys of AskMembers, and how many of them the Set does not contain
 	WrongValues             uint64 // keys of AskValues for which the Set has another value
+	Rate                    Rate   // of the distinct keys that are no members
 }
 
 // verifierHash hashes keys independently of filters, so that a false positive is not taken for a member and left out.
@@ -55,10 +56,10 @@ var (
 	answerBuffers    = sync.Pool{New: func() any { return new([]bool) }}
 )
 
-// NewVerifier returns a Verifier of a Set. It keeps keys beyond o.Memory, if that is not 0, in a temporary file. absent
+// NewVerifier returns a Verifier of a Set with that hasher; now returns its Engine. It keeps keys beyond o.Memory, if that is not 0, in a temporary file. absent
 // is the expected number of keys of AddAbsent, or 0.
-func NewVerifier(set Target, o Options, absent uint64) *Verifier {
-	v := &Verifier{set: set, sieve: newSieve(absent, o.Memory)}
+func NewVerifier(h filter.Hasher, now func() engine.Engine, o Options, absent uint64) *Verifier {
+	v := &Verifier{hasher: h, now: now, sieve: newSieve(absent, o.Memory)}
 	if o.Memory > 0 {
 		o.Memory = max(o.Memory-int64(len(v.sieve.words))*8, 1)
 	}
@@ -100,12 +101,17 @@ func (v *Verifier) AskMembers(keys [][]byte) error {
 	return err
 }
 
-// AskValues is AskMembers for keys with values, and compares them: values[i] is that of keys[i]. The error wraps
+// AskValues is AskMembers for keys with values, and compares them: values[i] belongs to keys[i]. The error wraps
 // errors.ErrUnsupported if the Set stores no values. It panics if keys and values differ in length.
 func (v *Verifier) AskValues(keys [][]byte, values []uint64) error {
 	intake.CheckPairs(keys, values)
 	for i, k := range keys {
-		value, ok, err := v.set.value(k)
+		h := v.hasher.Sum(k)
+		one, err := v.now().At(h, false)
+		if err != nil {
+			return err
+		}
+		value, ok, err := one.Get(h)
 		if err != nil {
 			return err
 		}
@@ -127,7 +133,7 @@ func (v *Verifier) ask(keys [][]byte, keep func(h filter.Hash, hit bool) (filter
 		*answers = make([]bool, len(keys))
 	}
 	hits := (*answers)[:len(keys)]
-	v.set.Now().ContainsMany(hits, engine.Keys{Bytes: keys})
+	v.now().ContainsMany(hits, engine.Keys{Bytes: keys})
 	if !hashed {
 		for _, hit := range hits {
 			keep(filter.Hash{}, hit)
@@ -162,7 +168,7 @@ func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(
 		for i := range part {
 			part[i] = next(part[i][:0])
 		}
-		v.set.Now().ContainsMany(hits[:len(part)], engine.Keys{Bytes: part})
+		v.now().ContainsMany(hits[:len(part)], engine.Keys{Bytes: part})
 		for _, hit := range hits[:len(part)] {
 			if hit {
 				v.randomErrors.Add(1)
@@ -184,24 +190,28 @@ func (v *Verifier) Commit(ctx context.Context) (Verification, error) {
 		return Verification{}, errVerifierEnded
 	}
 	r := Verification{
-		Members: v.members.Load(), FalseNegatives: v.missing.Load(),
-		Absent: v.random.Load(), FalsePositives: v.randomErrors.Load(), WrongValues: v.wrong.Load(),
+		Members: v.members.Load(), FalseNegatives: v.missing.Load(), WrongValues: v.wrong.Load(),
+		Rate: Rate{Trials: v.random.Load(), FalsePositives: v.randomErrors.Load()},
 	}
 	if v.absent.Load() {
-		if err := v.countAbsent(ctx, &r); err != nil {
+		if err := v.countAbsent(ctx, &r.Rate); err != nil {
 			return Verification{}, err
 		}
 	}
-	return r, v.set.Now().Err()
+	if err := v.now().Err(); err != nil {
+		return Verification{}, err
+	}
+	r.Rate.Observed, r.Rate.Low, r.Rate.High = Interval(r.Rate.FalsePositives, r.Rate.Trials)
+	return r, nil
 }
 
 // countAbsent counts the kept absent keys that are no members.
-func (v *Verifier) countAbsent(ctx context.Context, r *Verification) error {
+func (v *Verifier) countAbsent(ctx context.Context, r *Rate) error {
 	n, err := v.keys.Finish(ctx)
 	if err != nil {
 		return err
 	}
-	// Parts of about 4096 keys, with all hashes of a key in one part: those across the chunks of gather are copied.
+	// Parts of about 4096 keys, with all hashes of a key in one part: parts across chunks are copied.
 	shift := 64 - max(bits.Len64(n)-12, 0)
 	return v.keys.Each(ctx, func(h filter.Hash) uint64 { return h.Hi >> shift }, func(_ uint64, hs []filter.Hash) error {
 		var member filter.Hash
@@ -214,7 +224,7 @@ func (v *Verifier) countAbsent(ctx context.Context, r *Verification) error {
 				member, found = h, true
 			case found && h == member:
 			default:
-				r.Absent++
+				r.Trials++
 				if kind == keptFalsePositive {
 					r.FalsePositives++
 				}
@@ -228,4 +238,38 @@ func (v *Verifier) countAbsent(ctx context.Context, r *Verification) error {
 func (v *Verifier) Close() error {
 	v.ended.Store(true)
 	return v.keys.Close()
+}
+
+// sieve is a table of bits in which keys are looked up before they are kept. It has no false negatives.
+type sieve struct {
+	words []uint64
+	shift int // the bit of a hash is Hi >> shift
+}
+
+// newSieve returns a sieve with 8 to 16 bits a key, at least 128 KiB and at most 64 MiB, and of at most an eighth of a
+// memory limit. With twice as many keys as expected, it keeps a fifth of other keys.
+func newSieve(keys uint64, memory int64) sieve {
+	const least, most = 20, 29 // logarithms of the number of bits
+	if keys == 0 {
+		keys = 1 << 20
+	}
+	size := min(max(bits.Len64(min(keys, 1<<most))+3, least), most)
+	if memory > 0 {
+		size = max(min(size, bits.Len64(uint64(memory))-1), 6)
+	}
+	return sieve{make([]uint64, 1<<(size-6)), 64 - size}
+}
+
+// add may be called from several goroutines at once.
+func (s sieve) add(h filter.Hash) {
+	at := h.Hi >> s.shift
+	if word, bit := &s.words[at>>6], uint64(1)<<(at&63); atomic.LoadUint64(word)&bit == 0 {
+		atomic.OrUint64(word, bit)
+	}
+}
+
+// has reports whether h may have been added.
+func (s sieve) has(h filter.Hash) bool {
+	at := h.Hi >> s.shift
+	return s.words[at>>6]>>(at&63)&1 != 0
 }
