@@ -3,7 +3,6 @@ package bloomery
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
@@ -164,14 +163,14 @@ func (s *Set) AddValue(key []byte, value uint64) error {
 	return s.addValue(h, value)
 }
 
-// Put sets the value of a key that was added. The error wraps filter.ErrNotFound if the key is absent; others are those
-// of AddValue.
+// Put sets the value of a key that was added. The error wraps filter.ErrNotFound if the key is absent; others: see
+// AddValue.
 func (s *Set) Put(key []byte, value uint64) error {
 	h, _ := s.key(key)
 	return s.put(h, value)
 }
 
-// Upsert sets the value of a key, and adds the key if it is absent. Errors are those of AddValue. In a Set for many
+// Upsert sets the value of a key, and adds the key if it is absent. Errors: see AddValue. In a Set for many
 // writers it is atomic: two goroutines with the same new key add it once.
 func (s *Set) Upsert(key []byte, value uint64) error {
 	h, _ := s.key(key)
@@ -187,15 +186,7 @@ func (s *Set) put(h filter.Hash, value uint64) error {
 }
 
 func (s *Set) upsert(h filter.Hash, value uint64) error {
-	return s.withValuer(h, func(v family.Valuer) error {
-		if u, ok := v.(family.Upserter); ok {
-			return u.Upsert(h, value)
-		}
-		if err := v.Put(h, value); !errors.Is(err, filter.ErrNotFound) {
-			return err
-		}
-		return v.AddValue(h, value)
-	})
+	return s.withValuer(h, func(v family.Valuer) error { return v.Upsert(h, value) })
 }
 
 // withValuer calls f with the filter that holds a key, ready to be changed.

@@ -32,8 +32,8 @@ import (
 )
 
 // formats are what readers of files need of all families, in the order of tables. An id is part of the file format and
-// must never be reused for another family. Id 9 is not used. Families of other systems have ids from 20 on and their own hash functions.
-// Parquet's filters belong to family blocked; see Format.TakesHash.
+// must never be reused for another family. Id 9 is not used. Families of other systems have ids from 20 on and their
+// own hash functions. Parquet's filters belong to family blocked; see Format.TakesHash.
 var formats = []Format{
 	format(1, standard.Traits, standard.SectionWords, standard.Decode),
 	format(2, blocked.Traits, blocked.SectionWords, blocked.Decode),
@@ -108,7 +108,7 @@ func ByName(name string) (Family, error) {
 	return Family{}, unknown(name)
 }
 
-// FormatOf returns the Format of a family. Errors are those of ByName.
+// FormatOf returns the Format of a family. Errors: see ByName.
 func FormatOf(name string) (Format, error) {
 	for _, f := range formats {
 		if f.Name == name {
@@ -136,12 +136,13 @@ func formatByID(id uint16) (Format, error) {
 // Names returns the names of all families, in the order of All.
 func Names() []string { return names(func(Format) bool { return true }) }
 
-// With returns the names of our families, without those of other systems, that have all abilities of can.
+// With returns the names of our families, without families of other systems, that have all abilities of can.
 func With(can family.Ability) []string {
 	return names(func(f Format) bool { return !f.Foreign() && f.Can.Has(can) })
 }
 
-// Taking returns the names of our families whose specs have a parameter of that name, besides those of the size.
+// Taking returns the names of our families whose specs have a parameter of that name, besides the parameters of the
+// size.
 func Taking(parameter string) (names []string) {
 	for _, f := range list() {
 		if !f.Foreign() && f.Takes(parameter) {
@@ -151,7 +152,7 @@ func Taking(parameter string) (names []string) {
 	return names
 }
 
-// Having returns the names of all families, those of other systems included, that have all abilities of can.
+// Having returns the names of all families, families of other systems included, that have all abilities of can.
 func Having(can family.Ability) []string {
 	return names(func(f Format) bool { return f.Can.Has(can) })
 }

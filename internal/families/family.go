@@ -97,12 +97,18 @@ func builder[C any, B family.Builder](f func(C) (B, error)) func(C) (family.Buil
 	return func(c C) (family.Builder, error) { return family.As[family.Builder](f(c)) }
 }
 
+// liker is a filter whose Spec alone does not determine the Builder of a filter of the same geometry: redisbloom.
+type liker interface {
+	// Like returns a Builder of a filter of the same geometry for other keys. Without keys it builds an empty filter.
+	Like() (family.Builder, error)
+}
+
 // like is NewBuilderLike.
 func (f Family) like(old family.Filter) (family.Builder, error) {
 	switch old := old.(type) {
 	case family.Reoptimizer:
 		return old.Reoptimize(filter.Effort{Level: filter.Keep})
-	case family.Like:
+	case liker:
 		return old.Like()
 	}
 	return f.NewBuilder(family.Without(family.SpecOf(old), "trimmed"), 0)
@@ -111,7 +117,7 @@ func (f Family) like(old family.Filter) (family.Builder, error) {
 // Empty returns a filter with the geometry of f, a filter of the family, and without keys. The family needs New.
 func (f Family) Empty(old family.Filter) (family.Filter, error) {
 	switch old.(type) {
-	case family.Reoptimizer, family.Like: // the Spec does not determine the geometry
+	case family.Reoptimizer, liker: // the Spec does not determine the geometry
 		b, err := f.like(old)
 		if err != nil {
 			return nil, err

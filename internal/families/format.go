@@ -29,6 +29,7 @@ func format[F family.Filter](
 ) Format {
 	f := Format{Traits: traits, ID: id, SectionWords: sectionWords}
 	var none F
+	f.Can |= family.AbilitiesOf(none)
 	_, f.Chains = any(none).(family.ChainTable)
 	f.Decode = func(e family.Encoded) (family.Filter, error) { return family.As[family.Filter](decode(e)) }
 	return f
@@ -59,7 +60,7 @@ func (f Format) NeedsValues(s filter.Spec) bool {
 }
 
 // TakesHash reports whether a filter of that Spec takes keys hashed by a hash function: in a family of another system
-// that of the system; in our families XXH3, SipHash and Traits.Also.
+// the hash function of the system; in our families XXH3, SipHash and Traits.Also.
 func (f Format) TakesHash(s filter.Spec, id filter.HashID) bool {
 	switch {
 	case f.Hash != 0:
@@ -70,8 +71,8 @@ func (f Format) TakesHash(s filter.Spec, id filter.HashID) bool {
 	return id != 0 && id == f.Also.Hash && family.Includes(s, f.Also.Spec)
 }
 
-// Hasher returns the hasher of the keys of a filter of that Spec. If id is 0 it chooses the hash function: that of the
-// other system, else SipHash if there is a secret, else XXH3 with the seed. Errors wrap filter.ErrConfig.
+// Hasher returns the hasher of the keys of a filter of that Spec. If id is 0 it chooses the hash function: the one of
+// the other system, else SipHash if there is a secret, else XXH3 with the seed. Errors wrap filter.ErrConfig.
 func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *filter.Secret) (filter.Hasher, error) {
 	if id == 0 {
 		id = f.Hash
@@ -80,7 +81,7 @@ func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *fil
 		return filter.Hasher{}, family.Invalid(field, value, reason, args...)
 	}
 	if id != 0 && !f.TakesHash(s, id) {
-		return bad("hash", id, "%s takes another hash function; %s is that of %s", s, id, usersOf(id))
+		return bad("hash", id, "%s takes another hash function; %s belongs to %s", s, id, usersOf(id))
 	}
 	switch {
 	case family.Foreign(id) && secret != nil:

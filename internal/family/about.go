@@ -15,7 +15,8 @@ type Traits struct {
 	Hash filter.HashID
 	// Also is a hash function of another system. Filters with the parameters of Also.Spec take it in addition to ours.
 	Also Also
-	// Can is the set of abilities that at least one form of the family has.
+	// Can is the set of abilities that at least one form of the family has. A family writes down only abilities without
+	// an interface of its filters; package families adds AbilitiesOf.
 	Can Ability
 }
 
@@ -38,7 +39,7 @@ type About struct {
 	// Grows returns the number of keys for which an empty filter is made whose Spec has none, if it then takes more at its
 	// rate; 0 if it does not grow. nil: none grows.
 	Grows func(filter.Spec) uint64
-	// Parameters are those of a spec, besides bits_per_key=, fpr= and bytes=, which every family takes.
+	// Parameters are the parameters of a spec, besides bits_per_key=, fpr= and bytes=, which every family takes.
 	Parameters []Parameter
 	// Forms are what a planner compares. A family of another system has none.
 	Forms []Form
@@ -102,6 +103,22 @@ const (
 	CanBuildValues                     // Getter whose values may come with the keys: its builder is a ValueBuilder
 )
 
+// AbilitiesOf returns the abilities that follow from the interfaces of a filter, which may be a nil pointer.
+func AbilitiesOf(f Filter) Ability {
+	return ifIs[Adder](f, CanAdd) | ifIs[RawKeyFilter](f, CanAdd|CanRawKeys) | ifIs[Remover](f, CanRemove) |
+		ifIs[Counter](f, CanCount) | ifIs[Valuer](f, CanValues) | ifIs[Merger](f, CanMerge) |
+		ifIs[Intersecter](f, CanIntersect) | ifIs[Sharer](f, CanConcurrent) | ifIs[Reoptimizer](f, CanSearch) |
+		ifIs[Trimmer](f, CanTrim) | ifIs[CellFilter](f, CanEstimate)
+}
+
+// ifIs returns the abilities if f implements I, else none.
+func ifIs[I any](f Filter, can Ability) Ability {
+	if _, ok := f.(I); !ok {
+		return 0
+	}
+	return can
+}
+
 // verbs name the abilities in the order of their bits, as in "families that ... : standard, counting".
 var verbs = [...]string{
 	"take keys after the build", "start empty", "remove keys", "count keys", "keep values", "merge", "intersect",
@@ -126,7 +143,7 @@ func (a Ability) String() string {
 	return strings.Join(s, ", ")
 }
 
-// Takes reports whether specs of the family have a parameter of that name, besides those of the size.
+// Takes reports whether specs of the family have a parameter of that name, besides the parameters of the size.
 func (a About) Takes(parameter string) bool {
 	return slices.ContainsFunc(a.Parameters, func(p Parameter) bool { return p.Name == parameter })
 }

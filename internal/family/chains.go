@@ -30,7 +30,7 @@ type ChainShape struct {
 	Buckets, Chains uint64              // chains of a bucket
 	Width, Payload  uint                // bits of a cell, and of these the lowest ones, which are not its remainder
 	Room            [ChainLevels]uint64 // cells of a bucket, of an extension of level 1, of one of level 2
-	Records         [ChainLevels]uint64 // number of buckets, of extensions of level 1, of those of level 2
+	Records         [ChainLevels]uint64 // number of buckets, of extensions of level 1, of extensions of level 2
 }
 
 // Most returns the number of cells of all buckets and extensions.

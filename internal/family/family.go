@@ -77,14 +77,6 @@ type Remover interface {
 	Remove(h filter.Hash) error
 }
 
-// LossEstimator is a Remover whose removal of one absent key can make several present keys absent.
-type LossEstimator interface {
-	// EstimateLoss returns the mean number of keys that become absent for each absent key in a list of keys to remove.
-	// keep, in [0, 1], is the share of the filter's keys that are not in the list. It may read the whole filter. For
-	// other Removers, which lose at most one key at a time, the number is keep times the posterior rate.
-	EstimateLoss(keep float64) float64
-}
-
 // Counter is a Filter that counts how often each key was added.
 type Counter interface {
 	// Count returns how often the key with hash h was added, minus how often it was removed. n is never too small,
@@ -110,11 +102,8 @@ type Valuer interface {
 	// Put sets the value of a key that was added. The error wraps ErrNotFound if the key is absent, ErrConfig if the
 	// value has too many bits; the filter is then unchanged.
 	Put(h filter.Hash, value uint64) error
-}
-
-// Upserter is a Valuer that adds a key or sets its value in one atomic step.
-type Upserter interface {
-	// Upsert sets the value of the key with hash h, and adds the key if it is absent. Errors are those of AddValue.
+	// Upsert sets the value of the key with hash h, and adds the key if it is absent, in one atomic step. It returns the
+	// errors of AddValue.
 	Upsert(h filter.Hash, value uint64) error
 }
 
@@ -129,7 +118,7 @@ type Merger interface {
 
 // Intersecter is a Filter that can be reduced to the keys that are also in another filter.
 type Intersecter interface {
-	// Intersect makes the receiver hold at least the keys that both filters hold. passed and errors are those of Merge.
+	// Intersect makes the receiver hold at least the keys that both filters hold. passed and errors: see Merge.
 	Intersect(other Filter, passed func(words []uint64)) error
 }
 
@@ -165,12 +154,6 @@ type Trimmer interface {
 	// Trimmable returns an error wrapping ErrTooLarge if the filter is so much larger than its trimmed form that Decode
 	// would refuse that.
 	Trimmable() error
-}
-
-// Like is a Filter whose Spec alone does not determine the Builder of a filter of the same geometry.
-type Like interface {
-	// Like returns a Builder of a filter of the same geometry for other keys. Without keys it builds an empty filter.
-	Like() (Builder, error)
 }
 
 // Reoptimizer is a Filter that a search has fitted to its keys.
@@ -252,7 +235,7 @@ func (e Encoded) CheckSections(words []uint64, err error) error {
 
 // Encoder is a Filter that can be stored in a file.
 type Encoder interface {
-	// Encode returns the filter's content; its words are those of the filter, not a copy.
+	// Encode returns the filter's content; its words are shared with the filter, not copied.
 	Encode() Encoded
 }
 

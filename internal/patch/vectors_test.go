@@ -159,7 +159,7 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 		add(c.name+"-fresh", patch.Replay, c.what+", target built anew", before, file(t, like(t, f, other), 7))
 		changed(t, f, some[:40], append(hashes(7, 1000, 1045), some[100], some[100]))
 		if c.name == "values" {
-			if err := f.(family.Upserter).Upsert(some[500], 77); err != nil {
+			if err := f.(family.Valuer).Upsert(some[500], 77); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -9,8 +9,7 @@ import (
 var Traits = family.Traits{
 	Name: Family,
 	Hash: filter.Murmur3Twice,
-	Can: family.CanStartEmpty | family.CanAdd | family.CanMerge | family.CanIntersect | family.CanCapacity |
-		family.CanRawKeys | family.CanEstimate,
+	Can:  family.CanStartEmpty | family.CanCapacity,
 }
 
 // About describes the family to planners and users.

@@ -9,8 +9,7 @@ import (
 var Traits = family.Traits{
 	Name: Family,
 	Also: family.Also{Spec: family.NewSpec(Family, "layout", string(Split)), Hash: filter.XXH64}, // a filter of Parquet
-	Can: family.CanAdd | family.CanStartEmpty | family.CanMerge | family.CanIntersect | family.CanConcurrent |
-		family.CanCapacity | family.CanOneLine | family.CanEstimate,
+	Can:  family.CanStartEmpty | family.CanCapacity | family.CanOneLine,
 }
 
 // About describes the family to planners and users.

@@ -8,8 +8,7 @@ import (
 // Traits are what the family can do and which hash functions it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
-	Can: family.CanAdd | family.CanLater | family.CanSearch | family.CanSpill | family.CanCountItself |
-		family.CanOneLine,
+	Can:  family.CanLater | family.CanSpill | family.CanCountItself | family.CanOneLine,
 }
 
 // About describes the family to planners and users.

@@ -8,8 +8,7 @@ import (
 // Traits are what the family can do and which hash functions it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
-	Can: family.CanAdd | family.CanStartEmpty | family.CanRemove | family.CanCount | family.CanMerge |
-		family.CanConcurrent | family.CanCapacity | family.CanEstimate,
+	Can:  family.CanStartEmpty | family.CanCapacity,
 }
 
 // About describes the family to planners and users.

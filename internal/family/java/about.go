@@ -2,9 +2,8 @@ package java
 
 import "github.com/bloomery/bloomery/internal/family"
 
-// can is what both families can do.
-const can = family.CanAdd | family.CanStartEmpty | family.CanMerge | family.CanIntersect | family.CanCapacity |
-	family.CanEstimate
+// can is what both families can do besides the methods of their filters.
+const can = family.CanStartEmpty | family.CanCapacity
 
 // about describes a family with one parameter of its own.
 func about(summary string, own family.Parameter) family.About {

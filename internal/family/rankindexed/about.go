@@ -8,8 +8,8 @@ import (
 // Traits are what the family can do and which hash functions it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
-	Can: formCan | family.CanStartEmpty | family.CanCount | family.CanValues | family.CanGrow | family.CanSpill |
-		family.CanTrim | family.CanOneLine | family.CanCountItself | family.CanBuildValues,
+	Can: family.CanStartEmpty | family.CanCapacity | family.CanGrow | family.CanSpill | family.CanOneLine |
+		family.CanCountItself | family.CanBuildValues,
 }
 
 // About describes the family to planners and users.

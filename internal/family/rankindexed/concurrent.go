@@ -267,5 +267,5 @@ var _ interface {
 	family.Batcher
 	family.Remover
 	family.Counter
-	family.Upserter
+	family.Valuer
 } = (*Concurrent)(nil)

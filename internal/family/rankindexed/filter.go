@@ -246,6 +246,6 @@ var _ interface {
 	family.Adder
 	family.Remover
 	family.Counter
-	family.Upserter
+	family.Valuer
 	family.Sharer
 } = (*Filter)(nil)

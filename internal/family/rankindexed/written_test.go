@@ -79,7 +79,6 @@ func changeOften(f interface {
 	family.Adder
 	family.Remover
 	family.Valuer
-	family.Upserter
 }, keys []filter.Hash, r *rand.Rand, times int) {
 	adds := 2 + r.IntN(6)
 	for range times {

@@ -9,7 +9,7 @@ import (
 var Traits = family.Traits{
 	Name: Family,
 	Hash: filter.Murmur64A,
-	Can:  family.CanAdd | family.CanStartEmpty | family.CanCapacity | family.CanSpill | family.CanCountItself,
+	Can:  family.CanStartEmpty | family.CanCapacity | family.CanSpill | family.CanCountItself,
 }
 
 // About describes the family to planners and users.

@@ -8,7 +8,7 @@ import (
 // Traits are what the family can do and which hash functions it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
-	Can:  family.CanAdd | family.CanStartEmpty | family.CanSearch | family.CanSpill | family.CanCountItself,
+	Can:  family.CanStartEmpty | family.CanSpill | family.CanCountItself,
 }
 
 // About describes the family to planners and users.
