@@ -114,7 +114,7 @@ func New(c Config) (*Set, error) {
 }
 
 // Build returns a Set of keys. It ranges over keys once and keeps no slice that keys yields. Duplicates are allowed;
-// see Config.Keys. When ctx ends, it returns ctx.Err(). Other errors are those of [NewBuilder] and [Builder.Build].
+// see Config.Keys. When ctx ends, it returns ctx.Err(). Other errors come from [NewBuilder] and [Builder.Build].
 func Build[K filter.Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set, error) {
 	return build(ctx, c, func(in *intake.Intake) error { return intake.Feed(ctx, in, keys) })
 }
@@ -244,7 +244,7 @@ func (b *Builder) AddValue(key []byte, value uint64) error {
 	return b.in.AddValueHash(b.in.Hasher().Sum(key), value)
 }
 
-// AddManyValues adds keys with their values; values[i] belongs to keys[i]. Errors are those of AddValue: then it adds
+// AddManyValues adds keys with their values; values[i] belongs to keys[i]. On an error of AddValue it adds
 // none of these keys. It panics if keys and values differ in length.
 func (b *Builder) AddManyValues(keys [][]byte, values []uint64) error {
 	return b.in.AddManyValues(keys, values)

@@ -27,7 +27,7 @@ type oneBuild struct {
 	chosen float64      // the rate to store, for an Optimizer or with Config.Like
 	trim   bool         // the Set is in the trimmed form, as Config.Like is
 	losses *bulk.Losses // with Config.Like and of an Optimizer, else nil
-	part   bool         // it builds a shard: losses are those of the whole set
+	part   bool         // it builds a shard: losses belong to the whole set
 }
 
 // newOneBuild returns the build of a Config without Dir.
@@ -121,7 +121,7 @@ func (c Config) likeBuild() (*oneBuild, error) {
 	return b, b.guard(c.Like)
 }
 
-// likeTarget returns the Target of a filter like that of old.
+// likeTarget returns the Target of a filter like the filter of old.
 func (b *oneBuild) likeTarget(old *one.Set) (intake.Target, error) {
 	if b.family.Can.Has(family.CanRawKeys) {
 		return b.texts(), nil

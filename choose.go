@@ -15,8 +15,8 @@ import (
 
 // Choose returns the filter that the planner takes for Config.Needs, Config.Keys and Config.Capacity; 0 keys count as
 // 1. It leaves out methods with a known patent. Unless Needs.For is set, the order is plan.Lasting: the family depends
-// on the needs only, unless Needs.Build or Needs.Memory is set or no filter of that family meets the needs. Errors are
-// those of plan.For and Check.
+// on the needs only, unless Needs.Build or Needs.Memory is set or no filter of that family meets the needs. Errors
+// come from plan.For and Check.
 func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	if err := c.checkNeeds(); err != nil {
 		return plan.Choice{}, err
@@ -38,7 +38,7 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 }
 
 // resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8
-// of intake.BuildMemory: the rest is for buffers; the result has no Needs. Else it returns c. Errors are those of
+// of intake.BuildMemory: the rest is for buffers; the result has no Needs. Else it returns c. Errors come from
 // Choose.
 func (c Config) resolve(ctx context.Context) (Config, error) {
 	if !c.open() {
@@ -125,15 +125,15 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 // ForShard returns the Config of each shard of a set with c.Shards shards, for a program that builds the shards of one
 // set on its own, as package distribute does. It has a Spec.
 //
-// Sizes of c are those of the set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
+// Sizes of c are for the whole set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
 // divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
 // With Needs, the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be
-// set then. MaxFPR is that of the set, and 0 in the result. MaxBytes is that of the set, and so are all shards together
-// compared with it. Shards is 0, Dir is empty and Allow is nil in the result: they are for all shards.
+// set then. MaxFPR is for the whole set, and 0 in the result. MaxBytes is for the whole set, and so are all shards
+// together compared with it. Shards is 0, Dir is empty and Allow is nil in the result: they are for all shards.
 //
 // The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
-// errors.ErrUnsupported for families that take raw keys. Other errors are those of Check and Choose.
+// errors.ErrUnsupported for families that take raw keys. Other errors come from Check and Choose.
 func (c Config) ForShard(ctx context.Context) (Config, error) {
 	if err := intake.CheckShards(c.Shards, c.Concurrent); err != nil {
 		return c, err
@@ -174,7 +174,7 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 	return c, set.checkSetSize(c, set.Keys)
 }
 
-// checkShard returns an error if the Spec cannot be that of a shard.
+// checkShard returns an error if the Spec cannot be the Spec of a shard.
 func (c Config) checkShard() error {
 	f, s, err := c.family()
 	if err != nil {

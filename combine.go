@@ -21,8 +21,8 @@ import (
 // same plan id; all shards of s are in memory then.
 func (s *Set) Merge(o *Set) error { return s.combine(o, family.CanMerge) }
 
-// Intersect reduces s to a set that contains at least the keys in both. Its false-positive rate is at most that of
-// either set, but above that of a filter built from the common keys. Errors and memory are those of Merge.
+// Intersect reduces s to a set that contains at least the keys in both. Its false-positive rate is at most the rate of
+// either set, but above the rate of a filter built from the common keys. Errors and memory: see Merge.
 func (s *Set) Intersect(o *Set) error { return s.combine(o, family.CanIntersect) }
 
 func (s *Set) combine(o *Set, how family.Ability) error {
@@ -68,7 +68,7 @@ func (s *Set) Full() (*Set, error) {
 }
 
 // MergeFiles returns a Set of the keys in all files, which must have the same Spec and hash function, including seed or
-// secret. Peak memory: the filter + 8 MiB, however many files there are. Errors are those of [Open] and [Set.Merge],
+// secret. Peak memory: the filter + 8 MiB, however many files there are. Errors come from [Open] and [Set.Merge],
 // and name the files. If two paths name one file, also by a link, the error wraps filter.ErrConfig: its keys would
 // count twice.
 //
@@ -82,7 +82,7 @@ func MergeFiles(ctx context.Context, paths []string, o ...Option) (*Set, error) 
 }
 
 // IntersectFiles returns a Set that contains at least the keys that are in each of the files; see [Set.Intersect].
-// Memory and errors are those of MergeFiles.
+// Memory and errors: see MergeFiles.
 func IntersectFiles(ctx context.Context, paths []string, o ...Option) (*Set, error) {
 	return combineFiles(ctx, paths, family.CanIntersect, o)
 }

@@ -109,14 +109,14 @@ type Config struct {
 	// Allower. If one of them is a member, the error is a *filter.AllowedError. The Builder keeps the
 	// hashes of all keys until then, as without Keys. Build ranges over Allow once, after the filter is
 	// made; with Dir before it makes the shards, and again only to name keys that are members. With Like,
-	// exceptions have about the geometry of those of that Set. New does not take it, nor do families and
+	// exceptions have about the geometry of the exceptions of that Set. New does not take it, nor do families and
 	// hash functions of other systems. The keys of the Set cannot change: Needs must not ask for Add,
 	// Remove, Count, Merge or Writers.
 	Allow iter.Seq[[]byte]
 }
 
-// String returns the fields of the Config that are set, such as bloomery.Config{Spec:standard Keys:1000}. Of the secret,
-// Like and functions it shows only that they are set.
+// String returns the fields of the Config that are set, such as bloomery.Config{Spec:standard Keys:1000}. Of the
+// secret, Like and functions it shows only that they are set.
 func (c Config) String() string {
 	var shown []string
 	v := reflect.ValueOf(c)
@@ -191,7 +191,7 @@ func (c Config) checkFields() error {
 	return nil
 }
 
-// checkOne returns an error if the Config is not that of one filter.
+// checkOne returns an error if the Config is not for one filter.
 func (c Config) checkOne() error {
 	switch {
 	case c.Dir != "":
@@ -239,7 +239,7 @@ func (c Config) checkLike() error {
 	if old.isEmpty() {
 		return family.Invalid("like", "an empty Set", "want one that was built or read")
 	}
-	const no = "with like, size, hash function, chosen rate and shards are those of that set; leave it out"
+	const no = "with like, size, hash function, chosen rate and shards are taken from that set; leave it out"
 	if err := cmp.Or(
 		family.Refused("spec", c.Spec != "", no), family.Refused("needs", c.Needs != (plan.Needs{}), no),
 		family.Refused("capacity", c.Capacity != 0, no), family.Refused("fpr_chosen", c.FPRChosen != 0, no),
@@ -272,7 +272,7 @@ func (c Config) checkLikeShards() (filter.Hasher, error) {
 	return c.Like.Hasher(), nil
 }
 
-// likeShards returns the Config of each shard of a set like Like; Like is still that of the set.
+// likeShards returns the Config of each shard of a set like Like; Like is still the whole set.
 func (c Config) likeShards() Config {
 	return Config{Like: c.Like, Shrink: c.Shrink, MaxBytes: c.MaxBytes, Workers: c.Workers, Memory: c.Memory,
 		TempDir: c.TempDir}

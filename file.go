@@ -32,7 +32,7 @@ import (
 // Contains is true for its keys, and Err returns a *shard.Error; after an error that may pass, a later query tries
 // again, as a [Live] does. Shards that another process replaces stay readable. docs/sharded.md says more.
 //
-// If ctx ends first, Open returns its cause. Other errors name the path and wrap that of the file system,
+// If ctx ends first, Open returns its cause. Other errors name the path and wrap the error of the file system,
 // filter.ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was given), ErrChecksum, ErrCorrupt, ErrFamily,
 // ErrTooLarge or io.ErrUnexpectedEOF; for a sharded set also filter.ErrNoManifest, shard.ErrManifest, ErrForeign or
 // ErrChanged.
@@ -53,15 +53,15 @@ func openEngine(ctx context.Context, path string, o options) (engine.Engine, err
 
 // Read reads a Set from r and stops at its end. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader,
 // a bytes.Buffer or a strings.Reader; for others 1.5x the filter + 8 MiB per section, and at most 3x the bytes received
-// + 8 MiB. A trimmed filter also takes its size in memory, at most 64x its file + 1 MiB. Errors are those of [Open] and
-// of r.
+// + 8 MiB. A trimmed filter also takes its size in memory, at most 64x its file + 1 MiB. Errors come from [Open] and
+// from r.
 func Read(r io.Reader, o ...Option) (*Set, error) {
 	return made(one.Read(r, optionsOf(DefaultMaxBytes, o).Options))
 }
 
 // FromBytes returns a Set that reads b, which must be a whole filter file, without a copy. b must not change while the
 // Set is in use; the Set never writes to it: its first change copies the filter. FromBytes itself copies b if it is not
-// aligned to 8 bytes, on a big-endian machine, or with WithConcurrent. Errors are those of [Open].
+// aligned to 8 bytes, on a big-endian machine, or with WithConcurrent. Errors: see [Open].
 func FromBytes(b []byte, o ...Option) (*Set, error) {
 	return made(one.FromBytes(b, optionsOf(0, o).Options))
 }
@@ -70,7 +70,7 @@ func FromBytes(b []byte, o ...Option) (*Set, error) {
 // ctx ends first, the file is unchanged. While others write to a Set for many writers, it saves what a Clone would
 // have.
 //
-// A sharded Set is saved as a folder: path is a new folder, or that of a sharded set, which is replaced as by
+// A sharded Set is saved as a folder: path is a new folder, or the folder of a sharded set, which is replaced as by
 // [Locked.Commit]. If another process builds or changes the set there, the error wraps filter.ErrLocked. A Set of one
 // filter does not replace a file of a sharded set: the error then wraps filter.ErrConfig.
 func (s *Set) Save(ctx context.Context, path string) error { return s.inner().Save(ctx, path) }
@@ -128,14 +128,14 @@ func InMemory() Option {
 }
 
 // Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock. On
-// Windows it is the lock of a file beside it, path.lock, which stays; on js and wasip1 it blocks nothing. Commit detects
-// every other change of the file.
+// Windows it is the lock of a file beside it, path.lock, which stays; on js and wasip1 it blocks nothing. Commit
+// detects every other change of the file.
 //
-// For a sharded set the lock is that of its folder. Shards are loaded on first use. Changed ones stay in memory up to 1
+// For a sharded set the folder is locked. Shards are loaded on first use. Changed ones stay in memory up to 1
 // GiB; then they are written to new files, which no one reads until Commit.
 type Locked struct {
 	*Set          // replace it to write another one, such as the result of an Optimizer
-	was      *Set // that of Lock
+	was      *Set // the Set that Lock opened
 	path     string
 	file     *os.File // of a lock; nil for a sharded set, which has its own
 	replaced fs.FileInfo
@@ -143,7 +143,7 @@ type Locked struct {
 }
 
 // Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. If another process
-// holds the lock, it calls the function of [WithWaiting] and waits. Close it when done. Errors are those of [Open] and
+// holds the lock, it calls the function of [WithWaiting] and waits. Close it when done. Errors come from [Open] and
 // ctx.Err(). For one shard of a sharded set, which changes only with its folder, the error wraps filter.ErrConfig.
 func Lock(ctx context.Context, path string, o ...Option) (*Locked, error) {
 	st, err := os.Stat(path)

@@ -28,12 +28,12 @@ type JobConfig struct {
 	// Progress, if not nil, is called by Commit about ten times per second.
 	Progress func(filter.Progress)
 	// Like is, for an Allower, an earlier version of the Set, or nil. The exceptions get the geometry of
-	// those of Like if they need about as much, so that two versions differ in few bits.
+	// the exceptions of Like if they need about as much, so that two versions differ in few bits.
 	Like *Set
 	// Absent is, for a Verifier, the expected number of keys of AddAbsent, 0 if it is not known. It is no
 	// limit.
 	Absent uint64
-	// Effort is that of the search of an Optimizer. The zero value is the default effort.
+	// Effort is the effort of the search of an Optimizer. The zero value is the default effort.
 	Effort filter.Effort
 	// MaxFPR and Shrink limit the result of an Optimizer, as in Config.
 	MaxFPR, Shrink float64
@@ -142,7 +142,7 @@ func (s *Set) Allower(c JobConfig) (*Allower, error) {
 	return s.allower(c.Like)
 }
 
-// allower returns an Allower whose exceptions are like those of an earlier version, or nil.
+// allower returns an Allower whose exceptions are like the exceptions of an earlier version, or nil.
 func (s *Set) allower(like *Set) (*Allower, error) {
 	on := s.inner()
 	if err := on.Except(nil); err != nil {
@@ -232,7 +232,7 @@ type Verifier struct{ job *bulk.Verifier }
 
 // Verification is what a Verifier has counted.
 type Verification struct {
-	Members, FalseNegatives uint64 // keys of AskMembers, and those of them that the Set does not contain
+	Members, FalseNegatives uint64 // keys of AskMembers, and how many of them the Set does not contain
 	WrongValues             uint64 // keys of AskValues for which the Set has another value
 	Rate                    Rate   // of the distinct keys that are no members
 }
@@ -258,7 +258,7 @@ func (s *Set) Verifier(c JobConfig) (*Verifier, error) {
 }
 
 // AddAbsent asks for keys of which none should be a member. After AskMembers it returns an error. Other errors of the
-// methods that take keys are those of the temporary file.
+// methods that take keys come from the temporary file.
 func (v *Verifier) AddAbsent(keys [][]byte) error { return v.job.AddAbsent(keys) }
 
 // AskRandom asks for n random keys, which are the same for every n and seed. When ctx ends, it returns its cause.
@@ -276,8 +276,8 @@ func (v *Verifier) AskValues(keys [][]byte, values []uint64) error {
 	return v.job.AskValues(keys, values)
 }
 
-// Commit returns the counts. No other method may run at the same time. The error is that of the temporary file, of ctx,
-// or of Set.Err.
+// Commit returns the counts. No other method may run at the same time. The error comes from the temporary file, from
+// ctx, or from Set.Err.
 func (v *Verifier) Commit(ctx context.Context) (Verification, error) {
 	n, err := v.job.Commit(ctx)
 	return Verification{n.Members, n.FalseNegatives, n.WrongValues, Rate(n.Rate)}, err

@@ -32,7 +32,7 @@ type Live struct {
 var errClosed = fmt.Errorf("bloomery: the Live set is %w", filter.ErrClosed)
 
 // OpenLive opens the Set in a file and follows the file, which it checks every [DefaultInterval]; see [WithInterval].
-// Close it when done. ctx is for the opening alone. Options and errors are those of [Open].
+// Close it when done. ctx is for the opening alone. Options and errors: see [Open].
 func OpenLive(ctx context.Context, path string, o ...Option) (*Live, error) {
 	all := optionsOf(0, o)
 	all.Regular = true
@@ -64,7 +64,7 @@ func (l *Live) opened() *live.File[*Set] {
 	return &l.file
 }
 
-// followed returns the path of the file to follow: that of the manifest if the path is a folder.
+// followed returns the path of the file to follow: the manifest if the path is a folder.
 func followed(path string) string {
 	if dir, ok := shardset.Dir(path); ok {
 		return filepath.Join(dir, shard.ManifestName)

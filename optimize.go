@@ -32,7 +32,7 @@ func (s *Set) Optimizer(c JobConfig) (*Optimizer, error) {
 // AddMany adds keys. Batches of a few thousand keys are fastest.
 func (o *Optimizer) AddMany(keys [][]byte) error { return o.b.AddMany(keys) }
 
-// Commit searches and returns the new Set. Errors, ctx and filter.ErrEnough are those of [Builder.Build], with
+// Commit searches and returns the new Set. For errors, ctx and filter.ErrEnough see [Builder.Build], with
 // JobConfig.MaxFPR and JobConfig.Shrink as limits.
 func (o *Optimizer) Commit(ctx context.Context) (*Set, error) { return o.b.Build(ctx) }
 

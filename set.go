@@ -129,8 +129,8 @@ func (s *Set) end() {
 // Hasher returns the hash function of the keys.
 func (s *Set) Hasher() filter.Hasher { return s.query.Hasher() }
 
-// Spec returns the Spec of the filter, which fixes its geometry. For a sharded Set it is that of each shard, as it was
-// given to the build.
+// Spec returns the Spec of the filter, which fixes its geometry. For a sharded Set it is the Spec of each shard, as it
+// was given to the build.
 func (s *Set) Spec() filter.Spec { return s.inner().Spec() }
 
 // Info describes the filter. It may read all of it. Its rates are at least n/2^b, the probability that an absent key
@@ -172,7 +172,7 @@ type FileInfo struct {
 }
 
 // FileInfo describes the file, folder or bytes that the Set was opened, read or made from. It is zero for other Sets,
-// such as those of New and Build without Config.Dir, and after Close. Changes of the Set do not change it.
+// such as Sets of New and Build without Config.Dir, and after Close. Changes of the Set do not change it.
 func (s *Set) FileInfo() FileInfo {
 	stored := s.inner().Facts().Stored
 	if stored.Bytes == 0 { // it was not read from a file
@@ -207,7 +207,7 @@ func (s *Set) Err() error { return s.inner().Err() }
 
 // Close releases the memory of a Set that was opened from a file or folder. No query may be running. Afterwards
 // Contains is true, and Err and other methods return an error. [Live] has a Close that waits for queries. For Sets in
-// memory, such as those of New and Build, Close does nothing.
+// memory, such as Sets of New and Build, Close does nothing.
 func (s *Set) Close() error {
 	e := s.inner()
 	if e.Facts().Stored == (engine.Stored{}) {

@@ -34,7 +34,7 @@ type shardBuild struct {
 // shardMemory is the default limit for hashes in memory.
 const shardMemory = 1 << 30
 
-// newShardBuild locks the folder of a Config with Dir. Errors are those of ForShard and of the folder.
+// newShardBuild locks the folder of a Config with Dir. Errors come from ForShard and from the folder.
 func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 	b = &shardBuild{config: c}
 	if c.Like != nil {
@@ -82,7 +82,7 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 	return b, nil
 }
 
-// checkSharded returns the hasher of the keys, or an error if the Config cannot be that of a sharded set, as far as
+// checkSharded returns the hasher of the keys, or an error if the Config cannot be for a sharded set, as far as
 // this is known before the keys.
 func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
 	if err := intake.CheckShards(cmp.Or(c.Shards, 1), c.Concurrent); err != nil {
@@ -109,7 +109,8 @@ func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
 	return f.Hasher(s, c.Hash, c.Seed, c.Secret)
 }
 
-// memory returns the limit of the hashes of the keys in memory before Build, and of that of the hashes of Config.Allow.
+// memory returns the limit of the hashes of the keys in memory before Build, and the limit of the hashes of
+// Config.Allow.
 func (b *shardBuild) memory() int64 {
 	limit := b.config.Memory
 	if limit <= 0 && b.config.open() {

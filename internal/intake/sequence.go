@@ -163,7 +163,7 @@ func each[K filter.Key](ctx context.Context, keys iter.Seq[K], f func(K) error) 
 	return ctx.Err()
 }
 
-// textOf returns a copy of the bytes of a key that is no hash, those of an integer little endian.
+// textOf returns a copy of the bytes of a key that is no hash; the bytes of an integer are little endian.
 func textOf[K filter.Key](k K) []byte {
 	switch reflect.TypeFor[K]().Kind() {
 	case reflect.String:

@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Sink takes the hashes of keys. AddMany and AddValues are those of family.Builder and family.ValueBuilder.
+// Sink takes the hashes of keys. AddMany and AddValues: see family.Builder and family.ValueBuilder.
 type Sink interface {
 	AddMany(hs []filter.Hash) error
 	// AddValues takes values of at most ValueBits bits.
@@ -43,7 +43,7 @@ func (t *to) AddValues(_ []filter.Hash, _ []uint64) error { return t.noValues }
 func (t *to) ValueBits() (int, error)                     { return 0, t.noValues }
 func (t *to) Close() error                                { return t.end() }
 
-// tee is a Sink with a function that gets all hashes first, those of keys with values only if values is true.
+// tee is a Sink with a function that gets all hashes first; it gets hashes of keys with values only if values is true.
 type tee struct {
 	Sink
 	first  func(hs []filter.Hash) error

@@ -99,14 +99,14 @@ func PerShard(keys uint64, shards int) uint64 {
 	return min(keys, uint64(math.Ceil(mean+6*math.Sqrt(mean))))
 }
 
-// Divided returns the size of a shard in bytes, at least 1 unless that of the set is 0.
+// Divided returns the size of a shard in bytes, at least 1 unless the size of the set is 0.
 func Divided(bytes uint64, shards int) uint64 { return min(bytes, max(1, bytes/uint64(shards))) }
 
 // smallBuild limits the memory for key hashes of a build that the planner chooses, unless another limit is set.
 const smallBuild = 1 << 30
 
 // BuildMemory returns the most bytes in addition to the filter that a build takes whose filter the planner chooses:
-// memory, else that of the needs, else 1 GiB, or what the family needs if that is more and no limit is set: see
+// memory, else the memory of the needs, else 1 GiB, or what the family needs if that is more and no limit is set: see
 // plan.Choice.BytesBuild. What the garbage collector has not yet freed is not counted; see debug.SetMemoryLimit.
 func BuildMemory(memory int64, needs uint64) int64 {
 	return cmp.Or(max(memory, 0), int64(min(needs, 1<<60)), smallBuild)

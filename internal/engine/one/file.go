@@ -149,7 +149,7 @@ func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engi
 	return next.write(path, func(f *container.File) error { return container.ReplaceFile(ctx, path, f, was) })
 }
 
-// write calls f with the stored form of the filter, unless path is that of a shard.
+// write calls f with the stored form of the filter, unless path is the path of a shard.
 func (s *Set) write(path string, f func(*container.File) error) error {
 	if err := shardset.CheckFile(path); err != nil {
 		return err

@@ -40,7 +40,7 @@ func (t *Set) Change(i int, f func(engine.Engine) error) error {
 	return nil
 }
 
-// AddMany adds keys until one fails, those of one shard after the other.
+// AddMany adds keys until one fails, shard by shard.
 func (t *Set) AddMany(keys engine.Keys) error {
 	n := keys.Len()
 	hs := make([]filter.Hash, n)

@@ -65,7 +65,7 @@ func (t *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engi
 // replace is Replace. If the manifest is not was, the error wraps filter.ErrChanged and nothing is replaced.
 func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) {
 	to := t.folder
-	if to == nil { // not that of a Locked
+	if to == nil { // not the Set of a Locked
 		to, err = shardset.LockFolder(ctx, t.dir, shardset.Locking{Change: true, Wait: shardset.ShortWait})
 		if err != nil {
 			return err
@@ -149,9 +149,9 @@ func (t *Set) writeAll(ctx context.Context, to *shardset.Folder) (next *shard.Ma
 }
 
 // Save creates the folder, or replaces the set in it. It locks the folder, unless
-// the Set is that of a Locked and has the lock.
+// the Set belongs to a Locked and has the lock.
 func (t *Set) Save(ctx context.Context, dir string) (err error) {
-	const advice = "a sharded Set is a folder; name a new one, or that of a sharded set to replace"
+	const advice = "a sharded Set is a folder; name a new one, or the folder of a sharded set to replace"
 	st, err := os.Stat(dir)
 	switch {
 	case err == nil && !st.IsDir():
