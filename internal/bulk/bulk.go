@@ -4,9 +4,13 @@ package bulk
 
 import (
 	"cmp"
+	"context"
+	"math/bits"
+	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/hashes"
 )
 
@@ -44,4 +48,126 @@ func (s *Spill) EachShard(f func(i int, done float64) error) error {
 		}
 	}
 	return nil
+}
+
+// List keeps the hashes of a Removal and returns them in an order in which equal ones follow each other.
+type List interface {
+	AddMany(hs []filter.Hash) error
+	// Finish is called after the last AddMany.
+	Finish(ctx context.Context) error
+	// loss returns the mean number of keys that become absent for each absent key in the list. keep, in [0, 1], is the
+	// share of the filter's keys that are not in the list. ok is false if each removal loses at most one key: the number
+	// is then keep times the posterior rate.
+	loss(keep float64) (loss float64, ok bool)
+	// Each calls f with all hashes, and reports progress from done to done + 0.5.
+	Each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error
+	Close() error
+}
+
+// NewList returns the List for a removal from e.
+func NewList(e engine.Engine, o Options) (List, error) {
+	if parts := e.Parts(); parts != nil {
+		if err := engine.Can(e, family.CanRemove); err != nil {
+			return nil, err
+		}
+		return &listByShard{o.NewSpill(e), parts, o.Progress}, nil
+	}
+	if _, ok := e.Facts().Filter.(family.Remover); !ok {
+		return nil, e.Lacks(family.CanRemove)
+	}
+	keys := hashes.NewSorted(hashes.Config{Memory: o.memory(), Dir: o.TempDir, Workers: o.Workers, Copies: true})
+	return &listOfOne{Sorted: keys, set: e, report: o.Progress}, nil
+}
+
+// listOfOne is the list for one filter.
+type listOfOne struct {
+	*hashes.Sorted
+	set    engine.Engine
+	report func(filter.Progress)
+	added  uint64
+}
+
+func (l *listOfOne) loss(keep float64) (float64, bool) { return lossOf(l.set, keep) }
+
+// lossOf is List.loss for one filter. In family counting, the removal of one absent key can make several keys absent.
+func lossOf(e engine.Engine, keep float64) (loss float64, ok bool) {
+	f, ok := e.Facts().Filter.(interface{ EstimateLoss(keep float64) float64 })
+	if !ok {
+		return 0, false
+	}
+	err := e.Guarded(func() error { loss = f.EstimateLoss(keep); return nil })
+	return loss, err == nil
+}
+
+func (l *listOfOne) Finish(ctx context.Context) (err error) {
+	l.added, err = l.Sorted.Finish(ctx)
+	return err
+}
+
+// partKeys is about how many keys Each gives f at once.
+const partKeys = 4096
+
+func (l *listOfOne) Each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error {
+	shift := 64 - min(bits.Len64(l.added/partKeys), 63)
+	part := func(h filter.Hash) uint64 { return h.Hi >> shift }
+	return l.Sorted.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
+		if l.report != nil {
+			l.report(filter.Progress{Done: done + float64(hs[0].Hi)/(1<<65)})
+		}
+		return f(hs)
+	})
+}
+
+// listByShard is the list for a sharded Set: f gets the keys of one shard at a time.
+type listByShard struct {
+	*Spill
+	parts  engine.Parts
+	report func(filter.Progress)
+}
+
+func (l *listByShard) AddMany(hs []filter.Hash) error { return l.Add(hs) }
+
+func (l *listByShard) Finish(context.Context) error { return nil }
+
+// loss is the mean over the shards that the hashes belong to.
+func (l *listByShard) loss(keep float64) (loss float64, ok bool) {
+	n := 0
+	err := l.EachShard(func(i int, _ float64) error {
+		part, err := l.parts.Shard(i)
+		if err != nil {
+			return err
+		}
+		lost, ok := lossOf(part, keep)
+		if !ok {
+			return filter.ErrUnsupported
+		}
+		loss += lost
+		n++
+		return nil
+	})
+	return loss / float64(n), err == nil && n > 0
+}
+
+func (l *listByShard) Each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error {
+	return l.EachShard(func(i int, part float64) error {
+		hs, err := l.sorted(ctx, i)
+		if err == nil {
+			err = f(hs)
+		}
+		if err != nil {
+			return l.parts.Fail(i, err)
+		}
+		if l.report != nil {
+			l.report(filter.Progress{Done: done + part/2})
+		}
+		return nil
+	})
+}
+
+// sorted returns the hashes of a shard in order.
+func (l *listByShard) sorted(ctx context.Context, i int) (hs []filter.Hash, err error) {
+	hs = make([]filter.Hash, 0, l.Count(i))
+	err = l.ByShard.Each(ctx, i, func(part []filter.Hash) error { hs = append(hs, part...); return nil })
+	slices.SortFunc(hs, func(a, b filter.Hash) int { return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo)) })
+	return hs, err
 }

@@ -10,7 +10,10 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
+	"math"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
@@ -150,4 +153,83 @@ func ValueBits(e Engine) (int, error) {
 		return 0, err
 	}
 	return one.ValueBits()
+}
+
+// Options of opening a Set.
+type Options struct {
+	Secret     *filter.Secret
+	Keyed      filter.Hasher // a hasher that has the secret, or zero
+	MaxBytes   uint64        // 0: no limit
+	Concurrent bool
+	InMemory   bool
+	Lazy       bool                    // InMemory is for shards that are used
+	Regular    bool                    // pipes and devices are errors, and are not waited for
+	Opening    func(path string) error // nil except in tests: returns an error of the system
+}
+
+// Open calls Opening before a file is opened, mapped or read.
+func (o Options) Open(path string) error {
+	if o.Opening == nil {
+		return nil
+	}
+	return o.Opening(path)
+}
+
+// Limit returns the largest number of bytes of a set.
+func (o Options) Limit() uint64 {
+	if o.MaxBytes == 0 {
+		return math.MaxInt64
+	}
+	return o.MaxBytes
+}
+
+// Hasher returns the hasher of the keys of a file.
+func (o Options) Hasher(f *container.File) (filter.Hasher, error) {
+	if o.Keyed != (filter.Hasher{}) && f.Hash == filter.SipHash && o.Keyed.KeyCheck() == f.KeyCheck {
+		return o.Keyed, nil
+	}
+	return f.Hasher(o.Secret)
+}
+
+// The errors of Sets without a filter. ErrClosed wraps filter.ErrClosed.
+var (
+	ErrEmpty  = errors.New("bloomery: the Set is empty: it was neither made by New or Build nor read")
+	ErrClosed = fmt.Errorf("bloomery: the Set is %w", filter.ErrClosed)
+)
+
+// The errors of two Sets that cannot be combined.
+var (
+	ErrOneSharded = fmt.Errorf("only one of the sets is sharded: %w", filter.ErrMismatch)
+	ErrHasher     = fmt.Errorf("the hash function, seed or secret differs: %w", filter.ErrMismatch)
+)
+
+// Estimate is an estimated number of distinct keys, with the ends of its 95% interval, which are whole numbers.
+type Estimate struct {
+	Keys      float64 // +Inf if the filter is full: every bit is set
+	Low, High float64 // High is +Inf if nothing is known but Low
+	// Counted reports that the number is not estimated: the filter counts its keys, and its bits do not tell their
+	// number. Keys, Low and High are then Set.Len.
+	Counted bool
+}
+
+// Overlap has the numbers of distinct keys of two sets, of both together, and of those that they have in common.
+type Overlap struct {
+	A, B, Union, Intersection Estimate
+}
+
+// Sum adds the estimate of another shard. Estimates of shards are independent, so that the widths of their intervals
+// add up as the squares of their errors do.
+func (e *Estimate) Sum(o Estimate) {
+	low := math.Hypot(e.Keys-e.Low, o.Keys-o.Low)
+	high := math.Hypot(e.High-e.Keys, o.High-o.Keys)
+	if math.IsInf(e.Keys, 1) || math.IsInf(o.Keys, 1) { // one of them is full: only its lower end is known
+		low, high = math.Inf(1), math.Inf(1)
+		e.Low += o.Low
+	}
+	e.Keys += o.Keys
+	if !math.IsInf(low, 1) {
+		e.Low = max(0, math.Floor(e.Keys-low))
+	}
+	e.High = math.Ceil(e.Keys + high)
+	e.Counted = e.Counted || o.Counted
 }

@@ -5,6 +5,7 @@ package family
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -273,3 +274,73 @@ func CheckBatch(dst []bool, hs []filter.Hash) {
 func badBatch(places, keys int) {
 	panic(fmt.Sprintf("filter: HasMany: dst has %d places for %d keys", places, keys))
 }
+
+// CellFilter is a Filter of equal cells, such as bits or counters. Each key takes cells at random, and a cell in use
+// does not tell which keys took it, nor how many. The numbers of free cells of two such filters tell how many distinct
+// keys they hold and share: see bloomery.Set.EstimateOverlap.
+type CellFilter interface {
+	Filter
+	// Cells describes how a key takes cells. It is the same for all filters of the same Spec.
+	Cells() Cells
+	// Free returns the number of cells that are free in both filters, which may be the same one. It reads both
+	// completely. The error wraps ErrMismatch if other is nil or its Spec differs.
+	Free(other Filter) (uint64, error)
+}
+
+// Cells describes how the keys of a filter take its cells. Logarithms are natural.
+type Cells struct {
+	Number uint64     // of the cells
+	Free   float64    // logarithm of the probability that one key leaves a given cell free: below 0
+	Pairs  []CellPair // all Number² ordered pairs of cells, each cell with itself included; the shares add up to 1
+}
+
+// CellPair describes pairs of cells.
+type CellPair struct {
+	Share float64 // of all ordered pairs, in [0, 1]
+	// Both is the logarithm of P(a key leaves both free) / P(it leaves the first free)·P(it leaves the second free): 0
+	// if they are independent.
+	Both float64
+}
+
+// Invalid returns a *ConfigError whose Reason has the format and the arguments of fmt.Sprintf.
+func Invalid(field string, value any, reason string, args ...any) error {
+	return &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
+}
+
+// Refused returns an Invalid without the value if a field is set that is not used, else nil.
+func Refused(field string, set bool, reason string) error {
+	if !set {
+		return nil
+	}
+	return Invalid(field, "a value", "%s", reason)
+}
+
+// Mismatch returns an error wrapping ErrMismatch that names both filters: the one with Spec s, and other, which may
+// be nil, a nil pointer, or of any family.
+func Mismatch(s filter.Spec, other Filter) error {
+	what := "nil"
+	if v := reflect.ValueOf(other); v.IsValid() && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+		what = SpecOf(other).String()
+	}
+	return fmt.Errorf("%s and %s: %w", s, what, filter.ErrMismatch)
+}
+
+// ValueError means that a ValueBuilder got a key with two values. It wraps filter.ErrValues.
+type ValueError struct {
+	Hash   filter.Hash // of the key; the low 32 bits of Lo are 0
+	Values [2]uint64   // two of its values, in order
+	Key    string      // empty if it is not known
+}
+
+func (e *ValueError) Error() string {
+	key := fmt.Sprintf("%.80q", e.Key)
+	if e.Key == "" {
+		key = fmt.Sprintf("with hash %016x%08x", e.Hash.Hi, e.Hash.Lo>>32)
+	}
+	return fmt.Sprintf("key %s has the values %d and %d: want one value a key", key, e.Values[0], e.Values[1])
+}
+
+func (e *ValueError) Unwrap() error { return filter.ErrValues }
+
+// Of reports whether h is the hash of the key.
+func (e *ValueError) Of(h filter.Hash) bool { return h.Hi == e.Hash.Hi && h.Lo>>32 == e.Hash.Lo>>32 }

@@ -236,3 +236,16 @@ func CheckPairs[K any](keys []K, values []uint64) {
 		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(keys)))
 	}
 }
+
+// KeysError means that a Builder got another number of keys than announced, which must be exact or 0. It wraps
+// filter.ErrKeys.
+type KeysError struct {
+	Announced, Added uint64
+}
+
+func (e *KeysError) Error() string {
+	const text = "%d keys were added, %d were announced: the number must be exact, or 0 if it is unknown"
+	return fmt.Sprintf(text, e.Added, e.Announced)
+}
+
+func (e *KeysError) Unwrap() error { return filter.ErrKeys }

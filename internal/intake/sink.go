@@ -1,12 +1,15 @@
 package intake
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/hashes"
 )
 
 // Sink takes the hashes of keys. AddMany and AddValues: see family.Builder and family.ValueBuilder.
@@ -72,4 +75,146 @@ func NoValues(s filter.Spec) error {
 		return errNoSpec
 	}
 	return families.Lacks(s, family.CanBuildValues)
+}
+
+// Target is a Sink that makes one filter of its keys.
+type Target interface {
+	Sink
+	// Build returns the filter of all keys. Call it once, when no keys are added.
+	Build(ctx context.Context) (family.Filter, error)
+}
+
+// ofFamily is a Target with the builder of a family.
+type ofFamily struct {
+	family.Builder     // nil after Build
+	bits           int // of the values
+	noValues       error
+}
+
+// Family returns the Target of a builder. If the Spec and its family are unknown, they are zero, and the Target takes
+// no values.
+func Family(b family.Builder, f families.Family, s filter.Spec, o family.BuildOptions) Target {
+	if g, ok := b.(family.Gatherer); ok {
+		g.SetOptions(o)
+	}
+	t := &ofFamily{Builder: b, bits: f.BuildValueBits(s)}
+	if _, ok := b.(family.ValueBuilder); !ok {
+		t.noValues = NoValues(s)
+	}
+	return t
+}
+
+// Gathers reports whether a builder keeps its keys until Build, and so need not know their number before.
+func Gathers(b family.Builder) bool {
+	_, ok := b.(family.Gatherer)
+	return ok
+}
+
+func (t *ofFamily) AddValues(hs []filter.Hash, values []uint64) error {
+	return t.Builder.(family.ValueBuilder).AddValues(hs, values)
+}
+
+func (t *ofFamily) ValueBits() (int, error) { return t.bits, t.noValues }
+
+func (t *ofFamily) Build(ctx context.Context) (family.Filter, error) {
+	b := t.Builder
+	t.Builder = nil // Build closes it
+	return b.Build(ctx)
+}
+
+func (t *ofFamily) Close() error {
+	if s, ok := t.Builder.(family.Gatherer); ok { // not after Build
+		return s.Close()
+	}
+	return nil
+}
+
+// Texts is the Target of a family that takes raw keys. If their number is needed and unknown, it spools them.
+type Texts struct {
+	Sink  // takes no hashes
+	make  func(keys uint64) (family.Filter, error)
+	known uint64
+
+	mu     sync.Mutex
+	filter family.RawKeyFilter // nil until the number of keys is known
+	spool  *hashes.Raw         // until then, else nil
+	closed bool
+}
+
+// NewTexts returns the Target of a filter that make returns for a number of keys. make is called before the first key
+// if that number is known: it is not 0, or the Spec has the size.
+func NewTexts(make func(keys uint64) (family.Filter, error), s filter.Spec, keys uint64, o family.BuildOptions) *Texts {
+	t := &Texts{make: make, known: keys}
+	noHashes := families.Lacks(s, family.CanAdd)
+	t.Sink = To(func([]filter.Hash) error { return noHashes }, t.end, NoValues(s))
+	if family.Given(s, "m") && family.Given(s, "k") {
+		t.known = max(keys, 1)
+	}
+	if t.known == 0 {
+		t.spool = hashes.NewRaw(o.Memory, o.Dir)
+	}
+	return t
+}
+
+// AddKeys adds keys until one fails.
+func (t *Texts) AddKeys(keys ...[]byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return ErrSpent
+	}
+	for _, k := range keys {
+		if err := t.put(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put spools a key, or adds it to the filter, which it makes before the first key.
+func (t *Texts) put(key []byte) error {
+	if t.spool != nil {
+		return t.spool.Add(key)
+	}
+	if err := t.start(t.known); err != nil {
+		return err
+	}
+	return t.filter.AddKey(key)
+}
+
+func (t *Texts) start(keys uint64) error {
+	if t.filter != nil {
+		return nil
+	}
+	f, err := t.make(keys)
+	if err == nil {
+		t.filter = f.(family.RawKeyFilter)
+	}
+	return err
+}
+
+// Build returns the filter of all keys.
+func (t *Texts) Build(ctx context.Context) (family.Filter, error) {
+	keys := t.known
+	if t.spool != nil {
+		keys = t.spool.Len()
+	}
+	if err := t.start(keys); err != nil {
+		return nil, err
+	}
+	if t.spool != nil {
+		if err := t.spool.Each(ctx, t.filter.AddKey); err != nil {
+			return nil, err
+		}
+	}
+	return t.filter, ctx.Err()
+}
+
+// end drops the keys and removes their temporary file.
+func (t *Texts) end() error {
+	t.filter, t.closed = nil, true
+	if t.spool == nil {
+		return nil
+	}
+	return t.spool.Close()
 }
