@@ -35,7 +35,7 @@ func (s *Set) combine(o *Set, how family.Ability) error {
 // sharded Set opens the files of unchanged shards by name again. A Set for many writers may change meanwhile: the copy
 // has all changes that returned before Clone began, and each concurrent change completely or not at all. If the filter
 // is growing, Clone waits for the end of that. Save and WriteTo need no Clone.
-func (s *Set) Clone() (*Set, error) { return made(s.inner().Copy(false)) }
+func (s *Set) Clone() (*Set, error) { return made(s.inner().Copy()) }
 
 // Reset removes all keys and keeps the geometry. The error wraps errors.ErrUnsupported if the family cannot start
 // empty. Reset needs exclusive use, also of a Set for many writers.

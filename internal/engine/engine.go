@@ -69,8 +69,8 @@ type Changer interface {
 
 // Filer knows the ways from and to files.
 type Filer interface {
-	// Copy returns a copy that shares nothing. It is in the form for one writer if plain is true, else in the same form.
-	Copy(plain bool) (Engine, error)
+	// Copy returns a copy in the same form, which shares nothing.
+	Copy() (Engine, error)
 	// Form returns the set in the trimmed or the full form for files.
 	Form(trimmed bool) (Engine, error)
 	// Encode returns the stored form of one filter. It is used in Guarded.

@@ -2,7 +2,7 @@
 // in keys, a Sink takes the hashes. Every source works with every Sink.
 //
 //	source                                   Sink
-//	Add, AddString, AddUint64, AddValue   ┌► Family   the builder of a family
+//	Add, AddString, AddValue              ┌► Family   the builder of a family
 //	AddMany, AddManyValues                │  Texts    a filter of raw keys: it takes the keys, not their hashes
 //	Feed, FeedValues: sequences       ────┤  Shards   by shard, beyond a limit of memory in a temporary file
 //	AddHashes, AddValueHashes             │  Counted  a spool until the keys are counted; Start passes them to another
@@ -15,7 +15,6 @@ package intake
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -132,14 +131,6 @@ func (in *Intake) AddString(key string) error {
 		return in.addText([]byte(key))
 	}
 	return in.AddHash(in.hasher.SumString(key))
-}
-
-// AddUint64 is Add for the eight bytes of key, little endian.
-func (in *Intake) AddUint64(key uint64) error {
-	if in.texts != nil {
-		return in.addText(binary.LittleEndian.AppendUint64(nil, key))
-	}
-	return in.AddHash(in.hasher.SumUint64(key))
 }
 
 // addText is Add for a Sink that takes the keys themselves.

@@ -158,7 +158,7 @@ func TestSources(t *testing.T) {
 				}
 				key := [][]byte{{1}}
 				for i, err := range []error{
-					in.Add(key[0]), in.AddString("a"), in.AddUint64(1), in.AddMany(key), in.AddHashes(nil), in.Flush(),
+					in.Add(key[0]), in.AddString("a"), in.AddMany(key), in.AddHashes(nil), in.Flush(),
 					in.AddManyValues(key, []uint64{1}), in.AddValueHash(filter.Hash{}, 1),
 					Feed(t.Context(), in, slices.Values(key)),
 				} {

@@ -101,13 +101,11 @@ func Join(ctx context.Context, paths []string, how family.Ability, o engine.Opti
 	return set, nil
 }
 
-// Copy returns a copy that shares nothing with s, in the form for one writer if plain is true.
-func (s *Set) Copy(plain bool) (engine.Engine, error) {
-	return family.As[engine.Engine](s.Clone(plain))
-}
+// Copy returns a copy in the same form, which shares nothing with s.
+func (s *Set) Copy() (engine.Engine, error) { return family.As[engine.Engine](s.Clone()) }
 
 // Clone is Copy.
-func (s *Set) Clone(plain bool) (*Set, error) {
+func (s *Set) Clone() (*Set, error) {
 	if none, ok := s.filter.(nothing); ok {
 		return Nothing(filter.Hasher{}, nil), none.why
 	}
@@ -122,10 +120,7 @@ func (s *Set) Clone(plain bool) (*Set, error) {
 			return nil, err
 		}
 	}
-	if !plain {
-		f = s.inForm(f)
-	}
-	return s.like(f), nil
+	return s.like(s.inForm(f)), nil
 }
 
 // Model returns the filter without exceptions and in the form for one writer, as the model of another. If s lies in a

@@ -46,7 +46,7 @@ func (t *Set) Combine(with engine.Engine, how family.Ability) error {
 // copyOf returns a copy of a shard in memory.
 func (t *Set) copyOf(i int) (s *one.Set, err error) {
 	if t.parts[i].changed.Load() || t.derive != nil {
-		err = t.visitOne(i, func(own *one.Set) error { s, err = own.Clone(false); return err })
+		err = t.visitOne(i, func(own *one.Set) error { s, err = own.Clone(); return err })
 		return s, err
 	}
 	p := &t.parts[i]
@@ -183,7 +183,7 @@ func (t *Set) Form(trimmed bool) (engine.Engine, error) {
 }
 
 // Copy returns a copy in which changed shards are copied, and others are loaded again.
-func (t *Set) Copy(plain bool) (engine.Engine, error) {
+func (t *Set) Copy() (engine.Engine, error) {
 	c := t.derived(t.chosen, nil, t.derive)
 	c.trimmed, c.base, c.was = t.trimmed, shardset.Clone(t.manifest), t.was
 	for i := range t.parts {
@@ -191,7 +191,7 @@ func (t *Set) Copy(plain bool) (engine.Engine, error) {
 		if s == nil || !t.parts[i].changed.Load() && !t.options.Concurrent {
 			continue
 		}
-		s, err := s.Clone(plain)
+		s, err := s.Clone()
 		if err != nil {
 			return nil, err
 		}
