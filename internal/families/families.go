@@ -2,8 +2,9 @@
 // parameters of its specs, and has the functions that make, read and forecast its filters. The library, the planner,
 // the command with its flags and help, and the tests all read this list.
 //
-// Two tables make up the list: formats has what readers of files need, and makeList the rest, so that a program which
-// only opens filters and asks them links no builder, search and forecast.
+// Two tables make up the list: formats has what readers of files need, and makeList the rest. They are two because the
+// linker drops functions, not rows: a table that names a builder links it into every program that reads the table, also
+// into those that only open filters and ask them.
 //
 // To add a family, add a package in internal/family/, a line in both tables, the specs for the conformance suite
 // (conformance_test.go), golden files, and its costs (go generate ./internal/costs).
