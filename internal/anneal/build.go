@@ -80,10 +80,12 @@ func (b *Builder[G, F]) Build(ctx context.Context) (family.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	g, effort, err := job.Geometry(n)
 	if err != nil {
 		return nil, err
 	}
+
 	for {
 		f, err := search(ctx, &b.Intake, goal.Clock, job, g, n, effort, start)
 		if err != nil {
@@ -113,7 +115,7 @@ func search[G any, F family.Filter](
 		return f, err
 	}
 	parts, of := job.Parts(g)
-	pace := NewPace(ctx, clock, effort, start, n, workers(in.Workers, parts))
+	pace := newPace(ctx, clock, effort, start, n, workers(in.Workers, parts))
 	defer pace.report(in.Progress)()
 	return f, pace.each(in.Keys, of, func() func(uint64, []filter.Hash) error { return job.Worker(f, pace) })
 }

@@ -146,7 +146,7 @@ func TestRunSmallInTime(t *testing.T) {
 	clock := NewClock(perKey)
 	start := clock.Now()
 	budget := time.Duration(all) * perKey * passes
-	part := NewPace(t.Context(), clock, filter.Effort{Budget: budget}, start, all, 1).Take(all)
+	part := newPace(t.Context(), clock, filter.Effort{Budget: budget}, start, all, 1).Take(all)
 	for i := range states {
 		s.Reset(s.Geometry, []uint32{uint32(keys)})
 		rnd := Random(i)

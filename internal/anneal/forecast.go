@@ -13,8 +13,8 @@ import (
 // give the same bytes.
 const tables = 1
 
-// CheckTable returns an error wrapping filter.ErrConfig if there is no table of that version. 0 is the newest.
-func CheckTable(version uint64) error {
+// checkTable returns an error wrapping filter.ErrConfig if there is no table of that version. 0 is the newest.
+func checkTable(version uint64) error {
 	if version > tables {
 		return family.Invalid("table", version, "want 1 to %d; newer versions of Bloomery may have more", tables)
 	}
@@ -125,6 +125,6 @@ func (f *Forecast) Yield(width int, groups, size, load float64) float64 {
 // Fill returns the share of set bits after a search with that yield.
 func Fill(yield, load float64) float64 { return -math.Expm1(-yield * load) }
 
-// Spread is the variance of the set bits of a filter after a search, over that of as many independent bits. Searches
-// even out the luck of the throws.
+// Spread is the variance of the set bits of a filter after a search, over the variance of as many independent bits.
+// Searches even out the luck of the throws.
 const Spread = 0.06

@@ -31,8 +31,8 @@ type Table struct {
 // step is the resolution of a stored value. Values are in [0, 65535·step] = [0, 1.6].
 const step = 1.0 / 40000
 
-// GridSize returns the number of points of a grid.
-func GridSize(axes ...Axis) int {
+// gridSize returns the number of points of a grid.
+func gridSize(axes ...Axis) int {
 	n := 1
 	for _, a := range axes {
 		n *= len(a)
@@ -43,7 +43,7 @@ func GridSize(axes ...Axis) int {
 // ParseTable reads a table from the result of FormatTable. It returns an error if text does not have the size of the
 // grid.
 func ParseTable(text []byte, axes ...Axis) (Table, error) {
-	t := Table{axes, make([]float64, GridSize(axes...))}
+	t := Table{axes, make([]float64, gridSize(axes...))}
 	if len(text) != 2*len(t.values) {
 		return Table{}, fmt.Errorf("a table of %d bytes, want %d; run go generate", len(text), 2*len(t.values))
 	}
@@ -62,20 +62,20 @@ func FormatTable(values []float64) []byte {
 	return text
 }
 
-// Measure returns the values of f at all points of a grid, in the order of EachPoint. It calls f in as many
+// Measure returns the values of f at all points of a grid, in the order of eachPoint. It calls f in as many
 // goroutines as there are processors.
 func Measure(f func(at []float64) float64, axes ...Axis) []float64 {
-	values := make([]float64, GridSize(axes...))
+	values := make([]float64, gridSize(axes...))
 	points := make([][]float64, len(values))
-	EachPoint(func(i int, at []float64) { points[i] = slices.Clone(at) }, axes...)
+	eachPoint(func(i int, at []float64) { points[i] = slices.Clone(at) }, axes...)
 	parallel.Each(parallel.Workers(0), len(points), func(_, i int) { values[i] = f(points[i]) })
 	return values
 }
 
-// EachPoint calls f for every point of a grid, in the order of values, with its coordinates, which f must not keep.
-func EachPoint(f func(i int, at []float64), axes ...Axis) {
+// eachPoint calls f for every point of a grid, in the order of values, with its coordinates, which f must not keep.
+func eachPoint(f func(i int, at []float64), axes ...Axis) {
 	at := make([]float64, len(axes))
-	for i := range GridSize(axes...) {
+	for i := range gridSize(axes...) {
 		for d, rest := len(axes)-1, i; d >= 0; d-- {
 			at[d] = axes[d][rest%len(axes[d])]
 			rest /= len(axes[d])
@@ -119,8 +119,8 @@ func (t Table) At(x, y float64) (sum float64) {
 	return sum
 }
 
-// weigh returns the points of an axis near x and their weights: those of the polynomial of third degree through four
-// points, or through all if there are fewer.
+// weigh returns the points of an axis near x and their weights: the weights of the polynomial of third degree through
+// four points, or through all if there are fewer.
 func weigh(a Axis, x float64) (from int, weights [4]float64, n int) {
 	x = min(max(x, a[0]), a[len(a)-1])
 	n = min(4, len(a))
@@ -128,6 +128,7 @@ func weigh(a Axis, x float64) (from int, weights [4]float64, n int) {
 	for i < len(a)-1 && a[i] < x {
 		i++
 	}
+
 	from = min(max(i-2, 0), len(a)-n)
 	for i := range n {
 		w := 1.0

@@ -35,9 +35,9 @@ type Pace struct {
 	rates    float64 // the sum of keys times rate over them; only if progress is reported
 }
 
-// NewPace returns the pace of a search over that many keys by that many workers. A search by time ends effort.Budget
+// newPace returns the pace of a search over that many keys by that many workers. A search by time ends effort.Budget
 // after start, which is when the build began, but takes at least half of the budget.
-func NewPace(ctx context.Context, clock *Clock, effort filter.Effort, start time.Time, keys uint64, workers int) *Pace {
+func newPace(ctx context.Context, clock *Clock, effort filter.Effort, start time.Time, keys uint64, workers int) *Pace {
 	deadline := start.Add(effort.Budget)
 	if least := clock.Now().Add(effort.Budget / 2); deadline.Before(least) {
 		deadline = least
@@ -94,6 +94,7 @@ func (p *Pace) each(
 		part uint64
 		keys []filter.Hash
 	}
+
 	var once sync.Once
 	var failed error
 	err := parallel.Feed(p.workers, p.workers, func(int) func(job) error {
@@ -130,8 +131,8 @@ func (p *Pace) finish(keys uint64, rate func() float64) {
 	p.rates += float64(float64(keys) * r)
 }
 
-// soFar returns the mean rate of the finished parts. Before the first of them is finished, it returns that of a part
-// that is being searched, or 0 if that is unknown. So it does not jump up when the search of the next part begins.
+// soFar returns the mean rate of the finished parts. Before the first of them is finished, it returns the rate of a
+// part that is being searched, or 0 if that is unknown. So it does not jump up when the search of the next part begins.
 func (p *Pace) soFar() float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,6 +147,7 @@ func (p *Pace) report(give func(filter.Progress)) (stop func()) {
 	if give == nil {
 		return func() {}
 	}
+
 	p.reports.Store(true)
 	quit, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -168,4 +170,19 @@ func (p *Pace) report(give func(filter.Progress)) (stop func()) {
 		}
 	}()
 	return func() { close(quit); <-gone }
+}
+
+// watchKey is the key of the context value of Watch.
+type watchKey struct{}
+
+// Watch returns a context for a build whose searches call each with their state after every pass. Searches of several
+// shards call it concurrently. The lab plots rates by pass with it.
+func Watch(ctx context.Context, each func(*State)) context.Context {
+	return context.WithValue(ctx, watchKey{}, each)
+}
+
+// watcher returns the function of Watch, or nil.
+func watcher(ctx context.Context) func(*State) {
+	each, _ := ctx.Value(watchKey{}).(func(*State))
+	return each
 }

@@ -30,7 +30,7 @@ func TestLoop(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var got []float64
-	p := NewPace(ctx, nil, filter.Effort{Passes: 100}, time.Time{}, 1, 1)
+	p := newPace(ctx, nil, filter.Effort{Passes: 100}, time.Time{}, 1, 1)
 	p.Take(1).Loop(none, func(at float64) bool {
 		if got = append(got, at); len(got) == 2 {
 			cancel()
@@ -42,7 +42,7 @@ func TestLoop(t *testing.T) {
 	}
 	got = nil
 	clock := NewClock(5 * time.Millisecond)
-	NewPace(t.Context(), clock, filter.Effort{Budget: 20 * time.Millisecond}, clock.Now(), 1, 1).Take(1).Loop(none, func(at float64) bool {
+	newPace(t.Context(), clock, filter.Effort{Budget: 20 * time.Millisecond}, clock.Now(), 1, 1).Take(1).Loop(none, func(at float64) bool {
 		got = append(got, at)
 		return true
 	})
@@ -66,7 +66,7 @@ func TestEach(t *testing.T) {
 	for _, workers := range []int{1, 2, 7} {
 		for _, fault := range []error{nil, broken} {
 			var seen, made atomic.Int64
-			err := NewPace(t.Context(), nil, filter.Effort{Passes: 1}, time.Time{}, 1000, workers).each(keys, part, func() func(uint64, []filter.Hash) error {
+			err := newPace(t.Context(), nil, filter.Effort{Passes: 1}, time.Time{}, 1000, workers).each(keys, part, func() func(uint64, []filter.Hash) error {
 				made.Add(1)
 				return func(p uint64, hs []filter.Hash) error {
 					seen.Add(int64(len(hs)))
@@ -84,7 +84,7 @@ func TestEach(t *testing.T) {
 	for _, cause := range []error{context.Canceled, filter.ErrEnough} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		seen := 0
-		err := NewPace(ctx, nil, filter.Effort{Passes: 1}, time.Time{}, 1000, 1).each(keys, part, func() func(uint64, []filter.Hash) error {
+		err := newPace(ctx, nil, filter.Effort{Passes: 1}, time.Time{}, 1000, 1).each(keys, part, func() func(uint64, []filter.Hash) error {
 			return func(_ uint64, hs []filter.Hash) error {
 				cancel(cause)
 				seen += len(hs)
@@ -114,7 +114,7 @@ func (h holder) Info() filter.Info { return filter.Info{} }
 // TestRateSoFar searches three parts: the reported rate falls from part to part and never returns to the start of a
 // search.
 func TestRateSoFar(t *testing.T) {
-	p := NewPace(t.Context(), nil, filter.Effort{Passes: 10}, time.Time{}, 30, 1)
+	p := newPace(t.Context(), nil, filter.Effort{Passes: 10}, time.Time{}, 30, 1)
 	p.reports.Store(true)
 	var got []float64
 	for part := range 3 {
@@ -134,5 +134,18 @@ func TestRateSoFar(t *testing.T) {
 	}
 	if want := 1. / 1024 * (1 + 1./2 + 1./3) / 3; math.Abs(p.soFar()/want-1) > 1e-12 {
 		t.Errorf("rate %g of all parts, want %g", p.soFar(), want)
+	}
+}
+
+// TestWatch requires the function of Watch from its context and nil from others. The lab tests that searches call it.
+func TestWatch(t *testing.T) {
+	calls := 0
+	if each := watcher(Watch(t.Context(), func(*State) { calls++ })); each == nil {
+		t.Error("the function is lost")
+	} else if each(nil); calls != 1 {
+		t.Errorf("%d calls", calls)
+	}
+	if watcher(t.Context()) != nil {
+		t.Error("a function without Watch")
 	}
 }

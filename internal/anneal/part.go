@@ -22,7 +22,7 @@ type Part struct {
 
 // NewPart returns a search of one part.
 func NewPart(passes int) *Part {
-	return NewPace(context.Background(), nil, filter.Effort{Passes: passes}, time.Time{}, 1, 1).Take(1)
+	return newPace(context.Background(), nil, filter.Effort{Passes: passes}, time.Time{}, 1, 1).Take(1)
 }
 
 // Advance notes that a share of the part is done, in [0, 1].
@@ -51,6 +51,7 @@ func begin(s *State, rnd *Random, again bool) (from float64, settle func()) {
 		s.First(rnd)
 		return 0, func() {}
 	}
+
 	s.Fill()
 	ones, shifts := s.Ones(), slices.Clone(s.Shifts)
 	return resume, func() {
@@ -71,6 +72,7 @@ func (p *Part) Run(s *State, rnd *Random, again bool) {
 		p.pace.finish(p.keys, s.Rate)
 		return
 	}
+
 	from, settle := begin(s, rnd, again)
 	defer settle()
 	for pass := 1; ; pass++ {
@@ -138,13 +140,16 @@ func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
 		s.Fill()
 		return
 	}
+
 	passes := p.pace.passes
 	if passes == 0 {
 		passes = p.passesInTime()
 	}
+
 	if stopped, _ := p.pace.Stopped(); stopped {
 		passes = 1
 	}
+
 	from, settle := begin(s, rnd, again)
 	defer settle()
 	for pass := 1; pass < passes; pass++ {
@@ -156,6 +161,7 @@ func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
 			}
 		}
 	}
+
 	p.pace.clock.work(uint64(keys), passes)
 	p.spent += float64(keys) * float64(passes)
 }

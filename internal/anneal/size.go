@@ -25,10 +25,12 @@ func LeastBits(fpr, least, most float64, rate func(per float64) float64) (per, n
 	if over < 0 {
 		return math.Inf(1), rate(most)
 	}
+
 	under := got(lo)
 	if under >= 0 {
 		return lo * sizeStep, rate(lo * sizeStep)
 	}
+
 	// The method of Illinois: the secant, with half the weight for an end that stays; and each third time the middle.
 	side := 0
 	for turn := 1; hi-lo > 1; turn++ {

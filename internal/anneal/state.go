@@ -9,7 +9,7 @@
 // again. Noise that falls from pass to pass is added to the points: simulated annealing.
 //
 //	build.go    the loop: gather, size, search, and again until the rate is kept
-//	effort.go   how long a search is
+//	config.go   what all families with a search have, and how long a search is
 //	size.go     how many bits a rate needs
 //	pace.go     the division among workers
 //	part.go     the schedule of one part
@@ -53,7 +53,7 @@ func (s Geometry) Base() uint64 {
 //	base positions       pos[starts[j]·K + l·size + i] of key i of the group, slot l: slot after slot
 //	shift of slot l      Shifts[j·K + l]
 //	cells                a byte per bit: see cell. With Words, the 32 bytes of a word are there twice in a row, so that
-//	                     32 cells from any of the first 32 on are those of all shifts; pos counts cells, not bits
+//	                     32 cells from any of the first 32 on are the cells of all shifts; pos counts cells, not bits
 //
 // A State belongs to one goroutine. Loops over keys are marked norace: with the race detector a search takes forty
 // times as long.
@@ -99,18 +99,20 @@ var more, less = func() (more, less [256]uint8) {
 // caller must then set all base positions. Reset reuses the memory of s.
 func (s *State) Reset(geometry Geometry, sizes []uint32) {
 	s.Geometry = geometry
-	s.starts = resize(s.starts, len(sizes)+1)
+	s.starts = bitvec.Resized(s.starts, len(sizes)+1)
 	s.starts[0] = 0
 	for j, n := range sizes {
 		s.starts[j+1] = s.starts[j] + n
 	}
-	s.pos = resize(s.pos, int(s.starts[len(sizes)])*geometry.K)
-	s.Shifts = resize(s.Shifts, len(sizes)*geometry.K)
+
+	s.pos = bitvec.Resized(s.pos, int(s.starts[len(sizes)])*geometry.K)
+	s.Shifts = bitvec.Resized(s.Shifts, len(sizes)*geometry.K)
 	cells := geometry.Bits + kernel.Lanes
 	if geometry.Words {
 		cells = 2 * geometry.Bits
 	}
-	s.cells = resize(s.cells, int(cells))
+
+	s.cells = bitvec.Resized(s.cells, int(cells))
 	clear(s.Shifts)
 	clear(s.cells)
 	s.all, s.keep = [4]uint64{}, [4]uint64{}
@@ -120,19 +122,11 @@ func (s *State) Reset(geometry Geometry, sizes []uint32) {
 	}
 }
 
-// resize returns a slice of n elements with arbitrary values, s itself if it is large enough.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
-
 // Size returns the number of keys in a group.
 func (s *State) Size(j int) int { return int(s.starts[j+1] - s.starts[j]) }
 
-// Positions returns the base positions of a group, for the caller to set: that of key i in slot l is element l·Size(j)
-// + i. With Words, position u is stored as Twice(u).
+// Positions returns the base positions of a group, for the caller to set: the position of key i in slot l is element
+// l·Size(j) + i. With Words, position u is stored as Twice(u).
 func (s *State) Positions(j int) []uint32 {
 	return s.pos[int(s.starts[j])*s.K : int(s.starts[j+1])*s.K]
 }

@@ -78,7 +78,7 @@ func lay(s *State, geometry Geometry, sizes []uint32, r *rand.Rand) {
 	}
 }
 
-// yield returns that of a search that has put a number of throws on the bits of s.
+// yield returns the yield of a search that has put a number of throws on the bits of s.
 func yield(s *State, throws int) float64 {
 	bits := float64(s.Bits)
 	return -math.Log1p(-float64(s.Ones())/bits) * bits / float64(throws)
@@ -115,7 +115,7 @@ func TestTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		EachPoint(func(i int, at []float64) {
+		eachPoint(func(i int, at []float64) {
 			if power(at[1]) > 150 || r.IntN(100) > 0 {
 				return
 			}

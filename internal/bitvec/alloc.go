@@ -30,6 +30,15 @@ func Alloc(words uint64) ([]uint64, error) {
 	return s, nil
 }
 
+// Resized returns a slice of n elements with any values: s itself if it is large enough, else a new one. Unlike
+// slices.Grow it neither copies nor takes more memory than n elements need.
+func Resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
 // Bytes returns the memory of words as bytes, in the byte order of this machine. Both share memory.
 func Bytes(words []uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
@@ -87,8 +96,8 @@ func Offset(b, part []byte) (int, bool) {
 	return int(at), at <= uintptr(len(b)) && uintptr(len(part)) <= uintptr(len(b))-at
 }
 
-// FixOrder converts words in place between the byte order of files and that of this machine. On a little-endian machine
-// it does nothing.
+// FixOrder converts words in place between the byte order of files and the byte order of this machine. On a
+// little-endian machine it does nothing.
 func FixOrder(words []uint64) {
 	if LittleEndian {
 		return

@@ -36,6 +36,25 @@ func OnesBelow(words []uint64, n uint64) uint64 {
 	return ones
 }
 
+// OnesIn returns the number of set bits in bits [from, to), to at most 64·len(words).
+func OnesIn(words []uint64, from, to uint64) uint64 {
+	words, to = words[from/64:], to-from/64*64
+	return OnesBelow(words, to) - OnesBelow(words, from%64)
+}
+
+// ZeroFrom reports whether no bit from bit n on is set, n at most 64·len(words).
+func ZeroFrom(words []uint64, n uint64) bool {
+	for i, w := range words[n/64:] {
+		if i == 0 {
+			w >>= n % 64
+		}
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // ZerosInBoth returns the number of bits in [0, n) that are set neither in v nor in w, n at most 64 times the length of
 // either.
 func ZerosInBoth(v, w []uint64, n uint64) (zeros uint64) {

@@ -127,3 +127,22 @@ func TestByteAndWord16(t *testing.T) {
 		}
 	}
 }
+
+// TestOnesIn counts bits of ranges, and asks whether the rest is zero, against one bit after the other.
+func TestOnesIn(t *testing.T) {
+	words := []uint64{0x8000_0000_0000_0001, 0, 0x10, 0}
+	for from := range uint64(64*len(words) + 1) {
+		want := uint64(0)
+		for to := from; to <= uint64(64*len(words)); to++ {
+			if got := OnesIn(words, from, to); got != want {
+				t.Fatalf("[%d, %d): %d bits, want %d", from, to, got, want)
+			}
+			if to < uint64(64*len(words)) {
+				want += words[to/64] >> (to % 64) & 1
+			}
+		}
+		if zero := ZeroFrom(words, from); zero != (want == 0) {
+			t.Fatalf("from bit %d on: zero is %t with %d set bits", from, zero, want)
+		}
+	}
+}

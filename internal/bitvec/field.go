@@ -43,10 +43,12 @@ func Insert(words []uint64, at, end uint64, width uint, v uint64) {
 		w[0] = first&(below|^within) | (up<<(width%64)|v<<s)&within
 		return
 	}
+
 	keep := w[last] &^ within
 	for i := last; i > 1; i-- {
 		w[i] = w[i]<<(width%64) | w[i-1]>>(-width%64)
 	}
+
 	w[1] = w[1]<<(width%64) | up>>(-width%64) | v>>1>>(63-s)
 	w[0] = first&below | up<<(width%64) | v<<s
 	w[last] = w[last]&within | keep

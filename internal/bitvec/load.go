@@ -46,8 +46,8 @@ func Load32(words []uint64, i, shift uint64) uint64 {
 	return *(*uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i/8)) >> ((i%8 + shift) & 63)
 }
 
-// load64 returns bits [i, i+64) on a machine of any byte order. The second index is that of the last bit, i+63: the
-// word after that of bit i only if there is a bit to take from it.
+// load64 returns bits [i, i+64) on a machine of any byte order. The second index is the index of the last bit, i+63:
+// the word after the word of bit i only if there is a bit to take from it.
 func load64(words []uint64, i uint64) uint64 {
 	return words[i/64]>>(i%64) | words[(i+63)/64]<<1<<(63-i%64)
 }

@@ -31,7 +31,7 @@ func Same[F BitFilter](f F, other family.Filter) (same F, err error) {
 }
 
 // Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in keys, the number
-// of keys of f. The error is that of Same; f is then unchanged. passed is that of family.Merger.
+// of keys of f. The error is the error of Same; f is then unchanged. For passed see family.Merger.
 func Merge[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
 	o, err := Same(f, other)
 	if err != nil {
@@ -44,8 +44,8 @@ func Merge[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]ui
 }
 
 // Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
-// most that of either, but above that of a filter built from the common keys alone. keys becomes the smaller number of
-// both, an upper bound. Errors and passed are those of Merge.
+// most the rate of either, but above the rate of a filter built from the common keys alone. keys becomes the smaller number of
+// both, an upper bound. For errors and passed see Merge.
 func Intersect[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
 	o, err := Same(f, other)
 	if err != nil {
@@ -57,7 +57,7 @@ func Intersect[F BitFilter](f F, keys *uint64, other family.Filter, passed func(
 	return nil
 }
 
-// Free returns how many of the first n bits are 0 in both filters. Errors are those of Same.
+// Free returns how many of the first n bits are 0 in both filters. Errors are the errors of Same.
 func Free[F BitFilter](f F, other family.Filter, n uint64) (uint64, error) {
 	o, err := Same(f, other)
 	if err != nil {

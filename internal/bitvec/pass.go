@@ -23,7 +23,7 @@ func And(words, other []uint64, passed func([]uint64)) {
 }
 
 // Pass calls do with the parts of two arrays, other at most as long as words, in order and at most 1 MiB each. After
-// each part it calls passed, if not nil, with that of other.
+// each part it calls passed, if not nil, with the part of other.
 func Pass(words, other []uint64, passed func([]uint64), do func(words, other []uint64)) {
 	for len(other) > 0 {
 		n := min(passWords, len(other))

@@ -64,6 +64,7 @@ func (b *Builder) Allow(hs []filter.Hash, text func(i int) string) error {
 	if b.started {
 		return errOrder
 	}
+
 	b.allowed += uint64(len(hs))
 	for i, hit := range hits {
 		if !hit {
@@ -85,6 +86,7 @@ func (b *Builder) Members(hs []filter.Hash) error {
 	if err := b.start(); err != nil {
 		return err
 	}
+
 	hits := make([]bool, len(hs))
 	b.many(hits, hs)
 	var missing uint64
@@ -97,11 +99,13 @@ func (b *Builder) Members(hs []filter.Hash) error {
 			caught = append(caught, h)
 		}
 	}
+
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.built {
 		return errBuilt
 	}
+
 	b.seen += uint64(len(hs))
 	b.missing += missing
 	for _, h := range caught {
@@ -115,7 +119,7 @@ func (b *Builder) Members(hs []filter.Hash) error {
 }
 
 // Seen returns the number of members so far, and how many of them the filter does not have: a filter has all its
-// members, so they are those of another one.
+// members, so the missing ones are members of another filter.
 func (b *Builder) Seen() (members, missing uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,17 +141,19 @@ func (b *Builder) start() error {
 	if b.started = true; was || len(b.found) == 0 {
 		return nil
 	}
+
 	n := float64(len(b.found))
 	b.sizes = plan(n, b.members)
 	if suits(b.like, b.sizes) {
 		b.sizes = b.like
 	}
+
 	var err error
 	b.first, err = b.level(b.sizes[0], maps.Keys(b.found))
 	return err
 }
 
-// suits reports whether levels of the sizes like can replace those of a plan: if each of the larger ones differs by
+// suits reports whether levels of the sizes like can replace the sizes of a plan: if each of the larger ones differs by
 // less than an eighth.
 func suits(like, plan []Size) bool {
 	for i, p := range plan {
@@ -184,24 +190,29 @@ func (b *Builder) Build(ctx context.Context) (*Cascade, error) {
 	if err := b.start(); err != nil {
 		return nil, err
 	}
+
 	if len(b.both) > 0 {
 		return nil, &filter.AllowedError{Keys: slices.Sorted(maps.Values(b.both))}
 	}
+
 	b.mu.Lock()
 	b.built = true
 	b.mu.Unlock()
 	if err := b.cascade(ctx); err != nil {
 		return nil, err
 	}
+
 	levels := uint64(len(b.words))
 	total := headWords + levels
 	for _, w := range b.words {
 		total += uint64(len(w))
 	}
+
 	words, err := bitvec.Alloc(total)
 	if err != nil {
 		return nil, err
 	}
+
 	words[0], words[1], words[2] = levels, b.allowed, uint64(len(b.found))
 	at := words[headWords+levels:]
 	for i, w := range b.words {
@@ -216,6 +227,7 @@ func (b *Builder) cascade(ctx context.Context) error {
 	if b.first == nil {
 		return nil
 	}
+
 	slices.SortFunc(b.caught, func(a, b filter.Hash) int {
 		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
 	})

@@ -80,6 +80,7 @@ func Decode(words []uint64) (*Cascade, error) {
 	if len(words) < headWords || words[0] > maxLevels || uint64(len(words)) < headWords+words[0] {
 		return nil, fmt.Errorf("exceptions in %d words", len(words))
 	}
+
 	c := &Cascade{words: words}
 	rest := words[headWords+words[0]:]
 	for i, w := range words[headWords:][:words[0]] {
@@ -90,6 +91,7 @@ func Decode(words []uint64) (*Cascade, error) {
 		c.levels = append(c.levels, level{rest[:length:length], probes, roundOf(i)})
 		rest = rest[length:]
 	}
+
 	if len(rest) != 0 {
 		return nil, fmt.Errorf("%d words behind the exceptions", len(rest))
 	}

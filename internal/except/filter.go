@@ -16,7 +16,7 @@ type Filter struct {
 	c    *Cascade
 }
 
-// Wrap returns f with the exceptions of a stored section, or f if the section is nil. Errors are those of Decode.
+// Wrap returns f with the exceptions of a stored section, or f if the section is nil. Errors are the errors of Decode.
 func Wrap(f family.Filter, section []uint64) (family.Filter, error) {
 	if section == nil {
 		return f, nil
@@ -85,8 +85,8 @@ func (f *Filter) except(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// Info implements family.Filter. Bits and bits a key include the exceptions. The rates are those of main; the true rate
-// for keys that are not in the list is slightly below them.
+// Info implements family.Filter. Bits and bits a key include the exceptions. The rates are the rates of main; the true
+// rate for keys that are not in the list is slightly below them.
 func (f *Filter) Info() filter.Info {
 	i := f.main.Info()
 	i.Allowed, i.Exceptions, i.ExceptionBits = f.c.Allowed(), f.c.Exceptions(), f.c.Bits()

@@ -31,10 +31,12 @@ func cheapest(in, out float64, left int) ([]Size, float64) {
 	if left == 0 {
 		return []Size{last}, lastBits
 	}
+
 	p := min(math.Sqrt(0.5)*in/out, 0.5)
 	if p*out < 1 {
 		return []Size{last}, lastBits
 	}
+
 	first, bits := sized(in, p)
 	rest, restBits := cheapest(p*out, in, left-1)
 	if bits+restBits < lastBits {
@@ -43,7 +45,7 @@ func cheapest(in, out float64, left int) ([]Size, float64) {
 	return []Size{last}, lastBits
 }
 
-// sized returns the size of a Bloom filter of n keys with rate p, rounded up, and its bits and those of its length.
+// sized returns the size of a Bloom filter of n keys with rate p, rounded up, and its bits and the bits of its length.
 func sized(n, p float64) (Size, float64) {
 	probes, bits := 1., math.Inf(1)
 	for k := max(math.Floor(-math.Log2(p)), 1); k <= maxProbes; k++ {

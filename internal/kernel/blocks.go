@@ -128,6 +128,7 @@ func (b *Blocks) hasGo(hi, lo uint64) bool {
 		f := ^(uint64(1)<<(x*salt6>>27))&^(1<<(x*salt7>>27|32)) | w[3]
 		return c&d&e&f == 1<<64-1
 	}
+
 	w := bitvec.Line(b.words, block)
 	x, k, all := lo, b.k, uint64(1)
 	for round := uint64(1); k > LineProbes; round++ {
@@ -137,6 +138,7 @@ func (b *Blocks) hasGo(hi, lo uint64) bool {
 		k -= LineProbes
 		x = probe.Remix(lo, round)
 	}
+
 	switch k {
 	case 7:
 		all &= lineBit(w, x)

@@ -30,6 +30,7 @@ func (b *Blocks) hasInGo(block []byte, lo uint64) bool {
 		}
 		return all != 0
 	}
+
 	line := (*[64]byte)(block)
 	x, k := lo, int(b.k)
 	for round := uint64(1); k > LineProbes; round++ {

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
@@ -27,7 +28,7 @@ type Chains struct {
 	line    uint64 // 1 if a bucket has eight words and openLine and closeLine exist
 
 	index [8]uint64 // in such a bucket, the bits of the index
-	cells [8]uint64 // and those of the cells
+	cells [8]uint64 // and the bits of the cells
 }
 
 // The values of Chains.how besides byGo: the index has less than 256 or less than 512 bits.
@@ -53,6 +54,7 @@ func NewChains(words []uint64, l ChainLayout) Chains {
 		fromHi: 63 - l.Hi, low: l.Lo, fromLo: 64 - l.Lo,
 		own: l.Cells, first: l.First, width: l.Hi + l.Lo + l.Payload, payload: l.Payload, span: l.Chains + l.Cells,
 	}
+
 	switch {
 	case !countsBits:
 	case c.span < 256 && l.Stride >= 4:
@@ -63,6 +65,7 @@ func NewChains(words []uint64, l ChainLayout) Chains {
 			c.how = byFourFirst
 		}
 	}
+
 	if shiftsLines && l.Stride == 8 {
 		c.line = 1
 		for i := range uint64(512) {
@@ -86,7 +89,7 @@ func (c *Chains) Locate(hi, lo uint64) (bucket, chain, remainder uint64) {
 
 // Results of Has and Follow: why they stopped.
 const (
-	ChainEnd    = iota // the chain ended
+	chainEnd    = iota // the chain ended
 	ChainCell          // at a cell: Has, with the key's remainder; Follow, the first one whose remainder is not smaller
 	ChainBeyond        // the chain continues beyond the bucket's own cells
 )
@@ -109,14 +112,14 @@ func (c *Chains) hasGo(hi, lo uint64) uint64 {
 			if r == remainder {
 				return ChainCell
 			}
-			return ChainEnd
+			return chainEnd
 		}
 		if c.chains+n <= at {
 			return ChainBeyond
 		}
 		at = c.chains + n
 	}
-	return ChainEnd
+	return chainEnd
 }
 
 // followGo is the specification of Follow.
@@ -126,7 +129,7 @@ func (c *Chains) followGo(hi, lo uint64) (base, remainder, at, n, cell, end uint
 	for {
 		n = c.Rank(base, at)
 		if bitvec.Bit(c.words, 64*base+at)&1 == 0 {
-			return base, remainder, at, n, 0, ChainEnd
+			return base, remainder, at, n, 0, chainEnd
 		}
 		if n >= c.own {
 			return base, remainder, at, n, 0, ChainBeyond
@@ -183,4 +186,31 @@ func (c *Chains) Close(base, at, n uint64) {
 	c.words[base+at/64] &^= 1 << (at % 64)
 	bitvec.Delete(c.words, 64*base+bit, 64*base+c.span, 1)
 	bitvec.Delete(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width))
+}
+
+// windows has eight words of ones followed by eight of zeros: the eight words from index 8-k on mask the first k of
+// eight words.
+var windows = [16]uint64{
+	^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0),
+}
+
+// rank4 returns the number of set bits among the first at bits, at < 256, of words i to i+3, without a bounds check:
+// i+4 is at most len(words). It always counts all four words: a loop that ends at at would be mispredicted, which
+// costs more.
+func rank4(words []uint64, i, at uint64) uint64 {
+	k := at / 64 % 4
+	w := (*[4]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*8))
+	m := (*[4]uint64)(unsafe.Add(unsafe.Pointer(&windows), (8-k)*8))
+	return uint64(bits.OnesCount64(w[0]&m[0]) + bits.OnesCount64(w[1]&m[1]) + bits.OnesCount64(w[2]&m[2]) +
+		bits.OnesCount64(w[k]&(1<<(at%64)-1)))
+}
+
+// rank8 is rank4 for eight words and at < 512.
+func rank8(words []uint64, i, at uint64) uint64 {
+	k := at / 64 % 8
+	w := (*[8]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*8))
+	m := (*[8]uint64)(unsafe.Add(unsafe.Pointer(&windows), (8-k)*8))
+	return uint64(bits.OnesCount64(w[0]&m[0]) + bits.OnesCount64(w[1]&m[1]) + bits.OnesCount64(w[2]&m[2]) +
+		bits.OnesCount64(w[3]&m[3]) + bits.OnesCount64(w[4]&m[4]) + bits.OnesCount64(w[5]&m[5]) +
+		bits.OnesCount64(w[6]&m[6]) + bits.OnesCount64(w[k]&(1<<(at%64)-1)))
 }

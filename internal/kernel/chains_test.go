@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -133,5 +134,66 @@ func TestChainsShift(t *testing.T) {
 	}
 	if lines < 2000 {
 		t.Errorf("only %d buckets of a line", lines)
+	}
+}
+
+// TestRank compares rank4 and rank8 with a sum of bits.
+func TestRank(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	words := make([]uint64, 32)
+	for range 20_000 {
+		for i := range words {
+			words[i] = r.Uint64() & r.Uint64()
+		}
+		count := func(from, n uint64) (sum uint64) {
+			for at := from; at < from+n; at++ {
+				sum += words[at/64] >> (at % 64) & 1
+			}
+			return sum
+		}
+		i := r.Uint64N(20)
+		at4, at8 := r.Uint64N(256), r.Uint64N(512)
+		if got, want := rank4(words, i, at4), count(64*i, at4); got != want {
+			t.Fatalf("rank4(%d, %d) = %d, want %d", i, at4, got, want)
+		}
+		if got, want := rank8(words, i, at8), count(64*i, at8); got != want {
+			t.Fatalf("rank8(%d, %d) = %d, want %d", i, at8, got, want)
+		}
+	}
+}
+
+// TestTorn queries buckets of random bits, in which chains go anywhere, while another goroutine writes others: Has
+// ends.
+func TestTorn(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	all := 0
+	for range 200 {
+		l := ChainLayout{Buckets: 2, Chains: 1 + r.Uint64N(300), Cells: 1 + r.Uint64N(200), Lo: 1 + r.Uint64N(9), Payload: 3}
+		l.First = l.Chains + l.Cells
+		l.Stride = (l.First+l.Cells*(l.Lo+l.Payload))/64 + 1
+		words := make([]uint64, l.Buckets*l.Stride)
+		c := NewChains(words, l)
+		if !c.Tears() {
+			continue
+		}
+		all++
+		seed := r.Uint64()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			w := rand.New(rand.NewPCG(1, seed))
+			for range 200 {
+				for i := range words {
+					words[i] = w.Uint64() & w.Uint64() >> w.UintN(2)
+				}
+			}
+		})
+		ends := [3]int{}
+		for range 2000 {
+			ends[c.Has(r.Uint64(), r.Uint64())]++
+		}
+		wg.Wait()
+	}
+	if all == 0 {
+		t.Skip("no assembly on this machine")
 	}
 }

@@ -38,6 +38,7 @@ func bestLanesGo(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 		c += binary.LittleEndian.Uint64(w[16:]) & k2
 		d += binary.LittleEndian.Uint64(w[24:]) & k3
 	}
+
 	if (a|b|c|d)&highBits != 0 {
 		// Halved sums compare as the sums do, except for the last bit, which is compared among the best.
 		const halves = ^uint64(0) / 255 * 127

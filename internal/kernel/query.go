@@ -72,10 +72,12 @@ func NewQuery(h filter.Hasher, f Filter, e Engine) Query {
 	if f != nil {
 		q.how = howGo
 	}
+
 	if p, ok := f.(Prober); ok && probes {
 		probe := p.Probe()
 		q.how, q.probe = cmp.Or(probe.how, howGo), probe.at
 	}
+
 	switch h.ID() {
 	case filter.XXH3: // see filter.Hasher.Sum
 		seed := h.Seed()
@@ -164,3 +166,33 @@ func (r *Ribbon) Probe() Probe { return Probe{howRibbon, unsafe.Pointer(r)} }
 
 // Probe returns the Probe of s.
 func (s *Slots) Probe() Probe { return Probe{howSlots, unsafe.Pointer(s)} }
+
+// Shards finds the shard of a key, as shard.Route does, in slots of ShardSize bytes. The first byte of a slot is 1 if
+// the shard is loaded. The slot then has the address of its Probe at ProbeOffset, or nil if the shard is asked in Go.
+type Shards struct {
+	// The assembly depends on the order of these fields.
+	Slots unsafe.Pointer
+	Count uint64
+}
+
+// The layout of a slot.
+const (
+	ShardSize   = 64
+	ProbeOffset = 56
+)
+
+// Probe returns the Probe of s.
+func (s *Shards) Probe() Probe { return Probe{howShards, unsafe.Pointer(s)} }
+
+// ProbeInShard returns the Probe of the filter of a shard, or nil if there is none.
+func ProbeInShard(f Filter) *Probe {
+	p, ok := f.(Prober)
+	if !ok || !probes {
+		return nil
+	}
+	probe := p.Probe()
+	if probe.how == 0 || probe.how == howChains { // howChains goes on in the filter of the Query
+		return nil
+	}
+	return &probe
+}

@@ -25,7 +25,7 @@ type Ribbon struct {
 	Limits  [4]uint64 // by class: starts of a bucket below the limit are bumped
 	Columns uint64    // of a block that is not wide
 	Wide    uint64    // blocks that have one column more, the first ones
-	Prints  uint64    // columns that the kernel reads in a block that is not wide: for Has those of the fingerprint
+	Prints  uint64    // columns that the kernel reads in a block that is not wide; for Has: of the fingerprint
 	C, D, F uint64    // factors of the coefficients and of the fingerprint
 	Width   uint64    // coefficients of a key, 64 or 128
 	how     uint64    // the code that answers
@@ -51,6 +51,7 @@ func (r *Ribbon) Ready() {
 	for i := range min(r.Prints, 8) {
 		r.keep[i] = 1<<64 - 1
 	}
+
 	switch {
 	case r.Width == 128:
 		r.how = byBroad
@@ -59,6 +60,7 @@ func (r *Ribbon) Ready() {
 	default:
 		r.how = byNarrow
 	}
+
 	switch {
 	case hasRibbon512:
 	case hasRibbon256:
@@ -97,6 +99,7 @@ func (r *Ribbon) hasManyGo(dst []bool, hs []filter.Hash, bumped []uint16, cold b
 	if cold {
 		r.Prefetch(hs[:min(ribbonAhead, len(hs))])
 	}
+
 	for i, h := range hs {
 		if next := i + ribbonAhead; cold && i%ribbonAhead == 0 && next < len(hs) {
 			r.Prefetch(hs[next:min(next+ribbonAhead, len(hs))])
@@ -134,7 +137,7 @@ func (r *Ribbon) Prefetch(hs []filter.Hash) {
 func (r *Ribbon) start(hi uint64) (start uint64, bumped bool) {
 	start = probe.Position(hi*r.Factor, r.Starts)
 	bucket := r.Bucket + start>>(r.Shift%64)
-	class := *at(unsafe.Pointer(unsafe.SliceData(r.Classes)), bucket/32) >> (bucket * 2 % 64) & 3
+	class := *wordAt(unsafe.Pointer(unsafe.SliceData(r.Classes)), bucket/32) >> (bucket * 2 % 64) & 3
 	return start, start&r.Within < r.Limits[class]
 }
 
@@ -145,6 +148,7 @@ func (r *Ribbon) matches(start, hi, lo uint64) bool {
 	if r.Width == 128 {
 		return r.matchesBroad(start, hi, lo)
 	}
+
 	x := hi ^ lo&r.Low
 	c := bits.RotateLeft64(probe.Mix(x, r.C), int(r.Turn)) | 1
 	print := probe.Mix(x, r.F)
@@ -154,11 +158,12 @@ func (r *Ribbon) matches(start, hi, lo uint64) bool {
 	if block+1 < r.Wide {
 		columns++
 	}
+
 	if columns == 0 { // the columns may lie behind the last word
 		return true
 	}
 	words := unsafe.Pointer(unsafe.SliceData(r.Words))
-	v, w := unsafe.Pointer(at(words, r.begin(block))), unsafe.Pointer(at(words, r.begin(block+1)))
+	v, w := unsafe.Pointer(wordAt(words, r.begin(block))), unsafe.Pointer(wordAt(words, r.begin(block+1)))
 	for columns >= 4 {
 		a, b := (*[4]uint64)(v), (*[4]uint64)(w)
 		odd := bits.OnesCount64(a[0]&c^b[0]&d) ^ int(print)
@@ -173,9 +178,10 @@ func (r *Ribbon) matches(start, hi, lo uint64) bool {
 		}
 		v, w, print = unsafe.Add(v, 32), unsafe.Add(w, 32), print>>4
 	}
+
 	odd := 0
 	for i := range columns {
-		odd |= bits.OnesCount64(*at(v, i)&c^*at(w, i)&d) ^ int(print>>i)
+		odd |= bits.OnesCount64(*wordAt(v, i)&c^*wordAt(w, i)&d) ^ int(print>>i)
 	}
 	return odd&1 == 0
 }
@@ -192,12 +198,13 @@ func (r *Ribbon) matchesBroad(start, hi, lo uint64) bool {
 	if block+2 < r.Wide {
 		columns++
 	}
+
 	if columns == 0 { // the columns may lie behind the last word
 		return true
 	}
 	words := unsafe.Pointer(unsafe.SliceData(r.Words))
-	u, v := unsafe.Pointer(at(words, r.begin(block))), unsafe.Pointer(at(words, r.begin(block+1)))
-	w := unsafe.Pointer(at(words, r.begin(block+2)))
+	u, v := unsafe.Pointer(wordAt(words, r.begin(block))), unsafe.Pointer(wordAt(words, r.begin(block+1)))
+	w := unsafe.Pointer(wordAt(words, r.begin(block+2)))
 	for columns >= 4 {
 		a, b, z := (*[4]uint64)(u), (*[4]uint64)(v), (*[4]uint64)(w)
 		odd := bits.OnesCount64(a[0]&c^b[0]&d^z[0]&e) ^ int(print)
@@ -212,9 +219,10 @@ func (r *Ribbon) matchesBroad(start, hi, lo uint64) bool {
 		}
 		u, v, w, print = unsafe.Add(u, 32), unsafe.Add(v, 32), unsafe.Add(w, 32), print>>4
 	}
+
 	odd := 0
 	for i := range columns {
-		odd |= bits.OnesCount64(*at(u, i)&c^*at(v, i)&d^*at(w, i)&e) ^ int(print>>i)
+		odd |= bits.OnesCount64(*wordAt(u, i)&c^*wordAt(v, i)&d^*wordAt(w, i)&e) ^ int(print>>i)
 	}
 	return odd&1 == 0
 }
@@ -225,17 +233,20 @@ func (r *Ribbon) getGo(hi, lo uint64) (result, columns uint64) {
 	if bumped {
 		return 0, RibbonBumped
 	}
+
 	x := hi ^ lo&r.Low
 	c := bits.RotateLeft64(probe.Mix(x, r.C), int(r.Turn)) | 1
 	d, blocks := uint64(0), r.Width/64
 	if r.Width == 128 {
 		d = bits.RotateLeft64(probe.Mix(x, r.D), int(r.Turn))
 	}
+
 	block, q := start/64+start>>RibbonSegment*blocks, start%64
 	columns = r.Prints
 	if block+blocks < r.Wide {
 		columns++
 	}
+
 	if columns == 0 { // the columns may lie behind the last word
 		return 0, 0
 	}
@@ -252,5 +263,5 @@ func (r *Ribbon) getGo(hi, lo uint64) (result, columns uint64) {
 // begin returns the first word of a block.
 func (r *Ribbon) begin(block uint64) uint64 { return block*r.Columns + min(block, r.Wide) }
 
-// at returns the address of a word.
-func at(words unsafe.Pointer, i uint64) *uint64 { return (*uint64)(unsafe.Add(words, i*8)) }
+// wordAt returns the address of a word.
+func wordAt(words unsafe.Pointer, i uint64) *uint64 { return (*uint64)(unsafe.Add(words, i*8)) }

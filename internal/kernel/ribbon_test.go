@@ -38,8 +38,8 @@ func forms(r *Ribbon) []uint64 {
 	return []uint64{byGo, r.how} // twice the same without assembly
 }
 
-// TestRibbon compares answers of the vector code with those of the code in Go, in layers of all forms. Fingerprints are
-// long in some layers, so that few keys are present in these; one bit in others.
+// TestRibbon compares answers of the vector code with the answers of the code in Go, in layers of all forms.
+// Fingerprints are long in some layers, so that few keys are present in these; one bit in others.
 func TestRibbon(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 19))
 	for _, width := range []uint64{64, 128} {

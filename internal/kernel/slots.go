@@ -26,7 +26,7 @@ type Slots struct {
 	size   [8]uint32 // bits that slots lead to
 	first  [8]uint32 // 32-bit word of a block at which these start
 	shift0 [4]uint64 // bits at which the shifts of slots 0, 1, 4 and 5 start
-	shift1 [4]uint64 // and those of slots 2, 3, 6 and 7
+	shift1 [4]uint64 // and the shifts of slots 2, 3, 6 and 7
 	mask   [8]uint32 // the bits of a shift
 	turn   [8]uint32 // 31
 
@@ -53,15 +53,19 @@ func NewSlots(words []uint64, block, groups, size uint64, k, width int) *Slots {
 		side: uint64(k * width), next: uint64(SlotRound * width),
 		salts: SplitSalts, block: block, start: block - size, bits: size, k: k, width: uint64(width),
 	}
+
 	for l := range SlotRound {
 		s.size[l], s.first[l], s.mask[l], s.turn[l] = uint32(size), uint32(s.start/32), 1<<width-1, 31
 	}
+
 	for i, l := range [4]int{0, 1, 4, 5} {
 		s.shift0[i], s.shift1[i] = uint64(l*width), uint64((l+2)*width)
 	}
+
 	for round := range s.need {
 		s.need[round] = 1<<max(0, min(SlotRound, k-SlotRound*round)) - 1
 	}
+
 	switch {
 	case !Vector || block != 512 || k > 2*SlotRound:
 	case k <= SlotRound:
@@ -113,6 +117,7 @@ func (s *Slots) hasGo(hi, lo uint64) bool {
 	if s.k < 4 {
 		return s.hasPlain(hi, lo, 0)
 	}
+
 	block, rest := bits.Mul64(hi, s.blocks)
 	group, _ := bits.Mul64(rest, s.groups)
 	start := block * s.block
@@ -129,6 +134,7 @@ func (s *Slots) hasGo(hi, lo uint64) bool {
 	if all&1 == 0 || k == 4 {
 		return all&1 != 0
 	}
+
 	shifts >>= width
 	all = slotBit(words, start, size, x*salt4, shifts&mask)
 	if k > 5 {
@@ -143,6 +149,7 @@ func (s *Slots) hasGo(hi, lo uint64) bool {
 			}
 		}
 	}
+
 	if k <= SlotRound || all&1 == 0 {
 		return all&1 != 0
 	}

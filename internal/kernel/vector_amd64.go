@@ -68,6 +68,7 @@ func (b *Blocks) HasAt(dst []bool, hs []filter.Hash, at []unsafe.Pointer) bool {
 	if b.how != byLine && b.how != bySplit {
 		return false
 	}
+
 	dst, at = dst[:len(hs)], at[:len(hs)]
 	for len(hs) > 0 {
 		n, further := rounds(len(hs))
@@ -85,6 +86,7 @@ func (b *Blocks) AddMany(hs []filter.Hash) bool {
 	if b.how != bySplit && b.how != byLine {
 		return false
 	}
+
 	for len(hs) > 0 {
 		n, further := rounds(len(hs))
 		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
@@ -111,7 +113,7 @@ func rounds(left int) (n, further uint64) {
 	return uint64(min(left-ahead, most)), ahead * 16
 }
 
-// Has returns ChainCell if a cell of the key's chain has the key's remainder, else ChainEnd or ChainBeyond.
+// Has returns ChainCell if a cell of the key's chain has the key's remainder, else chainEnd or ChainBeyond.
 func (c *Chains) Has(hi, lo uint64) uint64 {
 	return chainsHas((*[32]uint64)(unsafe.Pointer(c)), hi, lo)
 }
@@ -125,7 +127,7 @@ func chainsHasGo(c *[32]uint64, hi, lo uint64) uint64 {
 
 // Follow follows the key's chain to the first cell whose remainder is not smaller. It returns the first word of the
 // bucket, the key's remainder, the bit of the index that stands for the cell, the number and content of the cell, and
-// why it stopped. At ChainEnd, bit and number are those of a cell to be appended.
+// why it stopped. At chainEnd, bit and number belong to a cell to be appended.
 func (c *Chains) Follow(hi, lo uint64) (base, remainder, at, n, cell, end uint64) {
 	return chainsFollow((*[32]uint64)(unsafe.Pointer(c)), hi, lo)
 }
@@ -197,6 +199,7 @@ func (b *Bits) HasMany(dst []bool, hs []filter.Hash) bool {
 	if !probes {
 		return false
 	}
+
 	const group = 64
 	var room [2 * (group + 4)]uint64 // see together in gen
 	dst = dst[:len(hs)]
@@ -392,6 +395,7 @@ func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold boo
 	if r.how == byGo {
 		return r.hasManyGo(dst, hs, bumped, cold)
 	}
+
 	dst, bumped = dst[:len(hs)], bumped[:len(hs)]
 	got := bumped[:0]
 	for done := 0; done < len(hs); {

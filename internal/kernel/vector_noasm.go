@@ -31,12 +31,12 @@ func (b *Blocks) HasAt([]bool, []filter.Hash, []unsafe.Pointer) bool { return fa
 // AddMany returns false: there is no vector code.
 func (b *Blocks) AddMany([]filter.Hash) bool { return false }
 
-// Has returns ChainCell if a cell of the key's chain has the key's remainder, else ChainEnd or ChainBeyond.
+// Has returns ChainCell if a cell of the key's chain has the key's remainder, else chainEnd or ChainBeyond.
 func (c *Chains) Has(hi, lo uint64) uint64 { return c.hasGo(hi, lo) }
 
 // Follow follows the key's chain to the first cell whose remainder is not smaller. It returns the first word of the
 // bucket, the key's remainder, the bit of the index that stands for the cell, the number and content of the cell, and
-// why it stopped. At ChainEnd, bit and number are those of a cell to be appended.
+// why it stopped. At chainEnd, bit and number belong to a cell to be appended.
 func (c *Chains) Follow(hi, lo uint64) (base, remainder, at, n, cell, end uint64) {
 	return c.followGo(hi, lo)
 }

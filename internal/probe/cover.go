@@ -31,9 +31,11 @@ func (d Double) sampler() *sampler {
 	for gcd(s.stride, d.Bits) != 1 {
 		s.stride++
 	}
+
 	if d.Pairs != 1 {
 		return s
 	}
+
 	for h := uint64(1); h <= specialRatio; h++ {
 		for c := range h + 1 {
 			for turn := range h {
@@ -71,16 +73,19 @@ func (s *sampler) rate(c *cover, r rand.Source, work int) float64 {
 		}
 		rare += sum / float64(n)
 	}
+
 	end := c.work + work
 	hit := make(map[uint64]bool)
 	first := work / 4
 	if s.Pairs == 2 {
 		first = work // half of a pair says little about which steps to try more often
 	}
+
 	mean := s.pass(c, r, c.work+first, nil, func(step uint64) { hit[step] = true })
 	if n := uint64(len(hit)); !s.exact() && 0 < n && n < s.Bits/(2*oftenTries) && c.work+2*c.passed < end {
 		mean = s.pass(c, r, end, hit, func(uint64) {})
 	}
+
 	share := float64(len(s.special)) / float64(s.Bits)
 	return rare/float64(s.Bits) + float64((1-share)*mean)
 }
@@ -91,13 +96,14 @@ const plenty = 30_000
 // oftenTries is how much more often than other steps pass tries those that are known to be present for some start.
 const oftenTries = 16
 
-// pass returns the mean of the steps that are not special. It tries all of them, those of often more than once, again
-// and again until c.work comes near end. The first time it stops if c.work is far above end. It calls hit with the
-// steps that are present for some start.
+// pass returns the mean of the steps that are not special. It tries all of them, the steps of often more than once,
+// again and again until c.work comes near end. The first time it stops if c.work is far above end. It calls hit with
+// the steps that are present for some start.
 func (s *sampler) pass(c *cover, r rand.Source, end int, often map[uint64]bool, hit func(step uint64)) float64 {
 	if uint64(len(s.special)) == s.Bits {
 		return 0
 	}
+
 	var sum float64
 	tried, begin := 0, c.work
 	turn, step := unit(r), r.Uint64()%s.Bits
@@ -105,6 +111,7 @@ func (s *sampler) pass(c *cover, r rand.Source, end int, often map[uint64]bool, 
 		few := s.Pairs == 2 || sum*float64(s.Bits) < plenty
 		return few && c.work+c.passed <= end && !s.exact()
 	}
+
 	for pass := 1; pass == 1 || goOn(); pass++ {
 		for range s.Bits {
 			if step = (step + s.stride) % s.Bits; s.isSpecial(step) {
@@ -160,6 +167,7 @@ func newCover(words []uint64, m uint64) *cover {
 		c.all[i] = make([]uint64, 2*n+2)
 		c.acc[i] = make([]uint64, n)
 	}
+
 	for at := range m {
 		if words[at/64]>>(at%64)&1 == 0 {
 			continue
@@ -186,6 +194,7 @@ func (c *cover) share(d Double, start, step [2]uint64) float64 {
 			acc[g][len(acc[g])-1] = 1<<tail - 1
 		}
 	}
+
 	for i := range d.K {
 		at, g, falls := d.Probe(&start, &step, i, c.m)
 		all := c.all[0]
@@ -204,6 +213,7 @@ func (c *cover) share(d Double, start, step [2]uint64) float64 {
 			return 0
 		}
 	}
+
 	share := 1.0
 	for _, a := range acc {
 		n := 0

@@ -46,17 +46,19 @@ const (
 // FPR returns the predicted false-positive rate, in [0, 1], after n distinct keys. It is the mean over random filters
 // of that size, or for more than 2^13 bits the rate of independent probes, plus the excess of a filter of about 2^13
 // bits with the same load divided by the ratio of the sizes. The result has a relative error of a few percent if the
-// rate is far above that of independent probes; equal arguments give equal results.
+// rate is far above the rate of independent probes; equal arguments give equal results.
 func (d Double) FPR(n uint64) float64 {
 	if n == 0 {
 		return 0
 	}
+
 	plain := d.plain(n)
 	fill := math.Pow(plain, 1/float64(d.K))
 	probes := float64(n) * float64(d.K) * min(1, modelBits/float64(d.Bits)) // of a model
 	if plain >= 1 || d.mayIgnore(fill, plain) || float64(d.work()) < probes {
 		return plain
 	}
+
 	if d.Bits <= modelBits {
 		mean, _ := d.model(n)
 		return mean
@@ -101,11 +103,12 @@ func (d Double) Posterior(words []uint64, ones uint64) float64 {
 	case d.Bits <= exactBits:
 		return d.sampler().rate(newCover(words, d.Bits), rand.NewPCG(1, d.Bits), d.work())
 	}
+
 	n := -math.Log1p(-fill) / -math.Log1p(-float64(d.K)/float64(d.Bits))
 	return min(1, max(0, plain+d.excess(n)))
 }
 
-// excess returns the difference between the rate and that of independent probes for a filter of more than modelBits
+// excess returns the difference between the rate and the rate of independent probes for a filter of more than modelBits
 // bits, from a model with the same load: at a constant load it is proportional to 1/Bits.
 func (d Double) excess(n float64) float64 {
 	model := d
@@ -116,16 +119,18 @@ func (d Double) excess(n float64) float64 {
 	return (mean - plain) * scale * (n * scale / keys)
 }
 
-// similar returns a number of bits near modelBits whose steps revisit positions as often as those of d.Bits: the power
-// of two that divides it, as far as possible, and an odd part that is equal, or at least has the factors 3 and 5.
+// similar returns a number of bits near modelBits whose steps revisit positions as often as the steps of d.Bits: the
+// power of two that divides it, as far as possible, and an odd part that is equal, or at least has the factors 3 and 5.
 func (d Double) similar() uint64 {
 	odd, two := d.Bits, uint64(1)
 	for odd%2 == 0 {
 		odd, two = odd/2, 2*two
 	}
+
 	if odd > 127 {
 		odd = map[uint64]uint64{1: 127, 3: 3 * 41, 5: 5 * 23, 15: 15 * 11}[gcd(odd, 15)]
 	}
+
 	if odd*two <= modelBits/3 {
 		more := modelBits/(odd*two) | 1
 		for gcd(more, 15) != 1 {
@@ -133,6 +138,7 @@ func (d Double) similar() uint64 {
 		}
 		odd *= more
 	}
+
 	for two > 1 && odd*two > modelBits {
 		two /= 2
 	}
@@ -177,12 +183,14 @@ func (d Double) model(n uint64) (mean, plain float64) {
 	if known {
 		return v[0], v[1]
 	}
+
 	mean, plain = d.newModel(n)
 	models.Lock()
 	defer models.Unlock()
 	if models.results == nil || len(models.results) >= mostModels {
 		models.results = map[modelKey][2]float64{}
 	}
+
 	models.results[key] = [2]float64{mean, plain}
 	return mean, plain
 }
@@ -229,7 +237,7 @@ const (
 
 // Fit returns the number of bits, a multiple of unit, with which FPR(n) is at most 1% above p: Bits, if that suffices,
 // else a number that a bisection finds, with a rate of at least 0.97·p unless unit is too large. The error wraps
-// filter.ErrConfig if more than MaxBitsPerKey·n bits and 8 KiB, or more than most, are needed; name is that of the
+// filter.ErrConfig if more than MaxBitsPerKey·n bits and 8 KiB, or more than most, are needed; name is the name of the
 // family.
 func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64, error) {
 	const tolerance = 1.01
@@ -238,16 +246,19 @@ func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64
 		rate := d.FPR(n)
 		return rate, rate <= tolerance*p
 	}
+
 	up := func(m float64) uint64 { return (uint64(m) + unit - 1) / unit * unit }
 	hi := d.Bits
 	rate, ok := keeps(hi)
 	if ok {
 		return hi, nil
 	}
+
 	most = min(most, up(max(smallBits, MaxBitsPerKey*float64(n))))
 	if most/unit%2 == 0 {
 		most -= unit // a power of two has the highest rates
 	}
+
 	lo := hi
 	for !ok {
 		if hi >= most {
@@ -256,6 +267,7 @@ func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64
 		lo, hi = hi, min(most, max(hi+unit, up(float64(hi)*min(2, math.Sqrt(rate/p)))))
 		rate, ok = keeps(hi)
 	}
+
 	for hi-lo > unit && rate < 0.97*p {
 		mid := up(float64(lo + (hi-lo)/2))
 		if mid == hi {

@@ -62,8 +62,8 @@ func TestDoubleExact(t *testing.T) {
 }
 
 // TestDoubleModel compares the rates of filters above modelBits and exactBits, which follow from a smaller model, with
-// those of many steps: the special ones and random others, each with all of its starts. It allows an error of 30% of
-// the excess over independent probes, several standard errors of both, and of 2% of the rate.
+// the shares of many steps: the special ones and random others, each with all of its starts. It allows an error of 30%
+// of the excess over independent probes, several standard errors of both, and of 2% of the rate.
 func TestDoubleModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestDoubleModel(t *testing.T) {
 	}
 }
 
-// TestDoubleLarge holds the rate of large filters to that of independent probes.
+// TestDoubleLarge holds the rate of large filters to the rate of independent probes.
 func TestDoubleLarge(t *testing.T) {
 	for _, c := range []struct {
 		m, n uint64
@@ -105,7 +105,7 @@ func TestDoubleLarge(t *testing.T) {
 }
 
 // TestDoubleWork bounds the work for what a file from outside may claim: filters in which no probe fails early, with
-// the largest number of probes, in a chain of many. It compares times with that of a loop in the same run.
+// the largest number of probes, in a chain of many. It compares times with the time of a loop in the same run.
 func TestDoubleWork(t *testing.T) {
 	const links = 2000
 	d := newDouble(exactBits, 1075)

@@ -56,9 +56,9 @@ func fewest(n uint64, p float64) (places float64, k int) {
 	return places, k
 }
 
-// scatter returns the mean rate of a filter over that of one with the mean number of set places. Few keys set more or
-// fewer places by chance, and the rate is the power k of their share: its mean is above the power of the mean, by 2% at
-// k = n/5 and 5% at k = n/2. To the second order it follows from the variance of the number of places that kn random
+// scatter returns the mean rate of a filter over the rate of one with the mean number of set places. Few keys set more
+// or fewer places by chance, and the rate is the power k of their share: its mean is above the power of the mean, by 2%
+// at k = n/5 and 5% at k = n/2. To the second order it follows from the variance of the number of places that kn random
 // ones leave empty.
 func scatter(n uint64, m float64, k int) float64 {
 	load := float64(k) * float64(n) / m
@@ -108,9 +108,11 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 	if s.M != 0 && s.K != 0 {
 		return s.Fixed()
 	}
+
 	if err := s.check(); err != nil {
 		return 0, 0, err
 	}
+
 	m, k, n := s.M, s.K, max(s.Keys, 1)
 	switch {
 	case m != 0:
@@ -130,12 +132,15 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 		}
 		m, err = family.BitsFor(real)
 	}
+
 	if err == nil {
 		err = s.atMost(m)
 	}
+
 	if err != nil {
 		return 0, 0, err
 	}
+
 	if m = max(m, 1); k == 0 {
 		k = OptimalK(n, m)
 	}

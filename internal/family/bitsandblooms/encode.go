@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -30,7 +31,7 @@ func (f *Filter) Encode() family.Encoded {
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
-// filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
+// filter.ErrConfig or filter.ErrTooLarge if no built filter has this Spec.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	f, err := geometry(s)
 	return []uint64{(f.length + 63) / 64}, err
@@ -44,8 +45,8 @@ func Decode(e family.Encoded) (*Filter, error) {
 		return nil, err
 	}
 	f.words, f.keys = e.Sections[0], e.Keys
-	if n := f.length; n%64 != 0 && f.words[n/64]>>(n%64) != 0 {
-		return nil, fmt.Errorf("a bit at position %d or above is set; the bit set ends there", n)
+	if !bitvec.ZeroFrom(f.words, f.length) {
+		return nil, fmt.Errorf("a bit at position %d or above is set; the bit set ends there", f.length)
 	}
 	return &f, nil
 }

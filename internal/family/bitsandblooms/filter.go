@@ -34,8 +34,8 @@ type Filter struct {
 	keys   uint64
 }
 
-// at returns the position of probe i of a key with hashes h.
-func (f *Filter) at(h *[4]uint64, i uint64) uint64 {
+// position returns the position of probe i of a key with hashes h.
+func (f *Filter) position(h *[4]uint64, i uint64) uint64 {
 	return (h[i%2] + i*h[2+stepOf(i)]) % f.m
 }
 
@@ -46,7 +46,7 @@ func stepOf(i uint64) uint64 { return (i + i%2) % 4 / 2 }
 func (f *Filter) HasKey(key []byte) bool {
 	h := sums.Murmur3Quarters(key)
 	for i := range uint64(f.k) {
-		if at := f.at(&h, i); f.words[at/64]>>(at%64)&1 == 0 {
+		if at := f.position(&h, i); f.words[at/64]>>(at%64)&1 == 0 {
 			return false
 		}
 	}
@@ -57,7 +57,7 @@ func (f *Filter) HasKey(key []byte) bool {
 func (f *Filter) AddKey(key []byte) error {
 	h := sums.Murmur3Quarters(key)
 	for i := range uint64(f.k) {
-		at := f.at(&h, i)
+		at := f.position(&h, i)
 		f.words[at/64] |= 1 << (at % 64)
 	}
 	f.keys++
@@ -69,7 +69,7 @@ func (f *Filter) AddKey(key []byte) error {
 func (f *Filter) Has(h filter.Hash) bool {
 	four := [4]uint64{0: h.Lo, 3: h.Hi}
 	for i := uint64(0); i < uint64(f.k); i += 2 + i&2 { // 0, 2, 6, 10
-		if at := f.at(&four, i); f.words[at/64]>>(at%64)&1 == 0 {
+		if at := f.position(&four, i); f.words[at/64]>>(at%64)&1 == 0 {
 			return false
 		}
 	}
@@ -99,15 +99,25 @@ func (f *Filter) EstimateKeys() float64 {
 // Cells describes the first m bits. It takes the probes of a key as independent.
 func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 
-// Free returns the number of bits below m that are 0 in both filters. Errors are those of Merge.
+// Free returns the number of bits below m that are 0 in both filters. Errors are the errors of Merge.
 func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.m) }
 
-// Info counts the set bits, which reads the whole filter. Fill is that of the first m bits. The rates are those of
-// probe.Double.
+// Info counts the set bits, which reads the whole filter. Fill is the share of the first m bits. The rates are the
+// rates of probe.Double.
 func (f *Filter) Info() filter.Info {
 	ones, d := f.ones(), double(f.m, f.k)
 	return filter.Info{
 		Spec: f.spec(), Keys: f.keys, Bits: f.m, Fill: float64(ones) / float64(f.m),
 		FPRPrior: d.FPR(f.keys), FPRPosterior: d.Posterior(f.words, ones),
 	}
+}
+
+// double returns the double hashing of a filter of m bits.
+func double(m uint64, k int) probe.Double {
+	return probe.Double{Bits: m, K: k, Word: 64, Pairs: 2, Probe: walk}
+}
+
+// walk is the probe.Probe of the family: the positions of Filter.position.
+func walk(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
+	return (start[i%2] + uint64(i)*step[stepOf(uint64(i))]) % m, i % 2, false
 }

@@ -1,9 +1,13 @@
 package blocked
 
 import (
+	"math/bits"
+	"unsafe"
+
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -36,5 +40,76 @@ func (f *Filter) hasEach(dst []bool, hs []filter.Hash) {
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	for i, h := range hs {
 		dst[i] = f.Has(h)
+	}
+}
+
+// spread implements family.Spread for filters of the same layout and k. It has what differs between them in 16 bytes
+// per filter: the places of 1,000 filters fit in the first-level cache, the filters themselves do not.
+type spread struct {
+	query  kernel.Blocks // without words
+	k      int
+	split  bool
+	shift  uint8 // a block has 1<<shift bytes
+	places []place
+}
+
+// place is where the blocks of a filter are.
+type place struct {
+	first  unsafe.Pointer
+	blocks uint64
+}
+
+// Spread implements family.Spreader. It returns nil if there is no vector code for the layout and k.
+func (f *Filter) Spread(filters int) family.Spread {
+	s := &spread{k: f.k, split: f.split, shift: 6, places: make([]place, filters)}
+	if f.split {
+		s.query, s.shift = kernel.NewSplit(nil), 5
+	} else {
+		s.query = kernel.NewLine(nil, f.k)
+	}
+	if !s.query.HasAt(nil, nil, nil) {
+		return nil
+	}
+	return s
+}
+
+// SetFilter makes f filter i if it is a filter of the same layout and k.
+func (s *spread) SetFilter(i int, f family.Filter) bool {
+	o, ok := f.(*Filter)
+	if !ok || o.k != s.k || o.split != s.split || o.blocks == 0 {
+		s.places[i] = place{}
+		return false
+	}
+	s.places[i] = place{first: unsafe.Pointer(unsafe.SliceData(o.words)), blocks: o.blocks}
+	return true
+}
+
+// spreadBatch is the number of keys whose blocks are found before the first of them is tested.
+const spreadBatch = 256
+
+// HasManySpread finds the blocks of a batch of keys, then tests them.
+func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
+	family.CheckBatch(dst, hs)
+	at = at[:len(hs)]
+	var blocks [spreadBatch]unsafe.Pointer
+	for len(hs) > 0 {
+		n := min(len(hs), spreadBatch)
+		early := min(n, probe.BatchSize)
+		s.find(blocks[:early], hs, at)
+		bitvec.PrefetchAt(blocks[:early]) // HasAt prefetches those behind them
+		s.find(blocks[early:n], hs[early:], at[early:])
+		s.query.HasAt(dst[:n], hs[:n], blocks[:n])
+		dst, hs, at = dst[n:], hs[n:], at[n:]
+	}
+}
+
+// find sets the blocks of the first keys.
+func (s *spread) find(blocks []unsafe.Pointer, hs []filter.Hash, at []uint32) {
+	hs, at = hs[:len(blocks)], at[:len(blocks)]
+	places, shift := s.places, s.shift&63
+	for i, h := range hs {
+		p := &places[at[i]]
+		block, _ := bits.Mul64(h.Hi, p.blocks)
+		blocks[i] = unsafe.Add(p.first, block<<shift)
 	}
 }

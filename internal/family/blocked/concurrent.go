@@ -99,6 +99,6 @@ func (c *Concurrent) Snapshot() (family.Filter, error) {
 		return nil, err
 	}
 	f := &Filter{blocks: c.f.blocks, k: c.f.k, split: c.f.split, keys: keys}
-	f.hold(words)
+	f.setWords(words)
 	return f, nil
 }

@@ -31,7 +31,7 @@ func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections([]uint64{f.blocks * uint64(f.blockWords())}, err); err != nil {
 		return nil, err
 	}
-	f.hold(e.Sections[0])
+	f.setWords(e.Sections[0])
 	f.keys = e.Keys
 	return &f, nil
 }

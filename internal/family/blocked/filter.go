@@ -62,8 +62,8 @@ type Filter struct {
 	query  kernel.Blocks // of the same words
 }
 
-// hold sets the words of the filter.
-func (f *Filter) hold(words []uint64) {
+// setWords sets the words of the filter.
+func (f *Filter) setWords(words []uint64) {
 	f.words = words
 	if f.split {
 		f.query = kernel.NewSplit(words)

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -18,7 +20,7 @@ import (
 // of the mean instead of the mean of the k-th power: a tenth too low at 16 bits per key.
 func FPR(n, blocks uint64, k int, layout Layout) float64 {
 	x := newFormula()
-	defer x.keep()
+	defer x.remember()
 	return x.fpr(n, blocks, k, layout)
 }
 
@@ -41,12 +43,14 @@ type formula struct {
 // fpr is FPR.
 func (c *formula) fpr(n, blocks uint64, k int, layout Layout) float64 {
 	if layout == Split {
-		return stat.BinomialMean(n, 1/float64(blocks), c.splitRates.at)
+		return stat.BinomialMean(n, 1/float64(blocks), c.splitRates.valueAt)
 	}
+
 	if n != c.n || blocks != c.blocks {
 		c.n, c.blocks = n, blocks
 		clear(c.means[:])
 	}
+
 	mean := &c.means[k]
 	if !mean.done {
 		mean.fpr, mean.done = c.lineFPR(n, blocks, k), true
@@ -62,14 +66,14 @@ func (c *formula) lineFPR(n, blocks uint64, k int) float64 {
 	}
 	return stat.BinomialMean(n, 1/float64(blocks), func(j uint64) float64 {
 		c.counted[k] = max(c.counted[k], j+1)
-		return c.rates[k].at(j, &c.bins)
+		return c.rates[k].valueAt(j, &c.bins)
 	})
 }
 
 // splitRate returns the rate of a split block with j keys. Each key sets one bit in each of its eight words of 32 bits.
 // The words fill independently, so the mean of the product is the product of the means. All eight bits follow from 32
-// bits of the hash: an absent key has those of a key in the block with a probability of 2^-32, which is the larger part
-// of rates below about 1e-9.
+// bits of the hash: an absent key has the 32 bits of a key in the block with a probability of 2^-32, which is the
+// larger part of rates below about 1e-9.
 func splitRate(j uint64) float64 {
 	return min(1, math.Pow(-math.Expm1(float64(j)*math.Log1p(-1./32)), splitK)+float64(splitAlike*float64(j)))
 }
@@ -78,8 +82,8 @@ func splitRate(j uint64) float64 {
 const splitAlike = 1. / (1 << 32)
 
 // leastFPR returns a lower bound of the rate with that many bits, whatever the number of probes: the best rate of a
-// standard filter. FPR is larger because it is a mean of powers of the fill, and that of a standard filter is the power
-// of the mean.
+// standard filter. FPR is larger because it is a mean of powers of the fill, and the rate of a standard filter is the
+// power of the mean.
 func leastFPR(n uint64, bits float64) float64 {
 	least, empty := 1.0, float64(n)*math.Log1p(-1/bits)
 	for k := 1; k <= MaxK; k++ {
@@ -122,6 +126,7 @@ func (c *census) add(w []uint64) {
 		n += a + b
 		split *= float64(a) * float64(b) / (32 * 32)
 	}
+
 	c.ones += uint64(n)
 	if len(w) == splitBits/64 {
 		c.sum += split
@@ -137,6 +142,7 @@ func (c *census) info(f *Filter, keys uint64) filter.Info {
 	if f.split {
 		posterior = min(1, posterior+float64(splitAlike*float64(keys)/float64(f.blocks)))
 	}
+
 	return filter.Info{
 		Spec:         f.spec(),
 		Keys:         keys,
@@ -145,4 +151,52 @@ func (c *census) info(f *Filter, keys uint64) filter.Info {
 		FPRPrior:     FPR(keys, f.blocks, f.k, f.layout()),
 		FPRPosterior: posterior,
 	}
+}
+
+// EstimateKeys estimates the number of distinct keys n from the number of bits that are 0, of which m·q^n are expected,
+// where q = exp(Cells().Free) is the probability that a key leaves a given bit 0. It returns +Inf if every bit is set.
+// It reads the whole filter.
+//
+// Estimates block by block (Swamidass and Baldi, 2007, for each) are better by less than a tenth of a standard
+// deviation, but biased, and useless if blocks are full.
+func (f *Filter) EstimateKeys() float64 {
+	c := f.Cells()
+	ones := bitvec.OnesCount(f.words)
+	if ones == 0 {
+		return 0 // not -0
+	}
+	return math.Log1p(-float64(ones)/float64(c.Number)) / c.Free
+}
+
+// Cells describes the bits. A key chooses one of the blocks, and in it k bits independently in the line layout, or one
+// bit of each word of 32 bits in the split layout. So there are pairs of a bit with itself, of bits in the same word
+// (split), in the same block, and in different blocks, of which a key takes at most one.
+func (f *Filter) Cells() family.Cells {
+	blocks, bits := float64(f.blocks), float64(f.layout().BlockBits())
+	m := blocks * bits
+	free := math.Pow(1-1./lineBits, float64(f.k))     // a bit of the block of a key
+	together := math.Pow(1-2./lineBits, float64(f.k)) // two of them
+	if f.split {
+		free, together = 31./32, 31./32*31/32
+	}
+
+	hit := (1 - free) / blocks
+	// pair returns the pairs of which both are hit with that probability.
+	pair := func(number, both float64) family.CellPair {
+		return family.CellPair{Share: number / m, Both: math.Log1p((both - hit*hit) / ((1 - hit) * (1 - hit)))}
+	}
+
+	apart := (1 - 2*free + together) / blocks // two bits of a block
+	pairs := []family.CellPair{pair(1, hit), pair(m-bits, 0)}
+	if f.split {
+		pairs = append(pairs, pair(31, 0), pair(bits-32, apart))
+	} else {
+		pairs = append(pairs, pair(bits-1, apart))
+	}
+	return family.Cells{Number: f.blocks * f.layout().BlockBits(), Free: math.Log1p(-hit), Pairs: pairs}
+}
+
+// Free returns the number of bits that are 0 in both filters. Errors are the errors of Merge.
+func (f *Filter) Free(other family.Filter) (uint64, error) {
+	return bitvec.Free(f, other, uint64(len(f.words))*64)
 }

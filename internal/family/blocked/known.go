@@ -15,8 +15,8 @@ type moment struct {
 	values []float64
 }
 
-// at returns the value for j keys. bins is used for values that are not known yet; j·k is at most stat.MostThrows.
-func (m *moment) at(j uint64, bins *bins) float64 {
+// valueAt returns the value for j keys. bins is used for values that are not known yet; j·k is at most stat.MostThrows.
+func (m *moment) valueAt(j uint64, bins *bins) float64 {
 	if j >= uint64(len(m.values)) {
 		m.extend(j, bins)
 	}
@@ -52,8 +52,8 @@ type series struct {
 // mostSeries is the most values that a series keeps. Blocks with more keys have a rate near 1.
 const mostSeries = 1 << 10
 
-// at returns the value for j keys.
-func (s *series) at(j uint64) float64 {
+// valueAt returns the value for j keys.
+func (s *series) valueAt(j uint64) float64 {
 	if j >= mostSeries {
 		return s.of(j)
 	}
@@ -72,7 +72,7 @@ var known struct {
 	splitRates, splitSquares []float64
 }
 
-// newFormula returns a formula with the values that are known. Call keep after use.
+// newFormula returns a formula with the values that are known. Call remember after use.
 func newFormula() *formula {
 	c := new(formula)
 	known.Lock()
@@ -87,8 +87,8 @@ func newFormula() *formula {
 	return c
 }
 
-// keep makes the values of c known.
-func (c *formula) keep() {
+// remember makes the values of c known.
+func (c *formula) remember() {
 	known.Lock()
 	defer known.Unlock()
 	for k := range c.rates {

@@ -23,7 +23,7 @@ const (
 // that need more than stat.MostThrows have high rates; scatter returns 0 for them.
 func (c *formula) scatter(n, blocks uint64, k int, layout Layout) float64 {
 	load := float64(n) / float64(blocks)
-	rate, square := c.splitRates.at, c.splitSquares.at
+	rate, square := c.splitRates.valueAt, c.splitSquares.valueAt
 	if layout != Split {
 		if (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows {
 			return 0
@@ -33,10 +33,11 @@ func (c *formula) scatter(n, blocks uint64, k int, layout Layout) float64 {
 			if j >= c.counted[k] {
 				return mean // beyond what fpr counts
 			}
-			return c.rates[k].at(j, &c.bins)
+			return c.rates[k].valueAt(j, &c.bins)
 		}
-		square = func(j uint64) float64 { return c.squares[k].at(j, &c.bins) }
+		square = func(j uint64) float64 { return c.squares[k].valueAt(j, &c.bins) }
 	}
+
 	p := 1 / float64(blocks)
 	mean := stat.BinomialMean(n, p, rate)
 	product := stat.BinomialMean(n, p, func(j uint64) float64 { return float64(j) / float64(n) * rate(j) })
@@ -64,6 +65,7 @@ func (c Config) firmBlocks(x *formula, n, least uint64, p float64) uint64 {
 		k := c.probes(x, n, blocks)
 		return x.fpr(n, blocks, k, c.Layout)+sure*x.scatter(n, blocks, k, c.Layout) <= firm*p
 	}
+
 	lo, hi := least, least+least/4+1
 	switch {
 	case kept(lo):
@@ -71,6 +73,7 @@ func (c Config) firmBlocks(x *formula, n, least uint64, p float64) uint64 {
 	case !kept(hi):
 		return lo
 	}
+
 	for hi-lo > 1+hi/1000 {
 		if mid := lo + (hi-lo)/2; kept(mid) {
 			hi = mid

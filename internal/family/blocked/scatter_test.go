@@ -54,8 +54,8 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// TestScatter compares the standard deviation with that of 60 filters, which has a relative error of 10%, or more where
-// few blocks have most of the false positives.
+// TestScatter compares the standard deviation with the deviation of 60 filters, which has a relative error of 10%, or
+// more where few blocks have most of the false positives.
 func TestScatter(t *testing.T) {
 	for _, layout := range []Layout{Line, Split} {
 		for _, p := range []float64{0.1, 1e-3, 1e-5} {

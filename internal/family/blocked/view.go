@@ -15,7 +15,7 @@ type View struct {
 	shift  uint8 // a block has 1<<shift bytes
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter. Errors are those of SectionWords.
+// ViewOf returns the View of a filter with the Spec of a built filter. Errors are the errors of SectionWords.
 func ViewOf(s filter.Spec) (View, error) {
 	f, err := geometry(s)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// DefaultBitsPerKey is the size of a Config without one.
-const DefaultBitsPerKey = 8
+// defaultBitsPerKey is the size of a Config without one.
+const defaultBitsPerKey = 8
 
 // Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
-	Size  family.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys; rounded to whole blocks
+	Size  family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys; rounded to whole blocks
 	Block uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines and has a lower rate
-	// Later is how many keys will be added after the build, at most 1000 times those of the build. Size counts them,
+	// Later is how many keys will be added after the build, at most 1000 times the keys of the build. Size counts them,
 	// and a rate is that after all of them.
 	Later uint64
 	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the
@@ -107,7 +107,7 @@ func (j *job) New(g geometry, n uint64) (*Filter, error) {
 		return nil, err
 	}
 	f := newFilter(g, words, n)
-	if j.Effort.Level == filter.Keep { // also those of blocks without keys
+	if j.Effort.Level == filter.Keep { // also the shifts of blocks without keys
 		f.copyHeads(j.From)
 	}
 	return f, nil
@@ -116,7 +116,7 @@ func (j *job) New(g geometry, n uint64) (*Filter, error) {
 // Parts returns the stretches of blocks.
 func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) {
 	return (g.blocks + stretch - 1) / stretch, func(h filter.Hash) uint64 {
-		block, _ := g.place(h)
+		block, _ := g.blockAndGroup(h)
 		return block / stretch
 	}
 }

@@ -15,7 +15,7 @@ func (f *Filter) Encode() family.Encoded {
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
-// filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
+// filter.ErrConfig or filter.ErrTooLarge if no built filter has this Spec.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := geometryFromSpec(s)
 	if err != nil {
@@ -34,12 +34,14 @@ func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
 	}
+
 	f := newFilter(g, e.Sections[0], e.Keys)
 	f.late, f.searched = e.Sections[1][0], e.Sections[1][1]
 	if f.keys >= maxKeys*(1+maxLater) || f.late > f.keys || f.searched > g.blocks*g.payload() {
 		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search",
 			f.late, f.keys, f.searched, g.blocks*g.payload())
 	}
+
 	if b, ok := f.stray(); ok {
 		return nil, fmt.Errorf("bits between head and payload of block %d are set", b)
 	}
@@ -70,10 +72,12 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	if err := r.Err(); err != nil {
 		return geometry{}, err
 	}
+
 	g := geometry{blockGeometry{block, groups, int(min(k, maxK+1)), int(min(width, maxWidth+1))}, blocks}
 	if !g.valid() || blocks < 1 {
 		return geometry{}, family.Invalid("spec", s, "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)")
 	}
+
 	if blocks >= maxBlocks {
 		return geometry{}, fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)
 	}

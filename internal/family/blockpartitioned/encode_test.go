@@ -46,7 +46,7 @@ func TestDecodeCounts(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s=%d", c.name, c.value), func(t *testing.T) {
 			e := f.Encode()
-			e.Sections = [][]uint64{e.Sections[0], slices.Clone(e.Sections[1])} // the words are those of f
+			e.Sections = [][]uint64{e.Sections[0], slices.Clone(e.Sections[1])} // f shares the words
 			c.set(&e, c.value)
 			got, err := Decode(e)
 			if !c.ok {

@@ -6,20 +6,25 @@
 //	            eight from its high half, and more from Lo mixed again
 //
 //	block of 512 or 1024 bits
-//	  head     groups · k shifts of width bits, from the lowest bit on, those of a group in a row
+//	  head     groups · k shifts of width bits, from the lowest bit on, the shifts of a group in a row
 //	  unused   fewer than 32 bits
 //	  payload  words of 32 bits up to the end of the block; bits is the number of its bits
 //
 //	slot l of a key of group j is bit (u_l + shift[j][l]) mod 32 of payload word u_l / 32
 //
-// All shifts of a slot lead to bits of one word, so that no shift is lost at the ends of a block. The search is that of
-// family partitioned (internal/anneal), block by block. Keys may be added later, with the shifts of their group.
+// All shifts of a slot lead to bits of one word, so that no shift is lost at the ends of a block. The search is the
+// search of family partitioned (internal/anneal), block by block. Keys may be added later, with the shifts of their
+// group.
 //
 // US patent 7,930,547 B2 covers partitioned hashing; see docs/papers.md.
 package blockpartitioned
 
 import (
+	"fmt"
+	"math/bits"
+
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
@@ -71,7 +76,7 @@ func (f *Filter) copyHeads(from *Filter) {
 // Add adds a key with the shifts of its group, without a search: keys added later set as many bits as in a blocked
 // filter. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	block, group := f.place(h)
+	block, group := f.blockAndGroup(h)
 	start := block*f.block + f.first
 	for l := range f.k {
 		u := f.query.Position(h.Lo, l)
@@ -98,4 +103,52 @@ func (f *Filter) Info() filter.Info {
 
 func (f *Filter) spec() filter.Spec {
 	return family.NewSpec(Family, "block", f.block, "blocks", f.blocks, "groups", f.groups, "k", f.k, "width", f.width)
+}
+
+// geometry holds the sizes of a filter.
+type geometry struct {
+	blockGeometry
+	blocks uint64
+}
+
+// blockGeometry holds the sizes of one block.
+type blockGeometry struct {
+	block  uint64 // bits in all: 512 or 1024
+	groups uint64
+	k      int
+	width  int // bits of a shift
+}
+
+// Limits of a Spec.
+const (
+	maxK     = 64
+	minWidth = 1
+	maxWidth = anneal.MaxWidth
+)
+
+// payload returns the number of bits that keys set: the bits of all whole words of 32 bits behind the head.
+func (s blockGeometry) payload() uint64 {
+	head := s.groups * uint64(s.k*s.width)
+	if head > s.block {
+		return 0
+	}
+	return (s.block - head) / 32 * 32
+}
+
+// valid reports whether a filter may have this block geometry.
+func (s blockGeometry) valid() bool {
+	return (s.block == lineBits || s.block == 2*lineBits) &&
+		s.groups >= 1 && s.groups <= s.block && s.k >= 1 && s.k <= maxK &&
+		s.width >= minWidth && s.width <= maxWidth && s.payload() >= 64 // and so 64 bits from any shift on lie in the block
+}
+
+// blockAndGroup returns the block of a key and its group there.
+func (g geometry) blockAndGroup(h filter.Hash) (block, group uint64) {
+	block, rest := bits.Mul64(h.Hi, g.blocks)
+	group, _ = bits.Mul64(rest, g.groups)
+	return block, group
+}
+
+func (g geometry) String() string {
+	return fmt.Sprintf("%d blocks of %d bits, %d groups of k=%d, %d shifts", g.blocks, g.block, g.groups, g.k, 1<<g.width)
 }

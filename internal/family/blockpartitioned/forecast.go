@@ -46,12 +46,14 @@ func (p problem) best() []blockGeometry {
 		}
 		tried = append(tried, forecast{s, rate, 0})
 	}
+
 	byRate := func(a, b forecast) int { return cmp.Compare(a.rate, b.rate) }
 	slices.SortStableFunc(tried, byRate)
 	tried = tried[:min(kept, len(tried))]
 	for i := range tried {
-		tried[i] = p.of(tried[i].blockGeometry)
+		tried[i] = p.forecastOf(tried[i].blockGeometry)
 	}
+
 	slices.SortStableFunc(tried, byRate)
 	geometries := make([]blockGeometry, len(tried))
 	for i := range tried {
@@ -67,6 +69,7 @@ func (p problem) candidates() (all []blockGeometry) {
 	if p.k != 0 {
 		least, most = p.k, p.k
 	}
+
 	for k := least; k <= most; k++ {
 		for width := anneal.MinWords; width <= maxWidth; width++ {
 			for words := p.block / 32 / 2; words < p.block/32; words++ {
@@ -89,7 +92,7 @@ func (p problem) fill(s blockGeometry, j, yield float64) float64 {
 // smaller times 1/bits is how much fuller a small block is than a large one, measured with blocks of 288 to 960 bits.
 const smaller = 5
 
-// yield returns that of a search of a block of j keys.
+// yield returns the yield of a search of a block of j keys.
 func (p problem) yield(s blockGeometry, j float64) float64 {
 	return p.search.Yield(s.width, float64(s.groups), j/float64(s.groups), j*float64(s.k)/float64(s.payload()))
 }
@@ -139,8 +142,8 @@ func moment(mean, variance, k float64) float64 {
 	return min(1, math.Exp(float64(k*math.Log(mean))+float64(k*(k-1)/2*variance/(mean*mean))))
 }
 
-// of forecasts a block geometry: the mean over the number of keys of a block, which is Poisson.
-func (p problem) of(s blockGeometry) forecast {
+// forecastOf forecasts a block geometry: the mean over the number of keys of a block, which is Poisson.
+func (p problem) forecastOf(s blockGeometry) forecast {
 	deviation := math.Sqrt(p.load)
 	from, to := math.Floor(max(0, p.load-5*deviation-2)), math.Ceil(p.load+7*deviation+4)
 	stride := math.Ceil((to - from) / 20)
@@ -152,6 +155,7 @@ func (p problem) of(s blockGeometry) forecast {
 		rate := p.rate(s, p.fill(s, j, yields(j)), later[:])
 		sum, squares, all = sum+float64(weight*rate), squares+float64(weight*rate*rate), all+weight
 	}
+
 	sum, squares = sum/all, squares/all
 	return forecast{s, min(1, sum), math.Sqrt(max(0, squares-sum*sum)/p.blocks) / sum}
 }
@@ -164,6 +168,7 @@ func (p problem) yields(s blockGeometry, first, last float64) func(j float64) fl
 		j := first * math.Pow(last/first, float64(i)/(points-1))
 		at[i], yields[i] = math.Log(j), p.yield(s, j)
 	}
+
 	return func(j float64) float64 {
 		x, i := math.Log(max(j, first)), 0
 		for i < points-2 && at[i+1] < x {

@@ -29,7 +29,7 @@ func TestForecast(t *testing.T) {
 					}
 					load := float64(block) / per / (1 + later)
 					p := problem{block, 300, 0, load, later * load, passes, anneal.Words(passes)}
-					f := p.of(p.best()[0])
+					f := p.forecastOf(p.best()[0])
 					want := simulate(f.blockGeometry, p, 300, 1)
 					// The error, as a share of the size: how many more bits would make up for it.
 					if off := math.Log2(f.rate/want) / 0.85 / per; math.Abs(off) > 0.01 && math.Abs(f.rate/want-1) > 0.05 {
@@ -50,7 +50,7 @@ func simulate(s blockGeometry, q problem, blocks int, seed uint64) float64 {
 	f := newFilter(geometry{s, uint64(blocks)}, make([]uint64, uint64(blocks)*s.block/64), 0)
 	search := searcher{f: f, sizes: make([]uint32, s.groups)}
 	part := anneal.NewPart(q.passes)
-	p := math.Exp(-q.load) // the probability of n keys; below is that of at most n
+	p := math.Exp(-q.load) // the probability of n keys; below is the probability of at most n
 	below, n := p, 0
 	for b := range uint64(blocks) {
 		for below < (float64(b)+0.5)/float64(blocks) && p > 0 {

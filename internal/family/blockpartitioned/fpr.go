@@ -2,15 +2,14 @@ package blockpartitioned
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// prior returns p_b, the rate before the search: that of n keys with random shifts. It is the mean rate of a block over
-// the number of its keys, which is binomial; see family blocked. Late keys move the rate towards it. Config.Forecast
-// predicts the rate after a search.
+// prior returns p_b, the rate before the search: the rate of n keys with random shifts. It is the mean rate of a block
+// over the number of its keys, which is binomial; see family blocked. Late keys move the rate towards it.
+// Config.Forecast predicts the rate after a search.
 func (g geometry) prior(n uint64) float64 {
 	return stat.BinomialMean(n, 1/float64(g.blocks), stat.Occupancy(int(g.payload()), g.k))
 }
@@ -22,7 +21,7 @@ func (f *Filter) census() (ones uint64, rate float64) {
 	var sum float64
 	for b := range f.blocks {
 		n := f.ones(b)
-		ones += uint64(n)
+		ones += n
 		sum += pow[n]
 	}
 	return ones, sum / float64(f.blocks)
@@ -36,6 +35,7 @@ func (f *Filter) after(keys float64) float64 {
 		_, p := f.census()
 		return p
 	}
+
 	// The mean over the number of keys that a block gets, weighted by the Poisson distribution around its mean.
 	spread := 6*math.Sqrt(perBlock) + 6
 	var weights []float64
@@ -44,6 +44,7 @@ func (f *Filter) after(keys float64) float64 {
 		g, _ := math.Lgamma(j + 1)
 		weights = append(weights, math.Exp(j*math.Log(perBlock)-perBlock-g))
 	}
+
 	rates := make([]float64, f.bits+1)
 	for x := range rates {
 		for i, w := range weights {
@@ -51,6 +52,7 @@ func (f *Filter) after(keys float64) float64 {
 			rates[x] += w * math.Pow(1-empty, float64(f.k))
 		}
 	}
+
 	var sum float64
 	for b := range f.blocks {
 		sum += rates[f.ones(b)]
@@ -59,10 +61,6 @@ func (f *Filter) after(keys float64) float64 {
 }
 
 // ones returns the number of set bits of a block's payload.
-func (f *Filter) ones(block uint64) (n int) {
-	from := (block*f.block + f.first) / 32
-	for i := range f.bits / 32 {
-		n += bits.OnesCount32(bitvec.Word32(f.words, from+i))
-	}
-	return n
+func (f *Filter) ones(block uint64) uint64 {
+	return bitvec.OnesIn(f.words, block*f.block+f.first, (block+1)*f.block)
 }

@@ -18,10 +18,10 @@ type searcher struct {
 func (s *searcher) stretch(keys []filter.Hash) error {
 	part := s.pace.Take(uint64(len(keys)))
 	for done := 0; done < len(keys); {
-		block, _ := s.f.place(keys[done])
+		block, _ := s.f.blockAndGroup(keys[done])
 		end := done + 1
 		for end < len(keys) {
-			if next, _ := s.f.place(keys[end]); next != block {
+			if next, _ := s.f.blockAndGroup(keys[end]); next != block {
 				break
 			}
 			end++
@@ -47,9 +47,10 @@ func (s *searcher) layOut(keys []filter.Hash) {
 	f := s.f
 	clear(s.sizes)
 	for _, h := range keys {
-		_, group := f.place(h)
+		_, group := f.blockAndGroup(h)
 		s.sizes[group]++
 	}
+
 	s.state.Reset(anneal.Geometry{Bits: f.bits, K: f.k, Width: f.width, Words: true}, s.sizes)
 	for j := range s.sizes {
 		pos, size := s.state.Positions(j), s.state.Size(j)
@@ -81,6 +82,7 @@ func (s *searcher) block(block uint64, keys []filter.Hash, part *anneal.Part) {
 		}
 		part.RunSmall(&s.state, &rnd, len(keys), s.from != nil)
 	}
+
 	s.state.Store(f.words, block*f.block+f.first)
 	s.state.StoreShifts(f.words, block*f.block)
 }

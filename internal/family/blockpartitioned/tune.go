@@ -36,21 +36,26 @@ func (c Config) geometry(n uint64) (geometry, error) {
 	case c.Size.FPR != 0:
 		return c.geometryForRate(n)
 	}
+
 	size := c.Size
 	if size.IsZero() {
-		size.BitsPerKey = DefaultBitsPerKey
+		size.BitsPerKey = defaultBitsPerKey
 	}
+
 	total, err := size.Bits(n + c.Later)
 	if err != nil {
 		return geometry{}, err
 	}
+
 	blocks := total / c.Block // rounded down: a size in bytes is a limit
 	if size.BitsPerKey != 0 {
 		blocks = (total + c.Block - 1) / c.Block
 	}
+
 	if blocks = max(blocks, 1); blocks >= maxBlocks {
 		return geometry{}, fmt.Errorf("%d blocks: %w", blocks, filter.ErrTooLarge)
 	}
+
 	if size.Bytes != 0 && float64(blocks*c.Block) < minBitsPerKey*(float64(n)+float64(c.Later)) {
 		return geometry{}, family.Invalid("bytes", size.Bytes,
 			"too few for %d keys; give at least %d", n+c.Later, (n+c.Later)/8*minBitsPerKey+c.Block/8)
@@ -62,7 +67,8 @@ func (c Config) geometry(n uint64) (geometry, error) {
 func (c Config) geometryForRate(n uint64) (geometry, error) {
 	all := float64(n) + float64(c.Later)
 	at := func(per float64) problem { return c.problem(n, per*all/float64(c.Block)) }
-	// The best geometries of a first guess, then those of the size that one of them needs, until both are the same.
+	// The best geometries of a first guess, then the best ones of the size that one of them needs, until both are the
+	// same.
 	per := min(maxBitsPerKey, max(minBitsPerKey, -math.Log2(c.Size.FPR)/0.85))
 	for range 4 {
 		was, nearest := per, 0.0
@@ -72,9 +78,9 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 		}
 		per, nearest = anneal.LeastBits(c.Size.FPR, minBitsPerKey, maxBitsPerKey, func(per float64) float64 {
 			p := at(per)
-			f := p.of(geometries[0])
+			f := p.forecastOf(geometries[0])
 			for _, s := range geometries[1:] {
-				if g := p.of(s); g.rate < f.rate {
+				if g := p.forecastOf(s); g.rate < f.rate {
 					f = g
 				}
 			}
@@ -92,6 +98,7 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 			break
 		}
 	}
+
 	blocks := math.Ceil(per * all / float64(c.Block))
 	if !(blocks < maxBlocks) {
 		return geometry{}, fmt.Errorf("%g blocks: %w", blocks, filter.ErrTooLarge)
@@ -124,7 +131,7 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return g.blocks * g.block, c.problem(max(n, 1), float64(g.blocks)).of(g.blockGeometry).rate, nil
+	return g.blocks * g.block, c.problem(max(n, 1), float64(g.blocks)).forecastOf(g.blockGeometry).rate, nil
 }
 
 // maxPasses bounds the passes that a block geometry is chosen for and forecast with. The rate of a longer search is

@@ -20,7 +20,7 @@ type layout struct {
 	query *kernel.Slots // without words
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter. Errors are those of SectionWords.
+// ViewOf returns the View of a filter with the Spec of a built filter. Errors are the errors of SectionWords.
 func ViewOf(s filter.Spec) (View, error) {
 	g, err := geometryFromSpec(s)
 	if err != nil {

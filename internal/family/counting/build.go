@@ -71,9 +71,9 @@ func (f *Filter) addMany(hs []filter.Hash) {
 		at := room[:len(group)*f.k]
 		for i, h := range group {
 			x, by := h.Lo, h.Hi
-			own := at[i*f.k:][:f.k]
-			for j := range own {
-				own[j] = probe.Position(x, f.m) * width
+			positions := at[i*f.k:][:f.k]
+			for j := range positions {
+				positions[j] = probe.Position(x, f.m) * width
 				x = probe.Next(x, by)
 			}
 		}

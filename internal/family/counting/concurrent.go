@@ -99,6 +99,7 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	if c.Has(h) {
 		return true, nil
 	}
+
 	s := c.stripes.Of(h)
 	s.Lock()
 	present = c.Has(h) // another goroutine may have added it
@@ -106,6 +107,7 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 		c.add(h)
 		s.Added()
 	}
+
 	s.Unlock()
 	return present, nil
 }
@@ -120,7 +122,7 @@ func (c *Concurrent) add(h filter.Hash) {
 	}
 }
 
-// Remove undoes one addition of h. Errors and the warning are those of Remove of Filter.
+// Remove undoes one addition of h. For errors and a warning see Filter.Remove.
 func (c *Concurrent) Remove(h filter.Hash) error {
 	var room [MaxK]uint64
 	at := c.f.probes(&room, h)
@@ -129,15 +131,18 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 	for _, i := range at {
 		locks.Add(uint8(i / inWord))
 	}
+
 	c.stripes.Lock(&locks)
 	defer c.stripes.Unlock(&locks)
 	// If all counters are stuck they no longer show whether a key is left. If one is not, at least one key is.
 	if n := c.count(at); n == 0 || n > stuck && c.stripes.Keys() == 0 {
 		return errNotFound
 	}
+
 	for _, i := range at {
 		decrement(&c.f.words[i/inWord], i%inWord*width)
 	}
+
 	c.stripes.Of(h).Removed()
 	return nil
 }
@@ -155,7 +160,7 @@ func (c *Concurrent) Info() filter.Info {
 	return c.f.info(keys, c.used())
 }
 
-// EstimateLoss is that of Filter.
+// EstimateLoss does what Filter.EstimateLoss does.
 func (c *Concurrent) EstimateLoss(keep float64) float64 {
 	return lossPerAbsent(float64(c.used())/float64(c.f.m), c.f.k, keep)
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -35,10 +36,12 @@ func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections([]uint64{wordsOf(m)}, err); err != nil {
 		return nil, err
 	}
+
 	f := &Filter{words: e.Sections[0], m: m, k: k, keys: e.Keys}
-	if used := m % inWord; used != 0 && f.words[m/inWord]>>(used*width) != 0 {
+	if !bitvec.ZeroFrom(f.words, m*width) {
 		return nil, fmt.Errorf("counters from m=%d on are not 0", m)
 	}
+
 	over, want := bits.Mul64(e.Keys, uint64(k))
 	if sum := f.sum(); (over != 0 || sum != want) && f.Stuck() == 0 {
 		return nil, fmt.Errorf("the sum of the counters is %d, want %d keys times k=%d", sum, e.Keys, k)

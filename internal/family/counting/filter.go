@@ -79,6 +79,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 			return false
 		}
 	}
+
 	all := present(words, probe.Position(x, m))
 	for ; k > 1; k-- {
 		x = probe.Next(x, by)
@@ -117,11 +118,13 @@ func (f *Filter) Remove(h filter.Hash) error {
 	if f.keys == 0 || f.count(at) == 0 {
 		return errNotFound
 	}
+
 	for _, i := range at {
 		if f.counter(i) != stuck {
 			f.words[i/inWord] -= 1 << (i % inWord * width)
 		}
 	}
+
 	f.keys--
 	return nil
 }
@@ -134,7 +137,7 @@ func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
 	return counted(f.count(f.probes(&room, h)))
 }
 
-// counted returns the results of Count for that of least.
+// counted returns the results of Count for a result of least.
 func counted(n uint64) (uint64, bool) {
 	if n > stuck {
 		return stuck, true
@@ -194,6 +197,7 @@ func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	if err != nil {
 		return err
 	}
+
 	bitvec.Pass(f.words, o.words, passed, func(words, other []uint64) {
 		for i, w := range other {
 			v := words[i]

@@ -12,8 +12,8 @@ import (
 	"github.com/bloomery/bloomery/internal/hashes"
 )
 
-// DefaultWidth is the width of a Config without a size, in bits.
-const DefaultWidth = 8
+// defaultWidth is the width of a Config without a size, in bits.
+const defaultWidth = 8
 
 // MaxKeys is the largest number of keys: slots are numbered with 32 bits.
 const MaxKeys = 3_000_000_000
@@ -28,7 +28,7 @@ const smallKeys = 32
 type Config struct {
 	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
 	Size  family.Sizing // the width is the largest that fits BitsPerKey or Bytes, or the smallest that keeps FPR
-	Width uint          // bits of a fingerprint, 1 to MaxWidth, instead of Size; default: DefaultWidth
+	Width uint          // bits of a fingerprint, 1 to MaxWidth, instead of Size; default: defaultWidth
 }
 
 // ConfigFromSpec reads fuse(bits_per_key=, fpr=, bytes=, width=). It also takes, and does not use, the other parameters
@@ -49,6 +49,7 @@ func (c Config) check() error {
 	if err := c.Size.Check(); err != nil {
 		return err
 	}
+
 	switch {
 	case c.Width > MaxWidth:
 		return family.Invalid("width", c.Width, "want 1 to %d", MaxWidth)
@@ -73,6 +74,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
 	}
+
 	slots = Slots(n)
 	switch {
 	case c.Width != 0:
@@ -83,12 +85,14 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		}
 		return slots, width, nil
 	case c.Size.IsZero():
-		return slots, DefaultWidth, nil
+		return slots, defaultWidth, nil
 	}
+
 	total, err := c.Size.Bits(max(n, smallKeys))
 	if err != nil {
 		return 0, 0, err
 	}
+
 	if total < slots {
 		field, value := "bits_per_key", any(c.Size.BitsPerKey)
 		if c.Size.Bytes != 0 {
@@ -96,6 +100,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		}
 		return 0, 0, family.Invalid(field, value, "fuse needs %d bits or more for %d keys", slots, n)
 	}
+
 	if total/slots > MaxWidth {
 		return slots, MaxWidth, c.Size.AtMost(slots*MaxWidth, n, "fuse")
 	}
@@ -173,14 +178,17 @@ func (b *Builder) AddMany(hs []filter.Hash) error {
 	if b.spill != nil {
 		return b.spill.AddMany(hs)
 	}
+
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.built {
 		return errBuilt
 	}
+
 	if n := b.keys.Len() + uint64(len(hs)); n > MaxKeys {
 		return tooMany(n)
 	}
+
 	for len(hs) > 0 {
 		room := b.keys.Next(len(hs))
 		for i := range room {
@@ -212,10 +220,12 @@ func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
+
 	if keys.Len() == 0 {
 		_, width, err := b.c.Geometry(0)
 		return newEmpty(width), err
 	}
+
 	f, err := solve(ctx, &keys, b.c.Geometry)
 	if err != nil {
 		return nil, err
@@ -233,13 +243,16 @@ func (b *Builder) all(ctx context.Context) (keys list, err error) {
 		keys, b.keys = b.keys, keys
 		return keys, ctx.Err()
 	}
+
 	n, err := b.spill.Finish(ctx)
 	if err != nil {
 		return keys, err
 	}
+
 	if _, _, err = b.c.Geometry(n); err != nil {
 		return keys, err
 	}
+
 	err = b.spill.Blocks(ctx, func(hs []filter.Hash) error {
 		for len(hs) > 0 {
 			room := keys.Next(len(hs))

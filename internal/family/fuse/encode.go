@@ -19,7 +19,7 @@ func (f *Filter) Encode() family.Encoded {
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
-// filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
+// filter.ErrConfig or filter.ErrTooLarge if no built filter has this Spec.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	f, err := geometry(s)
 	return []uint64{bitvec.PackedWords(f.slotCount(), f.width)}, err
@@ -32,11 +32,12 @@ func Decode(e family.Encoded) (family.Filter, error) {
 	if err := e.CheckSections([]uint64{bitvec.PackedWords(f.slotCount(), f.width)}, err); err != nil {
 		return nil, err
 	}
+
 	f.words, f.keys = e.Sections[0], e.Keys
-	used := f.slotCount() * uint64(f.width)
-	if f.words[used/64]>>(used%64) != 0 || f.words[len(f.words)-1] != 0 && used/64 < uint64(len(f.words)-1) {
+	if !bitvec.ZeroFrom(f.words, f.slotCount()*uint64(f.width)) {
 		return nil, fmt.Errorf("bits behind the last slot are set")
 	}
+
 	switch {
 	case f.segments > 0:
 		return &f, nil
@@ -54,6 +55,7 @@ func geometry(s filter.Spec) (f Filter, err error) {
 	if err := r.Err(); err != nil {
 		return Filter{}, err
 	}
+
 	v := View{Segment: f.segment, Segments: f.segments, Width: f.width}
 	if f.segments == 0 && f.segment == 1 { // of 0 keys
 		v.Segments = 1
@@ -62,6 +64,7 @@ func geometry(s filter.Spec) (f Filter, err error) {
 		return Filter{}, family.Invalid("spec", s,
 			"want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144")
 	}
+
 	f.count, f.low = f.segments*f.segment, 1<<f.width-1
 	return f, nil
 }

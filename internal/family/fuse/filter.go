@@ -4,7 +4,7 @@
 //	fingerprint = slot[h0] ^ slot[h1] ^ slot[h2]
 //
 // holds for each bit: slots of w bits are the low w bits of wider ones, packed without gaps. The positions, the seeds
-// and the order in which the slots are set are those of FastFilter/xorfilter 0.4.2, whose slots are equal.
+// and the order in which the slots are set are the same as in FastFilter/xorfilter 0.4.2, whose slots are equal.
 //
 // The key is Lo of the Hash; Hi is not used. Keys with the same Lo, n²/2^65 pairs, have the same answer. The
 // false-positive rate is 2^-w.
@@ -16,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
@@ -56,7 +57,7 @@ func (l locator) slots(key uint64) (h0, h1, h2, print uint64) {
 }
 
 // Has reports whether the key may be in the set. Loads stay within the words: all positions are below slotCount, and 64
-// bits follow the last slot. Slots of 8 and 16 bits take a third fewer instructions than those of other widths.
+// bits follow the last slot. Slots of 8 and 16 bits take a third fewer instructions than slots of other widths.
 func (f *Filter) Has(h filter.Hash) bool {
 	h0, h1, h2, print := f.slots(h.Lo)
 	width := uint64(f.width)
@@ -68,6 +69,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 			return uint16(print)^bitvec.Word16(f.words, h0)^bitvec.Word16(f.words, h1)^bitvec.Word16(f.words, h2) == 0
 		}
 	}
+
 	slots := bitvec.Load57(f.words, h0*width) ^ bitvec.Load57(f.words, h1*width) ^ bitvec.Load57(f.words, h2*width)
 	return (print^slots)&f.low == 0
 }
@@ -101,3 +103,36 @@ func (f *Filter) Info() filter.Info {
 // FPR returns the false-positive probability with fingerprints of width bits, 2^-width. It is both p_b and p_a, because
 // the slots are as if random for any keys.
 func FPR(width uint) float64 { return math.Ldexp(1, -int(width)) }
+
+// empty is the filter of 0 keys, with segments=0 in its Spec. No query reads its slots: they would equal the
+// fingerprints of some keys. It is a type of its own, so that queries of a Filter need no test for it.
+type empty struct {
+	family.Encoded
+	width uint
+}
+
+// emptySlots is the number of its slots: two segments of one slot.
+const emptySlots = 2
+
+func newEmpty(width uint) *empty {
+	s := family.NewSpec(Family, "seed", 0, "segment", 1, "segments", 0, "width", width)
+	words := make([]uint64, bitvec.PackedWords(emptySlots, width))
+	return &empty{family.Encoded{Spec: s, Sections: [][]uint64{words}}, width}
+}
+
+// Has returns false.
+func (f *empty) Has(filter.Hash) bool { return false }
+
+// HasMany sets dst to false. It panics if dst and hs differ in length.
+func (f *empty) HasMany(dst []bool, hs []filter.Hash) {
+	family.CheckBatch(dst, hs)
+	clear(dst)
+}
+
+// Encode is Filter.Encode.
+func (f *empty) Encode() family.Encoded { return f.Encoded }
+
+// Info describes the filter.
+func (f *empty) Info() filter.Info {
+	return filter.Info{Spec: f.Spec, Bits: emptySlots * uint64(f.width), FPRPrior: FPR(f.width)}
+}

@@ -19,9 +19,9 @@ import (
 // hold. The key is then left out, which leaves other slots with one key, and so on. If all keys can be left out, the
 // slots are set in the opposite order. Otherwise the next seed is tried.
 //
-// The result depends on the order of peeling. It is that of FastFilter/xorfilter: the last slot that was found to have
-// one key comes first. So it depends on the set of keys and not on their order, and files are equal to those that the
-// library made (TestLibraryAgrees).
+// The result depends on the order of peeling. It is the order of FastFilter/xorfilter: the last slot that was found to
+// have one key comes first. So it depends on the set of keys and not on their order, and files are equal to those that
+// the library made (TestLibraryAgrees).
 
 // maxAttempts is the number of seeds that are tried. A seed fails with a probability of a few percent, and far more
 // often for some numbers of keys below 100.
@@ -51,23 +51,15 @@ func newSystem(n uint64) *system {
 	if s == nil {
 		s = new(system)
 	}
-	s.mixed, s.places = sized(s.mixed, n), sized(s.places, n)
+	s.mixed, s.places = bitvec.Resized(s.mixed, int(n)), bitvec.Resized(s.places, int(n))
 	return s
 }
 
-// free ends the use of s.
-func (s *system) free() {
+// release ends the use of s.
+func (s *system) release() {
 	if len(s.mixed) <= mostKept {
 		systems.Put(s)
 	}
-}
-
-// sized returns a slice of length n with any values: old, or a new one if old has no room.
-func sized[T any](old []T, n uint64) []T {
-	if uint64(cap(old)) < n {
-		return make([]T, n)
-	}
-	return old[:n]
 }
 
 // oneUse is one key in uses.
@@ -84,6 +76,7 @@ func solve(
 			return f, err
 		}
 	}
+
 	distinct := slices.Concat(keys.Blocks...)
 	keys.Free()
 	slices.Sort(distinct)
@@ -104,10 +97,11 @@ func solveDistinct(ctx context.Context, keys [][]uint64, width uint, distinct bo
 	for _, block := range keys {
 		n += uint64(len(block))
 	}
+
 	segment := segmentOf(n)
 	segments := Slots(n)/segment - 2
 	s := newSystem(n)
-	defer s.free()
+	defer s.release()
 	state := uint64(1)
 	for attempt := 1; attempt <= maxAttempts; attempt++ {
 		if ctx.Err() != nil {
@@ -147,16 +141,19 @@ func (s *system) peel(keys [][]uint64) bool {
 	if !s.add() {
 		return false
 	}
+
 	xors, uses, stack, mixed, places := s.xors, s.uses, s.single, s.mixed, s.places
 	top := 0 // no branches on whether a slot has one key: a processor cannot predict them
 	for i, u := range uses {
 		stack[top] = uint32(i)
 		top += isOne(u)
 	}
+
 	k := s.kernel()
 	if k.Top = uint64(top); k.Peel() {
 		return k.Peeled == uint64(len(mixed))
 	}
+
 	n := 0
 	for top > 0 {
 		top--
@@ -191,8 +188,8 @@ func isOne(uses uint8) int {
 	return 0
 }
 
-// at returns the three slots of a mixed key.
-func (l locator) at(x uint64) (h0, h1, h2 uint64) {
+// slotsOf returns the three slots of a mixed key.
+func (l locator) slotsOf(x uint64) (h0, h1, h2 uint64) {
 	h0, _ = bits.Mul64(x, l.count)
 	mask := l.segment - 1
 	return h0, (h0 + l.segment) ^ x>>18&mask, (h0 + 2*l.segment) ^ x&mask
@@ -200,7 +197,7 @@ func (l locator) at(x uint64) (h0, h1, h2 uint64) {
 
 // others returns the slots of a mixed key in the two places after one, in the order 0, 1, 2, 0, 1, and these places.
 func (l locator) others(x uint64, place uint8) (i, j uint64, atI, atJ uint8) {
-	h0, h1, h2 := l.at(x)
+	h0, h1, h2 := l.slotsOf(x)
 	i, j, atI, atJ = h1, h2, 1, 2
 	if place == 1 {
 		i, j, atI, atJ = h2, h0, 2, 0
@@ -240,10 +237,12 @@ func (s *system) partition(keys [][]uint64) {
 			starts[s.mix(k)>>shift]++
 		}
 	}
+
 	sum := uint64(0)
 	for i, n := range starts {
 		starts[i], sum = sum, sum+n
 	}
+
 	for _, block := range keys {
 		if k.Partition(starts, block, shift, false) {
 			continue
@@ -259,18 +258,19 @@ func (s *system) partition(keys [][]uint64) {
 
 // add adds the mixed keys to the slots. It is false if 64 of them use the same slot, more than uses can count.
 func (s *system) add() bool {
-	slots := s.count + 2*s.segment
-	s.xors, s.uses, s.single = sized(s.xors, slots), sized(s.uses, slots), sized(s.single, slots+1)
+	slots := int(s.count + 2*s.segment)
+	s.xors, s.uses, s.single = bitvec.Resized(s.xors, slots), bitvec.Resized(s.uses, slots), bitvec.Resized(s.single, slots+1)
 	clear(s.xors)
 	clear(s.uses)
 	k := s.kernel()
 	if fits, done := k.Add(); done {
 		return fits
 	}
+
 	xors, uses := s.xors, s.uses
 	l, least := s.locator, uint8(oneUse)
 	for _, x := range s.mixed {
-		h0, h1, h2 := l.at(x)
+		h0, h1, h2 := l.slotsOf(x)
 		u0, u1, u2 := uses[h0]+oneUse, uses[h1]+oneUse, uses[h2]+oneUse
 		least = min(least, u0, u1, u2)
 		uses[h0], uses[h1], uses[h2] = u0, u1^1, u2^2
@@ -286,17 +286,20 @@ func (s *system) filter(segments uint64, width uint) (*Filter, error) {
 	f := &Filter{
 		locator: s.locator, segments: segments, width: width, low: 1<<width - 1, keys: uint64(len(s.mixed)),
 	}
+
 	var err error
 	if f.words, err = bitvec.Alloc(bitvec.PackedWords(f.slotCount(), width)); err != nil {
 		return nil, err
 	}
+
 	if k := s.kernel(); k.Fill(f.words, width) {
 		return f, nil
 	}
+
 	words, w := f.words, uint64(width)
 	for n := len(s.mixed) - 1; n >= 0; n-- {
 		x, place := s.mixed[n], s.places[n]
-		h0, h1, h2 := s.at(x)
+		h0, h1, h2 := s.slotsOf(x)
 		slot := h0
 		if place == 1 {
 			slot = h1

@@ -12,9 +12,9 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// TestLibrarySlots compares the slots of filters with those of the library, for all numbers of keys from 1 to 300, some
-// of which need many seeds, and for larger ones, with keys in any order and with keys that repeat. Without keys ours has
-// no slots.
+// TestLibrarySlots compares the slots of filters with the slots of the library, for all numbers of keys from 1 to 300,
+// some of which need many seeds, and for larger ones, with keys in any order and with keys that repeat. Without keys
+// ours has no slots.
 func TestLibrarySlots(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))

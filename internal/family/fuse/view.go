@@ -18,8 +18,8 @@ type View struct {
 	Width    uint   // bits of a slot
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter. Errors are those of SectionWords. A filter of 0
-// keys has no View.
+// ViewOf returns the View of a filter with the Spec of a built filter. Errors are the errors of SectionWords. A filter
+// of 0 keys has no View.
 func ViewOf(s filter.Spec) (View, error) {
 	f, err := geometry(s)
 	if err == nil && f.segments == 0 {
@@ -40,7 +40,8 @@ func (v *View) Valid() bool {
 // Bytes returns the number of bytes of the section that hold slots. Has reads up to 8 bytes more.
 func (v *View) Bytes() uint64 { return ((v.Segments+2)*v.Segment*uint64(v.Width) + 7) / 8 }
 
-// Has reports whether the key may be in the set. It panics if the section has fewer than 8 bytes after those of Bytes.
+// Has reports whether the key may be in the set. It panics if the section has fewer than 8 bytes after the bytes that
+// Bytes counts.
 func (v *View) Has(section []byte, h filter.Hash) bool {
 	l := locator{seed: v.Seed, count: v.Segments * v.Segment, segment: v.Segment}
 	h0, h1, h2, print := l.slots(h.Lo)

@@ -31,10 +31,12 @@ func (kind *Kind) ConfigFromSpec(s filter.Spec, keys uint64) (c Config, err erro
 		Kind: kind, Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r),
 		Words: r.Count("words", math.MaxUint64), K: int(r.Count("k", MaxK)),
 	}
+
 	value := r.Uint(kind.Parameter)
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
+
 	if family.Given(s, kind.Parameter) {
 		if c.Sums, err = kind.sums(value); err != nil {
 			return Config{}, err
@@ -52,6 +54,7 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
 	}
+
 	words, k = c.Words, c.K
 	if words == 0 {
 		var m uint64
@@ -69,9 +72,11 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 			}
 		}
 	}
+
 	if err := c.checkWords(words); err != nil {
 		return 0, 0, err
 	}
+
 	if k == 0 {
 		k = probe.OptimalK(max(c.Keys, 1), 64*words)
 	}
@@ -115,11 +120,13 @@ func (c Config) fit(m, words uint64, k int) (uint64, error) {
 			}
 		}
 	}
+
 	const reason = "it reaches 2^31 bits, too few to keep the rate for %d keys; use %s=%d"
 	return 0, family.Invalid(kind.Parameter, kind.value(sums), reason, c.Keys, kind.Parameter, kind.Wide)
 }
 
-// New returns an empty filter. Errors are those of Geometry, or wrap filter.ErrTooLarge if there is not enough memory.
+// New returns an empty filter. Errors are the errors of Geometry, or wrap filter.ErrTooLarge if there is not enough
+// memory.
 func New(c Config) (*Filter, error) {
 	n, k, err := c.Geometry()
 	if err != nil {
@@ -135,12 +142,13 @@ func New(c Config) (*Filter, error) {
 // Builder fills a filter from many goroutines at once; see parallel.Filler.
 type Builder struct{ *parallel.Filler[*Filter] }
 
-// NewBuilder returns a builder of the filter that New makes. Errors are those of New.
+// NewBuilder returns a builder of the filter that New makes. Errors are the errors of New.
 func NewBuilder(c Config) (*Builder, error) {
 	f, err := New(c)
 	if err != nil {
 		return nil, err
 	}
+
 	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
 	if len(f.words) <= parallel.SmallFilter {
 		how.Empty = func() (*Filter, error) {
@@ -157,7 +165,7 @@ func (f *Filter) addMany(hs []filter.Hash) {
 	for _, h := range hs {
 		x, by := f.step(h)
 		for range f.k {
-			at := f.at(x)
+			at := f.position(x)
 			f.words[at/64] |= 1 << (at % 64)
 			x += by
 		}
@@ -169,7 +177,7 @@ func (f *Filter) addShared(hs []filter.Hash) {
 	for _, h := range hs {
 		x, by := f.step(h)
 		for range f.k {
-			at := f.at(x)
+			at := f.position(x)
 			if w, bit := &f.words[at/64], uint64(1)<<(at%64); atomic.LoadUint64(w)&bit == 0 {
 				atomic.OrUint64(w, bit)
 			}

@@ -15,7 +15,7 @@ func (f *Filter) Encode() family.Encoded {
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
-// filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
+// filter.ErrConfig or filter.ErrTooLarge if no built filter has this Spec.
 func (kind *Kind) SectionWords(s filter.Spec) ([]uint64, error) {
 	c, err := kind.geometry(s)
 	return []uint64{c.Words}, err

@@ -18,7 +18,8 @@ type Filter struct {
 	keys  uint64
 }
 
-// step returns the start and the step of a key's probes: their positions are at(x), at(x+by), at(x+2·by), ...
+// step returns the start and the step of a key's probes: their positions are position(x), position(x+by),
+// position(x+2·by), ...
 func (f *Filter) step(h filter.Hash) (x, by uint64) {
 	switch f.sums {
 	case Sum63:
@@ -34,8 +35,8 @@ func (f *Filter) step(h filter.Hash) (x, by uint64) {
 // signed returns the lower half of x as a signed number.
 func signed(x uint64) uint64 { return uint64(int64(int32(x))) }
 
-// at returns the position of the sum x.
-func (f *Filter) at(x uint64) uint64 {
+// position returns the position of the sum x.
+func (f *Filter) position(x uint64) uint64 {
 	switch f.sums {
 	case Sum63:
 		return x &^ (1 << 63) % f.bits()
@@ -51,7 +52,7 @@ func (f *Filter) bits() uint64 { return 64 * uint64(len(f.words)) }
 func (f *Filter) Has(h filter.Hash) bool {
 	x, by := f.step(h)
 	for range f.k {
-		if at := f.at(x); f.words[at/64]>>(at%64)&1 == 0 {
+		if at := f.position(x); f.words[at/64]>>(at%64)&1 == 0 {
 			return false
 		}
 		x += by
@@ -69,7 +70,7 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 	var at [2 * probe.BatchSize]uint64
 	for i, h := range hs {
 		x, by := f.step(h)
-		at[2*i], at[2*i+1] = f.at(x), f.at(x+by)
+		at[2*i], at[2*i+1] = f.position(x), f.position(x+by)
 	}
 	bitvec.PrefetchBits(f.words, at[:2*len(hs)])
 }
@@ -78,7 +79,7 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 func (f *Filter) Add(h filter.Hash) error {
 	x, by := f.step(h)
 	for range f.k {
-		at := f.at(x)
+		at := f.position(x)
 		f.words[at/64] |= 1 << (at % 64)
 		x += by
 	}
@@ -109,12 +110,12 @@ func (f *Filter) EstimateKeys() float64 {
 // Cells describes the bits that probes can reach. It takes the probes of a key as independent.
 func (f *Filter) Cells() family.Cells { return probe.Cells(f.reach(), f.k) }
 
-// Free returns the number of bits that probes can reach and that are 0 in both filters. Errors are those of Merge.
+// Free returns the number of bits that probes can reach and that are 0 in both filters. Errors are the errors of Merge.
 func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.reach()) }
 
-// Info counts the set bits, which reads the whole filter. Fill is that of the bits that probes can reach. The rates are
-// those of probe.Double, and count that positions of Sum32 are not equally likely in filters of more than about 2^26
-// bits.
+// Info counts the set bits, which reads the whole filter. Fill is the share of the bits that probes can reach. The
+// rates are the rates of probe.Double, and count that positions of Sum32 are not equally likely in filters of more than
+// about 2^26 bits.
 func (f *Filter) Info() filter.Info {
 	m := f.reach()
 	ones := bitvec.OnesCount(f.words[:m/64])

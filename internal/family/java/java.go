@@ -11,7 +11,7 @@
 //	guava   strategy=32: Sum32, strategy=64: Sum63     hash murmur3-x64-128
 //	spark   version=1: Sum32, version=2: Sum64         hash murmur3-x86-32-twice
 //
-// Probes of Sum32 reach the first 2^31 bits only, and fill those of filters from about 2^26 bits on unevenly. Double
+// Probes of Sum32 reach the first 2^31 bits only, and fill the bits of filters from about 2^26 bits on unevenly. Double
 // hashing has more false positives than independent probes in small filters with a low rate, see probe.Double: use
 // family standard unless the other system has to read the filter. A filter with a chosen rate is made larger where it
 // needs to be, and one with a chosen size states the rate that it has.
@@ -44,7 +44,8 @@ const (
 type Kind struct {
 	Family string // name in a Spec
 	System string // whose format has the limits
-	// Parameter is that of a Spec which chooses the sums: its value is Narrow for Sum32 or Wide for the sums Of.
+	// Parameter is the parameter of a Spec that chooses the sums: its value is Narrow for Sum32 or Wide for the sums
+	// Of.
 	Parameter    string
 	Narrow, Wide int
 	Of           Sums // Sum63 or Sum64
@@ -81,4 +82,37 @@ func Reach(words uint64, s Sums) uint64 {
 		return min(64*words, 1<<31)
 	}
 	return 64 * words
+}
+
+// Guava is the BloomFilter of Google's Guava (com.google.common.hash): guava(k=7,strategy=64,words=150). Strategy 32,
+// MURMUR128_MITZ_32, is the strategy of filters made before Guava 12. The key is what the funnel writes.
+var Guava = &Kind{
+	Family: "guava", System: "Guava",
+	Parameter: "strategy", Narrow: 32, Wide: 64, Of: Sum63, Default: Sum63,
+}
+
+// GuavaTraits are what the family can do and which hash functions it takes. Package families lists them.
+var GuavaTraits = family.Traits{Name: "guava", Hash: filter.Murmur3, Can: can}
+
+// AboutGuava describes the family to planners and users.
+func AboutGuava() family.About {
+	return about("filter of Guava (Java)",
+		family.Parameter{Name: "strategy", Value: "32|64", Help: "MURMUR128_MITZ_32 or MURMUR128_MITZ_64"})
+}
+
+// Spark is the BloomFilter of Apache Spark (org.apache.spark.util.sketch): spark(k=7,version=2,words=150). Version 1 is
+// the version of all filters made before Spark 4.1. The hash of a key has 64 bits in both versions. Spark's format has
+// no limit for the probes.
+var Spark = &Kind{
+	Family: "spark", System: "Spark",
+	Parameter: "version", Narrow: 1, Wide: 2, Of: Sum64, Default: Sum32,
+}
+
+// SparkTraits are what the family can do and which hash functions it takes. Package families lists them.
+var SparkTraits = family.Traits{Name: "spark", Hash: filter.Murmur3x86, Can: can}
+
+// AboutSpark describes the family to planners and users.
+func AboutSpark() family.About {
+	return about("filter of Apache Spark",
+		family.Parameter{Name: "version", Value: "1|2", Help: "of the format; Spark reads 2 from 4.1 on"})
 }

@@ -58,6 +58,7 @@ func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 		}
 		p.next[i] = x
 	}
+
 	bitvec.PrefetchBits(f.shifts, p.side[:len(group)])
 	bitvec.PrefetchBits(f.bitmap, p.at[:len(group)*together])
 	for i := range group {
@@ -83,6 +84,7 @@ func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, n int) {
 		}
 		bitvec.PrefetchBits(f.bitmap, rest)
 	}
+
 	for _, i := range p.maybe[:n] {
 		out[i] = f.Has(group[i])
 	}

@@ -7,18 +7,19 @@ import (
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// DefaultBitsPerKey is the size of a Config without one.
-const DefaultBitsPerKey = 8
+// defaultBitsPerKey is the size of a Config without one.
+const defaultBitsPerKey = 8
 
 // Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
-	Size family.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
-	// Later is how many keys will be added after the build, at most 1000 times those of the build. Size counts them, a
-	// rate is that after all of them, and k suits them too. Without it, each late key raises the rate several times as
-	// much.
+	Size family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys
+	// Later is how many keys will be added after the build, at most 1000 times the keys of the build. Size counts them,
+	// a rate is that after all of them, and k suits them too. Without it, each late key raises the rate several times
+	// as much.
 	Later uint64
 	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the
 	// same rate is larger, and a key that goes or comes changes fewer bits: see filter.Keep.
@@ -91,7 +92,7 @@ type job struct {
 	mu sync.Mutex // shards share words at their ends
 }
 
-// Geometry returns the geometry for n distinct keys. With a target, the Effort is that whose forecast reaches it.
+// Geometry returns the geometry for n distinct keys. With a target, the Effort is one whose forecast reaches it.
 func (j *job) Geometry(n uint64) (geometry, filter.Effort, error) {
 	g, err := j.Config.geometry(n)
 	if err != nil || j.Effort.Target == 0 {
@@ -107,11 +108,13 @@ func (j *job) New(g geometry, n uint64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	shifts, err := bitvec.Alloc(g.shiftWords())
 	if err != nil {
 		return nil, err
 	}
-	if j.Effort.Level == filter.Keep { // also those of groups without keys
+
+	if j.Effort.Level == filter.Keep { // also the shifts of groups without keys
 		copy(shifts, j.From.shifts)
 	}
 	return newFilter(g, bitmap, shifts, n), nil
@@ -173,4 +176,46 @@ func outOfReach(fpr, nearest float64) error {
 func unreached(target float64, g geometry, n uint64, rate float64) error {
 	per := float64(g.total()) / float64(max(n, 1))
 	return family.Invalid("target", target, "%.2f bits a key reach about %.3g at best; give more", per, rate)
+}
+
+// layOut fills s for a shard. Its keys are in the order of Hi, and so of their groups.
+//
+//go:norace
+func layOut(s *anneal.State, g geometry, shard uint64, keys []filter.Hash) {
+	sizes := make([]uint32, g.groups)
+	first := shard * g.groups
+	for _, h := range keys {
+		sizes[g.group(h)-first]++
+	}
+
+	s.Reset(anneal.Geometry{Bits: g.bits, K: g.k, Width: g.width}, sizes)
+	base := g.base()
+	for j := range sizes {
+		pos, size := s.Positions(j), s.Size(j)
+		for i, h := range keys[:size] {
+			x, by := h.Lo, probe.Mixer(h)
+			for l := range g.k {
+				pos[l*size+i] = uint32(probe.Position(x, base))
+				x = probe.Mix(x, by)
+			}
+		}
+		keys = keys[size:]
+	}
+}
+
+// searchShard searches a shard. If from is not nil, the search starts from its shifts.
+func searchShard(s *anneal.State, part *anneal.Part, shard uint64, from *Filter) {
+	if from != nil {
+		for i := range s.Shifts {
+			s.Shifts[i] = uint8(from.shift(shard*from.groups, i))
+		}
+	}
+	rnd := anneal.Random(shard * 0x9E3779B97F4A7C15)
+	part.Run(s, &rnd, from != nil)
+}
+
+// store writes the bits and shifts of a shard to the filter.
+func (f *Filter) store(shard uint64, s *anneal.State) {
+	s.Store(f.bitmap, shard*f.bits)
+	s.StoreShifts(f.shifts, shard*f.groups*f.side)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
@@ -25,7 +26,7 @@ func (f *Filter) Encode() family.Encoded {
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
-// filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
+// filter.ErrConfig or filter.ErrTooLarge if no built filter has this Spec.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := geometryFromSpec(s)
 	if err != nil {
@@ -44,8 +45,10 @@ func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
 	}
+
 	f := newFilter(g, e.Sections[0], e.Sections[1], e.Keys)
-	if !zeroFrom(f.bitmap, g.shards*g.bits) || !zeroFrom(f.shifts, g.shards*g.groups*uint64(g.k*g.width)) {
+	if !bitvec.ZeroFrom(f.bitmap, g.shards*g.bits) ||
+		!bitvec.ZeroFrom(f.shifts, g.shards*g.groups*uint64(g.k*g.width)) {
 		return nil, fmt.Errorf("bits behind the last one are set")
 	}
 	f.late, f.searched = e.Sections[2][0], e.Sections[2][1]
@@ -61,19 +64,6 @@ func (g geometry) bitmapWords() uint64 { return (g.shards*g.bits+63)/64 + 1 }
 
 func (g geometry) shiftWords() uint64 { return (g.shards*g.groups*uint64(g.k*g.width)+63)/64 + 1 }
 
-// zeroFrom reports whether no bit from bit n on is set.
-func zeroFrom(words []uint64, n uint64) bool {
-	if words[n/64]>>(n%64) != 0 {
-		return false
-	}
-	for _, w := range words[n/64+1:] {
-		if w != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // geometryFromSpec reads the Spec of a built filter, partitioned(bits=,groups=,k=,shards=,width=), and no other.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
 	r := family.Reader(s)
@@ -81,10 +71,12 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	if err := r.Err(); err != nil {
 		return geometry{}, err
 	}
+
 	g := geometry{shards: shards, groups: groups, bits: bits, k: int(min(k, maxK+1)), width: int(min(width, maxWidth+1))}
 	if !family.Given(s, "width") || !g.valid() {
 		return geometry{}, family.Invalid("spec", s, "want partitioned(bits=,groups=,k=,shards=,width=)")
 	}
+
 	if g.tooLarge() {
 		return geometry{}, fmt.Errorf("%v: %w", g, filter.ErrTooLarge)
 	}

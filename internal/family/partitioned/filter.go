@@ -14,8 +14,8 @@
 //	one shard   bitmap: base + H - 1 bits       shifts: groups · k numbers below H = 2^width
 //
 // The search looks at all H shifts of a slot at once (internal/anneal) and is thousands of times faster than the greedy
-// algorithm of the paper. Keys may be added later, with the shifts of their group; the rate then moves towards that of
-// a filter without a search.
+// algorithm of the paper. Keys may be added later, with the shifts of their group; the rate then moves towards the rate
+// of a filter without a search.
 //
 // US patent 7,930,547 B2 covers partitioned hashing; see docs/papers.md.
 package partitioned
@@ -64,6 +64,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 	if f.width != maxWidth {
 		return f.hasAny(h, side, start)
 	}
+
 	k := f.k
 	for ; k >= together; k -= together {
 		s := bitvec.Load57(shifts, side)
@@ -78,6 +79,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 			return false
 		}
 	}
+
 	all := uint64(1)
 	for s := bitvec.Load57(shifts, side); k > 0; k-- {
 		all &= bitvec.Load32(bitmap, start+probe.Position(x, base), s&31)
@@ -109,6 +111,7 @@ func (f *Filter) hasAny(h filter.Hash, side, start uint64) bool {
 			return false
 		}
 	}
+
 	all := uint64(1)
 	for s := bitvec.Load57(shifts, side); k > 0; k-- {
 		all &= bitvec.Load32(bitmap, start+probe.Position(x, base), s&mask)
@@ -161,3 +164,30 @@ func (f *Filter) spec() filter.Spec {
 func (g geometry) String() string {
 	return fmt.Sprintf("%d shards of %d groups and %d bits, k=%d, %d shifts", g.shards, g.groups, g.bits, g.k, 1<<g.width)
 }
+
+// geometry holds the sizes of a filter.
+type geometry struct {
+	shards uint64
+	groups uint64 // a shard
+	bits   uint64 // of a shard's bitmap
+	k      int
+	width  int // bits of a shift, 0 to 5
+}
+
+// base returns the number of base positions in a shard: the last one plus the largest shift is the last bit.
+func (g geometry) base() uint64 { return g.bits - (1<<g.width - 1) }
+
+// total returns the number of bits that a query needs.
+func (g geometry) total() uint64 { return g.shards * (g.bits + g.groups*uint64(g.k*g.width)) }
+
+// perGroup returns the average number of keys in a group, rounded.
+func (g geometry) perGroup(n uint64) int {
+	groups := g.shards * g.groups
+	return int(max(1, (n+groups/2)/groups))
+}
+
+// shard returns the shard of a key.
+func (g geometry) shard(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards) }
+
+// group returns the group of a key, counted over all shards.
+func (g geometry) group(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards*g.groups) }

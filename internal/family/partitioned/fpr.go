@@ -2,10 +2,11 @@ package partitioned
 
 import (
 	"math"
-	"math/bits"
+
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// prior returns p_b, the rate before the search, as the paper defines it: that of n keys with random shifts in a
+// prior returns p_b, the rate before the search, as the paper defines it: the rate of n keys with random shifts in a
 // standard filter with the bits of the bitmaps. Late keys move the rate towards it. Config.Forecast predicts the rate
 // after a search.
 func (g geometry) prior(n uint64) float64 {
@@ -43,7 +44,7 @@ func (f *Filter) after(keys float64) float64 {
 // shares sets reach[c] to the share of set bits among those that shift c reaches from all base positions of a shard.
 func (f *Filter) shares(shard uint64, reach []float64) {
 	first, base := shard*f.bits, f.base()
-	ones := f.count(first, first+base)
+	ones := bitvec.OnesIn(f.bitmap, first, first+base)
 	for c := range uint64(len(reach)) {
 		reach[c] = float64(ones) / float64(base)
 		ones -= f.bit(first + c)
@@ -52,17 +53,3 @@ func (f *Filter) shares(shard uint64, reach []float64) {
 }
 
 func (f *Filter) bit(i uint64) uint64 { return f.bitmap[i/64] >> (i % 64) & 1 }
-
-// count returns the number of set bits in [from, to).
-func (f *Filter) count(from, to uint64) (n uint64) {
-	for ; from < to && from%64 != 0; from++ {
-		n += f.bit(from)
-	}
-	for ; from+64 <= to; from += 64 {
-		n += uint64(bits.OnesCount64(f.bitmap[from/64]))
-	}
-	for ; from < to; from++ {
-		n += f.bit(from)
-	}
-	return n
-}

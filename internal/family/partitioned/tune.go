@@ -37,15 +37,18 @@ func (s division) fit(n, total uint64) (geometry, bool) {
 	if s.k == 0 {
 		return geometry{}, false // no division fits
 	}
+
 	shards := max(1, (n+shardKeys/2)/shardKeys, total/shardBits)
 	g := geometry{shards: shards, groups: 1, k: s.k, width: s.width}
 	if s.width > 0 {
 		g.groups = max(1, (n/g.shards+uint64(s.perGroup)/2)/uint64(s.perGroup))
 	}
+
 	side := g.groups * uint64(s.k*s.width)
 	if total/g.shards < side+1<<s.width+uint64(s.k) || total/g.shards > maxShard {
 		return geometry{}, false
 	}
+
 	g.bits = total/g.shards - side
 	// A bit that more than a few keys set is of no use, and a byte counts them.
 	return g, n/g.shards*uint64(s.k) <= 16*g.bits
@@ -65,14 +68,17 @@ func (c Config) geometry(keys uint64) (geometry, error) {
 	case c.Size.FPR != 0:
 		return c.geometryForRate(n)
 	}
+
 	size := c.Size
 	if size.IsZero() {
-		size.BitsPerKey = DefaultBitsPerKey
+		size.BitsPerKey = defaultBitsPerKey
 	}
+
 	total, err := size.Bits(n + c.Later)
 	if err == nil && keys > 0 {
 		err = size.AtMost((n+c.Later)*maxBitsPerKey, n+c.Later, Family)
 	}
+
 	if err != nil {
 		return geometry{}, err
 	}
@@ -103,6 +109,7 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 	if math.IsInf(per, 1) {
 		return geometry{}, outOfReach(c.Size.FPR, nearest)
 	}
+
 	total, err := family.BitsFor(per * all)
 	if err != nil {
 		return geometry{}, err
@@ -166,7 +173,7 @@ type problem struct {
 	search     *anneal.Forecast // of that many passes
 }
 
-// problem returns that of a filter of n keys with that many bits.
+// problem returns the problem of a filter of n keys with that many bits.
 func (c Config) problem(n, total uint64) problem {
 	passes := c.tunePasses()
 	return problem{n, total, c.K, float64(c.Later) / float64(n), passes, anneal.Windows(passes)}
@@ -198,10 +205,10 @@ func (p problem) forecast(s division, g geometry) forecast {
 
 // tune looks for the division with the lowest forecast. From a first guess it changes one of k, the size of the groups
 // and the number of shifts at a time as long as that lowers the rate.
-func (p problem) tune() forecast { return p.descend(p.of) }
+func (p problem) tune() forecast { return p.descend(p.forecastOf) }
 
-// of is forecast for the geometry of the division.
-func (p problem) of(s division) forecast {
+// forecastOf is forecast for the geometry of the division.
+func (p problem) forecastOf(s division) forecast {
 	g, ok := s.fit(p.keys, p.bits)
 	if !ok {
 		return forecast{s, 2, 0}
@@ -221,6 +228,7 @@ func (p problem) descend(of func(division) forecast) forecast {
 		}
 		return of(s)
 	}
+
 	best := forecast{rate: 2}
 	for _, guess := range []division{
 		{k: min(maxK, max(1, int(math.Round(math.Ln2*per)))), width: 0, perGroup: 1},

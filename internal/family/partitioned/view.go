@@ -20,7 +20,7 @@ type View struct {
 	Width  int    // bits of a shift, 0 to 5
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter. Errors are those of SectionWords.
+// ViewOf returns the View of a filter with the Spec of a built filter. Errors are the errors of SectionWords.
 func ViewOf(s filter.Spec) (View, error) {
 	g, err := geometryFromSpec(s)
 	if err != nil {
@@ -42,7 +42,8 @@ func (v *View) Bytes() (bitmap, shifts uint64) {
 	return (g.shards*g.bits + 7) / 8, (g.shards*g.groups*uint64(g.k*g.width) + 7) / 8
 }
 
-// Has reports whether the key may be in the set. It panics if a section has fewer than 8 bytes after those of Bytes.
+// Has reports whether the key may be in the set. It panics if a section has fewer than 8 bytes after the bytes that
+// Bytes counts.
 func (v *View) Has(bitmap, shifts []byte, h filter.Hash) bool {
 	shard, rest := bits.Mul64(h.Hi, v.Shards)
 	group, _ := bits.Mul64(rest, v.Groups)
@@ -66,6 +67,7 @@ func (v *View) Has(bitmap, shifts []byte, h filter.Hash) bool {
 			return false
 		}
 	}
+
 	all := uint64(1)
 	for s := load(shifts, side); k > 0; k-- {
 		all &= load(bitmap, start+probe.Position(x, base)) >> (s & mask & 63)

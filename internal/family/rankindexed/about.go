@@ -79,7 +79,7 @@ func form(f family.Form, parameters ...any) family.Form {
 }
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
-// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Plan.
+// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are the errors of Plan.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	g, err := c.Plan()
 	if err != nil {

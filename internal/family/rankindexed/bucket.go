@@ -82,6 +82,7 @@ func (u *bucket) rank(at uint64) (n uint64) {
 	if at <= u.f.span {
 		return u.f.walk.Rank(u.parts[0].index/64, at)
 	}
+
 	for i := range u.n {
 		p := &u.parts[i]
 		if at <= p.bits {

@@ -34,7 +34,7 @@ type Config struct {
 	Counting bool
 	// ValueBits is the number of bits of the value of each key, 0 to MaxValueBits. It must be 0 with Counting.
 	ValueBits int
-	// Growth is how often the filter may double when it reaches its capacity, 0 to MaxGrowth. The false-positive rate
+	// Growth is how often the filter may double when it reaches its capacity, 0 to maxGrowth. The false-positive rate
 	// holds until the last capacity. Each doubling that is left costs a bit a key.
 	Growth int
 	// Bucket is the size of a bucket in bits, a multiple of 64 up to 16384. Default: the size with the fewest bits in
@@ -65,9 +65,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 			Growth: c.Growth, Counting: c.Counting, ValueBits: c.ValueBits,
 		}
 	}
+
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
+
 	if family.Given(s, "overflow") && c.Overflow == 0 {
 		return Config{}, family.Invalid("overflow", 0, "want more than 0")
 	}
@@ -82,6 +84,7 @@ func (c Config) Check() error {
 		}
 		return g.check()
 	}
+
 	switch {
 	case c.Overflow != 0 && !(c.Overflow >= minOverflow && c.Overflow <= maxOverflow):
 		return family.Invalid("overflow", c.Overflow,
@@ -90,8 +93,8 @@ func (c Config) Check() error {
 		return family.Invalid("value_bits", c.ValueBits, "want 0 to %d", MaxValueBits)
 	case c.Counting && c.ValueBits > 0:
 		return family.Invalid("value_bits", c.ValueBits, "a filter has counters or values, not both")
-	case c.Growth < 0 || c.Growth > MaxGrowth:
-		return family.Invalid("growth", c.Growth, "want 0 to %d", MaxGrowth)
+	case c.Growth < 0 || c.Growth > maxGrowth:
+		return family.Invalid("growth", c.Growth, "want 0 to %d", maxGrowth)
 	case c.Bucket < 0 || c.Bucket%64 != 0 || c.Bucket > maxBucket:
 		return family.Invalid("bucket", c.Bucket, "want a multiple of 64 up to %d", maxBucket)
 	}
@@ -113,21 +116,25 @@ func (c Config) Plan() (Geometry, error) {
 	if err := c.Check(); err != nil {
 		return Geometry{}, err
 	}
+
 	if c.Geometry != nil {
 		return *c.Geometry, nil
 	}
+
 	plans.Lock()
 	p, known := plans.of[c]
 	plans.Unlock()
 	if known {
 		return p.Geometry, p.err
 	}
+
 	p.Geometry, p.err = c.plan()
 	plans.Lock()
 	defer plans.Unlock()
 	if len(plans.of) >= mostPlans {
 		clear(plans.of)
 	}
+
 	plans.of[c] = p
 	return p.Geometry, p.err
 }
@@ -151,22 +158,28 @@ func (c Config) plan() (Geometry, error) {
 	if n > maxKeys>>c.Growth {
 		return Geometry{}, fmt.Errorf("%d keys with growth=%d: %w", n, c.Growth, filter.ErrTooLarge)
 	}
+
 	o := order{
 		form: Geometry{Capacity: n, Growth: c.Growth, Counting: c.Counting, ValueBits: c.ValueBits}, fpr: c.Size.FPR,
 		overflow: cmp.Or(c.Overflow, DefaultOverflow), words: lines, index: lineBits, lambda: longChain,
 	}
+
 	if c.Fast {
 		o.words, o.lambda, o.extended = fastLines, fastChain, fastExtended
 	}
+
 	if c.Bucket != 0 {
 		o.words, o.index = []int{c.Bucket / 64}, 64*c.Bucket
 	}
+
 	if c.Size.IsZero() {
 		o.fpr = DefaultFPR
 	}
+
 	if o.fpr == 0 {
 		return o.within(c.Size, max(c.Keys, c.Capacity))
 	}
+
 	g, ok := o.search(math.Inf(1))
 	if !ok {
 		return g, family.Invalid("fpr", o.fpr,
@@ -195,13 +208,14 @@ const leastBits = 512
 // mostFPR is the highest rate that an error about too few bits names.
 const mostFPR = 0.9
 
-// within returns the geometry with the lowest rate among those of at most that size. keys is 0 if the number is
-// unknown.
+// within returns the geometry with the lowest rate among the geometries of at most that size. keys is 0 if the number
+// is unknown.
 func (o order) within(size family.Sizing, keys uint64) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
 	if err != nil {
 		return Geometry{}, err
 	}
+
 	bits = max(bits, leastBits)
 	var best Geometry
 	// -log2 of the rate is below the bits a key, by about four at most; by more in filters of few keys.
@@ -211,6 +225,7 @@ func (o order) within(size family.Sizing, keys uint64) (Geometry, error) {
 	if _, ok := o.search(float64(bits)); !ok {
 		high = 0
 	}
+
 	least := low
 	for range 16 {
 		middle := (low + high) / 2
@@ -221,6 +236,7 @@ func (o order) within(size family.Sizing, keys uint64) (Geometry, error) {
 			low = middle
 		}
 	}
+
 	if best.Buckets == 0 {
 		reason := fmt.Sprintf("too few for %d keys in this form", o.form.Capacity)
 		for _, o.fpr = range []float64{mostFPR, 0.5, 0.25} { // not every form has a filter at the highest rate
@@ -231,11 +247,13 @@ func (o order) within(size family.Sizing, keys uint64) (Geometry, error) {
 		}
 		return Geometry{}, family.Invalid("bytes", bits/8, "%s", reason)
 	}
+
 	o.fpr = math.Exp2(low)
 	larger := false // whether a filter of a lower rate exists, of any size
 	if low > least {
 		_, larger = o.search(math.Inf(1))
 	}
+
 	if !larger || 10*(best.Bits()/9+leastBits) < bits {
 		return best, size.AtMost(best.Bits(), keys, Family)
 	}
@@ -263,11 +281,11 @@ func newFilter(g Geometry) (*Filter, error) {
 			return nil, err
 		}
 	}
-	return over(g, sections), nil
+	return filterOver(g, sections), nil
 }
 
-// over returns a filter whose words are those of the sections.
-func over(g Geometry, sections [levels][]uint64) *Filter {
+// filterOver returns a filter whose words are the sections.
+func filterOver(g Geometry, sections [levels][]uint64) *Filter {
 	f := &Filter{arrays: arrays{sizes: newSizes(g), table: sections[0]}}
 	f.walk = kernel.NewChains(f.table, f.layout())
 	for level := 1; level < levels; level++ {
@@ -313,12 +331,14 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c := b.config
 	c.Keys = n
 	f, err := New(c)
 	if err != nil {
 		return nil, err
 	}
+
 	parts := n>>16 + 1
 	done := uint64(0)
 	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }
@@ -328,9 +348,11 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 		}
 		return ctx.Err()
 	}
+
 	if b.values.Added() > 0 {
-		return f, b.values.fill(ctx, f, b.Keys, part, report)
+		return f, b.values.addAll(ctx, f, b.Keys, part, report)
 	}
+
 	return f, b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
 		for _, h := range hs {
 			if err := f.Add(h); err != nil {
@@ -370,5 +392,5 @@ func (b *countingBuilder) Build(ctx context.Context) (family.Filter, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return b.c.filter().tidy()
+	return b.c.filter().renumberExtensions()
 }

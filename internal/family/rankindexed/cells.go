@@ -23,13 +23,13 @@ type CellsConfig struct {
 	Overflow  float64 // the probability that a key finds no room
 	Extended  float64 // largest share of the buckets that have an extension; 0 for any
 	ValueBits int     // 1 to MaxValueBits
-	// Loads returns the mean loads of equal shares of so many buckets when they are fullest, relative to Keys by bucket.
-	// The keys of a bucket are Poisson distributed.
+	// Loads returns the mean loads of equal shares of so many buckets when they are fullest, relative to Keys by
+	// bucket. The keys of a bucket are Poisson distributed.
 	Loads func(buckets uint64) []float64
 }
 
-// PlanCells returns the smallest geometry. Its capacity is the expected number of cells in use, which is below that of
-// the keys: x = keys/fingerprints keys a fingerprint are 1-exp(-x) cells, and that is also the false-positive rate.
+// PlanCells returns the smallest geometry. Its capacity is the expected number of cells in use, which is below the
+// number of keys: x = keys/fingerprints keys per fingerprint are 1-exp(-x) cells, and that is also the false-positive rate.
 func PlanCells(c CellsConfig) (Geometry, error) {
 	distinct := c.FPR / -math.Log1p(-c.FPR)
 	spread := func(buckets uint64) []float64 {
@@ -39,11 +39,13 @@ func PlanCells(c CellsConfig) (Geometry, error) {
 		}
 		return loads
 	}
+
 	n := uint64(math.Ceil(max(c.Keys, 1)))
 	o := order{
 		form: Geometry{Capacity: n, ValueBits: c.ValueBits}, fpr: c.FPR, overflow: c.Overflow,
 		words: lines, index: lineBits, lambda: longChain, spread: spread, most: max(c.Most, n), extended: c.Extended,
 	}
+
 	if g, ok := o.search(math.Inf(1)); ok {
 		return g, nil
 	}
@@ -102,10 +104,12 @@ func (f *Cells) Put(h filter.Hash, value uint64, replace bool) (present bool, er
 		}
 		return true, nil
 	}
+
 	if f.near(base) && f.walk.Used(base) < f.own {
 		f.openNear(base, at, c, cell, old, end == kernel.ChainCell)
 		return false, nil
 	}
+
 	u := f.bucket(f.Bucket(h))
 	if end == kernel.ChainBeyond {
 		if c, ok := u.find(at, remainder); ok {
@@ -115,9 +119,11 @@ func (f *Cells) Put(h filter.Hash, value uint64, replace bool) (present bool, er
 			return true, nil
 		}
 	}
+
 	if err := u.makeRoom(); err != nil {
 		return false, err
 	}
+
 	f.insertAt(&u, at, cell)
 	return false, nil
 }

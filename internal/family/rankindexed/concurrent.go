@@ -43,7 +43,7 @@ type generation struct {
 	next    atomic.Pointer[growth] // nil until the table is being doubled
 }
 
-// stripe is the lock of every bucket whose number is equal to that of the stripe modulo the number of stripes.
+// stripe is the lock of every bucket whose number is equal to the number of the stripe modulo the number of stripes.
 type stripe struct {
 	mu sync.Mutex
 	n  tally // of the running operation
@@ -78,8 +78,8 @@ func newConcurrent(f *Filter) *Concurrent {
 	return c
 }
 
-// hold locks the bucket of h, in the table where it is now.
-func (c *Concurrent) hold(h filter.Hash) (*generation, *stripe) {
+// lockBucket locks the bucket of h, in the table where it is now.
+func (c *Concurrent) lockBucket(h filter.Hash) (*generation, *stripe) {
 	for t := c.table.Load(); ; {
 		b := probe.Position(h.Hi, t.buckets)
 		s := t.stripe(b)
@@ -93,9 +93,9 @@ func (c *Concurrent) hold(h filter.Hash) (*generation, *stripe) {
 	}
 }
 
-// holdToChange is hold, but moves the bucket to the new table first if the filter is growing, and reports whether it
-// did.
-func (c *Concurrent) holdToChange(h filter.Hash) (t *generation, s *stripe, moved bool) {
+// lockToChange is lockBucket, but moves the bucket to the new table first if the filter is growing, and reports whether
+// it did.
+func (c *Concurrent) lockToChange(h filter.Hash) (t *generation, s *stripe, moved bool) {
 	for t := c.table.Load(); ; {
 		b := probe.Position(h.Hi, t.buckets)
 		s := t.stripe(b)
@@ -114,7 +114,7 @@ func (c *Concurrent) holdToChange(h filter.Hash) (t *generation, s *stripe, move
 // and finishes a growth if there is no room before. Of a growth it does its share.
 func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) error {
 	for {
-		t, s, moved := c.holdToChange(h)
+		t, s, moved := c.lockToChange(h)
 		var used uint64
 		if t.g.Growth > 0 {
 			used = c.used.Load()
@@ -151,14 +151,14 @@ func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) e
 	}
 }
 
-// Add is that of Filter.
+// Add does what Filter.Add does.
 func (c *Concurrent) Add(h filter.Hash) error {
 	return c.change(h, func(a *arrays, n *tally) error { return a.add(h, n) })
 }
 
 // TestAndAdd adds the key with hash h unless Has(h) is true, and reports that answer, in one step: of many goroutines
 // that bring one new key at the same time, at most one is told that it was absent, and exactly one unless the key is a
-// false positive. The error is that of Add; the filter is then unchanged, and present is false.
+// false positive. The error is the error of Add; the filter is then unchanged, and present is false.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	err = c.change(h, func(a *arrays, n *tally) error {
 		if present = a.has(h); present {
@@ -169,35 +169,35 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	return present, err
 }
 
-// AddValue is that of Filter.
+// AddValue does what Filter.AddValue does.
 func (c *Concurrent) AddValue(h filter.Hash, value uint64) error {
 	return c.change(h, func(a *arrays, n *tally) error { return a.addValue(h, value, n) })
 }
 
-// Put is that of Filter.
+// Put does what Filter.Put does.
 func (c *Concurrent) Put(h filter.Hash, value uint64) error {
 	return c.change(h, func(a *arrays, n *tally) error { return a.put(h, value) })
 }
 
-// Upsert is that of Filter, in one step: of many goroutines that bring one new key, one adds it.
+// Upsert does what Filter.Upsert does, in one step: of many goroutines that bring one new key, one adds it.
 func (c *Concurrent) Upsert(h filter.Hash, value uint64) error {
 	return c.change(h, func(a *arrays, n *tally) error { return a.upsert(h, value, n) })
 }
 
-// Remove is that of Filter.
+// Remove does what Filter.Remove does.
 func (c *Concurrent) Remove(h filter.Hash) error {
 	return c.change(h, func(a *arrays, n *tally) error { return a.remove(h, n) })
 }
 
-// Has is that of Filter.
+// Has does what Filter.Has does.
 func (c *Concurrent) Has(h filter.Hash) bool {
-	t, s := c.hold(h)
+	t, s := c.lockBucket(h)
 	ok := t.has(h)
 	s.mu.Unlock()
 	return ok
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i, each at a time of its own. It prefetches as that of Filter does: of a
+// HasMany sets dst[i] to Has(hs[i]) for every i, each at a time of its own. It prefetches as Filter.HasMany does: of a
 // growing filter the old table. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 	probe.HasMany(probe.InCache, dst, hs, func(hs []filter.Hash) {
@@ -207,17 +207,17 @@ func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 	}, probe.HasEach(c))
 }
 
-// Get is that of Filter.
+// Get does what Filter.Get does.
 func (c *Concurrent) Get(h filter.Hash) (value uint64, ok bool) {
-	t, s := c.hold(h)
+	t, s := c.lockBucket(h)
 	value, ok = t.get(h)
 	s.mu.Unlock()
 	return value, ok
 }
 
-// Count is that of Filter.
+// Count does what Filter.Count does.
 func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
-	t, s := c.hold(h)
+	t, s := c.lockBucket(h)
 	n = t.count(h)
 	s.mu.Unlock()
 	return n, false
@@ -238,12 +238,12 @@ func (c *Concurrent) tally() tally {
 	return tally{keys: uint64(max(0, int64(n.keys))), used: uint64(max(0, int64(n.used)))}
 }
 
-// Spec returns Info().Spec in constant time. While the filter grows, it is that of the new table.
+// Spec returns Info().Spec in constant time. While the filter grows, it is the Spec of the new table.
 func (c *Concurrent) Spec() filter.Spec { return c.newest().g.Spec() }
 
 // Info describes the filter without reading it or taking the lock of a bucket. The numbers may be of slightly different
-// times if others change the filter. While the filter grows, sizes are those of the new table, and Pools.Used counts
-// the extensions of buckets that were moved.
+// times if others change the filter. While the filter grows, sizes are the sizes of the new table, and Pools.Used
+// counts the extensions of buckets that were moved.
 func (c *Concurrent) Info() filter.Info {
 	return c.newest().info(c.tally())
 }

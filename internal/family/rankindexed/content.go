@@ -84,18 +84,18 @@ func (f *Filter) BucketWriter() func(b uint64, from *family.ChainBucket, extensi
 			u.extend(extensions[u.n])
 			u.n++
 		}
-		open = u.fill(from, open[:0])
+		open = u.writeChains(from, open[:0])
 		f.used += used
 		f.keys += u.keys()
 		return nil
 	}
 }
 
-// run is cells [at, end) of a list: those of a chain that are to be written.
+// run is cells [at, end) of a list: the cells of a chain that are still to be written.
 type run struct{ at, end uint64 }
 
-// fill writes the cells of an empty bucket with room for them. It returns the memory of open, for reuse.
-func (u *bucket) fill(from *family.ChainBucket, open []run) []run {
+// writeChains writes the cells of an empty bucket with room for them. It returns the memory of open, for reuse.
+func (u *bucket) writeChains(from *family.ChainBucket, open []run) []run {
 	at := uint64(0)
 	for chain, n := range from.Lengths {
 		if n > 0 {
@@ -104,6 +104,7 @@ func (u *bucket) fill(from *family.ChainBucket, open []run) []run {
 		}
 		at += uint64(n)
 	}
+
 	left := open
 	for c := uint64(0); len(left) > 0; {
 		more := left[:0]

@@ -24,6 +24,7 @@ func (g Geometry) Spec() filter.Spec {
 	if g.Counting {
 		s = s.With("counting", 1)
 	}
+
 	for name, n := range map[string]uint64{
 		"cells2": uint64(g.Cells[1]), "cells3": uint64(g.Cells[2]), "pool2": g.Pools[1], "pool3": g.Pools[2],
 		"growth": uint64(g.Growth), "value_bits": uint64(g.ValueBits),
@@ -43,8 +44,8 @@ func (g Geometry) Spec() filter.Spec {
 //	pointer               number of its second-level extension + 1, or 0 without one
 //	cells × width bits    remainder in the high bits; counter - 1, or value, in the low bits
 //
-// The fields of an extension are pointer, higher index and cells, which continue those of the bucket. A pointer has the
-// bit length of the number of extensions, plus Growth bits. All unused bits are 0.
+// The fields of an extension are pointer, higher index and cells, which continue the index and cells of the bucket. A
+// pointer has the bit length of the number of extensions, plus Growth bits. All unused bits are 0.
 func (f *Filter) Encode() family.Encoded {
 	sections := [][]uint64{f.table, f.pools[1].words, f.pools[2].words}
 	return family.Encoded{Spec: f.g.Spec(), Keys: f.keys, Sections: sections}
@@ -68,6 +69,7 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 	bad := func(field string, value any, reason string) (Geometry, uint64, bool, error) {
 		return Geometry{}, 0, false, family.Invalid(field, value, "%s", reason)
 	}
+
 	if trimmed = family.Given(s, "trimmed"); trimmed {
 		cells = family.Reader(s).Uint("trimmed")
 		if s.With("trimmed", cells) != s {
@@ -75,13 +77,16 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 		}
 		s = family.Without(s, "trimmed")
 	}
+
 	c, err := ConfigFromSpec(s, 0)
 	if err != nil {
 		return g, 0, false, err
 	}
+
 	if c.Geometry == nil || c.Geometry.Spec() != s {
 		return bad("spec", s, "want the complete geometry of a filter")
 	}
+
 	if trimmed && (cells > maxKeys || cells > c.Geometry.most()) {
 		return bad("trimmed", cells, "more cells than the filter has")
 	}
@@ -95,20 +100,24 @@ func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
 	}
+
 	g, cells, trimmed, err := geometry(e.Spec)
 	if err != nil {
 		return nil, err
 	}
+
 	if trimmed {
 		return g.untrim(e, cells)
 	}
-	f := over(g, [levels][]uint64(e.Sections))
+
+	f := filterOver(g, [levels][]uint64(e.Sections))
 	f.keys = e.Keys
 	for b := range f.buckets {
 		if err := f.adopt(b); err != nil {
 			return nil, fmt.Errorf("bucket %d: %w", b, err)
 		}
 	}
+
 	for level := 1; level < levels; level++ {
 		if !f.pools[level].clean() {
 			return nil, fmt.Errorf("level %d: %w", level+1, errPointer)
@@ -123,11 +132,13 @@ func (f *Filter) adopt(b uint64) error {
 	if err := f.claim(b); err != nil {
 		return err
 	}
+
 	u := f.bucket(b)
 	used := u.used()
 	if used > u.room() || u.n > 1 && used <= u.room()-u.parts[u.n-1].room {
 		return errIndex
 	}
+
 	// The bits of the index after the last cell in use must be 0. Then each set bit has its cell.
 	at := f.chains + used
 	for i := range u.n {
@@ -137,12 +148,15 @@ func (f *Filter) adopt(b uint64) error {
 		}
 		at -= min(at, p.bits)
 	}
+
 	if !u.clean(used) {
 		return errUnused
 	}
+
 	if err := u.checkChains(used); err != nil {
 		return err
 	}
+
 	f.used += used
 	return nil
 }
@@ -165,12 +179,13 @@ func (u *bucket) clean(used uint64) bool {
 // before it in its chain. The index has as many set bits as cells are in use, and none behind the last cell.
 func (u *bucket) checkChains(used uint64) error {
 	// The first cells of all chains come first, in the order of the chains. The next cell of cell c is the first that
-	// no bit before that of c stands for.
+	// no bit before the bit of c stands for.
 	f, own := u.f, &u.parts[0]
 	reached := u.rank(f.chains)
 	if u.n == 1 {
 		return f.checkRow(own.words, own.index+f.chains, own.cells, reached, used)
 	}
+
 	for c := uint64(0); c < reached; c++ {
 		if !u.bit(f.chains + c) {
 			continue
@@ -180,6 +195,7 @@ func (u *bucket) checkChains(used uint64) error {
 		}
 		reached++
 	}
+
 	if reached != used {
 		return errIndex
 	}
@@ -200,6 +216,7 @@ func (s *sizes) checkRow(words []uint64, higher, cells, first, used uint64) erro
 		falls |= (next - this) >> 63 & bit
 		reached += bit
 	}
+
 	if falls != 0 {
 		return errOrder
 	}
@@ -245,6 +262,7 @@ func (f *Filter) checkKeys() error {
 			sum += u.keys()
 		}
 	}
+
 	if sum != f.keys {
 		return errKeys
 	}

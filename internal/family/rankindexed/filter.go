@@ -84,6 +84,7 @@ func newSizes(g Geometry) sizes {
 		g: g, buckets: g.Buckets, chains: uint64(g.Chains), own: uint64(g.Cells[0]), words: g.words(0),
 		span: uint64(g.Chains + g.Cells[0]), width: uint(g.width()), payload: uint(g.payload()),
 	}
+
 	s.cells = s.span + uint64(g.pointer(1))
 	for bit := s.span; bit < s.cells; bit++ {
 		if s.last = bit / 64; s.last == s.span/64 {
@@ -140,6 +141,7 @@ func (f *arrays) get(h filter.Hash) (value uint64, ok bool) {
 	} else {
 		ok = end == kernel.ChainCell && cell>>f.payload == remainder
 	}
+
 	if !ok || f.g.Counting {
 		return 0, ok
 	}
@@ -164,6 +166,7 @@ func (f *arrays) count(h filter.Hash) (n uint64) {
 		}
 		cell = f.walk.Cell(base, c)
 	}
+
 	if end == kernel.ChainBeyond {
 		return f.countFar(h)
 	}

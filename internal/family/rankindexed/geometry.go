@@ -13,14 +13,14 @@ const levels = 3
 
 // Limits of a Geometry.
 const (
-	// MaxChains is the largest number of chains of a bucket.
-	MaxChains = 1 << 14
+	// maxChains is the largest number of chains of a bucket.
+	maxChains = 1 << 14
 	// MaxRemainder is the largest number of bits of a remainder, Growth included.
 	MaxRemainder = 48
 	// MaxValueBits is the largest number of bits of a value.
 	MaxValueBits = 32
-	// MaxGrowth is the largest number of times that a filter can double.
-	MaxGrowth = 24
+	// maxGrowth is the largest number of times that a filter can double.
+	maxGrowth = 24
 
 	maxBuckets = 1 << 48
 	maxWords   = 1 << 54 // of one level, so that numbers of bits do not overflow
@@ -30,7 +30,7 @@ const (
 // counterBits is the size of a counter, which counts from 1 to 4.
 const counterBits = 2
 
-// Geometry has all sizes of a filter. Letters are those of the paper.
+// Geometry has all sizes of a filter. The letters are from the paper.
 type Geometry struct {
 	Capacity  uint64         // n: the number of cells in use that the pools were sized for
 	Buckets   uint64         // B
@@ -96,15 +96,15 @@ func (g Geometry) check() error {
 		return family.Invalid("buckets", g.Buckets, "want at least one")
 	case g.Buckets > maxBuckets:
 		return fmt.Errorf("buckets=%d: %w", g.Buckets, filter.ErrTooLarge)
-	case g.Chains < 1 || g.Chains > MaxChains:
-		return family.Invalid("chains", g.Chains, "want 1 to %d", MaxChains)
+	case g.Chains < 1 || g.Chains > maxChains:
+		return family.Invalid("chains", g.Chains, "want 1 to %d", maxChains)
 	case g.Cells[0] < 1 || g.Cells[0] > maxCells:
 		return family.Invalid("cells", g.Cells[0], "want 1 to %d", maxCells)
-	case g.Growth > 0 && g.Growth <= MaxGrowth && (g.Capacity == 0 || g.Capacity > maxKeys>>g.Growth):
+	case g.Growth > 0 && g.Growth <= maxGrowth && (g.Capacity == 0 || g.Capacity > maxKeys>>g.Growth):
 		return family.Invalid("capacity", g.Capacity,
 			"want 1 to %d with growth=%d", uint64(maxKeys)>>g.Growth, g.Growth)
-	case g.Growth < 0 || g.Growth > MaxGrowth:
-		return family.Invalid("growth", g.Growth, "want 0 to %d", MaxGrowth)
+	case g.Growth < 0 || g.Growth > maxGrowth:
+		return family.Invalid("growth", g.Growth, "want 0 to %d", maxGrowth)
 	case g.Remainder < 1 || g.Remainder+g.Growth > MaxRemainder:
 		return family.Invalid("remainder", g.Remainder,
 			"remainder and growth together: want 1 to %d bits", MaxRemainder)
@@ -115,6 +115,7 @@ func (g Geometry) check() error {
 	case g.width() > 63:
 		return family.Invalid("remainder", g.Remainder, "remainder and value have more than 63 bits")
 	}
+
 	for i := 1; i < levels; i++ {
 		if g.Cells[i] < 0 || g.Cells[i] > maxCells || (g.Cells[i] == 0) != (g.Pools[i] == 0) {
 			return family.Invalid(fmt.Sprintf("cells%d", i+1), g.Cells[i],
@@ -129,6 +130,7 @@ func (g Geometry) check() error {
 				"want at most %d, and at most the size of the pool before", uint64(maxBuckets))
 		}
 	}
+
 	for i, n := range [levels]uint64{g.Buckets, g.Pools[1], g.Pools[2]} {
 		if hi, lo := bits.Mul64(n, g.words(i)); hi != 0 || lo > maxWords {
 			return fmt.Errorf("%d buckets or extensions of %d words: %w", n, g.words(i), filter.ErrTooLarge)

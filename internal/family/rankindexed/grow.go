@@ -16,18 +16,20 @@ func (f *Filter) Grow() error {
 	if err != nil {
 		return err
 	}
+
 	var s splitter
 	for b := range f.buckets {
 		if err := s.split(&f.arrays, b, &twice.arrays); err != nil {
 			return err
 		}
 	}
+
 	twice.tally = f.tally
 	*f = *twice
 	return nil
 }
 
-// twice returns an empty filter of twice the size, made by alloc. Errors are those of Grow and of alloc.
+// twice returns an empty filter of twice the size, made by alloc. Errors are the errors of Grow and of alloc.
 func (f *arrays) twice(alloc func(Geometry) (*Filter, error)) (*Filter, error) {
 	if f.g.Growth == 0 {
 		return nil, fmt.Errorf("a filter for %d keys has no doubling left: %w", f.g.Capacity, filter.ErrFull)
@@ -91,6 +93,7 @@ func (s *lister) read(u *bucket) {
 		s.chains[end] = uint16(chain)
 		end += bitvec.Bit(own.words, own.index+chain) & 1
 	}
+
 	for c := range used {
 		bit := uint64(0)
 		if c < f.own {
@@ -118,6 +121,7 @@ func (s *splitter) link(u *bucket) {
 			s.first[half][chain] = none
 		}
 	}
+
 	top := f.width - 1
 	for c := int32(used) - 1; c >= 0; c-- {
 		first := &s.first[s.cells[c]>>top&1][s.chains[c]]
@@ -137,11 +141,12 @@ func (s *splitter) write(to *arrays, b uint64, first []int32) error {
 		at := own.index + uint64(chain)
 		own.words[at/64] |= exists(c) << (at % 64)
 	}
+
 	mask := uint64(1)<<to.width - 1
 	for i := uint64(0); i < used; i++ {
 		if i == u.room() {
 			if err := u.lengthen(true); err != nil {
-				return to.full(err)
+				return to.describeFull(err)
 			}
 		}
 		c := s.order[i]

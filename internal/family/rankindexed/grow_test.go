@@ -56,8 +56,8 @@ func TestGrow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		a, _ := at.tidy()
-		b, _ := f.tidy()
+		a, _ := at.renumberExtensions()
+		b, _ := f.renumberExtensions()
 		if !slices.EqualFunc(a.Encode().Sections, b.Encode().Sections, slices.Equal[[]uint64]) || a.keys != b.keys {
 			t.Error("the grown filter is not the one that the keys make")
 		}
@@ -106,7 +106,7 @@ func TestGrowAlike(t *testing.T) {
 			t.Errorf("key %d counts %d, want %d", i, got, n)
 		}
 		if v, ok := values.Get(h); v != n-1 || !ok {
-			t.Errorf("key %d has the value %d, want that of the last added, %d", i, v, n-1)
+			t.Errorf("key %d has the value %d, want the value of the last added, %d", i, v, n-1)
 		}
 		if err := counts.Add(h); err != nil {
 			t.Fatal(err)

@@ -24,11 +24,13 @@ func (c *Concurrent) grow(t *generation) error {
 	if t.next.Load() != nil {
 		return nil
 	}
+
 	c.finish() // if t is still being filled
 	twice, err := t.twice(c.alloc)
 	if err != nil {
 		return err
 	}
+
 	g := &growth{to: newGeneration(twice), moved: make([]bool, t.buckets)}
 	g.left.Store(t.buckets)
 	// The growth ends before half of the further capacity is used, except with fewer than 512 keys in more buckets.
@@ -38,11 +40,13 @@ func (c *Concurrent) grow(t *generation) error {
 		// Splitting a bucket takes at most two extensions for each that it has.
 		twice.pools[level].reserved = 2 * t.pools[level].close()
 	}
+
 	t.next.Store(g)
 	return nil
 }
 
-// close has take return errGrow from now on, and returns the number of records in use, which does not rise any more.
+// close has takeRecord return errGrow from now on, and returns the number of records in use, which does not rise any
+// more.
 func (p *pool) close() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,15 +67,18 @@ func (c *Concurrent) move(t *generation, g *growth, b uint64) bool {
 	if g.moved[b] {
 		return false
 	}
+
 	s := g.lists.Get().(*splitter)
 	if err := s.split(&t.arrays, b, &g.to.arrays); err != nil {
 		panic("rankindexed: splitting a bucket: " + err.Error()) // cannot be, see split and grow
 	}
+
 	g.lists.Put(s)
 	u := t.bucket(b)
 	for level := 1; level < u.n; level++ {
 		g.to.pools[level].release(2)
 	}
+
 	g.moved[b] = true
 	if g.left.Add(^uint64(0)) == 0 {
 		c.moved(t, g)
@@ -97,6 +104,7 @@ func (c *Concurrent) help() {
 	if g == nil {
 		return
 	}
+
 	moved := uint64(0)
 	for range tries * g.share {
 		b := (g.cursor.Add(1) - 1) % t.buckets

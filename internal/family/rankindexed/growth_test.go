@@ -103,11 +103,11 @@ func TestGrowthDiffers(t *testing.T) {
 // same reports whether two filters have the same content. Numbers of extensions may differ.
 func same(t *testing.T, a, b *Filter) bool {
 	t.Helper()
-	a, err := a.tidy()
+	a, err := a.renumberExtensions()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err = b.tidy(); err != nil {
+	if b, err = b.renumberExtensions(); err != nil {
 		t.Fatal(err)
 	}
 	return a.g == b.g && a.tally == b.tally && slices.EqualFunc(a.Encode().Sections, b.Encode().Sections, slices.Equal[[]uint64])
@@ -250,10 +250,10 @@ func TestGrowthClosesPools(t *testing.T) {
 	var before [levels]uint64
 	for level := 1; level < levels; level++ {
 		before[level] = old.pools[level].inUse()
-		if record, _, err := old.pools[level].take(false); err != nil {
+		if record, _, err := old.pools[level].takeRecord(false); err != nil {
 			t.Fatal(err)
 		} else {
-			old.pools[level].free(record)
+			old.pools[level].freeRecord(record)
 		}
 	}
 	if err := c.grow(old); err != nil {
@@ -261,7 +261,7 @@ func TestGrowthClosesPools(t *testing.T) {
 	}
 	g := old.next.Load()
 	for level := 1; level < levels; level++ {
-		if _, _, err := old.pools[level].take(false); err != errGrow || g.to.pools[level].reserved != 2*before[level] {
+		if _, _, err := old.pools[level].takeRecord(false); err != errGrow || g.to.pools[level].reserved != 2*before[level] {
 			t.Errorf("level %d: %v, %d extensions reserved for %d", level, err, g.to.pools[level].reserved, before[level])
 		}
 	}

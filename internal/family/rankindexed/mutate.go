@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // Add adds the key with hash h. In the counting form the key then counts one more; in the others each Add of a key
@@ -43,6 +45,7 @@ func (f *arrays) add(h filter.Hash, n *tally) error {
 	if done := f.addNear(h, n); done {
 		return nil
 	}
+
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
 	if f.g.Counting {
@@ -126,7 +129,7 @@ func (f *arrays) insert(u *bucket, chain, cell uint64, n *tally) error {
 		return errGrow
 	}
 	if err := u.makeRoom(); err != nil {
-		return f.full(err)
+		return f.describeFull(err)
 	}
 	f.insertAt(u, chain, cell)
 	n.keys++
@@ -134,7 +137,7 @@ func (f *arrays) insert(u *bucket, chain, cell uint64, n *tally) error {
 	return nil
 }
 
-// makeRoom gives the bucket room for a further cell. The error is that of pool.take.
+// makeRoom gives the bucket room for a further cell. The error is the error of pool.takeRecord.
 func (u *bucket) makeRoom() error {
 	if u.used() < u.room() {
 		return nil
@@ -142,7 +145,7 @@ func (u *bucket) makeRoom() error {
 	return u.lengthen(false)
 }
 
-// insertAt is insert for a bucket with room, from bit at of the index on: that of the chain, or one that the chain
+// insertAt is insert for a bucket with room, from bit at of the index on: the bit of the chain, or a bit that the chain
 // leads to over cells with smaller remainders.
 func (f *arrays) insertAt(u *bucket, at, cell uint64) {
 	used := u.used()
@@ -155,6 +158,7 @@ func (f *arrays) insertAt(u *bucket, at, cell uint64) {
 		}
 		at = f.chains + c
 	}
+
 	u.flip(at)
 	u.insert(c, cell, used+1)
 }
@@ -169,12 +173,14 @@ func (f *arrays) remove(h filter.Hash, n *tally) error {
 	if near, err := f.removeNear(h, n); near {
 		return err
 	}
+
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
 	c, ok := u.find(chain, remainder)
 	if !ok {
 		return filter.ErrNotFound
 	}
+
 	n.keys--
 	if f.g.Counting {
 		if cell := u.cell(c); cell&(1<<counterBits-1) > 0 {
@@ -182,13 +188,14 @@ func (f *arrays) remove(h filter.Hash, n *tally) error {
 			return nil
 		}
 	}
+
 	n.used--
 	f.takeOut(&u, chain, c)
 	return nil
 }
 
-// find returns the first cell with this remainder of a chain, from bit at of the index on: that of the chain, or one
-// that the chain leads to.
+// find returns the first cell with this remainder of a chain, from bit at of the index on: the bit of the chain, or a
+// bit that the chain leads to.
 func (u *bucket) find(at, remainder uint64) (c uint64, ok bool) {
 	for ; u.bit(at); at = u.f.chains + c {
 		c = u.rank(at)
@@ -206,14 +213,98 @@ func (f *arrays) takeOut(u *bucket, chain, c uint64) {
 	for u.rank(at) != c {
 		at = f.chains + u.rank(at)
 	}
+
 	for next := f.chains + c; u.bit(next); next = f.chains + c {
 		behind := u.rank(next)
 		u.setCell(c, u.cell(behind))
 		at, c = next, behind
 	}
+
 	u.flip(at)
 	u.remove(c, used)
 	if u.n > 1 && u.parts[u.n-1].ones == 0 && used-1 <= u.room()-u.parts[u.n-1].room {
 		u.shorten()
 	}
+}
+
+// The operations from here on are the same for buckets without extensions, which most are. base is the first word of
+// the bucket.
+
+// near reports whether a bucket has no extension.
+func (f *arrays) near(base uint64) bool {
+	return f.table[base+f.span/64]&f.low|f.table[base+f.last]&f.high == 0
+}
+
+// setCell overwrites cell c.
+func (f *arrays) setCell(base, c, v uint64) {
+	bitvec.SetField(f.table, 64*base+f.cells+c*uint64(f.width), f.width, v)
+}
+
+// addNear adds a key. It returns false and changes nothing if the bucket has or needs an extension, or the filter must
+// grow.
+func (f *arrays) addNear(h filter.Hash, n *tally) bool {
+	base, remainder, at, c, old, end := f.walk.Follow(h.Hi, h.Lo)
+	if !f.near(base) {
+		return false
+	}
+
+	const top = 1<<counterBits - 1
+	if f.g.Counting && end == kernel.ChainCell && old>>f.payload == remainder && old&top < top {
+		f.setCell(base, c, old+1)
+		n.keys++
+		return true
+	}
+
+	if f.walk.Used(base) == f.own || f.mustGrow(n) {
+		return false
+	}
+
+	f.openNear(base, at, c, remainder<<f.payload, old, end == kernel.ChainCell)
+	n.keys++
+	n.used++
+	return true
+}
+
+// openNear inserts a cell where a walk ended: at bit at of the index, before cell c, which is old and of the same chain
+// if more is true.
+func (f *arrays) openNear(base, at, c, cell, old uint64, more bool) {
+	for more { // the new cell replaces this one, which replaces the next
+		f.setCell(base, c, cell)
+		cell = old
+		at = f.chains + c
+		c = f.walk.Rank(base, at)
+		if more = bitvec.Bit(f.table, 64*base+at)&1 != 0; more {
+			old = f.walk.Cell(base, c)
+		}
+	}
+	f.walk.Open(base, at, c, cell)
+}
+
+// removeNear removes a key. It returns false and changes nothing if the bucket has an extension.
+func (f *arrays) removeNear(h filter.Hash, n *tally) (near bool, err error) {
+	base, remainder, at, c, cell, end := f.walk.Follow(h.Hi, h.Lo)
+	if !f.near(base) {
+		return false, nil
+	}
+
+	if end != kernel.ChainCell || cell>>f.payload != remainder {
+		return true, filter.ErrNotFound
+	}
+
+	if f.g.Counting && cell&(1<<counterBits-1) > 0 {
+		f.setCell(base, c, cell-1)
+		n.keys--
+		return true, nil
+	}
+
+	for next := f.chains + c; bitvec.Bit(f.table, 64*base+next)&1 != 0; next = f.chains + c {
+		behind := f.walk.Rank(base, next)
+		f.setCell(base, c, f.walk.Cell(base, behind))
+		at, c = next, behind
+	}
+
+	f.walk.Close(base, at, c)
+	n.keys--
+	n.used--
+	return true, nil
 }

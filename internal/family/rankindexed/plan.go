@@ -125,9 +125,10 @@ func (s *searched) buckets(r, words int, lambda float64) {
 // extensions tries all sizes of extensions for given buckets. No bucket has more cells than deepest.
 func (s *searched) extensions(g Geometry, deepest int) {
 	if g.Pools[1] == 0 {
-		s.take(g)
+		s.keepIfSmaller(g)
 		return
 	}
+
 	for words := 1; ; words++ {
 		if float64(g.Buckets)*float64(64*g.words(0))+float64(g.Pools[1])*float64(64*words) >= s.bits {
 			return
@@ -145,7 +146,7 @@ func (s *searched) extensions(g Geometry, deepest int) {
 			e.Cells[2], e.Pools[2] = 0, 0
 		}
 		if e.Pools[2] <= e.Pools[1] {
-			s.take(e)
+			s.keepIfSmaller(e)
 		}
 		if e.Pools[2] == 0 {
 			return
@@ -153,8 +154,8 @@ func (s *searched) extensions(g Geometry, deepest int) {
 	}
 }
 
-// take keeps the geometry if it is the smallest so far.
-func (s *searched) take(g Geometry) {
+// keepIfSmaller keeps the geometry if it is the smallest so far.
+func (s *searched) keepIfSmaller(g Geometry) {
 	if bits := float64(g.Bits()); bits < s.bits && g.FPR(g.Capacity) <= s.fpr*(1+1e-9) && g.check() == nil {
 		s.best, s.bits = g, bits
 	}

@@ -116,7 +116,7 @@ func (s *plain) buckets(r, words int, lambda float64) {
 // extensions tries all sizes of extensions for given buckets. No bucket has more cells than deepest.
 func (s *plain) extensions(g Geometry, deepest int) {
 	if g.Pools[1] == 0 {
-		s.take(g)
+		s.keepIfSmaller(g)
 		return
 	}
 	for words := 1; ; words++ {
@@ -136,7 +136,7 @@ func (s *plain) extensions(g Geometry, deepest int) {
 			e.Cells[2], e.Pools[2] = 0, 0
 		}
 		if e.Pools[2] <= e.Pools[1] {
-			s.take(e)
+			s.keepIfSmaller(e)
 		}
 		if e.Pools[2] == 0 {
 			return
@@ -155,8 +155,8 @@ func (s *plain) deepest(g Geometry) int {
 	return cells
 }
 
-// plainWithin returns the geometry with the lowest rate among those of at most that size. keys is 0 if the number is
-// unknown.
+// plainWithin returns the geometry with the lowest rate among the geometries of at most that size. keys is 0 if the
+// number is unknown.
 func (o order) plainWithin(size family.Sizing, keys uint64) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // pool holds the extensions of one level. Each is a record of whole words: the pointer to the next level, the bits of
 // the higher index, the cells. Free records are all zero. Only the bucket that has a record reads or writes its words,
-// so that operations on different buckets may run at the same time: take and free have a lock.
+// so that operations on different buckets may run at the same time: takeRecord and freeRecord have a lock.
 type pool struct {
 	words  []uint64
 	stride uint64 // bits of a record
@@ -25,7 +25,7 @@ type pool struct {
 	low   int      // all bits are set in the words of taken before this one
 	// The following are for a Concurrent.
 	reserved uint64    // free records for buckets that come from the table of half the size
-	closed   bool      // the filter is growing: take returns errGrow
+	closed   bool      // the filter is growing: takeRecord returns errGrow
 	copying  *snapshot // not nil: a copy is being made
 }
 
@@ -36,10 +36,10 @@ func newPool(g Geometry, level int, words []uint64) *pool {
 	}
 }
 
-// take returns a free record, and the snapshot that the bucket must be copied to before it uses the record, or nil.
-// Only a bucket that comes from the table of half the size may have a reserved record. The error is errGrow or wraps
-// filter.ErrFull.
-func (p *pool) take(reserved bool) (record uint64, s *snapshot, err error) {
+// takeRecord returns a free record, and the snapshot that the bucket must be copied to before it uses the record, or
+// nil. Only a bucket that comes from the table of half the size may have a reserved record. The error is errGrow or
+// wraps filter.ErrFull.
+func (p *pool) takeRecord(reserved bool) (record uint64, s *snapshot, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -48,17 +48,19 @@ func (p *pool) take(reserved bool) (record uint64, s *snapshot, err error) {
 	case p.used == p.size || !reserved && p.used+p.reserved >= p.size:
 		return 0, nil, filter.ErrFull
 	}
+
 	for ^p.taken[p.low] == 0 {
 		p.low++
 	}
+
 	bit := bits.TrailingZeros64(^p.taken[p.low])
 	p.taken[p.low] |= 1 << bit
 	p.used++
 	return uint64(64*p.low + bit), p.copying, nil
 }
 
-// free gives a record back.
-func (p *pool) free(record uint64) {
+// freeRecord gives a record back.
+func (p *pool) freeRecord(record uint64) {
 	clear(p.words[record*p.stride/64:][:p.stride/64])
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,35 +88,34 @@ func (p *pool) inUse() uint64 {
 	return p.used
 }
 
-// clean reports whether all free records are 0, as take requires.
+// clean reports whether all free records are 0, as takeRecord requires.
 func (p *pool) clean() bool {
 	for record := range p.size {
-		if p.taken[record/64]>>(record%64)&1 != 0 {
-			continue
-		}
-		for _, w := range p.words[record*p.stride/64:][:p.stride/64] {
-			if w != 0 {
-				return false
-			}
+		taken := p.taken[record/64]>>(record%64)&1 != 0
+		if !taken && !bitvec.ZeroFrom(p.words[record*p.stride/64:][:p.stride/64], 0) {
+			return false
 		}
 	}
 	return true
 }
 
-// lengthen gives the bucket one more level. reserved and the error are those of take.
+// lengthen gives the bucket one more level. For reserved and the error see pool.takeRecord.
 func (u *bucket) lengthen(reserved bool) error {
 	err := filter.ErrFull
 	var record uint64
 	var s *snapshot
 	if u.n < levels {
-		record, s, err = u.f.pools[u.n].take(reserved)
+		record, s, err = u.f.pools[u.n].takeRecord(reserved)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if s != nil {
 		s.bucket(u.number())
 	}
+
 	words, at := u.pointerAt(u.n)
 	bitvec.SetField(words, at, uint(u.f.g.pointer(u.n)), record+1)
 	u.extend(record)
@@ -122,8 +123,8 @@ func (u *bucket) lengthen(reserved bool) error {
 	return nil
 }
 
-// full adds what is full to filter.ErrFull and returns any other error as it is.
-func (f *arrays) full(err error) error {
+// describeFull adds what is full to filter.ErrFull and returns any other error as it is.
+func (f *arrays) describeFull(err error) error {
 	if err == filter.ErrFull {
 		return fmt.Errorf("no room in the bucket of a key, in a filter for %d keys: %w", f.g.Capacity, err)
 	}
@@ -143,6 +144,35 @@ func (u *bucket) shorten() {
 	u.n--
 	words, at := u.pointerAt(u.n)
 	bitvec.SetField(words, at, uint(u.f.g.pointer(u.n)), 0)
-	u.f.pools[u.n].free(u.parts[u.n].record)
+	u.f.pools[u.n].freeRecord(u.parts[u.n].record)
 	u.parts[u.n] = part{}
+}
+
+// renumberExtensions numbers the extensions in the order of their buckets, so that the same keys make the same filter
+// whatever their order. It returns the filter.
+func (f *Filter) renumberExtensions() (*Filter, error) {
+	for level := 1; level < levels; level++ {
+		old := f.pools[level]
+		words, err := bitvec.Alloc(uint64(len(old.words)))
+		if err != nil {
+			return nil, err
+		}
+		fresh := newPool(f.g, level, words)
+		for b := range f.buckets {
+			u := f.bucket(b)
+			if u.n <= level {
+				continue
+			}
+			record, _, err := fresh.takeRecord(false)
+			if err != nil {
+				return nil, err
+			}
+			from := old.words[u.parts[level].record*old.stride/64:][:old.stride/64]
+			copy(words[record*fresh.stride/64:], from)
+			to, at := u.pointerAt(level)
+			bitvec.SetField(to, at, uint(f.g.pointer(level)), record+1)
+		}
+		f.pools[level] = fresh
+	}
+	return f, nil
 }

@@ -52,10 +52,12 @@ func (f *Cells) sweepFar(b, dead uint64) (gone uint64) {
 	w := sweeper{
 		s: &f.sizes, index: index[:], cells: cells[:], first: f.cells % 64, room: u.room(),
 	}
+
 	w.load(&u)
 	if w.count(); w.mark(dead) == 0 {
 		return 0
 	}
+
 	gone = w.close()
 	w.store(&u)
 	return gone
@@ -87,10 +89,12 @@ func (w *sweeper) store(u *bucket) {
 	if end%64 != 0 {
 		bitvec.SetField(own, end/64*64, uint(end%64), w.cells[whole])
 	}
+
 	copy(own[:f.span/64], w.index)
 	if f.span%64 != 0 {
 		bitvec.SetField(own, f.span/64*64, uint(f.span%64), w.index[f.span/64])
 	}
+
 	bit, cell := f.span, w.first+f.own*uint64(f.width)
 	for i := 1; i < u.n; i++ {
 		p := &u.parts[i]
@@ -98,6 +102,7 @@ func (w *sweeper) store(u *bucket) {
 		bitvec.Copy(p.words, p.cells, w.cells, cell, p.room*uint64(f.width))
 		bit, cell = bit+p.bits, cell+p.room*uint64(f.width)
 	}
+
 	for room := u.room(); u.n > 1 && w.used <= room-u.parts[u.n-1].room; {
 		room -= u.parts[u.n-1].room
 		u.shorten()
@@ -139,6 +144,7 @@ func (w *sweeper) mark(dead uint64) (n uint64) {
 		low |= 1 << (i * width)
 		gather |= 1 << ((width - 1) * i)
 	}
+
 	values := low * (1<<payload - 1)
 	up := (width - 1) * (k - 1)
 	mask := uint64(1)<<k - 1
@@ -153,6 +159,7 @@ func (w *sweeper) mark(dead uint64) (n uint64) {
 		w.gone[c/64] |= found << (c % 64)
 		w.gone[c/64+1] |= found >> 1 >> (63 - c%64)
 	}
+
 	clear(w.gone[w.used/64+1:])
 	w.gone[w.used/64] &= 1<<(w.used%64) - 1
 	for _, g := range w.gone {
@@ -246,7 +253,7 @@ func byteSums(x uint64) uint64 {
 
 // selectBit returns the place of set bit number k, from 0, of x, which has more of them. sums is byteSums(x).
 func selectBit(x, sums, k uint64) uint64 {
-	// The bytes before that of the bit are those whose sum is at most k. Sums are at most 64, so no borrow crosses bytes.
+	// The bytes before the byte of the bit have a sum of at most k. Sums are at most 64, so no borrow crosses bytes.
 	at := uint64(bits.OnesCount64(((k*eachByte|eachTop)-sums)&eachTop)) * 8
 	k -= sums << 8 >> at & 0xff
 	return at + uint64(inByte[k%8][x>>at&0xff])
@@ -311,9 +318,11 @@ func (w *sweeper) packBits(words []uint64, first, width uint64) (kept uint64) {
 			}
 		}
 	}
+
 	if to%64 != 0 {
 		bitvec.SetField(words, to/64*64, uint(to%64), word)
 	}
+
 	for n := first + w.used*width - to; n > 0; n -= min(n, 63) {
 		bitvec.SetField(words, to, uint(min(n, 63)), 0)
 		to += min(n, 63)

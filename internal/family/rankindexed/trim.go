@@ -30,16 +30,18 @@ func (g Geometry) inflates(words uint64) error {
 // Trimmed returns t.
 func (t Trimmed) Trimmed() family.Filter { return t }
 
-// Inflated returns how many bytes Decode allocates besides the sections: the size of the whole filter if the Spec is
-// that of a trimmed one, else 0. Errors are those of SectionWords.
+// Inflated returns how many bytes Decode allocates besides the sections: the size of the whole filter if a
+// trimmed filter has the Spec, else 0. Errors are the errors of SectionWords.
 func Inflated(s filter.Spec) (bytes uint64, err error) {
 	if !family.Given(s, "trimmed") {
 		return 0, nil
 	}
+
 	words, err := SectionWords(family.Without(s, "trimmed"))
 	if err != nil {
 		return 0, err
 	}
+
 	for _, w := range words {
 		if w > 1<<56 { // so that the sum of at most 8 sections stays below 2^63
 			return 0, fmt.Errorf("%d words: %w", w, filter.ErrTooLarge)
@@ -88,7 +90,7 @@ func (g Geometry) trimmedWords(cells uint64) uint64 {
 	return (g.Buckets*uint64(g.Chains) + cells*uint64(1+g.width()) + 63) / 64
 }
 
-// most returns the number of cells, those of all extensions included.
+// most returns the number of cells, the cells of all extensions included.
 func (g Geometry) most() uint64 {
 	return g.Buckets*uint64(g.Cells[0]) + g.Pools[1]*uint64(g.Cells[1]) + g.Pools[2]*uint64(g.Cells[2])
 }
@@ -104,28 +106,33 @@ func (g Geometry) untrim(e family.Encoded, cells uint64) (*Filter, error) {
 	if err := g.inflates(uint64(len(stream))); err != nil {
 		return nil, err
 	}
+
 	f, err := newFilter(g)
 	if err != nil {
 		return nil, err
 	}
+
 	at, end := uint64(0), g.Buckets*uint64(g.Chains)+cells*uint64(1+g.width())
 	for b := range f.buckets {
-		if at, err = f.fill(b, stream, at, end); err != nil {
+		if at, err = f.readTrimmed(b, stream, at, end); err != nil {
 			return nil, fmt.Errorf("bucket %d: %w", b, err)
 		}
 	}
-	if at != end || end%64 != 0 && stream[end/64]>>(end%64) != 0 {
+
+	if at != end || !bitvec.ZeroFrom(stream, end) {
 		return nil, errIndex
 	}
+
 	f.keys = e.Keys
 	return f, f.checkKeys()
 }
 
-// fill reads bucket b from bits [at, end) of a stream, and returns the first bit after it.
-func (f *Filter) fill(b uint64, stream []uint64, at, end uint64) (uint64, error) {
+// readTrimmed reads bucket b from bits [at, end) of a stream, and returns the first bit after it.
+func (f *Filter) readTrimmed(b uint64, stream []uint64, at, end uint64) (uint64, error) {
 	if end-at < f.chains {
 		return 0, errIndex
 	}
+
 	index, higher := at, at+f.chains
 	first := bitvec.Ones(stream, index, f.chains)
 	used := first
@@ -135,18 +142,22 @@ func (f *Filter) fill(b uint64, stream []uint64, at, end uint64) (uint64, error)
 		}
 		used += bitvec.Bit(stream, at) & 1
 	}
+
 	if (end-at)/uint64(f.width) < used {
 		return 0, errIndex
 	}
+
 	if err := f.checkRow(stream, higher, at, first, used); err != nil {
 		return 0, err
 	}
+
 	u := f.bucket(b)
 	for u.room() < used {
 		if u.lengthen(false) != nil {
 			return 0, errPointer
 		}
 	}
+
 	left, bits := used, f.chains+used
 	for i := range u.n {
 		p := &u.parts[i]
@@ -156,6 +167,7 @@ func (f *Filter) fill(b uint64, stream []uint64, at, end uint64) (uint64, error)
 		index, bits = index+in, bits-in
 		at, left = at+cells*uint64(f.width), left-cells
 	}
+
 	f.used += used
 	return at, nil
 }

@@ -50,13 +50,14 @@ func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	})
 }
 
-// fill adds all keys, with their values, to a filter, in the order of its buckets. done is called after each block.
-func (v *valued) fill(
+// addAll adds all keys, with their values, to a filter, in the order of its buckets. done is called after each block.
+func (v *valued) addAll(
 	ctx context.Context, f *Filter, keys *hashes.Sorted, part func(filter.Hash) uint64, done func(keys int) error,
 ) (err error) {
 	if err := v.check(ctx); err != nil {
 		return err
 	}
+
 	next, stop := iter.Pull(func(yield func([]filter.Hash) bool) {
 		if e := v.Blocks(ctx, func(hs []filter.Hash) error {
 			if !yield(hs) {
@@ -68,7 +69,7 @@ func (v *valued) fill(
 		}
 	})
 	defer stop()
-	values, more := next() // those of the next keys
+	values, more := next() // the values of the next keys
 	return errors.Join(err, keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
 		for _, h := range hs {
 			for more && (len(values) == 0 || before(values[0], h)) {
@@ -99,7 +100,7 @@ func (v *valued) check(ctx context.Context) error {
 	return v.Blocks(ctx, func(hs []filter.Hash) error { return one.Check(hs, 1) })
 }
 
-// before reports whether the key of a comes before that of b.
+// before reports whether the key of a comes before the key of b.
 func before(a, b filter.Hash) bool { return a.Hi < b.Hi || a.Hi == b.Hi && a.Lo>>32 < b.Lo>>32 }
 
 // errEnd ends a pass over the values whose last ones are not needed.

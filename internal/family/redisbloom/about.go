@@ -36,7 +36,7 @@ func grows(s filter.Spec) uint64 {
 
 // Forecast returns the size in bits of the first link of the chain that New makes, and its predicted false-positive
 // rate, in [0, 1], after keys distinct keys were added, at most the capacity of that link. It does not allocate a
-// filter. Errors are those of New.
+// filter. Errors are the errors of New.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	l, err := c.first()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// DefaultGrowth is the expansion that BF.RESERVE takes by default.
-const DefaultGrowth = 2
+// defaultGrowth is the expansion that BF.RESERVE takes by default.
+const defaultGrowth = 2
 
 // Config describes a chain to make, as BF.RESERVE does. Zero fields take the default noted beside them.
 type Config struct {
@@ -23,7 +23,7 @@ type Config struct {
 	// Size sizes the first link, of at least one word. Its FPR is the rate of the whole chain; default:
 	// probe.DefaultFPR.
 	Size   family.Sizing
-	Growth uint32  // each link is for Growth times the keys of the one before, at most 32768; default: DefaultGrowth
+	Growth uint32  // each link is for Growth times the keys of the one before, at most 32768; default: defaultGrowth
 	Fixed  bool    // the chain does not grow: NONSCALING
 	From   *Filter // if not nil, the chain begins like this one, and the other fields are not used
 }
@@ -67,19 +67,24 @@ func (c Config) first() (Link, error) {
 		l.Keys = 0
 		return l, nil
 	}
+
 	if err := c.Size.Check(); err != nil {
 		return Link{}, err
 	}
+
 	if c.Growth > maxGrowth {
 		return Link{}, badGrowth(uint64(c.Growth))
 	}
+
 	capacity := cmp.Or(c.Capacity, max(c.Keys, 1))
 	if err := c.Size.AtMost(capacity*maxBitsPerKey, max(c.Keys, c.Capacity), Family); err != nil {
 		return Link{}, err
 	}
+
 	if c.Size.BitsPerKey != 0 {
 		return newLink(capacity, 0, min(c.Size.BitsPerKey, maxBitsPerKey))
 	}
+
 	if c.Size.Bytes != 0 {
 		bits, err := c.Size.Bits(capacity)
 		if err != nil {
@@ -87,15 +92,18 @@ func (c Config) first() (Link, error) {
 		}
 		return newLink(capacity, 0, min(float64(max(bits/64, 1)*64)/float64(capacity), maxBitsPerKey))
 	}
+
 	rate := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 	promised := rate
 	if !c.Fixed {
 		rate /= 2 // each link has half the rate of the one before: the sum stays below the rate of the chain
 	}
+
 	l, err := newLink(capacity, rate, 0)
 	if err != nil || c.Capacity != 0 || c.Keys == 0 {
 		return l, err
 	}
+
 	bits, err := l.double(1).Fit(Family, c.Keys, promised, 64, 1<<53)
 	if err != nil || bits == l.Bits {
 		return l, err
@@ -111,6 +119,7 @@ func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 	} else {
 		rate = exp(-bitsPerKey * ln2squared)
 	}
+
 	l := Link{Capacity: capacity, Rate: rate, BitsPerKey: bitsPerKey, K: int(math.Ceil(ln2 * bitsPerKey))}
 	bits := float64(capacity) * bitsPerKey
 	switch {
@@ -119,6 +128,7 @@ func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 	case !(bits < 1<<53) || capacity >= 1<<53:
 		return Link{}, fmt.Errorf("a link of %.3g bits: %w", bits, filter.ErrTooLarge)
 	}
+
 	l.Bits = (max(uint64(bits), 1) + 63) / 64 * 64
 	return l, nil
 }
@@ -129,16 +139,18 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	words, err := bitvec.Alloc(l.Bits / 64)
 	if err != nil {
 		return nil, err
 	}
+
 	f := &Filter{words: words, links: []Link{l}, growth: c.Growth, scales: !c.Fixed}
 	switch {
 	case c.From != nil:
 		f.growth, f.scales = c.From.growth, c.From.scales
 	case f.growth == 0 && f.scales:
-		f.growth = DefaultGrowth
+		f.growth = defaultGrowth
 	}
 	return f, nil
 }
@@ -149,8 +161,8 @@ type Builder struct {
 	c Config
 }
 
-// NewBuilder returns a builder of a chain that begins like that of New. If Keys and Capacity are 0, the first link is for
-// the keys that come, duplicates included.
+// NewBuilder returns a builder of a chain that begins like a chain from New. If Keys and Capacity are 0, the first link
+// is for the keys that come, duplicates included.
 func NewBuilder(c Config) (*Builder, error) {
 	if _, err := c.first(); err != nil {
 		return nil, err
@@ -165,12 +177,14 @@ func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	if _, err := b.Keys.Finish(ctx); err != nil {
 		return nil, err
 	}
+
 	c := b.c
 	c.Keys = cmp.Or(c.Keys, b.Keys.Added())
 	f, err := New(c)
 	if err != nil {
 		return nil, err
 	}
+
 	err = b.Keys.Blocks(ctx, func(hs []filter.Hash) error {
 		for _, h := range hs {
 			if err := f.Add(h); err != nil {

@@ -48,6 +48,7 @@ func (f *Filter) Header() []byte {
 	if !f.scales {
 		options |= noScaling
 	}
+
 	b := le.AppendUint64(make([]byte, 0, ChainHeader+LinkHeader*len(f.links)+7), f.keys())
 	b = le.AppendUint32(b, uint32(len(f.links)))
 	b = le.AppendUint32(b, options)
@@ -69,12 +70,12 @@ func (f *Filter) Header() []byte {
 var ErrOldForm = errors.New("an older form of RedisBloom")
 
 // HeaderLinks returns the number of links, 1 to MaxLinks, of a header that begins with the ChainHeader bytes b. The
-// error wraps ErrOldForm if the options are those of a chain with 32-bit hashes or with sizes rounded to powers of
-// two.
+// error wraps ErrOldForm if the chain has 32-bit hashes or sizes that are rounded to powers of two.
 func HeaderLinks(b []byte) (uint64, error) {
 	if len(b) < ChainHeader {
 		return 0, fmt.Errorf("a header of %d bytes, want at least %d", len(b), ChainHeader)
 	}
+
 	le := binary.LittleEndian
 	links, options := le.Uint32(b[8:]), le.Uint32(b[12:])
 	switch {
@@ -98,9 +99,11 @@ func parseHeader(b []byte) (f *Filter, words uint64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+
 	if uint64(len(b)) < ChainHeader+LinkHeader*n {
 		return nil, 0, fmt.Errorf("a header of %d links in %d bytes", n, len(b))
 	}
+
 	f = &Filter{growth: le.Uint32(b[16:]), scales: le.Uint32(b[12:])&noScaling == 0, links: make([]Link, 0, n)}
 	var keys uint64 // at most 2^62
 	for i := range n {
@@ -133,6 +136,7 @@ func parseHeader(b []byte) (f *Filter, words uint64, err error) {
 		}
 		f.links = append(f.links, l)
 	}
+
 	if keys != le.Uint64(b) {
 		return nil, 0, fmt.Errorf("%d keys in the chain, but %d in its links", le.Uint64(b), keys)
 	}
@@ -172,7 +176,7 @@ func (f *Filter) Encode() family.Encoded {
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
-// filter.ErrConfig if the Spec is not that of a built filter.
+// filter.ErrConfig if no built filter has this Spec.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	r := family.Reader(s)
 	links, words := r.Uint("links"), r.Uint("words")
@@ -192,27 +196,33 @@ func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
 	}
+
 	b := make([]byte, 0, 8*len(e.Sections[0]))
 	for _, w := range e.Sections[0] {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}
+
 	n, err := HeaderLinks(b)
 	if err != nil {
 		return nil, err
 	}
+
 	if end := ChainHeader + LinkHeader*n; (end+7)/8 != uint64(len(e.Sections[0])) {
 		return nil, fmt.Errorf("a header of %d links in %d words", n, len(e.Sections[0]))
 	} else if string(b[end:]) != string(make([]byte, len(b)-int(end))) {
 		return nil, errors.New("the padding after the header is not zero")
 	}
+
 	f, words, err := parseHeader(b)
 	if err != nil {
 		return nil, err
 	}
+
 	if words != uint64(len(e.Sections[1])) || f.keys() != e.Keys {
 		return nil, fmt.Errorf("%d words and %d keys, but %d and %d in the header",
 			len(e.Sections[1]), e.Keys, words, f.keys())
 	}
+
 	f.words = e.Sections[1]
 	return f, nil
 }

@@ -49,8 +49,8 @@ type Filter struct {
 	scales bool
 }
 
-// in reports whether all bits of the key with hash h are set in the words of a link.
-func (l *Link) in(words []uint64, h filter.Hash) bool {
+// hasKey reports whether all bits of the key with hash h are set in the words of a link.
+func (l *Link) hasKey(words []uint64, h filter.Hash) bool {
 	x := h.Lo
 	for range l.K {
 		if at := x % l.Bits; words[at/64]>>(at%64)&1 == 0 {
@@ -67,7 +67,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 	for i := len(f.links) - 1; i >= 0; i-- {
 		l := &f.links[i]
 		start := end - l.Bits/64
-		if l.in(f.words[start:end], h) {
+		if l.hasKey(f.words[start:end], h) {
 			return true
 		}
 		end = start
@@ -99,11 +99,13 @@ func (f *Filter) Add(h filter.Hash) error {
 	if f.Has(h) {
 		return nil
 	}
+
 	if l := f.links[len(f.links)-1]; l.Keys >= l.Capacity {
 		if err := f.grow(l); err != nil {
 			return err
 		}
 	}
+
 	l := &f.links[len(f.links)-1]
 	words := f.words[uint64(len(f.words))-l.Bits/64:]
 	x := h.Lo
@@ -112,6 +114,7 @@ func (f *Filter) Add(h filter.Hash) error {
 		words[at/64] |= 1 << (at % 64)
 		x += h.Hi
 	}
+
 	l.Keys++
 	return nil
 }
@@ -128,25 +131,31 @@ func (f *Filter) grow(last Link) error {
 	if !f.scales || f.growth == 0 {
 		return fmt.Errorf("a chain of %d keys that does not grow: %w", last.Keys, filter.ErrFull)
 	}
+
 	if len(f.links) == MaxLinks {
 		return fmt.Errorf("a chain of %d links: %w", len(f.links), filter.ErrFull)
 	}
+
 	capacity := float64(last.Capacity) * float64(f.growth)
 	if !(capacity < 1<<53) {
 		return fmt.Errorf("a link for %.3g keys: %w", capacity, filter.ErrTooLarge)
 	}
+
 	next, err := newLink(uint64(capacity), last.Rate/2, 0)
 	if err != nil {
 		return err
 	}
+
 	if next.Bits > largeLink && next.Bits/maxStep > last.Bits {
 		return fmt.Errorf("the next link takes %d bytes, more than %d times the last one; reserve a chain of a larger "+
 			"capacity: %w", next.Bits/8, maxStep, filter.ErrTooLarge)
 	}
+
 	words, err := bitvec.Alloc(uint64(len(f.words)) + next.Bits/64)
 	if err != nil {
 		return err
 	}
+
 	copy(words, f.words)
 	f.words, f.links = words, append(f.links, next)
 	return nil
@@ -189,7 +198,7 @@ func (f *Filter) EstimateKeys() (n float64) {
 	return n
 }
 
-// Info counts the set bits, which reads the whole filter. Bits, Fill and Capacity are those of all links together.
+// Info counts the set bits, which reads the whole filter. Bits, Fill and Capacity are for all links together.
 func (f *Filter) Info() filter.Info {
 	info := filter.Info{Spec: f.spec(), Keys: f.keys(), Bits: 64 * uint64(len(f.words))}
 	var set uint64
@@ -206,7 +215,18 @@ func (f *Filter) Info() filter.Info {
 		prior += math.Log1p(-d.FPR(l.Keys))
 		posterior += math.Log1p(-d.Posterior(link, ones))
 	}
+
 	info.Fill = float64(set) / float64(info.Bits)
 	info.FPRPrior, info.FPRPosterior = max(0, -math.Expm1(prior)), max(0, -math.Expm1(posterior)) // not -0
 	return info
+}
+
+// double returns the double hashing of a link in a chain of that many links.
+func (l *Link) double(links int) probe.Double {
+	return probe.Double{Bits: l.Bits, K: l.K, Word: 64, Pairs: 1, Probe: walk, Parts: links}
+}
+
+// walk is the probe.Probe of the family.
+func walk(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
+	return (start[0] + uint64(i)*step[0]) % m, 0, false
 }

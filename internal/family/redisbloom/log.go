@@ -5,7 +5,7 @@ import "math"
 // The links of a file have their bits per key, which is a logarithm, or their rate, which is an exponential. math.Log
 // and math.Exp differ in the last bit between processors, so the functions here compute both by operations that are the
 // same everywhere. All products are converted to float64 before they are added: that keeps the compiler from fusing the
-// two operations. Only new links are computed: those of a file keep the numbers of its header.
+// two operations. Only new links are computed: links from a file keep the numbers of its header.
 
 // double is the number hi + lo, where hi is that sum rounded to a float64. Operations have a relative error of about
 // 2^-100.
@@ -43,12 +43,13 @@ func (a double) div(b double) double {
 // log returns the natural logarithm of a positive finite x, correctly rounded except where it lies within about 2^-95
 // of its size of the middle between two float64s. RedisBloom calls log of the C library. Of 5 million rates of
 // links, glibc 2.36 gives another float64 for 6 in 100,000, and math.Log of amd64 for 2 in 100: one chain in ten would
-// differ from that of Redis in the bits per key of a link.
+// differ from the chain of Redis in the bits per key of a link.
 func log(x float64) float64 {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {
 		m, e = 2*m, e-1
 	}
+
 	// ln m = 2·atanh(s) = 2s·(1 + s²/3 + s⁴/5 + ...), s = (m-1)/(m+1), |s| < 0.1716
 	s := double{m - 1, 0}.div(sum(m, 1))
 	square := s.mul(s)
@@ -56,6 +57,7 @@ func log(x float64) float64 {
 	for i := 41; i >= 3; i -= 2 {
 		series = series.add(double{1, 0}.div(double{float64(i), 0})).mul(square)
 	}
+
 	series = series.add(double{1, 0}).mul(s)
 	return ln2double.mul(double{float64(e), 0}).add(double{2 * series.hi, 2 * series.lo}).hi
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -56,14 +57,17 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	r, wide, err := b.c.Geometry(n)
 	if err != nil {
 		return nil, err
 	}
+
 	g := geometry{r: r, wide: uint64(wide), valueBits: b.c.ValueBits, w: b.c.width()}
 	if n > maxTail {
 		g.seed = uint64(b.c.Seed)
 	}
+
 	for range maxTries {
 		b.done = progress{give: b.Progress, keys: n, start: time.Now()}
 		f, err := b.smallest(ctx, n, g)
@@ -83,8 +87,8 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 const maxTries = 8
 
 // variants returns how many variants of the layers a build with the columns of g tries at most. With few keys chance
-// decides the size of a filter, and a build takes at most about three times as long as that of family fuse. With w=128
-// and one column, where a slot is the largest part of a key's bits, chance decides the last 0.02%.
+// decides the size of a filter, and a build takes at most about three times as long as a build of family fuse. With
+// w=128 and one column, where a slot is the largest part of a key's bits, chance decides the last 0.02%.
 func (b *Builder) variants(n uint64, g geometry) uint64 {
 	switch {
 	case n <= maxTail || b.c.Seed != 0:
@@ -126,6 +130,7 @@ func (b *Builder) smallest(ctx context.Context, n uint64, g geometry) (*Filter, 
 			best, tail = f, left
 		}
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +140,7 @@ func (b *Builder) smallest(ctx context.Context, n uint64, g geometry) (*Filter, 
 // attempt builds the layers of a filter of n keys with the seed and the columns of g, and returns the keys of the tail.
 func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter, tail []filter.Hash, err error) {
 	f = &Filter{geometry: g, keys: n}
-	keys, own := b.Keys, false // own: keys are not those of the builder
+	keys, own := b.Keys, false // own: keys are not the keys of the builder
 	defer func() {
 		if own {
 			err = errors.Join(err, keys.Close())
@@ -155,6 +160,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 			return nil, nil, err
 		}
 	}
+
 	var classes []uint8
 	solvers := make([]solver, parallel.Workers(b.Workers))
 	for left := n; left > maxTail; {
@@ -180,10 +186,12 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 			return nil, nil, err
 		}
 	}
+
 	f.classes = make([]uint64, (2*f.buckets()+63)/64)
 	for i, class := range classes {
 		f.classes[i/32] |= uint64(class) << (i % 32 * 2)
 	}
+
 	back := inverse(factor(uint64(len(f.layers)) + maxLayers*g.seed))
 	err = keys.Blocks(ctx, func(hs []filter.Hash) error {
 		for _, h := range hs {
@@ -194,11 +202,13 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if len(f.layers) == 0 && f.valueBits > 0 {
 		if err := checkValues(slices.Values([][]filter.Hash{tail}), 1); err != nil {
 			return nil, nil, err
 		}
 	}
+
 	f.slots = uint64(len(tail))
 	return f, tail, nil
 }
@@ -221,11 +231,44 @@ func (f *Filter) reserve() error {
 		f.words = f.words[:words]
 		return nil
 	}
+
 	room, err := bitvec.Alloc(words + words/12 + 512)
 	if err != nil {
 		return err
 	}
+
 	f.words = room[:copy(room, f.words)]
 	f.words = f.words[:words]
+	return nil
+}
+
+// AddMany adds keys and keeps no reference to hs. It may be called from several goroutines at once. The error wraps
+// filter.ErrConfig if the filter is to have values, or says that keys beyond the memory limit cannot be written.
+func (b *Builder) AddMany(hs []filter.Hash) error {
+	if b.c.ValueBits > 0 {
+		return family.Invalid("value_bits", b.c.ValueBits, "every key needs a value, and some came without one")
+	}
+	return b.Intake.AddMany(hs)
+}
+
+// AddValues adds the keys hs[i] with values[i], below 2^ValueBits, and keeps no reference to either. It may be called
+// from several goroutines at once. Keys are distinguished by 96 bits: all of Hi and the high half of Lo. The error
+// wraps filter.ErrConfig if the filter is to have no values, the two slices differ in length, or a value has too many
+// bits; then it has added nothing. Else it says that keys beyond the memory limit cannot be written.
+func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
+	return hashes.AddValues(hs, values, int(b.c.ValueBits), func(_, valued []filter.Hash) error {
+		return b.Keys.AddMany(valued)
+	})
+}
+
+// checkValues returns a *family.ValueError if two of the keys, which are in order, differ only in their values. Hi of
+// the key times back is Hi of its hash.
+func checkValues(pieces iter.Seq[[]filter.Hash], back uint64) error {
+	var one hashes.OneValue
+	for hs := range pieces {
+		if err := one.Check(hs, back); err != nil {
+			return err
+		}
+	}
 	return nil
 }

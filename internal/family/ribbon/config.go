@@ -9,14 +9,14 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// DefaultR is the number of bits of a fingerprint of a Config without a size.
-const DefaultR = 8
+// defaultR is the number of bits of a fingerprint of a Config without a size.
+const defaultR = 8
 
 // Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
 	Size family.Sizing // chooses R and the share of blocks with one bit more
-	R    uint          // bits of a fingerprint, 1 to MaxBits, instead of Size; default: DefaultR
+	R    uint          // bits of a fingerprint, 1 to MaxBits, instead of Size; default: defaultR
 	// Wide is the share of the blocks, of 1024, that have fingerprints of R+1 bits, below 1024. It needs R below
 	// MaxBits.
 	Wide      uint
@@ -44,6 +44,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
+
 	const most = math.MaxUint32
 	c.R, c.ValueBits, c.W = uint(min(bits, most)), uint(min(valueBits, most)), uint(min(w, most))
 	c.Wide, c.Seed = uint(min(wide, most)), uint(min(seed, most))
@@ -59,6 +60,7 @@ func (c Config) Check() error {
 	if err := c.Size.Check(); err != nil {
 		return err
 	}
+
 	switch {
 	case c.R > MaxBits:
 		return family.Invalid("r", c.R, "want 1 to %d, or 0 with value_bits", MaxBits)
@@ -106,11 +108,12 @@ func (c Config) Geometry(n uint64) (r, wide uint, err error) {
 	if err := c.Check(); err != nil {
 		return 0, 0, err
 	}
+
 	switch {
 	case c.R != 0 || c.Static:
 		return c.R, c.Wide, nil
 	case c.Size.IsZero():
-		return DefaultR, c.Wide, nil
+		return defaultR, c.Wide, nil
 	case n > maxStarts:
 		return 0, 0, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
 	case c.Size.FPR != 0:
@@ -125,12 +128,15 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 	for r = 1; math.Ldexp(1, -int(r+1)) >= rate; {
 		r++
 	}
+
 	if math.Ldexp(1, -int(r)) <= rate && r <= MaxBits {
 		return r, 0, nil
 	}
+
 	if r >= MaxBits {
 		return 0, 0, family.Invalid("fpr", rate, "the lowest rate of ribbon is %.2g", math.Ldexp(1, -MaxBits))
 	}
+
 	if n <= maxTail { // without layers, any wide blocks would make all fingerprints longer
 		return r + 1, 0, nil
 	}
@@ -141,6 +147,7 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 			break
 		}
 	}
+
 	if wide++; wide >= wideUnit {
 		return r + 1, 0, nil
 	}
@@ -154,6 +161,7 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+
 	p := predict(c.width(), n, 0, 0)
 	slots, classes := float64(p.allSlots()), 2*float64(p.buckets())
 	columns := (float64(total)-classes)/slots - float64(c.ValueBits)
@@ -161,6 +169,7 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 	if c.ValueBits > 0 {
 		least = 0
 	}
+
 	if columns < least {
 		field, value := "bits_per_key", any(c.Size.BitsPerKey)
 		if c.Size.Bytes != 0 {
@@ -169,10 +178,12 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 		needs := math.Ceil((least+float64(c.ValueBits))*slots + classes)
 		return 0, 0, family.Invalid(field, value, "ribbon needs %.0f bits or more for %d keys", needs, n)
 	}
+
 	if columns >= MaxBits {
 		most := uint64(float64(MaxBits+c.ValueBits)*slots + classes)
 		return MaxBits, 0, c.Size.AtMost(most, keys, Family)
 	}
+
 	r = uint(columns)
 	if n <= maxTail {
 		return r, 0, nil
@@ -197,23 +208,64 @@ func (c Config) within(total, n uint64, r, wide uint) (uint, uint) {
 }
 
 // Forecast returns the expected size in bits of the filter that the Config makes for its Keys, and the predicted
-// false-positive rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of
+// false-positive rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are the errors of
 // Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if keys > maxStarts {
 		return 0, 0, fmt.Errorf("%d keys: %w", keys, filter.ErrTooLarge)
 	}
+
 	r, wide, err := c.Geometry(keys)
 	if err != nil {
 		return 0, 0, err
 	}
+
 	p := predict(c.width(), keys, r+c.ValueBits, wide)
 	if total, err := c.Size.Bits(max(keys, 1)); err == nil && total > 0 && p.bits() > total {
 		r, wide = c.within(total, keys, r, wide)
 		p = predict(c.width(), keys, r+c.ValueBits, wide)
 	}
+
 	if c.Static {
 		return p.bits(), 1, nil
 	}
 	return p.bits(), p.rate(r), nil
+}
+
+// correct reports whether a filter keeps the rate or the size of the Config. If not, it returns the geometry to try
+// next: the one that would keep it if the layers and the classes stayed as they are.
+func (c Config) correct(f *Filter) (next geometry, kept bool) {
+	// Geometries are ordered by the bits of their fingerprints, in units of a 1024th.
+	have := int(f.r)*wideUnit + int(f.wide)
+	if c.Size.FPR != 0 {
+		if f.rate() <= c.Size.FPR {
+			return f.geometry, true
+		}
+		more := sort.Search(2*wideUnit, func(i int) bool { return f.withPrints(have+1+i).rate() <= c.Size.FPR })
+		return f.withPrints(min(have+1+more, MaxBits*wideUnit)).geometry, false
+	}
+
+	total, err := c.Size.Bits(f.keys)
+	if err != nil || total == 0 || f.bits() <= total {
+		return f.geometry, true
+	}
+
+	least := wideUnit
+	if f.valueBits > 0 {
+		least = 0
+	}
+
+	fewer := sort.Search(have-least, func(i int) bool { return f.withPrints(have-1-i).bits() <= total })
+	return f.withPrints(max(have-1-fewer, least)).geometry, have == least
+}
+
+// withPrints returns the filter with fingerprints of that many 1024ths of a bit, with the same classes and without a
+// solution.
+func (f *Filter) withPrints(bits int) *Filter {
+	o := &Filter{geometry: f.geometry, classes: f.classes, keys: f.keys}
+	o.r, o.wide, o.layers = uint(bits/wideUnit), uint64(bits%wideUnit), nil
+	for i := range f.layers {
+		o.addLayer(f.layers[i].starts)
+	}
+	return o
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
@@ -110,9 +111,11 @@ func (g *geometry) spec() filter.Spec {
 			s = s.With(p.name, p.value)
 		}
 	}
+
 	if len(g.layers) == 0 {
 		return s
 	}
+
 	starts := make([]string, len(g.layers))
 	for i := range g.layers {
 		starts[i] = strconv.FormatUint(g.layers[i].starts, 10)
@@ -127,46 +130,37 @@ func (f *Filter) Encode() family.Encoded {
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
-// filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
+// filter.ErrConfig or filter.ErrTooLarge if no built filter has this Spec.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := readGeometry(s)
-	if err != nil {
-		return nil, err
-	}
-	return g.sections(), nil
+	return g.sections(), err
 }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if a section does not have
 // the size of SectionWords, bits behind the last class or the tail are set, or there are keys without slots or slots
 // without keys.
 func Decode(e family.Encoded) (*Filter, error) {
-	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
-		return nil, err
-	}
 	g, err := readGeometry(e.Spec)
-	if err != nil {
+	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
 	}
-	f := &Filter{geometry: *g, words: e.Sections[0], classes: e.Sections[1], tail: e.Sections[2], keys: e.Keys}
+
+	f := &Filter{geometry: g, words: e.Sections[0], classes: e.Sections[1], tail: e.Sections[2], keys: e.Keys}
 	switch {
-	case !clean(f.classes, 2*g.buckets()):
+	case !bitvec.ZeroFrom(f.classes, 2*g.buckets()):
 		return nil, fmt.Errorf("bits behind the last bucket are set")
-	case !clean(f.tail, g.tailBits()):
+	case !bitvec.ZeroFrom(f.tail, g.tailBits()):
 		return nil, fmt.Errorf("bits behind the tail are set")
 	case (f.keys == 0) != (g.allSlots() == 0):
 		return nil, fmt.Errorf("%d keys in %d slots", f.keys, g.allSlots())
 	}
+
 	f.prepare()
 	return f, nil
 }
 
-// clean reports whether the bits of the last word from bit used on are 0.
-func clean(words []uint64, used uint64) bool {
-	return used%64 == 0 || words[used/64]>>(used%64) == 0
-}
-
 // readGeometry reads the Spec of a built filter and no other.
-func readGeometry(s filter.Spec) (*geometry, error) {
+func readGeometry(s filter.Spec) (g geometry, err error) {
 	r := family.Reader(s)
 	small := func(name string, most uint64) uint64 {
 		v := r.Uint(name)
@@ -175,33 +169,38 @@ func readGeometry(s filter.Spec) (*geometry, error) {
 		}
 		return v
 	}
+
 	bits, valueBits, w := small("r", MaxBits), small("value_bits", MaxBits), small("w", 128)
 	wide := small("wide", wideUnit-1)
 	tail, seed, tailSeed := small("tail", maxTail), small("seed", maxSeed), small("tail_seed", maxSeed)
 	starts := r.Text("starts", "")
 	if err := r.Err(); err != nil {
-		return nil, err
+		return geometry{}, err
 	}
+
 	bad := bits|valueBits|w|wide|tail|seed|tailSeed == math.MaxUint64
 	bad = bad || !family.Given(s, "r") || w != 64 && w != 128 || bits+valueBits == 0 || bits == MaxBits && wide > 0
 	bad = bad || tail == 0 && tailSeed > 0 || starts == "" && seed > 0
 	if bad {
-		return nil, family.Invalid("spec", s, "want r of 1 to 32 (or 0 with value_bits), w of 64 or 128, "+
+		return geometry{}, family.Invalid("spec", s, "want r of 1 to 32 (or 0 with value_bits), w of 64 or 128, "+
 			"value_bits of 1 to 32, wide below 1024, tail up to 256, seeds below 65536, "+
 			"and no parameter that is 0 but r")
 	}
-	g := &geometry{
+
+	g = geometry{
 		r: uint(bits), valueBits: uint(valueBits), w: uint(w), wide: wide, seed: seed, slots: tail, tailSeed: tailSeed,
 	}
+
 	if !family.Given(s, "starts") {
 		return g, nil
 	}
+
 	list := strings.Split(starts, "-")
 	for _, text := range list {
 		t, err := strconv.ParseUint(text, 10, 64)
 		invalid := err != nil || strconv.FormatUint(t, 10) != text || t == 0 || t%64 != 0 || t > maxStarts
 		if invalid || len(list) > maxLayers {
-			return nil, family.Invalid("spec", s,
+			return geometry{}, family.Invalid("spec", s,
 				"want starts as up to 16 positive multiples of 64, such as 944896-51968-2752")
 		}
 		g.addLayer(t)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -65,7 +66,7 @@ func TestHostile(t *testing.T) {
 			if used%64 == 0 {
 				continue
 			}
-			if e.Sections[i][used/64] |= 1 << 63; clean(e.Sections[i], used) {
+			if e.Sections[i][used/64] |= 1 << 63; bitvec.ZeroFrom(e.Sections[i], used) {
 				t.Fatalf("%s: a bit of section %d behind bit %d", s, i, used)
 			}
 			if _, err := Decode(e); err == nil {

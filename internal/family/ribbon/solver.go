@@ -1,11 +1,14 @@
 package ribbon
 
 import (
+	"context"
 	"math/bits"
 	"slices"
+	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/hashes"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -59,6 +62,7 @@ func (s *solver) solve(j *job) []filter.Hash {
 	} else {
 		s.rows.d = s.rows.d[:0]
 	}
+
 	s.bumped = s.bumped[:0]
 	bucket := base >> j.shift
 	keys := s.keys[:0]
@@ -71,6 +75,7 @@ func (s *solver) solve(j *job) []filter.Hash {
 			keys = append(keys, h)
 		}
 	}
+
 	s.bucket(j, bucket, keys)
 	s.keys = keys
 	s.substitute(j, slots/64)
@@ -89,6 +94,7 @@ func (s *solver) bucket(j *job, bucket uint64, keys []filter.Hash) {
 			probe.Position(h.Hi, j.layer.starts) - base, c, d, k.print()<<j.valueBits | h.Lo&(1<<j.valueBits-1),
 		})
 	}
+
 	within := uint64(1)<<j.shift - 1
 	begin := len(keys)
 	for class := 3; class > 0; class-- {
@@ -123,6 +129,7 @@ func (s *solver) insert(j *job, bucket uint64, es []equation) bool {
 		s.pivots = s.pivots[:n]
 		return ok
 	}
+
 	for i := len(es) - 1; i >= 0; i-- {
 		e := &es[i]
 		var pivot uint32
@@ -159,14 +166,15 @@ func (j *job) mask(start uint64) uint64 {
 	return 1<<columns - 1
 }
 
-// substitute computes the slots from the rows, from the last one to the first, and writes those of each block. A slot
-// without a row is 0.
+// substitute computes the slots from the rows, from the last one to the first, and writes the slots of each block. A
+// slot without a row is 0.
 func (s *solver) substitute(j *job, blocks uint64) {
 	base := j.slot(j.segment<<segmentBits) / 64
 	columns := int(j.columns)
 	if j.wide > 0 {
 		columns++
 	}
+
 	// Bit i of near is slot at+1+i of a column, where at is the slot to compute; far has those after near. Columns are
 	// computed by four: the last ones of them may not exist.
 	var near, far [2*MaxBits + 4]uint64
@@ -195,3 +203,70 @@ func (s *solver) substitute(j *job, blocks uint64) {
 
 // parity returns 1 if an odd number of bits of v is set, else 0.
 func parity(v uint64) uint64 { return uint64(bits.OnesCount64(v)) & 1 }
+
+// solveLayer solves the last layer of f for the keys, writes the classes of its buckets, and adds the keys that it
+// bumps to next. Hi of keys is multiplied by the factor of the layer, Hi of keys in next by the factor of the layer
+// after it.
+func (b *Builder) solveLayer(
+	ctx context.Context, f *Filter, solvers []solver, classes []uint8, keys, next *hashes.Sorted,
+) error {
+	l := &f.layers[len(f.layers)-1]
+	work := job{
+		layer: l, valueBits: f.valueBits, back: inverse(l.factor), classes: classes, words: f.words,
+	}
+
+	forth := factor(uint64(len(f.layers)) + maxLayers*f.seed)
+	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, l.starts) >> segmentBits }
+	check := f.valueBits > 0 && len(f.layers) == 1
+	do := func(s *solver, j *job) error {
+		if check {
+			if err := checkValues(j.part.Pieces(), work.back); err != nil {
+				return err
+			}
+		}
+		bumped := s.solve(j)
+		for i := range bumped {
+			bumped[i].Hi *= forth
+		}
+		return next.AddMany(bumped)
+	}
+
+	segments := (l.starts + segmentStart - 1) >> segmentBits
+	each := func(send func(job) error) error {
+		return keys.Parts(ctx, part, func(p hashes.Part) error {
+			j := work
+			j.segment, j.part = p.Number, p
+			b.done.add(p.Len())
+			return send(j)
+		})
+	}
+
+	if len(solvers) == 1 || segments == 1 {
+		return each(func(j job) error { return do(&solvers[0], &j) })
+	}
+
+	worker := func(i int) func(job) error { return func(j job) error { return do(&solvers[i], &j) } }
+	return parallel.Feed(len(solvers), 0, worker, each)
+}
+
+// progress reports how many keys of a build have come to a segment.
+type progress struct {
+	give  func(filter.Progress) // or nil
+	keys  uint64                // all keys
+	came  uint64
+	start time.Time
+	last  time.Time // of the last report
+}
+
+// add counts keys and reports them if a tenth of a second has passed.
+func (p *progress) add(keys int) {
+	p.came += uint64(keys)
+	now := time.Now()
+	if p.give == nil || p.keys == 0 || now.Sub(p.last) < time.Second/10 {
+		return
+	}
+	p.last = now
+	// All layers take about a sixteenth more keys than the first one.
+	done := min(float64(p.came)/float64(p.keys+p.keys/16+1), 1)
+	p.give(filter.Progress{Done: done, Left: time.Duration(float64(now.Sub(p.start)) * (1 - done) / done)})
+}

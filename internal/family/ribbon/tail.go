@@ -28,8 +28,8 @@ func (f *Filter) solveTail(hs []filter.Hash) error {
 	return fmt.Errorf("ribbon: no tail for %d keys: %w", len(hs), errHashes)
 }
 
-// eliminate writes the rows of the tail in echelon form: the lowest coefficient of row i that is set is that of slot i,
-// and an empty row has none. It returns false if the equations contradict each other.
+// eliminate writes the rows of the tail in echelon form: the lowest coefficient of row i that is set is the coefficient
+// of slot i, and an empty row has none. It returns false if the equations contradict each other.
 func (f *Filter) eliminate(rows []dense, hs []filter.Hash, seed uint64) bool {
 	clear(rows)
 	mask := uint64(1)<<f.tailColumns() - 1

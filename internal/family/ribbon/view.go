@@ -25,19 +25,22 @@ type View struct {
 	Starts         [MaxLayers]uint64 // of each layer
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter that has keys. Errors are those of SectionWords,
-// and wrap filter.ErrConfig for a filter of values.
+// ViewOf returns the View of a filter with the Spec of a built filter that has keys. Errors are the errors of
+// SectionWords, and wrap filter.ErrConfig for a filter of values.
 func ViewOf(s filter.Spec) (View, error) {
 	g, err := readGeometry(s)
 	if err != nil {
 		return View{}, err
 	}
+
 	v := View{
 		R: g.r, W: g.w, Wide: g.wide, Seed: g.seed, TailSeed: g.tailSeed, Tail: g.slots, Layers: len(g.layers),
 	}
+
 	for i := range g.layers {
 		v.Starts[i] = g.layers[i].starts
 	}
+
 	if g.valueBits > 0 || !v.Valid() {
 		return View{}, family.Invalid("spec", s, "want a filter with keys and without values")
 	}
@@ -75,7 +78,7 @@ func (v *View) Bytes() (solution, classes, tail uint64) {
 	return 8 * words, (2*buckets + 7) / 8, (g.tailBits() + 7) / 8
 }
 
-// Has reports whether the key may be in the set. It panics if a section has fewer bytes than those of Bytes, or the
+// Has reports whether the key may be in the set. It panics if a section has fewer bytes than Bytes says, or the
 // last one fewer than 8 more.
 func (v *View) Has(solution, classes, tail []byte, h filter.Hash) bool {
 	g, k := v.geometry(), keyOf(h, 0)
@@ -90,6 +93,7 @@ func (v *View) Has(solution, classes, tail []byte, h filter.Hash) bool {
 		}
 		words, buckets = words+l.words(), buckets+l.buckets()
 	}
+
 	print := k.print()
 	for c := range uint64(g.tailColumns()) {
 		sum := uint64(0)
@@ -112,6 +116,7 @@ func (l *layer) has(solution []byte, start uint64, k key, r uint) bool {
 	if l.isWide(slot) {
 		columns++
 	}
+
 	c, d := l.coefficients(k)
 	block, q := slot/64, slot%64
 	c, d, e := c<<q, d<<q|c>>(64-q), d>>(64-q) // in Go a shift by 64 gives 0
@@ -120,6 +125,7 @@ func (l *layer) has(solution []byte, start uint64, k key, r uint) bool {
 	if l.width == 128 {
 		third = solution[8*l.begin(block+2):]
 	}
+
 	first, second, third = first[:8*columns], second[:8*columns], third[:8*columns]
 	result := uint64(0)
 	for i := range columns {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -30,7 +31,7 @@ func Decode(e family.Encoded) (*Filter, error) {
 		return nil, err
 	}
 	words := e.Sections[0]
-	if m%64 != 0 && words[m/64]>>(m%64) != 0 {
+	if !bitvec.ZeroFrom(words, m) {
 		return nil, fmt.Errorf("bits from m=%d on are set", m)
 	}
 	return &Filter{words: words, m: m, k: k, keys: e.Keys}, nil

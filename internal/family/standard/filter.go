@@ -58,6 +58,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 			return false
 		}
 	}
+
 	all := bitvec.Bit(words, probe.Position(x, m))
 	for ; k > 1; k-- {
 		x = probe.Next(x, by)

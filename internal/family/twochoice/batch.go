@@ -16,7 +16,7 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 
 // prefetch prefetches the first lines of all groups of at most probe.BatchSize keys, half of them at a time.
 func (f *Filter) prefetch(hs []filter.Hash) {
-	var room [probe.BatchSize / 2 * MaxChoices * first]uint64
+	var room [probe.BatchSize / 2 * maxChoices * first]uint64
 	for len(hs) > 0 {
 		at := room[:0]
 		for _, h := range hs[:min(probe.BatchSize/2, len(hs))] {

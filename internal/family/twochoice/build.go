@@ -12,15 +12,15 @@ import (
 // The defaults of a Config. Three choices give most of the gain of more choices, and a query reads about two bits per
 // choice.
 const (
-	DefaultBitsPerKey = 8
-	DefaultChoices    = 3
+	defaultBitsPerKey = 8
+	defaultChoices    = 3
 )
 
 // Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys    uint64        // how many keys New makes room for; a Builder counts its keys
-	Size    family.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
-	Choices int           // c, the groups of a key, 2 to MaxChoices; default: DefaultChoices
+	Size    family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys
+	Choices int           // c, the groups of a key, 2 to maxChoices; default: defaultChoices
 	K       int           // functions per group, 1 to MaxK; default: what is best for the size and the choices
 	Hashing Hashing       // default: Independent
 	// Shards is the number of filters that the keys are divided among, at most 4 Mi keys each. Default: one for every
@@ -51,12 +51,13 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	c.Choices, c.Greedy = int(min(choices, MaxChoices+1)), search == "greedy"
+
+	c.Choices, c.Greedy = int(min(choices, maxChoices+1)), search == "greedy"
 	switch {
 	case search != "greedy" && search != "anneal":
 		return Config{}, family.Invalid("search", search, "want anneal or greedy")
 	case family.Given(s, "choices") && choices == 0:
-		return Config{}, family.Invalid("choices", choices, "want 2 to %d", MaxChoices)
+		return Config{}, family.Invalid("choices", choices, "want 2 to %d", maxChoices)
 	}
 	return c, c.Check()
 }
@@ -64,21 +65,25 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 // Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
 func (c *Config) Check() error {
 	if c.Choices == 0 {
-		c.Choices = DefaultChoices
+		c.Choices = defaultChoices
 	}
+
 	if c.Hashing == "" {
 		c.Hashing = Independent
 	}
+
 	if c.Size.IsZero() {
-		c.Size.BitsPerKey = DefaultBitsPerKey
+		c.Size.BitsPerKey = defaultBitsPerKey
 	}
+
 	limits := anneal.Limits{Family: Family, Least: minBitsPerKey, Most: maxBitsPerKey, MaxK: MaxK}
 	if err := limits.Check(c.common()); err != nil {
 		return err
 	}
+
 	switch {
-	case c.Choices < 2 || c.Choices > MaxChoices:
-		return family.Invalid("choices", c.Choices, "want 2 to %d; one choice is the standard family", MaxChoices)
+	case c.Choices < 2 || c.Choices > maxChoices:
+		return family.Invalid("choices", c.Choices, "want 2 to %d; one choice is the standard family", maxChoices)
 	case c.Hashing != Independent && c.Hashing != Double:
 		return family.Invalid("hashing", c.Hashing, "want independent or double")
 	case c.Shards > maxShards:
@@ -101,11 +106,13 @@ func New(c Config) (*Filter, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
+
 	c.Effort, c.From = filter.Effort{Passes: 1}, nil
 	g, err := c.geometry(c.Keys)
 	if err != nil {
 		return nil, err
 	}
+
 	words, err := bitvec.Alloc(g.words())
 	if err != nil {
 		return nil, err

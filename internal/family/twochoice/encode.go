@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
 // Limits of a Spec.
 const (
-	MaxChoices = 16
+	maxChoices = 16
 	MaxK       = 64
 	maxShard   = 1 << 28 // bits of a shard, which a search counts in bytes
 	maxShards  = 1 << 32
@@ -29,7 +30,7 @@ func (f *Filter) Encode() family.Encoded {
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
-// filter.ErrConfig if the Spec is not that of a built filter.
+// filter.ErrConfig if no built filter has this Spec.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := geometryFromSpec(s)
 	return g.sections(), err
@@ -45,11 +46,13 @@ func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections(g.sections(), err); err != nil {
 		return nil, err
 	}
+
 	total := g.shards * g.bits
 	f := &Filter{geometry: g, words: e.Sections[0], keys: e.Keys, late: e.Sections[1][0], searched: e.Sections[1][1]}
-	if total%64 != 0 && f.words[total/64]>>(total%64) != 0 {
+	if !bitvec.ZeroFrom(f.words, total) {
 		return nil, fmt.Errorf("bits behind the last one, %d, are set", total)
 	}
+
 	if f.late > f.keys || f.searched > total {
 		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search", f.late, f.keys, f.searched, total)
 	}
@@ -60,11 +63,12 @@ func Decode(e family.Encoded) (*Filter, error) {
 func geometryFromSpec(s filter.Spec) (geometry, error) {
 	r := family.Reader(s)
 	bits, choices, k, shards := r.Uint("bits"), r.Uint("choices"), r.Uint("k"), r.Uint("shards")
-	g := geometry{shards: shards, bits: bits, choices: int(min(choices, MaxChoices+1)), k: int(min(k, MaxK+1))}
+	g := geometry{shards: shards, bits: bits, choices: int(min(choices, maxChoices+1)), k: int(min(k, MaxK+1))}
 	g.hashing = Hashing(r.Text("hashing", ""))
 	if err := r.Err(); err != nil {
 		return geometry{}, err
 	}
+
 	if !g.valid() {
 		return geometry{}, family.Invalid("spec", s,
 			"want twochoice(bits=,choices=,hashing=independent|double,k=,shards=)")
@@ -74,7 +78,7 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 
 // valid reports whether a filter may have these sizes.
 func (g geometry) valid() bool {
-	return g.bits >= 1 && g.bits <= maxShard && g.choices >= 2 && g.choices <= MaxChoices && g.k >= 1 && g.k <= MaxK &&
+	return g.bits >= 1 && g.bits <= maxShard && g.choices >= 2 && g.choices <= maxChoices && g.k >= 1 && g.k <= MaxK &&
 		(g.hashing == Independent || g.hashing == Double && g.bits%whole == 0) &&
 		g.shards >= 1 && g.shards <= maxShards && (g.shards == 1 || g.bits >= minShard)
 }

@@ -14,7 +14,7 @@
 //	       with double hashing, bits a multiple of 64, a1 = ⌊x0·bits / 2^64⌋, a2 = ⌊by·bits / 2^64⌋ made odd:
 //	         position i = (a1 + i·a2) mod bits
 //
-// fold and Remix are those of internal/probe. Each group mixes both halves of the Hash in its own way, so that keys
+// fold and Remix are in internal/probe. Each group mixes both halves of the Hash in its own way, so that keys
 // which share positions in one group do not share them in another. A shard is a filter of its own for about 16 Ki keys:
 // its search fits the caches, and several shards are searched at once.
 package twochoice
@@ -128,6 +128,7 @@ func (f *Filter) covers(start uint64, w walk) bool {
 			return false
 		}
 	}
+
 	all := uint64(1)
 	for ; k > 0; k-- {
 		all &= bitvec.Bit(f.words, start+f.next(&w))
@@ -162,11 +163,12 @@ func (f *Filter) Add(h filter.Hash) error {
 		for range f.k {
 			fresh += ^bitvec.Bit(f.words, start+f.next(&w)) & 1
 		}
-		// Rounds of Remix beyond those of the groups are used only for ties.
-		if cost := fresh<<32 | probe.Remix(h.Hi, uint64(MaxChoices+j))>>32; cost < fewest {
+		// Rounds of Remix beyond the rounds of the groups are used only for ties.
+		if cost := fresh<<32 | probe.Remix(h.Hi, uint64(maxChoices+j))>>32; cost < fewest {
 			best, fewest = j, cost
 		}
 	}
+
 	f.set(start, f.walk(h, best))
 	f.keys++
 	if f.searched > 0 {

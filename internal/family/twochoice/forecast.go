@@ -62,7 +62,7 @@ type problem struct {
 	yields  anneal.Table // of k and λ
 }
 
-// problem returns that of a filter of n keys.
+// problem returns the problem of a filter of n keys.
 func (c Config) problem(n uint64) problem {
 	keys := float64(max(n, 1))
 	p := problem{keys: keys, inShard: keys / float64(c.shards(n)), choices: c.Choices, k: c.K, hashing: c.Hashing}
@@ -70,13 +70,16 @@ func (c Config) problem(n uint64) problem {
 	if x := anneal.Passes(c.Effort); x != 0 {
 		passes = min(x, maxPasses)
 	}
+
 	if p.online = passes == 1; p.online {
 		return p
 	}
+
 	greedy := 0
 	if c.Greedy {
 		greedy = 1
 	}
+
 	p.yields = table().Pick(greedy).First(math.Log(float64(passes))).First(math.Log(float64(c.Choices)))
 	return p
 }
@@ -92,21 +95,22 @@ func (p problem) tune(per float64) forecast {
 	per = min(per, maxBitsPerKey)
 	switch {
 	case p.k != 0:
-		return p.of(p.k, per)
+		return p.forecastOf(p.k, per)
 	case p.online:
-		return p.of(BestK(per, p.choices), per)
+		return p.forecastOf(bestK(per, p.choices), per)
 	}
-	best := p.of(1, per)
+
+	best := p.forecastOf(1, per)
 	for k := 2; k <= MaxK; k++ {
-		if f := p.of(k, per); f.rate < best.rate {
+		if f := p.forecastOf(k, per); f.rate < best.rate {
 			best = f
 		}
 	}
 	return best
 }
 
-// Spreads are the variance of the set bits of a filter over that of as many independent bits: after a search, and after
-// online insertion.
+// Spreads are the variance of the set bits of a filter over the variance of as many independent bits: after a search,
+// and after online insertion.
 const (
 	searchSpread = 0.12
 	onlineSpread = 0.3
@@ -115,8 +119,8 @@ const (
 // smaller over the bits is how much fuller a small filter is after a search than a large one, measured from 80 bits on.
 const smaller = 2.7
 
-// of forecasts a number of functions.
-func (p problem) of(k int, per float64) forecast {
+// forecastOf forecasts a number of functions.
+func (p problem) forecastOf(k int, per float64) forecast {
 	fill, spread, bits := 0.0, searchSpread, max(per*p.keys, 1)
 	if p.online {
 		fill, spread = Fill(per, k, p.choices), onlineSpread
@@ -124,6 +128,7 @@ func (p problem) of(k int, per float64) forecast {
 		load := distinct(k, bits) / per
 		fill = anneal.Fill(p.yields.At(math.Log(float64(k)), math.Log(load)), load) * (1 + smaller/bits)
 	}
+
 	fill = min(1, fill)                         // of a few bits the estimate is more
 	luck := spread * (1 - fill) / fill / bits   // the variance of the fill over its square
 	fill = min(1, fill*(1+float64(k-1)/2*luck)) // so that fill^k is the mean of the power

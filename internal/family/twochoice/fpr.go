@@ -39,6 +39,7 @@ func Fill(perKey float64, k, c int) float64 {
 	if !(perKey > 0) || k < 1 || c < 1 {
 		return math.NaN()
 	}
+
 	// The method of Dormand and Prince of fifth order, whose steps adapt to the error that one of fourth order shows.
 	const tolerance = 1e-10
 	rise := func(z float64) float64 { return fewest(min(1, z), k, c) / perKey }
@@ -66,9 +67,11 @@ func fewest(z float64, k, c int) (sum float64) {
 	if z >= 1 {
 		return 0
 	}
+
 	if z <= 0 {
 		return float64(k)
 	}
+
 	// Summed from p = k-1 down, which keeps the digits of small tails.
 	term, above, odds := power(1-z, k), 0.0, z/(1-z) // term is Pr[B = p+1], above Pr[B > p+1]
 	for p := k - 1; p >= 0; p-- {
@@ -91,9 +94,9 @@ func power(x float64, n int) float64 {
 	return x * y
 }
 
-// BestK returns the number of functions per group, 1 to MaxK, with the lowest rate after online insertion with m/n =
+// bestK returns the number of functions per group, 1 to MaxK, with the lowest rate after online insertion with m/n =
 // perKey bits a key and c groups. A search does best with a few more.
-func BestK(perKey float64, c int) (k int) {
+func bestK(perKey float64, c int) (k int) {
 	rate := func(k int) float64 { return FPR(Fill(perKey, k, c), k, c) }
 	k = min(MaxK, max(1, int(perKey*0.7)))
 	best := rate(k)
@@ -117,7 +120,7 @@ func (g geometry) rate(f, n float64) float64 {
 	return FPR(f, g.k, g.choices)
 }
 
-// prior returns p_b, the rate before a search: that of n keys added online.
+// prior returns p_b, the rate before a search: the rate of n keys added online.
 func (g geometry) prior(n uint64) float64 {
 	perShard := float64(n) / float64(g.shards)
 	return g.rate(Fill(float64(g.bits)/perShard, g.k, g.choices), perShard)
@@ -126,24 +129,9 @@ func (g geometry) prior(n uint64) float64 {
 // census returns the number of set bits and p_a, the mean of the rates of the shards.
 func (f *Filter) census() (ones uint64, rate float64) {
 	for s := range f.shards {
-		n := f.count(s*f.bits, (s+1)*f.bits)
+		n := bitvec.OnesIn(f.words, s*f.bits, (s+1)*f.bits)
 		ones += n
 		rate += f.rate(float64(n)/float64(f.bits), float64(f.keys)/float64(f.shards))
 	}
 	return ones, rate / float64(f.shards)
-}
-
-// count returns the number of set bits in [from, to).
-func (f *Filter) count(from, to uint64) (n uint64) {
-	for ; from < to && from%64 != 0; from++ {
-		n += bitvec.Bit(f.words, from) & 1
-	}
-	if whole := from + (to-from)/64*64; whole > from {
-		n += bitvec.OnesCount(f.words[from/64 : whole/64])
-		from = whole
-	}
-	for ; from < to; from++ {
-		n += bitvec.Bit(f.words, from) & 1
-	}
-	return n
 }

@@ -38,13 +38,13 @@ func TestFill(t *testing.T) {
 		per  float64
 		c, k int
 	}{{8, 1, 6}, {8, 2, 7}, {8, 3, 7}, {16, 1, 11}, {16, 2, 13}, {16, 3, 13}, {32, 1, 22}, {32, 2, 24}, {32, 3, 25}} {
-		if k := BestK(row.per, row.c); k != row.k {
-			t.Errorf("BestK(%g, %d) = %d, published %d", row.per, row.c, k, row.k)
+		if k := bestK(row.per, row.c); k != row.k {
+			t.Errorf("bestK(%g, %d) = %d, published %d", row.per, row.c, k, row.k)
 		}
 	}
 }
 
-// euler solves the equation by the plainest method, and by that of half as many steps to extrapolate twice.
+// euler solves the equation by the plainest method, and by the method with half as many steps to extrapolate twice.
 func euler(per float64, k, c int) float64 {
 	solve := func(steps int) (z float64) {
 		for range steps {
@@ -77,7 +77,8 @@ func TestDouble(t *testing.T) {
 			}
 		}
 	}
-	// False positives come in families, those of one present key: an allowance of a tenth besides 4.5 deviations.
+	// False positives come in families, the false positives of one present key: an allowance of a tenth besides 4.5
+	// deviations.
 	if d := 4.5*math.Sqrt(want) + want/10; want < 50 || math.Abs(seen-want) > d {
 		t.Errorf("%g false positives, want %.1f ± %.1f", seen, want, d)
 	}

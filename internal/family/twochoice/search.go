@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // search is the offline solution for one shard (section 3.2): rounds over the keys. A round takes each key out and puts
@@ -34,8 +35,8 @@ const full = 0xff
 //go:norace
 func (s *search) layOut(g geometry, keys []filter.Hash) {
 	s.geometry = g
-	s.positions = resized(s.positions, len(keys)*g.choices*g.k)
-	s.chosen, s.counts, s.ones = resized(s.chosen, len(keys)), resized(s.counts, int(g.bits)), 0
+	s.positions = bitvec.Resized(s.positions, len(keys)*g.choices*g.k)
+	s.chosen, s.counts, s.ones = bitvec.Resized(s.chosen, len(keys)), bitvec.Resized(s.counts, int(g.bits)), 0
 	clear(s.counts)
 	rest := s.positions
 	for i, h := range keys {
@@ -48,14 +49,6 @@ func (s *search) layOut(g geometry, keys []filter.Hash) {
 			rest = rest[g.k:]
 		}
 	}
-}
-
-// resized returns a slice of n elements, the old one if it is large enough. Its content is arbitrary.
-func resized[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }
 
 // group returns the positions of a group of a key.
@@ -130,8 +123,8 @@ func (s *search) cheapest(key int, amplitude uint64, rnd *anneal.Random) int {
 	return best
 }
 
-// rest puts each key in that is out.
-func (s *search) rest(rnd *anneal.Random) {
+// putInRest puts each key in that is out.
+func (s *search) putInRest(rnd *anneal.Random) {
 	for key, j := range s.chosen {
 		if j == none {
 			s.putIn(key, s.cheapest(key, unit-1, rnd))
@@ -172,6 +165,7 @@ func (s *search) run(part *anneal.Part, rnd *anneal.Random, greedy, again bool) 
 			}
 		}
 	}
+
 	fewest, idle := math.MaxInt, 0
 	rate := func() float64 { return s.rate(float64(s.ones)/float64(s.bits), float64(len(s.chosen))) }
 	part.Loop(rate, func(at float64) bool {
@@ -201,7 +195,7 @@ func (s *search) shard(g geometry, shard uint64, keys []filter.Hash, part *annea
 	}
 	rnd := anneal.Random(shard * 0x9E3779B97F4A7C15)
 	if c.Effort.Level == filter.Keep {
-		s.rest(&rnd)
+		s.putInRest(&rnd)
 		part.Advance(1)
 		return
 	}

@@ -37,6 +37,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 	if n > maxKeys {
 		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
 	}
+
 	if c.From != nil {
 		g := c.From.geometry
 		if n/g.shards > maxShardKeys {
@@ -45,6 +46,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 		}
 		return g, nil
 	}
+
 	if c.Size.FPR != 0 {
 		p := c.problem(n)
 		per, nearest := anneal.LeastBits(c.Size.FPR, minBitsPerKey, maxBitsPerKey, func(per float64) float64 {
@@ -60,19 +62,23 @@ func (c Config) geometry(n uint64) (geometry, error) {
 		}
 		c.Size = family.Sizing{BitsPerKey: per}
 	}
+
 	total, err := c.Size.Bits(n)
 	if err != nil {
 		return geometry{}, err
 	}
+
 	if total < minBitsPerKey*n {
 		return geometry{}, family.Invalid("bytes", c.Size.Bytes,
 			"too few for %d keys; give at least %d", n, n/8*minBitsPerKey+1)
 	}
+
 	shards := max(c.shards(n), (total+maxShard-1)/maxShard)
 	if n/shards > maxShardKeys {
 		return geometry{}, family.Invalid("shards", c.Shards,
 			"too few for %d keys; want at least %d", n, n/maxShardKeys+1)
 	}
+
 	k := c.problem(n).tune(float64(total) / float64(n)).k
 	g := geometry{shards: shards, bits: total / shards, choices: c.Choices, k: k, hashing: c.Hashing}
 	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit, one in bits a key is kept
@@ -86,6 +92,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 			return geometry{}, family.Invalid("bytes", c.Size.Bytes, "double hashing needs at least 8")
 		}
 	}
+
 	if !g.valid() {
 		return geometry{}, fmt.Errorf("%v: %w", g, filter.ErrTooLarge)
 	}
@@ -103,5 +110,5 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 		return 0, 0, err
 	}
 	c.Choices, c.Hashing = g.choices, g.hashing
-	return g.shards * g.bits, c.problem(n).of(g.k, float64(g.shards*g.bits)/float64(max(n, 1))).rate, nil
+	return g.shards * g.bits, c.problem(n).forecastOf(g.k, float64(g.shards*g.bits)/float64(max(n, 1))).rate, nil
 }

@@ -453,7 +453,7 @@ func TestMemory(t *testing.T) {
 }
 
 // TestLater tells the builder how many keys will come late, and holds the rate after them against the promise and
-// against that of a filter which was not told.
+// against the rate of a filter which was not told.
 func TestLater(t *testing.T) {
 	const n, late = 12_000, 8_000
 	hs := filtertest.Hashes(n+late, 1)

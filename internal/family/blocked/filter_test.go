@@ -256,7 +256,7 @@ func TestBuilder(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := f.(*Filter); !slices.Equal(got.words, want.words) || got.keys != want.keys {
-				t.Errorf("%s, %d blocks: the builder's filter is not that of single Adds", layout, blocks)
+				t.Errorf("%s, %d blocks: the builder's filter is not the filter of single Adds", layout, blocks)
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func TestGeometry(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses specs that are not those of a built filter.
+// TestDecodeRefuses specs that no built filter has.
 func TestDecodeRefuses(t *testing.T) {
 	for _, kind := range kinds {
 		p := kind.Parameter

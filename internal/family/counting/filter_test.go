@@ -79,7 +79,7 @@ func TestObservedRate(t *testing.T) {
 	}
 }
 
-// TestRemovedIsGone compares the words with those of a filter to which the removed keys were never added.
+// TestRemovedIsGone compares the words with the words of a filter to which the removed keys were never added.
 func TestRemovedIsGone(t *testing.T) {
 	hs := filtertest.Hashes(2000, 1)
 	f, want := must(t, Config{Keys: 2000}), must(t, Config{Keys: 2000})

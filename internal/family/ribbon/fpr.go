@@ -1,6 +1,8 @@
 package ribbon
 
-import "math"
+import (
+	"math"
+)
 
 // The overload of a layer: how many of 1024 keys it has no slot for.
 const (
@@ -14,12 +16,14 @@ func startsFor(w uint, n uint64) uint64 {
 	if w == 128 && n >= smallLayer {
 		overload = wideOverload
 	}
+
 	slots := (n - n/1024*overload - n%1024*overload/1024) / 64 * 64
 	segments := (slots + segmentStart - 1) >> segmentBits
 	starts := slots - 64*segments
 	if profileOf(w, starts).width == 64 {
 		return starts
 	}
+
 	// A number of slots may have starts for both profiles, or for neither.
 	return max(slots-128*segments, smallLayer)
 }

@@ -367,3 +367,78 @@ func TestDefaultWidth(t *testing.T) {
 		}
 	}
 }
+
+// TestLayers requires that the layers and the tail hold all keys, and none of them more than its slots.
+func TestLayers(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{0, 100, 5000, 100_000} {
+		hs := make([]filter.Hash, n)
+		for i := range hs {
+			hs[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
+		}
+		b, err := NewBuilder(Config{R: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.AddMany(hs); err != nil {
+			t.Fatal(err)
+		}
+		built, err := b.Build(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := built.(*Filter)
+		counts, all := f.Layers(hs), uint64(0)
+		for i, keys := range counts {
+			all += keys
+			// A dependent equation that happens to hold takes no slot: with one bit that is every second one.
+			if room := f.room(i); float64(keys) > 1.05*float64(room)+20 {
+				t.Errorf("%d keys: part %d has %d in %d slots", n, i, keys, room)
+			}
+		}
+		if all != uint64(n) || len(counts) != len(f.layers)+1 {
+			t.Errorf("%d keys: %v", n, counts)
+		}
+	}
+}
+
+// room returns the slots of a layer or, for the number after the last layer, of the tail.
+func (f *Filter) room(i int) uint64 {
+	if i == len(f.layers) {
+		return f.slots
+	}
+	return f.layers[i].blocks * 64
+}
+
+// TestHas compares Has and HasMany with Get, which is the specification, in filters with and without values, wide
+// blocks and layers. Absent keys show the bits that present ones cannot.
+func TestHas(t *testing.T) {
+	sizes := []int{0, 1, 256, 300, 5_000, 300_000}
+	if testing.Short() {
+		sizes = sizes[:5]
+	}
+	for _, spec := range []string{
+		"ribbon(r=1)", "ribbon", "ribbon(r=16,w=128)", "ribbon(fpr=0.3)", "ribbon(fpr=0.003,w=128)", "ribbon(r=32)",
+	} {
+		for _, n := range sizes {
+			t.Run(fmt.Sprintf("%s/%d", spec, n), func(t *testing.T) {
+				hs := filtertest.Hashes(n, 1)
+				f := build(t, spec, hs)
+				hs = append(hs[:min(n, 20_000):min(n, 20_000)], filtertest.Hashes(20_000, 2)...)
+				dst := make([]bool, len(hs))
+				f.HasMany(dst, hs)
+				for i, h := range hs {
+					if _, want := f.Get(h); f.Has(h) != want || dst[i] != want {
+						t.Fatalf("key %d: Has %t, HasMany %t, want %t", i, f.Has(h), dst[i], want)
+					}
+				}
+				f.HasManyCold(dst, hs)
+				for i, h := range hs {
+					if dst[i] != f.Has(h) {
+						t.Fatalf("key %d: HasManyCold %t", i, dst[i])
+					}
+				}
+			})
+		}
+	}
+}

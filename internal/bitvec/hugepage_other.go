@@ -1,5 +1,0 @@
-//go:build !linux
-
-package bitvec
-
-func adviseHuge([]uint64) {}
