@@ -22,17 +22,16 @@ const module = "github.com/bloomery/bloomery"
 // names. A new room stands as low as its imports allow.
 var layers = [][]string{
 	// Rooms that know nothing of filters.
-	{"internal/body", "internal/clock", "internal/crc", "internal/docs", "internal/doctest", "internal/drift",
-		"internal/murmur", "internal/plot", "internal/stat", "internal/strictjson", "examples/domains"},
+	{"internal/docs", "internal/doctest", "internal/plot", "internal/stat", "internal/strictjson", "internal/sums",
+		"examples/domains"},
 
 	// Words of every signature, and what families are made of.
 	{"filter"},
-	{"internal/family", "internal/bitvec", "internal/shrink"},
-	{"internal/filtertest", "internal/parallel", "internal/untrusted"},
-	{"internal/probe", "internal/batch", "internal/bitmap", "internal/hashes", "internal/flock", "internal/keyio",
-		"publish/transport"},
-	{"internal/kernel", "internal/except"},
-	{"internal/anneal"},
+	{"internal/family", "internal/drift"},
+	{"internal/bitvec", "internal/filtertest", "internal/parallel"},
+	{"internal/probe"},
+	{"internal/hashes", "internal/kernel", "internal/except", "internal/untrusted"},
+	{"internal/anneal", "internal/flock", "internal/keyio", "publish/transport"},
 	{"internal/family/*"},
 	{"internal/families"},
 
@@ -43,9 +42,8 @@ var layers = [][]string{
 
 	// Folders of many filters.
 	{"shard", "examples/idempotency"},
-	{"internal/engine", "internal/intake", "internal/shardset", "internal/retry"},
-	{"internal/bulk", "internal/inset", "internal/live"},
-	{"internal/engine/one", "exact"},
+	{"internal/engine", "internal/intake", "internal/shardset", "internal/live"},
+	{"internal/bulk", "internal/engine/one", "exact"},
 	{"internal/engine/shards", "internal/patch"},
 	{"delta"},
 
