@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes test/published anew: three releases of a list, as the Go command publishes them. They have a new key, which
-# replaces the old one in pages and tests.
+# Writes test/published and test/published-exact anew: three releases of a list, as the Go command publishes them. They
+# have a new key, which replaces the old one in pages and tests.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
@@ -33,3 +33,33 @@ publish 2
 publish 3
 cp "$work/key.pub" published/key.pub
 sed -i "s|$old|$(cat published/key.pub)|" options.test.mjs ../README.md ../docs/follow.md
+
+# test/published-exact: three releases of the list of example/revoked. Release 2 revokes two certificates, release 3
+# restores the first of them and has a new certificate, which is revoked.
+old=$(cat published-exact/key.pub)
+rm -rf published-exact
+mkdir published-exact
+publish_exact() {
+  "$work/bloomery" publish -q "$work/revoked" "$work/list.exact" --sign "$work/key" --expires 876000h
+  cp "$work/revoked/release.json" "published-exact/release-$1.json"
+  cp -r "$work/revoked/objects" published-exact
+}
+update() {
+  "$work/bloomery" exact update -q -o "$work/list.exact" --base "$work/list.exact" --members "$work/revoked.csv" \
+    --universe "$work/all.csv" --input-format csv --column serial --partition-column issuer
+}
+
+node ../example/revoked/list.js all >"$work/all.csv"
+node ../example/revoked/list.js revoked >"$work/revoked.csv"
+"$work/bloomery" exact build -q -o "$work/list.exact" --members "$work/revoked.csv" --universe "$work/all.csv" \
+  --input-format csv --column serial --partition-column issuer
+publish_exact 1
+printf '%s\n' 'Alder Web CA,47ba7b953ed2a493' 'Dogwood Device CA,c2a04f2ca8394bdc' >>"$work/revoked.csv"
+update
+publish_exact 2
+sed -i '/^Alder Web CA,47ba7b953ed2a493$/d' "$work/revoked.csv"
+echo 'Fir Root CA,00112233aabbccdd' | tee -a "$work/all.csv" >>"$work/revoked.csv"
+update
+publish_exact 3
+cp "$work/key.pub" published-exact/key.pub
+sed -i "s|$old|$(cat published-exact/key.pub)|" ../docs/exact.md
