@@ -49,6 +49,6 @@ BLOOMERY_ALL_PACKAGES=1 "$bin/python" -m pytest -q "$@"
 "$bin/ruff" check .
 "$bin/ruff" format --check .
 if [ -n "$compiling" ]; then # the same answers as the command, and the same files refused
-  go run -C ../readers . --readers python --python "$bin/python" --keep "$work/faults" --quiet \
+  go run -C ../eval/readers . --readers python --python "$bin/python" --keep "$work/faults" --quiet \
     --answers 60000 --damaged 300 --exact 12 --windows 9 --keys 20000 --per-filter 3000 --seed 11
 fi

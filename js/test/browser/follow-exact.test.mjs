@@ -64,7 +64,7 @@ test('the page follows new releases without a reload, by deltas', async () => {
   }
   assert.deepEqual(await shownUpdates(page), [['3', 'delta'], ['2', 'delta'], ['1', 'whole file']]);
   const bytes = await page.locator('#updates td:last-child').allTextContents();
-  assert.ok(Number(bytes[0]) < 900, `${bytes[0]} bytes for a release and a delta`);
+  assert.ok(Number(bytes[0]) < 950, `${bytes[0]} bytes for a release and a delta`);
   assert.ok(await page.evaluate(() => globalThis.sameDocument), 'the page was reloaded');
   assert.deepEqual(problems, [], 'errors in the console');
 });
