@@ -12,11 +12,11 @@ import (
 	"github.com/bloomery/bloomery/window"
 )
 
-// unknownFamily matches what readers say of a file whose family they do not know.
-var unknownFamily = regexp.MustCompile(`unknown family|FamilyError`)
+// foreignMagic matches what readers say of a file that does not begin as a file of a filter.
+var foreignMagic = regexp.MustCompile(`magic at byte 0|MagicError|not a Bloomery file`)
 
 // windows makes n filters of package window, whose keys expire. No reader of filters opens them: each must say that it
-// does not know the family. The command is not asked, since its check reads them.
+// is not a file of a filter. The command is not asked, since its check reads them.
 func (t *trial) windows(ctx context.Context, n int) error {
 	noKeys := filepath.Join(t.dir, "keys")
 	if err := os.WriteFile(noKeys, nil, 0o600); err != nil {
@@ -41,10 +41,10 @@ func (t *trial) windows(ctx context.Context, n int) error {
 		_, err = s.askLibrary()
 		refusals["library"] = fmt.Sprint(err)
 		for name, why := range refusals {
-			if unknownFamily.MatchString(why) {
+			if foreignMagic.MatchString(why) {
 				continue
 			}
-			if err := t.fault(s, "%s: %q, want a refusal for an unknown family", name, why); err != nil {
+			if err := t.fault(s, "%s: %q, want a refusal for its magic", name, why); err != nil {
 				return err
 			}
 		}

@@ -59,7 +59,15 @@ def parse(data: bytes, path: str) -> Manifest:
     try:
         if len(data) > MAX_BYTES:
             raise _Bad("more than 512 MiB")
-        return _checked(json.loads(data.decode(), parse_int=_integer, parse_constant=_constant))
+        return _checked(
+            json.loads(
+                data.decode(),
+                parse_int=_integer,
+                parse_float=_fraction,
+                parse_constant=_constant,
+                object_pairs_hook=_object,
+            )
+        )
     except (ValueError, RecursionError) as e:
         raise ManifestError(f"the manifest is wrong: {str(e)[:200]}", None, path) from None
 
@@ -70,13 +78,28 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
+def _fraction(digits: str) -> float:
+    """Returns a number with a point or an exponent. All of them are rates, in the shortest form."""
+    value = float(digits)
+    if not 0 < value < 1 or digits != shortest(value):
+        raise _Bad(f"the number {digits[:20]} is not in the shortest form of a rate")
+    return value
+
+
+def _object(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(fields)
+    if len(values) != len(fields):
+        raise _Bad("a field is there twice")
+    return values
+
+
 def _constant(name: str) -> float:
     raise _Bad(f"{name} is not JSON")
 
 
 def _checked(m: Any) -> Manifest:
     if not isinstance(m, dict) or m.get("format") != "bloomery-shards":
-        raise _Bad("it is not that of a sharded set")
+        raise _Bad("it is not the manifest of a sharded set")
     for name in "version", "routing":
         if type(m.get(name)) is not int or m[name] != 1:
             raise _Bad(f"{name} {str(m.get(name))[:20]}: update bloomery-filters")
@@ -103,7 +126,7 @@ def _checked(m: Any) -> Manifest:
     family = _family(spec)
     entries = tuple(_entry(e, i, len(shards)) for i, e in enumerate(shards))
     if m["plan"] != _plan(m):
-        raise _Bad("plan is not that of its fields: it was edited")
+        raise _Bad("plan does not follow from the other fields: it was edited")
     rate = None if chosen is None else float(chosen)
     return Manifest(spec, family, hash_number, seed, key_check, rate, entries)
 
