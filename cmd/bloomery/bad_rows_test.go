@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -334,5 +335,20 @@ func TestBehindGzip(t *testing.T) {
 			want == exitError && !strings.Contains(errs.String(), "other bytes behind the gzip data") {
 			t.Errorf("%q: exit code %d, %d bytes, %s", behind, code, out.Len(), errs.String())
 		}
+	}
+}
+
+// zipped compresses what content returns.
+func zipped(content func(*testing.T) []byte) func(*testing.T) []byte {
+	return func(t *testing.T) []byte {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if _, err := w.Write(content(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
 	}
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"maps"
@@ -72,20 +71,6 @@ func issued(from, to int) func(*testing.T) []byte {
 			lines = fmt.Appendf(lines, "CA %d,%08x\n", i%3, i*i)
 		}
 		return lines
-	}
-}
-
-func zipped(content func(*testing.T) []byte) func(*testing.T) []byte {
-	return func(t *testing.T) []byte {
-		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
-		if _, err := w.Write(content(t)); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return b.Bytes()
 	}
 }
 
