@@ -182,7 +182,7 @@ func measure(c *reader, dir, spec string, keys []byte, n, turns int) (Row, error
 				return Row{}, err
 			}
 			if found != foundC {
-				return Row{}, fmt.Errorf("Go finds %d keys, C %d", found, foundC)
+				return Row{}, fmt.Errorf("%d keys found in Go, %d in C", found, foundC)
 			}
 			inGo, inC, ratio = append(inGo, g/float64(n)), append(inC, t/float64(n)), append(ratio, t/g)
 		}
