@@ -313,14 +313,14 @@ func (p *publisher) finish() {
 	} else if was != nil && was.Delta != nil {
 		p.report.Daily = uint64(len(p.raw)) + was.Delta.Bytes
 	}
-	all := []drift.Measured{{Release: r.Number, Keys: r.Keys, FPRPosterior: r.FPRPosterior}}
+	all := []drift.Measured{{Release: r.Number, FPRPosterior: r.FPRPosterior}}
 	for _, s := range p.report.kept {
 		o := Older{Number: s.Number, Published: s.Published, Same: s.SHA256 == r.SHA256}
 		if s.Delta != nil {
 			o.Delta = s.Delta.Bytes
 		}
 		p.report.Older = append(p.report.Older, o)
-		all = append(all, drift.Measured{Release: s.Number, Keys: s.Keys, FPRPosterior: s.FPRPosterior})
+		all = append(all, drift.Measured{Release: s.Number, FPRPosterior: s.FPRPosterior})
 	}
 	slices.Reverse(all)
 	d := drift.Of(r.FPRChosen, all)

@@ -6,12 +6,13 @@ package drift
 import (
 	"fmt"
 	"math"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // Measured is the false-positive rate of a release.
 type Measured struct {
 	Release      uint64
-	Keys         uint64
 	FPRPosterior float64 // in (0, 1), as in release.json
 }
 
@@ -22,21 +23,19 @@ type Drift struct {
 	Rate   float64 // of the last release
 	Ratio  float64 // Rate / Chosen; 0 without a chosen rate
 	Slope  float64 // change of the rate from release to release; 0 if the releases show none
-	// Exceeds is the number of releases after which the rate is above Chosen if the slope stays: 0 if it is already,
-	// Never if it is not in sight.
-	Exceeds uint64
-	// Due is the same for a rate above Tolerance times Chosen. A fresh build is due then.
+	// Due is the number of releases after which the rate is above tolerance times Chosen if the slope stays, so that a
+	// fresh build is due: 0 if it is already, Never if it is not in sight.
 	Due uint64
 }
 
-// Never is the value of Drift.Exceeds and Drift.Due if more than 1,000 releases are left, or no rate was chosen.
+// Never is the value of Drift.Due if more than 1,000 releases are left, or no rate was chosen.
 const Never = math.MaxUint64
 
-// Tolerance is the factor by which a rate may exceed the chosen one before a fresh build is due. All commands warn from
-// the same factor on; see filter.Info.Exceeded.
-const Tolerance = 1.1
-
 const (
+	// tolerance is the factor by which a rate may exceed the chosen one before a fresh build is due. All commands warn
+	// from the same factor on; see filter.Info.Exceeded.
+	tolerance = 1.1
+
 	driftWindow = 30   // releases that the slope is taken from
 	freshDrop   = 0.95 // a rate below this share of the one before means a fresh build, or a much shorter list
 	noise       = 2    // standard errors below which a slope is none
@@ -46,34 +45,32 @@ const (
 // Of returns the drift of a rate. releases are in ascending order; the rate belongs to the last one. The slope is the
 // least-squares line through the last 30 releases since the last fresh build, which shows as a fall of the rate by more
 // than 5%. It needs at least three of them. chosen is 0 if no rate was chosen. Releases without a rate do not count.
-// Without a release the drift is zero, except Exceeds and Due, which are Never.
+// Without a release the drift is zero, except Due, which is Never.
 func Of(chosen float64, releases []Measured) Drift {
-	d := Drift{Exceeds: Never, Due: Never}
-	if !(chosen > 0 && chosen < 1) {
-		chosen = 0
+	d := Drift{Due: Never}
+	if chosen > 0 && chosen < 1 {
+		d.Chosen = chosen
 	}
 	since := sinceFresh(releases)
-	if d.Chosen = chosen; len(since) == 0 {
+	if len(since) == 0 {
 		return d
 	}
+
 	d.Rate = since[len(since)-1].FPRPosterior
 	d.Slope = slopeOf(since)
-	if chosen > 0 {
-		d.Ratio = d.Rate / chosen
-		d.Exceeds, d.Due = d.until(chosen), d.until(chosen*Tolerance)
+	if d.Chosen == 0 {
+		return d
+	}
+
+	d.Ratio = d.Rate / chosen
+	left := (chosen*tolerance - d.Rate) / d.Slope
+	switch {
+	case d.Rate > chosen*tolerance:
+		d.Due = 0
+	case d.Slope > 0 && left < horizon:
+		d.Due = uint64(left) + 1
 	}
 	return d
-}
-
-func (d Drift) until(most float64) uint64 {
-	if d.Rate > most {
-		return 0
-	}
-	left := (most - d.Rate) / d.Slope
-	if !(d.Slope > 0 && left < horizon) {
-		return Never
-	}
-	return uint64(left) + 1
 }
 
 // sinceFresh returns the last releases with a rate, at most driftWindow, from the last fresh build on.
@@ -154,3 +151,53 @@ func (d Drift) String() string {
 	}
 	return text
 }
+
+// Defaults for the largest fraction of the keys of a list that may be lost.
+const (
+	ShrinkOfList     = 0.5 // of a published list, or of one for a filter like an older one
+	ShrinkOfMembers  = 0.1 // of the members of an exact set
+	ShrinkOfUniverse = 0   // of the universe of an exact set
+)
+
+// AnyShrink allows every loss.
+const AnyShrink = 1
+
+// CheckShrink returns a *ShrinkError if a list of before keys now has after keys and the loss exceeds the fraction
+// allowed, in [0, 1], of before. To lose all keys is always too much, unless allowed is AnyShrink. what names the keys
+// in the error.
+func CheckShrink(what string, before, after uint64, allowed float64) error {
+	if after >= before || allowed >= AnyShrink {
+		return nil
+	}
+	if lost := float64(before - after); after > 0 && lost <= allowed*float64(before) {
+		return nil
+	}
+	return &ShrinkError{what, before, after, allowed}
+}
+
+// AllowedShrink returns the fraction that an option allows: normal if the option is 0. The error wraps filter.ErrConfig
+// if the option is not in [0, 1].
+func AllowedShrink(option, normal float64) (float64, error) {
+	switch {
+	case math.IsNaN(option) || option < 0 || option > AnyShrink:
+		return 0, &filter.ConfigError{Field: "shrink", Value: option, Reason: "want a fraction from 0 to 1"}
+	case option == 0:
+		return normal, nil
+	}
+	return option, nil
+}
+
+// ShrinkError means that a good file was not replaced, since the new list has far fewer keys. It wraps
+// filter.ErrShrunk.
+type ShrinkError struct {
+	What          string // what was counted, such as "members"
+	Before, After uint64
+	Allowed       float64 // the fraction of Before that may be lost, in [0, 1]
+}
+
+func (e *ShrinkError) Error() string {
+	return fmt.Sprintf("%s: %d, and %d before: %d are lost, and at most %.3g%% may be", e.What, e.After, e.Before,
+		e.Before-e.After, 100*e.Allowed)
+}
+
+func (e *ShrinkError) Unwrap() error { return filter.ErrShrunk }

@@ -10,10 +10,13 @@ package live
 import (
 	"context"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // Value is what a file holds. Err returns why it cannot answer, or nil.
@@ -32,8 +35,8 @@ type Config[T Value] struct {
 // File is the value of a file that may be replaced by rename. Start it before use. All methods are safe for concurrent
 // use.
 //
-// If the new file cannot be opened, the current value stays. After an error that may pass, another attempt follows when
-// package retry says so; after damage, when the file changes.
+// If the new file cannot be opened, the current value stays. After a transient error, another attempt follows when
+// its Failure says so; after damage, when the file changes.
 type File[T Value] struct {
 	config  Config[T]
 	current atomic.Pointer[Generation[T]]
@@ -90,8 +93,8 @@ func (f *File[T]) follow(ctx context.Context) {
 	}
 }
 
-// Reload checks the file now and swaps its value in if the file has changed, or if the last attempt failed with an
-// error that may pass. If the file cannot be opened, Reload returns the error, as Err does until a Reload succeeds. If
+// Reload checks the file now and swaps its value in if the file has changed, or if the last attempt failed with a
+// transient error. If the file cannot be opened, Reload returns the error, as Err does until a Reload succeeds. If
 // ctx ends first, it returns its cause and nothing has changed.
 func (f *File[T]) Reload(ctx context.Context) error { return f.check(ctx, true) }
 
@@ -171,4 +174,115 @@ func (f *File[T]) Close() error {
 	old.retire()
 	<-old.gone
 	return err
+}
+
+// Generation is the value of one file. It is released after the last use.
+type Generation[T Value] struct {
+	Value T
+	uses
+}
+
+// uses counts the uses of a generation that run. It is not generic so that the compiler inlines Release.
+type uses struct {
+	counters [stripes]Use
+	free     func()        // releases the value, or nil
+	gone     chan struct{} // closed when the value has been replaced and all its uses have ended
+	once     sync.Once
+	old      atomic.Bool
+}
+
+// stripes is the number of counters of a generation. Several avoid contention between cores.
+const stripes = 16
+
+// Use is one of the counters of a generation.
+type Use struct {
+	n atomic.Int64
+	_ [56]byte // so that two counters do not share a cache line
+}
+
+// swap makes value the current one and returns the generation before, or nil.
+func (f *File[T]) swap(value T) (old *Generation[T]) {
+	g := &Generation[T]{Value: value, uses: uses{gone: make(chan struct{})}}
+	if release := f.config.Release; release != nil {
+		g.free = func() { release(value) }
+	}
+	return f.current.Swap(g)
+}
+
+// Current returns the value without a use: it may be released at any time, unless Config.Release is nil.
+func (f *File[T]) Current() T { return f.current.Load().Value }
+
+// Acquire returns the current generation, whose value is not released until the generation gets the Use back by
+// Release.
+func (f *File[T]) Acquire() (*Generation[T], *Use) {
+	for {
+		g := f.current.Load()
+		u := &g.counters[rand.Uint32()%stripes]
+		u.n.Add(1)
+		if f.current.Load() == g {
+			return g, u
+		}
+		g.Release(u) // replaced in the meantime, and perhaps released
+	}
+}
+
+// View calls do with the current value, which is not released until do returns.
+func (f *File[T]) View(do func(value T)) {
+	g, u := f.Acquire()
+	defer g.Release(u)
+	do(g.Value)
+}
+
+// Release ends a use. The last one of a generation that was replaced releases its value.
+func (s *uses) Release(u *Use) {
+	u.n.Add(-1)
+	if s.old.Load() {
+		s.settle()
+	}
+}
+
+// retire releases the value as soon as it has no use.
+func (s *uses) retire() {
+	s.old.Store(true)
+	s.settle()
+}
+
+// settle releases the value if it has no use. It is called after old is set, by retire and by every Release from then
+// on; the last of these finds all counters at 0. A use that is counted later sees that the generation was replaced,
+// before it touches the value.
+func (s *uses) settle() {
+	for i := range s.counters {
+		if s.counters[i].n.Load() != 0 {
+			return
+		}
+	}
+	s.once.Do(func() {
+		if s.free != nil {
+			s.free()
+		}
+		close(s.gone)
+	})
+}
+
+// ExactOptions say how package exact opens the file of a set, and how an exact.Live follows it. exact has functions for
+// what users may set. Package publish also sets Described and Update, so the type cannot be private to exact. The zero
+// value has the defaults.
+type ExactOptions struct {
+	Secret   *filter.Secret // of a set with a keyed hash
+	MaxBytes uint64         // limit of the file; 0: the limit of the function
+	Interval time.Duration  // between two checks of the file; 0: exact.DefaultInterval
+
+	// Described means that only the Info of the set is used: a set with a keyed hash then needs no secret. The answers
+	// of such a set mean nothing.
+	Described bool
+	// Update, if not nil, runs in a goroutine of its own. It replaces the file from time to time, for example by a
+	// download, calls Reload, and passes its errors to Report. It must return soon after its context ends, which Close
+	// ends and waits for.
+	Update func(ctx context.Context, f Follower)
+}
+
+// Follower is a File as the code sees it that replaces the file.
+type Follower interface {
+	Reload(ctx context.Context) error // checks the file now and swaps it in if it has changed
+	Report(error)                     // makes Err return an error, unless the file itself has one; nil clears it
 }

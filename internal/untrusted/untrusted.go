@@ -1,6 +1,6 @@
 // Package untrusted opens and reads files that somebody else may have made: a filter, a release, a key, a lock file in a
 // folder that others can write. It never waits for a pipe, never reads a device without end, and never allocates more
-// than a limit. Body limits what another machine sends in the same way.
+// than a limit.
 package untrusted
 
 import (
@@ -78,11 +78,18 @@ type Limit struct {
 // and never more than three times MaxBytes. It returns the cause of ctx soon after ctx ends. Errors name the path, and
 // wrap ErrNotRegular, filter.ErrTooLarge, or an error of Check or of the file system.
 func ReadFile(ctx context.Context, path string, l Limit) ([]byte, error) {
-	f, err := l.open(ctx, path)
+	var f *os.File
+	var err error
+	if l.Streams {
+		f, err = OpenStream(ctx, path)
+	} else {
+		f, _, err = Open(path)
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+
 	// Ends a Read of a pipe. Other files do not take a deadline and do not wait.
 	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(longAgo) })()
 	b, err := Read(ctx, f, l)
@@ -93,14 +100,6 @@ func ReadFile(ctx context.Context, path string, l Limit) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return b, nil
-}
-
-func (l Limit) open(ctx context.Context, path string) (*os.File, error) {
-	if l.Streams {
-		return OpenStream(ctx, path)
-	}
-	f, _, err := Open(path)
-	return f, err
 }
 
 // OpenStream is Open that also opens what is not a regular file, such as a named pipe: then it may wait for a writer,

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -14,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Config configures requests to web servers. Zero fields take the default noted beside them.
@@ -157,8 +156,7 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	o, err := w.get(ctx, at, r)
 	if err == nil && !o.NotModified {
-		limits := untrusted.Body{MaxBytes: r.MaxBytes, Size: o.Size, Stall: w.config.Stall, Name: clean(at)}
-		o.Body = limits.Apply(ctx, cancel, o.Body, o.Offset)
+		o.Body = w.limit(ctx, cancel, o, clean(at), r.MaxBytes-o.Offset)
 		return o, nil
 	}
 	if cause := context.Cause(ctx); cause != nil && err != nil {
@@ -282,4 +280,54 @@ func bound(s string) string {
 		return ""
 	}
 	return s
+}
+
+// slowest is the mean rate, in bytes per second, below which a body is given up: a server that sends a byte at a time
+// would otherwise never stall. A Follower is stricter: see Config.MinRate.
+const slowest = 1 << 10
+
+// limit returns the body of an object, of at most most bytes. Read returns an error wrapping ErrTooLarge after them, and
+// one wrapping ErrStalled after Config.Stall without a byte, or if the mean rate is below slowest after twice that
+// time. ctx is the context of the request, and cancel its cancel function, which Close calls.
+func (w *web) limit(
+	ctx context.Context, cancel context.CancelCauseFunc, o *Object, name string, most int64,
+) io.ReadCloser {
+	expected := most
+	if o.Size >= 0 {
+		expected = o.Size - o.Offset
+	}
+	const longest = 50 * 365 * 24 * time.Hour // far below the largest Duration
+	last := 2*w.config.Stall + time.Duration(min(float64(expected)/slowest*float64(time.Second), float64(longest)))
+
+	stalled := func() { cancel(ErrStalled) }
+	return &bounded{&watched{ReadCloser: o.Body, ctx: ctx, cancel: cancel, name: name, stall: w.config.Stall,
+		silent: time.AfterFunc(w.config.Stall, stalled), slow: time.AfterFunc(last, stalled)}, most}
+}
+
+// watched is a body that is given up when it stalls.
+type watched struct {
+	io.ReadCloser
+	ctx          context.Context
+	cancel       context.CancelCauseFunc
+	name         string // for errors, without credentials
+	stall        time.Duration
+	silent, slow *time.Timer
+}
+
+func (b *watched) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.silent.Reset(b.stall)
+	}
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("%s: %w", b.name, cmp.Or(context.Cause(b.ctx), err))
+	}
+	return n, err
+}
+
+func (b *watched) Close() error {
+	b.silent.Stop()
+	b.slow.Stop()
+	b.cancel(nil)
+	return b.ReadCloser.Close()
 }

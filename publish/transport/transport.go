@@ -12,7 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"github.com/bloomery/bloomery/internal/untrusted"
@@ -58,9 +60,9 @@ type Object struct {
 var (
 	// ErrTooLarge means that a body is longer than Request.MaxBytes: it is not the object that was
 	// expected.
-	ErrTooLarge = untrusted.ErrTooLarge
+	ErrTooLarge = errors.New("the body is longer than expected")
 	// ErrStalled means that the other side was silent, or slow, for too long. Try again later.
-	ErrStalled = untrusted.ErrStalled
+	ErrStalled = errors.New("no progress")
 )
 
 // Open returns the Source of an address: a URL with http, https or file, or the path of a folder. The address may end
@@ -91,4 +93,72 @@ func Open(address string, c Config) (Source, error) {
 	}
 	const want = "http://, https://, file:// or a folder; package buckets reads buckets"
 	return nil, fmt.Errorf("%.20q: unknown scheme; want %s", scheme, want)
+}
+
+// Folder is the Source of a folder of this machine. It has no validators: a file is read each time.
+type Folder string
+
+// Get opens a file of the folder. Names that lead out of it are errors.
+func (f Folder) Get(ctx context.Context, name string, r Request) (*Object, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	file, st, err := untrusted.Open(filepath.Join(string(f), filepath.FromSlash(name)))
+	if err != nil {
+		return nil, err
+	}
+
+	o := &Object{Size: st.Size()}
+	if st.Size() > r.MaxBytes {
+		err = fmt.Errorf("%s: %d bytes, expected at most %d: %w", file.Name(), st.Size(), r.MaxBytes, ErrTooLarge)
+	} else if r.Offset <= st.Size() {
+		o.Offset, err = file.Seek(r.Offset, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+
+	o.Body = &bounded{struct {
+		io.Reader
+		io.Closer
+	}{untrusted.Reader(ctx, file), file}, r.MaxBytes - o.Offset}
+	return o, nil
+}
+
+func (f Folder) String() string { return string(f) }
+
+// fileURL returns the folder of a URL: file:///a/b is /a/b, and file://./a is a.
+func fileURL(u *url.URL) (Source, error) {
+	path := u.Path
+	switch {
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("%s: the URL of a folder has no parameters; write ? as %%3F and # as %%23", clean(u))
+	case u.Host == ".":
+		path = strings.TrimPrefix(path, "/")
+	case u.Host != "" && u.Host != "localhost":
+		return nil, fmt.Errorf("%s: the folder %s%s is file:///%s%s", clean(u), u.Host, path, u.Host, path)
+	case filepath.Separator != '/':
+		path = strings.TrimPrefix(path, "/") // /c:/a is c:\a
+	}
+	if path == "" {
+		return nil, fmt.Errorf("%s: no path", clean(u))
+	}
+	return Folder(filepath.FromSlash(path)), nil
+}
+
+// bounded is a body of at most left bytes. The file of a Folder may grow while it is read.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, ErrTooLarge
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
+	if b.left -= int64(n); b.left < 0 {
+		return n - 1, ErrTooLarge
+	}
+	return n, err
 }

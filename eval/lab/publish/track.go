@@ -173,9 +173,7 @@ func (m *maker) version() (version, error) {
 func (t *track) add(ctx context.Context, i filter.Info, versions []version) (err error) {
 	today := len(versions) - 1
 	v := versions[today]
-	t.rates = append(t.rates, drift.Measured{
-		Release: uint64(today), Keys: i.Keys, FPRPosterior: i.FPRPosterior,
-	})
+	t.rates = append(t.rates, drift.Measured{Release: uint64(today), FPRPosterior: i.FPRPosterior})
 	if today == 0 {
 		t.whole, t.chosen = v.bytes(), i.FPRChosen
 		return nil
