@@ -25,31 +25,15 @@ import (
 // without a set, shard.ErrChanged if a shard is not the one in its manifest, or is an error of the file system or the
 // cause of ctx.
 func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
-	from, sharded := shardset.Dir(old)
-	to, ok := shardset.Dir(new)
-	switch {
-	case sharded != ok:
-		return nil, fmt.Errorf("%s and %s: a delta is for two files or two folders", old, new)
-	case sharded:
-		a, err := folderSet(ctx, from)
-		if err != nil {
-			return nil, err
-		}
-		b, err := folderSet(ctx, to)
-		if err != nil {
-			return nil, err
-		}
-		return patch.DiffSet(ctx, a, b)
-	}
-	a, err := readVersion(ctx, old)
+	from, err := readVersion(ctx, old)
 	if err != nil {
-		return nil, fmt.Errorf("old file: %w", err)
+		return nil, fmt.Errorf("old version: %w", err)
 	}
-	b, err := readVersion(ctx, new)
+	to, err := readVersion(ctx, new)
 	if err != nil {
-		return nil, fmt.Errorf("new file: %w", err)
+		return nil, fmt.Errorf("new version: %w", err)
 	}
-	return patch.Diff(ctx, a, b)
+	return patch.Diff(ctx, from, to)
 }
 
 // PatchFile applies a delta to old, a filter file or the folder of a sharded set, and writes the result to out, all or
@@ -71,36 +55,20 @@ func PatchFile(ctx context.Context, old string, d []byte, out string, o Options)
 	if err := shardset.CheckFile(out); err != nil {
 		return err
 	}
-	b, err := readVersion(ctx, old)
+	from, err := readVersion(ctx, old)
 	if err != nil {
 		return err
 	}
-	b, err = patch.Patch(ctx, b, d, o.MaxBytes)
+	b, err := patch.Patch(ctx, from, d, o.MaxBytes, nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", old, err)
 	}
 	return container.WriteAtomic(ctx, out, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
-// folderSet returns the sharded set in a folder.
-func folderSet(ctx context.Context, dir string) (s patch.Set, err error) {
-	m, st, err := shardset.ReadManifest(dir)
-	if err != nil {
-		return s, err
-	}
-	s.Shard = func(i int) ([]byte, error) { return readShard(ctx, dir, m.Shards[i]) }
-	s.Manifest, err = untrusted.ReadFile(ctx, filepath.Join(dir, shard.ManifestName),
-		untrusted.Limit{MaxBytes: uint64(st.Size())})
-	return s, err
-}
-
-// readShard returns the file of a shard, which is at most as long as the manifest says.
-func readShard(ctx context.Context, dir string, e shard.Entry) ([]byte, error) {
-	return untrusted.ReadFile(ctx, filepath.Join(dir, e.File), untrusted.Limit{MaxBytes: e.Bytes})
-}
-
-// readVersion returns the content of a filter file or an exact set. It may be a pipe of at most 1 GiB.
-func readVersion(ctx context.Context, path string) ([]byte, error) {
+// readVersion returns the content of a filter file or an exact set, which may be a pipe of at most 1 GiB, or the sharded
+// set in a folder.
+func readVersion(ctx context.Context, path string) (v patch.Version, err error) {
 	const head = 8 // the longest magic
 	limit := untrusted.Limit{MaxBytes: math.MaxInt64, Streams: true, Head: head, Check: func(b []byte) error {
 		if container.HasMagic(bytes.NewReader(b)) || bytes.HasPrefix(b, []byte(container.ExactMagic)) || len(b) < head {
@@ -108,10 +76,23 @@ func readVersion(ctx context.Context, path string) ([]byte, error) {
 		}
 		return container.Broken(0, "magic", container.OtherKind(b))
 	}}
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+	if dir, ok := shardset.Dir(path); ok {
+		m, st, err := shardset.ReadManifest(dir)
+		if err != nil {
+			return v, err
+		}
+		path, limit = filepath.Join(dir, shard.ManifestName), untrusted.Limit{MaxBytes: uint64(st.Size())}
+		v.Shard = func(i int) ([]byte, error) { return readShard(ctx, dir, m.Shards[i]) }
+	} else if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		limit.MaxBytes = patch.DefaultMaxBytes
 	}
-	return untrusted.ReadFile(ctx, path, limit)
+	v.File, err = untrusted.ReadFile(ctx, path, limit)
+	return v, err
+}
+
+// readShard returns the file of a shard, which is at most as long as the manifest says.
+func readShard(ctx context.Context, dir string, e shard.Entry) ([]byte, error) {
+	return untrusted.ReadFile(ctx, filepath.Join(dir, e.File), untrusted.Limit{MaxBytes: e.Bytes})
 }
 
 // patchFolder is PatchFile for a sharded set.
@@ -121,7 +102,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o Option
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	from, err := folderSet(ctx, dir)
+	from, err := readVersion(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -134,7 +115,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o Option
 		}
 		return err
 	}
-	text, err := patch.PatchSet(ctx, from, d, o.MaxBytes, put)
+	text, err := patch.Patch(ctx, from, d, o.MaxBytes, put)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}

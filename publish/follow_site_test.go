@@ -71,7 +71,7 @@ func (s *site) publish(b []byte) *record {
 // delta stores a delta.
 func (s *site) delta(from, to []byte) *object {
 	s.t.Helper()
-	d, err := patch.Diff(s.t.Context(), from, to)
+	d, err := patch.Diff(s.t.Context(), patch.Version{File: from}, patch.Version{File: to})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -34,12 +34,6 @@ type form interface {
 	parts(content []byte) ([]part, error)
 	// check checks a content whose parts are right.
 	check(content []byte, read reader) error
-	// diff returns the delta between two contents.
-	diff(ctx context.Context, old, new []byte, read reader) ([]byte, error)
-	// patch returns the content, of at most so many bytes with its parts, that a delta makes of an old one. It calls put
-	// with each part that is new.
-	patch(ctx context.Context, old, delta []byte, most uint64, read reader, put writer) ([]byte, error)
-
 	// hold returns the content that a follower holds. c gets its transaction, if there is one.
 	hold(ctx context.Context, p *poll, c *loaded) ([]byte, error)
 	// whole loads all that a follower does not hold.
@@ -80,6 +74,40 @@ func kindOf(name string) kind {
 	return kinds[File]
 }
 
+// version returns a content for package patch.
+func (k kind) version(content []byte, read reader) (v patch.Version, err error) {
+	v.File = content
+	if k.folder {
+		var all []part
+		all, err = k.parts(content)
+		v.Shard = func(i int) ([]byte, error) { return read(all[i]) }
+	}
+	return v, err
+}
+
+// diff returns the delta between two contents.
+func (k kind) diff(ctx context.Context, old, new []byte, read reader) ([]byte, error) {
+	from, err := k.version(old, read)
+	if err != nil {
+		return nil, err
+	}
+	to, err := k.version(new, read)
+	if err != nil {
+		return nil, err
+	}
+	return patch.Diff(ctx, from, to)
+}
+
+// patch returns the content, of at most so many bytes with its parts, that a delta makes of an old one. It calls put
+// with each part that is new.
+func (k kind) patch(ctx context.Context, old, delta []byte, most uint64, read reader, put writer) ([]byte, error) {
+	from, err := k.version(old, read)
+	if err != nil {
+		return nil, err
+	}
+	return patch.Patch(ctx, from, delta, most, put)
+}
+
 // oneFile is the form of a kind of one file.
 type oneFile struct {
 	inspect func(content []byte) error
@@ -90,14 +118,6 @@ type oneFile struct {
 func (oneFile) parts([]byte) ([]part, error) { return nil, nil }
 
 func (k oneFile) check(content []byte, _ reader) error { return k.inspect(content) }
-
-func (oneFile) diff(ctx context.Context, old, new []byte, _ reader) ([]byte, error) {
-	return patch.Diff(ctx, old, new)
-}
-
-func (oneFile) patch(ctx context.Context, old, d []byte, most uint64, _ reader, _ writer) ([]byte, error) {
-	return patch.Patch(ctx, old, d, most)
-}
 
 func (oneFile) hold(ctx context.Context, p *poll, _ *loaded) ([]byte, error) {
 	return untrusted.ReadFile(ctx, p.file, untrusted.Limit{MaxBytes: math.MaxInt64}) // it was hashed, whole

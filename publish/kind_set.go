@@ -16,7 +16,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/patch"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -49,32 +48,6 @@ func (k setForm) check(content []byte, read reader) error {
 		}
 	}
 	return err
-}
-
-// set returns the set of a manifest.
-func (k setForm) set(manifest []byte, read reader) (patch.Set, error) {
-	all, err := k.parts(manifest)
-	return patch.Set{Manifest: manifest, Shard: func(i int) ([]byte, error) { return read(all[i]) }}, err
-}
-
-func (k setForm) diff(ctx context.Context, old, new []byte, read reader) ([]byte, error) {
-	a, err := k.set(old, read)
-	if err != nil {
-		return nil, err
-	}
-	b, err := k.set(new, read)
-	if err != nil {
-		return nil, err
-	}
-	return patch.DiffSet(ctx, a, b)
-}
-
-func (k setForm) patch(ctx context.Context, old, d []byte, most uint64, read reader, put writer) ([]byte, error) {
-	was, err := k.set(old, read)
-	if err != nil {
-		return nil, err
-	}
-	return patch.PatchSet(ctx, was, d, most, put)
 }
 
 // lookSet looks at the set in the folder. Its sum is known if all shards are there and undamaged.

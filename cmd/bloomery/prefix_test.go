@@ -46,8 +46,8 @@ func TestNoPrefix(t *testing.T) {
 	setOf := func(b []byte) error { _, err := exact.FromBytes(b); return err }
 	const deltas = "internal/patch/testdata/"
 	patched := func(base string) func(b []byte) error {
-		old := read(base)
-		return func(b []byte) error { _, err := patch.Patch(t.Context(), old, b, 0); return err }
+		old := patch.Version{File: read(base)}
+		return func(b []byte) error { _, err := patch.Patch(t.Context(), old, b, 0, nil); return err }
 	}
 	publicKey := func(b []byte) error { _, err := publish.ParsePublicKey(string(b)); return err }
 	privateKey := func(b []byte) error { _, err := publish.ParsePrivateKey(string(b)); return err }

@@ -91,13 +91,13 @@ func (s shelf) object(o blob) ([]byte, error) {
 }
 
 // files returns the manifest and the shards of a set.
-func (s shelf) files(o blob) (patch.Set, *shard.Manifest, error) {
+func (s shelf) files(o blob) (patch.Version, *shard.Manifest, error) {
 	b, err := s.object(o)
 	if err != nil {
-		return patch.Set{}, nil, err
+		return patch.Version{}, nil, err
 	}
 	m, err := shard.ReadManifest(bytes.NewReader(b))
-	return patch.Set{Manifest: b, Shard: func(i int) ([]byte, error) {
+	return patch.Version{File: b, Shard: func(i int) ([]byte, error) {
 		return s.object(blob{SHA256: m.Shards[i].SHA256, Bytes: m.Shards[i].Bytes})
 	}}, m, err
 }
@@ -134,15 +134,16 @@ func (s shelf) patch(r *current, old blob) error {
 	if err != nil {
 		return err
 	}
-	var was, got []byte
-	var set patch.Set
+	var was patch.Version
 	if r.Kind == publish.File {
-		if was, err = s.object(old); err == nil {
-			got, err = patch.Patch(ctx, was, d, 0)
-		}
-	} else if set, _, err = s.files(old); err == nil {
-		got, err = patch.PatchSet(ctx, set, d, 0, func(string, []byte) error { return nil })
+		was.File, err = s.object(old)
+	} else {
+		was, _, err = s.files(old)
 	}
+	if err != nil {
+		return err
+	}
+	got, err := patch.Patch(ctx, was, d, 0, func(string, []byte) error { return nil })
 	if err != nil {
 		return err
 	}

@@ -22,17 +22,18 @@ func BenchmarkDelta(b *testing.B) {
 	} {
 		f := built(b, c.spec, hs[:n])
 		g := like(b, f, hs[n/500:])
-		old, new := file(b, f, 7), file(b, g, 7)
+		old, new := encode(b, f), encode(b, g)
 		if c.name == "rankindexed-trimmed" {
-			old, new = file(b, trimmed(f), 7), file(b, trimmed(g), 7)
+			old, new = encode(b, trimmed(f)), encode(b, trimmed(g))
 		}
+		from, to := patch.Version{File: old}, patch.Version{File: new}
 		var d []byte
 		b.Run("op=diff/family="+c.name+"/n=1e6", func(b *testing.B) {
 			b.SetBytes(int64(len(new)))
 			b.ReportAllocs()
 			for b.Loop() {
 				var err error
-				if d, err = patch.Diff(ctx, old, new); err != nil {
+				if d, err = patch.Diff(ctx, from, to); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -42,7 +43,7 @@ func BenchmarkDelta(b *testing.B) {
 			b.SetBytes(int64(len(new)))
 			b.ReportAllocs()
 			for b.Loop() {
-				got, err := patch.Patch(ctx, old, d, 0)
+				got, err := patch.Patch(ctx, from, d, 0, nil)
 				if err != nil || !bytes.Equal(got, new) {
 					b.Fatal(err)
 				}

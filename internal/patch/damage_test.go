@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,95 +71,66 @@ var expected = []error{
 }
 
 func isExpected(err error) bool {
-	for _, e := range expected {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(expected, func(e error) bool { return errors.Is(err, e) })
 }
 
 // TestDamaged applies damaged deltas of all methods. Each must be an error or give the target, without a panic, in
-// memory that the base, the delta and the target bound.
+// memory that the base, the delta and the target bound. No delta of a set may write a file that is no shard.
 func TestDamaged(t *testing.T) {
-	const rounds = 5000
-	ctx := context.Background()
-	r := rand.New(rand.NewPCG(3, 4))
-	pairs := vectorPairs(t)
-	var deltas [][]byte
-	for _, p := range pairs {
-		deltas = append(deltas, checkPair(t, p.old, p.new))
+	var files, sets []damaged
+	for _, p := range vectorPairs(t) {
+		files = append(files, damaged{p.name, file(p.old), p.new, checkPair(t, p.old, p.new), len(p.old) + len(p.new)})
 	}
-	refused, most := 0, 0.0
-	for range rounds {
-		i := r.IntN(len(pairs))
-		p, d := pairs[i], damage(r, deltas[i], deltas)
-		var got []byte
-		var err error
-		n := allocated(func() { got, err = patch.Patch(ctx, p.old, d, 0) })
-		switch {
-		case err == nil && !bytes.Equal(got, p.new):
-			t.Fatalf("%s: % x gives another file", p.name, d)
-		case err != nil && (got != nil || !isExpected(err)):
-			t.Fatalf("%s: % x gives %d bytes and %v", p.name, d, len(got), err)
-		case err != nil:
-			refused++
-		}
-		most = max(most, float64(n)/float64(len(p.old)+len(p.new)+len(d)+4096))
-	}
-	t.Logf("%d of %d refused; memory at most %.1f times base, target, delta and 4 KiB", refused, rounds, most)
-	if refused < rounds*9/10 || most > 24 {
-		t.Errorf("%d of %d refused; memory %.1f", refused, rounds, most)
-	}
-}
-
-// TestDamagedSets is TestDamaged for sharded sets.
-func TestDamagedSets(t *testing.T) {
-	const rounds = 2000
-	ctx := context.Background()
-	r := rand.New(rand.NewPCG(5, 6))
-	var bases, targets []*folder
-	var deltas [][]byte
-	for _, spec := range []string{"standard(k=7,m=20000)", "rankindexed(capacity=2100,fpr=0.01)"} {
+	for _, spec := range setSpecs {
 		base := newFolder(t, spec, setFiles(t, spec, 0, 0, 0, 0), nil)
 		for _, change := range [][]int{{0, 3, 0, 0}, {5, 5, 5, 5}, {0, 0, 0}} {
-			bases = append(bases, base)
-			targets = append(targets, newFolder(t, spec, setFiles(t, spec, change...), base))
-			deltas = append(deltas, checkSets(t, base, targets[len(targets)-1]))
+			to := newFolder(t, spec, setFiles(t, spec, change...), base)
+			sets = append(sets, damaged{spec, base.set(), to.text, checkSets(t, base, to), base.bytes() + to.bytes()})
 		}
+	}
+	testDamaged(t, files, rand.New(rand.NewPCG(3, 4)), 5000)
+	testDamaged(t, sets, rand.New(rand.NewPCG(5, 6)), 2000)
+}
+
+// damaged is a delta that TestDamaged damages.
+type damaged struct {
+	name   string
+	base   patch.Version
+	target []byte
+	delta  []byte
+	size   int // bytes of base and target
+}
+
+func testDamaged(t *testing.T, cases []damaged, r *rand.Rand, rounds int) {
+	var deltas [][]byte
+	for _, c := range cases {
+		deltas = append(deltas, c.delta)
 	}
 	refused, most := 0, 0.0
 	for range rounds {
-		i := r.IntN(len(deltas))
-		d := damage(r, deltas[i], deltas)
+		c := cases[r.IntN(len(cases))]
+		d := damage(r, c.delta, deltas)
 		var got []byte
 		var err error
 		n := allocated(func() {
-			got, err = patch.PatchSet(ctx, bases[i].set(), d, 0, func(name string, _ []byte) error {
+			got, err = patch.Patch(context.Background(), c.base, d, 0, func(name string, _ []byte) error {
 				if !shardfile.IsName(name) {
-					t.Errorf("% x writes %q", d, name)
+					t.Errorf("%s: % x writes %q", c.name, d, name)
 				}
 				return nil
 			})
 		})
 		switch {
-		case err == nil && !bytes.Equal(got, targets[i].text):
-			t.Fatalf("% x gives another manifest", d)
+		case err == nil && !bytes.Equal(got, c.target):
+			t.Fatalf("%s: % x gives another file", c.name, d)
 		case err != nil && (got != nil || !isExpected(err)):
-			t.Fatalf("% x gives %d bytes and %v", d, len(got), err)
+			t.Fatalf("%s: % x gives %d bytes and %v", c.name, d, len(got), err)
 		case err != nil:
 			refused++
 		}
-		size := len(d) + 4096
-		for _, f := range []*folder{bases[i], targets[i]} {
-			size += len(f.text)
-			for _, b := range f.files {
-				size += len(b)
-			}
-		}
-		most = max(most, float64(n)/float64(size))
+		most = max(most, float64(n)/float64(c.size+len(d)+4096))
 	}
-	t.Logf("%d of %d refused; memory at most %.1f times both sets, delta and 4 KiB", refused, rounds, most)
+	t.Logf("%d of %d refused; memory at most %.1f times base, target, delta and 4 KiB", refused, rounds, most)
 	if refused < rounds*9/10 || most > 24 {
 		t.Errorf("%d of %d refused; memory %.1f", refused, rounds, most)
 	}
@@ -170,7 +142,7 @@ func TestTruncated(t *testing.T) {
 		d := checkPair(t, p.old, p.new)
 		step := 1 + len(d)/200
 		for n := 0; n < len(d); n += step {
-			if got, err := patch.Patch(context.Background(), p.old, d[:n], 0); err == nil || got != nil {
+			if got, err := patch.Patch(context.Background(), file(p.old), d[:n], 0, nil); err == nil || got != nil {
 				t.Fatalf("%s: the first %d bytes of %d give %d bytes", p.name, n, len(d), len(got))
 			}
 		}
@@ -185,11 +157,11 @@ func TestLimit(t *testing.T) {
 		if strings.Contains(p.name, "trimmed") { // in memory it is larger
 			continue
 		}
-		if _, err := patch.Patch(ctx, p.old, d, uint64(len(p.new))); err != nil {
+		if _, err := patch.Patch(ctx, file(p.old), d, uint64(len(p.new)), nil); err != nil {
 			t.Errorf("%s: %v", p.name, err)
 		}
 		o := uint64(len(p.new)) - 1
-		if _, err := patch.Patch(ctx, p.old, d, o); !errors.Is(err, filter.ErrTooLarge) {
+		if _, err := patch.Patch(ctx, file(p.old), d, o, nil); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%s: a byte less: %v", p.name, err)
 		}
 	}
@@ -205,10 +177,10 @@ func TestCancelled(t *testing.T) {
 		if i, _ := patch.Read(d); i.Method == patch.Whole {
 			continue
 		}
-		if _, err := patch.Patch(ctx, p.old, d, 0); err != cause {
+		if _, err := patch.Patch(ctx, file(p.old), d, 0, nil); err != cause {
 			t.Errorf("%s: Patch: %v", p.name, err)
 		}
-		if _, err := patch.Diff(ctx, p.old, p.new); err != cause {
+		if _, err := patch.Diff(ctx, file(p.old), file(p.new)); err != cause {
 			t.Errorf("%s: Diff: %v", p.name, err)
 		}
 	}
@@ -220,7 +192,7 @@ func FuzzPatch(f *testing.F) {
 	if err != nil || len(paths) < 25 {
 		f.Fatalf("%d seeds: %v", len(paths), err)
 	}
-	var bases [][]byte
+	var bases []patch.Version
 	for i, path := range paths {
 		d, err := os.ReadFile(path)
 		if err != nil {
@@ -230,14 +202,14 @@ func FuzzPatch(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		bases = append(bases, base)
+		bases = append(bases, file(base))
 		f.Add(i, d)
 	}
 	f.Fuzz(func(t *testing.T, i int, d []byte) {
 		if i < 0 || i >= len(bases) {
 			return
 		}
-		got, err := patch.Patch(context.Background(), bases[i], d, 1<<20)
+		got, err := patch.Patch(context.Background(), bases[i], d, 1<<20, nil)
 		if err != nil {
 			if !isExpected(err) || got != nil {
 				t.Fatalf("%d bytes, %v", len(got), err)

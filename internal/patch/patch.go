@@ -19,7 +19,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 )
 
-// Errors of Patch, PatchSet and Read; Diff and DiffSet return none of them. Others wrap filter.ErrTooLarge.
+// Errors of Patch and Read; Diff returns none of them.
 var (
 	// ErrBase means that the delta was made for another base.
 	ErrBase = errors.New("the delta is for another file")
@@ -108,11 +108,29 @@ func start(m Method, flags byte, base uint32, target []byte) []byte {
 	return append(d, sum[:HashSize]...)
 }
 
-// Diff returns a delta that turns old, a whole filter file or exact set, into new, which must be of the same kind. Peak
-// memory: 3x both files + 1 MiB. The error is the one of container.ParseImage if one of them is no filter file, wraps
-// io.ErrUnexpectedEOF if one of them is an exact set that was cut, or is the cause of ctx. Of exact sets it reads only
-// the first bytes and the trailer.
-func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
+// Version is a filter file or an exact set; or a sharded set: its manifest, and a function that returns the file of a
+// shard. Shard is called by one goroutine at a time; its result is not changed, and not used after the next call.
+type Version struct {
+	File  []byte
+	Shard func(i int) ([]byte, error) // nil if this is no sharded set
+}
+
+// Diff returns a delta that turns old into new, which must be of the same kind. Peak memory: 3x both files + 1 MiB; it
+// reads the changed shards of sets, two files at a time. The error is the one of container.ParseImage if a file is no
+// filter file, wraps io.ErrUnexpectedEOF if one is an exact set that was cut, shard.ErrManifest or shard.ErrChanged, or
+// is one of Shard or the cause of ctx. Of exact sets it reads only the first bytes and the trailer.
+func Diff(ctx context.Context, old, new Version) ([]byte, error) {
+	switch {
+	case (old.Shard == nil) != (new.Shard == nil):
+		return nil, errors.New("a delta is for two files or two folders")
+	case old.Shard != nil:
+		return diffSet(ctx, old, new)
+	}
+	return diffFile(ctx, old.File, new.File)
+}
+
+// diffFile is Diff for two files.
+func diffFile(ctx context.Context, old, new []byte) ([]byte, error) {
 	if isExact(old) && isExact(new) {
 		return diffExact(ctx, old, new)
 	}
@@ -127,28 +145,13 @@ func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	best := uint64(len(new) + prefix)
-	var smallest []byte
+
 	if h, ok := compare(from, to); ok {
 		c := change{from, to, h}
-		if smallest, err = replayed(ctx, c, best); err != nil {
-			return nil, err
+		d, err := c.smallest(ctx, len(new)+prefix)
+		if err != nil || d != nil && len(d) < len(new)+prefix {
+			return d, err
 		}
-		if smallest != nil {
-			best = uint64(len(smallest))
-		}
-		if smallest == nil || c.flips() < 8*best {
-			d, err := flipped(ctx, c, best)
-			if err != nil {
-				return nil, err
-			}
-			if d != nil && uint64(len(d)) < best {
-				smallest = d
-			}
-		}
-	}
-	if smallest != nil {
-		return smallest, nil
 	}
 	return append(start(Whole, 0, from.Checksum(), new), new...), nil
 }
@@ -157,6 +160,22 @@ func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
 type change struct {
 	from, to *container.Image
 	header   header
+}
+
+// smallest returns the smaller one of the deltas of methods 1 to 3, or nil if none has at most limit bytes.
+func (c *change) smallest(ctx context.Context, limit int) ([]byte, error) {
+	replayed, err := c.replayed(ctx, limit)
+	if err != nil || replayed != nil && c.flips() >= 8*uint64(len(replayed)) {
+		return replayed, err
+	}
+	if replayed != nil {
+		limit = len(replayed)
+	}
+	flipped, err := c.flipped(ctx, limit)
+	if err != nil || replayed == nil || flipped != nil && len(flipped) < len(replayed) {
+		return flipped, err
+	}
+	return replayed, nil
 }
 
 // flips returns the number of bits that differ in sections of equal length: method bits takes more than a bit for each.
@@ -169,40 +188,55 @@ func (c *change) flips() (n uint64) {
 	return n
 }
 
-// Patch returns the new file of a delta, given the old one, which it does not change. The result is byte-identical to
-// the file that Diff was given: it has the SHA-256 in the delta. The new file has at most maxBytes; 0: DefaultMaxBytes.
-// A trimmed rankindexed filter must also fit in memory with that limit, where it is larger than its file.
+// Patch returns the new file or manifest of a delta, given the old version, which it does not change. The result is
+// byte-identical to the one that Diff was given: it has the SHA-256 in the delta. The new version, a manifest together
+// with its shards, has at most maxBytes; 0: DefaultMaxBytes. A trimmed rankindexed filter must also fit in memory with
+// that limit, where it is larger than its file.
+//
+// For a sharded set, Patch first calls write with the name and the content of each file that the new manifest names with
+// another name, length or SHA-256 than the old one; it reads and makes one shard at a time. The manifest is verified
+// last: on error, remove what was written. The new files have other names than the files of the old set if both
+// manifests have names with hashes.
 //
 // Peak memory besides its arguments: the new file, and for method replay 3x both files. Patch allocates nothing whose
 // size old and maxBytes do not bound.
 //
-// On error the result is nil. The error wraps ErrBase if the delta is for another file, ErrCorrupt, ErrVersion,
-// filter.ErrTooLarge, an error of package container if old is neither a filter file nor an exact set, or the cause of
-// ctx.
-func Patch(ctx context.Context, old, d []byte, maxBytes uint64) ([]byte, error) {
+// On error the result is nil. The error wraps ErrBase if the delta is for another version, ErrCorrupt, ErrVersion,
+// filter.ErrTooLarge, shard.ErrChanged if a shard of the old set is not the one in its manifest, an error of package
+// container if old is neither a filter file nor an exact set, or is one of write or Shard or the cause of ctx.
+func Patch(
+	ctx context.Context, old Version, d []byte, maxBytes uint64, write func(name string, content []byte) error,
+) ([]byte, error) {
 	maxBytes = cmp.Or(maxBytes, DefaultMaxBytes)
 	i, err := Read(d)
 	if err != nil {
 		return nil, err
 	}
 	var from *container.Image
-	if !isExact(old) {
-		from, err = container.ParseImage(old)
+	if old.Shard == nil && !isExact(old.File) {
+		from, err = container.ParseImage(old.File)
 	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the file to patch: %w", err)
-	case i.Method == Shards:
+	case i.Method == Shards && old.Shard == nil:
 		return nil, fmt.Errorf("%w: it is for a sharded set, not for a file", ErrBase)
-	case BaseOf(old) != i.Base:
+	case i.Method != Shards && old.Shard != nil:
+		return nil, fmt.Errorf("%w: it is for a file, not for a sharded set", ErrBase)
+	case BaseOf(old.File) != i.Base:
 		return nil, fmt.Errorf("%w: it is for the one with checksum %08x, this one has %08x",
-			ErrBase, i.Base, BaseOf(old))
+			ErrBase, i.Base, BaseOf(old.File))
 	}
+
 	var to []byte
-	if from == nil {
-		to, err = patchExact(ctx, old, d[len(magic)], d[prefix:], maxBytes)
-	} else {
-		to, err = apply(ctx, from, d[len(magic)], d[prefix:], maxBytes)
+	what, body := d[len(magic)], d[prefix:]
+	switch {
+	case old.Shard != nil:
+		to, err = patchSet(ctx, old, what, body, maxBytes, write)
+	case from == nil:
+		to, err = patchExact(ctx, old.File, what, body, maxBytes)
+	default:
+		to, err = apply(ctx, from, what, body, maxBytes)
 	}
 	if err != nil {
 		return nil, err
@@ -217,19 +251,15 @@ func Patch(ctx context.Context, old, d []byte, maxBytes uint64) ([]byte, error) 
 // and flags, body what follows the prefix. Method whole needs no base.
 func apply(ctx context.Context, from *container.Image, what byte, body []byte, limit uint64) ([]byte, error) {
 	method := Method(what & 15)
-	if method == Whole {
-		if what != byte(Whole) {
-			return nil, errNumber
-		}
-		if uint64(len(body)) > limit {
-			return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w",
-				len(body), limit, filter.ErrTooLarge)
-		}
+	switch {
+	case method > Replay || method == Whole && what != byte(Whole):
+		return nil, errNumber
+	case method == Whole && uint64(len(body)) > limit:
+		return nil, tooLarge(uint64(len(body)), limit)
+	case method == Whole:
 		return bytes.Clone(body), nil
 	}
-	if method > Replay {
-		return nil, errNumber
-	}
+
 	r := &bitReader{b: body}
 	h := readHeader(r, from, what)
 	if r.err != nil {
@@ -239,6 +269,11 @@ func apply(ctx context.Context, from *container.Image, what byte, body []byte, l
 		return replay(ctx, r, from, h, limit)
 	}
 	return h.file(ctx, r, from, nil, limit)
+}
+
+// tooLarge is the error of a file of n bytes.
+func tooLarge(n, limit uint64) error {
+	return fmt.Errorf("a file of %d bytes is over the limit of %d: %w", n, limit, filter.ErrTooLarge)
 }
 
 // isExact reports whether a file begins like an exact set. Of such files only the trailer is read besides: an update
@@ -278,7 +313,7 @@ func patchExact(ctx context.Context, old []byte, what byte, body []byte, limit u
 		return nil, fmt.Errorf("the file to patch: %w", err)
 	}
 	if n := uint64(len(records)) + uint64(len(body)); n > limit {
-		return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w", n, limit, filter.ErrTooLarge)
+		return nil, tooLarge(n, limit)
 	}
 	return slices.Concat(records, body), nil
 }

@@ -25,16 +25,23 @@ func hashes(seed uint64, from, to int) []filter.Hash {
 	return hs
 }
 
-// file returns the file of a filter.
-func file(t testing.TB, f family.Filter, seed uint64) []byte {
+// file returns the Version of a file.
+func file(b []byte) patch.Version { return patch.Version{File: b} }
+
+// encode returns the file of a filter with hash seed 7, after the changes.
+func encode(t testing.TB, f family.Filter, changes ...func(*container.File)) []byte {
 	t.Helper()
 	e := f.(family.Encoder).Encode()
 	family, err := families.ByName(e.Spec.Family())
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := container.New(family.ID, e, filter.NewHasher(7))
+	for _, change := range changes {
+		change(c)
+	}
 	var b bytes.Buffer
-	if err := container.Write(&b, container.New(family.ID, e, filter.NewHasher(seed))); err != nil {
+	if err := container.Write(&b, c); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -62,18 +69,18 @@ func build(t testing.TB, spec string, seed uint64, hs []filter.Hash) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file(t, f, seed)
+	return encode(t, f, func(c *container.File) { c.Seed = seed })
 }
 
 // checkPair makes a delta and applies it. It returns the delta.
 func checkPair(t testing.TB, old, new []byte) []byte {
 	t.Helper()
-	d, err := patch.Diff(context.Background(), old, new)
+	d, err := patch.Diff(context.Background(), file(old), file(new))
 	if err != nil {
 		t.Fatal(err)
 	}
 	was := bytes.Clone(old)
-	got, err := patch.Patch(context.Background(), old, d, 0)
+	got, err := patch.Patch(context.Background(), file(old), d, 0, nil)
 	if err != nil || !bytes.Equal(got, new) {
 		i, _ := patch.Read(d)
 		t.Fatalf("delta of %d bytes, %v: %v", len(d), i.Method, err)
@@ -152,21 +159,12 @@ func TestSections(t *testing.T) {
 // withExceptions returns the file of a filter with that number of words of exceptions.
 func withExceptions(t testing.TB, f family.Filter, words int, seed uint64) []byte {
 	t.Helper()
-	e := f.(family.Encoder).Encode()
-	family, err := families.ByName(e.Spec.Family())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := container.New(family.ID, e, filter.NewHasher(7))
 	r := rand.New(rand.NewPCG(seed, 1))
-	for range words {
-		c.Exceptions = append(c.Exceptions, r.Uint64())
-	}
-	var b bytes.Buffer
-	if err := container.Write(&b, c); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+	return encode(t, f, func(c *container.File) {
+		for range words {
+			c.Exceptions = append(c.Exceptions, r.Uint64())
+		}
+	})
 }
 
 // TestExceptions changes filters and their exceptions, a section that comes, goes, and has another length. Only this

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -102,7 +103,7 @@ func specWith(spec string, trimmed bool, cells uint64) string {
 }
 
 // replayed returns the delta of method 3, or nil if it does not fit.
-func replayed(ctx context.Context, c change, limit uint64) ([]byte, error) {
+func (c *change) replayed(ctx context.Context, limit int) ([]byte, error) {
 	old, err := decodeTable(c.from, math.MaxUint64)
 	if err != nil {
 		return nil, nil
@@ -288,24 +289,27 @@ func (e *edit) read(r *bitReader) {
 	e.used[1] = e.used[0] + come - uint64(len(e.removed))
 }
 
+// upTo returns how many of the removed and of the added cells belong to the buckets up to b. end is the number of cells
+// that the base has in them.
+func (e *edit) upTo(b, end uint64) (gone, come int) {
+	gone, _ = slices.BinarySearch(e.removed, end)
+	come = sort.Search(len(e.added), func(i int) bool { return e.added[i].key>>e.head >= (b+1)*e.Chains })
+	return gone, come
+}
+
 // apply returns the new table. The reader is at the numbers of extensions.
 func (e *edit) apply(ctx context.Context, r *bitReader, old table) (family.ChainTable, error) {
 	cells := make([]uint16, e.Buckets)
-	gone, come := 0, 0
-	rank := uint64(0)
+	gone, come, rank := 0, 0, uint64(0)
 	for b := range e.Buckets {
-		n := old.CellsOf(b)
-		rank += n
-		for ; gone < len(e.removed) && e.removed[gone] < rank; gone++ {
-			n--
-		}
-		for ; come < len(e.added) && e.added[come].key>>e.head < (b+1)*e.Chains; come++ {
-			n++
-		}
+		rank += old.CellsOf(b)
+		endGone, endCome := e.upTo(b, rank)
+		n := old.CellsOf(b) - uint64(endGone-gone) + uint64(endCome-come)
 		if e.Levels(n) > family.ChainLevels {
 			return nil, fmt.Errorf("%w: bucket %d has %d cells", ErrCorrupt, b, n)
 		}
 		cells[b] = uint16(n)
+		gone, come = endGone, endCome
 	}
 	numbers, err := getExtensions(r, old, e, cells)
 	if err != nil {
@@ -315,6 +319,7 @@ func (e *edit) apply(ctx context.Context, r *bitReader, old table) (family.Chain
 	if err != nil {
 		return nil, err
 	}
+
 	read, write := old.BucketReader(), new.BucketWriter()
 	var in, out family.ChainBucket
 	gone, come, rank = 0, 0, 0
@@ -323,31 +328,27 @@ func (e *edit) apply(ctx context.Context, r *bitReader, old table) (family.Chain
 			return nil, context.Cause(ctx)
 		}
 		read(b, &in)
-		first, from := gone, come
-		for end := rank + uint64(len(in.Cells)); gone < len(e.removed) && e.removed[gone] < end; gone++ {
-			e.removed[gone] -= rank
-		}
-		for ; come < len(e.added) && e.added[come].key>>e.head < (b+1)*e.Chains; come++ {
-		}
-		rank += uint64(len(in.Cells))
-		e.merge(&out, &in, e.removed[first:gone], e.added[from:come], b*e.Chains)
+		end := rank + uint64(len(in.Cells))
+		endGone, endCome := e.upTo(b, end)
+		e.merge(&out, &in, rank, e.removed[gone:endGone], e.added[come:endCome], b*e.Chains)
 		if err := write(b, &out, numbers.next(e.Levels(uint64(len(out.Cells))))); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 		}
+		gone, come, rank = endGone, endCome, end
 	}
 	return new, nil
 }
 
-// merge makes the new content of a bucket whose first chain has that number: of the old one, without some cells, by
-// their numbers in the bucket, and with others.
-func (e *edit) merge(out, in *family.ChainBucket, removed []uint64, come []added, chain uint64) {
+// merge makes the new content of a bucket from the old one, whose first cell has a rank and whose first chain a number:
+// without the removed cells, by their ranks, and with the ones that come.
+func (e *edit) merge(out, in *family.ChainBucket, rank uint64, removed []uint64, come []added, chain uint64) {
 	out.Lengths = slices.Grow(out.Lengths[:0], len(in.Lengths))[:len(in.Lengths)]
 	out.Cells = out.Cells[:0]
 	x := 0
 	for i, n := range in.Lengths {
 		start := len(out.Cells)
 		for end := x + int(n); x < end; x++ {
-			if _, gone := slices.BinarySearch(removed, uint64(in.Numbers[x])); !gone {
+			if _, gone := slices.BinarySearch(removed, rank+uint64(in.Numbers[x])); !gone {
 				out.Cells = append(out.Cells, in.Cells[x])
 			}
 		}

@@ -32,7 +32,7 @@ type form struct {
 }
 
 // flipped returns the delta of method 1 or 2, or nil if it would have more than limit bytes.
-func flipped(ctx context.Context, c change, limit uint64) ([]byte, error) {
+func (c *change) flipped(ctx context.Context, limit int) ([]byte, error) {
 	w := &bitWriter{}
 	c.header.write(w)
 	return c.delta(ctx, w, Bits, c.header.flags, 0, limit)
@@ -41,7 +41,7 @@ func flipped(ctx context.Context, c change, limit uint64) ([]byte, error) {
 // delta appends the modes of the sections from first on, then their bodies, and returns the delta, or nil if it would
 // have more than limit bytes. Bits becomes Cells if a section has that mode.
 func (c *change) delta(
-	ctx context.Context, w *bitWriter, m Method, flags byte, first int, limit uint64,
+	ctx context.Context, w *bitWriter, m Method, flags byte, first, limit int,
 ) (d []byte, err error) {
 	forms := make([]form, len(c.to.Sections)-first)
 	for i := range forms {
@@ -57,6 +57,7 @@ func (c *change) delta(
 			m = Cells
 		}
 	}
+
 	for i := range forms {
 		if forms[i].mode == raw {
 			w.raw(c.to.Section(first + i))
@@ -64,7 +65,7 @@ func (c *change) delta(
 			w.join(&forms[i].body)
 		}
 	}
-	if uint64(len(w.b)) > limit {
+	if len(w.b) > limit {
 		return nil, nil
 	}
 	return append(start(m, flags, c.from.Checksum(), c.to.Bytes), w.bytes()...), nil

@@ -2,7 +2,6 @@ package patch
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -16,16 +15,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Set is a sharded set: its manifest, and a function that returns the file of a shard. Shard is called by one goroutine
-// at a time; its result is not changed, and not used after the next call.
-type Set struct {
-	Manifest []byte
-	Shard    func(i int) ([]byte, error)
-}
-
-// file returns the file of shard i after a comparison with the manifest.
-func (s *Set) file(m *shard.Manifest, i int) ([]byte, error) {
-	b, err := s.Shard(i)
+// shard returns the file of shard i of a set after a comparison with its manifest.
+func (v *Version) shard(m *shard.Manifest, i int) ([]byte, error) {
+	b, err := v.Shard(i)
 	if err == nil && sha256.Sum256(b) != m.Shards[i].SHA256 {
 		err = shard.ErrChanged
 	}
@@ -57,21 +49,20 @@ const (
 	nameText          // with another suffix: its length as a number, and its bytes
 )
 
-// DiffSet returns one delta for all shards and the manifest of a sharded set. It reads the changed shards, two files at
-// a time. Errors come from Diff and Shard, or wrap shard.ErrManifest or shard.ErrChanged.
-func DiffSet(ctx context.Context, old, new Set) ([]byte, error) {
-	from, err := shard.ReadManifest(bytes.NewReader(old.Manifest))
+// diffSet is Diff for sharded sets: one delta for all shards and the manifest.
+func diffSet(ctx context.Context, old, new Version) ([]byte, error) {
+	from, err := shard.ReadManifest(bytes.NewReader(old.File))
 	if err != nil {
 		return nil, fmt.Errorf("old set: %w", err)
 	}
-	to, err := shard.ReadManifest(bytes.NewReader(new.Manifest))
+	to, err := shard.ReadManifest(bytes.NewReader(new.File))
 	if err != nil {
 		return nil, fmt.Errorf("new set: %w", err)
 	}
 	w := &bitWriter{}
-	text := !derives(from, to, new.Manifest)
+	text := !derives(from, to, new.File)
 	if w.flag(text); text {
-		w.part(new.Manifest)
+		w.part(new.File)
 	}
 	var changed []int
 	for i, e := range to.Shards {
@@ -92,23 +83,23 @@ func DiffSet(ctx context.Context, old, new Set) ([]byte, error) {
 		}
 		w.part(part)
 	}
-	return append(start(Shards, 0, BaseOf(old.Manifest), new.Manifest), w.bytes()...), nil
+	return append(start(Shards, 0, BaseOf(old.File), new.File), w.bytes()...), nil
 }
 
 // shardPart returns what a delta of a set has for a changed shard: its delta without magic, base and hash.
-func shardPart(ctx context.Context, old, new Set, from, to *shard.Manifest, i int) ([]byte, error) {
-	b, err := new.file(to, i)
+func shardPart(ctx context.Context, old, new Version, from, to *shard.Manifest, i int) ([]byte, error) {
+	b, err := new.shard(to, i)
 	if err != nil {
 		return nil, fmt.Errorf("new set: %w", err)
 	}
 	if i >= len(from.Shards) {
 		return append([]byte{byte(Whole)}, b...), nil
 	}
-	a, err := old.file(from, i)
+	a, err := old.shard(from, i)
 	if err != nil {
 		return nil, fmt.Errorf("old set: %w", err)
 	}
-	d, err := Diff(ctx, a, b)
+	d, err := diffFile(ctx, a, b)
 	if err != nil {
 		return nil, &shard.Error{File: to.Shards[i].File, Err: err}
 	}
@@ -157,47 +148,25 @@ func suffixOf(name, plain string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(s, ".bloom"), ".")
 }
 
-// PatchSet applies a delta of DiffSet. It calls write with the name and the content of each file that the new manifest
-// names with another name, length or SHA-256 than the old one, and then returns the new manifest, byte for byte. It
-// reads and makes one shard at a time. The manifest and the shards together have at most maxBytes; 0: DefaultMaxBytes.
-//
-// The manifest is verified last: on error, remove what was written. The new files have other names than the files
-// of the old set if both manifests have names with hashes. The error comes from write or Shard, wraps shard.ErrChanged
-// if a shard of the old set is not the one in its manifest, or is an error of Patch.
-func PatchSet(
-	ctx context.Context, old Set, d []byte, maxBytes uint64, write func(name string, content []byte) error,
-) (manifest []byte, err error) {
-	i, err := Read(d)
-	switch {
-	case err != nil:
-		return nil, err
-	case i.Method != Shards:
-		return nil, fmt.Errorf("%w: it is for a file, not for a sharded set", ErrBase)
-	case i.Base != BaseOf(old.Manifest):
-		return nil, fmt.Errorf("%w: it is for the set whose manifest has CRC-32C %08x, this one has %08x",
-			ErrBase, i.Base, BaseOf(old.Manifest))
-	case d[len(magic)] != byte(Shards):
+// patchSet is Patch for a sharded set.
+func patchSet(
+	ctx context.Context, old Version, what byte, body []byte, limit uint64, write func(name string, content []byte) error,
+) ([]byte, error) {
+	if what != byte(Shards) {
 		return nil, errNumber
 	}
-	from, err := shard.ReadManifest(bytes.NewReader(old.Manifest))
+	from, err := shard.ReadManifest(bytes.NewReader(old.File))
 	if err != nil {
 		return nil, err
 	}
-	p := setPatch{ctx: ctx, bitReader: bitReader{b: d[prefix:]}, old: old, from: from, write: write}
-	p.limit = cmp.Or(maxBytes, DefaultMaxBytes)
-	if manifest, err = p.run(); err != nil {
-		return nil, err
-	}
-	if sum := sha256.Sum256(manifest); !bytes.Equal(sum[:HashSize], i.Target[:]) {
-		return nil, errResult
-	}
-	return manifest, nil
+	p := setPatch{ctx: ctx, bitReader: bitReader{b: body}, old: old, from: from, limit: limit, write: write}
+	return p.run()
 }
 
 type setPatch struct {
 	bitReader
 	ctx   context.Context
-	old   Set
+	old   Version
 	from  *shard.Manifest
 	limit uint64 // bytes that may still be made
 	write func(name string, content []byte) error
@@ -285,7 +254,7 @@ func (p *setPatch) shard(i int) ([]byte, error) {
 		if i >= len(p.from.Shards) {
 			return nil, errNumber
 		}
-		b, err := p.old.file(p.from, i)
+		b, err := p.old.shard(p.from, i)
 		if err != nil {
 			return nil, err
 		}

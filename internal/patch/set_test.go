@@ -24,15 +24,24 @@ type folder struct {
 	files    map[string][]byte
 }
 
-// set returns the folder as a Set.
-func (f *folder) set() patch.Set {
-	return patch.Set{Manifest: f.text, Shard: func(i int) ([]byte, error) {
+// set returns the folder as a Version.
+func (f *folder) set() patch.Version {
+	return patch.Version{File: f.text, Shard: func(i int) ([]byte, error) {
 		b, ok := f.files[f.manifest.Shards[i].File]
 		if !ok {
 			return nil, errors.New("no such file")
 		}
 		return b, nil
 	}}
+}
+
+// bytes returns the size of the manifest and all shards.
+func (f *folder) bytes() int {
+	n := len(f.text)
+	for _, b := range f.files {
+		n += len(b)
+	}
+	return n
 }
 
 // newFolder makes a set of these files. Names have hashes if before is not nil and the file is a new one.
@@ -73,13 +82,13 @@ func newFolder(t testing.TB, spec string, files [][]byte, before *folder) *folde
 // checkSets makes a delta of two sets and applies it. It returns the delta.
 func checkSets(t testing.TB, old, new *folder) []byte {
 	t.Helper()
-	d, err := patch.DiffSet(context.Background(), old.set(), new.set())
+	d, err := patch.Diff(context.Background(), old.set(), new.set())
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := maps.Clone(old.files)
 	ctx := context.Background()
-	manifest, err := patch.PatchSet(ctx, old.set(), d, 0, func(name string, b []byte) error {
+	manifest, err := patch.Patch(ctx, old.set(), d, 0, func(name string, b []byte) error {
 		got[name] = b
 		return nil
 	})
@@ -105,9 +114,11 @@ func setFiles(t testing.TB, spec string, change ...int) (files [][]byte) {
 	return files
 }
 
+var setSpecs = []string{"standard(k=7,m=20000)", "rankindexed(capacity=2100,fpr=0.01)"}
+
 // TestSets changes shards of sets.
 func TestSets(t *testing.T) {
-	for _, spec := range []string{"standard(k=7,m=20000)", "rankindexed(capacity=2100,fpr=0.01)"} {
+	for _, spec := range setSpecs {
 		base := newFolder(t, spec, setFiles(t, spec, 0, 0, 0, 0), nil)
 		for _, c := range []struct {
 			change      []int
@@ -139,7 +150,7 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// TestSetErrors gives PatchSet another set, a damaged shard, and a limit.
+// TestSetErrors gives Patch another set, a damaged shard, and a limit.
 func TestSetErrors(t *testing.T) {
 	const spec = "standard(k=7,m=20000)"
 	ctx := context.Background()
@@ -147,23 +158,23 @@ func TestSetErrors(t *testing.T) {
 	next := newFolder(t, spec, setFiles(t, spec, 5, 0), base)
 	d := checkSets(t, base, next)
 	nothing := func(string, []byte) error { return nil }
-	if _, err := patch.PatchSet(ctx, next.set(), d, 0, nothing); !errors.Is(err, patch.ErrBase) {
+	if _, err := patch.Patch(ctx, next.set(), d, 0, nothing); !errors.Is(err, patch.ErrBase) {
 		t.Errorf("another set: %v", err)
 	}
-	_, err := patch.PatchSet(ctx, base.set(), d, 2000, nothing)
+	_, err := patch.Patch(ctx, base.set(), d, 2000, nothing)
 	if !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("limit: %v", err)
 	}
-	file := build(t, spec, 7, hashes(7, 0, 2000))
-	if _, err := patch.Patch(ctx, file, d, 0); !errors.Is(err, patch.ErrBase) {
+	one := build(t, spec, 7, hashes(7, 0, 2000))
+	if _, err := patch.Patch(ctx, file(one), d, 0, nil); !errors.Is(err, patch.ErrBase) {
 		t.Errorf("a file: %v", err)
 	}
-	whole := checkPair(t, file, build(t, spec, 7, hashes(7, 5, 2005)))
-	if _, err := patch.PatchSet(ctx, base.set(), whole, 0, nothing); !errors.Is(err, patch.ErrBase) {
+	whole := checkPair(t, one, build(t, spec, 7, hashes(7, 5, 2005)))
+	if _, err := patch.Patch(ctx, base.set(), whole, 0, nothing); !errors.Is(err, patch.ErrBase) {
 		t.Errorf("the delta of a file: %v", err)
 	}
 	full := fmt.Errorf("full")
-	_, err = patch.PatchSet(ctx, base.set(), d, 0, func(string, []byte) error { return full })
+	_, err = patch.Patch(ctx, base.set(), d, 0, func(string, []byte) error { return full })
 	if err != full {
 		t.Errorf("write: %v", err)
 	}
@@ -171,7 +182,7 @@ func TestSetErrors(t *testing.T) {
 	base.files[name] = bytes.Clone(base.files[name])
 	base.files[name][1000] ^= 1
 	var e *shard.Error
-	_, err = patch.PatchSet(ctx, base.set(), d, 0, nothing)
+	_, err = patch.Patch(ctx, base.set(), d, 0, nothing)
 	if !errors.Is(err, shard.ErrChanged) || !errors.As(err, &e) || e.File != name {
 		t.Errorf("a damaged shard: %v", err)
 	}

@@ -54,23 +54,6 @@ func changed(t testing.TB, f family.Filter, gone, come []filter.Hash) {
 	}
 }
 
-// chosen returns the file of a filter with a chosen rate.
-func chosen(t testing.TB, f family.Filter, rate float64) []byte {
-	t.Helper()
-	e := f.(family.Encoder).Encode()
-	family, err := families.ByName(e.Spec.Family())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := container.New(family.ID, e, filter.NewHasher(7))
-	c.FPRChosen = rate
-	var b bytes.Buffer
-	if err := container.Write(&b, c); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // like returns a filter of the geometry and the shifts of another one.
 func like(t testing.TB, f family.Filter, hs []filter.Hash) family.Filter {
 	t.Helper()
@@ -116,8 +99,8 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 	const standard = "standard(k=7,m=9600)"
 	add("whole", patch.Whole, "another seed", build(t, standard, 7, some), build(t, standard, 8, hashes(8, 0, 1000)))
 	add("same", patch.Bits, "equal files", build(t, standard, 7, some), build(t, standard, 7, some))
-	add("gaps", patch.Bits, "mode 2; flags 4, 5 and 7", file(t, built(t, standard, some), 7),
-		chosen(t, built(t, standard, hashes(7, 3, 1002)), 0.01))
+	add("gaps", patch.Bits, "mode 2; flags 4, 5 and 7", encode(t, built(t, standard, some)),
+		encode(t, built(t, standard, hashes(7, 3, 1002)), func(c *container.File) { c.FPRChosen = 0.01 }))
 	const blocked = "blocked(blocks=40,k=7,layout=line)"
 	add("blocks", patch.Bits, "mode 3", build(t, blocked, 7, some), build(t, blocked, 7, hashes(7, 3, 1003)))
 	for _, c := range []struct{ name, spec string }{
@@ -125,9 +108,9 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 		{"blockpartitioned", "blockpartitioned(bits_per_key=8,effort=fast)"},
 	} {
 		f := built(t, c.spec, some)
-		add(c.name, 0, "several sections, the shifts of the base", file(t, f, 7), file(t, like(t, f, other), 7))
-		add(c.name+"-new", 0, "the shifts of the base, other keys", file(t, f, 7),
-			file(t, like(t, f, hashes(7, 2000, 3000)), 7))
+		add(c.name, 0, "several sections, the shifts of the base", encode(t, f), encode(t, like(t, f, other)))
+		add(c.name+"-new", 0, "the shifts of the base, other keys", encode(t, f),
+			encode(t, like(t, f, hashes(7, 2000, 3000))))
 	}
 	last := all[len(all)-2].old
 	add("raw", patch.Bits, "mode 1 and mode 0; the target is no valid filter", last, inverted(t, last))
@@ -135,13 +118,13 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 		build(t, "blocked(blocks=40,k=8,layout=line)", 7, hashes(7, 3, 1002)))
 	const counting = "counting(k=4,m=6400)"
 	f := built(t, counting, some)
-	before := file(t, f, 7)
+	before := encode(t, f)
 	changed(t, f, some[:10], append(hashes(7, 1000, 1010), some[20], some[20]))
-	add("cells", patch.Cells, "mode 4 with cells of 4 bits, all lists", before, file(t, f, 7))
+	add("cells", patch.Cells, "mode 4 with cells of 4 bits, all lists", before, encode(t, f))
 	f = built(t, standard, some)
-	before = file(t, f, 7)
+	before = encode(t, f)
 	changed(t, f, nil, hashes(7, 1000, 1030))
-	add("added", patch.Cells, "mode 4 with cells of 1 bit", before, file(t, f, 7))
+	add("added", patch.Cells, "mode 4 with cells of 1 bit", before, encode(t, f))
 
 	const room = ",capacity=1010,fpr=0.01"
 	for _, c := range []struct{ name, spec, what string }{
@@ -155,16 +138,16 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 			"remainders that are longer than their part in the list"},
 	} {
 		f := built(t, c.spec, some)
-		before, short := file(t, f, 7), file(t, trimmed(f), 7)
-		add(c.name+"-fresh", patch.Replay, c.what+", target built anew", before, file(t, like(t, f, other), 7))
+		before, short := encode(t, f), encode(t, trimmed(f))
+		add(c.name+"-fresh", patch.Replay, c.what+", target built anew", before, encode(t, like(t, f, other)))
 		changed(t, f, some[:40], append(hashes(7, 1000, 1045), some[100], some[100]))
 		if c.name == "values" {
 			if err := f.(family.Valuer).Upsert(some[500], 77); err != nil {
 				t.Fatal(err)
 			}
 		}
-		add(c.name, patch.Replay, c.what+", keys removed and added", before, file(t, f, 7))
-		add(c.name+"-trimmed", patch.Replay, c.what+", trimmed", short, file(t, trimmed(f), 7))
+		add(c.name, patch.Replay, c.what+", keys removed and added", before, encode(t, f))
+		add(c.name+"-trimmed", patch.Replay, c.what+", trimmed", short, encode(t, trimmed(f)))
 	}
 	old, new, rebuilt := exactSets(t)
 	add("exact/append", patch.Append, "an exact set with an update", old, new)

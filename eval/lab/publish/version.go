@@ -51,37 +51,29 @@ func (v version) bytes() (n int) {
 	return n + len(v.file)
 }
 
-// set returns the version for package patch.
-func (v version) set() patch.Set {
-	return patch.Set{Manifest: v.file, Shard: func(i int) ([]byte, error) { return v.shards[i], nil }}
+// forPatch returns the version for package patch.
+func (v version) forPatch() patch.Version {
+	if v.shards == nil {
+		return patch.Version{File: v.file}
+	}
+	return patch.Version{File: v.file, Shard: func(i int) ([]byte, error) { return v.shards[i], nil }}
 }
 
 // since returns the number of bytes of the delta from an older version, after it has turned that into v.
 func (v version) since(ctx context.Context, old version) (int, error) {
-	if v.shards == nil {
-		d, err := patch.Diff(ctx, old.file, v.file)
-		if err != nil {
-			return 0, err
-		}
-		got, err := patch.Patch(ctx, old.file, d, 0)
-		if err == nil && !bytes.Equal(got, v.file) {
-			err = errPatch
-		}
-		return len(d), err
-	}
-	d, err := patch.DiffSet(ctx, old.set(), v.set())
+	d, err := patch.Diff(ctx, old.forPatch(), v.forPatch())
 	if err != nil {
 		return 0, err
 	}
 	written := 0
-	manifest, err := patch.PatchSet(ctx, old.set(), d, 0, func(_ string, b []byte) error {
+	got, err := patch.Patch(ctx, old.forPatch(), d, 0, func(_ string, b []byte) error {
 		if !slices.ContainsFunc(v.shards, func(s []byte) bool { return bytes.Equal(s, b) }) {
 			return errPatch
 		}
 		written++
 		return nil
 	})
-	if err == nil && (!bytes.Equal(manifest, v.file) || written > len(v.shards)) {
+	if err == nil && (!bytes.Equal(got, v.file) || written > len(v.shards)) {
 		err = errPatch
 	}
 	return len(d), err
