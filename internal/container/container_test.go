@@ -22,7 +22,6 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/standard"
-	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
@@ -163,10 +162,31 @@ func foreign(t testing.TB, id filter.HashID) filter.Hasher {
 	return h
 }
 
+// build builds a filter of keys.
+func build(t testing.TB, f families.Family, text string, hs []filter.Hash) family.Filter {
+	t.Helper()
+	s, err := filter.ParseSpec(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := f.NewBuilder(s, uint64(len(hs)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddMany(hs); err != nil {
+		t.Fatal(err)
+	}
+	built, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
+
 // fill builds a filter of the keys of members.
 func fill(t testing.TB, f families.Family, spec string, h filter.Hasher) family.Filter {
 	if !f.Can.Has(family.CanRawKeys) {
-		return filtertest.Build(t, filtertest.Family{NewBuilder: f.NewBuilder}, spec, members(h))
+		return build(t, f, spec, members(h))
 	}
 	s, err := filter.ParseSpec(spec)
 	if err != nil {

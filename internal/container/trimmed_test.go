@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
@@ -44,7 +43,7 @@ func TestTrimmed(t *testing.T) {
 			for i := range 3000 {
 				hs = append(hs, h.SumUint64(uint64(i)))
 			}
-			whole := filtertest.Build(t, filtertest.Family{NewBuilder: f.NewBuilder}, spec, hs)
+			whole := build(t, f, spec, hs)
 			var full, sent, again bytes.Buffer
 			for b, f := range map[*bytes.Buffer]family.Filter{&full: whole, &sent: trim(trim(whole))} {
 				if err := writeFilter(b, f, h, 0); err != nil {

@@ -1,6 +1,10 @@
 package families
 
 import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -11,22 +15,16 @@ import (
 // TestAbilities holds what each family says of itself against its filters, builders and specs.
 func TestAbilities(t *testing.T) {
 	for _, f := range All() {
-		spec := family.NewSpec(f.Name)
+		_, spec := parse(t, f.Name)
 		var made family.Filter
 		var gathers, takesValues bool
 		if f.Can.Has(family.CanRawKeys) {
-			var err error
-			if made, err = f.New(spec, 10); err != nil {
-				t.Fatal(err)
-			}
+			made = start(t, f, spec, 10)
 		} else {
-			b, err := f.NewBuilder(spec, 10)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := newBuilder(t, f, spec, 10)
 			_, gathers = b.(family.Gatherer)
 			_, takesValues = b.(family.ValueBuilder)
-			made = filtertest.Build(t, conformance(f), f.Name, filtertest.Hashes(10, 1))
+			made = finish(t, b, filtertest.Hashes(10, 1))
 		}
 		_, adds := made.(family.Adder)
 		_, raw := made.(family.RawKeyFilter)
@@ -58,6 +56,10 @@ func TestAbilities(t *testing.T) {
 			if form.Spec.Family() != f.Name || form.Reason == "" {
 				t.Errorf("%s: a form of %s, reason %q", form.Spec, f.Name, form.Reason)
 			}
+			_, gathers := newBuilder(t, f, form.Spec, 10).(family.Gatherer)
+			if !gathers && form.Can&(family.CanSpill|family.CanSearch) != 0 {
+				t.Errorf("%s does not spill, or searches and reports no progress, against the list", form.Spec)
+			}
 		}
 		if f.Summary == "" || f.Default == "" || f.Foreign() != (len(f.Forms) == 0) {
 			t.Errorf("family %s: summary %q, default %q, %d forms", f.Name, f.Summary, f.Default, len(f.Forms))
@@ -75,43 +77,6 @@ func TestAbilities(t *testing.T) {
 		}
 		if err := f.Check(spec.With("nonsense", 1)); err == nil {
 			t.Errorf("family %s takes nonsense=", f.Name)
-		}
-	}
-}
-
-// TestDefaultFPR: without a size a family has its default rate, or none.
-func TestDefaultFPR(t *testing.T) {
-	for _, f := range All() {
-		if strings.Contains(f.Default, "%") != (f.DefaultFPR != 0) {
-			t.Errorf("family %s: default %q, rate %v", f.Name, f.Default, f.DefaultFPR)
-		}
-		if f.DefaultFPR == 0 {
-			continue
-		}
-		spec := family.NewSpec(f.Name)
-		bits, fpr, err := f.Forecast(spec, 1000)
-		wantBits, want, wantErr := f.Forecast(spec.With("fpr", f.DefaultFPR), 1000)
-		if err != nil || wantErr != nil || bits != wantBits || fpr != want {
-			t.Errorf("%s: %d bits, rate %v, %v; want %d, %v, %v", spec, bits, fpr, err, wantBits, want, wantErr)
-		}
-	}
-}
-
-// TestForecastAtKeys has all families forecast the rate at the keys that they are asked for, not at their capacity.
-func TestForecastAtKeys(t *testing.T) {
-	for _, name := range Taking("capacity") {
-		f, err := ByName(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := family.NewSpec(name, "capacity", 1_000_000, "fpr", 0.01)
-		_, few, err := f.Forecast(s, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, all, err := f.Forecast(s, 1_000_000)
-		if err != nil || few >= all/100 || all > 0.0101 || all < 0.004 {
-			t.Errorf("%s: rate %g at 1000 keys, %g at capacity, %v", s, few, all, err)
 		}
 	}
 }
@@ -146,5 +111,77 @@ func TestList(t *testing.T) {
 			i > 0 && f.ID <= all[i-1].ID {
 			t.Errorf("%d: family %s has id %d, the format %d, %v", i, f.Name, f.ID, formats[i].ID, err)
 		}
+	}
+}
+
+// TestDocumentedIDs holds the descriptions of the format to the list of families.
+func TestDocumentedIDs(t *testing.T) {
+	for _, path := range []string{"../container/format.go", "../../docs/format.md"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range All() {
+			if id := fmt.Sprintf("%d %s", f.ID, f.Name); !bytes.Contains(text, []byte(id)) {
+				t.Errorf("%s does not list %q", path, id)
+			}
+		}
+	}
+	for _, f := range All() {
+		page, err := os.ReadFile("../../docs/format/" + f.Name + ".md")
+		if err != nil {
+			t.Error(err)
+		}
+		want := fmt.Sprintf("Family %d of the [file format](../format.md)", f.ID)
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("docs/format/%s.md lacks %q", f.Name, want)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the table of parameters into the package comment of filter")
+
+// table returns the families and their parameters as lines of a doc comment.
+func table() string {
+	var b strings.Builder
+	line := func(name, help string) {
+		for help != "" {
+			end := len(help)
+			if end > 76 {
+				end = strings.LastIndexByte(help[:76], ' ')
+			}
+			fmt.Fprintf(&b, "//\t%-32s  %s\n", name, help[:end])
+			name, help = "", strings.TrimSpace(help[end:])
+		}
+	}
+	for _, f := range list() {
+		line(f.Name, f.Summary)
+		for _, p := range f.Parameters {
+			line("    "+p.Name+"="+p.Value, p.Help)
+		}
+	}
+	return b.String()
+}
+
+// TestTable: the package comment of filter has the parameters of every family. With -update it is written.
+func TestTable(t *testing.T) {
+	const path, before, after = "../../filter/doc.go", "// and these parameters:\n//\n", "package filter\n"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(text), before)
+	if !ok || !strings.HasSuffix(rest, after) {
+		t.Fatalf("%s has no %q", path, before)
+	}
+	want := head + before + table() + after
+	if want == string(text) {
+		return
+	}
+	if !*update {
+		t.Fatal("the table of parameters differs from the list: go test ./internal/families -run TestTable -update")
+	}
+	if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
+		t.Error(err)
 	}
 }

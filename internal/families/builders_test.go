@@ -1,34 +1,27 @@
-package families_test
+package families
 
 import (
+	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
 // gatherers returns specs whose builders gather keys, by the list of families: the family without parameters, its
 // forms, and both with sizes.
-func gatherers(t *testing.T, f families.Family) (specs []filter.Spec) {
+func gatherers(t *testing.T, f Family) (specs []filter.Spec) {
 	t.Helper()
 	if f.NewBuilder == nil {
 		return nil
 	}
-	plain := []filter.Spec{family.NewSpec(f.Name)}
-	for _, form := range f.Forms {
-		if form.Spec != plain[0] {
-			plain = append(plain, form.Spec)
-		}
-	}
-	for _, s := range plain {
-		b := builder(t, f, s, 0)
-		if gatherer, ok := b.(family.Gatherer); ok {
+	for _, s := range plainSpecs(f) {
+		if gatherer, ok := newBuilder(t, f, s, 0).(family.Gatherer); ok {
 			specs = append(specs, s, s.With("fpr", 0.003), s.With("bits_per_key", 20.0))
 			gatherer.Close()
 		}
@@ -41,37 +34,15 @@ func gatherers(t *testing.T, f families.Family) (specs []filter.Spec) {
 	return specs
 }
 
-func builder(t *testing.T, f families.Family, s filter.Spec, keys int) family.Builder {
-	t.Helper()
-	b, err := f.NewBuilder(s, uint64(keys))
-	if err != nil {
-		t.Fatalf("%s for %d keys: %v", s, keys, err)
-	}
-	return b
-}
-
-// built feeds the keys in batches and returns what is stored of the filter.
-func built(t *testing.T, b family.Builder, hs []filter.Hash) family.Encoded {
-	t.Helper()
-	for part := range slices.Chunk(hs, 999) {
-		if err := b.AddMany(part); err != nil {
-			t.Fatal(err)
+// plainSpecs returns the specs without sizes of a family and of its forms.
+func plainSpecs(f Family) []filter.Spec {
+	specs := []filter.Spec{family.NewSpec(f.Name)}
+	for _, form := range f.Forms {
+		if form.Spec != specs[0] {
+			specs = append(specs, form.Spec)
 		}
 	}
-	f, err := b.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range hs {
-		if !f.Has(h) {
-			t.Fatal("a key is lost")
-		}
-	}
-	return f.(family.Encoder).Encode()
-}
-
-func equal(a, b family.Encoded) bool {
-	return a.Spec == b.Spec && a.Keys == b.Keys && slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
+	return specs
 }
 
 // TestGatherers builds each filter whose builder gathers its keys in several ways: without the number of keys in
@@ -86,27 +57,29 @@ func TestGatherers(t *testing.T) {
 	if testing.Short() {
 		inputs = inputs[:3]
 	}
-	for _, f := range families.All() {
+	for _, f := range All() {
 		for _, s := range gatherers(t, f) {
 			for _, hs := range inputs {
 				t.Run(fmt.Sprintf("%s/%d", s, len(hs)), func(t *testing.T) {
-					want := built(t, builder(t, f, s, len(hs)), hs)
-					if !equal(built(t, builder(t, f, s, 0), hs), want) {
+					want := build(t, f, s, hs)
+					noFalseNegative(t, want, hs)
+					if !equal(finish(t, newBuilder(t, f, s, 0), hs), want) {
 						t.Error("the filter is another one if the builder did not know the number of keys")
 					}
 					for _, memory := range []int64{1, 40 << 10} {
-						b := builder(t, f, s, 0)
+						b := newBuilder(t, f, s, 0)
 						b.(family.Gatherer).SetOptions(family.BuildOptions{Memory: memory, Dir: t.TempDir()})
-						if !equal(built(t, b, hs), want) {
+						if !equal(finish(t, b, hs), want) {
 							t.Errorf("a limit of %d bytes changes the filter", memory)
 						}
 					}
+
 					backwards := slices.Clone(hs)
 					slices.Reverse(backwards)
 					for _, workers := range []int{1, 3} { // 0 is the default, above
-						b := builder(t, f, s, 0)
+						b := newBuilder(t, f, s, 0)
 						b.(family.Gatherer).SetOptions(family.BuildOptions{Workers: workers})
-						if !equal(built(t, b, backwards), want) {
+						if !equal(finish(t, b, backwards), want) {
 							t.Errorf("the order of the keys, or %d workers, change the filter", workers)
 						}
 					}
@@ -116,6 +89,9 @@ func TestGatherers(t *testing.T) {
 	}
 }
 
+// fills reports whether the builders of a family fill an empty filter and gather no keys.
+func fills(f Family) bool { return f.NewBuilder != nil && f.New != nil && !f.Can.Has(family.CanSpill) }
+
 // TestFillers fills filters that do not gather their keys from many goroutines, in batches of different lengths, and
 // compares them with filters to which the same keys are added one by one. There are filters that fit into the caches
 // and larger ones, for which builders have different code.
@@ -123,8 +99,8 @@ func TestFillers(t *testing.T) {
 	const most = 40_000
 	hs := filtertest.Hashes(most, 1)
 	hs = append(hs, hs[:most/10]...)
-	for _, f := range families.All() {
-		if f.NewBuilder == nil || f.New == nil || f.Can.Has(family.CanSpill) {
+	for _, f := range All() {
+		if !fills(f) {
 			continue
 		}
 		for _, s := range []filter.Spec{
@@ -137,33 +113,14 @@ func TestFillers(t *testing.T) {
 			for _, room := range []int{1, most, 3_000_000} {
 				t.Run(fmt.Sprintf("%s/%d", s, room), func(t *testing.T) {
 					hs := hs[:min(len(hs), 50*room)]
-					one, err := f.New(s, uint64(room))
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, h := range hs {
-						if err := one.(family.Adder).Add(h); err != nil {
-							t.Fatal(err)
-						}
-					}
-					want := one.(family.Encoder).Encode()
-					if !equal(built(t, builder(t, f, s, room), hs), want) {
+					one := start(t, f, s, uint64(room))
+					addAll(t, one, hs)
+					if !equal(finish(t, newBuilder(t, f, s, room), hs), one) {
 						t.Error("one goroutine built another filter than Add")
 					}
-					b := builder(t, f, s, room)
-					var wg sync.WaitGroup
-					for i := range 8 {
-						own := hs[i*len(hs)/8 : (i+1)*len(hs)/8]
-						wg.Go(func() {
-							for n := 1; len(own) > 0; n = 2*n + i {
-								part := own[:min(n, len(own))]
-								own = own[len(part):]
-								_ = b.AddMany(part)
-							}
-						})
-					}
-					wg.Wait()
-					if !equal(built(t, b, nil), want) {
+					b := newBuilder(t, f, s, room)
+					addTogether(t, b, hs)
+					if !equal(finish(t, b, nil), one) {
 						t.Error("eight goroutines built another filter than Add")
 					}
 				})
@@ -172,64 +129,85 @@ func TestFillers(t *testing.T) {
 	}
 }
 
-// TestAbilitiesOfBuilders holds what the list says of builders against the interfaces that they have.
-func TestAbilitiesOfBuilders(t *testing.T) {
-	for _, f := range families.All() {
-		spills := len(gatherers(t, f)) > 0
-		if spills != f.Can.Has(family.CanSpill) {
-			t.Errorf("%s: builders spill: %v, the list says %v", f.Name, spills, !spills)
-		}
-		for _, form := range f.Forms {
-			b := builder(t, f, form.Spec, 10)
-			if s, ok := b.(family.Gatherer); ok {
-				s.Close()
-			} else if form.Can.Has(family.CanSpill) {
-				t.Errorf("%s does not spill, against the list", form.Spec)
-			}
-			if _, ok := b.(family.Gatherer); !ok && form.Can.Has(family.CanSearch) {
-				t.Errorf("%s searches, takes no number of workers and reports no progress", form.Spec)
-			}
+// like builds filters like an older one: of the same keys, and after 2% of them were replaced.
+func like(t *testing.T, f Family, old family.Filter, hs []filter.Hash) {
+	moves := f.Name == "fuse" || f.Name == "ribbon" // a filter like another one keeps neither its geometry nor its bits
+	again := buildLike(t, f, old, hs, 1)
+	if !moves && !equal(buildLike(t, f, again, hs, 1), again) {
+		t.Error("a filter like one of the same keys differs from it")
+	}
+	changed := len(hs) / 50
+	next := append(slices.Clone(hs[changed:]), filtertest.Hashes(changed, 77)...)
+	built := buildLike(t, f, old, next, 1)
+	noFalseNegative(t, built, next)
+	if was, is := family.SpecOf(old), family.SpecOf(built); !moves && is != was {
+		t.Errorf("like %s: %s", was, is)
+	}
+	rand.New(rand.NewPCG(5, 6)).Shuffle(len(next), func(i, j int) { next[i], next[j] = next[j], next[i] })
+	if !equal(built, buildLike(t, f, old, next, 3)) {
+		t.Error("the filter depends on the order of the keys or the number of workers")
+	}
+	if f.Can.Has(family.CanSearch) {
+		flips, ones := differences(old, built)
+		if most := ones/20 + 64*4; flips > most { // replaced keys, and the last section: counts
+			t.Errorf("%d of %d bits differ after 2%% of the keys were replaced, want at most %d", flips, ones, most)
 		}
 	}
 }
 
-// BenchmarkFill compares builders of filters that do not gather their keys with Add. A builder takes at most 1.2x the
-// time of Add.
-func BenchmarkFill(b *testing.B) {
-	const keys = 1_000_000
-	hs := filtertest.Hashes(keys, 1)
-	for _, f := range families.All() {
-		if f.NewBuilder == nil || f.New == nil || f.Can.Has(family.CanSpill) {
-			continue
+// buildLike builds a filter of keys like an older one.
+func buildLike(t *testing.T, f Family, old family.Filter, hs []filter.Hash, workers int) family.Filter {
+	t.Helper()
+	b, err := f.NewBuilderLike(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, ok := b.(family.Gatherer); ok {
+		g.SetOptions(family.BuildOptions{Workers: workers})
+	}
+	return finish(t, b, hs)
+}
+
+// differences returns the number of bits that differ between two filters of the same geometry, and the number of those
+// that are set in either.
+func differences(a, b family.Filter) (flips, ones int) {
+	x, y := a.(family.Encoder).Encode().Sections, b.(family.Encoder).Encode().Sections
+	for i := range x {
+		for j := range x[i] {
+			flips += bits.OnesCount64(x[i][j] ^ y[i][j])
+			ones += bits.OnesCount64(x[i][j] | y[i][j])
 		}
-		s := family.NewSpec(f.Name, "bits_per_key", 10.0)
-		b.Run("op=add/family="+f.Name, func(b *testing.B) {
-			for b.Loop() {
-				one, err := f.New(s, keys)
-				if err != nil {
-					b.Fatal(err)
-				}
-				a := one.(family.Adder)
-				for _, h := range hs {
-					_ = a.Add(h)
-				}
+	}
+	return flips, ones
+}
+
+// TestFewSlots builds with numbers of slots of the caller: larger filters of the same rate, of which a key changes
+// fewer bits. The rate holds after the later keys.
+func TestFewSlots(t *testing.T) {
+	const keys, later = 40_000, 4000
+	hs := filtertest.Hashes(keys+later, 3)
+	for _, name := range []string{"partitioned", "blockpartitioned"} {
+		last := uint64(0)
+		for _, k := range []int{7, 5, 4, 3} {
+			f, s := parse(t, fmt.Sprintf("%s(effort=fast,fpr=0.01,k=%d,later=%d)", name, k, later))
+			built := build(t, f, s, hs[:keys])
+			addAll(t, built, hs[keys:])
+			i := built.Info()
+			if family.Reader(i.Spec).Uint("k") != uint64(k) || i.FPRPosterior > 0.0101 || i.Bits <= last {
+				t.Errorf("k=%d: %+v, after %d bits", k, i, last)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
-		})
-		b.Run("op=build/family="+f.Name, func(b *testing.B) {
-			for b.Loop() {
-				builder, err := f.NewBuilder(s, keys)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for part := range slices.Chunk(hs, 4096) {
-					_ = builder.AddMany(part)
-				}
-				if _, err := builder.Build(b.Context()); err != nil {
-					b.Fatal(err)
-				}
+			last = i.Bits
+		}
+		for _, k := range []string{"0", "65", "99999999999"} {
+			if f, s := parse(t, name+"(k="+k+")"); !errors.Is(f.Check(s), filter.ErrConfig) {
+				t.Errorf("%s is valid", s)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
-		})
+		}
+		for _, spec := range []string{"bits_per_key=2", "fpr=0.01"} {
+			f, s := parse(t, name+"(k=64,"+spec+")")
+			if _, _, err := f.Forecast(s, keys); err != nil && !errors.Is(err, filter.ErrConfig) {
+				t.Errorf("%s: %v", s, err)
+			}
+		}
 	}
 }

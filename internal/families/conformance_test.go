@@ -1,9 +1,11 @@
 package families
 
 import (
-	"bytes"
+	"context"
 	"fmt"
-	"os"
+	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -11,12 +13,12 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// specs are the sizes that the conformance suite tries for each family. Of each family that searches, one has a
+// specs are the sizes that the conformance suite tries for each family, with -short the first three. Of each family that searches, one has a
 // named effort: the laws do not depend on the length of a search, but most of the time of the suite does.
 var specs = map[string][]string{
 	"standard": {"standard(bits_per_key=4)", "standard(fpr=0.01)", "standard(bits_per_key=17.3)", "standard(bits_per_key=24)", "standard(bits_per_key=40)", "standard(bits_per_key=8,k=1)"},
-	"blocked": {"blocked(bits_per_key=4)", "blocked(fpr=0.01)", "blocked(bits_per_key=24)", "blocked(bits_per_key=10,k=9)", "blocked(bits_per_key=4,layout=split)",
-		"blocked(bits_per_key=10,layout=split)", "blocked(fpr=0.001,layout=split)"},
+	"blocked": {"blocked(bits_per_key=4)", "blocked(fpr=0.01)", "blocked(bits_per_key=10,layout=split)", "blocked(bits_per_key=24)",
+		"blocked(bits_per_key=10,k=9)", "blocked(bits_per_key=4,layout=split)", "blocked(fpr=0.001,layout=split)"},
 	"fuse": {"fuse(width=1)", "fuse(bits_per_key=6)", "fuse(fpr=0.01)", "fuse", "fuse(width=13)", "fuse(width=16)", "fuse(width=21)", "fuse(width=32)"},
 	"partitioned": {"partitioned(bits_per_key=4,passes=4)", "partitioned(effort=fast,fpr=0.01)",
 		"partitioned(bits_per_key=9.7,passes=4)", "partitioned(bits_per_key=24,passes=4)", "partitioned(bits_per_key=40,passes=4)"},
@@ -37,65 +39,268 @@ var specs = map[string][]string{
 	"redisbloom": {"redisbloom(fpr=0.01)", "redisbloom(expansion=0,fpr=0.001)", "redisbloom(bits_per_key=12)", "redisbloom(capacity=20000,fpr=0.01)"},
 }
 
-func conformance(f Family) filtertest.Family {
-	return filtertest.Family{
-		New: f.New, NewBuilder: f.NewBuilder, NewBuilderLike: f.NewBuilderLike,
-		Moves:        f.Name == "fuse" || f.Name == "ribbon",
-		SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Can.Has(family.CanSearch),
-	}
-}
-
+// TestConformance requires the laws of filters of every family: a key that was added is present, a stored filter is the
+// same filter, and no order of keys, number of goroutines or batch changes a filter or an answer. For one family:
+// go test ./internal/families -run Conformance/ribbon
 func TestConformance(t *testing.T) {
+	sizes := []int{0, 1, 2, 63, 1000, 50_000}
+	if testing.Short() {
+		sizes = sizes[:5]
+	}
 	for _, f := range All() {
 		if f.Can.Has(family.CanRawKeys) {
 			continue // takes no hashes; its own package holds it to the same laws
 		}
-		if len(specs[f.Name]) == 0 {
+		tried := specs[f.Name]
+		if len(tried) == 0 {
 			t.Errorf("family %s has no specs to try", f.Name)
 			continue
 		}
+		if testing.Short() {
+			tried = tried[:min(3, len(tried))]
+		}
+
 		t.Run(f.Name, func(t *testing.T) {
-			filtertest.Run(t, conformance(f))
+			for _, text := range tried {
+				_, s := parse(t, text)
+				for _, n := range sizes {
+					t.Run(fmt.Sprintf("%s/n=%d", text, n), func(t *testing.T) {
+						hs := filtertest.Hashes(n, 1)
+						built := build(t, f, s, hs)
+						noFalseNegative(t, built, hs)
+						encodeDecode(t, f, built, hs)
+						shuffled(t, f, s, built, hs)
+						noAllocation(t, built)
+						batched(t, built, hs)
+						like(t, f, built, hs)
+					})
+				}
+				t.Run(text+"/spent", func(t *testing.T) { spent(t, f, s) })
+				t.Run(text+"/rate", func(t *testing.T) { observedRate(t, f, s) })
+				t.Run(text+"/merge", func(t *testing.T) { merge(t, f, s) })
+				t.Run(text+"/concurrent", func(t *testing.T) { concurrent(t, f, s) })
+				t.Run(text+"/remove", func(t *testing.T) { remove(t, f, s) })
+				t.Run(text+"/shared", func(t *testing.T) { shared(t, f, s) })
+			}
+			t.Run("batches of wrong lengths", func(t *testing.T) {
+				hs := filtertest.Hashes(100, 1)
+				_, s := parse(t, tried[0])
+				wrongBatches(t, build(t, f, s, hs), hs)
+			})
+			t.Run("cancelled", func(t *testing.T) { cancelled(t, f) })
 		})
 	}
 }
 
-// TestDocumentedIDs holds the descriptions of the format to the list of families.
-func TestDocumentedIDs(t *testing.T) {
-	for _, path := range []string{"../container/format.go", "../../docs/format.md"} {
-		text, err := os.ReadFile(path)
-		if err != nil {
+// parse returns a Spec and its family.
+func parse(t testing.TB, text string) (Family, filter.Spec) {
+	t.Helper()
+	s, err := filter.ParseSpec(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := ByName(s.Family())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, s
+}
+
+// start returns an empty filter for that many keys.
+func start(t testing.TB, f Family, s filter.Spec, keys uint64) family.Filter {
+	t.Helper()
+	made, err := f.New(s, keys)
+	if err != nil {
+		t.Fatalf("%s for %d keys: %v", s, keys, err)
+	}
+	return made
+}
+
+// newBuilder returns a Builder for that many keys.
+func newBuilder(t testing.TB, f Family, s filter.Spec, keys int) family.Builder {
+	t.Helper()
+	b, err := f.NewBuilder(s, uint64(keys))
+	if err != nil {
+		t.Fatalf("%s for %d keys: %v", s, keys, err)
+	}
+	return b
+}
+
+// build builds a filter of the keys.
+func build(t testing.TB, f Family, s filter.Spec, hs []filter.Hash) family.Filter {
+	t.Helper()
+	return finish(t, newBuilder(t, f, s, len(hs)), hs)
+}
+
+// finish adds keys to a Builder and builds the filter.
+func finish(t testing.TB, b family.Builder, hs []filter.Hash) family.Filter {
+	t.Helper()
+	for part := range slices.Chunk(hs, 999) {
+		if err := b.AddMany(part); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range All() {
-			if id := fmt.Sprintf("%d %s", f.ID, f.Name); !bytes.Contains(text, []byte(id)) {
-				t.Errorf("%s does not list %q", path, id)
-			}
-		}
 	}
-	for _, f := range All() {
-		page, err := os.ReadFile("../../docs/format/" + f.Name + ".md")
-		if err != nil {
-			t.Error(err)
-		}
-		want := fmt.Sprintf("Family %d of the [file format](../format.md)", f.ID)
-		if !bytes.Contains(page, []byte(want)) {
-			t.Errorf("docs/format/%s.md lacks %q", f.Name, want)
+	built, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
+
+// addAll adds keys one by one.
+func addAll(t testing.TB, f family.Filter, hs []filter.Hash) {
+	t.Helper()
+	for i, h := range hs {
+		if err := f.(family.Adder).Add(h); err != nil {
+			t.Fatalf("key %d: %v", i, err)
 		}
 	}
 }
 
-// TestCheck has Check refuse what no number of keys makes right, and nothing that some number does.
-func TestCheck(t *testing.T) {
-	for _, f := range All() {
-		for text, want := range map[string]bool{"bytes=64": true, "bytes=1000000": true, "bits_per_key=9": true, "fpr=0.01": true,
-			"fpr=2": false, "nonsense=1": false, "bytes=9,fpr=0.1": false} {
-			s, err := filter.ParseSpec(f.Name + "(" + text + ")")
-			if err != nil {
-				t.Fatal(err)
+// addTogether adds keys to a Builder from eight goroutines, in batches of different lengths.
+func addTogether(t *testing.T, b family.Builder, hs []filter.Hash) {
+	var wg sync.WaitGroup
+	for i := range 8 {
+		left := hs[i*len(hs)/8 : (i+1)*len(hs)/8]
+		wg.Go(func() {
+			for n := 1; len(left) > 0; n = 2*n + i {
+				part := left[:min(n, len(left))]
+				left = left[len(part):]
+				if err := b.AddMany(part); err != nil {
+					t.Error(err)
+				}
 			}
-			if err := f.Check(s); (err == nil) != want {
-				t.Errorf("%s: %v", s, err)
+		})
+	}
+	wg.Wait()
+}
+
+func noFalseNegative(t *testing.T, f family.Filter, hs []filter.Hash) {
+	t.Helper()
+	for i, h := range hs {
+		if !f.Has(h) {
+			t.Fatalf("key %d of %d is lost", i, len(hs))
+		}
+	}
+}
+
+func encodeDecode(t *testing.T, f Family, built family.Filter, hs []filter.Hash) {
+	e := built.(family.Encoder).Encode()
+	if err := e.CheckSections(f.SectionWords(e.Spec)); err != nil {
+		t.Fatal(err)
+	}
+	again, err := f.Decode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noFalseNegative(t, again, hs)
+	if a, b := built.Info(), again.Info(); fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Errorf("decoded %v, encoded %v", b, a)
+	}
+}
+
+// equal reports whether two filters are stored as the same bits.
+func equal(a, b family.Filter) bool {
+	x, y := a.(family.Encoder).Encode(), b.(family.Encoder).Encode()
+	return x.Keys == y.Keys && x.Spec == y.Spec && slices.EqualFunc(x.Sections, y.Sections, slices.Equal[[]uint64])
+}
+
+// shuffled builds the filter again from the keys in another order. The result must be identical.
+func shuffled(t *testing.T, f Family, s filter.Spec, built family.Filter, hs []filter.Hash) {
+	other := slices.Clone(hs)
+	rand.New(rand.NewPCG(3, 4)).Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
+	if !equal(built, build(t, f, s, other)) {
+		t.Error("the filter depends on the order of the keys")
+	}
+}
+
+// concurrent adds keys to a builder from several goroutines. The result must be the same as from one goroutine.
+func concurrent(t *testing.T, f Family, s filter.Spec) {
+	hs := filtertest.Hashes(20_000, 31)
+	b := newBuilder(t, f, s, len(hs))
+	addTogether(t, b, hs)
+	built := finish(t, b, nil)
+	noFalseNegative(t, built, hs)
+	if !equal(built, build(t, f, s, hs)) {
+		t.Error("the filter depends on the number of goroutines")
+	}
+}
+
+// cancelled wants an error from a Build whose context is done.
+func cancelled(t *testing.T, f Family) {
+	_, s := parse(t, specs[f.Name][0])
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := newBuilder(t, f, s, 10).Build(ctx); err == nil {
+		t.Error("Build with a context that is done gave no error")
+	}
+}
+
+// spent wants errors of a Builder that has built: its keys would be lost, or would change the filter.
+func spent(t *testing.T, f Family, s filter.Spec) {
+	hs := filtertest.Hashes(20, 1)
+	b := newBuilder(t, f, s, 10)
+	built := finish(t, b, hs[:10])
+	before := built.(family.Encoder).Encode().Keys
+	if b.AddMany(hs[10:]) == nil {
+		t.Error("AddMany after Build gave no error")
+	}
+	if _, err := b.Build(t.Context()); err == nil {
+		t.Error("a second Build gave no error")
+	}
+	if after := built.(family.Encoder).Encode().Keys; after != before {
+		t.Errorf("the built filter has %d keys, %d before", after, before)
+	}
+}
+
+func noAllocation(t *testing.T, f family.Filter) {
+	h := filter.Hash{Hi: 1, Lo: 2}
+	if n := testing.AllocsPerRun(100, func() { f.Has(h) }); n != 0 {
+		t.Errorf("Has allocates %v times", n)
+	}
+}
+
+// TestNoKeys: a filter of no keys answers no, to one key and to batches, as it is made and as it is read.
+func TestNoKeys(t *testing.T) {
+	hs := make([]filter.Hash, 100_000)
+	for i := range hs {
+		hs[i] = filter.NewHasher(7).SumUint64(uint64(i))
+	}
+	none := func(t *testing.T, f family.Filter) {
+		t.Helper()
+		found, dst := 0, make([]bool, len(hs))
+		if b, ok := f.(family.Batcher); ok {
+			b.HasMany(dst, hs)
+		}
+		for i, h := range hs {
+			if dst[i] || f.Has(h) {
+				found++
+			}
+		}
+		if found > 0 {
+			t.Errorf("%s of 0 keys: %d of %d keys are present", family.SpecOf(f), found, len(hs))
+		}
+	}
+	for _, f := range All() {
+		for _, text := range append(specs[f.Name], f.Name) {
+			_, s := parse(t, text)
+			var made []family.Filter
+			if f.New != nil {
+				made = append(made, start(t, f, s, 0))
+			}
+			if f.NewBuilder != nil {
+				made = append(made, build(t, f, s, nil))
+			}
+			for _, m := range made {
+				none(t, m)
+				read, err := f.Decode(m.(family.Encoder).Encode())
+				if err != nil {
+					t.Fatalf("%s: %v", s, err)
+				}
+				none(t, read)
+				if shared, ok := read.(family.Sharer); ok {
+					none(t, shared.Concurrent())
+				}
 			}
 		}
 	}

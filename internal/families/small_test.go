@@ -14,10 +14,7 @@ import (
 // filled returns a filter of the Spec with n random keys, and its query for random keys.
 func filled(t *testing.T, f Family, s filter.Spec, n uint64, r *rand.Rand) (family.Filter, func() bool) {
 	t.Helper()
-	made, err := f.New(s, n)
-	if err != nil {
-		t.Fatalf("%s for %d keys: %v", s, n, err)
-	}
+	made := start(t, f, s, n)
 	if raw, ok := made.(family.RawKeyFilter); ok {
 		var key [16]byte
 		next := func() []byte {
@@ -48,14 +45,7 @@ func filled(t *testing.T, f Family, s filter.Spec, n uint64, r *rand.Rand) (fami
 func TestFewKeys(t *testing.T) {
 	const seeds, trials = 4, 100_000
 	for _, text := range []string{"guava", "guava(strategy=32)", "bitsandblooms", "redisbloom", "spark", "spark(version=2)"} {
-		base, err := filter.ParseSpec(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := ByName(base.Family())
-		if err != nil {
-			t.Fatal(err)
-		}
+		f, base := parse(t, text)
 		for _, n := range []uint64{1, 3, 10, 100, 1000} {
 			for _, perKey := range []float64{9.6, 28.8} {
 				s := base.With("bits_per_key", perKey)
@@ -101,10 +91,7 @@ func TestFewKeys(t *testing.T) {
 // TestFewKeysPromise: a filter with a chosen rate has it, or the error says how many keys it needs.
 func TestFewKeysPromise(t *testing.T) {
 	for _, name := range []string{"guava", "bitsandblooms", "redisbloom", "spark"} {
-		f, err := ByName(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f, _ := parse(t, name)
 		for _, n := range []uint64{1, 30, 1000} {
 			for _, p := range []float64{0.1, 1e-4} {
 				s := family.NewSpec(name, "fpr", p)

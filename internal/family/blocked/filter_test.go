@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -105,30 +106,22 @@ func TestParquetBlock(t *testing.T) {
 }
 
 // start returns an empty filter of the default rate.
-func start(t testing.TB, layout Layout) func(keys uint64) family.Filter {
-	return func(keys uint64) family.Filter {
-		f, err := New(Config{Keys: keys, Layout: layout})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
+func start(t testing.TB, layout Layout, keys uint64) *Filter {
+	f, err := New(Config{Keys: keys, Layout: layout})
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestConcurrent(t *testing.T) {
-	for _, layout := range []Layout{Line, Split} {
-		t.Run(string(layout), func(t *testing.T) {
-			filtertest.Concurrent(t, start(t, layout), func(e family.Encoded) (family.Filter, error) { return Decode(e) })
-		})
-	}
+	return f
 }
 
 func TestMismatch(t *testing.T) {
-	f := start(t, Line)(100)
+	f := start(t, Line, 100)
 	for _, h := range filtertest.Hashes(100, 1) {
-		_ = f.(*Filter).Add(h)
+		_ = f.Add(h)
 	}
-	filtertest.Mismatch(t, f, (*Filter)(nil), start(t, Line)(1000), start(t, Split)(100))
+	if err := f.Merge(start(t, Split, 100), nil); !errors.Is(err, filter.ErrMismatch) {
+		t.Errorf("Merge of another layout: %v, want ErrMismatch", err)
+	}
 	want := "blocked(blocks=2,k=7,layout=line) and blocked(blocks=3,k=7,layout=line): filters do not match"
 	other, err := New(Config{Blocks: 3, K: 7})
 	if err != nil {
@@ -137,7 +130,7 @@ func TestMismatch(t *testing.T) {
 	if f, err = New(Config{Blocks: 2, K: 7}); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.(*Filter).Merge(other, nil); err.Error() != want {
+	if err := f.Merge(other, nil); err.Error() != want {
 		t.Errorf("merge of another size: %v, want %s", err, want)
 	}
 }
@@ -146,7 +139,7 @@ func TestMismatch(t *testing.T) {
 func TestIntersect(t *testing.T) {
 	hs := filtertest.Hashes(30_000, 1)
 	for _, layout := range []Layout{Line, Split} {
-		f, g := start(t, layout)(20_000).(*Filter), start(t, layout)(20_000).(*Filter)
+		f, g := start(t, layout, 20_000), start(t, layout, 20_000)
 		for i, h := range hs {
 			if i < 20_000 {
 				_ = f.Add(h)
@@ -216,8 +209,6 @@ func TestEstimateKeys(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkConcurrent(b *testing.B) { filtertest.BenchmarkConcurrent(b, start(b, Line)) }
 
 func TestLargeSizes(t *testing.T) {
 	blocks, _, err := Config{Keys: 5_000_000_000, Size: family.Sizing{BitsPerKey: 10}}.Geometry()

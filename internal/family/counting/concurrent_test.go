@@ -9,27 +9,8 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
-
-// start returns an empty filter of the default rate.
-func start(t testing.TB) func(keys uint64) family.Filter {
-	return func(keys uint64) family.Filter { return must(t, Config{Keys: keys}) }
-}
-
-func TestConcurrent(t *testing.T) {
-	filtertest.Concurrent(t, start(t), func(e family.Encoded) (family.Filter, error) { return Decode(e) })
-}
-
-// TestConcurrentSmall runs the same tests in filters so small that keys share most of their counters, and words many of
-// them, with and without stuck ones.
-func TestConcurrentSmall(t *testing.T) {
-	for _, c := range []Config{{Counters: 300, K: 3}, {Counters: 60, K: 5}} {
-		filtertest.Concurrent(t, func(uint64) family.Filter { return must(t, c) },
-			func(e family.Encoded) (family.Filter, error) { return Decode(e) })
-	}
-}
 
 // TestConcurrentAbsent has goroutines remove keys whether they were added or not. Keys are lost then, as documented,
 // but no counter may fall below 0 or take from its neighbours: the sum of the counters must stay k times the number of
@@ -103,5 +84,3 @@ func TestConcurrentStuck(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func BenchmarkConcurrent(b *testing.B) { filtertest.BenchmarkConcurrent(b, start(b)) }

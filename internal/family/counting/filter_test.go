@@ -2,7 +2,6 @@ package counting
 
 import (
 	"errors"
-	"flag"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -17,8 +16,6 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-var long = flag.Bool("long", false, "compare the filter with a map over 10^7 operations")
-
 func must(t testing.TB, c Config) *Filter {
 	t.Helper()
 	f, err := New(c)
@@ -26,21 +23,6 @@ func must(t testing.TB, c Config) *Filter {
 		t.Fatal(err)
 	}
 	return f
-}
-
-func TestModel(t *testing.T) {
-	operations := 200_000
-	if *long {
-		operations = 10_000_000
-	}
-	for _, c := range []Config{{}, {Counters: 40, K: 7}, {Counters: 5, K: 4}, {Size: family.Sizing{BitsPerKey: 80}}} {
-		filtertest.Model(t, operations/4, func(keys uint64) family.Filter {
-			if c.Keys = keys; c.Counters != 0 {
-				c.Keys = 0
-			}
-			return must(t, c)
-		})
-	}
 }
 
 // TestObservedRate measures few keys at many bits per key, where weak probes would show, after a third of the keys were
@@ -369,14 +351,6 @@ func TestBatch(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestMismatch(t *testing.T) {
-	f := must(t, Config{Keys: 100})
-	for _, h := range filtertest.Hashes(100, 1) {
-		_ = f.Add(h)
-	}
-	filtertest.Mismatch(t, f, (*Filter)(nil), must(t, Config{Keys: 1000}))
 }
 
 func TestEstimateKeys(t *testing.T) {

@@ -14,49 +14,6 @@ import (
 
 var long = flag.Bool("long", false, "ten million operations against a map, a thousand filters filled to their capacity")
 
-func operations() int {
-	switch {
-	case *long:
-		return 10_000_000
-	case testing.Short():
-		return 20_000
-	}
-	return 200_000
-}
-
-// TestModel compares all forms with a map. Adds go up to twice the capacity, so that pools run empty.
-func TestModel(t *testing.T) {
-	for name, c := range map[string]Config{
-		"plain": {}, "counting": {Counting: true}, "values": {ValueBits: 7},
-		"line":    {Bucket: 512, Size: family.Sizing{FPR: 0.05}},
-		"growing": {Growth: 6, Counting: true},
-	} {
-		var geometry *Geometry // planned once: a plan takes longer than the operations on a filter
-		start := func(keys uint64) *Filter {
-			own := c
-			if own.Keys = keys; c.Growth > 0 {
-				own.Keys = keys / 40
-			}
-			if geometry != nil {
-				own = Config{Geometry: geometry}
-			}
-			f, err := New(own)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g := f.Geometry()
-			geometry = &g
-			return f
-		}
-		t.Run(name, func(t *testing.T) {
-			filtertest.Model(t, operations(), func(keys uint64) family.Filter { return start(keys) })
-		})
-		t.Run(name+"/concurrent", func(t *testing.T) {
-			filtertest.Model(t, operations()/4, func(keys uint64) family.Filter { return start(keys).Concurrent() })
-		})
-	}
-}
-
 // TestFull requires that an Add with ErrFull leaves the filter unchanged.
 func TestFull(t *testing.T) {
 	f, err := New(Config{Keys: 1000})

@@ -4,31 +4,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/filtertest"
 )
-
-// TestView compares the view of filters of many geometries with the filters.
-func TestView(t *testing.T) {
-	sizes := []int{1, 20, 300, 3000, 70_000}
-	if testing.Short() {
-		sizes = sizes[:3]
-	}
-	for _, spec := range []string{"ribbon(r=8)", "ribbon(r=1,w=128)", "ribbon(fpr=0.01)", "ribbon(r=32)",
-		"ribbon(bits_per_key=5.3,w=128)", "ribbon(r=31,wide=1000)"} {
-		for _, n := range sizes {
-			keys := filtertest.Hashes(n, 1)
-			built := build(t, spec, keys)
-			v, err := ViewOf(built.Encode().Spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			solution, classes, tail := v.Bytes()
-			filtertest.View(t, built, keys, []uint64{solution, classes, tail}, func(s [][]byte, h filter.Hash) bool {
-				return v.Has(s[0], s[1], s[2], h)
-			})
-		}
-	}
-}
 
 // TestViewValid wants ViewOf and Valid to refuse the same geometries.
 func TestViewValid(t *testing.T) {

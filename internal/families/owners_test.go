@@ -1,4 +1,4 @@
-package filtertest
+package families
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
 const (
@@ -32,17 +33,17 @@ type owner struct {
 
 // owners starts goroutines that add, remove, test and count their own keys at random and compare with a model of them,
 // while another goroutine takes snapshots. At the end all keys that can be removed are removed, and nothing may remain.
-func owners(t *testing.T, start func(keys uint64) family.Filter, decode func(family.Encoded) (family.Filter, error)) {
+func owners(t *testing.T, f Family, empty func(keys uint64) family.Filter) {
 	steps := 20_000
 	if testing.Short() {
 		steps = 5000
 	}
-	c := share(t, start, writers*(maxCopies*ownedKeys+stayKeys))
+	c := empty(writers * (maxCopies*ownedKeys + stayKeys)).(family.Sharer).Concurrent()
 	all := make([]*owner, writers)
 	var wg sync.WaitGroup
 	for w := range all {
 		o := &owner{
-			c: c, keys: Hashes(ownedKeys, uint64(70+w)), stay: Hashes(stayKeys, uint64(80+w)),
+			c: c, keys: filtertest.Hashes(ownedKeys, uint64(70+w)), stay: filtertest.Hashes(stayKeys, uint64(80+w)),
 			copies: make([]uint64, ownedKeys), random: rand.New(rand.NewPCG(uint64(w), 71)),
 		}
 		if r, ok := c.(family.Remover); ok {
@@ -69,7 +70,7 @@ func owners(t *testing.T, start func(keys uint64) family.Filter, decode func(fam
 		for more := true; more; {
 			more = running.Load()
 			runtime.Gosched() // on js nothing interrupts a goroutine
-			if err := checkSnapshot(c, all, decode); err != nil {
+			if err := checkSnapshot(f, c, all); err != nil {
 				t.Error(err)
 				return
 			}
@@ -134,22 +135,22 @@ func (o *owner) step(step, steps int) error {
 
 // checkSnapshot takes a snapshot while others write. The snapshot must contain all keys that were added before and are
 // never removed, and it must be possible to store it.
-func checkSnapshot(c family.Concurrent, all []*owner, decode func(family.Encoded) (family.Filter, error)) error {
+func checkSnapshot(f Family, c family.Concurrent, all []*owner) error {
 	added := make([]int64, len(all))
 	for w, o := range all {
 		added[w] = o.stayed.Load()
 	}
-	f, err := c.Snapshot()
+	taken, err := c.Snapshot()
 	if err != nil {
 		return err
 	}
-	again, err := decode(f.(family.Encoder).Encode())
+	again, err := f.Decode(taken.(family.Encoder).Encode())
 	if err != nil {
 		return fmt.Errorf("a snapshot cannot be decoded: %w", err)
 	}
 	for w, o := range all {
 		for i, h := range o.stay[:added[w]] {
-			if !f.Has(h) || !again.Has(h) {
+			if !taken.Has(h) || !again.Has(h) {
 				return fmt.Errorf("a snapshot lacks key %d of goroutine %d, which was added before", i, w)
 			}
 		}

@@ -1,4 +1,4 @@
-package filtertest
+package families
 
 import (
 	"errors"
@@ -11,31 +11,33 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // writers is the number of goroutines that change a filter at once.
 const writers = 4
 
-// Concurrent tests the concurrent form of a family: start returns an empty filter with room for that many keys, copies
-// included, that is a family.Sharer; decode makes a filter from its stored form. Run calls it for families that can
-// start empty. Run the tests with the race detector as well.
-func Concurrent(t *testing.T, start func(keys uint64) family.Filter, decode func(family.Encoded) (family.Filter, error)) {
-	t.Run("dedup", func(t *testing.T) { dedup(t, start) })
-	t.Run("takesOver", func(t *testing.T) { takesOver(t, start) })
-	t.Run("lookAlikes", func(t *testing.T) { lookAlikes(t, start) })
-	t.Run("allocations", func(t *testing.T) { noAllocationWriting(t, start) })
-	t.Run("owners", func(t *testing.T) { owners(t, start, decode) })
+// shared tests the form of a filter that goroutines may change at the same time. Run it with the race detector as well.
+func shared(t *testing.T, f Family, s filter.Spec) {
+	if !f.Can.Has(family.CanConcurrent) {
+		t.Skip("the family has no such form")
+	}
+	empty := func(keys uint64) family.Filter { return start(t, f, s, keys) }
+	t.Run("dedup", func(t *testing.T) { dedup(t, empty) })
+	t.Run("takesOver", func(t *testing.T) { takesOver(t, empty) })
+	t.Run("lookAlikes", func(t *testing.T) { lookAlikes(t, empty) })
+	t.Run("allocations", func(t *testing.T) { noAllocationWriting(t, empty) })
+	t.Run("owners", func(t *testing.T) { owners(t, f, empty) })
 }
 
-// share returns the concurrent form of a new filter.
-func share(t *testing.T, start func(keys uint64) family.Filter, keys uint64) family.Concurrent {
-	t.Helper()
-	s, ok := start(keys).(family.Sharer)
-	if !ok {
-		t.Fatal("the filter is not a family.Sharer")
+// TestConcurrentSmall runs the same tests in filters so small that keys share most of their counters, and words many of
+// them, with and without stuck ones.
+func TestConcurrentSmall(t *testing.T) {
+	for _, text := range []string{"counting(k=3,m=300)", "counting(k=5,m=60)"} {
+		f, s := parse(t, text)
+		t.Run(text, func(t *testing.T) { shared(t, f, s) })
 	}
-	return s.Concurrent()
 }
 
 // snapshot returns a snapshot or fails the test.
@@ -51,13 +53,13 @@ func snapshot(t *testing.T, c family.Concurrent) family.Filter {
 // dedup calls TestAndAdd with all keys from every goroutine, with each key at the same time. Each key must be absent
 // for at most one goroutine. It is absent for none only if it was a false positive at its first call. The
 // false-positive rate at that time is at most the posterior rate at the end, which bounds the number of such keys.
-func dedup(t *testing.T, start func(keys uint64) family.Filter) {
+func dedup(t *testing.T, empty func(keys uint64) family.Filter) {
 	n := 10_000
 	if testing.Short() {
 		n = 2000
 	}
-	hs := Hashes(n, 61)
-	c := share(t, start, uint64(n))
+	hs := filtertest.Hashes(n, 61)
+	c := empty(uint64(n)).(family.Sharer).Concurrent()
 	news := make([]atomic.Int32, n)
 	var arrived atomic.Int64
 	var wg sync.WaitGroup
@@ -101,12 +103,8 @@ func dedup(t *testing.T, start func(keys uint64) family.Filter) {
 		t.Errorf("%d of %d keys were new for no goroutine, posterior rate %g (tail %g)", missing, n, info.FPRPosterior, tail)
 	}
 	noFalseNegative(t, c, hs)
-	if b, ok := c.(family.Batcher); !ok {
-		t.Error("the concurrent form is not a family.Batcher")
-	} else {
-		batched(t, c, hs)
-		unequalLengths(t, b)
-	}
+	batched(t, c, hs)
+	wrongBatches(t, c, hs)
 	sameAnswers(t, c, snapshot(t, c), hs)
 }
 
@@ -118,35 +116,20 @@ func sameAnswers(t *testing.T, c family.Concurrent, f family.Filter, hs []filter
 		a.Fill != b.Fill {
 		t.Errorf("Info is %v, in the snapshot %v", a, b)
 	}
-	for i, h := range append(slices.Clone(hs), Hashes(len(hs), 62)...) {
+	for i, h := range append(slices.Clone(hs), filtertest.Hashes(len(hs), 62)...) {
 		if c.Has(h) != f.Has(h) {
 			t.Fatalf("key %d: Has differs from Has of the snapshot", i)
 		}
 	}
 }
 
-// unequalLengths checks that HasMany panics instead of writing beyond the end of dst.
-func unequalLengths(t *testing.T, b family.Batcher) {
-	t.Helper()
-	defer func() {
-		if recover() == nil {
-			t.Error("HasMany with room for 2 answers about 3 keys did not panic")
-		}
-	}()
-	b.HasMany(make([]bool, 2, 8), make([]filter.Hash, 3))
-}
-
 // takesOver checks that keys added before Concurrent remain, that a snapshot shares no memory, and that TestAndAdd of a
 // present key changes nothing.
-func takesOver(t *testing.T, start func(keys uint64) family.Filter) {
+func takesOver(t *testing.T, empty func(keys uint64) family.Filter) {
 	const n = 1000
-	hs := Hashes(2*n, 63)
-	f := start(2 * n)
-	for _, h := range hs[:n] {
-		if err := f.(family.Adder).Add(h); err != nil {
-			t.Fatal(err)
-		}
-	}
+	hs := filtertest.Hashes(2*n, 63)
+	f := empty(2 * n)
+	addAll(t, f, hs[:n])
 	c := f.(family.Sharer).Concurrent()
 	before := snapshot(t, c)
 	if k := before.Info().Keys; k != n || c.Keys() != n {
@@ -161,11 +144,7 @@ func takesOver(t *testing.T, start func(keys uint64) family.Filter) {
 		t.Error("TestAndAdd of present keys changed the filter")
 	}
 	was := before.Info()
-	for _, h := range hs[n:] {
-		if err := c.Add(h); err != nil {
-			t.Fatal(err)
-		}
-	}
+	addAll(t, c, hs[n:])
 	noFalseNegative(t, snapshot(t, c), hs)
 	if now := before.Info(); now.Fill != was.Fill || now.Keys != was.Keys {
 		t.Error("a snapshot changed with the filter")
@@ -190,8 +169,8 @@ func takesOver(t *testing.T, start func(keys uint64) family.Filter) {
 
 // lookAlikes adds and removes the same few keys from several goroutines, in a filter so small that most keys collide.
 // Keys that were added at the start and never removed must remain present, and nothing else may remain.
-func lookAlikes(t *testing.T, start func(keys uint64) family.Filter) {
-	c := share(t, start, 60)
+func lookAlikes(t *testing.T, empty func(keys uint64) family.Filter) {
+	c := empty(60).(family.Sharer).Concurrent()
 	r, ok := c.(family.Remover)
 	if !ok {
 		t.Skip("the family does not remove")
@@ -200,12 +179,8 @@ func lookAlikes(t *testing.T, start func(keys uint64) family.Filter) {
 	if testing.Short() {
 		rounds = 4000
 	}
-	hs := Hashes(8, 64)
-	for _, h := range hs {
-		if err := c.Add(h); err != nil {
-			t.Fatal(err)
-		}
-	}
+	hs := filtertest.Hashes(8, 64)
+	addAll(t, c, hs)
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
@@ -266,9 +241,9 @@ func nothingLeft(t *testing.T, c family.Concurrent) {
 }
 
 // noAllocationWriting checks that the operations of both forms do not allocate.
-func noAllocationWriting(t *testing.T, start func(keys uint64) family.Filter) {
+func noAllocationWriting(t *testing.T, empty func(keys uint64) family.Filter) {
 	const n = 2000
-	hs := Hashes(n, 66)
+	hs := filtertest.Hashes(n, 66)
 	try := func(form string, f family.Filter) {
 		var i int
 		once := func(what string, op func(h filter.Hash)) {
@@ -291,6 +266,6 @@ func noAllocationWriting(t *testing.T, start func(keys uint64) family.Filter) {
 			once("TestAndAdd", func(h filter.Hash) { _, _ = c.TestAndAdd(h) })
 		}
 	}
-	try("plain", start(n))
-	try("concurrent", share(t, start, n))
+	try("plain", empty(n))
+	try("concurrent", empty(n).(family.Sharer).Concurrent())
 }
