@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/examples/domains"
+	"github.com/bloomery/bloomery/cmd/bloomery/domains"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/cli"

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/bloomery/bloomery/examples/domains"
+	"github.com/bloomery/bloomery/cmd/bloomery/domains"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 )

@@ -25,7 +25,7 @@ func TestPageFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	input := filepath.Join("..", "..", "examples", "domains", "disposable.txt.gz")
+	input := filepath.Join("domains", "disposable.txt.gz")
 	output := filepath.Join(t.TempDir(), "f")
 	args := strings.Fields(string(line[1]))
 	for i, name := range args {

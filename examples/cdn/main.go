@@ -1,7 +1,7 @@
 // Command cdn is a disk cache in front of a web server that stores an object at its second request; see doorkeeper.
 //
 //	python3 -m http.server -d docs 8000                                 # or any other server
-//	go run ./examples/cdn -origin http://localhost:8000 -dir /tmp/cdn
+//	go -C examples run ./cdn -origin http://localhost:8000 -dir /tmp/cdn
 //	curl -si localhost:8080/format.md | grep X-Cache                    # the third time it prints X-Cache: hit
 //	curl -s localhost:8080/-/doorkeeper                                 # counts of the doorkeeper
 //

@@ -1,9 +1,9 @@
-// Command consumer is a small program in a module of its own, as a user of Bloomery would write it. It builds a set of
+// Command consumer is a small program in another module than Bloomery's, as a user would write it. It builds a set of
 // domains and reports which of its arguments may be in the set.
 //
-//	go run . yopmail.com example.org
+//	go -C examples run ./consumer yopmail.com example.org
 //
-// The tests of this module call every name of the public API from outside, assert what it does, and limit how many
+// Its tests call every name of the public API from outside, assert what it does, and limit how many
 // packages of other modules the API brings along.
 package main
 

@@ -48,7 +48,7 @@ func TestWeight(t *testing.T) {
 		switch {
 		case p == "github.com/bloomery/bloomery" || strings.HasPrefix(p, "github.com/bloomery/bloomery/"):
 			ours++
-		case strings.HasPrefix(p, "example.com/consumer"):
+		case strings.HasPrefix(p, "example.com/examples/"):
 		case !slices.Contains(others, p):
 			t.Errorf("%s is compiled", p)
 		}

@@ -2,7 +2,7 @@
 // senders repeat it until they get an answer of 2xx. A middleware remembers for a time the keys of what was handled, in
 // fixed memory and across restarts.
 //
-//	go run ./examples/idempotency -file /tmp/seen.window
+//	go -C examples run ./idempotency -file /tmp/seen.window
 //	curl -si localhost:8080/events -H 'Idempotency-Key: evt_1' -d paid       # 202
 //	curl -si localhost:8080/events -H 'Idempotency-Key: evt_1' -d paid       # 200, Idempotent-Replayed: true
 //	curl -si localhost:8080/events -H 'Idempotency-Key: evt_2' -d fail       # 500: the sender has to come again

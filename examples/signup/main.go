@@ -1,16 +1,16 @@
 // Command signup is an example of package publish: a web server that takes no registrations from disposable mail
 // addresses. A middleware asks a blocklist that follows a publisher and is current without a restart.
 //
-//	go run ./cmd/bloomery build -o list.bloom --fpr 0.1% --family standard examples/domains/disposable.txt.gz
+//	go run ./cmd/bloomery build -o list.bloom --fpr 0.1% --family standard cmd/bloomery/domains/disposable.txt.gz
 //	go run ./cmd/bloomery publish /tmp/list list.bloom --name disposable
-//	go run ./examples/signup -list /tmp/list -file /tmp/disposable.bloom
+//	go -C examples run ./signup -list /tmp/list -file /tmp/disposable.bloom
 //	curl -si localhost:8080/signup -d email=eve@mailinator.com              # 422
 //	curl -si localhost:8080/signup -d email=ada@example.org                 # 202
 //	curl -s localhost:8080/-/blocklist                                      # its keys, its rate, updates so far
 //
 // After each change of the list, with readers that load a delta:
 //
-//	go run ./cmd/bloomery build --like list.bloom -o list.bloom examples/domains/disposable.txt.gz
+//	go run ./cmd/bloomery build --like list.bloom -o list.bloom cmd/bloomery/domains/disposable.txt.gz
 //	go run ./cmd/bloomery publish /tmp/list list.bloom
 //
 // A real site loads the list from another machine and checks its signature:

@@ -23,7 +23,7 @@ const module = "github.com/bloomery/bloomery"
 var layers = [][]string{
 	// Rooms that know nothing of filters.
 	{"internal/docs", "internal/doctest", "internal/plot", "internal/stat", "internal/strictjson", "internal/sums",
-		"examples/domains"},
+		"cmd/bloomery/domains"},
 
 	// Words of every signature, and what families are made of.
 	{"filter"},
@@ -41,7 +41,7 @@ var layers = [][]string{
 		"internal/shardfile"},
 
 	// Folders of many filters.
-	{"shard", "examples/idempotency"},
+	{"shard"},
 	{"internal/engine", "internal/intake", "internal/shardset", "internal/live"},
 	{"internal/bulk", "internal/engine/one", "exact"},
 	{"internal/engine/shards", "internal/patch"},
@@ -50,8 +50,8 @@ var layers = [][]string{
 	// Sets, and what uses them.
 	{"."},
 	{"internal/shardtest"},
-	{"internal/settest", "internal/steps", "interop", "publish", "examples/cdn"},
-	{"distribute", "examples/signup"},
+	{"internal/settest", "internal/steps", "interop", "publish"},
+	{"distribute"},
 	{"cmd/bloomery"},
 
 	// The lab, in a module of its own.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/bloomery/bloomery/examples/domains"
+	"github.com/bloomery/bloomery/cmd/bloomery/domains"
 )
 
 // history is a list that changes a little every day: the same number of keys goes and comes.
@@ -24,7 +24,7 @@ type day struct {
 // changed is the share of the keys that goes and comes in a day.
 const changed = 0.002
 
-// newHistory returns the history of that many keys, at most all of examples/domains, over a number of days, and absent
+// newHistory returns the history of that many keys, at most all of package domains, over a number of days, and absent
 // keys.
 func newHistory(keys, days, absent int, seed uint64) *history {
 	r := rand.New(rand.NewPCG(seed, 0x7075626c697368))

@@ -121,7 +121,7 @@ func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result.Rows = append(append(result.Rows, lists...), ignored...)
 	result.Plots = plots(tracks)
 	result.Notes = append(result.Notes, fmt.Sprintf(
-		"%d domains (examples/domains), %d days; each day %d made-up domains take the place of others. Each version "+
+		"%d domains (cmd/bloomery/domains), %d days; each day %d made-up domains take the place of others. Each version "+
 			"is built like the one before, and each delta was applied and its result compared.",
 		s.keys, s.days, len(h.days[0].at)))
 	return result, nil

@@ -12,9 +12,9 @@ import { lowContrast } from './contrast.mjs';
 
 const shots = process.env.BLOOMERY_SHOTS;
 
-/** Returns the lines of a list of examples/domains. */
+/** Returns the lines of a list of cmd/bloomery/domains. */
 function list(name) {
-  const path = new URL(`../../../examples/domains/${name}.txt.gz`, import.meta.url);
+  const path = new URL(`../../../cmd/bloomery/domains/${name}.txt.gz`, import.meta.url);
   return gunzipSync(readFileSync(path)).toString().trimEnd().split('\n');
 }
 

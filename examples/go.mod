@@ -1,11 +1,10 @@
-module example.com/consumer
+module example.com/examples
 
 go 1.26.0
 
 require github.com/bloomery/bloomery v0.0.0
 
 require (
-	github.com/FastFilter/xorfilter v0.4.2-0.20260120015552-4e5a4d9df65a // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dchest/siphash v1.2.3 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
@@ -14,4 +13,4 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 )
 
-replace github.com/bloomery/bloomery => ../..
+replace github.com/bloomery/bloomery => ..
