@@ -3,13 +3,13 @@ package buckets_test
 import (
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/doctest"
+	"github.com/bloomery/bloomery/internal/docs"
 )
 
 // TestReadme compiles the examples of README.md.
 func TestReadme(t *testing.T) {
 	const module = "github.com/bloomery/bloomery/"
-	n := doctest.Check(t, ".", []string{"README.md"}, `
+	n := docs.CompileExamples(t, ".", []string{"README.md"}, `
 var (
 	ctx = context.Background()
 	key []byte

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/parquetmeta"
+	"github.com/bloomery/bloomery/interop/internal/parquetmeta"
 )
 
 // Column is a column chunk of a Parquet file that has a Bloom filter: the values of one column in one row group.

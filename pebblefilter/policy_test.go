@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/doctest"
+	"github.com/bloomery/bloomery/internal/docs"
 )
 
 var specs = []string{
@@ -284,7 +284,7 @@ func BenchmarkMayContain(b *testing.B) {
 
 // TestReadme compiles the example of README.md.
 func TestReadme(t *testing.T) {
-	n := doctest.Check(t, ".", []string{"README.md"}, "", map[string]string{
+	n := docs.CompileExamples(t, ".", []string{"README.md"}, "", map[string]string{
 		"pebblefilter": "github.com/bloomery/bloomery/pebblefilter", "pebble": "github.com/cockroachdb/pebble/v2",
 	})
 	if n != 1 {

@@ -1,7 +1,4 @@
-// Package portable tests that filter files do not depend on the machine: one filter of each family, at three sizes,
-// has the same bytes on every processor and operating system. CI runs it on amd64, without assembly, on arm64, s390x
-// and js/wasm.
-package portable
+package container_test
 
 import (
 	"bytes"
@@ -21,13 +18,16 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/files.txt with the sums of this machine")
+// Filter files do not depend on the machine: one filter of each family, at three sizes, has the same bytes on every
+// processor and operating system. CI runs these tests on amd64, also without assembly, on 386, arm64, s390x and js/wasm.
+//
+// A line of files.txt has the spec, the number of keys, bytes and the SHA-256 of the content in hexadecimal. A line of
+// sizes.txt has the name of a family and the SHA-256 of its files of TestSizesEverywhere.
+
+var updateSums = flag.Bool("update-sums", false, "rewrite testdata/portable with the sums of this machine")
 
 // sizes are the numbers of keys of the files.
 var sizes = []int{100, 5_000, 60_000}
-
-// recorded has a line for each file: its spec, number of keys, bytes and the SHA-256 of its content in hexadecimal.
-const recorded = "testdata/files.txt"
 
 // variants are further specs of families of which one filter does not show all kinds of arithmetic.
 var variants = []string{
@@ -48,45 +48,23 @@ func specs() (all []string) {
 }
 
 func TestSameBytesEverywhere(t *testing.T) {
-	text, err := os.ReadFile(recorded)
-	if err != nil && !*update {
-		t.Fatal(err)
-	}
-	want := strings.Split(strings.TrimSpace(string(text)), "\n")
 	var got []string
 	for _, text := range specs() {
 		t.Run(text, func(t *testing.T) {
 			for _, n := range sizes {
 				f := write(t, text, n)
 				got = append(got, fmt.Sprintf("%s %d %d %x", text, n, len(f), sha256.Sum256(f)))
-				if !*update && !slices.Contains(want, got[len(got)-1]) {
-					t.Errorf("not in %s: %s", recorded, got[len(got)-1])
-				}
 				read(t, f, text, n)
 			}
 		})
 	}
-	if *update {
-		if err := os.WriteFile(recorded, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(got) == len(specs())*len(sizes) && !*update && len(want) != len(got) { // not with -run of a part
-		t.Errorf("%s has %d lines for %d files", recorded, len(want), len(got))
-	}
+	all := len(got) == len(specs())*len(sizes) // not with -run of a part
+	compareLines(t, "testdata/portable/files.txt", got, all)
 }
-
-// sized has a line for each family: its name and the SHA-256 of its files of TestSizesEverywhere.
-const sized = "testdata/sizes.txt"
 
 // TestSizesEverywhere is TestSameBytesEverywhere for small files of many odd sizes: a result of package math that
 // reaches a file differs between machines for a few rates of a thousand only.
 func TestSizesEverywhere(t *testing.T) {
-	text, err := os.ReadFile(sized)
-	if err != nil && !*update {
-		t.Fatal(err)
-	}
-	want := strings.Split(strings.TrimSpace(string(text)), "\n")
 	var got []string
 	for _, f := range families.All() {
 		if f.Can.Has(family.CanSearch) {
@@ -109,17 +87,31 @@ func TestSizesEverywhere(t *testing.T) {
 			}
 		}
 		got = append(got, fmt.Sprintf("%s %x", f.Name, sum.Sum(nil)))
-		if !*update && !slices.Contains(want, got[len(got)-1]) {
-			t.Errorf("not in %s: %s", sized, got[len(got)-1])
-		}
 	}
-	if *update {
-		if err := os.WriteFile(sized, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
+	compareLines(t, "testdata/portable/sizes.txt", got, true)
+}
+
+// compareLines requires a file to have each line of got, and no others if got is all of them.
+func compareLines(t *testing.T, path string, got []string, all bool) {
+	t.Helper()
+	if *updateSums {
+		if err := os.WriteFile(path, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		return
 	}
-	if len(want) != len(got) && !*update {
-		t.Errorf("%s has %d lines for %d families", sized, len(want), len(got))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, line := range got {
+		if !slices.Contains(want, line) {
+			t.Errorf("not in %s: %s", path, line)
+		}
+	}
+	if all && len(want) != len(got) {
+		t.Errorf("%s has %d lines, want %d", path, len(want), len(got))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/internal/docs"
 )
 
 // TestArchitecture: every room, file and function that ARCHITECTURE.md names exists.
@@ -77,4 +79,88 @@ func between(text, from, to string) string {
 	_, text, _ = strings.Cut(text, from)
 	text, _, _ = strings.Cut(text, to)
 	return text
+}
+
+// TestThreats: every test and every file that docs/threats.md names exists.
+func TestThreats(t *testing.T) {
+	atRoot(t)
+	page, err := os.ReadFile("docs/threats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := 0
+	word := regexp.MustCompile("`[a-z./-]+`|Test[A-Z][A-Za-z*]+")
+	for line := range strings.Lines(string(page)) {
+		room, declared := "", ""
+		for _, w := range word.FindAllString(line, -1) {
+			if w[0] == '`' {
+				files, _ := filepath.Glob(filepath.Join(strings.Trim(w, "`"), "*_test.go"))
+				if len(files) == 0 {
+					continue // not a package
+				}
+				room, declared = w, ""
+				for _, f := range files {
+					b, err := os.ReadFile(f)
+					if err != nil {
+						t.Fatal(err)
+					}
+					declared += string(b)
+				}
+				continue
+			}
+			tests++
+			name := strings.ReplaceAll(regexp.QuoteMeta(w), `\*`, `\w*`)
+			if !regexp.MustCompile(`(?m)^func ` + name + `\(`).MatchString(declared) {
+				t.Errorf("%s has no %s", room, w)
+			}
+		}
+	}
+	if tests < 80 {
+		t.Errorf("%d tests are named", tests)
+	}
+	for _, f := range regexp.MustCompile("`[a-z/.-]+\\.(?:mjs|c)`").FindAllString(string(page), -1) {
+		f = strings.Trim(f, "`")
+		if !strings.Contains(f, "/") {
+			f = "js/test/" + f
+		}
+		if _, err := os.Stat(f); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestExamples compiles the examples of README.md and docs.
+func TestExamples(t *testing.T) {
+	imports := map[string]string{"bloomery": module, "clubcard": module + "/interop/clubcard", "x509": "crypto/x509"}
+	for _, p := range []string{
+		"delta", "distribute", "exact", "filter", "interop", "plan", "publish", "shard", "window",
+	} {
+		imports[p] = module + "/" + p
+	}
+	for _, p := range []string{"context", "fmt", "io", "log", "os", "slices", "time"} {
+		imports[p] = p
+	}
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := docs.CompileExamples(t, "../..", append(pages, "../../README.md"), `
+var (
+	ctx       = context.Background()
+	blocklist []string
+	keys      [][]byte
+	answers   []bool
+	domain    string
+	url       string
+	r         io.Reader
+	w         io.Writer
+	n         uint64
+	data      []byte
+	cert      *x509.Certificate
+	issuer    *x509.Certificate
+)
+`, imports)
+	if n < 6 {
+		t.Errorf("%d examples", n)
+	}
 }
