@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/costs"
 	"github.com/bloomery/bloomery/internal/families"
 )
 
@@ -20,7 +19,7 @@ var update = flag.Bool("update", false, "write the table of docs/plan.md")
 // times is the table of docs/plan.md: what the planner knows of a million keys at 1%.
 func times() string {
 	const keys, fpr = 1_000_000, 0.01
-	table := costs.Measured()
+	table := families.Costs()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %s:\n\n", table.Machine, table.Go, table.Date)
 	b.WriteString("| filter | bits a key | present | absent | far, present / absent | build | memory of the build |\n")
@@ -58,7 +57,7 @@ func TestPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s has other times than internal/costs/costs.json: run go test ./plan -run TestPage -update", path)
+		t.Errorf("%s has other times than internal/families/costs.json: run go test ./plan -run TestPage -update", path)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/costs"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
@@ -59,9 +58,9 @@ func TestFor(t *testing.T) {
 // TestRefused keeps out what is patented, what holds too much, and what takes too long; and does not tell rates apart
 // that nobody can measure.
 func TestRefused(t *testing.T) {
-	held := costs.Measured().Memory
+	held := families.Costs().Memory
 	if len(held) != len(kinds()) || held["fuse"] < 8 || held["fuse"] > 80 || held["standard"] > 4 {
-		t.Fatalf("bytes a key that builds hold: %v; run go generate ./internal/costs", held)
+		t.Fatalf("bytes a key that builds hold: %v; run go generate ./internal/families", held)
 	}
 	why := func(n Needs, family string) string {
 		t.Helper()

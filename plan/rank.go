@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/costs"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
 )
@@ -163,25 +163,25 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 	if n.FPR > 0 && row.FPRPrior > n.FPR*scatter {
 		return choice, fmt.Sprintf("has a rate of %.3g", row.FPRPrior)
 	}
-	cost, ok := costs.Measured().At(k.Spec, n.all(), choice.FPRPrior)
-	far, _ := costs.Measured().OutOfCache(k.Spec, choice.FPRPrior)
+	cost, ok := families.Costs().At(k.Spec, n.all(), choice.FPRPrior)
+	far, _ := families.Costs().OutOfCache(k.Spec, choice.FPRPrior)
 	if !ok {
 		return choice, "its costs were not measured"
 	}
 	if n.Adversarial {
 		for _, v := range []*float64{&cost.Present, &cost.Absent, &cost.Build, &far.Present, &far.Absent} {
-			*v += costs.Measured().Keyed
+			*v += families.Costs().Keyed
 		}
 		choice.Warning = join(choice.Warning, "give a secret (--secret-file) that nobody who queries knows")
 	}
-	mix := func(p costs.Point) float64 { return n.Absent*p.Absent + (1-n.Absent)*p.Present }
+	mix := func(p families.CostPoint) float64 { return n.Absent*p.Absent + (1-n.Absent)*p.Present }
 	choice.NsPresent, choice.NsAbsent, choice.NsBuild = cost.Present, cost.Absent, cost.Build
 	choice.FarPresent, choice.FarAbsent = far.Present, far.Absent
 	choice.NsQuery, choice.FarQuery = mix(cost), mix(far)
 	if why := refuse(k, n, choice.FPRPrior); why != "" {
 		return choice, why
 	}
-	choice.BytesBuild = costs.Measured().Memory[k.Spec.String()]
+	choice.BytesBuild = families.Costs().Memory[k.Spec.String()]
 	if n.Writers {
 		choice.Warning = join(choice.Warning, "set Config.Concurrent, so that many goroutines may write")
 	}
@@ -207,11 +207,11 @@ func overBound(c Choice, n *Needs) string {
 
 // refuse returns the reason why a build at a rate exceeds the limits, or "".
 func refuse(k kind, n *Needs, fpr float64) string {
-	cost, _ := costs.Measured().At(k.Spec, n.all(), fpr)
+	cost, _ := families.Costs().At(k.Spec, n.all(), fpr)
 	if took := time.Duration(min(cost.Build*float64(n.Keys), math.MaxInt64/2)); n.Build > 0 && took > n.Build {
 		return fmt.Sprintf("takes about %v to build on one core", short(took))
 	}
-	held := costs.Measured().Memory[k.Spec.String()] * float64(n.Keys)
+	held := families.Costs().Memory[k.Spec.String()] * float64(n.Keys)
 	if n.Memory > 0 && !k.spills && held > float64(n.Memory) {
 		return fmt.Sprintf("takes about %.3g bytes to build", held)
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/costs"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // perProcessor is the number of steps for each processor that run at the same time, if there is memory: while one waits
@@ -44,7 +44,7 @@ func rangeMemory(shards int) int64 { return 64<<20 + 2<<10*int64(shards) + stepM
 // which is assumed to have 16 bits a key.
 func shardMemory(s filter.Spec, keys uint64) int64 {
 	perKey := 0.0
-	for kind, bytes := range costs.Measured().Memory {
+	for kind, bytes := range families.Costs().Memory {
 		if k, err := filter.ParseSpec(kind); err == nil && k.Family() == s.Family() {
 			perKey = max(perKey, bytes)
 		}

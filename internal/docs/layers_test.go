@@ -40,7 +40,7 @@ var layers = [][]string{
 	{"internal/families"},
 
 	// Files of one filter, and plans.
-	{"internal/container", "internal/costs", "tablefilter"},
+	{"internal/container", "tablefilter"},
 	{"plan", "window", "interop/clubcard", "internal/cli", "interop/internal/parquetmeta",
 		"internal/shardfile"},
 

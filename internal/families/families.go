@@ -7,7 +7,7 @@
 // into those that only open filters and ask them.
 //
 // To add a family, add a package in internal/family/, a line in both tables, the specs for the conformance suite
-// (conformance_test.go), golden files, and its costs (go generate ./internal/costs).
+// (conformance_test.go), golden files, and its costs (go generate ./internal/families).
 package families
 
 import (

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/costs"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 const page = `# 1M keys
@@ -95,7 +95,7 @@ func TestPagesAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at, ok := costs.Measured().At(spec, 1_000_000, 0.01)
+			at, ok := families.Costs().At(spec, 1_000_000, 0.01)
 			shown := page["bench-1M.md, Filters, "+row+", "+column]
 			planned := map[string]float64{"present": at.Present, "absent": at.Absent, "build": at.Build}[column]
 			if !ok || shown == 0 {

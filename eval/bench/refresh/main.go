@@ -1,5 +1,5 @@
 // Command refresh measures all figures of the documentation again and says which of them moved: the times of bloomery
-// plan (internal/costs), and the pages in docs/results. It takes 90 minutes and needs an otherwise idle machine.
+// plan (internal/families), and the pages in docs/results. It takes 90 minutes and needs an otherwise idle machine.
 //
 //	cd eval/bench && go run ./refresh              everything
 //	cd eval/bench && go run ./refresh --only peers one step
@@ -36,7 +36,7 @@ type step struct {
 const results = "docs/results"
 
 var steps = []step{
-	{"costs", 20, ".", []string{"go", "generate", "./internal/costs"}, []string{"internal/costs/costs.json"}},
+	{"costs", 20, ".", []string{"go", "generate", "./internal/families"}, []string{"internal/families/costs.json"}},
 	{"1M", 2, "eval/bench", pages("--keys", "1M"), []string{results + "/bench-1M.md"}},
 	{"20M", 14, "eval/bench", pages("--keys", "20M"), []string{results + "/bench-20M.md"}},
 	{"100M", 15, "eval/bench", pages("--keys", "100M", "--builds", "1", "--turns", "5", "--only", large),

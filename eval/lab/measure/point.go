@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/costs"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
@@ -32,23 +31,23 @@ func measure(
 	fpr float64,
 	repeats int,
 	builds bool,
-) (costs.Point, error) {
+) (families.CostPoint, error) {
 	of, err := families.ByName(kind.Family())
 	if err != nil {
-		return costs.Point{}, err
+		return families.CostPoint{}, err
 	}
 	spec := kind.With("fpr", fpr)
 	cut := of.Can.Has(family.CanSearch) && keys > searchedKeys
 	if cut { // one pass, in the size that the default search would need
 		bits, _, err := of.Forecast(spec, keys)
 		if err != nil {
-			return costs.Point{}, err
+			return families.CostPoint{}, err
 		}
 		spec = kind.With("bytes", bits/8).With("passes", 1)
 	}
 	h := filter.NewHasher(7)
 	r := rand.New(rand.NewPCG(1, keys))
-	p := costs.Point{Keys: keys, FPR: fpr, Present: math.Inf(1), Absent: math.Inf(1), Build: math.Inf(1)}
+	p := families.CostPoint{Keys: keys, FPR: fpr, Present: math.Inf(1), Absent: math.Inf(1), Build: math.Inf(1)}
 	present := make([]uint64, keys)
 	for i := range present {
 		present[i] = r.Uint64()

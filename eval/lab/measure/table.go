@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/costs"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/plan"
@@ -29,7 +28,7 @@ import (
 type Config struct {
 	Trials int  // measurements of each query, of which the shortest counts; 0: 5, 40 with Family, or 2 with Quick
 	Quick  bool // smallest filters only, to see that it works
-	// Family, if not empty, measures the kinds of that family only. The result is costs.Measured with these points
+	// Family, if not empty, measures the kinds of that family only. The result is families.Costs with these points
 	// replaced. Times are corrected for the speed of the machine: each point is measured together with one of
 	// Reference, and divided by the ratio of that to the table.
 	Family   string
@@ -73,7 +72,7 @@ func (s size) rounds() int {
 // Costs measures the table of package plan on one core. Every time is the shortest of several, since disturbances only
 // add to it. A full table takes about twenty minutes and needs an otherwise idle machine. The error wraps
 // filter.ErrFamily if Config.Family has no kinds, or is the cause of ctx if ctx ends.
-func Costs(ctx context.Context, c Config) (costs.Table, error) {
+func Costs(ctx context.Context, c Config) (families.CostTable, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a build is measured on one core
@@ -93,9 +92,9 @@ func Costs(ctx context.Context, c Config) (costs.Table, error) {
 	if c.Progress == nil {
 		c.Progress = func(float64) {}
 	}
-	out := costs.Table{
+	out := families.CostTable{
 		Machine: machine(), Go: runtime.Version(), Date: time.Now().UTC().Format(time.DateOnly),
-		Memory: map[string]float64{}, Kinds: map[string][]costs.Point{},
+		Memory: map[string]float64{}, Kinds: map[string][]families.CostPoint{},
 	}
 	kinds := families.Forms()
 	if c.Family == "" {
@@ -144,7 +143,7 @@ func Costs(ctx context.Context, c Config) (costs.Table, error) {
 		}
 	}
 	if c.Family != "" {
-		return inTable(costs.Measured(), out, c.Family), nil
+		return inTable(families.Costs(), out, c.Family), nil
 	}
 	return out, nil
 }
@@ -169,7 +168,7 @@ func ofFamily(kinds []filter.Spec, family string) []filter.Spec {
 
 // inTable returns the table with the kinds of a family replaced by the measured ones, whose times are divided by the
 // ratio of the times of Reference to the table.
-func inTable(table, measured costs.Table, family string) costs.Table {
+func inTable(table, measured families.CostTable, family string) families.CostTable {
 	out := table
 	out.Memory, out.Kinds = maps.Clone(table.Memory), maps.Clone(table.Kinds)
 	for kind, points := range measured.Kinds {
@@ -194,7 +193,7 @@ func inTable(table, measured costs.Table, family string) costs.Table {
 // withPoint returns the points of a kind with p added. If there is a point of the same size and rate, it gets the
 // shorter times of both. A p with Build 0, of a search that was cut short, gets the shortest build of another size at
 // its rate.
-func withPoint(points []costs.Point, p costs.Point) []costs.Point {
+func withPoint(points []families.CostPoint, p families.CostPoint) []families.CostPoint {
 	build := math.Inf(1)
 	for i, e := range points {
 		if e.FPR != p.FPR {
@@ -235,7 +234,7 @@ func keyedCost() float64 {
 }
 
 // Write writes a table as JSON, a point a line.
-func Write(w io.Writer, c costs.Table) error {
+func Write(w io.Writer, c families.CostTable) error {
 	text, err := json.MarshalIndent(c, "", " ")
 	if err != nil {
 		return err

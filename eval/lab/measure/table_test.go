@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/costs"
 	"github.com/bloomery/bloomery/internal/families"
 )
 
 // TestWithPoint requires the shorter times of a point that is measured twice, and for a search that was cut short the
 // build time of fewer keys at its rate.
 func TestWithPoint(t *testing.T) {
-	var points []costs.Point
-	for _, p := range []costs.Point{
+	var points []families.CostPoint
+	for _, p := range []families.CostPoint{
 		{Keys: 100, FPR: 0.1, Present: 5, Absent: 9, Build: 70},
 		{Keys: 100, FPR: 0.01, Present: 50, Absent: 50, Build: 700},
 		{Keys: 100, FPR: 0.1, Present: 7, Absent: 6, Build: 80},
@@ -25,7 +24,7 @@ func TestWithPoint(t *testing.T) {
 	} {
 		points = withPoint(points, p)
 	}
-	want := []costs.Point{
+	want := []families.CostPoint{
 		{Keys: 100, FPR: 0.1, Present: 5, Absent: 6, Build: 70},
 		{Keys: 100, FPR: 0.01, Present: 50, Absent: 50, Build: 700},
 		{Keys: 1000, FPR: 0.1, Present: 8, Absent: 8, Build: 70},
@@ -37,16 +36,16 @@ func TestWithPoint(t *testing.T) {
 
 // TestInTable: the kinds of one family are replaced, with times as if the machine had the speed of the table.
 func TestInTable(t *testing.T) {
-	point := func(time float64) []costs.Point {
-		return []costs.Point{{Keys: 1000, FPR: 0.01, Present: time, Absent: 2 * time, Build: 3 * time}}
+	point := func(time float64) []families.CostPoint {
+		return []families.CostPoint{{Keys: 1000, FPR: 0.01, Present: time, Absent: 2 * time, Build: 3 * time}}
 	}
-	table := costs.Table{
+	table := families.CostTable{
 		Machine: "then", Keyed: 7, Memory: map[string]float64{"fuse": 30, "ribbon": 5, "standard": 1},
-		Kinds: map[string][]costs.Point{"fuse": point(10), "ribbon": point(99), "standard": point(8)},
+		Kinds: map[string][]families.CostPoint{"fuse": point(10), "ribbon": point(99), "standard": point(8)},
 	}
-	now := costs.Table{
+	now := families.CostTable{
 		Machine: "now", Memory: map[string]float64{"fuse": 31, "ribbon": 16, "ribbon(w=128)": 17},
-		Kinds: map[string][]costs.Point{"fuse": point(20), "ribbon": point(60), "ribbon(w=128)": point(70)},
+		Kinds: map[string][]families.CostPoint{"fuse": point(20), "ribbon": point(60), "ribbon(w=128)": point(70)},
 	}
 	got := inTable(table, now, "ribbon")
 	for kind, want := range map[string]float64{"fuse": 10, "ribbon": 30, "ribbon(w=128)": 35, "standard": 8} {
@@ -65,16 +64,16 @@ func TestInTable(t *testing.T) {
 
 // TestWrite writes the table in the sources again, byte for byte.
 func TestWrite(t *testing.T) {
-	want, err := os.ReadFile("../../../internal/costs/costs.json")
+	want, err := os.ReadFile("../../../internal/families/costs.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got bytes.Buffer
-	if err := Write(&got, costs.Measured()); err != nil {
+	if err := Write(&got, families.Costs()); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("costs.json has %d bytes, Write gives %d: run go generate ./internal/costs", len(want), got.Len())
+		t.Errorf("costs.json has %d bytes, Write gives %d: run go generate ./internal/families", len(want), got.Len())
 	}
 }
 

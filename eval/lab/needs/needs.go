@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/eval/lab/measure"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/costs"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/stat"
@@ -188,7 +187,7 @@ type speed struct {
 func newSpeed(ctx context.Context) (*speed, error) {
 	const keys, rate = 10_000, 0.01
 	spec := family.NewSpec("standard")
-	point, ok := costs.Measured().At(spec, keys, rate)
+	point, ok := families.Costs().At(spec, keys, rate)
 	kind, err := families.ByName(spec.Family())
 	if err != nil || !ok {
 		return nil, fmt.Errorf("no reference for speed: %w", err)

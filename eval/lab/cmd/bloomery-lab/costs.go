@@ -19,7 +19,7 @@ func (a *app) costsCommand() *cobra.Command {
 		Short: "Measure times of queries and builds for bloomery plan",
 		Long: `Measure the time of a query and of a build of every kind of filter at 1000 to 50 million keys, on one
 core, and write the table that bloomery plan reads. It takes about 20 minutes and needs an otherwise idle machine. The
-table is compiled into bloomery: "go generate ./internal/costs" replaces the one in the sources.
+table is compiled into bloomery: "go generate ./internal/families" replaces the one in the sources.
 
 With --family only the filters of that family are measured, in about 3 minutes, beside fuse. The table is then the
 compiled one with these times replaced, corrected by what fuse takes now and took then.`,

@@ -1,20 +1,19 @@
-package costs
+package families
 
 import (
 	"math"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// TestMeasured has the table know every kind, at as many points as every other.
-func TestMeasured(t *testing.T) {
-	c := Measured()
-	for _, k := range families.Forms() {
+// TestCosts has the table know every kind, at as many points as every other.
+func TestCosts(t *testing.T) {
+	c := Costs()
+	for _, k := range Forms() {
 		points := c.Kinds[k.String()]
 		if len(points) < len(c.Kinds["standard"])/2 || len(points) < 8 {
-			t.Errorf("%s has %d points: run go generate ./internal/costs", k, len(points))
+			t.Errorf("%s has %d points: run go generate ./internal/families", k, len(points))
 		}
 		for _, p := range points {
 			if !(p.Present > 0.3 && p.Present < 5000 && p.Absent > 0.3 && p.Absent < 5000 && p.Build > 1) {
@@ -22,15 +21,15 @@ func TestMeasured(t *testing.T) {
 			}
 		}
 	}
-	if len(c.Kinds) != len(families.Forms()) || c.Machine == "" || c.Date == "" || c.Keyed <= 0 {
-		t.Errorf("%d kinds of %d, %q, %q, keyed %g", len(c.Kinds), len(families.Forms()), c.Machine, c.Date, c.Keyed)
+	if len(c.Kinds) != len(Forms()) || c.Machine == "" || c.Date == "" || c.Keyed <= 0 {
+		t.Errorf("%d kinds of %d, %q, %q, keyed %g", len(c.Kinds), len(Forms()), c.Machine, c.Date, c.Keyed)
 	}
 }
 
-// TestAt interpolates a table of round numbers.
-func TestAt(t *testing.T) {
+// TestCostsAt interpolates a table of round numbers.
+func TestCostsAt(t *testing.T) {
 	s := family.NewSpec("standard")
-	c := Table{Kinds: map[string][]Point{"standard": {
+	c := CostTable{Kinds: map[string][]CostPoint{"standard": {
 		{Keys: 100, FPR: 0.1, Present: 10}, {Keys: 100, FPR: 0.001, Present: 30},
 		{Keys: 10_000, FPR: 0.1, Present: 20}, {Keys: 10_000, FPR: 0.001, Present: 60},
 	}}}
