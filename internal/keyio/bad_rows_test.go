@@ -48,7 +48,7 @@ func TestBadRows(t *testing.T) {
 				if in, err = OpenReader("in", strings.NewReader(tt.text), tt.o); err != nil {
 					t.Fatal(err)
 				}
-				in.blockSize = block
+				in.set.BlockSize = block
 				err = in.Process(t.Context(), 3, nil, func(b *Batch) error {
 					n := len(b.Keys)
 					if len(b.LineNumbers) != n || tt.o.Rows && len(b.Rows) != n || b.Line != b.LineNumbers[0] {

@@ -77,7 +77,7 @@ func (r *reader) readCSV(st *stream) error {
 			return err
 		}
 		// Empty keys take room too. In a live stream, send the block before waiting for the next row.
-		if len(b.data)+len(b.ends) >= r.in.blockSize || st.live && br.Buffered() == 0 {
+		if len(b.data)+len(b.ends) >= r.in.set.BlockSize || st.live && br.Buffered() == 0 {
 			r.send(b)
 			if b, err = r.take(st.name); err != nil {
 				return err
@@ -275,7 +275,7 @@ func (l *recordReader) row(end int64) []byte {
 	return row
 }
 
-// splitFields sets b.Keys, b.Rows and b.Second from b.data and b.ends, for CSV.
+// splitFields sets the keys of b from b.data and b.ends, for CSV.
 func (b *block) splitFields(s *settings) error {
 	start, i := 0, 0
 	next := func() []byte {
@@ -284,39 +284,30 @@ func (b *block) splitFields(s *settings) error {
 		i++
 		return part
 	}
-	numbers := b.LineNumbers // of all rows; bad ones are dropped
+	keyLine, numbers := b.Line, b.LineNumbers // of all rows; bad ones are dropped
 	b.LineNumbers = numbers[:0]
 	for row := 0; i < len(b.ends); row++ {
 		var raw, second []byte
-		key := next()
+		key, line := next(), keyLine
 		if s.Rows {
 			raw = next()
 		}
 		if s.Second != "" {
 			second = next()
 		}
-		if s.Parse != nil {
-			value, err := b.parse(s, numbers[row], second)
-			if stop := b.bad.skip(s, err); stop != nil {
-				return stop
-			}
-			if err != nil {
-				if len(b.Keys) == 0 && row+1 < len(numbers) {
-					b.Line = numbers[row+1]
-				}
-				continue
-			}
-			b.Values = append(b.Values, value)
-		}
-		b.Keys = append(b.Keys, key)
-		if s.Rows {
-			b.Rows = append(b.Rows, raw)
-		}
-		if s.Second != "" {
-			b.Second = append(b.Second, second)
-		}
 		if s.LineNumbers {
-			b.LineNumbers = append(b.LineNumbers, numbers[row])
+			line = numbers[row]
+		}
+
+		value, err := b.parse(s, line, second)
+		if stop := b.bad.skip(s, err); stop != nil {
+			return stop
+		}
+		if err == nil {
+			b.add(s, line, key, second, raw, value)
+		}
+		if row == 0 {
+			b.Line = keyLine // the key may begin in a later line than its row
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func FuzzProcess(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in.blockSize = block
+			in.set.BlockSize = block
 			var keys []string
 			err = in.Process(t.Context(), 1+i, nil, func(b *Batch) error {
 				for _, k := range b.Keys {

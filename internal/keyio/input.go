@@ -1,11 +1,11 @@
 package keyio
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/internal/untrusted"
@@ -22,11 +22,10 @@ const (
 // Input is a list of files, or standard input, to read keys from. No file stays open between passes, so there is no
 // Close. Only one pass may run at a time.
 type Input struct {
-	set       settings
-	sources   []source
-	blockSize int         // bytes; tests make it smaller
-	begun     atomic.Bool // whether a pass has begun
-	bad       badRows     // of the last pass
+	set     settings
+	sources []source
+	begun   atomic.Bool // whether a pass has begun
+	bad     badRows     // of the last pass
 }
 
 // Open returns an Input that reads the named files one after the other. The path "-" is standard input and is allowed
@@ -42,20 +41,19 @@ func Open(paths []string, o Options) (*Input, error) {
 	if len(paths) == 0 {
 		paths = []string{"-"}
 	}
-	in := &Input{set: s, blockSize: cmp.Or(o.BlockSize, blockSize)}
-	stdin := false
-	for _, path := range paths {
-		var src source
-		if path == "-" {
-			if stdin {
-				return nil, errors.New(`"-" is given twice; standard input can be read only once`)
-			}
-			stdin = true
-			src = stdinSource(s.Stdin)
-		} else if src, err = fileSource(path); err != nil {
+	in := &Input{set: s, sources: make([]source, len(paths))}
+	for i, path := range paths {
+		switch {
+		case path != "-":
+			in.sources[i], err = fileSource(path)
+		case slices.Contains(paths[:i], path):
+			err = errors.New(`"-" is given twice; standard input can be read only once`)
+		default:
+			in.sources[i] = stdinSource(s.Stdin)
+		}
+		if err != nil {
 			return nil, err
 		}
-		in.sources = append(in.sources, src)
 	}
 	return in, nil
 }
@@ -68,9 +66,7 @@ func OpenReader(name string, r io.Reader, o Options) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &Input{set: s, blockSize: cmp.Or(o.BlockSize, blockSize)}
-	in.sources = []source{{name: name, once: r, size: -1}}
-	return in, nil
+	return &Input{set: s, sources: []source{{name: name, reader: r, size: -1}}}, nil
 }
 
 // Rewindable reports whether every input is a regular file, which allows more than one pass.
@@ -135,31 +131,26 @@ func fileSource(path string) (source, error) {
 	if fi.IsDir() {
 		return source{}, fmt.Errorf("%s is a directory; name the files in it", path)
 	}
-	src := source{name: path, path: path, size: -1}
-	if fi.Mode().IsRegular() { // opening a named pipe would block until it has a writer
-		src.size = fi.Size()
-		f, _, err := untrusted.Open(path)
-		if err != nil {
-			return source{}, err
-		}
-		f.Close()
+	if !fi.Mode().IsRegular() { // opening a named pipe would block until it has a writer
+		return source{name: path, path: path, live: true, size: -1}, nil
 	}
-	return src, nil
+	f, _, err := untrusted.Open(path)
+	if err != nil {
+		return source{}, err
+	}
+	f.Close()
+	return source{name: path, path: path, size: fi.Size()}, nil
 }
 
 // stdinSource returns the source of standard input. It is rewindable if r is a regular file.
 func stdinSource(r io.Reader) source {
-	src := source{name: stdinName, stdin: r, size: -1}
-	f, ok := r.(*os.File)
-	if !ok {
-		return src
+	if f, ok := r.(*os.File); ok {
+		fi, err := f.Stat()
+		if err == nil && fi.Mode().IsRegular() {
+			if at, err := f.Seek(0, io.SeekCurrent); err == nil {
+				return source{name: stdinName, file: f, start: at, size: max(fi.Size()-at, 0)}
+			}
+		}
 	}
-	fi, err := f.Stat()
-	if err != nil || !fi.Mode().IsRegular() {
-		return src
-	}
-	if at, err := f.Seek(0, io.SeekCurrent); err == nil {
-		src.file, src.start, src.size = f, at, max(fi.Size()-at, 0)
-	}
-	return src
+	return source{name: stdinName, reader: r, live: true, size: -1}
 }

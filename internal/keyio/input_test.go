@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -190,42 +189,6 @@ func TestDamaged(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestDecompress reads plain, compressed and damaged data; errors name the kind of damage.
-func TestDecompress(t *testing.T) {
-	const text = "some text\nand some more"
-	for codec, data := range map[string]string{"plain": text, "gzip": gzipped(t, text), "zstd": zstded(t, text)} {
-		read := func(data string) (string, error) {
-			r, err := Decompress(strings.NewReader(data))
-			if err != nil {
-				return "", err
-			}
-			got, err := io.ReadAll(r)
-			return string(got), errors.Join(err, r.Close())
-		}
-		if got, err := read(data); got != text || err != nil {
-			t.Errorf("%s: %q, %v", codec, got, err)
-		}
-		if codec == "plain" {
-			continue
-		}
-		for n := 4; n < len(data); n++ {
-			_, err := read(data[:n])
-			wantError(t, err, codec)
-			if !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("%s, cut at %d: %v", codec, n, err)
-			}
-		}
-	}
-	broken := errors.New("broken")
-	r, err := Decompress(iotest.ErrReader(broken))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Read(make([]byte, 1)); err != broken {
-		t.Errorf("plain data that cannot be read: %v", err)
 	}
 }
 

@@ -41,7 +41,7 @@ func open(t testing.TB, o Options, block int, contents ...string) *Input {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.blockSize = block
+	in.set.BlockSize = block
 	return in
 }
 

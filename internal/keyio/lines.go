@@ -3,9 +3,11 @@ package keyio
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // readLines cuts a stream into blocks of whole lines. Every block ends in a line end, which is added to the last line
@@ -57,7 +59,7 @@ func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 	buf := b.data
 	for {
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, min(max(len(buf), r.in.blockSize), max(maxLine-len(buf), 1)))
+			buf = slices.Grow(buf, min(max(len(buf), r.in.set.BlockSize), max(maxLine-len(buf), 1)))
 		}
 		n, err := st.Read(buf[len(buf):cap(buf)])
 		old := len(buf)
@@ -89,13 +91,11 @@ func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 	}
 }
 
-// split sets b.Keys from b.data, up to the first bad row whose error it returns.
+// split sets the keys of b from b.data, up to the first bad row whose error it returns.
 func (b *block) split(s *settings) error {
 	switch s.Format {
 	case CSV:
 		return b.splitFields(s)
-	case Hex:
-		return b.splitHex(s)
 	case Lines, TSV:
 		if b.nul = bytes.IndexByte(b.data, 0) >= 0; b.nul {
 			if err := b.otherFormat(); err != nil {
@@ -103,21 +103,14 @@ func (b *block) split(s *settings) error {
 			}
 		}
 	}
-	if s.Format == TSV {
-		return b.splitTSV(s)
+	isPlain := (s.Format == Lines || s.Format == Null) && !b.nul && !s.LineNumbers
+	if isPlain && b.splitGood(s) {
+		return nil
 	}
-	return b.splitLines(s)
+	return b.splitRows(s)
 }
 
-// splitLines sets b.Keys from lines.
-func (b *block) splitLines(s *settings) error {
-	if b.nul || s.LineNumbers || !b.splitGood(s) {
-		return b.splitAny(s)
-	}
-	return nil
-}
-
-// splitGood is splitAny for a block without NUL bytes, if no line numbers are needed. It returns false and changes
+// splitGood is splitRows for lines without NUL bytes, if no line numbers are needed. It returns false and changes
 // nothing if a line is too long.
 func (b *block) splitGood(s *settings) bool {
 	data := b.data
@@ -147,31 +140,68 @@ func (b *block) splitGood(s *settings) bool {
 	return true
 }
 
-// splitAny sets b.Keys from lines, of which some may be bad.
-func (b *block) splitAny(s *settings) error {
-	data, line := b.data, b.Line
-	for start, end := 0, 0; start < len(data); start, line = end+1, line+1 {
-		end = start + bytes.IndexByte(data[start:], s.end)
-		stop := end
-		if stop > start && data[stop-1] == '\r' && s.end == '\n' {
-			stop--
+// splitRows sets the keys of b from lines, of which some may be bad.
+func (b *block) splitRows(s *settings) error {
+	line := b.Line
+	for start, end := 0, 0; start < len(b.data); start, line = end, line+1 {
+		end = start + bytes.IndexByte(b.data[start:], s.end) + 1
+		row := b.data[start : end-1]
+		if s.end == '\n' {
+			row = bytes.TrimSuffix(row, []byte{'\r'})
 		}
-		bad := b.check(s, line, data[start:stop], data[start:stop])
-		if err := b.bad.skip(s, bad); err != nil {
-			return err
+
+		key, second, value := row, []byte(nil), uint64(0)
+		var err error
+		switch {
+		case s.Format == Hex:
+			key, err = b.decode(s, line, row)
+		case s.Format == Lines || s.Format == Null:
+			err = b.check(s, line, row, row)
+		case len(row) > 0:
+			key, second, value, err = b.fields(s, line, row)
+		default:
+			continue // a blank line of a table has no key
 		}
-		if bad != nil || stop == start && !s.KeepEmpty {
-			continue
+		if stop := b.bad.skip(s, err); stop != nil {
+			return stop
 		}
-		if len(b.Keys) == 0 {
-			b.Line = line
-		}
-		b.Keys = append(b.Keys, data[start:stop:stop])
-		if s.LineNumbers {
-			b.LineNumbers = append(b.LineNumbers, line)
+		if err == nil && (len(key) > 0 || s.KeepEmpty) {
+			b.add(s, line, key, second, b.data[start:end:end], value)
 		}
 	}
 	return nil
+}
+
+// add adds a key, and of its row what s asks for.
+func (b *block) add(s *settings, line int64, key, second, row []byte, value uint64) {
+	if len(b.Keys) == 0 {
+		b.Line = line
+	}
+	b.Keys = append(b.Keys, key[:len(key):len(key)])
+	if s.Second != "" {
+		b.Second = append(b.Second, second)
+	}
+	if s.Parse != nil {
+		b.Values = append(b.Values, value)
+	}
+	if s.Rows {
+		b.Rows = append(b.Rows, row)
+	}
+	if s.LineNumbers {
+		b.LineNumbers = append(b.LineNumbers, line)
+	}
+}
+
+// decode decodes hexadecimal digits in place: b.data then has no lines any more.
+func (b *block) decode(s *settings, line int64, digits []byte) ([]byte, error) {
+	if len(digits) > 2*s.MaxKey {
+		return nil, &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
+	}
+	n, err := hex.Decode(digits, digits)
+	if err != nil {
+		err = fmt.Errorf("%s:%d: not a key in hexadecimal digits, two a byte: %w", b.Input, line, err)
+	}
+	return digits[:n], err
 }
 
 // check returns the error of a row that is bad, for its length or a NUL byte. With Pass it counts rows with NUL bytes.
@@ -200,4 +230,83 @@ func (b *block) otherFormat() error {
 		start = start[:len(start)-1]
 	}
 	return otherFormat(b.Input, start)
+}
+
+// headerOf takes the header row off a block of a TSV stream, and returns the columns to read. The header is missing
+// if there are only blank lines so far; at the end of the stream, that is an error if the column has a name.
+func (r *reader) headerOf(b *block, eof bool) (at columns, missing bool, err error) {
+	if bytes.IndexByte(b.data, 0) >= 0 {
+		if err := b.otherFormat(); err != nil { // the names of UTF-16 text would be unknown
+			return at, false, err
+		}
+	}
+	b.first = false
+	for len(b.data) > 0 {
+		end := bytes.IndexByte(b.data, '\n') + 1
+		row := bytes.Clone(b.data[:end])
+		if bytes.IndexByte(row, 0) >= 0 {
+			return at, false, nulError(b.Input, b.Line, TSV)
+		}
+		b.data = append(b.data[:0], b.data[end:]...) // keeps the capacity of the block
+		b.Line++
+		b.lines--
+		line := bytes.TrimSuffix(row[:len(row)-1], []byte{'\r'})
+		if len(line) > 0 {
+			at, err = r.useHeader(b, row, strings.Split(string(line), "\t"))
+			return at, false, err
+		}
+	}
+	if eof {
+		at, err = r.useHeader(b, nil, nil)
+	}
+	return at, true, err
+}
+
+// fields returns the key of a row and, with Options.Second, that field and what Options.Parse makes of it. It returns
+// an error if the row is bad.
+func (b *block) fields(s *settings, line int64, row []byte) (key, second []byte, value uint64, err error) {
+	if len(row) > s.MaxKey+recordSlack {
+		return nil, nil, 0, b.rowTooLong(s, line)
+	}
+	if key, err = b.field(line, row, b.columns.key); err == nil {
+		err = b.check(s, line, row, key)
+	}
+	if err != nil || s.Second == "" || len(key) == 0 && !s.KeepEmpty {
+		return key, nil, 0, err
+	}
+	if second, err = b.field(line, row, b.columns.second); err == nil {
+		value, err = b.parse(s, line, second)
+	}
+	return key, second, value, err
+}
+
+// field returns a column of a row.
+func (b *block) field(line int64, row []byte, column int) ([]byte, error) {
+	left := row
+	for i := range column {
+		at := bytes.IndexByte(left, '\t')
+		if at < 0 {
+			return nil, fmt.Errorf("%s:%d: no column %d: the row has %d", b.Input, line, column+1, i+1)
+		}
+		left = left[at+1:]
+	}
+	if at := bytes.IndexByte(left, '\t'); at >= 0 {
+		left = left[:at]
+	}
+	return left[:len(left):len(left)], nil
+}
+
+// parse returns the value that Options.Parse, if set, makes of a field, or an error that names the line.
+func (b *block) parse(s *settings, line int64, second []byte) (value uint64, err error) {
+	if s.Parse == nil {
+		return 0, nil
+	}
+	if value, err = s.Parse(second); err != nil {
+		err = fmt.Errorf("%s:%d: %w", b.Input, line, err)
+	}
+	return value, err
+}
+
+func (b *block) rowTooLong(s *settings, line int64) error {
+	return fmt.Errorf("%s:%d: row is longer than %d bytes; is it TSV?", b.Input, line, s.MaxKey+recordSlack)
 }

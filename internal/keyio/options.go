@@ -128,7 +128,7 @@ type columns struct {
 func (o Options) check() (settings, error) {
 	s := settings{Options: o}
 	s.Format, s.MaxKey = cmp.Or(s.Format, Lines), cmp.Or(s.MaxKey, DefaultMaxKey)
-	s.BadRows = cmp.Or(s.BadRows, Stop)
+	s.BadRows, s.BlockSize = cmp.Or(s.BadRows, Stop), cmp.Or(s.BlockSize, blockSize)
 	if s.Stdin == nil {
 		s.Stdin = os.Stdin
 	}
@@ -150,17 +150,13 @@ func (o Options) check() (settings, error) {
 		s.end = 0
 		fallthrough
 	case Lines, Hex:
-		if s.Column != "" {
-			return s, config("column", s.Column, `lines have no columns; set the format to "csv" or "tsv"`)
-		}
-		if s.Second != "" {
-			return s, config("second", s.Second, `lines have no columns; set the format to "csv" or "tsv"`)
-		}
-		if s.Header {
-			return s, config("header", true, `lines have no header row; set the format to "csv" or "tsv"`)
-		}
-		if s.Rows {
-			return s, config("rows", true, `lines have no rows; set the format to "csv" or "tsv"`)
+		switch table := `; set the format to "csv" or "tsv"`; {
+		case s.Column != "":
+			return s, config("column", s.Column, "lines have no columns"+table)
+		case s.Second != "":
+			return s, config("second", s.Second, "lines have no columns"+table)
+		case s.Header || s.Rows:
+			return s, config("header", true, "lines have no header row"+table)
 		}
 	case CSV, TSV:
 		var err error

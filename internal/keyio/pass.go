@@ -216,7 +216,7 @@ func (r *reader) take(input string) (*block, error) {
 		b.Batch = Batch{Keys: b.Keys[:0], Rows: b.Rows[:0], Second: b.Second[:0], Out: b.Out[:0],
 			Hashes: b.Hashes[:0], Values: b.Values[:0], LineNumbers: b.LineNumbers[:0], Input: input}
 		if b.data == nil {
-			b.data = make([]byte, 0, r.in.blockSize)
+			b.data = make([]byte, 0, r.in.set.BlockSize)
 		}
 		b.data, b.ends, b.lines, b.ended, b.nul, b.bad = b.data[:0], b.ends[:0], 0, false, false, badRows{}
 		return b, nil

@@ -2,6 +2,7 @@ package keyio
 
 import (
 	"bufio"
+	"cmp"
 	"compress/bzip2"
 	"context"
 	"errors"
@@ -21,24 +22,24 @@ import (
 // decompresses without a flag. The decoder allocates about twice as much.
 const maxWindow = 128 << 20
 
-// source is one input. Exactly one of path, file, stdin and once is set.
+// source is one input. Exactly one of path, file and reader is set.
 type source struct {
-	name  string
-	path  string
-	file  *os.File // a regular file redirected to standard input, read from offset start
-	start int64
-	stdin io.Reader
-	once  io.Reader   // of OpenReader
-	size  int64       // bytes; -1 if it is not a regular file
-	was   fs.FileInfo // of a regular file when its first pass began
+	name   string
+	path   string
+	file   *os.File // a regular file redirected to standard input, read from offset start
+	start  int64
+	reader io.Reader
+	live   bool        // a pipe or device: data is passed on as soon as it arrives
+	size   int64       // bytes; -1 if it is not a regular file
+	was    fs.FileInfo // of a regular file when its first pass began
 }
 
 // stream is an opened source. It reads the decompressed data.
 type stream struct {
-	io.Reader
+	*bufio.Reader
 	name   string
 	codec  string // the compression, such as "gzip", or "" for plain
-	live   bool   // a pipe or device: pass data on as soon as it arrives
+	live   bool
 	closes []func()
 	// unchanged returns an error if the file has changed since its first pass. It is nil in the first pass.
 	unchanged func() error
@@ -47,40 +48,32 @@ type stream struct {
 // open opens s for one pass. The stream adds the bytes that it consumes, before decompression, to raw. When ctx is
 // done, a Read that waits for a pipe returns.
 func (s *source) open(ctx context.Context, raw *int64, isPlain bool) (*stream, error) {
-	st := &stream{name: s.name}
-	var r io.Reader
+	st := &stream{name: s.name, live: s.live}
+	r, err := s.reader, error(nil)
 	switch {
 	case s.path != "":
-		f, err := untrusted.OpenStream(ctx, s.path)
-		if err != nil {
+		var f *os.File
+		if f, err = untrusted.OpenStream(ctx, s.path); err != nil {
 			return nil, err
 		}
 		st.closes = append(st.closes, func() { f.Close() })
-		r = f
-		if err := s.compare(st, f); err != nil {
-			st.close()
-			return nil, err
-		}
+		r, err = f, s.compare(st, f)
 	case s.file != nil:
-		if err := s.compare(st, s.file); err != nil {
-			return nil, err
-		}
-		r = io.NewSectionReader(s.file, s.start, math.MaxInt64-s.start)
-	case s.once != nil:
-		r = s.once
-	default:
-		r = s.stdin
+		r, err = io.NewSectionReader(s.file, s.start, math.MaxInt64-s.start), s.compare(st, s.file)
 	}
-	if s.size < 0 && s.once == nil {
+	if s.live {
 		r = newPump(ctx, r)
-		st.live = true
 	}
+
 	r = &countingReader{r, raw}
-	if isPlain {
+	switch {
+	case err != nil:
+	case isPlain:
 		st.Reader = bufio.NewReaderSize(r, 64<<10)
-		return st, nil
+	default:
+		err = st.readText(r)
 	}
-	if err := st.text(r); err != nil {
+	if err != nil {
 		st.close()
 		return nil, err
 	}
@@ -116,38 +109,55 @@ const (
 	freeBytes = 256 << 20
 )
 
-// decompress makes st read r, through a decompressor if r is compressed. The decompressor works in the goroutine that
-// calls Read. It returns the signature of the data in it, or nil if that has none. One compression inside another
-// stays: a few nested layers make any number of bytes of a small file.
-func (st *stream) decompress(r io.Reader) (*signature, error) {
+// readText makes st read the text in r: it decompresses, drops a byte-order mark and refuses other formats. The
+// decompressor works in the goroutine that calls Read. One compression inside another is refused: a few nested layers
+// make any number of bytes of a small file.
+func (st *stream) readText(r io.Reader) error {
 	z := &unpacked{}
-	br := bufio.NewReaderSize(&countingReader{r, &z.packed}, 64<<10) // large reads of plain data bypass its buffer
-	st.Reader = br
-	sign, cut := peekSignature(br)
-	if cut != "" {
-		st.codec = cut
-		return nil, io.ErrUnexpectedEOF
+	sign, err := st.peek(&countingReader{r, &z.packed})
+	if sign != nil && sign.codec != "" {
+		st.codec = sign.codec
+		if z.r, err = st.decoder(); err == nil {
+			sign, err = st.peek(z)
+		}
 	}
-	if sign == nil || sign.codec == "" {
-		return sign, nil
+	switch {
+	case err != nil:
+		return st.wrap(err)
+	case sign == nil:
+		return nil
+	case sign.magic == bom:
+		_, err = st.Discard(len(bom))
+		return err
 	}
 
-	st.codec = sign.codec
-	var err error
-	if z.r, err = st.decoder(sign.codec, br); err != nil {
-		return nil, err
+	e := &UnsupportedError{Input: st.name, Found: sign.what, Advice: sign.do}
+	switch {
+	case sign.codec != "":
+		e.Found = sign.codec + " data in " + st.codec + " data"
+		e.Advice = "decompress it once first: " + st.codec + " -dc FILE | bloomery ..."
+	case st.codec != "":
+		e.Found += " in " + st.codec + " data"
+		e.Advice += ", where FILE is the decompressed " + st.codec + " data"
 	}
-	br = bufio.NewReaderSize(z, 64<<10)
-	st.Reader = br
-	sign, cut = peekSignature(br)
+	return e
+}
+
+// peek makes st read r, and returns the signature with which the data begins, or nil if it has none.
+func (st *stream) peek(r io.Reader) (*signature, error) {
+	st.Reader = bufio.NewReaderSize(r, 64<<10) // large reads of plain data bypass its buffer
+	sign, cut := peekSignature(st.Reader)
 	if cut != "" {
+		st.codec = cmp.Or(st.codec, cut)
 		return nil, io.ErrUnexpectedEOF
 	}
 	return sign, nil
 }
 
-func (st *stream) decoder(codec string, br *bufio.Reader) (io.Reader, error) {
-	switch codec {
+// decoder returns a reader of what st reads, decompressed.
+func (st *stream) decoder() (io.Reader, error) {
+	br := st.Reader
+	switch st.codec {
 	case "gzip":
 		z, err := gzip.NewReader(br)
 		if err != nil {
@@ -209,30 +219,6 @@ func (g *gzipMembers) next() error {
 	return nil
 }
 
-// text makes st read the text in r: it decompresses, drops a byte-order mark and refuses other formats.
-func (st *stream) text(r io.Reader) error {
-	sign, err := st.decompress(r)
-	switch {
-	case err != nil:
-		return st.wrap(err)
-	case sign == nil:
-		return nil
-	case sign.magic == bom:
-		_, err = io.CopyN(io.Discard, st.Reader, int64(len(bom)))
-		return err
-	}
-	e := &UnsupportedError{Input: st.name, Found: sign.what, Advice: sign.do}
-	switch {
-	case sign.codec != "":
-		e.Found = sign.codec + " data in " + st.codec + " data"
-		e.Advice = "decompress it once first: " + st.codec + " -dc FILE | bloomery ..."
-	case st.codec != "":
-		e.Found += " in " + st.codec + " data"
-		e.Advice += ", where FILE is the decompressed " + st.codec + " data"
-	}
-	return e
-}
-
 // close closes the file and the decompressor. Standard input stays open.
 func (st *stream) close() {
 	for _, f := range st.closes {
@@ -242,51 +228,16 @@ func (st *stream) close() {
 
 // wrap adds the name of the input and a likely cause to err.
 func (st *stream) wrap(err error) error {
-	if st.codec == "" {
-		return fmt.Errorf("reading %s: %w", st.name, err)
-	}
-	return fmt.Errorf("%s: %w", st.name, st.explain(err))
-}
-
-// explain adds a likely cause to an error of a decompressor.
-func (st *stream) explain(err error) error {
 	switch {
 	case st.codec == "":
-		return err
+		return fmt.Errorf("reading %s: %w", st.name, err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the %s data ends too early; is the file complete? %w", st.codec, err)
+		return fmt.Errorf("%s: the %s data ends too early; is the file complete? %w", st.name, st.codec, err)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return fmt.Errorf("its zstd window is larger than %d MiB; pipe it through zstd -dc: %w", maxWindow>>20, err)
+		const text = "%s: its zstd window is larger than %d MiB; pipe it through zstd -dc: %w"
+		return fmt.Errorf(text, st.name, maxWindow>>20, err)
 	}
-	return fmt.Errorf("reading it as %s: %w", st.codec, err)
-}
-
-// Decompress returns a reader of the data in r, decompressed if r begins with the magic bytes of gzip, zstd or bzip2. A
-// zstd window larger than 128 MiB is an error. Errors of compressed data name a likely cause. Close frees the
-// decompressors; r stays open. Unlike Open, it returns data of any other format as it is.
-func Decompress(r io.Reader) (io.ReadCloser, error) {
-	st := new(stream)
-	if _, err := st.decompress(r); err != nil {
-		st.close()
-		return nil, st.explain(err)
-	}
-	return plain{st}, nil
-}
-
-// plain is the reader that Decompress returns.
-type plain struct{ st *stream }
-
-func (p plain) Read(b []byte) (int, error) {
-	n, err := p.st.Read(b)
-	if err != nil && err != io.EOF {
-		err = p.st.explain(err)
-	}
-	return n, err
-}
-
-func (p plain) Close() error {
-	p.st.close()
-	return nil
+	return fmt.Errorf("%s: reading it as %s: %w", st.name, st.codec, err)
 }
 
 // unpacked reads decompressed data from r. It returns the first error of r again at every later Read, so that a damaged

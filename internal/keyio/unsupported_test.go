@@ -48,6 +48,7 @@ func TestUnsupported(t *testing.T) {
 		{"UTF-16 in zstd", zstded(t, "\xff\xfea\x00"), "UTF-16 text in zstd data", "iconv"},
 		{"gzip in zstd", zstded(t, gzipped(t, text)), "gzip data in zstd data",
 			"decompress it once first: zstd -dc FILE | bloomery"},
+		{"gzip in gzip", gzipped(t, gzipped(t, text)), "gzip data in gzip data", "gzip -dc FILE | bloomery"},
 		{"zstd in zstd in zstd", zstded(t, zstded(t, zstded(t, text))), "zstd data in zstd data", "zstd -dc FILE | bloomery"},
 		{"bzip2 in gzip", gzipped(t, bzip2ed), "bzip2 data in gzip data", "gzip -dc FILE | bloomery"},
 		{"zstd in bzip2", zstdInBzip2, "zstd data in bzip2 data", "bzip2 -dc FILE | bloomery"},
@@ -111,24 +112,6 @@ func TestNul(t *testing.T) {
 	got, err := keysOf(t, open(t, Options{Format: Null}, 3, "./a\nb\x00\x00./c\r\x00d", "e"))
 	if want := "./a\nb|./c\r|d|e"; err != nil || strings.Join(got, "|") != want {
 		t.Errorf("%q, %v; want %q", got, err, want)
-	}
-}
-
-// TestLayers: of compressions inside each other, which a file may have that decompresses to itself, the first is read.
-func TestLayers(t *testing.T) {
-	once := gzipped(t, "a\n")
-	if n, err := count(open(t, Options{}, blockSize, once)); n != 1 || err != nil {
-		t.Errorf("Count = %d, %v", n, err)
-	}
-	in := open(t, Options{}, blockSize, gzipped(t, once))
-	_, err := count(in)
-	wantError(t, err, in.sources[0].path, "gzip data in gzip data")
-	r, err := Decompress(strings.NewReader(gzipped(t, once)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if inner, err := io.ReadAll(r); string(inner) != once || err != nil {
-		t.Errorf("Decompress: %q, %v", inner, err)
 	}
 }
 

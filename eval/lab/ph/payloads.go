@@ -12,9 +12,10 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
-	"github.com/bloomery/bloomery/internal/keyio"
 )
 
 // defaultCapture replaces the trace of the paper: see data/NOTICE.
@@ -46,11 +47,28 @@ func payloads(c experiment.Config) (all [][]byte, from string, err error) {
 	return all, c.Packets, nil
 }
 
+// decompressed returns a reader of the data in r, which may be compressed by gzip or zstd.
+func decompressed(r io.Reader) (io.ReadCloser, error) {
+	in := bufio.NewReader(r)
+	magic, _ := in.Peek(4) // an error is repeated by the first Read
+	switch {
+	case bytes.HasPrefix(magic, []byte("\x1f\x8b")):
+		return gzip.NewReader(in)
+	case string(magic) == "\x28\xb5\x2f\xfd":
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			return nil, err
+		}
+		return z.IOReadCloser(), nil
+	}
+	return io.NopCloser(in), nil
+}
+
 // readPayloads returns the distinct payloads above the transport layer (TCP, UDP and others) of a capture: pcap or
 // pcapng, plain or compressed by gzip or zstd. It skips packets without payload, fragments and packets that cannot be
 // decoded. It returns an error if the data are not a capture, end within a packet or exceed maxCapture.
 func readPayloads(r io.Reader) ([][]byte, error) {
-	plain, err := keyio.Decompress(r)
+	plain, err := decompressed(r)
 	if err != nil {
 		return nil, err
 	}
