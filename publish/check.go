@@ -33,7 +33,7 @@ func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(do
 	if c.record, err = parseRecord(raw); err != nil {
 		return Checked{}, fmt.Errorf("%s: %w", filepath.Join(dir, ReleaseName), err)
 	}
-	c.report.Release, c.kind = &c.record.Release, kindOf(c.record.Kind)
+	c.report.Release, c.kind = &c.record.Release, kinds[c.record.Kind]
 	if c.report.Signers, err = signedBy(raw); err != nil {
 		return Checked{}, err
 	}

@@ -138,7 +138,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 	if ok {
 		err = t.Trimmable()
 	} else {
-		err = fmt.Errorf("%s: family %s has no trimmed form: %w", f.Spec, f.Spec.Family(), filter.ErrUnsupported)
+		err = families.Lacks(f.Spec, family.CanTrim)
 	}
 	switch {
 	case err != nil && trim:

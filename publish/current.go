@@ -184,7 +184,7 @@ func (p *publisher) compareState(ctx context.Context) error {
 // begin checks that a list of which nothing is known may start in the folder. It records that, so that a publisher that
 // was killed before its first release is not taken for one whose release.json is lost.
 func (p *publisher) begin(ctx context.Context) error {
-	lost, err := p.store.any()
+	lost, err := p.store.hasAny()
 	if err != nil {
 		return err
 	}
@@ -248,6 +248,6 @@ func (p *publisher) checkContent(c *content) error {
 		return fmt.Errorf("%w: the releases of %q are of kind %s, and this is a %s; publish it in another folder and "+
 			"under another name", ErrName, p.name, was.Kind, c.Kind)
 	}
-	return errors.Join(drift.CheckShrink(kindOf(c.Kind).members, was.Keys, c.Keys, p.o.Shrink),
+	return errors.Join(drift.CheckShrink(kinds[c.Kind].members, was.Keys, c.Keys, p.o.Shrink),
 		drift.CheckShrink("keys of the universe", was.Universe, c.Universe, p.o.Shrink))
 }

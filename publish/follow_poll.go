@@ -174,7 +174,7 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 	return byDelta, from, err
 }
 
-func (p *poll) kind() kind { return kindOf(p.release.Kind) }
+func (p *poll) kind() kind { return kinds[p.release.Kind] }
 
 func (p *poll) patch(ctx context.Context, d *object) (c loaded, err error) {
 	text, err := p.object(ctx, *d)

@@ -63,7 +63,7 @@ func (e Event) updated() string {
 	}
 	r := e.Release
 	s := fmt.Sprintf("release %d: %d bytes loaded (%s), %d keys", r.Number, e.Bytes, way, r.Keys)
-	if kindOf(r.Kind).rated {
+	if kinds[r.Kind].rated {
 		s += fmt.Sprintf(", false-positive rate %.3g%%", 100*r.FPRPosterior)
 	}
 	if e.Unused != nil {
@@ -77,17 +77,14 @@ func (e Event) updated() string {
 // errors the time doubles, up to 10 times the interval, of which a random half is left out. See OnEvent.
 func (f *Follower) Run(ctx context.Context) error { return f.run(ctx, false, func(Event, error) {}) }
 
-// Times of looking at the clock: after the start, when a poll may just replace an expired release, and later. A
-// computer that sleeps, or whose clock is set, may reach the expiry earlier than a timer does.
-const (
-	firstLook = time.Second
-	lookAgain = 3 * time.Second
-)
+// lookEvery is the time between two looks at the clock. A computer that sleeps, or whose clock is set, may reach the
+// expiry earlier than a timer does. The first look is late enough for a poll that just replaces an expired release.
+const lookEvery = time.Second
 
 // run is Run, with a function that gets what each poll returns before OnEvent does, and Expired events. If the file was
 // just polled, the first poll is left out.
 func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error)) error {
-	r := runner{Follower: f, after: after, first: !polled, watch: time.NewTimer(firstLook)}
+	r := runner{Follower: f, after: after, first: !polled}
 	if r.newest.Load() == nil {
 		if target, err := f.options.guard.follows(f.file); err == nil {
 			if s, err := f.readState(ctx, target); err == nil && s.Release != 0 {
@@ -102,6 +99,8 @@ func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error
 			r.told = s
 		}
 	}
+	watch := time.NewTicker(lookEvery)
+	defer watch.Stop()
 	done := make(chan func() time.Duration, 1)
 	var polls sync.WaitGroup
 	defer polls.Wait()
@@ -109,7 +108,7 @@ func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-r.watch.C:
+		case <-watch.C:
 			r.look()
 		case <-next.C:
 			polls.Go(func() {
@@ -130,9 +129,8 @@ type runner struct {
 	after    func(Event, error)
 	first    bool // no poll has ended
 	failures int
-	failed   error       // of the last poll, or nil
-	watch    *time.Timer // of the expiry
-	told     *state      // whose expiry was told
+	failed   error  // of the last poll, or nil
+	told     *state // whose expiry was told
 }
 
 // ended tells what a poll has returned, and returns the time until the next one.
@@ -153,7 +151,6 @@ func (r *runner) ended(event Event, err error) time.Duration {
 	}
 	r.first = false
 	r.tell(event, err, wait)
-	r.watch.Reset(0)
 	return wait
 }
 
@@ -167,18 +164,16 @@ func (r *runner) failing() error {
 
 // look tells once when the newest release expires.
 func (r *runner) look() {
-	wait := lookAgain
-	if s := r.newest.Load(); s != nil && s != r.told {
-		if err := r.expired(s); err != nil {
-			r.told = s
-			e := Event{Kind: Expired, Err: err}
-			r.after(e, r.failing())
-			r.tell(e, nil, 0)
-		} else {
-			wait = min(wait, s.Expires.Sub(r.options.now()))
-		}
+	s := r.newest.Load()
+	if s == nil || s == r.told {
+		return
 	}
-	r.watch.Reset(wait)
+	if err := r.expired(s); err != nil {
+		r.told = s
+		e := Event{Kind: Expired, Err: err}
+		r.after(e, r.failing())
+		r.tell(e, nil, 0)
+	}
 }
 
 // start returns the time between the first and the second poll.

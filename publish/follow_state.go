@@ -207,11 +207,7 @@ func (f *Follower) ids() []string {
 	if len(f.options.keys) == 0 {
 		return []string{unchecked}
 	}
-	var ids []string
-	for _, k := range f.options.keys {
-		ids = append(ids, k.ID())
-	}
-	return ids
+	return idsOf(f.options.keys)
 }
 
 // signers returns the ids of all pinned keys that have signed a release.json, or unchecked if no key is pinned. Errors
@@ -220,15 +216,15 @@ func (f *Follower) signers(text []byte) (ids []string, err error) {
 	if len(f.options.keys) == 0 {
 		return f.ids(), nil
 	}
-	if _, err := Verify(text, f.options.keys...); err != nil {
-		return nil, err
-	}
 	for _, k := range f.options.keys {
 		if _, err := Verify(text, k); err == nil {
 			ids = append(ids, k.ID())
 		}
 	}
-	return ids, nil
+	if ids == nil {
+		_, err = Verify(text, f.options.keys...)
+	}
+	return ids, err
 }
 
 // mayFollow returns an error wrapping ErrOlder or ErrConflict unless a release may follow what the pinned keys have

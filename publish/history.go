@@ -38,15 +38,11 @@ func (s *step) check() error {
 
 // marshal returns the history object: one release a line. The error wraps ErrRelease if it is too large.
 func (h history) marshal() ([]byte, error) {
-	whole := slices.Clone(h)
-	for i := range whole {
-		whole[i].Published = wholeSeconds(whole[i].Published)
-	}
-	if err := whole.check(); err != nil {
+	if err := h.check(); err != nil {
 		return nil, err
 	}
 
-	out, err := table(historyFormat, "releases", whole)
+	out, err := table(historyFormat, "releases", h)
 	if err == nil && len(out) > maxHistory {
 		err = fmt.Errorf("%w: a history of %d bytes; want at most %d: keep fewer releases", ErrRelease, len(out), maxHistory)
 	}

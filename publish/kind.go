@@ -61,17 +61,9 @@ type loaded struct {
 }
 
 var kinds = map[string]kind{
-	File:  {members: "keys", rated: true, form: oneFile{checkFilter, openFilter}},
-	Set:   {folder: true, members: "keys", rated: true, form: setForm{}},
-	Exact: {members: "members", form: oneFile{checkExact, openExact}},
-}
-
-// kindOf returns the kind of a release that was checked.
-func kindOf(name string) kind {
-	if k, ok := kinds[name]; ok {
-		return k
-	}
-	return kinds[File]
+	File:  {members: "keys", rated: true, form: oneFile{File, openFilter}},
+	Set:   {members: "keys", rated: true, form: setForm{}, folder: true},
+	Exact: {members: "members", form: oneFile{Exact, openExact}},
 }
 
 // version returns a content for package patch.
@@ -110,14 +102,20 @@ func (k kind) patch(ctx context.Context, old, delta []byte, most uint64, read re
 
 // oneFile is the form of a kind of one file.
 type oneFile struct {
-	inspect func(content []byte) error
+	kind string
 	// opens returns an error if this program cannot open what was loaded.
 	opens func(ctx context.Context, p *poll, c loaded) error
 }
 
 func (oneFile) parts([]byte) ([]part, error) { return nil, nil }
 
-func (k oneFile) check(content []byte, _ reader) error { return k.inspect(content) }
+func (k oneFile) check(content []byte, _ reader) error {
+	c, err := contentOf(content, false)
+	if err == nil && c.Kind != k.kind {
+		err = fmt.Errorf("%w: the filter is of kind %s, not %s", ErrObject, c.Kind, k.kind)
+	}
+	return err
+}
 
 func (oneFile) hold(ctx context.Context, p *poll, _ *loaded) ([]byte, error) {
 	return untrusted.ReadFile(ctx, p.file, untrusted.Limit{MaxBytes: math.MaxInt64}) // it was hashed, whole
@@ -161,11 +159,6 @@ func (p *poll) unchanged() error {
 	return fmt.Errorf("%s: %w", p.file, filter.ErrChanged)
 }
 
-func checkFilter(content []byte) error {
-	_, err := decodeFilter(content, false)
-	return err
-}
-
 func openFilter(_ context.Context, p *poll, c loaded) error {
 	options := p.options.open
 	if p.options.guard.off { // another user may cut the part file, which would crash those that map it
@@ -187,11 +180,6 @@ func opened(s *bloomery.Set, err error) error {
 		return cannotOpen(err)
 	}
 	return s.Close()
-}
-
-func checkExact(content []byte) error {
-	_, err := inspect(content)
-	return err
 }
 
 // inspect verifies and describes an exact set, without its secret.

@@ -92,8 +92,10 @@ func (s *objects) put(ctx context.Context, content []byte) (object, error) {
 		return o, err
 	}
 	st, err := os.Lstat(s.path(o.SHA256))
-	if err == nil && st.Mode().IsRegular() && s.has(ctx, o) { // a link would let others change it later
-		return o, nil
+	if err == nil && st.Mode().IsRegular() { // a link would let others change it later
+		if _, err := s.read(ctx, o, o.Bytes); err == nil {
+			return o, nil
+		}
 	}
 	isNew := errors.Is(err, fs.ErrNotExist)
 	err = replace(container.Batch(container.NoLinks(ctx)), s.path(o.SHA256), content)
@@ -101,16 +103,6 @@ func (s *objects) put(ctx context.Context, content []byte) (object, error) {
 		s.written = append(s.written, o)
 	}
 	return o, err
-}
-
-// has reports whether an object is there, with the right content.
-func (s *objects) has(ctx context.Context, o object) bool {
-	f, _, err := untrusted.Open(s.path(o.SHA256))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return o.copy(ctx, io.Discard, f) == nil
 }
 
 // replace writes a file by container.WriteAtomic.
@@ -148,7 +140,7 @@ func (s *objects) diff(ctx context.Context, old object, c *content) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return kindOf(c.Kind).diff(ctx, was, c.file, s.reader(ctx, most))
+	return kinds[c.Kind].diff(ctx, was, c.file, s.reader(ctx, most))
 }
 
 // reader returns a function that reads objects of at most so many bytes.
@@ -156,7 +148,8 @@ func (s *objects) reader(ctx context.Context, most uint64) reader {
 	return func(p part) ([]byte, error) { return s.read(ctx, p.object, most) }
 }
 
-func (s *objects) any() (bool, error) {
+// hasAny reports whether there is an object.
+func (s *objects) hasAny() (bool, error) {
 	all, err := os.ReadDir(s.dir)
 	return slices.ContainsFunc(all, func(e fs.DirEntry) bool { return isHash(e.Name()) }), err
 }
@@ -174,7 +167,7 @@ func (s *objects) named(ctx context.Context, r *record, h history) (map[shard.Su
 	if r.Previous != nil {
 		add(r.Previous.Delta)
 	}
-	k := kindOf(r.Kind)
+	k := kinds[r.Kind]
 	for _, step := range append(history{r.step()}, h...) {
 		add(&step.object)
 		add(step.Delta)

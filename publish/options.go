@@ -71,7 +71,7 @@ type Options struct {
 // check fills in the defaults and returns an error wrapping ErrOptions if a field is out of range.
 func (o *Options) check() error {
 	o.Keep = max(cmp.Or(o.Keep, DefaultKeep), 0)
-	o.Lifetime = cmp.Or(o.Lifetime, DefaultLifetime)
+	o.Lifetime = cmp.Or(o.Lifetime, DefaultLifetime).Truncate(time.Second)
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}

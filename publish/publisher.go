@@ -150,13 +150,9 @@ func (p *publisher) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var now []string
-	for _, k := range p.o.signers() {
-		now = append(now, k.ID())
-	}
 	p.clean(ctx, nil)
 	left := p.current.Expires.Sub(p.o.Now)
-	if p.o.Renew || left < p.o.Lifetime/2 || left > p.o.Lifetime || !slices.Equal(before, now) {
+	if p.o.Renew || left < p.o.Lifetime/2 || left > p.o.Lifetime || !slices.Equal(before, idsOf(p.o.signers())) {
 		r := *p.current
 		if r.Expires = p.o.Now.Add(p.o.Lifetime); !r.Expires.After(r.Published) {
 			return fmt.Errorf("%w: the clock says %s, before release %d was published; if the clock is right now, state "+

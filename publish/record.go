@@ -25,26 +25,25 @@ const timeForm = "2006-01-02T15:04:05Z"
 
 // parse decodes a release or history. The error wraps ErrRelease or ErrVersion.
 func parse(b []byte, format string, v any) error {
+	err := decode(b, format, v)
+	if err != nil && !errors.Is(err, ErrVersion) {
+		err = fmt.Errorf("%w: %w", ErrRelease, err)
+	}
+	return err
+}
+
+// decode decodes a JSON object that begins with the header of a format. The error wraps ErrVersion if it has a later
+// version: it may then have fields that this program does not know.
+func decode(b []byte, format string, v any) error {
 	var h header
 	err := strictjson.Unmarshal(b, &h, v)
 	switch {
-	case h.Format == format && h.Version > formatVersion: // it may have fields that this program does not know
+	case h.Format == format && h.Version > formatVersion:
 		return fmt.Errorf("%w: version %d of %s", ErrVersion, h.Version, format)
-	case err == nil:
-		err = h.check(format)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrRelease, err)
-	}
-	return nil
-}
-
-// check returns an error unless this is the header of a file of the format.
-func (h header) check(format string) error {
-	if h.Format != format || h.Version != formatVersion {
+	case err == nil && (h.Format != format || h.Version != formatVersion):
 		return fmt.Errorf("format %.40q, version %d; want %q, version %d", h.Format, h.Version, format, formatVersion)
 	}
-	return nil
+	return err
 }
 
 // wholeSeconds returns a time whose JSON has timeForm.
@@ -59,23 +58,18 @@ func lines(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
 	var all [][]byte
-	for d.More() {
-		name, err := d.Token()
+	d := json.NewDecoder(bytes.NewReader(text))
+	_, err = d.Token()
+	for err == nil && d.More() {
+		var name json.Token
 		var value json.RawMessage
-		if err == nil {
+		if name, err = d.Token(); err == nil {
 			err = d.Decode(&value)
-		}
-		if err != nil {
-			return nil, err
 		}
 		all = append(all, fmt.Appendf(nil, "%q:%s", name, value))
 	}
-	return fmt.Appendf(nil, "{\n%s\n}", bytes.Join(all, []byte(",\n"))), nil
+	return fmt.Appendf(nil, "{\n%s\n}", bytes.Join(all, []byte(",\n"))), err
 }
 
 // table returns a record with a list of rows, one a line.
@@ -137,9 +131,5 @@ func parseState(b []byte, format string, v any) error {
 	if err != nil {
 		return err
 	}
-	var h header
-	if err := strictjson.Unmarshal(body, &h, v); err != nil {
-		return err
-	}
-	return h.check(format)
+	return decode(body, format, v)
 }

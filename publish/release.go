@@ -94,7 +94,7 @@ func (r *record) check() error {
 		return fmt.Errorf("%w: it expires before it is published", ErrRelease)
 	case kinds[r.Kind].form == nil:
 		return fmt.Errorf("%w: kind %.40q", ErrVersion, r.Kind)
-	case r.Total < r.Bytes || r.Total > maxNumber || !kindOf(r.Kind).folder && r.Total != r.Bytes:
+	case r.Total < r.Bytes || r.Total > maxNumber || !kinds[r.Kind].folder && r.Total != r.Bytes:
 		return fmt.Errorf("%w: %d bytes of %d in total", ErrRelease, r.Bytes, r.Total)
 	case len(r.Spec) > maxSpec || !printable(r.Spec):
 		return fmt.Errorf("%w: spec %.80q", ErrRelease, r.Spec)
@@ -182,19 +182,14 @@ func parseRecord(b []byte) (*record, error) {
 // marshal returns release.json, with a signature of each key. The same content and keys give the same bytes. The error
 // wraps ErrRelease if a field is out of range.
 func (r *record) marshal(keys ...PrivateKey) ([]byte, error) {
-	whole := *r
-	whole.Published, whole.Expires = wholeSeconds(r.Published), wholeSeconds(r.Expires)
-	if err := whole.check(); err != nil {
+	if err := r.check(); err != nil {
 		return nil, err
-	}
-	if len(keys) > maxSignatures {
-		return nil, fmt.Errorf("%w: %d signatures; want at most %d", ErrRelease, len(keys), maxSignatures)
 	}
 
 	text, err := lines(struct {
 		header
-		record
-	}{header{releaseFormat, formatVersion}, whole})
+		*record
+	}{header{releaseFormat, formatVersion}, r})
 	if err != nil {
 		return nil, err
 	}

@@ -103,6 +103,14 @@ func (k PublicKey) ID() string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// idsOf returns the ids of keys.
+func idsOf(keys []PublicKey) (ids []string) {
+	for _, k := range keys {
+		ids = append(ids, k.ID())
+	}
+	return ids
+}
+
 type signature struct {
 	Key       string `json:"key"`
 	Signature string `json:"signature"`

@@ -184,8 +184,7 @@ func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err e
 		}
 	}
 	for _, path := range s.paths {
-		held := fmt.Errorf("%s: another process has locked it for %v; end it", path, stateWait)
-		f, err := lockWithin(ctx, path+flock.Suffix, stateWait, held, waiting)
+		f, err := lockState(ctx, path, waiting)
 		if err != nil {
 			unlock()
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
@@ -199,13 +198,12 @@ func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err e
 	return unlock, nil
 }
 
-// lockWithin is flock.LockFile for at most so long; the error is then late.
-func lockWithin(
-	ctx context.Context, path string, wait time.Duration, late error, waiting func(),
-) (*os.File, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, late)
+// lockState takes the lock of a file. It waits for at most stateWait.
+func lockState(ctx context.Context, path string, waiting func()) (*os.File, error) {
+	late := fmt.Errorf("%s: another process has locked it for %v; end it", path, stateWait)
+	ctx, cancel := context.WithTimeoutCause(ctx, stateWait, late)
 	defer cancel()
-	f, _, err := flock.LockFile(ctx, path, nil, waiting)
+	f, _, err := flock.LockFile(ctx, path+flock.Suffix, nil, waiting)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
