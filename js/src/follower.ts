@@ -331,32 +331,28 @@ export async function start<F extends Followed<Published>>(
   /** Continues with what the store has, if a key that is pinned now has signed it. */
   const restore = async (): Promise<void> => {
     if (asked) return;
-    let content: Uint8Array | undefined, old: Uint8Array | undefined;
+    let record: Uint8Array | undefined;
     try {
-      // Version 0.1.0 put the release into release.json, and only the file into filter.
-      [content, old] = await ask(() => Promise.all([store!.get('filter'), store!.get('release.json')]));
+      record = await ask(() => store!.get('filter'));
     } catch (e) {
       return unstored('the store cannot be read', e);
     }
     restored = true;
     since = {}; // what it has may refuse what the server has
     try {
-      const record = content && decode(content), text = record ? encoder.encode(record.news) : old;
-      if (!text) return;
-      const its = record?.name ?? (await parseRelease(text, { insecure: true })).name;
+      if (!record) return;
+      const { name: its, seen: newest, news: text, content } = decode(record);
       if (name && name !== its) throw new Error(`it has ${its}, not ${name}`);
       name = its;
-      for (const [id, newest] of Object.entries(record?.seen ?? {})) remember(seen, [id], newest);
-      const { signers, ...was } = await parseRelease(text, { keys, insecure });
+      for (const [id, release] of Object.entries(newest)) remember(seen, [id], release);
+      const { signers, ...was } = await parseRelease(encoder.encode(text), { keys, insecure });
       remember(seen, signers, was);
-      const file = record ? record.content : content;
-      if (!file || (filter && was.release <= release!.release)) return;
-      const sha256 = await digest(file);
+      if (filter && was.release <= release!.release) return;
+      const sha256 = await digest(content);
       if (sha256 !== was.sha256) throw new CorruptError(`its file is not that of release ${was.release}`);
       if (filter) return void (kept = was.release); // the server had an older one while the store was silent
-      [filter, bytes, sum, release] = [await openerOf(was.kind)(file), file, sha256, was];
-      news = decoder.decode(text);
-      if (record) stored = news;
+      [filter, bytes, sum, release] = [await openerOf(was.kind)(content), content, sha256, was];
+      news = stored = text;
     } catch (e) {
       unstored('what the store has is not used', e);
     }

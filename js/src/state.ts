@@ -52,11 +52,11 @@ export function encode({ name, seen, news, content }: Kept): Uint8Array {
   return record;
 }
 
-/** Returns what a record has, or undefined if it is none. It throws CorruptError. */
-export function decode(record: Uint8Array): Kept | undefined {
+/** Returns what a record has. It throws CorruptError. */
+export function decode(record: Uint8Array): Kept {
   const end = record.indexOf(10), line = new TextDecoder().decode(record.subarray(0, Math.max(end, 0)));
-  if (!line.startsWith(`{"format":"${format}",`)) return undefined;
   try {
+    if (!line.startsWith(`{"format":"${format}",`)) throw new Error('it begins like something else');
     const { version, name, seen, news } = JSON.parse(line);
     if (version !== 1) throw new Error(`version ${version}`);
     const isNewest = (v: unknown) => isObject(v) && Number.isSafeInteger(v.release) && typeof v.sha256 === 'string';

@@ -115,39 +115,6 @@ test('killed at any moment: the next start has one release, whole', async () => 
   }
 });
 
-/** What version 0.1.0 puts into a store. */
-function old(p, content) {
-  const store = new Store();
-  store.files.set('release.json', new Uint8Array(p.release));
-  if (content) store.files.set('filter', content);
-  return store;
-}
-
-test('a store of version 0.1.0', async () => {
-  const p = await publisher(), first = p.release;
-  p.publish(version(1));
-  const newer = p.release, store = old(p, version(1));
-  p.hook = down;
-  const f = await following(p, { store });
-  assert.deepEqual([f.release.release, f.bytes], [2, version(1)]);
-  p.hook = () => false;
-  await f.poll();
-  f.close();
-  assert.ok(store.files.get('filter').length > version(1).length, 'it has a record now');
-  p.hook = down;
-  assert.deepEqual(Uint8Array.from((await following(p, { store })).bytes), version(1));
-  // It was killed between release.json and the filter, or has what is no filter at all.
-  for (const content of [version(0), Buffer.from('unrelated'), undefined]) {
-    const errors = [], options = { store: old({ release: newer }, content), onError: (e) => errors.push(e) };
-    p.hook = () => false;
-    p.release = first;
-    await assert.rejects(following(p, options), because('older'), 'the number counts, and the file does not');
-    assert.equal(errors.filter(is(StoreError)).length, content ? 1 : 0);
-    p.release = newer;
-    assert.deepEqual((await following(p, options)).bytes, version(1));
-  }
-});
-
 test('records that are damaged, or of others', async () => {
   const p = await publisher(), store = new Store(), first = p.release;
   p.publish(version(1));
