@@ -109,6 +109,14 @@ func (p *poll) writeState(ctx context.Context) error {
 	return replace(ctx, p.target+stateSuffix, b)
 }
 
+// replace writes a file by container.WriteAtomic.
+func replace(ctx context.Context, path string, content []byte) error {
+	return container.WriteAtomic(ctx, path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
 // accept checks a release.json and returns its content and the state after it. was is the state before.
 func (f *Follower) accept(text []byte, was *state) (*record, *state, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) {

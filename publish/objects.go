@@ -1,12 +1,10 @@
 package publish
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,31 +18,6 @@ import (
 
 // ObjectsName is the name of the folder with the objects, in the folder of a publisher.
 const ObjectsName = "objects"
-
-// objectOf returns the object that has a shard.
-func objectOf(e shard.Entry) object { return object{e.SHA256, e.Bytes} }
-
-// copy copies r to w, and returns an error wrapping ErrObject unless it is the object. It reads at most one byte more
-// than that has, and returns the cause of ctx soon after ctx ends.
-func (o object) copy(ctx context.Context, w io.Writer, r io.Reader) error {
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w, sum), untrusted.Reader(ctx, io.LimitReader(r, int64(o.Bytes)+1)))
-	if err != nil {
-		return err
-	}
-	if uint64(n) != o.Bytes {
-		return fmt.Errorf("%w: %d bytes or more, and the release names %d", ErrObject, n, o.Bytes)
-	}
-	if got := shard.Sum(sum.Sum(nil)); got != o.SHA256 {
-		return fmt.Errorf("%w: SHA-256 %.8s, and the release names %.8s", ErrObject, got, o.SHA256)
-	}
-	return nil
-}
-
-// match returns an error wrapping ErrObject unless b is the object.
-func (o object) match(b []byte) error {
-	return o.copy(context.Background(), io.Discard, bytes.NewReader(b))
-}
 
 // objects is the folder of objects.
 type objects struct {
@@ -103,14 +76,6 @@ func (s *objects) put(ctx context.Context, content []byte) (object, error) {
 		s.written = append(s.written, o)
 	}
 	return o, err
-}
-
-// replace writes a file by container.WriteAtomic.
-func replace(ctx context.Context, path string, content []byte) error {
-	return container.WriteAtomic(ctx, path, func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
 }
 
 // read returns the content of an object. The error wraps ErrObject if it is missing, no regular file, or has other

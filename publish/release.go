@@ -2,14 +2,21 @@ package publish
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/strictjson"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -43,6 +50,39 @@ const (
 type object struct {
 	SHA256 shard.Sum `json:"sha256"`
 	Bytes  uint64    `json:"bytes"` // its length, 1 to 2^53 - 1
+}
+
+// objectOf returns the object that has a shard.
+func objectOf(e shard.Entry) object { return object{e.SHA256, e.Bytes} }
+
+// copy copies r to w, and returns an error wrapping ErrObject unless it is the object. It reads at most one byte more
+// than that has, and returns the cause of ctx soon after ctx ends.
+func (o object) copy(ctx context.Context, w io.Writer, r io.Reader) error {
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w, sum), untrusted.Reader(ctx, io.LimitReader(r, int64(o.Bytes)+1)))
+	if err != nil {
+		return err
+	}
+	if uint64(n) != o.Bytes {
+		return fmt.Errorf("%w: %d bytes or more, and the release names %d", ErrObject, n, o.Bytes)
+	}
+	if got := shard.Sum(sum.Sum(nil)); got != o.SHA256 {
+		return fmt.Errorf("%w: SHA-256 %.8s, and the release names %.8s", ErrObject, got, o.SHA256)
+	}
+	return nil
+}
+
+// match returns an error wrapping ErrObject unless b is the object.
+func (o object) match(b []byte) error {
+	return o.copy(context.Background(), io.Discard, bytes.NewReader(b))
+}
+
+// check returns an error if the length is out of range. A nil object is valid.
+func (o *object) check(most uint64) error {
+	if o != nil && (o.Bytes == 0 || o.Bytes > most) {
+		return fmt.Errorf("%w: an object of %d bytes; want 1 to %d", ErrRelease, o.Bytes, most)
+	}
+	return nil
 }
 
 // previous is the release before the current one.
@@ -116,14 +156,6 @@ func (r *record) check() error {
 		}
 	}
 	return r.History.check(maxHistory)
-}
-
-// check returns an error if the length is out of range. A nil Object is valid.
-func (o *object) check(most uint64) error {
-	if o != nil && (o.Bytes == 0 || o.Bytes > most) {
-		return fmt.Errorf("%w: an object of %d bytes; want 1 to %d", ErrRelease, o.Bytes, most)
-	}
-	return nil
 }
 
 // validName reports whether a release may have this name: 1 to maxName bytes of printable UTF-8.
@@ -203,4 +235,126 @@ func (r *record) marshal(keys ...PrivateKey) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(text), maxRelease)
 	}
 	return text, nil
+}
+
+// header has the first members of a release, a history and a state file.
+type header struct {
+	Format  string `json:"format"`
+	Version uint64 `json:"version"`
+}
+
+const formatVersion = 1 // of each of them
+
+// timeForm is the only form of a time in a release.
+const timeForm = "2006-01-02T15:04:05Z"
+
+// parse decodes a release or history. The error wraps ErrRelease or ErrVersion.
+func parse(b []byte, format string, v any) error {
+	err := decode(b, format, v)
+	if err != nil && !errors.Is(err, ErrVersion) {
+		err = fmt.Errorf("%w: %w", ErrRelease, err)
+	}
+	return err
+}
+
+// decode decodes a JSON object that begins with the header of a format. The error wraps ErrVersion if it has a later
+// version: it may then have fields that this program does not know.
+func decode(b []byte, format string, v any) error {
+	var h header
+	err := strictjson.Unmarshal(b, &h, v)
+	switch {
+	case h.Format == format && h.Version > formatVersion:
+		return fmt.Errorf("%w: version %d of %s", ErrVersion, h.Version, format)
+	case err == nil && (h.Format != format || h.Version != formatVersion):
+		return fmt.Errorf("format %.40q, version %d; want %q, version %d", h.Format, h.Version, format, formatVersion)
+	}
+	return err
+}
+
+// wholeSeconds returns a time whose JSON has timeForm.
+func wholeSeconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+
+// isWhole reports whether the JSON of a time has timeForm.
+func isWhole(t time.Time) bool { return t == wholeSeconds(t) }
+
+// lines returns the JSON of a struct with one member per line.
+func lines(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var all [][]byte
+	d := json.NewDecoder(bytes.NewReader(text))
+	_, err = d.Token()
+	for err == nil && d.More() {
+		var name json.Token
+		var value json.RawMessage
+		if name, err = d.Token(); err == nil {
+			err = d.Decode(&value)
+		}
+		all = append(all, fmt.Appendf(nil, "%q:%s", name, value))
+	}
+	return fmt.Appendf(nil, "{\n%s\n}", bytes.Join(all, []byte(",\n"))), err
+}
+
+// table returns a record with a list of rows, one a line.
+func table[T any](format, list string, rows []T) ([]byte, error) {
+	all := make([][]byte, len(rows))
+	for i := range rows {
+		line, err := json.Marshal(&rows[i])
+		if err != nil {
+			return nil, err
+		}
+		all[i] = append([]byte("\n"), line...)
+	}
+	return fmt.Appendf(nil, `{"format":%q,"version":%d,%q:[%s`+"\n]}\n", format, formatVersion, list,
+		bytes.Join(all, []byte(","))), nil
+}
+
+// A state file ends with a check, so that one flipped bit does not become another release number:
+//
+//	{"format":"...", ...,
+//	"check":"0123456789abcdef"}
+//
+// The digits are the first 8 bytes of the SHA-256 of all bytes before the comma. An empty check belongs to a file that
+// was changed by hand, and is accepted.
+
+const checkMark = ",\n\"check\":\""
+
+var errSeal = errors.New(`its check is wrong: it was damaged; if you have changed it, write "check":""`)
+
+// seal adds the check to a JSON object with at least one member.
+func seal(text []byte) []byte {
+	body := bytes.TrimSuffix(bytes.TrimRight(text, "\n"), []byte("}"))
+	return append(append(append(bytes.Clone(body), checkMark...), checkOf(body)...), "\"}\n"...)
+}
+
+func checkOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:8])
+}
+
+// unseal returns a state file without its check. The error is errSeal if the check does not belong to it.
+func unseal(text []byte) ([]byte, error) {
+	text = bytes.TrimRight(text, " \t\r\n")
+	at := bytes.LastIndex(text, []byte(checkMark))
+	if at < 0 {
+		return nil, errSeal
+	}
+	if digits := string(text[at+len(checkMark):]); digits != `"}` && digits != checkOf(text[:at])+`"}` {
+		return nil, errSeal
+	}
+	return append(bytes.Clone(text[:at]), '}'), nil
+}
+
+// parseState decodes a state file.
+func parseState(b []byte, format string, v any) error {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return errors.New("it is empty: it was cut") // no writer leaves an empty one
+	}
+	body, err := unseal(b)
+	if err != nil {
+		return err
+	}
+	return decode(body, format, v)
 }
