@@ -25,13 +25,9 @@ func TestAbandoned(t *testing.T) {
 			filepath.Join(store, ".object.tmp-0123456789abcdef"), // of the check that files can be created
 			filepath.Join(store, "."+object+".tmp-0123456789abcdef"),
 		}
-		if err := os.MkdirAll(store, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(store, 0o777))
 		for _, path := range left {
-			if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, path, []byte("half"), 0o600)
 		}
 		if r := mustPublish(t, dir, file, Options{Name: "x", Now: start}); r.Same != same {
 			t.Errorf("same content: %v, want %v", r.Same, same)

@@ -17,42 +17,24 @@ import (
 func TestDamagedFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	write := func(name string, b []byte) {
-		if err := os.WriteFile(at(name), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	public, err := CreateKey(t.Context(), at("key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	private, err := ReadPrivateKey(t.Context(), at("key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	signed, err := testRelease().marshal(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("release.json", signed)
+	must(t, err)
+	write(t, at("release.json"), signed, 0o600)
 
 	// The states are those that a publisher and a follower write.
 	s := newSite(t)
 	s.publish(filterOf(t, 1000, 0))
-	follower, err := NewFollower(s.dir, at("copy"), WithKeys(s.keys[0].Public()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	follower := newFollower(t, s.dir, at("copy"), WithKeys(s.keys[0].Public()))
 	mustPoll(t, follower)
 	keys := &states{paths: []string{at("key.state")}, lists: [][]lastSigned{nil}}
 	for i, name := range []string{"a list", "another list"} {
 		l := lastSigned{Name: name, Number: uint64(17 * (i + 1)), Kind: File, Keys: 1000, Folder: "/srv/" + name}
-		if err := keys.record(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
-		if err := keys.read(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, keys.record(t.Context(), l))
+		must(t, keys.read(t.Context()))
 	}
 
 	text := func(v any, err error) (string, error) {
@@ -104,15 +86,10 @@ func TestDamagedFiles(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			good, err := os.ReadFile(at(c.file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			good := read(t, at(c.file))
 			want, err := c.read()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer write(c.file, good)
+			must(t, err)
+			defer write(t, at(c.file), good, 0o600)
 			const seed1, seed2 = 28, 2000
 			r, refused := rand.New(rand.NewPCG(seed1, seed2)), 0
 			for i := range 2000 {
@@ -120,7 +97,7 @@ func TestDamagedFiles(t *testing.T) {
 				if c.what == "state of a key" && len(b) == 0 {
 					continue // a publisher has just created it; the signed release.json counts
 				}
-				write(c.file, b)
+				write(t, at(c.file), b, 0o600)
 				switch got, err := c.read(); {
 				case err == nil && got != want:
 					t.Fatalf("seed %d, %d: %s: it says %s, want %s", seed1, seed2, what, got, want)

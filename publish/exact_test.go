@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,9 +33,7 @@ func exactSet(t testing.TB, old *exact.Set, version int, c exact.Config) *exact.
 	t.Helper()
 	c.Base = old
 	s, err := exact.Build(t.Context(), exactKeys(version, 100+version), exactKeys(0, 2000), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -57,10 +54,7 @@ func TestPublishExact(t *testing.T) {
 	secret := filter.Secret{1}
 	for _, c := range []exact.Config{{Seed: 5}, {Secret: &secret}} {
 		dir, file := filepath.Join(t.TempDir(), "revoked"), filepath.Join(t.TempDir(), "new.exact")
-		f, err := NewFollower(dir, filepath.Join(t.TempDir(), "copy.exact"), WithSecret(c.Secret))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := newFollower(t, dir, filepath.Join(t.TempDir(), "copy.exact"), WithSecret(c.Secret))
 		var s *exact.Set
 		for version := range 4 {
 			before := uint64(0)
@@ -68,9 +62,7 @@ func TestPublishExact(t *testing.T) {
 				before = s.Info().Bytes
 			}
 			s = exactSet(t, s, version, c)
-			if err := s.Save(t.Context(), file); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Save(t.Context(), file))
 			r := mustPublish(t, dir, file, Options{Now: start.Add(time.Duration(version) * day)})
 			if r.Release.Kind != Exact || r.Release.Keys != 100 || r.Release.Number != uint64(version+1) ||
 				!strings.HasPrefix(r.Release.Spec, "exact(universe=2000,") {
@@ -84,9 +76,7 @@ func TestPublishExact(t *testing.T) {
 				t.Errorf("a delta of %d bytes", d.Delta.Bytes)
 			}
 			got, err := exact.Open(t.Context(), f.file, exact.WithSecret(c.Secret))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if n := wrong(got, version); n > 0 {
 				t.Errorf("version %d: %d wrong answers", version, n)
 			}
@@ -96,9 +86,7 @@ func TestPublishExact(t *testing.T) {
 			t.Errorf("%+v, %v", checked, err)
 		}
 		fresh := exactSet(t, nil, 9, c) // not an update: the whole file
-		if err := fresh.Save(t.Context(), file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, fresh.Save(t.Context(), file))
 		if r := mustPublish(t, dir, file, Options{Now: start.Add(9 * day)}); r.record.Previous.Delta != nil {
 			t.Errorf("%+v", r.record.Previous)
 		}
@@ -153,15 +141,6 @@ func TestFollowExactDamaged(t *testing.T) {
 	holds(t, f, good)
 }
 
-func encoded(t testing.TB, s *exact.Set) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if _, err := s.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // TestFollowExact: a Live has each new release. Follow and FollowExact refuse what the other one follows.
 func TestFollowExact(t *testing.T) {
 	s := newSite(t)
@@ -175,9 +154,7 @@ func TestFollowExact(t *testing.T) {
 		t.Errorf("Follow: %v", err)
 	}
 	live, err := FollowExact(t.Context(), web.URL, file, o...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for version := 1; version < 4; version++ {
 		set = exactSet(t, set, version, exact.Config{})
 		s.publish(encoded(t, set))
@@ -201,9 +178,7 @@ func TestFollowExact(t *testing.T) {
 	if _, err := FollowExact(ctx, other.dir, filepath.Join(t.TempDir(), "f"), o...); !errors.Is(err, ErrKind) {
 		t.Errorf("FollowExact: %v", err)
 	}
-	if err := os.WriteFile(file, []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(t, file, []byte("x"), 0o666)
 	if live, err = FollowExact(ctx, web.URL, file, o...); err != nil { // it is loaded again
 		t.Fatal(err)
 	}

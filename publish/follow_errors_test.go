@@ -22,21 +22,11 @@ func keyed(t *testing.T, secret *filter.Secret) (file, set []byte) {
 	t.Helper()
 	f, err := bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}),
 		bloomery.Config{Spec: "standard(fpr=0.01)", Secret: secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := slices.Values([][]byte{[]byte("a"), []byte("b")})
 	e, err := exact.Build(t.Context(), all, all, exact.Config{Secret: secret})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var one, two bytes.Buffer
-	_, err = f.WriteTo(&one)
-	_, err2 := e.WriteTo(&two)
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
-	return one.Bytes(), two.Bytes()
+	must(t, err)
+	return encoded(t, f), encoded(t, e)
 }
 
 // TestFollowGivesUp: Follow and FollowExact return errors that no later poll can mend, and do not wait for ctx to end.
@@ -45,9 +35,7 @@ func TestFollowGivesUp(t *testing.T) {
 	secretFile, secretSet := keyed(t, right)
 	plain := filterOf(t, 1000, 0)
 	down := func(_ *testing.T, s *site, web *server, file string) {
-		if err := os.WriteFile(file, s.last, 0o600); err != nil {
-			s.t.Fatal(err)
-		}
+		write(s.t, file, s.last, 0o600)
 		web.hook(at("", status(503)))
 	}
 	for name, c := range map[string]struct {
@@ -73,14 +61,10 @@ func TestFollowGivesUp(t *testing.T) {
 		"no filter":                         {content: bytes.Repeat([]byte("no filter"), 99), want: "cannot open it"},
 		"exact set, and a filter is wanted": {content: secretSet, kind: Exact + "?", err: ErrKind},
 		"another text in the file": {content: plain, before: func(t *testing.T, _ *site, _ *server, file string) {
-			if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, file, []byte("precious"), 0o600)
 		}, want: "exists and is no filter"},
 		"a folder": {content: plain, before: func(t *testing.T, _ *site, _ *server, file string) {
-			if err := os.Mkdir(file, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(file, 0o700))
 		}, want: "is a folder, and one file is published"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,15 +143,11 @@ func TestFollowEnds(t *testing.T) {
 		s.publish(file)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		live, err := Follow(ctx, web.URL, filepath.Join(t.TempDir(), "f"), o...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.forge = func(r *record) { r.Kind = Exact }
 		s.publish(set)
 		two, err := FollowExact(ctx, web.URL, filepath.Join(t.TempDir(), "f"), o...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if hangs {
 			web.hook(at("", hang))
 		}

@@ -46,9 +46,7 @@ func TestFullDisk(t *testing.T) {
 	left := filepath.Join(filepath.Dir(f.file), ".f.bloom.tmp-0123456789abcdef") // of a follower that was killed
 	want := filterOf(t, 300_000, 0)                                              // 375 kB, twice while it is installed
 	s.publish(want)
-	if err := os.WriteFile(left, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, left, nil, 0o600)
 	mustPoll(t, f)
 	holds(t, f, want)
 	if names := around(t, f); len(names) != 3 {

@@ -246,33 +246,23 @@ func (s *site) path(h shard.Sum) string { return filepath.Join(s.dir, ObjectsNam
 
 // spoil changes a byte of an object.
 func (s *site) spoil(h shard.Sum, at int) {
-	b, err := os.ReadFile(s.path(h))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	b := read(s.t, s.path(h))
 	b[at]++
 	s.swap(h, b)
 }
 
 // swap replaces an object.
 func (s *site) swap(h shard.Sum, b []byte) {
-	if err := os.WriteFile(s.path(h), b, 0o666); err != nil {
-		s.t.Fatal(err)
-	}
+	write(s.t, s.path(h), b, 0o666)
 }
 
 func (s *site) drop(h shard.Sum) {
-	if err := os.Remove(s.path(h)); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, os.Remove(s.path(h)))
 }
 
 // text returns release.json.
 func (s *site) text() []byte {
-	b, err := os.ReadFile(filepath.Join(s.dir, ReleaseName))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	b := read(s.t, filepath.Join(s.dir, ReleaseName))
 	return b
 }
 
@@ -288,9 +278,7 @@ func (s *site) edit(old, text string) {
 // sign signs release.json anew.
 func (s *site) sign() {
 	signed, _, err := split(s.text())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	one := sign(signed, s.keys)[0]
 	s.put(fmt.Appendf(append(append([]byte{}, signed...), signaturesMark...), "[{%q:%q,%q:%q}]\n}\n",
 		"key", one.Key, "signature", one.Signature))

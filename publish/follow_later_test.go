@@ -23,9 +23,7 @@ func TestObjectComesLater(t *testing.T) {
 	})
 	live, err := Follow(t.Context(), web.URL, t.TempDir()+"/f", WithKeys(s.keys[0].Public()),
 		WithInterval(time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := live.Close(); err != nil || asked.Load() != 3 {
 		t.Errorf("%v after %d requests", err, asked.Load())
 	}

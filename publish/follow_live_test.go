@@ -49,10 +49,7 @@ func TestInsecure(t *testing.T) {
 	want := filterOf(t, 1000, 0)
 	s.publish(want)
 	for address, o := range map[string][]FollowOption{s.dir: nil, web.URL: {WithInsecure()}} {
-		f, err := NewFollower(address, filepath.Join(t.TempDir(), "f"), o...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := newFollower(t, address, filepath.Join(t.TempDir(), "f"), o...)
 		mustPoll(t, f)
 		holds(t, f, want)
 		f.options.keys = []PublicKey{testKey(t, "A").Public()}
@@ -95,9 +92,7 @@ func TestExpired(t *testing.T) {
 	s.expires = now.Add(time.Hour)
 	s.release(&record{}, 0, func(r *record) { // the same release, renewed
 		is, err := parseRecord(s.text())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		*r = *is
 		r.Expires = s.expires.UTC().Truncate(time.Second)
 	})
@@ -137,9 +132,7 @@ func TestHistory(t *testing.T) {
 				{Number: from.Number, Published: r.Published, object: object{from.SHA256, r.Bytes},
 					Delta: s.delta(first, last)}}
 			text, err := h.marshal()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if r.History = s.object(text); damaged {
 				s.spoil(r.History.SHA256, 20)
 			}
@@ -161,9 +154,7 @@ func TestHistory(t *testing.T) {
 func (s *site) publishing(t *testing.T) *record {
 	t.Helper()
 	r, err := parseRecord(s.text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -200,9 +191,7 @@ func TestResume(t *testing.T) {
 		}
 		if c.damage {
 			part[0]++
-			if err := os.WriteFile(f.part(s.publishing(t).SHA256), part, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, f.part(s.publishing(t).SHA256), part, 0o600)
 		}
 		web.hook(func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Header.Get("Range") != "" {
@@ -241,10 +230,7 @@ func TestTwoFollowers(t *testing.T) {
 	})
 	var all sync.WaitGroup
 	for range 4 {
-		other, err := NewFollower(web.URL, f.file, WithKeys(s.keys[0].Public()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := newFollower(t, web.URL, f.file, WithKeys(s.keys[0].Public()))
 		all.Go(func() {
 			if _, err := other.Poll(t.Context()); err != nil {
 				t.Error(err)
@@ -288,9 +274,7 @@ func TestFollow(t *testing.T) {
 		return true
 	})
 	live, err := follow()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if f, ok := (<-events).is(Failed); !ok || f.Retry <= 0 || f.Retry > 200*time.Millisecond {
 		t.Errorf("first event: %v", f)
 	}
@@ -312,9 +296,7 @@ func TestFollow(t *testing.T) {
 	web.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	live, err = Follow(ctx, web.URL, file, WithKeys(s.keys[0].Public()), WithInterval(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wait("no error without a server", func() bool { return live.Err() != nil })
 	if !live.ContainsString("new50-99") {
 		t.Error("no version without a server")

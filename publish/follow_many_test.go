@@ -33,9 +33,7 @@ func TestManyFollowers(t *testing.T) {
 	versions := make([][]byte, 2)
 	for v := range versions {
 		versions[v] = filterOf(t, keys, v)
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(v)), versions[v], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, fmt.Sprint(v)), versions[v], 0o666)
 	}
 	s := newSite(t)
 	// A follower keeps the validators of a release.json that is older than 2 s. Then it loads each one once. The test does
@@ -49,9 +47,7 @@ func TestManyFollowers(t *testing.T) {
 			past := time.Now().Add(time.Duration(v-10) * time.Second)
 			err = os.Chtimes(filepath.Join(s.dir, "release.json"), past, past)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return r
 	}
 	publish(0)
@@ -74,13 +70,8 @@ func TestManyFollowers(t *testing.T) {
 	followers := make([]*Follower, many)
 	for i := range followers {
 		file := filepath.Join(dir, fmt.Sprintf("f%d.bloom", i))
-		if err := os.WriteFile(file, versions[0], 0o666); err != nil {
-			t.Fatal(err)
-		}
-		f, err := NewFollower(web.URL, file, WithKeys(s.keys[0].Public()), WithInterval(interval))
-		if err != nil {
-			t.Fatal(err)
-		}
+		write(t, file, versions[0], 0o666)
+		f := newFollower(t, web.URL, file, WithKeys(s.keys[0].Public()), WithInterval(interval))
 		var once sync.Once
 		f.options.notify = func(e Event) {
 			switch e.Kind {
@@ -141,8 +132,6 @@ func TestManyFollowers(t *testing.T) {
 		t.Errorf("the last one after %v; %d requests in a tenth of an interval", slowest, most)
 	}
 	set, err := bloomery.Open(t.Context(), followers[0].file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = set.Close()
 }

@@ -21,13 +21,9 @@ func TestForeignParts(t *testing.T) {
 	kept := f.file + partSuffix + "list"
 	gone := f.file + partSuffix + "0123456789abcdef" + trialSuffix
 	for _, path := range []string{victim, kept} {
-		if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, path, []byte("precious"), 0o600)
 	}
-	if err := os.Mkdir(gone, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(gone, 0o700))
 	if err := os.Symlink(victim, f.part(r.SHA256)); err != nil {
 		t.Logf("no symbolic links here: %v", err)
 	}
@@ -49,26 +45,18 @@ func TestForeignFile(t *testing.T) {
 	want := filterOf(t, 1000, 0)
 	s.publish(want)
 	f := s.follower(s.dir)
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(f.file, "precious")
+	write(t, f.file, []byte("precious"), 0o600)
 	if e, err := f.Poll(t.Context()); err == nil {
 		t.Errorf("a text is replaced: %v", e)
 	}
 	holds(t, f, []byte("precious"))
-	write(f.file, "")
+	write(t, f.file, []byte(""), 0o600)
 	mustPoll(t, f)
-	write(f.file, "damaged")
+	write(t, f.file, []byte("damaged"), 0o600)
 	mustPoll(t, f)
 	holds(t, f, want)
 	state := f.file + stateSuffix
-	if err := errors.Join(os.Remove(state), os.Mkdir(state, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(state), os.Mkdir(state, 0o700)))
 	if _, err := f.Poll(t.Context()); !errors.Is(err, ErrState) {
 		t.Error(err)
 	}

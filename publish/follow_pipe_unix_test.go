@@ -64,21 +64,15 @@ func TestPipes(t *testing.T) {
 	f = sets.follower(sets.dir)
 	mustPoll(t, f)
 	m, _, err := shardset.ReadManifest(f.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, want := range map[string]error{shard.ManifestName: untrusted.ErrNotRegular, m.Shards[0].File: nil} {
 		path := filepath.Join(f.file, name)
-		if err := syscall.Unlink(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Unlink(path))
 		pipe(path)
 		if _, err := f.Poll(ctx); !errors.Is(err, want) && (want != nil || err == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := syscall.Unlink(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Unlink(path))
 		mustPoll(t, f)
 		sets.holdsSet(f, 1, true)
 	}

@@ -17,10 +17,7 @@ func (f *Follower) pinning(t *testing.T, address string, keys ...PrivateKey) *Fo
 	if len(keys) == 0 {
 		o = append(o, WithInsecure())
 	}
-	other, err := NewFollower(address, f.file, o...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := newFollower(t, address, f.file, o...)
 	return other
 }
 

@@ -37,9 +37,7 @@ func (s *site) publishSet(version int) Report {
 		s.t.Fatal(err)
 	}
 	r, err := Publish(s.t.Context(), s.dir, dir, Options{Sign: s.keys})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return r
 }
 
@@ -53,9 +51,7 @@ func (s *site) holdsSet(f *Follower, version int, only bool) {
 		return
 	}
 	m, err := shard.ReadManifest(bytes.NewReader(text))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	want := []string{shard.ManifestName}
 	for _, e := range m.Shards {
 		b, err := os.ReadFile(filepath.Join(f.file, e.File))
@@ -88,9 +84,7 @@ func TestFollowSet(t *testing.T) {
 	}
 	s.holdsSet(f, 1, true)
 	live, err := bloomery.OpenLive(t.Context(), f.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer live.Close()
 
 	two := s.publishSet(2)
@@ -112,13 +106,9 @@ func TestFollowSet(t *testing.T) {
 	s.holdsSet(f, 3, true)
 
 	m, _, err := shardset.ReadManifest(f.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	broken := filepath.Join(f.file, m.Shards[2].File)
-	if err := os.WriteFile(broken, bytes.Repeat([]byte{1}, int(m.Shards[2].Bytes)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, broken, bytes.Repeat([]byte{1}, int(m.Shards[2].Bytes)), 0o600)
 	if e = mustPoll(t, f).must(t, Updated); e.Bytes > int64(two.Release.Total)*2/5 {
 		t.Errorf("a damaged shard: %v", e)
 	}
@@ -172,27 +162,20 @@ func TestHostileSet(t *testing.T) {
 			a, b := &m.Shards[0], &m.Shards[1]
 			a.SHA256, b.SHA256, a.Bytes, b.Bytes = b.SHA256, a.SHA256, b.Bytes, a.Bytes
 			a.File, b.File = shardfile.Name(0, 5, "aa"), shardfile.Name(1, 5, "aa")
-			return manifestText(t, m)
+			return encoded(t, m)
 		}, "cannot open it"},
 		"an old name": {func(m *shard.Manifest, _ []byte) []byte {
 			have, _, err := shardset.ReadManifest(f.file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for i := range m.Shards {
 				m.Shards[i].File = have.Shards[i].File
 			}
-			return manifestText(t, m)
+			return encoded(t, m)
 		}, "has the name of an old one"},
 	} {
-		text, err := os.ReadFile(s.path(three.Release.SHA256))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := read(t, s.path(three.Release.SHA256))
 		m, err := shard.ReadManifest(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text = c.change(m, text)
 		is = nil
 		s.release(s.publishing(t), 4, func(r *record) {
@@ -213,33 +196,18 @@ func TestHostileSet(t *testing.T) {
 	s.holdsSet(f, 5, true)
 }
 
-// manifestText returns the text of a manifest.
-func manifestText(t *testing.T, m *shard.Manifest) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if _, err := m.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // TestFollowSecret: a filter with a keyed hash is followed without its secret, and opened with it.
 func TestFollowSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	s := newSite(t)
 	set, err := bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}),
 		bloomery.Config{Spec: "standard(fpr=0.01)", Secret: secret})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if _, err := set.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
-	s.publish(b.Bytes())
+	must(t, err)
+	content := encoded(t, set)
+	s.publish(content)
 	f := s.follower(s.dir)
 	mustPoll(t, f)
-	holds(t, f, b.Bytes())
+	holds(t, f, content)
 	keys := WithKeys(s.keys[0].Public())
 	if _, err := Follow(t.Context(), s.dir, f.file, keys); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without the secret: %v", err)

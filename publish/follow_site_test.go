@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,18 +32,14 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	s := &site{t: t, dir: t.TempDir(), keys: []PrivateKey{testKey(t, "A")}, expires: time.Now().Add(24 * time.Hour)}
-	if err := os.Mkdir(filepath.Join(s.dir, "objects"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(s.dir, "objects"), 0o777))
 	return s
 }
 
 // object stores an object.
 func (s *site) object(b []byte) *object {
 	o := object{sha256.Sum256(b), uint64(len(b))}
-	if err := os.WriteFile(filepath.Join(s.dir, "objects", o.SHA256.String()), b, 0o666); err != nil {
-		s.t.Fatal(err)
-	}
+	write(s.t, filepath.Join(s.dir, "objects", o.SHA256.String()), b, 0o666)
 	return &o
 }
 
@@ -72,9 +67,7 @@ func (s *site) publish(b []byte) *record {
 func (s *site) delta(from, to []byte) *object {
 	s.t.Helper()
 	d, err := patch.Diff(s.t.Context(), patch.Version{File: from}, patch.Version{File: to})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return s.object(d)
 }
 
@@ -85,27 +78,19 @@ func (s *site) write(r *record) {
 		s.forge(r)
 	}
 	text, err := r.marshal(s.keys...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	s.put(text)
 }
 
 func (s *site) put(text []byte) {
 	s.t.Helper()
 	tmp := filepath.Join(s.dir, "next")
-	if err := os.WriteFile(tmp, text, 0o666); err != nil {
-		s.t.Fatal(err)
-	}
+	write(s.t, tmp, text, 0o666)
 	// Times that are old and apart, so that web servers tell releases apart.
 	old := time.Now().Add(-time.Hour + 10*time.Duration(s.writes)*time.Second)
 	s.writes++
-	if err := os.Chtimes(tmp, old, old); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.Rename(tmp, filepath.Join(s.dir, ReleaseName)); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, os.Chtimes(tmp, old, old))
+	must(s.t, os.Rename(tmp, filepath.Join(s.dir, ReleaseName)))
 }
 
 // filterOf returns a filter file of n keys, of which the first have changed in a later version.
@@ -123,14 +108,8 @@ func filterOf(t *testing.T, n, version int) []byte {
 		}
 	}
 	set, err := bloomery.Build(t.Context(), keys, bloomery.Config{Spec: fmt.Sprintf("standard(k=7,m=%d)", 10*n)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if _, err := set.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+	must(t, err)
+	return encoded(t, set)
 }
 
 // server serves a site over HTTP. around may answer in its place; it reports whether it did.
@@ -171,11 +150,7 @@ func (c *counting) Write(b []byte) (int, error) {
 func (s *site) follower(address string, o ...FollowOption) *Follower {
 	s.t.Helper()
 	file := filepath.Join(s.t.TempDir(), "f.bloom")
-	f, err := NewFollower(address, file, slices.Concat([]FollowOption{WithKeys(s.keys[0].Public())}, o)...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return f
+	return newFollower(s.t, address, file, append([]FollowOption{WithKeys(s.keys[0].Public())}, o...)...)
 }
 
 // mustPoll polls and returns the event.
@@ -184,9 +159,7 @@ func mustPoll(t *testing.T, f *Follower) Event {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	e, err := f.Poll(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e
 }
 

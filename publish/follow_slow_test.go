@@ -29,9 +29,7 @@ const little = 100 * time.Millisecond
 func raw(t *testing.T, serve func(c net.Conn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all sync.WaitGroup
 	ended := make(chan struct{})
 	t.Cleanup(func() {
@@ -123,10 +121,7 @@ func TestSlowServers(t *testing.T) {
 			t.Parallel()
 			c := transport.Config{Stall: little}
 			address := start(t, &c)
-			f, err := NewFollower(address, filepath.Join(t.TempDir(), "f"), WithInsecure(), WithTransport(c))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := newFollower(t, address, filepath.Join(t.TempDir(), "f"), WithInsecure(), WithTransport(c))
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			if _, err := f.Poll(ctx); !errors.Is(err, transport.ErrStalled) || ctx.Err() != nil {
@@ -227,9 +222,7 @@ func TestLocked(t *testing.T) {
 	mustPoll(t, f)
 	f.options.transport.Stall = little // not before: a busy machine may take longer for a poll
 	lock, _, err := flock.LockFile(t.Context(), f.file+lockSuffix, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := f.Poll(t.Context()); !errors.Is(err, transport.ErrStalled) ||
 		!strings.Contains(err.Error(), "another follower has held the lock for 200ms") {
 		t.Error(err)
@@ -239,9 +232,7 @@ func TestLocked(t *testing.T) {
 	if _, err := f.Poll(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	if err := flock.Unlock(lock); err != nil {
-		t.Fatal(err)
-	}
+	must(t, flock.Unlock(lock))
 	f.polls <- struct{}{}
 	if _, err := f.Poll(t.Context()); !errors.Is(err, transport.ErrStalled) {
 		t.Error(err)
@@ -280,17 +271,13 @@ func TestExpiresDuringPoll(t *testing.T) {
 						once.Do(func() { told <- e })
 					}
 				}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if err := live.Err(); err != nil {
 				t.Errorf("at the start: %v", err)
 			}
 			if c.locks {
 				lock, _, err := flock.LockFile(t.Context(), file+lockSuffix, nil, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				defer flock.Unlock(lock)
 			} else {
 				web.hook(c.hook)
@@ -325,9 +312,7 @@ func TestExpiredAtStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	live, err := Follow(t.Context(), "http://"+raw(t, silence), f.file, WithKeys(s.keys[0].Public()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for end := time.Now().Add(20 * time.Second); !errors.Is(live.Err(), ErrExpired); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("Err: %v", live.Err())

@@ -50,10 +50,8 @@ func TestPollDelta(t *testing.T) {
 		before, want := s.last, filterOf(t, 20000, version)
 		r := s.publish(want)
 		d := filepath.Join(s.dir, "objects", r.Previous.Delta.SHA256.String())
-		text, err := os.ReadFile(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := read(t, d)
+		var err error
 		switch version {
 		case 3:
 			text[len(text)/2]++
@@ -67,9 +65,7 @@ func TestPollDelta(t *testing.T) {
 		case 5:
 			f, err = NewFollower(web.URL, f.file, WithKeys(s.keys[0].Public()))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		e, ok := mustPoll(t, f).is(Updated)
 		byDelta := version != 3 && version != 4 && version != 6
 		if !ok || e.Delta != byDelta || (e.Unused == nil) != byDelta ||
@@ -84,9 +80,7 @@ func TestPollDelta(t *testing.T) {
 func around(t *testing.T, f *Follower) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(filepath.Dir(f.file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range all {
 		names = append(names, e.Name())
 	}
@@ -129,10 +123,7 @@ func TestNotModified(t *testing.T) {
 		"another key":  {[]FollowOption{WithKeys(testKey(t, "E").Public())}, ErrOtherKey},
 		"another name": {[]FollowOption{WithKeys(s.keys[0].Public()), WithName("other")}, ErrOtherName},
 	} {
-		other, err := NewFollower(web.URL, f.file, c.options...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := newFollower(t, web.URL, f.file, c.options...)
 		if _, err := other.Poll(t.Context()); !errors.Is(err, c.want) || unchanged != 1 {
 			t.Errorf("%s: %v, %d conditions", what, err, unchanged)
 		}
@@ -148,9 +139,7 @@ func TestSameSecond(t *testing.T) {
 	for version := range 2 {
 		want := filterOf(t, 1000, version)
 		s.publish(want)
-		if err := os.Chtimes(filepath.Join(s.dir, ReleaseName), now, now); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(filepath.Join(s.dir, ReleaseName), now, now))
 		mustPoll(t, f)
 		holds(t, f, want)
 	}

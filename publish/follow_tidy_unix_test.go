@@ -27,13 +27,8 @@ func TestTidy(t *testing.T) {
 	} {
 		path := filepath.Join(filepath.Dir(f.file), name)
 		for _, address := range []string{web.URL, s.dir} { // a folder has no validators
-			if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			other, err := NewFollower(address, f.file, WithKeys(s.keys[0].Public()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			write(t, path, []byte("half"), 0o600)
+			other := newFollower(t, address, f.file, WithKeys(s.keys[0].Public()))
 			if e, ok := mustPoll(t, other).is(Unchanged); !ok {
 				t.Fatal(e)
 			}
@@ -51,26 +46,18 @@ func TestTidySet(t *testing.T) {
 	s.publishSet(1)
 	mustPoll(t, f)
 	path := filepath.Join(f.file, shardfile.Name(3, 5, "aa"))
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, []byte("old"), 0o600)
 	l, err := bloomery.Lock(t.Context(), f.file) // removes it
 	if err == nil {
 		err = os.WriteFile(path, []byte("new"), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mustPoll(t, f)
 	if text, err := os.ReadFile(path); string(text) != "new" {
 		t.Errorf("the shard of a command that is at work: %q, %v", text, err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
+	write(t, path, []byte("old"), 0o600)
 	if e := mustPoll(t, f); !strings.Contains(e.String(), "current") {
 		t.Error(e)
 	}

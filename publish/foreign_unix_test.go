@@ -24,16 +24,12 @@ const strangerID = 12345 // of a user
 func give(t *testing.T, f *Follower, path string) {
 	t.Helper()
 	if os.Geteuid() == 0 {
-		if err := os.Lchown(path, strangerID, strangerID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Lchown(path, strangerID, strangerID))
 		return
 	}
 	t.Logf("NOT ROOT: the owner of %s is an assumption of the test, no file is really given away", filepath.Base(path))
 	given, err := os.Lstat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	real := f.options.guard.owner
 	f.options.guard.owner = func(p string, st fs.FileInfo) (owner, bool) {
 		o, ok := real(p, st)
@@ -120,9 +116,7 @@ func TestForeignFiles(t *testing.T) {
 		}, false, true},
 		{"set of another user in a sticky folder", func(t *testing.T, f *Follower) string {
 			mode(t, filepath.Dir(f.file), 0o777|fs.ModeSticky)
-			if err := os.Mkdir(f.file, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(f.file, 0o755))
 			give(t, f, f.file)
 			return f.file
 		}, false, false},
@@ -230,9 +224,7 @@ func TestPartChanges(t *testing.T) {
 	p := &poll{Follower: f, release: r,
 		pace: newPace(time.Minute, 0, func(error) {})}
 	path, err := p.download(t.Context(), r.object())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, path, filterOf(t, 1000, 9), 0o600) // also a filter, of the same length
 	if p.was, err = f.readState(t.Context(), f.file); err != nil {
 		t.Fatal(err)
@@ -250,9 +242,7 @@ func TestPartChanges(t *testing.T) {
 	s.spoil(r.SHA256, 999)
 	part := write(t, f.part(r.SHA256), third[:100], 0o600)
 	out, err := os.OpenFile(part, os.O_RDONLY, 0) // neither written nor cut: a file system that fails
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer out.Close()
 	p = &poll{Follower: f, release: r, pace: p.pace}
 	if _, err := p.fill(t.Context(), out, r.object()); err == nil {
@@ -298,18 +288,7 @@ func TestStuckParts(t *testing.T) {
 // mode changes the permissions of a file and returns its path.
 func mode(t *testing.T, path string, m fs.FileMode) string {
 	t.Helper()
-	if err := os.Chmod(path, m); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// write writes a file and returns its path.
-func write(t *testing.T, path string, content []byte, perm fs.FileMode) string {
-	t.Helper()
-	if err := os.WriteFile(path, content, perm); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(path, m))
 	return path
 }
 
@@ -317,9 +296,7 @@ func write(t *testing.T, path string, content []byte, perm fs.FileMode) string {
 func linked(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(path))
-	if err := errors.Join(os.Rename(path, to), os.Symlink(to, path)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Rename(path, to), os.Symlink(to, path)))
 	return path
 }
 
@@ -361,10 +338,7 @@ func TestDamagedState(t *testing.T) {
 	s.publish(filterOf(t, 1000, 0))
 	f := s.follower(s.dir)
 	mustPoll(t, f)
-	good, err := os.ReadFile(f.file + stateSuffix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := read(t, f.file + stateSuffix)
 	for what, bad := range map[string][]byte{
 		"empty": nil, "cut": good[:len(good)/2], "zeros": make([]byte, len(good)),
 		"changed": bytes.Replace(good, []byte(`"release":1`), []byte(`"release":2`), 1),
@@ -377,9 +351,7 @@ func TestDamagedState(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := os.Remove(f.file + stateSuffix); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(f.file + stateSuffix))
 	mustPoll(t, f)
 }
 
@@ -391,13 +363,8 @@ func TestFollowTwoNames(t *testing.T) {
 	f := s.follower(s.dir)
 	mustPoll(t, f)
 	link := filepath.Join(t.TempDir(), "link.bloom")
-	if err := os.Symlink(f.file, link); err != nil {
-		t.Fatal(err)
-	}
-	other, err := NewFollower(s.dir, link, WithKeys(s.keys[0].Public()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(f.file, link))
+	other := newFollower(t, s.dir, link, WithKeys(s.keys[0].Public()))
 	if e, ok := mustPoll(t, other).is(Unchanged); !ok {
 		t.Error(e)
 	}

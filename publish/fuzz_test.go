@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -144,10 +143,7 @@ func releaseSeeds(t testing.TB) (all [][]byte) {
 		if strings.HasPrefix(filepath.Base(path), "vectors") { // a list of the others
 			continue
 		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := read(t, path)
 		all = append(all, b)
 	}
 	return all
@@ -156,21 +152,15 @@ func releaseSeeds(t testing.TB) (all [][]byte) {
 func historySeeds(t testing.TB) [][]byte {
 	t.Helper()
 	b, err := testHistory().marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	short, err := testHistory()[:1].marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return [][]byte{b, short, []byte(`{"format":"bloomery-history","version":1,"releases":[]}`)}
 }
 
 func keySeeds(t testing.TB) [][]byte {
 	k, err := ParsePrivateKey(privatePrefix + strings.Repeat("A", 43) + "=")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return [][]byte{[]byte(k.Text() + "\n"), []byte(k.Public().String() + "\n"), []byte(publicPrefix)}
 }
 
@@ -181,13 +171,9 @@ func keyStateSeeds(t testing.TB) [][]byte {
 		lists = merge(lists, lastSigned{Name: name + " begun"})
 	}
 	b, err := marshalKeyState(lists)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	deep, err := marshalKeyState([]lastSigned{{Name: "deep", Folder: strings.Repeat("/folder", 100)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return [][]byte{b, deep, []byte(`{"format":"bloomery-key-state","version":1,"lists":[]` + checkMark + `"}`)}
 }
 
@@ -202,9 +188,7 @@ func fuzz(f *testing.F, seeds [][]byte, check func(*testing.T, []byte) bool) {
 // fuzzSigner signs in the fuzz targets.
 func fuzzSigner(t testing.TB) PrivateKey {
 	k, err := ParsePrivateKey(string(keySeeds(t)[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return k
 }
 

@@ -1,6 +1,35 @@
 package publish
 
-import "testing"
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"testing"
+)
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write writes a file and returns its path.
+func write(t testing.TB, path string, content []byte, perm fs.FileMode) string {
+	t.Helper()
+	must(t, os.WriteFile(path, content, perm))
+	return path
+}
+
+// read returns the content of a file.
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	must(t, err)
+	return b
+}
 
 // is returns an event, and whether it is of a kind.
 func (e Event) is(k EventKind) (Event, bool) { return e, e.Kind == k }
@@ -16,3 +45,20 @@ func (e Event) must(t *testing.T, k EventKind) Event {
 
 // set sets the object of a release.
 func (r *Release) set(o object) { r.SHA256, r.Bytes = o.SHA256, o.Bytes }
+
+// encoded returns the file of a filter, an exact set or a manifest.
+func encoded(t testing.TB, w io.WriterTo) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	_, err := w.WriteTo(&b)
+	must(t, err)
+	return b.Bytes()
+}
+
+// newFollower returns a follower of an address.
+func newFollower(t testing.TB, address, file string, o ...FollowOption) *Follower {
+	t.Helper()
+	f, err := NewFollower(address, file, o...)
+	must(t, err)
+	return f
+}

@@ -13,9 +13,7 @@ import (
 func TestKeyFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	public, err := CreateKey(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if st, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", err, st.Mode())
 	}
@@ -29,9 +27,7 @@ func TestKeyFiles(t *testing.T) {
 	if _, err := CreateKey(t.Context(), path); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
-	if err := os.Remove(path + PublicSuffix); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path + PublicSuffix))
 	if _, err := CreateKey(t.Context(), path); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}

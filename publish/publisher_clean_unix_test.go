@@ -18,14 +18,10 @@ import (
 func unreadable(t *testing.T, path string) (repair func()) {
 	t.Helper()
 	kept := filepath.Join(t.TempDir(), "kept")
-	if err := errors.Join(os.Rename(path, kept), os.Symlink(path, path)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Rename(path, kept), os.Symlink(path, path)))
 	return func() {
 		t.Helper()
-		if err := errors.Join(os.Remove(path), os.Rename(kept, path)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.Remove(path), os.Rename(kept, path)))
 	}
 }
 
@@ -85,9 +81,7 @@ func TestHistoryUnreadable(t *testing.T) {
 	if string(released(t, dir)) != string(before) || !slices.Equal(names(t, store), all) {
 		t.Error("the folder has changed")
 	}
-	if err := os.WriteFile(history, []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, history, []byte("damaged"), 0o600)
 	got, err := Publish(t.Context(), dir, next, o)
 	if err != nil || len(got.Warnings) != 1 || got.Removed != 0 || len(got.kept) != 1 {
 		t.Errorf("%v, %+v", err, got)
@@ -110,9 +104,7 @@ func TestUndoKeepsLive(t *testing.T) {
 	mustPublish(t, dir, two, o)
 	store := filepath.Join(dir, ObjectsName)
 	manifest := filepath.Join(store, first.SHA256.String())
-	if err := os.WriteFile(manifest, []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, manifest, []byte("damaged"), 0o600)
 	all := names(t, store)
 	// release.json becomes a folder while the objects are written: the last step fails.
 	once := sync.OnceFunc(func() {

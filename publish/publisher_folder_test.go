@@ -20,19 +20,13 @@ func TestListOfAnotherFolder(t *testing.T) {
 	s := newSigner(t, "A")
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
 	s.publish(one)
-	if err := os.MkdirAll(filepath.Join(two, ObjectsName), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(two, ReleaseName), released(t, one), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(two, ObjectsName), 0o700))
+	write(t, filepath.Join(two, ReleaseName), released(t, one), 0o600)
 	s.refuses("a release of another folder", two, s.Options, ErrName)
 	namesake := filepath.Join(t.TempDir(), "one")
 	s.refuses("a folder of the same name", namesake, s.Options, ErrName)
 	moved := filepath.Join(t.TempDir(), "moved")
-	if err := os.Rename(one, moved); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(one, moved))
 	s.refuses("a folder that has moved", moved, s.Options, ErrName)
 	o := s.Options
 	o.Name = "one"
@@ -65,9 +59,7 @@ func TestStateLocked(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
 	lock, _, err := flock.LockFile(t.Context(), s.State[0]+flock.Suffix, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	other, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if again, _, err := flock.LockFile(other, s.State[0]+flock.Suffix, nil, nil); err == nil {
@@ -81,9 +73,7 @@ func TestStateLocked(t *testing.T) {
 	if waited != 1 {
 		t.Errorf("Waiting was called %d times", waited)
 	}
-	if err := flock.Unlock(lock); err != nil {
-		t.Fatal(err)
-	}
+	must(t, flock.Unlock(lock))
 	s.publish(dir)
 	if st, err := os.Stat(s.State[0]); err != nil || st.Mode().Perm()&0o007 != 0 {
 		t.Errorf("%v: others may read the state: %v", err, st.Mode())
@@ -142,9 +132,7 @@ func TestKindRestarted(t *testing.T) {
 	if err == nil {
 		err = os.RemoveAll(dir)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.refuses("another kind", dir, s.Options, ErrName)
 	o := s.Options
 	o.Name, o.Number = "list", 50

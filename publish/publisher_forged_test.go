@@ -3,7 +3,6 @@ package publish
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,17 +14,11 @@ import (
 func forge(t *testing.T, dir string, change func(*record), keys ...PrivateKey) []byte {
 	t.Helper()
 	r, err := parseRecord(released(t, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	change(r)
 	b, err := r.marshal(keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, ReleaseName), b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	write(t, filepath.Join(dir, ReleaseName), b, 0o600)
 	return b
 }
 
@@ -78,9 +71,7 @@ func TestForgedBytes(t *testing.T) {
 	for at := range bytes.Index(good, []byte(signaturesMark)) {
 		bad := bytes.Clone(good)
 		bad[at] ^= 1
-		if err := os.WriteFile(path, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, path, bad, 0o600)
 		if _, err := Publish(t.Context(), dir, file, o); !errors.Is(err, ErrSignature) && !errors.Is(err, ErrRelease) {
 			t.Fatalf("byte %d: %v", at, err)
 		}

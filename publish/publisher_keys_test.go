@@ -2,7 +2,6 @@ package publish
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -169,9 +168,7 @@ func TestDamagedRelease(t *testing.T) {
 		"huge":  string(good) + strings.Repeat(" ", maxRelease),
 		"newer": strings.Replace(string(good), `"version":1`, `"version":2`, 1),
 	} {
-		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, path, []byte(bad), 0o600)
 		s.refuses(what, dir, s.Options, ErrUntrusted)
 		stated := *s
 		stated.Name, stated.Number = "list", uint64(len(s.contents))+1

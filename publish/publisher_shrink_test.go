@@ -30,9 +30,7 @@ func list(t *testing.T, n, shards int) string {
 	if err == nil {
 		err = set.Save(t.Context(), path)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return path
 }
 
@@ -92,9 +90,7 @@ func TestShrinkRollback(t *testing.T) {
 	o := s.Options
 	o.Name, o.Number = "list", 9
 	refused("name and number are stated", o)
-	if err := os.Remove(filepath.Join(dir, ReleaseName)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, ReleaseName)))
 	refused("none is there", s.Options)
 	o.Shrink = 1
 	if r := mustPublish(t, dir, cut, o); r.Release.Number != 9 {
@@ -110,9 +106,7 @@ func TestShrinkExact(t *testing.T) {
 		if err == nil {
 			err = s.Save(t.Context(), path)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return path
 	}
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
@@ -120,18 +114,14 @@ func TestShrinkExact(t *testing.T) {
 	for what, cut := range map[string]string{"members": file(40, 2000), "keys of the universe": file(100, 900)} {
 		for _, lost := range []bool{false, true} {
 			if lost {
-				if err := os.Rename(dir, dir+".kept"); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Rename(dir, dir+".kept"))
 			}
 			var e *drift.ShrinkError
 			if _, err := Publish(t.Context(), dir, cut, s.Options); !errors.As(err, &e) || e.What != what {
 				t.Errorf("%s, folder lost: %v: %v", what, lost, err)
 			}
 			if lost {
-				if err := errors.Join(os.RemoveAll(dir), os.Rename(dir+".kept", dir)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(os.RemoveAll(dir), os.Rename(dir+".kept", dir)))
 			}
 		}
 	}

@@ -57,16 +57,12 @@ func TestSpecialFiles(t *testing.T) {
 		s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 		r := mustPublish(t, dir, good, s.Options)
 		replaced := func(path string) (repair func()) {
-			if err := os.Rename(path, path+".kept"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(path, path+".kept"))
 			if err := make(path); err != nil {
 				t.Skip(what, ": ", err)
 			}
 			return func() {
-				if err := errors.Join(os.RemoveAll(path), os.Rename(path+".kept", path)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(os.RemoveAll(path), os.Rename(path+".kept", path)))
 			}
 		}
 		publish := func(file string) func() error {
@@ -127,9 +123,7 @@ func TestSpecialShards(t *testing.T) {
 		for _, what := range []string{"pipe", "device"} {
 			set := build(t, t.TempDir(), 1, 2, bloomery.Config{})
 			path := filepath.Join(set, name)
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(path))
 			if err := special[what](path); err != nil {
 				t.Skip(err)
 			}
@@ -171,35 +165,24 @@ func TestLinks(t *testing.T) {
 	r := mustPublish(t, dir, one, s.Options)
 	release, objects := filepath.Join(dir, ReleaseName), filepath.Join(dir, ObjectsName)
 	elsewhere := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(elsewhere, []byte("private"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, elsewhere, []byte("private"), 0o600)
 	for path, target := range map[string]string{release: elsewhere, objects: filepath.Join(other, ObjectsName)} {
-		if err := errors.Join(os.Rename(path, path+".kept"), os.Symlink(target, path)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.Rename(path, path+".kept"), os.Symlink(target, path)))
 		for _, o := range []Options{s.Options, {}, {Sign: s.Sign, Name: "list", Number: 90}} {
 			if _, err := Publish(t.Context(), dir, two, o); !errors.Is(err, untrusted.ErrNotRegular) {
 				t.Errorf("%s is a link: %v", path, err)
 			}
 		}
-		if err := errors.Join(os.Remove(path), os.Rename(path+".kept", path)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.Remove(path), os.Rename(path+".kept", path)))
 	}
 	if now := names(t, filepath.Join(other, ObjectsName)); fmt.Sprint(now) != fmt.Sprint(kept) {
 		t.Errorf("another list has %q, want %q", now, kept)
 	}
 
 	// An object of the next release is a link already: it is replaced, not its target.
-	b, err := os.ReadFile(two)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := read(t, two)
 	link := filepath.Join(objects, shard.Sum(sha256.Sum256(b)).String())
-	if err := os.Symlink(elsewhere, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(elsewhere, link))
 	next := mustPublish(t, dir, two, s.Options)
 	if st, err := os.Lstat(link); err != nil || !st.Mode().IsRegular() || next.Release.Number != r.Release.Number+1 {
 		t.Errorf("%v, %v", st, err)

@@ -61,9 +61,7 @@ func keep(t *testing.T, dir string) func() {
 	b := released(t, dir)
 	return func() {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, ReleaseName), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, ReleaseName), b, 0o600)
 	}
 }
 
@@ -104,9 +102,7 @@ func TestLostRelease(t *testing.T) {
 		s.Name = "list"
 		s.publish(dir)
 		s.publish(dir)
-		if err := os.RemoveAll(filepath.Join(dir, lost)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(filepath.Join(dir, lost)))
 		s.Name = "" // the state knows the name of the folder
 		r := s.publish(dir)
 		if r.Release.Number != 3 || r.Release.Name != "list" || r.record.Previous != nil || r.Behind != 2 ||
@@ -117,9 +113,7 @@ func TestLostRelease(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.State = nil
 	s.publish(dir)
-	if err := os.Remove(filepath.Join(dir, ReleaseName)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, ReleaseName)))
 	s.refuses("without a state", dir, s.Options, ErrLost)
 	s.Name, s.Number = "list", 7
 	if r := s.publish(dir); r.Release.Number != 7 {
@@ -128,9 +122,7 @@ func TestLostRelease(t *testing.T) {
 	// An unsigned list starts again, with a warning.
 	unsigned := filepath.Join(t.TempDir(), "list")
 	mustPublish(t, unsigned, s.next(), Options{})
-	if err := os.Remove(filepath.Join(unsigned, ReleaseName)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(unsigned, ReleaseName)))
 	if r := mustPublish(t, unsigned, s.next(), Options{}); r.Release.Number != 1 || len(r.Warnings) != 1 {
 		t.Errorf("%+v", r)
 	}
@@ -141,10 +133,7 @@ func TestKilledFirst(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(filepath.Join(t.TempDir(), "another"))
 	delete(s.contents, 1)
-	before, err := os.ReadFile(s.State[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := read(t, s.State[0])
 	s.publish(dir)
 	delete(s.contents, 1)
 	begun := strings.Replace(byHand(before), "]", `,{"name":"list","release":0,"sha256":"`+shard.Sum{}.String()+
@@ -166,9 +155,7 @@ func TestForeignList(t *testing.T) {
 	s.version += 10
 	delete(s.contents, 1)
 	s.publish(two)
-	if err := os.WriteFile(filepath.Join(one, ReleaseName), released(t, two), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(one, ReleaseName), released(t, two), 0o600)
 	s.refuses("the state knows the folder", one, s.Options, ErrName)
 	o := s.Options
 	o.State, o.Name = nil, "one"
@@ -202,9 +189,7 @@ func TestTwoStates(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for i, key := range s.Sign {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(dir))
 		s := *s
 		s.Sign, s.State = []PrivateKey{key}, state[i:i+1]
 		if r, err := Publish(t.Context(), dir, s.next(), s.Options); err != nil || r.Release.Number != 3 {
@@ -233,10 +218,7 @@ func TestSharedKey(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	b, err := os.ReadFile(s.State[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := read(t, s.State[0])
 	all, err := parseKeyState(b)
 	if err != nil || len(all) != lists {
 		t.Fatalf("%v: %s", err, b)
@@ -279,10 +261,7 @@ func TestOneListTwoFolders(t *testing.T) {
 func TestBadState(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
-	good, err := os.ReadFile(s.State[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := read(t, s.State[0])
 	before := released(t, dir)
 	sealed := string(good)
 	good = []byte(byHand(good)) // so that not only the check is wrong
@@ -306,9 +285,7 @@ func TestBadState(t *testing.T) {
 		if bad == string(good) {
 			t.Fatalf("%s: nothing has changed", what)
 		}
-		if err := os.WriteFile(s.State[0], []byte(bad), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, s.State[0], []byte(bad), 0o600)
 		s.refuses(what, dir, s.Options, ErrKeyState)
 	}
 	if string(released(t, dir)) != string(before) {
@@ -338,17 +315,13 @@ func TestReadOnlyKey(t *testing.T) {
 		if exists {
 			s.publish(dir)
 		}
-		if err := os.Chmod(folder, 0o500); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(folder, 0o500))
 		if exists {
 			s.refuses("read-only", dir, s.Options, ErrKeyState)
 		} else if r := s.publish(dir); len(r.Warnings) != 1 || len(r.State) != 0 {
 			t.Errorf("%+v", r)
 		}
-		if err := os.Chmod(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(folder, 0o700))
 	}
 }
 

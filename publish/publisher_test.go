@@ -60,9 +60,7 @@ func build(t *testing.T, dir string, v, shards int, c bloomery.Config) string {
 	if err == nil {
 		err = set.Save(t.Context(), path)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return path
 }
 
@@ -70,9 +68,7 @@ func build(t *testing.T, dir string, v, shards int, c bloomery.Config) string {
 func mustPublish(t *testing.T, dir, file string, o Options) Report {
 	t.Helper()
 	r, err := Publish(t.Context(), dir, file, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if c, err := Check(t.Context(), dir, nil, nil); err != nil || !reflect.DeepEqual(c.Release, r.Release) {
 		t.Fatalf("%v, %+v, %+v", err, c.Release, r.Release)
 	}
@@ -83,9 +79,7 @@ func mustPublish(t *testing.T, dir, file string, o Options) Report {
 func names(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range list {
 		all = append(all, e.Name())
 	}
@@ -149,10 +143,7 @@ func TestPublish(t *testing.T) {
 
 func released(t *testing.T, dir string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, ReleaseName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := read(t, filepath.Join(dir, ReleaseName))
 	return b
 }
 
@@ -165,9 +156,7 @@ func TestRetention(t *testing.T) {
 	for v := range 70 {
 		file := build(t, src, v, 0, bloomery.Config{Spec: "standard(k=2,m=4096)"})
 		r, err := Publish(t.Context(), dir, file, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i, age := range []int{1, 2, 3} {
 			if v >= age && r.kept[i].Number != r.Release.Number-uint64(age) {
 				t.Fatalf("release %d: %+v", v+1, r.kept)
@@ -187,9 +176,7 @@ func TestRetention(t *testing.T) {
 		}
 		s := objects{dir: filepath.Join(dir, ObjectsName)}
 		named, err := s.named(t.Context(), r.record, r.kept)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for h := range before {
 			if _, err := os.Stat(s.path(h)); err != nil {
 				t.Fatalf("release %d: an object of the one before is gone: %v", v+1, err)
@@ -217,24 +204,12 @@ func TestPublishRefuses(t *testing.T) {
 	key := testKey(t, "A")
 	mustPublish(t, dir, good, Options{Sign: []PrivateKey{key}})
 	before, all := released(t, dir), names(t, filepath.Join(dir, ObjectsName))
-	content, err := os.ReadFile(good)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(name string, b []byte) string {
-		path := filepath.Join(src, name)
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	content := read(t, good)
 	bad := bytes.Clone(content)
 	bad[len(bad)-1] ^= 1
 	set := build(t, src, 2, 2, bloomery.Config{})
 	lacking := build(t, src, 3, 2, bloomery.Config{})
-	if err := os.Remove(filepath.Join(lacking, shardfile.Name(1, 2, ""))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(lacking, shardfile.Name(1, 2, ""))))
 	next := build(t, src, 4, 0, bloomery.Config{})
 	signed := Options{Sign: []PrivateKey{key}}
 	for _, c := range []struct {
@@ -243,10 +218,10 @@ func TestPublishRefuses(t *testing.T) {
 		want       error
 	}{
 		{"missing", filepath.Join(src, "none"), signed, os.ErrNotExist},
-		{"a list", write("list", []byte("a\nb\n")), signed, filter.ErrMagic},
-		{"damaged", write("bad", bad), signed, filter.ErrChecksum},
-		{"cut", write("cut", content[:len(content)-8]), signed, io.ErrUnexpectedEOF},
-		{"longer", write("longer", append(bytes.Clone(content), 0)), signed, filter.ErrCorrupt},
+		{"a list", write(t, src+"/list", []byte("a\nb\n"), 0o600), signed, filter.ErrMagic},
+		{"damaged", write(t, src+"/bad", bad, 0o600), signed, filter.ErrChecksum},
+		{"cut", write(t, src+"/cut", content[:len(content)-8], 0o600), signed, io.ErrUnexpectedEOF},
+		{"longer", write(t, src+"/longer", append(bytes.Clone(content), 0), 0o600), signed, filter.ErrCorrupt},
 		{"no set", src, signed, filter.ErrNoManifest},
 		{"a shard is missing", lacking, signed, os.ErrNotExist},
 		{"another kind", set, signed, ErrName},
@@ -269,9 +244,7 @@ func TestPublishRefuses(t *testing.T) {
 	if _, err := Publish(ctx, dir, next, signed); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, ReleaseName), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(dir, ReleaseName), []byte("{}"), 0o600)
 	if _, err := Publish(t.Context(), dir, next, signed); !errors.Is(err, ErrRelease) {
 		t.Error(err)
 	}
@@ -355,9 +328,7 @@ func TestExceptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Exceptions = []uint64{1, 2, 3}
-	if err := container.WriteFile(t.Context(), path, f); err != nil {
-		t.Fatal(err)
-	}
+	must(t, container.WriteFile(t.Context(), path, f))
 	if _, err := Publish(t.Context(), dir, path, Options{}); !errors.Is(err, filter.ErrCorrupt) {
 		t.Errorf("damaged exceptions: %v", err)
 	}
@@ -371,16 +342,12 @@ func TestRepair(t *testing.T) {
 	file := build(t, src, 1, 0, bloomery.Config{})
 	r := mustPublish(t, dir, file, o).Release
 	path := filepath.Join(dir, ObjectsName, r.SHA256.String())
-	if err := os.WriteFile(path, make([]byte, r.Bytes), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, make([]byte, r.Bytes), 0o600)
 	if _, err := Check(t.Context(), dir, nil, nil); !errors.Is(err, ErrObject) {
 		t.Errorf("a damaged object: %v", err)
 	}
 	mustPublish(t, dir, file, o)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	if _, err := Check(t.Context(), dir, nil, nil); !errors.Is(err, ErrObject) {
 		t.Errorf("a missing object: %v", err)
 	}
@@ -388,9 +355,7 @@ func TestRepair(t *testing.T) {
 	if err != nil || len(next.Warnings) != 1 || next.record.Previous.Delta != nil {
 		t.Errorf("%v, %+v", err, next)
 	}
-	if err := os.Remove(filepath.Join(dir, ObjectsName, next.record.History.SHA256.String())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, ObjectsName, next.record.History.SHA256.String())))
 	if _, err := Check(t.Context(), dir, nil, nil); !errors.Is(err, ErrObject) {
 		t.Errorf("no history: %v", err)
 	}

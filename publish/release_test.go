@@ -33,9 +33,7 @@ func TestRoundTrip(t *testing.T) {
 	whole.Kind, whole.Total, whole.Previous.Delta = Set, 1<<40, nil
 	for _, r := range []*record{testRelease(), first, whole} {
 		b, err := r.marshal(testKey(t, "A"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := parseRecord(b)
 		if err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("%v\n%+v\n%+v", err, got, r)
@@ -43,9 +41,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	h := testHistory()
 	b, err := h.marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := parseHistory(b)
 	if err != nil || !reflect.DeepEqual(got, h) {
 		t.Errorf("%v\n%+v\n%+v", err, got, h)
@@ -86,9 +82,7 @@ func TestMarshalRefuses(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	key := testKey(t, "A")
 	good, err := testRelease().marshal(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n := range len(good) - len("]\n}\n") {
 		if _, err := Verify(good[:n], key.Public()); err == nil {
 			t.Errorf("the first %d bytes are accepted", n)
@@ -115,9 +109,7 @@ func TestDamaged(t *testing.T) {
 // TestHistoryRefused: invalid histories.
 func TestHistoryRefused(t *testing.T) {
 	b, err := testHistory().marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := string(b)
 	for what, bad := range map[string]string{
 		"empty":     "",
@@ -141,9 +133,7 @@ func TestHistoryRefused(t *testing.T) {
 // TestKeys: texts of keys, and that a private one is not printed by accident.
 func TestKeys(t *testing.T) {
 	k, err := NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := ParsePrivateKey(k.Text() + "\n")
 	if err != nil || again.Public() != k.Public() {
 		t.Fatal(err)

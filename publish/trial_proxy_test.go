@@ -224,14 +224,10 @@ func (p *proxied) publish(dir string, version int, key PrivateKey) Report {
 			err = set.Save(p.t.Context(), path)
 		}
 	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	r, err := Publish(p.t.Context(), dir, path, Options{Sign: []PrivateKey{key}, Name: filepath.Base(dir), Keep: 4,
 		Now: p.now()})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	return r
 }
 
@@ -396,9 +392,7 @@ func (p *proxied) follow(polls int) {
 	defer cancel()
 	l, err := Follow(ctx, web.URL, file, WithKeys(p.key.Public()), WithInterval(time.Millisecond), OnEvent(check),
 		WithTransport(transport.Config{Stall: stall, Answer: stall}), func(o *followOptions) { o.now = p.now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	live.Store(l)
 	p.behave(faulty)
 	select {

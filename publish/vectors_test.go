@@ -35,9 +35,7 @@ type vector struct {
 func testKey(t *testing.T, letter string) PrivateKey {
 	t.Helper()
 	k, err := ParsePrivateKey(privatePrefix + strings.Repeat(letter, 43) + "=")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return k
 }
 
@@ -74,9 +72,7 @@ func vectors(t *testing.T) (list []vector, files map[string][]byte) {
 	}
 	marshal := func(keys ...PrivateKey) []byte {
 		b, err := testRelease().marshal(keys...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return b
 	}
 	signed := marshal(one)
@@ -136,9 +132,7 @@ func exactVectors(t *testing.T, files map[string][]byte) []vector {
 	r.Kind, r.Spec, r.FPRChosen, r.FPRPosterior = Exact, "exact(universe=13360400,partitions=0,updates=3)", 0, 0
 	r.Universe = 13360400
 	b, err := r.marshal(testKey(t, "A"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	total := bytes.Replace(b, []byte(`"total_bytes":160336`), []byte(`"total_bytes":160337`), 1)
 	files["exact.json"], files["exact-total.json"] = b, total
 	keys := []string{testKey(t, "A").Public().String()}
@@ -156,18 +150,14 @@ func TestVectors(t *testing.T) {
 	exact := exactVectors(t, files)
 	for name, some := range map[string][]vector{"vectors.json": list, "vectors-exact.json": exact} {
 		listed, err := json.MarshalIndent(some, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		files[name] = append(listed, '\n')
 	}
 	list = append(list, exact...)
 	for name, b := range files {
 		path := filepath.Join("testdata", name)
 		if *update {
-			if err := os.WriteFile(path, b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			write(t, path, b, 0o666)
 		}
 		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, b) {
 			t.Errorf("%s is not what this package writes: %v", path, err)
@@ -177,9 +167,7 @@ func TestVectors(t *testing.T) {
 		var keys []PublicKey
 		for _, text := range v.Keys {
 			k, err := ParsePublicKey(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			keys = append(keys, k)
 		}
 		b := files[v.File]

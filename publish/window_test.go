@@ -19,9 +19,7 @@ import (
 func TestUnpublishable(t *testing.T) {
 	dir := t.TempDir()
 	m, _, err := shardset.ReadManifest(filepath.Join("..", "shard", "testdata", "sets", "one-shard"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var manifest bytes.Buffer
 	if m.Spec, err = filter.ParseSpec("window(keys=1,ttl=1000000)"); err == nil {
 		_, err = m.WriteTo(&manifest)
@@ -29,9 +27,7 @@ func TestUnpublishable(t *testing.T) {
 	set, text := filepath.Join(dir, "set"), filepath.Join(dir, "list.txt")
 	err = errors.Join(err, os.Mkdir(set, 0o700), os.WriteFile(text, []byte("a list of keys\n"), 0o600),
 		os.WriteFile(filepath.Join(set, shard.ManifestName), manifest.Bytes(), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for path, want := range map[string]error{
 		filepath.Join("..", "window", "testdata", "few.window"): filter.ErrMagic, set: filter.ErrFamily,
 		text: filter.ErrMagic, filepath.Join(dir, "none"): fs.ErrNotExist, dir: filter.ErrNoManifest,
