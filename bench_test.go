@@ -17,7 +17,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // keyAdder is what BenchmarkIntake needs of a Builder of one filter and of a sharded set.
@@ -96,7 +95,7 @@ func intakeOnce(b *testing.B, c bloomery.Config, fill func(keyAdder)) error {
 		_, err = one.Build(context.Background())
 		return err
 	}
-	all, err := shardtest.NewBuilder(filepath.Join(b.TempDir(), "set"), c)
+	all, err := settest.NewShardBuilder(filepath.Join(b.TempDir(), "set"), c)
 	if err != nil {
 		return err
 	}
@@ -116,7 +115,7 @@ func BenchmarkLive(b *testing.B) {
 		c := bloomery.Config{Spec: "blocked(bytes=4096)"}
 		if form == "sharded" {
 			c.Shards = 4
-			if _, err := shardtest.Build(b.Context(), slices.Values(keys), path, c); err != nil {
+			if _, err := settest.BuildShards(b.Context(), slices.Values(keys), path, c); err != nil {
 				b.Fatal(err)
 			}
 		} else if err := must(bloomery.Build(b.Context(), slices.Values(keys), c)).Save(b.Context(), path); err != nil {
@@ -181,7 +180,7 @@ func forms(b *testing.B, keys []string) map[string]*bloomery.Set {
 	}
 	all["mapped"] = settest.OpenSet(b, path)
 	dir := b.TempDir()
-	s, err := shardtest.NewBuilder(dir, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 16})
+	s, err := settest.NewShardBuilder(dir, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 16})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/live"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -119,7 +118,7 @@ func TestAddAfterBuild(t *testing.T) {
 func TestOptimizerAfterBuild(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	dir := filepath.Join(t.TempDir(), "set")
-	_, err := shardtest.Build(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: "partitioned", Shards: 2})
+	_, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: "partitioned", Shards: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +154,8 @@ func TestShardedBuilderAfterBuild(t *testing.T) {
 		"counted first": {}, "known": {Shards: 2}, "values": {Spec: "ribbon(value_bits=8)", Shards: 2},
 		"planned": {Needs: plan.Needs{FPR: 0.01}, Shards: 2}, "allowed": {Shards: 2, Allow: func(func([]byte) bool) {}},
 	} {
-		for how, end := range map[string]func(b *shardtest.Builder) error{
-			"Build": func(b *shardtest.Builder) error {
+		for how, end := range map[string]func(b *settest.ShardBuilder) error{
+			"Build": func(b *settest.ShardBuilder) error {
 				if err := errors.Join(b.AddString("a"), b.AddString("b")); err != nil {
 					return err
 				}
@@ -166,9 +165,9 @@ func TestShardedBuilderAfterBuild(t *testing.T) {
 				}
 				return err
 			},
-			"Close": func(b *shardtest.Builder) error { return b.Close() },
+			"Close": func(b *settest.ShardBuilder) error { return b.Close() },
 		} {
-			b, err := shardtest.NewBuilder(filepath.Join(t.TempDir(), "set"), c)
+			b, err := settest.NewShardBuilder(filepath.Join(t.TempDir(), "set"), c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,7 +186,7 @@ func TestShardedBuilderAfterBuild(t *testing.T) {
 func TestGatherersAfterEnd(t *testing.T) {
 	keys := [][]byte{[]byte("a"), []byte("b")}
 	dir := filepath.Join(t.TempDir(), "set")
-	_, err := shardtest.Build(t.Context(), slices.Values([]string{"a", "b"}), dir,
+	_, err := settest.BuildShards(t.Context(), slices.Values([]string{"a", "b"}), dir,
 		bloomery.Config{Spec: "rankindexed(capacity=1000)", Shards: 2})
 	if err != nil {
 		t.Fatal(err)

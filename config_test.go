@@ -21,7 +21,6 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -53,7 +52,7 @@ func TestContradictions(t *testing.T) {
 			return err
 		},
 		"BuildDir": func(c bloomery.Config) error {
-			_, err := shardtest.Build(t.Context(), slices.Values(one), dir(), c)
+			_, err := settest.BuildShards(t.Context(), slices.Values(one), dir(), c)
 			return err
 		},
 		"Optimizer": func(c bloomery.Config) error { _, err := searched.Optimizer(jobOf(c)); return err },
@@ -104,7 +103,7 @@ func TestLockedClosed(t *testing.T) {
 	if err := set.Save(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := shardtest.Build(t.Context(), keys, dir, bloomery.Config{Spec: "standard", Shards: 2}); err != nil {
+	if _, err := settest.BuildShards(t.Context(), keys, dir, bloomery.Config{Spec: "standard", Shards: 2}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, dir} {

@@ -14,7 +14,6 @@ import (
 	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/parallel"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -237,7 +236,7 @@ func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
 		}
 		return err
 	})
-	m.FPRChosen = shardfile.Chosen(chosen)
+	m.FPRChosen = shardset.ChosenRate(chosen)
 	return err
 }
 

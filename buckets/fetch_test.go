@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -169,7 +168,7 @@ func TestDownloadLock(t *testing.T) {
 	if all, err := os.ReadDir(to); err != nil || len(all) > 0 {
 		t.Errorf("%v in the folder of the build, %v", all, err)
 	}
-	leftover := filepath.Join(to, shardfile.Name(1, 3, ""))
+	leftover := filepath.Join(to, shardset.Name(1, 3, ""))
 	if err := errors.Join(build.Unlock(), os.WriteFile(leftover, []byte("x"), 0o666)); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -139,7 +139,7 @@ func publish(t *testing.T, from, dir string, n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Shards[i].File = shardfile.Name(i, len(m.Shards), suffix)
+		m.Shards[i].File = shardset.Name(i, len(m.Shards), suffix)
 		storetest.Put(t, to, m.Shards[i].File, string(b))
 	}
 	err = to.Write(t.Context(), shard.ManifestName, func(w io.Writer) error { _, err := m.WriteTo(w); return err })

@@ -15,7 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/distribute"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
 )
 
 // copying is a Store without a lock that cannot rename.
@@ -52,7 +52,7 @@ func TestSteps(t *testing.T) {
 	}
 	c := bloomery.Config{Spec: "fuse(width=8)", Shards: 4, Seed: 5}
 	whole := filepath.Join(t.TempDir(), "whole")
-	m, err := shardtest.Build(t.Context(), slices.Values(strings.Fields(keys)), whole, c)
+	m, err := settest.BuildShards(t.Context(), slices.Values(strings.Fields(keys)), whole, c)
 	if err != nil {
 		t.Fatal(err)
 	}

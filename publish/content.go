@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -133,7 +132,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 		return decoded{}, container.Broken(f.SpecAt(), err.Error(), filter.ErrCorrupt)
 	}
 	d := decoded{bytes: b, file: f, info: whole.Info()}
-	d.info.FPRPosterior = shardfile.Rate(max(d.info.FPRPosterior, family.LowestRate(f.Hash, d.info.Keys)))
+	d.info.FPRPosterior = shardset.Rate(max(d.info.FPRPosterior, family.LowestRate(f.Hash, d.info.Keys)))
 	t, ok := one.(family.Trimmer)
 	if ok {
 		err = t.Trimmable()
@@ -205,14 +204,14 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 			return nil, err
 		}
 		e.SHA256, e.Bytes = stored.SHA256, stored.Bytes
-		e.File = shardfile.HashName(i, len(m.Shards), e.SHA256)
+		e.File = shardset.HashName(i, len(m.Shards), e.SHA256)
 	}
 	var out bytes.Buffer
 	if _, err := m.WriteTo(&out); err != nil {
 		return nil, err
 	}
 	_, c.FPRPosterior = m.FPR()
-	c.FPRPosterior = shardfile.Rate(c.FPRPosterior)
+	c.FPRPosterior = shardset.Rate(c.FPRPosterior)
 	c.file, c.Total = out.Bytes(), m.Bytes()+uint64(out.Len())
 	if saved > 0 {
 		c.trimmed = c.Total - saved

@@ -14,9 +14,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/settest"
 	"github.com/bloomery/bloomery/internal/shardset"
-	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -33,7 +32,7 @@ func (s *site) publishSet(version int) Report {
 	}
 	dir := filepath.Join(s.t.TempDir(), "set")
 	c := bloomery.Config{Spec: "standard(bytes=125000)", Shards: 5, FPRChosen: 0.01}
-	if _, err := shardtest.Build(s.t.Context(), keys, dir, c); err != nil {
+	if _, err := settest.BuildShards(s.t.Context(), keys, dir, c); err != nil {
 		s.t.Fatal(err)
 	}
 	r, err := Publish(s.t.Context(), s.dir, dir, Options{Sign: s.keys})
@@ -161,7 +160,7 @@ func TestHostileSet(t *testing.T) {
 		"a shard for another": {func(m *shard.Manifest, _ []byte) []byte {
 			a, b := &m.Shards[0], &m.Shards[1]
 			a.SHA256, b.SHA256, a.Bytes, b.Bytes = b.SHA256, a.SHA256, b.Bytes, a.Bytes
-			a.File, b.File = shardfile.Name(0, 5, "aa"), shardfile.Name(1, 5, "aa")
+			a.File, b.File = shardset.Name(0, 5, "aa"), shardset.Name(1, 5, "aa")
 			return encoded(t, m)
 		}, "cannot open it"},
 		"an old name": {func(m *shard.Manifest, _ []byte) []byte {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 )
 
 // TestTidy leaves what a follower leaves that is killed after it has replaced the file. The next poll removes it,
@@ -45,7 +45,7 @@ func TestTidySet(t *testing.T) {
 	f := s.follower(s.dir)
 	s.publishSet(1)
 	mustPoll(t, f)
-	path := filepath.Join(f.file, shardfile.Name(3, 5, "aa"))
+	path := filepath.Join(f.file, shardset.Name(3, 5, "aa"))
 	write(t, path, []byte("old"), 0o600)
 	l, err := bloomery.Lock(t.Context(), f.file) // removes it
 	if err == nil {

@@ -338,7 +338,7 @@ func TestDamagedState(t *testing.T) {
 	s.publish(filterOf(t, 1000, 0))
 	f := s.follower(s.dir)
 	mustPoll(t, f)
-	good := read(t, f.file + stateSuffix)
+	good := read(t, f.file+stateSuffix)
 	for what, bad := range map[string][]byte{
 		"empty": nil, "cut": good[:len(good)/2], "zeros": make([]byte, len(good)),
 		"changed": bytes.Replace(good, []byte(`"release":1`), []byte(`"release":2`), 1),
@@ -351,7 +351,7 @@ func TestDamagedState(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	must(t, os.Remove(f.file + stateSuffix))
+	must(t, os.Remove(f.file+stateSuffix))
 	mustPoll(t, f)
 }
 

@@ -27,7 +27,7 @@ func TestKeyFiles(t *testing.T) {
 	if _, err := CreateKey(t.Context(), path); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
-	must(t, os.Remove(path + PublicSuffix))
+	must(t, os.Remove(path+PublicSuffix))
 	if _, err := CreateKey(t.Context(), path); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/drift"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
 )
 
 // list builds a filter of n keys, with shards of a sharded set, and returns its path.
@@ -21,7 +21,7 @@ func list(t *testing.T, n, shards int) string {
 	c := bloomery.Config{Spec: "standard(k=2,m=65536)"}
 	if shards > 0 {
 		c = bloomery.Config{Spec: "standard(bytes=4096)", Shards: shards}
-		if _, err := shardtest.Build(t.Context(), keys(n, 0), path, c); err != nil {
+		if _, err := settest.BuildShards(t.Context(), keys(n, 0), path, c); err != nil {
 			t.Fatal(err)
 		}
 		return path

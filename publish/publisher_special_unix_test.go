@@ -16,7 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -119,7 +119,7 @@ func TestSpecialFiles(t *testing.T) {
 
 // TestSpecialShards: a manifest and a shard of FILE that are pipes or devices.
 func TestSpecialShards(t *testing.T) {
-	for _, name := range []string{shard.ManifestName, shardfile.Name(1, 2, "")} {
+	for _, name := range []string{shard.ManifestName, shardset.Name(1, 2, "")} {
 		for _, what := range []string{"pipe", "device"} {
 			set := build(t, t.TempDir(), 1, 2, bloomery.Config{})
 			path := filepath.Join(set, name)

@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/shardfile"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -51,7 +51,7 @@ func build(t *testing.T, dir string, v, shards int, c bloomery.Config) string {
 			c.Spec = "standard(bytes=3000)"
 		}
 		c.Shards = shards
-		if _, err := shardtest.Build(t.Context(), keys(2000, v), path, c); err != nil {
+		if _, err := settest.BuildShards(t.Context(), keys(2000, v), path, c); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -209,7 +209,7 @@ func TestPublishRefuses(t *testing.T) {
 	bad[len(bad)-1] ^= 1
 	set := build(t, src, 2, 2, bloomery.Config{})
 	lacking := build(t, src, 3, 2, bloomery.Config{})
-	must(t, os.Remove(filepath.Join(lacking, shardfile.Name(1, 2, ""))))
+	must(t, os.Remove(filepath.Join(lacking, shardset.Name(1, 2, ""))))
 	next := build(t, src, 4, 0, bloomery.Config{})
 	signed := Options{Sign: []PrivateKey{key}}
 	for _, c := range []struct {

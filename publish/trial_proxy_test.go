@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
 	"github.com/bloomery/bloomery/publish/transport"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -217,7 +217,7 @@ func (p *proxied) publish(dir string, version int, key PrivateKey) Report {
 	var err error
 	if p.set {
 		c.Shards = 4
-		_, err = shardtest.Build(p.t.Context(), keys, path, c)
+		_, err = settest.BuildShards(p.t.Context(), keys, path, c)
 	} else {
 		var set *bloomery.Set
 		if set, err = bloomery.Build(p.t.Context(), keys, c); err == nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/blocked"
 	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
-	"github.com/bloomery/bloomery/internal/shardfile"
 )
 
 // MaxHeader is the largest length in bytes of what precedes the blocks in the file of a shard; see [Manifest.Blocks].
@@ -70,9 +69,9 @@ func (m *Manifest) Blocks(i int, header []byte) (*Blocks, error) {
 		return nil, fmt.Errorf("blocks of a filter with exceptions cannot be read: %w", filter.ErrUnsupported)
 	}
 	e := m.Shards[i]
-	want := shardfile.Header{Family: m.Spec.Family(), Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck, Keys: e.Keys,
-		Bytes: e.Bytes}
-	if err := want.Check(f, ErrForeign); err != nil {
+	want := &container.File{Encoded: family.Encoded{Spec: m.Spec, Keys: e.Keys}, Hash: m.Hash, Seed: m.Seed,
+		KeyCheck: m.KeyCheck, Bytes: e.Bytes}
+	if err := f.CheckHeader(want, ErrForeign); err != nil {
 		return nil, err
 	}
 

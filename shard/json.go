@@ -2,6 +2,8 @@ package shard
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,13 +12,47 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/strictjson"
 )
 
+// Values of fields of every manifest.
+const (
+	formatName = "bloomery-shards"
+	version    = 1 // that this program writes and reads
+	routing    = 1 // the routing function; a number is never reused for another one
+)
+
+// head is a manifest in JSON without its list of shards. Numbers with 64 significant bits are text, because JavaScript
+// reads numbers as float64.
+type head struct {
+	Format    string  `json:"format"`
+	Version   int     `json:"version"`
+	Plan      string  `json:"plan"`
+	Spec      string  `json:"spec"`
+	Hash      string  `json:"hash"`
+	Seed      string  `json:"seed"`
+	KeyCheck  string  `json:"key_check,omitempty"`
+	Routing   int     `json:"routing"`
+	FPRChosen float64 `json:"fpr_chosen,omitempty"`
+	Count     int     `json:"count"`
+}
+
 // head returns the JSON form of the fields before the list of shards.
-func (m *Manifest) head() shardfile.Head {
-	return shardfile.NewHead(m.Spec, m.Hash, m.Seed, m.KeyCheck, m.FPRChosen, len(m.Shards))
+func (m *Manifest) head() head {
+	h := head{
+		Format: formatName, Version: version, Spec: m.Spec.String(), Hash: m.Hash.String(),
+		Seed: strconv.FormatUint(m.Seed, 10), Routing: routing, FPRChosen: m.FPRChosen, Count: len(m.Shards),
+	}
+	if m.KeyCheck != 0 {
+		h.KeyCheck = strconv.FormatUint(m.KeyCheck, 16)
+	}
+	b, err := json.Marshal(h) // with an empty Plan, which depends on all other fields
+	if err != nil {
+		panic(err) // no field can fail
+	}
+	sum := sha256.Sum256(b)
+	h.Plan = hex.EncodeToString(sum[:16])
+	return h
 }
 
 // WriteTo writes the manifest: one field a line, one shard a line. The error wraps ErrManifest, and nothing is written,
@@ -33,7 +69,7 @@ func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
 	b.Write(bytes.TrimSuffix(text, []byte("\n}")))
 	b.WriteString(",\n  \"shards\": [")
 	for i, e := range m.Shards {
-		e.FPRPrior, e.FPRPosterior = shardfile.Rate(e.FPRPrior), shardfile.Rate(e.FPRPosterior)
+		e.FPRPrior, e.FPRPosterior = fourDigits(e.FPRPrior), fourDigits(e.FPRPosterior)
 		line, err := json.Marshal(e)
 		if err != nil {
 			return 0, err
@@ -48,9 +84,15 @@ func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
+// fourDigits rounds a rate, so that manifests from different processors have the same bytes.
+func fourDigits(rate float64) float64 {
+	rate, _ = strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 4, 64), 64) // parses what was formatted
+	return rate
+}
+
 // document is the JSON form of a manifest.
 type document struct {
-	shardfile.Head
+	head
 	Shards []Entry `json:"shards"`
 }
 
@@ -71,7 +113,7 @@ func ReadManifest(r io.Reader) (*Manifest, error) {
 	err := strictjson.Decode(limited, &j)
 
 	var invalid *strictjson.Error
-	newer := j.Format == shardfile.Format && j.Version > shardfile.Version
+	newer := j.Format == formatName && j.Version > version
 	switch {
 	case err != nil && !errors.As(err, &invalid):
 		return nil, err
@@ -79,7 +121,7 @@ func ReadManifest(r io.Reader) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrManifest, maxManifest)
 	case newer: // it may have fields that this program does not know
 		return nil, fmt.Errorf("%w: version %d; this program reads %d: use a newer Bloomery",
-			ErrManifest, j.Version, shardfile.Version)
+			ErrManifest, j.Version, version)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
@@ -90,12 +132,12 @@ func ReadManifest(r io.Reader) (*Manifest, error) {
 func (j *document) manifest() (*Manifest, error) {
 	m := &Manifest{FPRChosen: j.FPRChosen, Shards: j.Shards}
 	switch {
-	case j.Format != shardfile.Format:
-		return nil, fmt.Errorf("%w: its format is %q, want %q", ErrManifest, j.Format, shardfile.Format)
+	case j.Format != formatName:
+		return nil, fmt.Errorf("%w: its format is %q, want %q", ErrManifest, j.Format, formatName)
 	case j.Version < 1:
 		return nil, fmt.Errorf("%w: version %d", ErrManifest, j.Version)
-	case j.Routing != shardfile.Routing:
-		return nil, fmt.Errorf("%w: routing %d; this program knows %d", ErrManifest, j.Routing, shardfile.Routing)
+	case j.Routing != routing:
+		return nil, fmt.Errorf("%w: routing %d; this program knows %d", ErrManifest, j.Routing, routing)
 	case j.Count != len(j.Shards):
 		return nil, fmt.Errorf("%w: it lists %d of %d shards", ErrManifest, len(j.Shards), j.Count)
 	case len(j.Spec) > maxSpec:
@@ -123,7 +165,7 @@ func (j *document) manifest() (*Manifest, error) {
 	if j.Plan != want.Plan {
 		return nil, fmt.Errorf("%w: plan %.40q, but its fields give %s: it was edited", ErrManifest, j.Plan, want.Plan)
 	}
-	if j.Head != want {
+	if j.head != want {
 		return nil, fmt.Errorf("%w: its spec, seed or key_check is not in the canonical form", ErrManifest)
 	}
 	return m, nil

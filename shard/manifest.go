@@ -7,7 +7,6 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shardfile"
 )
 
 // Bounds of a manifest.
@@ -72,9 +71,7 @@ func (s *Sum) UnmarshalText(b []byte) error {
 // ID returns the plan id, the field "plan" of the file: 32 hex digits that depend on everything in the manifest except
 // its entries. Sets with equal ids have the same spec, hash function, chosen rate, routing and number of shards, so that
 // MergeFiles takes them.
-func (m *Manifest) ID() string {
-	return shardfile.NewHead(m.Spec, m.Hash, m.Seed, m.KeyCheck, m.FPRChosen, len(m.Shards)).Plan
-}
+func (m *Manifest) ID() string { return m.head().Plan }
 
 // Keys returns the number of keys of all shards.
 func (m *Manifest) Keys() (n uint64) {
@@ -116,10 +113,12 @@ func (m *Manifest) check() error {
 		return fmt.Errorf("%w: seed or key check do not belong to hash %s", ErrManifest, m.Hash)
 	}
 	for i, e := range m.Shards {
-		if err := shardfile.CheckName(e.File, i, len(m.Shards)); err != nil {
-			return fmt.Errorf("%w: %w", ErrManifest, err)
+		if s, shards, ok := ParseName(e.File); !ok || s != i || shards != len(m.Shards) {
+			return fmt.Errorf("%w: shard %d of %d is called %q; want %05[2]d-of-%05[3]d.bloom, with or without a suffix",
+				ErrManifest, i, len(m.Shards), e.File)
 		}
-		if e.Keys > maxKeys || e.Bytes == 0 || e.Bytes > maxBytes || !family.MeasuredRate(e.FPRPrior) || !family.MeasuredRate(e.FPRPosterior) {
+		if e.Keys > maxKeys || e.Bytes == 0 || e.Bytes > maxBytes ||
+			!family.MeasuredRate(e.FPRPrior) || !family.MeasuredRate(e.FPRPosterior) {
 			return fmt.Errorf("%w: shard %d: %d keys, %d bytes, rates %v and %v",
 				ErrManifest, i, e.Keys, e.Bytes, e.FPRPrior, e.FPRPosterior)
 		}

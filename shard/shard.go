@@ -17,7 +17,10 @@ package shard
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/hashes"
 )
 
@@ -48,3 +51,37 @@ var (
 	// ErrChanged means that size or SHA-256 of a file differ from the manifest.
 	ErrChanged = errors.New("the file is not the one in the manifest")
 )
+
+// Route returns the shard of a key, in [0, shards), by routing 1. It panics if shards is 0 or negative.
+//
+// It depends on all 128 bits of the hash and is independent of every family's use of them. docs/format.md has the
+// function and test vectors. Do not choose the shard by some bits of the hash instead: if a family uses them for
+// positions, the keys of a shard crowd into the same blocks, and up to 99.8% of the absent keys are false positives.
+func Route(h filter.Hash, shards int) int {
+	if shards <= 0 {
+		panic("shard: Route needs at least one shard")
+	}
+	return hashes.Route(h, shards)
+}
+
+// maxSuffix is the largest length of the suffix in a file name.
+const maxSuffix = 32
+
+// ParseName returns the number of a shard and the number of shards in the name of a shard's file: 00000-of-00016.bloom,
+// or with a suffix of 1 to 32 lower-case letters and digits 00001-of-00016.3f2a9c.bloom. ok is false for other names.
+func ParseName(name string) (s, shards int, ok bool) {
+	number, rest, _ := strings.Cut(name, "-of-")
+	count, _, _ := strings.Cut(rest, ".")
+	s, err := strconv.Atoi(number)
+	shards, err2 := strconv.Atoi(count)
+	if err != nil || err2 != nil || s < 0 || s >= shards || shards > Max {
+		return 0, 0, false
+	}
+
+	rest, plain := strings.CutPrefix(name, fmt.Sprintf("%05d-of-%05d", s, shards))
+	suffix, ends := strings.CutSuffix(rest, ".bloom")
+	letters, dotted := strings.CutPrefix(suffix, ".")
+	valid := dotted && letters != "" && len(letters) <= maxSuffix &&
+		strings.Trim(letters, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+	return s, shards, plain && ends && (suffix == "" || valid)
+}

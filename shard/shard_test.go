@@ -4,18 +4,17 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -48,6 +47,9 @@ func TestRouteEven(t *testing.T) {
 	}
 }
 
+// fileName returns the name of the file of a shard.
+func fileName(s, shards int) string { return fmt.Sprintf("%05d-of-%05d.bloom", s, shards) }
+
 func manifest(t *testing.T) *shard.Manifest {
 	spec, err := filter.ParseSpec("blocked(fpr=0.01)")
 	if err != nil {
@@ -56,11 +58,11 @@ func manifest(t *testing.T) *shard.Manifest {
 	m := &shard.Manifest{Spec: spec, Hash: filter.XXH3, Seed: math.MaxUint64, FPRChosen: 0.01}
 	for i := range 3 {
 		m.Shards = append(m.Shards, shard.Entry{
-			File: shardfile.Name(i, 3, ""), Keys: 1000, Bytes: 1472, SHA256: sha256.Sum256([]byte{byte(i)}),
+			File: fileName(i, 3), Keys: 1000, Bytes: 1472, SHA256: sha256.Sum256([]byte{byte(i)}),
 			FPRPrior: 0.00998877, FPRPosterior: 0.0098765,
 		})
 	}
-	m.Shards[1].File = shardfile.Name(1, 3, "abc123")
+	m.Shards[1].File = "00001-of-00003.abc123.bloom"
 	return m
 }
 
@@ -72,21 +74,13 @@ func text(t *testing.T, m *shard.Manifest) string {
 	return b.String()
 }
 
-// rounded returns a copy of m as it stands in a file.
-func rounded(m *shard.Manifest) *shard.Manifest {
-	c := *m
-	c.Shards = slices.Clone(m.Shards)
-	for i := range c.Shards {
-		e := &c.Shards[i]
-		e.FPRPrior, e.FPRPosterior = shardfile.Rate(e.FPRPrior), shardfile.Rate(e.FPRPosterior)
-	}
-	return &c
-}
-
 // TestManifest writes, reads and writes again: the same bytes.
 func TestManifest(t *testing.T) {
 	m := manifest(t)
 	first := text(t, m)
+	if want := `"plan": "` + m.ID() + `"`; !strings.Contains(first, want) {
+		t.Errorf("no %s in\n%s", want, first)
+	}
 	back, err := shard.ReadManifest(strings.NewReader(first))
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +88,10 @@ func TestManifest(t *testing.T) {
 	if again := text(t, back); again != first {
 		t.Errorf("read and written again:\n%s\nbefore:\n%s", again, first)
 	}
-	if back.Keys() != 3000 || back.Bytes() != 3*1472 || !reflect.DeepEqual(back, rounded(m)) {
+	for i := range m.Shards { // rates are rounded in a file
+		m.Shards[i].FPRPrior, m.Shards[i].FPRPosterior = 0.009989, 0.009876
+	}
+	if back.Keys() != 3000 || back.Bytes() != 3*1472 || !reflect.DeepEqual(back, m) {
 		t.Errorf("%d keys, %d bytes, %+v", back.Keys(), back.Bytes(), back)
 	}
 	if prior, posterior := back.FPR(); prior != 0.009989 || math.Abs(posterior-0.009876) > 1e-12 {
@@ -179,7 +176,7 @@ func FuzzManifest(f *testing.F) {
 	}
 	var b bytes.Buffer
 	m := &shard.Manifest{
-		Spec: family.NewSpec("fuse"), Hash: filter.XXH3, Shards: []shard.Entry{{File: shardfile.Name(0, 1, ""), Bytes: 1}},
+		Spec: family.NewSpec("fuse"), Hash: filter.XXH3, Shards: []shard.Entry{{File: fileName(0, 1), Bytes: 1}},
 	}
 	if _, err := m.WriteTo(&b); err != nil {
 		f.Fatal(err)
@@ -206,9 +203,20 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// TestMost: the names end where the numbers of shards of package shard end.
-func TestMost(t *testing.T) {
-	if !shardfile.IsName(shardfile.Name(0, shard.Max, "")) || shardfile.IsName(shardfile.Name(0, shard.Max+1, "")) {
-		t.Error("IsName has another limit than shard.Max")
+// TestParseName: a name has the number of its shard, of at most Max, and a suffix or none.
+func TestParseName(t *testing.T) {
+	for name, want := range map[string]int{
+		"00000-of-00001.bloom": 0, "00017-of-00300.0az9.bloom": 17, "1048575-of-1048576.bloom": 1048575,
+		"00003-of-00004." + strings.Repeat("a", 32) + ".bloom": 3, "00003-of-00004." + strings.Repeat("a", 33) + ".bloom": -1,
+		"0000000-of-1048577.bloom": -1, "00004-of-00004.bloom": -1, "3-of-00004.bloom": -1, "00003-of-4.bloom": -1,
+		"000003-of-00004.bloom": -1, "-0001-of-00004.bloom": -1, "00003-of-00004": -1, "00003-of-00004.": -1,
+		"00003-of-00004..bloom": -1, "00003-of-00004.A.bloom": -1, "00003-of-00004.a.b.bloom": -1,
+		"a/00003-of-00004.bloom": -1,
+		"00003-of-00004.bloom.bloom.bloom": -1, "00003-of-00004abloom": -1, "00003-of-00004a.bloom": -1, "": -1,
+	} {
+		s, shards, ok := shard.ParseName(name)
+		if ok != (want >= 0) || ok && (s != want || shards <= s) {
+			t.Errorf("%s: shard %d of %d, %t", name, s, shards, ok)
+		}
 	}
 }

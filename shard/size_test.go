@@ -7,7 +7,6 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -18,7 +17,7 @@ func BenchmarkReadManifest(b *testing.B) {
 			m := &shard.Manifest{Spec: family.NewSpec("fuse"), Hash: filter.XXH3, Shards: make([]shard.Entry, shards)}
 			for i := range m.Shards {
 				m.Shards[i] = shard.Entry{
-					File: shardfile.Name(i, shards, ""), Keys: 1000, Bytes: 1472, FPRPrior: 0.01, FPRPosterior: 0.01,
+					File: fileName(i, shards), Keys: 1000, Bytes: 1472, FPRPrior: 0.01, FPRPosterior: 0.01,
 				}
 			}
 			var text bytes.Buffer

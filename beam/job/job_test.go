@@ -23,7 +23,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/keyio"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -80,7 +80,7 @@ func single(t *testing.T, c Config, keys [][]byte) string {
 	dir := filepath.Join(t.TempDir(), "single")
 	build := c.Set.Build
 	build.Secret = c.Secret
-	b, err := shardtest.NewBuilder(dir, build)
+	b, err := settest.NewShardBuilder(dir, build)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestRunValues(t *testing.T) {
 	c := config(filepath.Join(dir, "*.csv"), filepath.Join(dir, "set"), "ribbon(r=8,value_bits=8)")
 	c.Set.Keys = steps.KeyFormat{Name: "csv", Column: "k", ValueColumn: "v"}
 	single := filepath.Join(dir, "single")
-	b, err := shardtest.NewBuilder(single, c.Set.Build)
+	b, err := settest.NewShardBuilder(single, c.Set.Build)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/fakes3"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -101,7 +101,7 @@ func distributed(t *testing.T, f server) {
 	f.Fault(nil, nil)
 
 	dir := t.TempDir()
-	_, err := shardtest.Build(ctx, func(yield func(string) bool) {
+	_, err := settest.BuildShards(ctx, func(yield func(string) bool) {
 		for _, k := range all {
 			if !yield(k) {
 				return

@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/buckets/internal/reals3"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
 	"github.com/bloomery/bloomery/distribute"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -220,7 +220,7 @@ func realDistribute(t *testing.T, f *reals3.Server, to string) (failed int) {
 	f.Fault(nil, nil)
 	f.Lose(nil)
 	dir := t.TempDir()
-	if _, err := shardtest.Build(ctx, all, dir, config); err != nil {
+	if _, err := settest.BuildShards(ctx, all, dir, config); err != nil {
 		t.Fatal(err)
 	}
 	want, files := buckets.Folder(dir), 0

@@ -22,7 +22,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -67,7 +67,7 @@ func (s *trialSite) publish() error {
 	if c := (bloomery.Config{Spec: "standard(bytes=65536)", Shards: s.shards}); s.shards == exactSite {
 		err = s.saveExact(ctx, path)
 	} else if s.shards > 0 {
-		_, err = shardtest.Build(ctx, keys, path, c)
+		_, err = settest.BuildShards(ctx, keys, path, c)
 	} else {
 		var set *bloomery.Set
 		if set, err = bloomery.Build(ctx, keys, c); err == nil {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -85,7 +85,7 @@ func TestTrialLateWorkers(t *testing.T) {
 			t.Fatalf("seed %d, %s: %v", seed, what, err)
 		}
 		for s, e := range m.Shards {
-			if got[e.File] != want[name][shardfile.Name(s, shards, "")] {
+			if got[e.File] != want[name][shardset.Name(s, shards, "")] {
 				t.Fatalf("seed %d, %s: %s is not of the set %s", seed, what, e.File, name)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -77,7 +77,7 @@ func TestTrialShardKills(t *testing.T) {
 		if out, err := program(own.String(), append([]string{"build", "-o", one}, spec...)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		if b, err := os.ReadFile(one); err != nil || string(b) != want[shardfile.Name(s, shards, "")] {
+		if b, err := os.ReadFile(one); err != nil || string(b) != want[shardset.Name(s, shards, "")] {
 			t.Errorf("shard %d is not what build makes of its keys: %v", s, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/eval/beam/clusters"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -157,7 +157,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-func ofSet(name string) bool { return shardfile.IsName(name) || name == shard.ManifestName }
+func ofSet(name string) bool { return shardset.IsName(name) || name == shard.ManifestName }
 
 func names(files map[string]string) []string { return slices.Sorted(maps.Keys(files)) }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // subject is a filter on disk with the keys that are asked.
@@ -168,8 +167,12 @@ func (s *subject) buildShards(ctx context.Context, c bloomery.Config, members []
 	if _, err := os.Stat(s.path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is in the way: %v", s.path, err)
 	}
-	_, err := shardtest.Build(ctx, eachOf(members), s.path, c)
-	return err
+	c.Dir = s.path
+	set, err := bloomery.Build(ctx, eachOf(members), c)
+	if err != nil {
+		return err
+	}
+	return set.Close()
 }
 
 // eachOf ranges over the bytes of keys.

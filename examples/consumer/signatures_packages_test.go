@@ -161,6 +161,7 @@ var (
 var (
 	_ func(io.Reader) (*shard.Manifest, error) = shard.ReadManifest
 	_ func(filter.Hash, int) int               = shard.Route
+	_ func(string) (int, int, bool)            = shard.ParseName
 )
 
 var (

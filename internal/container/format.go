@@ -90,6 +90,28 @@ func New(family uint16, e family.Encoded, h filter.Hasher) *File {
 	return &File{Encoded: e, Family: family, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck()}
 }
 
+// CheckHeader returns a *FormatError with the place of the first field that differs between the headers of f and want:
+// family, hash function, seed, check of the secret, number of keys and length. It wraps foreign.
+func (f *File) CheckHeader(want *File, foreign error) error {
+	for _, field := range []struct {
+		at         uint64
+		what       string
+		have, want any
+	}{
+		{10, "family", f.Spec.Family(), want.Spec.Family()},
+		{12, "hash", f.Hash, want.Hash},
+		{16, "seed", f.Seed, want.Seed},
+		{24, "check of the secret", f.KeyCheck, want.KeyCheck},
+		{32, "number of keys", f.Keys, want.Keys},
+		{40, "length", f.Bytes, want.Bytes},
+	} {
+		if field.have != field.want {
+			return Broken(field.at, fmt.Sprintf("%s %v, want %v", field.what, field.have, field.want), foreign)
+		}
+	}
+	return nil
+}
+
 // HasExceptions reports whether the file has a section of exceptions, also if only its header was read. A reader that
 // does not ask them must refuse the file.
 func (f *File) HasExceptions() bool { return f.Exceptions != nil }

@@ -41,8 +41,7 @@ var layers = [][]string{
 
 	// Files of one filter, and plans.
 	{"internal/container", "tablefilter"},
-	{"plan", "window", "interop/clubcard", "internal/cli", "interop/internal/parquetmeta",
-		"internal/shardfile"},
+	{"plan", "window", "interop/clubcard", "internal/cli", "interop/internal/parquetmeta"},
 
 	// Folders of many filters.
 	{"shard"},
@@ -53,8 +52,8 @@ var layers = [][]string{
 
 	// Sets, and what uses them.
 	{"."},
-	{"internal/shardtest"},
-	{"internal/settest", "internal/steps", "interop", "publish"},
+	{"internal/settest"},
+	{"internal/steps", "interop", "publish"},
 	{"distribute"},
 	{"cmd/bloomery"},
 
@@ -72,13 +71,13 @@ var upward = map[string][]string{
 	// Its examples build sets.
 	"filter": {"."},
 	// Helpers of its tests.
-	".": {"internal/settest", "internal/shardtest"},
+	".": {"internal/settest"},
 	// Its examples make the files that they compare.
 	"delta": {"."},
 	// Everything that opens sets refuses files of windows by name.
 	"window": {".", "internal/settest", "shard"},
 	// Its tests use sharded sets as users do.
-	"internal/engine/shards": {".", "delta", "internal/settest", "internal/shardtest"},
+	"internal/engine/shards": {".", "delta", "internal/settest"},
 }
 
 // labOnly are modules that only eval uses, so that bloomery does not bring them along.
@@ -218,7 +217,7 @@ func TestLibraries(t *testing.T) {
 // serversForTests starts servers that only tests need.
 const serversForTests = "buckets/internal/reals3"
 
-// TestWorkName: the name of the folder of working files stands in package shardfile only.
+// TestWorkName: the name of the folder of working files stands in package shardset only.
 func TestWorkName(t *testing.T) {
 	atRoot(t)
 	found := 0
@@ -229,7 +228,7 @@ func TestWorkName(t *testing.T) {
 		text, err := os.ReadFile(p)
 		if n := strings.Count(string(text), `"work-`); n > 0 {
 			found += n
-			if p != filepath.Join("internal", "shardfile", "work.go") {
+			if p != filepath.Join("internal", "shardset", "names.go") {
 				t.Errorf("%s has the name", p)
 			}
 		}

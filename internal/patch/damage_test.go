@@ -15,7 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/patch"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -114,7 +114,7 @@ func testDamaged(t *testing.T, cases []damaged, r *rand.Rand, rounds int) {
 		var err error
 		n := allocated(func() {
 			got, err = patch.Patch(context.Background(), c.base, d, 0, func(name string, _ []byte) error {
-				if !shardfile.IsName(name) {
+				if !shardset.IsName(name) {
 					t.Errorf("%s: % x writes %q", c.name, d, name)
 				}
 				return nil

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/sums"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -126,14 +126,14 @@ func derives(from, to *shard.Manifest, text []byte) bool {
 
 // putEntry appends what a new entry has besides keys, length and SHA-256 of the file.
 func putEntry(w *bitWriter, old, new shard.Entry, i, shards int) {
-	plain := shardfile.Name(i, shards, "")
+	plain := shardset.Name(i, shards, "")
 	suffix := suffixOf(new.File, plain)
 	switch {
 	case new.File == old.File:
 		w.field(nameKept, 2)
 	case suffix == "":
 		w.field(namePlain, 2)
-	case new.File == shardfile.HashName(i, shards, new.SHA256):
+	case new.File == shardset.HashName(i, shards, new.SHA256):
 		w.field(nameHashed, 2)
 	default:
 		w.field(nameText, 2)
@@ -225,17 +225,17 @@ func (p *setPatch) run() (manifest []byte, err error) {
 }
 
 // name returns the name of a shard for messages.
-func (p *setPatch) name(i int) string { return shardfile.Name(i, max(i+1, len(p.from.Shards)), "") }
+func (p *setPatch) name(i int) string { return shardset.Name(i, max(i+1, len(p.from.Shards)), "") }
 
 // entry reads what putEntry wrote. A name with a hash has no suffix yet but hashed.
 func (p *setPatch) entry(e *shard.Entry, i int) {
 	switch p.field(2) {
 	case namePlain:
-		e.File = shardfile.Name(i, len(p.from.Shards), "")
+		e.File = shardset.Name(i, len(p.from.Shards), "")
 	case nameHashed:
 		e.File = ""
 	case nameText:
-		e.File = shardfile.Name(i, len(p.from.Shards), p.text(64))
+		e.File = shardset.Name(i, len(p.from.Shards), p.text(64))
 	}
 	e.FPRPrior = rateOf(stepOf(e.FPRPrior) + p.signed())
 	e.FPRPosterior = rateOf(stepOf(e.FPRPosterior) + p.signed())
@@ -280,9 +280,9 @@ func describe(e *shard.Entry, content []byte, i, shards int) error {
 	}
 	e.Keys, e.Bytes, e.SHA256 = m.Keys, uint64(len(content)), sha256.Sum256(content)
 	if e.File == "" {
-		e.File = shardfile.HashName(i, shards, e.SHA256)
+		e.File = shardset.HashName(i, shards, e.SHA256)
 	}
-	if !shardfile.IsName(e.File) {
+	if !shardset.IsName(e.File) {
 		return errNumber
 	}
 	return nil

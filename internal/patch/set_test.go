@@ -12,7 +12,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/patch"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -65,8 +64,8 @@ func newFolder(t testing.TB, spec string, files [][]byte, before *folder) *folde
 		sum := sha256.Sum256(b)
 		e := shard.Entry{
 			File: shardset.NewName(old, i, len(files), sum), Keys: m.Keys, Bytes: uint64(len(b)), SHA256: sum,
-			FPRPrior:     shardfile.Rate(0.01 - 1e-5*float64(m.Keys%7)),
-			FPRPosterior: shardfile.Rate(0.00999 + 1e-5*float64(m.Keys%11)),
+			FPRPrior:     shardset.Rate(0.01 - 1e-5*float64(m.Keys%7)),
+			FPRPosterior: shardset.Rate(0.00999 + 1e-5*float64(m.Keys%11)),
 		}
 		f.manifest.Shards = append(f.manifest.Shards, e)
 		f.files[e.File] = b
@@ -139,8 +138,8 @@ func TestSets(t *testing.T) {
 		plain := newFolder(t, spec, setFiles(t, spec, 0, 3, 0, 0), nil)
 		t.Log(spec, len(checkSets(t, base, plain)))
 		named := newFolder(t, spec, setFiles(t, spec, 0, 0, 0, 0), nil)
-		named.manifest.Shards[1].File = shardfile.Name(1, 4, "abc")
-		named.files[named.manifest.Shards[1].File] = named.files[shardfile.Name(1, 4, "")]
+		named.manifest.Shards[1].File = shardset.Name(1, 4, "abc")
+		named.files[named.manifest.Shards[1].File] = named.files[shardset.Name(1, 4, "")]
 		var text bytes.Buffer
 		if _, err := named.manifest.WriteTo(&text); err != nil {
 			t.Fatal(err)

@@ -21,7 +21,6 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -323,7 +322,7 @@ func TestAllowRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	c := bloomery.Config{Spec: "blocked(layout=split)", Hash: filter.XXH64, Allow: settest.Numbered("allowed", 1),
 		Shards: 2}
-	if _, err := shardtest.Build(ctx, settest.Numbered("member", 1), dir, c); !errors.Is(err, filter.ErrConfig) {
+	if _, err := settest.BuildShards(ctx, settest.Numbered("member", 1), dir, c); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("shards: %v", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {

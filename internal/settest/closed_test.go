@@ -13,7 +13,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // TestClosed: after Close, and after a failed load into a Set without a filter, every query is true and Err says why.
@@ -30,7 +29,7 @@ func TestClosed(t *testing.T) {
 		}
 	}
 	c := bloomery.Config{Spec: "standard(bytes=32768)", Shards: 3}
-	if _, err := shardtest.Build(t.Context(), slices.Values(settest.Words(50)), sharded, c); err != nil {
+	if _, err := settest.BuildShards(t.Context(), slices.Values(settest.Words(50)), sharded, c); err != nil {
 		t.Fatal(err)
 	}
 	file := settest.ReadAll(t, small)

@@ -12,7 +12,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -200,7 +199,7 @@ func TestMaxBytes(t *testing.T) {
 			},
 			"BuildDir": func(c bloomery.Config) error {
 				c.Shards = 4
-				_, err := shardtest.Build(t.Context(), slices.Values(few), filepath.Join(t.TempDir(), "set"), c)
+				_, err := settest.BuildShards(t.Context(), slices.Values(few), filepath.Join(t.TempDir(), "set"), c)
 				return err
 			},
 		} {
@@ -236,7 +235,7 @@ func TestMaxBytes(t *testing.T) {
 			t.Errorf("%s: 5000 keys in 1000 bytes: %v", spec, err)
 		}
 		dir := filepath.Join(t.TempDir(), "set")
-		_, err := shardtest.Build(t.Context(), slices.Values(settest.Words(5000)), dir, c)
+		_, err := settest.BuildShards(t.Context(), slices.Values(settest.Words(5000)), dir, c)
 		if !errors.Is(err, filter.ErrTooLarge) && !errors.Is(err, filter.ErrUnsupported) {
 			t.Errorf("%s: 5000 keys in shards of 1000 bytes: %v", spec, err)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -138,7 +137,7 @@ func TestLikeErrors(t *testing.T) {
 	if _, err := c.ForShard(t.Context()); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("ForShard: %v", err)
 	}
-	if _, err := shardtest.NewBuilder(t.TempDir(), like); !errors.Is(err, filter.ErrConfig) {
+	if _, err := settest.NewShardBuilder(t.TempDir(), like); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("NewBuilder with Dir: %v", err)
 	}
 	like.Keys = 5
@@ -156,7 +155,7 @@ func TestLikeShards(t *testing.T) {
 	keys := settest.Words(9000)
 	dir := filepath.Join(t.TempDir(), "old")
 	first := bloomery.Config{Spec: "partitioned(effort=fast,fpr=0.01,later=900)", Seed: 4, Shards: 3}
-	was, err := shardtest.Build(t.Context(), slices.Values(keys[:8000]), dir, first)
+	was, err := settest.BuildShards(t.Context(), slices.Values(keys[:8000]), dir, first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +165,7 @@ func TestLikeShards(t *testing.T) {
 	}
 	defer old.Close()
 	next := filepath.Join(t.TempDir(), "next")
-	m, err := shardtest.Build(t.Context(), slices.Values(keys[500:]), next, bloomery.Config{Like: old})
+	m, err := settest.BuildShards(t.Context(), slices.Values(keys[500:]), next, bloomery.Config{Like: old})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,11 +204,11 @@ func TestLikeShards(t *testing.T) {
 		t.Errorf("a Builder like a sharded set: %v", err)
 	}
 	again := bloomery.Config{Like: old, Shards: 4}
-	if _, err := shardtest.NewBuilder(dir, again); !errors.Is(err, filter.ErrConfig) {
+	if _, err := settest.NewShardBuilder(dir, again); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("another number of shards: %v", err)
 	}
 	again.Shards = 0
-	if m, err = shardtest.Build(t.Context(), slices.Values(keys[500:]), dir, again); err != nil {
+	if m, err = settest.BuildShards(t.Context(), slices.Values(keys[500:]), dir, again); err != nil {
 		t.Fatal(err)
 	}
 	if len(settest.FilesOf(t, dir)) != 4 || m.Keys() != 8500 {

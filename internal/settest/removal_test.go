@@ -12,7 +12,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // removable are specs whose filters can remove keys.
@@ -277,7 +276,7 @@ func TestHalfStrangers(t *testing.T) {
 		t.Errorf("by force: %+v, %v", got, err)
 	}
 	dir := filepath.Join(t.TempDir(), "set")
-	_, err = shardtest.Build(t.Context(), slices.Values(keys), dir,
+	_, err = settest.BuildShards(t.Context(), slices.Values(keys), dir,
 		bloomery.Config{Spec: "rankindexed(fpr=1e-6)", Shards: 4})
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,6 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // TestForeign builds filters of other systems and has them keep their keys through a file.
@@ -155,7 +154,7 @@ func TestSnapshotApart(t *testing.T) {
 	const spec = "rankindexed(capacity=1000)"
 	keys := []string{"a", "b"}
 	dir, file := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "f.bloom")
-	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec,
+	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec,
 		Shards: 2}); err != nil {
 		t.Fatal(err)
 	}

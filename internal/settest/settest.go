@@ -3,6 +3,7 @@
 package settest
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -247,7 +248,7 @@ func WriteIntegers(tb testing.TB, spec string, shards int, keys []uint64) string
 	}
 	m := &shard.Manifest{Hash: filter.XXH3}
 	for i, part := range parts {
-		name := shardfile.Name(i, shards, "")
+		name := shardset.Name(i, shards, "")
 		set := build(filepath.Join(path, name), part)
 		entry := EntryOf(tb, filepath.Join(path, name), set)
 		m.Shards = append(m.Shards, entry)
@@ -307,7 +308,7 @@ func WriteShards(tb testing.TB, dir string, c bloomery.Config, shards int, keys 
 		if err != nil {
 			tb.Fatal(err)
 		}
-		name := shardfile.Name(i, shards, "")
+		name := shardset.Name(i, shards, "")
 		if err := IntoSet(tb, set, filepath.Join(dir, name)); err != nil {
 			tb.Fatal(err)
 		}
@@ -323,7 +324,7 @@ func EntryOf(tb testing.TB, path string, set *bloomery.Set) shard.Entry {
 	info, data := set.Info(), ReadAll(tb, path)
 	return shard.Entry{
 		File: filepath.Base(path), Keys: info.Keys, Bytes: uint64(len(data)), SHA256: sha256.Sum256(data),
-		FPRPrior: shardfile.Rate(info.FPRPrior), FPRPosterior: shardfile.Rate(info.FPRPosterior),
+		FPRPrior: shardset.Rate(info.FPRPrior), FPRPosterior: shardset.Rate(info.FPRPosterior),
 	}
 }
 
@@ -362,4 +363,34 @@ func Names(prefix string, n int) []string {
 func IntoSet(tb testing.TB, set *bloomery.Set, path string) error {
 	outside := filepath.Join(tb.TempDir(), "shard")
 	return errors.Join(set.Save(tb.Context(), outside), os.Rename(outside, path))
+}
+
+// ShardBuilder is a bloomery.Builder of a sharded set whose Build returns the manifest.
+type ShardBuilder struct{ *bloomery.Builder }
+
+// NewShardBuilder returns a ShardBuilder of the set in a folder.
+func NewShardBuilder(dir string, c bloomery.Config) (*ShardBuilder, error) {
+	c.Dir = dir
+	b, err := bloomery.NewBuilder(context.Background(), c)
+	return &ShardBuilder{b}, err
+}
+
+// Build writes the set and returns its manifest.
+func (b *ShardBuilder) Build(ctx context.Context) (*shard.Manifest, error) {
+	return manifestOf(b.Builder.Build(ctx))
+}
+
+// BuildShards builds the sharded set of keys in a folder.
+func BuildShards[K filter.Key](
+	ctx context.Context, keys iter.Seq[K], dir string, c bloomery.Config,
+) (*shard.Manifest, error) {
+	c.Dir = dir
+	return manifestOf(bloomery.Build(ctx, keys, c))
+}
+
+func manifestOf(s *bloomery.Set, err error) (*shard.Manifest, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s.Manifest(), errors.Join(s.Err(), s.Close())
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // TestShrink: a Set like another one has lost at most half of its keys, or what Shrink allows, in every family.
@@ -73,7 +72,7 @@ func TestShrinkDuplicates(t *testing.T) {
 func TestShrinkSharded(t *testing.T) {
 	keys := settest.Words(200) // so few that some shards lose more than half
 	dir := filepath.Join(t.TempDir(), "set")
-	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir,
+	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir,
 		bloomery.Config{Spec: "standard", Shards: 50}); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +87,7 @@ func TestShrinkSharded(t *testing.T) {
 	}
 	c := bloomery.Config{Like: old}
 	for _, left := range []int{0, 99} {
-		_, err = shardtest.Build(t.Context(), slices.Values(keys[:left]), dir, c)
+		_, err = settest.BuildShards(t.Context(), slices.Values(keys[:left]), dir, c)
 		var lost *drift.ShrinkError
 		if !errors.As(err, &lost) || lost.Before != 200 || lost.After != uint64(left) {
 			t.Errorf("%d keys: %v", left, err)
@@ -98,7 +97,7 @@ func TestShrinkSharded(t *testing.T) {
 			t.Errorf("%v, %v: the folder has changed: %v", left, err, after)
 		}
 	}
-	if _, err = shardtest.Build(t.Context(), slices.Values(keys[:120]), dir, c); err != nil {
+	if _, err = settest.BuildShards(t.Context(), slices.Values(keys[:120]), dir, c); err != nil {
 		t.Error(err)
 	}
 }
@@ -137,7 +136,7 @@ func TestShrinkCounts(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 		}
 		dir := filepath.Join(t.TempDir(), "set")
-		if _, err := shardtest.Build(t.Context(), log(2), dir, bloomery.Config{Spec: spec, Shards: 20}); err != nil {
+		if _, err := settest.BuildShards(t.Context(), log(2), dir, bloomery.Config{Spec: spec, Shards: 20}); err != nil {
 			t.Fatal(err)
 		}
 		old, err := bloomery.Open(t.Context(), dir)
@@ -146,7 +145,7 @@ func TestShrinkCounts(t *testing.T) {
 		}
 		defer old.Close()
 		for times, ok := range map[int]bool{0: false, 1: true} {
-			_, err := shardtest.Build(t.Context(), log(times), dir, bloomery.Config{Like: old})
+			_, err := settest.BuildShards(t.Context(), log(times), dir, bloomery.Config{Like: old})
 			if ok != (err == nil) || !ok && !errors.Is(err, filter.ErrShrunk) {
 				t.Errorf("%s, shards, %d more: %v", spec, times, err)
 			}
@@ -182,7 +181,7 @@ func TestShrinkAllowed(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "set")
 	c := bloomery.Config{Spec: "standard", Shards: 3, Allow: allowed(1000)}
-	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c); err != nil {
+	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
 		t.Fatal(err)
 	}
 	set, err := bloomery.Open(t.Context(), dir)
@@ -190,7 +189,7 @@ func TestShrinkAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	_, err = shardtest.Build(t.Context(), slices.Values(keys), dir, bloomery.Config{Like: set, Allow: allowed(100)})
+	_, err = settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Like: set, Allow: allowed(100)})
 	if !errors.Is(err, filter.ErrShrunk) {
 		t.Errorf("100 of 1000 allowed keys in shards: %v", err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -194,7 +193,7 @@ func TestShardedBuildValues(t *testing.T) {
 		{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Shards: 2, Keys: 10_000},
 	} {
 		dir := filepath.Join(t.TempDir(), "set")
-		b, err := shardtest.NewBuilder(dir, c)
+		b, err := settest.NewShardBuilder(dir, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +226,7 @@ func TestShardedBuildValues(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
-	mixed, err := shardtest.NewBuilder(filepath.Join(t.TempDir(), "set"),
+	mixed, err := settest.NewShardBuilder(filepath.Join(t.TempDir(), "set"),
 		bloomery.Config{Spec: "ribbon(value_bits=32)", Shards: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +241,7 @@ func TestShardedBuildValues(t *testing.T) {
 		{Spec: "ribbon(value_bits=6)"}: "number of shards", {Spec: "ribbon(value_bits=3)", Shards: 2}: "value_bits=",
 		{Spec: "standard", Shards: 2}: "take a value with each key",
 	} {
-		b, err := shardtest.NewBuilder(filepath.Join(t.TempDir(), "set"), *c)
+		b, err := settest.NewShardBuilder(filepath.Join(t.TempDir(), "set"), *c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/flock"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -131,7 +130,7 @@ func foreign(dir string) (string, error) {
 	all, err := os.ReadDir(dir)
 	for _, e := range all {
 		n := e.Name()
-		if _, _, work := shardfile.CutWork(n); !(work && e.IsDir()) && !IsUnfinished(n) && n != shard.ManifestName {
+		if _, _, work := CutWork(n); !(work && e.IsDir()) && !IsUnfinished(n) && n != shard.ManifestName {
 			return n, err
 		}
 	}
@@ -159,7 +158,7 @@ func (f *Folder) Foreign() string { return f.foreign }
 func (f *Folder) Put(ctx context.Context, s, shards int, info filter.Info, file io.WriterTo) (shard.Entry, error) {
 	e, old := EntryOf(info), f.old
 	if old == nil || len(old.Shards) != shards { // the name does not depend on the content
-		e.File = shardfile.Name(s, shards, "")
+		e.File = Name(s, shards, "")
 		return e, f.put(ctx, e.File, func(w io.Writer) error { return Measure(&e, file, w) })
 	}
 	if err := Measure(&e, file, io.Discard); err != nil {
@@ -178,7 +177,7 @@ func (f *Folder) Put(ctx context.Context, s, shards int, info filter.Info, file 
 // PutFile writes a shard under a given name. The error wraps shard.ErrManifest if the set in the folder has a shard of
 // that name with another SHA-256.
 func (f *Folder) PutFile(ctx context.Context, name string, sum [sha256.Size]byte, write func(io.Writer) error) error {
-	if !shardfile.IsName(name) {
+	if !IsName(name) {
 		return fmt.Errorf("%w: new shard %.80q has no name of a shard", shard.ErrManifest, name)
 	}
 	if was := f.named(name); was != nil && was.SHA256 != sum {
@@ -194,7 +193,7 @@ func (f *Folder) PutBytes(ctx context.Context, name string, b []byte) error {
 
 // named returns the entry of a file in the manifest of the set in the folder, or nil.
 func (f *Folder) named(name string) *shard.Entry {
-	if s, _, ok := shardfile.ParseName(name); ok && f.old != nil && s < len(f.old.Shards) && f.old.Shards[s].File == name {
+	if s, _, ok := shard.ParseName(name); ok && f.old != nil && s < len(f.old.Shards) && f.old.Shards[s].File == name {
 		return &f.old.Shards[s]
 	}
 	return nil
@@ -208,7 +207,7 @@ func (f *Folder) put(ctx context.Context, name string, write func(io.Writer) err
 		before, f.written[stem] = f.written[stem], name
 		f.mu.Unlock()
 	}
-	if s, _, ok := shardfile.ParseName(name); ok && f.old != nil && len(f.old.Shards) > 0 {
+	if s, _, ok := shard.ParseName(name); ok && f.old != nil && len(f.old.Shards) > 0 {
 		// It must not be more open than the shard that it replaces.
 		ctx = container.Like(ctx, f.Path(f.old.Shards[min(s, len(f.old.Shards)-1)].File))
 	}

@@ -21,7 +21,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -82,7 +81,7 @@ func transact(ctx context.Context, dir string, s scenario, shards, version int) 
 		content := contentOf(version, i)
 		if e := &m.Shards[i]; s.named {
 			*e = shard.Entry{Keys: 1, Bytes: uint64(len(content)), SHA256: sha256.Sum256(content)}
-			e.File = shardfile.HashName(i, shards, e.SHA256)
+			e.File = HashName(i, shards, e.SHA256)
 			err = f.PutBytes(ctx, e.File, content)
 		} else {
 			if version > 1 { // a shard that is written and changed again
@@ -133,8 +132,8 @@ func wholeSet(t *testing.T, dir string) (*shard.Manifest, map[string]string) {
 func setFolder(t *testing.T, s scenario) (dir string, foreign []string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "set")
-	work := strings.TrimSuffix(shardfile.WorkName(strings.Repeat("ab", 16), ""), "/")
-	plan := filepath.Join(dir, work, shardfile.Name(1, 3, "cd")) // of a distributed build that runs
+	work := strings.TrimSuffix(WorkName(strings.Repeat("ab", 16), ""), "/")
+	plan := filepath.Join(dir, work, Name(1, 3, "cd")) // of a distributed build that runs
 	if err := errors.Join(os.MkdirAll(filepath.Dir(plan), 0o777), os.WriteFile(plan, nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +204,7 @@ func TestKilledFolder(t *testing.T) {
 					version, shards = 1, s.before
 				}
 				for name, text := range files {
-					if i, n, _ := shardfile.ParseName(name); text != string(contentOf(version, i)) || n != shards {
+					if i, n, _ := shard.ParseName(name); text != string(contentOf(version, i)) || n != shards {
 						t.Fatalf("%s, step %d: %s is not of version %d", what, at, name, version)
 					}
 				}

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -23,15 +22,15 @@ func TestLeftover(t *testing.T) {
 	set := func(shards int, suffix string) *shard.Manifest {
 		m := new(shard.Manifest)
 		for i := range shards {
-			m.Shards = append(m.Shards, shard.Entry{File: shardfile.Name(i, shards, suffix)})
+			m.Shards = append(m.Shards, shard.Entry{File: Name(i, shards, suffix)})
 		}
 		return m
 	}
 	all := []string{
-		shardfile.Name(0, 3, ""), shardfile.Name(0, 3, "aa"), shardfile.Name(0, 4, ""), shardfile.Name(1, 9, "bb"),
+		Name(0, 3, ""), Name(0, 3, "aa"), Name(0, 4, ""), Name(1, 9, "bb"),
 		shard.ManifestName, "notes.txt", "00000-of-00003.bak",
-		strings.TrimSuffix(shardfile.WorkName(strings.Repeat("ab", 16), ""), "/"),
-		"." + shardfile.Name(0, 3, "") + ".tmp-0123456789abcdef",
+		strings.TrimSuffix(WorkName(strings.Repeat("ab", 16), ""), "/"),
+		"." + Name(0, 3, "") + ".tmp-0123456789abcdef",
 	}
 	for what, c := range map[string]struct {
 		rule Leftover
@@ -58,7 +57,7 @@ func TestAbort(t *testing.T) {
 	for i := range 2 {
 		content := []byte{byte(i)}
 		sum := sha256.Sum256(content)
-		m.Shards = append(m.Shards, shard.Entry{File: shardfile.HashName(i, 2, sum), Keys: 1, Bytes: 1, SHA256: sum})
+		m.Shards = append(m.Shards, shard.Entry{File: HashName(i, 2, sum), Keys: 1, Bytes: 1, SHA256: sum})
 	}
 	put := func(f *Folder, i int) {
 		t.Helper()
@@ -100,7 +99,7 @@ func TestAbort(t *testing.T) {
 	put(f, 1)
 	other := *m
 	other.Shards = slices.Clone(m.Shards)
-	other.Shards[1].File = shardfile.Name(1, 2, "other")
+	other.Shards[1].File = Name(1, 2, "other")
 	var text bytes.Buffer
 	if _, err := other.WriteTo(&text); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package shardset
 import (
 	"slices"
 
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -40,7 +39,7 @@ func (l Leftover) Func() func(name string) bool {
 		counts = append(counts, len(l.Before.Shards))
 	}
 	return func(name string) bool {
-		_, shards, ok := shardfile.ParseName(name)
+		_, shards, ok := shard.ParseName(name)
 		return ok && !named[name] && (l.All || slices.Contains(counts, shards))
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"crypto/sha256"
 	"io"
 	"slices"
+	"strconv"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -18,15 +19,10 @@ func Clone(m *shard.Manifest) *shard.Manifest {
 	return &c
 }
 
-// Matches reports whether h is the hash function of the keys of a set.
-func Matches(m *shard.Manifest, h filter.Hasher) bool {
-	return h.ID() == m.Hash && h.Seed() == m.Seed && (m.Hash != filter.SipHash || h.KeyCheck() == m.KeyCheck)
-}
-
 // EntryOf returns the entry of a filter with that Info, without File, Bytes and SHA256.
 func EntryOf(info filter.Info) shard.Entry {
 	return shard.Entry{
-		Keys: info.Keys, FPRPrior: shardfile.Rate(info.FPRPrior), FPRPosterior: shardfile.Rate(info.FPRPosterior),
+		Keys: info.Keys, FPRPrior: Rate(info.FPRPrior), FPRPosterior: Rate(info.FPRPosterior),
 	}
 }
 
@@ -44,7 +40,31 @@ func Measure(e *shard.Entry, file io.WriterTo, w io.Writer) error {
 // *container.FormatError with the place of the field.
 func CheckHeader(m *shard.Manifest, i int, f *container.File) error {
 	e := m.Shards[i]
-	want := shardfile.Header{Family: m.Spec.Family(), Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck, Keys: e.Keys,
-		Bytes: e.Bytes}
-	return want.Check(f, shard.ErrForeign)
+	want := &container.File{Encoded: family.Encoded{Spec: m.Spec, Keys: e.Keys}, Hash: m.Hash, Seed: m.Seed,
+		KeyCheck: m.KeyCheck, Bytes: e.Bytes}
+	return f.CheckHeader(want, shard.ErrForeign)
+}
+
+// Rate rounds a rate to four significant digits, so that manifests from different processors have the same bytes.
+func Rate(r float64) float64 { return round(r, 4) }
+
+// ChosenRate returns the false-positive rate that was chosen for a set, from the chosen rates of its shards: their mean
+// to three digits, or the rate itself if they are equal. It is 0 if a shard has none.
+func ChosenRate(rates []float64) float64 {
+	sum := 0.0
+	for _, r := range rates {
+		if r == 0 {
+			return 0
+		}
+		sum += r
+	}
+	if distinct := slices.Compact(slices.Clone(rates)); len(distinct) == 1 {
+		return distinct[0]
+	}
+	return round(sum/float64(max(len(rates), 1)), 3)
+}
+
+func round(r float64, digits int) float64 {
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(r, 'g', digits, 64), 64) // parses what was formatted
+	return v
 }

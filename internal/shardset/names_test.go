@@ -1,6 +1,7 @@
 package shardset_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/internal/shardset"
@@ -15,6 +16,19 @@ func TestIsUnfinished(t *testing.T) {
 	} {
 		if got := shardset.IsUnfinished(name); got != want {
 			t.Errorf("%q: %t", name, got)
+		}
+	}
+}
+
+func TestCutWork(t *testing.T) {
+	id := strings.Repeat("0f", 16)
+	for name, want := range map[string]string{
+		"work-" + id: "", shardset.WorkName(id, ""): "", shardset.WorkName(id, "a/b"): "a/b",
+		"work-": "-", "work-12": "-", id: "-", "work-" + id + "0": "-", "work-" + strings.Repeat("x", 32) + "/a": "-",
+	} {
+		got, file, ok := shardset.CutWork(name)
+		if ok != (want != "-") || ok && (got != id || file != want) {
+			t.Errorf("%s: %s, %s, %v", name, got, file, ok)
 		}
 	}
 }

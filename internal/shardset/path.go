@@ -13,7 +13,6 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -27,7 +26,7 @@ func CheckFile(path string) error {
 		path = target
 	}
 	dir, name := filepath.Split(path)
-	if name != shard.ManifestName && !shardfile.IsName(name) {
+	if name != shard.ManifestName && !IsName(name) {
 		return nil
 	}
 	m, _, err := ReadFolder(dir)
@@ -115,7 +114,7 @@ func advice(dir string) string {
 	for {
 		names, err := d.Readdirnames(1024)
 		for _, name := range names {
-			if _, _, ok := shardfile.CutWork(name); ok || strings.Contains(name, "-of-") && strings.HasSuffix(name, ".bloom") {
+			if _, _, ok := CutWork(name); ok || strings.Contains(name, "-of-") && strings.HasSuffix(name, ".bloom") {
 				return "; an unfinished build or copy? Run it again"
 			}
 		}

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -197,7 +196,7 @@ func (d dir) clean() {
 	container.RemoveAbandoned(d.root, shardset.OfSet)
 	all, _ := os.ReadDir(d.root)
 	for _, e := range all {
-		if _, _, work := shardfile.CutWork(e.Name()); work && e.IsDir() {
+		if _, _, work := shardset.CutWork(e.Name()); work && e.IsDir() {
 			container.RemoveAbandoned(filepath.Join(d.root, e.Name()), nil)
 			_ = os.Remove(filepath.Join(d.root, e.Name())) // unless there is something in it
 		}

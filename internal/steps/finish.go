@@ -15,7 +15,6 @@ import (
 
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/parallel"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -87,7 +86,8 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 		return nil, nil, err
 	}
 	m := &shard.Manifest{
-		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries, FPRChosen: shardfile.Chosen(chosen),
+		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries,
+		FPRChosen: shardset.ChosenRate(chosen),
 	}
 	return m, all, engine.CheckShards(m, p.MaxFPR)
 }
@@ -167,7 +167,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 			return err
 		}
 		delete(needed, object.Name)
-		if id, file, ok := shardfile.CutWork(object.Name); ok {
+		if id, file, ok := shardset.CutWork(object.Name); ok {
 			work[id] = append(work[id], file)
 		} else if leftover(object.Name) {
 			shards = append(shards, object.Name)
@@ -191,7 +191,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 			}
 		}
 		for _, file := range files {
-			name := shardfile.WorkName(id, file)
+			name := shardset.WorkName(id, file)
 			switch {
 			case slices.Contains(last, name):
 			case file == replacesName:
@@ -203,7 +203,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 	}
 	names = append(names, shards...)
 	err = parallel.Do(ctx, len(names), planReads, func(ctx context.Context, i int) error {
-		id, _, work := shardfile.CutWork(names[i])
+		id, _, work := shardset.CutWork(names[i])
 		if !work {
 			if err := same(ctx); err != nil {
 				return err
@@ -225,7 +225,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 // running reports whether the plan with an id may still finish when the output has a manifest: it was saved for that
 // one, or its record was removed so that it replaces any set. files are its working files.
 func running(ctx context.Context, out Source, id string, files []string, manifest string) (bool, error) {
-	record, err := readAll(ctx, out, shardfile.WorkName(id, replacesName), 1<<10)
+	record, err := readAll(ctx, out, shardset.WorkName(id, replacesName), 1<<10)
 	if missing(err) {
 		return slices.Contains(files, planName), nil
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -67,7 +67,7 @@ func files(t *testing.T, name string) map[string]string {
 	dir := filepath.Join(t.TempDir(), "set")
 	keys, _ := lines(name, 800)
 	c := bloomery.Config{Spec: "blocked(bytes=65536)", Shards: lateShards}
-	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c); err != nil {
+	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
 		t.Fatal(err)
 	}
 	return folder(t, dir)
@@ -213,12 +213,12 @@ func TestLateWorkerBesideBuild(t *testing.T) {
 		keys, _ := lines("b", 800)
 		build := func() {
 			t.Helper()
-			if _, err := shardtest.Build(t.Context(), slices.Values(keys[1:]), dir, c); err != nil {
+			if _, err := settest.BuildShards(t.Context(), slices.Values(keys[1:]), dir, c); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if replaces {
-			if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c); err != nil {
+			if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
 				t.Fatal(err)
 			}
 		}

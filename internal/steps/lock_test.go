@@ -16,7 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -55,7 +55,7 @@ func set(t *testing.T, dir string) {
 	t.Helper()
 	keys, _ := lines("old", 500)
 	c := bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000, Shards: 3}
-	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c); err != nil {
+	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -119,7 +119,7 @@ func (h *hanging) Write(ctx context.Context, name string, write func(w io.Writer
 func TestSaveBesideBuild(t *testing.T) {
 	needLocks(t)
 	dir := t.TempDir()
-	b, err := shardtest.NewBuilder(dir, bloomery.Config{Spec: "standard", Shards: 3})
+	b, err := settest.NewShardBuilder(dir, bloomery.Config{Spec: "standard", Shards: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestRaces(t *testing.T) {
 			wg.Go(func() {
 				keys, _ := lines(fmt.Sprint("built", round), 400)
 				c := bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000, Shards: 3}
-				_, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c)
+				_, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c)
 				if err != nil && !errors.Is(err, filter.ErrLocked) {
 					t.Errorf("round %d: Build: %v", round, err)
 				}

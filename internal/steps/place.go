@@ -10,7 +10,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/parallel"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -25,12 +24,12 @@ import (
 
 // staged returns the name under which Build writes a shard with that SHA-256 if Finish installs it.
 func (p *Plan) staged(s int, sum [sha256.Size]byte) string {
-	return p.work("%s", shardfile.HashName(s, p.Shards, sum))
+	return p.work("%s", shardset.HashName(s, p.Shards, sum))
 }
 
 // checkPlace returns an error unless a result names a file that this version writes.
 func (p *Plan) checkPlace(r result, out Source) error {
-	if _, ok := out.(Conditional); ok && shardfile.IsName(r.File) || r.File == p.staged(r.Shard, r.SHA256) {
+	if _, ok := out.(Conditional); ok && shardset.IsName(r.File) || r.File == p.staged(r.Shard, r.SHA256) {
 		return nil
 	}
 	return fmt.Errorf("%s is not where this version of Bloomery writes the shard; build it again", r.File)
@@ -56,7 +55,7 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 	if there || err != nil {
 		return r.File, err
 	}
-	if ok && r.File == shardfile.Name(r.Shard, p.Shards, "") {
+	if ok && r.File == shardset.Name(r.Shard, p.Shards, "") {
 		err := c.WriteIf(ctx, r.File, "", write)
 		if !errors.Is(err, fs.ErrExist) {
 			return r.File, err
@@ -64,7 +63,7 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 		if there, err := r.exists(ctx, out); there || err != nil { // another attempt was faster
 			return r.File, err
 		}
-		r.File = shardfile.HashName(r.Shard, p.Shards, r.SHA256)
+		r.File = shardset.HashName(r.Shard, p.Shards, r.SHA256)
 		if there, err := r.exists(ctx, out); there || err != nil {
 			return r.File, err
 		}

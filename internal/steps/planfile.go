@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/strictjson"
 )
 
 func (p *Plan) work(format string, args ...any) string {
-	return shardfile.WorkName(p.ID(), fmt.Sprintf(format, args...))
+	return shardset.WorkName(p.ID(), fmt.Sprintf(format, args...))
 }
 
 const planName = "plan.json"
@@ -87,11 +87,11 @@ func (p *planText) MaxItems(list string) int { return p.limits[list] }
 
 // Plans returns the ids of the plans in an output, sorted. Work on them has not finished.
 func Plans(ctx context.Context, out Source) (ids []string, err error) {
-	for o, err := range out.List(ctx, shardfile.WorkPrefix) {
+	for o, err := range out.List(ctx, shardset.WorkPrefix) {
 		if err != nil {
 			return nil, err
 		}
-		if id, file, ok := shardfile.CutWork(o.Name); ok && file == planName {
+		if id, file, ok := shardset.CutWork(o.Name); ok && file == planName {
 			ids = append(ids, id)
 		}
 	}
@@ -117,7 +117,7 @@ func ReadPlan(ctx context.Context, out Source, id string, formats Formats) (*Pla
 		}
 		id = ids[0]
 	}
-	b, err := readAll(ctx, out, shardfile.WorkName(id, planName), maxPlan)
+	b, err := readAll(ctx, out, shardset.WorkName(id, planName), maxPlan)
 	if err != nil {
 		return nil, err
 	}

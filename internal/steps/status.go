@@ -11,7 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/parallel"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -136,7 +136,7 @@ func foreign(ctx context.Context, out Source) error {
 			return err
 		}
 		n := o.Name
-		if _, _, work := shardfile.CutWork(n); !work && n != shard.ManifestName && !shardfile.IsName(n) {
+		if _, _, work := shardset.CutWork(n); !work && n != shard.ManifestName && !shardset.IsName(n) {
 			return fmt.Errorf("there is %s in the output, which belongs to no sharded set; name an empty folder", n)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/keyio"
-	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
@@ -305,7 +304,7 @@ func TestPlanHostile(t *testing.T) {
 		t.Error("a Range with another secret")
 	}
 	m, err := all(t.Context(), p, in, out, steps.Options{Secret: secret})
-	if err != nil || !shardset.Matches(m, filter.NewKeyedHasher(*secret)) || m.FPRChosen != 0.02 {
+	if err != nil || m.KeyCheck != filter.NewKeyedHasher(*secret).KeyCheck() || m.FPRChosen != 0.02 {
 		t.Errorf("with the secret: %v", err)
 	}
 	for n, text := range out.objects {

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
@@ -71,7 +71,7 @@ func TestValues(t *testing.T) {
 	} {
 		c.Shards = shards
 		dir := t.TempDir()
-		b, err := shardtest.NewBuilder(dir, c)
+		b, err := settest.NewShardBuilder(dir, c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/fakes3"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/settest"
 )
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	f := fakes3.New(t)
 	dir := t.TempDir()
-	_, err := shardtest.Build(t.Context(), func(yield func(string) bool) {
+	_, err := settest.BuildShards(t.Context(), func(yield func(string) bool) {
 		for _, k := range []string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine"} {
 			if !yield(k) {
 				return

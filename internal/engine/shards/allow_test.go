@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -38,7 +37,7 @@ func TestAllowShards(t *testing.T) {
 			c.Spec, c.Allow, c.Shards = spec, settest.Numbered("allowed", allowed), shards
 			what := spec + ", " + tt.name
 			dir := t.TempDir()
-			m, err := shardtest.Build(ctx, settest.Numbered("member", n), dir, c)
+			m, err := settest.BuildShards(ctx, settest.Numbered("member", n), dir, c)
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -113,7 +112,7 @@ func TestAllowShardsReadOnly(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	const n, allowed = 10_000, 30_000
 	c := bloomery.Config{Spec: "rankindexed(fpr=0.05)", Shards: 3, Allow: settest.Numbered("allowed", allowed)}
-	if _, err := shardtest.Build(ctx, settest.Numbered("member", n), dir, c); err != nil {
+	if _, err := settest.BuildShards(ctx, settest.Numbered("member", n), dir, c); err != nil {
 		t.Fatal(err)
 	}
 	s, err := bloomery.Open(ctx, dir)
@@ -171,14 +170,14 @@ func TestAllowShardsConflict(t *testing.T) {
 		}
 	}}
 	old := filepath.Join(parent, "old")
-	if _, err := shardtest.Build(ctx, settest.Numbered("member", 100), old, bloomery.Config{Spec: "blocked",
+	if _, err := settest.BuildShards(ctx, settest.Numbered("member", 100), old, bloomery.Config{Spec: "blocked",
 		Shards: 4}); err != nil {
 		t.Fatal(err)
 	}
 	was := filesIn(t, old)
 	for _, dir := range []string{old, filepath.Join(parent, "new")} {
 		passes = 0
-		_, err := shardtest.Build(ctx, settest.Numbered("member", n), dir, c)
+		_, err := settest.BuildShards(ctx, settest.Numbered("member", n), dir, c)
 		var e *filter.AllowedError
 		if !errors.As(err, &e) || fmt.Sprint(e.Keys) != fmt.Sprint(both) || passes != 2 {
 			t.Errorf("%v after %d passes", err, passes)
@@ -196,7 +195,7 @@ func TestAllowShardsConflict(t *testing.T) {
 			yield([]byte(both[1]))
 		}
 	}
-	_, err := shardtest.Build(ctx, settest.Numbered("member", n), old, c)
+	_, err := settest.BuildShards(ctx, settest.Numbered("member", n), old, c)
 	var e *filter.AllowedError
 	h := filter.NewHasher(0).Sum([]byte(both[1]))
 	want := fmt.Sprintf("[with hash %016x%016x]", h.Hi, h.Lo)
@@ -227,7 +226,7 @@ func TestAllowShardsLike(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	const n, allowed = 20_000, 100_000
 	c := bloomery.Config{Spec: "standard(fpr=0.03)", Shards: 4, Allow: settest.Numbered("allowed", allowed)}
-	if _, err := shardtest.Build(ctx, settest.Numbered("member", n), dir, c); err != nil {
+	if _, err := settest.BuildShards(ctx, settest.Numbered("member", n), dir, c); err != nil {
 		t.Fatal(err)
 	}
 	old, err := bloomery.Open(ctx, dir)
@@ -242,7 +241,7 @@ func TestAllowShardsLike(t *testing.T) {
 	for _, more := range []int{0, 4000} {
 		next := t.TempDir()
 		like := bloomery.Config{Like: old, Allow: settest.Numbered("allowed", allowed+more)}
-		if _, err := shardtest.Build(ctx, settest.Numbered("member", n), next, like); err != nil {
+		if _, err := settest.BuildShards(ctx, settest.Numbered("member", n), next, like); err != nil {
 			t.Fatal(err)
 		}
 		s, err := bloomery.Open(ctx, next)
@@ -268,7 +267,7 @@ func TestAllowShardsLike(t *testing.T) {
 func TestAllowShardsShort(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	c := bloomery.Config{Spec: "standard", Shards: 2, Allow: settest.Numbered("allowed", 10)}
-	m, err := shardtest.Build(ctx, settest.Numbered("member", 100), dir, c)
+	m, err := settest.BuildShards(ctx, settest.Numbered("member", 100), dir, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardfile"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -34,7 +33,7 @@ func TestShardedBuild(t *testing.T) {
 		c.Memory, c.TempDir = memory, temp
 		shares := 0.0
 		c.Progress = func(p filter.Progress) { shares = p.Done }
-		m, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c)
+		m, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +60,7 @@ func TestShardedBuild(t *testing.T) {
 				t.Fatal(err)
 			}
 			if files[e.File] != string(want) || sha256.Sum256(want) != e.SHA256 || uint64(len(want)) != e.Bytes ||
-				e.Keys != uint64(len(own)) || e.FPRPosterior != shardfile.Rate(one.Info().FPRPosterior) {
+				e.Keys != uint64(len(own)) || e.FPRPosterior != shardset.Rate(one.Info().FPRPosterior) {
 				t.Errorf("shard %d is not the filter of its keys, or the manifest is wrong: %+v", s, e)
 			}
 		}
@@ -73,10 +72,10 @@ func TestShardedBuilderAdds(t *testing.T) {
 	keys := settest.Words(20_000)
 	c := bloomery.Config{Spec: "blocked", Shards: 3}
 	dirs := []string{t.TempDir(), t.TempDir()}
-	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dirs[0], c); err != nil {
+	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dirs[0], c); err != nil {
 		t.Fatal(err)
 	}
-	b, err := shardtest.NewBuilder(dirs[1], c)
+	b, err := settest.NewShardBuilder(dirs[1], c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +129,7 @@ func TestShardSizes(t *testing.T) {
 		{bloomery.Config{Needs: plan.Needs{FPR: 0.01, Remove: true}, Capacity: 50_000, Shards: 4}, ""},
 		{bloomery.Config{Spec: "fuse(fpr=0.01)", Keys: 40_000, MaxFPR: 0.011}, "fuse(fpr=0.01)"},
 	} {
-		m, err := shardtest.Build(t.Context(), slices.Values(keys), t.TempDir(), tt.c)
+		m, err := settest.BuildShards(t.Context(), slices.Values(keys), t.TempDir(), tt.c)
 		if err != nil {
 			t.Errorf("%+v: %v", tt.c, err)
 			continue
@@ -167,7 +166,7 @@ func TestShardErrors(t *testing.T) {
 		{bloomery.Config{Spec: "standard(capacity=4000)", Shards: 2, Capacity: 4000}, filter.ErrFull},
 	} {
 		dir := filepath.Join(t.TempDir(), "set")
-		_, err := shardtest.Build(t.Context(), slices.Values(keys), dir, tt.c)
+		_, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, tt.c)
 		if !errors.Is(err, tt.want) {
 			t.Errorf("%+v: error %v, want %v", tt.c, err, tt.want)
 		}
@@ -182,7 +181,7 @@ func TestShardFolder(t *testing.T) {
 	keys := settest.Words(5000)
 	dir := t.TempDir()
 	build := func(ctx context.Context, c bloomery.Config, keys []string) error {
-		_, err := shardtest.Build(ctx, slices.Values(keys), dir, c)
+		_, err := settest.BuildShards(ctx, slices.Values(keys), dir, c)
 		return err
 	}
 	c := bloomery.Config{Spec: "standard", Shards: 3}
@@ -220,12 +219,12 @@ func TestShardFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := settest.FilesOf(t, dir)
-	first, second := shardfile.Name(0, 3, ""), shardfile.Name(1, 3, "")
+	first, second := shardset.Name(0, 3, ""), shardset.Name(1, 3, "")
 	if len(now) != 4 || now[first] != old[first] || now[second] != "" {
 		t.Errorf("a set with another key in shard 1 has the files %q", slices.Sorted(maps.Keys(now)))
 	}
 
-	b, err := shardtest.NewBuilder(dir, c)
+	b, err := settest.NewShardBuilder(dir, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +327,7 @@ func TestMaxBytesLikeShards(t *testing.T) {
 	}
 	defer old.Close()
 	for limit, want := range map[uint64]error{16 * 4096: nil, 20_000: filter.ErrTooLarge} {
-		b, err := shardtest.NewBuilder(t.TempDir(), bloomery.Config{Like: old, MaxBytes: limit})
+		b, err := settest.NewShardBuilder(t.TempDir(), bloomery.Config{Like: old, MaxBytes: limit})
 		if !errors.Is(err, want) {
 			t.Errorf("limit %d: %v", limit, err)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -138,8 +138,8 @@ func TestShardedAbandoned(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 	for _, name := range []string{
-		shardfile.Name(1, 8, "0123456789ab"), "." + shardfile.Name(2, 8, "aa") + ".tmp-0123456789abcdef",
-		"notes.txt", shardfile.Name(1, 9, "aa"),
+		shardset.Name(1, 8, "0123456789ab"), "." + shardset.Name(2, 8, "aa") + ".tmp-0123456789abcdef",
+		"notes.txt", shardset.Name(1, 9, "aa"),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666); err != nil {
 			t.Fatal(err)

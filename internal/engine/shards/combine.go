@@ -9,7 +9,6 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/shardfile"
 	"github.com/bloomery/bloomery/internal/shardset"
 )
 
@@ -94,7 +93,7 @@ func (t *Set) compute(ctx context.Context) error {
 		}
 		info := s.Info()
 		e := shardset.EntryOf(info)
-		e.File, e.Bytes = shardfile.Name(i, len(t.parts), ""), bytes
+		e.File, e.Bytes = shardset.Name(i, len(t.parts), ""), bytes
 		t.manifest.Shards[i] = e
 		if t.parts[i].sizes = sizesOf(info); keep {
 			t.publish(i, s)

@@ -15,8 +15,7 @@ import (
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardfile"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -46,7 +45,7 @@ func deltaSet(t *testing.T, dir string, from, to int) {
 		keys = append(keys, fmt.Sprint("key-", i))
 	}
 	c := bloomery.Config{Spec: "rankindexed(capacity=3000,fpr=0.01)", Shards: 4}
-	if _, err := shardtest.Build(t.Context(), slices.Values(keys), dir, c); err != nil {
+	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -156,7 +155,7 @@ func TestFileOfSet(t *testing.T) {
 	}
 	for name, want := range map[string]error{
 		// the next writer removes them:
-		shardfile.Name(1, 5, ""): filter.ErrConfig, shardfile.Name(1, 4, "abc"): filter.ErrConfig,
+		shardset.Name(1, 5, ""): filter.ErrConfig, shardset.Name(1, 4, "abc"): filter.ErrConfig,
 		"x.bloom": nil,
 	} {
 		if err := other.Save(ctx, filepath.Join(dir, name)); !errors.Is(err, want) {

@@ -16,7 +16,6 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardtest"
 )
 
 // TestSaveBesideLocked: Save waits for the lock of the folder that it replaces, unless the Set belongs to the Locked.
@@ -24,7 +23,7 @@ func TestSaveBesideLocked(t *testing.T) {
 	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
 	for i, dir := range dirs {
 		c := bloomery.Config{Spec: "standard(capacity=2000)", Shards: 3}
-		if _, err := shardtest.Build(t.Context(), slices.Values(settest.Words(1000+i)), dir, c); err != nil {
+		if _, err := settest.BuildShards(t.Context(), slices.Values(settest.Words(1000+i)), dir, c); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardfile"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -98,7 +98,7 @@ func TestShardedBatchesUnreadable(t *testing.T) {
 		got := make([]bool, n)
 		bloomery.Keyed[uint64](set).ContainsMany(make([]bool, len(keys)), keys) // loads all shards
 		bloomery.Keyed[uint64](set).ContainsMany(got, keys[:n])
-		if err := os.Truncate(filepath.Join(path, shardfile.Name(1, shards, "")), 0); err != nil {
+		if err := os.Truncate(filepath.Join(path, shardset.Name(1, shards, "")), 0); err != nil {
 			t.Fatal(err)
 		}
 		absent := settest.Integers(n, 2)

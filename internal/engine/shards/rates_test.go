@@ -14,8 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardfile"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -46,8 +45,8 @@ func manifestOf(t *testing.T, f families.Family, s filter.Spec, parts [][]filter
 		}
 		info := built.Info()
 		m.Shards = append(m.Shards, shard.Entry{
-			File: shardfile.Name(i, len(parts), ""), Keys: info.Keys, Bytes: 1,
-			FPRPrior: shardfile.Rate(info.FPRPrior), FPRPosterior: shardfile.Rate(info.FPRPosterior),
+			File: shardset.Name(i, len(parts), ""), Keys: info.Keys, Bytes: 1,
+			FPRPrior: shardset.Rate(info.FPRPrior), FPRPosterior: shardset.Rate(info.FPRPosterior),
 		})
 	}
 	return m
@@ -143,7 +142,7 @@ func TestShardedInfo(t *testing.T) {
 				if family == "partitioned" {
 					spec = fmt.Sprintf("%s(effort=fast,fpr=%g)", family, rate)
 				}
-				b, err := shardtest.NewBuilder(dir, bloomery.Config{Spec: spec, Shards: shards})
+				b, err := settest.NewShardBuilder(dir, bloomery.Config{Spec: spec, Shards: shards})
 				if err != nil {
 					t.Fatal(err)
 				}

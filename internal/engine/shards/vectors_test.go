@@ -16,8 +16,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/settest"
-	"github.com/bloomery/bloomery/internal/shardfile"
-	"github.com/bloomery/bloomery/internal/shardtest"
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -79,7 +78,7 @@ func TestShardVectors(t *testing.T) {
 
 // build builds the set in dir. In counting sets some keys count more than once.
 func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) {
-	b, err := shardtest.NewBuilder(dir, v.config)
+	b, err := settest.NewShardBuilder(dir, v.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +100,7 @@ func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) 
 	}
 	if v.suffix != "" {
 		old := m.Shards[1].File
-		m.Shards[1].File = shardfile.Name(1, len(m.Shards), v.suffix)
+		m.Shards[1].File = shardset.Name(1, len(m.Shards), v.suffix)
 		if err := os.Rename(filepath.Join(dir, old), filepath.Join(dir, m.Shards[1].File)); err != nil {
 			t.Fatal(err)
 		}
