@@ -211,7 +211,7 @@ func TestParseName(t *testing.T) {
 		"0000000-of-1048577.bloom": -1, "00004-of-00004.bloom": -1, "3-of-00004.bloom": -1, "00003-of-4.bloom": -1,
 		"000003-of-00004.bloom": -1, "-0001-of-00004.bloom": -1, "00003-of-00004": -1, "00003-of-00004.": -1,
 		"00003-of-00004..bloom": -1, "00003-of-00004.A.bloom": -1, "00003-of-00004.a.b.bloom": -1,
-		"a/00003-of-00004.bloom": -1,
+		"a/00003-of-00004.bloom":           -1,
 		"00003-of-00004.bloom.bloom.bloom": -1, "00003-of-00004abloom": -1, "00003-of-00004a.bloom": -1, "": -1,
 	} {
 		s, shards, ok := shard.ParseName(name)

@@ -12,7 +12,7 @@ import (
 
 // A runner may cancel a job for the submitter only: the job server of Flink says that a job is cancelled while its
 // steps go on. So the submitter also writes a mark into the output that names its attempt, and the steps of the attempt
-// look for it every second: see steps.Plan.Cancel and Watch.
+// look for it every second: see mark and watchMark.
 //
 // A step that runs then ends with an error. A step that starts later ends at once, without an error and without a
 // result: a runner that starts failed steps again, perhaps for ever, has nothing left to repeat.
@@ -32,7 +32,7 @@ func markWhenDone(ctx context.Context, p *steps.Plan, out steps.Store, attempt s
 	stop := context.AfterFunc(ctx, func() {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 		defer cancel()
-		err := p.Cancel(short, out, attempt)
+		err := mark(short, p, out, attempt)
 		if err != nil {
 			err = fmt.Errorf("cannot write the mark that ends the steps on all workers: %w", err)
 		}
@@ -70,7 +70,7 @@ func (w *worker) enter(attempt string) (ctx context.Context, leave func()) {
 			use(w.task.Memory)
 		}
 		a = new(watched)
-		a.ctx, a.stop = w.plan.Watch(context.Background(), w.out, attempt)
+		a.ctx, a.stop = watchMark(context.Background(), w.plan, w.out, attempt)
 		if w.attempts.m == nil {
 			w.attempts.m = map[string]*watched{}
 		}

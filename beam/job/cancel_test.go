@@ -191,10 +191,10 @@ func TestLateSteps(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { _, err := hash(task, 0); ended <- err }()
 	<-began
-	if err := p.Cancel(t.Context(), out, task.Attempt); err != nil {
+	if err := mark(t.Context(), p, out, task.Attempt); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; !errors.Is(err, steps.ErrCancelled) {
+	if err := <-ended; !errors.Is(err, errCancelled) {
 		t.Errorf("a step that ran: %v", err)
 	}
 	if r, err := hash(task, 1); err != nil || !r.void || len(runFiles(t, c)) != 0 {

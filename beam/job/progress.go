@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// The progress is what stands in the output: see steps.Plan.Tally. The job servers of Flink and Spark have no counters
+// The progress is what stands in the output: see newTally. The job servers of Flink and Spark have no counters
 // before the job has ended; the output has the same truth for all runners, and for all workers.
 const (
 	lookInterval = time.Second // from one look at the output to the next, at least
@@ -19,14 +19,14 @@ const (
 // stall notices that no range and no shard is finished any more. An engine that has too few machines may wait without
 // an end, and say so only in its own log.
 type stall struct {
-	tally steps.Tally
+	tally tally
 	since time.Time
 }
 
 // warning returns a text if nothing was finished for stallTime, then once in each further stallTime.
-func (s *stall) warning(tally steps.Tally, now time.Time) string {
-	if s.since.IsZero() || tally != s.tally {
-		s.tally, s.since = tally, now
+func (s *stall) warning(t tally, now time.Time) string {
+	if s.since.IsZero() || t != s.tally {
+		s.tally, s.since = t, now
 	}
 	if now.Sub(s.since) < stallTime {
 		return ""
@@ -49,24 +49,24 @@ func (c *Config) watch(ctx context.Context, p *steps.Plan, out steps.Source) (st
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	var tally steps.Tally
+	var last tally
 	go func() {
 		defer close(done)
 		var s stall
 		for {
 			start := time.Now()
-			now, err := p.Tally(ctx, out, tally)
+			now, err := newTally(ctx, p, out, last)
 			if ctx.Err() != nil {
 				return
 			}
 			if err == nil {
-				tally = now
+				last = now
 			}
 			c.Progress(Progress{
 				Ranges: len(p.Ranges), Shards: p.Shards,
-				RangesDone: tally.Ranges, ShardsDone: tally.Shards, Keys: int64(tally.Keys),
+				RangesDone: last.ranges, ShardsDone: last.shards, Keys: int64(last.keys),
 			})
-			if text := s.warning(tally, time.Now()); text != "" && c.Warn != nil {
+			if text := s.warning(last, time.Now()); text != "" && c.Warn != nil {
 				c.Warn(text)
 			}
 			select {
@@ -79,6 +79,6 @@ func (c *Config) watch(ctx context.Context, p *steps.Plan, out steps.Source) (st
 	return func() int64 {
 		cancel()
 		<-done
-		return int64(tally.Keys)
+		return int64(last.keys)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/bloomery/bloomery/internal/steps"
 )
 
 func TestJobName(t *testing.T) {
@@ -268,7 +267,7 @@ func TestStall(t *testing.T) {
 		{0, 0, false}, {stallTime - 1, 0, false}, {stallTime, 0, true}, {stallTime + time.Second, 0, false},
 		{2 * stallTime, 0, true}, {3*stallTime - 1, 1, false}, {4*stallTime - 2, 1, false}, {4*stallTime - 1, 1, true},
 	} {
-		text := s.warning(steps.Tally{Ranges: tt.ranges}, start.Add(tt.after))
+		text := s.warning(tally{ranges: tt.ranges}, start.Add(tt.after))
 		if (text != "") != tt.want {
 			t.Errorf("after %v, %d ranges: %q", tt.after, tt.ranges, text)
 		}

@@ -32,13 +32,10 @@ type result struct {
 // maxResult is the largest result in bytes.
 const maxResult = 4096
 
-// The names of results begin and end so.
-const (
-	shardPrefix  = "shard-"
-	resultSuffix = ".json"
-)
+// ShardPrefix begins the names of results, and of no other working files.
+const ShardPrefix = "shard-"
 
-func (p *Plan) resultName(s int) string { return p.work("%s%05d%s", shardPrefix, s, resultSuffix) }
+func (p *Plan) resultName(s int) string { return p.work("%s%05d.json", ShardPrefix, s) }
 
 // Build builds the filter of shard s from its segments in the run files and writes it. The File of the entry is where
 // it is until Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its
@@ -73,8 +70,8 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 			return []string{p.resultName(s)} // another attempt may rely on the shard
 		}
 		return []string{p.resultName(s), r.File}
-	}, func() bool { return r.inSet(ctx, out) })
-	if err != nil {
+	})
+	if err != nil && !(errors.Is(err, ErrNoPlan) && r.inSet(ctx, out)) { // a Finish has installed the shard
 		return shard.Entry{}, fmt.Errorf("shard %d: %w", s, err)
 	}
 	o.progress(1)

@@ -178,7 +178,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 		return &shard.Error{File: name, Err: fmt.Errorf("it was removed meanwhile; build its shard and finish again: %w",
 			fs.ErrNotExist)}
 	}
-	last := []string{p.work(planName), p.work(replacesName), p.work(finishedName)}
+	last := []string{p.work(PlanName), p.work(replacesName), p.work(finishedName)}
 	for id, files := range work {
 		if id != p.ID() {
 			is, err := running(ctx, out, id, files, text)
@@ -227,7 +227,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 func running(ctx context.Context, out Source, id string, files []string, manifest string) (bool, error) {
 	record, err := readAll(ctx, out, shardset.WorkName(id, replacesName), 1<<10)
 	if missing(err) {
-		return slices.Contains(files, planName), nil
+		return slices.Contains(files, PlanName), nil
 	}
 	sum := sha256.Sum256([]byte(manifest))
 	return string(record) == hex.EncodeToString(sum[:]), err

@@ -137,19 +137,17 @@ func (p *Plan) install(ctx context.Context, out Store, all []found) error {
 }
 
 func (p *Plan) has(ctx context.Context, out Source) (bool, error) {
-	_, err := out.Stat(ctx, p.work(planName))
+	_, err := out.Stat(ctx, p.work(PlanName))
 	if missing(err) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// attempt calls write, which writes the working files names. If the plan was in the output before, and was removed
-// meanwhile, by the Finish of this plan or of another one, attempt removes them: nobody else would. The error then
-// wraps ErrNoPlan, unless done reports that the work is in the set that is there now.
-func (p *Plan) attempt(
-	ctx context.Context, out Store, write func() error, names func() []string, done func() bool,
-) error {
+// attempt calls write. If the plan was in the output before, and was removed meanwhile, by the Finish of this plan or of
+// another one, attempt removes the working files that names then returns: nobody else would. The error then wraps
+// ErrNoPlan.
+func (p *Plan) attempt(ctx context.Context, out Store, write func() error, names func() []string) error {
 	before, err := p.has(ctx, out)
 	if err != nil {
 		return err
@@ -160,21 +158,17 @@ func (p *Plan) attempt(
 	if now, err := p.has(ctx, out); now || err != nil {
 		return err
 	}
+
 	for _, name := range names() {
 		if err := out.Remove(ctx, name); err != nil {
 			return err
 		}
 	}
-	if done() {
-		return nil
-	}
 	return fmt.Errorf("%w: plan %s was removed from the output while this step ran, by a Finish", ErrNoPlan, p.ID())
 }
 
+// inSet reports whether the set in the output has the shard.
 func (r result) inSet(ctx context.Context, out Source) bool {
 	m, err := ReadManifest(ctx, out)
-	if err != nil || m == nil || r.Shard >= len(m.Shards) {
-		return false
-	}
-	return m.Shards[r.Shard].SHA256 == r.SHA256
+	return err == nil && m != nil && r.Shard < len(m.Shards) && m.Shards[r.Shard].SHA256 == r.SHA256
 }

@@ -20,7 +20,8 @@ func (p *Plan) work(format string, args ...any) string {
 	return shardset.WorkName(p.ID(), fmt.Sprintf(format, args...))
 }
 
-const planName = "plan.json"
+// PlanName is the name of the plan among the working files.
+const PlanName = "plan.json"
 
 // saveWait is the time for which Save waits for the lock of the output.
 var saveWait = 2 * time.Second
@@ -34,7 +35,7 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 	if err != nil {
 		return err
 	}
-	if there, err := readAll(ctx, out, p.work(planName), maxPlan); err == nil && bytes.Equal(there, b) {
+	if there, err := readAll(ctx, out, p.work(PlanName), maxPlan); err == nil && bytes.Equal(there, b) {
 		return nil
 	}
 	err = locked(ctx, out, saveWait, func() error {
@@ -51,7 +52,7 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 		if err != nil {
 			return err
 		}
-		return put(ctx, out, p.work(planName), b)
+		return put(ctx, out, p.work(PlanName), b)
 	})
 	if errors.Is(err, filter.ErrLocked) {
 		err = fmt.Errorf("%w; wait for it, or name another output", err)
@@ -91,7 +92,7 @@ func Plans(ctx context.Context, out Source) (ids []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if id, file, ok := shardset.CutWork(o.Name); ok && file == planName {
+		if id, file, ok := shardset.CutWork(o.Name); ok && file == PlanName {
 			ids = append(ids, id)
 		}
 	}
@@ -117,7 +118,7 @@ func ReadPlan(ctx context.Context, out Source, id string, formats Formats) (*Pla
 		}
 		id = ids[0]
 	}
-	b, err := readAll(ctx, out, shardset.WorkName(id, planName), maxPlan)
+	b, err := readAll(ctx, out, shardset.WorkName(id, PlanName), maxPlan)
 	if err != nil {
 		return nil, err
 	}

@@ -42,9 +42,10 @@ func (d *Done) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-const rangePrefix = "range-" // of the names of run files
+// RangePrefix begins the names of run files, and of no other working files.
+const RangePrefix = "range-"
 
-func (p *Plan) runName(i int) string { return p.work("%s%07d.run", rangePrefix, i) }
+func (p *Plan) runName(i int) string { return p.work("%s%07d.run", RangePrefix, i) }
 
 func (p *Plan) header(i int) hashes.Header {
 	h := hashes.Header{Range: uint32(i), Shards: uint32(p.Shards), KeyCheck: p.KeyCheck, Values: p.valueBits() > 0}
@@ -81,7 +82,7 @@ func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options
 			}
 			return err
 		})
-	}, func() []string { return []string{p.runName(i)} }, func() bool { return false })
+	}, func() []string { return []string{p.runName(i)} })
 	if err != nil {
 		return Done{}, err
 	}
