@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/steps"
 )
 
 // copying is a Store without a lock that cannot rename.
@@ -154,4 +156,11 @@ func contents(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	return files
+}
+
+// TestObject: a Store is one of the steps.
+func TestObject(t *testing.T) {
+	if reflect.TypeFor[distribute.Object]() != reflect.TypeFor[steps.Object]() {
+		t.Error("Object is another type than in the steps")
+	}
 }

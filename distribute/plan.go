@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"iter"
 
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -99,3 +103,114 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifest, error) {
 	return p.steps.Finish(ctx, out, steps.Options(o))
 }
+
+// Config says what to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and MaxFPR
+// mean what they mean for bloomery.Build; the other fields of Build are ignored, but Build.Allow must be nil.
+// Build.Shards must be set, and Build.Keys if Build has Needs: nothing counts the keys before the plan.
+type Config struct {
+	Build bloomery.Config
+	Keys  KeyFormat
+	// RangeBytes is the size of a range of plain text. Small files share a range, and a compressed file, or
+	// one of CSV or TSV, is one range. With less than 64 KiB, the files and requests of a build take more
+	// time than its keys. Default: 32 MiB.
+	RangeBytes int64
+}
+
+// KeyFormat says how keys stand in the input. The zero value is one key a line. Input that is compressed with gzip,
+// zstd or bzip2 is decompressed.
+type KeyFormat struct {
+	Name      string // "lines", "null" (each key ends in a NUL byte), "csv" or "tsv". Default: "lines".
+	Column    string // of the keys in CSV and TSV: a name in the header row, or a number from 1; default 1
+	Header    bool   // the first row of CSV and TSV is a header row; implied if a column is given by name
+	Delimiter string // between the fields of CSV: one character. Default: a comma.
+	KeepEmpty bool   // empty lines and fields are keys
+	MaxKey    int    // length limit of a key in bytes, at most 1 GiB. Default: 1 MiB.
+
+	// ValueColumn is the column of the values, given like Column, and Separator the byte between the key
+	// and the value of a line, below 0x80. They need a Spec with values, such as ribbon(value_bits=8).
+	// Defaults: the second column of CSV and TSV, and a tab.
+	ValueColumn string
+	Separator   string
+}
+
+// Options control how a step runs. They do not change its result.
+type Options struct {
+	// Secret is bloomery.Config.Secret again: Range and Build need it if the hash is keyed.
+	Secret *filter.Secret
+	// Workers is the number of goroutines that hash, read and search. Default: GOMAXPROCS.
+	Workers int
+	// Memory is the maximum size in bytes of the key hashes that Build holds in memory; see
+	// bloomery.Config.Memory.
+	Memory int64
+	// TempDir is the folder of temporary files. Default: os.TempDir().
+	TempDir string
+	// Progress, if not nil, is called now and then with the part of the step that is done, in [0, 1], by
+	// one goroutine at a time.
+	Progress func(done float64)
+	// Removed, if not nil, is called by Finish for each file of an earlier set or plan that it removes.
+	Removed func(name string)
+}
+
+// Errors of the steps, besides errors of packages bloomery and filter and of the Store.
+var (
+	// ErrChanged means that an input is not the one that the plan was made for. Make a new plan.
+	ErrChanged = steps.ErrChanged
+	// ErrMissing means that ranges or shards are not finished. The error names the first ten. Run them, or
+	// all again: those that are finished keep what is there. Then run the step again.
+	ErrMissing = steps.ErrMissing
+	// ErrNoPlan means that the output has no such plan, or not any more: its set is finished, or the set of
+	// another plan.
+	ErrNoPlan = steps.ErrNoPlan
+	// ErrSetChanged means that the set in the output is not the one that was there when the plan was saved.
+	// Finish would lose that change. Make a new plan, or remove the file that the error names.
+	ErrSetChanged = steps.ErrSetChanged
+)
+
+// Object describes a file, or an object of a bucket. It is an alias, so that a Store can be written without this
+// package.
+type Object = struct {
+	Name string `json:"name"` // slash-separated
+	Size int64  `json:"size"` // bytes
+	// Version changes when the contents change: a generation, an ETag, a time of modification. It may be
+	// empty.
+	Version string `json:"version,omitempty"`
+}
+
+// Store is a folder, or a bucket, that input is read from or output is written to. Its methods are safe for concurrent
+// use. Errors about objects that do not exist wrap fs.ErrNotExist. Of an input only Open, Stat and List are called.
+//
+// The steps use these methods, too, if a Store has them:
+//
+//   - Lock(ctx context.Context) (unlock func() error, err error) waits for a lock that nothing else has that replaces
+//     or changes a set in the output, and returns ctx.Err() when ctx ends.
+//   - Rename(ctx context.Context, from, to []string) error moves object from[i] to the name to[i], for all i, and
+//     replaces what was there. The new names are durable when it returns. After an error some objects have moved.
+//     Without it, Finish copies the shards through its machine.
+//   - WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error is Write if the object has
+//     this version, or with an empty version if it does not exist. Else the error wraps fs.ErrExist and nothing
+//     changes. The comparison and the write are one step. Build then creates the shards under their final names, and
+//     nothing is copied.
+//
+// Dir has the first two, the buckets of module github.com/bloomery/bloomery/buckets have the third.
+type Store interface {
+	// Open reads length bytes of an object from an offset on, or to its end if length is negative. A Read
+	// fails soon after ctx is done.
+	Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
+	// Stat describes an object.
+	Stat(ctx context.Context, name string) (Object, error)
+	// List yields all objects whose names begin with prefix, in any order. It stops after an error.
+	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
+	// Write creates or replaces an object with the output of write. The object appears whole or not at all:
+	// if write fails, or ctx ends before Write returns nil, a reader sees what was there before.
+	Write(ctx context.Context, name string, write func(io.Writer) error) error
+	// Remove removes an object. It is no error if there is none.
+	Remove(ctx context.Context, name string) error
+}
+
+// Dir returns the Store of a folder and the folders in it. With an empty path, which is for input only, it has all
+// files of this machine: their names are paths, relative to the current folder or absolute.
+//
+// The folder may be on a network file system whose renames are atomic. Write creates it if it does not exist. Its lock
+// is the one of bloomery.Lock and of builds of sharded sets. Names that are not valid by fs.ValidPath are errors, so
+// none leads out of the folder; symbolic links in the folder are followed.
+func Dir(path string) Store { return steps.Dir(path) }

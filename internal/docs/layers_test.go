@@ -228,7 +228,7 @@ func TestWorkName(t *testing.T) {
 		text, err := os.ReadFile(p)
 		if n := strings.Count(string(text), `"work-`); n > 0 {
 			found += n
-			if p != filepath.Join("internal", "shardset", "names.go") {
+			if p != filepath.Join("internal", "shardset", "manifest.go") {
 				t.Errorf("%s has the name", p)
 			}
 		}

@@ -284,3 +284,47 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckShards(t *testing.T) {
+	for _, c := range []struct {
+		shards int
+		keys   uint64
+		ok     bool
+	}{
+		{1, 0, true}, {4096, 0, true}, {4097, 1000, false}, {1 << 20, 1000, false}, {5000, 5000, true}, {5001, 5000, false},
+		{1 << 20, 1 << 40, true},
+	} {
+		if err := CheckShards(c.shards, c.keys); (err == nil) != c.ok || err != nil && !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%d shards, %d keys: %v", c.shards, c.keys, err)
+		}
+	}
+}
+
+// TestBuffer: hashes come back by shard, in order, with any number of shards and before and after reset.
+func TestBuffer(t *testing.T) {
+	for _, shards := range []int{1, 2, 16, 1000, 50_000} {
+		b := newBuffer(shards, 20_000)
+		for round := range uint64(2) {
+			hs := randomHashes(20_000, round)
+			b.add(hs[:1])
+			b.add(hs[1:13_000])
+			b.add(hs[13_000:])
+			if b.n != len(hs) {
+				t.Fatalf("%d hashes", b.n)
+			}
+			want := make([][]filter.Hash, shards)
+			for _, h := range hs {
+				s := Route(h, shards)
+				want[s] = append(want[s], h)
+			}
+			for s := range shards {
+				var got []filter.Hash
+				_ = b.each(s, func(hs []filter.Hash) error { got = append(got, hs...); return nil })
+				if !slices.Equal(got, want[s]) || b.count(s) != len(got) {
+					t.Fatalf("%d shards: shard %d differs", shards, s)
+				}
+			}
+			b.reset()
+		}
+	}
+}

@@ -122,15 +122,7 @@ func (x *Index) Each(f func(s int, g Segment)) {
 func (x *Index) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint32(b, uint32(x.Shards))
 	b = binary.LittleEndian.AppendUint32(b, uint32(x.Groups()))
-	return x.appendCounts(b), nil
-}
-
-func (x *Index) appendCounts(b []byte) []byte {
-	for _, c := range x.Counts {
-		b = binary.LittleEndian.AppendUint32(b, c.Keys)
-		b = binary.LittleEndian.AppendUint32(b, c.CRC)
-	}
-	return b
+	return binary.Append(b, binary.LittleEndian, x.Counts)
 }
 
 // UnmarshalBinary is the reverse of AppendBinary. The error wraps ErrDamaged.
@@ -142,8 +134,7 @@ func (x *Index) UnmarshalBinary(b []byte) error {
 	if shards == 0 || shards > MaxShards || uint64(len(b)-8) != uint64(shards)*uint64(groups)*entrySize {
 		return fmt.Errorf("%w: an index of %d bytes for %d shards and %d groups", ErrDamaged, len(b), shards, groups)
 	}
-	read := Index{Shards: int(shards)}
-	read.setCounts(b[8:])
+	read := Index{int(shards), countsIn(b[8:])}
 	if err := read.Check(int(shards)); err != nil {
 		return err
 	}
@@ -151,19 +142,18 @@ func (x *Index) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-func (x *Index) setCounts(b []byte) {
-	x.Counts = make([]Count, len(b)/entrySize)
-	for i := range x.Counts {
-		at := b[i*entrySize:]
-		x.Counts[i] = Count{binary.LittleEndian.Uint32(at), binary.LittleEndian.Uint32(at[4:])}
-	}
+// countsIn returns the counts in b, whose length is a multiple of entrySize.
+func countsIn(b []byte) []Count {
+	counts := make([]Count, len(b)/entrySize)
+	_, _ = binary.Decode(b, binary.LittleEndian, counts) // fails only if b is too short
+	return counts
 }
 
+// tail returns the index and the trailer of a file.
 func (x *Index) tail(h Header) []byte {
-	b := x.appendCounts(make([]byte, 0, len(x.Counts)*entrySize+trailerSize))
+	b, _ := binary.Append(nil, binary.LittleEndian, x.Counts) // never fails: a Count has a fixed size
 	b = binary.LittleEndian.AppendUint32(b, uint32(x.Groups()))
-	sum := sums.CRC(h.marshal(), b)
-	b = binary.LittleEndian.AppendUint32(b, sum)
+	b = binary.LittleEndian.AppendUint32(b, sums.CRC(h.marshal(), b))
 	return append(b, endMagic...)
 }
 
@@ -185,17 +175,17 @@ func ReadIndex(size int64, h Header, read func(offset, length int64) ([]byte, er
 	if length > size-headerSize-trailerSize {
 		return nil, fmt.Errorf("%w: its index is longer than the file", ErrDamaged)
 	}
-	x := &Index{Shards: int(h.Shards)}
+	var b []byte
 	if length > 0 {
-		b, err := read(size-trailerSize-length, length)
-		if err != nil {
-			return nil, err
-		}
-		if int64(len(b)) != length {
-			return nil, fmt.Errorf("%w: its index is cut", ErrDamaged)
-		}
-		x.setCounts(b)
+		b, err = read(size-trailerSize-length, length)
 	}
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(b)) != length:
+		return nil, fmt.Errorf("%w: its index is cut", ErrDamaged)
+	}
+	x := &Index{int(h.Shards), countsIn(b)}
 	if tail := x.tail(h); !bytes.Equal(tail[length:], end) {
 		return nil, fmt.Errorf("%w: its checksum is wrong, or it belongs to another plan, range or secret", ErrDamaged)
 	}

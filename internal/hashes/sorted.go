@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
@@ -262,3 +265,78 @@ func (k *Sorted) Close() error {
 	k.runs.ends, k.runs.buf = nil, nil
 	return k.runs.close()
 }
+
+// Part is the hashes of a part. It is safe for concurrent use and stays valid, also after Close.
+type Part struct {
+	Number uint64 // what the function of Parts returned for the hashes
+	array  *array
+	lo, hi int
+}
+
+// Len returns the number of hashes, at least one.
+func (p *Part) Len() int { return p.hi - p.lo }
+
+// Pieces returns the hashes in order, in slices of the memory of the Sorted. They must not be changed.
+func (p *Part) Pieces() iter.Seq[[]filter.Hash] { return p.array.pieces(p.lo, p.hi) }
+
+// Parts is Each without copies: f is called once for each part, and may hand it to other goroutines.
+func (k *Sorted) Parts(ctx context.Context, part func(filter.Hash) uint64, f func(Part) error) error {
+	a, r, err := k.content()
+	if err != nil {
+		return err
+	}
+	give := func(p Part) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return f(p)
+	}
+	if r.any() {
+		return r.each(ctx, k.limit, part, func(part uint64, hs []filter.Hash) error {
+			return give(Part{part, &array{few: hs, n: len(hs)}, 0, len(hs)})
+		})
+	}
+	for lo, hi := 0, 0; lo < a.n; lo = hi {
+		p := part(*a.at(lo))
+		last := lo // the last hash that is known to be of this part
+		step := 1
+		for ; last+step < a.n && part(*a.at(last + step)) == p; step *= 2 {
+			last += step
+		}
+		// The part ends behind last, and before last+step if that is another one.
+		more := min(last+step, a.n) - last - 1
+		hi = last + 1 + sort.Search(more, func(i int) bool { return part(*a.at(last + 1 + i)) != p })
+		if err := give(Part{p, &a, lo, hi}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Intake is the part of a builder that takes keys. A Builder that embeds it is a family.Gatherer.
+type Intake struct {
+	family.BuildOptions
+	Keys   *Sorted
+	config Config
+}
+
+// NewIntake returns an Intake without keys.
+func NewIntake(c Config) Intake {
+	o := family.BuildOptions{Memory: c.Memory, Dir: c.Dir, Workers: c.Workers}
+	return Intake{BuildOptions: o, Keys: NewSorted(c), config: c}
+}
+
+// SetOptions implements family.Gatherer. It drops keys that were added before.
+func (b *Intake) SetOptions(o family.BuildOptions) {
+	o.Workers = max(o.Workers, 0)
+	b.BuildOptions = o
+	b.config.Memory, b.config.Dir, b.config.Workers = o.Memory, o.Dir, o.Workers
+	b.Keys = NewSorted(b.config)
+}
+
+// AddMany adds keys and keeps no reference to hs. It may be called from several goroutines at once. It returns an
+// error if keys beyond the memory limit cannot be written.
+func (b *Intake) AddMany(hs []filter.Hash) error { return b.Keys.AddMany(hs) }
+
+// Close drops the keys and removes their file. Build calls it. Call it if you do not call Build.
+func (b *Intake) Close() error { return b.Keys.Close() }

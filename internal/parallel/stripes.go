@@ -16,8 +16,7 @@ const StripeCount = 256
 type Stripe struct {
 	sync.Mutex
 	added, removed atomic.Uint64
-	version        atomic.Uint64
-	_              [32]byte
+	_              [40]byte
 }
 
 // Added increments the count of keys. It does not need the lock.
@@ -25,19 +24,6 @@ func (s *Stripe) Added() { s.added.Add(1) }
 
 // Removed decrements the count of keys. It does not need the lock.
 func (s *Stripe) Removed() { s.removed.Add(1) }
-
-// Begin marks the start of a change and End its end, for readers without a lock: see Version. The lock must be held.
-func (s *Stripe) Begin() { s.version.Add(1) }
-
-// End marks the end of a change that Begin started.
-func (s *Stripe) End() { s.version.Add(1) }
-
-// Version returns the number of changes that ended, and whether none is running. A reader that gets the same version,
-// with no change running, before and after it has read atomically has seen no change half done.
-func (s *Stripe) Version() (v uint64, quiet bool) {
-	v = s.version.Load()
-	return v, v&1 == 0
-}
 
 // Stripes holds what the concurrent forms of the families share: 256 locks, each of which stands for some of the keys
 // and some of the places of a filter, and a count of keys that is kept in as many parts. The zero Stripes is ready.
@@ -81,10 +67,7 @@ func (s *Stripes) Keys() uint64 {
 	for i := range s {
 		added += s[i].added.Load()
 	}
-	if removed > added {
-		return 0
-	}
-	return added - removed
+	return max(added, removed) - removed
 }
 
 // LockAll takes all locks.

@@ -84,22 +84,3 @@ func TestKeys(t *testing.T) {
 		t.Errorf("%d keys after more removals than additions, want 0", n)
 	}
 }
-
-// TestVersion checks that a reader sees a change that is running and one that ended meanwhile.
-func TestVersion(t *testing.T) {
-	var s Stripe
-	before, quiet := s.Version()
-	if !quiet {
-		t.Error("a change runs in a new stripe")
-	}
-	s.Lock()
-	s.Begin()
-	if _, quiet := s.Version(); quiet {
-		t.Error("no change runs between Begin and End")
-	}
-	s.End()
-	s.Unlock()
-	if after, quiet := s.Version(); !quiet || after == before {
-		t.Errorf("version %d, then %d, quiet %t", before, after, quiet)
-	}
-}
