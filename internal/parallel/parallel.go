@@ -103,3 +103,31 @@ func Feed[T any](
 	}
 	return err
 }
+
+// Memo keeps results of a function that takes long, for as many keys as memoSize. It is safe for concurrent use.
+type Memo[K comparable, V any] struct {
+	mu      sync.Mutex
+	results map[K]V
+}
+
+// memoSize is the largest number of results of a Memo. Beyond it, a Memo forgets all of them.
+const memoSize = 512
+
+// Get returns the result for a key: the one that it keeps, or a new one from compute.
+func (m *Memo[K, V]) Get(key K, compute func() V) V {
+	m.mu.Lock()
+	v, known := m.results[key]
+	m.mu.Unlock()
+	if known {
+		return v
+	}
+
+	v = compute() // without the lock, so that other keys do not wait
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.results == nil || len(m.results) >= memoSize {
+		m.results = map[K]V{}
+	}
+	m.results[key] = v
+	return v
+}

@@ -3,9 +3,9 @@ package probe
 import (
 	"math"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // Double is the double hashing of a filter of another system: the probes of a key are start + i·step mod 2^Word for
@@ -158,10 +158,7 @@ const (
 )
 
 // models holds results of model, because a build, its forecast and its report ask for the same ones.
-var models struct {
-	sync.Mutex
-	results map[modelKey][2]float64 // at most mostModels
-}
+var models parallel.Memo[modelKey, [2]float64]
 
 // modelKey is what a model follows from: Word, Pairs and Falls determine the Probe.
 type modelKey struct {
@@ -172,27 +169,14 @@ type modelKey struct {
 	parts      int
 }
 
-const mostModels = 512
-
 // model returns the mean rate of random filters with n keys, and what it would be with independent probes.
 func (d Double) model(n uint64) (mean, plain float64) {
 	key := modelKey{d.Bits, n, d.K, int(d.Word), d.Pairs, d.Falls, d.Parts}
-	models.Lock()
-	v, known := models.results[key]
-	models.Unlock()
-	if known {
-		return v[0], v[1]
-	}
-
-	mean, plain = d.newModel(n)
-	models.Lock()
-	defer models.Unlock()
-	if models.results == nil || len(models.results) >= mostModels {
-		models.results = map[modelKey][2]float64{}
-	}
-
-	models.results[key] = [2]float64{mean, plain}
-	return mean, plain
+	v := models.Get(key, func() [2]float64 {
+		mean, plain := d.newModel(n)
+		return [2]float64{mean, plain}
+	})
+	return v[0], v[1]
 }
 
 // newModel computes model.

@@ -27,6 +27,14 @@ import (
 // for each hi, and of hi for each x.
 func Next(x, hi uint64) uint64 { return bits.RotateLeft64(9*x, 25) + hi }
 
+// Positions sets at to the positions, of m, of the probes of a key of standard or counting from x on.
+func Positions(at []uint64, x, hi, m uint64) {
+	for i := range at {
+		at[i] = Position(x, m)
+		x = Next(x, hi)
+	}
+}
+
 // Mixer returns the odd factor of the probes of a key of partitioned or twochoice: Hi with its lowest bit set.
 func Mixer(h filter.Hash) uint64 { return h.Hi | 1 }
 

@@ -8,52 +8,30 @@ const fullAfter = 200
 
 // Occupancy returns the function j -> E[(X/m)^k], where X is the number of occupied bins, of m, after j·k throws.
 // Calls must pass j in non-decreasing order. m is at least 1, k at least 0. The function follows the distribution of
-// X throw by throw and drops states less likely than 1e-20: for m = 512 about 60 states remain.
+// X throw by throw: see Bins.
 func Occupancy(m, k int) func(j uint64) float64 {
-	pow := Powers(m, k)
-	chain := make([]float64, m+2) // chain[x] is the probability that x bins are occupied, for x in [lo, hi]
-	chain[0] = 1
-	lo, hi := 0, 0
-	var done uint64
+	pow, bins, done := Powers(m, k), NewBins(m), uint64(0)
 	rate := pow[0]
 	return func(j uint64) float64 {
-		if rate > 1-1e-12 {
+		switch {
+		case rate > 1-1e-12:
 			return 1
-		}
-		if done == j {
-			return rate
-		}
-		if k > 0 && j-done > uint64(fullAfter*m) {
+		case k > 0 && j-done > uint64(fullAfter*m):
 			rate = 1
 			return rate
 		}
-		for ; done < j; done++ {
-			for range k {
-				hi = min(hi+1, m)
-				for x := hi; x > lo; x-- {
-					chain[x] = chain[x]*(float64(x)/float64(m)) + chain[x-1]*(float64(m-x+1)/float64(m))
-				}
-				chain[lo] *= float64(lo) / float64(m)
-				for lo < hi && chain[lo] < 1e-20 {
-					chain[lo] = 0
-					lo++
-				}
-				for hi > lo && chain[hi] < 1e-20 {
-					chain[hi] = 0
-					hi--
-				}
-			}
+
+		for range (j - done) * uint64(k) {
+			bins.throw()
+			bins.rows, bins.lo = append(bins.rows[:0], bins.rows[1]), append(bins.lo[:0], bins.lo[1])
 		}
-		rate = 0
-		for x := lo; x <= hi; x++ {
-			rate += chain[x] * pow[x]
-		}
+		done, rate = j, bins.Mean(0, pow)
 		return rate
 	}
 }
 
 // Bins keeps the distributions of the number of occupied bins, of m, after 0, 1, ... throws. It gives the values of
-// Occupancy for many k with one chain.
+// Occupancy for many k with one chain. It drops states less likely than 1e-20: for m = 512 about 60 states remain.
 type Bins struct {
 	m    int
 	rows [][]float64 // the probabilities after each number of throws
@@ -87,7 +65,7 @@ func (b *Bins) Mean(throws int, pow []float64) (mean float64) {
 	return mean
 }
 
-// throw adds the distribution after one more throw, by the steps of Occupancy.
+// throw adds the distribution after one more throw.
 func (b *Bins) throw() {
 	last := len(b.rows) - 1
 	lo, before := b.lo[last], b.rows[last]

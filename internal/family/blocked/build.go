@@ -134,14 +134,7 @@ func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 		lo, hi = hi, hi+hi/2+1
 	}
 
-	for hi-lo > 1+hi/1000 {
-		if mid := lo + (hi-lo)/2; kept(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return c.firmBlocks(x, n, hi, p), nil
+	return c.firmBlocks(x, n, leastKept(lo, hi, kept), p), nil
 }
 
 // New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.

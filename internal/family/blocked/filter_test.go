@@ -140,14 +140,9 @@ func TestIntersect(t *testing.T) {
 	hs := filtertest.Hashes(30_000, 1)
 	for _, layout := range []Layout{Line, Split} {
 		f, g := start(t, layout, 20_000), start(t, layout, 20_000)
-		for i, h := range hs {
-			if i < 20_000 {
-				_ = f.Add(h)
-			}
-			if i >= 10_000 {
-				_ = g.Add(h)
-			}
-		}
+		f.addMany(hs[:20_000])
+		g.addMany(hs[10_000:])
+		f.keys, g.keys = 20_000, 20_000
 		words := slices.Clone(f.words)
 		if err := f.Intersect(g, nil); err != nil {
 			t.Fatal(err)
@@ -164,48 +159,6 @@ func TestIntersect(t *testing.T) {
 		}
 		if f.Info().Keys != 20_000 || f.Info().FPRPosterior > g.Info().FPRPosterior {
 			t.Errorf("%s: %+v", layout, f.Info())
-		}
-	}
-}
-
-// TestEstimateKeys compares estimates with the number of keys, from almost empty to overfull filters.
-func TestEstimateKeys(t *testing.T) {
-	const n = 30_000
-	for _, layout := range []Layout{Line, Split} {
-		for _, size := range []float64{4, 6, 10, 16, 40} {
-			f, err := New(Config{Keys: n, Size: family.Sizing{BitsPerKey: size}, Layout: layout})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for seed := range uint64(2) { // the same keys twice: they count once
-				for _, h := range filtertest.Hashes(n, 1+seed/2) {
-					_ = f.Add(h)
-				}
-			}
-			if got := f.EstimateKeys(); math.Abs(got/n-1) > 0.01 {
-				t.Errorf("%s, %g bits per key: estimate %.0f, want %d", layout, size, got, n)
-			}
-		}
-		f, err := New(Config{Blocks: 2, Layout: layout})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := f.EstimateKeys(); got != 0 {
-			t.Errorf("%s: estimate of an empty filter %g", layout, got)
-		}
-		for i := range f.words[:f.blockWords()] {
-			f.words[i] = math.MaxUint64
-		}
-		// The keys that leave half of the bits of both blocks 0, on average.
-		want := math.Log(0.5) / math.Log(1-float64(f.k)/float64(64*len(f.words)))
-		if got := f.EstimateKeys(); math.Abs(got/want-1) > 0.05 {
-			t.Errorf("%s: estimate with one of two blocks full %g, want %g", layout, got, want)
-		}
-		for i := range f.words {
-			f.words[i] = math.MaxUint64
-		}
-		if got := f.EstimateKeys(); !math.IsInf(got, 1) {
-			t.Errorf("%s: estimate with every bit set %g", layout, got)
 		}
 	}
 }

@@ -26,12 +26,10 @@ func FPR(n, blocks uint64, k int, layout Layout) float64 {
 
 // formula computes FPR for many sizes and probes, with what it has computed before.
 type formula struct {
-	bins    bins
-	rates   [MaxK + 1]moment // of a line block, for each k
-	squares [MaxK + 1]moment // of their squares; see scatter
-	counted [MaxK + 1]uint64 // fpr has used the rates of loads below it
-
-	splitRates, splitSquares series // the same for a split block
+	values
+	bins    *stat.Bins            // the Markov chain of X, made on first use
+	powers  [2*MaxK + 1][]float64 // stat.Powers, made on first use
+	counted [MaxK + 1]uint64      // fpr has used the rates of loads below it
 
 	n, blocks uint64 // of means
 	means     [MaxK + 1]struct {
@@ -43,7 +41,7 @@ type formula struct {
 // fpr is FPR.
 func (c *formula) fpr(n, blocks uint64, k int, layout Layout) float64 {
 	if layout == Split {
-		return stat.BinomialMean(n, 1/float64(blocks), c.splitRates.valueAt)
+		return stat.BinomialMean(n, 1/float64(blocks), c.splitRate)
 	}
 
 	if n != c.n || blocks != c.blocks {
@@ -64,11 +62,15 @@ func (c *formula) lineFPR(n, blocks uint64, k int) float64 {
 	if (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows {
 		return stat.BinomialMean(n, 1/float64(blocks), stat.Occupancy(lineBits, k))
 	}
+	rate := c.moment(k, k)
 	return stat.BinomialMean(n, 1/float64(blocks), func(j uint64) float64 {
 		c.counted[k] = max(c.counted[k], j+1)
-		return c.rates[k].valueAt(j, &c.bins)
+		return valueAt(&c.rates[k], j, rate)
 	})
 }
+
+// splitRate is splitRate with a list.
+func (c *formula) splitRate(j uint64) float64 { return valueAt(&c.splitRates, j, splitRate) }
 
 // splitRate returns the rate of a split block with j keys. Each key sets one bit in each of its eight words of 32 bits.
 // The words fill independently, so the mean of the product is the product of the means. All eight bits follow from 32
@@ -151,21 +153,6 @@ func (c *census) info(f *Filter, keys uint64) filter.Info {
 		FPRPrior:     FPR(keys, f.blocks, f.k, f.layout()),
 		FPRPosterior: posterior,
 	}
-}
-
-// EstimateKeys estimates the number of distinct keys n from the number of bits that are 0, of which m·q^n are expected,
-// where q = exp(Cells().Free) is the probability that a key leaves a given bit 0. It returns +Inf if every bit is set.
-// It reads the whole filter.
-//
-// Estimates block by block (Swamidass and Baldi, 2007, for each) are better by less than a tenth of a standard
-// deviation, but biased, and useless if blocks are full.
-func (f *Filter) EstimateKeys() float64 {
-	c := f.Cells()
-	ones := bitvec.OnesCount(f.words)
-	if ones == 0 {
-		return 0 // not -0
-	}
-	return math.Log1p(-float64(ones)/float64(c.Number)) / c.Free
 }
 
 // Cells describes the bits. A key chooses one of the blocks, and in it k bits independently in the line layout, or one

@@ -7,83 +7,56 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// moment is E[(X/B)^e] of a line block of B bits with 0, 1, ... keys of k probes each, where X is the number of bits
-// that are set. It is computed as far as it is asked for.
-type moment struct {
-	k, e   int
-	powers []float64 // stat.Powers of e
-	values []float64
+// values are functions of the number of keys in a block, as lists of their values for 0, 1, ... keys.
+type values struct {
+	rates   [MaxK + 1][]float64 // of a line block, for each k
+	squares [MaxK + 1][]float64 // of their squares; see scatter
+
+	splitRates, splitSquares []float64 // the same for a split block
 }
 
-// valueAt returns the value for j keys. bins is used for values that are not known yet; j·k is at most stat.MostThrows.
-func (m *moment) valueAt(j uint64, bins *bins) float64 {
-	if j >= uint64(len(m.values)) {
-		m.extend(j, bins)
+// mostValues is the largest number of values of a list. Blocks with more keys have a rate near 1.
+const mostValues = 1 << 10
+
+// valueAt returns the value for j keys: from the list, which it extends, or beyond mostValues from the function.
+func valueAt(list *[]float64, j uint64, function func(j uint64) float64) float64 {
+	if j >= mostValues {
+		return function(j)
 	}
-	return m.values[j]
+	for n := uint64(len(*list)); n <= j; n++ {
+		*list = append(*list, function(n))
+	}
+	return (*list)[j]
 }
 
-func (m *moment) extend(j uint64, bins *bins) {
-	if m.powers == nil {
-		m.powers = stat.Powers(lineBits, m.e)
-	}
-	chain := bins.get()
-	for n := len(m.values); n <= int(j); n++ {
-		m.values = append(m.values, chain.Mean(n*m.k, m.powers))
+// moment returns the function j -> E[(X/B)^e] of a line block of B bits with j keys of k probes each, where X is the
+// number of bits that are set. j·k is at most stat.MostThrows.
+func (c *formula) moment(k, e int) func(j uint64) float64 {
+	return func(j uint64) float64 {
+		if c.bins == nil {
+			c.bins = stat.NewBins(lineBits)
+		}
+		if c.powers[e] == nil {
+			c.powers[e] = stat.Powers(lineBits, e)
+		}
+		return c.bins.Mean(int(j)*k, c.powers[e])
 	}
 }
 
-// bins is the Markov chain of X, made on first use.
-type bins struct{ *stat.Bins }
-
-func (b *bins) get() *stat.Bins {
-	if b.Bins == nil {
-		b.Bins = stat.NewBins(lineBits)
-	}
-	return b.Bins
-}
-
-// series are the values of a function of the number of keys in a split block.
-type series struct {
-	of     func(j uint64) float64
-	values []float64
-}
-
-// mostSeries is the most values that a series keeps. Blocks with more keys have a rate near 1.
-const mostSeries = 1 << 10
-
-// valueAt returns the value for j keys.
-func (s *series) valueAt(j uint64) float64 {
-	if j >= mostSeries {
-		return s.of(j)
-	}
-	for n := uint64(len(s.values)); n <= j; n++ {
-		s.values = append(s.values, s.of(n))
-	}
-	return s.values[j]
-}
-
-// known has the longest values that any formula has computed. A formula starts with them: they take most of the time of
-// sizing a filter, and programs that make many filters make similar ones. All lists together take at most 2 MiB. A list
-// never changes; it is only replaced by a longer one.
+// known has the longest lists that any formula has computed. A formula starts with them: they take most of the time of
+// sizing a filter, and programs that make many filters make similar ones. All lists together take at most 544 KiB. A
+// list never changes; it is only replaced by a longer one.
 var known struct {
 	sync.Mutex
-	rates, squares           [MaxK + 1][]float64
-	splitRates, splitSquares []float64
+	values
 }
 
 // newFormula returns a formula with the values that are known. Call remember after use.
 func newFormula() *formula {
-	c := new(formula)
 	known.Lock()
 	defer known.Unlock()
-	// Clipped: this formula must not append to the array of another one.
-	for k := range c.rates {
-		c.rates[k] = moment{k: k, e: k, values: slices.Clip(known.rates[k])}
-		c.squares[k] = moment{k: k, e: 2 * k, values: slices.Clip(known.squares[k])}
-	}
-	c.splitRates = series{splitRate, slices.Clip(known.splitRates)}
-	c.splitSquares = series{splitSquare, slices.Clip(known.splitSquares)}
+	c := &formula{values: known.values}
+	c.eachList(func(list, _ *[]float64) { *list = slices.Clip(*list) }) // so that it does not append to a known list
 	return c
 }
 
@@ -91,17 +64,19 @@ func newFormula() *formula {
 func (c *formula) remember() {
 	known.Lock()
 	defer known.Unlock()
-	for k := range c.rates {
-		longer(&known.rates[k], c.rates[k].values)
-		longer(&known.squares[k], c.squares[k].values)
-	}
-	longer(&known.splitRates, c.splitRates.values)
-	longer(&known.splitSquares, c.splitSquares.values)
+	c.eachList(func(list, known *[]float64) {
+		if len(*list) > len(*known) {
+			*known = *list
+		}
+	})
 }
 
-// longer replaces list by values if they are longer.
-func longer(list *[]float64, values []float64) {
-	if len(values) > len(*list) {
-		*list = values
+// eachList calls do with each list of c and the known one.
+func (c *formula) eachList(do func(list, known *[]float64)) {
+	for k := range c.rates {
+		do(&c.rates[k], &known.rates[k])
+		do(&c.squares[k], &known.squares[k])
 	}
+	do(&c.splitRates, &known.splitRates)
+	do(&c.splitSquares, &known.splitSquares)
 }

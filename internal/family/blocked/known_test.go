@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -40,9 +41,7 @@ func TestKnown(t *testing.T) {
 	forget := func() {
 		known.Lock()
 		defer known.Unlock()
-		clear(known.rates[:])
-		clear(known.squares[:])
-		known.splitRates, known.splitSquares = nil, nil
+		known.values = values{}
 	}
 	want := make([]size, len(configs))
 	for i, c := range configs {
@@ -61,4 +60,20 @@ func TestKnown(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// BenchmarkGeometry measures the search for the fewest blocks that keep a rate.
+func BenchmarkGeometry(b *testing.B) {
+	for _, layout := range []Layout{Line, Split} {
+		for _, fpr := range []float64{0.5, 0.01, 1e-4, 1e-9} {
+			b.Run(fmt.Sprintf("layout=%s/fpr=%g", layout, fpr), func(b *testing.B) {
+				for b.Loop() {
+					c := Config{Keys: 1_000_000, Size: family.Sizing{FPR: fpr}, Layout: layout}
+					if _, _, err := c.Geometry(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
 }

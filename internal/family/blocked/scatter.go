@@ -23,19 +23,20 @@ const (
 // that need more than stat.MostThrows have high rates; scatter returns 0 for them.
 func (c *formula) scatter(n, blocks uint64, k int, layout Layout) float64 {
 	load := float64(n) / float64(blocks)
-	rate, square := c.splitRates.valueAt, c.splitSquares.valueAt
+	rate, square := c.splitRate, func(j uint64) float64 { return valueAt(&c.splitSquares, j, splitSquare) }
 	if layout != Split {
 		if (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows {
 			return 0
 		}
 		mean := c.fpr(n, blocks, k, layout) // counts rates
+		first, second := c.moment(k, k), c.moment(k, 2*k)
 		rate = func(j uint64) float64 {
 			if j >= c.counted[k] {
 				return mean // beyond what fpr counts
 			}
-			return c.rates[k].valueAt(j, &c.bins)
+			return valueAt(&c.rates[k], j, first)
 		}
-		square = func(j uint64) float64 { return c.squares[k].valueAt(j, &c.bins) }
+		square = func(j uint64) float64 { return valueAt(&c.squares[k], j, second) }
 	}
 
 	p := 1 / float64(blocks)
@@ -66,14 +67,16 @@ func (c Config) firmBlocks(x *formula, n, least uint64, p float64) uint64 {
 		return x.fpr(n, blocks, k, c.Layout)+sure*x.scatter(n, blocks, k, c.Layout) <= firm*p
 	}
 
-	lo, hi := least, least+least/4+1
-	switch {
-	case kept(lo):
-		return lo
-	case !kept(hi):
-		return lo
+	most := least + least/4 + 1
+	if kept(least) || !kept(most) {
+		return least
 	}
+	return leastKept(least, most, kept)
+}
 
+// leastKept returns a number from lo to hi with which kept is true, at most 0.1% above the smallest one. kept is false
+// with lo, true with hi and changes once in between.
+func leastKept(lo, hi uint64, kept func(blocks uint64) bool) uint64 {
 	for hi-lo > 1+hi/1000 {
 		if mid := lo + (hi-lo)/2; kept(mid) {
 			hi = mid

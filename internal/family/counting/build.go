@@ -98,7 +98,7 @@ func (f *Filter) addShared(hs []filter.Hash) {
 	for i := range len(hs) + ahead {
 		if i >= ahead {
 			for _, at := range ring[i%ahead][:f.k] {
-				increment(&f.words[at/inWord], at%inWord*width)
+				change(&f.words[at/inWord], at%inWord*width, 1)
 			}
 		}
 		if i < len(hs) {

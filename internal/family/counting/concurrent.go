@@ -1,6 +1,7 @@
 package counting
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -44,16 +45,11 @@ func (f *Filter) Concurrent() family.Concurrent {
 	return c
 }
 
-// load returns counter i.
-func (c *Concurrent) load(i uint64) uint64 {
-	return atomic.LoadUint64(&c.f.words[i/inWord]) >> (i % inWord * width) & stuck
-}
-
 // Has reports whether the key may be in the set.
 func (c *Concurrent) Has(h filter.Hash) bool {
 	x, by := h.Lo, h.Hi
 	for range c.f.k {
-		if c.load(probe.Position(x, c.f.m)) == 0 {
+		if c.f.load(probe.Position(x, c.f.m)) == 0 {
 			return false
 		}
 		x = probe.Next(x, by)
@@ -70,17 +66,7 @@ func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 // number of its additions that had returned, less the number of its removals that had begun.
 func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
 	var room [MaxK]uint64
-	return counted(c.count(c.f.probes(&room, h)))
-}
-
-// count returns how many additions of a key with these probes the counters can hold.
-func (c *Concurrent) count(at []uint64) uint64 {
-	var room [MaxK]uint64
-	counters := room[:len(at)]
-	for j, i := range at {
-		counters[j] = c.load(i)
-	}
-	return least(at, counters)
+	return counted(c.f.count(c.f.probes(&room, h)))
 }
 
 // Add adds a key once more. The error is always nil.
@@ -102,13 +88,11 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 
 	s := c.stripes.Of(h)
 	s.Lock()
-	present = c.Has(h) // another goroutine may have added it
-	if !present {
+	defer s.Unlock()
+	if present = c.Has(h); !present { // another goroutine may have added it
 		c.add(h)
 		s.Added()
 	}
-
-	s.Unlock()
 	return present, nil
 }
 
@@ -117,7 +101,7 @@ func (c *Concurrent) add(h filter.Hash) {
 	x, by := h.Lo, h.Hi
 	for range c.f.k {
 		at := probe.Position(x, c.f.m)
-		increment(&c.f.words[at/inWord], at%inWord*width)
+		change(&c.f.words[at/inWord], at%inWord*width, 1)
 		x = probe.Next(x, by)
 	}
 }
@@ -135,12 +119,12 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 	c.stripes.Lock(&locks)
 	defer c.stripes.Unlock(&locks)
 	// If all counters are stuck they no longer show whether a key is left. If one is not, at least one key is.
-	if n := c.count(at); n == 0 || n > stuck && c.stripes.Keys() == 0 {
+	if n := c.f.count(at); n == 0 || n > stuck && c.stripes.Keys() == 0 {
 		return errNotFound
 	}
 
 	for _, i := range at {
-		decrement(&c.f.words[i/inWord], i%inWord*width)
+		change(&c.f.words[i/inWord], i%inWord*width, math.MaxUint64)
 	}
 
 	c.stripes.Of(h).Removed()
@@ -155,23 +139,10 @@ func (c *Concurrent) Spec() filter.Spec { return c.f.spec() }
 
 // Info counts the counters that are not 0, which reads the whole filter. While others write, it may combine counters of
 // different moments.
-func (c *Concurrent) Info() filter.Info {
-	keys := c.Keys()
-	return c.f.info(keys, c.used())
-}
+func (c *Concurrent) Info() filter.Info { return c.f.info(c.Keys(), c.f.used()) }
 
 // EstimateLoss does what Filter.EstimateLoss does.
-func (c *Concurrent) EstimateLoss(keep float64) float64 {
-	return lossPerAbsent(float64(c.used())/float64(c.f.m), c.f.k, keep)
-}
-
-// used returns the number of counters that are not 0.
-func (c *Concurrent) used() (n uint64) {
-	for i := range c.f.words {
-		n += usedIn(atomic.LoadUint64(&c.f.words[i]))
-	}
-	return n
-}
+func (c *Concurrent) EstimateLoss(keep float64) float64 { return c.f.EstimateLoss(keep) }
 
 // Snapshot returns a copy, a *Filter. It stops all writers while it copies, but not Has and Count. The error wraps
 // filter.ErrTooLarge if there is no memory for the copy.
@@ -186,23 +157,12 @@ func (c *Concurrent) Snapshot() (family.Filter, error) {
 	return &Filter{words: words, m: c.f.m, k: c.f.k, keys: c.stripes.Keys()}, nil
 }
 
-// increment adds 1 to the counter at bit shift of a word, unless it is stuck. Others may change the word at the same
-// time.
-func increment(word *uint64, shift uint64) {
+// change adds by, 1 or -1, to the counter at bit shift of a word, unless it is stuck. Others may change the word at the
+// same time. A counter of 0 must not become less.
+func change(word *uint64, shift, by uint64) {
 	for {
 		w := atomic.LoadUint64(word)
-		if w>>shift&stuck == stuck || atomic.CompareAndSwapUint64(word, w, w+1<<shift) {
-			return
-		}
-	}
-}
-
-// decrement subtracts 1 from the counter at bit shift of a word, unless it is stuck. Others may change the word at the
-// same time. The counter must not be 0.
-func decrement(word *uint64, shift uint64) {
-	for {
-		w := atomic.LoadUint64(word)
-		if w>>shift&stuck == stuck || atomic.CompareAndSwapUint64(word, w, w-1<<shift) {
+		if w>>shift&stuck == stuck || atomic.CompareAndSwapUint64(word, w, w+by<<shift) {
 			return
 		}
 	}

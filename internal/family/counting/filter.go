@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -95,6 +96,11 @@ func present(words []uint64, i uint64) uint64 {
 
 func (f *Filter) counter(i uint64) uint64 { return f.words[i/inWord] >> (i % inWord * width) & stuck }
 
+// load is counter while other goroutines may change the filter.
+func (f *Filter) load(i uint64) uint64 {
+	return atomic.LoadUint64(&f.words[i/inWord]) >> (i % inWord * width) & stuck
+}
+
 // Add adds a key once more. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	x, by := h.Lo, h.Hi
@@ -148,21 +154,18 @@ func counted(n uint64) (uint64, bool) {
 // probes returns the indices of the counters of a key. A counter that is probed twice is in it twice.
 func (f *Filter) probes(room *[MaxK]uint64, h filter.Hash) []uint64 {
 	at := room[:f.k]
-	x, by := h.Lo, h.Hi
-	for i := range at {
-		at[i] = probe.Position(x, f.m)
-		x = probe.Next(x, by)
-	}
+	probe.Positions(at, h.Lo, h.Hi, f.m)
 	return at
 }
 
-// count returns how many additions of a key with these probes the counters can hold. It loads all of them before it
+// count returns how many additions of a key with these probes the counters can hold. Other goroutines may change the
+// filter at the same time. It loads all of them before it
 // compares the probes with each other, so that their cache misses overlap.
 func (f *Filter) count(at []uint64) uint64 {
 	var room [MaxK]uint64
 	counters := room[:len(at)]
 	for j, i := range at {
-		counters[j] = f.counter(i)
+		counters[j] = f.load(i)
 	}
 	return least(at, counters)
 }
@@ -224,11 +227,11 @@ func (f *Filter) Stuck() uint64 {
 	return n
 }
 
-// used returns the number of counters that are not 0.
+// used returns the number of counters that are not 0. Other goroutines may change the filter at the same time.
 func (f *Filter) used() uint64 {
 	var n uint64
-	for _, w := range f.words {
-		n += usedIn(w)
+	for i := range f.words {
+		n += usedIn(atomic.LoadUint64(&f.words[i]))
 	}
 	return n
 }

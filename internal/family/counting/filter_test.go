@@ -353,32 +353,6 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-func TestEstimateKeys(t *testing.T) {
-	const n = 30_000
-	f := must(t, Config{Keys: n})
-	hs := filtertest.Hashes(2*n, 1)
-	for i, h := range hs {
-		_ = f.Add(h)
-		_ = f.Add(hs[i%n]) // copies count once
-	}
-	for _, h := range hs[n:] {
-		if err := f.Remove(h); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := f.EstimateKeys(); math.Abs(got/n-1) > 0.01 {
-		t.Errorf("estimate %.0f, want %d", got, n)
-	}
-	if got := must(t, Config{Keys: n}).EstimateKeys(); got != 0 {
-		t.Errorf("estimate of an empty filter %g", got)
-	}
-	setAll(f.words)
-	f.m = uint64(len(f.words)) * inWord
-	if got := f.EstimateKeys(); !math.IsInf(got, 1) {
-		t.Errorf("estimate with all counters in use %g", got)
-	}
-}
-
 func BenchmarkFilter(b *testing.B) {
 	const n = 1_000_000
 	f := must(b, Config{Keys: n})

@@ -34,30 +34,27 @@ func About() family.About {
 				"bucket", 512),
 			form(family.Form{Can: family.CanOneLine, Reason: "keys come and go, fast: short chains in one cache line"},
 				"bucket", 512, "fast", 1),
+			form(family.Form{Default: 6, Reason: "counts in the fewest bits", Warning: "a key counts to about 800 at most"},
+				"counting", 1),
+			form(family.Form{LineFrom: 1e-4, Reason: "counts, mostly with one cache line per query", Warning: shortCounts},
+				"bucket", 512, "counting", 1),
 			form(family.Form{
-				Can: family.CanCount, Default: 6, Reason: "counts in the fewest bits",
-				Warning: "a key counts to about 800 at most",
-			}, "counting", 1),
-			form(family.Form{
-				Can: family.CanCount, LineFrom: 1e-4, Reason: "counts, mostly with one cache line per query",
-				Warning: "a key counts to about 200 at most",
-			}, "bucket", 512, "counting", 1),
-			form(family.Form{
-				Can: family.CanCount | family.CanOneLine, Reason: "counts, fast: short chains in one cache line",
-				Warning: "a key counts to about 200 at most",
+				Can: family.CanOneLine, Reason: "counts, fast: short chains in one cache line", Warning: shortCounts,
 			}, "bucket", 512, "counting", 1, "fast", 1),
+			form(family.Form{Reason: "a value with each key, in the fewest bits", Warning: sharedValues}, "value_bits", 1),
 			form(family.Form{
-				Can: family.CanValues, Reason: "a value with each key, in the fewest bits",
-				Warning: "keys that look alike share a value",
-			}, "value_bits", 1),
-			form(family.Form{
-				Can:     family.CanValues | family.CanOneLine,
-				Reason:  "a value with each key, fast: short chains in one cache line",
-				Warning: "keys that look alike share a value",
+				Can: family.CanOneLine, Reason: "a value with each key, fast: short chains in one cache line",
+				Warning: sharedValues,
 			}, "bucket", 512, "fast", 1, "value_bits", 1),
 		},
 	}
 }
+
+// Warnings of more than one form.
+const (
+	shortCounts  = "a key counts to about 200 at most"
+	sharedValues = "keys that look alike share a value"
+)
 
 const formCan = family.CanAdd | family.CanRemove | family.CanConcurrent | family.CanCapacity
 
@@ -65,8 +62,13 @@ const formCan = family.CanAdd | family.CanRemove | family.CanConcurrent | family
 func form(f family.Form, parameters ...any) family.Form {
 	f.Spec = family.NewSpec(Family, parameters...)
 	f.Can |= formCan
-	if f.Can&family.CanCount == 0 { // the counting builder keeps no keys
+	if family.Given(f.Spec, "counting") {
+		f.Can |= family.CanCount
+	} else { // the counting builder keeps no keys
 		f.Can |= family.CanSpill
+	}
+	if family.Given(f.Spec, "value_bits") {
+		f.Can |= family.CanValues
 	}
 	if f.LineFrom > 0 {
 		f.Can |= family.CanOneLine

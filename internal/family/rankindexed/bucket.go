@@ -24,22 +24,16 @@ type part struct {
 
 // bucket returns bucket b.
 func (f *arrays) bucket(b uint64) (u bucket) {
-	u.f = f
-	u.n = 1
+	u.f, u.n = f, 1
 	first := 64 * b * f.words
 	u.parts[0] = part{words: f.table, index: first, bits: f.span, cells: first + f.cells, room: f.own}
 	u.parts[0].ones = u.rank(f.span)
-	for words, at := f.table, first+f.span; u.n < levels; words = u.parts[1].words {
-		pointer := f.g.pointer(u.n)
-		if pointer == 0 {
-			return u
-		}
-		to := bitvec.Field(words, at, uint(pointer))
+	for words, at := f.table, first+f.span; u.n < levels && f.g.Pools[u.n] > 0; words = u.parts[1].words {
+		to := bitvec.Field(words, at, uint(f.g.pointer(u.n)))
 		if to == 0 {
 			return u
 		}
 		at = u.extend(to - 1)
-		u.n++
 	}
 	return u
 }
@@ -47,7 +41,7 @@ func (f *arrays) bucket(b uint64) (u bucket) {
 // number returns the number of the bucket.
 func (u *bucket) number() uint64 { return u.parts[0].index / 64 / u.f.words }
 
-// extend sets the part of level u.n to an extension, and returns the first bit of that.
+// extend gives the bucket one more level, an extension, and returns the first bit of that.
 func (u *bucket) extend(record uint64) uint64 {
 	p, pool := &u.parts[u.n], u.f.pools[u.n]
 	at := record * pool.stride
@@ -56,6 +50,7 @@ func (u *bucket) extend(record uint64) uint64 {
 		cells: at + pool.head + pool.room, room: pool.room,
 	}
 	p.ones = bitvec.Ones(p.words, p.index, p.bits)
+	u.n++
 	return at
 }
 
@@ -107,22 +102,25 @@ func (u *bucket) flip(at uint64) {
 	p.ones += words[at/64]>>(at%64)&1*2 - 1
 }
 
-// cell returns cell c.
-func (u *bucket) cell(c uint64) uint64 {
+// cellAt returns the words and the first bit of cell c.
+func (u *bucket) cellAt(c uint64) (words []uint64, at uint64) {
 	i := 0
 	for ; c >= u.parts[i].room; i++ {
 		c -= u.parts[i].room
 	}
-	return bitvec.Field(u.parts[i].words, u.parts[i].cells+c*uint64(u.f.width), u.f.width)
+	return u.parts[i].words, u.parts[i].cells + c*uint64(u.f.width)
+}
+
+// cell returns cell c.
+func (u *bucket) cell(c uint64) uint64 {
+	words, at := u.cellAt(c)
+	return bitvec.Field(words, at, u.f.width)
 }
 
 // setCell overwrites cell c.
 func (u *bucket) setCell(c, v uint64) {
-	i := 0
-	for ; c >= u.parts[i].room; i++ {
-		c -= u.parts[i].room
-	}
-	bitvec.SetField(u.parts[i].words, u.parts[i].cells+c*uint64(u.f.width), u.f.width, v)
+	words, at := u.cellAt(c)
+	bitvec.SetField(words, at, u.f.width, v)
 }
 
 // insert inserts v as cell c, and a zero as its bit of the higher index; later cells and their bits move up. used is

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -14,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -121,31 +121,15 @@ func (c Config) Plan() (Geometry, error) {
 		return *c.Geometry, nil
 	}
 
-	plans.Lock()
-	p, known := plans.of[c]
-	plans.Unlock()
-	if known {
-		return p.Geometry, p.err
-	}
-
-	p.Geometry, p.err = c.plan()
-	plans.Lock()
-	defer plans.Unlock()
-	if len(plans.of) >= mostPlans {
-		clear(plans.of)
-	}
-
-	plans.of[c] = p
+	p := plans.Get(c, func() (p planned) {
+		p.Geometry, p.err = c.plan()
+		return p
+	})
 	return p.Geometry, p.err
 }
 
 // plans holds results of Plan: a build, its forecast and its report ask for the same one.
-var plans = struct {
-	sync.Mutex
-	of map[Config]planned
-}{of: map[Config]planned{}}
-
-const mostPlans = 256
+var plans parallel.Memo[Config, planned]
 
 type planned struct {
 	Geometry
@@ -305,15 +289,16 @@ func NewBuilder(c Config) (family.Builder, error) {
 		}
 		return &countingBuilder{c: newConcurrent(f)}, nil
 	}
-	b := &Builder{Intake: hashes.NewIntake(hashes.Config{Expect: c.Keys}), config: c}
-	b.values.Sorted = hashes.NewSorted(hashes.Config{})
-	return b, c.Check()
+	keys, values := hashes.NewIntake(hashes.Config{Expect: c.Keys}), hashes.NewSorted(hashes.Config{})
+	return &Builder{Intake: keys, values: values, config: c}, c.Check()
 }
 
 // Builder gathers hashes, 16 bytes each, and adds them to a filter in the order of its buckets.
 type Builder struct {
 	hashes.Intake
-	values valued
+	// values are the values that come with the keys: each is the hash of its key with the value in the low half of Lo.
+	// Keys are distinguished by the other 96 bits.
+	values *hashes.Sorted
 	config Config
 }
 
@@ -350,7 +335,7 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	}
 
 	if b.values.Added() > 0 {
-		return f, b.values.addAll(ctx, f, b.Keys, part, report)
+		return f, b.addValued(ctx, f, part, report)
 	}
 
 	return f, b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {

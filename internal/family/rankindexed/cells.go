@@ -79,9 +79,6 @@ func (g Geometry) checkCells() error {
 // Bucket returns the number of the bucket of the key with hash h.
 func (f *Cells) Bucket(h filter.Hash) uint64 { return probe.Position(h.Hi, f.buckets) }
 
-// Has reports whether a cell looks like the key with hash h.
-func (f *Cells) Has(h filter.Hash) bool { return f.has(h) }
-
 // HasTorn is Has for a caller without the lock of the bucket, who finds out afterwards whether another goroutine has
 // changed it meanwhile: then the answer is of no use. It is sure if no lock was needed.
 func (f *Cells) HasTorn(h filter.Hash) (has, sure bool) {
@@ -161,26 +158,19 @@ func (f *Cells) Prefetch(hs []filter.Hash) {
 
 // PrefetchAll requests the whole of a bucket from memory, without extensions.
 func (f *Cells) PrefetchAll(b uint64) {
-	var at [16]uint64
-	n := 0
-	for w := uint64(0); w < f.words && n < len(at); w += 8 {
-		at[n] = b*f.words + w
-		n++
+	var room [16]uint64
+	at := room[:min(len(room), int(f.words+7)/8)]
+	for i := range at {
+		at[i] = b*f.words + 8*uint64(i)
 	}
-	bitvec.Prefetch(f.table, at[:n])
+	bitvec.Prefetch(f.table, at)
 }
 
 // Geometry returns the sizes of the table's parts.
 func (f *Cells) Geometry() Geometry { return f.g }
 
 // Cells returns the number of cells, extensions included.
-func (f *Cells) Cells() uint64 {
-	n := f.buckets * f.own
-	for level := 1; level < levels; level++ {
-		n += f.g.Pools[level] * uint64(f.g.Cells[level])
-	}
-	return n
-}
+func (f *Cells) Cells() uint64 { return f.g.most() }
 
 // Rate returns the false-positive rate with that many cells in use, no two of which look alike.
 func (f *Cells) Rate(cells uint64) float64 { return min(1, float64(cells)/f.g.fingerprints()) }

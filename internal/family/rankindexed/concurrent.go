@@ -78,33 +78,20 @@ func newConcurrent(f *Filter) *Concurrent {
 	return c
 }
 
-// lockBucket locks the bucket of h, in the table where it is now.
-func (c *Concurrent) lockBucket(h filter.Hash) (*generation, *stripe) {
-	for t := c.table.Load(); ; {
+// lockBucket locks the bucket of h, in the table where it is now. To change it in a filter that is growing, lockBucket
+// moves the bucket to the new table first, and reports whether it did.
+func (c *Concurrent) lockBucket(h filter.Hash, toChange bool) (t *generation, s *stripe, moved bool) {
+	for t = c.table.Load(); ; {
 		b := probe.Position(h.Hi, t.buckets)
-		s := t.stripe(b)
+		s = t.stripe(b)
 		s.mu.Lock()
 		g := t.next.Load()
-		if g == nil || !g.moved[b] {
-			return t, s
-		}
-		s.mu.Unlock()
-		t = g.to
-	}
-}
-
-// lockToChange is lockBucket, but moves the bucket to the new table first if the filter is growing, and reports whether
-// it did.
-func (c *Concurrent) lockToChange(h filter.Hash) (t *generation, s *stripe, moved bool) {
-	for t := c.table.Load(); ; {
-		b := probe.Position(h.Hi, t.buckets)
-		s := t.stripe(b)
-		s.mu.Lock()
-		g := t.next.Load()
-		if g == nil {
+		if g == nil || !toChange && !g.moved[b] {
 			return t, s, moved
 		}
-		moved = c.move(t, g, b) || moved
+		if toChange {
+			moved = c.move(t, g, b) || moved
+		}
 		s.mu.Unlock()
 		t = g.to
 	}
@@ -114,7 +101,7 @@ func (c *Concurrent) lockToChange(h filter.Hash) (t *generation, s *stripe, move
 // and finishes a growth if there is no room before. Of a growth it does its share.
 func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) error {
 	for {
-		t, s, moved := c.lockToChange(h)
+		t, s, moved := c.lockBucket(h, true)
 		var used uint64
 		if t.g.Growth > 0 {
 			used = c.used.Load()
@@ -161,7 +148,7 @@ func (c *Concurrent) Add(h filter.Hash) error {
 // false positive. The error is the error of Add; the filter is then unchanged, and present is false.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	err = c.change(h, func(a *arrays, n *tally) error {
-		if present = a.has(h); present {
+		if present = a.Has(h); present {
 			return nil
 		}
 		return a.add(h, n)
@@ -176,7 +163,7 @@ func (c *Concurrent) AddValue(h filter.Hash, value uint64) error {
 
 // Put does what Filter.Put does.
 func (c *Concurrent) Put(h filter.Hash, value uint64) error {
-	return c.change(h, func(a *arrays, n *tally) error { return a.put(h, value) })
+	return c.change(h, func(a *arrays, n *tally) error { return a.Put(h, value) })
 }
 
 // Upsert does what Filter.Upsert does, in one step: of many goroutines that bring one new key, one adds it.
@@ -191,8 +178,8 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 
 // Has does what Filter.Has does.
 func (c *Concurrent) Has(h filter.Hash) bool {
-	t, s := c.lockBucket(h)
-	ok := t.has(h)
+	t, s, _ := c.lockBucket(h, false)
+	ok := t.Has(h)
 	s.mu.Unlock()
 	return ok
 }
@@ -209,18 +196,16 @@ func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 
 // Get does what Filter.Get does.
 func (c *Concurrent) Get(h filter.Hash) (value uint64, ok bool) {
-	t, s := c.lockBucket(h)
-	value, ok = t.get(h)
-	s.mu.Unlock()
-	return value, ok
+	t, s, _ := c.lockBucket(h, false)
+	defer s.mu.Unlock()
+	return t.Get(h)
 }
 
 // Count does what Filter.Count does.
 func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
-	t, s := c.lockBucket(h)
-	n = t.count(h)
-	s.mu.Unlock()
-	return n, false
+	t, s, _ := c.lockBucket(h, false)
+	defer s.mu.Unlock()
+	return t.Count(h)
 }
 
 // Keys returns the number of additions less removals, without reading the filter or taking a lock. While others change

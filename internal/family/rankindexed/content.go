@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 )
 
@@ -62,16 +61,12 @@ func (f *Filter) BucketReader() func(b uint64, to *family.ChainBucket) {
 
 // SameShape returns an empty filter of the same geometry.
 func (f *Filter) SameShape() (family.ChainTable, error) {
-	n, err := newFilter(f.g)
-	if err != nil {
-		return nil, err
-	}
-	return n, nil
+	return family.As[family.ChainTable](newFilter(f.g))
 }
 
 // BucketWriter returns a function that fills an empty bucket.
 func (f *Filter) BucketWriter() func(b uint64, from *family.ChainBucket, extensions [levels]uint64) error {
-	var open []run
+	var s splitter
 	return func(b uint64, from *family.ChainBucket, extensions [levels]uint64) error {
 		u := f.bucket(b)
 		used := uint64(len(from.Cells))
@@ -79,46 +74,38 @@ func (f *Filter) BucketWriter() func(b uint64, from *family.ChainBucket, extensi
 			if u.n == levels || f.g.Pools[u.n] == 0 || !f.pools[u.n].claim(extensions[u.n]) {
 				return fmt.Errorf("bucket %d: %w", b, filter.ErrFull)
 			}
-			words, at := u.pointerAt(u.n)
-			bitvec.SetField(words, at, uint(f.g.pointer(u.n)), extensions[u.n]+1)
-			u.extend(extensions[u.n])
-			u.n++
+			u.attach(extensions[u.n])
 		}
-		open = u.writeChains(from, open[:0])
+
+		if err := s.write(&f.arrays, b, s.linkChains(from)); err != nil {
+			return err
+		}
+		u = f.bucket(b)
 		f.used += used
 		f.keys += u.keys()
 		return nil
 	}
 }
 
-// run is cells [at, end) of a list: the cells of a chain that are still to be written.
-type run struct{ at, end uint64 }
-
-// writeChains writes the cells of an empty bucket with room for them. It returns the memory of open, for reuse.
-func (u *bucket) writeChains(from *family.ChainBucket, open []run) []run {
-	at := uint64(0)
-	for chain, n := range from.Lengths {
-		if n > 0 {
-			u.flip(uint64(chain))
-			open = append(open, run{at, at + uint64(n)})
+// linkChains lists the cells of a bucket that all go to the same one, and returns the first cell of each chain.
+func (s *splitter) linkChains(from *family.ChainBucket) []int32 {
+	s.cells = from.Cells
+	s.next = slices.Grow(s.next[:0], len(s.cells))
+	first := s.first[0][:0]
+	for _, n := range from.Lengths {
+		if n == 0 {
+			first = append(first, none)
+			continue
 		}
-		at += uint64(n)
-	}
-
-	left := open
-	for c := uint64(0); len(left) > 0; {
-		more := left[:0]
-		for _, r := range left {
-			u.setCell(c, from.Cells[r.at])
-			if r.at++; r.at < r.end {
-				u.flip(u.f.chains + c)
-				more = append(more, r)
-			}
-			c++
+		at := int32(len(s.next))
+		first = append(first, at)
+		for c := range int32(n - 1) {
+			s.next = append(s.next, at+c+1)
 		}
-		left = more
+		s.next = append(s.next, none)
 	}
-	return open
+	s.first[0] = first
+	return first
 }
 
 // Stored returns the result of Encode of the filter or of its trimmed form.

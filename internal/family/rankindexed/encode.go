@@ -66,14 +66,11 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // geometry reads the canonical Spec of a filter, or of a trimmed one with that many cells. Any other Spec is an error.
 func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error) {
-	bad := func(field string, value any, reason string) (Geometry, uint64, bool, error) {
-		return Geometry{}, 0, false, family.Invalid(field, value, "%s", reason)
-	}
-
 	if trimmed = family.Given(s, "trimmed"); trimmed {
 		cells = family.Reader(s).Uint("trimmed")
 		if s.With("trimmed", cells) != s {
-			return bad("trimmed", family.Reader(s).Text("trimmed", ""), "want a whole number of 0 or more")
+			text, _ := s.Param("trimmed")
+			return g, 0, false, family.Invalid("trimmed", text, "want a whole number of 0 or more")
 		}
 		s = family.Without(s, "trimmed")
 	}
@@ -84,11 +81,11 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 	}
 
 	if c.Geometry == nil || c.Geometry.Spec() != s {
-		return bad("spec", s, "want the complete geometry of a filter")
+		return g, 0, false, family.Invalid("spec", s, "want the complete geometry of a filter")
 	}
 
 	if trimmed && (cells > maxKeys || cells > c.Geometry.most()) {
-		return bad("trimmed", cells, "more cells than the filter has")
+		return g, 0, false, family.Invalid("trimmed", cells, "more cells than the filter has")
 	}
 	return *c.Geometry, cells, trimmed, nil
 }
@@ -139,18 +136,8 @@ func (f *Filter) adopt(b uint64) error {
 		return errIndex
 	}
 
-	// The bits of the index after the last cell in use must be 0. Then each set bit has its cell.
-	at := f.chains + used
-	for i := range u.n {
-		p := &u.parts[i]
-		if at < p.bits && bitvec.Ones(p.words, p.index+at, p.bits-at) != 0 {
-			return errIndex
-		}
-		at -= min(at, p.bits)
-	}
-
-	if !u.clean(used) {
-		return errUnused
+	if err := u.checkUnused(used); err != nil {
+		return err
 	}
 
 	if err := u.checkChains(used); err != nil {
@@ -161,18 +148,23 @@ func (f *Filter) adopt(b uint64) error {
 	return nil
 }
 
-// clean reports whether all bits behind the last cell in use are 0, up to the end of the bucket and each extension.
-func (u *bucket) clean(used uint64) bool {
+// checkUnused returns an error unless all bits after the last cell in use are 0, in the index, so that each set bit has
+// its cell, and behind the cells, up to the end of the bucket and each extension.
+func (u *bucket) checkUnused(used uint64) error {
+	at := u.f.chains + used
 	for i := range u.n {
 		p := &u.parts[i]
+		if at < p.bits && bitvec.Ones(p.words, p.index+at, p.bits-at) != 0 {
+			return errIndex
+		}
 		in := min(used, p.room)
-		used -= in
 		from, end := p.cells+in*uint64(u.f.width), 64*(p.index/64+u.f.g.words(i))
 		if bitvec.Ones(p.words, from, end-from) != 0 {
-			return false
+			return errUnused
 		}
+		at, used = at-min(at, p.bits), used-in
 	}
-	return true
+	return nil
 }
 
 // checkChains returns an error unless each cell in use is in a chain and no cell has a smaller remainder than the one

@@ -104,19 +104,16 @@ func (s *sizes) layout() kernel.ChainLayout {
 	}
 }
 
-// Has reports whether the key with hash h may be in the set. It does not allocate.
-func (f *Filter) Has(h filter.Hash) bool { return f.has(h) }
-
 // Probe is kernel.Prober.
 func (f *Filter) Probe() kernel.Probe { return f.walk.Probe() }
 
-// has is Has.
-func (f *arrays) has(h filter.Hash) bool {
+// Has reports whether the key with hash h may be in the set. It does not allocate.
+func (f *arrays) Has(h filter.Hash) bool {
 	end := f.walk.Has(h.Hi, h.Lo)
 	return end == kernel.ChainCell || end == kernel.ChainBeyond && f.hasFar(h)
 }
 
-// hasFar is has in a bucket with extensions.
+// hasFar is Has in a bucket with extensions.
 func (f *arrays) hasFar(h filter.Hash) bool {
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
@@ -126,10 +123,7 @@ func (f *arrays) hasFar(h filter.Hash) bool {
 
 // Get returns the value of the key with hash h, and whether the key may be in the set. The value is 0 if the key is
 // absent or the filter has no values.
-func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) { return f.get(h) }
-
-// get is Get.
-func (f *arrays) get(h filter.Hash) (value uint64, ok bool) {
+func (f *arrays) Get(h filter.Hash) (value uint64, ok bool) {
 	_, remainder, _, _, cell, end := f.walk.Follow(h.Hi, h.Lo)
 	if end == kernel.ChainBeyond {
 		b, chain, _ := f.walk.Locate(h.Hi, h.Lo)
@@ -150,27 +144,24 @@ func (f *arrays) get(h filter.Hash) (value uint64, ok bool) {
 
 // Count returns how often the key with hash h was added, less how often it was removed. Keys with the same bucket,
 // chain and remainder count together. saturated is always false: a full counter continues in another cell.
-func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) { return f.count(h), false }
-
-// count is Count.
-func (f *arrays) count(h filter.Hash) (n uint64) {
+func (f *arrays) Count(h filter.Hash) (n uint64, saturated bool) {
 	base, remainder, _, c, cell, end := f.walk.Follow(h.Hi, h.Lo)
 	for end == kernel.ChainCell && cell>>f.payload == remainder {
 		n += f.counts(cell)
 		at := f.chains + c
 		if bitvec.Bit(f.table, 64*base+at)&1 == 0 {
-			return n
+			return n, false
 		}
 		if c = f.walk.Rank(base, at); c >= f.own {
-			return f.countFar(h)
+			return f.countFar(h), false
 		}
 		cell = f.walk.Cell(base, c)
 	}
 
 	if end == kernel.ChainBeyond {
-		return f.countFar(h)
+		return f.countFar(h), false
 	}
-	return n
+	return n, false
 }
 
 // counts returns the number of additions that a cell stands for.
@@ -181,7 +172,7 @@ func (f *arrays) counts(cell uint64) uint64 {
 	return 1
 }
 
-// countFar is count in a bucket with extensions.
+// countFar is Count in a bucket with extensions.
 func (f *arrays) countFar(h filter.Hash) (n uint64) {
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
@@ -199,9 +190,6 @@ func (f *arrays) countFar(h filter.Hash) (n uint64) {
 	return n
 }
 
-// Len returns the number of cells in use. Each key takes one; in the counting form, one for every four additions.
-func (f *Filter) Len() uint64 { return f.used }
-
 // Geometry returns the sizes of the filter's parts.
 func (f *Filter) Geometry() Geometry { return f.g }
 
@@ -211,16 +199,13 @@ func (f *Filter) Info() filter.Info { return f.info(f.tally) }
 
 // info is Info of a filter with these counts.
 func (f *arrays) info(n tally) filter.Info {
-	all := float64(f.buckets) * float64(f.own)
 	i := filter.Info{
 		Spec: f.g.Spec(), Keys: n.keys, Capacity: f.g.Capacity, Bits: f.g.Bits(),
-		FPRPrior: f.g.FPR(n.keys), FPRPosterior: f.g.posterior(n.used),
+		Fill: float64(n.used) / float64(f.g.most()), FPRPrior: f.g.FPR(n.keys), FPRPosterior: f.g.posterior(n.used),
 	}
-	for level := 1; level < levels; level++ {
-		all += float64(f.g.Pools[level]) * float64(f.g.Cells[level])
-		i.Pools = append(i.Pools, filter.Pool{Size: f.g.Pools[level], Used: f.pools[level].inUse()})
+	for _, p := range f.pools[1:] {
+		i.Pools = append(i.Pools, filter.Pool{Size: p.size, Used: p.inUse()})
 	}
-	i.Fill = float64(n.used) / all
 	return i
 }
 

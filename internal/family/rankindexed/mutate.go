@@ -80,10 +80,7 @@ func (f *arrays) addValue(h filter.Hash, value uint64, n *tally) error {
 // Put sets the value of the key with hash h. Keys that look alike have a cell each but cannot be told apart: Put
 // changes, and Get reads, the cell of the last one added. The error wraps filter.ErrNotFound if the key is absent,
 // filter.ErrConfig or filter.ErrUnsupported as for AddValue; the filter is then unchanged.
-func (f *Filter) Put(h filter.Hash, value uint64) error { return f.put(h, value) }
-
-// put is Put.
-func (f *arrays) put(h filter.Hash, value uint64) error {
+func (f *arrays) Put(h filter.Hash, value uint64) error {
 	if err := f.fits(value); err != nil {
 		return err
 	}
@@ -105,7 +102,7 @@ func (f *Filter) Upsert(h filter.Hash, value uint64) error {
 
 // upsert is Upsert, or returns errGrow.
 func (f *arrays) upsert(h filter.Hash, value uint64, n *tally) error {
-	if err := f.put(h, value); err != filter.ErrNotFound {
+	if err := f.Put(h, value); err != filter.ErrNotFound {
 		return err
 	}
 	return f.addValue(h, value, n)

@@ -101,13 +101,11 @@ func (p *pool) clean() bool {
 
 // lengthen gives the bucket one more level. For reserved and the error see pool.takeRecord.
 func (u *bucket) lengthen(reserved bool) error {
-	err := filter.ErrFull
-	var record uint64
-	var s *snapshot
-	if u.n < levels {
-		record, s, err = u.f.pools[u.n].takeRecord(reserved)
+	if u.n == levels {
+		return filter.ErrFull
 	}
 
+	record, s, err := u.f.pools[u.n].takeRecord(reserved)
 	if err != nil {
 		return err
 	}
@@ -116,11 +114,14 @@ func (u *bucket) lengthen(reserved bool) error {
 		s.bucket(u.number())
 	}
 
-	words, at := u.pointerAt(u.n)
-	bitvec.SetField(words, at, uint(u.f.g.pointer(u.n)), record+1)
-	u.extend(record)
-	u.n++
+	u.attach(record)
 	return nil
+}
+
+// attach gives the bucket one more level, the extension that it has taken from the pool.
+func (u *bucket) attach(record uint64) {
+	u.setPointer(u.n, record+1)
+	u.extend(record)
 }
 
 // describeFull adds what is full to filter.ErrFull and returns any other error as it is.
@@ -131,19 +132,19 @@ func (f *arrays) describeFull(err error) error {
 	return err
 }
 
-// pointerAt returns the words and the first bit of the pointer to a level.
-func (u *bucket) pointerAt(level int) (words []uint64, at uint64) {
-	if level == 1 {
-		return u.f.table, u.parts[0].index + u.f.span
+// setPointer sets the pointer to a level: the number of its extension + 1, or 0.
+func (u *bucket) setPointer(level int, pointer uint64) {
+	words, at := u.f.table, u.parts[0].index+u.f.span
+	if level > 1 {
+		words, at = u.parts[1].words, u.parts[1].index-u.f.pools[1].head
 	}
-	return u.parts[1].words, u.parts[1].index - u.f.pools[1].head
+	bitvec.SetField(words, at, uint(u.f.g.pointer(level)), pointer)
 }
 
 // shorten gives the last level of the bucket, which must be empty, back to its pool.
 func (u *bucket) shorten() {
 	u.n--
-	words, at := u.pointerAt(u.n)
-	bitvec.SetField(words, at, uint(u.f.g.pointer(u.n)), 0)
+	u.setPointer(u.n, 0)
 	u.f.pools[u.n].freeRecord(u.parts[u.n].record)
 	u.parts[u.n] = part{}
 }
@@ -169,8 +170,7 @@ func (f *Filter) renumberExtensions() (*Filter, error) {
 			}
 			from := old.words[u.parts[level].record*old.stride/64:][:old.stride/64]
 			copy(words[record*fresh.stride/64:], from)
-			to, at := u.pointerAt(level)
-			bitvec.SetField(to, at, uint(f.g.pointer(level)), record+1)
+			u.setPointer(level, record+1)
 		}
 		f.pools[level] = fresh
 	}

@@ -76,8 +76,7 @@ func (c *Concurrent) Snapshot() (family.Filter, error) {
 
 // copyTo sets the snapshot that a bucket is copied to before it takes an extension, or nil for none.
 func (f *arrays) copyTo(s *snapshot) {
-	for level := 1; level < levels; level++ {
-		p := f.pools[level]
+	for _, p := range f.pools[1:] {
 		p.mu.Lock()
 		p.copying = s
 		p.mu.Unlock()
@@ -129,28 +128,25 @@ func (c *Copy) Finish() *Cells {
 // Encode returns the stored form of the table, which is the form of a Filter with values. The words are shared with the
 // table.
 func (f *Cells) Encode() family.Encoded {
-	keys := uint64(0)
+	all := Filter{arrays: f.arrays}
 	for b := range f.buckets {
-		keys += f.Used(b)
+		all.keys += f.Used(b)
 	}
-	sections := [][]uint64{f.table, f.pools[1].words, f.pools[2].words}
-	return family.Encoded{Spec: f.g.Spec(), Keys: keys, Sections: sections}
+	return all.Encode()
 }
 
 // StoredCells returns the geometry of a stored table with that Spec, and the number of words of each section. Errors
 // are the errors of NewCells.
 func StoredCells(s filter.Spec) (Geometry, []uint64, error) {
 	g, _, trimmed, err := geometry(s)
-	if err == nil && trimmed {
+	switch {
+	case err != nil:
+	case trimmed:
 		err = family.Invalid("trimmed", s, "not in this form")
-	}
-	if err == nil {
+	default:
 		err = g.checkCells()
 	}
-	if err != nil {
-		return Geometry{}, nil, err
-	}
-	return g, g.sections(), nil
+	return g, g.sections(), err
 }
 
 // DecodeCells returns the table of a stored form and keeps its words. It checks everything, as Decode does.

@@ -38,10 +38,7 @@ func (f *Cells) Sweep(b, dead uint64) (gone uint64) {
 	}
 	own := f.table[base:][:f.words]
 	w := sweeper{s: &f.sizes, index: own, cells: own, first: f.cells, room: f.own}
-	if w.count(); w.mark(dead) == 0 {
-		return 0
-	}
-	return w.close()
+	return w.sweep(dead)
 }
 
 // sweepFar is Sweep for a bucket with extensions.
@@ -49,17 +46,22 @@ func (f *Cells) sweepFar(b, dead uint64) (gone uint64) {
 	u := f.bucket(b)
 	var index [sweepIndex + 1]uint64
 	var cells [sweepWords]uint64
-	w := sweeper{
-		s: &f.sizes, index: index[:], cells: cells[:], first: f.cells % 64, room: u.room(),
-	}
-
+	w := sweeper{s: &f.sizes, index: index[:], cells: cells[:], first: f.cells % 64, room: u.room()}
 	w.load(&u)
-	if w.count(); w.mark(dead) == 0 {
-		return 0
+	if gone = w.sweep(dead); gone > 0 {
+		w.store(&u)
 	}
+	return gone
+}
 
-	gone = w.close()
-	w.store(&u)
+// sweep removes the cells whose value is in dead, and returns their number.
+func (w *sweeper) sweep(dead uint64) (gone uint64) {
+	w.count()
+	if gone = w.mark(dead); gone > 0 {
+		w.sink()
+		w.unlink()
+		w.pack()
+	}
 	return gone
 }
 
@@ -179,13 +181,6 @@ func (w *sweeper) rank(at uint64) uint64 {
 	return uint64(w.before[at/64]) + uint64(bits.OnesCount64(w.index[at/64]&(1<<(at%64)-1)))
 }
 
-// close removes the marked cells and returns their number.
-func (w *sweeper) close() (n uint64) {
-	w.sink()
-	w.unlink()
-	return w.pack()
-}
-
 // sink moves the live cells of each chain up, in their order, so that the marked ones end it.
 func (w *sweeper) sink() {
 	width := uint64(w.s.width)
@@ -273,13 +268,10 @@ var inByte = func() (table [8][256]uint8) {
 	return table
 }()
 
-// pack closes the gaps of the marked cells, in the cells and in the index behind the chains, and returns their number.
-func (w *sweeper) pack() (n uint64) {
-	kept := w.packBits(w.index, w.s.chains, 1)
-	w.packBits(w.cells, w.first, uint64(w.s.width))
-	n = w.used - kept
-	w.used = kept
-	return n
+// pack closes the gaps of the marked cells, in the cells and in the index behind the chains.
+func (w *sweeper) pack() {
+	w.packBits(w.index, w.s.chains, 1)
+	w.used = w.packBits(w.cells, w.first, uint64(w.s.width))
 }
 
 // packBits closes the gaps of the marked cells in an array with width bits for each cell, the first of them at bit

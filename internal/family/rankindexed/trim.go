@@ -56,33 +56,32 @@ func Inflated(s filter.Spec) (bytes uint64, err error) {
 // are set bits in its two indexes. The Spec has the number of all cells as trimmed=.
 func (t Trimmed) Encode() family.Encoded {
 	f := t.Filter
-	w := writer{words: make([]uint64, f.g.trimmedWords(f.used))}
+	stream, at := make([]uint64, f.g.trimmedWords(f.used)), uint64(0)
 	for b := range f.buckets {
 		u := f.bucket(b)
-		used := u.used()
-		for at := range f.chains + used {
-			bit := uint64(0)
-			if u.bit(at) {
-				bit = 1
-			}
-			w.put(bit, 1)
-		}
-		for c := range used {
-			w.put(u.cell(c), f.width)
-		}
+		at = u.eachRange(at, u.used(), func(words []uint64, place, at, n uint64) {
+			bitvec.Copy(stream, at, words, place, n)
+		})
 	}
-	return family.Encoded{Spec: f.g.Spec().With("trimmed", f.used), Keys: f.keys, Sections: [][]uint64{w.words}}
+	return family.Encoded{Spec: f.g.Spec().With("trimmed", f.used), Keys: f.keys, Sections: [][]uint64{stream}}
 }
 
-// writer appends fields to words, which must be 0.
-type writer struct {
-	words []uint64
-	at    uint64
-}
-
-func (w *writer) put(v uint64, width uint) {
-	bitvec.SetField(w.words, w.at, width, v)
-	w.at += uint64(width)
+// eachRange calls copyRange with the ranges of n bits that a bucket with that number of cells in use has in its levels,
+// from bit place of words on, and in a trimmed stream, from bit at on. It begins at a bit of the stream and returns the
+// first bit after the bucket.
+func (u *bucket) eachRange(at, used uint64, copyRange func(words []uint64, place, at, n uint64)) (end uint64) {
+	index, bits := at, u.f.chains+used
+	end = at + bits
+	for i := range u.n {
+		p := &u.parts[i]
+		in, cells := min(bits, p.bits), min(used, p.room)
+		size := cells * uint64(u.f.width)
+		copyRange(p.words, p.index, index, in)
+		copyRange(p.words, p.cells, end, size)
+		index, bits = index+in, bits-in
+		end, used = end+size, used-cells
+	}
+	return end
 }
 
 // trimmedWords returns the number of words of the trimmed form with that many cells in use.
@@ -133,21 +132,21 @@ func (f *Filter) readTrimmed(b uint64, stream []uint64, at, end uint64) (uint64,
 		return 0, errIndex
 	}
 
-	index, higher := at, at+f.chains
-	first := bitvec.Ones(stream, index, f.chains)
-	used := first
-	for at = higher; at < higher+used; at++ {
-		if at == end {
+	higher := at + f.chains
+	first := bitvec.Ones(stream, at, f.chains)
+	used, cells := first, higher
+	for ; cells < higher+used; cells++ {
+		if cells == end {
 			return 0, errIndex
 		}
-		used += bitvec.Bit(stream, at) & 1
+		used += bitvec.Bit(stream, cells) & 1
 	}
 
-	if (end-at)/uint64(f.width) < used {
+	if (end-cells)/uint64(f.width) < used {
 		return 0, errIndex
 	}
 
-	if err := f.checkRow(stream, higher, at, first, used); err != nil {
+	if err := f.checkRow(stream, higher, cells, first, used); err != nil {
 		return 0, err
 	}
 
@@ -158,16 +157,8 @@ func (f *Filter) readTrimmed(b uint64, stream []uint64, at, end uint64) (uint64,
 		}
 	}
 
-	left, bits := used, f.chains+used
-	for i := range u.n {
-		p := &u.parts[i]
-		in, cells := min(bits, p.bits), min(left, p.room)
-		bitvec.Copy(p.words, p.index, stream, index, in)
-		bitvec.Copy(p.words, p.cells, stream, at, cells*uint64(f.width))
-		index, bits = index+in, bits-in
-		at, left = at+cells*uint64(f.width), left-cells
-	}
-
 	f.used += used
-	return at, nil
+	return u.eachRange(at, used, func(words []uint64, place, at, n uint64) {
+		bitvec.Copy(words, place, stream, at, n)
+	}), nil
 }

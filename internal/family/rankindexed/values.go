@@ -10,19 +10,13 @@ import (
 	"github.com/bloomery/bloomery/internal/hashes"
 )
 
-// valued gathers the values that come with the keys of a build: each as the hash of its key with the value in the low
-// half of Lo. Keys are distinguished by the other 96 bits.
-type valued struct {
-	*hashes.Sorted
-}
-
 // SetOptions implements family.Gatherer. With values, half of the memory is for keys and half for values.
 func (b *Builder) SetOptions(o family.BuildOptions) {
 	if b.config.valueBits() > 0 {
 		o.Memory = (o.Memory + 1) / 2
 	}
 	b.Intake.SetOptions(o)
-	b.values.Sorted = hashes.NewSorted(hashes.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers})
+	b.values = hashes.NewSorted(hashes.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers})
 }
 
 // Close drops the keys and removes their files. Build calls it.
@@ -50,16 +44,16 @@ func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	})
 }
 
-// addAll adds all keys, with their values, to a filter, in the order of its buckets. done is called after each block.
-func (v *valued) addAll(
-	ctx context.Context, f *Filter, keys *hashes.Sorted, part func(filter.Hash) uint64, done func(keys int) error,
+// addValued adds all keys, with their values, to a filter, in the order of its buckets. done is called after each block.
+func (b *Builder) addValued(
+	ctx context.Context, f *Filter, part func(filter.Hash) uint64, done func(keys int) error,
 ) (err error) {
-	if err := v.check(ctx); err != nil {
+	if err := b.checkValues(ctx); err != nil {
 		return err
 	}
 
 	next, stop := iter.Pull(func(yield func([]filter.Hash) bool) {
-		if e := v.Blocks(ctx, func(hs []filter.Hash) error {
+		if e := b.values.Blocks(ctx, func(hs []filter.Hash) error {
 			if !yield(hs) {
 				return errEnd
 			}
@@ -70,7 +64,7 @@ func (v *valued) addAll(
 	})
 	defer stop()
 	values, more := next() // the values of the next keys
-	return errors.Join(err, keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
+	return errors.Join(err, b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
 		for _, h := range hs {
 			for more && (len(values) == 0 || before(values[0], h)) {
 				if len(values) > 0 {
@@ -91,13 +85,13 @@ func (v *valued) addAll(
 	}))
 }
 
-// check returns a *family.ValueError if a key has two values.
-func (v *valued) check(ctx context.Context) error {
-	if _, err := v.Finish(ctx); err != nil {
+// checkValues returns a *family.ValueError if a key has two values.
+func (b *Builder) checkValues(ctx context.Context) error {
+	if _, err := b.values.Finish(ctx); err != nil {
 		return err
 	}
 	var one hashes.OneValue
-	return v.Blocks(ctx, func(hs []filter.Hash) error { return one.Check(hs, 1) })
+	return b.values.Blocks(ctx, func(hs []filter.Hash) error { return one.Check(hs, 1) })
 }
 
 // before reports whether the key of a comes before the key of b.

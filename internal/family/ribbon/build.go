@@ -151,7 +151,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 			err = b.Keys.Change(ctx, turned(turn*inverse(have)))
 			b.turn = turn
 		} else {
-			keys, own = b.turned(turn), true
+			keys, own = b.newKeys(turned(turn)), true
 			if err = b.Keys.Blocks(ctx, keys.AddMany); err == nil {
 				_, err = keys.Finish(ctx)
 			}
@@ -172,7 +172,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		if err := f.reserve(); err != nil {
 			return nil, nil, err
 		}
-		next := hashes.NewSorted(hashes.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers})
+		next := b.newKeys(nil)
 		of := make([]uint8, l.buckets())
 		err := b.solveLayer(ctx, f, solvers, of, keys, next)
 		if own {
@@ -218,9 +218,9 @@ func turned(factor uint64) func(filter.Hash) filter.Hash {
 	return func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Hi * factor, Lo: h.Lo} }
 }
 
-// turned returns an empty Keys, within the memory limit, that multiplies Hi of its keys by a factor.
-func (b *Builder) turned(factor uint64) *hashes.Sorted {
-	return hashes.NewSorted(hashes.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers, Form: turned(factor)})
+// newKeys returns an empty Keys, within the memory limit, that changes its keys by form, if that is not nil.
+func (b *Builder) newKeys(form func(filter.Hash) filter.Hash) *hashes.Sorted {
+	return hashes.NewSorted(hashes.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers, Form: form})
 }
 
 // reserve makes room for the words of the last layer. For the first one it takes room for the others too: they have

@@ -143,7 +143,7 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 	// The rate falls with the share of blocks. A 1024th more than the expected one makes up for chance.
 	share := 2 * (1 - rate*math.Ldexp(1, int(r)))
 	for wide = min(uint(share*wideUnit)+1, wideUnit); wide < wideUnit; wide++ {
-		if predict(c.width(), n, r+c.ValueBits, wide).rate(r) <= rate {
+		if c.predict(n, r, wide).rate() <= rate {
 			break
 		}
 	}
@@ -162,14 +162,10 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 		return 0, 0, err
 	}
 
-	p := predict(c.width(), n, 0, 0)
+	p := c.predict(n, 0, 0)
 	slots, classes := float64(p.allSlots()), 2*float64(p.buckets())
 	columns := (float64(total)-classes)/slots - float64(c.ValueBits)
-	least := 1.0
-	if c.ValueBits > 0 {
-		least = 0
-	}
-
+	least := float64(p.leastPrints()) / wideUnit
 	if columns < least {
 		field, value := "bits_per_key", any(c.Size.BitsPerKey)
 		if c.Size.Bytes != 0 {
@@ -191,20 +187,36 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 	return r, uint((columns - float64(r)) * wideUnit), nil
 }
 
-// within returns the largest geometry up to r and wide whose expected size is at most total bits, as a build corrects
-// one that is too large: the blocks and the tail with one bit more may exceed what forSize counts by some hundred bits.
-func (c Config) within(total, n uint64, r, wide uint) (uint, uint) {
-	have, least := r*wideUnit+wide, uint(wideUnit)
-	if c.ValueBits > 0 {
-		least = 0
+// leastPrints returns the smallest number of 1024ths of a bit that fingerprints may have.
+func (g *geometry) leastPrints() int {
+	if g.valueBits > 0 {
+		return 0
 	}
-	fewer := sort.Search(int(have-least), func(i int) bool {
-		next := have - uint(i)
-		p := predict(c.width(), n, next/wideUnit+c.ValueBits, next%wideUnit)
-		return p.bits() <= total
-	})
-	have -= uint(fewer)
-	return have / wideUnit, have % wideUnit
+	return wideUnit
+}
+
+// prints returns the number of 1024ths of a bit that fingerprints have on average, by which geometries are ordered.
+func (g *geometry) prints() int { return int(g.r)*wideUnit + int(g.wide) }
+
+// withPrints returns the geometry with fingerprints of that many 1024ths of a bit.
+func (g *geometry) withPrints(bits int) geometry {
+	o := *g
+	o.r, o.wide, o.layers = uint(bits/wideUnit), uint64(bits%wideUnit), nil
+	for i := range g.layers {
+		o.addLayer(g.layers[i].starts)
+	}
+	return o
+}
+
+// within returns the largest geometry up to g whose size is at most total bits, or the least one: the blocks and the
+// tail with one bit more may exceed what forSize counts by some hundred bits.
+func (g *geometry) within(total uint64) geometry {
+	have := g.prints()
+	fits := func(fewer int) bool {
+		smaller := g.withPrints(have - fewer)
+		return smaller.bits() <= total
+	}
+	return g.withPrints(have - sort.Search(have-g.leastPrints(), fits))
 }
 
 // Forecast returns the expected size in bits of the filter that the Config makes for its Keys, and the predicted
@@ -220,52 +232,35 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 		return 0, 0, err
 	}
 
-	p := predict(c.width(), keys, r+c.ValueBits, wide)
-	if total, err := c.Size.Bits(max(keys, 1)); err == nil && total > 0 && p.bits() > total {
-		r, wide = c.within(total, keys, r, wide)
-		p = predict(c.width(), keys, r+c.ValueBits, wide)
+	p := c.predict(keys, r, wide)
+	if total, err := c.Size.Bits(max(keys, 1)); err == nil && total > 0 {
+		p.geometry = p.within(total) // as a build corrects one that is too large
 	}
 
 	if c.Static {
 		return p.bits(), 1, nil
 	}
-	return p.bits(), p.rate(r), nil
+	return p.bits(), p.rate(), nil
 }
 
 // correct reports whether a filter keeps the rate or the size of the Config. If not, it returns the geometry to try
 // next: the one that would keep it if the layers and the classes stayed as they are.
 func (c Config) correct(f *Filter) (next geometry, kept bool) {
-	// Geometries are ordered by the bits of their fingerprints, in units of a 1024th.
-	have := int(f.r)*wideUnit + int(f.wide)
 	if c.Size.FPR != 0 {
 		if f.rate() <= c.Size.FPR {
 			return f.geometry, true
 		}
-		more := sort.Search(2*wideUnit, func(i int) bool { return f.withPrints(have+1+i).rate() <= c.Size.FPR })
-		return f.withPrints(min(have+1+more, MaxBits*wideUnit)).geometry, false
+		have := f.prints()
+		more := sort.Search(2*wideUnit, func(i int) bool {
+			o := Filter{geometry: f.withPrints(have + 1 + i), classes: f.classes, keys: f.keys}
+			return o.rate() <= c.Size.FPR
+		})
+		return f.withPrints(min(have+1+more, MaxBits*wideUnit)), false
 	}
 
 	total, err := c.Size.Bits(f.keys)
 	if err != nil || total == 0 || f.bits() <= total {
 		return f.geometry, true
 	}
-
-	least := wideUnit
-	if f.valueBits > 0 {
-		least = 0
-	}
-
-	fewer := sort.Search(have-least, func(i int) bool { return f.withPrints(have-1-i).bits() <= total })
-	return f.withPrints(max(have-1-fewer, least)).geometry, have == least
-}
-
-// withPrints returns the filter with fingerprints of that many 1024ths of a bit, with the same classes and without a
-// solution.
-func (f *Filter) withPrints(bits int) *Filter {
-	o := &Filter{geometry: f.geometry, classes: f.classes, keys: f.keys}
-	o.r, o.wide, o.layers = uint(bits/wideUnit), uint64(bits%wideUnit), nil
-	for i := range f.layers {
-		o.addLayer(f.layers[i].starts)
-	}
-	return o
+	return f.within(total), f.prints() == f.leastPrints()
 }

@@ -69,7 +69,8 @@ func (f *Filter) tailResult(k key, column uint64) uint64 {
 
 // Info describes the filter. Fill is keys over slots. FPRPosterior is the rate that follows from the classes.
 func (f *Filter) Info() filter.Info {
-	prior := predict(f.w, min(f.keys, maxStarts), f.r+f.valueBits, uint(f.wide)).rate(f.r)
+	sizes := geometry{w: f.w, r: f.r, wide: f.wide, valueBits: f.valueBits}
+	prior := predict(sizes, min(f.keys, maxStarts)).rate()
 	info := filter.Info{Spec: f.spec(), Keys: f.keys, Bits: f.bits(), FPRPrior: prior, FPRPosterior: f.rate()}
 	if f.keys == 0 && f.r > 0 {
 		info.FPRPrior = 0
@@ -182,11 +183,10 @@ func (f *Filter) Layers(hs []filter.Hash) []uint64 {
 	counts := make([]uint64, len(f.layers)+1)
 	for _, h := range hs {
 		at := 0
-		for hi := keyOf(h, f.valueBits).hi; at < len(f.layers); at++ {
-			l := &f.layers[at]
-			start := l.start(hi)
-			if class := f.class(l.bucket + start>>l.shift); start&(1<<l.shift-1) >= l.limits[class] {
-				break
+		for bumped := true; bumped && at < len(f.layers); {
+			_, columns := f.whole[at].Get(h.Hi, h.Lo)
+			if bumped = columns == kernel.RibbonBumped; bumped {
+				at++
 			}
 		}
 		counts[at]++

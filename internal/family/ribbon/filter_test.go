@@ -288,7 +288,7 @@ func TestSeedMemory(t *testing.T) {
 	want := build(t, "ribbon(seed=9)", hs)
 	b := builder(t, "ribbon(seed=9)", 0)
 	b.SetOptions(family.BuildOptions{Memory: 16 * 1000, Dir: t.TempDir()})
-	keys := b.turned(5)
+	keys := b.newKeys(turned(5))
 	defer keys.Close()
 	if err := errors.Join(keys.AddMany(hs), b.AddMany(hs)); err != nil || !keys.Spilled() {
 		t.Errorf("%d keys of a variant in memory, with a limit of 1000: %v", len(hs), err)

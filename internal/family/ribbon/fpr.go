@@ -45,13 +45,18 @@ type prediction struct {
 	bumped []float64 // the share of its keys that a layer bumps
 }
 
-// predict returns the expected geometry for n keys, at most maxStarts, with a number of columns in most blocks and a
+// predict returns the expected geometry for n keys, at most maxStarts, with fingerprints of r bits in most blocks and a
 // share of wide ones.
-func predict(w uint, n uint64, columns, wide uint) prediction {
-	p := prediction{geometry: geometry{w: w, r: columns, wide: uint64(wide)}}
+func (c Config) predict(n uint64, r, wide uint) prediction {
+	return predict(geometry{w: c.width(), r: r, wide: uint64(wide), valueBits: c.ValueBits}, n)
+}
+
+// predict adds the expected layers and tail for n keys, at most maxStarts, to a geometry without them.
+func predict(g geometry, n uint64) prediction {
+	p := prediction{geometry: g}
 	left := n
 	for left > maxTail && len(p.layers) < maxLayers {
-		l := p.addLayer(startsFor(w, left))
+		l := p.addLayer(startsFor(g.w, left))
 		slots := l.blocks * 64
 		next := left - slots + slots/emptyPart(l.profile)
 		p.bumped = append(p.bumped, float64(next)/float64(left))
@@ -61,8 +66,8 @@ func predict(w uint, n uint64, columns, wide uint) prediction {
 	return p
 }
 
-// rate returns the expected false-positive rate with fingerprints of r bits.
-func (p prediction) rate(r uint) float64 {
+// rate returns the expected false-positive rate.
+func (p prediction) rate() float64 {
 	wide, reach := 0.0, 1.0
 	for i, bumped := range p.bumped {
 		l := &p.layers[i]
@@ -72,5 +77,5 @@ func (p prediction) rate(r uint) float64 {
 	if p.wide > 0 {
 		wide += reach
 	}
-	return math.Ldexp(1-wide/2, -int(r))
+	return math.Ldexp(1-wide/2, -int(p.r))
 }

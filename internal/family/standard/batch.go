@@ -37,69 +37,15 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	f.hasMany(dst, hs)
 }
 
+// hasMany tests the keys in groups, as a spread of one filter does, without a second group in flight.
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
+	s := spread{k: f.k, places: []place{f.place()}}
 	var p pending
+	var at [probe.BatchSize]uint32
 	for start := 0; start < len(hs); start += probe.BatchSize {
 		group := hs[start:min(start+probe.BatchSize, len(hs))]
-		out := dst[start:][:len(group)]
-		n := f.begin(&p, out, group)
-		if f.k <= first {
-			continue
-		}
-		for step := maxAhead / (f.k - first); n > 0; n -= min(n, step) {
-			f.finish(&p, out, group, p.maybe[max(0, n-step):n])
-		}
-	}
-}
-
-// pending is the state of a batch between its passes.
-type pending struct {
-	at    [probe.BatchSize * first]uint64 // positions of the first probes
-	next  [probe.BatchSize]uint64         // x of the probe after them
-	maybe [probe.BatchSize]int            // the keys whose first probes are all set
-	rest  [maxAhead]uint64                // positions of all other probes of those keys
-}
-
-// begin tests the first probes of a group of keys. It returns the number of keys that pass and stores them in p.maybe.
-func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
-	for i, h := range group {
-		x, y := h.Lo, h.Lo
-		if f.k > 1 {
-			y = probe.Next(x, h.Hi)
-		}
-		p.at[i*first], p.at[i*first+1] = probe.Position(x, f.m), probe.Position(y, f.m)
-		p.next[i] = probe.Next(y, h.Hi)
-	}
-
-	bitvec.PrefetchBits(f.words, p.at[:len(group)*first])
-	for i := range group {
-		hit := bitvec.Bit(f.words, p.at[i*first]) & bitvec.Bit(f.words, p.at[i*first+1]) & 1
-		out[i] = hit == 1
-		p.maybe[n] = i
-		n += int(hit)
-	}
-	return n
-}
-
-// finish tests all other probes of some keys of a group.
-func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, keys []int) {
-	k := f.k - first
-	for j, i := range keys {
-		x, by := p.next[i], group[i].Hi
-		at := p.rest[j*k:][:k]
-		for l := range at {
-			at[l] = probe.Position(x, f.m)
-			x = probe.Next(x, by)
-		}
-	}
-
-	bitvec.PrefetchBits(f.words, p.rest[:len(keys)*k])
-	for j, i := range keys {
-		all := uint64(1)
-		for _, at := range p.rest[j*k:][:k] {
-			all &= bitvec.Bit(f.words, at)
-		}
-		out[i] = all != 0
+		s.ask(&p, group, at[:])
+		s.test(&p, dst[start:][:len(group)], group)
 	}
 }
 
@@ -122,12 +68,7 @@ func (f *Filter) addMany(hs []filter.Hash) {
 		hs = hs[len(group):]
 		at := room[:len(group)*k]
 		for i, h := range group {
-			x, by := h.Lo, h.Hi
-			positions := at[i*k:][:k]
-			for j := range positions {
-				positions[j] = probe.Position(x, f.m)
-				x = probe.Next(x, by)
-			}
+			probe.Positions(at[i*k:][:k], h.Lo, h.Hi, f.m)
 		}
 		bitvec.PrefetchBits(f.words, at)
 		for _, i := range at {
@@ -199,8 +140,22 @@ func (s *spread) SetFilter(i int, f family.Filter) bool {
 		s.places[i] = place{}
 		return false
 	}
-	s.places[i] = place{first: unsafe.Pointer(unsafe.SliceData(o.words)), m: o.m}
+	s.places[i] = o.place()
 	return true
+}
+
+func (f *Filter) place() place {
+	return place{first: unsafe.Pointer(unsafe.SliceData(f.words)), m: f.m}
+}
+
+// pending is the state of a batch between its passes.
+type pending struct {
+	at     [probe.BatchSize * first]uint64 // positions of the first probes
+	next   [probe.BatchSize]uint64         // x of the probe after them
+	maybe  [probe.BatchSize]int            // the keys whose first probes are all set
+	rest   [maxAhead]uint64                // positions of all other probes of those keys
+	places [probe.BatchSize]place
+	ask    [maxAhead]uint64 // what to prefetch; see bitvec.PrefetchBitsAt
 }
 
 // HasManySpread is as Filter.HasMany. It prefetches the first probes of a batch before it tests the batch before it,
@@ -208,32 +163,19 @@ func (s *spread) SetFilter(i int, f family.Filter) bool {
 func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	family.CheckBatch(dst, hs)
 	at = at[:len(hs)]
-	var both [2]spreadPending // of this batch and the next one
+	var both [2]pending // of this batch and the next one
 	s.ask(&both[0], hs[:min(probe.BatchSize, len(hs))], at)
 	for i := 0; len(hs) > 0; i++ {
 		p, size := &both[i%2], min(probe.BatchSize, len(hs))
 		group, out := hs[:size], dst[:size]
 		dst, hs, at = dst[size:], hs[size:], at[size:]
 		s.ask(&both[(i+1)%2], hs[:min(probe.BatchSize, len(hs))], at)
-		n := s.begin(p, out)
-		if s.k <= first {
-			continue
-		}
-		for step := maxAhead / (s.k - first); n > 0; n -= min(n, step) {
-			s.finish(p, out, group, p.maybe[max(0, n-step):n])
-		}
+		s.test(p, out, group)
 	}
 }
 
-// spreadPending is the state of a batch between its passes.
-type spreadPending struct {
-	pending
-	places [probe.BatchSize]place
-	ask    [maxAhead]uint64 // what to prefetch; see bitvec.PrefetchBitsAt
-}
-
 // ask prefetches the first probes of a group of keys.
-func (s *spread) ask(p *spreadPending, group []filter.Hash, at []uint32) {
+func (s *spread) ask(p *pending, group []filter.Hash, at []uint32) {
 	for i, h := range group {
 		place := s.places[at[i]]
 		p.places[i] = place
@@ -250,8 +192,9 @@ func (s *spread) ask(p *spreadPending, group []filter.Hash, at []uint32) {
 	bitvec.PrefetchBitsAt(p.ask[:len(group)*first])
 }
 
-// begin tests the first probes, as Filter.begin.
-func (s *spread) begin(p *spreadPending, out []bool) (n int) {
+// test tests a group of keys after ask: the first probes of all, then all other probes of the keys that pass.
+func (s *spread) test(p *pending, out []bool, group []filter.Hash) {
+	n := 0
 	for i := range out {
 		words := p.places[i].first
 		hit := bitvec.BitAt(words, p.at[i*first]) & bitvec.BitAt(words, p.at[i*first+1]) & 1
@@ -259,11 +202,17 @@ func (s *spread) begin(p *spreadPending, out []bool) (n int) {
 		p.maybe[n] = i
 		n += int(hit)
 	}
-	return n
+
+	if s.k <= first {
+		return
+	}
+	for step := maxAhead / (s.k - first); n > 0; n -= min(n, step) {
+		s.finish(p, out, group, p.maybe[max(0, n-step):n])
+	}
 }
 
-// finish is Filter.finish.
-func (s *spread) finish(p *spreadPending, out []bool, group []filter.Hash, keys []int) {
+// finish tests all other probes of some keys of a group.
+func (s *spread) finish(p *pending, out []bool, group []filter.Hash, keys []int) {
 	k := s.k - first
 	for j, i := range keys {
 		x, by := p.next[i], group[i].Hi

@@ -83,11 +83,7 @@ func (c *Concurrent) addMany(hs []filter.Hash) {
 	const ahead = 4
 	for i := range len(hs) + ahead {
 		if i < len(hs) {
-			x, by := hs[i].Lo, hs[i].Hi
-			for j := range c.f.k {
-				at[j] = probe.Position(x, c.f.m)
-				x = probe.Next(x, by)
-			}
+			probe.Positions(at[:c.f.k], hs[i].Lo, hs[i].Hi, c.f.m)
 			bitvec.PrefetchBits(c.f.words, at[:c.f.k])
 		}
 		if i >= ahead {

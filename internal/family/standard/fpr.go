@@ -14,12 +14,6 @@ func FPR(n, m uint64, k int) float64 { return probe.FPR(n, m, k) }
 // OptimalK returns the number of probes, 1 to MaxK, that minimizes FPR(n, m, k). It is near ln 2 · m/n.
 func OptimalK(n, m uint64) int { return probe.OptimalK(n, m) }
 
-// EstimateKeys estimates the number of distinct keys from the share of bits that are set: ln(1-fill) / (k·ln(1-1/m))
-// (Swamidass and Baldi, 2007). It returns +Inf if every bit is set. It reads the whole filter.
-func (f *Filter) EstimateKeys() float64 {
-	return probe.EstimateKeys(float64(bitvec.OnesCount(f.words))/float64(f.m), f.m, f.k)
-}
-
 // Cells describes the bits.
 func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 
