@@ -54,11 +54,7 @@ func samples(t testing.TB) []sample {
 			continue
 		}
 		s.name += "-rate"
-		var b bytes.Buffer
-		if err := writeFilter(&b, s.filter, s.hasher, s.chosen); err != nil {
-			t.Fatal(err)
-		}
-		s.file = b.Bytes()
+		s.file = written(t, s.filter, s.hasher, s.chosen)
 		all = append(all, s)
 	}
 	return append(all, withExceptions(t)...)
@@ -83,11 +79,7 @@ func withExceptions(t testing.TB) (all []sample) {
 		s.name += "-exceptions"
 		s.listed, s.chosen = c.listed, c.chosen
 		s.filter = allowing(t, s.filter, members(s.hasher), listed(s.hasher, c.listed))
-		var file bytes.Buffer
-		if err := writeFilter(&file, s.filter, s.hasher, s.chosen); err != nil {
-			t.Fatal(err)
-		}
-		s.file = file.Bytes()
+		s.file = written(t, s.filter, s.hasher, s.chosen)
 		all = append(all, s)
 	}
 	return all
@@ -116,42 +108,41 @@ func listed(h filter.Hasher, n int) (hs []filter.Hash) {
 
 // plainSamples returns the samples without a chosen rate and exceptions.
 func plainSamples(t testing.TB) (all []sample) {
-	for _, f := range families.All() {
-		for i, spec := range []string{f.Name + "(bits_per_key=10)", f.Name} {
-			s := sample{name: fmt.Sprintf("%s-%d", f.Name, i), hasher: filter.NewHasher(42)}
+	add := func(name string, f family.Filter, h filter.Hasher) {
+		all = append(all, sample{name: name, hasher: h, filter: f, file: written(t, f, h, 0)})
+	}
+	for _, kind := range families.All() {
+		for i, text := range []string{kind.Name + "(bits_per_key=10)", kind.Name} {
+			_, s := parseSpec(t, text)
+			h := filter.NewHasher(42)
 			if i == 1 {
-				s.hasher = filter.NewKeyedHasher(secret)
+				h = filter.NewKeyedHasher(secret)
 			}
-			if f.Hash != 0 {
-				s.hasher = foreign(t, f.Hash)
+			if kind.Foreign() {
+				h = foreign(t, kind.Hash)
 			}
-			s.filter = fill(t, f, spec, s.hasher)
-			var b bytes.Buffer
-			if err := writeFilter(&b, s.filter, s.hasher, 0); err != nil {
-				t.Fatal(err)
+			f := fill(t, kind, s, h, memberKeys())
+			name := fmt.Sprintf("%s-%d", kind.Name, i)
+			add(name, f, h)
+			if trimmer, ok := f.(family.Trimmer); ok {
+				add(name+"-trimmed", trimmer.Trimmed(), h)
 			}
-			s.file = b.Bytes()
-			all = append(all, s)
-			trimmer, ok := s.filter.(family.Trimmer)
-			if !ok {
-				continue
-			}
-			s.name, s.filter, b = s.name+"-trimmed", trimmer.Trimmed(), bytes.Buffer{}
-			if err := writeFilter(&b, s.filter, s.hasher, 0); err != nil {
-				t.Fatal(err)
-			}
-			s.file = b.Bytes()
-			all = append(all, s)
 		}
 	}
-	parquet := sample{name: "blocked-parquet", hasher: foreign(t, filter.XXH64)}
-	parquet.filter = fill(t, families.All()[1], "blocked(bits_per_key=10,layout=split)", parquet.hasher)
+	parquet := foreign(t, filter.XXH64)
+	kind, s := parseSpec(t, "blocked(bits_per_key=10,layout=split)")
+	add("blocked-parquet", fill(t, kind, s, parquet, memberKeys()), parquet)
+	return all
+}
+
+// written returns the file of a filter.
+func written(t testing.TB, f family.Filter, h filter.Hasher, chosen float64) []byte {
+	t.Helper()
 	var b bytes.Buffer
-	if err := writeFilter(&b, parquet.filter, parquet.hasher, 0); err != nil {
+	if err := writeFilter(&b, f, h, chosen); err != nil {
 		t.Fatal(err)
 	}
-	parquet.file = b.Bytes()
-	return append(all, parquet)
+	return b.Bytes()
 }
 
 func foreign(t testing.TB, id filter.HashID) filter.Hasher {
@@ -162,19 +153,43 @@ func foreign(t testing.TB, id filter.HashID) filter.Hasher {
 	return h
 }
 
-// build builds a filter of keys.
-func build(t testing.TB, f families.Family, text string, hs []filter.Hash) family.Filter {
+// parseSpec returns a Spec and its family.
+func parseSpec(t testing.TB, text string) (families.Family, filter.Spec) {
 	t.Helper()
 	s, err := filter.ParseSpec(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := f.NewBuilder(s, uint64(len(hs)))
+	f, err := families.ByName(s.Family())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.AddMany(hs); err != nil {
+	return f, s
+}
+
+// fill builds a filter of keys.
+func fill(t testing.TB, f families.Family, s filter.Spec, h filter.Hasher, keys [][]byte) family.Filter {
+	t.Helper()
+	if f.Can.Has(family.CanRawKeys) {
+		made, err := f.New(s, uint64(len(keys)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range keys {
+			if err := made.(family.RawKeyFilter).AddKey(k); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return made
+	}
+	b, err := f.NewBuilder(s, uint64(len(keys)))
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, k := range keys {
+		if err := b.AddMany([]filter.Hash{h.Sum(k)}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	built, err := b.Build(t.Context())
 	if err != nil {
@@ -183,30 +198,18 @@ func build(t testing.TB, f families.Family, text string, hs []filter.Hash) famil
 	return built
 }
 
-// fill builds a filter of the keys of members.
-func fill(t testing.TB, f families.Family, spec string, h filter.Hasher) family.Filter {
-	if !f.Can.Has(family.CanRawKeys) {
-		return build(t, f, spec, members(h))
-	}
-	s, err := filter.ParseSpec(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	built, err := f.New(s, 40)
-	if err != nil {
-		t.Fatal(err)
-	}
+// memberKeys returns the keys of samples.
+func memberKeys() (keys [][]byte) {
 	for i := range 40 {
-		if err := built.(family.RawKeyFilter).AddKey(fmt.Appendf(nil, "key-%d", i)); err != nil {
-			t.Fatal(err)
-		}
+		keys = append(keys, fmt.Appendf(nil, "key-%d", i))
 	}
-	return built
+	return keys
 }
 
+// members returns the hashes of memberKeys.
 func members(h filter.Hasher) (hs []filter.Hash) {
-	for i := range 40 {
-		hs = append(hs, h.SumString(fmt.Sprintf("key-%d", i)))
+	for _, k := range memberKeys() {
+		hs = append(hs, h.Sum(k))
 	}
 	return hs
 }

@@ -25,7 +25,6 @@ var trimmedSpecs = map[string][]string{
 
 // TestTrimmed sends filters in their trimmed form and wants the very same ones back.
 func TestTrimmed(t *testing.T) {
-	trimmed := 0
 	for _, f := range families.All() {
 		if f.Can.Has(family.CanTrim) != (f.Inflated != nil) {
 			t.Errorf("family %s: CanTrim and Inflated go together", f.Name)
@@ -37,51 +36,30 @@ func TestTrimmed(t *testing.T) {
 			t.Errorf("family %s has no specs to try", f.Name)
 		}
 		for _, spec := range trimmedSpecs[f.Name] {
-			trimmed++
+			kind, parsed := parseSpec(t, spec)
 			h := filter.NewHasher(1)
-			var hs []filter.Hash
-			for i := range 3000 {
-				hs = append(hs, h.SumUint64(uint64(i)))
-			}
-			whole := build(t, f, spec, hs)
-			var full, sent, again bytes.Buffer
-			for b, f := range map[*bytes.Buffer]family.Filter{&full: whole, &sent: trim(trim(whole))} {
-				if err := writeFilter(b, f, h, 0); err != nil {
-					t.Fatal(err)
-				}
-			}
-			got, err := readFilter(&sent, math.MaxInt64, reading{})
+			whole := fill(t, kind, parsed, h, portableKeys(3000))
+			full, sent := written(t, whole, h, 0), written(t, trimmed(trimmed(whole)), h, 0)
+			got, err := readFilter(bytes.NewReader(sent), math.MaxInt64, reading{})
 			if err != nil {
 				t.Fatalf("%s: %v", spec, err)
 			}
-			if !got.Trimmed || got.FileBytes >= uint64(full.Len()) {
-				t.Errorf("%s: %d bytes, and %d trimmed: %t", spec, full.Len(), got.FileBytes, got.Trimmed)
+			if !got.Trimmed || got.FileBytes >= uint64(len(full)) {
+				t.Errorf("%s: %d bytes, and %d trimmed: %t", spec, len(full), got.FileBytes, got.Trimmed)
 			}
-			if err := writeFilter(&again, got.Filter, h, 0); err != nil || !bytes.Equal(again.Bytes(), full.Bytes()) {
-				t.Errorf("%s: another filter came back: %v", spec, err)
+			if !bytes.Equal(written(t, got.Filter, h, 0), full) {
+				t.Errorf("%s: another filter came back", spec)
 			}
 			if got, want := fmt.Sprint(got.Filter.Info()), fmt.Sprint(whole.Info()); got != want {
 				t.Errorf("%s: info %s, want %s", spec, got, want)
 			}
 		}
 	}
-	if trimmed == 0 {
-		t.Error("no family has a trimmed form")
-	}
 }
-
-func trim(f family.Filter) family.Filter { return f.(family.Trimmer).Trimmed() }
 
 // TestInflatedOverflow has a spec whose extensions come to 2^64 bytes.
 func TestInflatedOverflow(t *testing.T) {
-	s, err := filter.ParseSpec("rankindexed(buckets=1,capacity=1000,cells=40,cells2=8192,chains=64,pool2=281474976710656,remainder=48,trimmed=0,value_bits=15)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := families.ByName(s.Family())
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, s := parseSpec(t, "rankindexed(buckets=1,capacity=1000,cells=40,cells2=8192,chains=64,pool2=281474976710656,remainder=48,trimmed=0,value_bits=15)")
 	if n, err := f.Inflated(s); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
@@ -89,15 +67,9 @@ func TestInflatedOverflow(t *testing.T) {
 
 // TestTrimmedLimit has trimmed filters that are small, and become more than Read may take.
 func TestTrimmedLimit(t *testing.T) {
-	f, err := families.ByName("rankindexed")
-	if err != nil {
-		t.Fatal(err)
-	}
 	forged := func(spec string, sectionsOf []uint64, keys uint64) []byte {
-		s, err := filter.ParseSpec(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f, s := parseSpec(t, spec)
+		var err error
 		h := &header{File: File{Family: f.ID, Hash: filter.XXH3, Encoded: family.Encoded{Spec: s, Keys: keys}}}
 		h.sections, h.dataAt, h.length, err = layout(len(spec), sectionsOf)
 		if err != nil {

@@ -117,7 +117,12 @@ func compare(t *testing.T, path string, content []byte) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(had, content) {
-		t.Errorf("%s has another content than the test writes: -update writes it, if the change is meant", path)
+		at := 0
+		for at < min(len(had), len(content)) && had[at] == content[at] {
+			at++
+		}
+		t.Errorf("%s differs from what the test writes from byte %d on, %.100q: -update writes it, if the change is meant",
+			path, at, content[at:])
 	}
 }
 

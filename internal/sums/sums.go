@@ -5,8 +5,22 @@ package sums
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 	"math/bits"
 )
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// CRC returns the CRC-32C (Castagnoli) of the parts, one after the other.
+func CRC(parts ...[]byte) (sum uint32) {
+	for _, b := range parts {
+		sum = crc32.Update(sum, castagnoli, b)
+	}
+	return sum
+}
+
+// UpdateCRC returns the checksum of the bytes with checksum sum, followed by b.
+func UpdateCRC(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli, b) }
 
 // Constants of MurmurHash3 x64 128 and of MurmurHash64A (Austin Appleby, in the public domain).
 const (
