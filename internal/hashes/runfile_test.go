@@ -191,8 +191,7 @@ func mended(b []byte, h Header) []byte {
 	if length > len(b)-headerSize-trailerSize {
 		return b
 	}
-	x := &Index{Shards: int(h.Shards)}
-	x.setCounts(b[len(b)-trailerSize-length : len(b)-trailerSize])
+	x := &Index{int(h.Shards), countsIn(b[len(b)-trailerSize-length : len(b)-trailerSize])}
 	return append(b[:len(b)-trailerSize-length], x.tail(h)...)
 }
 

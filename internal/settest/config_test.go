@@ -2,6 +2,7 @@ package settest_test
 
 import (
 	"errors"
+	"io"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -245,7 +246,7 @@ func TestMaxBytes(t *testing.T) {
 // TestMaxBytesLike bounds a filter that is like another one.
 func TestMaxBytesLike(t *testing.T) {
 	old := settest.Build(t, settest.Words(5000), bloomery.Config{})
-	n := settest.FileBytes(t, old)
+	n := uint64(settest.Must(old.WriteTo(io.Discard)))
 	for limit, want := range map[uint64]error{n / 2: filter.ErrTooLarge, 2 * n: nil} {
 		_, err := bloomery.Build(t.Context(), slices.Values(settest.Words(5000)), bloomery.Config{Like: old, MaxBytes: limit})
 		if !errors.Is(err, want) {

@@ -413,7 +413,7 @@ func TestFileInfo(t *testing.T) {
 		if err := s.Save(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		n := settest.FileBytes(t, s)
+		n := uint64(settest.Must(s.WriteTo(io.Discard)))
 		got, err := bloomery.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)

@@ -105,7 +105,7 @@ func TestKeyedChanges(t *testing.T) {
 	s := settest.Must(bloomery.New(bloomery.Config{Spec: "rankindexed(counting=1)", Keys: 1000}))
 	texts, blobs := bloomery.Keyed[textKey](s), bloomery.Keyed[bytesKey](s)
 	ids, hashes := bloomery.Keyed[numberKey](s), bloomery.Keyed[filter.Hash](s)
-	settest.Check(errors.Join(texts.Add("a"), blobs.Add(bytesKey("a")), hashes.Add(s.Hash([]byte("a"))), ids.Add(7),
+	settest.Check(t, errors.Join(texts.Add("a"), blobs.Add(bytesKey("a")), hashes.Add(s.Hash([]byte("a"))), ids.Add(7),
 		texts.AddMany([]textKey{"a", "b"}), blobs.AddMany([]bytesKey{bytesKey("b")}),
 		ids.AddMany([]numberKey{7}), hashes.AddMany([]filter.Hash{s.Hash([]byte("b"))})))
 	for key, want := range map[textKey]uint64{"a": 4, "b": 3} {
@@ -113,7 +113,7 @@ func TestKeyedChanges(t *testing.T) {
 			t.Errorf("%s: %d, %v", key, n, err)
 		}
 	}
-	settest.Check(errors.Join(texts.Remove("a"), blobs.Remove(bytesKey("a")), hashes.Remove(s.Hash([]byte("b"))),
+	settest.Check(t, errors.Join(texts.Remove("a"), blobs.Remove(bytesKey("a")), hashes.Remove(s.Hash([]byte("b"))),
 		ids.Remove(7)))
 	if n, _, _ := ids.Count(7); n != 1 || s.Len() != 5 {
 		t.Errorf("%d, %d keys", n, s.Len())
@@ -123,9 +123,9 @@ func TestKeyedChanges(t *testing.T) {
 	}
 	v := settest.Must(bloomery.New(bloomery.Config{Spec: "rankindexed(value_bits=4)", Keys: 1000}))
 	values := bloomery.Keyed[numberKey](v)
-	settest.Check(errors.Join(values.AddValue(1, 3), values.Upsert(2, 5), values.Put(1, 4)))
+	settest.Check(t, errors.Join(values.AddValue(1, 3), values.Upsert(2, 5), values.Put(1, 4)))
 	got, known := make([]uint64, 2), make([]bool, 2)
-	settest.Check(values.GetMany(got, known, []numberKey{1, 2}))
+	settest.Check(t, values.GetMany(got, known, []numberKey{1, 2}))
 	if !slices.Equal(got, []uint64{4, 5}) || !known[0] || !known[1] {
 		t.Errorf("%d, %t", got, known)
 	}
@@ -192,7 +192,7 @@ func TestBuildDir(t *testing.T) {
 		if next.Len() != 490 || next.Hasher() != s.Hasher() {
 			t.Errorf("%v", next)
 		}
-		settest.Check(errors.Join(next.Close(), s.Close()))
+		settest.Check(t, errors.Join(next.Close(), s.Close()))
 		if _, err := bloomery.New(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("New with a folder: %v", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"testing"
@@ -471,5 +472,5 @@ func planned(t *testing.T, s filter.Spec, n, seed uint64) (filter.Info, uint64) 
 	if err != nil {
 		t.Fatalf("%s, %d keys: %v", s, n, err)
 	}
-	return set.Info(), settest.FileBytes(t, set)
+	return set.Info(), uint64(settest.Must(set.WriteTo(io.Discard)))
 }

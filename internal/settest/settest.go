@@ -3,12 +3,15 @@
 package settest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,12 +22,33 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
+
+// Must returns v, and panics if there is an error.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Check ends a test if there is an error.
+func Check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // Numbered yields n keys of a list, which differ from the keys of every other list.
 func Numbered(list string, n int) iter.Seq[[]byte] {
@@ -40,37 +64,49 @@ func Numbered(list string, n int) iter.Seq[[]byte] {
 	}
 }
 
-// Exact requires that a Set contains n members and none of the allowed keys, one by one and in batches.
-func Exact(t testing.TB, what string, s *bloomery.Set, n, allowed int) {
-	t.Helper()
-	for list, want := range map[string]bool{"member": true, "allowed": false} {
-		size := map[bool]int{true: n, false: allowed}[want]
-		keys, room := make([][]byte, 0, size), make([]byte, 0, size*(len(list)+20))
-		for key := range Numbered(list, size) {
-			start := len(room)
-			room = append(room, key...)
-			keys = append(keys, room[start:])
-			if s.Contains(key) != want {
-				t.Fatalf("%s: %s is present: %t", what, key, !want)
-			}
-		}
-		many := make([]bool, len(keys))
-		bloomery.Keyed[[]byte](s).ContainsMany(many, keys)
-		for i, has := range many {
-			if has != want {
-				t.Fatalf("%s: %s is present in a batch: %t", what, keys[i], has)
-			}
-		}
+// Names returns n keys that begin with a prefix.
+func Names(prefix string, n int) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("%s-%d", prefix, i)
 	}
+	return keys
 }
 
-// Words returns n distinct keys.
-func Words(n int) []string {
-	ws := make([]string, n)
-	for i := range ws {
-		ws[i] = fmt.Sprintf("key-%d", i)
+// Words returns n keys.
+func Words(n int) []string { return Names("key", n) }
+
+// AsKeys returns names as keys.
+func AsKeys(names []string) [][]byte {
+	keys := make([][]byte, len(names))
+	for i, n := range names {
+		keys[i] = []byte(n)
 	}
-	return ws
+	return keys
+}
+
+// Integers returns n distinct keys. Keys of different series differ.
+func Integers(n int, series uint64) []uint64 {
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = (series<<40 + uint64(i)) * 0x9E3779B97F4A7C15
+	}
+	return keys
+}
+
+// Random returns n random hashes.
+func Random(seed, n int) []filter.Hash {
+	r := rand.New(rand.NewPCG(uint64(seed), uint64(n)))
+	hs := make([]filter.Hash, n)
+	for i := range hs {
+		hs[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
+	}
+	return hs
+}
+
+// OfShard returns the keys of a shard.
+func OfShard(keys []string, h filter.Hasher, s, shards int) []string {
+	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return shard.Route(h.SumString(k), shards) != s })
 }
 
 // SpecOf returns a spec of a family that builds fast.
@@ -85,20 +121,30 @@ func SpecOf(f families.Family) string {
 func Build[K filter.Key](t testing.TB, keys []K, c bloomery.Config) *bloomery.Set {
 	t.Helper()
 	s, err := bloomery.Build(t.Context(), slices.Values(keys), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	return s
 }
 
-// Random returns n random hashes.
-func Random(seed, n int) []filter.Hash {
-	r := rand.New(rand.NewPCG(uint64(seed), uint64(n)))
-	hs := make([]filter.Hash, n)
-	for i := range hs {
-		hs[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
+// Exact requires that a Set contains n members and none of the allowed keys, one by one and in batches.
+func Exact(t testing.TB, what string, s *bloomery.Set, n, allowed int) {
+	t.Helper()
+	exact := func(list string, size int, want bool) {
+		var keys [][]byte
+		for key := range Numbered(list, size) {
+			keys = append(keys, bytes.Clone(key))
+			if s.Contains(key) != want {
+				t.Fatalf("%s: %s is present: %t", what, key, !want)
+			}
+		}
+
+		many := make([]bool, size)
+		bloomery.Keyed[[]byte](s).ContainsMany(many, keys)
+		if i := slices.Index(many, !want); i >= 0 {
+			t.Fatalf("%s: %s is present in a batch: %t", what, keys[i], !want)
+		}
 	}
-	return hs
+	exact("member", n, true)
+	exact("allowed", allowed, false)
 }
 
 // Querier has the queries that a Set and a Live share.
@@ -118,54 +164,95 @@ func View(q Querier, f func(s *bloomery.Set)) {
 	f(q.(*bloomery.Set))
 }
 
-// FileBytes returns the length in bytes of the file of a Set.
-func FileBytes(t *testing.T, s *bloomery.Set) uint64 {
-	t.Helper()
-	n, err := s.WriteTo(io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return uint64(n)
+// HasUint64 reports whether the current file of l contains an integer.
+func HasUint64(l *bloomery.Live, key uint64) (has bool) {
+	l.View(func(s *bloomery.Set) { has = bloomery.Keyed[uint64](s).Contains(key) })
+	return has
 }
 
-// Entries returns the names of the files in a folder.
-func Entries(t testing.TB, dir string) (names []string) {
-	t.Helper()
-	all, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range all {
-		names = append(names, e.Name())
-	}
-	return names
+// InfoOf returns the Info of the current file.
+func InfoOf(l *bloomery.Live) (i filter.Info) {
+	l.View(func(s *bloomery.Set) { i = s.Info() })
+	return i
 }
 
-// Save writes a set to a new file.
-func Save(t testing.TB, s *bloomery.Set) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "f.bloom")
-	if err := s.Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	return path
+// AddUint64 adds an integer as users do who have no sequence of integers.
+func AddUint64(b interface{ Add([]byte) error }, key uint64) error {
+	return b.Add(binary.LittleEndian.AppendUint64(nil, key))
 }
 
-// Large makes a file that is mapped: more than 1 MiB.
-func Large(t testing.TB, path string, from uint64) {
+// EngineOf returns an Engine of the same filter as s, which has one and no secret. They share no memory.
+func EngineOf(t testing.TB, s *bloomery.Set) *one.Set {
 	t.Helper()
-	s, err := bloomery.New(bloomery.Config{Spec: "standard(k=7,m=16777216)"})
+	b, err := s.MarshalBinary()
+	Check(t, err)
+	e, err := one.FromBytes(b, engine.Options{})
+	Check(t, err)
+	return e
+}
+
+// Split returns s without its exceptions, and these, or nil if it has none.
+func Split(t testing.TB, s *bloomery.Set) (*bloomery.Set, *except.Cascade) {
+	t.Helper()
+	main, cascade := except.Split(EngineOf(t, s).Facts().Filter)
+	file, err := one.New(main, s.Hasher()).Encode()
+	Check(t, err)
+
+	var b bytes.Buffer
+	Check(t, container.Write(&b, file))
+	plain, err := bloomery.FromBytes(b.Bytes())
+	Check(t, err)
+	return plain, cascade
+}
+
+// SizesOfExceptions returns the geometry of the exceptions, or nil if there are none.
+func SizesOfExceptions(t testing.TB, s *bloomery.Set) []except.Size {
+	t.Helper()
+	if _, c := Split(t, s); c != nil {
+		return c.Sizes()
+	}
+	return nil
+}
+
+// RateOf returns the Rate of a number of false positives.
+func RateOf(falsePositives, trials uint64) bloomery.Rate {
+	r := bloomery.Rate{Trials: trials, FalsePositives: falsePositives}
+	r.Observed, r.Low, r.High = bulk.Interval(falsePositives, trials)
+	return r
+}
+
+// RemoveMany removes keys with the guard of Removal.
+func RemoveMany(s *bloomery.Set, keys [][]byte) (bloomery.Removed, error) {
+	r, err := s.Removal(bloomery.JobConfig{})
 	if err != nil {
-		t.Fatal(err)
+		return bloomery.Removed{}, err
 	}
-	for i := range uint64(1000) {
-		if err := bloomery.Keyed[uint64](s).Add(from + i); err != nil {
-			t.Fatal(err)
-		}
+	defer r.Close()
+
+	if err := r.AddMany(keys); err != nil {
+		return bloomery.Removed{}, err
 	}
-	if err := s.Save(t.Context(), path); err != nil {
-		t.Fatal(err)
+	return r.Commit(context.Background())
+}
+
+// Optimize returns the result of an Optimizer with the default effort.
+func Optimize(ctx context.Context, s *bloomery.Set, keys iter.Seq[[]byte]) (*bloomery.Set, error) {
+	o, err := s.Optimizer(bloomery.JobConfig{})
+	if err != nil {
+		return nil, err
 	}
+	defer o.Close()
+
+	if err := intake.Copies(ctx, keys, o.AddMany); err != nil {
+		return nil, err
+	}
+	return o.Commit(ctx)
+}
+
+// CommitWith is Locked.Commit of another Set.
+func CommitWith(ctx context.Context, l *bloomery.Locked, s *bloomery.Set) error {
+	l.Set = s
+	return l.Commit(ctx)
 }
 
 // Eventually waits until f is true, and fails after a minute.
@@ -178,191 +265,123 @@ func Eventually(t *testing.T, what string, f func() bool) {
 	}
 }
 
+// ReadAll returns the contents of a file.
+func ReadAll(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	Check(t, err)
+	return b
+}
+
 // FilesOf returns the files of a folder by name.
-func FilesOf(t *testing.T, dir string) map[string]string {
+func FilesOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	all, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	for _, e := range all {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[e.Name()] = string(b)
+		files[e.Name()] = string(ReadAll(t, filepath.Join(dir, e.Name())))
 	}
 	return files
 }
 
-// OfShard returns the keys of a shard.
-func OfShard(keys []string, h filter.Hasher, s, shards int) []string {
-	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return shard.Route(h.SumString(k), shards) != s })
-}
-
-// Integers returns n distinct keys. Keys of different series differ.
-func Integers(n int, series uint64) []uint64 {
-	keys := make([]uint64, n)
-	for i := range keys {
-		keys[i] = (series<<40 + uint64(i)) * 0x9E3779B97F4A7C15
-	}
-	return keys
-}
-
-// WriteIntegers builds a sharded set, or with shards 0 a file, and returns its path.
-func WriteIntegers(tb testing.TB, spec string, shards int, keys []uint64) string {
-	tb.Helper()
-	path := filepath.Join(tb.TempDir(), fmt.Sprintf("%d", shards))
-	build := func(path string, hs []filter.Hash) *bloomery.Set {
-		b, err := bloomery.NewBuilder(tb.Context(), bloomery.Config{Spec: spec, Keys: uint64(len(hs))})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if err := b.AddHashes(hs); err != nil {
-			tb.Fatal(err)
-		}
-		set, err := b.Build(tb.Context())
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if err := set.Save(tb.Context(), path); err != nil {
-			tb.Fatal(err)
-		}
-		return set
-	}
-	hs := make([]filter.Hash, len(keys))
-	hasher := filter.NewHasher(0)
-	hasher.SumUint64s(hs, keys)
-	if shards == 0 {
-		build(path, hs)
-		return path
-	}
-	if err := os.Mkdir(path, 0o755); err != nil {
-		tb.Fatal(err)
-	}
-	parts := make([][]filter.Hash, shards)
-	for _, h := range hs {
-		s := shard.Route(h, shards)
-		parts[s] = append(parts[s], h)
-	}
-	m := &shard.Manifest{Hash: filter.XXH3}
-	for i, part := range parts {
-		name := shardset.Name(i, shards, "")
-		set := build(filepath.Join(path, name), part)
-		entry := EntryOf(tb, filepath.Join(path, name), set)
-		m.Shards = append(m.Shards, entry)
-		m.Spec, _ = filter.ParseSpec(spec)
-	}
-	WriteManifest(tb, path, m)
-	return path
-}
+// Entries returns the names of the files in a folder.
+func Entries(t testing.TB, dir string) []string { return slices.Sorted(maps.Keys(FilesOf(t, dir))) }
 
 // OpenSet opens a Set until the end of a test.
-func OpenSet(tb testing.TB, path string) *bloomery.Set {
-	tb.Helper()
-	set, err := bloomery.Open(tb.Context(), path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = set.Close() })
+func OpenSet(t testing.TB, path string) *bloomery.Set {
+	t.Helper()
+	set, err := bloomery.Open(t.Context(), path)
+	Check(t, err)
+	t.Cleanup(func() { _ = set.Close() })
 	return set
 }
 
-// AsKeys returns names as keys.
-func AsKeys(names []string) [][]byte {
-	keys := make([][]byte, len(names))
-	for i, n := range names {
-		keys[i] = []byte(n)
+// Save writes a set to a new file.
+func Save(t testing.TB, s *bloomery.Set) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	Check(t, s.Save(t.Context(), path))
+	return path
+}
+
+// Large makes a file that is mapped: more than 1 MiB.
+func Large(t testing.TB, path string, from uint64) {
+	t.Helper()
+	keys := make([]uint64, 1000)
+	for i := range keys {
+		keys[i] = from + uint64(i)
 	}
-	return keys
+	Check(t, Build(t, keys, bloomery.Config{Spec: "standard(k=7,m=16777216)"}).Save(t.Context(), path))
+}
+
+// WriteIntegers builds a sharded set, or with shards 0 a file, and returns its path.
+func WriteIntegers(t testing.TB, spec string, shards int, keys []uint64) string {
+	t.Helper()
+	path, c := filepath.Join(t.TempDir(), fmt.Sprint(shards)), bloomery.Config{Spec: spec}
+	if shards == 0 {
+		Check(t, Build(t, keys, c).Save(t.Context(), path))
+		return path
+	}
+	Check(t, os.Mkdir(path, 0o755))
+	WriteShards(t, path, c, shards, keys)
+	return path
 }
 
 // WriteShards builds a sharded set in dir, one shard after the other, with the library alone.
-func WriteShards(tb testing.TB, dir string, c bloomery.Config, shards int, keys []string) *shard.Manifest {
-	tb.Helper()
+func WriteShards[K filter.Key](
+	t testing.TB, dir string, c bloomery.Config, shards int, keys []K,
+) *shard.Manifest {
+	t.Helper()
+	b, err := bloomery.NewBuilder(t.Context(), c)
+	Check(t, err)
+	Check(t, b.Close())
+	h := b.Hasher()
+
 	spec, err := filter.ParseSpec(c.Spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	m := &shard.Manifest{Spec: spec, FPRChosen: c.FPRChosen}
-	var hasher filter.Hasher
-	builders := make([]*bloomery.Builder, shards)
-	for i := range builders {
-		if builders[i], err = bloomery.NewBuilder(tb.Context(), c); err != nil {
-			tb.Fatal(err)
-		}
-		hasher = builders[i].Hasher()
-	}
+	Check(t, err)
+	m := &shard.Manifest{Spec: spec, FPRChosen: c.FPRChosen, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck()}
+	parts := make([][]K, shards)
 	for _, k := range keys {
-		h := hasher.SumString(k)
-		if err := builders[shard.Route(h, shards)].AddHashes([]filter.Hash{h}); err != nil {
-			tb.Fatal(err)
-		}
+		i := shard.Route(filter.SumOf(h, k), shards)
+		parts[i] = append(parts[i], k)
 	}
-	if m.Hash, m.Seed = hasher.ID(), hasher.Seed(); m.Hash == filter.SipHash {
-		m.KeyCheck = hasher.KeyCheck()
+	for i, part := range parts {
+		set := Build(t, part, c)
+		path := filepath.Join(dir, shardset.Name(i, shards, ""))
+		Check(t, IntoSet(t, set, path))
+
+		info, data := set.Info(), ReadAll(t, path)
+		m.Shards = append(m.Shards, shard.Entry{
+			File: filepath.Base(path), Keys: info.Keys, Bytes: uint64(len(data)), SHA256: sha256.Sum256(data),
+			FPRPrior: shardset.Rate(info.FPRPrior), FPRPosterior: shardset.Rate(info.FPRPosterior),
+		})
 	}
-	for i, b := range builders {
-		set, err := b.Build(tb.Context())
-		if err != nil {
-			tb.Fatal(err)
-		}
-		name := shardset.Name(i, shards, "")
-		if err := IntoSet(tb, set, filepath.Join(dir, name)); err != nil {
-			tb.Fatal(err)
-		}
-		m.Shards = append(m.Shards, EntryOf(tb, filepath.Join(dir, name), set))
-	}
-	WriteManifest(tb, dir, m)
+	WriteManifest(t, dir, m)
 	return m
 }
 
-// EntryOf returns the entry of a shard that was saved to a file.
-func EntryOf(tb testing.TB, path string, set *bloomery.Set) shard.Entry {
-	tb.Helper()
-	info, data := set.Info(), ReadAll(tb, path)
-	return shard.Entry{
-		File: filepath.Base(path), Keys: info.Keys, Bytes: uint64(len(data)), SHA256: sha256.Sum256(data),
-		FPRPrior: shardset.Rate(info.FPRPrior), FPRPosterior: shardset.Rate(info.FPRPosterior),
-	}
+// IntoSet replaces a file of a sharded set, which Save refuses.
+func IntoSet(t testing.TB, set *bloomery.Set, path string) error {
+	outside := filepath.Join(t.TempDir(), "shard")
+	return errors.Join(set.Save(t.Context(), outside), os.Rename(outside, path))
 }
 
 // WriteManifest writes the manifest of a sharded set.
-func WriteManifest(tb testing.TB, dir string, m *shard.Manifest) {
-	tb.Helper()
-	err := container.WriteAtomic(tb.Context(), filepath.Join(dir, shard.ManifestName), func(w io.Writer) error {
+func WriteManifest(t testing.TB, dir string, m *shard.Manifest) {
+	t.Helper()
+	Check(t, container.WriteAtomic(t.Context(), filepath.Join(dir, shard.ManifestName), func(w io.Writer) error {
 		_, err := m.WriteTo(w)
 		return err
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))
 }
 
-// ReadAll returns the contents of a file.
-func ReadAll(tb testing.TB, path string) []byte {
-	tb.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
-}
-
-// Names returns n keys that begin with a prefix.
-func Names(prefix string, n int) []string {
-	keys := make([]string, n)
-	for i := range keys {
-		keys[i] = fmt.Sprintf("%s-%d", prefix, i)
-	}
-	return keys
-}
-
-// IntoSet replaces a file of a sharded set, which Save refuses.
-func IntoSet(tb testing.TB, set *bloomery.Set, path string) error {
-	outside := filepath.Join(tb.TempDir(), "shard")
-	return errors.Join(set.Save(tb.Context(), outside), os.Rename(outside, path))
+// Shard returns a copy of a shard of a sharded Set in a folder.
+func Shard(t testing.TB, dir string, s *bloomery.Set, i int) *bloomery.Set {
+	t.Helper()
+	part, err := bloomery.FromBytes(ReadAll(t, filepath.Join(dir, s.Manifest().Shards[i].File)))
+	Check(t, err)
+	return part
 }
 
 // ShardBuilder is a bloomery.Builder of a sharded set whose Build returns the manifest.
