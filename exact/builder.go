@@ -136,9 +136,12 @@ func (b *Builder) Close() error { return b.keys.Close() }
 // error is an *OutsideError. If ctx ends first, it returns ctx.Err(). Other errors wrap filter.ErrShrunk or
 // filter.ErrTooLarge, or come from temporary files.
 func (b *Builder) Build(ctx context.Context) (s *Set, err error) {
-	if b.config.Base != nil {
-		s, err = b.update(ctx, b.config.Base)
-	} else {
+	err = b.finish(ctx)
+	switch {
+	case err != nil:
+	case b.config.Base != nil:
+		s, err = b.update(ctx)
+	default:
 		s, err = b.fresh(ctx)
 	}
 	if err = errors.Join(err, b.Close()); err != nil {
@@ -148,7 +151,11 @@ func (b *Builder) Build(ctx context.Context) (s *Set, err error) {
 }
 
 func (b *Builder) fresh(ctx context.Context) (*Set, error) {
-	r, err := b.build(ctx)
+	counts, err := b.count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.record(ctx, counts)
 	if err != nil {
 		return nil, err
 	}

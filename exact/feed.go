@@ -32,13 +32,14 @@ func Build[M, U Keys](ctx context.Context, members M, universe U, c Config) (s *
 	if err != nil {
 		return nil, err
 	}
-	err = feed(ctx, is, inPartitions, func(p, k [][]byte) error { return b.add(p, k, memberBit) })
-	if err == nil {
-		err = feed(ctx, all, inPartitions, func(p, k [][]byte) error { return b.add(p, k, 0) })
+	defer b.Close()
+	if err := feed(ctx, is, inPartitions, func(p, k [][]byte) error { return b.add(p, k, memberBit) }); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, errors.Join(err, b.Close())
+	if err := feed(ctx, all, inPartitions, func(p, k [][]byte) error { return b.add(p, k, 0) }); err != nil {
+		return nil, err
 	}
+
 	s, err = b.Build(ctx)
 	var outside *OutsideError
 	if errors.As(err, &outside) {
@@ -56,49 +57,43 @@ type source func(yield func(partition, key []byte) bool) error
 
 // sourceOf returns the source of keys, and whether they have partitions.
 func sourceOf[K Keys](keys K) (s source, partitioned bool) {
-	if keys, ok := as[iter.Seq[[]byte]](keys); ok {
+	if pairs, ok := as[iter.Seq2[[]byte, []byte]](keys); ok {
 		return func(yield func(partition, key []byte) bool) error {
-			keys(func(key []byte) bool { return yield(nil, key) })
+			pairs(yield)
 			return nil
-		}, false
+		}, true
 	}
-	if keys, ok := as[iter.Seq2[[]byte, error]](keys); ok {
-		return func(yield func(partition, key []byte) bool) error {
-			for key, err := range keys {
-				if err != nil || !yield(nil, key) {
-					return err
-				}
-			}
-			return nil
-		}, false
+	if list, ok := as[iter.Seq[[]byte]](keys); ok {
+		return listed(withoutErrors(list)), false
 	}
-	if keys, ok := as[iter.Seq[string]](keys); ok {
-		return func(yield func(partition, key []byte) bool) error {
-			var buffer []byte
-			keys(func(key string) bool {
-				buffer = append(buffer[:0], key...)
-				return yield(nil, buffer)
-			})
-			return nil
-		}, false
+	if list, ok := as[iter.Seq[string]](keys); ok {
+		return listed(withoutErrors(list)), false
 	}
-	if keys, ok := as[iter.Seq2[string, error]](keys); ok {
-		return func(yield func(partition, key []byte) bool) error {
-			var buffer []byte
-			for key, err := range keys {
-				buffer = append(buffer[:0], key...)
-				if err != nil || !yield(nil, buffer) {
-					return err
-				}
-			}
-			return nil
-		}, false
+	if list, ok := as[iter.Seq2[string, error]](keys); ok {
+		return listed(list), false
 	}
-	pairs, _ := as[iter.Seq2[[]byte, []byte]](keys)
+	list, _ := as[iter.Seq2[[]byte, error]](keys)
+	return listed(list), false
+}
+
+// listed returns the source of a list without partitions.
+func listed[K string | []byte](keys iter.Seq2[K, error]) source {
 	return func(yield func(partition, key []byte) bool) error {
-		pairs(yield)
+		var buffer []byte
+		for key, err := range keys {
+			buffer = append(buffer[:0], key...)
+			if err != nil || !yield(nil, buffer) {
+				return err
+			}
+		}
 		return nil
-	}, true
+	}
+}
+
+func withoutErrors[K any](keys iter.Seq[K]) iter.Seq2[K, error] {
+	return func(yield func(K, error) bool) {
+		keys(func(key K) bool { return yield(key, nil) })
+	}
 }
 
 // as returns a function as another type, if that has the same signature.

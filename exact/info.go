@@ -67,18 +67,6 @@ type ClassInfo struct {
 	OutsideRate float64
 }
 
-// entropyPerMember returns Info.EntropyPerMember.
-func (i *Info) entropyPerMember() float64 {
-	if i.Partitions == 0 {
-		return perMember(i.Entropy, i.Members)
-	}
-	members := uint64(0)
-	for _, c := range i.Classes {
-		members += c.Members
-	}
-	return perMember(i.PartitionEntropy, members)
-}
-
 func perMember(bits float64, members uint64) float64 {
 	if members == 0 {
 		return 0
@@ -118,7 +106,10 @@ func (s *Set) Info() Info {
 			i.UpdateBytes += size
 		}
 	}
-	i.BitsPerMember, i.EntropyPerMember = perMember(float64(i.Bits), i.Members), i.entropyPerMember()
+	i.BitsPerMember, i.EntropyPerMember = perMember(float64(i.Bits), i.Members), perMember(i.Entropy, i.Members)
+	if s.partitioned() {
+		i.EntropyPerMember = perMember(i.PartitionEntropy, base.members)
+	}
 	i.BuildDue = i.due()
 	return i
 }

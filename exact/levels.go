@@ -9,17 +9,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-func (b *Builder) build(ctx context.Context) (*record, error) {
-	if err := b.finish(ctx); err != nil {
-		return nil, err
-	}
-	counts, err := b.count(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return b.record(ctx, counts)
-}
-
 // finish ends the adding of keys.
 func (b *Builder) finish(ctx context.Context) error {
 	b.next(stageSort, 0)
@@ -111,10 +100,10 @@ func (t *tally) add(other tally) {
 }
 
 // begin makes the builders of all parts.
-func (l *levels) begin() (err error) {
+func (l *levels) begin() error {
 	r, c := l.record, l.config
-	var listed [constant]uint64
-	last, layered := uint64(0), uint64(0) // keys of level 2, and parts of level 1
+	var listed [constant]uint64 // keys of level 1, by r
+	last := uint64(0)           // keys of level 2
 	for _, class := range r.classes {
 		n := class.listed(class.code)
 		switch at := class.rate(); {
@@ -122,26 +111,26 @@ func (l *levels) begin() (err error) {
 		case at == 0:
 			last += class.keys
 		default:
-			if listed[at] += n; l.first[at] == nil {
-				layered++
-				l.first[at] = &partBuilder{}
-			}
+			listed[at] += n
 			last += n + (class.keys-n)>>at
 		}
 	}
-	memory := c.Memory / 2
-	for _, f := range r.forms() {
+
+	forms, memory := r.forms(), c.Memory/2
+	for _, f := range forms {
+		part, keys, share := &l.index, r.partitions, memory
 		switch {
-		case err != nil:
-		case f.r > 0:
-			l.first[f.r], err = newPart(f, listed[f.r], c, memory/int64(layered))
+		case f.r > 0: // these have keys at the same time
+			part, keys, share = &l.first[f.r], listed[f.r], memory/int64(len(forms)-1)
 		case f.part == &r.last:
-			l.last, err = newPart(f, last, c, memory)
-		default:
-			l.index, err = newPart(f, r.partitions, c, memory)
+			part, keys = &l.last, last
+		}
+		var err error
+		if *part, err = newPart(f, keys, c, share); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 func (l *levels) list(ctx context.Context) error {

@@ -13,11 +13,9 @@ import (
 // MaxUpdates is the largest number of updates in a file.
 const MaxUpdates = 255
 
-const (
-	// tryPositions is the largest number of toggled keys for which Update tries positions. A set is smaller from 30 to
-	// 50 keys on, see docs/exact.md.
-	tryPositions = 64
-)
+// tryPositions is the largest number of toggled keys for which an update tries positions. A set is smaller from 30 to
+// 50 keys on, see docs/exact.md.
+const tryPositions = 64
 
 // changed is what Build has changed in Config.Base: see Info.Changed.
 type changed struct {
@@ -40,11 +38,9 @@ func (s *Set) updatable() error {
 	return s.empty()
 }
 
-// update returns old with an update.
-func (b *Builder) update(ctx context.Context, old *Set) (*Set, error) {
-	if err := b.finish(ctx); err != nil {
-		return nil, err
-	}
+// update returns Config.Base with an update.
+func (b *Builder) update(ctx context.Context) (*Set, error) {
+	old := b.config.Base
 	c := comparison{Builder: b, batch: batch{set: old}, counts: make([]tally, b.partitions())}
 	if b.config.Partitioned {
 		c.next.partitions = uint64(len(c.counts))
