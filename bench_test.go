@@ -71,9 +71,7 @@ func BenchmarkIntake(b *testing.B) {
 						wg.Wait()
 					}
 					for b.Loop() {
-						if err := intakeOnce(b, bloomery.Config{Spec: spec, Shards: shards}, fill); err != nil {
-							b.Fatal(err)
-						}
+						settest.Check(b, intakeOnce(b, bloomery.Config{Spec: spec, Shards: shards}, fill))
 					}
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/most, "ns/key")
 				})
@@ -115,9 +113,7 @@ func BenchmarkLive(b *testing.B) {
 		c := bloomery.Config{Spec: "blocked(bytes=4096)"}
 		if form == "sharded" {
 			c.Shards = 4
-			if _, err := settest.BuildShards(b.Context(), slices.Values(keys), path, c); err != nil {
-				b.Fatal(err)
-			}
+			must(settest.BuildShards(b.Context(), slices.Values(keys), path, c))
 		} else if err := must(bloomery.Build(b.Context(), slices.Values(keys), c)).Save(b.Context(), path); err != nil {
 			b.Fatal(err)
 		}
@@ -155,44 +151,27 @@ func BenchmarkLive(b *testing.B) {
 func forms(b *testing.B, keys []string) map[string]*bloomery.Set {
 	all := map[string]*bloomery.Set{}
 	built := func(c bloomery.Config) *bloomery.Set {
-		s, err := bloomery.NewBuilder(b.Context(), c)
-		if err != nil {
-			b.Fatal(err)
-		}
+		s := must(bloomery.NewBuilder(b.Context(), c))
 		defer s.Close()
 		for _, k := range keys {
-			if err := s.AddString(k); err != nil {
-				b.Fatal(err)
-			}
+			settest.Check(b, s.AddString(k))
 		}
-		set, err := s.Build(b.Context())
-		if err != nil {
-			b.Fatal(err)
-		}
+		set := must(s.Build(b.Context()))
 		return set
 	}
 	all["plain"] = built(bloomery.Config{Spec: "blocked(bits_per_key=10)"})
 	all["many_writers"] = built(bloomery.Config{Spec: "blocked(bits_per_key=10)", Concurrent: true})
 	all["raw_keys"] = built(bloomery.Config{Spec: "redisbloom(bits_per_key=10)"})
 	path := filepath.Join(b.TempDir(), "f.bloom")
-	if err := built(bloomery.Config{Spec: "blocked(bytes=1100000)"}).Save(b.Context(), path); err != nil {
-		b.Fatal(err)
-	}
+	settest.Check(b, built(bloomery.Config{Spec: "blocked(bytes=1100000)"}).Save(b.Context(), path))
 	all["mapped"] = settest.OpenSet(b, path)
 	dir := b.TempDir()
-	s, err := settest.NewShardBuilder(dir, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 16})
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must(settest.NewShardBuilder(dir, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 16}))
 	defer s.Close()
 	for _, k := range keys {
-		if err := s.AddString(k); err != nil {
-			b.Fatal(err)
-		}
+		settest.Check(b, s.AddString(k))
 	}
-	if _, err := s.Build(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	must(s.Build(b.Context()))
 	all["sharded"] = settest.OpenSet(b, dir)
 	return all
 }
@@ -344,12 +323,7 @@ func medianInterval(v []float64) (median, low, high float64) {
 func BenchmarkOpenSharded(b *testing.B) {
 	path := settest.WriteIntegers(b, "blocked(bits_per_key=10)", 1000, settest.Integers(*shardedKeys, 1))
 	for b.Loop() {
-		set, err := bloomery.Open(b.Context(), path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := set.Close(); err != nil {
-			b.Fatal(err)
-		}
+		set := must(bloomery.Open(b.Context(), path))
+		settest.Check(b, set.Close())
 	}
 }

@@ -118,30 +118,17 @@ func TestAddAfterBuild(t *testing.T) {
 func TestOptimizerAfterBuild(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	dir := filepath.Join(t.TempDir(), "set")
-	_, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: "partitioned", Shards: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sharded, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: "partitioned", Shards: 2}))
+	sharded := must(bloomery.Open(t.Context(), dir))
 	defer sharded.Close()
 	for name, set := range map[string]*bloomery.Set{
 		"file": settest.Build(t, keys, bloomery.Config{Spec: "partitioned"}), "sharded": sharded,
 	} {
-		b, err := set.Optimizer(bloomery.JobConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(set.Optimizer(bloomery.JobConfig{}))
 		for _, k := range keys {
-			if err := b.AddMany([][]byte{[]byte(k)}); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, b.AddMany([][]byte{[]byte(k)}))
 		}
-		if _, err := b.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(b.Commit(t.Context()))
 		if err := b.AddMany([][]byte{[]byte("d")}); !errors.Is(err, intake.ErrSpent) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -167,10 +154,7 @@ func TestShardedBuilderAfterBuild(t *testing.T) {
 			},
 			"Close": func(b *settest.ShardBuilder) error { return b.Close() },
 		} {
-			b, err := settest.NewShardBuilder(filepath.Join(t.TempDir(), "set"), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must(settest.NewShardBuilder(filepath.Join(t.TempDir(), "set"), c))
 			if err := end(b); err != nil {
 				t.Fatal(name, how, err)
 			}
@@ -186,26 +170,14 @@ func TestShardedBuilderAfterBuild(t *testing.T) {
 func TestGatherersAfterEnd(t *testing.T) {
 	keys := [][]byte{[]byte("a"), []byte("b")}
 	dir := filepath.Join(t.TempDir(), "set")
-	_, err := settest.BuildShards(t.Context(), slices.Values([]string{"a", "b"}), dir,
-		bloomery.Config{Spec: "rankindexed(capacity=1000)", Shards: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sharded, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(settest.BuildShards(t.Context(), slices.Values([]string{"a", "b"}), dir,
+		bloomery.Config{Spec: "rankindexed(capacity=1000)", Shards: 2}))
+	sharded := must(bloomery.Open(t.Context(), dir))
 	defer sharded.Close()
 	one := settest.Build(t, []string{"a", "b"}, bloomery.Config{Spec: "rankindexed(capacity=1000)"})
 	for form, set := range map[string]*bloomery.Set{"file": one, "sharded": sharded} {
-		r, err := set.Removal(bloomery.JobConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := set.Addition(bloomery.JobConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(set.Removal(bloomery.JobConfig{}))
+		a := must(set.Addition(bloomery.JobConfig{}))
 		r.Force()
 		v := must(set.Verifier(bloomery.JobConfig{}))
 		for what, g := range map[string]struct{ add, end, close func() error }{
@@ -264,10 +236,7 @@ func TestLivePassing(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "f.bloom")
 		settest.Large(t, path, 0)
 		o := outage{errno: errno}
-		l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond), o.option())
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond), o.option()))
 		defer l.Close()
 		o.on.Store(true)
 		began := time.Now()
@@ -305,18 +274,11 @@ func TestLiveDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	settest.Large(t, path, 0)
 	var opens atomic.Int64
-	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond),
-		bloomery.WithOpening(func(string) error { opens.Add(1); return nil }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond),
+		bloomery.WithOpening(func(string) error { opens.Add(1); return nil })))
 	defer l.Close()
-	if err := os.WriteFile(path+".new", []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, os.WriteFile(path+".new", []byte("damaged"), 0o600))
+	settest.Check(t, os.Rename(path+".new", path))
 	settest.Eventually(t, "the error", func() bool { return errors.Is(l.Err(), filter.ErrMagic) })
 	time.Sleep(2 * live.FirstPause)
 	if err := l.Reload(t.Context()); !errors.Is(err, filter.ErrMagic) || opens.Load() != 2 {
@@ -333,14 +295,9 @@ func TestShardsPassing(t *testing.T) {
 			dir := t.TempDir()
 			settest.WriteShards(t, dir, bloomery.Config{Spec: spec}, 4, keys)
 			o := outage{errno: syscall.ENOMEM}
-			set, err := bloomery.Open(t.Context(), dir, o.option())
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := must(bloomery.Open(t.Context(), dir, o.option()))
 			defer set.Close()
-			if err := set.Err(); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, set.Err())
 			o.on.Store(true)
 			began := time.Now()
 			var wg sync.WaitGroup
@@ -404,14 +361,9 @@ func TestShardDamage(t *testing.T) {
 	path := filepath.Join(dir, m.Shards[0].File)
 	b := settest.ReadAll(t, path)
 	b[len(b)-1] ^= 1
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, os.WriteFile(path, b, 0o600))
 	var opens atomic.Int64
-	set, err := bloomery.Open(t.Context(), dir, bloomery.WithOpening(func(string) error { opens.Add(1); return nil }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must(bloomery.Open(t.Context(), dir, bloomery.WithOpening(func(string) error { opens.Add(1); return nil })))
 	defer set.Close()
 	opens.Store(0)
 	for i := range 10 {

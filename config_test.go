@@ -96,24 +96,12 @@ func TestContradictions(t *testing.T) {
 func TestLockedClosed(t *testing.T) {
 	keys := slices.Values([]string{"a", "b"})
 	file, dir := filepath.Join(t.TempDir(), "f.bloom"), filepath.Join(t.TempDir(), "set")
-	set, err := bloomery.Build(t.Context(), keys, bloomery.Config{Spec: "standard"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Save(t.Context(), file); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := settest.BuildShards(t.Context(), keys, dir, bloomery.Config{Spec: "standard", Shards: 2}); err != nil {
-		t.Fatal(err)
-	}
+	set := must(bloomery.Build(t.Context(), keys, bloomery.Config{Spec: "standard"}))
+	settest.Check(t, set.Save(t.Context(), file))
+	must(settest.BuildShards(t.Context(), keys, dir, bloomery.Config{Spec: "standard", Shards: 2}))
 	for _, path := range []string{file, dir} {
-		l, err := bloomery.Lock(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(l.AddString("c"), l.Close()); err != nil {
-			t.Fatal(err)
-		}
+		l := must(bloomery.Lock(t.Context(), path))
+		settest.Check(t, errors.Join(l.AddString("c"), l.Close()))
 		before := settest.FilesOf(t, filepath.Dir(file))
 		for what, replace := range map[string]func(context.Context) error{
 			"Replace":     l.Commit,
@@ -129,10 +117,7 @@ func TestLockedClosed(t *testing.T) {
 		if after := settest.FilesOf(t, filepath.Dir(file)); !reflect.DeepEqual(before, after) {
 			t.Errorf("%s: files changed", path)
 		}
-		again, err := bloomery.Lock(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must(bloomery.Lock(t.Context(), path))
 		if again.ContainsString("c") {
 			t.Errorf("%s has the key that was not replaced", path)
 		}
@@ -157,13 +142,9 @@ func TestChosen(t *testing.T) {
 			Needs: plan.Needs{Merge: true, FPR: 0.01}, Keys: keys, Capacity: 5000,
 			Chosen: func(c plan.Choice) { told = append(told, c) },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, err)
 		for k := range uint64(1000) {
-			if err := settest.AddUint64(b, k); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, settest.AddUint64(b, k))
 		}
 		if sets[i], err = b.Build(t.Context()); err != nil {
 			t.Fatal(err)
@@ -265,14 +246,9 @@ func TestMarshal(t *testing.T) {
 		}
 		s := settest.Build(t, settest.Words(200), c)
 		receiver := func() *bloomery.Set { return bloomery.SetOf(nil, filter.NewKeyedHasher(*secret)) }
-		bin, err := s.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		bin := must(s.MarshalBinary())
 		var g bytes.Buffer
-		if err := gob.NewEncoder(&g).Encode(s); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, gob.NewEncoder(&g).Encode(s))
 		for what, read := range map[string]func(*bloomery.Set) error{
 			"UnmarshalBinary": func(r *bloomery.Set) error { return r.UnmarshalBinary(bin) },
 			"gob":             func(r *bloomery.Set) error { return gob.NewDecoder(bytes.NewReader(g.Bytes())).Decode(r) },
@@ -314,18 +290,12 @@ func TestMarshal(t *testing.T) {
 func TestTwoChanges(t *testing.T) {
 	made := func(c bloomery.Config) *bloomery.Set {
 		t.Helper()
-		s, err := bloomery.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(bloomery.New(c))
 		return s
 	}
 	c := bloomery.Config{Spec: "rankindexed(capacity=1000,value_bits=8)", Keys: 1000}
 	set, other := made(c), made(c)
-	file, err := other.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(other.MarshalBinary())
 	c.Concurrent = true
 	shared, key := made(c), []byte("key")
 	k, many := bloomery.Keyed[string](set), bloomery.Keyed[string](shared)
@@ -342,10 +312,7 @@ func TestTwoChanges(t *testing.T) {
 		"Reset":           func() { _ = set.Reset() },
 		"UnmarshalBinary": func() { _ = set.UnmarshalBinary(file) },
 		"Addition": func() {
-			a, err := set.Addition(bloomery.JobConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must(set.Addition(bloomery.JobConfig{}))
 			defer a.Close()
 			_ = a.AddMany([][]byte{key})
 		},
@@ -383,10 +350,7 @@ func TestErrorsDoNotCount(t *testing.T) {
 		t.Errorf("Add: %v", err)
 	}
 	for _, spec := range []string{"standard", "blocked"} {
-		set, err := bloomery.New(bloomery.Config{Spec: spec, Keys: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must(bloomery.New(bloomery.Config{Spec: spec, Keys: 10}))
 		if err := set.Merge(strange); !errors.Is(err, filter.ErrMismatch) || !strings.Contains(err.Error(), "uncounted") {
 			t.Errorf("%s: Merge: %v", spec, err)
 		}
@@ -434,10 +398,7 @@ func TestConcurrentUnread(t *testing.T) {
 		_, errAllower := s.Allower(bloomery.JobConfig{Like: quiet})
 		_, errOptimize := settest.Optimize(t.Context(), quiet, slices.Values([][]byte{key}))
 		var errTrimmed, errIntersect, errOverlap error
-		f, err := families.ByName(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(families.ByName(name))
 		if !f.Can.Has(family.CanTrim) {
 			_, errTrimmed = quiet.Trimmed()
 		}

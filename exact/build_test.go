@@ -30,19 +30,14 @@ func TestSameBytes(t *testing.T) {
 		}
 		return true
 	})
-	want, err := l.build(t, 3, Config{}).appendTo(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(l.build(t, 3, Config{}).appendTo(nil))
 	for name, c := range map[string]Config{
 		"all in memory": {}, "64 KiB": {Memory: 64 << 10, TempDir: t.TempDir()},
 		"one worker": {Workers: 1}, "5 workers": {Workers: 5},
 	} {
 		c.Partitioned = true
 		b, err := NewBuilder(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		r := rand.New(rand.NewPCG(9, 9))
 		r.Shuffle(len(keys), func(i, j int) {
 			partitions[i], partitions[j] = partitions[j], partitions[i]
@@ -66,10 +61,7 @@ func TestSameBytes(t *testing.T) {
 		if c.Memory > 0 != b.keys.Spilled() {
 			t.Errorf("%s: spilled %t", name, b.keys.Spilled())
 		}
-		s, err := b.Build(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(b.Build(t.Context()))
 		if got, _ := s.appendTo(nil); !bytes.Equal(got, want) {
 			t.Errorf("%s: another file, of %d bytes instead of %d", name, len(got), len(want))
 		}
@@ -124,10 +116,7 @@ func TestPartitionsApart(t *testing.T) {
 			all(func(p, k []byte, member bool) bool { return members && !member || yield(p, k) })
 		}
 	}
-	s, err := Build(t.Context(), only(true), only(false), Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Build(t.Context(), only(true), only(false), Config{}))
 	all(func(p, k []byte, member bool) bool {
 		if s.in(p, k) != member {
 			t.Errorf("%q, %q: want %t", p, k, member)
@@ -145,10 +134,7 @@ func TestMisuse(t *testing.T) {
 	}
 	key := [][]byte{{1}}
 	for _, partitioned := range []bool{false, true} {
-		b, err := NewBuilder(Config{Partitioned: partitioned})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(NewBuilder(Config{Partitioned: partitioned}))
 		if err := b.AddUniverse(key); errors.Is(err, filter.ErrConfig) != partitioned {
 			t.Errorf("partitioned %t, without partitions: %v", partitioned, err)
 		}
@@ -160,10 +146,7 @@ func TestMisuse(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	b, err := NewBuilder(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(NewBuilder(Config{}))
 	cancel()
 	if _, err := b.Build(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
@@ -235,10 +218,7 @@ func TestSteps(t *testing.T) {
 		return b
 	}
 	b := filled(Config{})
-	counts, err := b.count(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := must(b.count(t.Context()))
 	want("count", &b.stages, n)
 	l, err := b.newLevels(t.Context(), nil, counts)
 	if err == nil {
@@ -247,16 +227,10 @@ func TestSteps(t *testing.T) {
 	if err == nil {
 		err = l.buildFirst(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want("level 1", &b.stages, counts[0].members)
-	if err := l.ask(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.buildLast(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, l.ask(t.Context()))
+	check(t, l.buildLast(t.Context()))
 	want("level 2", &b.stages, 2*counts[0].members)
 
 	old := mustBuild(t, n, .1, 1, Config{})
@@ -284,14 +258,9 @@ func TestVerifier(t *testing.T) {
 				}
 				return v.AddUniverse(k)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 		}
-		r, err := v.Commit(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(v.Commit(t.Context()))
 		return r
 	}
 	r := run(chosen(n, .05, 1), universeOf(n))

@@ -45,9 +45,7 @@ func TestChoose(t *testing.T) {
 			partitions = append(partitions, tally{n, uint64(float64(n) * d)})
 		}
 		codes, index, err := choose(t.Context(), partitions, &stages{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		size := func(codes []code) uint64 {
 			return sizeWith(partitions, codes)
 		}
@@ -203,9 +201,7 @@ func TestChooseSmall(t *testing.T) {
 	for round := range 40 {
 		partitions := smallPartitions(r)
 		codes, _, err := choose(t.Context(), partitions, &stages{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		size := func(codes []code) uint64 { return sizeWith(partitions, codes) }
 		got, best := size(codes), uint64(math.MaxUint64)
 		var with []code
@@ -258,18 +254,12 @@ func tiny(n, removed int, members bool) iter.Seq2[[]byte, []byte] {
 // TestTinyPartitions wants a set of many partitions to take no more than one without partitions, and its update too.
 func TestTinyPartitions(t *testing.T) {
 	const n = 100_000
-	s, err := Build(t.Context(), tiny(n, 0, true), tiny(n, 0, false), Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Build(t.Context(), tiny(n, 0, true), tiny(n, 0, false), Config{}))
 	if i := s.Info(); i.BitsPerMember > 9 {
 		t.Errorf("%.2f bits a member, %v", i.BitsPerMember, i.Classes)
 	}
 	const removed = tryPositions + 36
-	s, err = Build(t.Context(), tiny(n, removed, true), tiny(n, removed, false), Config{Base: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must(Build(t.Context(), tiny(n, removed, true), tiny(n, removed, false), Config{Base: s}))
 	if u := s.Info().Changed; u.Removed != removed || float64(u.Bytes) > 1.2*u.Entropy/8+60 {
 		t.Errorf("%+v", u)
 	}

@@ -9,18 +9,9 @@ import (
 
 // TestDocumented computes the example of docs/format/exact.md.
 func TestDocumented(t *testing.T) {
-	content, err := os.ReadFile("../docs/format/exact.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile("testdata/few.exact")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := FromBytes(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must(os.ReadFile("../docs/format/exact.md"))
+	data := must(os.ReadFile("testdata/few.exact"))
+	s := must(FromBytes(data))
 	var want []string
 	for at := 0; at < len(data); at += 16 {
 		want = append(want, fmt.Sprintf("\n%3d  % x\n", at, data[at:min(at+16, len(data))]))

@@ -45,9 +45,7 @@ func TestEndless(t *testing.T) {
 	}
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, syscall.Mkfifo(pipe, 0o600))
 	for _, path := range []string{"/dev/zero", pipe, dir} {
 		began := time.Now()
 		if _, err := Open(t.Context(), path); !errors.Is(err, untrusted.ErrNotRegular) {
@@ -65,9 +63,7 @@ func TestEndless(t *testing.T) {
 	if err == nil {
 		err = errors.Join(f.Truncate(2<<30), f.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if _, err := Open(t.Context(), large); !errors.Is(err, filter.ErrMagic) {
 		t.Errorf("a large file of zeros: %v", err)
 	}

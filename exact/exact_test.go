@@ -40,10 +40,7 @@ func chosen(n int, density float64, seed uint64) iter.Seq[[]byte] {
 // mustBuild builds a set and checks all of its answers.
 func mustBuild(t testing.TB, n int, density float64, seed uint64, c Config) *Set {
 	t.Helper()
-	s, err := Build(t.Context(), chosen(n, density, seed), universeOf(n), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Build(t.Context(), chosen(n, density, seed), universeOf(n), c))
 	r := rand.New(rand.NewPCG(seed, 0))
 	wrong, members := 0, uint64(0)
 	for key := range universeOf(n) {
@@ -66,13 +63,8 @@ func TestBuild(t *testing.T) {
 		for _, density := range []float64{0, .001, .01, .1, .3, .5, .7, .99, 1} {
 			t.Run(fmt.Sprint(n, density), func(t *testing.T) {
 				s := mustBuild(t, n, density, 1, Config{})
-				data, err := s.appendTo(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := FromBytes(data); err != nil {
-					t.Fatal(err)
-				}
+				data := must(s.appendTo(nil))
+				must(FromBytes(data))
 			})
 		}
 	}
@@ -107,5 +99,21 @@ func TestMemoryOne(t *testing.T) {
 	c := Config{Memory: 1, TempDir: filepath.Join(t.TempDir(), "missing")}
 	if _, err := Build(t.Context(), all, all, c); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("%v, want an error of the directory", err)
+	}
+}
+
+// must returns v, and panics if there is an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends a test if there is an error.
+func check(t testing.TB, err error) {
+	if err != nil {
+		t.Helper() // slow: some tests check millions of calls
+		t.Fatal(err)
 	}
 }

@@ -19,15 +19,9 @@ import (
 
 // files returns the files of testdata of up to most bytes, at least that many.
 func files(t testing.TB, most, least int) (all [][]byte) {
-	paths, err := filepath.Glob("testdata/*.exact")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := must(filepath.Glob("testdata/*.exact"))
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(path))
 		if len(data) <= most {
 			all = append(all, data)
 		}
@@ -41,9 +35,7 @@ func files(t testing.TB, most, least int) (all [][]byte) {
 // TestTruncated reads every beginning of files, and files with bytes behind them. Neither is a file.
 func TestTruncated(t *testing.T) {
 	for _, data := range files(t, 3500, 12) {
-		if _, err := FromBytes(data, WithSecret(&vectorSecret)); err != nil {
-			t.Fatal(err)
-		}
+		must(FromBytes(data, WithSecret(&vectorSecret)))
 		for n := range len(data) {
 			_, err := FromBytes(data[:n:n], WithSecret(&vectorSecret))
 			if !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -62,10 +54,7 @@ func TestTruncated(t *testing.T) {
 func TestTrailer(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)
-	s, err := FromBytes(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must(FromBytes(data))
 	records, last := data[:len(data)-container.ExactTrailerSize], s.records[len(s.records)-1]
 	size := uint64(len(data))
 	for what, end := range map[string][]byte{
@@ -195,10 +184,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, tt.is)
 		}
 	}
-	keyed, err := os.ReadFile("testdata/siphash.exact")
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyed := must(os.ReadFile("testdata/siphash.exact"))
 	if _, err := FromBytes(keyed, WithSecret(new(filter.Secret))); !errors.Is(err, filter.ErrSecret) {
 		t.Errorf("the wrong secret: %v", err)
 	}

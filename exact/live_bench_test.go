@@ -11,13 +11,8 @@ func BenchmarkLive(b *testing.B) {
 	l := newList(11, 1000, 100)
 	s := l.build(b, false)
 	path := filepath.Join(b.TempDir(), "f.exact")
-	if err := s.Save(b.Context(), path); err != nil {
-		b.Fatal(err)
-	}
-	live, err := OpenLive(b.Context(), path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check(b, s.Save(b.Context(), path))
+	live := must(OpenLive(b.Context(), path))
 	defer live.Close()
 	keys := make([][]byte, 256)
 	for i := range keys {

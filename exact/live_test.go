@@ -24,9 +24,7 @@ func TestLive(t *testing.T) {
 	s := l.build(t, false)
 	save := func() {
 		t.Helper()
-		if err := s.Save(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Save(t.Context(), path))
 	}
 	save()
 	ended := make(chan struct{})
@@ -37,9 +35,7 @@ func TestLive(t *testing.T) {
 			<-ctx.Done()
 			close(ended)
 		}}, open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	wait := func(what string, f func() bool) {
 		t.Helper()
 		for end := time.Now().Add(20 * time.Second); !f(); time.Sleep(time.Millisecond) {
@@ -66,13 +62,9 @@ func TestLive(t *testing.T) {
 		_, err := w.Write(bad)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	wait("no error", func() bool { return errors.Is(followed.Err(), filter.ErrChecksum) })
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(path))
 	wait("no error", func() bool { return errors.Is(followed.Err(), os.ErrNotExist) })
 	if followed.Set() != good {
 		t.Error("a damaged file was swapped in")

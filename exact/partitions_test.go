@@ -59,10 +59,7 @@ func (l layout) seq(seed uint64, members bool) iter.Seq2[[]byte, []byte] {
 // build builds the set and checks all of its answers.
 func (l layout) build(t *testing.T, seed uint64, c Config) *Set {
 	t.Helper()
-	s, err := Build(t.Context(), l.seq(seed, true), l.seq(seed, false), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Build(t.Context(), l.seq(seed, true), l.seq(seed, false), c))
 	wrong := 0
 	l.keys(seed, func(partition, key []byte, member bool) bool {
 		if s.in(partition, key) != member {
@@ -109,10 +106,7 @@ func TestEntropyUpdated(t *testing.T) {
 	for i := range all[50:] {
 		all[50+i].is = false
 	}
-	s, err := updated(t, s, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must(updated(t, s, all))
 	i, want := s.Info(), before.EntropyPerMember
 	if got := i.EntropyPerMember; i.Members >= before.Members/2 || got != want || want == 0 {
 		t.Errorf("%g bits a member of %d, then %g of %d", want, before.Members, got, i.Members)

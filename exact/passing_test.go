@@ -37,9 +37,7 @@ func TestLivePassing(t *testing.T) {
 		s := l.build(t, false)
 		save := func() {
 			t.Helper()
-			if err := s.Save(t.Context(), path); err != nil {
-				t.Fatal(err)
-			}
+			check(t, s.Save(t.Context(), path))
 		}
 		save()
 		var on atomic.Bool
@@ -51,10 +49,7 @@ func TestLivePassing(t *testing.T) {
 			opens.Add(1)
 			return nil, &os.PathError{Op: "open", Path: path, Err: errno}
 		}
-		followed, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond}, faulty)
-		if err != nil {
-			t.Fatal(err)
-		}
+		followed := must(openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond}, faulty))
 		defer followed.Close()
 		next := func() {
 			t.Helper()
@@ -95,34 +90,26 @@ func TestLivePassing(t *testing.T) {
 func TestLiveDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.exact")
 	s := newList(28, 500, 50).build(t, false)
-	if err := s.Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Save(t.Context(), path))
 	var opens atomic.Int64
 	followed, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond},
 		func(ctx context.Context, path string, o options) (*Set, error) {
 			opens.Add(1)
 			return open(ctx, path, o)
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer followed.Close()
 	err = container.WriteAtomic(t.Context(), path, func(w io.Writer) error {
 		_, err := w.Write(bytesOf(t, s)[:40])
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	eventually(t, "the error", func() bool { return errors.Is(followed.Err(), io.ErrUnexpectedEOF) })
 	time.Sleep(2 * live.FirstPause)
 	if err := followed.Reload(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) || opens.Load() != 2 {
 		t.Errorf("%d files opened, want 2; %v", opens.Load(), err)
 	}
-	if err := s.Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Save(t.Context(), path))
 	eventually(t, "the new file", func() bool { return followed.Err() == nil })
 }
 
@@ -130,13 +117,8 @@ func TestLiveDamage(t *testing.T) {
 func TestLiveClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.exact")
 	l := newList(28, 500, 50)
-	if err := l.build(t, true).Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	followed, err := OpenLive(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, l.build(t, true).Save(t.Context(), path))
+	followed := must(OpenLive(t.Context(), path))
 	before := followed.Set()
 	for range 2 {
 		if err := followed.Close(); err != nil {
@@ -207,10 +189,7 @@ func TestBuilderClosed(t *testing.T) {
 		"Close": (*Builder).Close,
 		"Build": func(b *Builder) error { _, err := b.Build(t.Context()); return err },
 	} {
-		b, err := NewBuilder(Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(NewBuilder(Config{}))
 		if err := errors.Join(b.AddMembers([][]byte{{1}}), b.AddUniverse([][]byte{{1}, {2}}), end(b)); err != nil {
 			t.Fatal(name, err)
 		}

@@ -79,10 +79,7 @@ func (r *random) set(t *testing.T, old *Set) (s *Set) {
 		c.Memory = 1 + r.Int64N(10_000)
 	}
 	c.Base = old
-	s, err := built(t.Context(), r.seq(true), r.seq(false), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must(built(t.Context(), r.seq(true), r.seq(false), c))
 	return s
 }
 
@@ -99,10 +96,7 @@ func TestRandom(t *testing.T) {
 			if !bytes.Equal(data, bytesOf(t, r.set(t, old))) {
 				t.Fatalf("seed %d, day %d: the bytes differ", seed, day)
 			}
-			read, err := FromBytes(data, WithSecret(r.c.Secret))
-			if err != nil {
-				t.Fatal(err)
-			}
+			read := must(FromBytes(data, WithSecret(r.c.Secret)))
 			if i := read.Info(); i.Universe != uint64(len(r.keys)) || i.Bytes != uint64(len(data)) {
 				t.Errorf("seed %d, day %d: %+v", seed, day, i)
 			}

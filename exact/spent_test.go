@@ -11,14 +11,9 @@ func TestAddAfterBuild(t *testing.T) {
 		"Build": func(b *Builder) error { _, err := b.Build(t.Context()); return err },
 		"Close": func(b *Builder) error { return b.Close() },
 	} {
-		b, err := NewBuilder(Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(NewBuilder(Config{}))
 		key := [][]byte{[]byte("a")}
-		if err := errors.Join(b.AddUniverse(key), b.AddMembers(key), end(b)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errors.Join(b.AddUniverse(key), b.AddMembers(key), end(b)))
 		if b.AddMembers(key) == nil || b.AddUniverse(key) == nil {
 			t.Errorf("a Builder takes keys after %s", how)
 		}

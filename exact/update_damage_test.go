@@ -38,10 +38,7 @@ func chain(t *testing.T) (*list, *Set) {
 func TestUpdateDamage(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)
-	sizes, err := s.write(io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sizes := must(s.write(io.Discard))
 	var ends []int
 	for at, i := 0, 0; i < len(sizes); i++ {
 		at += int(sizes[i])
@@ -87,10 +84,7 @@ func TestUpdateDamage(t *testing.T) {
 // recordsOf returns the file of a set without its trailer.
 func recordsOf(t *testing.T, s *Set) []byte {
 	t.Helper()
-	b, err := container.ExactRecords(bytesOf(t, s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(container.ExactRecords(bytesOf(t, s)))
 	return b
 }
 
@@ -161,18 +155,12 @@ func TestPositions(t *testing.T) {
 func TestUpdateSizes(t *testing.T) {
 	const n = 50_000
 	d := newDaily(n, 0)
-	empty, err := d.builder(t, Config{}).Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	empty := must(d.builder(t, Config{}).Build(t.Context()))
 	for _, toggled := range []int{1, 3, 10, 30, 60, 100, 300, 1000, 10_000} {
 		for len(d.members) < toggled {
 			d.add()
 		}
-		s, err := d.builder(t, Config{Base: empty}).Build(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(d.builder(t, Config{Base: empty}).Build(t.Context()))
 		u := s.Info().Changed
 		if u.Added != uint64(toggled) {
 			t.Fatalf("%+v", u)

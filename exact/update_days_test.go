@@ -88,18 +88,13 @@ func (d *daily) batches(members bool, f func(keys [][]byte, positions []int) err
 // builder returns a Builder with all keys.
 func (d *daily) builder(t *testing.T, c Config) *Builder {
 	t.Helper()
-	b, err := NewBuilder(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(NewBuilder(c))
 	for _, members := range []bool{true, false} {
 		add := func(keys [][]byte) error { return b.AddUniverse(keys) }
 		if members {
 			add = func(keys [][]byte) error { return b.AddMembers(keys) }
 		}
-		if err := d.batches(members, func(keys [][]byte, _ []int) error { return add(keys) }); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.batches(members, func(keys [][]byte, _ []int) error { return add(keys) }))
 	}
 	return b
 }
@@ -117,9 +112,7 @@ func (d *daily) wrong(t *testing.T, s *Set) (n int) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return n
 }
 
@@ -148,10 +141,7 @@ func TestUpdateDays(t *testing.T) {
 			}
 			start := time.Now()
 			d := newDaily(r.n, int(float64(r.n)*r.density))
-			s, err := d.builder(t, Config{}).Build(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(d.builder(t, Config{}).Build(t.Context()))
 			base := s.Info()
 			changes := int(float64(r.n) * r.density / 1000)
 			var sum changed
@@ -163,10 +153,7 @@ func TestUpdateDays(t *testing.T) {
 				for range int(float64(r.n) * r.replaced) {
 					d.replace()
 				}
-				next, err := d.builder(t, Config{Base: s}).Build(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				next := must(d.builder(t, Config{Base: s}).Build(t.Context()))
 				s = next
 				u := s.Info().Changed
 				sum.Added, sum.Removed = sum.Added+u.Added, sum.Removed+u.Removed
@@ -177,10 +164,7 @@ func TestUpdateDays(t *testing.T) {
 			}
 			days := float64(r.days)
 			entropy := days * ldexp(log2Choose(uint64(r.n), uint64(changes))) / 8
-			fresh, err := d.builder(t, Config{}).Build(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			fresh := must(d.builder(t, Config{}).Build(t.Context()))
 			t.Logf("%d keys, %g members, %g replaced: base %d bytes; a day: %d changes, %.1f toggled, update %.1f, "+
 				"delta %.1f, entropy of the changes %.1f, of the toggled %.1f; after %d days: file %d, fresh %d, "+
 				"wrong 0; %.0f s",

@@ -110,20 +110,14 @@ func (l *list) universe() iter.Seq2[[]byte, []byte] { return sequence(slices.Val
 // build returns the set of the list.
 func (l *list) build(t testing.TB, partitioned bool) (s *Set) {
 	t.Helper()
-	s, err := built(t.Context(), l.members(), l.universe(), Config{Seed: 19, Partitioned: partitioned})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must(built(t.Context(), l.members(), l.universe(), Config{Seed: 19, Partitioned: partitioned}))
 	return s
 }
 
 // update returns the update of a set to the list.
 func (l *list) update(t testing.TB, old *Set) (s *Set, u changed) {
 	t.Helper()
-	s, err := built(t.Context(), l.members(), l.universe(), Config{Base: old, Shrink: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must(built(t.Context(), l.members(), l.universe(), Config{Base: old, Shrink: 1}))
 	return s, s.Info().Changed
 }
 
@@ -145,20 +139,14 @@ func (l *list) wrong(s *Set) (n int) {
 
 func bytesOf(t testing.TB, s *Set) []byte {
 	t.Helper()
-	b, err := s.appendTo(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(s.appendTo(nil))
 	return b
 }
 
 // reread returns the set that was written and read.
 func reread(t testing.TB, s *Set) *Set {
 	t.Helper()
-	s, err := FromBytes(bytesOf(t, s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must(FromBytes(bytesOf(t, s)))
 	return s
 }
 

@@ -103,9 +103,7 @@ func (v vectorSet) build(t *testing.T) (*Set, []member) {
 		c.Secret, c.Seed = &vectorSecret, 0
 	}
 	s, err := built(t.Context(), pairs(all, true), pairs(all, false), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r := rand.New(rand.NewPCG(1, uint64(v.n)))
 	for i := range v.updates {
 		for range v.changes << (3 * i) {
@@ -121,17 +119,12 @@ func (v vectorSet) build(t *testing.T) (*Set, []member) {
 
 // updated returns the set with an update to these keys.
 func updated(t *testing.T, s *Set, all []member) (*Set, error) {
-	b, err := NewBuilder(Config{Base: s, Shrink: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(NewBuilder(Config{Base: s, Shrink: 1}))
 	for _, bit := range []uint64{0, memberBit} {
 		add := func(p, k [][]byte) error { return b.add(p, k, bit) }
 		list, _ := sourceOf(pairs(all, bit != 0))
 		err := feed(t.Context(), list, s.partitioned(), add)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	return b.Build(t.Context())
 }
@@ -195,23 +188,15 @@ func TestVectors(t *testing.T) {
 				}
 			}
 
-			data, err := s.appendTo(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must(s.appendTo(nil))
 			text := v.json(s, all)
 			var parsed any
-			if err := json.Unmarshal(text, &parsed); err != nil {
-				t.Fatal(err)
-			}
+			check(t, json.Unmarshal(text, &parsed))
 			for name, content := range map[string][]byte{v.name + ".exact": data, v.name + ".json": text} {
 				compareFile(t, filepath.Join("testdata", name), content)
 			}
 
-			read, err := FromBytes(data, WithSecret(&vectorSecret))
-			if err != nil {
-				t.Fatal(err)
-			}
+			read := must(FromBytes(data, WithSecret(&vectorSecret)))
 			if again := v.json(read, all); !bytes.Equal(again, text) {
 				t.Error("the file has other answers than the set")
 			}
@@ -226,17 +211,10 @@ func TestVectors(t *testing.T) {
 // compareFile requires that a file has that content, or with -update writes it.
 func compareFile(t *testing.T, path string, content []byte) {
 	if *rewrite {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		check(t, os.WriteFile(path, content, 0o644))
 	}
-	had, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	had := must(os.ReadFile(path))
 	if !slices.Equal(had, content) {
 		t.Errorf("%s has another content than the test writes: -update writes it, if the change is meant", path)
 	}

@@ -14,10 +14,7 @@ import (
 // TestWindowFiles checks that a file of package window is refused by name, also by its first bytes.
 func TestWindowFiles(t *testing.T) {
 	path := filepath.Join("..", "window", "testdata", "few.window")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile(path))
 	for how, open := range map[string]func() error{
 		"Open":      func() error { _, err := Open(t.Context(), path); return err },
 		"OpenLive":  func() error { _, err := OpenLive(t.Context(), path); return err },

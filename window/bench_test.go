@@ -23,16 +23,11 @@ const pace = time.Microsecond
 // full returns a filter that has been full for a while, and the number of keys that it got: key i is hash(i). Time
 // moves by pace with each.
 func full(b testing.TB, keys uint64, fpr float64) (*Filter[filter.Hash], uint64) {
-	f, err := New[filter.Hash](Config{Keys: keys, TTL: time.Duration(keys) * pace, FPR: fpr, EventTime: true})
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := must(New[filter.Hash](Config{Keys: keys, TTL: time.Duration(keys) * pace, FPR: fpr, EventTime: true}))
 	n := keys * 9 / 7
 	for i := range n {
 		f.Advance(time.Unix(0, int64(i)*int64(pace)))
-		if _, err := f.TestAndAdd(hash(i)); err != nil {
-			b.Fatal(err)
-		}
+		must(f.TestAndAdd(hash(i)))
 	}
 	return f, n
 }
@@ -57,10 +52,7 @@ func newRotating(b testing.TB, keys uint64, fpr float64) (r rotating) {
 	each := -math.Expm1(math.Log1p(-fpr) / stamps)
 	n := keys / epochs
 	for i := range uint64(stamps) {
-		f, err := blocked.New(blocked.Config{Keys: n, Size: family.Sizing{FPR: each}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		f := must(blocked.New(blocked.Config{Keys: n, Size: family.Sizing{FPR: each}}))
 		for j := range n {
 			_ = f.Add(hash(i*n + j))
 		}
@@ -120,10 +112,7 @@ func BenchmarkNew(b *testing.B) {
 	for _, keys := range benchKeys {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
 			f, at := full(b, keys, 0.01)
-			empty, err := rankindexed.New(rankindexed.Config{Keys: keys, Size: family.Sizing{FPR: 0.01}})
-			if err != nil {
-				b.Fatal(err)
-			}
+			empty := must(rankindexed.New(rankindexed.Config{Keys: keys, Size: family.Sizing{FPR: 0.01}}))
 			c := empty.Concurrent().(*rankindexed.Concurrent)
 			for i := range keys - ops {
 				_, _ = c.TestAndAdd(hash(i))
@@ -329,10 +318,7 @@ func BenchmarkMany(b *testing.B) {
 func BenchmarkClock(b *testing.B) {
 	const keys = 1_000_000
 	f, at := full(b, keys, 0.01)
-	g, err := New[filter.Hash](Config{Keys: keys, TTL: time.Hour, Overflow: Shorten})
-	if err != nil {
-		b.Fatal(err)
-	}
+	g := must(New[filter.Hash](Config{Keys: keys, TTL: time.Hour, Overflow: Shorten}))
 	for i := range uint64(keys * 15 / 14) {
 		_ = g.Add(hash(i))
 	}

@@ -163,9 +163,7 @@ func TestReaders(t *testing.T) {
 	}
 	f := mustNew[uint64](t, Config{Keys: keys, TTL: ttl, FPR: 1e-9, EventTime: true})
 	for i := range uint64(always) {
-		if err := f.Add(i); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add(i))
 	}
 	var done atomic.Bool
 	var writer, readers sync.WaitGroup

@@ -31,13 +31,9 @@ func TestWindowFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"few", "keyed", "new"} {
 		b, err := os.ReadFile(filepath.Join("testdata", name+".window"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, err)
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.WriteFile(path, b, 0o600), os.WriteFile(path+"2", b, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, errors.Join(os.WriteFile(path, b, 0o600), os.WriteFile(path+"2", b, 0o600)))
 		secret := bloomery.WithSecret(&filter.Secret{1, 2, 3})
 		_, err = bloomery.Open(t.Context(), path, secret)
 		refusedByName(t, "Open", err)
@@ -73,9 +69,7 @@ func TestWindowShards(t *testing.T) {
 		settest.WriteShards(t, dir, bloomery.Config{Spec: "standard(k=2,m=640)"}, 2, settest.Names("member", 20))
 		path := filepath.Join(dir, shard.ManifestName)
 		m, err := shard.ReadManifest(bytes.NewReader(settest.ReadAll(t, path)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, err)
 		if spec != "" {
 			m.Spec, err = filter.ParseSpec(spec)
 		} else {
@@ -90,9 +84,7 @@ func TestWindowShards(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(path, text.Bytes(), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, err)
 		set, err := bloomery.Open(t.Context(), dir)
 		if err == nil {
 			err = errors.Join(set.Check(t.Context(), nil), set.Close())

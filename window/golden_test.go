@@ -69,10 +69,7 @@ func goldenTime(ms int) time.Time { return time.UnixMilli(1_767_225_600_000 + in
 func withTable(t *testing.T, g rankindexed.Geometry, c Config) *Filter[string] {
 	t.Helper()
 	g.ValueBits = stampBits
-	table, err := rankindexed.NewCells(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(rankindexed.NewCells(g))
 	return &Filter[string]{c.over(table, c.hasher())}
 }
 
@@ -82,9 +79,7 @@ func fewKeys(t *testing.T) *Filter[string] {
 	f := withTable(t, g, Config{Keys: 12, TTL: 7 * time.Second, FPR: 0.1, EventTime: true})
 	for i := range 9 {
 		f.Advance(goldenTime(1500 * i))
-		if err := f.Add(string(rune('a' + i))); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add(string(rune('a'+i))))
 	}
 	f.Advance(goldenTime(12_700))
 	return f
@@ -101,9 +96,7 @@ func keyedKeys(t *testing.T) *Filter[string] {
 	f.Advance(goldenTime(0))
 	for i := range 500 {
 		f.Advance(goldenTime(86_400_000 + 150*i))
-		if err := f.Add(fmt.Sprintf("key-%d", i)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add(fmt.Sprintf("key-%d", i)))
 	}
 	return f
 }
@@ -113,19 +106,11 @@ func TestGolden(t *testing.T) {
 	for _, c := range goldens {
 		path := "testdata/" + c.name
 		if *update {
-			if err := c.make(t).Save(t.Context(), path+".window"); err != nil {
-				t.Fatal(err)
-			}
+			check(t, c.make(t).Save(t.Context(), path+".window"))
 		}
-		file, err := os.ReadFile(path + ".window")
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(os.ReadFile(path + ".window"))
 		open := func() *Filter[string] {
-			f, err := Open[string](t.Context(), path+".window", Config{EventTime: true, Secret: c.secret})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must(Open[string](t.Context(), path+".window", Config{EventTime: true, Secret: c.secret}))
 			return f
 		}
 		f := open()
@@ -155,15 +140,10 @@ func TestGolden(t *testing.T) {
 				}
 			}
 		}
-		text, err := json.MarshalIndent(v, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(json.MarshalIndent(v, "", "  "))
 		text = append(text, '\n')
 		if *update {
-			if err := os.WriteFile(path+".json", text, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile(path+".json", text, 0o666))
 		}
 		if want, err := os.ReadFile(path + ".json"); err != nil || !bytes.Equal(want, text) {
 			t.Errorf("%s.json has other answers than\n%s%v", path, text, err)
@@ -210,18 +190,9 @@ func keyOf(f *Filter[string], key string) (k vectorKey, until int64) {
 
 // TestDocumented compares the example of docs/format/window.md with a golden file.
 func TestDocumented(t *testing.T) {
-	file, err := container.ReadFile("testdata/few.window", container.Options{Window: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open[string](t.Context(), "testdata/few.window", Config{EventTime: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../docs/format/window.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(container.ReadFile("testdata/few.window", container.Options{Window: true}))
+	f := must(Open[string](t.Context(), "testdata/few.window", Config{EventTime: true}))
+	page := must(os.ReadFile("../docs/format/window.md"))
 	laps, rest := f.ring.passed()
 	want := []string{
 		"    " + file.Spec.String() + "\n", fmt.Sprintf("%d keys", file.Keys), fmt.Sprintf("laps = %d", laps),
@@ -247,10 +218,7 @@ func TestDocumented(t *testing.T) {
 
 // TestGoldenParts checks that the golden files have what they are for.
 func TestGoldenParts(t *testing.T) {
-	f, err := Open[string](t.Context(), "testdata/keyed.window", Config{EventTime: true, Secret: &goldenSecret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(Open[string](t.Context(), "testdata/keyed.window", Config{EventTime: true, Secret: &goldenSecret}))
 	if f.ring.table.Extensions() == 0 || f.ring.skipped == 0 {
 		t.Errorf("%d extensions, %d laps skipped", f.ring.table.Extensions(), f.ring.skipped)
 	}

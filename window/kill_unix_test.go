@@ -38,9 +38,7 @@ func saveForEver(t *testing.T, round int, path string) {
 	if errors.Is(err, os.ErrNotExist) && round == 0 {
 		f, err = New[uint64](killedConfig)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var added atomic.Int64
 	go func() {
 		for i := range killedKeys {
@@ -54,9 +52,7 @@ func saveForEver(t *testing.T, round int, path string) {
 	}()
 	for {
 		n := added.Load()
-		if err := f.Save(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Save(t.Context(), path))
 		fmt.Printf("saved %d\n", n)
 	}
 }
@@ -68,10 +64,7 @@ func saveForEver(t *testing.T, round int, path string) {
 func TestKilledSave(t *testing.T) {
 	if text := os.Getenv(killEnv); text != "" {
 		number, path, _ := strings.Cut(text, " ")
-		round, err := strconv.Atoi(number)
-		if err != nil {
-			t.Fatal(err)
-		}
+		round := must(strconv.Atoi(number))
 		saveForEver(t, round, path)
 	}
 	path := filepath.Join(t.TempDir(), "seen.window")
@@ -100,9 +93,7 @@ func TestKilledSave(t *testing.T) {
 	if err == nil {
 		err = f.Save(t.Context(), path)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
 		t.Errorf("left behind by a Save that was not killed: %v, %v", entries, err)
 	}
@@ -118,9 +109,7 @@ func killedSaves(t *testing.T, round int, path string) (keys int) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledSave$")
 	cmd.Env = append(os.Environ(), fmt.Sprint(killEnv, "=", round, " ", path))
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	switch err = cmd.Start(); {
 	case errors.Is(err, syscall.ENOEXEC):
 		t.Skip("the system starts no programs for this processor, only an emulator does:", err)
@@ -140,12 +129,8 @@ func killedSaves(t *testing.T, round int, path string) (keys int) {
 		printed.Write(first)
 	}
 	time.Sleep(rand.N(80 * time.Millisecond))
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(&printed, out); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Process.Kill())
+	must(io.Copy(&printed, out))
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.Exited() || !stuck.Stop() {
 		t.Fatalf("round %d: the process ended by itself, or not for a minute: %v, %s", round, err, &printed)

@@ -163,10 +163,7 @@ func begun[K filter.Key](t *testing.T, c Config, laps, now int64) *Filter[K] {
 	b := damaged(t, f, func(file *container.File) {
 		file.Sections[3][1] = uint64(now - since.Div(since, big.NewInt(epochs)).Int64())
 	})
-	f, err := Read[K](bytes.NewReader(b), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f = must(Read[K](bytes.NewReader(b), c))
 	return f
 }
 

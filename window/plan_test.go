@@ -21,10 +21,7 @@ func TestSizes(t *testing.T) {
 		{100_000, 0.01, 0.5, 14.9}, {100_000, 0.001, 0.5, 19.3}, {10_000_000, 0.01, 0, 13.75}, {10_000, 0.01, 0, 15.3},
 	} {
 		c := Config{Keys: x.keys, TTL: time.Hour, FPR: x.fpr, Burst: x.burst}
-		f, err := New[uint64](c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(New[uint64](c))
 		info := f.Info()
 		bits := 8 * float64(info.Bytes) / float64(x.keys)
 		t.Logf("%d keys at %g, bursts of %g: %.2f bits a key, %d locks, %+v", x.keys, x.fpr, x.burst, bits,
@@ -155,10 +152,7 @@ func TestWindows(t *testing.T) {
 				c.Burst = 0.5
 			}
 			t.Run(fmt.Sprintf("keys=%d/fpr=%g/arrivals=%s", c.Keys, c.FPR, burst), func(t *testing.T) {
-				f, err := New[filter.Hash](c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := must(New[filter.Hash](c))
 				seed := rand.Uint64()
 				rng := rand.New(rand.NewPCG(seed, 1))
 				random := func() filter.Hash { return filter.Hash{Hi: rng.Uint64(), Lo: rng.Uint64()} }

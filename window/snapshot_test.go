@@ -24,14 +24,8 @@ import (
 // restarted returns a filter that was saved and read again.
 func restarted[K filter.Key](t testing.TB, f *Filter[K], c Config) *Filter[K] {
 	t.Helper()
-	b, err := f.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := Read[K](bytes.NewReader(b), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(f.MarshalBinary())
+	g := must(Read[K](bytes.NewReader(b), c))
 	return g
 }
 
@@ -42,17 +36,10 @@ func TestSave(t *testing.T) {
 	f := mustNew[uint64](t, c)
 	for i := range uint64(1500) {
 		f.Advance(at(time.Duration(i) * 5 * time.Second))
-		if err := f.Add(i); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add(i))
 	}
-	if err := f.Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, f.Save(t.Context(), path))
+	file := must(os.ReadFile(path))
 	var written bytes.Buffer
 	n, err := f.WriteTo(&written)
 	marshalled, err2 := f.MarshalBinary()
@@ -61,10 +48,7 @@ func TestSave(t *testing.T) {
 		t.Fatalf("Save, WriteTo and MarshalBinary differ: %v, %v", err, err2)
 	}
 	for _, same := range []Config{c, {EventTime: true}, {EventTime: true, Refresh: true, Overflow: Shorten}} {
-		g, err := Open[uint64](t.Context(), path, same)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(Open[uint64](t.Context(), path, same))
 		want, got := f.Info(), g.Info()
 		if want.Bytes = got.Bytes; want != got {
 			t.Errorf("Info is %+v, was %+v", got, want)
@@ -110,9 +94,7 @@ func TestSave(t *testing.T) {
 func TestOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "seen.window")
 	c := Config{Keys: 1000, TTL: time.Hour, FPR: 0.01, Burst: 0.5, EventTime: true}
-	if err := mustNew[string](t, c).Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	check(t, mustNew[string](t, c).Save(t.Context(), path))
 	for field, change := range map[string]func(*Config){
 		"Keys":      func(c *Config) { c.Keys++ },
 		"TTL":       func(c *Config) { c.TTL++ },
@@ -141,13 +123,8 @@ func TestSaveSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	c := Config{Keys: 500, TTL: time.Hour, FPR: 1e-9, EventTime: true, Secret: secret}
 	f := mustNew[string](t, c)
-	if err := f.Add("key"); err != nil {
-		t.Fatal(err)
-	}
-	file, err := f.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, f.Add("key"))
+	file := must(f.MarshalBinary())
 	for _, part := range [][]byte{secret[:8], secret[8:]} {
 		if bytes.Contains(file, part) {
 			t.Error("the secret is in the file")
@@ -181,9 +158,7 @@ func TestSaveTime(t *testing.T) {
 	now := at(0)
 	c := Config{Keys: 500, TTL: 7 * time.Hour, FPR: 1e-9, Clock: func() time.Time { return now }}
 	f := mustNew[string](t, c)
-	if err := f.Add("key"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, f.Add("key"))
 	now = at(time.Hour)
 	f = restarted(t, f, c)
 	for _, s := range []struct {
@@ -201,9 +176,7 @@ func TestSaveTime(t *testing.T) {
 		t.Error("a key is there again")
 	}
 	for _, years := range []int{1, 50, 200} {
-		if err := f.Add("key"); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add("key"))
 		now = at(0).AddDate(years, 0, 0)
 		if f = restarted(t, f, c); f.Contains("key") || f.Len() != 0 {
 			t.Errorf("after %d years: a key is there", years)
@@ -243,13 +216,9 @@ func TestAhead(t *testing.T) {
 		now := at(0)
 		c := Config{Keys: 100, TTL: ttl, FPR: 1e-9, Clock: func() time.Time { return now }}
 		f := mustNew[string](t, c)
-		if err := f.Add("key"); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add("key"))
 		path := filepath.Join(t.TempDir(), "seen.window")
-		if err := f.Save(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Save(t.Context(), path))
 		for _, s := range []struct {
 			clock time.Time
 			ok    bool
@@ -270,10 +239,7 @@ func TestAhead(t *testing.T) {
 	// With the clock of the machine, and with the times of events, of which there is no clock.
 	year := time.Now().AddDate(1, 0, 0)
 	c := Config{Keys: 100, TTL: time.Hour, Clock: func() time.Time { return year }}
-	b, err := mustNew[string](t, c).MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(mustNew[string](t, c).MarshalBinary())
 	if _, err := Read[string](bytes.NewReader(b), Config{}); !errors.Is(err, ErrAhead) {
 		t.Errorf("a year ahead of the machine: %v", err)
 	}
@@ -339,9 +305,7 @@ func TestSaveWhileWriting(t *testing.T) {
 			for w := range writers {
 				end[w] = next[w].Load()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			g, err := Read[uint64](bytes.NewReader(b), c)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -382,14 +346,10 @@ func TestSaveWhileWriting(t *testing.T) {
 func damaged[K filter.Key](t testing.TB, f *Filter[K], change func(*container.File)) []byte {
 	t.Helper()
 	file, _, err := f.ring.file()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	change(file)
 	var b bytes.Buffer
-	if err := container.Write(&b, file); err != nil {
-		t.Fatal(err)
-	}
+	check(t, container.Write(&b, file))
 	return b.Bytes()
 }
 
@@ -399,14 +359,10 @@ func TestDamage(t *testing.T) {
 	f := mustNew[uint64](t, c)
 	f.Advance(at(0))
 	for i := range uint64(50) {
-		if err := f.Add(i); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add(i))
 	}
 	file := damaged(t, f, func(*container.File) {})
-	if _, err := Read[uint64](bytes.NewReader(file), c); err != nil {
-		t.Fatal(err)
-	}
+	must(Read[uint64](bytes.NewReader(file), c))
 	refused := func(b []byte, what string, i int) {
 		t.Helper()
 		var format *container.FormatError
@@ -422,9 +378,7 @@ func TestDamage(t *testing.T) {
 		refused(b, "byte", i)
 	}
 	path := filepath.Join(t.TempDir(), "seen.window")
-	if err := os.WriteFile(path, append(file, 0), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, append(file, 0), 0o666))
 	if _, err := Open[uint64](t.Context(), path, c); !errors.Is(err, filter.ErrCorrupt) {
 		t.Errorf("with a byte behind the filter: %v", err)
 	}
@@ -437,9 +391,7 @@ func TestHostile(t *testing.T) {
 	f.Advance(at(0))
 	f.Advance(at(time.Second))
 	for i := range uint64(1500) {
-		if err := f.Add(i); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add(i))
 	}
 	last := func(f *container.File) []uint64 { return f.Sections[len(f.Sections)-1] }
 	with := func(name string, value any) func(*container.File) {
@@ -503,10 +455,7 @@ func TestHostile(t *testing.T) {
 			words := last(f)
 			words[0], words[1], words[2] = 1, uint64(extreme[0]), uint64(extreme[1])
 		})
-		g, err := Read[uint64](bytes.NewReader(b), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(Read[uint64](bytes.NewReader(b), c))
 		g.Advance(at(0))
 		if err := g.Add(1); err != nil || !g.Contains(1) || g.Len() != 1 {
 			t.Errorf("%d: %v", extreme, err)
@@ -593,9 +542,7 @@ func FuzzRead(f *testing.F) {
 		_ = g.Add(i)
 	}
 	file, _, err := g.ring.file()
-	if err != nil {
-		f.Fatal(err)
-	}
+	check(f, err)
 	f.Add(uint64(0), uint64(0), uint64(1), uint64(3))
 	f.Add(uint64(3), uint64(2), uint64(1)<<40, uint64(0))
 	f.Add(uint64(1), uint64(2), uint64(7), uint64(0))
@@ -610,9 +557,7 @@ func FuzzRead(f *testing.F) {
 			s[word%uint64(len(s))] ^= flip
 		}
 		var b bytes.Buffer
-		if err := container.Write(&b, &changed); err != nil {
-			t.Fatal(err)
-		}
+		check(t, container.Write(&b, &changed))
 		g, err := Read[uint64](&b, c)
 		if err != nil {
 			return

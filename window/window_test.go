@@ -17,10 +17,7 @@ func at(ns time.Duration) time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6, t
 
 func mustNew[K filter.Key](t testing.TB, c Config) *Filter[K] {
 	t.Helper()
-	f, err := New[K](c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(New[K](c))
 	return f
 }
 
@@ -69,9 +66,7 @@ func testKeys[K filter.Key](t *testing.T, c Config, keys []K) {
 	half := len(keys) / 2
 	for i, key := range keys[:half] {
 		if i%2 == 0 {
-			if err := f.Add(key); err != nil {
-				t.Fatal(err)
-			}
+			check(t, f.Add(key))
 		} else if present, err := f.TestAndAdd(key); err != nil || present {
 			t.Fatalf("%T %d: %t, %v", key, i, present, err)
 		}
@@ -205,9 +200,7 @@ func TestLife(t *testing.T) {
 	f.Advance(at(0))
 	for i := range uint64(n) {
 		f.Advance(at(time.Duration(i) * ttl / n))
-		if err := f.Add(i); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add(i))
 	}
 	var lives []float64
 	alive := make([]bool, n)
@@ -242,9 +235,7 @@ func TestJumps(t *testing.T) {
 	f := mustNew[string](t, Config{Keys: 1000, TTL: ttl, FPR: 1e-9, Clock: func() time.Time { return now }})
 	add := func(key string) {
 		t.Helper()
-		if err := f.Add(key); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add(key))
 	}
 	expect := func(key string, present bool) {
 		t.Helper()
@@ -303,9 +294,7 @@ func TestIdle(t *testing.T) {
 		now := at(0)
 		f := mustNew[uint64](t, Config{Keys: n, TTL: ttl, Clock: func() time.Time { return now }})
 		for i := range uint64(n) {
-			if err := f.Add(i); err != nil {
-				t.Fatal(err)
-			}
+			check(t, f.Add(i))
 		}
 		all := f.Len()
 		now = at(idle)
@@ -347,9 +336,7 @@ func TestCatchUp(t *testing.T) {
 		f.Advance(at(ttl/11 + idle))
 		before := late()
 		for i := range 2 * len(r.groups) {
-			if err := f.Add(7); err != nil {
-				t.Fatal(err)
-			}
+			check(t, f.Add(7))
 			if now := late(); now < before-2 {
 				t.Fatalf("idle for %v: change %d brought %d groups up to date", idle, i, before-now)
 			} else {
@@ -366,9 +353,7 @@ func TestCatchUp(t *testing.T) {
 func TestMachineClock(t *testing.T) {
 	f := mustNew[string](t, Config{Keys: 1000, TTL: 20 * time.Millisecond, FPR: 1e-9})
 	began := time.Now()
-	if err := f.Add("a"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, f.Add("a"))
 	added := time.Now()
 	for {
 		before := time.Now()
@@ -394,9 +379,7 @@ func TestInfo(t *testing.T) {
 	f := mustNew[uint64](t, Config{Keys: 70_000, TTL: ttl, EventTime: true, FPR: 0.001})
 	for i := range uint64(6 * 7000) {
 		f.Advance(at(time.Duration(i) * ttl / 49_000 * 7 / 7))
-		if err := f.Add(i); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add(i))
 	}
 	i := f.Info()
 	sum := uint64(0)
@@ -460,9 +443,7 @@ func TestRefuse(t *testing.T) {
 	// All are dead, in buckets that were not swept: there is room at once.
 	f.Advance(at(2 * ttl))
 	for i := range uint64(n) {
-		if err := f.Add(1e6 + i); err != nil {
-			t.Fatal(err)
-		}
+		check(t, f.Add(1e6+i))
 	}
 }
 
@@ -493,5 +474,21 @@ func TestShorten(t *testing.T) {
 		if _, err := g.TestAndAdd(i); err != nil || !g.Contains(i) {
 			t.Fatal(i, err)
 		}
+	}
+}
+
+// must returns v, and panics if there is an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends a test if there is an error.
+func check(t testing.TB, err error) {
+	if err != nil {
+		t.Helper() // slow: some tests check millions of calls
+		t.Fatal(err)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/structpb"
-
 )
 
 func TestJobName(t *testing.T) {

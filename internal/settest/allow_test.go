@@ -118,9 +118,7 @@ func TestAllowLevelRate(t *testing.T) {
 		words, size := c.Words(), c.Sizes()[0]
 		first := words[3+words[0]:][:size.Words]
 		one, err := except.Decode(append([]uint64{1, 0, 0, words[3]}, first...)) // level 1 alone
-		if err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, err)
 		rate := math.Pow(float64(bitvec.OnesCount(first))/float64(64*size.Words), float64(size.Probes))
 		hits := uint64(0)
 		for key := range settest.Numbered("member", 100_000) {
@@ -143,13 +141,8 @@ func TestAllowForms(t *testing.T) {
 	const n, allowed = 200_000, 100_000
 	s := allowing(t, bloomery.Config{Spec: "standard(fpr=0.05)"}, n, allowed)
 	path := filepath.Join(t.TempDir(), "a.bloom")
-	if err := s.Save(ctx, path); err != nil {
-		t.Fatal(err)
-	}
-	file, err := s.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, s.Save(ctx, path))
+	file := settest.Must(s.MarshalBinary())
 	forms := map[string]func() (*bloomery.Set, error){
 		"mapped":    func() (*bloomery.Set, error) { return bloomery.Open(ctx, path) },
 		"in memory": func() (*bloomery.Set, error) { return bloomery.Open(ctx, path, bloomery.InMemory()) },
@@ -179,9 +172,7 @@ func TestAllowForms(t *testing.T) {
 		if err != nil || !bytes.Equal(again, file) || !o.Equal(s) {
 			t.Errorf("%s: not the same file again: %v", name, err)
 		}
-		if err := o.Close(); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, o.Close())
 	}
 	e := settest.EngineOf(t, s)
 	o := one.New(e.Facts().Filter, s.Hasher())
@@ -241,14 +232,8 @@ func TestAllowReadOnly(t *testing.T) {
 		"counting", "standard", "partitioned(bits_per_key=8,effort=fast)", "rankindexed(fpr=0.1,value_bits=4)", "fuse",
 	} {
 		s := allowing(t, bloomery.Config{Spec: spec}, 500, 2000)
-		was, err := s.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
-		other, err := bloomery.Build(ctx, settest.Numbered("member", 500), bloomery.Config{Spec: spec})
-		if err != nil {
-			t.Fatal(err)
-		}
+		was := settest.Must(s.MarshalBinary())
+		other := settest.Must(bloomery.Build(ctx, settest.Numbered("member", 500), bloomery.Config{Spec: spec}))
 		_, optimized := settest.Optimize(ctx, s, settest.Numbered("member", 500))
 		for name, err := range map[string]error{
 			"Add": s.Add(key), "AddMany": bloomery.Keyed[[]byte](s).AddMany([][]byte{key}),
@@ -272,18 +257,9 @@ func TestAllowReadOnly(t *testing.T) {
 
 func TestAllowTrimmed(t *testing.T) {
 	s := allowing(t, bloomery.Config{Spec: "rankindexed(fpr=0.05)"}, 5000, 20_000)
-	small, err := s.Trimmed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := small.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := bloomery.FromBytes(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	small := settest.Must(s.Trimmed())
+	file := settest.Must(small.MarshalBinary())
+	o := settest.Must(bloomery.FromBytes(file))
 	settest.Exact(t, "trimmed", o, 5000, 20_000)
 	trimmed := o.FileInfo().Trimmed
 	if whole, _ := s.MarshalBinary(); len(file) >= len(whole) || !trimmed || !o.Equal(s) {
@@ -337,31 +313,16 @@ func TestAllowRefused(t *testing.T) {
 func TestAllower(t *testing.T) {
 	ctx := context.Background()
 	const n, allowed = 300_000, 50_000
-	built, err := bloomery.Build(ctx, settest.Numbered("member", n), bloomery.Config{Spec: "blocked(fpr=0.02)"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := settest.Must(bloomery.Build(ctx, settest.Numbered("member", n), bloomery.Config{Spec: "blocked(fpr=0.02)"}))
 	path := filepath.Join(t.TempDir(), "a.bloom")
-	if err := built.Save(ctx, path); err != nil {
-		t.Fatal(err)
-	}
-	s, err := bloomery.Open(ctx, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, built.Save(ctx, path))
+	s := settest.Must(bloomery.Open(ctx, path))
 	defer s.Close()
 	apply := func(list, members string, allowed, n int) error {
-		a, err := s.Allower(bloomery.JobConfig{Like: s})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := intake.Copies(ctx, settest.Numbered(list, allowed), a.AllowMany); err != nil {
-			t.Fatal(err)
-		}
+		a := settest.Must(s.Allower(bloomery.JobConfig{Like: s}))
+		settest.Check(t, intake.Copies(ctx, settest.Numbered(list, allowed), a.AllowMany))
 		for key := range settest.Numbered(members, n) {
-			if err := a.AddMembers([][]byte{key}); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, a.AddMembers([][]byte{key}))
 		}
 		return a.Commit(ctx)
 	}
@@ -372,9 +333,7 @@ func TestAllower(t *testing.T) {
 		t.Errorf("other members: %v", err)
 	}
 	for _, list := range []string{"allowed", "others", "allowed"} {
-		if err := apply(list, "member", allowed, n); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, apply(list, "member", allowed, n))
 		for key := range settest.Numbered(list, allowed) {
 			if s.Contains(key) {
 				t.Fatalf("%s is present", key)
@@ -383,9 +342,7 @@ func TestAllower(t *testing.T) {
 	}
 	settest.Exact(t, "applied", s, n, allowed)
 	sizes := settest.SizesOfExceptions(t, s)
-	if err := apply("more", "member", allowed*21/20, n); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, apply("more", "member", allowed*21/20, n))
 	if fmt.Sprint(sizes) != fmt.Sprint(settest.SizesOfExceptions(t, s)) {
 		t.Errorf("5%% more exceptions: levels %v, then %v", sizes, settest.SizesOfExceptions(t, s))
 	}

@@ -124,10 +124,7 @@ func TestOnePipeline(t *testing.T) {
 					return b.AddHashes(hs)
 				},
 			} {
-				b, err := bloomery.NewBuilder(t.Context(), c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := settest.Must(bloomery.NewBuilder(t.Context(), c))
 				errs := make(chan error)
 				parts := slices.Collect(slices.Chunk(texts, len(texts)/4+1))
 				for _, part := range parts {
@@ -138,10 +135,7 @@ func TestOnePipeline(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				got, err := b.Build(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := settest.Must(b.Build(t.Context()))
 				if !got.Equal(want) {
 					t.Errorf("%s by %s, known=%d: another file: %v, want %v", f.Name, what, known, got, want)
 				}
@@ -231,9 +225,7 @@ func TestCloneEqualReset(t *testing.T) {
 			t.Fatalf("%s: %v", f.Name, err)
 		}
 		if f.Can.Has(family.CanAdd) {
-			if err := c.AddString("one more"); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, c.AddString("one more"))
 			if c.Equal(s) || c.Len() != s.Len()+1 {
 				t.Errorf("%s: the clone shares with the set: %d and %d keys", f.Name, s.Len(), c.Len())
 			}
@@ -275,9 +267,7 @@ func TestCombine(t *testing.T) {
 			{"Intersect", family.CanIntersect, (*bloomery.Set).Intersect, settest.Words(400)[100:300]},
 		} {
 			s, err := a.Clone()
-			if err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, err)
 			for _, none := range []*bloomery.Set{nil, new(bloomery.Set)} {
 				if err := x.do(s, none); !errors.Is(err, filter.ErrMismatch) {
 					t.Errorf("%s: %s of nothing: %v", f.Name, x.what, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/settest"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -25,10 +26,7 @@ var dedupKeys = flag.Uint64("dedup", 50_000, "keys of TestDedup")
 func TestDedup(t *testing.T) {
 	n := *dedupKeys
 	for _, name := range families.With(family.CanConcurrent) {
-		set, err := bloomery.New(bloomery.Config{Spec: name + "(fpr=0.01)", Keys: n, Concurrent: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := settest.Must(bloomery.New(bloomery.Config{Spec: name + "(fpr=0.01)", Keys: n, Concurrent: true}))
 		fresh := make([]atomic.Uint32, n)
 		var all sync.WaitGroup
 		for worker := range uint64(4) {
@@ -106,13 +104,9 @@ func TestNoKeys(t *testing.T) {
 			ctx := t.Context()
 			c := bloomery.Config{Spec: f.Name}
 			set, err := bloomery.Build(ctx, slices.Values[[]uint64](nil), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, err)
 			path := filepath.Join(t.TempDir(), "empty.bloom")
-			if err := set.Save(ctx, path); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, set.Save(ctx, path))
 			none(t, "built", set, nil)
 			set, err = bloomery.Open(ctx, path)
 			none(t, "opened", set, err)
@@ -130,10 +124,7 @@ func TestNoKeys(t *testing.T) {
 			none(t, "sharded", set, err)
 
 			c.Dir = t.TempDir()
-			set, err = bloomery.Build(ctx, slices.Values([]uint64{0}), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set = settest.Must(bloomery.Build(ctx, slices.Values([]uint64{0}), c))
 			defer set.Close()
 			k, home := bloomery.Keyed[uint64](set), shard.Route(set.Hasher().SumUint64(0), c.Shards)
 			k.ContainsMany(found, keys)
@@ -151,25 +142,18 @@ func TestNoKeys(t *testing.T) {
 func TestRawKeysMemory(t *testing.T) {
 	build := func(memory int64) (*bloomery.Set, uint64) {
 		dir := t.TempDir()
-		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "bitsandblooms", Memory: memory, TempDir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := bloomery.Config{Spec: "bitsandblooms", Memory: memory, TempDir: dir}
+		b := settest.Must(bloomery.NewBuilder(t.Context(), c))
 		defer b.Close()
 		key := make([]byte, 0, 100)
 		for i := range 300_000 {
-			if err := b.Add(fmt.Appendf(key, "a key of forty to fifty bytes, number %d", i)); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, b.Add(fmt.Appendf(key, "a key of forty to fifty bytes, number %d", i)))
 		}
 		runtime.GC()
 		runtime.GC() // takes the blocks of earlier builds, too
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		set, err := b.Build(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := settest.Must(b.Build(t.Context()))
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("%d files left", len(left))
 		}

@@ -24,14 +24,10 @@ func TestClosed(t *testing.T) {
 		small: "rankindexed(capacity=100,counting=1)", mapped: "standard(m=16777216)", guava: "guava(fpr=0.01)",
 	} {
 		s := settest.Build(t, settest.Words(50), bloomery.Config{Spec: spec})
-		if err := s.Save(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, s.Save(t.Context(), path))
 	}
 	c := bloomery.Config{Spec: "standard(bytes=32768)", Shards: 3}
-	if _, err := settest.BuildShards(t.Context(), slices.Values(settest.Words(50)), sharded, c); err != nil {
-		t.Fatal(err)
-	}
+	settest.Must(settest.BuildShards(t.Context(), slices.Values(settest.Words(50)), sharded, c))
 	file := settest.ReadAll(t, small)
 	opened := func(path string, o ...bloomery.Option) func() (settest.Querier, error) {
 		return func() (settest.Querier, error) { return bloomery.Open(t.Context(), path, o...) }
@@ -167,34 +163,15 @@ func TestUnopenedLive(t *testing.T) {
 func TestErrClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "set")
 	s := settest.Build(t, settest.Words(50), bloomery.Config{Spec: "rankindexed(capacity=100)"})
-	if err := s.Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, s.Save(t.Context(), path))
 	late := [][]byte{[]byte("late")}
-	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	shards, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Dir: filepath.Join(t.TempDir(), "dir"), Shards: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	live, err := bloomery.OpenLive(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	addition, err := s.Addition(bloomery.JobConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	removal, err := s.Removal(bloomery.JobConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := bloomery.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := settest.Must(bloomery.NewBuilder(t.Context(), bloomery.Config{}))
+	shards := settest.Must(bloomery.NewBuilder(t.Context(),
+		bloomery.Config{Dir: filepath.Join(t.TempDir(), "dir"), Shards: 2}))
+	live := settest.Must(bloomery.OpenLive(t.Context(), path))
+	addition := settest.Must(s.Addition(bloomery.JobConfig{}))
+	removal := settest.Must(s.Removal(bloomery.JobConfig{}))
+	opened := settest.Must(bloomery.Open(t.Context(), path))
 	for name, of := range map[string]struct {
 		io.Closer
 		use func() error
@@ -222,16 +199,9 @@ func TestClosedShared(t *testing.T) {
 	if err == nil {
 		err = set.Save(t.Context(), path)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err = bloomery.Open(t.Context(), path, bloomery.WithConcurrent(), bloomery.InMemory())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Close(); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, err)
+	set = settest.Must(bloomery.Open(t.Context(), path, bloomery.WithConcurrent(), bloomery.InMemory()))
+	settest.Check(t, set.Close())
 
 	var wg sync.WaitGroup
 	for range 8 {

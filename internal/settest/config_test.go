@@ -23,11 +23,8 @@ func TestFields(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	like := settest.Build(t, keys, bloomery.Config{Spec: "standard"})
 	dir := filepath.Join(t.TempDir(), "like")
-	sharded, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: "standard", Dir: dir,
-		Shards: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sharded := settest.Must(bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: "standard", Dir: dir,
+		Shards: 2}))
 	defer sharded.Close()
 	ways := map[string]func(bloomery.Config) error{
 		"New": func(c bloomery.Config) error { _, err := bloomery.New(c); return err },

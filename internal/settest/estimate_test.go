@@ -29,11 +29,12 @@ func TestEstimateCoverage(t *testing.T) {
 		"blocked(blocks=16,k=6)", "blocked(blocks=4,k=4)", "blocked(blocks=16,layout=split)", "counting(m=3000,k=5)",
 		"guava(words=50,k=5)", "bitsandblooms(m=3100,k=5)",
 	} {
+		empty := settest.Must(bloomery.New(bloomery.Config{Spec: spec}))
 		for _, common := range []int{0, 30, 200, b} {
 			var held [4]uint64
 			var width float64
 			for trial := range trials {
-				v := overlap(t, spec, uint64(trial), a, b, common)
+				v := overlap(t, empty, uint64(trial), a, b, common)
 				for i, e := range []bloomery.Estimate{v.A, v.B, v.Union, v.Intersection} {
 					want := float64([]int{a, b, a + b - common, common}[i])
 					if e.Low <= want && want <= e.High {
@@ -62,31 +63,17 @@ func TestEstimateCoverage(t *testing.T) {
 	}
 }
 
-// overlap returns the estimates of two sets of a and b random keys, of which some are common.
-func overlap(t *testing.T, spec string, seed uint64, a, b, common int) bloomery.Overlap {
+// overlap returns the estimates of copies of an empty set with a and b random keys, of which some are common.
+func overlap(t *testing.T, empty *bloomery.Set, seed uint64, a, b, common int) bloomery.Overlap {
 	t.Helper()
-	var sets [2]*bloomery.Set
-	for i := range sets {
-		set, err := bloomery.New(bloomery.Config{Spec: spec})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sets[i] = set
-	}
-	add := func(s *bloomery.Set, from, to int) {
+	with := func(from, to int) *bloomery.Set {
+		s := settest.Must(empty.Clone())
 		for k := from; k < to; k++ {
-			if err := bloomery.Keyed[uint64](s).Add(seed<<32 | uint64(k)); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, bloomery.Keyed[uint64](s).Add(seed<<32|uint64(k)))
 		}
+		return s
 	}
-	add(sets[0], 0, a)
-	add(sets[1], a-common, a-common+b)
-	v, err := sets[0].EstimateOverlap(sets[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return settest.Must(with(0, a).EstimateOverlap(with(a-common, a-common+b)))
 }
 
 // TestEstimateFull has filters whose bits are all set: the numbers are at least Low, and an intersection is at most the
@@ -94,18 +81,10 @@ func overlap(t *testing.T, spec string, seed uint64, a, b, common int) bloomery.
 func TestEstimateFull(t *testing.T) {
 	for _, spec := range []string{"standard(m=64,k=4)", "standard(m=1,k=1)", "blocked(blocks=1,k=8)",
 		"counting(m=50,k=3)", "guava(words=1,k=4)"} {
-		full, err := bloomery.New(bloomery.Config{Spec: spec})
-		if err != nil {
-			t.Fatal(err)
-		}
-		empty, err := full.Clone()
-		if err != nil {
-			t.Fatal(err)
-		}
+		full := settest.Must(bloomery.New(bloomery.Config{Spec: spec}))
+		empty := settest.Must(full.Clone())
 		for i := range uint64(3000) {
-			if err := bloomery.Keyed[uint64](full).Add(i); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, bloomery.Keyed[uint64](full).Add(i))
 		}
 		e, err := full.EstimateInterval()
 		if err != nil || !math.IsInf(e.Keys, 1) || !math.IsInf(e.High, 1) || e.Low < 1 || e.Low > 3000 {
@@ -119,10 +98,7 @@ func TestEstimateFull(t *testing.T) {
 		if err != nil || v.Union != e || !math.IsInf(v.Intersection.High, 1) || v.Intersection.Low != 0 {
 			t.Errorf("%s, full and itself: %+v, %v", spec, v, err)
 		}
-		some, err := empty.Clone()
-		if err != nil {
-			t.Fatal(err)
-		}
+		some := settest.Must(empty.Clone())
 		_ = some.AddString("a key")
 		v, err = full.EstimateOverlap(some)
 		if err != nil || v.Intersection.Low != 0 || v.Intersection.High != v.B.High || v.Intersection.Keys > v.B.Keys {
@@ -134,16 +110,13 @@ func TestEstimateFull(t *testing.T) {
 // TestEstimateOthers has sets that cannot be compared, and families that count their keys.
 func TestEstimateOthers(t *testing.T) {
 	make := func(spec string, seed uint64, keys int) *bloomery.Set {
-		set, err := bloomery.Build(t.Context(), func(yield func(uint64) bool) {
+		set := settest.Must(bloomery.Build(t.Context(), func(yield func(uint64) bool) {
 			for i := range uint64(keys) {
 				if !yield(i) {
 					return
 				}
 			}
-		}, bloomery.Config{Spec: spec, Seed: seed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, bloomery.Config{Spec: spec, Seed: seed}))
 		return set
 	}
 	plain := make("standard(m=1000,k=3)", 0, 50)
@@ -202,9 +175,7 @@ func TestFreeCells(t *testing.T) {
 	for i := range sets {
 		sets[i] = settest.Must(bloomery.New(bloomery.Config{Spec: "standard(m=20000,k=5)"}))
 		for k := range uint64(300) {
-			if err := bloomery.Keyed[uint64](sets[i]).Add(uint64(200*i) + k); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, bloomery.Keyed[uint64](sets[i]).Add(uint64(200*i)+k))
 		}
 	}
 	cells, ok := settest.EngineOf(t, sets[0]).Facts().Filter.(family.CellFilter)

@@ -40,10 +40,7 @@ func TestFiles(t *testing.T) {
 		}
 		s := settest.Build(t, keys, c)
 		path := settest.Save(t, s)
-		file, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := settest.Must(os.ReadFile(path))
 		own := bytes.Clone(file)
 		for what, open := range map[string]func() (*bloomery.Set, error){
 			"Open":      func() (*bloomery.Set, error) { return bloomery.Open(t.Context(), path) },
@@ -94,24 +91,16 @@ func TestFromBytesShares(t *testing.T) {
 	if !bitvec.LittleEndian {
 		t.Skip("this machine is big-endian: words must be turned round")
 	}
-	file, err := settest.Build(t, settest.Words(100_000), bloomery.Config{Spec: "standard"}).MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := settest.Must(settest.Build(t, settest.Words(100_000), bloomery.Config{Spec: "standard"}).MarshalBinary())
 	aligned := make([]uint64, len(file)/8)
 	b := bitvec.Bytes(aligned)
 	copy(b, file)
 	if n := testing.AllocsPerRun(5, func() {
-		if _, err := bloomery.FromBytes(b); err != nil {
-			t.Fatal(err)
-		}
+		settest.Must(bloomery.FromBytes(b))
 	}); n > 60 {
 		t.Errorf("%v allocations", n)
 	}
-	s, err := bloomery.FromBytes(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := settest.Must(bloomery.FromBytes(b))
 	for i := range b[4096:] { // all bits set: the set sees it
 		b[4096+i] = 0xff
 	}
@@ -169,20 +158,12 @@ func TestChangedInPlace(t *testing.T) {
 		},
 	} {
 		settest.Large(t, path, 0)
-		s, err := bloomery.Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mem, err := bloomery.Open(t.Context(), path, bloomery.InMemory())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := settest.Must(bloomery.Open(t.Context(), path))
+		mem := settest.Must(bloomery.Open(t.Context(), path, bloomery.InMemory()))
 		if err := s.Err(); err != nil {
 			t.Fatalf("%s: before the change: %v", what, err)
 		}
-		if err := change(); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, change())
 		dst := make([]bool, 1000)
 		keys := make([]uint64, 1000)
 		for i := range keys {
@@ -224,34 +205,19 @@ func TestTruncatedBatches(t *testing.T) {
 			}
 		}
 		ctx := t.Context()
-		built, err := bloomery.Build(ctx, keys, bloomery.Config{Spec: spec, Keys: 1_200_000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := built.Save(ctx, path); err != nil {
-			t.Fatal(err)
-		}
+		built := settest.Must(bloomery.Build(ctx, keys, bloomery.Config{Spec: spec, Keys: 1_200_000}))
+		settest.Check(t, built.Save(ctx, path))
 		ask := func(what string, ask func(s *bloomery.Set, dst []bool)) {
-			s, err := bloomery.Open(ctx, path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := settest.Must(bloomery.Open(ctx, path))
 			defer s.Close()
-			file, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Truncate(path, 0); err != nil {
-				t.Fatal(err)
-			}
+			file := settest.Must(os.ReadFile(path))
+			settest.Check(t, os.Truncate(path, 0))
 			dst := make([]bool, 600)
 			ask(s, dst)
 			if slices.Contains(dst, false) || !errors.Is(s.Err(), filter.ErrFile) {
 				t.Errorf("%s, %s: a false no, or no error: %v", spec, what, s.Err())
 			}
-			if err := os.WriteFile(path, file, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, os.WriteFile(path, file, 0o600))
 		}
 		ask("integers", func(s *bloomery.Set, dst []bool) {
 			bloomery.Keyed[uint64](s).ContainsMany(dst, make([]uint64, len(dst)))
@@ -269,23 +235,15 @@ func TestErr(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	settest.Large(t, path, 0)
-	s, err := bloomery.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := settest.Must(bloomery.Open(t.Context(), path))
 	defer s.Close()
 	settest.Large(t, path, 1) // by rename
 	if err := s.Err(); err != nil || !bloomery.Keyed[uint64](s).Contains(0) {
 		t.Errorf("replaced by rename: %v", err)
 	}
-	s, err = bloomery.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = settest.Must(bloomery.Open(t.Context(), path))
 	defer s.Close()
-	if err := os.Truncate(path, 100); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, os.Truncate(path, 100))
 	if err := s.Err(); !errors.Is(err, filter.ErrFile) || !strings.Contains(err.Error(), path) {
 		t.Errorf("truncated: %v", err)
 	}
@@ -303,14 +261,8 @@ func TestChangedErrors(t *testing.T) {
 	dir := t.TempDir()
 	path, next, output := filepath.Join(dir, "f.bloom"), filepath.Join(dir, "next.bloom"), filepath.Join(dir, "out.bloom")
 	settest.Large(t, next, 5)
-	later, err := os.ReadFile(next)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same, err := bloomery.Open(t.Context(), next, bloomery.InMemory())
-	if err != nil {
-		t.Fatal(err)
-	}
+	later := settest.Must(os.ReadFile(next))
+	same := settest.Must(bloomery.Open(t.Context(), next, bloomery.InMemory()))
 	for what, use := range map[string]func(s *bloomery.Set) error{
 		"Add":              func(s *bloomery.Set) error { return bloomery.Keyed[uint64](s).Add(7) },
 		"Clone":            func(s *bloomery.Set) error { _, err := s.Clone(); return err },
@@ -329,13 +281,8 @@ func TestChangedErrors(t *testing.T) {
 		"Info": func(s *bloomery.Set) error { s.Info(); return s.Err() },
 	} {
 		settest.Large(t, path, 0)
-		s, err := bloomery.Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, later, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		s := settest.Must(bloomery.Open(t.Context(), path))
+		settest.Check(t, os.WriteFile(path, later, 0o600))
 		if err := use(s); !errors.Is(err, filter.ErrFile) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -350,13 +297,8 @@ func TestChangedErrors(t *testing.T) {
 		}
 	}
 	settest.Large(t, path, 0)
-	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, later, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	l := settest.Must(bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Hour)))
+	settest.Check(t, os.WriteFile(path, later, 0o600))
 	if err := l.Err(); !errors.Is(err, filter.ErrFile) {
 		t.Errorf("Live: %v", err)
 	}
@@ -373,20 +315,14 @@ func TestChangedErrors(t *testing.T) {
 func TestLock(t *testing.T) {
 	path := settest.Save(t, settest.Build(t, settest.Words(10), bloomery.Config{Spec: "standard(capacity=100)"}))
 	l, err := bloomery.Lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(l.AddString("new"), l.Commit(t.Context()), l.Close(), l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, err)
+	settest.Check(t, errors.Join(l.AddString("new"), l.Commit(t.Context()), l.Close(), l.Close()))
 	l, err = bloomery.Lock(t.Context(), path)
 	if err != nil || !l.ContainsString("new") {
 		t.Fatalf("%v", err)
 	}
 	defer l.Close()
-	if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, os.Chtimes(path, time.Time{}, time.Unix(1, 0)))
 	if err := l.Commit(t.Context()); !errors.Is(err, filter.ErrChanged) {
 		t.Errorf("a change by others: %v", err)
 	}
@@ -397,46 +333,28 @@ func TestLock(t *testing.T) {
 
 // TestFileInfo reads a file in both forms. What was changed since does not matter.
 func TestFileInfo(t *testing.T) {
-	set, err := bloomery.New(bloomery.Config{Spec: "rankindexed", Keys: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := settest.Must(bloomery.New(bloomery.Config{Spec: "rankindexed", Keys: 1000}))
 	if set.FileInfo() != (bloomery.FileInfo{}) {
 		t.Errorf("of no file: %+v", set.FileInfo())
 	}
-	small, err := set.Trimmed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	small := settest.Must(set.Trimmed())
 	for trimmed, s := range map[bool]*bloomery.Set{false: set, true: small} {
 		path := filepath.Join(t.TempDir(), "f.bloom")
-		if err := s.Save(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, s.Save(t.Context(), path))
 		n := uint64(settest.Must(s.WriteTo(io.Discard)))
-		got, err := bloomery.Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := got.AddString("a key"); err != nil {
-			t.Fatal(err)
-		}
+		got := settest.Must(bloomery.Open(t.Context(), path))
+		settest.Check(t, got.AddString("a key"))
 		if want := (bloomery.FileInfo{Bytes: n, Version: 1, Trimmed: trimmed}); got.FileInfo() != want {
 			t.Errorf("%+v, want %+v", got.FileInfo(), want)
 		}
-		if err := got.Close(); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, got.Close())
 	}
 }
 
 // TestTrimmedTooLarge refuses the trimmed form of a filter that would take more memory than a file of its size may.
 func TestTrimmedTooLarge(t *testing.T) {
 	const spec = "rankindexed(buckets=100000,capacity=1000,cells=180,chains=1,remainder=6)"
-	set, err := bloomery.New(bloomery.Config{Spec: spec})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := settest.Must(bloomery.New(bloomery.Config{Spec: spec}))
 	if _, err := set.Trimmed(); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("%v", err)
 	}
@@ -448,27 +366,17 @@ func TestFileBytes(t *testing.T) {
 		for _, form := range f.Forms {
 			for _, n := range []int{1, 100, 3000} {
 				b, err := f.NewBuilder(form.Spec.With("fpr", 0.01), uint64(n))
-				if err != nil {
-					t.Fatal(err)
-				}
+				settest.Check(t, err)
 				hs := filtertest.Hashes(n, 1)
 				if v, ok := b.(family.ValueBuilder); ok && family.Given(form.Spec, "value_bits") {
 					err = v.AddValues(hs, make([]uint64, n))
 				} else {
 					err = b.AddMany(hs)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				made, err := b.Build(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				settest.Check(t, err)
+				made := settest.Must(b.Build(t.Context()))
 				e := made.(family.Encoder).Encode()
-				bytes, err := container.Len(&container.File{Family: f.ID, Encoded: e})
-				if err != nil {
-					t.Fatal(err)
-				}
+				bytes := settest.Must(container.Len(&container.File{Family: f.ID, Encoded: e}))
 				if more := int(bytes - (made.Info().Bits+7)/8); more < int(f.FileBytes)-128 || more > int(f.FileBytes)+160 {
 					t.Errorf("%s, %d keys: %d bytes besides the filter, the family says %d", form.Spec, n, more, f.FileBytes)
 				}

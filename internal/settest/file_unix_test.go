@@ -35,19 +35,14 @@ func TestTooManyFiles(t *testing.T) {
 	settest.Large(t, path, 0)
 	keys := settest.Names("member", 1000)
 	settest.WriteShards(t, dir, bloomery.Config{Spec: "standard(fpr=0.01)"}, 100, keys)
-	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := settest.Must(bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond)))
 	defer l.Close()
 	few := syscall.Rlimit{Cur: 40, Max: 40}
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
 		t.Skip(err)
 	}
 	set, err := bloomery.Open(t.Context(), dir) // holds no files open
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, err)
 	defer set.Close()
 	settest.Large(t, path+".new", 500)
 	var all []*os.File
@@ -60,9 +55,7 @@ func TestTooManyFiles(t *testing.T) {
 	if !errors.Is(err, syscall.EMFILE) {
 		t.Fatal(err)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, os.Rename(path+".new", path))
 	settest.Eventually(t, "the error", func() bool { return errors.Is(l.Err(), syscall.EMFILE) })
 	for _, k := range settest.Names("absent", 100) {
 		if !set.ContainsString(k) {

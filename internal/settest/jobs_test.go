@@ -34,15 +34,11 @@ func TestJobsEnd(t *testing.T) {
 			r, err := s.Removal(bloomery.JobConfig{})
 			v, err2 := s.Verifier(bloomery.JobConfig{})
 			a, err3 := s.Addition(bloomery.JobConfig{})
-			if err := errors.Join(err, err2, err3, r.AddMany(all[:10])); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, errors.Join(err, err2, err3, r.AddMany(all[:10])))
 			if commit {
 				_, err := r.Commit(ctx)
 				_, err2 := v.Commit(ctx)
-				if err := errors.Join(err, err2, a.Commit(ctx)); err != nil {
-					t.Fatal(err)
-				}
+				settest.Check(t, errors.Join(err, err2, a.Commit(ctx)))
 				want -= 10
 			} else if err := errors.Join(r.Close(), v.Close(), a.Close()); err != nil {
 				t.Fatal(err)
@@ -79,9 +75,7 @@ func TestAllowerEnds(t *testing.T) {
 	members := allKeys(500)
 	make := func() *bloomery.Allower {
 		a, err := s.Allower(bloomery.JobConfig{})
-		if err := errors.Join(err, a.AllowMany(allKeys(3000)[500:])); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, errors.Join(err, a.AllowMany(allKeys(3000)[500:])))
 		return a
 	}
 	ended := func(a *bloomery.Allower) {
@@ -96,23 +90,17 @@ func TestAllowerEnds(t *testing.T) {
 		}
 	}
 	a := make()
-	if err := errors.Join(a.AddMembers(members[:10])); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, errors.Join(a.AddMembers(members[:10])))
 	if err := a.Commit(ctx); !errors.Is(err, filter.ErrKeys) {
 		t.Fatal(err)
 	}
-	if err := errors.Join(a.AddMembers(members[10:]), a.Commit(ctx)); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, errors.Join(a.AddMembers(members[10:]), a.Commit(ctx)))
 	ended(a)
 
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	a = make()
-	if err := a.AddMembers(members); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, a.AddMembers(members))
 	if err := a.Commit(canceled); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -133,27 +121,14 @@ func TestAllowerEnds(t *testing.T) {
 func TestJobsOfReplacedSet(t *testing.T) {
 	ctx, all := t.Context(), allKeys(1000)
 	old := settest.Build(t, settest.Words(100), bloomery.Config{Spec: "rankindexed(capacity=4000)"})
-	file, err := old.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := settest.Must(old.MarshalBinary())
 	jobs := func(s *bloomery.Set) (*bloomery.Addition, *bloomery.Removal, *bloomery.Verifier) {
-		a, err := s.Addition(bloomery.JobConfig{})
-		r, err2 := s.Removal(bloomery.JobConfig{})
-		v, err3 := s.Verifier(bloomery.JobConfig{})
-		if err := errors.Join(err, err2, err3); err != nil {
-			t.Fatal(err)
-		}
-		return a, r, v
+		none := bloomery.JobConfig{}
+		return settest.Must(s.Addition(none)), settest.Must(s.Removal(none)), settest.Must(s.Verifier(none))
 	}
-	s, err := bloomery.Read(bytes.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := settest.Must(bloomery.Read(bytes.NewReader(file)))
 	a, r, v := jobs(s)
-	if err := errors.Join(s.UnmarshalBinary(file), a.AddMany(all), a.Commit(ctx), v.AskMembers(all)); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, errors.Join(s.UnmarshalBinary(file), a.AddMany(all), a.Commit(ctx), v.AskMembers(all)))
 	for _, key := range all {
 		if !s.Contains(key) {
 			t.Fatalf("%q is lost", key)
@@ -162,18 +137,14 @@ func TestJobsOfReplacedSet(t *testing.T) {
 	if n, err := v.Commit(ctx); err != nil || n.FalseNegatives != 0 {
 		t.Error(n, err)
 	}
-	if err := r.AddMany(all); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, r.AddMany(all))
 	if n, err := r.Commit(ctx); err != nil || n.Removed != 1000 {
 		t.Error(n, err)
 	}
 
 	a, r, v = jobs(s)
-	if err := errors.Join(r.AddMany(all[:1]), s.Close()); err != nil {
-		t.Fatal(err)
-	}
-	_, err = r.Commit(ctx)
+	settest.Check(t, errors.Join(r.AddMany(all[:1]), s.Close()))
+	_, err := r.Commit(ctx)
 	err2 := v.AskMembers(all)
 	_, err3 := v.Commit(ctx)
 	for i, err := range []error{a.AddMany(all), err, errors.Join(err2, err3)} {

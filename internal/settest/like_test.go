@@ -20,9 +20,7 @@ import (
 func encoded(t *testing.T, s *bloomery.Set) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := s.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
+	settest.Must(s.WriteTo(&b))
 	return b.Bytes()
 }
 
@@ -36,13 +34,8 @@ func TestLike(t *testing.T) {
 				c.Seed = 9
 			}
 			path := filepath.Join(t.TempDir(), "old")
-			if err := settest.Build(t, keys[:5000], c).Save(t.Context(), path); err != nil {
-				t.Fatal(err)
-			}
-			old, err := bloomery.Open(t.Context(), path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, settest.Build(t, keys[:5000], c).Save(t.Context(), path))
+			old := settest.Must(bloomery.Open(t.Context(), path))
 			defer old.Close()
 			c = bloomery.Config{Like: old}
 			set := settest.Build(t, keys[100:], c)
@@ -78,15 +71,10 @@ func TestLikeForms(t *testing.T) {
 	keys := settest.Words(2000)
 	secret := filter.NewSecret()
 	full := settest.Build(t, keys, bloomery.Config{Spec: "rankindexed(capacity=3000)", Secret: secret})
-	trimmed, err := full.Trimmed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	trimmed := settest.Must(full.Trimmed())
 	file := encoded(t, trimmed)
 	read, err := bloomery.FromBytes(file, bloomery.WithSecret(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, err)
 	for _, old := range []*bloomery.Set{trimmed, read} {
 		if got := encoded(t, settest.Build(t, keys, bloomery.Config{Like: old})); !bytes.Equal(got, file) {
 			t.Error("a trimmed set is followed by one in another form")
@@ -155,20 +143,11 @@ func TestLikeShards(t *testing.T) {
 	keys := settest.Words(9000)
 	dir := filepath.Join(t.TempDir(), "old")
 	first := bloomery.Config{Spec: "partitioned(effort=fast,fpr=0.01,later=900)", Seed: 4, Shards: 3}
-	was, err := settest.BuildShards(t.Context(), slices.Values(keys[:8000]), dir, first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	was := settest.Must(settest.BuildShards(t.Context(), slices.Values(keys[:8000]), dir, first))
+	old := settest.Must(bloomery.Open(t.Context(), dir))
 	defer old.Close()
 	next := filepath.Join(t.TempDir(), "next")
-	m, err := settest.BuildShards(t.Context(), slices.Values(keys[500:]), next, bloomery.Config{Like: old})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := settest.Must(settest.BuildShards(t.Context(), slices.Values(keys[500:]), next, bloomery.Config{Like: old}))
 	if m.ID() != was.ID() || m.FPRChosen != 0.01 || m.Keys() != 8500 {
 		t.Errorf("plan %s like %s, chosen rate %g, %d keys", m.ID(), was.ID(), m.FPRChosen, m.Keys())
 	}
@@ -180,22 +159,11 @@ func TestLikeShards(t *testing.T) {
 			t.Errorf("shard %d is not what Build makes of its keys", i)
 		}
 	}
-	optimizer, err := old.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Level: filter.Keep}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	optimizer := settest.Must(old.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Level: filter.Keep}}))
 	defer optimizer.Close()
-	if err := optimizer.AddMany(settest.AsKeys(keys[500:])); err != nil {
-		t.Fatal(err)
-	}
-	kept, err := optimizer.Commit(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := bloomery.Open(t.Context(), next)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, optimizer.AddMany(settest.AsKeys(keys[500:])))
+	kept := settest.Must(optimizer.Commit(t.Context()))
+	read := settest.Must(bloomery.Open(t.Context(), next))
 	defer read.Close()
 	if !kept.Equal(read) {
 		t.Error("an Optimizer that keeps the shifts makes another set")
@@ -208,9 +176,7 @@ func TestLikeShards(t *testing.T) {
 		t.Errorf("another number of shards: %v", err)
 	}
 	again.Shards = 0
-	if m, err = settest.BuildShards(t.Context(), slices.Values(keys[500:]), dir, again); err != nil {
-		t.Fatal(err)
-	}
+	m = settest.Must(settest.BuildShards(t.Context(), slices.Values(keys[500:]), dir, again))
 	if len(settest.FilesOf(t, dir)) != 4 || m.Keys() != 8500 {
 		t.Errorf("in the old folder: %d files, %d keys", len(settest.FilesOf(t, dir)), m.Keys())
 	}
@@ -225,15 +191,10 @@ func TestLikeSample(t *testing.T) {
 	if set := settest.Build(t, list, config); !set.ContainsString("new-0") && !set.ContainsString(list[len(list)-1]) {
 		t.Error("keys are lost")
 	}
-	b, err := bloomery.NewBuilder(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := settest.Must(bloomery.NewBuilder(t.Context(), config))
 	defer b.Close()
 	for i := range 300_000 {
-		if err := b.AddString(fmt.Sprint(i)); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, b.AddString(fmt.Sprint(i)))
 	}
 	if _, err := b.Build(t.Context()); err != nil {
 		t.Error(err)

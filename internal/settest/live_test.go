@@ -21,9 +21,7 @@ func TestLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	settest.Large(t, path, 0)
 	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, err)
 	var stop atomic.Bool
 	var queries atomic.Int64
 	var wg sync.WaitGroup
@@ -50,9 +48,7 @@ func TestLive(t *testing.T) {
 	}
 	for i := range uint64(20) {
 		settest.Large(t, path, i+1)
-		if err := l.Reload(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, l.Reload(t.Context()))
 		if settest.HasUint64(l, i+1000) != true {
 			t.Fatalf("generation %d was not swapped in", i+1)
 		}
@@ -61,19 +57,13 @@ func TestLive(t *testing.T) {
 		t.Errorf("%d swaps, %v, %v", l.Swaps(), l.Err(), l)
 	}
 	// A damaged file is not swapped in; the next good one is.
-	if err := os.WriteFile(path+".new", []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, os.WriteFile(path+".new", []byte("damaged"), 0o600))
+	settest.Check(t, os.Rename(path+".new", path))
 	err = l.Reload(t.Context())
 	if !errors.Is(err, filter.ErrMagic) || !errors.Is(l.Err(), filter.ErrMagic) || !settest.HasUint64(l, 999) {
 		t.Errorf("damaged: %v, %v", err, l.Err())
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, os.Remove(path))
 	if err := l.Reload(t.Context()); !errors.Is(err, os.ErrNotExist) || !settest.HasUint64(l, 999) {
 		t.Errorf("removed: %v", err)
 	}
@@ -101,10 +91,7 @@ func TestLive(t *testing.T) {
 func TestLiveCloseWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	settest.Large(t, path, 0)
-	l, err := bloomery.OpenLive(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := settest.Must(bloomery.OpenLive(t.Context(), path))
 	inside, leave, closed := make(chan bool), make(chan bool), make(chan error)
 	go l.View(func(s *bloomery.Set) {
 		inside <- true
@@ -129,22 +116,11 @@ func TestLiveCloseWaits(t *testing.T) {
 // TestFollow changes Sets whose first change replaces the filter, in every way, and asks for the new key.
 func TestFollow(t *testing.T) {
 	key, spec := []byte("a new key"), "rankindexed(capacity=100000,value_bits=8)"
-	empty, err := bloomery.New(bloomery.Config{Spec: spec})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := empty.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	empty := settest.Must(bloomery.New(bloomery.Config{Spec: spec}))
+	file := settest.Must(empty.MarshalBinary())
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	big, err := bloomery.New(bloomery.Config{Spec: "rankindexed(capacity=1000000,value_bits=8)"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := big.Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	big := settest.Must(bloomery.New(bloomery.Config{Spec: "rankindexed(capacity=1000000,value_bits=8)"}))
+	settest.Check(t, big.Save(t.Context(), path))
 	forms := map[string]func() (*bloomery.Set, error){
 		"borrowed": func() (*bloomery.Set, error) { return bloomery.FromBytes(bytes.Clone(file)) },
 		"mapped":   func() (*bloomery.Set, error) { return bloomery.Open(t.Context(), path) },
@@ -180,10 +156,7 @@ func TestFollow(t *testing.T) {
 	}
 	for form, open := range forms {
 		for way, change := range ways {
-			s, err := open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := settest.Must(open())
 			if s.Contains(key) {
 				t.Fatalf("%s: the key is present", form)
 			}
@@ -193,9 +166,7 @@ func TestFollow(t *testing.T) {
 			if !s.Contains(key) || !s.ContainsHash(s.Hasher().Sum(key)) {
 				t.Errorf("%s of %s: the key is absent", way, form)
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, s.Close())
 		}
 	}
 }

@@ -19,20 +19,13 @@ import (
 func TestLivePipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	set := settest.Build(t, settest.Names("member", 100), bloomery.Config{Spec: "standard(bytes=1000)"})
-	if err := set.Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	l, err := bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, set.Save(t.Context(), path))
+	l := settest.Must(bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond)))
 	defer l.Close()
 	if err := syscall.Mkfifo(path+".pipe", 0o600); err != nil {
 		t.Skip(err)
 	}
-	if err := os.Rename(path+".pipe", path); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, os.Rename(path+".pipe", path))
 	settest.Eventually(t, "the error", func() bool { return errors.Is(l.Err(), untrusted.ErrNotRegular) })
 	if !l.ContainsString(settest.Names("member", 1)[0]) {
 		t.Error("the old Set does not answer")

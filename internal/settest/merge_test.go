@@ -26,29 +26,18 @@ func TestMergeFiles(t *testing.T) {
 		var paths []string
 		var all, both *bloomery.Set
 		for i := range 3 {
-			s, err := bloomery.New(bloomery.Config{Spec: spec})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := settest.Must(bloomery.New(bloomery.Config{Spec: spec}))
 			for key := range 2000 {
-				if err := s.AddString(fmt.Sprint(key + 1000*i)); err != nil {
-					t.Fatal(err)
-				}
+				settest.Check(t, s.AddString(fmt.Sprint(key+1000*i)))
 			}
 			paths = append(paths, filepath.Join(dir, fmt.Sprint(i)))
-			if err := s.Save(t.Context(), paths[i]); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, s.Save(t.Context(), paths[i]))
 			if i == 0 {
 				all = s
-				if both, err = s.Clone(); err != nil {
-					t.Fatal(err)
-				}
+				both = settest.Must(s.Clone())
 				continue
 			}
-			if err := all.Merge(s); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, all.Merge(s))
 			if err := both.Intersect(s); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 				t.Fatal(err)
 			}
@@ -80,18 +69,14 @@ func TestMergeFilesErrors(t *testing.T) {
 		if err == nil {
 			err = s.Save(t.Context(), path)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, err)
 	}
 	_, err := bloomery.MergeFiles(t.Context(), []string{a, b})
 	if !errors.Is(err, filter.ErrMismatch) || !strings.HasPrefix(err.Error(), a+" and "+b) {
 		t.Errorf("%v", err)
 	}
 	link := filepath.Join(dir, "link")
-	if err := os.Link(a, link); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, os.Link(a, link))
 	for _, paths := range [][]string{{a, a}, {a, b, link}} {
 		_, err := bloomery.MergeFiles(t.Context(), paths)
 		if !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "one file") {
@@ -108,23 +93,13 @@ func TestMergeFilesErrors(t *testing.T) {
 
 // TestChangeOfMapped changes a mapped filter of several MiB, which copies it part by part.
 func TestChangeOfMapped(t *testing.T) {
-	s, err := bloomery.New(bloomery.Config{Spec: "standard(bytes=3000001)"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := settest.Must(bloomery.New(bloomery.Config{Spec: "standard(bytes=3000001)"}))
 	for key := range uint64(1000) {
-		if err := bloomery.Keyed[uint64](s).Add(key); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, bloomery.Keyed[uint64](s).Add(key))
 	}
 	path := filepath.Join(t.TempDir(), "f")
-	if err := s.Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	mapped, err := bloomery.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, s.Save(t.Context(), path))
+	mapped := settest.Must(bloomery.Open(t.Context(), path))
 	defer mapped.Close()
 	if err := errors.Join(bloomery.Keyed[uint64](mapped).Add(1000), bloomery.Keyed[uint64](s).Add(1000)); err != nil ||
 		!mapped.Equal(s) {
@@ -152,13 +127,9 @@ func TestMergeFilesEnds(t *testing.T) {
 	for i := range 3 {
 		name := filepath.Join(dir, fmt.Sprint(i))
 		s := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "standard(m=20000,k=5)"})
-		if err := s.Save(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, s.Save(t.Context(), name))
 		c := bloomery.Config{Spec: "standard(bytes=20000)", Dir: name + "s", Shards: 4}
-		if err := settest.Build(t, settest.Words(1000), c).Close(); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, settest.Build(t, settest.Words(1000), c).Close())
 		files, folders = append(files, name), append(folders, name+"s")
 	}
 	for _, paths := range [][]string{files, folders} {
@@ -166,10 +137,7 @@ func TestMergeFilesEnds(t *testing.T) {
 		const many = 1 << 40
 		ctx.left.Store(many)
 		for _, path := range paths {
-			s, err := bloomery.Open(ctx, path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := settest.Must(bloomery.Open(ctx, path))
 			_ = s.Close()
 		}
 		ctx.left.Store(many - ctx.left.Load()) // what Open takes

@@ -118,10 +118,7 @@ func TestChosenKept(t *testing.T) {
 			better, err := settest.Optimize(t.Context(), opened, slices.Values(bytesOf(settest.Words(200))))
 			keep("Optimize", better, err)
 		}
-		file, err := set.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := settest.Must(set.MarshalBinary())
 		var unmarshaled bloomery.Set
 		keep("UnmarshalBinary", &unmarshaled, unmarshaled.UnmarshalBinary(file))
 		read, err := bloomery.Read(bytes.NewReader(file))
@@ -167,13 +164,8 @@ func TestMaxFPR(t *testing.T) {
 	for spec, want := range map[string]error{"standard(bytes=1)": filter.ErrRate, "bitsandblooms(bytes=8)": filter.ErrRate,
 		"standard(fpr=0.01)": nil, "standard(fpr=0.02)": filter.ErrRate, "fuse(width=2)": filter.ErrRate,
 		"partitioned(bits_per_key=2,effort=fast)": filter.ErrRate} {
-		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: spec, MaxFPR: 0.01})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.AddMany(bytesOf(settest.Words(1000))); err != nil {
-			t.Fatal(err)
-		}
+		b := settest.Must(bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: spec, MaxFPR: 0.01}))
+		settest.Check(t, b.AddMany(bytesOf(settest.Words(1000))))
 		set, err := b.Build(t.Context())
 		var rate *engine.RateError
 		if !errors.Is(err, want) || (err == nil) != (set != nil) {
@@ -190,9 +182,7 @@ func TestKeysExact(t *testing.T) {
 	for _, f := range families.All() {
 		for added, announced := range map[int]uint64{10: 11, 20: 19, 5000: 100, 30: 30, 40: 0} {
 			b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: settest.SpecOf(f), Keys: announced})
-			if err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, err)
 			for i, w := range settest.Words(added) {
 				if i%2 == 0 {
 					err = b.AddString(w)
@@ -428,10 +418,7 @@ func TestBelowRibbon(t *testing.T) {
 func TestOverBound(t *testing.T) {
 	for _, n := range []uint64{1, 100, 1000, 30_000} {
 		for _, fpr := range []float64{0.9, 0.4, 0.01, 1. / 65536} {
-			choice, err := lasting(t.Context(), plan.Needs{Keys: n, FPR: fpr, Unpatented: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			choice := settest.Must(lasting(t.Context(), plan.Needs{Keys: n, FPR: fpr, Unpatented: true}))
 			_, bytes := planned(t, choice.Spec, n, 1)
 			times := 8 * float64(bytes) / (float64(n) * math.Log2(1/fpr))
 			var said float64

@@ -38,22 +38,12 @@ func TestRemovalEstimate(t *testing.T) {
 			for seed := range seeds {
 				keys := keysOf(seed, 0, n)
 				s := settest.Build(t, keys, bloomery.Config{Spec: spec})
-				before, err := s.Clone()
-				if err != nil {
-					t.Fatal(err)
-				}
+				before := settest.Must(s.Clone())
 				r, err := s.Removal(bloomery.JobConfig{Memory: 1 << 20}) // some go to a file
-				if err != nil {
-					t.Fatal(err)
-				}
+				settest.Check(t, err)
 				defer r.Close()
-				if err := r.AddMany(append(keysOf(seed, n, n+list.strangers), keys[:list.members]...)); err != nil {
-					t.Fatal(err)
-				}
-				seen, err := r.Look(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				settest.Check(t, r.AddMany(append(keysOf(seed, n, n+list.strangers), keys[:list.members]...)))
+				seen := settest.Must(r.Look(t.Context()))
 				if !s.Equal(before) {
 					t.Fatal("Look changes the set")
 				}
@@ -67,10 +57,7 @@ func TestRemovalEstimate(t *testing.T) {
 					t.Errorf("%s: %+v, %v; changed: %t", spec, got, err, !s.Equal(before))
 				}
 				r.Force()
-				got, err := r.Commit(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := settest.Must(r.Commit(t.Context()))
 				if got.Lost != seen.Lost || got.Removed+got.NotFound != uint64(list.members+list.strangers) ||
 					s.Len() != n-got.Removed {
 					t.Errorf("%s: %+v after %+v, %d keys are left", spec, got, seen, s.Len())
@@ -133,10 +120,7 @@ func TestRemoveTooOften(t *testing.T) {
 	keys := keysOf(0, 0, 20_000)
 	for _, spec := range removable {
 		s := settest.Build(t, keys, bloomery.Config{Spec: spec})
-		before, err := s.Clone()
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := settest.Must(s.Clone())
 		list := slices.Concat(keys[:10_000], keys[:10_000], keys[:10_000])
 		got, err := settest.RemoveMany(s, list)
 		if !errors.Is(err, filter.ErrStrangers) || !s.Equal(before) || got.Unknown < 9900 || got.Unknown > 10_000 ||
@@ -165,13 +149,8 @@ func TestRemovalForms(t *testing.T) {
 		plain := settest.Build(t, keys, bloomery.Config{Spec: spec})
 		shared := settest.Build(t, keys, bloomery.Config{Spec: spec, Concurrent: true})
 		path := t.TempDir() + "/f.bloom"
-		if err := plain.Save(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
-		mapped, err := bloomery.Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, plain.Save(t.Context(), path))
+		mapped := settest.Must(bloomery.Open(t.Context(), path))
 		defer mapped.Close()
 		list := append(keysOf(1, 0, 20_000), keys[:1000]...)
 		want, err := settest.RemoveMany(plain, list)
@@ -228,20 +207,13 @@ func TestStrangers(t *testing.T) {
 // TestRemovalClosed: errors say what is wrong in the words of a user.
 func TestRemovalClosed(t *testing.T) {
 	s := settest.Build(t, settest.Words(10), bloomery.Config{Spec: "rankindexed"})
-	r, err := s.Removal(bloomery.JobConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	r := settest.Must(s.Removal(bloomery.JobConfig{}))
+	settest.Must(r.Look(t.Context()))
 	if err := r.AddMany(keysOf(0, 0, 1)); err == nil ||
 		err.Error() != "bloomery: the Removal has looked at its list, which is closed to more keys" {
 		t.Errorf("after Look: %v", err)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, r.Close())
 	if err := r.AddMany(keysOf(0, 0, 1)); err == nil ||
 		err.Error() != "bloomery: the Removal has looked at its list, which is closed to more keys" {
 		t.Errorf("after Close: %v", err)
@@ -254,37 +226,23 @@ func TestHalfStrangers(t *testing.T) {
 	s := settest.Build(t, keys, bloomery.Config{Spec: "rankindexed(fpr=1e-6)"})
 	for unknown, ok := range map[int]bool{9: true, 10: true, 11: false} {
 		list := slices.Concat(keys[:10], keys[:10], keysOf(1, 0, unknown)) // keys that come too often are known
-		c, err := s.Clone()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := settest.Must(s.Clone())
 		got, err := settest.RemoveMany(c, list)
 		if ok != (err == nil) || !ok && (!errors.Is(err, filter.ErrStrangers) || !c.Equal(s)) {
 			t.Errorf("10 keys and %d strangers: %+v, %v", unknown, got, err)
 		}
 	}
-	r, err := s.Removal(bloomery.JobConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := settest.Must(s.Removal(bloomery.JobConfig{}))
 	defer r.Close()
-	if err := r.AddMany(append(keysOf(1, 0, 90), keys[0])); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, r.AddMany(append(keysOf(1, 0, 90), keys[0])))
 	r.Force()
 	if got, err := r.Commit(t.Context()); got.Removed != 1 || err != nil {
 		t.Errorf("by force: %+v, %v", got, err)
 	}
 	dir := filepath.Join(t.TempDir(), "set")
-	_, err = settest.BuildShards(t.Context(), slices.Values(keys), dir,
-		bloomery.Config{Spec: "rankindexed(fpr=1e-6)", Shards: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := bloomery.Lock(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Must(settest.BuildShards(t.Context(), slices.Values(keys), dir,
+		bloomery.Config{Spec: "rankindexed(fpr=1e-6)", Shards: 4}))
+	l := settest.Must(bloomery.Lock(t.Context(), dir))
 	defer l.Close()
 	if got, err := settest.RemoveMany(l.Set, append(keysOf(1, 0, 3), keys[:2]...)); !errors.Is(err, filter.ErrStrangers) {
 		t.Errorf("shards: %+v, %v", got, err)

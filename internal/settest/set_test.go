@@ -27,23 +27,13 @@ func TestForeign(t *testing.T) {
 		"guava": filter.Murmur3, "bitsandblooms": filter.Murmur3Twice,
 		"redisbloom": filter.Murmur64A, "spark": filter.Murmur3x86, "blocked(layout=split)": filter.XXH64,
 	} {
-		set, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: spec, Hash: hash})
-		if err != nil {
-			t.Fatal(err)
-		}
-		empty, err := bloomery.New(bloomery.Config{Spec: spec, Hash: hash, Keys: uint64(len(keys) + 1)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := settest.Must(bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: spec, Hash: hash}))
+		empty := settest.Must(bloomery.New(bloomery.Config{Spec: spec, Hash: hash, Keys: uint64(len(keys) + 1)}))
 		for _, s := range []*bloomery.Set{set, empty} {
-			if err := s.Add(binary.LittleEndian.AppendUint64(nil, 77)); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, s.Add(binary.LittleEndian.AppendUint64(nil, 77)))
 		}
 		var b bytes.Buffer
-		if _, err := set.WriteTo(&b); err != nil {
-			t.Fatal(err)
-		}
+		settest.Must(set.WriteTo(&b))
 		again, err := bloomery.Read(&b)
 		if err != nil || again.Hasher().ID() != hash || again.Info().Keys != uint64(len(keys)+1) {
 			t.Fatalf("%s: %v", spec, err)
@@ -88,31 +78,20 @@ func TestForeign(t *testing.T) {
 // TestSetComeAndGo has keys come, carry values, and go, or be refused by families that cannot.
 func TestSetComeAndGo(t *testing.T) {
 	key := []byte("key")
-	set, err := bloomery.New(bloomery.Config{Spec: "rankindexed(value_bits=4)", Keys: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := settest.Must(bloomery.New(bloomery.Config{Spec: "rankindexed(value_bits=4)", Keys: 100}))
 	if err := set.Put(key, 16); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("Put of five bits: %v", err)
 	}
 	if err := set.Put(key, 7); !errors.Is(err, filter.ErrNotFound) {
 		t.Errorf("Put of an absent key: %v", err)
 	}
-	if err := errors.Join(set.AddValue(key, 5), set.Put(key, 7)); err != nil {
-		t.Fatal(err)
-	}
-	trimmed, err := set.Trimmed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, errors.Join(set.AddValue(key, 5), set.Put(key, 7)))
+	trimmed := settest.Must(set.Trimmed())
 	var full, sent bytes.Buffer
 	if err := errors.Join(write(&full, set), write(&sent, trimmed)); err != nil || sent.Len() >= full.Len() {
 		t.Errorf("%d bytes, trimmed %d: %v", full.Len(), sent.Len(), err)
 	}
-	back, err := bloomery.Read(&sent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := settest.Must(bloomery.Read(&sent))
 	for _, s := range []*bloomery.Set{set, back} {
 		if v, ok, err := s.Get(key); v != 7 || !ok || err != nil {
 			t.Errorf("Get: %d, %t, %v", v, ok, err)
@@ -130,10 +109,7 @@ func TestSetComeAndGo(t *testing.T) {
 			t.Error("Get of nothing")
 		}
 	}
-	plain, err := bloomery.New(bloomery.Config{Keys: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := settest.Must(bloomery.New(bloomery.Config{Keys: 100}))
 	_, _, get := plain.Get(key)
 	_, _, count := plain.Count(key)
 	_, trim := plain.Trimmed()
@@ -155,20 +131,13 @@ func TestSnapshotApart(t *testing.T) {
 	const spec = "rankindexed(capacity=1000)"
 	keys := []string{"a", "b"}
 	dir, file := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "f.bloom")
-	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec,
-		Shards: 2}); err != nil {
-		t.Fatal(err)
-	}
+	settest.Must(settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec,
+		Shards: 2}))
 	// Large enough that Open maps it.
 	large := settest.Build(t, settest.Words(2_000_000/16), bloomery.Config{Spec: "standard(bytes=2000000)"})
-	if err := large.Save(t.Context(), file); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, large.Save(t.Context(), file))
 	open := func(path string, o ...bloomery.Option) *bloomery.Set {
-		s, err := bloomery.Open(t.Context(), path, o...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := settest.Must(bloomery.Open(t.Context(), path, o...))
 		t.Cleanup(func() { _ = s.Close() })
 		return s
 	}
@@ -263,26 +232,17 @@ func TestAnswersAgree(t *testing.T) {
 			}
 			alone := openedEngine(s, hash.Secret)
 			checkAnswers(t, s, alone, texts, n)
-			if s, err = bloomery.Build(t.Context(), slices.Values(integers[:n]), hash); err != nil {
-				t.Fatal(err)
-			}
+			s = settest.Must(bloomery.Build(t.Context(), slices.Values(integers[:n]), hash))
 			checkAnswers(t, s, openedEngine(s, hash.Secret), integers, n)
 			if hash.Secret != nil || !alone.Facts().Hashes { // shards are built from hashes
 				continue
 			}
 			hash.Dir, hash.Shards = t.TempDir(), 3
-			if s, err = bloomery.Build(t.Context(), slices.Values(texts[:n]), hash); err != nil {
-				t.Fatal(err)
-			}
-			folder, err := shards.Open(t.Context(), hash.Dir, engine.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s = settest.Must(bloomery.Build(t.Context(), slices.Values(texts[:n]), hash))
+			folder := settest.Must(shards.Open(t.Context(), hash.Dir, engine.Options{}))
 			checkAnswers(t, s, folder, texts, n) // at first, no shard is loaded
 			checkAnswers(t, s, folder, texts, n)
-			if err := errors.Join(s.Close(), folder.Close()); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, errors.Join(s.Close(), folder.Close()))
 		}
 	}
 }

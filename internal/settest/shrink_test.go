@@ -72,19 +72,12 @@ func TestShrinkDuplicates(t *testing.T) {
 func TestShrinkSharded(t *testing.T) {
 	keys := settest.Words(200) // so few that some shards lose more than half
 	dir := filepath.Join(t.TempDir(), "set")
-	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir,
-		bloomery.Config{Spec: "standard", Shards: 50}); err != nil {
-		t.Fatal(err)
-	}
-	old, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Must(settest.BuildShards(t.Context(), slices.Values(keys), dir,
+		bloomery.Config{Spec: "standard", Shards: 50}))
+	old := settest.Must(bloomery.Open(t.Context(), dir))
 	defer old.Close()
 	before, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, err)
 	c := bloomery.Config{Like: old}
 	for _, left := range []int{0, 99} {
 		_, err = settest.BuildShards(t.Context(), slices.Values(keys[:left]), dir, c)
@@ -122,10 +115,7 @@ func TestShrinkCounts(t *testing.T) {
 		build := func(times int, c bloomery.Config) (*bloomery.Set, error) {
 			return bloomery.Build(t.Context(), log(times), c)
 		}
-		set, err := build(2, bloomery.Config{Spec: spec})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := settest.Must(build(2, bloomery.Config{Spec: spec}))
 		for times, ok := range map[int]bool{0: false, 1: true, 2: true} {
 			_, err := build(times, bloomery.Config{Like: set})
 			if ok != (err == nil) || !ok && !errors.Is(err, filter.ErrShrunk) {
@@ -136,13 +126,8 @@ func TestShrinkCounts(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 		}
 		dir := filepath.Join(t.TempDir(), "set")
-		if _, err := settest.BuildShards(t.Context(), log(2), dir, bloomery.Config{Spec: spec, Shards: 20}); err != nil {
-			t.Fatal(err)
-		}
-		old, err := bloomery.Open(t.Context(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		settest.Must(settest.BuildShards(t.Context(), log(2), dir, bloomery.Config{Spec: spec, Shards: 20}))
+		old := settest.Must(bloomery.Open(t.Context(), dir))
 		defer old.Close()
 		for times, ok := range map[int]bool{0: false, 1: true} {
 			_, err := settest.BuildShards(t.Context(), log(times), dir, bloomery.Config{Like: old})
@@ -151,9 +136,7 @@ func TestShrinkCounts(t *testing.T) {
 			}
 		}
 		once, err := build(0, bloomery.Config{Spec: spec}) // counts only what looks alike
-		if err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, err)
 		if _, err := bloomery.Build(t.Context(), slices.Values(keys[:6000]), bloomery.Config{Like: once}); err != nil {
 			t.Errorf("%s, each key once: %v", spec, err)
 		}
@@ -181,13 +164,9 @@ func TestShrinkAllowed(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "set")
 	c := bloomery.Config{Spec: "standard", Shards: 3, Allow: allowed(1000)}
-	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
-		t.Fatal(err)
-	}
+	settest.Must(settest.BuildShards(t.Context(), slices.Values(keys), dir, c))
 	set, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, err)
 	defer set.Close()
 	_, err = settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Like: set, Allow: allowed(100)})
 	if !errors.Is(err, filter.ErrShrunk) {

@@ -38,14 +38,8 @@ func TestBuildValues(t *testing.T) {
 			"rankindexed(fpr=1e-12,value_bits=6)", "rankindexed(fpr=1e-12,growth=3,value_bits=6)", // no keys look alike
 		} {
 			c := bloomery.Config{Spec: spec, Seed: 5}
-			set, err := bloomery.BuildValues(t.Context(), maps.All(want), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := bloomery.NewBuilder(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := settest.Must(bloomery.BuildValues(t.Context(), maps.All(want), c))
+			b := settest.Must(bloomery.NewBuilder(t.Context(), c))
 			var wg sync.WaitGroup
 			for i := range 4 {
 				wg.Go(func() {
@@ -70,13 +64,8 @@ func TestBuildValues(t *testing.T) {
 			if err != nil || !again.Equal(set) || again.Len() != uint64(n) {
 				t.Fatalf("%s, %d keys: another set: %v", spec, n, err)
 			}
-			file, err := set.MarshalBinary()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if set, err = bloomery.FromBytes(file); err != nil {
-				t.Fatal(err)
-			}
+			file := settest.Must(set.MarshalBinary())
+			set = settest.Must(bloomery.FromBytes(file))
 			if bits, err := set.ValueBits(); bits != 6 || err != nil {
 				t.Errorf("%s: %d bits, %v", spec, bits, err)
 			}
@@ -163,13 +152,8 @@ func TestBuildValuesErrors(t *testing.T) {
 		bloomery.Config{Spec: "ribbon(value_bits=6)"}); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("keys without values: %v", err)
 	}
-	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon(value_bits=6)"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	b := settest.Must(bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon(value_bits=6)"}))
+	settest.Check(t, b.Close())
 	if err := b.AddHashValues([]filter.Hash{b.Hasher().SumUint64(1)}, []uint64{2}); err == nil {
 		t.Error("a value after Close")
 	}
@@ -193,21 +177,12 @@ func TestShardedBuildValues(t *testing.T) {
 		{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Shards: 2, Keys: 10_000},
 	} {
 		dir := filepath.Join(t.TempDir(), "set")
-		b, err := settest.NewShardBuilder(dir, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := settest.Must(settest.NewShardBuilder(dir, c))
 		defer b.Close()
-		if err := b.AddManyValues(all, values); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.Build(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, b.AddManyValues(all, values))
+		settest.Must(b.Build(t.Context()))
 		set, err := bloomery.Open(t.Context(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, err)
 		defer set.Close()
 		for i, k := range all {
 			if v, ok, err := set.Get(k); v != values[i] || !ok || err != nil {
@@ -226,14 +201,9 @@ func TestShardedBuildValues(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
-	mixed, err := settest.NewShardBuilder(filepath.Join(t.TempDir(), "set"),
-		bloomery.Config{Spec: "ribbon(value_bits=32)", Shards: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(mixed.AddManyValues(all, values), mixed.AddString("without")); err != nil {
-		t.Fatal(err)
-	}
+	mixed := settest.Must(settest.NewShardBuilder(filepath.Join(t.TempDir(), "set"),
+		bloomery.Config{Spec: "ribbon(value_bits=32)", Shards: 3}))
+	settest.Check(t, errors.Join(mixed.AddManyValues(all, values), mixed.AddString("without")))
 	if _, err := mixed.Build(t.Context()); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("a key without a value among others: %v", err)
 	}
@@ -241,10 +211,7 @@ func TestShardedBuildValues(t *testing.T) {
 		{Spec: "ribbon(value_bits=6)"}: "number of shards", {Spec: "ribbon(value_bits=3)", Shards: 2}: "value_bits=",
 		{Spec: "standard", Shards: 2}: "take a value with each key",
 	} {
-		b, err := settest.NewShardBuilder(filepath.Join(t.TempDir(), "set"), *c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := settest.Must(settest.NewShardBuilder(filepath.Join(t.TempDir(), "set"), *c))
 		defer b.Close()
 		if err := b.AddManyValues(all, values); err == nil || !bytes.Contains([]byte(err.Error()), []byte(want)) {
 			t.Errorf("%+v: %v, want %q", c, err, want)
@@ -260,9 +227,7 @@ func TestMixedValues(t *testing.T) {
 		for _, second := range []uint64{5, 6} {
 			c := bloomery.Config{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Memory: memory}
 			b, err := bloomery.NewBuilder(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, err)
 			defer b.Close()
 			err = errors.Join(b.AddString("twice"), b.AddValue([]byte("twice"), 5), b.AddValue([]byte("twice"), second))
 			for k, v := range want {
@@ -272,9 +237,7 @@ func TestMixedValues(t *testing.T) {
 					err = errors.Join(err, b.AddString(k))
 				}
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, err)
 			set, err := b.Build(t.Context())
 			if second == 6 {
 				if both := (*family.ValueError)(nil); !errors.As(err, &both) || both.Values != [2]uint64{5, 6} {
@@ -301,10 +264,7 @@ func TestMixedValues(t *testing.T) {
 			if !errors.Is(err, filter.ErrConfig) {
 				t.Errorf("like a set with values, without values: %v", err)
 			}
-			next, err := bloomery.BuildValues(t.Context(), maps.All(want), bloomery.Config{Like: set})
-			if err != nil {
-				t.Fatal(err)
-			}
+			next := settest.Must(bloomery.BuildValues(t.Context(), maps.All(want), bloomery.Config{Like: set}))
 			for k, v := range want {
 				if got, ok, err := next.Get([]byte(k)); got != v || !ok || err != nil {
 					t.Fatalf("like: %s: %d, %t, %v; want %d", k, got, ok, err, v)
@@ -317,15 +277,11 @@ func TestMixedValues(t *testing.T) {
 // TestValueTooLarge: the value that is too large is refused, not a later one, and the keys beside it are kept.
 func TestValueTooLarge(t *testing.T) {
 	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon(value_bits=6)"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, err)
 	defer b.Close()
 	want := classes(100_000) // more than are kept before they are passed on
 	for k, v := range want {
-		if err := b.AddValue([]byte(k), v); err != nil {
-			t.Fatal(err)
-		}
+		settest.Check(t, b.AddValue([]byte(k), v))
 		if err := b.AddValue([]byte("bad"), 64+v); !errors.Is(err, filter.ErrConfig) {
 			t.Fatalf("value %d: %v", 64+v, err)
 		}
@@ -334,10 +290,7 @@ func TestValueTooLarge(t *testing.T) {
 	if !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("a batch: %v", err)
 	}
-	set, err := b.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := settest.Must(b.Build(t.Context()))
 	if set.Len() != uint64(len(want)) {
 		t.Errorf("%d keys, want %d", set.Len(), len(want))
 	}
@@ -346,9 +299,7 @@ func TestValueTooLarge(t *testing.T) {
 			t.Fatalf("%s: %d, %t, %v; want %d", k, got, ok, err, v)
 		}
 	}
-	if b, err = bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon"}); err != nil {
-		t.Fatal(err)
-	}
+	b = settest.Must(bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon"}))
 	defer b.Close()
 	if err := b.AddValue([]byte("a"), 1); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("without value_bits: %v", err)
@@ -358,15 +309,10 @@ func TestValueTooLarge(t *testing.T) {
 // TestAskValuesMissing: a key that the set lacks is missing, and has no wrong value. Every key needs a value.
 func TestAskValuesMissing(t *testing.T) {
 	c := bloomery.Config{Spec: "ribbon(r=32,value_bits=6)"}
-	set, err := bloomery.BuildValues(t.Context(), maps.All(classes(10)), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := settest.Must(bloomery.BuildValues(t.Context(), maps.All(classes(10)), c))
 	v := settest.Must(set.Verifier(bloomery.JobConfig{}))
 	defer v.Close()
-	if err := v.AskValues([][]byte{[]byte("absent"), []byte("absent too")}, []uint64{1, 2}); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, v.AskValues([][]byte{[]byte("absent"), []byte("absent too")}, []uint64{1, 2}))
 	if r, err := v.Commit(t.Context()); r.WrongValues != 0 || r.FalseNegatives != 2 || err != nil {
 		t.Errorf("%+v, %v", r, err)
 	}

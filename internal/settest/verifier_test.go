@@ -73,11 +73,8 @@ func TestVerifier(t *testing.T) {
 	for _, tt := range []struct{ members, absent int }{{1000, 3000}, {5000, 1000}, {20_000, 50_000}, {3000, 1}, {0,
 		2000}} {
 		members, absent := names(tt.members, 10_000), names(tt.absent, 40_000)
-		set, err := bloomery.Build(t.Context(), slices.Values(members[:tt.members/2]),
-			bloomery.Config{Spec: "standard(fpr=0.1)"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := settest.Must(bloomery.Build(t.Context(), slices.Values(members[:tt.members/2]),
+			bloomery.Config{Spec: "standard(fpr=0.1)"}))
 		want := plainVerification(set, absent, members)
 		for _, memory := range []int64{0, 1, 10_000, 100_000} {
 			dir := t.TempDir()
@@ -101,10 +98,7 @@ func TestVerifier(t *testing.T) {
 // TestVerifierRandom: the random keys come from RandomKeys, and members are asked for without being kept.
 func TestVerifierRandom(t *testing.T) {
 	members := settest.Words(1000)
-	set, err := bloomery.Build(t.Context(), slices.Values(members), bloomery.Config{Spec: "standard(fpr=0.1)"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := settest.Must(bloomery.Build(t.Context(), slices.Values(members), bloomery.Config{Spec: "standard(fpr=0.1)"}))
 	const n, seed = 10_000, 5
 	want := bloomery.Verification{Members: 1000}
 	asked, wrong := 0, uint64(0)
@@ -121,9 +115,7 @@ func TestVerifierRandom(t *testing.T) {
 	defer v.Close()
 	inParts(t, members, v.AskMembers)
 	var shown uint64
-	if err := v.AskRandom(t.Context(), n, seed, func(keys uint64) { shown = keys }); err != nil {
-		t.Fatal(err)
-	}
+	settest.Check(t, v.AskRandom(t.Context(), n, seed, func(keys uint64) { shown = keys }))
 	if got, err := v.Commit(t.Context()); err != nil || got != want || shown != n {
 		t.Errorf("%+v, %v after %d keys; want %+v", got, err, shown, want)
 	}
@@ -146,10 +138,7 @@ func TestVerifierMemory(t *testing.T) {
 	if testing.Short() {
 		n = 1 << 18
 	}
-	set, err := bloomery.New(bloomery.Config{Spec: "standard(fpr=0.1)", Capacity: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := settest.Must(bloomery.New(bloomery.Config{Spec: "standard(fpr=0.1)", Capacity: 1000}))
 	heap := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats
@@ -165,9 +154,7 @@ func TestVerifierMemory(t *testing.T) {
 			for j := range keys {
 				keys[j] = fmt.Appendf(keys[j][:0], "%s%d", name, i*len(keys)+j)
 			}
-			if err := f(keys); err != nil {
-				t.Fatal(err)
-			}
+			settest.Check(t, f(keys))
 		}
 	}
 	ask("absent", v.AddAbsent)
