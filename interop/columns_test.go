@@ -17,10 +17,7 @@ import (
 // whole returns a Parquet file of testdata.
 func whole(t *testing.T, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile(filepath.Join("testdata", name)))
 	return b
 }
 
@@ -67,10 +64,7 @@ func TestColumns(t *testing.T) {
 // TestColumnsNoLength: the length is that of the header at the offset.
 func TestColumnsNoLength(t *testing.T) {
 	b := whole(t, "pyarrow.parquet")
-	want, err := interop.Columns(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(interop.Columns(bytes.NewReader(b), int64(len(b))))
 	changed := 0
 	for _, field := range []string{"\x15\x5e\x1c", "\x15\xa0\x01\x1c"} { // 47 and 80 bytes, then a struct
 		other := "\xf5" + field[1:] // another field, which Parquet does not have

@@ -62,76 +62,56 @@ func slotsOf(e family.Encoded) *slots {
 	return s
 }
 
-// layout is a header: read returns what it says, with the width that is given, and write the bytes.
+// layout is a header: what its five numbers of 4 bytes after the seed say, and the numbers for slots.
 type layout struct {
-	read  func(r *reader, width uint64) (slots, *form)
-	write func(*slots) []byte
+	read  func(v [5]uint64) slots
+	write func(*slots) [5]uint64
+	// other returns the form of a header whose numbers contradict each other, or nil.
+	other func(r *reader, b []byte, s *slots) *form
 }
 
+// headSize is the number of bytes of each layout.
+const headSize = 8 + 5*4
+
 var goHead = layout{
-	read: func(r *reader, width uint64) (slots, *form) {
-		b := r.bytes(28)
-		s := slots{seed: u64(b), segment: u32(b[8:]), segments: u32(b[16:]), width: width}
-		if u32(b[12:]) != s.segment-1 || u32(b[20:]) != s.segments*s.segment || u32(b[24:]) != s.count() {
-			r.fail(ErrFormat, "numbers of slots that contradict each other")
-		}
-		return s, nil
-	},
-	write: func(s *slots) []byte {
-		return append32(nil, s.seed, s.segment, s.segment-1, s.segments, s.segments*s.segment, s.count())
+	read: func(v [5]uint64) slots { return slots{segment: v[0], segments: v[2]} },
+	write: func(s *slots) [5]uint64 {
+		return [5]uint64{s.segment, s.segment - 1, s.segments, s.segments * s.segment, s.count()}
 	},
 }
 
 var cHead = layout{
-	read: func(r *reader, width uint64) (slots, *form) {
-		b := r.bytes(28)
-		s := slots{seed: u64(b), keys: u32(b[8:]), segment: u32(b[12:]), segments: u32(b[16:]), width: width}
-		if u32(b[20:]) != s.segments*s.segment || u32(b[24:]) != s.count() || s.keys > s.count() {
-			r.fail(ErrFormat, "numbers of slots that contradict each other")
-		}
-		return s, nil
+	read: func(v [5]uint64) slots { return slots{keys: v[0], segment: v[1], segments: v[2]} },
+	write: func(s *slots) [5]uint64 {
+		return [5]uint64{s.keys, s.segment, s.segments, s.segments * s.segment, s.count()}
 	},
-	write: func(s *slots) []byte {
-		return append32(nil, s.seed, s.keys, s.segment, s.segments, s.segments*s.segment, s.count())
+}
+
+// rustHead has the number of slots in its last two numbers.
+var rustHead = layout{
+	read: func(v [5]uint64) slots { return slots{segment: v[0], segments: v[2] / max(v[0], 1)} },
+	write: func(s *slots) [5]uint64 {
+		return [5]uint64{s.segment, s.segment - 1, s.segments * s.segment, s.count() & math.MaxUint32, s.count() >> 32}
+	},
+	other: func(r *reader, b []byte, s *slots) *form {
+		const fixed = "write it with bincode, with integers of fixed size"
+		if string(b[:8]) == jsonHead {
+			r.fail(ErrForm, "a filter of xorf in JSON: "+fixed)
+			return nil
+		}
+		if s.valid() && u32(b[12:]) == s.segment-1 && u32(b[16:]) == s.segments*s.segment {
+			what := "no number of slots, as in a filter of xorf by DmaSerializable: " + fixed
+			return &form{what: what, least: 20 + s.bytes(), most: 20 + s.bytes()}
+		}
+		if b[0] == 253 && b[9] == 252 { // a header of 29 bytes with varints
+			b = append(b, r.bytes(2)...)
+		}
+		return varints(b, s.width)
 	},
 }
 
 // jsonHead is the beginning of a filter of xorf in JSON.
 const jsonHead = `{"seed":`
-
-var rustHead = layout{
-	read: func(r *reader, width uint64) (slots, *form) {
-		b := r.bytes(28)
-		if string(b[:8]) == jsonHead {
-			r.fail(ErrForm, "a filter of xorf in JSON: write it with bincode, with integers of fixed size")
-		}
-		s := slots{seed: u64(b), segment: u32(b[8:]), width: width}
-		if s.segment > 0 {
-			s.segments = u32(b[16:]) / s.segment
-		}
-		fits := u32(b[12:]) == s.segment-1 && u32(b[16:]) == s.segments*s.segment
-		switch {
-		case fits && u64(b[20:]) == s.count():
-		case r.err == nil && fits && s.valid():
-			const what = "no number of slots, as in filters of xorf by DmaSerializable: write them with bincode, with " +
-				"integers of fixed size"
-			return s, &form{what: what, least: 20 + s.bytes(), most: 20 + s.bytes()}
-		default:
-			if b[0] == 253 && b[9] == 252 { // a header of 29 bytes with varints
-				b = append(b, r.bytes(2)...)
-			}
-			if f := varints(b, width); r.err == nil && f != nil {
-				return s, f
-			}
-			r.fail(ErrFormat, "numbers of slots that contradict each other")
-		}
-		return s, nil
-	},
-	write: func(s *slots) []byte {
-		b := append32(nil, s.seed, s.segment, s.segment-1, s.segments*s.segment)
-		return binary.LittleEndian.AppendUint64(b, s.count())
-	},
-}
 
 // varints returns the form of a filter of xorf in bincode with integers of variable size, if its header is in b, else
 // nil. A number up to 250 has one byte; 251, 252 and 253 are followed by one of 2, 4 and 8 bytes.
@@ -172,23 +152,25 @@ func varints(b []byte, width uint64) *form {
 func u32(b []byte) uint64 { return uint64(binary.LittleEndian.Uint32(b)) }
 func u64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
-// append32 appends a number of 8 bytes, then numbers of 4.
-func append32(b []byte, first uint64, others ...uint64) []byte {
-	b = binary.LittleEndian.AppendUint64(b, first)
-	for _, v := range others {
-		b = binary.LittleEndian.AppendUint32(b, uint32(v))
-	}
-	return b
-}
-
 // fuseFile returns the codec of a format.
 func fuseFile(f Format, width uint64, l layout) codec {
 	return codec{
 		format: f, hash: filter.Uint64, width: width,
 		head: func(r *reader) header {
-			s, form := l.read(r, width)
-			if form != nil {
-				return header{form: form}
+			b := r.bytes(headSize)
+			var v [5]uint64
+			for i := range v {
+				v[i] = u32(b[8+4*i:])
+			}
+			s := l.read(v)
+			s.seed, s.width = u64(b), width
+			if l.write(&s) != v || s.keys > s.count() {
+				if l.other != nil && r.err == nil {
+					if f := l.other(r, b, &s); f != nil && r.err == nil {
+						return header{form: f}
+					}
+				}
+				r.fail(ErrFormat, "numbers of slots that contradict each other")
 			}
 			if !s.valid() {
 				r.fail(ErrFormat, "%d segments of %d slots", s.segments, s.segment)
@@ -202,7 +184,11 @@ func fuseFile(f Format, width uint64, l layout) codec {
 			if s.count() > math.MaxUint32 {
 				return nil, fmt.Errorf("%d slots, the limit of the header is %d", s.count(), uint32(math.MaxUint32))
 			}
-			return l.write(s), nil
+			b := binary.LittleEndian.AppendUint64(nil, s.seed)
+			for _, v := range l.write(s) {
+				b = binary.LittleEndian.AppendUint32(b, uint32(v))
+			}
+			return b, nil
 		},
 	}
 }

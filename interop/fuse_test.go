@@ -91,9 +91,7 @@ func TestXorFilter(t *testing.T) {
 		}
 		for f, theirs := range made {
 			var b bytes.Buffer
-			if err := theirs.Save(&b); err != nil {
-				t.Fatal(err)
-			}
+			check(t, theirs.Save(&b))
 			ours := bloomery.Keyed[uint64](holds(t, b.Bytes(), f, keys))
 			r := rand.New(rand.NewPCG(3, uint64(n)))
 			for range 20_000 {
@@ -107,11 +105,8 @@ func TestXorFilter(t *testing.T) {
 
 // TestXorFilterBuilt: the Go library reads what we build.
 func TestXorFilterBuilt(t *testing.T) {
-	none, err := bloomery.Build(t.Context(), slices.Values[[]uint64](nil),
-		bloomery.Config{Spec: "fuse(width=32)", Hash: filter.Uint64})
-	if err != nil {
-		t.Fatal(err)
-	}
+	none := must(bloomery.Build(t.Context(), slices.Values[[]uint64](nil),
+		bloomery.Config{Spec: "fuse(width=32)", Hash: filter.Uint64}))
 	var b bytes.Buffer
 	empty, err := xorfilter.NewBinaryFuse[uint32](nil)
 	if err != nil || empty.Save(&b) != nil {
@@ -123,15 +118,9 @@ func TestXorFilterBuilt(t *testing.T) {
 	}
 
 	keys := numbers(5000)
-	set, err := bloomery.Build(context.Background(), slices.Values(keys),
-		bloomery.Config{Spec: "fuse(width=16)", Hash: filter.Uint64})
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs, err := xorfilter.LoadBinaryFuse[uint16](bytes.NewReader(write(t, set, interop.XorFilter16)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must(bloomery.Build(context.Background(), slices.Values(keys),
+		bloomery.Config{Spec: "fuse(width=16)", Hash: filter.Uint64}))
+	theirs := must(xorfilter.LoadBinaryFuse[uint16](bytes.NewReader(write(t, set, interop.XorFilter16))))
 	for _, k := range keys {
 		if !theirs.Contains(k) {
 			t.Fatalf("%d is missing there", k)
@@ -178,10 +167,7 @@ func TestXorfForms(t *testing.T) {
 		for _, n := range []int{10, 100, 100_000} {
 			spec := fmt.Sprintf("fuse(width=%d)", width)
 			c := bloomery.Config{Spec: spec, Hash: filter.Uint64, Keys: uint64(n)}
-			set, err := bloomery.Build(context.Background(), slices.Values(numbers(n)), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := must(bloomery.Build(context.Background(), slices.Values(numbers(n)), c))
 			b := write(t, set, f)
 			for what, file := range map[string][]byte{
 				"variable size":   varints(b, width),

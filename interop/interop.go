@@ -71,57 +71,6 @@ type formError struct{}
 func (formError) Error() string        { return "a form of the format that cannot be read" }
 func (formError) Is(target error) bool { return target == ErrFormat }
 
-// codec reads and writes one format: a header, then 64-bit words.
-type codec struct {
-	format Format
-	bigEnd bool // words are big endian, else little endian
-	// head reads and checks the header. After an error of the reader it means nothing.
-	head func(*reader) header
-	// marshal returns the header of a filter of the family. It does not read the words.
-	marshal func(family.Encoded) ([]byte, error)
-	width   uint64 // of the slots of family fuse, in bits; 0 for other families
-	// hash is the hash of the filters that the format can hold. It stands for one family, or for a form of one:
-	// see families.UserOf.
-	hash filter.HashID
-}
-
-// spec returns the family of the filters that the format can hold, with the parameters that the format requires.
-func (c *codec) spec() filter.Spec {
-	s := families.UserOf(c.hash)
-	if c.width != 0 {
-		s = s.With("width", c.width)
-	}
-	return s
-}
-
-// header is what a file says about a filter before its words.
-type header struct {
-	spec   filter.Spec
-	before [][]uint64 // the sections before the words
-	words  uint64     // number of 64-bit words, below 2^57
-	slots  *slots     // if not nil, the words are slots, which may end within a word
-	keys   func(words []uint64) uint64
-	form   *form // if not nil, the filter cannot be read
-}
-
-// form is a variant of a format that cannot be read.
-type form struct {
-	what        string // why
-	least, most uint64 // length of a file in bytes
-}
-
-func codecs() []codec {
-	return append([]codec{parquet, guavaFile, bitsAndBlooms, redisBloom, sparkFile}, fuseFiles...)
-}
-
-// size returns the number of bytes after the header.
-func (h header) size() uint64 {
-	if h.slots != nil {
-		return h.slots.bytes()
-	}
-	return 8 * h.words
-}
-
 // Formats returns all formats.
 func Formats() (all []Format) {
 	for _, c := range codecs() {
@@ -184,14 +133,12 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 	if err != nil {
 		return nil, err
 	}
-	var start beginning
-	in := &reader{r: io.TeeReader(r, &start), max: maxBytes}
+	in := &reader{r: r, max: maxBytes}
 	h := c.head(in)
-	switch in.r = r; {
-	case h.form != nil:
+	if h.form != nil {
 		in.fail(ErrForm, "%s", h.form.what)
-	case in.err != nil && !errors.Is(in.err, ErrForm):
-		if known := other(start, 0); known != nil {
+	} else if in.err != nil && !errors.Is(in.err, ErrForm) {
+		if known := other(in.first, 0); known != nil {
 			return nil, known
 		}
 	}

@@ -54,19 +54,14 @@ func hundred() (keys []string) {
 }
 
 func file(t testing.TB, name string) []byte {
-	b, err := os.ReadFile(filepath.Join("testdata", name+".bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile(filepath.Join("testdata", name+".bin")))
 	return b
 }
 
 func write(t testing.TB, s *bloomery.Set, f interop.Format) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := interop.Write(&b, s, f); err != nil {
-		t.Fatal(err)
-	}
+	check(t, interop.Write(&b, s, f))
 	return b.Bytes()
 }
 
@@ -82,19 +77,12 @@ func TestGolden(t *testing.T) {
 		if g.format == interop.RedisBloom {
 			spec = "redisbloom(capacity=10)"
 		}
-		made, err := bloomery.New(bloomery.Config{Keys: uint64(len(g.keys)), Spec: spec, Hash: hash})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(bloomery.New(bloomery.Config{Keys: uint64(len(g.keys)), Spec: spec, Hash: hash}))
 		for _, k := range g.keys {
-			if err := made.Add([]byte(k)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, made.Add([]byte(k)))
 		}
 		if *update && g.name == "redisbloom" {
-			if err := os.WriteFile("testdata/redisbloom.bin", write(t, made, g.format), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile("testdata/redisbloom.bin", write(t, made, g.format), 0o644))
 		}
 		want := file(t, g.name)
 		if got := write(t, made, g.format); !bytes.Equal(got, want) {
@@ -112,13 +100,8 @@ func TestGolden(t *testing.T) {
 			t.Errorf("%s: %d keys, %d were added", g.name, n, len(g.keys))
 		}
 		var ours bytes.Buffer
-		if _, err := set.WriteTo(&ours); err != nil {
-			t.Fatal(err)
-		}
-		again, err := bloomery.Read(&ours)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(set.WriteTo(&ours))
+		again := must(bloomery.Read(&ours))
 		for _, k := range g.keys {
 			if !again.ContainsString(k) {
 				t.Errorf("%s: %s is lost", g.name, k)
@@ -142,10 +125,7 @@ func TestGolden(t *testing.T) {
 
 // TestParquetAbsent queries a known file for absent keys.
 func TestParquetAbsent(t *testing.T) {
-	set, err := interop.Read(bytes.NewReader(file(t, "parquet")), interop.Parquet, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must(interop.Read(bytes.NewReader(file(t, "parquet")), interop.Parquet, 1<<20))
 	for i := range 10_000 {
 		if set.ContainsString(fmt.Sprint(i)) {
 			t.Fatalf("%d is in a filter of 4 keys: the rate is below 1e-8", i)
@@ -247,9 +227,7 @@ func TestManyLinks(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	set, err := interop.Read(bytes.NewReader(b), interop.RedisBloom, uint64(len(b)))
 	runtime.ReadMemStats(&after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if n := after.TotalAlloc - before.TotalAlloc; n > 12*uint64(len(b)) {
 		t.Errorf("%d bytes allocated for %d", n, len(b))
 	}
@@ -272,14 +250,9 @@ func TestLarge(t *testing.T) {
 			c.Hash = filter.XXH64
 		}
 		c.Keys = 2_000_000 // redisbloom takes at most 92 bits a key
-		set, err := bloomery.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must(bloomery.New(c))
 		for i := range uint64(1000) {
-			if err := set.Add([]byte(fmt.Sprint(i))); err != nil {
-				t.Fatal(err)
-			}
+			check(t, set.Add([]byte(fmt.Sprint(i))))
 		}
 		f, _ := interop.FormatOf(set)
 		b := write(t, set, f)
@@ -307,10 +280,7 @@ func TestWriteRefuses(t *testing.T) {
 		{"guava", 0, interop.Guava}, {"bitsandblooms", 0, interop.BitsAndBlooms}, {"redisbloom", 0, interop.RedisBloom},
 	} {
 		spec, own := c.spec, c.own
-		set, err := bloomery.New(bloomery.Config{Keys: 100, Spec: spec, Hash: c.hash})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must(bloomery.New(bloomery.Config{Keys: 100, Spec: spec, Hash: c.hash}))
 		if got, ok := interop.FormatOf(set); got != own || ok != (own != "") {
 			t.Errorf("%s is of format %q, want %q", spec, got, own)
 		}
@@ -331,9 +301,7 @@ func TestWriteRefuses(t *testing.T) {
 func TestReadOptions(t *testing.T) {
 	b := file(t, "parquet")
 	set, err := interop.Read(bytes.NewReader(b), interop.Parquet, 1<<20, bloomery.WithConcurrent())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {
@@ -417,9 +385,7 @@ func TestDetectBroken(t *testing.T) {
 func TestNoFilter(t *testing.T) {
 	var s bloomery.Set
 	closed := readGolden(t, "guava-64", interop.Guava)
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, closed.Close())
 	for _, s := range []*bloomery.Set{&s, closed} {
 		if f, ok := interop.FormatOf(s); ok {
 			t.Errorf("of format %s", f)
@@ -441,10 +407,7 @@ func TestNoFilter(t *testing.T) {
 // TestEstimate: bits that no probe reads do not count as keys.
 func TestEstimate(t *testing.T) {
 	b := word(70) + word(1) + word(192) + word(1<<35-1) + word(^uint64(63)) + word(^uint64(0))
-	set, err := interop.Read(strings.NewReader(b), interop.BitsAndBlooms, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must(interop.Read(strings.NewReader(b), interop.BitsAndBlooms, 1000))
 	if i := set.Info(); i.Keys != 48 || i.FPRPosterior != 0.5 { // ln ½ / ln(1-1/70) = 48.17
 		t.Errorf("%d keys, rate %g", i.Keys, i.FPRPosterior)
 	}
@@ -463,20 +426,12 @@ func TestEstimate(t *testing.T) {
 
 // TestChunks checks the rules of BF.LOADCHUNK: data ends at the iterator minus 1, within one link.
 func TestChunks(t *testing.T) {
-	set, err := bloomery.New(bloomery.Config{Keys: 100, Spec: "redisbloom(bytes=40000000,capacity=4000000)"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must(bloomery.New(bloomery.Config{Keys: 100, Spec: "redisbloom(bytes=40000000,capacity=4000000)"}))
 	for i := range 3500 {
-		if err := set.Add([]byte(fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
+		check(t, set.Add([]byte(fmt.Sprint(i))))
 	}
 	for _, set := range []*bloomery.Set{set, readGolden(t, "redisbloom", interop.RedisBloom)} {
-		chunks, err := interop.Chunks(set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		chunks := must(interop.Chunks(set))
 		var all []byte
 		header, n := 0, 0
 		for at, data := range chunks {
@@ -506,9 +461,7 @@ func TestChunks(t *testing.T) {
 func TestWriteCommands(t *testing.T) {
 	set := readGolden(t, "redisbloom", interop.RedisBloom)
 	var b bytes.Buffer
-	if err := interop.WriteCommands(&b, set, "a key"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, interop.WriteCommands(&b, set, "a key"))
 	var all []byte
 	for n := 0; b.Len() > 0; n++ {
 		var words [4]string
@@ -604,10 +557,7 @@ func TestForgedHeaders(t *testing.T) {
 func word(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, n)) }
 
 func readGolden(t *testing.T, name string, f interop.Format) *bloomery.Set {
-	set, err := interop.Read(bytes.NewReader(file(t, name)), f, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must(interop.Read(bytes.NewReader(file(t, name)), f, 1<<20))
 	return set
 }
 
@@ -641,21 +591,13 @@ func TestWriteChanged(t *testing.T) {
 		"guava(bytes=2000000)": interop.Guava, "redisbloom(capacity=2000000)": interop.RedisBloom,
 	} {
 		set, err := bloomery.New(bloomery.Config{Spec: spec, Keys: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := set.Save(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, set.Save(t.Context(), path))
 		if set, err = bloomery.Open(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		if err := set.Err(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Truncate(path, 1<<16); err != nil {
-			t.Fatal(err)
-		}
+		check(t, set.Err())
+		check(t, os.Truncate(path, 1<<16))
 		if set.Err() == nil {
 			t.Errorf("%s: the file is not mapped", spec)
 		}
@@ -676,17 +618,28 @@ func TestWriteChanged(t *testing.T) {
 // TestRedisBloomRate: the error rate of BF.RESERVE is in the file, and becomes the chosen rate.
 func TestRedisBloomRate(t *testing.T) {
 	for _, spec := range []string{"redisbloom(capacity=50,fpr=0.003)", "redisbloom(expansion=0,fpr=0.003)"} {
-		set, err := bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}), bloomery.Config{Spec: spec})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must(bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}), bloomery.Config{Spec: spec}))
 		var file bytes.Buffer
-		if err := interop.Write(&file, set, interop.RedisBloom); err != nil {
-			t.Fatal(err)
-		}
+		check(t, interop.Write(&file, set, interop.RedisBloom))
 		got, err := interop.Read(&file, interop.RedisBloom, 1<<20)
 		if err != nil || got.Info().FPRChosen != 0.003 || !got.Equal(set) {
 			t.Errorf("%s: chosen rate %v, %v", spec, got.Info().FPRChosen, err)
 		}
+	}
+}
+
+// must returns v, and panics if there is an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends a test if there is an error.
+func check(t testing.TB, err error) {
+	if err != nil {
+		t.Helper() // slow: some tests check millions of calls
+		t.Fatal(err)
 	}
 }

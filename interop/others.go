@@ -23,14 +23,6 @@ func (e *otherError) Unwrap() error { return ErrFormat }
 // Advice returns what to do.
 func (e *otherError) Advice() string { return e.advice }
 
-// beginning keeps the first otherHead bytes that are written to it.
-type beginning []byte
-
-func (b *beginning) Write(p []byte) (int, error) {
-	*b = append(*b, p[:min(len(p), otherHead-len(*b))]...)
-	return len(p), nil
-}
-
 const (
 	decompress = "decompress it first: "
 	useWriteTo = "write the filter there with WriteTo or MarshalBinary of bits-and-blooms, or with bincode in xorf"

@@ -20,9 +20,7 @@ func (e gobbed) GobEncode() ([]byte, error) { return e, nil }
 func TestOthers(t *testing.T) {
 	gobOf := func(v any) string {
 		var b bytes.Buffer
-		if err := gob.NewEncoder(&b).Encode(v); err != nil {
-			t.Fatal(err)
-		}
+		check(t, gob.NewEncoder(&b).Encode(v))
 		return b.String()
 	}
 	number := func(n uint64) string { return string(binary.LittleEndian.AppendUint64(nil, n)) }

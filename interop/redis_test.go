@@ -247,10 +247,7 @@ func dump(t *testing.T, call func(args ...any) (any, error), key string) string 
 	t.Helper()
 	var file strings.Builder
 	for at := 0; ; {
-		r, err := call("BF.SCANDUMP", key, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(call("BF.SCANDUMP", key, at))
 		pair := r.([]any)
 		if at = pair[0].(int); at == 0 {
 			return file.String()

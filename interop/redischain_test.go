@@ -16,21 +16,12 @@ func TestChainsOfRedis(t *testing.T) {
 	for i := 1; i <= 40; i++ {
 		rate := strconv.FormatFloat(float64(i)/[]float64{100, 1000, 7000, 1e6}[i%4], 'g', -1, 64)
 		key := "chain-" + rate
-		if _, err := c("BF.RESERVE", key, rate, 10); err != nil {
-			t.Fatal(err)
-		}
-		set, err := bloomery.New(bloomery.Config{Spec: "redisbloom(capacity=10,fpr=" + rate + ")"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(c("BF.RESERVE", key, rate, 10))
+		set := must(bloomery.New(bloomery.Config{Spec: "redisbloom(capacity=10,fpr=" + rate + ")"}))
 		for n := range 3000 {
 			k := fmt.Sprint(n)
-			if _, err := c("BF.ADD", key, k); err != nil {
-				t.Fatal(err)
-			}
-			if err := set.AddString(k); err != nil {
-				t.Fatal(err)
-			}
+			must(c("BF.ADD", key, k))
+			check(t, set.AddString(k))
 		}
 		if dump(t, c, key) != string(write(t, set, interop.RedisBloom)) {
 			t.Errorf("rate %s: the chain differs from that of Redis", rate)
@@ -41,13 +32,9 @@ func TestChainsOfRedis(t *testing.T) {
 // TestGoldenOfRedis compares testdata/redisbloom.bin with what a Redis writes.
 func TestGoldenOfRedis(t *testing.T) {
 	_, c := dial(t, redisPort(t))
-	if _, err := c("BF.RESERVE", "golden", "0.01", 10); err != nil {
-		t.Fatal(err)
-	}
+	must(c("BF.RESERVE", "golden", "0.01", 10))
 	for _, k := range hundred() {
-		if _, err := c("BF.ADD", "golden", k); err != nil {
-			t.Fatal(err)
-		}
+		must(c("BF.ADD", "golden", k))
 	}
 	if dump(t, c, "golden") != string(file(t, "redisbloom")) {
 		t.Error("testdata/redisbloom.bin is not what Redis writes")

@@ -20,14 +20,9 @@ import (
 // chain returns a chain of three links that holds the numbers from first to last as decimal digits.
 func chain(t *testing.T, first, last int) *bloomery.Set {
 	t.Helper()
-	set, err := bloomery.New(bloomery.Config{Spec: "redisbloom(capacity=200,fpr=0.01)"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must(bloomery.New(bloomery.Config{Spec: "redisbloom(capacity=200,fpr=0.01)"}))
 	for i := first; i <= last; i++ {
-		if err := set.AddString(fmt.Sprint(i)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, set.AddString(fmt.Sprint(i)))
 	}
 	return set
 }
@@ -49,9 +44,7 @@ func TestLoadRedis(t *testing.T) {
 	old, fresh := chain(t, 1, 900), chain(t, 1, 950)
 	for refuse := range 5 { // 0, or the header or one of the three links
 		s, c := start(t)
-		if err := load(old, "live.new", "live", c); err != nil {
-			t.Fatal(err)
-		}
+		check(t, load(old, "live.new", "live", c))
 		s.loads, s.refuse = 0, refuse
 		err := load(fresh, "live.new", "live", c)
 		want := old
@@ -75,9 +68,7 @@ func TestLoadRedis(t *testing.T) {
 func TestLoadRedisRefuses(t *testing.T) {
 	old, fresh := chain(t, 1, 900), chain(t, 951, 1900)
 	s, c := start(t)
-	if err := load(old, "x", "other", c); err != nil {
-		t.Fatal(err)
-	}
+	check(t, load(old, "x", "other", c))
 	if err := load(fresh, "other", "live", c); err == nil || !strings.Contains(err.Error(), "bad data") {
 		t.Errorf("over a key that exists: %v", err)
 	}
@@ -108,9 +99,7 @@ func TestLoadRedisRefuses(t *testing.T) {
 func commandsOf(t *testing.T, set *bloomery.Set, key string, broken int) (all [][]any) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := interop.WriteCommands(&b, set, key); err != nil {
-		t.Fatal(err)
-	}
+	check(t, interop.WriteCommands(&b, set, key))
 	for r := bufio.NewReader(&b); ; {
 		words, err := command(r)
 		if err != nil {
@@ -134,19 +123,14 @@ func TestLoadedOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, c := dial(t, port(t))
 			old := chain(t, 1, 900)
-			if err := load(old, "live.new", "live", c); err != nil {
-				t.Fatal(err)
-			}
+			check(t, load(old, "live.new", "live", c))
 			refused := 0
 			for _, args := range commandsOf(t, chain(t, 951, 1900), "live", -1) {
 				if _, err := c(args...); err != nil {
 					refused++
 				}
 			}
-			now, err := interop.Read(strings.NewReader(dump(t, c, "live")), interop.RedisBloom, 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			now := must(interop.Read(strings.NewReader(dump(t, c, "live")), interop.RedisBloom, 1<<20))
 			lost := 0
 			for i := 1; i <= 900; i++ {
 				if !now.ContainsString(fmt.Sprint(i)) {
@@ -175,18 +159,14 @@ func TestRecipe(t *testing.T) {
 func recipe(t *testing.T, cli, address string) {
 	port, c := dial(t, address)
 	old, fresh := chain(t, 1, 900), chain(t, 1, 950)
-	if err := load(old, "seen.new", "seen", c); err != nil {
-		t.Fatal(err)
-	}
+	check(t, load(old, "seen.new", "seen", c))
 	file := filepath.Join(t.TempDir(), "seen.resp")
 	for _, broken := range []int{2, -1} {
 		var b strings.Builder
 		for _, args := range commandsOf(t, fresh, "seen.new", broken) {
 			b.WriteString(encoded(args))
 		}
-		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(file, []byte(b.String()), 0o600))
 		const line = `"$0" -p "$1" --pipe < "$2" && "$0" -p "$1" RENAME seen.new seen`
 		out, err := exec.CommandContext(t.Context(), "sh", "-c", line, cli, port, file).CombinedOutput()
 		if (err == nil) != (broken < 0) {
@@ -199,9 +179,7 @@ func recipe(t *testing.T, cli, address string) {
 		if dump(t, c, "seen") != string(write(t, want, interop.RedisBloom)) {
 			t.Errorf("command %d fails: the key has another filter: %s", broken, out)
 		}
-		if _, err := c("DEL", "seen.new"); err != nil {
-			t.Fatal(err)
-		}
+		must(c("DEL", "seen.new"))
 	}
 }
 
@@ -236,17 +214,12 @@ func redisPort(t *testing.T) string {
 	if module == "" || err != nil {
 		t.Skip("NOT RUN: needs redis-server in PATH, and in REDISBLOOM_MODULE the path of redisbloom.so")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	port := portOf(l)
 	_ = l.Close()
 	cmd := exec.Command(server, "--bind", "127.0.0.1", "--port", port, "--save", "", "--dir", t.TempDir(),
 		"--loadmodule", module)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -16,9 +16,7 @@ import (
 func TestWindowFiles(t *testing.T) {
 	for _, name := range []string{"few", "keyed", "new"} {
 		b, err := os.ReadFile(filepath.Join("..", "window", "testdata", name+".window"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		_, err = interop.Detect(bytes.NewReader(b), int64(len(b)))
 		if !errors.Is(err, interop.ErrFormat) ||
 			!strings.Contains(err.Error(), "open it with package window") {

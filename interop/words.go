@@ -20,6 +20,8 @@ type reader struct {
 	max uint64 // bytes that a whole filter may have
 	end uint64 // where the header ends, if its beginning tells; else 0
 	err error  // of r, or a *container.FormatError
+
+	first []byte // at most otherHead bytes
 }
 
 // fail sets the error, which wraps err, at the next byte, unless there is one.
@@ -36,6 +38,7 @@ func (r *reader) full(b []byte) {
 	}
 	n, err := io.ReadFull(r.r, b)
 	r.at += uint64(n)
+	r.first = append(r.first, b[:min(n, otherHead-len(r.first))]...)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		r.fail(io.ErrUnexpectedEOF, "end of the input")
 	} else {
