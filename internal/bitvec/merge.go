@@ -1,6 +1,7 @@
 package bitvec
 
 import (
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/internal/family"
@@ -33,37 +34,73 @@ func Same[F BitFilter](f F, other family.Filter) (same F, err error) {
 // Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in keys, the number
 // of keys of f. The error is the error of Same; f is then unchanged. For passed see family.Merger.
 func Merge[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
-	o, err := Same(f, other)
-	if err != nil {
-		return err
-	}
-	e := o.Encode()
-	Or(f.Encode().Sections[0], e.Sections[0], passed)
-	*keys += e.Keys
-	return nil
+	n, err := combine(f, other, passed, func(words, other []uint64) {
+		for i, w := range other {
+			words[i] |= w
+		}
+	})
+	*keys += n
+	return err
 }
 
 // Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
-// most the rate of either, but above the rate of a filter built from the common keys alone. keys becomes the smaller number of
-// both, an upper bound. For errors and passed see Merge.
+// most the rate of either, but above the rate of a filter built from the common keys alone. keys becomes the smaller
+// number of both, an upper bound. For errors and passed see Merge.
 func Intersect[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
-	o, err := Same(f, other)
-	if err != nil {
-		return err
+	n, err := combine(f, other, passed, func(words, other []uint64) {
+		for i, w := range other {
+			words[i] &= w
+		}
+	})
+	if err == nil {
+		*keys = min(*keys, n)
 	}
-	e := o.Encode()
-	And(f.Encode().Sections[0], e.Sections[0], passed)
-	*keys = min(*keys, e.Keys)
-	return nil
+	return err
 }
 
-// Free returns how many of the first n bits are 0 in both filters. Errors are the errors of Same.
-func Free[F BitFilter](f F, other family.Filter, n uint64) (uint64, error) {
+// combine calls do with the words of both filters, and returns the number of keys of other.
+func combine[F BitFilter](
+	f F, other family.Filter, passed func([]uint64), do func(words, other []uint64),
+) (keys uint64, err error) {
 	o, err := Same(f, other)
 	if err != nil {
 		return 0, err
 	}
-	return ZerosInBoth(f.Encode().Sections[0], o.Encode().Sections[0], n), nil
+	e := o.Encode()
+	Pass(f.Encode().Sections[0], e.Sections[0], passed, do)
+	return e.Keys, nil
+}
+
+// passWords is the number of words between two calls of passed: 1 MiB.
+const passWords = 1 << 17
+
+// Pass calls do with the parts of two arrays, other at most as long as words, in order and at most 1 MiB each. After
+// each part it calls passed, if not nil, with the part of other.
+func Pass(words, other []uint64, passed func([]uint64), do func(words, other []uint64)) {
+	for len(other) > 0 {
+		n := min(passWords, len(other))
+		do(words[:n], other[:n])
+		if passed != nil {
+			passed(other[:n])
+		}
+		words, other = words[n:], other[n:]
+	}
+}
+
+// Free returns how many of the first n bits are 0 in both filters. Errors are the errors of Same.
+func Free[F BitFilter](f F, other family.Filter, n uint64) (free uint64, err error) {
+	o, err := Same(f, other)
+	if err != nil {
+		return 0, err
+	}
+	v, w := f.Encode().Sections[0][:(n+63)/64], o.Encode().Sections[0][:(n+63)/64]
+	for i, x := range v {
+		free += uint64(bits.OnesCount64(^(x | w[i])))
+	}
+	if n%64 != 0 {
+		free -= uint64(bits.OnesCount64(^(v[n/64] | w[n/64]) >> (n % 64)))
+	}
+	return free, nil
 }
 
 // CopyShared returns a copy of words to which others write at the same time. Since bits are only ever set, it has every

@@ -24,8 +24,8 @@ const interval = 50 * time.Millisecond
 // locked file. What is neither a regular file nor a folder, such as a pipe, is an error wrapping
 // untrusted.ErrNotRegular: Lock never waits to open it. On systems and file systems without locks it takes none.
 //
-// The file may be replaced once, at the end: processes that wait then lock the new one. Files that are replaced more often,
-// or need not exist, need LockFile. Windows cannot replace an open file, so there Lock locks a file beside it.
+// The file may be replaced once, at the end: processes that wait then lock the new one. Files that are replaced more
+// often, or need not exist, need LockFile. Windows cannot replace an open file, so there Lock locks a file beside it.
 func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileInfo, error) {
 	if runtime.GOOS != "windows" {
 		open := func() (*os.File, fs.FileInfo, error) { return untrusted.OpenAny(path, os.O_RDONLY, 0) }
@@ -133,10 +133,20 @@ func lock(
 	ctx context.Context, path string, open func() (*os.File, fs.FileInfo, error), waiting func(),
 ) (*os.File, fs.FileInfo, error) {
 	for {
-		f, was, err := try(path, open)
-		if f != nil || err != nil {
-			return f, was, err
+		f, was, err := open()
+		if err != nil {
+			return nil, nil, err
 		}
+		_, elsewhere := Try(f)
+		now, err := os.Stat(path)
+		if !elsewhere && err == nil && os.SameFile(was, now) { // else the path has just been given to another file
+			return f, was, nil
+		}
+		_ = f.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // open creates it again, or says so
+			return nil, nil, err
+		}
+
 		if waiting != nil {
 			waiting()
 			waiting = nil
@@ -155,25 +165,4 @@ func Unlock(f *os.File) error {
 		return err
 	}
 	return nil
-}
-
-// try returns no file if another one has the lock, or if the path has just been given to another file.
-func try(path string, open func() (*os.File, fs.FileInfo, error)) (*os.File, fs.FileInfo, error) {
-	f, was, err := open()
-	if err != nil {
-		return nil, nil, err
-	}
-	if _, elsewhere := Try(f); elsewhere {
-		_ = f.Close()
-		return nil, nil, nil
-	}
-	now, err := os.Stat(path)
-	if err == nil && os.SameFile(was, now) {
-		return f, was, nil
-	}
-	_ = f.Close()
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // open creates it again, or says so
-	}
-	return nil, nil, err
 }

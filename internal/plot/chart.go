@@ -6,11 +6,11 @@ package plot
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"html"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,7 +22,7 @@ type Chart struct {
 	Curves      []Curve
 }
 
-// Curve is one line of a chart.
+// Curve is one line of a chart, with at least one point. Coordinates are positive and finite.
 type Curve struct {
 	Name   string
 	Points [][2]float64
@@ -77,8 +77,8 @@ type svg struct {
 	x, y Axis
 }
 
-// put writes a line. Lengths are rounded, and texts are escaped.
-func (s *svg) put(format string, args ...any) {
+// write writes a line. Lengths are rounded, and texts are escaped.
+func (s *svg) write(format string, args ...any) {
 	for i, arg := range args {
 		switch v := arg.(type) {
 		case float64:
@@ -92,44 +92,40 @@ func (s *svg) put(format string, args ...any) {
 
 // text writes a line of text. anchor says which part of it is at the point: start, middle or end.
 func (s *svg) text(x, y, size float64, anchor, text string) {
-	s.put(`<text x="%s" y="%s" text-anchor="%s" font-size="%s" fill="%s">%s</text>`, x, y, anchor, size, ink, text)
+	s.write(`<text x="%s" y="%s" text-anchor="%s" font-size="%s" fill="%s">%s</text>`, x, y, anchor, size, ink, text)
 }
 
 func (s *svg) line(x1, y1, x2, y2 float64, color string) {
-	s.put(`<path d="M%s %sL%s %s" fill="none" stroke="%s" stroke-width="0.5"/>`, x1, y1, x2, y2, color)
+	s.write(`<path d="M%s %sL%s %s" fill="none" stroke="%s" stroke-width="0.5"/>`, x1, y1, x2, y2, color)
 }
 
-// WriteSVG writes the picture. Points that the axes cannot show, such as those at 0, are omitted. It returns an error if
-// no point is left.
+// WriteSVG writes the picture of at least one curve.
 func (c Chart) WriteSVG(w io.Writer) error {
-	curves, s := c.drawable(), &svg{}
-	if len(curves) == 0 {
-		return errors.New("no point can be drawn")
-	}
-	s.x, s.y = axes(curves)
+	s := &svg{}
+	s.x, s.y = axes(c.Curves)
 	s.x.From, s.x.To = left+inset, width-right-inset
 	s.y.From, s.y.To = height-below-inset, top+inset
 
-	rows := legendRows(curves)
+	rows := legendRows(c.Curves)
 	bottom := height + legendRow*float64(len(rows))
-	s.put(`<svg role="img" xmlns="http://www.w3.org/2000/svg" width="%spt" height="%spt" viewBox="0 0 %s %s"`+
+	s.write(`<svg role="img" xmlns="http://www.w3.org/2000/svg" width="%spt" height="%spt" viewBox="0 0 %s %s"`+
 		` font-family="Liberation Sans,Arimo,Arial,Helvetica,sans-serif">`, width, bottom, width, bottom)
-	s.put("<title>%s</title>", c.alternative())
-	s.put(`<path d="M0 0H%sV%sH0Z" fill="#ffffff"/>`, width, bottom)
+	s.write("<title>%s</title>", c.alternative())
+	s.write(`<path d="M0 0H%sV%sH0Z" fill="#ffffff"/>`, width, bottom)
 
 	s.drawAxes(c)
-	for i, curve := range curves {
+	for i, curve := range c.Curves {
 		s.drawCurve(curve, i)
 	}
 	for i, row := range rows {
-		s.drawLegend(curves, row, height+legendRow*(float64(i)+0.5)-4)
+		s.drawLegend(c.Curves, row, height+legendRow*(float64(i)+0.5)-4)
 	}
-	s.put("</svg>")
+	s.write("</svg>")
 	_, err := s.WriteTo(w)
 	return err
 }
 
-// alternative returns the text for who does not see the picture: the title, the axes and the names of the curves.
+// alternative returns the text for readers who cannot see the picture: the title, the axes and the names of the curves.
 func (c Chart) alternative() string {
 	var names []string
 	for _, curve := range c.Curves {
@@ -138,35 +134,16 @@ func (c Chart) alternative() string {
 	return fmt.Sprintf("%s. Plot of %s over %s: %s.", c.Title, c.Y, c.X, strings.Join(names, "; "))
 }
 
-// drawable returns the curves without points that logarithmic axes cannot show, and without curves that have no points
-// then.
-func (c Chart) drawable() (curves []Curve) {
-	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 0) } // false for NaN
-	for _, curve := range c.Curves {
-		all := curve.Points
-		curve.Points = nil
-		for _, p := range all {
-			if positive(p[0]) && positive(p[1]) {
-				curve.Points = append(curve.Points, p)
-			}
-		}
-		if len(curve.Points) > 0 {
-			curves = append(curves, curve)
-		}
-	}
-	return curves
-}
-
-// axes returns the axes of curves that have points.
+// axes returns the axes of curves.
 func axes(curves []Curve) (x, y Axis) {
-	low, high := curves[0].Points[0], curves[0].Points[0]
+	var all [2][]float64
 	for _, c := range curves {
 		for _, p := range c.Points {
-			low = [2]float64{min(low[0], p[0]), min(low[1], p[1])}
-			high = [2]float64{max(high[0], p[0]), max(high[1], p[1])}
+			all[0], all[1] = append(all[0], p[0]), append(all[1], p[1])
 		}
 	}
-	return NewAxis(low[0], high[0], true), NewAxis(low[1], high[1], true)
+	spanning := func(v []float64) Axis { return NewAxis(slices.Min(v), slices.Max(v), true) }
+	return spanning(all[0]), spanning(all[1])
 }
 
 // drawAxes draws the title, the grid, and the axes with their names and ticks.
@@ -174,7 +151,7 @@ func (s *svg) drawAxes(c Chart) {
 	const bottom, center, middle = height - below, (left + width - right) / 2, (top + height - below) / 2
 	s.text(center, 16, textSize, "middle", c.Title)
 	s.text(center, height-14, textSize, "middle", c.X)
-	s.put(`<text transform="translate(16 %s) rotate(-90)" text-anchor="middle" font-size="%s" fill="%s">%s</text>`,
+	s.write(`<text transform="translate(16 %s) rotate(-90)" text-anchor="middle" font-size="%s" fill="%s">%s</text>`,
 		middle, textSize, ink, c.Y)
 
 	for _, t := range s.x.Ticks {
@@ -195,7 +172,7 @@ func (s *svg) drawAxes(c Chart) {
 		}
 		s.line(left-length, at, left, at, ink)
 	}
-	s.put(`<path d="M%s %sV%sH%s" fill="none" stroke="%s" stroke-width="0.5"/>`, left, top, bottom, width-right, ink)
+	s.write(`<path d="M%s %sV%sH%s" fill="none" stroke="%s" stroke-width="0.5"/>`, left, top, bottom, width-right, ink)
 }
 
 // drawCurve draws a curve. i is its number.
@@ -216,15 +193,15 @@ func (s *svg) drawCurve(c Curve, i int) {
 // stroke draws a line in the style of curve i.
 func (s *svg) stroke(path string, c Curve, i int) {
 	if c.Bound {
-		s.put(`<path d="%s" fill="none" stroke="%s" stroke-width="1.2" stroke-dasharray="%s"/>`,
+		s.write(`<path d="%s" fill="none" stroke="%s" stroke-width="1.2" stroke-dasharray="%s"/>`,
 			path, boundInk, dashes[i%len(dashes)])
 		return
 	}
-	s.put(`<path d="%s" fill="none" stroke="%s" stroke-width="1.6"/>`, path, colors[i%len(colors)])
+	s.write(`<path d="%s" fill="none" stroke="%s" stroke-width="1.6"/>`, path, colors[i%len(colors)])
 }
 
 func (s *svg) mark(x, y float64, i int) {
-	s.put(`<path transform="translate(%s %s)" d="%s" fill="%s"/>`, x, y, marks[i%len(marks)], colors[i%len(colors)])
+	s.write(`<path transform="translate(%s %s)" d="%s" fill="%s"/>`, x, y, marks[i%len(marks)], colors[i%len(colors)])
 }
 
 // legendWidth returns the estimated width of an entry of the legend.

@@ -170,24 +170,25 @@ func (in *input) listHead() (n int64, kind byte) {
 	return n, kind
 }
 
-// list reads a list of elements of that type by one, and returns true. If kind is not a list it returns false and reads
-// nothing; a list of other elements is skipped.
-func (in *input) list(kind, element byte, one func()) bool {
+// list reads a list of elements of that type by read, and returns true. If kind is not a list it returns false and
+// reads nothing; a list of other elements is skipped.
+func (in *input) list(kind, element byte, read func()) bool {
 	if kind != kindList {
 		return false
 	}
 	n, have := in.listHead()
-	for range n {
-		if in.err != nil {
-			break
-		}
-		if have == element {
-			one()
-		} else {
-			in.skipElement(have)
-		}
+	if have != element {
+		read = func() { in.skipElement(have) }
 	}
+	in.repeat(n, read)
 	return true
+}
+
+// repeat calls read n times, until there is an error.
+func (in *input) repeat(n int64, read func()) {
+	for i := int64(0); i < n && in.err == nil; i++ {
+		read()
+	}
 }
 
 // skipElement skips an element of a list or map: as skipValue, but a bool has a byte.
@@ -215,33 +216,19 @@ func (in *input) skipValue(kind byte) {
 		in.skip(in.length())
 	case kindList, kindSet:
 		n, element := in.listHead()
-		for range n {
-			if in.err != nil {
-				break
-			}
-			in.skipElement(element)
-		}
+		in.repeat(n, func() { in.skipElement(element) })
 	case kindMap:
-		in.skipMap()
+		if n := in.length(); n > 0 { // an empty map has no types
+			kinds := in.byte()
+			in.repeat(n, func() {
+				in.skipElement(kinds >> 4)
+				in.skipElement(kinds & 15)
+			})
+		}
 	case kindStruct:
 		in.structure(func(*input, int, byte) bool { return false })
 	default:
 		in.fail(fmt.Sprintf("a value of type %d", kind), filter.ErrCorrupt)
 	}
 	in.depth--
-}
-
-func (in *input) skipMap() {
-	n := in.length()
-	if n == 0 {
-		return // without types
-	}
-	kinds := in.byte()
-	for range n {
-		if in.err != nil {
-			break
-		}
-		in.skipElement(kinds >> 4)
-		in.skipElement(kinds & 15)
-	}
 }
