@@ -1,46 +1,32 @@
 // Command bloomery-beam builds sharded sets on many machines with Apache Beam. Package job does the work.
 //
 // The same program is the submitter and the worker: the command worker serves a worker pool, and a runner that starts
-// containers or processes starts this program as the container contract of Beam says (boot.go).
+// containers or processes starts this program as the container contract of Beam says (worker.go).
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/beam/job"
+	"github.com/bloomery/bloomery/internal/cli"
 )
 
 func main() {
 	if isBoot(os.Args[1:]) {
 		os.Exit(boot(os.Args[1:], os.Stderr))
 	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		s := <-signals
-		signal.Stop(signals) // a second signal kills
-		cancel(signalled{s})
-	}()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	cli.Main(func(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) int {
+		return run(ctx, args, stdout, stderr)
+	})
 }
-
-// signalled is the cause of a context that a signal has ended.
-type signalled struct{ os.Signal }
-
-func (s signalled) Error() string { return "interrupted: " + s.String() }
-
-func (s signalled) Unwrap() error { return context.Canceled }
 
 // app is the state of the command.
 type app struct {
@@ -55,7 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := a.command()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	var end signalled
+	var end cli.Signalled
 	switch {
 	case err == nil:
 		return 0
@@ -100,8 +86,7 @@ func (a *app) fail(err error) {
 		if a.verbose && trace != "" {
 			fields["trace"] = trace
 		}
-		b, _ := json.Marshal(fields)
-		fmt.Fprintf(a.stderr, "%s\n", b)
+		_, _ = a.stderr.Write(cli.AppendJSON(nil, fields))
 		return
 	}
 	fmt.Fprintln(a.stderr, "bloomery-beam:", strings.ReplaceAll(err.Error(), "\n", "\n  "))
@@ -125,12 +110,4 @@ func (a *app) note(text string) {
 	if !a.quiet && !a.json {
 		fmt.Fprintln(a.stderr, "bloomery-beam:", text)
 	}
-}
-
-// printJSON writes one indented JSON value.
-func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.stdout)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }

@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"sync"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/bloomery/bloomery/beam/job"
+	"github.com/bloomery/bloomery/internal/cli"
 )
 
 // bar is the progress line on stderr. It shows nothing if stderr is not a terminal, and with --quiet or --json.
@@ -22,8 +20,7 @@ type bar struct {
 }
 
 func (a *app) newBar() *bar {
-	f, ok := a.stderr.(*os.File)
-	return &bar{a: a, on: ok && !a.quiet && !a.json && term.IsTerminal(int(f.Fd()))}
+	return &bar{a: a, on: !a.quiet && !a.json && cli.IsTerminal(a.stderr)}
 }
 
 // show draws the line.

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"sync"
 	"time"
 
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/runnerlib"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
 const (
@@ -135,4 +138,71 @@ func (s *server) cancel(ctx context.Context, id string) error {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// named is a client that gives jobs a name. The runners of Beam for Java take it from the options; without it they make
+// one of the name of the application, the user, the time and a random number.
+type named struct {
+	jobpb.JobServiceClient
+	name string
+}
+
+func (n named) Prepare(
+	ctx context.Context, r *jobpb.PrepareJobRequest, o ...grpc.CallOption,
+) (*jobpb.PrepareJobResponse, error) {
+	r.JobName = n.name
+	if r.PipelineOptions == nil {
+		r.PipelineOptions = &structpb.Struct{}
+	}
+	if r.PipelineOptions.Fields == nil {
+		r.PipelineOptions.Fields = map[string]*structpb.Value{}
+	}
+	r.PipelineOptions.Fields["beam:option:"+jobNameOption+":v1"] = structpb.NewStringValue(n.name)
+	return n.JobServiceClient.Prepare(ctx, r, o...)
+}
+
+// prismServer is the job server in this process. It cannot be stopped, so there is one for all jobs.
+type prismServer struct {
+	client   jobpb.JobServiceClient
+	endpoint string
+	open     error // why the server is reachable from other machines, or nil if it is not
+}
+
+// startPrism starts Prism in this process, on a free port of the loopback interface.
+var startPrism = sync.OnceValues(func() (*prismServer, error) {
+	var s *prismServer
+	var err error
+	for range 5 { // another process may take the port in between
+		if s, err = tryPrism(); err == nil {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot start Prism: %w", err)
+})
+
+func tryPrism() (s *prismServer, err error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if p := recover(); p != nil { // NewServer panics if it cannot listen
+			err = errors.New(fmt.Sprint(p))
+		}
+	}()
+	client, err := prism.CreateJobServer(context.Background(), prism.Options{Port: port})
+	if err != nil {
+		return nil, err
+	}
+	return &prismServer{client, fmt.Sprintf("localhost:%d", port), bindLoopback(port)}, nil
+}
+
+// freePort returns a TCP port that was free a moment ago.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
 }

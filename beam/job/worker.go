@@ -3,14 +3,22 @@ package job
 import (
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"maps"
+	"os"
 	"runtime"
+	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/bloomery/bloomery/beam/parquet"
+	"github.com/bloomery/bloomery/buckets"
+	_ "github.com/bloomery/bloomery/buckets/all" // s3:// and gs://
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/steps"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Task is what the graph says about a job: names and numbers, nothing secret.
@@ -159,4 +167,86 @@ func complete(shards int, next func(*[]byte) bool) error {
 		return fmt.Errorf("%d of %d shards are built", n, shards)
 	}
 	return nil
+}
+
+// Formats are the formats of keys that keyio does not have.
+var Formats = steps.Formats{parquet.Name: parquet.Format{}}
+
+// isURL reports whether a name is the URL of a bucket.
+func isURL(name string) bool { return strings.Contains(name, "://") }
+
+// openSource opens the bucket of a URL, or the files of this machine if it is empty.
+func openSource(ctx context.Context, url string) (steps.Source, error) {
+	if url == "" {
+		return steps.Files(), nil
+	}
+	return buckets.OpenStore(ctx, url)
+}
+
+// openStore opens a folder, or a prefix of a bucket.
+func openStore(ctx context.Context, where string) (steps.Store, error) {
+	return buckets.OpenStore(ctx, where)
+}
+
+// split divides a name or pattern of inputs into what openSource opens and a pattern in it.
+func split(in string) (source, pattern string) {
+	if !isURL(in) {
+		return "", in
+	}
+	return buckets.Split(in)
+}
+
+// SecretFileVariable is the environment variable of workers that names the file with the secret, 32 hex digits.
+const SecretFileVariable = "BLOOMERY_SECRET_FILE"
+
+// secrets has the secrets of plans that Run of this process builds.
+var secrets sync.Map // plan id -> *filter.Secret
+
+// secretOf returns the secret of a plan in a worker.
+func secretOf(ctx context.Context, plan string) (*filter.Secret, error) {
+	if s, ok := secrets.Load(plan); ok {
+		return s.(*filter.Secret), nil
+	}
+	path := os.Getenv(SecretFileVariable)
+	if path == "" {
+		return nil, fmt.Errorf("%w: set %s to a file with the secret on every worker", filter.ErrNoSecret,
+			SecretFileVariable)
+	}
+	return ReadSecret(ctx, path)
+}
+
+// maxSecret is the largest file with a secret in bytes.
+const maxSecret = 4096
+
+// ReadSecret reads a secret from a file or pipe of 32 hex digits. It waits for the writer of a pipe until ctx ends.
+func ReadSecret(ctx context.Context, path string) (*filter.Secret, error) {
+	text, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxSecret, Streams: true})
+	if err != nil {
+		return nil, fmt.Errorf("reading the secret: %w", err)
+	}
+	b, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(b) != filter.SecretSize {
+		return nil, fmt.Errorf("%s: want a secret of 32 hex digits; make one with: openssl rand -hex %d", path,
+			filter.SecretSize)
+	}
+	return (*filter.Secret)(b), nil
+}
+
+// Version returns the version of the module from which this program was built, or "" if the build has none.
+func Version() string {
+	b, ok := debug.ReadBuildInfo()
+	if !ok || b.Main.Version == "(devel)" {
+		return ""
+	}
+	return b.Main.Version
+}
+
+// sameProgram returns an error if the submitter and a worker are known to be different versions: they may not have the
+// same steps and files.
+func sameProgram(submitter, worker string) error {
+	if submitter == "" || worker == "" || submitter == worker {
+		return nil
+	}
+	return fmt.Errorf("the submitter is bloomery-beam %s and a worker is %s: run the same version on all machines",
+		submitter, worker)
 }

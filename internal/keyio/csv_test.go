@@ -1,19 +1,20 @@
 package keyio
 
 import (
+	"encoding/csv"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 func TestCSV(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		o     Options
-		files []string
-		want  []string
-	}{
+	checkKeys(t, CSV, []keysCase{
 		{"first column", Options{}, []string{"a,1\nb,2"}, []string{"a", "b"}},
 		{"number", Options{Column: "2"}, []string{"a,1\r\nb,2\r\n"}, []string{"1", "2"}},
 		{"number and header", Options{Column: "2", Header: true}, []string{"k,n\na,1\n", "k,n\nb,2\n", ""},
@@ -31,24 +32,11 @@ func TestCSV(t *testing.T) {
 		{"tab", Options{Column: "2", Delimiter: '\t'}, []string{"a\t\"1\t2\"\n"}, []string{"1\t2"}},
 		{"delimiter of two bytes", Options{Column: "2", Delimiter: '·'}, []string{"a·b\n"}, []string{"b"}},
 		{"empty file", Options{}, []string{""}, nil},
-	} {
-		tt.o.Format = CSV
-		for _, block := range []int{1, 3, blockSize} {
-			got, err := keysOf(t, open(t, tt.o, block, tt.files...))
-			if err != nil || !slices.Equal(got, tt.want) {
-				t.Errorf("%s, blocks of %d: %q, %v; want %q", tt.name, block, got, err, tt.want)
-			}
-		}
-	}
+	})
 }
 
 func TestCSVErrors(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		o    Options
-		text string
-		says []string
-	}{
+	checkErrors(t, CSV, []errorCase{
 		{"short row", Options{Column: "2"}, "a,1\n\"\n\",2\nb\n", []string{":4:", "column 2", "has 1"}},
 		{"no such name", Options{Column: "key"}, "a,b c\n", []string{`no column "key"`, `"a", "b c"`}},
 		{"many names", Options{Column: "key"}, strings.Repeat("x,", 99) + "x\n", []string{"and 70 more"}},
@@ -60,14 +48,7 @@ func TestCSVErrors(t *testing.T) {
 			[]string{"after byte 2", "closing quote missing"}},
 		{"endless row", Options{}, "a\n" + strings.Repeat("b", 4<<20), []string{"too long"}},
 		{"endless header", Options{Column: "b"}, strings.Repeat("b", 4<<20), []string{"too long"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tt.o.Format = CSV
-			in := open(t, tt.o, blockSize, tt.text)
-			_, err := keysOf(t, in)
-			wantError(t, err, append(tt.says, in.sources[0].path)...)
-		})
-	}
+	})
 }
 
 func TestCSVKeyTooLong(t *testing.T) {
@@ -92,5 +73,164 @@ func TestCSVBatchLine(t *testing.T) {
 	// A block of 40 bytes holds ten keys of three bytes and one end each. The first key is on line 4.
 	if want := []int64{4, 24, 44, 64}; err != nil || !slices.Equal(lines, want) {
 		t.Errorf("first keys on lines %v, %v; want %v", lines, err, want)
+	}
+}
+
+// TestRows: rows come as they are in the input, with the header row of the first one.
+func TestRows(t *testing.T) {
+	csv := "mail,note\r\n\n\"a@x\",\"1\n2\"\r\n\r\n ,b\n,no key\nc@x,\"\"\"q\"\"\""
+	for _, tt := range []struct {
+		name   string
+		o      Options
+		files  []string
+		header string
+		rows   []string
+	}{
+		{"CSV", Options{Column: "mail"}, []string{csv, "mail,note\nd,\n"}, "mail,note\r\n",
+			[]string{"\"a@x\",\"1\n2\"\r\n", " ,b\n", "c@x,\"\"\"q\"\"\"\n", "d,\n"}},
+		{"no header", Options{Column: "2"}, []string{"a,1\n,2"}, "", []string{"a,1\n", ",2\n"}},
+		{"header alone", Options{Header: true}, []string{"a,1"}, "a,1\n", nil},
+		{"TSV", Options{Format: TSV, Column: "k"}, []string{"n\tk\n1\ta\r\n\n2\tb", "n\tk\n3\tc\n"}, "n\tk\n",
+			[]string{"1\ta\r\n", "2\tb\n", "3\tc\n"}},
+		{"TSV, header alone", Options{Format: TSV, Header: true}, []string{"n\tk"}, "n\tk\n", nil},
+		{"empty", Options{Header: true}, []string{""}, "", nil},
+	} {
+		if tt.o.Rows = true; tt.o.Format == "" {
+			tt.o.Format = CSV
+		}
+		for _, block := range []int{1, 5, 40, blockSize} {
+			header := ""
+			var rows []string
+			err := open(t, tt.o, block, tt.files...).Process(t.Context(), 3, func(_ int, b *Batch) error {
+				if len(b.Rows) != len(b.Keys) {
+					return fmt.Errorf("%d rows, %d keys", len(b.Rows), len(b.Keys))
+				}
+				return nil
+			}, func(b *Batch) error {
+				if len(b.Header) > 0 && (header != "" || rows != nil) {
+					t.Errorf("%s: header %q after %q, %q", tt.name, b.Header, header, rows)
+				}
+				header += string(b.Header)
+				for _, row := range b.Rows {
+					rows = append(rows, string(row))
+				}
+				return nil
+			})
+			if err != nil || header != tt.header || !slices.Equal(rows, tt.rows) {
+				t.Errorf("%s, blocks of %d: %q, %q, %v; want %q, %q", tt.name, block, header, rows, err, tt.header, tt.rows)
+			}
+		}
+	}
+	for _, format := range []Format{CSV, TSV} {
+		in := open(t, Options{Format: format, Column: "k", Rows: true}, blockSize, "k\na\n", "k2\nb\n")
+		_, err := keysOf(t, in)
+		wantError(t, err, in.sources[0].path, in.sources[1].path, "header row")
+	}
+}
+
+// TestRowsRandom: the rows of a table, one after the other, are the table, and its keys are those of encoding/csv. Also
+// if it comes one byte at a time through a pipe, compressed.
+func TestRowsRandom(t *testing.T) {
+	const seed = 7
+	r := rand.New(rand.NewPCG(seed, 0))
+	for i := range 200 {
+		var text strings.Builder
+		w := csv.NewWriter(&text)
+		w.UseCRLF = r.IntN(2) == 0
+		want := []string{}
+		for range 1 + r.IntN(20) {
+			row := []string{"k", "k", "k"}
+			for c := range row {
+				row[c] += strings.ReplaceAll(randomText(r, r.IntN(20)), "\r", "")
+			}
+			if err := w.Write(row); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, row[1])
+		}
+		w.Flush()
+		table := text.String()
+		o := Options{Format: CSV, Column: "2", Header: r.IntN(2) == 0, Rows: true}
+		if o.Header {
+			want = want[1:]
+		}
+		read := func(in *Input) (got string, keys []string, err error) {
+			keys = []string{}
+			err = in.Process(t.Context(), 2, nil, func(b *Batch) error {
+				got += string(b.Header)
+				for i, row := range b.Rows {
+					got += string(row)
+					keys = append(keys, string(b.Keys[i]))
+				}
+				return nil
+			})
+			return got, keys, err
+		}
+		in := open(t, o, 1+r.IntN(100), table)
+		if got, keys, err := read(in); err != nil || got != table || !slices.Equal(keys, want) {
+			t.Fatalf("seed %d, table %d: %q, %q, %v; want %q, %q", seed, i, got, keys, err, table, want)
+		}
+		o.Stdin = iotest.OneByteReader(strings.NewReader(zstded(t, bom+table)))
+		in, err := Open(nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, keys, err := read(in); err != nil || got != table || !slices.Equal(keys, want) {
+			t.Fatalf("seed %d, table %d through a pipe: %q, %q, %v; want %q, %q", seed, i, got, keys, err, table, want)
+		}
+	}
+}
+
+func TestSecond(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		o    Options
+		text string
+		want []string
+	}{
+		{"names", Options{Format: CSV, Column: "serial", Second: "issuer"},
+			"issuer,serial\nA,1\n\"B,C\",2\n,3\n,\nD,\n", []string{"A 1", "B,C 2", " 3"}},
+		{"numbers", Options{Format: CSV, Column: "2", Second: "1"}, "A,1\nB,2", []string{"A 1", "B 2"}},
+		{"name and number", Options{Format: CSV, Second: "p"}, "k,p\n1,A\n", []string{"A 1"}},
+		{"with rows", Options{Format: CSV, Second: "2", Rows: true}, "1,A\n2,B\n",
+			[]string{"A 1 1,A\n", "B 2 2,B\n"}},
+		{"one column", Options{Format: CSV, Second: "1"}, "1\n2\n", []string{"1 1", "2 2"}},
+		{"TSV", Options{Format: TSV, Column: "serial", Second: "issuer"}, "serial\tissuer\n1\tA\n2\t\n\tB\n3\tC\r\n",
+			[]string{"A 1", " 2", "C 3"}},
+		{"TSV with rows", Options{Format: TSV, Column: "2", Second: "1", Rows: true}, "A\t1\n",
+			[]string{"A 1 A\t1\n"}},
+	} {
+		for _, block := range []int{1, 3, blockSize} {
+			var got []string
+			err := open(t, tt.o, block, tt.text).Process(t.Context(), 0, nil, func(b *Batch) error {
+				for i, key := range b.Keys {
+					line := string(b.Second[i]) + " " + string(key)
+					if tt.o.Rows {
+						line += " " + string(b.Rows[i])
+					}
+					got = append(got, line)
+				}
+				return nil
+			})
+			if err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("%s, blocks of %d: %q, %v; want %q", tt.name, block, got, err, tt.want)
+			}
+		}
+	}
+}
+
+func TestSecondErrors(t *testing.T) {
+	short := errorCase{"short row", Options{Second: "2"}, "A,1\nB\n", []string{":2:", "no column 2", "has 1"}}
+	checkErrors(t, CSV, []errorCase{
+		short,
+		{"no such name", Options{Second: "c"}, "a,b\n", []string{`no column "c"`}},
+		{"empty file", Options{Second: "c"}, "", []string{"is empty", `column "c"`}},
+	})
+	short.text = "A\t1\nB\n"
+	checkErrors(t, TSV, []errorCase{short})
+	for _, o := range []Options{{Second: "1"}, {Format: CSV, Second: "0"}} {
+		if _, err := Open([]string{write(t, "keys", "a\n")}, o); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%+v: %v", o, err)
+		}
 	}
 }

@@ -114,15 +114,6 @@ func (b *badRows) skip(s *settings, err error) error {
 	return nil
 }
 
-// begin starts a pass. It returns ErrNotRewindable for the second pass over a pipe.
-func (in *Input) begin() error {
-	if in.begun.Swap(true) && !in.Rewindable() {
-		return ErrNotRewindable
-	}
-	in.bad = badRows{}
-	return nil
-}
-
 func fileSource(path string) (source, error) {
 	fi, err := os.Stat(path)
 	if err != nil {

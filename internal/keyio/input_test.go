@@ -295,3 +295,39 @@ func TestChangedBetweenPasses(t *testing.T) {
 		t.Errorf("standard input: %v", err)
 	}
 }
+
+// TestOpenReader reads a reader once, with its name in errors, and with Plain as it is.
+func TestOpenReader(t *testing.T) {
+	const text = bom + "a\nb"
+	for _, tt := range []struct {
+		text  string
+		plain bool
+		want  []string
+	}{
+		{text, false, []string{"a", "b"}},
+		{text, true, []string{bom + "a", "b"}},
+		{"\x1f\x8b\x08x\ny", true, []string{"\x1f\x8b\x08x", "y"}},
+		{"PK\x03\x04\n", true, []string{"PK\x03\x04"}},
+		{"", true, nil},
+	} {
+		in, err := OpenReader("part", strings.NewReader(tt.text), Options{Plain: tt.plain})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := keysOf(t, in)
+		if err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("%q, plain %v: %q, %v", tt.text, tt.plain, got, err)
+		}
+		if _, err := keysOf(t, in); !errors.Is(err, ErrNotRewindable) {
+			t.Errorf("a second pass: %v", err)
+		}
+	}
+	in, err := OpenReader("part", strings.NewReader("a\nbcd"), Options{MaxKey: 2})
+	if err == nil {
+		_, err = keysOf(t, in)
+	}
+	wantError(t, err, "part:2:")
+	if _, err := OpenReader("part", nil, Options{Format: "xml"}); err == nil {
+		t.Error("no error for a format that does not exist")
+	}
+}

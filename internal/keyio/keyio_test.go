@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -66,6 +67,49 @@ func keysOf(t testing.TB, in *Input) ([]string, error) {
 		t.Errorf("Count = %d, but Process found %d keys", n, len(keys))
 	}
 	return keys, err
+}
+
+// keysCase is an input of some files, and its keys.
+type keysCase struct {
+	name  string
+	o     Options
+	files []string
+	want  []string
+}
+
+// checkKeys reads inputs in blocks of any size.
+func checkKeys(t *testing.T, format Format, cases []keysCase) {
+	t.Helper()
+	for _, tt := range cases {
+		tt.o.Format = format
+		for _, block := range []int{1, 2, 3, 7, blockSize} {
+			got, err := keysOf(t, open(t, tt.o, block, tt.files...))
+			if err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("%s, blocks of %d: %q, %v; want %q", tt.name, block, got, err, tt.want)
+			}
+		}
+	}
+}
+
+// errorCase is an input that cannot be read, and what its error says.
+type errorCase struct {
+	name string
+	o    Options
+	text string
+	says []string
+}
+
+// checkErrors reads bad inputs. The error must name the input.
+func checkErrors(t *testing.T, format Format, cases []errorCase) {
+	t.Helper()
+	for _, tt := range cases {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.Format = format
+			in := open(t, tt.o, blockSize, tt.text)
+			_, err := keysOf(t, in)
+			wantError(t, err, append(tt.says, in.sources[0].path)...)
+		})
+	}
 }
 
 // plainKeys is the specification of Lines and Null: it returns the keys of one input whose lines have that end, or the

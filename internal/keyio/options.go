@@ -136,27 +136,20 @@ func (o Options) check() (settings, error) {
 		reason := fmt.Sprintf("must be 1 to %d bytes, or 0 for %d", maxMaxKey, DefaultMaxKey)
 		return s, config("max_key", o.MaxKey, reason)
 	}
-	switch {
-	case s.Parse != nil && (s.Second == "" || !s.LineNumbers):
-		return s, config("parse", true, "needs second and line_numbers")
-	case s.BadRows == Pass && s.Format != Lines && s.Format != TSV:
-		return s, config("bad_rows", string(o.BadRows), `only rows of "lines" and "tsv" can have NUL bytes`)
-	case s.BadRows != Stop && s.BadRows != Skip && s.BadRows != Pass:
-		return s, config("bad_rows", string(o.BadRows), `must be "stop", "skip" or "pass"`)
-	}
 	s.end = '\n'
 	switch s.Format {
 	case Null:
 		s.end = 0
 		fallthrough
 	case Lines, Hex:
-		switch table := `; set the format to "csv" or "tsv"`; {
+		const instead = `; set the format to "csv" or "tsv"`
+		switch {
 		case s.Column != "":
-			return s, config("column", s.Column, "lines have no columns"+table)
+			return s, config("column", s.Column, "lines have no columns"+instead)
 		case s.Second != "":
-			return s, config("second", s.Second, "lines have no columns"+table)
+			return s, config("second", s.Second, "lines have no columns"+instead)
 		case s.Header || s.Rows:
-			return s, config("header", true, "lines have no header row"+table)
+			return s, config("header", true, "lines have no header row"+instead)
 		}
 	case CSV, TSV:
 		var err error

@@ -86,9 +86,10 @@ func (in *Input) Process(ctx context.Context, workers int,
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := in.begin(); err != nil {
-		return err
+	if in.begun.Swap(true) && !in.Rewindable() {
+		return ErrNotRewindable
 	}
+	in.bad = badRows{}
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}

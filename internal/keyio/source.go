@@ -197,17 +197,15 @@ func (g *gzipMembers) Read(p []byte) (n int, err error) {
 func (g *gzipMembers) next() error {
 	padded := false
 	for {
-		c, err := g.br.ReadByte()
+		c, err := g.br.Peek(1)
 		if err != nil {
 			return err
 		}
-		if c != 0 {
+		if c[0] != 0 {
 			break
 		}
 		padded = true
-	}
-	if err := g.br.UnreadByte(); err != nil {
-		return err
+		_, _ = g.br.Discard(1) // it is in the buffer
 	}
 	if magic, _ := g.br.Peek(2); padded || len(magic) == 2 && string(magic) != "\x1f\x8b" {
 		return errors.New("there are other bytes behind the gzip data; remove them")

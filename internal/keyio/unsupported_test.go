@@ -128,3 +128,19 @@ func TestSignatures(t *testing.T) {
 		}
 	}
 }
+
+func TestCompressed(t *testing.T) {
+	for head, want := range map[string]bool{
+		"": false, "a": false, "\x1f\x8b": false, "\x1f\x8b\x08": true, "\x28\xb5\x2f\xfdxyz": true, "BZh91AY&SY": true,
+		"BZh9": false, bom: false, "PK\x03\x04": false, strings.Repeat("k", HeadSize): false,
+	} {
+		if got := Compressed([]byte(head)); got != want {
+			t.Errorf("%q: %v", head, got)
+		}
+	}
+	for _, s := range signatures {
+		if len(s.magic) > HeadSize {
+			t.Errorf("HeadSize is %d, and a signature has %d bytes", HeadSize, len(s.magic))
+		}
+	}
+}

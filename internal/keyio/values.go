@@ -31,7 +31,7 @@ type Values struct {
 
 // Read sets b.Values. Of lines it cuts off the values, and it drops empty ones. The error is a *BadValueError.
 func (v Values) Read(b *Batch) error {
-	b.Values = b.Values[:0]
+	b.Values, v.Separator = b.Values[:0], cmp.Or(v.Separator, DefaultSeparator)
 	if v.Optional && v.none(b) {
 		return nil
 	}
@@ -46,13 +46,12 @@ func (v Values) Read(b *Batch) error {
 		}
 		return nil
 	}
-	separator := v.separator()
 	keys := b.Keys[:0]
 	for i, line := range b.Keys {
 		if len(line) == 0 {
 			continue
 		}
-		key, value, reason := splitValue(line, separator, largest)
+		key, value, reason := splitValue(line, v.Separator, largest)
 		if reason != "" {
 			return &BadValueError{Input: b.Input, Line: b.Line + int64(i), Reason: reason}
 		}
@@ -68,8 +67,7 @@ func (v Values) none(b *Batch) bool {
 	if v.Column {
 		return !slices.ContainsFunc(b.Second, func(text []byte) bool { return !empty(text) })
 	}
-	separator := v.separator()
-	if slices.ContainsFunc(b.Keys, func(line []byte) bool { return bytes.IndexByte(line, separator) >= 0 }) {
+	if slices.ContainsFunc(b.Keys, func(line []byte) bool { return bytes.IndexByte(line, v.Separator) >= 0 }) {
 		return false
 	}
 	if !v.KeepEmpty {
@@ -77,8 +75,6 @@ func (v Values) none(b *Batch) bool {
 	}
 	return true
 }
-
-func (v Values) separator() byte { return cmp.Or(v.Separator, DefaultSeparator) }
 
 // splitValue splits a line at its last separator, or says why it cannot.
 func splitValue(line []byte, separator byte, largest uint64) (key []byte, value uint64, reason string) {
