@@ -11,10 +11,11 @@ require (
 	github.com/spf13/pflag v1.0.10
 	golang.org/x/sync v0.23.0
 	golang.org/x/sys v0.49.0
-	golang.org/x/term v0.47.0
 	google.golang.org/grpc v1.83.2
 	google.golang.org/protobuf v1.36.12
 )
+
+require golang.org/x/term v0.47.0 // indirect
 
 require (
 	cel.dev/expr v0.25.3 // indirect

@@ -1,6 +1,7 @@
 package buckets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -181,17 +182,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.CacheBytes < 0 || o.BlockCacheBytes < 0 || o.Timeout < 0 || o.Fetches < 0 {
 		return o, errors.New("buckets: an option is negative")
 	}
-	if o.CacheBytes == 0 {
-		o.CacheBytes = 1 << 30
-	}
-	if o.BlockCacheBytes == 0 {
-		o.BlockCacheBytes = 16 << 20
-	}
-	if o.Timeout == 0 {
-		o.Timeout = 5 * time.Minute
-	}
-	if o.Fetches == 0 {
-		o.Fetches = 8
-	}
+	o.CacheBytes, o.BlockCacheBytes = cmp.Or(o.CacheBytes, 1<<30), cmp.Or(o.BlockCacheBytes, 16<<20)
+	o.Timeout, o.Fetches = cmp.Or(o.Timeout, 5*time.Minute), cmp.Or(o.Fetches, 8)
 	return o, nil
 }

@@ -1,7 +1,10 @@
 package buckets_test
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -11,6 +14,8 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/docs"
+	"github.com/bloomery/bloomery/shard"
 )
 
 const keys = 40_000
@@ -134,4 +139,119 @@ func watch(t *testing.T, s *buckets.Set, limit int64) (stop func()) {
 		}
 	})
 	return func() { close(done); wg.Wait() }
+}
+
+// TestExceptions opens a set whose shard has exceptions for absent keys: whole shards honour them, block reads refuse.
+func TestExceptions(t *testing.T) {
+	dir, local := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.1)", Shards: 1})
+	m := *local.Manifest()
+	path := filepath.Join(dir, m.Shards[0].File)
+	one, err := bloomery.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := one.Allower(bloomery.JobConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := func(from, to uint64) (all [][]byte) {
+		for i := from; i < to; i++ {
+			all = append(all, []byte(storetest.Key(i)))
+		}
+		return all
+	}
+	if err := errors.Join(a.AllowMany(keys(5000, 9000)), a.AddMembers(keys(0, 1000)), a.Commit(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	file, err := one.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Not by Save, which leaves the files of sharded sets alone. The Set has mapped the file: replace it.
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	m.Shards = append([]shard.Entry(nil), m.Shards...)
+	m.Shards[0].Bytes, m.Shards[0].SHA256 = uint64(len(file)), sha256.Sum256(file)
+	var manifest bytes.Buffer
+	if _, err := m.WriteTo(&manifest); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, shard.ManifestName), manifest.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := openSet(t, buckets.Folder(dir), buckets.Options{})
+	for i, key := range append(keys(0, 1000), keys(5000, 9000)...) {
+		if has, err := s.ContainsContext(t.Context(), key); err != nil || has != (i < 1000) {
+			t.Fatalf("%s is present: %t, %v", key, has, err)
+		}
+	}
+	blocks, err := buckets.OpenSet(t.Context(), buckets.Folder(dir), buckets.Options{Blocks: true})
+	if err == nil {
+		defer blocks.Close()
+		var has bool
+		if has, err = blocks.ContainsContext(t.Context(), keys(5000, 5001)[0]); !has {
+			t.Error("a key of a shard that cannot be read is absent")
+		}
+	}
+	if !errors.Is(err, filter.ErrUnsupported) {
+		t.Errorf("blocks: %v", err)
+	}
+}
+
+// TestReadme compiles the examples of README.md.
+func TestReadme(t *testing.T) {
+	const module = "github.com/bloomery/bloomery/"
+	n := docs.CompileExamples(t, ".", []string{"README.md"}, `
+var (
+	ctx = context.Background()
+	key []byte
+	pin publish.PublicKey
+)
+`, map[string]string{
+		"context": "context", "buckets": module + "buckets", "publish": module + "publish",
+	})
+	if n != 2 {
+		t.Errorf("%d examples", n)
+	}
+}
+
+// BenchmarkHas asks for keys whose shards or blocks are in the cache, beside the local set.
+func BenchmarkHas(b *testing.B) {
+	dir, local := storetest.Build(b, 100_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+	hs := make([]filter.Hash, 4096)
+	for i := range hs {
+		hs[i] = local.Hasher().SumUint64(uint64(i) + 98_000)
+	}
+	dst := make([]bool, len(hs))
+	type asked interface {
+		ContainsHash(filter.Hash) bool
+		ContainsHashes([]bool, []filter.Hash)
+	}
+	sets := map[string]asked{"local": local}
+	for name, o := range map[string]buckets.Options{
+		"memory": {}, "folder": {CacheDir: b.TempDir()}, "blocks": {Blocks: true},
+	} {
+		s, err := buckets.OpenSet(b.Context(), buckets.Folder(dir), o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer s.Close()
+		s.ContainsHashes(dst, hs)
+		sets[name] = s
+	}
+	for name, s := range sets {
+		b.Run("op=has/cache="+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				s.ContainsHash(hs[i%len(hs)])
+			}
+		})
+		b.Run("op=hasmany/cache="+name, func(b *testing.B) {
+			for b.Loop() {
+				s.ContainsHashes(dst, hs)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(hs)), "ns/key")
+		})
+	}
 }

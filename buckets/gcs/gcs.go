@@ -33,46 +33,45 @@ func open(ctx context.Context, u *url.URL) (buckets.Store, error) {
 // ends with a slash.
 func New(b *blob.Bucket, prefix string) buckets.Store {
 	return cloud.New(b, prefix, cloud.Driver{
-		Listed: func(o *blob.ListObject) string {
-			var a storage.ObjectAttrs
-			if !o.As(&a) {
-				return ""
-			}
-			return strconv.FormatInt(a.Generation, 10)
-		},
-		Stat: func(o *blob.Attributes) string {
-			var a storage.ObjectAttrs
-			if !o.As(&a) {
-				return ""
-			}
-			return strconv.FormatInt(a.Generation, 10)
-		},
+		Listed: func(o *blob.ListObject) string { return generation(o.As) },
+		Stat:   func(o *blob.Attributes) string { return generation(o.As) },
 		Pin: func(version string, as func(any) bool) error {
 			if version == "" {
 				return nil
 			}
-			generation, err := strconv.ParseInt(version, 10, 64)
-			if err != nil {
-				return fmt.Errorf("generation %q: %w", version, err)
-			}
-			var object **storage.ObjectHandle
-			if !as(&object) {
-				return errors.New("gocloud.dev/blob/gcsblob gives no access to its request")
-			}
-			*object = (*object).Generation(generation)
-			return nil
+			return change(version, as, func(o *storage.ObjectHandle, number int64) *storage.ObjectHandle {
+				return o.Generation(number)
+			})
 		},
 		If: func(version string, as func(any) bool) error {
-			generation, err := strconv.ParseInt(version, 10, 64)
-			if err != nil {
-				return fmt.Errorf("generation %q: %w", version, err)
-			}
-			var object **storage.ObjectHandle
-			if !as(&object) {
-				return errors.New("gocloud.dev/blob/gcsblob gives no access to its upload")
-			}
-			*object = (*object).If(storage.Conditions{GenerationMatch: generation})
-			return nil
+			return change(version, as, func(o *storage.ObjectHandle, number int64) *storage.ObjectHandle {
+				return o.If(storage.Conditions{GenerationMatch: number})
+			})
 		},
 	})
+}
+
+// generation returns the generation of an object in decimal digits, or "" if it is unknown.
+func generation(as func(any) bool) string {
+	var a storage.ObjectAttrs
+	if !as(&a) {
+		return ""
+	}
+	return strconv.FormatInt(a.Generation, 10)
+}
+
+// change replaces the object of a request by what with makes of it and of the number of a generation.
+func change(
+	version string, as func(any) bool, with func(o *storage.ObjectHandle, number int64) *storage.ObjectHandle,
+) error {
+	number, err := strconv.ParseInt(version, 10, 64)
+	if err != nil {
+		return fmt.Errorf("generation %q: %w", version, err)
+	}
+	var object **storage.ObjectHandle
+	if !as(&object) {
+		return errors.New("gocloud.dev/blob/gcsblob gives no access to its request")
+	}
+	*object = with(*object, number)
+	return nil
 }

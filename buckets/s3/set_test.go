@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/fakes3"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	"github.com/bloomery/bloomery/publish"
 )
 
 // upload builds a set and copies it to a server.
@@ -159,5 +162,99 @@ func TestReplaced(t *testing.T) {
 		if yes, err := s.ContainsContext(t.Context(), storetest.Key(1)); !yes || err == nil {
 			t.Errorf("removed shards: %v, %v", yes, err)
 		}
+	}
+}
+
+// TestFollow follows a published filter in a bucket: whole, unchanged by one request without a body, and by a delta.
+func TestFollow(t *testing.T) {
+	f := fakes3.New(t)
+	dir := filepath.Join(t.TempDir(), "list")
+	release := func(key string) {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "f.bloom")
+		keys := slices.Values([]string{key})
+		set, err := bloomery.Build(t.Context(), keys, bloomery.Config{Spec: "standard(bytes=100000)"})
+		if err == nil {
+			err = set.Save(t.Context(), path)
+		}
+		if err == nil {
+			_, err = publish.Publish(t.Context(), dir, path, publish.Options{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		storetest.Copy(t, buckets.Folder(dir), open(t, f, "list"))
+		f.Counts()
+	}
+	release("one")
+	address := f.Address("list")
+	file := filepath.Join(t.TempDir(), "f.bloom")
+	follower, err := publish.NewFollower("", file, publish.WithInsecure(),
+		publish.WithSource(buckets.Published(open(t, f, "list"), address)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"updated", "unchanged", "delta"} {
+		if want == "delta" {
+			release("two")
+		}
+		e, err := follower.Poll(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, bytes := f.Counts()
+		if (e.Kind == publish.Updated) != (want != "unchanged") || e.Delta != (want == "delta") {
+			t.Errorf("%s: %v", want, e)
+		}
+		if want == "unchanged" && (n["HEAD"] != 1 || n["GET"] != 0 || bytes != 0) {
+			t.Errorf("unchanged: %v, %d bytes", n, bytes)
+		}
+	}
+	live, err := buckets.Follow(t.Context(), address, file, publish.WithInsecure())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	if !live.ContainsString("two") {
+		t.Error("the second release")
+	}
+}
+
+// BenchmarkImitation measures what requests cost this machine, without the time on a network: opening a set of 1,000
+// shards, and a key whose shard of 1.3 KB or block has to be read.
+func BenchmarkImitation(b *testing.B) {
+	f := fakes3.New(b)
+	s, err := buckets.OpenStore(b.Context(), f.Address("sets/one"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir, _ := storetest.Build(b, 1_000_000, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 1000})
+	storetest.Copy(b, buckets.Folder(dir), s)
+	for name, o := range map[string]buckets.Options{
+		"read=shard": {CacheBytes: 20_000}, "read=block": {Blocks: true, BlockCacheBytes: 1},
+	} {
+		b.Run("op=open/"+name, func(b *testing.B) {
+			for b.Loop() {
+				set, err := buckets.Open(b.Context(), f.Address("sets/one"), o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				_ = set.Close()
+			}
+		})
+		b.Run("op=contains/"+name, func(b *testing.B) {
+			set, err := buckets.Open(b.Context(), f.Address("sets/one"), o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer set.Close()
+			for k := uint64(0); b.Loop(); k++ {
+				if _, err := set.ContainsContext(b.Context(), storetest.Key(k)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			st := set.Stats()
+			b.ReportMetric(float64(st.Bytes)/float64(b.N), "B/key")
+		})
 	}
 }

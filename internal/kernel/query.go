@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"math/bits"
+	"reflect"
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
@@ -196,3 +197,92 @@ func ProbeInShard(f Filter) *Probe {
 	}
 	return &probe
 }
+
+// Sums sets dst[i] to the hash of keys[i]. It prefetches the bytes of later keys, so that keys that lie anywhere in
+// memory take half the time of calls of Sum. It panics if dst is shorter than keys.
+func Sums[K filter.Key](dst []filter.Hash, h filter.Hasher, keys []K) {
+	dst = dst[:len(keys)]
+	switch kind := reflect.TypeFor[K]().Kind(); {
+	case kind == reflect.Struct:
+		copy(dst, bitvec.As[[]filter.Hash](keys))
+		return
+	case kind == reflect.Uint64 && (h.ID() == filter.XXH3 || h.ID() == filter.XXH64):
+		h.SumUint64s(dst, bitvec.As[[]uint64](keys)) // which takes less time than the assembly
+		return
+	}
+
+	q := NewQuery(h, nil, nil)
+	for i := 0; i < len(keys); i++ {
+		i += q.sumKeys(dst[i:], unsafe.Pointer(&keys[i]), unsafe.Sizeof(keys[i]))
+		if i < len(keys) { // the assembly leaves out keys of some lengths
+			dst[i] = filter.SumOf(h, keys[i])
+		}
+	}
+}
+
+// AskIntegers sets dst[i] to the answer for keys[i] and returns true, or returns false if it would be no faster than
+// Sums and a batch of hashes. It panics if dst is shorter than keys.
+func (q *Query) AskIntegers(dst []bool, keys []uint64) bool {
+	if q.how < howFuse8 || q.hash != hashXXH3 {
+		return false
+	}
+	const most = 1024 // keys per call, which the scheduler cannot interrupt
+	dst = dst[:len(keys)]
+	for len(keys) > 0 {
+		n := min(len(keys), most)
+		q.fuseIntegers(dst[:n], keys[:n])
+		dst, keys = dst[n:], keys[n:]
+	}
+	return true
+}
+
+// Fuse is a binary fuse filter with slots of 8 or 16 bits. Package fuse describes the layout.
+type Fuse struct {
+	// The assembly depends on the order of these fields.
+	Words   []uint64
+	Seed    uint64
+	Count   uint64 // first positions
+	Segment uint64 // slots per segment
+}
+
+// Probe returns the Probe of f for slots of width bits.
+func (f *Fuse) Probe(width uint) Probe {
+	switch width {
+	case 8:
+		return Probe{howFuse8, unsafe.Pointer(f)}
+	case 16:
+		return Probe{howFuse16, unsafe.Pointer(f)}
+	}
+	return Probe{}
+}
+
+// Bits is a standard Bloom filter. Package standard describes the layout.
+type Bits struct {
+	// The assembly depends on the order of these fields.
+	Words []uint64
+	M     uint64 // bits
+	K     uint64 // probes per key, at least 1
+}
+
+// Probe returns the Probe of b.
+func (b *Bits) Probe() Probe { return Probe{howBits, unsafe.Pointer(b)} }
+
+// Peel is a system of equations whose solution are the slots of a binary fuse filter. Package fuse describes the fields
+// and has the same steps in Go, which are the specification. Methods return false if there is no assembly.
+type Peel struct {
+	// The assembly depends on the order of these fields.
+	Xors    []uint64
+	Uses    []uint8
+	Mixed   []uint64
+	Places  []uint8
+	Single  []uint32
+	Seed    uint64
+	Count   uint64 // first positions
+	Segment uint64 // slots per segment
+	Top     uint64 // of the stack Single
+	Peeled  uint64 // keys that are left out
+	after   [8]uint8
+}
+
+// nextPlaces are the places that follow 0, 1 and 2 by one, and from the fourth on by two.
+var nextPlaces = [8]uint8{1, 2, 0, 0, 2, 0, 1, 0}
