@@ -158,12 +158,7 @@ func TestFollowExact(t *testing.T) {
 	for version := 1; version < 4; version++ {
 		set = exactSet(t, set, version, exact.Config{})
 		s.publish(encoded(t, set))
-		end := time.Now().Add(20 * time.Second)
-		for ; live.Set().Info().Updates != version; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("no new release", live.Err())
-			}
-		}
+		eventually(t, "no new release", func() bool { return live.Set().Info().Updates == version })
 		if n := wrong(live.Set(), version); n > 0 || live.Err() != nil {
 			t.Errorf("%d wrong answers, %v", n, live.Err())
 		}

@@ -125,11 +125,7 @@ func TestFollowEnds(t *testing.T) {
 	ended := func(t *testing.T, err func() error, end func()) {
 		t.Helper()
 		end()
-		for late := time.Now().Add(20 * time.Second); !errors.Is(err(), cause); time.Sleep(time.Millisecond) {
-			if time.Now().After(late) {
-				t.Fatalf("Err: %v", err())
-			}
-		}
+		eventually(t, "no error", func() bool { return errors.Is(err(), cause) })
 		if !strings.Contains(err().Error(), "is not followed any more: enough") {
 			t.Error(err())
 		}

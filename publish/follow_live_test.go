@@ -53,9 +53,7 @@ func TestInsecure(t *testing.T) {
 		mustPoll(t, f)
 		holds(t, f, want)
 		f.options.keys = []PublicKey{testKey(t, "A").Public()}
-		if _, err := f.Poll(t.Context()); !errors.Is(err, ErrUnsigned) {
-			t.Errorf("%s with a key: %v", address, err)
-		}
+		pollFails(t, f, ErrUnsigned)
 	}
 }
 
@@ -254,14 +252,6 @@ func TestFollow(t *testing.T) {
 		return Follow(t.Context(), web.URL, file, append(o, WithKeys(s.keys[0].Public()),
 			OnEvent(func(e Event) { events <- e }), WithInterval(10*time.Millisecond))...)
 	}
-	wait := func(what string, f func() bool) {
-		t.Helper()
-		for end := time.Now().Add(20 * time.Second); !f(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal(what)
-			}
-		}
-	}
 	if _, err := follow(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("nothing is published: %v", err)
 	}
@@ -282,14 +272,14 @@ func TestFollow(t *testing.T) {
 		t.Errorf("the first release: %v", live.Err())
 	}
 	s.publish(filterOf(t, 1000, 50))
-	wait("no second release", func() bool { return live.ContainsString("new50-99") })
+	eventually(t, "no second release", func() bool { return live.ContainsString("new50-99") })
 	web.hook(at("", status(500)))
-	wait("no error", func() bool { return live.Err() != nil && strings.Contains(live.Err().Error(), "500") })
+	eventually(t, "no error", func() bool { return live.Err() != nil && strings.Contains(live.Err().Error(), "500") })
 	if !live.ContainsString("new50-99") {
 		t.Error("the last good version is gone")
 	}
 	web.around.Store(nil)
-	wait("it stays", func() bool { return live.Err() == nil })
+	eventually(t, "it stays", func() bool { return live.Err() == nil })
 	if err := live.Close(); err != nil {
 		t.Error(err)
 	}
@@ -297,7 +287,7 @@ func TestFollow(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	live, err = Follow(ctx, web.URL, file, WithKeys(s.keys[0].Public()), WithInterval(time.Hour))
 	must(t, err)
-	wait("no error without a server", func() bool { return live.Err() != nil })
+	eventually(t, "no error without a server", func() bool { return live.Err() != nil })
 	if !live.ContainsString("new50-99") {
 		t.Error("no version without a server")
 	}

@@ -57,9 +57,7 @@ func TestForeignFile(t *testing.T) {
 	holds(t, f, want)
 	state := f.file + stateSuffix
 	must(t, errors.Join(os.Remove(state), os.Mkdir(state, 0o700)))
-	if _, err := f.Poll(t.Context()); !errors.Is(err, ErrState) {
-		t.Error(err)
-	}
+	pollFails(t, f, ErrState)
 }
 
 // TestFewParts: downloads of many releases that are all cut leave at most two part files: that of the last one, and one

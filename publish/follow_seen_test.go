@@ -24,9 +24,7 @@ func (f *Follower) pinning(t *testing.T, address string, keys ...PrivateKey) *Fo
 // refuses fails the test unless a poll ends with an error and leaves the file.
 func refuses(t *testing.T, f *Follower, want error, content []byte) {
 	t.Helper()
-	if e, err := f.Poll(t.Context()); e.Kind != "" || !errors.Is(err, want) {
-		t.Errorf("%v, %v; want %v", e, err, want)
-	}
+	pollFails(t, f, want)
 	holds(t, f, content)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -161,6 +162,24 @@ func mustPoll(t *testing.T, f *Follower) Event {
 	e, err := f.Poll(ctx)
 	must(t, err)
 	return e
+}
+
+// pollFails fails the test unless a poll ends with an error that wraps want.
+func pollFails(t *testing.T, f *Follower, want error) {
+	t.Helper()
+	if e, err := f.Poll(t.Context()); e.Kind != "" || !errors.Is(err, want) {
+		t.Errorf("%v, %v; want %v", e, err, want)
+	}
+}
+
+// eventually waits until something is true. It ends the test after 20 s.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
 }
 
 // holds fails the test unless the file of a follower has these bytes.

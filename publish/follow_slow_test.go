@@ -234,9 +234,7 @@ func TestLocked(t *testing.T) {
 	}
 	must(t, flock.Unlock(lock))
 	f.polls <- struct{}{}
-	if _, err := f.Poll(t.Context()); !errors.Is(err, transport.ErrStalled) {
-		t.Error(err)
-	}
+	pollFails(t, f, transport.ErrStalled)
 	<-f.polls
 	f.options.transport.Stall = 0
 	mustPoll(t, f)
@@ -313,11 +311,7 @@ func TestExpiredAtStart(t *testing.T) {
 	}
 	live, err := Follow(t.Context(), "http://"+raw(t, silence), f.file, WithKeys(s.keys[0].Public()))
 	must(t, err)
-	for end := time.Now().Add(20 * time.Second); !errors.Is(live.Err(), ErrExpired); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("Err: %v", live.Err())
-		}
-	}
+	eventually(t, "the expiry is not told", func() bool { return errors.Is(live.Err(), ErrExpired) })
 	if err := live.Close(); err != nil {
 		t.Error(err)
 	}

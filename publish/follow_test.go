@@ -5,11 +5,16 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // TestPoll follows a folder and a web server through three releases.
@@ -158,5 +163,83 @@ func TestNewFollower(t *testing.T) {
 	}
 	if _, err := NewFollower(".", "f", WithInterval(-time.Second)); err == nil {
 		t.Error("a negative interval")
+	}
+}
+
+// TestFollowTrimmed: trimmed filters and sets take deltas, and so does the first full one after a trimmed one.
+func TestFollowTrimmed(t *testing.T) {
+	for what, shards := range map[string]int{File: 0, Set: 3} {
+		s, src := newSite(t), t.TempDir()
+		c := bloomery.Config{Spec: "rankindexed(capacity=2500,fpr=0.01)"}
+		f := s.follower(s.dir)
+		for v := range 4 {
+			file := build(t, src, v, shards, c)
+			r := mustPublish(t, s.dir, file, Options{Name: "x", Sign: s.keys, Trim: v < 3})
+			e, ok := mustPoll(t, f).is(Updated)
+			if p := r.record.Previous; !ok || e.Delta != (p != nil && p.Delta != nil) || e.Unused != nil {
+				t.Errorf("%s, release %d: %v", what, r.Release.Number, e)
+			}
+			if v == 1 && !e.Delta {
+				t.Errorf("%s: no delta", what)
+			}
+		}
+	}
+}
+
+// TestTrimmedLimit: a trimmed filter that is too large in memory is refused.
+func TestTrimmedLimit(t *testing.T) {
+	s := newSite(t)
+	file := build(t, t.TempDir(), 1, 0, bloomery.Config{Spec: "rankindexed(capacity=20000,fpr=0.01)"})
+	r := mustPublish(t, s.dir, file, Options{Sign: s.keys, Trim: true})
+	f := s.follower(s.dir, WithMaxBytes(r.Release.Total+1000))
+	pollFails(t, f, filter.ErrTooLarge)
+}
+
+// TestNoHTTP: programs that use the library without this package and its transport do not link net/http.
+func TestNoHTTP(t *testing.T) {
+	const module = "github.com/bloomery/bloomery"
+	for path, want := range map[string]bool{
+		module: false, module + "/delta": false, module + "/distribute": false, module + "/publish": true,
+	} {
+		out, err := exec.Command("go", "list", "-deps", path).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if got := slices.Contains(strings.Fields(string(out)), "net/http"); got != want {
+			t.Errorf("%s links net/http: %v, want %v", path, got, want)
+		}
+	}
+}
+
+// TestObjectComesLater: a mirror has release.json before the object that it names. Follow waits for the object.
+func TestObjectComesLater(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	s.publish(filterOf(t, 1000, 0))
+	var asked atomic.Int32
+	web.hook(func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.Contains(r.URL.Path, ObjectsName) && asked.Add(1) <= 2 {
+			w.WriteHeader(http.StatusNotFound)
+			return true
+		}
+		return false
+	})
+	live, err := Follow(t.Context(), web.URL, t.TempDir()+"/f", WithKeys(s.keys[0].Public()),
+		WithInterval(time.Millisecond))
+	must(t, err)
+	if err := live.Close(); err != nil || asked.Load() != 3 {
+		t.Errorf("%v after %d requests", err, asked.Load())
+	}
+}
+
+// TestSlowestPace: a least rate of one byte a second and many bytes do not overflow.
+func TestSlowestPace(t *testing.T) {
+	p := newPace(time.Minute, 1, func(error) {})
+	p.start()
+	defer p.stop()
+	for range 40 {
+		if p.loaded(1 << 30); p.left < 24*time.Hour {
+			t.Fatalf("%v left", p.left)
+		}
 	}
 }

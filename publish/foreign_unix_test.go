@@ -248,9 +248,7 @@ func TestPartChanges(t *testing.T) {
 	if _, err := p.fill(t.Context(), out, r.object()); err == nil {
 		t.Error("filled a file that cannot be written")
 	}
-	if _, err := f.Poll(t.Context()); !errors.Is(err, ErrObject) {
-		t.Errorf("a damaged object behind a part: %v", err)
-	}
+	pollFails(t, f, ErrObject)
 	if _, err := os.Lstat(part); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the part is left: %v", err)
 	}
@@ -371,9 +369,7 @@ func TestFollowTwoNames(t *testing.T) {
 	old := s.publish(filterOf(t, 1000, 2)) // an older release with other content
 	old.Number, old.Previous = 1, nil
 	s.write(old)
-	if _, err := other.Poll(t.Context()); !errors.Is(err, ErrOlder) {
-		t.Errorf("an older release: %v", err)
-	}
+	pollFails(t, other, ErrOlder)
 	if names := around(t, other); len(names) != 1 {
 		t.Errorf("beside the link: %q", names)
 	}

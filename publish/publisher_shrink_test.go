@@ -11,27 +11,16 @@ import (
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/drift"
-	"github.com/bloomery/bloomery/internal/settest"
 )
 
 // list builds a filter of n keys, with shards of a sharded set, and returns its path.
 func list(t *testing.T, n, shards int) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), fmt.Sprint("list", n))
 	c := bloomery.Config{Spec: "standard(k=2,m=65536)"}
 	if shards > 0 {
-		c = bloomery.Config{Spec: "standard(bytes=4096)", Shards: shards}
-		if _, err := settest.BuildShards(t.Context(), keys(n, 0), path, c); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		c.Spec = "standard(bytes=4096)"
 	}
-	set, err := bloomery.Build(t.Context(), keys(n, 0), c)
-	if err == nil {
-		err = set.Save(t.Context(), path)
-	}
-	must(t, err)
-	return path
+	return save(t, filepath.Join(t.TempDir(), fmt.Sprint("list", n)), keys(n, 0), shards, c)
 }
 
 // TestShrink: a list that has lost too many keys is refused, with both counts, and the folder stays as it is.

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -194,14 +193,8 @@ func FuzzPatch(f *testing.F) {
 	}
 	var bases []patch.Version
 	for i, path := range paths {
-		d, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		base, err := os.ReadFile(strings.TrimSuffix(path, ".delta") + ".base")
-		if err != nil {
-			f.Fatal(err)
-		}
+		d := read(f, path)
+		base := read(f, strings.TrimSuffix(path, ".delta")+".base")
 		bases = append(bases, file(base))
 		f.Add(i, d)
 	}

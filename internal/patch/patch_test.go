@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -25,6 +26,22 @@ func hashes(seed uint64, from, to int) []filter.Hash {
 	return hs
 }
 
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read returns the content of a file.
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	must(t, err)
+	return b
+}
+
 // file returns the Version of a file.
 func file(b []byte) patch.Version { return patch.Version{File: b} }
 
@@ -33,17 +50,13 @@ func encode(t testing.TB, f family.Filter, changes ...func(*container.File)) []b
 	t.Helper()
 	e := f.(family.Encoder).Encode()
 	family, err := families.ByName(e.Spec.Family())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := container.New(family.ID, e, filter.NewHasher(7))
 	for _, change := range changes {
 		change(c)
 	}
 	var b bytes.Buffer
-	if err := container.Write(&b, c); err != nil {
-		t.Fatal(err)
-	}
+	must(t, container.Write(&b, c))
 	return b.Bytes()
 }
 
@@ -51,24 +64,14 @@ func encode(t testing.TB, f family.Filter, changes ...func(*container.File)) []b
 func build(t testing.TB, spec string, seed uint64, hs []filter.Hash) []byte {
 	t.Helper()
 	s, err := filter.ParseSpec(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	family, err := families.ByName(s.Family())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := family.NewBuilder(s, uint64(len(hs)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.AddMany(hs); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, b.AddMany(hs))
 	f, err := b.Build(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return encode(t, f, func(c *container.File) { c.Seed = seed })
 }
 
@@ -76,9 +79,7 @@ func build(t testing.TB, spec string, seed uint64, hs []filter.Hash) []byte {
 func checkPair(t testing.TB, old, new []byte) []byte {
 	t.Helper()
 	d, err := patch.Diff(context.Background(), file(old), file(new))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	was := bytes.Clone(old)
 	got, err := patch.Patch(context.Background(), file(old), d, 0, nil)
 	if err != nil || !bytes.Equal(got, new) {
@@ -130,15 +131,11 @@ func TestSections(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	base := build(t, "standard(k=7,m=96003)", 7, hashes(7, 0, 10000))
 	m, err := container.ParseImage(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 300 {
 		head := m.Bytes[:container.HeadSize]
 		to, err := container.NewImage(head, m.Spec, []uint64{m.Sections[0].Bytes}, 1<<30)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b := to.Section(0)
 		copy(b, m.Section(0))
 		for range 1 << r.IntN(12) {
@@ -191,5 +188,49 @@ func TestExceptions(t *testing.T) {
 				t.Errorf("%s, the same exceptions: %d bytes", spec, len(d))
 			}
 		}
+	}
+}
+
+// BenchmarkDelta measures Diff and Patch of a day: 0.2% of a million keys go, as many come.
+func BenchmarkDelta(b *testing.B) {
+	const n = 1_000_000
+	ctx := context.Background()
+	hs := hashes(7, 0, n+n/500)
+	for _, c := range []struct{ name, spec string }{
+		{"standard", "standard(k=7,m=9585059)"},
+		{"blocked", "blocked(blocks=19400,k=6,layout=line)"},
+		{"counting", "counting(k=7,m=9585059)"},
+		{"rankindexed", "rankindexed(fpr=0.01)"},
+		{"rankindexed-trimmed", "rankindexed(fpr=0.01)"},
+	} {
+		f := built(b, c.spec, hs[:n])
+		g := like(b, f, hs[n/500:])
+		old, new := encode(b, f), encode(b, g)
+		if c.name == "rankindexed-trimmed" {
+			old, new = encode(b, trimmed(f)), encode(b, trimmed(g))
+		}
+		from, to := patch.Version{File: old}, patch.Version{File: new}
+		var d []byte
+		b.Run("op=diff/family="+c.name+"/n=1e6", func(b *testing.B) {
+			b.SetBytes(int64(len(new)))
+			b.ReportAllocs()
+			for b.Loop() {
+				var err error
+				if d, err = patch.Diff(ctx, from, to); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(d)), "delta-bytes")
+		})
+		b.Run("op=patch/family="+c.name+"/n=1e6", func(b *testing.B) {
+			b.SetBytes(int64(len(new)))
+			b.ReportAllocs()
+			for b.Loop() {
+				got, err := patch.Patch(ctx, from, d, 0, nil)
+				if err != nil || !bytes.Equal(got, new) {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

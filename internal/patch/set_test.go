@@ -47,9 +47,7 @@ func (f *folder) bytes() int {
 func newFolder(t testing.TB, spec string, files [][]byte, before *folder) *folder {
 	t.Helper()
 	s, err := filter.ParseSpec(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := &folder{files: map[string][]byte{}}
 	f.manifest = shard.Manifest{Spec: s, Hash: filter.XXH3, Seed: 7, FPRChosen: 0.01}
 	var old *shard.Manifest
@@ -58,9 +56,7 @@ func newFolder(t testing.TB, spec string, files [][]byte, before *folder) *folde
 	}
 	for i, b := range files {
 		m, err := container.ParseImage(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		sum := sha256.Sum256(b)
 		e := shard.Entry{
 			File: shardset.NewName(old, i, len(files), sum), Keys: m.Keys, Bytes: uint64(len(b)), SHA256: sum,
@@ -82,9 +78,7 @@ func newFolder(t testing.TB, spec string, files [][]byte, before *folder) *folde
 func checkSets(t testing.TB, old, new *folder) []byte {
 	t.Helper()
 	d, err := patch.Diff(context.Background(), old.set(), new.set())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := maps.Clone(old.files)
 	ctx := context.Background()
 	manifest, err := patch.Patch(ctx, old.set(), d, 0, func(name string, b []byte) error {

@@ -43,14 +43,10 @@ type vectorPair struct {
 func changed(t testing.TB, f family.Filter, gone, come []filter.Hash) {
 	t.Helper()
 	for _, h := range gone {
-		if err := f.(family.Remover).Remove(h); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.(family.Remover).Remove(h))
 	}
 	for _, h := range come {
-		if err := f.(family.Adder).Add(h); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.(family.Adder).Add(h))
 	}
 }
 
@@ -58,20 +54,12 @@ func changed(t testing.TB, f family.Filter, gone, come []filter.Hash) {
 func like(t testing.TB, f family.Filter, hs []filter.Hash) family.Filter {
 	t.Helper()
 	family, err := families.ByName(family.SpecOf(f).Family())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := family.NewBuilderLike(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.AddMany(hs); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, b.AddMany(hs))
 	g, err := b.Build(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return g
 }
 
@@ -79,9 +67,7 @@ func like(t testing.TB, f family.Filter, hs []filter.Hash) family.Filter {
 func inverted(t testing.TB, b []byte) []byte {
 	t.Helper()
 	m, err := container.ParseImage(bytes.Clone(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range m.Section(0) {
 		m.Section(0)[i] ^= 0xff
 	}
@@ -142,9 +128,7 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 		add(c.name+"-fresh", patch.Replay, c.what+", target built anew", before, encode(t, like(t, f, other)))
 		changed(t, f, some[:40], append(hashes(7, 1000, 1045), some[100], some[100]))
 		if c.name == "values" {
-			if err := f.(family.Valuer).Upsert(some[500], 77); err != nil {
-				t.Fatal(err)
-			}
+			must(t, f.(family.Valuer).Upsert(some[500], 77))
 		}
 		add(c.name, patch.Replay, c.what+", keys removed and added", before, encode(t, f))
 		add(c.name+"-trimmed", patch.Replay, c.what+", trimmed", short, encode(t, trimmed(f)))
@@ -166,17 +150,11 @@ func exactSets(t testing.TB) (old, new, rebuilt []byte) {
 		}
 	}
 	a, err := exact.Build(t.Context(), keys(0, 50), keys(0, 1000), exact.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := exact.Build(t.Context(), keys(2, 53), keys(0, 1000), exact.Config{Base: a})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, err := exact.Build(t.Context(), keys(2, 53), keys(0, 1000), exact.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var files [3][]byte
 	for i, s := range []*exact.Set{a, b, c} {
 		var b bytes.Buffer
@@ -192,13 +170,9 @@ func exactSets(t testing.TB) (old, new, rebuilt []byte) {
 func built(t testing.TB, spec string, hs []filter.Hash) family.Filter {
 	t.Helper()
 	m, _, err := container.FromBytes(build(t, spec, 7, hs), container.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f, err := families.Decode(m.Encoded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -217,16 +191,12 @@ func TestVectors(t *testing.T) {
 	}
 	if *update {
 		entries, err := os.ReadDir("testdata")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, entry := range entries {
 			if entry.Name() == "fuzz" { // inputs that the fuzzer found cannot be made again
 				continue
 			}
-			if err := os.RemoveAll(filepath.Join("testdata", entry.Name())); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(filepath.Join("testdata", entry.Name())))
 		}
 	}
 	for folder, pairs := range folders {
@@ -239,9 +209,7 @@ func compareVectors(t *testing.T, folder string, pairs []vectorPair) {
 		t.Helper()
 		path := filepath.Join(folder, name)
 		if *update {
-			if err := errors.Join(os.MkdirAll(folder, 0o777), os.WriteFile(path, b, 0o666)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.MkdirAll(folder, 0o777), os.WriteFile(path, b, 0o666)))
 		}
 		if was, err := os.ReadFile(path); err != nil || !bytes.Equal(was, b) {
 			t.Errorf("%s differs from what is made now: %v; -update writes it", path, err)
@@ -265,9 +233,7 @@ func compareVectors(t *testing.T, folder string, pairs []vectorPair) {
 	text.WriteString("[")
 	for i, v := range list {
 		line, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if i > 0 {
 			text.WriteByte(',')
 		}

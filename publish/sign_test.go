@@ -2,10 +2,12 @@ package publish
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -42,5 +44,34 @@ func TestKeyFiles(t *testing.T) {
 	}
 	if _, err := ReadPrivateKey(t.Context(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// TestKeys: texts of keys, and that a private one is not printed by accident.
+func TestKeys(t *testing.T) {
+	k, err := NewKey()
+	must(t, err)
+	again, err := ParsePrivateKey(k.Text() + "\n")
+	if err != nil || again.Public() != k.Public() {
+		t.Fatal(err)
+	}
+	public, err := ParsePublicKey(k.Public().String() + "\r\n")
+	if err != nil || public != k.Public() || len(public.ID()) != 16 {
+		t.Fatal(err)
+	}
+	secret := k.Text()[len(privatePrefix):]
+	if text := fmt.Sprintf("%v %+v %#v %s", k, k, k, k); strings.Contains(text, secret) {
+		t.Error("a format prints the private key")
+	}
+	wrong := "ed25519:" + strings.Repeat("!", 44)
+	for _, bad := range []string{"", "ed25519:", k.Public().String() + "A", k.Text(), wrong} {
+		if _, err := ParsePublicKey(bad); !errors.Is(err, ErrKey) || strings.Contains(err.Error(), secret) {
+			t.Errorf("public key %q: %v", bad, err)
+		}
+	}
+	for _, bad := range []string{"", k.Public().String(), k.Text()[1:], k.Text()[:len(k.Text())-1]} {
+		if _, err := ParsePrivateKey(bad); !errors.Is(err, ErrKey) || strings.Contains(err.Error(), secret) {
+			t.Errorf("private key: %v", err)
+		}
 	}
 }
