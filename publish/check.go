@@ -63,8 +63,8 @@ func (c *checker) failed(what string, err error) bool {
 	return err != nil
 }
 
-// see returns the content of an object that is right, else nil. It counts each object once.
-func (c *checker) see(ctx context.Context, what string, o object) []byte {
+// readObject returns the content of an object that is right, else nil. It counts each object once.
+func (c *checker) readObject(ctx context.Context, what string, o object) []byte {
 	b, err := c.read(ctx, o, maxNumber)
 	if c.failed(what, err) {
 		return nil
@@ -79,7 +79,7 @@ func (c *checker) see(ctx context.Context, what string, o object) []byte {
 
 // content returns the content of a release and the SHA-256 of its parts, if all are right.
 func (c *checker) content(ctx context.Context, what string, o object) ([]byte, map[string]shard.Sum) {
-	b := c.see(ctx, what, o)
+	b := c.readObject(ctx, what, o)
 	if b == nil {
 		return nil, nil
 	}
@@ -89,7 +89,7 @@ func (c *checker) content(ctx context.Context, what string, o object) ([]byte, m
 	}
 	sums := map[string]shard.Sum{}
 	for _, p := range parts {
-		if c.see(ctx, what+": "+p.name, p.object) == nil {
+		if c.readObject(ctx, what+": "+p.name, p.object) == nil {
 			return nil, nil
 		}
 		sums[p.name] = p.SHA256
@@ -107,7 +107,7 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 	}
 	h, err := c.history(ctx, r)
 	if !c.failed("the history", err) && r.History != nil {
-		c.see(ctx, "the history", *r.History)
+		c.readObject(ctx, "the history", *r.History)
 	}
 	for i, step := range h {
 		if err := ctx.Err(); err != nil {
@@ -132,7 +132,7 @@ func (c *checker) step(ctx context.Context, step step, sums map[string]shard.Sum
 		return
 	}
 	what += ": its delta"
-	d := c.see(ctx, what, *step.Delta)
+	d := c.readObject(ctx, what, *step.Delta)
 	if old == nil || d == nil || c.kind.folder && sums == nil {
 		return
 	}

@@ -144,7 +144,7 @@ func (p *publisher) findName() (err error) {
 	if !validName(name) || name == string(filepath.Separator) {
 		return fmt.Errorf("%w: name %q; want 1 to %d bytes of printable text", ErrOptions, name, maxName)
 	}
-	p.name, p.last = name, p.states.of(name)
+	p.name, p.last = name, p.states.newestOf(name)
 	if l := p.last; p.o.Name == "" && l != nil && l.Folder != "" && p.folder != "" && l.Folder != p.folder {
 		return fmt.Errorf("%s: %w: the state of the key says that %q is published in %s; if that folder has moved here, "+
 			"state the name", p.dir, ErrName, name, l.Folder)
@@ -201,7 +201,7 @@ func (p *publisher) begin(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if p.last = p.states.of(p.name); p.last != nil {
+	if p.last = p.states.newestOf(p.name); p.last != nil {
 		return nil
 	}
 	return p.states.record(ctx, lastSigned{Name: p.name})

@@ -101,7 +101,7 @@ func (p *poll) openPart(path string) (*os.File, error) {
 func (p *poll) fill(ctx context.Context, out *os.File, o object) (resumed bool, err error) {
 	at, err := out.Seek(0, io.SeekEnd)
 	if err == nil && uint64(at) < o.Bytes {
-		err = p.rest(ctx, out, at, o)
+		err = p.loadRest(ctx, out, at, o)
 	}
 	if err == nil {
 		_, err = out.Seek(0, io.SeekStart)
@@ -115,8 +115,8 @@ func (p *poll) fill(ctx context.Context, out *os.File, o object) (resumed bool, 
 	return at > 0, err
 }
 
-// rest appends to a file of at bytes what is missing.
-func (p *poll) rest(ctx context.Context, out *os.File, at int64, o object) error {
+// loadRest appends to a file of at bytes what is missing.
+func (p *poll) loadRest(ctx context.Context, out *os.File, at int64, o object) error {
 	name := objectName(o.SHA256)
 	got, err := p.get(ctx, name, transport.Request{Offset: at, MaxBytes: int64(o.Bytes)})
 	if err != nil {

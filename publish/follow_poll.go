@@ -45,7 +45,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	if p.held, err = f.look(ctx); err != nil {
 		return Event{}, err
 	}
-	event, err := p.do(ctx)
+	event, err := p.makeCurrent(ctx)
 	if err != nil {
 		return Event{}, err
 	}
@@ -65,7 +65,7 @@ type poll struct {
 	unused    error  // why a delta was not used
 }
 
-func (p *poll) do(ctx context.Context) (Event, error) {
+func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	request := transport.Request{MaxBytes: maxRelease}
 	if s := p.was; p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
 		request.Have = s.Validators
@@ -86,7 +86,7 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 		p.next = p.was
 	}
 	if p.next.SHA256 == p.held.sum {
-		p.tidy(ctx)
+		p.removeLeftovers(ctx)
 		return Event{Kind: Unchanged, Release: Release{Number: p.next.Release}, Bytes: p.loaded}, p.writeState(ctx)
 	}
 	if err := p.mayReplace(); err != nil {
@@ -107,12 +107,12 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 	return event, nil
 }
 
-// tidy removes what a follower has left that was killed, when the file is current.
-func (p *poll) tidy(ctx context.Context) {
+// removeLeftovers removes what a follower has left that was killed, when the file is current.
+func (p *poll) removeLeftovers(ctx context.Context) {
 	p.clean("", false)
 	p.removeAbandoned()
 	if p.held.folder {
-		p.tidySet(ctx)
+		p.removeLeftShards(ctx)
 	}
 }
 
@@ -257,7 +257,7 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 		err = f.notRegular()
 	case uint64(st.Size()) <= f.options.maxBytes: // else no release that may be installed is as long
 		var k known
-		k, err = f.sums.of(ctx, f.file)
+		k, err = f.sums.lookUp(ctx, f.file)
 		h.sum, h.file = k.sum, k.info
 	}
 	return h, err

@@ -176,8 +176,8 @@ func same(was, now fs.FileInfo) bool {
 	return os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
 
-// of returns what is known of a file, with its SHA-256.
-func (s sums) of(ctx context.Context, path string) (k known, err error) {
+// lookUp returns what is known of a file, with its SHA-256.
+func (s sums) lookUp(ctx context.Context, path string) (k known, err error) {
 	in, now, err := untrusted.Open(path)
 	if err != nil {
 		return k, err

@@ -115,7 +115,7 @@ func fuzzKeyState(t *testing.T, b []byte) (accepted bool) {
 	s := states{lists: [][]lastSigned{lists}}
 	_, _ = s.nameIn("/srv/site")
 	last := lastSigned{Name: "blocklist", Number: 18, Kind: File, Folder: "/srv/site"}
-	if was := s.of(last.Name); was != nil {
+	if was := s.newestOf(last.Name); was != nil {
 		last.Number = min(was.Number+1, maxNumber)
 	}
 	text, err := marshalKeyState(merge(lists, last))
@@ -126,7 +126,7 @@ func fuzzKeyState(t *testing.T, b []byte) (accepted bool) {
 		t.Fatal(err)
 	}
 	again, err := parseKeyState(text)
-	if err != nil || len(again) < len(lists) || *(&states{lists: [][]lastSigned{again}}).of(last.Name) != last {
+	if err != nil || len(again) < len(lists) || *(&states{lists: [][]lastSigned{again}}).newestOf(last.Name) != last {
 		t.Fatalf("%v: %+v, then %+v", err, lists, again)
 	}
 	return true

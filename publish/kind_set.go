@@ -88,7 +88,7 @@ func (f *Follower) hasShard(ctx context.Context, e shard.Entry) (bool, error) {
 	case err != nil || !st.Mode().IsRegular() || uint64(st.Size()) != e.Bytes:
 		return false, err
 	}
-	k, err := f.sums.of(ctx, f.inSet(e.File))
+	k, err := f.sums.lookUp(ctx, f.inSet(e.File))
 	return err == nil && k.sum == e.SHA256, err
 }
 
@@ -230,8 +230,8 @@ func link(from, to string) error {
 	return os.Symlink(from, to)
 }
 
-// tidySet is tidy in the folder of a set. It takes the lock only if there is something to remove, and does not wait.
-func (p *poll) tidySet(ctx context.Context) {
+// removeLeftShards is removeLeftovers in the folder of a set. It takes the lock only if there is something to remove, and does not wait.
+func (p *poll) removeLeftShards(ctx context.Context) {
 	m := p.held.manifest
 	all, _ := os.ReadDir(p.file)
 	leftover := shardset.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()

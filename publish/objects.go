@@ -30,13 +30,13 @@ type objects struct {
 // link to one, in its place.
 func (s *objects) hold() (err error) {
 	if s.root, err = os.OpenRoot(s.dir); err == nil {
-		err = s.still()
+		err = s.checkHeld()
 	}
 	return err
 }
 
-// still returns an error if the folder that is held open has been replaced.
-func (s *objects) still() error {
+// checkHeld returns an error if the folder that is held open has been replaced.
+func (s *objects) checkHeld() error {
 	held, err := s.root.Stat(".")
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *objects) path(h shard.Sum) string { return filepath.Join(s.dir, h.Strin
 // put stores an object, unless it is there already. A file of its name with other content is replaced.
 func (s *objects) put(ctx context.Context, content []byte) (object, error) {
 	o := object{sha256.Sum256(content), uint64(len(content))}
-	if err := s.still(); err != nil {
+	if err := s.checkHeld(); err != nil {
 		return o, err
 	}
 	st, err := os.Lstat(s.path(o.SHA256))

@@ -240,7 +240,7 @@ func (p *publisher) sign(ctx context.Context, r *record) error {
 		return err
 	}
 	defer unlock()
-	p.last = p.states.of(p.name)
+	p.last = p.states.newestOf(p.name)
 	if r.Number == 0 {
 		if r.Number, err = p.number(); err != nil {
 			return err
@@ -270,16 +270,18 @@ func (p *publisher) sign(ctx context.Context, r *record) error {
 // are not known, the next release cleans.
 func (p *publisher) clean(ctx context.Context, r *record) {
 	container.RemoveAbandoned(p.dir, func(name string) bool { return name == ReleaseName })
-	replaced := p.store.still()
-	if replaced == nil {
+	err := p.store.checkHeld()
+	if err == nil {
 		container.RemoveAbandoned(p.store.dir, isHash)
 	}
 	if r == nil || p.current == nil || p.keepAll {
 		return
 	}
-	if err := replaced; err != nil {
-		p.warn(fmt.Errorf("objects of earlier releases are still there: %w", err))
-	} else if err := p.removeObjects(ctx, r); err != nil {
+
+	if err == nil {
+		err = p.removeObjects(ctx, r)
+	}
+	if err != nil {
 		p.warn(fmt.Errorf("objects of earlier releases are still there: %w", err))
 	}
 }

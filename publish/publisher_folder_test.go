@@ -131,7 +131,7 @@ func TestKindRestarted(t *testing.T) {
 	s.publish(dir)
 	states, err := openStates(t.Context(), s.State, func(err error) { t.Error(err) })
 	if err == nil {
-		l := *states.of("list")
+		l := *states.newestOf("list")
 		l.Kind = Exact
 		err = states.record(t.Context(), l)
 	}

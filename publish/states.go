@@ -159,10 +159,7 @@ func (s *states) read(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", ErrKeyState, err)
 		}
 		lists, err := parseKeyState(b)
-		switch {
-		case err != nil && isKeyText(b):
-			return fmt.Errorf("%w: %s: %w; it is a key, not the state of one", ErrKeyState, path, err)
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("%w: %s: %w; restore it from a copy, repair it, or remove it: then the signed release.json counts",
 				ErrKeyState, path, err)
 		}
@@ -210,8 +207,8 @@ func lockState(ctx context.Context, path string, waiting func()) (*os.File, erro
 	return f, err
 }
 
-// of returns the entry of a list with the highest number, or nil if no file has one.
-func (s *states) of(name string) (last *lastSigned) {
+// newestOf returns the entry of a list with the highest number, or nil if no file has one.
+func (s *states) newestOf(name string) (last *lastSigned) {
 	for _, l := range slices.Concat(s.lists...) {
 		if l.Name == name && (last == nil || l.Number > last.Number) {
 			last = &l

@@ -41,8 +41,8 @@ func (g grid) set(i, v uint64) {
 	g.b[bit/8] = g.b[bit/8]&^byte(g.top()<<(bit%8)) | byte(v<<(bit%8))
 }
 
-// of returns the word with number i as a set bit for each cell that counts in a list: its lowest one.
-func (g grid) of(kind int, i uint64) uint64 {
+// mask returns the word with number i as a set bit for each cell that counts in a list: its lowest one.
+func (g grid) mask(kind int, i uint64) uint64 {
 	w := binary.LittleEndian.Uint64(g.b[8*i:])
 	switch kind {
 	case rises:
@@ -59,7 +59,7 @@ func (g grid) of(kind int, i uint64) uint64 {
 // count returns the number of cells that count in a list.
 func (g grid) count(kind int) (n uint64) {
 	for i := range uint64(len(g.b) / 8) {
-		n += uint64(bits.OnesCount64(g.of(kind, i)))
+		n += uint64(bits.OnesCount64(g.mask(kind, i)))
 	}
 	return n
 }
@@ -72,22 +72,22 @@ type ranks struct {
 	rank uint64 // cells that count before the word
 }
 
-// of returns the rank of cell i, and whether it counts.
-func (s *ranks) of(i uint64) (rank uint64, ok bool) {
+// rankOf returns the rank of cell i, and whether it counts.
+func (s *ranks) rankOf(i uint64) (rank uint64, ok bool) {
 	for ; s.word < i<<s.log/64; s.word++ {
-		s.rank += uint64(bits.OnesCount64(s.grid.of(s.kind, s.word)))
+		s.rank += uint64(bits.OnesCount64(s.mask(s.kind, s.word)))
 	}
-	mask, bit := s.grid.of(s.kind, s.word), i<<s.log%64
+	mask, bit := s.mask(s.kind, s.word), i<<s.log%64
 	return s.rank + uint64(bits.OnesCount64(mask&(1<<bit-1))), mask>>bit&1 == 1
 }
 
-// cell returns the cell of a rank, which must be below the number of those that count.
-func (s *ranks) cell(rank uint64) uint64 {
-	mask := s.grid.of(s.kind, s.word)
+// cellAt returns the cell of a rank, which must be below the number of those that count.
+func (s *ranks) cellAt(rank uint64) uint64 {
+	mask := s.mask(s.kind, s.word)
 	for n := uint64(bits.OnesCount64(mask)); s.rank+n <= rank; n = uint64(bits.OnesCount64(mask)) {
 		s.rank += n
 		s.word++
-		mask = s.grid.of(s.kind, s.word)
+		mask = s.mask(s.kind, s.word)
 	}
 	for range rank - s.rank {
 		mask &= mask - 1
@@ -129,7 +129,7 @@ func (p *pair) putCells(log uint, w *bitWriter, most uint64) bool {
 			if kind(old.at(i), u) != k || w.bits() >= most {
 				continue
 			}
-			rank, _ := ranks.of(i)
+			rank, _ := ranks.rankOf(i)
 			if l.put(w, rank); k == others {
 				w.field(u, 1<<log)
 			}
@@ -158,7 +158,7 @@ func getCells(r *bitReader, b, old []byte) {
 	for k := range kinds {
 		ranks := ranks{grid: was, kind: k}
 		for rank := range begin(r, was.count(k)).all(r) {
-			i := ranks.cell(rank)
+			i := ranks.cellAt(rank)
 			switch v := was.at(i); k {
 			case falls:
 				now.set(i, v-1)

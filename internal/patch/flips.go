@@ -95,7 +95,7 @@ func putBlock(w *bitWriter, old grid, bits []uint64, first uint64, apart bool) {
 			if l.left == 0 {
 				break
 			}
-			if rank, ok := ranks.of(bit - first); ok {
+			if rank, ok := ranks.rankOf(bit - first); ok {
 				l.put(w, rank)
 			}
 		}
@@ -132,7 +132,7 @@ func getBlocks(r *bitReader, b, old []byte) {
 		for kind, l := range listsOf(was, n, ones, fallen, apart) {
 			ranks := ranks{grid: was, kind: kind}
 			for rank := range l.all(r) {
-				invert(now, ranks.cell(rank))
+				invert(now, ranks.cellAt(rank))
 			}
 		}
 	}

@@ -60,7 +60,7 @@ type web struct {
 
 func newHTTP(u *url.URL, c Config) (Source, error) {
 	if u.Hostname() == "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%s: want http://HOST/PATH or https://HOST/PATH", clean(u))
+		return nil, fmt.Errorf("%s: want http://HOST/PATH or https://HOST/PATH", withoutSecrets(u))
 	}
 	c = c.withDefaults()
 	w := &web{base: new(*u), user: u.User, config: c}
@@ -95,11 +95,11 @@ func redirect(a *http.Response, from *url.URL) (*url.URL, error) {
 	if err != nil {
 		return nil, errors.New("the server redirects to an address that cannot be read")
 	}
-	return to, stay(from, to)
+	return to, checkHost(from, to)
 }
 
-// stay returns an error unless a redirect stays on its host.
-func stay(from, to *url.URL) error {
+// checkHost returns an error unless a redirect stays on its host.
+func checkHost(from, to *url.URL) error {
 	up := from.Scheme == "http" && to.Scheme == "https"
 	switch {
 	case to.Scheme != from.Scheme && !up:
@@ -119,14 +119,14 @@ func port(u *url.URL) string {
 	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
-// clean returns a URL as text, without user, password and query, which may be secret.
-func clean(u *url.URL) string {
+// withoutSecrets returns a URL as text, without user, password and query, which may be secret.
+func withoutSecrets(u *url.URL) string {
 	c := *u
 	c.User, c.RawQuery, c.Fragment = nil, "", ""
 	return c.String()
 }
 
-func (w *web) String() string { return clean(w.base) }
+func (w *web) String() string { return withoutSecrets(w.base) }
 
 // StatusError is an answer of a web server other than success.
 type StatusError struct {
@@ -156,7 +156,7 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	o, err := w.get(ctx, at, r)
 	if err == nil && !o.NotModified {
-		o.Body = w.limit(ctx, cancel, o, clean(at), r.MaxBytes-o.Offset)
+		o.Body = w.limit(ctx, cancel, o, withoutSecrets(at), r.MaxBytes-o.Offset)
 		return o, nil
 	}
 	if cause := context.Cause(ctx); cause != nil && err != nil {
@@ -167,7 +167,7 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 		err = inner.Err // without the text, which has the whole URL
 	}
 	if err != nil && !errors.As(err, new(*StatusError)) {
-		err = fmt.Errorf("%s: %w", clean(at), err)
+		err = fmt.Errorf("%s: %w", withoutSecrets(at), err)
 	}
 	return o, err
 }
@@ -221,7 +221,7 @@ func (w *web) ask(ctx context.Context, at *url.URL, r Request) (*http.Response, 
 func object(a *http.Response, r Request) (*Object, error) {
 	o := &Object{Body: a.Body, Size: a.ContentLength}
 	if settled(a.Header) {
-		o.Validators = Validators{bound(a.Header.Get("ETag")), bound(a.Header.Get("Last-Modified"))}
+		o.Validators = Validators{ifShort(a.Header.Get("ETag")), ifShort(a.Header.Get("Last-Modified"))}
 	}
 	switch {
 	case a.StatusCode == http.StatusNotModified && r.Offset == 0 && r.Have != Validators{}:
@@ -231,7 +231,7 @@ func object(a *http.Response, r Request) (*Object, error) {
 			return nil, err
 		}
 	case a.StatusCode != http.StatusOK:
-		e := &StatusError{URL: clean(a.Request.URL), Status: a.StatusCode}
+		e := &StatusError{URL: withoutSecrets(a.Request.URL), Status: a.StatusCode}
 		if s, err := strconv.ParseUint(a.Header.Get("Retry-After"), 10, 31); err == nil {
 			e.RetryAfter = time.Duration(s) * time.Second
 		}
@@ -274,8 +274,8 @@ func (o *Object) partial(value string, offset int64) error {
 	return nil
 }
 
-// bound leaves out a validator that is too long to be kept.
-func bound(s string) string {
+// ifShort leaves out a validator that is too long to be kept.
+func ifShort(s string) string {
 	if len(s) > 256 {
 		return ""
 	}

@@ -132,16 +132,16 @@ func fileURL(u *url.URL) (Source, error) {
 	path := u.Path
 	switch {
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("%s: the URL of a folder has no parameters; write ? as %%3F and # as %%23", clean(u))
+		return nil, fmt.Errorf("%s: the URL of a folder has no parameters; write ? as %%3F and # as %%23", withoutSecrets(u))
 	case u.Host == ".":
 		path = strings.TrimPrefix(path, "/")
 	case u.Host != "" && u.Host != "localhost":
-		return nil, fmt.Errorf("%s: the folder %s%s is file:///%s%s", clean(u), u.Host, path, u.Host, path)
+		return nil, fmt.Errorf("%s: the folder %s%s is file:///%s%s", withoutSecrets(u), u.Host, path, u.Host, path)
 	case filepath.Separator != '/':
 		path = strings.TrimPrefix(path, "/") // /c:/a is c:\a
 	}
 	if path == "" {
-		return nil, fmt.Errorf("%s: no path", clean(u))
+		return nil, fmt.Errorf("%s: no path", withoutSecrets(u))
 	}
 	return Folder(filepath.FromSlash(path)), nil
 }
