@@ -14,7 +14,6 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/blocked"
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // pace is the time between two keys of a benchmark.
@@ -85,9 +84,9 @@ func rounds(b *testing.B, names []string, do ...func() (restore func())) {
 	for b.Loop() {
 		for range 41 {
 			for i, f := range do {
-				start := stat.ThreadTime()
+				start := threadTime()
 				restore := f()
-				times[i] = append(times[i], float64((stat.ThreadTime()-start).Nanoseconds())/ops)
+				times[i] = append(times[i], float64((threadTime()-start).Nanoseconds())/ops)
 				if restore != nil {
 					restore()
 				}
@@ -252,10 +251,10 @@ func BenchmarkLongest(b *testing.B) {
 				for range 90 {
 					for i := range times {
 						h := hash(at)
-						start := stat.ThreadTime()
+						start := threadTime()
 						f.Advance(time.Unix(0, int64(at)*int64(pace)))
 						_, _ = f.TestAndAdd(h)
-						times[i] = stat.ThreadTime() - start
+						times[i] = threadTime() - start
 						at++
 					}
 					slices.Sort(times)

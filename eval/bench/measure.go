@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/bloomery/bloomery/eval/clock"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -109,9 +110,9 @@ func builds(ctx context.Context, rows []*measured, keys []uint64, s settings, p 
 			p.begin(row.name, "build", fmt.Sprintf("building, turn %d of %d", turn+1, s.builds))
 			row.built = built{} // frees the filter of the last turn
 			runtime.GC()
-			start := stat.ProcessTime()
+			start := clock.ProcessTime()
 			b, err := row.build(ctx, keys)
-			took := stat.ProcessTime() - start
+			took := clock.ProcessTime() - start
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -194,9 +195,9 @@ func questions(ctx context.Context, rows []*measured, keys []uint64, s settings,
 				}
 				p.begin(q.row.name, "ask", fmt.Sprintf("asking, turn %d of %d", turn+1, s.turns))
 				runtime.GC() // so that no collection starts during the measurement
-				start := stat.ThreadTime()
+				start := clock.ThreadTime()
 				q.ask(kind.keys)
-				took := stat.ThreadTime() - start
+				took := clock.ThreadTime() - start
 				q.row.times[q.operation] = append(q.row.times[q.operation], perKey(took, len(kind.keys)))
 				p.end()
 			}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/internal/stat"
+	"github.com/bloomery/bloomery/eval/clock"
 )
 
 // need is the expected cost of a contender, extrapolated from a pilot with fewer keys.
@@ -34,7 +34,7 @@ func pilot(ctx context.Context, rows []*measured, small []contender, n int, s se
 			return nil, err
 		}
 		p.say(row.name + ": a pilot")
-		start := stat.ProcessTime()
+		start := clock.ProcessTime()
 		m, b, err := buildMeasured(ctx, small[i], keys)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -45,7 +45,7 @@ func pilot(ctx context.Context, rows []*measured, small []contender, n int, s se
 			}
 			continue
 		}
-		took := stat.ProcessTime() - start
+		took := clock.ProcessTime() - start
 		runtime.KeepAlive(b)
 		needs[row] = need{float64(m.peak) * scale, float64(m.heap) * scale, time.Duration(float64(took) * scale)}
 		if n != few {

@@ -12,8 +12,8 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/eval/lab/traffic"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
 var trace = flag.String("trace", "", "a file of requests for TestOneHit, one key a line")
@@ -215,7 +215,7 @@ func mean(v []float64) string {
 	if len(v) == 1 {
 		return fmt.Sprintf("%.4f", v[0])
 	}
-	m, low, high := stat.MeanInterval(v)
+	m, low, high := figure.MeanInterval(v)
 	return fmt.Sprintf("%.4f ± %.4f", m, (high-low)/2)
 }
 

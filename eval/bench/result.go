@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/internal/stat"
+	"github.com/bloomery/bloomery/eval/clock"
 )
 
 // Result holds all measurements with one number of keys. Its JSON is the file for other programs. Times are in
@@ -71,7 +71,7 @@ type Pair struct {
 func resultOf(rows []*measured, n int, s settings) Result {
 	res := Result{
 		Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(), Cores: runtime.NumCPU(), Go: runtime.Version(), Commit: commit(),
-		Libraries: map[string]string{}, Clock: stat.ClockName, Keys: n, FPR: s.rate, Turns: s.turns, Builds: s.builds,
+		Libraries: map[string]string{}, Clock: clock.Name, Keys: n, FPR: s.rate, Turns: s.turns, Builds: s.builds,
 		Asked: min(asked, n),
 	}
 	versions := versions()

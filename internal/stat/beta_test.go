@@ -162,15 +162,15 @@ func TestStandardErrors(t *testing.T) {
 	const z = 1.9599639845400542355
 	for n := 2; n < 1e8; n = n*3/2 + 1 {
 		nu := float64(n - 1)
-		got := stat.StandardErrors(n)
+		got := stat.StudentErrors(n, 0.95)
 		if want := z + (z*z*z+z)/(4*nu); math.Abs(got/want-1) > 2/(nu*nu)+2e-14 {
 			t.Errorf("%d values: %g, by expansion %g", n, got, want)
 		}
 	}
-	if got, want := stat.StandardErrors(2), math.Tan(0.475*math.Pi); math.Abs(got/want-1) > 1e-14 {
+	if got, want := stat.StudentErrors(2, 0.95), math.Tan(0.475*math.Pi); math.Abs(got/want-1) > 1e-14 {
 		t.Errorf("2 values: %g, want %g", got, want)
 	}
-	if got, want := stat.StandardErrors(3), 0.95*math.Sqrt(2/(1-0.95*0.95)); math.Abs(got/want-1) > 1e-14 {
+	if got, want := stat.StudentErrors(3, 0.95), 0.95*math.Sqrt(2/(1-0.95*0.95)); math.Abs(got/want-1) > 1e-14 {
 		t.Errorf("3 values: %g, want %g", got, want)
 	}
 }

@@ -167,27 +167,6 @@ func stirlingError(x float64) float64 {
 	return (1./12 - (1./360-(1./1260-(1./1680-1./1188/y)/y)/y)/y) / x
 }
 
-// MeanInterval returns the mean of the values and its 95% confidence interval by Student's t distribution. For one
-// value, both ends are that value. v must not be empty.
-func MeanInterval(v []float64) (mean, low, high float64) {
-	n := float64(len(v))
-	for _, x := range v {
-		mean += x / n
-	}
-	if len(v) < 2 {
-		return mean, mean, mean
-	}
-	var squares float64
-	for _, x := range v {
-		squares += (x - mean) * (x - mean)
-	}
-	half := StandardErrors(len(v)) * math.Sqrt(squares/(n-1)/n)
-	return mean, mean - half, mean + half
-}
-
-// StandardErrors returns how many standard errors MeanInterval of n values, n at least 2, reaches to each side.
-func StandardErrors(n int) float64 { return StudentErrors(n, 0.95) }
-
 // StudentErrors returns how many standard errors an interval of the mean of n values, n at least 2, reaches to each
 // side at a level in [0, 1): the (1+level)/2 quantile of Student's t distribution with n-1 degrees of freedom ν. Its
 // square is ν·(1-x)/x, where x is the 1-level quantile of the beta distribution of ν/2 and 1/2 (Abramowitz and Stegun,

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/eval/clock"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Serve answers the commands of r about our sets to w until quit or the end of r. It uses one core (GOMAXPROCS is 1
@@ -123,9 +123,9 @@ func (s *server) build(ctx context.Context, spec string, options []string, from,
 	}
 	s.set = nil
 	runtime.GC()
-	start := stat.ProcessTime()
+	start := clock.ProcessTime()
 	set, err := s.keys.build(ctx, c, from, to)
-	took := stat.ProcessTime() - start
+	took := clock.ProcessTime() - start
 	if err != nil {
 		return "", err
 	}
@@ -143,8 +143,8 @@ func (s *server) ask(how string, from, to int) (string, error) {
 		return "", fmt.Errorf("no set is built")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no collection starts during the measurement
-	start := stat.ThreadTime()
+	start := clock.ThreadTime()
 	positives := ask(s.set, from, to)
-	took := stat.ThreadTime() - start
+	took := clock.ThreadTime() - start
 	return fmt.Sprintf("ok ns=%d positives=%d", took.Nanoseconds(), positives), nil
 }

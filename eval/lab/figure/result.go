@@ -45,9 +45,31 @@ type Row struct {
 
 // Mean returns the row of the mean of measured, one value a trial, with its 95% interval.
 func Mean(label string, measured []float64) Row {
-	mean, low, high := stat.MeanInterval(measured)
+	mean, low, high := MeanInterval(measured)
 	return Row{Label: label, Measured: mean, Low: low, High: high}
 }
+
+// MeanInterval returns the mean of the values and its 95% confidence interval by Student's t distribution. For one
+// value, both ends are that value. v must not be empty.
+func MeanInterval(v []float64) (mean, low, high float64) {
+	n := float64(len(v))
+	for _, x := range v {
+		mean += x / n
+	}
+	if len(v) < 2 {
+		return mean, mean, mean
+	}
+
+	var squares float64
+	for _, x := range v {
+		squares += (x - mean) * (x - mean)
+	}
+	half := StandardErrors(len(v)) * math.Sqrt(squares/(n-1)/n)
+	return mean, mean - half, mean + half
+}
+
+// StandardErrors returns how many standard errors MeanInterval of n values, n at least 2, reaches to each side.
+func StandardErrors(n int) float64 { return stat.StudentErrors(n, 0.95) }
 
 // Exact returns the row of a value without a statistical error, such as one that is computed.
 func Exact(label string, v float64) Row { return Row{Label: label, Measured: v, Low: v, High: v} }

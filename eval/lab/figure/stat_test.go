@@ -56,9 +56,26 @@ func TestErrorsGonum(t *testing.T) {
 	}
 	for n := 2; n < 1e8; n = n*3/2 + 1 {
 		nu := float64(n - 1)
-		got := stat.StandardErrors(n)
+		got := StandardErrors(n)
 		if want := (distuv.StudentsT{Sigma: 1, Nu: nu}).Quantile(0.975); math.Abs(got/want-1) > 1e-12+1e-15*nu {
 			t.Errorf("%d values: %g, gonum %g", n, got, want)
 		}
+	}
+}
+
+// TestMeanInterval uses quantiles of Student's t from textbooks, and values whose standard error is known.
+func TestMeanInterval(t *testing.T) {
+	for n, want := range map[int]float64{2: 12.706, 5: 2.776, 11: 2.228, 101: 1.984, 100_001: 1.960} {
+		if got := StandardErrors(n); math.Abs(got-want) > 5e-4 {
+			t.Errorf("%d values: %.4f, want %.3f", n, got, want)
+		}
+	}
+	v := []float64{1, 2, 3, 4, 5} // variance 2.5, standard error √0.5
+	mean, low, high := MeanInterval(v)
+	if half := 2.776 * math.Sqrt(0.5); mean != 3 || math.Abs(high-mean-half) > 1e-3 || math.Abs(mean-low-half) > 1e-3 {
+		t.Errorf("%g, %g to %g", mean, low, high)
+	}
+	if mean, low, high := MeanInterval(v[4:]); mean != 5 || low != 5 || high != 5 {
+		t.Errorf("one value: %g, %g to %g", mean, low, high)
 	}
 }

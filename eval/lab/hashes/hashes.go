@@ -15,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/paper"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family/standard"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.
@@ -250,7 +249,7 @@ func beside(r figure.Row, formula float64, trials int) string {
 	if r.Low == r.High || r.Low <= formula && formula <= r.High {
 		return ""
 	}
-	sigma := (r.High - r.Low) / (2 * stat.StandardErrors(trials))
+	sigma := (r.High - r.Low) / (2 * figure.StandardErrors(trials))
 	return fmt.Sprintf(": measured %+.1f%%, %.1f σ", 100*(r.Measured/formula-1), math.Abs(r.Measured-formula)/sigma)
 }
 

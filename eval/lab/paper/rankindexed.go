@@ -263,3 +263,23 @@ func (t *tails) deepest() int {
 	load := t.n / t.buckets
 	return int(load) + sort.Search(1<<20, func(more int) bool { return t.last(int(load)+more) < t.overflow })
 }
+
+// OverflowBound returns the bound of section IV of the paper on the probability that the extensions do not suffice for
+// as many cells as the capacity, before any growth. It is the sum of the bounds on Pr[O_l > J_l], l = 2, 3, 4. Without
+// a level, the bound of the last existing level applies. The result is at most 1.
+func OverflowBound(g rankindexed.Geometry) float64 {
+	b, load := float64(g.Buckets), float64(g.Capacity)/float64(g.Buckets)
+	sum, room := 0.0, 0
+	for level := range g.Cells {
+		room += g.Cells[level]
+		if level+1 < len(g.Cells) && g.Pools[level+1] > 0 {
+			sum += 2 * stat.UpperTail(g.Pools[level+1]+1, g.Buckets, stat.PoissonTail(load, room))
+			continue
+		}
+		if uint64(room) < g.Capacity {
+			sum += b * stat.UpperTail(uint64(room)+1, g.Capacity, 1/b)
+		}
+		break
+	}
+	return min(1, sum)
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -35,9 +36,9 @@ func TestRankIndexedPlan(t *testing.T) {
 		if math.Abs(bits-want.bits) > 0.005 || bits > want.atMost {
 			t.Errorf("%g, counting %v: %.4f bits a key, want %.3f", want.fpr, want.counting, bits, want.bits)
 		}
-		if err := valid(g); err != nil || g.Chains > RankIndexedChains || g.OverflowBound() > 1e-10 ||
+		if err := valid(g); err != nil || g.Chains > RankIndexedChains || OverflowBound(g) > 1e-10 ||
 			g.FPR(1e5) > want.fpr*(1+1e-9) {
-			t.Errorf("%+v: %v, overflow %g, rate %g", g, err, g.OverflowBound(), g.FPR(1e5))
+			t.Errorf("%+v: %v, overflow %g, rate %g", g, err, OverflowBound(g), g.FPR(1e5))
 		}
 	}
 }
@@ -65,9 +66,9 @@ func TestRankIndexedPlanAnywhere(t *testing.T) {
 			if overflow == 0 {
 				overflow = rankindexed.DefaultOverflow
 			}
-			if err := valid(g); err != nil || g.OverflowBound() > overflow || g.FPR(n) > fpr*(1+1e-9) ||
+			if err := valid(g); err != nil || OverflowBound(g) > overflow || g.FPR(n) > fpr*(1+1e-9) ||
 				g.ValueBits != c.ValueBits {
-				t.Errorf("%d keys: %+v: %v, overflow %g, rate %g", n, g, err, g.OverflowBound(), g.FPR(n))
+				t.Errorf("%d keys: %+v: %v, overflow %g, rate %g", n, g, err, OverflowBound(g), g.FPR(n))
 			}
 		}
 	}
@@ -129,8 +130,8 @@ func TestRankIndexedOverflow(t *testing.T) {
 		}
 	}
 	// Theorem 1 has a factor of 2 that is mostly not needed.
-	if p := float64(full) / fills; p > g.OverflowBound()+3*math.Sqrt(0.1/fills) || p < g.OverflowBound()/20 {
-		t.Errorf("%d of %d filters were full early, the bound is %g", full, fills, g.OverflowBound())
+	if p := float64(full) / fills; p > OverflowBound(g)+3*math.Sqrt(0.1/fills) || p < OverflowBound(g)/20 {
+		t.Errorf("%d of %d filters were full early, the bound is %g", full, fills, OverflowBound(g))
 	}
 	// By hand: 2·Pr[Bin(3, p) > 1] + 3·Pr[Bin(6, 1/3) > 5] with p = Pr[Poisson(2) > 3].
 	p := 1 - math.Exp(-2)*(1+2+2+8./6)
@@ -143,15 +144,15 @@ func TestRankIndexedOverflow(t *testing.T) {
 		Pools:     [3]uint64{0, 1},
 		Remainder: 3,
 	}
-	if got := three.OverflowBound(); math.Abs(got-want) > 1e-12 {
+	if got := OverflowBound(three); math.Abs(got-want) > 1e-12 {
 		t.Errorf("three buckets: %g, want %g", got, want)
 	}
 	one := rankindexed.Geometry{Capacity: 10, Buckets: 1, Chains: 4, Cells: [3]int{9}, Remainder: 3}
-	if one.OverflowBound() != 1 {
-		t.Errorf("nine cells for ten keys: %g", one.OverflowBound())
+	if OverflowBound(one) != 1 {
+		t.Errorf("nine cells for ten keys: %g", OverflowBound(one))
 	}
-	if one.Cells[0] = 10; one.OverflowBound() != 0 {
-		t.Errorf("ten cells for ten keys: %g", one.OverflowBound())
+	if one.Cells[0] = 10; OverflowBound(one) != 0 {
+		t.Errorf("ten cells for ten keys: %g", OverflowBound(one))
 	}
 }
 
@@ -159,6 +160,23 @@ func BenchmarkRankIndexedPlan(b *testing.B) {
 	for b.Loop() {
 		if _, err := (RankIndexed{Keys: 1e5}).Plan(); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestPlanOverflow requires that geometries keep the bound of the paper on an overflow.
+func TestPlanOverflow(t *testing.T) {
+	for _, c := range []rankindexed.Config{
+		{Keys: 1e5}, {Keys: 1e5, Size: family.Sizing{FPR: 1e-4}}, {Keys: 5000, Counting: true}, {Keys: 7},
+		{Keys: 1e5, Overflow: 1e-3},
+	} {
+		limit := c.Overflow
+		if limit == 0 {
+			limit = rankindexed.DefaultOverflow
+		}
+		g, err := c.Plan()
+		if bound := OverflowBound(g); err != nil || bound > limit*(1+1e-9) {
+			t.Errorf("%+v: bound %g, want at most %g: %v", g, bound, limit, err)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/eval/lab/paper"
 	"github.com/bloomery/bloomery/internal/family/standard"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // The filter of section 2, and its published values.
@@ -234,7 +233,7 @@ func upTo(p []float64, y int) (sum float64) {
 
 // deviation returns the row of the standard deviation of v. Its 95% interval assumes many nearly normal values.
 func deviation(label string, v []float64) figure.Row {
-	mean, _, _ := stat.MeanInterval(v)
+	mean, _, _ := figure.MeanInterval(v)
 	squares := 0.0
 	for _, x := range v {
 		squares += (x - mean) * (x - mean)

@@ -9,7 +9,6 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/eval/lab/paper"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Figures 5 to 7 are about groups that try t sets of functions each, at n=1000, m=8000, k=6. Side information is not
@@ -56,7 +55,7 @@ func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) 
 				ends[i] = fills[j-1]
 			}
 			if j%max(1, g/20) == 0 {
-				mean, _, _ := stat.MeanInterval(ends)
+				mean, _, _ := figure.MeanInterval(ends)
 				sim.Points = append(sim.Points, [2]float64{x, mean})
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/partitioned"
 	"github.com/bloomery/bloomery/internal/family/standard"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // table1 compares the standard filter, the published search and ours.
@@ -210,6 +209,6 @@ func (s sides) time() time.Duration {
 	for _, x := range s {
 		v = append(v, float64(x.took))
 	}
-	mean, _, _ := stat.MeanInterval(v)
+	mean, _, _ := figure.MeanInterval(v)
 	return time.Duration(mean)
 }

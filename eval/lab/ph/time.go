@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
 	"github.com/bloomery/bloomery/internal/family/partitioned"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // buildTime measures how the rate falls with the time of a build on one core. Builds run one after the other, so that
@@ -66,7 +65,7 @@ func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
 				times = append(times, float64(time.Since(start).Nanoseconds())/float64(n)/1000)
 				rates = append(rates, built.Info().FPRPosterior)
 			}
-			µs, _, _ := stat.MeanInterval(times)
+			µs, _, _ := figure.MeanInterval(times)
 			r := figure.Mean(fmt.Sprintf("%s, %d passes", f.name, passes), rates).Noted("%.2f µs a key", µs)
 			curve.Points = append(curve.Points, [2]float64{µs, r.Measured})
 			result.Rows = append(result.Rows, r)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bloomery/bloomery/eval/clock"
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/filter"
@@ -97,7 +98,7 @@ func runTimes(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}}
 	result.Notes = append(result.Notes,
 		"Medians of the rounds with their 95% intervals; a ratio is of two times of one round. Keys are hashes. "+
-			stat.ClockName+"; builds on all cores: wall time.")
+			clock.Name+"; builds on all cores: wall time.")
 	return result, nil
 }
 
@@ -153,14 +154,14 @@ func timeBuild(
 	// Small filters are built several times: the clock counts the work of the runtime, too.
 	times := max(1, 100_000/len(hs))
 	runtime.GC()
-	start, begin := time.Now(), stat.ProcessTime()
+	start, begin := time.Now(), clock.ProcessTime()
 	for range times {
 		if f, err = build(ctx, spec, hs); err != nil {
 			return nil, 0, 0, err
 		}
 	}
 	of := float64(times * len(hs))
-	return f, float64((stat.ProcessTime() - begin).Nanoseconds()) / of, float64(time.Since(start).Nanoseconds()) / of, nil
+	return f, float64((clock.ProcessTime() - begin).Nanoseconds()) / of, float64(time.Since(start).Nanoseconds()) / of, nil
 }
 
 // timeQueries returns the time of a query in nanoseconds: the median of the chunks, so that a short disturbance of the
@@ -170,9 +171,9 @@ func timeQueries(f family.Filter, hs []filter.Hash, batch bool) float64 {
 	var chunks []float64
 	ask(f, hs[:len(hs)/8], dst, batch)
 	for len(hs) > 0 {
-		start := stat.ThreadTime()
+		start := clock.ThreadTime()
 		ask(f, hs[:chunk], dst, batch)
-		chunks = append(chunks, float64((stat.ThreadTime()-start).Nanoseconds())/chunk)
+		chunks = append(chunks, float64((clock.ThreadTime()-start).Nanoseconds())/chunk)
 		hs = hs[chunk:]
 	}
 	return median("", chunks).Measured

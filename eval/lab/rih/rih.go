@@ -192,7 +192,7 @@ func described(g rankindexed.Geometry) string {
 		)/b,
 		100*float64(g.Pools[2])/b,
 		g.Buckets,
-		g.OverflowBound(),
+		paper.OverflowBound(g),
 		g.FPR(g.Capacity),
 	)
 }

@@ -217,7 +217,7 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 
 // bound returns the row of the bound on an overflow of the configuration as printed.
 func (p config) bound(label string) figure.Row {
-	of := func(p config) float64 { return p.geometry(paperKeys, false).OverflowBound() }
+	of := func(p config) float64 { return paper.OverflowBound(p.geometry(paperKeys, false)) }
 	low, high := p.rounded(of)
 	verdict := "keeps"
 	if of(p) > paperOverflow {
@@ -232,7 +232,7 @@ func overflows(name string, g rankindexed.Geometry) figure.Curve {
 	curve := figure.Curve{Name: name}
 	for permille := uint64(970); permille <= 1030; permille++ {
 		g.Capacity = permille * paperKeys / 1000
-		curve.Points = append(curve.Points, [2]float64{float64(g.Capacity), g.OverflowBound()})
+		curve.Points = append(curve.Points, [2]float64{float64(g.Capacity), paper.OverflowBound(g)})
 	}
 	return curve
 }

@@ -198,23 +198,3 @@ func (o *order) enough(g Geometry, cells int) bool {
 	}
 	return uint64(cells) >= n || !stat.TailExceeds(uint64(cells)+1, n, min(p, 1), o.overflow*0.1/b)
 }
-
-// OverflowBound returns the bound of section IV of the paper on the probability that the extensions do not suffice for
-// as many cells as the capacity, before any growth. It is the sum of the bounds on Pr[O_l > J_l], l = 2, 3, 4. Without
-// a level, the bound of the last existing level applies. The result is at most 1.
-func (g Geometry) OverflowBound() float64 {
-	b, load := float64(g.Buckets), float64(g.Capacity)/float64(g.Buckets)
-	sum, room := 0.0, 0
-	for level := range g.Cells {
-		room += g.Cells[level]
-		if level+1 < len(g.Cells) && g.Pools[level+1] > 0 {
-			sum += 2 * stat.UpperTail(g.Pools[level+1]+1, g.Buckets, stat.PoissonTail(load, room))
-			continue
-		}
-		if uint64(room) < g.Capacity {
-			sum += b * stat.UpperTail(uint64(room)+1, g.Capacity, 1/b)
-		}
-		break
-	}
-	return min(1, sum)
-}

@@ -1,11 +1,12 @@
 //go:build !linux
 
-package stat
+// Package clock has the clocks that measurements of time use: CPU time where the system has it.
+package clock
 
 import "time"
 
-// ClockName describes the clocks.
-const ClockName = "wall time, because this system has no CPU clock"
+// Name describes the clocks.
+const Name = "wall time, because this system has no CPU clock"
 
 var started = time.Now()
 

@@ -1,0 +1,16 @@
+package window
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// threadTime returns the CPU time of this thread. Lock the goroutine to its thread while you measure.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		panic(err) // Linux has had this clock since 2.6.12
+	}
+	return time.Duration(t.Nano())
+}
