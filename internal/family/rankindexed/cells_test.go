@@ -8,9 +8,18 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
+
+// cellsOf returns an empty table.
+func cellsOf(t testing.TB, g Geometry) *Cells {
+	t.Helper()
+	f, err := NewCells(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
 
 // dump returns the cells of a bucket by chain, in order.
 func (f *Cells) dump(b uint64) [][]uint64 {
@@ -29,12 +38,7 @@ func (f *Cells) dump(b uint64) [][]uint64 {
 // check fails unless the table is one that Decode accepts: then it has no bit out of place.
 func (f *Cells) check(t *testing.T, what string) {
 	t.Helper()
-	used := uint64(0)
-	for b := range f.buckets {
-		used += f.Used(b)
-	}
-	e := family.Encoded{Spec: f.g.Spec(), Keys: used, Sections: [][]uint64{f.table, f.pools[1].words, f.pools[2].words}}
-	if _, err := Decode(e); err != nil {
+	if _, err := Decode(f.Encode()); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 }
@@ -69,10 +73,7 @@ func TestCells(t *testing.T) {
 
 func cellsAgainst(t *testing.T, g Geometry, seed uint64) {
 	t.Helper()
-	f, err := NewCells(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := cellsOf(t, g)
 	r := newReference(g)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	values := uint64(1) << g.ValueBits
@@ -189,10 +190,7 @@ func BenchmarkSweep(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	f, err := NewCells(g)
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := cellsOf(b, g)
 	hs := filtertest.Hashes(112_000, 1)
 	for i, h := range hs {
 		_, _ = f.Put(h, uint64(i)%8, false)

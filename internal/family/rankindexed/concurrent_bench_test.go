@@ -42,10 +42,7 @@ func BenchmarkConcurrent(b *testing.B) {
 		b.ReportMetric(float64(b.N)*4*n/b.Elapsed().Seconds()/1e6, "Mops/s")
 	}
 	start := func() *Filter {
-		f, err := New(Config{Keys: 2 * n, Fast: true})
-		if err != nil {
-			b.Fatal(err)
-		}
+		f := made(b, Config{Keys: 2 * n, Fast: true})
 		for _, h := range filtertest.Hashes(n, 2) {
 			_ = f.Add(h)
 		}
@@ -70,15 +67,8 @@ func BenchmarkGrowth(b *testing.B) {
 			if testing.Short() {
 				rounds = 1
 			}
-			f, err := New(Config{Keys: uint64(n), Growth: 1})
-			if err != nil {
-				b.Fatal(err)
-			}
-			for _, h := range hs[:n] {
-				if err := f.Add(h); err != nil {
-					b.Fatal(err)
-				}
-			}
+			f := made(b, Config{Keys: uint64(n), Growth: 1})
+			addAll(b, f, hs[:n])
 			full := f.Concurrent()
 			add, has := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(1), math.Inf(1)}
 			for b.Loop() {

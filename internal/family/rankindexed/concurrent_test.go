@@ -90,16 +90,9 @@ func TestConcurrent(t *testing.T) {
 		"fixed":    {Keys: uint64(workers * each), Size: size, Bucket: 512},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := made(t, cfg)
 			already := filtertest.Hashes(400, 99)
-			for _, h := range already {
-				if err := f.Add(h); err != nil {
-					t.Fatal(err)
-				}
-			}
+			addAll(t, f, already)
 			c := f.Concurrent().(*Concurrent)
 			actors := make([]actor, workers)
 			look := func() { checkSnapshot(t, c, actors, already) }
@@ -123,18 +116,12 @@ func TestConcurrent(t *testing.T) {
 			if cfg.Growth > 0 && got.g.Growth > cfg.Growth-3 {
 				t.Errorf("it has grown %d times", cfg.Growth-got.g.Growth)
 			}
-			alone, err := newFilter(got.g)
-			if err != nil {
-				t.Fatal(err)
-			}
+			alone := ofGeometry(t, got.g)
 			add := func(h filter.Hash) {
 				v, _ := got.Get(h)
-				if cfg.ValueBits > 0 {
-					err = alone.AddValue(h, v)
-				} else {
-					err = alone.Add(h)
-				}
-				if err != nil {
+				if cfg.ValueBits == 0 {
+					addAll(t, alone, []filter.Hash{h})
+				} else if err := alone.AddValue(h, v); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -193,10 +180,7 @@ func TestTestAndAdd(t *testing.T) {
 	const workers, n, rate = 4, 20_000, 0.01
 	for _, cfg := range []Config{{Keys: 700, Growth: 6}, {Keys: n, Counting: true}, {Keys: 3000, Growth: 4, Bucket: 64}} {
 		cfg.Size.FPR = rate
-		f, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := made(t, cfg)
 		c := f.Concurrent()
 		hs := filtertest.Hashes(n, 7)
 		told := make([]atomic.Uint32, n)

@@ -15,10 +15,7 @@ func TestContent(t *testing.T) {
 	for _, c := range []Config{
 		{Keys: 20000}, {Keys: 20000, Bucket: 512}, {Keys: 3000, Counting: true}, {Keys: 3000, ValueBits: 7, Growth: 2},
 	} {
-		f, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := made(t, c)
 		h := filter.NewHasher(3)
 		for i := range c.Keys {
 			if err := f.Add(h.SumUint64(i)); err != nil {

@@ -22,10 +22,7 @@ func TestHostile(t *testing.T) {
 	}
 	refused, taken := 0, 0
 	for _, c := range []Config{{Keys: 600}, {Keys: 600, Counting: true, Bucket: 512}, {Keys: 600, ValueBits: 20, Size: family.Sizing{FPR: 0.2}}} {
-		f, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := made(t, c)
 		for _, h := range hs {
 			_ = f.Add(h)
 		}
@@ -69,10 +66,7 @@ func TestHostile(t *testing.T) {
 // TestDecodeChecks breaks one thing at a time.
 func TestDecodeChecks(t *testing.T) {
 	build := func() family.Encoded {
-		f, err := newFilter(Geometry{Buckets: 2, Chains: 20, Cells: [levels]int{10, 6, 4}, Pools: [levels]uint64{0, 2, 1}, Remainder: 8})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := ofGeometry(t, Geometry{Buckets: 2, Chains: 20, Cells: [levels]int{10, 6, 4}, Pools: [levels]uint64{0, 2, 1}, Remainder: 8})
 		for i := range uint64(13) { // into bucket 0 and its second level
 			if err := f.Add(filter.Hash{Hi: i, Lo: i << 59}); err != nil {
 				t.Fatal(err)
@@ -175,15 +169,8 @@ func copied(e family.Encoded) family.Encoded {
 
 // TestTrimChecks decodes trimmed filters that were truncated or extended.
 func TestTrimChecks(t *testing.T) {
-	f, err := newFilter(Geometry{Capacity: 30, Buckets: 2, Chains: 20, Cells: [levels]int{20, 6, 4}, Pools: [levels]uint64{0, 2, 1}, Remainder: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range filtertest.Hashes(25, 1) {
-		if err := f.Add(h); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f := ofGeometry(t, Geometry{Capacity: 30, Buckets: 2, Chains: 20, Cells: [levels]int{20, 6, 4}, Pools: [levels]uint64{0, 2, 1}, Remainder: 8})
+	addAll(t, f, filtertest.Hashes(25, 1))
 	e := f.Trimmed().(family.Encoder).Encode()
 	if _, err := Decode(e); err != nil {
 		t.Fatal(err)

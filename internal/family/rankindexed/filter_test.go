@@ -3,7 +3,6 @@ package rankindexed
 import (
 	"errors"
 	"flag"
-	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -16,10 +15,7 @@ var long = flag.Bool("long", false, "ten million operations against a map, a tho
 
 // TestFull requires that an Add with ErrFull leaves the filter unchanged.
 func TestFull(t *testing.T) {
-	f, err := New(Config{Keys: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := made(t, Config{Keys: 1000})
 	hs := filtertest.Hashes(5000, 1)
 	for i, h := range hs {
 		err := f.Add(h)
@@ -39,11 +35,7 @@ func TestFull(t *testing.T) {
 				t.Fatal("a refused key changed the filter")
 			}
 		}
-		for _, h := range hs[:i] {
-			if !f.Has(h) {
-				t.Fatal("lost a key")
-			}
-		}
+		requireAll(t, f, hs[:i])
 		return
 	}
 	t.Fatal("never full")
@@ -51,10 +43,8 @@ func TestFull(t *testing.T) {
 
 // TestHotKey adds one key until its bucket is full. The filter must not grow, since that would not help.
 func TestHotKey(t *testing.T) {
-	f, err := New(Config{Keys: 1000, Growth: 16})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := made(t, Config{Keys: 1000, Growth: 16})
+	var err error
 	h := filtertest.Hashes(1, 1)[0]
 	was := f.g.Bits()
 	for err == nil {
@@ -71,10 +61,7 @@ func TestHotKey(t *testing.T) {
 
 // TestLookalikes adds two keys with the same chain and remainder: each takes a cell, and Put and Get use the same one.
 func TestLookalikes(t *testing.T) {
-	f, err := New(Config{Keys: 1000, ValueBits: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := made(t, Config{Keys: 1000, ValueBits: 8})
 	a := filtertest.Hashes(1, 1)[0]
 	b := a
 	b.Lo ^= 1
@@ -91,10 +78,7 @@ func TestLookalikes(t *testing.T) {
 
 // TestPutKeeps adds and removes keys with values, some of which look alike. No other key may be lost.
 func TestPutKeeps(t *testing.T) {
-	f, err := New(Config{Keys: 20_000, ValueBits: 8, Size: family.Sizing{FPR: 0.05}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := made(t, Config{Keys: 20_000, ValueBits: 8, Size: family.Sizing{FPR: 0.05}})
 	hs := filtertest.Hashes(20_000, 4)
 	for i, h := range hs {
 		if err := f.AddValue(h, uint64(i)%256); err != nil {
@@ -109,19 +93,12 @@ func TestPutKeeps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i, h := range hs[10_000:] {
-		if !f.Has(h) {
-			t.Fatalf("key %d is lost", i)
-		}
-	}
+	requireAll(t, f, hs[10_000:])
 }
 
 // TestPools takes and frees hundreds of extensions.
 func TestPools(t *testing.T) {
-	f, err := newFilter(Geometry{Capacity: 1, Buckets: 250, Chains: 30, Cells: [levels]int{5, 4, 0}, Pools: [levels]uint64{0, 250, 0}, Remainder: 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := ofGeometry(t, Geometry{Capacity: 1, Buckets: 250, Chains: 30, Cells: [levels]int{5, 4, 0}, Pools: [levels]uint64{0, 250, 0}, Remainder: 20})
 	hs := filtertest.Hashes(2000, 3)
 	for round := range 4 {
 		var in []filter.Hash
@@ -161,37 +138,11 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestHasMany tests the code for large filters on a small one, and batches whose lengths differ.
+// TestHasMany tests the code for large filters on a small one.
 func TestHasMany(t *testing.T) {
 	hs := filtertest.Hashes(3000, 5)
-	f, err := New(Config{Keys: 1500})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range hs[:1500] {
-		if err := f.Add(h); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, many := range []family.Batcher{f, newConcurrent(f)} {
-		dst := make([]bool, 100)
-		many.HasMany(dst, hs[1450:1550])
-		for i, got := range dst {
-			if got != f.Has(hs[1450+i]) {
-				t.Fatalf("HasMany differs from Has at %d", i)
-			}
-		}
-		for _, n := range []int{99, 101} {
-			func() {
-				defer func() {
-					if s, _ := recover().(string); !strings.Contains(s, "100 places for") {
-						t.Errorf("HasMany of %d keys with 100 results: %q", n, s)
-					}
-				}()
-				many.HasMany(dst, hs[:n])
-			}()
-		}
-	}
+	f := made(t, Config{Keys: 1500})
+	addAll(t, f, hs[:1500])
 	for _, n := range []int{0, 1, 31, 32, 33, 1000, len(hs)} {
 		dst := make([]bool, n)
 		part := hs[len(hs)-n:]
@@ -209,27 +160,13 @@ func TestNoAllocation(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	for _, c := range []Config{{}, {Counting: true}, {ValueBits: 3}, {Growth: 3}, {Fast: true}} {
 		c.Keys = 20_000
-		f, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range hs {
-			if err := f.Add(h); err != nil {
-				t.Fatal(err)
-			}
-		}
+		f := made(t, c)
+		addAll(t, f, hs)
 		if f.pools[1].used == 0 && !c.Fast {
 			t.Errorf("%+v: no bucket has an extension", c)
 		}
-		clone, err := newFilter(f.g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range hs {
-			if err := clone.Add(h); err != nil {
-				t.Fatal(err)
-			}
-		}
+		clone := ofGeometry(t, f.g)
+		addAll(t, clone, hs)
 		shared := newConcurrent(clone)
 		var batch [4]bool
 		i := 0
@@ -273,10 +210,7 @@ func BenchmarkOperations(b *testing.B) {
 	hs, absent := filtertest.Hashes(n, 1), filtertest.Hashes(n, 2)
 	for name, c := range map[string]Config{"smallest": {}, "fast": {Fast: true}, "counting": {Counting: true}} {
 		c.Keys = n
-		f, err := New(c)
-		if err != nil {
-			b.Fatal(err)
-		}
+		f := made(b, c)
 		for _, h := range hs {
 			_ = f.Add(h)
 		}
@@ -307,4 +241,44 @@ func BenchmarkOperations(b *testing.B) {
 func countOf(c family.Counter, h filter.Hash) uint64 {
 	n, _ := c.Count(h)
 	return n
+}
+
+// made returns an empty filter.
+func made(t testing.TB, c Config) *Filter {
+	t.Helper()
+	f, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// ofGeometry returns an empty filter of a geometry.
+func ofGeometry(t testing.TB, g Geometry) *Filter {
+	t.Helper()
+	f, err := newFilter(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// addAll adds keys.
+func addAll(t testing.TB, f family.Adder, hs []filter.Hash) {
+	t.Helper()
+	for i, h := range hs {
+		if err := f.Add(h); err != nil {
+			t.Fatalf("key %d of %d: %v", i, len(hs), err)
+		}
+	}
+}
+
+// requireAll fails the test unless a filter has all keys.
+func requireAll(t testing.TB, f family.Filter, hs []filter.Hash) {
+	t.Helper()
+	for i, h := range hs {
+		if !f.Has(h) {
+			t.Fatalf("key %d of %d is lost", i, len(hs))
+		}
+	}
 }

@@ -19,10 +19,7 @@ func TestFullAbove(t *testing.T) {
 			continue
 		}
 		for seed := range x.filters {
-			f, err := New(Config{Keys: uint64(x.keys), Size: family.Sizing{FPR: 0.01}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := made(t, Config{Keys: uint64(x.keys), Size: family.Sizing{FPR: 0.01}})
 			n := 0
 			for _, h := range filtertest.Hashes(2*x.keys, uint64(seed)) {
 				if f.Add(h) != nil {

@@ -16,10 +16,7 @@ import (
 func TestGrow(t *testing.T) {
 	const promise, start, doublings = 0.02, 500, 6
 	for _, counting := range []bool{false, true} { // a few keys come several times, so that chains have cells that are alike
-		f, err := New(Config{Keys: start, Growth: doublings, Counting: counting, Size: family.Sizing{FPR: promise}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := made(t, Config{Keys: start, Growth: doublings, Counting: counting, Size: family.Sizing{FPR: promise}})
 		hs := filtertest.Hashes(start<<doublings, 5)
 		absent := filtertest.Hashes(200_000, 6)
 		for i, h := range hs {
@@ -47,15 +44,8 @@ func TestGrow(t *testing.T) {
 		if f.g.Growth != 0 || f.g.Capacity != start<<doublings {
 			t.Errorf("it has %d doublings left at a capacity of %d", f.g.Growth, f.g.Capacity)
 		}
-		at, err := newFilter(f.g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range hs {
-			if err := at.Add(h); err != nil {
-				t.Fatal(err)
-			}
-		}
+		at := ofGeometry(t, f.g)
+		addAll(t, at, hs)
 		a, _ := at.renumberExtensions()
 		b, _ := f.renumberExtensions()
 		if !slices.EqualFunc(a.Encode().Sections, b.Encode().Sections, slices.Equal[[]uint64]) || a.keys != b.keys {
@@ -80,14 +70,8 @@ func TestGrow(t *testing.T) {
 // TestGrowAlike doubles filters in which many cells differ only in their counter or value.
 func TestGrowAlike(t *testing.T) {
 	hs := filtertest.Hashes(200, 8)
-	counts, err := New(Config{Keys: 3000, Growth: 3, Counting: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := New(Config{Keys: 3000, Growth: 3, ValueBits: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := made(t, Config{Keys: 3000, Growth: 3, Counting: true})
+	values := made(t, Config{Keys: 3000, Growth: 3, ValueBits: 8})
 	for i, h := range hs {
 		for n := range 1 + i%11 {
 			if err := errors.Join(counts.Add(h), values.AddValue(h, uint64(n))); err != nil {
@@ -125,15 +109,8 @@ func TestGrowAlike(t *testing.T) {
 // TestGrowOnlyForCells requires that a filter at its capacity grows for a further cell only.
 func TestGrowOnlyForCells(t *testing.T) {
 	hs := filtertest.Hashes(301, 9)
-	f, err := New(Config{Keys: 300, Growth: 3, ValueBits: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range hs[:300] {
-		if err := f.Add(h); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f := made(t, Config{Keys: 300, Growth: 3, ValueBits: 4})
+	addAll(t, f, hs[:300])
 	c := newConcurrent(f)
 	bits := c.Info().Bits
 	if err := errors.Join(c.Put(hs[0], 3), c.Remove(hs[1]), c.Add(hs[1])); err != nil || c.Info().Bits != bits || c.Info().Keys != 300 {

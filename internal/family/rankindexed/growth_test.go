@@ -36,14 +36,8 @@ func TestGrowthDiffers(t *testing.T) {
 				g.Cells[2], g.Pools[2] = 1+r.IntN(5), 1+r.Uint64N(g.Pools[1])
 			}
 		}
-		f, err := newFilter(g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		start, err := newFilter(g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := ofGeometry(t, g)
+		start := ofGeometry(t, g)
 		c := newConcurrent(start)
 		keys := filtertest.Hashes(600, seed)
 		for step := range 900 {
@@ -116,17 +110,10 @@ func same(t *testing.T, a, b *Filter) bool {
 // atCapacity returns a Concurrent that is at its capacity, the keys in it, and after those as many others as more says.
 func atCapacity(t *testing.T, cfg Config, more int) (*Concurrent, []filter.Hash) {
 	t.Helper()
-	f, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := made(t, cfg)
 	n := int(f.g.Capacity)
 	hs := filtertest.Hashes(n+more, 17)
-	for _, h := range hs[:n] {
-		if err := f.Add(h); err != nil {
-			t.Fatal(err)
-		}
-	}
+	addAll(t, f, hs[:n])
 	return newConcurrent(f), hs
 }
 
@@ -274,11 +261,7 @@ func TestGrowthClosesPools(t *testing.T) {
 			t.Errorf("level %d: %d extensions in use, %d reserved after the growth", level, p.used, p.reserved)
 		}
 	}
-	for _, h := range hs {
-		if !c.Has(h) {
-			t.Fatal("lost a key")
-		}
-	}
+	requireAll(t, c, hs)
 }
 
 // TestGrowthWithoutMemory has the allocation of the larger table fail. The filter must stay unchanged, and grow when
@@ -308,16 +291,8 @@ func TestGrowthWithoutMemory(t *testing.T) {
 		t.Error("the content changed", err)
 	}
 	c.alloc = newFilter
-	for _, h := range hs[n:] {
-		if err := c.Add(h); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, h := range hs {
-		if !c.Has(h) {
-			t.Fatal("lost a key")
-		}
-	}
+	addAll(t, c, hs[n:])
+	requireAll(t, c, hs)
 	// At its last doubling it goes on past the capacity.
 	for i := range filtertest.Hashes(n, 4) {
 		if err := c.Add(filter.Hash{Hi: hs[i].Lo, Lo: hs[i].Hi}); err != nil && (!errors.Is(err, filter.ErrFull) || i < n/2) {

@@ -71,7 +71,7 @@ func (o order) plainSearch() (Geometry, bool) {
 	return s.best, !math.IsInf(s.bits, 1)
 }
 
-// plain is a search that leaves out nothing that could be the best, and adds up all tails one by one.
+// plain is a search that leaves out no numbers of cells that could be the best, and adds up all tails one by one.
 type plain struct{ searched }
 
 // buckets tries all numbers of cells of a bucket of one size.
@@ -109,37 +109,6 @@ func (s *plain) buckets(r, words int, lambda float64) {
 				s.extensions(g, s.deepest(g))
 				break
 			}
-		}
-	}
-}
-
-// extensions tries all sizes of extensions for given buckets. No bucket has more cells than deepest.
-func (s *plain) extensions(g Geometry, deepest int) {
-	if g.Pools[1] == 0 {
-		s.keepIfSmaller(g)
-		return
-	}
-	for words := 1; ; words++ {
-		if float64(g.Buckets)*float64(64*g.words(0))+float64(g.Pools[1])*float64(64*words) >= s.bits {
-			return
-		}
-		e := g
-		e.Pools[2] = g.Pools[1] // gives the longest pointer
-		if e.Cells[1] = (64*words - e.pointer(2)) / (1 + e.width()); e.Cells[1] < 1 {
-			continue
-		}
-		all := e.Cells[0] + e.Cells[1]
-		if e.Cells[2] = deepest - all; e.Cells[2] > 0 {
-			e.Pools[2] = s.pool(e, all)
-		}
-		if e.Cells[2] <= 0 || e.Pools[2] == 0 {
-			e.Cells[2], e.Pools[2] = 0, 0
-		}
-		if e.Pools[2] <= e.Pools[1] {
-			s.keepIfSmaller(e)
-		}
-		if e.Pools[2] == 0 {
-			return
 		}
 	}
 }

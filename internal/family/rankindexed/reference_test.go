@@ -167,10 +167,7 @@ func TestReference(t *testing.T) {
 
 func against(t *testing.T, g Geometry, seed uint64) {
 	t.Helper()
-	f, err := newFilter(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := ofGeometry(t, g)
 	r := newReference(g)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	keys := make([]filter.Hash, 40+rng.IntN(800))

@@ -50,15 +50,8 @@ func TestSizes(t *testing.T) {
 // filled returns a filter of a geometry with as many random keys as it was sized for.
 func filled(t *testing.T, g Geometry, seed uint64) *Filter {
 	t.Helper()
-	f, err := newFilter(g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, h := range filtertest.Hashes(int(g.Capacity), seed) {
-		if err := f.Add(h); err != nil {
-			t.Fatalf("seed %d: key %d of %d: %v", seed, i, g.Capacity, err)
-		}
-	}
+	f := ofGeometry(t, g)
+	addAll(t, f, filtertest.Hashes(int(g.Capacity), seed))
 	return f
 }
 

@@ -18,10 +18,7 @@ func TestCopy(t *testing.T) {
 		for seed := range uint64(20) {
 			what := fmt.Sprintf("%+v seed %d", g, seed)
 			rng := rand.New(rand.NewPCG(seed, 2))
-			f, err := NewCells(g)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := cellsOf(t, g)
 			operate := func(n int) {
 				for range n {
 					h := filter.Hash{Hi: rng.Uint64(), Lo: rng.Uint64()}
