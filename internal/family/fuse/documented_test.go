@@ -13,18 +13,7 @@ import (
 func TestDocumented(t *testing.T) {
 	hasher := filter.NewHasher(42)
 	for _, width := range []uint{4, 13} {
-		b, err := NewBuilder(Config{Width: width})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.AddMany(filtertest.DocumentedKeys(hasher)); err != nil {
-			t.Fatal(err)
-		}
-		built, err := b.Build(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := built.(*Filter)
+		f := build(t, fmt.Sprintf("fuse(width=%d)", width), filtertest.DocumentedKeys(hasher))
 		slot := func(i uint64) uint64 { return bitvec.Field(f.words, i*uint64(width), width) }
 		want := []string{"`" + f.spec().String() + "`"}
 		if width == 4 {
@@ -44,7 +33,7 @@ func TestDocumented(t *testing.T) {
 			}
 			start := fmt.Sprintf("| `%s` | ", key)
 			if width == 4 {
-				start += fmt.Sprintf("%016x | %016x | ", h.Lo, mixed(h.Lo+f.seed))
+				start += fmt.Sprintf("%016x | %016x | ", h.Lo, f.mix(h.Lo))
 			}
 			digits := int(width+3) / 4
 			const row = "\n%s%d, %d, %d, %0*x | %0*x, %0*x, %0*x | %0*x | %s |\n"
@@ -54,11 +43,4 @@ func TestDocumented(t *testing.T) {
 		}
 		filtertest.Documented(t, "fuse.md", want...)
 	}
-}
-
-// mixed is x of docs/format/fuse.md, for the sum of Lo and the seed.
-func mixed(x uint64) uint64 {
-	x = (x ^ x>>33) * 0xff51afd7ed558ccd
-	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
-	return x ^ x>>33
 }

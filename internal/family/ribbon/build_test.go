@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -23,8 +22,8 @@ func valued(t *testing.T, spec string, hs []filter.Hash) (*Filter, []uint64) {
 	for i := range hs {
 		values = append(values, uint64(i)*golden>>(64-b.c.ValueBits))
 	}
-	for part := range slices.Chunk(slices.Collect(indexes(len(hs))), 1000) {
-		lo, hi := part[0], part[len(part)-1]+1
+	for lo := 0; lo < len(hs); lo += 1000 {
+		hi := min(lo+1000, len(hs))
 		if err := b.AddValues(hs[lo:hi], values[lo:hi]); err != nil {
 			t.Fatal(err)
 		}
@@ -35,13 +34,6 @@ func valued(t *testing.T, spec string, hs []filter.Hash) (*Filter, []uint64) {
 		}
 	}
 	return finish(t, b), values
-}
-
-func indexes(n int) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		for i := 0; i < n && yield(i); i++ {
-		}
-	}
 }
 
 func TestValues(t *testing.T) {

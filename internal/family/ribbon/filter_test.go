@@ -370,24 +370,9 @@ func TestDefaultWidth(t *testing.T) {
 
 // TestLayers requires that the layers and the tail hold all keys, and none of them more than its slots.
 func TestLayers(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{0, 100, 5000, 100_000} {
-		hs := make([]filter.Hash, n)
-		for i := range hs {
-			hs[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
-		}
-		b, err := NewBuilder(Config{R: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.AddMany(hs); err != nil {
-			t.Fatal(err)
-		}
-		built, err := b.Build(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := built.(*Filter)
+		hs := filtertest.Hashes(n, 5)
+		f := build(t, "ribbon(r=1)", hs)
 		counts, all := f.Layers(hs), uint64(0)
 		for i, keys := range counts {
 			all += keys
