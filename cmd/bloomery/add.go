@@ -24,17 +24,12 @@ func (a *app) addCommand() *cobra.Command {
 		Use:   "add FILE [INPUT...]",
 		Short: "Add keys to a filter file",
 		Long: `Add the keys of the inputs, or of standard input, to a filter file and write it back, all or nothing.
-The size of the filter stays, so its false-positive rate rises with every key; see bloomery info. A filter that has a
-capacity takes a few keys more than that, or doubles if its spec has growth=. When it is full, nothing is added: exit
-code 2.
-
-A warning says that the rate has left the one that was chosen at the build, and with --json the field fpr_exceeded.
-With --max-fpr, nothing is added if the rate would be higher: exit code 2.
+The size of the filter stays, so its false-positive rate rises with every key; a warning says that it has left the one
+that was chosen at the build. A filter that has a capacity takes a few keys more than that, or doubles if its spec has
+growth=. When it is full, nothing is added: exit code 2.
 
 If the filter has values (build --value-bits), each line may have one behind its last tab, as for build; else the new
 keys have the value 0.
-
-Keys of any bytes come as lines of hexadecimal digits, --input-format hex, as for build.
 
 FILE may be the folder of a sharded set: only the shards of the new keys are read and written again. Until then the
 hashes of the keys take 16 bytes each, beyond 64 MiB in a temporary file.
@@ -95,11 +90,10 @@ func (a *app) add(
 	case set.Manifest() != nil:
 		return a.addShards(ctx, in, set, inputs)
 	}
-	hash := hashing(set) // one goroutine adds, any number hash
-	return a.pass(ctx, in, inputs, "adding", func(b *keyio.Batch) error {
-		hash(b)
-		return nil
-	}, func(b *keyio.Batch) error { return bloomery.Keyed[filter.Hash](set).AddMany(b.Hashes) })
+	// One goroutine adds, any number hash.
+	return a.pass(ctx, in, inputs, "adding", hashing(set.Hasher()), func(b *keyio.Batch) error {
+		return bloomery.Keyed[filter.Hash](set).AddMany(b.Hashes)
+	})
 }
 
 // addBatch adds the keys of a batch with their values, or without if it has none.
@@ -132,67 +126,54 @@ func (a *app) addShards(ctx context.Context, in inputFlags, set *bloomery.Set, i
 }
 
 // hashing returns a function that fills the Hashes of batches.
-func hashing(set *bloomery.Set) func(*keyio.Batch) {
-	hasher := set.Hasher()
-	return func(b *keyio.Batch) {
+func hashing(h filter.Hasher) func(*keyio.Batch) error {
+	return func(b *keyio.Batch) error {
 		for _, k := range b.Keys {
-			b.Hashes = append(b.Hashes, hasher.Sum(k))
+			b.Hashes = append(b.Hashes, h.Sum(k))
 		}
+		return nil
 	}
 }
 
-type putFlags struct {
-	separator byte
-	add, null bool
-	most      float64 // rate
-}
-
 func (a *app) putCommand() *cobra.Command {
-	var f putFlags
+	var null bool
+	var most float64 // rate
 	c := &cobra.Command{
 		Use:   "put FILE [INPUT...]",
 		Short: "Set the values of keys in a filter file",
 		Long: `Set the values of keys, from lines such as "yopmail.com<TAB>3", in a rankindexed filter file that was
 built with --value-bits, and write it back, all or nothing. The value is a decimal number behind the last tab of the
-line. The keys must be there, from build or add; with --add each line adds a new key instead, which takes a place of its
-own even if the key is there already.
+line. The keys must be there, from build or add, which also takes lines with values.
 
 Keys that look alike, at the false-positive rate, share a value: the last one that was put.`,
 		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M /dev/null
-  bloomery put --add routes.bloom routes.tsv
+  bloomery add routes.bloom routes.tsv
   bloomery put routes.bloom changes.tsv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.change(c.Context(), args[0], f.most, func(set *bloomery.Set) error {
-				return a.put(c.Context(), set, f, args[0], args[1:])
+			return a.change(c.Context(), args[0], most, func(set *bloomery.Set) error {
+				return a.put(c.Context(), set, null, args[0], args[1:])
 			})
 		},
 	}
-	maxFPRFlag(c, &f.most)
-	c.Flags().BoolVar(&f.add, "add", false, "add the keys of the inputs, each with its value")
-	c.Flags().BoolVarP(&f.null, "null", "0", false, "lines end in a NUL byte, so that keys may contain line feeds")
-	separatorFlag(c, &f.separator)
+	maxFPRFlag(c, &most)
+	c.Flags().BoolVarP(&null, "null", "0", false, "lines end in a NUL byte, so that keys may contain line feeds")
 	return c
 }
 
 // put sets the values of the keys in the inputs, in the set of the file at path.
-func (a *app) put(ctx context.Context, set *bloomery.Set, f putFlags, path string, inputs []string) error {
+func (a *app) put(ctx context.Context, set *bloomery.Set, null bool, path string, inputs []string) error {
 	bits, err := valueBits(set)
 	if err != nil {
 		return err
 	}
-	put := set.Put
-	if f.add {
-		put = set.AddValue
-	}
-	lines := inputFlags{format: "lines", keep: true, null: f.null} // empty lines count for the line number in an error
-	parse := keyio.Values{Bits: bits, Separator: f.separator}.Read
-	return a.pass(ctx, lines, inputs, "putting", parse, func(b *keyio.Batch) error {
+	lines := inputFlags{format: "lines", keep: true, null: null} // empty lines count for the line number in an error
+	return a.pass(ctx, lines, inputs, "putting", keyio.Values{Bits: bits}.Read, func(b *keyio.Batch) error {
 		for i, key := range b.Keys {
-			err := put(key, b.Values[i])
+			err := set.Put(key, b.Values[i])
 			if errors.Is(err, filter.ErrNotFound) {
 				return cli.Advise(fmt.Errorf("%s: a key is not in %s: %w", b.Input, path, err),
-					"Nothing was written. put --add adds the keys of the input, each with its value.")
+					"Nothing was written. bloomery add adds keys, each with its value.")
 			}
 			if err != nil {
 				return err

@@ -12,7 +12,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -36,10 +35,11 @@ func (f *allowFlags) check() error {
 	case f.conflicts && len(f.lists) == 0:
 		return errors.New("--conflicts needs --allow FILE")
 	}
-	for _, path := range f.lists {
-		if err := cli.Readable(path); err != nil {
-			return fmt.Errorf("--allow: %w", err)
-		}
+	if len(f.lists) == 0 {
+		return nil
+	}
+	if _, err := keyio.Open(f.lists, keyio.Options{}); err != nil {
+		return fmt.Errorf("--allow: %w", err)
 	}
 	return nil
 }

@@ -43,36 +43,38 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o revoked.bloom --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
   bloomery build -o small.bloom --family partitioned --effort max --fpr 0.1% keys.txt
-  bloomery build -o line.bloom --family blockpartitioned --bits-per-key 8 --budget 30s keys.txt
-  bloomery build -o two.bloom --family "twochoice(choices=4,passes=100)" --bits-per-key 16 keys.txt
-  bloomery build -o sessions.bloom --family rankindexed --capacity 10M sessions.txt
   bloomery build -o growing.bloom --family "rankindexed(fpr=0.01,growth=6)" sessions.txt
   bloomery build -o countries.bloom --family ribbon --value-bits 8 addresses.tsv
   bloomery build -o java.bloom --family guava --fpr 0.1% keys.txt && bloomery convert java.bloom -o keys.guava
-  bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB
   bloomery build -o large.set --shards 16 --family blocked large.txt
   bloomery build -o next.bloom --like small.bloom keys.txt
   bloomery build -o blocklist.bloom --family standard --allow allowed.txt blocklist.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
 			given := c.Flags().Changed
-			if err := f.allow.check(); err != nil {
-				return err
-			}
+			sharded := given("shards")
+			err := f.allow.check()
 			switch {
+			case err != nil:
 			case given("like"):
 				return a.buildLike(c, &f, args)
 			case given("shrink"):
-				return errors.New("--shrink: only a filter like an older one is compared with it; add --like OLD")
-			case given("shards"):
-				return a.buildShards(c, &f, args)
+				err = errors.New("--shrink: only a filter like an older one is compared with it; add --like OLD")
+			case !sharded:
+				err = a.mayWrite(f.output)
+			default:
+				err = mayMakeFolder(f.output)
 			}
-			if err := a.mayWrite(f.output); err != nil {
+			if err != nil {
 				return err
 			}
+
 			config, err := a.buildConfig(c, &f)
 			if err != nil {
 				return err
+			}
+			if sharded {
+				config.Dir, config.Shards = f.output, f.shards
 			}
 			return a.build(c.Context(), &f, args, config)
 		},
@@ -118,61 +120,47 @@ Without --family the filter is of the first of these families that does what you
   counting                  --needs remove,merge
 
 The choice is printed, with what the filter can do later. Filters with a known patent are never chosen. --for size and
---for speed take the first filter in the order of bloomery plan instead. --budget and --memory limit the build. Without
-a size the false-positive rate is 1%. Rates below 2^-32 and sizes above 33 bits a key are beyond ribbon: the choice is
-then the smallest of the others. With --family, a size that the family cannot use is an error.
+--for speed take the first filter in the order of bloomery plan instead. Without a size the false-positive rate is 1%.
+Below a rate of 2^-32, and above 33 bits per key, ribbon is replaced by the smallest of the others.
 
 With --family the filter is of that family, with its default size, or what a full spec says, such as
-"blocked(layout=split,bits_per_key=12)". --effort and --budget say how long the families with a search search.
-Duplicate keys count once or every time, depending on the family; with --counting the filter counts how often each key
-comes.
+"blocked(layout=split,bits_per_key=12)". A size that the family cannot use is an error. --effort and --budget say how
+long the families with a search search. Duplicate keys count once or every time, depending on the family; with
+--counting the filter counts how often each key comes.
 
 The rate that you choose is stored in the file: --fpr, or the rate that follows from --bits-per-key. The commands
 that change or describe the filter warn if its rate has left the chosen one.
 
 With --value-bits 8 a build reads lines such as "10.0.0.1<TAB>3", as put does, or with --input-format csv or tsv a
---value-column, by default the second one. bloomery get prints the values. A key may come again with the same value
-only. The values of --family rankindexed, which is also the choice without --family, can change (put), and keys that
-look alike, at the false-positive rate, share one. If no key of the inputs has a value, all values are 0 until put sets
-them. The values of --family ribbon cannot change, are always right, and every key needs one. "ribbon(r=0)" stores the
-values without fingerprints, in 1.003 bits for each of their bits: check then finds every key, and get prints an
-arbitrary value for keys that were not in the input. So use that form only where all keys that are asked for were in the
-input.
+--value-column, by default the second one. A key may come again with the same value only. bloomery get prints the
+values. Values of rankindexed can change (put), keys that look alike share one, and without values in the inputs all are
+0. Values of ribbon cannot change, are always right, and every key needs one. "ribbon(r=0)" stores values without
+fingerprints: every key then seems to be present, and a key that was not in the input has an arbitrary value.
 
 Keys of any bytes come as lines of hexadecimal digits, --input-format hex: an integer as the 16 digits of its eight
-bytes, little endian. A value and the separator before it are then part of the digits.
+bytes, little endian. A value and the tab before it are then part of the digits.
 
-A list without keys makes an empty filter, with a warning; verify checks that it holds nothing. With --like it is
-refused.
-
-Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
-written. Others are read once: the hashes of their keys are kept until they are counted, beyond --memory or 64 MiB in a
-temporary file. For bitsandblooms these are the keys themselves.
+A list without keys makes an empty filter, with a warning; with --like it is refused. Inputs that are regular files are
+read twice, the first time to count the keys; if they change in between, nothing is written. Of others the hashes of all
+keys are kept, beyond --memory or 64 MiB in a temporary file. For bitsandblooms these are the keys themselves.
 
 With --like OLD the new filter has size, hash function, chosen rate and form (see trim) of OLD, and what a search has
-chosen for OLD stays. For a list that changes little from day to day few bits then differ, so that a small file brings a
-copy of OLD up to date (bloomery diff, bloomery publish). Nothing is searched again: the false-positive rate rises as
-keys change. Make room for that in the first build: --family "partitioned(fpr=0.01,later=8000)", or --capacity, and
-build anew, without --like, when a warning says so. If OLD is a sharded set, the output is one with as many shards.
-Families: all; but all bits of ribbon and fuse change with their keys, so that updates are whole files. OLD is needed
-for the build only; -o may name it. If OLD has values, every key needs one.
-
-A list that was cut must not replace a good one: with --like, nothing is written if the new filter has less than half of
-the keys of OLD, or none, and the same holds for the list of --allow, and for how often keys come in a filter that
-counts. --shrink allows it, --shrink=80% up to that loss. A build without --like compares nothing.
+chosen for OLD stays. For a list that changes little few bits then differ, so that a small file brings a copy of OLD up
+to date (bloomery diff, bloomery publish). Nothing is searched again: the rate rises as keys change. Make room for that
+in the first build: --family "partitioned(fpr=0.01,later=8000)", or --capacity, and build anew when a warning says so.
+OLD may be a sharded set, and -o may name it. All bits of ribbon and fuse change with their keys. Nothing is written if
+the new filter has less than half of the keys of OLD, or of its --allow list: --shrink allows it.
 
 With --allow the filter is exact for a list of allowed keys, such as popular domains for a blocklist: no key of the list
-is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions) + 4.4
-bits for each of these exceptions. No key can be added to the filter or removed: build it again. A key of the list that
-is also in the inputs is an error, and nothing is written. Hashes of all keys stay in memory up to --memory, by default
-64 MiB, then in a temporary file. With --shards each shard has the exceptions of its keys, and the hashes of the list
-share the memory with the hashes of the keys.
+is found. Each false positive among them costs about 1.44·log2(keys / exceptions) + 4.4 bits. No key can be added to
+the filter or removed: build it again. A key of the list that is also in the inputs is an error. Hashes of all keys stay
+in memory up to --memory, by default 64 MiB, then in a temporary file.
 
-With --shards the output is a sharded set: a folder with one filter file a shard and manifest.json, for sets that are
+With --shards the output is a sharded set: a folder with one filter file per shard and manifest.json, for sets that are
 larger than the memory of a build or that are built on many machines (bloomery shard). Other commands take the folder in
-place of a file. Sizes (--bytes, --capacity, --bits-per-key) and rates are for the whole set. Inputs are read once,
-except with auto or without --family. Hashes of keys stay in memory up to half of --memory, by default 1 GiB; further
-ones go to a temporary file. An existing set is replaced when the new one is complete.`
+place of a file. Sizes and rates are for the whole set. Inputs are read once, except with auto or without --family.
+Hashes of keys stay in memory up to half of --memory, by default 1 GiB, then in a temporary file. An existing set is
+replaced when the new one is complete.`
 
 func familyHelp() string {
 	var b strings.Builder
@@ -235,15 +223,12 @@ func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 		return err
 	}
 	b.Spec = f.size.AddTo(spec).String()
-	return f.hash.checkSeed(c, kind.Foreign(), b.Secret != nil)
+	return nil
 }
 
 func (f *buildFlags) choose(c *cobra.Command, b *bloomery.Config) error {
 	if f.hash.id != 0 {
 		return fmt.Errorf(`--hash %s: that of filters of Parquet; add --family "blocked(layout=split)"`, f.hash.id)
-	}
-	if err := f.hash.checkSeed(c, false, b.Secret != nil); err != nil {
-		return err
 	}
 	b.Needs = plan.Needs{FPR: f.size.FPR, BitsPerKey: f.size.BitsPerKey, Bytes: f.size.Bytes, Build: f.effort.Budget}
 	if f.size.IsZero() {
@@ -307,11 +292,19 @@ func formOf(c plan.Choice) (families.Family, family.Form) {
 	return f, form
 }
 
+// build builds a filter, or a sharded set if config has a Dir, and reports.
 func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config bloomery.Config) error {
 	start := time.Now()
 	set, err := a.gather(ctx, f, paths, config)
 	if err != nil {
 		return err
+	}
+
+	if m := set.Manifest(); m != nil {
+		if err := set.Close(); err != nil {
+			return err
+		}
+		return a.reportShards(f.output, m, start)
 	}
 	if err := a.save(ctx, set, f.output); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,37 +25,6 @@ func shardsFlag(c *cobra.Command, to *int, usage string) {
 		}
 		return n, nil
 	})
-}
-
-func (a *app) buildShards(c *cobra.Command, f *buildFlags, paths []string) (err error) {
-	start := time.Now()
-	if f.output == "" {
-		return errors.New("name the folder to write: -o DIR")
-	}
-	if err := cli.NoStdout("-o", aSet, f.output); err != nil {
-		return err
-	}
-	config, err := a.buildConfig(c, f)
-	if err != nil {
-		return err
-	}
-	config.Shards = f.shards
-	return a.shardSet(c.Context(), f, paths, config, start)
-}
-
-func (a *app) shardSet(
-	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config, start time.Time,
-) error {
-	config.Dir = f.output
-	set, err := a.gather(ctx, f, paths, config)
-	if err != nil {
-		return err
-	}
-	m := set.Manifest()
-	if err := set.Close(); err != nil {
-		return err
-	}
-	return a.reportShards(f.output, m, start)
 }
 
 // fewKeys is the number of keys a shard from which on headers and rates of a set are about as in one filter; see
@@ -86,7 +54,6 @@ var fixedByLike = []string{
 
 // buildLike builds a filter like another one: with its geometry, hash function and chosen rate, and without a search.
 func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err error) {
-	start := time.Now()
 	for _, name := range fixedByLike {
 		if c.Flags().Changed(name) {
 			return fmt.Errorf("--like %s: the new filter has size, hash function, chosen rate and shards of that one; "+
@@ -112,11 +79,9 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 		return err
 	}
 	if sharded {
-		err = a.shardSet(c.Context(), f, paths, config, start)
-	} else {
-		err = a.build(c.Context(), f, paths, config)
+		config.Dir = f.output
 	}
-	return f.adviseLike(err)
+	return f.adviseLike(a.build(c.Context(), f, paths, config))
 }
 
 // adviseLike says what to do if the filter of --like has exceptions and there is no list.

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -22,25 +20,19 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE [INPUT...]",
 		Short: "Print the keys that a filter holds, as grep does",
-		Long: `Print those keys of the inputs, or of standard input, that the filter holds, in their order, one a
-line, as soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. If the filter
-file is overwritten or truncated in place while it is in use, that is an error at the end, and lines that were printed
-before may be wrong. FILE may be -, standard input, if the keys come from files. A filter of values without
-fingerprints, such as ribbon(r=0,value_bits=8), holds every key: see build.
+		Long: `Print those keys of the inputs, or of standard input, that the filter holds, in their order, one per
+line, as soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. FILE may be -,
+standard input, if the keys come from files. If it is overwritten in place meanwhile, that is an error at the end, and
+lines that were printed before may be wrong.
 
 With --input-format csv or tsv, whole rows are printed exactly as they are in the input, after its header row if it has
 one; several inputs must have the same header row. Rows with an empty key are left out, unless --keep-empty is given.
 
-A line or a row of tsv with a NUL byte is a key, as logs have them that were truncated while they were written: no row
-is lost, and a warning says how many there were. At other bad rows, such as one without the column, the command ends
-after the answers for all rows before. --bad-rows changes both.
+A line or a row of tsv with a NUL byte is a key, and a warning says how many there were. At other bad rows, such as one
+without the column, the command ends after the answers for all rows before. --bad-rows changes both.
 
-Keys of any bytes come as lines of hexadecimal digits, --input-format hex, and are printed so.
-
-The lines are keys, also for a filter with values: for lines as in its build, with a value behind the last
-tab, add --input-format tsv. A warning says so if such lines are not found and their keys are.
-
-Of a filter of package window, whose keys expire, those are printed that it held when it was saved.
+The lines are keys, also for a filter with values: for lines as in its build, with a value behind the last tab, add
+--input-format tsv. Of a filter of package window, whose keys expire, those are printed that it held when it was saved.
 
 With --json every key gets a line such as {"key":"yopmail.com","present":true}, with "row" if it has a row, and with -v
 only the keys that the filter does not hold. The exit code is the same as without; bytes that are not UTF-8 become
@@ -55,11 +47,15 @@ U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.open(args[0])
 			if isWindow(args[0], err) {
-				w, _, err := openWindow[[]byte](a, args[0])
+				w, err := a.openWindow(args[0])
 				if err != nil {
 					return err
 				}
-				ask := func(hits []bool, b *keyio.Batch) { w.ContainsMany(hits, b.Keys) }
+				hash := hashing(w.hasher)
+				ask := func(hits []bool, b *keyio.Batch) {
+					_ = hash(b) // it never fails
+					w.ContainsMany(hits, b.Hashes)
+				}
 				return a.check(c.Context(), ask, func() error { return nil }, f, args[1:])
 			}
 			if err != nil {
@@ -105,14 +101,7 @@ func (a *app) check(ctx context.Context, ask asker, failed func() error, f check
 	err := a.pass(ctx, f.in, inputs, what, func(b *keyio.Batch) error {
 		selected.Add(a.answers(ask, f, b))
 		return nil
-	}, func(b *keyio.Batch) error {
-		if !a.json && len(b.Header) > 0 {
-			if _, err := a.stdout.Write(b.Header); err != nil {
-				return err
-			}
-		}
-		return a.print(b)
-	})
+	}, a.print)
 	if err == nil {
 		err = failed()
 	}
@@ -130,24 +119,9 @@ func (a *app) answers(ask asker, f checkFlags, b *keyio.Batch) (selected int64) 
 		if hit != f.invert {
 			selected++
 		}
-		switch {
-		case f.count:
-		case hit && f.invert:
-		case a.json:
-			line := struct {
-				Key     string `json:"key"`
-				Present bool   `json:"present"`
-				Row     string `json:"row,omitempty"`
-			}{Key: f.in.key(b.Keys[i]), Present: hit}
-			if f.in.rows {
-				line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), "\n"), "\r")
-			}
-			b.Out = cli.AppendJSON(b.Out, line)
-		case !hit && !f.invert:
-		case f.in.rows:
-			b.Out = append(b.Out, b.Rows[i]...)
-		default:
-			b.Out = append(f.in.appendKey(b.Out, b.Keys[i]), f.in.end())
+		// JSON has a line for each key, or with -v for each absent one.
+		if !f.count && (hit != f.invert || a.json && !f.invert) {
+			f.in.printRow(b, i, a.json, &hits[i])
 		}
 	}
 	return selected

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -88,8 +86,8 @@ their rates. Its number of keys is the smallest of theirs, an upper bound; see b
 	return c
 }
 
-// combine applies files to the filter files, and do to two sets if one of the paths is "-". Both must not depend on the
-// order of the filters. It returns an error before the work if the output cannot be written.
+// combine applies files to the filter files, and do to their set and the one of standard input if a path is "-". Both
+// must not depend on the order of the filters. It returns an error before the work if the output cannot be written.
 func (a *app) combine(
 	paths []string, output string, files func(context.Context, []string, ...bloomery.Option) (*bloomery.Set, error),
 	do func(s, other *bloomery.Set) error,
@@ -97,32 +95,30 @@ func (a *app) combine(
 	if err := a.mayWrite(output, paths...); err != nil {
 		return nil, err
 	}
-	at := slices.Index(paths, stdio)
-	if at < 0 {
-		secret, err := a.secret()
-		if err != nil {
+	var in *bloomery.Set
+	var names []string
+	for _, path := range paths {
+		if path != stdio {
+			names = append(names, path)
+			continue
+		}
+		var err error
+		if in, err = a.open(stdio); err != nil {
 			return nil, err
 		}
-		return files(a.ctx, paths, bloomery.WithSecret(secret))
 	}
-	set, err := a.open(stdio)
+
+	secret, err := a.secret()
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range slices.Delete(slices.Clone(paths), at, at+1) {
-		if err := a.combineWith(set, path, do); err != nil {
-			return nil, fmt.Errorf("standard input and %s: %w", path, err)
-		}
+	set, err := files(a.ctx, names, bloomery.WithSecret(secret))
+	if err != nil || in == nil {
+		return set, err
+	}
+	if err := do(set, in); err != nil {
+		_ = set.Close()
+		return nil, fmt.Errorf("standard input and %s: %w", strings.Join(names, ", "), err)
 	}
 	return set, nil
-}
-
-// combineWith applies do to a set and the set of a file.
-func (a *app) combineWith(set *bloomery.Set, path string, do func(s, other *bloomery.Set) error) error {
-	other, err := a.open(path)
-	if err != nil {
-		return err
-	}
-	defer other.Close()
-	return errors.Join(do(set, other), other.Err())
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -103,29 +102,3 @@ func overBound(c plot.Curve) float64 {
 	}
 	return sum / float64(len(c.Points))
 }
-
-// neverWrong returns the error for a false-positive rate of 0: a *plan.Impossible with the nearest filters. These have
-// the lowest rate within the limit of size, or without a limit a rate of 1e-9. If plan.For fails, it returns its error.
-func neverWrong(ctx context.Context, n plan.Needs) error {
-	n.FPR = 0
-	instead := "with the lowest rate in this size"
-	if n.BitsPerKey == 0 && n.Bytes == 0 {
-		n.FPR, instead = leastRate, fmt.Sprintf("with a rate of %g", leastRate)
-	}
-	p, err := plan.For(ctx, n)
-	if err != nil {
-		return err
-	}
-	e := &plan.Impossible{
-		What: "a rate of 0 needs an exact set: no filter can do it, since log2(1/ε) bits a key grow without limit; " +
-			"store the keys themselves",
-		Nearest: p.Choices[:min(3, len(p.Choices))],
-	}
-	for i := range e.Nearest {
-		e.Nearest[i].Instead = instead
-	}
-	return e
-}
-
-// leastRate is the rate that neverWrong offers.
-const leastRate = 1e-9

@@ -1,26 +1,10 @@
 package main
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/bloomery/bloomery/plan"
 )
-
-// TestNeverWrong offers the nearest filters for a rate of 0.
-func TestNeverWrong(t *testing.T) {
-	for _, c := range []struct {
-		n    plan.Needs
-		rate float64
-		bits uint64
-	}{{plan.Needs{Keys: 1000, Remove: true}, 1.1 * leastRate, 1 << 20}, {plan.Needs{Keys: 1000, Bytes: 2000}, 1, 16_000}} {
-		var never *plan.Impossible
-		if err := neverWrong(t.Context(), c.n); !errors.As(err, &never) || len(never.Nearest) == 0 ||
-			never.Nearest[0].FPRPrior > c.rate || never.Nearest[0].Bits > c.bits || never.Nearest[0].Instead == "" {
-			t.Errorf("%+v: %v", c.n, err)
-		}
-	}
-}
 
 // TestCurves draws each family that meets the needs, whatever the limits of size are, and the bounds behind them.
 func TestCurves(t *testing.T) {

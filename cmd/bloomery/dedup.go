@@ -52,17 +52,14 @@ Time comes from the clock, or with --time-column from the rows: RFC 3339 or Unix
 the order of their times: a row that is late counts as one of the latest time so far. One that is more than a day ahead
 of the machine is bad, since time does not go back.
 
-A line or a row of tsv with a NUL byte is like any other, since a row that is left out is lost; a warning says how many
-there were. At other bad rows, such as one without a time, the command ends after all rows before were printed, and
---state remembers these and no others. --bad-rows changes both.
+A line or a row of tsv with a NUL byte is like any other, and a warning says how many there were. At other bad rows,
+such as one without a time, the command ends after all rows before were printed. --bad-rows changes both.
 
 --state FILE holds what is remembered. It is read at the start, if it exists. It is replaced every --save, at the end
 and when the command is interrupted, each time after all lines that it remembers were printed. So no new line is lost
-if the command is killed, and the next run prints again at most what was printed since the state was last saved. The
-output of a killed command may end in a part of a line; the next run prints the whole line. All runs must have the
-same --ttl, --keys, --fpr, --time-column and --secret-file. Without --ttl the file is a filter for bloomery check. With
---ttl a state that was saved by a clock that is ahead is an error if it is ahead by more than --ttl and a minute, else a
-warning: time stands still until the clock is there.
+if the command is killed, and the next run prints again at most what was printed since the state was last saved. All
+runs must have the same --ttl, --keys, --fpr, --time-column and --secret-file. Without --ttl the file is a filter for
+bloomery check. With --ttl a state from a clock that is ahead by more than --ttl and a minute is an error.
 
 --count prints the number of lines instead; with --json a report, also of how many lines were read, remembered and late.
 With --json alone each line gets a line such as {"key":"yopmail.com"}, with "row" if it has a row.`,
@@ -120,8 +117,6 @@ func (f *dedupFlags) check(c *cobra.Command) error {
 		return errors.New("--refresh renews a time to live, and there is none; add --ttl")
 	case f.timeColumn != "" && f.ttl == 0:
 		return errors.New("--time-column is the time of rows for --ttl, which is not given")
-	case f.timeColumn != "" && !f.in.columns():
-		return fmt.Errorf("--time-column %s: lines have no columns; add --input-format csv or tsv", f.timeColumn)
 	case given("save") && f.state == "":
 		return errors.New("--save is the time between two replacements of a state; add --state FILE")
 	case f.interval < time.Millisecond:
@@ -161,12 +156,6 @@ const minDedupFPR, maxDedupFPR = 1e-12, 0.5
 func (f *inputFlags) keepEmpty(c *cobra.Command) {
 	f.keep = true
 	_ = c.Flags().MarkHidden("keep-empty")
-}
-
-// dedupLine is what --json prints of a row.
-type dedupLine struct {
-	Key string `json:"key"`
-	Row string `json:"row,omitempty"`
 }
 
 // mostAhead is how far the time of a row may be ahead of the machine. Time does not go back: after one wrong row, all

@@ -88,28 +88,17 @@ func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, e
 	if head == nil {
 		return nil, fmt.Errorf("--state: %w", err)
 	}
-	was, ok := flagsOf(head)
-	if !ok {
+	was := flagsOf(head)
+	if was == nil {
 		return nil, fmt.Errorf("--state %s: a filter of the spec %s, and no state of dedup; name another file",
 			f.state, head.Spec)
 	}
-	return head, was.differs(f.stateFlags(secret), f.state)
+	now := stateFlags(f.ttl, f.keys, f.fpr, f.timeColumn != "", secret != nil)
+	return head, differs(was, now, f.state)
 }
 
-// stateFlags are the flags that must be the same in all runs with a state.
-type stateFlags struct {
-	keys         uint64
-	fpr          float64
-	ttl          time.Duration
-	event, keyed bool
-}
-
-func (f *dedupFlags) stateFlags(secret *filter.Secret) stateFlags {
-	return stateFlags{keys: f.keys, fpr: f.fpr, ttl: f.ttl, event: f.timeColumn != "", keyed: secret != nil}
-}
-
-// texts returns the flags as text, or that they are not given.
-func (m stateFlags) texts() []string {
+// stateFlags returns the flags that must be the same in all runs with a state, as texts.
+func stateFlags(ttl time.Duration, keys uint64, fpr float64, event, keyed bool) []string {
 	text := func(given bool, name string, value ...any) string {
 		if !given {
 			return "no " + name
@@ -117,46 +106,43 @@ func (m stateFlags) texts() []string {
 		return strings.TrimSpace(name + " " + fmt.Sprint(value...))
 	}
 	return []string{
-		text(m.ttl > 0, "--ttl", m.ttl), text(m.keys > 0, "--keys", m.keys), text(true, "--fpr", m.fpr),
-		text(m.event, "--time-column"), text(m.keyed, "--secret-file"),
+		text(ttl > 0, "--ttl", ttl), text(keys > 0, "--keys", keys), text(true, "--fpr", fpr),
+		text(event, "--time-column"), text(keyed, "--secret-file"),
 	}
 }
 
-// differs returns an error that names the flags of m that differ from the flags of now, a command with a state at path.
-func (m stateFlags) differs(now stateFlags, path string) error {
-	var was, is []string
-	for i, text := range m.texts() {
-		if other := now.texts()[i]; other != text {
-			was, is = append(was, text), append(is, other)
+// differs returns an error that names the flags that differ: was of the state at path, now of this command.
+func differs(was, now []string, path string) error {
+	var old, other []string
+	for i, text := range was {
+		if now[i] != text {
+			old, other = append(old, text), append(other, now[i])
 		}
 	}
-	if len(was) == 0 {
+	if len(old) == 0 {
 		return nil
 	}
 	return fmt.Errorf("--state %s was made with %s, and this command has %s: give the same, or name another file",
-		path, strings.Join(was, " and "), strings.Join(is, " and "))
+		path, strings.Join(old, " and "), strings.Join(other, " and "))
 }
 
-// flagsOf returns the flags with which the memory in a file was made. It is false if dedup makes no such filter.
-func flagsOf(head *container.File) (m stateFlags, ok bool) {
-	in := family.Reader(head.Spec)
-	m.fpr, m.keyed = head.FPRChosen, head.Hash == filter.SipHash
-	switch {
-	case head.Window:
-		m.keys, m.ttl, m.event = in.Uint("keys"), time.Duration(in.Uint("ttl")), family.Given(head.Spec, "event")
-		return m, true
-	case head.Spec.Family() == neverForgets:
-		if !family.Given(head.Spec, "growth") {
-			m.keys = in.Uint("capacity")
-		}
-		for _, other := range []string{"counting", "value_bits", "trimmed"} {
-			if family.Given(head.Spec, other) {
-				return m, false
-			}
-		}
-		return m, !head.HasExceptions() && !family.Foreign(head.Hash)
+// flagsOf returns the flags with which the memory in a file was made, nil if dedup makes no such filter.
+func flagsOf(head *container.File) []string {
+	in, keyed := family.Reader(head.Spec), head.Hash == filter.SipHash
+	given := func(name string) bool { return family.Given(head.Spec, name) }
+	if head.Window {
+		return stateFlags(time.Duration(in.Uint("ttl")), in.Uint("keys"), head.FPRChosen, given("event"), keyed)
 	}
-	return m, false
+
+	if head.Spec.Family() != neverForgets || head.HasExceptions() || family.Foreign(head.Hash) ||
+		given("counting") || given("value_bits") || given("trimmed") {
+		return nil
+	}
+	keys := in.Uint("capacity")
+	if given("growth") {
+		keys = 0
+	}
+	return stateFlags(0, keys, head.FPRChosen, false, keyed)
 }
 
 // windowMemory forgets.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -58,40 +57,28 @@ func (a *app) dedup(ctx context.Context, f dedupFlags, inputs []string) error {
 	}
 	d := &deduper{app: a, dedupFlags: f, memory: m}
 	stop := d.keep(ctx)
-	err = s.pass(ctx, what, d.work, d.emit)
+	err = s.pass(ctx, what, hashing(m.hasher()), d.emit)
 	stop()
 	return d.end(ctx, err)
-}
-
-// work hashes the keys of a batch.
-func (d *deduper) work(b *keyio.Batch) error {
-	h := d.memory.hasher()
-	for _, key := range b.Keys {
-		b.Hashes = append(b.Hashes, h.Sum(key))
-	}
-	return nil
 }
 
 // emit prints the rows of a batch that are selected.
 func (d *deduper) emit(b *keyio.Batch) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(b.Header) > 0 && !d.json && !d.count {
-		if _, err := d.stdout.Write(b.Header); err != nil {
-			return err
-		}
-	}
 	d.hits = append(d.hits[:0], make([]bool, len(b.Hashes))...)
 	n, err := d.memory.testAndAdd(d.hits, b.Hashes, b.Values)
 	for i, repeated := range d.hits[:n] {
-		if repeated == d.repeats {
-			d.selected++
-			d.print(b, i)
+		if repeated != d.repeats {
+			continue
+		}
+		if d.selected++; !d.count {
+			d.in.printRow(b, i, d.json, nil)
 		}
 	}
 	d.rows += int64(n)
 	d.unsaved = d.unsaved || n > 0
-	if printErr := d.app.print(b); printErr != nil {
+	if printErr := d.print(b); printErr != nil {
 		d.unprinted = true
 		return printErr
 	}
@@ -99,23 +86,6 @@ func (d *deduper) emit(b *keyio.Batch) error {
 		err = d.full(fmt.Sprintf("%s: line %d", b.Input, b.LineNumbers[n]))
 	}
 	return err
-}
-
-// print appends a row to the output of a batch.
-func (d *deduper) print(b *keyio.Batch, i int) {
-	switch {
-	case d.count:
-	case d.json:
-		line := dedupLine{Key: d.in.key(b.Keys[i])}
-		if d.in.rows {
-			line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), "\n"), "\r")
-		}
-		b.Out = cli.AppendJSON(b.Out, line)
-	case d.in.rows:
-		b.Out = append(b.Out, b.Rows[i]...)
-	default:
-		b.Out = append(d.in.appendKey(b.Out, b.Keys[i]), d.in.end())
-	}
 }
 
 // full is the error of a row whose key has no room.

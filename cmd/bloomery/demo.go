@@ -14,7 +14,6 @@ import (
 	"github.com/bloomery/bloomery/cmd/bloomery/domains"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
-	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -65,20 +64,19 @@ func (a *app) demo(ctx context.Context) error {
 	plain := len(strings.Join(blocked, "\n")) + 1
 	var rows []object
 	var lines strings.Builder
-	for _, spec := range demoSpecs {
-		if !a.quiet && !a.json && cli.IsTerminal(a.stderr) {
-			fmt.Fprintf(a.stderr, "\r%-40s", spec)
-		}
+	bar := a.later("building and asking")
+	for i, spec := range demoSpecs {
+		bar.count(i, len(demoSpecs))
 		row, line, err := demoRun(ctx, spec, blocked, ordinary, absent)
 		if err != nil {
+			bar.End()
 			return err
 		}
 		rows = append(rows, row)
 		lines.WriteString(line)
 	}
-	if !a.quiet && !a.json && cli.IsTerminal(a.stderr) {
-		fmt.Fprintf(a.stderr, "\r%40s\r", "")
-	}
+	bar.End()
+
 	if a.json {
 		return a.printJSON(map[string]any{
 			"keys": len(blocked), "plain_bytes": plain, "ordinary": len(ordinary), "absent": demoAbsent, "rows": rows,

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -42,7 +39,10 @@ file.`,
 			if err := noStdio(args...); err != nil {
 				return err
 			}
-			if err := mayReplaceDelta(output); err != nil {
+			if err := cli.NoStdout("-o", "a delta is a file", output); err != nil {
+				return err
+			}
+			if err := mayReplaceIf(output, "delta", isDelta); err != nil {
 				return err
 			}
 			return a.diff(c.Context(), args[0], args[1], output)
@@ -89,31 +89,16 @@ func noStdio(paths ...string) error {
 	return nil
 }
 
-// mayReplaceDelta returns an error if no delta can be written to path. Of files with content only deltas are replaced.
-func mayReplaceDelta(path string) error {
-	if path == "" {
-		return errors.New("name the file to write: -o DELTA")
-	}
-	if err := cli.NoStdout("-o", "a delta is a file", path); err != nil {
-		return err
-	}
-	switch st, err := os.Stat(path); {
-	case err == nil && !st.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file; name the file to write", path)
-	case err == nil && st.Size() > 0:
-		f, _, err := untrusted.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		head := make([]byte, 64)
-		n, _ := io.ReadFull(f, head)
-		if _, err := delta.Read(head[:n]); err != nil {
-			return fmt.Errorf("%s exists and is no delta; remove it first or name another -o", path)
-		}
-	}
-	return container.MayWrite(path)
+// isDelta reports whether a file begins as a delta.
+func isDelta(f io.Reader) bool {
+	head := make([]byte, deltaHead)
+	n, _ := io.ReadFull(f, head)
+	_, err := delta.Read(head[:n])
+	return err == nil
 }
+
+// deltaHead is the number of bytes that tell a delta from other files.
+const deltaHead = 64
 
 func (a *app) diff(ctx context.Context, old, new, output string) error {
 	d, err := delta.DiffFiles(ctx, old, new)
@@ -124,10 +109,11 @@ func (a *app) diff(ctx context.Context, old, new, output string) error {
 	if err != nil {
 		return err
 	}
-	if err := container.WriteAtomic(ctx, output, func(w io.Writer) error {
-		_, err := io.Copy(w, bytes.NewReader(d))
+	err = container.WriteAtomic(ctx, output, func(w io.Writer) error {
+		_, err := w.Write(d)
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	return a.printDelta(output, d, before, new)

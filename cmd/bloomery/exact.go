@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/keyio"
-	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 func (a *app) exactCommand() *cobra.Command {
@@ -52,13 +50,18 @@ func (f *inputFlags) partitionFlag(c *cobra.Command) {
 	c.Flags().Func("partition-column", help, named(&f.second, "column"))
 }
 
+// exactFlags are the flags of exact build, update and verify.
 type exactFlags struct {
 	in                inputFlags
 	members, universe []string
 	memory            int64 // in bytes
 	tempDir           string
+	output            string  // of build and update
+	base              string  // of update: the file to update
+	shrink            float64 // of update: the share of the keys that may be lost, 0 for the default
 }
 
+// register adds the flags that all three have.
 func (f *exactFlags) register(c *cobra.Command) {
 	f.in.register(c)
 	f.in.partitionFlag(c)
@@ -109,50 +112,25 @@ func (f *inputFlags) partitions(b *keyio.Batch) [][]byte {
 	return b.Second
 }
 
-// openExact opens an exact set, or for "-" reads standard input. A stream may have at most exact.DefaultMaxBytes; a
-// regular file may be larger.
+// openExact opens an exact set, or reads a pipe or for "-" standard input, which may have at most exact.DefaultMaxBytes
+// unless it is a regular file.
 func (a *app) openExact(path string) (*exact.Set, error) {
 	secret, err := a.secret()
 	if err != nil {
 		return nil, err
 	}
-	if err := a.stdoutFree(path); err != nil {
-		return nil, err
-	}
-	st, err := os.Stat(path)
-	switch {
-	case path == stdio:
-		if err := a.takeStdin(); err != nil {
-			return nil, err
+	set, err := openOrRead(a, path, func() (*exact.Set, error) {
+		return exact.Open(context.Background(), path, exact.WithSecret(secret))
+	}, func(r io.Reader) (*exact.Set, error) {
+		most := uint64(exact.DefaultMaxBytes)
+		if f, ok := r.(*os.File); ok {
+			if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+				most = max(most, uint64(st.Size()))
+			}
 		}
-		return a.readExact("standard input", secret, a.stdin)
-	case err == nil && st.Mode()&fs.ModeNamedPipe != 0: // of a shell: <(COMMAND)
-		f, err := untrusted.OpenStream(a.ctx, path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		defer f.Close()
-		return a.readExact(path, secret, f)
-	}
-	set, err := exact.Open(context.Background(), path, exact.WithSecret(secret))
-	return set, notExact(err)
-}
-
-// readExact reads an exact set from a stream, or a regular file behind it, until the command is interrupted.
-func (a *app) readExact(name string, secret *filter.Secret, r io.Reader) (*exact.Set, error) {
-	most := uint64(exact.DefaultMaxBytes)
-	if f, ok := r.(*os.File); ok {
-		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
-			most = max(most, uint64(st.Size()))
-		}
-	}
-	set, err := interruptible(a.ctx, func() (*exact.Set, error) {
 		return exact.Read(r, exact.WithMaxBytes(most), exact.WithSecret(secret))
 	})
-	if err != nil {
-		return nil, notExact(fmt.Errorf("%s: %w", name, err))
-	}
-	return set, nil
+	return set, notExact(err)
 }
 
 // notExact adds a hint to the error of a file that is neither an exact set nor a filter.

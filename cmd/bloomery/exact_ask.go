@@ -19,13 +19,10 @@ func (a *app) exactInfoCommand() *cobra.Command {
 C(universe, members) bits, or with partitions the sum of that over the partitions. bits counts what a query may read,
 without the headers of the file; file_bytes is the whole file.
 
-outside_rate is how often the answer for a key outside of the universe is yes, if such keys are spread over the
-partitions as the keys of the universe. In a partition that the universe did not have, answers are yes at another rate,
-unknown_partition_rate, which is known to about 0.01: such a partition gets any class.
-
-A class is the partitions with the same r: level 1 of the set has the rate 2^-r, and r=32 means that all keys of the
-partitions are members, or none is. Inverted classes have more members than others. After updates, classes and
-the entropy of partitions still describe the build.`,
+outside_rate is how often the answer for a key outside of the universe is yes, and unknown_partition_rate the same in a
+partition that the universe did not have. A class is the partitions with the same r: level 1 of the set has the rate
+2^-r, and r=32 means that all keys of the partitions are members, or none is. Inverted classes have more members than
+others. After updates, classes and the entropy of partitions still describe the build.`,
 		Example: "  bloomery exact info revoked.exact --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

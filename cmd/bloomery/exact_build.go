@@ -15,20 +15,8 @@ import (
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
-type exactBuildFlags struct {
-	exactFlags
-	output string
-	seed   uint64
-}
-
-// register adds the flags that build and update share.
-func (f *exactBuildFlags) register(c *cobra.Command) {
-	f.exactFlags.register(c)
-	outputFlag(c, &f.output)
-}
-
 func (a *app) exactBuildCommand() *cobra.Command {
-	var f exactBuildFlags
+	var f exactFlags
 	c := &cobra.Command{
 		Use:   "build -o FILE --members LIST --universe LIST",
 		Short: "Build an exact set from its members and the universe",
@@ -54,15 +42,15 @@ names none of them.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.exactBuild(c.Context(), &f) },
 	}
 	f.register(c)
-	c.Flags().Uint64Var(&f.seed, "hash-seed", 0, "seed of the hash function")
+	outputFlag(c, &f.output)
 	return c
 }
 
-func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
+func (a *app) exactBuild(ctx context.Context, f *exactFlags) error {
 	start := time.Now()
 	set, err := a.makeExact(ctx, f, func() (exact.Config, error) {
 		secret, err := a.secret()
-		return exact.Config{Seed: f.seed, Secret: secret, Partitioned: f.in.second != ""}, err
+		return exact.Config{Secret: secret, Partitioned: f.in.second != ""}, err
 	})
 	if err != nil {
 		return err
@@ -76,7 +64,7 @@ func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
 
 // makeExact makes a set of the keys of the lists and writes it. It checks the lists and the output before the work.
 func (a *app) makeExact(
-	ctx context.Context, f *exactBuildFlags, config func() (exact.Config, error),
+	ctx context.Context, f *exactFlags, config func() (exact.Config, error),
 ) (*exact.Set, error) {
 	if err := a.mayWriteExact(f.output); err != nil {
 		return nil, err
@@ -97,7 +85,7 @@ func (a *app) makeExact(
 	}
 	defer b.Close()
 	defer collectEarly(f.memory)()
-	if err := a.readLists(ctx, &f.exactFlags, "reading ", b.AddMembers, b.AddUniverse); err != nil {
+	if err := a.readLists(ctx, f, "reading ", b.AddMembers, b.AddUniverse); err != nil {
 		return nil, err
 	}
 	set, err := b.Build(ctx)
@@ -121,15 +109,8 @@ func (a *app) makeExact(
 	return set, err
 }
 
-// exactUpdateFlags are the flags of bloomery exact update: the flags of exact build, and the file to update.
-type exactUpdateFlags struct {
-	exactBuildFlags
-	base   string
-	shrink float64 // of the keys may be lost, 0 for the default
-}
-
 func (a *app) exactUpdateCommand() *cobra.Command {
-	var f exactUpdateFlags
+	var f exactFlags
 	c := &cobra.Command{
 		Use:   "update -o NEW --base OLD --members LIST --universe LIST",
 		Short: "Append what has changed since a set was built",
@@ -139,10 +120,8 @@ universe. Removed members, new ones, and new keys that OLD answers wrongly cost 
 the update 30 to 50 bytes besides. Keys that left the universe cost nothing. If nothing has changed, NEW is OLD. NEW may
 be the same file as OLD.
 
-A list that was cut would take away members without an error. So nothing is written if NEW would have less than 90% of
-the members of OLD, or fewer keys in the universe. If that is meant, because certificates expire faster than new ones
-are issued, --shrink=P% allows to lose up to that part of both, and --shrink everything. Only the numbers are compared,
-since a set does not have the keys of its universe; the report says how many members were removed.
+Nothing is written if NEW would have less than 90% of the members of OLD, or fewer keys in the universe, since a list
+may have been cut. --shrink=P% allows to lose up to that part of both, and --shrink everything.
 
 bloomery diff, publish and follow ship only what was appended. OLD may have updates already, at most 255. Each makes
 queries a little slower. When the updates take a third of the bytes of the base, or are 100, the report says that a full
@@ -154,14 +133,15 @@ build is due: bloomery exact build.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.exactUpdate(c.Context(), &f) },
 	}
 	f.register(c)
+	outputFlag(c, &f.output)
 	shrinkFlag(c, &f.shrink, "10% of the members, and no key of the universe")
 	c.Flags().StringVar(&f.base, "base", "", "exact set to update, - for standard input")
 	_ = c.MarkFlagRequired("base")
 	return c
 }
 
-func (a *app) exactUpdate(ctx context.Context, f *exactUpdateFlags) error {
-	set, err := a.makeExact(ctx, &f.exactBuildFlags, func() (c exact.Config, err error) {
+func (a *app) exactUpdate(ctx context.Context, f *exactFlags) error {
+	set, err := a.makeExact(ctx, f, func() (c exact.Config, err error) {
 		c.Shrink = f.shrink
 		if c.Base, err = a.openExact(f.base); err != nil {
 			return c, err

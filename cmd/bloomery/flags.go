@@ -112,18 +112,6 @@ func (f *hashFlags) register(c *cobra.Command) {
 	complete(c, "hash", filter.XXH64.String())
 }
 
-// checkSeed returns an error if a seed is given, which may be 0, and the hash function takes none.
-func (f *hashFlags) checkSeed(c *cobra.Command, foreign, secret bool) error {
-	switch {
-	case !c.Flags().Changed("seed"):
-	case foreign || family.Foreign(f.id):
-		return fmt.Errorf("--seed %d: the hash function of another system takes no seed; leave it out", f.seed)
-	case secret:
-		return fmt.Errorf("--seed %d: a keyed hash has a secret in place of a seed; leave one out", f.seed)
-	}
-	return nil
-}
-
 type effortFlags struct{ filter.Effort }
 
 func (f *effortFlags) register(c *cobra.Command) {
@@ -138,7 +126,7 @@ func (f *effortFlags) check(c *cobra.Command) error {
 	case c.Flags().Changed("budget") && f.Budget <= 0:
 		return fmt.Errorf("--budget %v: want a time above 0, such as 30s", f.Budget)
 	case f.Level == filter.Keep:
-		return errors.New("--effort keep: want fast, default or max; optimize --keep-shifts makes no search")
+		return errors.New("--effort keep: want fast, default or max; build --like makes no search")
 	}
 	return family.CheckEffort(f.Effort)
 }

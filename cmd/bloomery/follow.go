@@ -34,9 +34,8 @@ func (a *app) followCommand() *cobra.Command {
 FILE is a filter file, an exact set, or the folder of a sharded set.
 
 It asks for release.json, checks its signature with the keys of --key, and loads the delta from FILE to the new release,
-or all of it where that is smaller or there is no delta. What it loads is compared with its SHA-256 and opened before
-FILE is replaced, as a whole: a process that has FILE open or opens it at any moment reads one complete release. Errors
-leave FILE as it is. Interrupted downloads are resumed. Redirects must stay on the host. Proxies come from
+or all of it where that is smaller. What it loads is compared with its SHA-256 before FILE is replaced, as a whole.
+Errors leave FILE as it is. Interrupted downloads are resumed. Redirects must stay on the host. Proxies come from
 HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 
 The release number never goes back: FILE.follow holds, for each key, the largest number that it has signed, and the
@@ -44,17 +43,15 @@ keys of --key decide. If a key was stolen, leave it out and name the next one: w
 not count any more.
 
 It polls every --interval, a little earlier by a random part; after errors the time doubles, up to 10 intervals. It
-prints a line when FILE has changed, with --json one for every poll, and errors and warnings on standard error. A poll
-ends after 1 minute and the time for its bytes at --min-rate; the next one goes on with the download. A release that
-expires is told within seconds.
+prints a line when FILE has changed, with --json one for every poll. A poll ends after 1 minute and the time for its
+bytes at --min-rate; the next one goes on with the download.
 
 FILE.follow, FILE.follow.lock and FILE.part-* must belong to this user or root and be no links, and the folder must be
 one that only its owner may write, or have the sticky bit. --allow-foreign accepts others. FILE may have any owner; if
 it is a link, the others lie beside its target.
 
 --exec runs a program after each new release, without a shell: its arguments come from --exec-arg, in order. It has
-BLOOMERY_FILE, BLOOMERY_RELEASE and BLOOMERY_SHA256 in its environment, and writes to standard error. If it fails, that
-is an error, and FILE stays. follow waits for it.
+BLOOMERY_FILE, BLOOMERY_RELEASE and BLOOMERY_SHA256 in its environment, and writes to standard error.
 
 Exit codes with --once: 0 if FILE is current, 1 if it is but the release has expired, 2 after an error. Without --once
 it runs until it is interrupted.`,

@@ -6,9 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,24 +64,22 @@ func (f *inputFlags) register(c *cobra.Command) {
 // badRows adds --bad-rows, for commands that answer row by row. normal is the default for lines and tsv: stop or pass.
 func (f *inputFlags) badRows(c *cobra.Command, normal keyio.BadRows) {
 	f.normal = normal
-	usage := "`how` to treat a bad row: stop with an error, skip and count it, or pass (lines, tsv): a row with a NUL " +
-		"byte is a key, others stop (default "
+	usage := "`how` to treat a bad row: stop with an error, or skip and count it (default stop"
 	if normal == keyio.Pass {
-		usage += "pass for lines and tsv, else "
+		usage += "; in lines and tsv a NUL byte is a part of a key"
 	}
-	usage += "stop)"
-	parse(c, &f.bad, "bad-rows", usage, func(flag, text string) (keyio.BadRows, error) {
-		if !slices.Contains([]string{"stop", "skip", "pass"}, text) {
-			return "", fmt.Errorf("%s %q: want stop, skip or pass", flag, text)
+	parse(c, &f.bad, "bad-rows", usage+")", func(flag, text string) (keyio.BadRows, error) {
+		if bad := keyio.BadRows(text); bad == keyio.Stop || bad == keyio.Skip {
+			return bad, nil
 		}
-		return keyio.BadRows(text), nil
+		return "", fmt.Errorf("%s %q: want stop or skip", flag, text)
 	})
-	complete(c, "bad-rows", "stop", "skip", "pass")
+	complete(c, "bad-rows", string(keyio.Stop), string(keyio.Skip))
 }
 
-// options returns the checked options of keyio.
-func (f *inputFlags) options() (o keyio.Options, err error) {
-	o = keyio.Options{
+// options returns the options of keyio, which checks them. See flagged for its errors.
+func (f *inputFlags) options() (keyio.Options, error) {
+	o := keyio.Options{
 		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows,
 		Delimiter: f.delimiter, MaxKey: f.maxKey, Second: f.second,
 		BlockSize: f.block, BadRows: f.bad, LineNumbers: f.numbers, Parse: f.parse,
@@ -93,30 +90,27 @@ func (f *inputFlags) options() (o keyio.Options, err error) {
 		}
 		o.Format = keyio.Null
 	}
-	columns := o.Format == keyio.CSV || o.Format == keyio.TSV
-	switch {
-	case !columns && o.Format != keyio.Lines && o.Format != keyio.Null && o.Format != keyio.Hex:
-		return o, fmt.Errorf("--input-format %q: want lines, csv, tsv, null or hex", f.format)
-	case !columns && f.column != "":
-		return o, fmt.Errorf("--column %s: lines have no columns; add --input-format csv or tsv", f.column)
-	case !columns && f.second != "":
-		return o, fmt.Errorf("column %s: lines have no columns; add --input-format csv or tsv", f.second)
-	case !columns && f.header:
-		return o, errors.New("--header: lines have no header row; add --input-format csv or tsv")
-	case f.delimiter != 0 && o.Format == keyio.TSV:
-		return o, fmt.Errorf("--delimiter %q: tsv has tabs; use --input-format csv", f.delimiter)
-	case f.delimiter != 0 && !columns:
-		return o, fmt.Errorf("--delimiter %q: lines have no columns; add --input-format csv", f.delimiter)
-	}
-	text := o.Format == keyio.Lines || o.Format == keyio.TSV
-	switch {
-	case f.bad == keyio.Pass && !text:
-		return o, fmt.Errorf("--bad-rows pass: only keys in lines and tsv can have NUL bytes, not in %s; leave it out, "+
-			"or skip bad rows: --bad-rows skip", o.Format)
-	case f.bad == "" && text:
+
+	if f.bad == "" && (o.Format == keyio.Lines || o.Format == keyio.TSV) {
 		o.BadRows = f.normal
 	}
 	return o, nil
+}
+
+// flagged names the flag in an error about an option of keyio.
+func flagged(err error) error {
+	var wrong *filter.ConfigError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	flag := wrong.Field
+	switch flag {
+	case "format":
+		flag = "input-format"
+	case "second":
+		flag = "column" // of partitions, values or times
+	}
+	return fmt.Errorf("--%s %v: %s", flag, wrong.Value, wrong.Reason)
 }
 
 // end returns the byte that ends a key in the output.
@@ -137,6 +131,29 @@ func (f *inputFlags) appendKey(to, key []byte) []byte {
 
 // key is appendKey for a field of JSON.
 func (f *inputFlags) key(key []byte) string { return string(f.appendKey(nil, key)) }
+
+// rowLine is what --json prints of a row.
+type rowLine struct {
+	Key     string `json:"key"`
+	Present *bool  `json:"present,omitempty"`
+	Row     string `json:"row,omitempty"`
+}
+
+// printRow appends row i to the output of a batch, as it is in the input, or as JSON. present may be nil.
+func (f *inputFlags) printRow(b *keyio.Batch, i int, json bool, present *bool) {
+	switch {
+	case json:
+		line := rowLine{Key: f.key(b.Keys[i]), Present: present}
+		if f.rows {
+			line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), "\n"), "\r")
+		}
+		b.Out = cli.AppendJSON(b.Out, line)
+	case f.rows:
+		b.Out = append(b.Out, b.Rows[i]...)
+	default:
+		b.Out = append(f.appendKey(b.Out, b.Keys[i]), f.end())
+	}
+}
 
 // columns reports whether the inputs have rows.
 func (f *inputFlags) columns() bool {
@@ -167,7 +184,7 @@ func (a *app) source(f inputFlags, paths []string) (*source, error) {
 	s := &source{a: a, passes: o.BadRows == keyio.Pass}
 	o.Stdin, o.Progress = a.stdin, func(bytes int64) { s.p.Read.Store(bytes) }
 	s.Input, err = keyio.Open(paths, o)
-	return s, err
+	return s, flagged(err)
 }
 
 // pass reads all keys once and shows its progress, unless what is empty. work gets batches in several goroutines, emit
@@ -244,8 +261,14 @@ func (s *source) count(ctx context.Context, parse parseValues) (uint64, error) {
 	return total.Load(), err
 }
 
-// print writes the output of a batch immediately: the sender of the keys may wait for the answer to a key.
+// print writes the output of a batch immediately: the sender of the keys may wait for the answer to a key. Before the
+// first row it writes the header row, if rows are kept.
 func (a *app) print(b *keyio.Batch) error {
+	if len(b.Header) > 0 && !a.json {
+		if _, err := a.stdout.Write(b.Header); err != nil {
+			return err
+		}
+	}
 	if len(b.Out) == 0 {
 		return nil
 	}
@@ -263,40 +286,29 @@ func (a *app) answering(what string) string {
 	return what
 }
 
-// bar returns a progress that starts now. The size is unknown if it is not positive. The caller ends it.
+// bar returns a progress that starts now and is shown, unless with --quiet. The size is unknown if it is not positive.
+// The caller ends it.
 func (a *app) bar(what string, size int64) *cli.Progress {
-	p := cli.NewProgress()
-	a.show(p, what, size)
-	return p
-}
-
-// show draws the progress until it ends, unless with --quiet.
-func (a *app) show(p *cli.Progress, what string, size int64) {
 	if a.quiet {
 		what = ""
 	}
-	p.Show(a.stderr, what, size)
+	return cli.ShowProgress(a.stderr, what, size, time.Now())
 }
 
 // later shows progress that the work reports itself. The clock starts with the first report: the time before, in which
 // keys were read, says nothing about the time left.
 type later struct {
-	*cli.Progress
-	a    *app
-	what string // the text of the bar
-	once sync.Once
+	*cli.Progress // since the first report
+	a             *app
+	what          string // the text of the bar
+	once          sync.Once
 }
 
-func (a *app) later(what string) *later {
-	return &later{Progress: cli.NewProgress(), a: a, what: what}
-}
+func (a *app) later(what string) *later { return &later{a: a, what: what} }
 
 // share shows the part of the work that is done, in [0, 1].
 func (l *later) share(done float64) {
-	l.once.Do(func() {
-		l.Start = time.Now()
-		l.a.show(l.Progress, l.what, cli.All)
-	})
+	l.once.Do(func() { l.Progress = l.a.bar(l.what, cli.All) })
 	l.Read.Store(int64(done * cli.All))
 }
 
@@ -311,6 +323,6 @@ func (l *later) count(done, all int) { l.share(float64(done) / float64(cmp.Or(al
 
 // End removes the bar, if there is one.
 func (l *later) End() {
-	l.once.Do(func() { l.Show(io.Discard, "", 0) })
+	l.once.Do(func() { l.Progress = l.a.bar("", 0) })
 	l.Progress.End()
 }

@@ -27,8 +27,7 @@ rate. It is never too small: a counter at its maximum is printed as >=15, and th
 of times.
 
 Families: ` + strings.Join(families.With(family.CanCount), ", ") + `.
-Families that also have a form without counters (--counting) then count each key once for the build, and every time that it
-is added later. Exit code 0 if a number was above 0, 1 if none was, 2 on an error. --bad-rows is as in bloomery check.
+Exit code 0 if a number was above 0, 1 if none was, 2 on an error. --bad-rows is as in bloomery check.
 
 With --json every key gets a line such as {"key":"yopmail.com","count":2}, with "saturated":true if the count is a
 lower bound.`,

@@ -17,7 +17,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -99,25 +98,9 @@ func (a *app) open(path string, o ...bloomery.Option) (*bloomery.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.stdoutFree(path); err != nil {
-		return nil, err
-	}
 	o = append(o, bloomery.WithSecret(secret))
-	switch {
-	case path == stdio:
-		if err := a.takeStdin(); err != nil {
-			return nil, err
-		}
-		return a.read("standard input", a.stdin, o...)
-	case !isPipe(path):
-		return bloomery.Open(context.Background(), path, o...)
-	}
-	f, err := untrusted.OpenStream(a.ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return a.read(path, f, o...)
+	return openOrRead(a, path, func() (*bloomery.Set, error) { return bloomery.Open(context.Background(), path, o...) },
+		func(r io.Reader) (*bloomery.Set, error) { return readWhole(r, o...) })
 }
 
 // lock locks a filter file for a change and reads it, after checking that a file can be written there.

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
@@ -18,12 +17,12 @@ import (
 )
 
 type optimizeFlags struct {
-	in          inputFlags
-	effort      effortFlags
-	config      bloomery.JobConfig // limits
-	keys        []string
-	output      string
-	force, keep bool
+	in     inputFlags
+	effort effortFlags
+	config bloomery.JobConfig // limits
+	keys   []string
+	output string
+	force  bool
 }
 
 func (a *app) optimizeCommand() *cobra.Command {
@@ -38,14 +37,11 @@ The lists say which keys the filter holds afterwards: give all of them, with tho
 you leave out are gone. Lists that leave out more than half of the keys are refused without --shrink, and those most of
 whose keys are new without --force, which allows both. The rate falls the longer the search takes: see --budget.
 
-With --keep-shifts nothing is searched: the filter gets the bits that its present shifts (in twochoice: its present
-choices) give for the keys. Few bits then differ from before, and the rate rises as keys change; bloomery build --like
-does the same for a new file.`,
+To keep what the search has chosen, so that few bits differ from before, use bloomery build --like.`,
 		Example: `  bloomery build -o list.bloom --family "partitioned(later=100)" blocklist.txt
   bloomery add list.bloom new-entries.txt
   bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt
-  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom
-  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --keep-shifts`,
+  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.optimize(c, &f, args[0]) },
 	}
@@ -55,9 +51,6 @@ does the same for a new file.`,
 	maxFPRFlag(c, &f.config.MaxFPR)
 	c.Flags().StringArrayVar(&f.keys, "keys", nil, "list of keys; may be given several times, - is standard input")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of FILE")
-	c.Flags().BoolVar(&f.keep, "keep-shifts", false, "do not search: keep the shifts, so that few bits change")
-	c.MarkFlagsMutuallyExclusive("keep-shifts", "effort")
-	c.MarkFlagsMutuallyExclusive("keep-shifts", "budget")
 	c.Flags().BoolVar(&f.force, "force", false, "do it although most keys are new, or most of the filter's are left out")
 	shrinkFlag(c, &f.config.Shrink, "at most half, never all")
 	_ = c.MarkFlagFilename("keys")
@@ -76,9 +69,6 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	}
 	if err := f.effort.check(c); err != nil {
 		return err
-	}
-	if f.keep {
-		f.effort.Level = filter.Keep
 	}
 	if f.force {
 		f.config.Shrink = 1
@@ -120,7 +110,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 func (a *app) search(
 	ctx context.Context, set *bloomery.Set, f *optimizeFlags,
 ) (better *bloomery.Set, all, fresh uint64, err error) {
-	bar := a.later(building(set.Spec(), f.keep))
+	bar := a.later("searching")
 	defer bar.End()
 	f.config.Progress = bar.report
 	f.config.Effort = f.effort.Effort
@@ -129,10 +119,10 @@ func (a *app) search(
 		return nil, 0, 0, err
 	}
 	defer b.Close()
-	hash := hashing(set)
+	hash := hashing(set.Hasher())
 	var read, unknown atomic.Uint64
 	err = a.pass(ctx, f.in, f.keys, "reading", func(batch *keyio.Batch) error {
-		hash(batch)
+		_ = hash(batch) // it never fails
 		n := uint64(0)
 		for _, h := range batch.Hashes {
 			if !set.ContainsHash(h) {

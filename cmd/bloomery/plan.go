@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/plot"
 	"github.com/bloomery/bloomery/plan"
@@ -47,7 +46,7 @@ If no filter does it, the output says what is impossible and what comes nearest:
 			}
 			var p plan.Plan
 			if needs.exact {
-				err = neverWrong(c.Context(), n)
+				err = neverWrong
 			} else {
 				p, err = plan.For(c.Context(), n)
 			}
@@ -84,6 +83,9 @@ If no filter does it, the output says what is impossible and what comes nearest:
 		"that fits")
 	return c
 }
+
+var neverWrong = &plan.Impossible{What: "a rate of 0 needs an exact set: no filter can do it, since log2(1/ε) bits " +
+	"per key grow without limit; see bloomery exact"}
 
 type planFlags struct {
 	plan.Needs
@@ -215,9 +217,9 @@ func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 		return fmt.Errorf("--plot %s: pictures are SVG; want a file that ends in .svg", path)
 	}
 
-	p := a.bar("drawing", cli.All)
+	p := a.later("drawing")
 	defer p.End()
-	all, err := curves(c.Context(), n, p.Share(0, cli.All))
+	all, err := curves(c.Context(), n, p.share)
 	if err != nil {
 		return err
 	}

@@ -69,17 +69,15 @@ Each new FILE gets a higher number, also one with old content. The same content 
 less than half of --expires is left, with --renew, or when other keys sign. release.json is replaced last, by rename: a
 reader sees the old release or the new one. Files that neither of the two names are removed.
 
---keep older versions stay in DIR, each with a delta to the new one. In addition it keeps one that is at least 7 days
-old and one of at least 30 days. Deltas are small if the filter keeps its size, seed and search, as with bloomery build
---like, and for exact sets that grow by bloomery exact update. Those of ribbon, which build takes without --family, and
-fuse are as large as the filter: build rankindexed, standard or partitioned for lists that change. publish prints how
+--keep older versions stay in DIR, each with a delta to the new one, and one that is at least 7 days old and one of at
+least 30 days. Deltas are small if the filter keeps its size, seed and search, as with bloomery build --like, and for
+exact sets that grow by bloomery exact update. Those of ribbon and fuse are as large as the filter. publish prints how
 far the false-positive rate has drifted, and when a fresh build is due.
 
 Without --sign the release is not signed, and readers must allow that. With it, release.json in DIR counts only if a key
-of --sign has signed it, or one of --rotate: who can write DIR, but has no key, cannot choose what is signed next.
-KEY.state, beside each KEY or the target of its link, remembers the name and the highest number of each list that was
-signed, so that a number is never used twice, also if DIR is lost or put back to an older state. The first signature in
-a folder with unsigned releases needs --name and --number, and so does one above a release.json of somebody else. With a
+of --sign has signed it, or one of --rotate. KEY.state, beside each KEY or the target of its link, remembers the name
+and the highest number of each list that was signed, so that a number is never used twice. The first signature in a
+folder with unsigned releases needs --name and --number, and so does one above a release.json of somebody else. With a
 new key, give readers its public key first, then name the old one once: --rotate OLD.pub.
 
 A list that has lost more than half of its keys is refused, see --shrink. With --check nothing is published: all files

@@ -127,9 +127,9 @@ func (a *app) removeFrom(
 	if a.quiet {
 		named = maxNamed
 	}
-	hash := hashing(set)
+	hash := hashing(set.Hasher())
 	err = a.pass(ctx, f.in, inputs, "reading", func(b *keyio.Batch) error {
-		hash(b)
+		_ = hash(b) // it never fails
 		hits := make([]bool, len(b.Hashes))
 		set.ContainsHashes(hits, b.Hashes)
 		for i, hit := range hits {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -52,12 +51,10 @@ and flags give the same plan, and what is finished of it stays. No secret is sto
 
 func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err error) {
 	ctx := c.Context()
-	if err := cli.NoStdout("-o", aSet, f.output); err != nil {
+	if err := mayMakeFolder(f.output); err != nil {
 		return err
 	}
 	switch {
-	case f.output == "":
-		return errors.New("name the folder of the set: -o DIR")
 	case len(args) == 0 || slices.Contains(args, stdio):
 		return errors.New("name the files with the keys: standard input cannot be divided")
 	}
@@ -72,7 +69,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 		return errors.New("nothing has counted the keys: give --family, or about how many there are with --keys")
 	}
 	config.Build.Keys, config.RangeBytes = f.keys, f.rangeBytes
-	in, parse, err := f.values.input(f.in, specAtBuild(config.Build))
+	in, _, err := f.values.input(f.in, specAtBuild(config.Build))
 	if err != nil {
 		return err
 	}
@@ -82,9 +79,6 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 		return err
 	}
 	config.Keys = steps.KeysOf(o)
-	if parse != nil && !in.columns() {
-		config.Keys.Separator = string([]byte{f.values.separator})
-	}
 	for i, pattern := range args {
 		if pattern == "" {
 			return errors.New("an INPUT is empty; name files, patterns or folders that end in /")
@@ -187,7 +181,7 @@ type step struct {
 	out     steps.Store
 	numbers []int // of the ranges or shards to do
 	o       steps.Options
-	bar     *cli.Progress
+	bar     *later
 }
 
 // stepCommand completes the command of a step. what is what it does in numbers, a range or a shard; do ends the bar.
@@ -224,9 +218,9 @@ func (a *app) stepCommand(
 }
 
 // stepBar returns the progress bar of a step with these options.
-func (a *app) stepBar(what string, o *steps.Options) *cli.Progress {
-	bar := a.bar(what, cli.All)
-	o.Progress = bar.Share(0, cli.All)
+func (a *app) stepBar(what string, o *steps.Options) *later {
+	bar := a.later(what)
+	o.Progress = bar.share
 	return bar
 }
 

@@ -47,13 +47,34 @@ func (a *app) stdinFree(inputs []string) error {
 // stdoutFree returns an error if standard output goes to the file of an input. No input is standard input.
 func (a *app) stdoutFree(inputs ...string) error { return cli.NotOutput(a.stdout, a.stdin, inputs...) }
 
-// read reads a filter that must end where r does, until the command is interrupted.
-func (a *app) read(name string, r io.Reader, o ...bloomery.Option) (*bloomery.Set, error) {
-	set, err := interruptible(a.ctx, func() (*bloomery.Set, error) { return readWhole(r, o...) })
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+// openOrRead returns the result of open for a file or folder. For a pipe, and for "-" standard input, it returns the
+// result of read, or an error when the command is interrupted.
+func openOrRead[T any](a *app, path string, open func() (T, error), read func(io.Reader) (T, error)) (t T, err error) {
+	if err := a.stdoutFree(path); err != nil {
+		return t, err
 	}
-	return set, nil
+	name, in := path, a.stdin
+	switch {
+	case path == stdio:
+		if err := a.takeStdin(); err != nil {
+			return t, err
+		}
+		name = "standard input"
+	case !isPipe(path):
+		return open()
+	default:
+		f, err := untrusted.OpenStream(a.ctx, path)
+		if err != nil {
+			return t, err
+		}
+		defer f.Close()
+		in = f
+	}
+
+	if t, err = interruptible(a.ctx, func() (T, error) { return read(in) }); err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return t, err
 }
 
 // readWhole reads a filter of ours that must end where r does.
@@ -161,13 +182,18 @@ func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
 // aSet says why a sharded set is no stream.
 const aSet = "a sharded set is a folder"
 
-// mayReplaceFolder is mayReplace for the folder of a sharded set: it must be new, empty or have a set,
-// which may be unfinished since its writer was killed.
-func mayReplaceFolder(path string) error {
+// mayMakeFolder returns an error if a path does not name a folder.
+func mayMakeFolder(path string) error {
 	if path == "" {
 		return errors.New("name the folder to write: -o DIR")
 	}
-	if err := cli.NoStdout("-o", aSet, path); err != nil {
+	return cli.NoStdout("-o", aSet, path)
+}
+
+// mayReplaceFolder is mayReplace for the folder of a sharded set: it must be new, empty or have a set,
+// which may be unfinished since its writer was killed.
+func mayReplaceFolder(path string) error {
+	if err := mayMakeFolder(path); err != nil {
 		return err
 	}
 	st, err := os.Stat(path)

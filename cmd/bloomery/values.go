@@ -19,27 +19,11 @@ import (
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
-const tab = '\t'
-
-// separatorFlag adds the flag for the byte between a key and its value in a line.
-func separatorFlag(c *cobra.Command, to *byte) {
-	const usage = "byte between a key and its value in a line"
-	parseDefault(c, to, "separator", string(tab), usage, func(flag, text string) (byte, error) {
-		if len(text) != 1 || text == "\n" {
-			return 0, fmt.Errorf("%s %q: want one byte", flag, text)
-		}
-		return text[0], nil
-	})
-}
-
-// valueFlags say where the inputs of a command have the values of their keys, for filters such as ribbon(value_bits=8).
-type valueFlags struct {
-	separator byte
-	column    string
-}
+// valueFlags say where the inputs of a command have the values of their keys, for filters such as ribbon(value_bits=8):
+// in a column, or in lines behind the last tab.
+type valueFlags struct{ column string }
 
 func (f *valueFlags) register(c *cobra.Command) {
-	separatorFlag(c, &f.separator)
 	const help = "csv, tsv: `name` or number of the column with the values (default the second)"
 	c.Flags().Func("value-column", help, named(&f.column, "column"))
 }
@@ -87,22 +71,21 @@ func (s *sameForAll) read(b *keyio.Batch) error {
 	return nil
 }
 
-const adviceSeparator = `Nothing was written. Give every key a value or none. If keys contain the separator, name
-  another one: --separator. Keys without values have the value 0, and put sets them.`
+const adviceSeparator = `Nothing was written. Give every key a value or none. If keys contain tabs, take CSV:
+  --input-format csv. Keys without values have the value 0, and put sets them.`
 
 // read returns the flags of inputs with a value of that many bits beside each key, and where the values are.
 func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values, err error) {
 	switch {
-	case bits == 0 && (f.column != "" || f.separator != tab):
-		return in, v, errors.New("--separator and --value-column: the keys of this filter have no values at its " +
-			"build; they need --family ribbon --value-bits V, or --value-bits V for values that change")
+	case bits == 0 && f.column != "":
+		return in, v, errors.New("--value-column: the keys of this filter have no values at its build; " +
+			"they need --family ribbon --value-bits V, or --value-bits V for values that change")
 	case bits == 0:
 		return in, v, nil
-	case !in.columns() && f.column != "":
-		return in, v, fmt.Errorf("--value-column %s: lines have no columns; add --input-format csv or tsv", f.column)
 	case !in.columns():
-		in.keep = true // empty lines count for the line number in an error
-		return in, keyio.Values{Bits: bits, Separator: f.separator}, nil
+		in.second = f.column // an error of keyio
+		in.keep = true       // empty lines count for the line number in an error
+		return in, keyio.Values{Bits: bits}, nil
 	}
 	in.second = cmp.Or(f.column, "2")
 	if keys := cmp.Or(in.column, "1"); keys == in.second {
@@ -183,7 +166,7 @@ func (w *valueWatch) absent(line []byte) {
 	if w == nil {
 		return
 	}
-	at := bytes.LastIndexByte(line, tab)
+	at := bytes.LastIndexByte(line, keyio.DefaultSeparator)
 	if at < 0 {
 		return
 	}

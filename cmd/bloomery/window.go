@@ -25,56 +25,59 @@ func isWindow(path string, err error) bool {
 	return errors.Is(err, container.ErrWindow) && path != stdio && !isPipe(path)
 }
 
-// openWindow opens a file of package window at the time at which it was saved, and returns its header too. Peak memory:
-// the filter and 1 MiB.
-func openWindow[K filter.Key](a *app, path string) (*window.Filter[K], windowHeader, error) {
+// windowFile is a filter of package window, whose time stands still at the time at which it was saved, as a filter of a
+// family.
+type windowFile struct {
+	*window.Filter[filter.Hash]
+	info   filter.Info
+	bytes  uint64
+	hasher filter.Hasher
+}
+
+func (w windowFile) Has(h filter.Hash) bool               { return w.Contains(h) }
+func (w windowFile) HasMany(dst []bool, hs []filter.Hash) { w.ContainsMany(dst, hs) }
+func (w windowFile) Info() filter.Info                    { return w.info }
+func (w windowFile) Spec() filter.Spec                    { return w.info.Spec }
+
+// openWindow opens a file of package window. Peak memory: the filter and 1 MiB.
+func (a *app) openWindow(path string) (w windowFile, err error) {
 	secret, err := a.secret()
 	if err != nil {
-		return nil, windowHeader{}, err
+		return w, err
 	}
 	in, st, err := untrusted.Open(path)
 	if err != nil {
-		return nil, windowHeader{}, err
+		return w, err
 	}
 	defer in.Close()
 	defer context.AfterFunc(a.ctx, func() { _ = in.Close() })()
-	f, h, err := readWindow[K](in, uint64(st.Size()), secret)
+
+	w, err = readWindow(in, uint64(st.Size()), secret)
 	switch {
 	case a.ctx.Err() != nil:
 		err = context.Cause(a.ctx)
 	case err != nil:
 		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return f, h, err
+	return w, err
 }
 
-// windowHeader is the header of a file of package window.
-type windowHeader struct {
-	*container.File
-	bits   uint64 // of the sections
-	hasher filter.Hasher
-}
-
-func readWindow[K filter.Key](
-	in *os.File, size uint64, secret *filter.Secret,
-) (*window.Filter[K], windowHeader, error) {
+func readWindow(in *os.File, size uint64, secret *filter.Secret) (w windowFile, err error) {
 	file, places, err := container.ReadPlaces(in, container.Options{Window: true})
 	if err != nil {
-		return nil, windowHeader{}, err
+		return w, err
 	}
 	if file.Bytes < size { // if it is larger, window.Read says where the file ends
-		return nil, windowHeader{}, container.Broken(file.Bytes, "bytes behind the filter", filter.ErrCorrupt)
+		return w, container.Broken(file.Bytes, "bytes behind the filter", filter.ErrCorrupt)
 	}
-	h := windowHeader{File: file}
-	for _, p := range places {
-		h.bits += 8 * p.Bytes
-	}
-	if h.hasher, err = file.Hasher(secret); err != nil {
-		return nil, h, err
+	w.bytes = file.Bytes
+	if w.hasher, err = file.Hasher(secret); err != nil {
+		return w, err
 	}
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
-		return nil, h, err
+		return w, err
 	}
+
 	c := window.Config{Secret: secret, EventTime: family.Given(file.Spec, "event")}
 	if file.Hash != filter.SipHash {
 		c.Secret = nil // as other filters, it ignores it
@@ -82,33 +85,32 @@ func readWindow[K filter.Key](
 	if !c.EventTime {
 		c.Clock = func() time.Time { return time.Time{} } // time does not go back: it stands still
 	}
-	f, err := window.Read[K](in, c)
-	return f, h, err
-}
-
-// infoOf describes a filter of package window as filters of families are described.
-func infoOf[K filter.Key](f *window.Filter[K], h windowHeader) (filter.Info, window.Info) {
-	i := f.Info()
-	fill := 0.0
-	if i.MaxFPR > 0 {
-		fill = i.FPR / i.MaxFPR // of the cells
+	if w.Filter, err = window.Read[filter.Hash](in, c); err != nil {
+		return w, err
 	}
-	return filter.Info{
-		Spec: h.Spec, Keys: i.Keys, Bits: h.bits, Capacity: i.Capacity,
-		Fill: fill, FPRPrior: i.FPR, FPRPosterior: i.FPR, FPRChosen: i.FPRChosen,
-	}, i
+
+	i := w.Filter.Info()
+	w.info = filter.Info{
+		Spec: file.Spec, Keys: i.Keys, Capacity: i.Capacity,
+		FPRPrior: i.FPR, FPRPosterior: i.FPR, FPRChosen: i.FPRChosen,
+	}
+	if i.MaxFPR > 0 {
+		w.info.Fill = i.FPR / i.MaxFPR // of the cells
+	}
+	for _, p := range places {
+		w.info.Bits += 8 * p.Bytes
+	}
+	return w, nil
 }
 
 // describeWindow is describe for a file of package window.
 func (a *app) describeWindow(path string) (report, error) {
-	f, h, err := openWindow[filter.Hash](a, path)
+	w, err := a.openWindow(path)
 	if err != nil {
 		return report{}, err
 	}
-	info, own := infoOf(f, h)
-	return report{
-		Info: info, hasher: h.hasher, file: bloomery.FileInfo{Bytes: h.Bytes}, window: &own,
-	}, nil
+	own := w.Filter.Info()
+	return report{Info: w.info, hasher: w.hasher, file: bloomery.FileInfo{Bytes: w.bytes}, window: &own}, nil
 }
 
 // windowJSON describes what only filters of package window have, nil for others.
@@ -140,18 +142,17 @@ func writeWindow(w io.Writer, i *window.Info) {
 
 // verifiedWindow opens a file of package window, to be asked at the time at which it was saved.
 func (a *app) verifiedWindow(path string) (verified, error) {
-	f, h, err := openWindow[filter.Hash](a, path)
+	w, err := a.openWindow(path)
 	if err != nil {
 		return verified{}, err
 	}
-	info, _ := infoOf(f, h)
-	e := one.New(windowFilter{f, info}, h.hasher)
-	if err := engine.SetChosen(e, info.FPRChosen); err != nil {
+	e := one.New(w, w.hasher)
+	if err := engine.SetChosen(e, w.info.FPRChosen); err != nil {
 		return verified{}, err
 	}
 	return verified{e.Info(), func(c bloomery.JobConfig) (verifier, error) {
 		o := bulk.Options{Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Progress: c.Progress}
-		return windowVerifier{bulk.NewVerifier(h.hasher, func() engine.Engine { return e }, o, c.Absent)}, nil
+		return windowVerifier{bulk.NewVerifier(w.hasher, func() engine.Engine { return e }, o, c.Absent)}, nil
 	}}, nil
 }
 
@@ -164,14 +165,3 @@ func (v windowVerifier) Commit(ctx context.Context) (bloomery.Verification, erro
 		Members: n.Members, FalseNegatives: n.FalseNegatives, WrongValues: n.WrongValues, Rate: bloomery.Rate(n.Rate),
 	}, err
 }
-
-// windowFilter is a filter of package window, whose time stands still, as a filter of a family.
-type windowFilter struct {
-	f    *window.Filter[filter.Hash]
-	info filter.Info
-}
-
-func (w windowFilter) Has(h filter.Hash) bool               { return w.f.Contains(h) }
-func (w windowFilter) HasMany(dst []bool, hs []filter.Hash) { w.f.ContainsMany(dst, hs) }
-func (w windowFilter) Info() filter.Info                    { return w.info }
-func (w windowFilter) Spec() filter.Spec                    { return w.info.Spec }

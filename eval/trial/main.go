@@ -125,7 +125,7 @@ func (o *options) run(ctx context.Context, stdout, stderr io.Writer, all []syste
 	case has(different):
 		return cli.ErrNo
 	case has(failed):
-		return cli.Exit(cli.ExitError)
+		return errors.New("not all systems could be compared")
 	}
 	return nil
 }

@@ -247,8 +247,7 @@ func (t *trial) each(cases []testCase, do func(testCase) error) error {
 	for _, c := range cases {
 		all += c.work()
 	}
-	p := cli.NewProgress()
-	p.Show(t.notes, t.result.System, all)
+	p := cli.ShowProgress(t.notes, t.result.System, all, time.Now())
 	defer p.End()
 	for _, c := range cases {
 		if t.ctx.Err() != nil {

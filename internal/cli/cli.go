@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Exit codes, as grep has them. A signal ends with the code of the shell: 130 for SIGINT, 143 for SIGTERM.
@@ -90,7 +88,6 @@ func (p Program) Run(ctx context.Context, args []string) int {
 		err = helpErr
 	}
 	*p.JSON = *p.JSON || wantsJSON(args)
-	var exit Exit
 	if err == nil || errors.Is(err, ErrNo) {
 		err = cmp.Or(p.Stdout.err, err)
 	}
@@ -100,8 +97,6 @@ func (p Program) Run(ctx context.Context, args []string) int {
 		return ExitOK
 	case errors.Is(err, ErrNo):
 		return ExitNo
-	case errors.As(err, &exit):
-		return int(exit)
 	case errors.As(context.Cause(ctx), &end):
 		p.fail(c, err)
 		return end.exitCode()
@@ -109,11 +104,6 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	p.fail(c, err)
 	return ExitError
 }
-
-// Exit ends a command with an exit code and without a message, such as the code of a program that it ran.
-type Exit int
-
-func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // wantsJSON reports whether the flags ask for JSON, for errors in the flags themselves.
 func wantsJSON(args []string) bool {
@@ -219,39 +209,4 @@ func Either(names []string) string {
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
-// Readable returns an error if a file cannot be read. It does not open a pipe, whose writer could be gone later.
-func Readable(path string) error {
-	switch st, err := os.Stat(path); {
-	case err != nil:
-		return err
-	case st.IsDir():
-		return fmt.Errorf("%s is a folder", path)
-	case !st.Mode().IsRegular():
-		return nil
-	}
-	f, _, err := untrusted.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s is empty", path)
-	} else if err != nil {
-		return err
-	}
-	return nil
-}
-
-// MakeFolder makes a folder for results. It returns an error if no file can be created in it. It is called before the
-// work. flag is the flag or argument that names it.
-func MakeFolder(flag, path string) error {
-	if err := NoStdout(flag, "results go to a folder", path); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(path, 0o777); err != nil {
-		return err
-	}
-	return container.MayWrite(filepath.Join(path, "result"))
 }

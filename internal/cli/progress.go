@@ -19,18 +19,13 @@ type Progress struct {
 	Read  atomic.Int64 // bytes taken in
 	Keys  atomic.Int64
 	Rate  atomic.Uint64 // the bits of the false-positive rate so far, 0 if there is none
-	Start time.Time     // of the work that the bar shows; this pass may have begun later
+	start time.Time     // of the work that the bar shows
 	stop  chan struct{}
 	done  chan struct{}
 }
 
 // All is the size of work that reports its progress as a share.
 const All = 1 << 20
-
-// NewProgress returns a progress that starts now. The caller calls Show and End.
-func NewProgress() *Progress {
-	return &Progress{Start: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
-}
 
 // IsTerminal reports whether an input or output is a terminal.
 func IsTerminal(file any) bool {
@@ -47,17 +42,20 @@ func fileOf(file any) *os.File {
 	return f
 }
 
-// Show draws the progress on w until it ends, if w is a terminal and what is not empty. The size is unknown if it is
-// not positive.
-func (p *Progress) Show(w io.Writer, what string, size int64) {
+// ShowProgress returns the progress of work that began at start, and draws it on w until the caller calls End, if w is
+// a terminal and what is not empty. The size is unknown if it is not positive.
+func ShowProgress(w io.Writer, what string, size int64, start time.Time) *Progress {
+	p := &Progress{start: start, stop: make(chan struct{}), done: make(chan struct{})}
 	if what == "" || !IsTerminal(w) {
 		close(p.done)
-		return
+		return p
 	}
+
 	go func() {
 		defer close(p.done)
 		p.draw(w, what, size)
 	}()
+	return p
 }
 
 // draw draws the progress five times a second on one line, which it clears at the end. It adapts to the width of the
@@ -75,7 +73,7 @@ func (p *Progress) draw(w io.Writer, what string, size int64) {
 			return
 		case <-tick.C:
 		}
-		since := time.Since(p.Start)
+		since := time.Since(p.start)
 		if since < 500*time.Millisecond {
 			continue
 		}

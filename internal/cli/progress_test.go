@@ -10,7 +10,7 @@ import (
 
 // TestProgressLine holds what the bar shows at several widths: it never fills a line, and keeps what matters most.
 func TestProgressLine(t *testing.T) {
-	p := NewProgress()
+	p := &Progress{}
 	p.Read.Store(450)
 	p.Keys.Store(7_180_000)
 	p.Rate.Store(math.Float64bits(0.00724))

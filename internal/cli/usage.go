@@ -206,37 +206,14 @@ var wanted = map[string]string{
 	"duration": "a time such as 30s or 5m", "stringSlice": "a list such as a,b",
 }
 
-// noFlag returns the error for an unknown flag, with the flag that it resembles most.
+// noFlag returns the error for an unknown flag, with the flags that it resembles.
 func noFlag(c *cobra.Command, name string) error {
-	best, least := "", 3
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra compares the names of commands only
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if d := distance(name, f.Name); !f.Hidden && d < least {
-			best, least = f.Name, d
-		}
+		flags.AddCommand(&cobra.Command{Use: "--" + f.Name, Hidden: f.Hidden, Run: func(*cobra.Command, []string) {}})
 	})
-	if best == "" {
-		return misused(c, "%s has no flag --%s", nameOf(c), name)
+	if near := flags.SuggestionsFor("--" + name); len(near) > 0 {
+		return misused(c, "%s has no flag --%s; did you mean %s?", nameOf(c), name, Either(near))
 	}
-	return misused(c, "%s has no flag --%s; did you mean --%s?", nameOf(c), name, best)
-}
-
-// distance returns the number of bytes to insert, delete or replace to turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		above := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := above
-			if a[i] != b[j] {
-				change++
-			}
-			above = row[j+1]
-			row[j+1] = min(change, above+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
+	return misused(c, "%s has no flag --%s", nameOf(c), name)
 }

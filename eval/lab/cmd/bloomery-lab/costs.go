@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +30,7 @@ compiled one with these times replaced, corrected by what fuse takes now and too
 			if c.Flags().Changed("trials") && config.Trials < 1 {
 				return fmt.Errorf("--trials %d: want at least one", config.Trials)
 			}
-			p := cli.NewProgress()
-			a.show(p, "measuring", cli.All)
+			p := a.show("measuring", cli.All, time.Now())
 			config.Progress = p.Share(0, cli.All)
 			costs, err := measure.Costs(c.Context(), config)
 			p.End()

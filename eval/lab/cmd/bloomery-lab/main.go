@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 func main() { cli.Main(run) }
@@ -48,12 +51,12 @@ func (a *app) rootCommand() *cobra.Command {
 	return root
 }
 
-// show draws the progress until it ends, unless with --quiet.
-func (a *app) show(p *cli.Progress, what string, size int64) {
+// show draws a progress that began at start until it ends, unless with --quiet.
+func (a *app) show(what string, size int64, start time.Time) *cli.Progress {
 	if a.quiet {
 		what = ""
 	}
-	p.Show(a.stderr, what, size)
+	return cli.ShowProgress(a.stderr, what, size, start)
 }
 
 // writeResultFile writes a file of results atomically. An interrupt takes effect after it.
@@ -92,7 +95,7 @@ func (f *runFlags) read(c *cobra.Command) (lab.Config, error) {
 		if input.path == "" {
 			return f.config, fmt.Errorf("--%s: name a file", input.flag)
 		}
-		if err := cli.Readable(input.path); err != nil {
+		if err := readable(input.path); err != nil {
 			return f.config, fmt.Errorf("--%s: %w", input.flag, err)
 		}
 	}
@@ -130,4 +133,39 @@ func (a *app) listCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
+}
+
+// readable returns an error if a file cannot be read. It does not open a pipe, whose writer could be gone later.
+func readable(path string) error {
+	switch st, err := os.Stat(path); {
+	case err != nil:
+		return err
+	case st.IsDir():
+		return fmt.Errorf("%s is a folder", path)
+	case !st.Mode().IsRegular():
+		return nil
+	}
+	f, _, err := untrusted.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s is empty", path)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// makeFolder makes a folder for results. It returns an error if no file can be created in it. It is called before the
+// work.
+func makeFolder(path string) error {
+	if err := cli.NoStdout("--out", "results go to a folder", path); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return err
+	}
+	return container.MayWrite(filepath.Join(path, "result"))
 }

@@ -46,7 +46,7 @@ that fails is named on its page, the others go on, and the exit code is 2. Files
 			if out == "" {
 				return errors.New("name the folder for the pages: --out DIR")
 			}
-			if err := cli.MakeFolder("--out", out); err != nil {
+			if err := makeFolder(out); err != nil {
 				return err
 			}
 			return a.report(c.Context(), todo, config, out)
@@ -71,10 +71,8 @@ func (a *app) report(ctx context.Context, todo []lab.Experiment, config lab.Conf
 	done := int64(0)
 	for i, experiment := range todo {
 		e := p.entries[experiment.Name]
-		progress := cli.NewProgress()
-		progress.Start = p.report.Started
+		progress := a.show(fmt.Sprintf("%d of %d, %s", i+1, len(todo), e.Name), all, p.report.Started)
 		config.Progress = progress.Share(done, weight(experiment))
-		a.show(progress, fmt.Sprintf("%d of %d, %s", i+1, len(todo), e.Name), all)
 		err := reportOne(ctx, experiment, config, e, out)
 		progress.End()
 		done += weight(experiment)

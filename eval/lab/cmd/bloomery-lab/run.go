@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,7 @@ written whole or not at all; those that are done stay if you interrupt.`,
 				return err
 			}
 			if out != "" {
-				if err := cli.MakeFolder("--out", out); err != nil {
+				if err := makeFolder(out); err != nil {
 					return err
 				}
 			}
@@ -54,8 +55,7 @@ written whole or not at all; those that are done stay if you interrupt.`,
 // runAll runs experiments one after the other and prints their results.
 func (a *app) runAll(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
 	for i, e := range todo {
-		p := cli.NewProgress()
-		a.show(p, e.Name, cli.All)
+		p := a.show(e.Name, cli.All, time.Now())
 		config.Progress = p.Share(0, cli.All)
 		r, err := e.Do(ctx, config)
 		p.End()
