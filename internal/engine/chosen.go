@@ -38,13 +38,9 @@ func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 
 	if err != nil || !(fpr > 0 && fpr <= filter.UselessFPR) {
 		return 0
 	}
-	return threeDigits(fpr)
-}
-
-// threeDigits rounds, so that a forecast is the same number on machines whose floating-point results differ slightly.
-func threeDigits(v float64) float64 {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // parses what was formatted
-	return v
+	// Three digits are the same on machines whose floating-point results differ slightly.
+	fpr, _ = strconv.ParseFloat(strconv.FormatFloat(fpr, 'g', 3, 64), 64) // parses what was formatted
+	return fpr
 }
 
 // CheckShards returns a *RateError if the false-positive rate of a sharded set exceeds most by the rules of

@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -39,73 +38,52 @@ func Feed[K filter.Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error
 func Hashes[K filter.Key](
 	ctx context.Context, h filter.Hasher, keys iter.Seq[K], give func(hs []filter.Hash) error,
 ) error {
-	hs := make([]filter.Hash, hashed)
-	if reflect.TypeFor[K]().Kind() != reflect.Slice {
-		return batches(ctx, keys, func(part []K) error {
-			kernel.Sums(hs, h, part)
-			return give(hs[:len(part)])
-		})
-	}
-
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	n := 0
-	for k := range keys { // its bytes may change afterwards
-		hs[n] = h.Sum(bitvec.As[[]byte](k))
-		if n++; n < hashed {
-			continue
-		}
-		n = 0
-		if err := cmp.Or(give(hs), ctx.Err()); err != nil {
+	changing := reflect.TypeFor[K]().Kind() == reflect.Slice // the bytes of a key may change when the next one comes
+	hs, part, n := make([]filter.Hash, hashed), new([hashed]K), 0
+	flush := func() error {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if !changing {
+			kernel.Sums(hs, h, part[:n])
+		}
+		full := hs[:n]
+		n = 0
+		return give(full)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return give(hs[:n])
-}
 
-// batches calls f with the keys of a sequence, until it fails or ctx ends. f must not keep them.
-func batches[K filter.Key](ctx context.Context, keys iter.Seq[K], f func(part []K) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	part, n := new([hashed]K), 0
 	for k := range keys {
-		part[n] = k
+		if changing {
+			hs[n] = h.Sum(bitvec.As[[]byte](k))
+		} else {
+			part[n] = k
+		}
 		if n++; n < hashed {
 			continue
 		}
-		n = 0
-		if err := cmp.Or(f(part[:]), ctx.Err()); err != nil {
+		if err := flush(); err != nil {
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return f(part[:n])
+	return flush()
 }
 
 // FeedValues is Feed for keys with values.
 func FeedValues[K filter.Key](ctx context.Context, in *Intake, keys iter.Seq2[K, uint64]) error {
 	hs, values := make([]filter.Hash, 0, batch), make([]uint64, 0, batch)
-	give := func() error {
-		err := in.AddValueHashes(hs, values)
-		hs, values = hs[:0], values[:0]
-		return errors.Join(err, ctx.Err())
-	}
 	for k, value := range keys {
 		if hs, values = append(hs, filter.SumOf(in.hasher, k)), append(values, value); len(hs) < batch {
 			continue
 		}
-		if err := give(); err != nil {
+		if err := errors.Join(in.AddValueHashes(hs, values), ctx.Err()); err != nil {
 			return err
 		}
+		hs, values = hs[:0], values[:0]
 	}
-	return give()
+	return errors.Join(in.AddValueHashes(hs, values), ctx.Err())
 }
 
 // NameConflict names the key of a *family.ValueError in err, which is returned. It ranges over keys until it finds it.

@@ -135,16 +135,25 @@ func CheckSize(f families.Family, s filter.Spec, keys, most uint64) error {
 	return CheckBytes(s, bits/8, most)
 }
 
-// CheckBuilt returns an error if a filter has more than most bytes; 0: no limit.
+// CheckBuilt returns an error if the sections of a filter have more than most bytes; 0: no limit.
 func CheckBuilt(f family.Filter, most uint64) error {
 	if most == 0 {
 		return nil
 	}
-	bytes, err := BytesOf(f)
+	s := family.SpecOf(f)
+	kind, err := families.FormatOf(s.Family())
 	if err != nil {
 		return err
 	}
-	return CheckBytes(family.SpecOf(f), bytes, most)
+	sections, err := kind.SectionWords(s)
+	bytes := uint64(0)
+	for _, words := range sections {
+		bytes += 8 * words
+	}
+	if err != nil {
+		return err
+	}
+	return CheckBytes(s, bytes, most)
 }
 
 // CheckBytes returns an error if a filter of that Spec has more than most bytes.
@@ -167,18 +176,4 @@ func CheckSetSize(f families.Family, s filter.Spec, shards int, keys, most uint6
 			n, s, bytes, most, filter.ErrTooLarge)
 	}
 	return nil
-}
-
-// BytesOf returns the size of the sections of a filter.
-func BytesOf(f family.Filter) (bytes uint64, err error) {
-	s := family.SpecOf(f)
-	kind, err := families.FormatOf(s.Family())
-	if err != nil {
-		return 0, err
-	}
-	sections, err := kind.SectionWords(s)
-	for _, words := range sections {
-		bytes += 8 * words
-	}
-	return bytes, err
 }

@@ -156,8 +156,8 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 		g := all[i]
 		err := p.readSegment(ctx, out, g, add)
 		if missing(err) || errors.Is(err, hashes.ErrDamaged) {
-			err = errors.Join(&MissingError{What: "range", Numbers: []int{g.rng}, Of: len(p.Ranges)}, err,
-				out.Remove(ctx, p.runName(g.rng)))
+			i := int(g.Range)
+			err = errors.Join(&MissingError{"range", []int{i}, len(p.Ranges)}, err, out.Remove(ctx, p.runName(i)))
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -173,7 +173,7 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 }
 
 func (p *Plan) readSegment(ctx context.Context, out Source, g segment, f func([]filter.Hash) error) error {
-	r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
+	r, err := out.Open(ctx, p.runName(int(g.Range)), g.Offset, g.Bytes())
 	if err != nil {
 		return err
 	}

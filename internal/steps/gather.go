@@ -51,15 +51,10 @@ func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (k
 		return keys, nil
 	}
 	rows, list := p.shardMajor(all, header, segments)
-	err = out.Write(ctx, p.indexName(), func(w io.Writer) error {
-		for _, b := range [][]byte{header, rows, list} {
-			if _, err := w.Write(b); err != nil {
-				return err
-			}
-		}
-		return nil
+	return keys, out.Write(ctx, p.indexName(), func(w io.Writer) error {
+		_, err := io.Copy(w, io.MultiReader(bytes.NewReader(header), bytes.NewReader(rows), bytes.NewReader(list)))
+		return err
 	})
-	return keys, err
 }
 
 func (p *Plan) indexHeader(segments uint64) []byte {
@@ -93,43 +88,38 @@ func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) 
 }
 
 // shardMajor returns the rows and the segments of the shard index.
-func (p *Plan) shardMajor(all []*hashes.Index, header []byte, segments uint64) (rows, list []byte) {
-	type place struct { // in the index of a range
-		keys uint64
-		n    int
-	}
-	shards := make([]place, p.Shards)
+func (p *Plan) shardMajor(all []*hashes.Index, header []byte, segments uint64) (text, list []byte) {
+	rows := make([]row, p.Shards)
 	for _, x := range all {
 		x.Each(func(s int, g hashes.Segment) {
-			shards[s].n++
-			shards[s].keys += uint64(g.Keys)
+			rows[s].Segments++
+			rows[s].Keys += uint64(g.Keys)
 		})
 	}
-	list = make([]byte, segments*segmentSize)
-	next := make([]int, p.Shards) // of the bytes of each shard
-	at := 0
-	for s, p := range shards {
-		next[s] = at
-		at += p.n * segmentSize
+	next := make([]uint64, p.Shards) // by shard, the number of the segment that comes next
+	at := uint64(0)
+	for s := range rows {
+		rows[s].First, next[s] = at, at
+		at += rows[s].Segments
 	}
+
+	list = make([]byte, segments*segmentSize)
 	for i, x := range all {
 		x.Each(func(s int, g hashes.Segment) {
-			b := list[next[s]:]
+			b := list[next[s]*segmentSize:]
 			binary.LittleEndian.PutUint32(b, uint32(i))
 			binary.LittleEndian.PutUint64(b[4:], uint64(g.Offset))
 			binary.LittleEndian.PutUint32(b[12:], g.Keys)
 			binary.LittleEndian.PutUint32(b[16:], g.CRC)
-			next[s] += segmentSize
+			next[s]++
 		})
 	}
-	for s, place := range shards {
-		own := list[next[s]-place.n*segmentSize : next[s]]
-		first := next[s]/segmentSize - place.n
-		b, _ := binary.Append(nil, binary.LittleEndian, // never fails
-			row{First: uint64(first), Segments: uint64(place.n), Keys: place.keys, CRC: sums.CRC(own)})
-		rows = binary.LittleEndian.AppendUint32(append(rows, b...), rowSum(header, s, b))
+	for s, r := range rows {
+		r.CRC = sums.CRC(list[r.First*segmentSize : next[s]*segmentSize])
+		b, _ := binary.Append(nil, binary.LittleEndian, r) // never fails: a row has a fixed size
+		text = binary.LittleEndian.AppendUint32(append(text, b...), rowSum(header, s, b))
 	}
-	return rows, list
+	return text, list
 }
 
 // row is the row of a shard in the shard index, without its checksum.
@@ -143,9 +133,9 @@ func rowSum(header []byte, s int, row []byte) uint32 {
 	return sums.CRC(header, binary.LittleEndian.AppendUint32(nil, uint32(s)), row)
 }
 
-// segment is a part of the run file of a range.
+// segment is a part of the run file of a range, as in the shard index.
 type segment struct {
-	rng int
+	Range uint32
 	hashes.Segment
 }
 
@@ -201,11 +191,9 @@ func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, 
 	if uint64(len(list)) != r.Segments*segmentSize || sums.CRC(list) != r.CRC {
 		return nil, 0, p.damaged("a checksum is wrong")
 	}
-	for ; len(list) > 0; list = list[segmentSize:] {
-		g := segment{rng: int(binary.LittleEndian.Uint32(list))}
-		g.Offset = int64(binary.LittleEndian.Uint64(list[4:]))
-		g.Keys, g.CRC = binary.LittleEndian.Uint32(list[12:]), binary.LittleEndian.Uint32(list[16:])
-		all = append(all, g)
+	all = make([]segment, r.Segments)
+	_, _ = binary.Decode(list, binary.LittleEndian, all) // the length is right
+	for _, g := range all {
 		keys += uint64(g.Keys)
 	}
 	if keys != r.Keys {

@@ -138,7 +138,7 @@ func (p *Plan) locate(ctx context.Context, out Source, all []segment, err error,
 				for j, value := range both.Values {
 					if both.Of(h) && h == hashes.WithValue(h, value) {
 						mu.Lock()
-						first[j] = min(first[j], g.rng)
+						first[j] = min(first[j], int(g.Range))
 						mu.Unlock()
 					}
 				}

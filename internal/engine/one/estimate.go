@@ -17,13 +17,9 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 		n := float64(s.Len())
 		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
 	}
-	plain, err := s.Single()
+	plain, cells, err := s.cells()
 	if err != nil {
 		return e, err
-	}
-	cells, ok := plain.main.(family.CellFilter)
-	if !ok {
-		return e, s.Lacks(family.CanEstimate)
 	}
 	err = plain.Guarded(func() error {
 		free, err := cells.Free(plain.main)
@@ -33,31 +29,35 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 	return e, err
 }
 
+// cells returns the filter in the form for one writer, and its cells.
+func (s *Set) cells() (plain *Set, cells family.CellFilter, err error) {
+	if err = engine.Can(s, family.CanEstimate); err == nil {
+		plain, err = s.Single()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	cells, ok := plain.main.(family.CellFilter)
+	if !ok {
+		return nil, nil, families.Lacks(plain.Spec(), family.CanEstimate)
+	}
+	return plain, cells, nil
+}
+
 // EstimateOverlap estimates how many distinct keys two sets hold, together and in common.
 func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) {
 	o, err := s.other(with)
 	if err != nil {
 		return v, err
 	}
-	if err := engine.Can(s, family.CanEstimate); err != nil {
-		return v, err
-	}
-	a, err := s.Single()
+	a, mine, err := s.cells()
 	if err != nil {
 		return v, err
 	}
-	b, err := o.Single()
-	if err != nil {
-		return v, err
-	}
-	mine, ok := a.main.(family.CellFilter)
-	if !ok {
-		return v, families.Lacks(a.Spec(), family.CanEstimate)
-	}
-	theirs, ok := b.main.(family.CellFilter)
+	b, theirs, err := o.cells()
 	switch {
-	case !ok:
-		return v, families.Lacks(b.Spec(), family.CanEstimate)
+	case err != nil:
+		return v, err
 	case s.hasher != o.hasher:
 		return v, engine.ErrHasher
 	}

@@ -108,47 +108,43 @@ func (t *Set) compute(ctx context.Context) error {
 // has no files of its own.
 func Join(
 	ctx context.Context, paths []string, how family.Ability, open func(path string) (engine.Engine, error),
-) (*Set, error) {
-	var all []engine.Engine
-	result, err := join(ctx, paths, how, func(path string) (engine.Engine, error) {
-		e, err := open(path)
-		if err == nil {
-			all = append(all, e)
+) (result *Set, err error) {
+	var opened []engine.Engine
+	defer func() {
+		if err != nil {
+			for _, e := range opened {
+				_ = e.Close()
+			}
 		}
-		return e, err
-	})
-	if err != nil {
-		for _, e := range all {
-			_ = e.Close()
-		}
-		return nil, err
-	}
-	return result, nil
-}
+	}()
 
-func join(
-	ctx context.Context, paths []string, how family.Ability, open func(path string) (engine.Engine, error),
-) (*Set, error) {
-	e, err := open(paths[0])
-	if err != nil {
-		return nil, err
-	}
-	first, mixed := sharded(e)
-	sets, chosen := []*Set{first}, *e.Facts().Chosen
-	for i, path := range paths[1:] {
-		if e, err = open(path); err != nil {
+	var first *Set
+	var mixed error // of a first one that is not sharded
+	var sets []*Set
+	chosen := 0.0
+	for i, path := range paths {
+		e, err := open(path)
+		if err != nil {
 			return nil, err
 		}
-		o, err := (*Set)(nil), mixed
+		opened, chosen = append(opened, e), max(chosen, *e.Facts().Chosen)
+
+		if i == 0 {
+			first, mixed = sharded(e)
+			sets = append(sets, first)
+			continue
+		}
+		o, err := first, mixed
 		if err == nil {
 			o, err = first.other(e)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s and %s: %w", paths[0], paths[i+1], err)
+			return nil, fmt.Errorf("%s and %s: %w", paths[0], path, err)
 		}
-		sets, chosen = append(sets, o), max(chosen, *e.Facts().Chosen)
+		sets = append(sets, o)
 	}
-	result := first.derived(chosen, sets, func(i int) (*one.Set, error) {
+
+	result = first.derived(chosen, sets, func(i int) (*one.Set, error) {
 		s, err := first.copyOf(i)
 		if err != nil {
 			return nil, err

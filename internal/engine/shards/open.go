@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -76,13 +77,15 @@ func openManifest(ctx context.Context, dir string, m *shard.Manifest, o engine.O
 	o.Keyed = hasher
 	t := &Set{dir: dir, manifest: m, hasher: hasher, chosen: m.FPRChosen, options: o, locked: o.Lazy}
 	t.alloc()
-	if err := t.check(ctx, kind); err != nil {
-		return nil, errors.Join(err, t.Close())
+	err = t.check(ctx, kind)
+	if err == nil && (o.Concurrent || o.InMemory && !o.Lazy) {
+		err = t.parallel(ctx, runtime.GOMAXPROCS(0), func(i int) error {
+			_, err := t.get(i)
+			return err
+		})
 	}
-	if o.Concurrent || o.InMemory && !o.Lazy {
-		if err := t.loadAll(ctx); err != nil {
-			return nil, errors.Join(err, t.Close())
-		}
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
 }
@@ -104,11 +107,9 @@ func (t *Set) check(ctx context.Context, kind families.Format) error {
 		}
 		if more == 0 {
 			full.Store(true)
-		} else {
-			if more = inflated.Add(min(more, math.MaxInt64/2)); more > t.options.Limit()-t.manifest.Bytes() {
-				return t.Fail(i, fmt.Errorf("the trimmed filters take more than the limit of %d bytes when they are read: %w",
-					t.options.Limit(), filter.ErrTooLarge))
-			}
+		} else if inflated.Add(min(more, math.MaxInt64/2)) > t.options.Limit()-t.manifest.Bytes() {
+			return t.Fail(i, fmt.Errorf("the trimmed filters take more than the limit of %d bytes when they are read: %w",
+				t.options.Limit(), filter.ErrTooLarge))
 		}
 		return nil
 	})

@@ -6,21 +6,18 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/shard"
 )
-
-// find returns the shard of a key.
-func (t *Set) find(h filter.Hash) (*one.Set, error) { return t.get(shard.Route(h, len(t.sets))) }
 
 // Contains is Has.
 func (t *Set) Contains(h filter.Hash, _ []byte) bool { return t.Has(h) }
 
 // Has reports whether a key may be in the set.
 func (t *Set) Has(h filter.Hash) bool {
-	p := &t.slots[shard.Route(h, len(t.slots))]
+	i := shard.Route(h, len(t.slots))
+	p := &t.slots[i]
 	if !p.ready.Load() {
-		s, err := t.find(h)
+		s, err := t.get(i)
 		return err != nil || s.Has(h) // not a false negative
 	}
 	return p.safe.Has(h)

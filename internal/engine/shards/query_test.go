@@ -22,9 +22,9 @@ func TestShardedBatches(t *testing.T) {
 		shards     int
 	}{
 		{"read", "blocked(bits_per_key=10)", 16},
-		{"mapped", "standard(bytes=1200000)", 5},
-		{"mapped blocks", "blocked(blocks=18750,k=7)", 3},
-		{"different k", "blocked(bytes=1000)", 16},
+		{"mapped", "standard(bytes=6000000)", 5},
+		{"mapped blocks", "blocked(bytes=3600000,k=7)", 3},
+		{"different k", "blocked(bytes=16000)", 16},
 		{"split", "blocked(bits_per_key=10,layout=split)", 16},
 		{"fuse", "fuse(width=8)", 16},
 		{"ribbon", "ribbon(r=8)", 16},
@@ -64,7 +64,7 @@ func TestShardedBatches(t *testing.T) {
 
 // TestShardedBatchesChange adds keys after batches, which copies mapped and read shards: later batches find them.
 func TestShardedBatchesChange(t *testing.T) {
-	for _, spec := range []string{"blocked(blocks=18750,k=7)", "blocked(bits_per_key=10)", "standard(bits_per_key=10)"} {
+	for _, spec := range []string{"blocked(bytes=3600000,k=7)", "blocked(bits_per_key=10)", "standard(bits_per_key=10)"} {
 		keys := settest.Integers(30_000, 1)
 		set := settest.OpenSet(t, settest.WriteIntegers(t, spec, 3, keys))
 		got := make([]bool, len(keys))
@@ -93,7 +93,7 @@ func TestShardedBatchesUnreadable(t *testing.T) {
 	const shards = 4
 	keys := settest.Integers(40_000, 1)
 	for _, n := range []int{8, 32, 1000, len(keys)} {
-		path := settest.WriteIntegers(t, "standard(bytes=1200000)", shards, keys)
+		path := settest.WriteIntegers(t, "standard(bytes=4800000)", shards, keys)
 		set := settest.OpenSet(t, path)
 		got := make([]bool, n)
 		bloomery.Keyed[uint64](set).ContainsMany(make([]bool, len(keys)), keys) // loads all shards

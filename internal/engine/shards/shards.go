@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -201,14 +200,6 @@ func (t *Set) drop(i int) {
 	t.slots[i].ready.Store(false)
 	t.spreading.ready.Store(false)
 	t.sets[i].Store(nil)
-}
-
-// loadAll loads all shards.
-func (t *Set) loadAll(ctx context.Context) error {
-	return t.parallel(ctx, runtime.GOMAXPROCS(0), func(i int) error {
-		_, err := t.get(i)
-		return err
-	})
 }
 
 // parallel calls f for every shard, in that many goroutines, and returns the error of the first shard that has one, or

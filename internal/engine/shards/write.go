@@ -24,17 +24,9 @@ type encoded struct {
 }
 
 func (e encoded) WriteTo(w io.Writer) (int64, error) {
-	var n counter
-	err := e.set.Guarded(func() error { return container.Write(io.MultiWriter(w, &n), e.file) })
-	return int64(n), err
-}
-
-// counter counts the bytes written.
-type counter int64
-
-func (c *counter) Write(b []byte) (int, error) {
-	*c += counter(len(b))
-	return len(b), nil
+	counted := &container.Counter{To: w}
+	err := e.set.Guarded(func() error { return container.Write(counted, e.file) })
+	return counted.N, err
 }
 
 // put writes a shard to a folder and returns its entry and the number of bits in its sections.
