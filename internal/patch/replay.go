@@ -2,14 +2,15 @@ package patch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
@@ -58,39 +59,27 @@ var errTable = fmt.Errorf("%w: it is for a rankindexed filter; the file is none,
 // decodeTable returns the content of a file. The error wraps errTable if it belongs to another family or is damaged, or
 // filter.ErrTooLarge if it takes more than limit bytes in memory.
 func decodeTable(m *container.Image, limit uint64) (t table, err error) {
-	spec, err := filter.ParseSpec(m.Spec)
+	name, _, _ := strings.Cut(m.Spec, "(")
+	if kind, err := families.ByName(name); err != nil || !kind.Chains {
+		return t, errTable
+	}
+	accept := func(f *container.File, words []uint64) error {
+		return families.Accept(f.Family, f.Spec, f.Hash, words, limit)
+	}
+	f, _, err := container.FromBytes(m.Bytes, container.Options{Check: accept})
+	if errors.Is(err, filter.ErrTooLarge) {
+		return t, err
+	}
 	if err != nil {
 		return t, errTable
 	}
-	kind, err := families.ByName(spec.Family())
-	if err != nil || !kind.Chains {
-		return t, errTable
-	}
-	words, err := kind.SectionWords(spec)
-	if err != nil || len(words) > len(m.Sections) {
-		return t, errTable
-	}
-	inflated, err := kind.Inflated(spec)
-	switch {
-	case err != nil:
-		return t, errTable
-	case inflated > limit:
-		return t, fmt.Errorf("the filter takes %d bytes in memory, over the limit of %d: %w",
-			inflated, limit, filter.ErrTooLarge)
-	}
-	e := family.Encoded{Spec: spec, Keys: m.Keys}
-	for i, n := range words {
-		if m.Sections[i].Bytes != 8*n {
-			return t, errTable
-		}
-		e.Sections = append(e.Sections, bitvec.Words(m.Section(i), n))
-	}
-	f, err := families.Decode(e)
-	chains, ok := f.(family.ChainTable)
+
+	decoded, err := families.Decode(f.Encoded)
+	chains, ok := decoded.(family.ChainTable)
 	if err != nil || !ok {
 		return t, errTable
 	}
-	return table{chains, family.Given(spec, "trimmed"), len(words)}, nil
+	return table{chains, family.Given(f.Spec, "trimmed"), len(f.Sections)}, nil
 }
 
 // specWith returns a spec for that number of cells.
