@@ -47,7 +47,10 @@ export function watch(page) {
     if (m.type() === 'error' || m.type() === 'warning') problems.push(`console: ${m.text()}`);
   });
   page.on('pageerror', (error) => problems.push(`page: ${error}`));
-  page.on('requestfailed', (request) => problems.push(`request failed: ${request.url()}`));
+  page.on('requestfailed', (request) => {
+    // A follower that is closed aborts its request.
+    if (request.failure()?.errorText !== 'net::ERR_ABORTED') problems.push(`request failed: ${request.url()}`);
+  });
   page.on('response', (response) => {
     if (response.status() >= 400) problems.push(`status ${response.status()}: ${response.url()}`);
   });
