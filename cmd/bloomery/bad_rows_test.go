@@ -18,7 +18,7 @@ import (
 )
 
 // goodRows is the number of rows before a bad one: more than the blocks that are under way at a time have.
-const goodRows = 100_000
+const goodRows = 60_000
 
 // dedupRows is goodRows for dedup, whose blocks are smaller.
 const dedupRows = 40_000
@@ -335,6 +335,16 @@ func TestBehindGzip(t *testing.T) {
 			want == exitError && !strings.Contains(errs.String(), "other bytes behind the gzip data") {
 			t.Errorf("%q: exit code %d, %d bytes, %s", behind, code, out.Len(), errs.String())
 		}
+	}
+}
+
+// keyList returns lines of keys.
+func keyList(from, to int) func(*testing.T) []byte {
+	return func(*testing.T) (lines []byte) {
+		for i := from; i < to; i++ {
+			lines = fmt.Appendf(lines, "key-%d\n", i)
+		}
+		return lines
 	}
 }
 

@@ -44,7 +44,7 @@ certificate of its issuer. FILE is a Clubcard, or the folder of several with the
   not covered    the set is not about the certificate's logs and times, or it has no embedded timestamps
 
 Exit code 0 if the certificate is not revoked, 1 for the other answers, 2 on an error. Of the chain only the signature
-of the issuer is checked: validate the certificate and its timestamps first. FILE has no signature.`,
+of the issuer is checked: validate the certificate and its timestamps first.`,
 		Example: "  bloomery clubcard check cache valid.pem\n  bloomery clubcard check base.clubcard valid.pem --json",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {

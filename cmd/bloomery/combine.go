@@ -59,9 +59,8 @@ build them with the same --family, size, --capacity and --seed.
 
 Families: ` + strings.Join(families.Having(family.CanIntersect), ", ") + `.
 
-A key that is in none of them is falsely present at a rate that is at most that of any of them, but larger than that
-of a filter built from the common keys. A key that is in some of them is falsely present if the others say yes: at
-their rates. Its number of keys is the smallest of theirs, an upper bound; see bloomery estimate A B.`,
+A key that is in none of them is falsely present at most at the lowest of their rates, and a key that is in some of them
+at the rates of the others. The number of keys is the smallest of theirs, an upper bound; see bloomery estimate A B.`,
 		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
   bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
   bloomery intersect -o both.bloom monday.bloom tuesday.bloom`,

@@ -44,8 +44,8 @@ info and add work on it as on any other, and merge except for redisbloom.
   bloomery         a file of ours
 
 With --redis-key a redisbloom filter is written as the BF.LOADCHUNK commands that load it into a Redis, for redis-cli
---pipe. The key must be new: Redis refuses to load over a filter, but may overwrite parts of it, and keys are lost. To
-replace a filter, load under another name and rename it only if all went well, as in the last example.
+--pipe. The key must be new, or keys are lost. To replace a filter, load under another name and rename it, as in the last
+example.
 
 Without --from the format is recognised by content. Without --to it is bloomery, and for files of ours the format of
 the filter's system. Only filters with the bits and the hash function of another system can be written for it. Build

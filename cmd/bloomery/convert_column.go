@@ -86,46 +86,30 @@ func (f columnFlags) choose(all []interop.Column) (interop.Column, error) {
 		return interop.Column{}, cli.Advise(errors.New("it has a filter for each row group of a column"),
 			"Name a column with --column. These have filters:\n"+listColumns(all))
 	}
-	var named []interop.Column
-	for _, c := range all {
-		if c.Name == f.name {
-			named = append(named, c)
-		}
-	}
-	groups := groupsOf(named)
-	i := slices.IndexFunc(named, func(c interop.Column) bool { return !f.grouped || c.RowGroup == f.group })
-	switch {
-	case len(named) == 0:
+	named := slices.DeleteFunc(slices.Clone(all), func(c interop.Column) bool { return c.Name != f.name })
+	if len(named) == 0 {
 		return interop.Column{}, cli.Advise(fmt.Errorf("no column %s with a Bloom filter", f.name),
 			"These columns have filters:\n"+listColumns(all))
-	case i < 0:
+	}
+	groups := groupsOf(named)
+	if f.grouped {
+		named = slices.DeleteFunc(named, func(c interop.Column) bool { return c.RowGroup != f.group })
+	}
+
+	switch {
+	case len(named) == 0:
 		return interop.Column{}, fmt.Errorf("no filter of column %s in row group %d; there are filters in %s", f.name,
 			f.group, groups)
-	case len(twice(named, i)) > 1:
+	case len(named) == 1:
+		return named[0], nil
+	case named[0].RowGroup == named[1].RowGroup: // as a and b in a group and a column "a.b"
 		return interop.Column{}, cli.Advise(
-			fmt.Errorf("row group %d has %d columns %s", named[i].RowGroup, len(twice(named, i)), f.name),
-			"Cut the filter of one of them out and convert that, with --from parquet:\n"+cutters(twice(named, i)))
-	case !f.grouped && len(named) > 1:
-		return interop.Column{}, cli.Advise(
-			fmt.Errorf("column %s has filters in %s, each for the rows of its row group", f.name, groups),
-			"Name one with --row-group. Filters of the same size can be merged: bloomery merge.")
+			fmt.Errorf("row group %d has several columns %s", named[0].RowGroup, f.name),
+			"Cut the filter of one of them out and convert that, with --from parquet:\n"+cutOut)
 	}
-	return named[i], nil
-}
-
-// twice returns the columns in the row group of column i: more than one if several have the name, as a and b in a group
-// and a column "a.b".
-func twice(named []interop.Column, i int) []interop.Column {
-	return slices.DeleteFunc(slices.Clone(named), func(c interop.Column) bool { return c.RowGroup != named[i].RowGroup })
-}
-
-// cutters returns a command for each column that cuts its filter out.
-func cutters(all []interop.Column) string {
-	lines := make([]string, len(all))
-	for i, c := range all {
-		lines[i] = fmt.Sprintf("  tail -c +%d FILE | head -c %d > column.bin   (%s)", c.Offset+1, c.Length, c.Type)
-	}
-	return strings.Join(lines, "\n")
+	return interop.Column{}, cli.Advise(
+		fmt.Errorf("column %s has filters in %s, each for the rows of its row group", f.name, groups),
+		"Name one with --row-group. Filters of the same size can be merged: bloomery merge.")
 }
 
 // maxListed is the number of columns that an error lists.
@@ -153,9 +137,6 @@ func listColumns(all []interop.Column) string {
 
 // groupsOf describes the row groups of column chunks, in their order.
 func groupsOf(all []interop.Column) string {
-	if len(all) == 0 {
-		return "no row group"
-	}
 	first, last := all[0].RowGroup, all[len(all)-1].RowGroup
 	switch {
 	case len(all) == 1:

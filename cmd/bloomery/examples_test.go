@@ -53,16 +53,6 @@ var exampleInputs = map[string]func(t *testing.T) []byte{
 	"index.bin": revocations("cache/index.bin"), "valid.pem": revocations("valid.pem"),
 }
 
-// keyList returns lines of keys.
-func keyList(from, to int) func(*testing.T) []byte {
-	return func(*testing.T) (lines []byte) {
-		for i := from; i < to; i++ {
-			lines = fmt.Appendf(lines, "key-%d\n", i)
-		}
-		return lines
-	}
-}
-
 // issued returns rows of issuers and serial numbers.
 func issued(from, to int) func(*testing.T) []byte {
 	return func(*testing.T) []byte {
@@ -135,7 +125,6 @@ const shardSetup = "bloomery shard plan -o large.set --shards 16 --family blocke
 // longExamples run too long for a test. They must still run after a second, without an error, and end when they are
 // interrupted.
 var longExamples = []string{
-	"bloomery build -o line.bloom --family blockpartitioned --bits-per-key 8 --budget 30s keys.txt",
 	"bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom",
 	"bloomery demo --json", // "bloomery demo" runs completely
 	"bloomery follow https://example.org/list -o list.bloom --key list.key.pub",

@@ -134,9 +134,12 @@ func (f *inputFlags) key(key []byte) string { return string(f.appendKey(nil, key
 
 // rowLine is what --json prints of a row.
 type rowLine struct {
-	Key     string `json:"key"`
-	Present *bool  `json:"present,omitempty"`
-	Row     string `json:"row,omitempty"`
+	Key       string  `json:"key"`
+	Present   *bool   `json:"present,omitempty"`
+	Count     *uint64 `json:"count,omitempty"`
+	Saturated bool    `json:"saturated,omitempty"`
+	Value     *uint64 `json:"value,omitempty"`
+	Row       string  `json:"row,omitempty"`
 }
 
 // printRow appends row i to the output of a batch, as it is in the input, or as JSON. present may be nil.

@@ -59,11 +59,7 @@ func (a *app) countLine(set *bloomery.Set, in *inputFlags) lookup {
 			return to, false, err
 		}
 		if a.json {
-			return cli.AppendJSON(to, struct {
-				Key       string `json:"key"`
-				Count     uint64 `json:"count"`
-				Saturated bool   `json:"saturated,omitempty"`
-			}{in.key(key), n, saturated}), n > 0, nil
+			return cli.AppendJSON(to, rowLine{Key: in.key(key), Count: &n, Saturated: saturated}), n > 0, nil
 		}
 		if saturated {
 			to = append(to, ">="...)
@@ -117,11 +113,7 @@ func (a *app) valueLine(set *bloomery.Set, in *inputFlags, watch *valueWatch) lo
 		case err != nil:
 			return to, false, err
 		case a.json:
-			answer := struct {
-				Key     string  `json:"key"`
-				Present bool    `json:"present"`
-				Value   *uint64 `json:"value,omitempty"`
-			}{Key: in.key(key), Present: ok}
+			answer := rowLine{Key: in.key(key), Present: &ok}
 			if ok {
 				answer.Value = &value
 			}

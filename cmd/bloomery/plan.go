@@ -22,12 +22,11 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan --keys N [--fpr P] [--needs remove,count,...]",
 		Short: "Choose a filter, and see what it costs",
-		Long: `Rank the filters that meet the needs, the smallest first, or the fastest with --for speed. The size is that
-of the file, with its header of 100 to 300 bytes; bits a key are of the filter without it. Sizes and rates are
-forecast by formulas, and for families with a search from tables. Times come from a table that was measured on one
-machine (bloomery-lab costs), in nanoseconds: present and absent are queries of a filter that is in the caches, far is a
-query of a filter that no cache holds, with the given share of absent keys, and build is the time for a key on one core.
-The last line is what bloomery build takes for these needs without --family.
+		Long: `Rank the filters that meet the needs, the smallest first, or the fastest with --for speed. The size is the
+size of the file, with its header of 100 to 300 bytes; bits a key are of the filter without it. Sizes and rates are
+forecast. Times are in nanoseconds, measured on one machine: present and absent are queries of a filter that is in the
+caches, far is a query of a filter that no cache holds, with the given share of absent keys, and build is the time per
+key on one core. The last line is what bloomery build takes for these needs without --family.
 
 --needs takes any of: add (keys are added after the build), remove (keys are removed), count (how often a key came),
 merge (filters are merged), line (a query reads one cache line), writers (many goroutines add keys), adversarial (an

@@ -37,13 +37,10 @@ Remove only what was added, and as often as it was added. A key that was never a
 false-positive rate it looks like a key that is there, and removes that one: a member would be missing. A filter that
 was built without --counting may hold a key once, however often it came in the build.
 
-A key that is not found proves that the list has keys that were never added. From the number of such keys and the
-false-positive rate follows how many others only look present. If 0.5 or more are expected, or if more than half of the
-different keys of the list are not found, nothing is changed: exit code 2, and the error says why. --force removes the
-keys all the same.
-
-Below that, keys that are not found are counted, the first ones are named on stderr, the others are removed, and the
-exit code is 1. With --all, nothing is removed unless every key was found.
+A key that is not found proves that the list has keys that were never added. If 0.5 or more others are expected to look
+present only by chance, or if more than half of the different keys of the list are not found, nothing is changed: exit
+code 2. --force removes the keys all the same. Below that, keys that are not found are counted, the others are removed,
+and the exit code is 1. With --all, nothing is removed unless every key was found.
 
 All keys are read before the first one is removed. They take 16 bytes each, in memory up to --memory, then in a
 temporary file. With --json the report has the fields expected_strangers and expected_lost.`,

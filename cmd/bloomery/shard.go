@@ -34,18 +34,7 @@ Every step may be killed and run again at any moment: what is finished is checke
 bytes. Two attempts at the same step may run at the same time. Only finish changes the set in DIR, so a late worker of a
 plan that was given up does no harm.
 
-In a Kubernetes indexed Job with completions: 20, each pod does every 20th range. A second Job does the shards:
-
-  command: ["bloomery", "shard", "range", "/data/set", "--every", "$(JOB_COMPLETION_INDEX)/20"]
-  command: ["bloomery", "shard", "build", "/data/set", "--every", "$(JOB_COMPLETION_INDEX)/20"]
-
-With make -j, every range and every shard is a target:
-
-  R := $(shell seq 0 $$(($(RANGES)-1)))
-  S := $(shell seq 0 $$(($(SHARDS)-1)))
-  finish: $(S:%=shard-%) ; bloomery shard finish set
-  $(S:%=shard-%): shard-%: $(R:%=range-%) ; bloomery shard build set $*
-  $(R:%=range-%): range-%: ; bloomery shard range set $*`,
+For Kubernetes Jobs and make see docs/sharded.md.`,
 		Example: "  bloomery shard plan -o large.set --shards 16 --family blocked large.txt\n" +
 			"  bloomery shard range large.set --all\n  bloomery shard build large.set --all\n  bloomery shard finish large.set",
 	}

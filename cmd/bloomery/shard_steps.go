@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -240,11 +239,8 @@ func (f *stepFlags) numbers(args []string, what string, n int) (all []int, err e
 		}
 		return all, nil
 	case f.every != "":
-		k, of, _ := strings.Cut(f.every, "/")
-		var err2 error
-		first, err = strconv.Atoi(k)
-		step, err2 = strconv.Atoi(of)
-		if err != nil || err2 != nil || first < 0 || first >= step {
+		_, _ = fmt.Sscanf(f.every, "%d/%d", &first, &step)
+		if first < 0 || first >= step || fmt.Sprintf("%d/%d", first, step) != f.every { // with what it did not read
 			return nil, fmt.Errorf("--every %q: want K/N with K from 0 to N-1, such as 0/20", f.every)
 		}
 	case !f.all:

@@ -69,7 +69,11 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 		defer set.Close()
 		save = func(form *bloomery.Set) error { return a.save(ctx, form, output) }
 	}
-	form, err := formOfSet(set, full)
+	change := (*bloomery.Set).Trimmed
+	if full {
+		change = (*bloomery.Set).Full
+	}
+	form, err := change(set)
 	if err != nil {
 		return err
 	}
@@ -89,14 +93,6 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 		{"bits_per_key_before", beforeBits}, {"bits_per_key_after", bits}, {"trimmed", !full},
 	}, "%s: %d keys, %s (before %s), %.4g bits a key in the file (before %.4g)",
 		pathName(output), set.Len(), bytesText(bytes), bytesText(before), bits, beforeBits)
-}
-
-// formOfSet returns the full or the trimmed form of a set.
-func formOfSet(set *bloomery.Set, full bool) (*bloomery.Set, error) {
-	if full {
-		return set.Full()
-	}
-	return set.Trimmed()
 }
 
 func sameFile(a, b string) bool {

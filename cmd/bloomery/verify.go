@@ -51,23 +51,17 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify FILE --members KEYS [--absent KEYS | --random N]",
 		Short: "Measure whether a filter keeps its rate",
 		Long: `Ask a filter for every key that it was built from, which must all be present, and for absent keys, and
-compare the observed false-positive rate with the one that follows from its bits. Keys of --absent that are members
-too are left out, and each counts once; for that, at most 20 bytes for each of them, and for each member among them, are
-kept in memory, or beyond --memory in a temporary file. The interval is the exact 95% one.
-
-A filter without keys holds what an empty list says: no absent key may be present more often than at its rate.
-
-The same test compares the observed rate with the one that was chosen at the build; if few keys set more bits than
-usual, a filter may have the rate of its bits instead. Exit code 1 if a member is missing, or if a filter with the
-stated or the chosen rate would show this many false positives less than once in 10,000.
+compare the observed false-positive rate with the one that follows from its bits, and with the one that was chosen at
+the build. Keys of --absent that are members too are left out, and each counts once; for that, at most 20 bytes for each
+of them are kept in memory, or beyond --memory in a temporary file. The interval is the exact 95% one. Exit code 1 if a
+member is missing, or if a filter with the stated or the chosen rate would show this many false positives less than once
+in 10,000.
 
 If the filter has values, the lines of --members are as for the build, with values. Values of ribbon are compared, too:
 exit code 1 if one of them is wrong. Those of rankindexed are not, since put changes them.
 
-FILE may be the folder of a sharded set: all of its shards are first read and checked against its manifest.
-
-A filter of package window, whose keys expire, is asked for the time at which it was saved: the members are the keys
-that it has to remember then.`,
+FILE may be the folder of a sharded set: all of its shards are first read and checked against its manifest. A filter of
+package window, whose keys expire, is asked for the time at which it was saved.`,
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
   bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt --json`,
 		Args: cobra.ExactArgs(1),

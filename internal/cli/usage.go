@@ -76,8 +76,8 @@ func strictArgs(c *cobra.Command) {
 				return err
 			}
 		}
-		if err := missingFlags(c); err != nil {
-			return err
+		if err := c.ValidateRequiredFlags(); err != nil {
+			return misused(c, "%s: %w", nameOf(c), err)
 		}
 		return exclusiveFlags(c)
 	}
@@ -97,20 +97,6 @@ func checkArgs(c *cobra.Command, check cobra.PositionalArgs, args []string) erro
 		}
 	}
 	return misused(c, "%s: an argument is missing", nameOf(c))
-}
-
-// missingFlags returns an error if a flag of cobra.Command.MarkFlagRequired is not given.
-func missingFlags(c *cobra.Command) error {
-	var missing []string
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if len(f.Annotations[cobra.BashCompOneRequiredFlag]) > 0 && !f.Changed {
-			missing = append(missing, "--"+f.Name)
-		}
-	})
-	if len(missing) > 0 {
-		return misused(c, "%s: %s is missing", nameOf(c), strings.Join(missing, " and "))
-	}
-	return nil
 }
 
 // exclusiveGroups is the annotation in which cobra.Command.MarkFlagsMutuallyExclusive keeps the groups of a flag.
