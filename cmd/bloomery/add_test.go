@@ -38,11 +38,34 @@ func runOn(t *testing.T, stdin string, args ...string) (code int, stdout string)
 	return code, out.String()
 }
 
+// mustRun is runOn for a command that must end with exit code 0.
+func mustRun(t *testing.T, stdin string, args ...string) {
+	t.Helper()
+	var stderr bytes.Buffer
+	if code := run(t.Context(), args, strings.NewReader(stdin), io.Discard, &stderr); code != exitOK {
+		t.Fatalf("%q: exit code %d, %s", args, code, stderr.String())
+	}
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func mustWrite[T string | []byte](t *testing.T, path string, content T) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestConcurrentAdd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if code, _ := runOn(t, "first\n", "build", "-o", path, "--needs", "add", "--bytes", "1000"); code != exitOK {
-		t.Fatalf("build: exit code %d", code)
-	}
+	mustRun(t, "first\n", "build", "-o", path, "--needs", "add", "--bytes", "1000")
 	a := startAdding(t, path, "a")
 	second := make(chan int, 1)
 	go func() {
@@ -72,17 +95,10 @@ func TestConcurrentAdd(t *testing.T) {
 // TestAddToReplaced has another process replace the file while keys are added.
 func TestAddToReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if code, _ := runOn(t, "first\n", "build", "-o", path, "--needs", "add", "--bytes", "1000"); code != exitOK {
-		t.Fatalf("build: exit code %d", code)
-	}
+	mustRun(t, "first\n", "build", "-o", path, "--needs", "add", "--bytes", "1000")
 	a := startAdding(t, path, "a")
-	if code, _ := runOn(t, "other\n", "build", "-o", path, "--needs", "add", "--bytes", "500"); code != exitOK {
-		t.Fatalf("build: exit code %d", code)
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, "other\n", "build", "-o", path, "--needs", "add", "--bytes", "500")
+	want := mustRead(t, path)
 	a.in.Close()
 	if code := <-a.code; code != exitError || !strings.Contains(a.stderr.String(), "run the command again") {
 		t.Errorf("exit code %d: %s", code, a.stderr.String())

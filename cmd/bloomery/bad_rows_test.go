@@ -81,9 +81,7 @@ func badRowFiles(t *testing.T) (named func(args []string) []string) {
 		}
 	}
 	list := filepath.Join(dir, "members")
-	if err := os.WriteFile(list, []byte(members.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, list, members.String())
 	for name, args := range map[string][]string{
 		"FILTER": {"build", "--needs", "count"}, "VALUES": {"build", "--value-bits", "4"},
 		"EXACT": {"exact", "build", "--members", list, "--universe", "-"},
@@ -92,9 +90,7 @@ func badRowFiles(t *testing.T) (named func(args []string) []string) {
 		if name == "EXACT" {
 			text = all.String()
 		}
-		if code, _ := runOn(t, text, append(args, "-o", filepath.Join(dir, name))...); code != exitOK {
-			t.Fatalf("%v: exit code %d", args, code)
-		}
+		mustRun(t, text, append(args, "-o", filepath.Join(dir, name))...)
 	}
 	return func(args []string) []string {
 		args = append([]string(nil), args...)
@@ -123,9 +119,7 @@ func TestBeforeBadRow(t *testing.T) {
 			}
 		}
 		half, file := filepath.Join(dir, "half"), filepath.Join(dir, "file")
-		if err := os.WriteFile(half, []byte(first.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, half, first.String())
 		good := zipped(func(*testing.T) []byte { return []byte(first.String() + rest.String()) })(t)
 		after := strings.Repeat(format.row("after"), 1000)
 		ends := map[string]string{}
@@ -166,18 +160,14 @@ func TestBeforeBadRow(t *testing.T) {
 						"--bad-rows", "stop", half, "-")
 					continue
 				}
-				if err := os.WriteFile(file, []byte(first.String()+rest.String()+end), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				mustWrite(t, file, first.String()+rest.String()+end)
 				check(kind, fmt.Sprintf("%s:%d:", file, goodRows+1), nil, "--bad-rows", "stop", file)
 			}
 			for says, more := range map[string]string{
 				"gzip data ends too early": "\x00", "reading it as gzip": "\xff\xff\xff",
 			} {
 				z := append(bytes.Clone(good), "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"+more...)
-				if err := os.WriteFile(file, z, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				mustWrite(t, file, z)
 				check("damaged", says, nil, file)
 			}
 			broken := iotest.ErrReader(errors.New("broken pipe"))
@@ -276,12 +266,8 @@ func TestBadRowWritesNothing(t *testing.T) {
 		"set": {"build", "--needs", "remove"}, "values": {"build", "--family", "rankindexed", "--value-bits", "8"},
 		"exact": {"exact", "build", "--members", "-", "--universe", path("list")},
 	} {
-		if err := os.WriteFile(path("list"), []byte(good), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if code, _ := runOn(t, good, append(args, "-o", path(name))...); code != exitOK {
-			t.Fatalf("%v: exit code %d", args, code)
-		}
+		mustWrite(t, path("list"), good)
+		mustRun(t, good, append(args, "-o", path(name))...)
 	}
 	many := trialKeys("key", goodRows)
 	for _, args := range [][]string{
@@ -315,10 +301,7 @@ func filesOf(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	for _, e := range all {
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := mustRead(t, filepath.Join(dir, e.Name()))
 		files[e.Name()] = string(data)
 	}
 	return files

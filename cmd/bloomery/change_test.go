@@ -30,13 +30,8 @@ func TestFullCounting(t *testing.T) {
 func TestInterruptedChange(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.bloom")
-	if code, _ := runOn(t, "a\nb\n", "build", "-o", path, "--family", "rankindexed", "--value-bits", "3"); code != exitOK {
-		t.Fatalf("build: exit code %d", code)
-	}
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, "a\nb\n", "build", "-o", path, "--family", "rankindexed", "--value-bits", "3")
+	before := mustRead(t, path)
 	for _, args := range [][]string{{"add", path}, {"remove", path}, {"put", path}, {"trim", path}, {"trim", path, "-o", filepath.Join(dir, "other")}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -57,9 +52,7 @@ func TestInterruptedChange(t *testing.T) {
 func TestChangesWait(t *testing.T) {
 	for what, want := range map[string]string{"remove": "first\n", "put": "first\na\n", "trim": "first\na\n"} {
 		path := filepath.Join(t.TempDir(), "f.bloom")
-		if code, _ := runOn(t, "first\n", "build", "-o", path, "--family", "rankindexed", "--capacity", "100", "--value-bits", "3"); code != exitOK {
-			t.Fatalf("build: exit code %d", code)
-		}
+		mustRun(t, "first\n", "build", "-o", path, "--family", "rankindexed", "--capacity", "100", "--value-bits", "3")
 		a := startAdding(t, path, "a")
 		second := make(chan int, 1)
 		go func() {
@@ -90,9 +83,7 @@ func TestChangesWait(t *testing.T) {
 // TestCountAnswersLive asks key by key: the next one comes only after the answer.
 func TestCountAnswersLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if code, _ := runOn(t, "a\nb\na\n", "build", "-o", path, "--family", "rankindexed", "--counting"); code != exitOK {
-		t.Fatalf("build: exit code %d", code)
-	}
+	mustRun(t, "a\nb\na\n", "build", "-o", path, "--family", "rankindexed", "--counting")
 	stdin, keys := io.Pipe()
 	answers, stdout := io.Pipe()
 	go func() {
@@ -114,9 +105,7 @@ func TestCountAnswersLive(t *testing.T) {
 // TestCountSaturated adds a key until its counters are at their maximum: the count is then printed as a lower bound.
 func TestCountSaturated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if code, _ := runOn(t, strings.Repeat("often\n", 40)+"twice\ntwice\n", "build", "-o", path, "--family", "counting"); code != exitOK {
-		t.Fatalf("build: exit code %d", code)
-	}
+	mustRun(t, strings.Repeat("often\n", 40)+"twice\ntwice\n", "build", "-o", path, "--family", "counting")
 	if code, out := runOn(t, "often\ntwice\n", "count", path); code != exitOK || out != ">=15\toften\n2\ttwice\n" {
 		t.Errorf("exit code %d, %q", code, out)
 	}

@@ -35,9 +35,7 @@ func TestFileChangedInPlace(t *testing.T) {
 		} {
 			t.Run(what+"/"+strings.Join(c.args, " "), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "f.bloom")
-				if code, _ := runOn(t, "a\nb\n", "build", "-o", path, "--family", c.spec); code != exitOK {
-					t.Fatalf("build: exit code %d", code)
-				}
+				mustRun(t, "a\nb\n", "build", "-o", path, "--family", c.spec)
 				file, err := os.ReadFile(path)
 				if err != nil || len(file) < 1<<20 {
 					t.Fatalf("%d bytes, which are not mapped: %v", len(file), err)

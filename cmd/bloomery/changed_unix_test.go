@@ -22,13 +22,8 @@ func TestFileChangedWhileWaiting(t *testing.T) {
 	live, next := filepath.Join(dir, "live.bloom"), filepath.Join(dir, "next.bloom")
 	build := func(path, keys string) []byte {
 		t.Helper()
-		if code, _ := runOn(t, keys, "build", "-o", path, "--family", "standard(bytes=2000000,k=3)"); code != exitOK {
-			t.Fatalf("build: exit code %d", code)
-		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustRun(t, keys, "build", "-o", path, "--family", "standard(bytes=2000000,k=3)")
+		b := mustRead(t, path)
 		return b
 	}
 	later := build(next, "c\nd\n")
@@ -80,17 +75,13 @@ func TestFileChangedAtAnyTime(t *testing.T) {
 	path, other, output := filepath.Join(dir, "live.bloom"), filepath.Join(dir, "other.bloom"), filepath.Join(dir, "out.bloom")
 	var files [2][]byte
 	for i, keys := range []string{"a\nb\n", "c\nd\ne\n"} {
-		if code, _ := runOn(t, keys, "build", "-o", path, "--family", "standard(bytes=2000000,k=3)"); code != exitOK {
-			t.Fatalf("build: exit code %d", code)
-		}
+		mustRun(t, keys, "build", "-o", path, "--family", "standard(bytes=2000000,k=3)")
 		var err error
 		if files[i], err = os.ReadFile(path); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(other, files[0], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, other, files[0])
 	commands := [][]string{
 		{"info", path}, {"info", path, other}, {"estimate", path}, {"estimate", other, path},
 		{"merge", "-q", "-o", output, path, other}, {"merge", "-q", "-o", output, other, path},
@@ -106,9 +97,7 @@ func TestFileChangedAtAnyTime(t *testing.T) {
 	}
 	var want [2][]string
 	for i, file := range files {
-		if err := os.WriteFile(path, file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, path, file)
 		for _, args := range commands {
 			_, text := result(args)
 			want[i] = append(want[i], text)
@@ -157,9 +146,7 @@ func TestAllowPipe(t *testing.T) {
 	if err := syscall.Mkfifo(list, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(keys, []byte("a\nb\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, keys, "a\nb\n")
 	written := make(chan error, 1)
 	go func() {
 		w, err := os.OpenFile(list, os.O_WRONLY, 0)

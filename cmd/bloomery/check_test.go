@@ -10,9 +10,7 @@ import (
 // TestCheckAnswersLive asks key by key: the next one comes only after the answer.
 func TestCheckAnswersLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if code, _ := runOn(t, "a\nb\nc\n", "build", "-o", path); code != exitOK {
-		t.Fatalf("build: exit code %d", code)
-	}
+	mustRun(t, "a\nb\nc\n", "build", "-o", path)
 	for _, format := range []string{"lines", "csv"} {
 		stdin, keys := io.Pipe()
 		answers, stdout := io.Pipe()

@@ -115,9 +115,7 @@ func madeState(t *testing.T, flags []string, clock func(words []uint64)) (path s
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "seen.state")
 	line := fmt.Sprintf("old,%d\n", time.Now().Unix())
-	if code, _ := runOn(t, line, append([]string{"dedup", "--state", path}, flags...)...); code != exitOK {
-		t.Fatalf("exit code %d", code)
-	}
+	mustRun(t, line, append([]string{"dedup", "--state", path}, flags...)...)
 	file, err := container.ReadFile(path, container.Options{Window: true})
 	if err != nil {
 		t.Fatal(err)
@@ -150,10 +148,7 @@ func TestDedupAhead(t *testing.T) {
 		{column, 25 * time.Hour, "more than a day ahead of this machine: correct the clock", exitError},
 	} {
 		state := madeState(t, c.flags, func(words []uint64) { words[1] += uint64(c.ahead) })
-		before, err := os.ReadFile(state)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := mustRead(t, state)
 		var stdout, stderr strings.Builder
 		line := fmt.Sprintf("new,%d\n", time.Now().Unix())
 		args := append([]string{"dedup", "--state", state}, c.flags...)

@@ -35,9 +35,7 @@ func TestEndlessExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := filepath.Join(dir, "list")
-	if err := os.WriteFile(list, []byte("a\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, list, "a\n")
 	chain := "../../interop/clubcard/testdata/valid.pem"
 	out := filepath.Join(dir, "out.exact")
 	for _, args := range [][]string{
@@ -82,10 +80,7 @@ func TestExactPipe(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.ReadFile("../../exact/testdata/updates.exact")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := mustRead(t, "../../exact/testdata/updates.exact")
 	written := make(chan error, 1)
 	go func() { written <- os.WriteFile(pipe, file, 0o600) }()
 	code, stdout := runOn(t, "", "exact", "info", "--json", pipe)
@@ -102,10 +97,7 @@ func TestExactPipe(t *testing.T) {
 
 // TestExactCuts: exact info refuses a file that was cut.
 func TestExactCuts(t *testing.T) {
-	whole, err := os.ReadFile("../../exact/testdata/updates.exact")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := mustRead(t, "../../exact/testdata/updates.exact")
 	path := filepath.Join(t.TempDir(), "cut.exact")
 	for n := range whole {
 		// Some places, and all near the ends of records; package exact tries all.
@@ -113,9 +105,7 @@ func TestExactCuts(t *testing.T) {
 		if n%200 != 0 && rest >= 50 && !bytes.HasPrefix(whole[n:], []byte("\x89BL")) {
 			continue
 		}
-		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, path, whole[:n])
 		if code, text := runOn(t, "", "exact", "info", path); code != exitError {
 			t.Fatalf("cut to %d of %d bytes: exit code %d, %s", n, len(whole), code, text)
 		}

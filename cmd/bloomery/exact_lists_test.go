@@ -38,9 +38,7 @@ func TestExactUpdateShrunk(t *testing.T) {
 		command := func(name string, members, universe []string, args ...string) (code int, stderr string) {
 			t.Helper()
 			for file, rows := range map[string][]string{"members": members, "universe": universe} {
-				if err := os.WriteFile(filepath.Join(dir, file), lines(rows), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				mustWrite(t, filepath.Join(dir, file), lines(rows))
 			}
 			args = append([]string{"exact", name, "-o", base, "--members", filepath.Join(dir, "members"),
 				"--universe", filepath.Join(dir, "universe")}, args...)
@@ -54,10 +52,7 @@ func TestExactUpdateShrunk(t *testing.T) {
 		if code, text := command("build", members, universe); code != exitOK {
 			t.Fatal(text)
 		}
-		old, err := os.ReadFile(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := mustRead(t, base)
 		for _, c := range []struct {
 			members, universe []string
 			flags             []string
@@ -75,10 +70,7 @@ func TestExactUpdateShrunk(t *testing.T) {
 		} {
 			args := append([]string{"--base", base}, c.flags...)
 			code, text := command("update", c.members, c.universe, args...)
-			now, err := os.ReadFile(base)
-			if err != nil {
-				t.Fatal(err)
-			}
+			now := mustRead(t, base)
 			if c.want == "" {
 				if code != exitOK || bytes.Equal(now, old) {
 					t.Errorf("%d members of %d %q: exit code %d, %s", len(c.members), len(c.universe), c.flags, code, text)
@@ -87,9 +79,7 @@ func TestExactUpdateShrunk(t *testing.T) {
 				!bytes.Equal(now, old) {
 				t.Errorf("%d members of %d %q: exit code %d, %s", len(c.members), len(c.universe), c.flags, code, text)
 			}
-			if err := os.WriteFile(base, old, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			mustWrite(t, base, old)
 		}
 		if code, text := command("build", members[:10], universe[:3000]); code != exitOK {
 			t.Errorf("a build over the old file: exit code %d, %s", code, text)
@@ -104,9 +94,7 @@ func TestExactCutInput(t *testing.T) {
 	write := func(name string, b []byte) string {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, path, b)
 		return path
 	}
 	all := lines(universe)
@@ -114,9 +102,7 @@ func TestExactCutInput(t *testing.T) {
 	plain := write("universe", all)
 	base, out := filepath.Join(dir, "base.exact"), filepath.Join(dir, "out.exact")
 	args := []string{"exact", "build", "-q", "-o", base, "--members", some, "--universe", plain}
-	if code, _ := runOn(t, "", args...); code != exitOK {
-		t.Fatalf("build: exit code %d", code)
-	}
+	mustRun(t, "", args...)
 	for name, compress := range map[string]func(w io.Writer) io.WriteCloser{
 		"gz": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
 		"zst": func(w io.Writer) io.WriteCloser {

@@ -67,10 +67,7 @@ func issued(from, to int) func(*testing.T) []byte {
 // golden returns a file that another system wrote.
 func golden(name string) func(*testing.T) []byte {
 	return func(t *testing.T) []byte {
-		b, err := os.ReadFile(filepath.Join("..", "..", "interop", "testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := mustRead(t, filepath.Join("..", "..", "interop", "testdata", name))
 		return b
 	}
 }
@@ -182,9 +179,7 @@ func allCommands(c *cobra.Command) map[string]*cobra.Command {
 func runExamples(t *testing.T, bin string, inputs map[string][]byte, setup, examples string) {
 	dir := t.TempDir()
 	for name, content := range inputs {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, filepath.Join(dir, name), content)
 	}
 	if setup != "" {
 		runExample(t, bin, dir, setup)
@@ -226,9 +221,7 @@ func exampleBin(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(bin, "redis-cli"), []byte(redisCLI), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, filepath.Join(bin, "redis-cli"), redisCLI)
 	return bin
 }
 

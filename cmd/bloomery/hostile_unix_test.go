@@ -62,9 +62,7 @@ func hostileFiles(t *testing.T) (dir string) {
 	for name, text := range map[string]string{
 		"keys": "a\nb\nc\n", "keys2": "b\nc\nd\n", "values": "a\t1\nb\t2\n", "secret": "00112233445566778899aabbccddeeff\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, filepath.Join(dir, name), text)
 	}
 	clubcards, err := filepath.Abs("../../interop/clubcard/testdata")
 	if err != nil {

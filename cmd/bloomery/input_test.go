@@ -49,9 +49,7 @@ func TestInputChanged(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			dir := t.TempDir()
 			path, output := filepath.Join(dir, "keys.txt"), filepath.Join(dir, "f.bloom")
-			if err := os.WriteFile(path, keys, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			mustWrite(t, path, keys)
 			changed := false
 			stderr := &between{do: func() {
 				changed = true

@@ -28,9 +28,7 @@ func TestLater(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, path, content)
 		return path
 	}
 	keys, one := write("keys", laterKeys(0, 300, "")), write("one", laterKeys(300, 301, ""))

@@ -28,9 +28,7 @@ func TestOneState(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if out, err := program("", "dedup", "--state", in("folder/old")).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
+			mustProgram(t, "", "dedup", "--state", in("folder/old"))
 			var out [2]bytes.Buffer
 			var done [2]error
 			both := []func() error{}

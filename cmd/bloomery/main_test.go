@@ -125,9 +125,7 @@ func TestParseCount(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	keys := dir + "/keys"
-	if err := os.WriteFile(keys, []byte("a\nb\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, keys, "a\nb\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if code := run(ctx, []string{"build", "-o", dir + "/out", keys}, nil, os.Stdout, os.Stderr); code != exitError {
@@ -155,9 +153,7 @@ func TestInterruptedSteps(t *testing.T) {
 func TestInterruptedConvert(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "keys.guava")
-	if err := os.WriteFile(source, []byte("\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, source, "\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01")
 	own := filepath.Join(dir, "keys.bloom")
 	if code := run(t.Context(), []string{"convert", "-q", source, "-o", own}, nil, os.Stdout, os.Stderr); code != exitOK {
 		t.Fatalf("exit code %d", code)
@@ -200,10 +196,7 @@ func TestInterruptedConvert(t *testing.T) {
 // TestConvertAdvice has files that convert does not take, and what it says to do.
 func TestConvertAdvice(t *testing.T) {
 	const guava = "\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"
-	redis, err := os.ReadFile("../../interop/testdata/redisbloom.bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	redis := mustRead(t, "../../interop/testdata/redisbloom.bin")
 	redis[12] = 1 // the options: hashes of 32 bits
 	path := filepath.Join(t.TempDir(), "file")
 	for _, c := range []struct{ from, file, says, hint string }{
@@ -215,9 +208,7 @@ func TestConvertAdvice(t *testing.T) {
 		{"", string(redis), "redisbloom: options 0x1, hashes of 32 bits, an older form", "let the other system make a new one"},
 		{"redisbloom", string(redis), "options 0x1, hashes of 32 bits, an older form", "let the other system make a new one"},
 	} {
-		if err := os.WriteFile(path, []byte(c.file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, path, c.file)
 		var stderr strings.Builder
 		code := run(t.Context(), []string{"convert", "--from", c.from, path, "-o", path + ".bloom"}, nil, os.Stdout, &stderr)
 		if says, hint, _ := strings.Cut(stderr.String(), "\n"); code != exitError || !strings.Contains(says, c.says) || !strings.Contains(hint, c.hint) {
@@ -232,9 +223,7 @@ func TestSecondSignal(t *testing.T) {
 		t.Skip("Windows has no interrupt that one process can send another")
 	}
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if code, _ := runOn(t, "a\n", "build", "-o", path); code != exitOK {
-		t.Fatalf("build: exit code %d", code)
-	}
+	mustRun(t, "a\n", "build", "-o", path)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
@@ -309,9 +298,7 @@ func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 // TestFullOutput writes to a full disk whatever goes to standard output, help included.
 func TestFullOutput(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if code, _ := runOn(t, "a\n", "build", "-o", path, "--family", "rankindexed"); code != exitOK {
-		t.Fatalf("build: exit code %d", code)
-	}
+	mustRun(t, "a\n", "build", "-o", path, "--family", "rankindexed")
 	for _, args := range [][]string{
 		{}, {"--help"}, {"help", "build"}, {"build", "--help"}, {"completion", "zsh"}, {"version"},
 		{"info", path}, {"info", "--json", path}, {"check", path}, {"count", path}, {"plan", "--keys", "1000"},

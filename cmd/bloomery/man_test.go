@@ -44,10 +44,7 @@ func TestManPages(t *testing.T) {
 
 	escape := regexp.MustCompile(`\\([-e]|&[.'])`)
 	for _, path := range pages {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := mustRead(t, path)
 		kept := false // lines are kept as they are, between .nf and .fi
 		for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
 			bad := func(why string) { t.Errorf("%s:%d: %s: %q", filepath.Base(path), i+1, why, line) }

@@ -63,9 +63,7 @@ func (n namedFile) run(t *testing.T, bin string, change func(dir string)) (dir s
 	for name, content := range map[string][]byte{
 		"log.txt": keyList(0, 300)(t), "names.txt": keyList(200, 400)(t), "values.tsv": []byte("key-1\t3\nkey-2\t7\n"),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, filepath.Join(dir, name), content)
 	}
 	for _, line := range n.setup {
 		if o := ask(t, bin, dir, line); o.code != exitOK {
@@ -270,9 +268,7 @@ func TestOwnInput(t *testing.T) {
 				n := namedFile{setup: []string{c.setup}, line: form}
 				before := ""
 				_, got := n.run(t, bin, func(dir string) {
-					if err := os.WriteFile(filepath.Join(dir, "in"), keyList(100, 200)(t), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					mustWrite(t, filepath.Join(dir, "in"), keyList(100, 200)(t))
 					before = treeOf(t, dir)["in"]
 				})
 				if got.code != exitError || got.tree["in"] != before {

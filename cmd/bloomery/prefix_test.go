@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,10 +20,7 @@ import (
 func TestNoPrefix(t *testing.T) {
 	read := func(path string) []byte {
 		t.Helper()
-		b, err := os.ReadFile(filepath.FromSlash("../../" + path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := mustRead(t, filepath.FromSlash("../../"+path))
 		return b
 	}
 	dir := t.TempDir()
@@ -79,9 +75,7 @@ func TestNoPrefix(t *testing.T) {
 		"private key": {written("k.key"), privateKey},
 		"public key":  {written("k.key.pub"), publicKey},
 		"secret": {secret, func(b []byte) error {
-			if err := os.WriteFile(path("secret"), b, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			mustWrite(t, path("secret"), b)
 			_, err := readSecret(t.Context(), path("secret"))
 			return err
 		}},
@@ -106,13 +100,4 @@ func TestNoPrefix(t *testing.T) {
 			}
 		}
 	}
-}
-
-func mustRead(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }

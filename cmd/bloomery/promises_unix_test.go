@@ -140,9 +140,7 @@ func TestOutputs(t *testing.T) {
 				if !strings.Contains(all, name) && !strings.HasPrefix(name, "revoked-") {
 					continue
 				}
-				if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				mustWrite(t, filepath.Join(dir, name), content)
 			}
 			if setup := exampleSetup[path]; setup != "" {
 				runExample(t, bin, dir, setup)

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/hex"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -49,9 +48,7 @@ func TestSpoiledSecret(t *testing.T) {
 		default:
 			bad[at] ^= 1 << r.IntN(8)
 		}
-		if err := os.WriteFile(path, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, path, bad)
 		got, err := readSecret(t.Context(), path)
 		if err != nil {
 			badFile++

@@ -13,9 +13,7 @@ import (
 // and the process does not end by SIGPIPE.
 func TestStderrWithoutReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if code, _ := runOn(t, "a\n", "build", "-o", path, "--family", "standard", "--capacity", "100"); code != exitOK {
-		t.Fatalf("build: exit code %d", code)
-	}
+	mustRun(t, "a\n", "build", "-o", path, "--family", "standard", "--capacity", "100")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

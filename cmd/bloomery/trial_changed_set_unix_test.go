@@ -26,9 +26,7 @@ func TestTrialChangedSetKills(t *testing.T) {
 	old, path := filepath.Join(dir, "old"), filepath.Join(dir, "set")
 	keys := trialKeys("old", 2000)
 	args := []string{"build", "--shards", "16", "-o", old, "--family", "counting(capacity=400000)"}
-	if out, err := program(keys, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	mustProgram(t, keys, args...)
 	restore := func() {
 		t.Helper()
 		if err := errors.Join(os.RemoveAll(path), os.CopyFS(path, os.DirFS(old))); err != nil {
@@ -42,9 +40,7 @@ func TestTrialChangedSetKills(t *testing.T) {
 	} {
 		restore()
 		start := time.Now()
-		if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v, %s", name, err, out)
-		}
+		mustProgram(t, c.keys, c.args...)
 		took := time.Since(start)
 		files := entriesOf(t, path)
 		next := manifestOf(t, path)
@@ -67,9 +63,7 @@ func TestTrialChangedSetKills(t *testing.T) {
 			}
 		}
 		left := len(entriesOf(t, path))
-		if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v, %s", name, err, out)
-		}
+		mustProgram(t, c.keys, c.args...)
 		if now := entriesOf(t, path); !slices.Equal(now, files) || manifestOf(t, path) != next {
 			t.Errorf("%s after the kills gives %q, want %q", name, now, files)
 		}
@@ -80,10 +74,7 @@ func TestTrialChangedSetKills(t *testing.T) {
 
 func manifestOf(t *testing.T, dir string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := mustRead(t, filepath.Join(dir, "manifest.json"))
 	return string(b)
 }
 
@@ -98,9 +89,7 @@ func TestTrialShardRaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "set")
 	first := trialKeys("first", 1000)
 	args := []string{"build", "--shards", "8", "-o", path, "--family", "standard(capacity=20000,fpr=0.001)"}
-	if out, err := program(first, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	mustProgram(t, first, args...)
 	var wg, readers sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {

@@ -55,9 +55,7 @@ func trialDedup(t *testing.T, rounds int, args []string) {
 		for i := range newRows {
 			fmt.Fprintf(&rows, "key-%d,%d\n", round*newRows+i-rand.IntN(newRows)*rand.IntN(2), 1_700_000_000+round)
 		}
-		if err := os.WriteFile(input, []byte(rows.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, input, rows.String())
 		known := remembers(t, state)
 		out := filepath.Join(dir, "out")
 		how := syscall.SIGKILL
@@ -77,10 +75,7 @@ func trialDedup(t *testing.T, rounds int, args []string) {
 		default:
 			t.Fatalf("round %d: exit code %d", round, code)
 		}
-		b, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := mustRead(t, out)
 		lines := strings.SplitAfter(string(b), "\n") // the last one is empty, or a part
 		now := map[string]bool{}
 		for _, line := range lines[:len(lines)-1] {

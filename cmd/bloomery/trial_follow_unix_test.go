@@ -255,9 +255,7 @@ func TestTrialFullDiskFollow(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "f")
 		args := []string{"follow", s.dir, "-o", path, "--once"}
-		if out, err := program("", args...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		mustProgram(t, "", args...)
 		for range 2 { // the delta from the first release is missing at times
 			if err := s.publish(); err != nil {
 				t.Fatal(err)

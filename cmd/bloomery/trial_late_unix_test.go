@@ -37,14 +37,10 @@ func TestTrialLateWorkers(t *testing.T) {
 	}
 	run := func(args ...string) {
 		t.Helper()
-		if out, err := program("", args...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v, %s", args, err, out)
-		}
+		mustProgram(t, "", args...)
 	}
 	for _, name := range []string{"first", "second"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(trialKeys(name, lines)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, filepath.Join(dir, name), trialKeys(name, lines))
 		whole := filepath.Join(dir, name+".set")
 		run(append([]string{"build", "-o", whole}, flags(name)...)...)
 		want[name] = setFiles(t, whole)

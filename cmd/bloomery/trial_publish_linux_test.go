@@ -29,9 +29,7 @@ func TestTrialPublishFullDisk(t *testing.T) {
 	}()
 	files, site := versions(t, dir, 4, 40_000, false), filepath.Join(disk, "site")
 	for _, file := range files[:3] {
-		if out, err := program("", "publish", site, file).CombinedOutput(); err != nil {
-			t.Fatalf("%v, %s", err, out)
-		}
+		mustProgram(t, "", "publish", site, file)
 	}
 	const page = 4096
 	before, ballast := tree(t, site), filepath.Join(disk, "ballast")
@@ -71,7 +69,5 @@ func fill(t *testing.T, ballast, disk string, pages uint64) {
 	if err := syscall.Statfs(disk, &st); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(ballast, bytes.Repeat([]byte{1}, int(st.Bsize)*int(st.Bfree-pages)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, ballast, bytes.Repeat([]byte{1}, int(st.Bsize)*int(st.Bfree-pages)))
 }

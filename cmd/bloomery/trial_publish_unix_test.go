@@ -35,9 +35,7 @@ func versions(t *testing.T, dir string, n, bytes int, shards bool) (files []stri
 			args = append(args, "--shards", "8")
 		}
 		keys := trialKeys("key", 3000) + trialKeys(fmt.Sprint("new-", v), 20)
-		if out, err := program(keys, args...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		mustProgram(t, keys, args...)
 		files = append(files, path)
 	}
 	return files
@@ -232,10 +230,7 @@ func (s shelf) named(t *testing.T, names map[string]bool) {
 // signedLast returns the highest number in the state file of a key, which has one list.
 func signedLast(t *testing.T, key string) uint64 {
 	t.Helper()
-	b, err := os.ReadFile(key + publish.StateSuffix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := mustRead(t, key+publish.StateSuffix)
 	var s struct{ Lists []struct{ Release uint64 } }
 	if err := json.Unmarshal(b, &s); err != nil || len(s.Lists) != 1 {
 		t.Fatalf("%v: %s", err, b)
@@ -374,9 +369,7 @@ func TestTrialPublishFirstKills(t *testing.T) {
 			begun++
 		}
 		start := time.Now()
-		if out, err := program("", "publish", s.dir, files[1], "--sign", key).CombinedOutput(); err != nil {
-			t.Fatalf("after kill %d: %v, %s", round, err, out)
-		}
+		mustProgram(t, "", "publish", s.dir, files[1], "--sign", key)
 		took = time.Since(start)
 		next, err := s.read()
 		switch {
@@ -448,9 +441,7 @@ func TestTrialPublishLimit(t *testing.T) {
 	dir := t.TempDir()
 	files := versions(t, dir, 2, 300_000, false)
 	site := filepath.Join(dir, "site")
-	if out, err := program("", "publish", site, files[0]).CombinedOutput(); err != nil {
-		t.Fatalf("%v, %s", err, out)
-	}
+	mustProgram(t, "", "publish", site, files[0])
 	for _, args := range [][]string{{"publish", site, files[1]}, {"publish", site, files[0], "--renew"}} {
 		for _, limit := range []int{0, 10, 200, 299999} {
 			if len(args) == 4 && limit > 200 {

@@ -28,10 +28,7 @@ func setFiles(t *testing.T, dir string) map[string]string {
 		if strings.HasPrefix(name, "work-") {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := mustRead(t, filepath.Join(dir, name))
 		files[name] = string(b)
 	}
 	return files
@@ -52,16 +49,12 @@ func TestTrialShardKills(t *testing.T) {
 		text := trialKeys(fmt.Sprint("key-", part), lines/3)
 		keys = append(keys, strings.Fields(text)...)
 		inputs = append(inputs, filepath.Join(dir, fmt.Sprint("part-", part)))
-		if err := os.WriteFile(inputs[part], []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, inputs[part], text)
 	}
 	spec := []string{"--family", "partitioned", "--effort", "fast", "--seed", "3"}
 	run := func(args ...string) {
 		t.Helper()
-		if out, err := program("", args...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v, %s", args, err, out)
-		}
+		mustProgram(t, "", args...)
 	}
 	whole, steps := filepath.Join(dir, "whole"), filepath.Join(dir, "steps")
 	run(append(append([]string{"build", "--shards", fmt.Sprint(shards), "-o", whole}, spec...), inputs...)...)
@@ -74,9 +67,7 @@ func TestTrialShardKills(t *testing.T) {
 			}
 		}
 		one := filepath.Join(dir, "one.bloom")
-		if out, err := program(own.String(), append([]string{"build", "-o", one}, spec...)...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		mustProgram(t, own.String(), append([]string{"build", "-o", one}, spec...)...)
 		if b, err := os.ReadFile(one); err != nil || string(b) != want[shardset.Name(s, shards, "")] {
 			t.Errorf("shard %d is not what build makes of its keys: %v", s, err)
 		}

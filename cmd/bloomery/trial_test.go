@@ -49,9 +49,7 @@ func victims(t *testing.T, dir, secret string) (all []victim) {
 		if f, err := families.ByName(spec); err == nil && !f.Foreign() && i%2 == 0 {
 			args = append(args, "--secret-file", secret)
 		}
-		if code, _ := runOn(t, trialKeys("key", 300), args...); code != exitOK {
-			t.Fatalf("build %s: exit code %d", spec, code)
-		}
+		mustRun(t, trialKeys("key", 300), args...)
 		v := victim{name: spec, secret: len(args) > 6}
 		var err error
 		if v.file, err = os.ReadFile(path); err != nil {
@@ -63,9 +61,7 @@ func victims(t *testing.T, dir, secret string) (all []victim) {
 			if v.secret {
 				args = append(args, "--secret-file", secret)
 			}
-			if code, _ := runOn(t, "", args...); code != exitOK {
-				t.Fatalf("trim %s: exit code %d", spec, code)
-			}
+			mustRun(t, "", args...)
 			v.name += " trimmed"
 			if v.file, err = os.ReadFile(path); err != nil {
 				t.Fatal(err)
@@ -129,9 +125,7 @@ func mend(file []byte) []byte {
 func TestTrialDamage(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
-	if err := os.WriteFile(secret, []byte(strings.Repeat("ab", 16)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, secret, strings.Repeat("ab", 16))
 	all := victims(t, dir, secret)
 	rounds := 3
 	if *long {
@@ -141,18 +135,14 @@ func TestTrialDamage(t *testing.T) {
 	commands := [][]string{{"check", path}, {"info", path}, {"add", path}, {"remove", path},
 		{"merge", "-o", out, path, filepath.Join(dir, "copy.bloom")}, {"verify", path, "--members", filepath.Join(dir, "keys")}, {"trim", "-o", out, path}, {"count", path}, {"get", path}}
 	keys := trialKeys("key", 20) + trialKeys("other", 20)
-	if err := os.WriteFile(filepath.Join(dir, "keys"), []byte(trialKeys("key", 300)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, filepath.Join(dir, "keys"), trialKeys("key", 300))
 	const seed = 15
 	r := rand.New(rand.NewPCG(seed, 1))
 	files, errors := 0, 0
 	for i, v := range all {
 		command := func(file []byte, args []string) (code int, stdout, stderr string) {
 			for _, p := range []string{path, filepath.Join(dir, "copy.bloom")} {
-				if err := os.WriteFile(p, file, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				mustWrite(t, p, file)
 			}
 			_ = os.Remove(out)
 			if v.secret {

@@ -27,6 +27,14 @@ func program(keys string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// mustProgram runs the command as a process, which must end with exit code 0.
+func mustProgram(t *testing.T, keys string, args ...string) {
+	t.Helper()
+	if out, err := program(keys, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v, %s", args, err, out)
+	}
+}
+
 // change is a command that changes a file, for the trials.
 type change struct {
 	args []string
@@ -37,23 +45,14 @@ type change struct {
 func changes(t *testing.T, dir, path string) map[string]change {
 	t.Helper()
 	twin, list := filepath.Join(dir, "twin.bloom"), filepath.Join(dir, "list")
-	if err := os.WriteFile(list, []byte(trialKeys("list", 2000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, list, trialKeys("list", 2000))
 	const spec = "counting(bytes=4000000)"
 	for file, what := range map[string]string{path: "old", twin: "twin"} {
-		if out, err := program(trialKeys(what, 2000), "build", "-o", file, "--family", spec).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		mustProgram(t, trialKeys(what, 2000), "build", "-o", file, "--family", spec)
 	}
 	copied := filepath.Join(dir, "copy.bloom")
-	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(copied, old, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	old := mustRead(t, path)
+	mustWrite(t, copied, old)
 	return map[string]change{
 		"build":  {[]string{"build", "-o", path, "--family", spec, list}, ""},
 		"add":    {[]string{"add", path}, trialKeys("new", 2000)},
@@ -98,9 +97,7 @@ func TestTrialKillsExact(t *testing.T) {
 	path := filepath.Join(dir, "f.exact")
 	universe, members := filepath.Join(dir, "universe"), filepath.Join(dir, "members")
 	for file, keys := range map[string]string{universe: trialKeys("key", 200_000), members: trialKeys("key", 2000)} {
-		if err := os.WriteFile(file, []byte(keys), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, file, keys)
 	}
 	lists := []string{"--members", members, "--universe", universe}
 	out, err := program("", append([]string{"exact", "build", "-o", path}, lists...)...).CombinedOutput()
@@ -122,14 +119,9 @@ func trialKills(t *testing.T, dir, path, name string, c change, most int) {
 		rounds = most
 	}
 	kills, replaced := 0, 0
-	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := mustRead(t, path)
 	start := time.Now()
-	if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v, %s", name, err, out)
-	}
+	mustProgram(t, c.keys, c.args...)
 	took := time.Since(start)
 	next, err := os.ReadFile(path)
 	if err != nil || bytes.Equal(old, next) {
@@ -137,9 +129,7 @@ func trialKills(t *testing.T, dir, path, name string, c change, most int) {
 	}
 	files := entriesOf(t, dir)
 	for round := range rounds {
-		if err := os.WriteFile(path, old, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, path, old)
 		if killed(t, program(c.keys, c.args...), took, false) {
 			kills++
 		}
@@ -151,13 +141,9 @@ func trialKills(t *testing.T, dir, path, name string, c change, most int) {
 			replaced++
 		}
 	}
-	if err := os.WriteFile(path, old, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, path, old)
 	left := len(entriesOf(t, dir)) - len(files)
-	if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v, %s", name, err, out)
-	}
+	mustProgram(t, c.keys, c.args...)
 	if now := entriesOf(t, dir); !slices.Equal(now, files) {
 		t.Errorf("%s: %q, want %q", name, now, files)
 	}
@@ -166,9 +152,7 @@ func trialKills(t *testing.T, dir, path, name string, c change, most int) {
 	}
 	t.Logf("%s: %d kills; %d times the file was already the new one; %d temporary files after %d rounds, none "+
 		"after the next writer", name, kills, replaced, left, rounds)
-	if err := os.WriteFile(path, old, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, path, old)
 }
 
 func entriesOf(t *testing.T, dir string) (names []string) {
@@ -195,9 +179,7 @@ func TestTrialRaces(t *testing.T) {
 	path := filepath.Join(dir, "f.bloom")
 	first := trialKeys("first", 1000)
 	const spec = "counting(bytes=2000000)"
-	if out, err := program(first, "build", "-o", path, "--family", spec).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	mustProgram(t, first, "build", "-o", path, "--family", spec)
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
@@ -284,10 +266,7 @@ func TestTrialFullDisk(t *testing.T) {
 	all := changes(t, dir, path)
 	for _, limit := range []int{0, 10, 1 << 12, 3 << 20, 3999999} {
 		for name, c := range all {
-			old, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			old := mustRead(t, path)
 			files := entriesOf(t, dir)
 			said, err := limited(t, limit, c)
 			var exit *exec.ExitError

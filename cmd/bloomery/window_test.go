@@ -45,18 +45,13 @@ func TestWindowTime(t *testing.T) {
 
 // TestWindowDamage checks that files that were cut, or have bytes behind them, are refused as damaged.
 func TestWindowDamage(t *testing.T) {
-	file, err := os.ReadFile("../../window/testdata/few.window")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := mustRead(t, "../../window/testdata/few.window")
 	path := filepath.Join(t.TempDir(), "seen.window")
 	for name, b := range map[string][]byte{
 		"cut": file[:len(file)-1], "cut in the clock": file[:len(file)-40], "bytes behind": append(slices.Clip(file), 0),
 		"a bit": append(slices.Clip(file[:len(file)-1]), file[len(file)-1]^1),
 	} {
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, path, b)
 		for _, args := range [][]string{{"info", path}, {"check", path}, {"verify", path, "--members", "-"}} {
 			var stdout, stderr strings.Builder
 			code := run(t.Context(), args, strings.NewReader("a\n"), &stdout, &stderr)
@@ -193,17 +188,12 @@ func TestWindowCommands(t *testing.T) {
 // windowFolder makes the files of windowUses in a folder of its own, and goes there.
 func windowFolder(t *testing.T) {
 	t.Helper()
-	b, err := os.ReadFile("../../window/testdata/few.window")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := mustRead(t, "../../window/testdata/few.window")
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{
 		"w": string(b), "w2": string(b), "keys": "a\nb\nc\ni\n", "kept": "e\nf\ng\nh\ni\n", "values": "a\t1\nb\t2\n",
 	} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, name, content)
 	}
 	for _, line := range []string{
 		"build -o f --family rankindexed --capacity 10 keys", "build -o g --like f kept", "diff f g -o d",
