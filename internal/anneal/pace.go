@@ -1,7 +1,6 @@
 package anneal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -85,8 +84,8 @@ func (p *Pace) Take(keys uint64) *Part {
 
 // each gives the parts of the keys, in any order, to the workers. It calls worker once for each of them, to get what
 // that worker does with a part. If the search is stopped and not kept, each gives no more parts and returns the error
-// of the context; if it is kept, all parts are given, so that the filter has all keys. Otherwise it returns the first
-// error of a worker.
+// of the context; if it is kept, all parts are given, so that the filter has all keys. After an error of a worker it
+// gives no more parts and returns the first such error.
 func (p *Pace) each(
 	keys *hashes.Sorted, part func(filter.Hash) uint64, worker func() func(part uint64, keys []filter.Hash) error,
 ) error {
@@ -95,16 +94,9 @@ func (p *Pace) each(
 		keys []filter.Hash
 	}
 
-	var once sync.Once
-	var failed error
 	err := parallel.Feed(p.workers, p.workers, func(int) func(job) error {
 		work := worker()
-		return func(j job) error {
-			if err := work(j.part, j.keys); err != nil {
-				once.Do(func() { failed = err })
-			}
-			return nil
-		}
+		return func(j job) error { return work(j.part, j.keys) }
 	}, func(send func(job) error) error {
 		return keys.Each(context.WithoutCancel(p.ctx), part, func(part uint64, keys []filter.Hash) error {
 			if stopped, keep := p.Stopped(); stopped && !keep {
@@ -116,7 +108,7 @@ func (p *Pace) each(
 	if stopped, keep := p.Stopped(); stopped && !keep {
 		return p.ctx.Err()
 	}
-	return cmp.Or(err, failed)
+	return err
 }
 
 // finish notes the rate of a part that is finished.

@@ -52,60 +52,45 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
+	how := parallel.FillConfig[*Filter]{
+		Add:   func(f *Filter, hs []filter.Hash) { f.addMany(hs, false) },
+		Count: func(f *Filter, keys uint64) { f.keys = keys },
+	}
 	if len(f.words) <= parallel.SmallFilter {
 		how.Empty = func() (*Filter, error) { return New(Config{Counters: f.m, K: f.k}) }
 	} else {
-		how.Share = f.addShared
+		how.Share = func(hs []filter.Hash) { f.addMany(hs, true) }
 	}
 	return &Builder{parallel.NewFiller(f, how)}, nil
 }
 
-// addMany adds keys and does not count them. In filters larger than the caches it prefetches the words of a batch of
-// keys before it writes to any of them.
-func (f *Filter) addMany(hs []filter.Hash) {
-	var room [probe.BatchSize * MaxK]uint64
-	for len(hs) > 0 {
-		group := hs[:min(probe.BatchSize, len(hs))]
-		hs = hs[len(group):]
-		at := room[:len(group)*f.k]
-		for i, h := range group {
-			x, by := h.Lo, h.Hi
-			positions := at[i*f.k:][:f.k]
-			for j := range positions {
-				positions[j] = probe.Position(x, f.m) * width
+// addMany adds keys and does not count them. If shared is true, other goroutines may do the same. In filters larger than
+// the caches it prefetches the words of a key four keys ahead.
+func (f *Filter) addMany(hs []filter.Hash, shared bool) {
+	const ahead = 4
+	var ring [ahead][MaxK]uint64 // the first bits of the counters of the next keys
+	for i := range len(hs) + ahead {
+		at := ring[i%ahead][:f.k]
+		if i >= ahead {
+			for _, bit := range at {
+				w := &f.words[bit/64]
+				if shared {
+					change(w, bit%64, 1)
+				} else if *w>>(bit%64)&stuck != stuck {
+					*w += 1 << (bit % 64)
+				}
+			}
+		}
+
+		if i < len(hs) {
+			x, by := hs[i].Lo, hs[i].Hi
+			for j := range at {
+				at[j] = probe.Position(x, f.m) * width
 				x = probe.Next(x, by)
 			}
-		}
-		if len(f.words) >= probe.InCache {
-			bitvec.PrefetchBits(f.words, at)
-		}
-		for _, bit := range at {
-			w := &f.words[bit/64]
-			if *w>>(bit%64)&stuck != stuck {
-				*w += 1 << (bit % 64)
+			if len(f.words) >= probe.InCache {
+				bitvec.PrefetchBits(f.words, at)
 			}
-		}
-	}
-}
-
-// addShared adds keys while other goroutines do the same, and does not count them. It prefetches the words of a key
-// four keys ahead.
-func (f *Filter) addShared(hs []filter.Hash) {
-	const ahead = 4
-	var ring [ahead][MaxK]uint64
-	var bits [MaxK]uint64
-	for i := range len(hs) + ahead {
-		if i >= ahead {
-			for _, at := range ring[i%ahead][:f.k] {
-				change(&f.words[at/inWord], at%inWord*width, 1)
-			}
-		}
-		if i < len(hs) {
-			for j, at := range f.probes(&ring[i%ahead], hs[i]) {
-				bits[j] = at * width
-			}
-			bitvec.PrefetchBits(f.words, bits[:f.k])
 		}
 	}
 }

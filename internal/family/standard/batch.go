@@ -2,6 +2,7 @@ package standard
 
 import (
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
@@ -49,36 +50,16 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// addMany adds keys and does not count them. Without assembly, in filters larger than the caches, it prefetches the
-// words of a batch of keys before it writes to any of them.
+// addMany adds keys and does not count them.
 func (f *Filter) addMany(hs []filter.Hash) {
 	if k := f.kernel(); k.AddMany(hs) {
 		return
 	}
-
-	if len(f.words) < probe.InCache {
-		f.addCached(hs)
+	if len(f.words) >= probe.InCache {
+		f.addAhead(hs, false)
 		return
 	}
 
-	var room [probe.BatchSize * MaxK]uint64
-	k := f.k
-	for len(hs) > 0 {
-		group := hs[:min(probe.BatchSize, len(hs))]
-		hs = hs[len(group):]
-		at := room[:len(group)*k]
-		for i, h := range group {
-			probe.Positions(at[i*k:][:k], h.Lo, h.Hi, f.m)
-		}
-		bitvec.PrefetchBits(f.words, at)
-		for _, i := range at {
-			f.words[i/64] |= 1 << (i % 64)
-		}
-	}
-}
-
-// addCached adds keys and does not count them.
-func (f *Filter) addCached(hs []filter.Hash) {
 	words, m, k := f.words, f.m, f.k
 	for _, h := range hs {
 		x, by := h.Lo, h.Hi
@@ -86,6 +67,31 @@ func (f *Filter) addCached(hs []filter.Hash) {
 			at := probe.Position(x, m)
 			words[at/64] |= 1 << (at % 64)
 			x = probe.Next(x, by)
+		}
+	}
+}
+
+// addAhead adds keys and does not count them. If shared is true, other goroutines may do the same. It prefetches the
+// words of a key four keys ahead.
+func (f *Filter) addAhead(hs []filter.Hash, shared bool) {
+	const ahead = 4
+	var ring [ahead][MaxK]uint64 // the positions of the next keys
+	for i := range len(hs) + ahead {
+		at := ring[i%ahead][:f.k]
+		if i >= ahead {
+			for _, bit := range at {
+				w := &f.words[bit/64]
+				if !shared {
+					*w |= 1 << (bit % 64)
+				} else if atomic.LoadUint64(w)>>(bit%64)&1 == 0 {
+					atomic.OrUint64(w, 1<<(bit%64))
+				}
+			}
+		}
+
+		if i < len(hs) {
+			probe.Positions(at, hs[i].Lo, hs[i].Hi, f.m)
+			bitvec.PrefetchBits(f.words, at)
 		}
 	}
 }

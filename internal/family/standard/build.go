@@ -55,7 +55,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	if len(f.words) <= parallel.SmallFilter {
 		how.Empty = func() (*Filter, error) { return New(Config{Bits: f.m, K: f.k}) }
 	} else {
-		how.Share = f.share().addMany
+		how.Share = func(hs []filter.Hash) { f.addAhead(hs, true) }
 	}
 	return &Builder{parallel.NewFiller(f, how)}, nil
 }

@@ -20,9 +20,7 @@ type Concurrent struct {
 
 // Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
 // filter afterwards.
-func (f *Filter) Concurrent() family.Concurrent { return f.share() }
-
-func (f *Filter) share() *Concurrent {
+func (f *Filter) Concurrent() family.Concurrent {
 	c := &Concurrent{f: *f}
 	c.stripes.Start(f.keys)
 	return c
@@ -75,21 +73,6 @@ func (c *Concurrent) set(h filter.Hash) (unset bool) {
 		}
 	}
 	return unset
-}
-
-// addMany adds keys and does not count them. It prefetches the words of a key four keys ahead.
-func (c *Concurrent) addMany(hs []filter.Hash) {
-	var at [MaxK]uint64
-	const ahead = 4
-	for i := range len(hs) + ahead {
-		if i < len(hs) {
-			probe.Positions(at[:c.f.k], hs[i].Lo, hs[i].Hi, c.f.m)
-			bitvec.PrefetchBits(c.f.words, at[:c.f.k])
-		}
-		if i >= ahead {
-			c.set(hs[i-ahead])
-		}
-	}
 }
 
 // Keys returns Info().Keys without reading the filter.
