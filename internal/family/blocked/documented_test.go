@@ -25,10 +25,7 @@ func TestDocumented(t *testing.T) {
 		{Config{Blocks: 2, K: 9}, filter.NewHasher(42)},
 		{Config{Blocks: 2, Layout: Split}, parquet},
 	} {
-		f, err := New(c.config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := made(t, c.config)
 		for _, h := range filtertest.DocumentedKeys(c.hasher) {
 			if err := f.Add(h); err != nil {
 				t.Fatal(err)

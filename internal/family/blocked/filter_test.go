@@ -84,10 +84,7 @@ func TestNoLayoutIsLine(t *testing.T) {
 // TestParquetBlock compares blocks with the algorithm of the Parquet specification, word by word.
 func TestParquetBlock(t *testing.T) {
 	const z = 1000
-	f, err := New(Config{Blocks: z, Layout: Split})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := made(t, Config{Blocks: z, Layout: Split})
 	var want [z][8]uint32
 	for _, x := range filtertest.Hashes(5000, 1) {
 		h := x.Hi
@@ -107,7 +104,14 @@ func TestParquetBlock(t *testing.T) {
 
 // start returns an empty filter of the default rate.
 func start(t testing.TB, layout Layout, keys uint64) *Filter {
-	f, err := New(Config{Keys: keys, Layout: layout})
+	t.Helper()
+	return made(t, Config{Keys: keys, Layout: layout})
+}
+
+// made returns an empty filter.
+func made(t testing.TB, c Config) *Filter {
+	t.Helper()
+	f, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,14 +127,8 @@ func TestMismatch(t *testing.T) {
 		t.Errorf("Merge of another layout: %v, want ErrMismatch", err)
 	}
 	want := "blocked(blocks=2,k=7,layout=line) and blocked(blocks=3,k=7,layout=line): filters do not match"
-	other, err := New(Config{Blocks: 3, K: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f, err = New(Config{Blocks: 2, K: 7}); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Merge(other, nil); err.Error() != want {
+	other := made(t, Config{Blocks: 3, K: 7})
+	if err := made(t, Config{Blocks: 2, K: 7}).Merge(other, nil); err.Error() != want {
 		t.Errorf("merge of another size: %v, want %s", err, want)
 	}
 }
@@ -179,10 +177,7 @@ func TestBuilder(t *testing.T) {
 		for _, blocks := range []uint64{1, 2, 63, 64, 65, 1000, 4097} {
 			c := Config{Keys: blocks * 40, Blocks: blocks, Layout: layout}
 			hs := filtertest.Hashes(int(blocks*40), blocks)
-			want, err := New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := made(t, c)
 			for _, h := range hs {
 				_ = want.Add(h)
 			}

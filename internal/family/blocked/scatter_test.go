@@ -14,10 +14,7 @@ func posteriors(t *testing.T, c Config, filters int) (rates []float64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(c.Keys, 5))
 	for range filters {
-		f, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := made(t, c)
 		for range c.Keys {
 			if err := f.Add(filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}); err != nil {
 				t.Fatal(err)
@@ -82,10 +79,7 @@ func TestScatter(t *testing.T) {
 // say so.
 func TestSplitAlike(t *testing.T) {
 	c := Config{Keys: 1000, Size: family.Sizing{BitsPerKey: 2000}, Layout: Split}
-	f, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := made(t, c)
 	r := rand.New(rand.NewPCG(1, 1))
 	for range c.Keys {
 		h := filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}

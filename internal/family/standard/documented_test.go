@@ -11,10 +11,7 @@ import (
 
 // TestDocumented computes the example of docs/format/standard.md.
 func TestDocumented(t *testing.T) {
-	f, err := New(Config{Bits: 400, K: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := made(t, Config{Bits: 400, K: 7})
 	hasher := filter.NewHasher(42)
 	for _, h := range filtertest.DocumentedKeys(hasher) {
 		if err := f.Add(h); err != nil {

@@ -39,10 +39,7 @@ func TestObservedRate(t *testing.T) {
 		var seen uint64
 		var want float64
 		for seed := range uint64(seeds) {
-			f, err := New(Config{Keys: n, Size: family.Sizing{BitsPerKey: bits}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := made(t, Config{Keys: n, Size: family.Sizing{BitsPerKey: bits}})
 			for _, h := range filtertest.Hashes(n, seed) {
 				_ = f.Add(h)
 			}
@@ -108,10 +105,7 @@ func TestBeyond32Bits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs 1 GiB")
 	}
-	f, err := New(Config{Bits: 1<<33 + 7, K: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := made(t, Config{Bits: 1<<33 + 7, K: 3})
 	hs := filtertest.Hashes(200_000, 1)
 	high := 0
 	for _, h := range hs {
@@ -142,10 +136,7 @@ func TestBeyond32Bits(t *testing.T) {
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	for _, k := range []int{1, 2, 3, 7, 10, 11, 30, MaxK} {
-		f, err := New(Config{Keys: 20_000, Size: family.Sizing{BitsPerKey: 1.44 * float64(k)}, K: k})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := made(t, Config{Keys: 20_000, Size: family.Sizing{BitsPerKey: 1.44 * float64(k)}, K: k})
 		for _, h := range hs {
 			_ = f.Add(h)
 		}
@@ -160,13 +151,20 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// start returns an empty filter of the default rate.
-func start(t testing.TB, keys uint64) *Filter {
-	f, err := New(Config{Keys: keys})
+// made returns an empty filter.
+func made(t testing.TB, c Config) *Filter {
+	t.Helper()
+	f, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// start returns an empty filter of the default rate.
+func start(t testing.TB, keys uint64) *Filter {
+	t.Helper()
+	return made(t, Config{Keys: keys})
 }
 
 func TestMismatch(t *testing.T) {

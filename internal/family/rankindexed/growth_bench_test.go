@@ -3,7 +3,6 @@ package rankindexed
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -13,47 +12,6 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
-
-// BenchmarkConcurrent measures the throughput of a mixed load, a quarter of each operation: on one goroutine without
-// locks, on one with locks, and on as many as there are processors.
-func BenchmarkConcurrent(b *testing.B) {
-	const n = 1_000_000
-	hs := filtertest.Hashes(n, 1)
-	mixed := func(b *testing.B, f interface {
-		family.Filter
-		family.Adder
-		family.Remover
-	}, workers int) {
-		for b.Loop() {
-			var wg sync.WaitGroup
-			for w := range workers {
-				wg.Go(func() {
-					part := hs[w*n/workers : (w+1)*n/workers]
-					for _, h := range part {
-						_ = f.Add(h)
-						f.Has(h)
-						f.Has(filter.Hash{Hi: h.Lo, Lo: h.Hi})
-						_ = f.Remove(h)
-					}
-				})
-			}
-			wg.Wait()
-		}
-		b.ReportMetric(float64(b.N)*4*n/b.Elapsed().Seconds()/1e6, "Mops/s")
-	}
-	start := func() *Filter {
-		f := made(b, Config{Keys: 2 * n, Fast: true})
-		for _, h := range filtertest.Hashes(n, 2) {
-			_ = f.Add(h)
-		}
-		return f
-	}
-	b.Run("locks=no/goroutines=1", func(b *testing.B) { mixed(b, start(), 1) })
-	b.Run("locks=yes/goroutines=1", func(b *testing.B) { mixed(b, start().Concurrent().(*Concurrent), 1) })
-	b.Run(fmt.Sprintf("locks=yes/goroutines=%d", runtime.GOMAXPROCS(0)), func(b *testing.B) {
-		mixed(b, start().Concurrent().(*Concurrent), runtime.GOMAXPROCS(0))
-	})
-}
 
 // BenchmarkGrowth reports how long the slowest calls took while a Concurrent of n keys doubled: one goroutine adds n/50
 // keys to a filter that is at its capacity, and another one queries keys that are in it. max-ns and p999-ns are of
