@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/bloomery/bloomery/internal/parallel"
 )
@@ -40,7 +39,7 @@ func gridSize(axes ...Axis) int {
 	return n
 }
 
-// ParseTable reads a table from the result of FormatTable. It returns an error if text does not have the size of the
+// ParseTable reads a table from the result of MeasureTable. It returns an error if text does not have the size of the
 // grid.
 func ParseTable(text []byte, axes ...Axis) (Table, error) {
 	t := Table{axes, make([]float64, gridSize(axes...))}
@@ -53,35 +52,25 @@ func ParseTable(text []byte, axes ...Axis) (Table, error) {
 	return t, nil
 }
 
-// FormatTable returns the stored form of values, 16 bits each.
-func FormatTable(values []float64) []byte {
-	text := make([]byte, 0, 2*len(values))
-	for _, v := range values {
-		text = binary.LittleEndian.AppendUint16(text, uint16(math.Round(min(max(v/step, 0), math.MaxUint16))))
-	}
+// MeasureTable returns the stored form of the table of f, 16 bits for each point of a grid. It calls f in as many
+// goroutines as there are processors.
+func MeasureTable(f func(at []float64) float64, axes ...Axis) []byte {
+	text := make([]byte, 2*gridSize(axes...))
+	parallel.Each(parallel.Workers(0), len(text)/2, func(_, i int) {
+		value := math.Round(f(point(i, axes)) / step)
+		binary.LittleEndian.PutUint16(text[2*i:], uint16(min(max(value, 0), math.MaxUint16)))
+	})
 	return text
 }
 
-// Measure returns the values of f at all points of a grid, in the order of eachPoint. It calls f in as many
-// goroutines as there are processors.
-func Measure(f func(at []float64) float64, axes ...Axis) []float64 {
-	values := make([]float64, gridSize(axes...))
-	points := make([][]float64, len(values))
-	eachPoint(func(i int, at []float64) { points[i] = slices.Clone(at) }, axes...)
-	parallel.Each(parallel.Workers(0), len(points), func(_, i int) { values[i] = f(points[i]) })
-	return values
-}
-
-// eachPoint calls f for every point of a grid, in the order of values, with its coordinates, which f must not keep.
-func eachPoint(f func(i int, at []float64), axes ...Axis) {
+// point returns the coordinates of a point of a grid, in the order of the values of a Table.
+func point(i int, axes []Axis) []float64 {
 	at := make([]float64, len(axes))
-	for i := range gridSize(axes...) {
-		for d, rest := len(axes)-1, i; d >= 0; d-- {
-			at[d] = axes[d][rest%len(axes[d])]
-			rest /= len(axes[d])
-		}
-		f(i, at)
+	for d := len(axes) - 1; d >= 0; d-- {
+		at[d] = axes[d][i%len(axes[d])]
+		i /= len(axes[d])
 	}
+	return at
 }
 
 // First returns the table of all but the first coordinate, at a value of that. Between the points of the axis it

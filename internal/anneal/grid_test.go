@@ -10,9 +10,8 @@ import (
 func TestTable(t *testing.T) {
 	axes := []Axis{{0, 1, 2}, {-1, 0, 0.5, 2, 3}, Logs(1, 2, 4, 8, 16, 32)}
 	f := func(x, y, z float64) float64 { return 0.3 + 0.1*x*x + 0.01*y*y*y - 0.02*x*z }
-	values := make([]float64, gridSize(axes...))
-	eachPoint(func(i int, at []float64) { values[i] = f(at[0], at[1], at[2]) }, axes...)
-	table, err := ParseTable(FormatTable(values), axes...)
+	values := MeasureTable(func(at []float64) float64 { return f(at[0], at[1], at[2]) }, axes...)
+	table, err := ParseTable(values, axes...)
 	if err != nil {
 		t.Fatal(err)
 	}

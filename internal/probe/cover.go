@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 )
 
 // sampler computes the rate of filters of one geometry as the mean over steps. For each step it tries all starts modulo
@@ -52,12 +53,7 @@ func (d Double) sampler() *sampler {
 func (s *sampler) exact() bool { return s.wrap == 0 && s.Pairs == 1 && !s.Falls }
 
 func (s *sampler) isSpecial(step uint64) bool {
-	for _, x := range s.special {
-		if x.step == step {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.special, func(x special) bool { return x.step == step })
 }
 
 // Costs of one step, and of one probe of it, in words read.

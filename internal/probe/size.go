@@ -180,6 +180,16 @@ func (s Config) atMost(m uint64) error {
 	return nil
 }
 
+// Info describes a filter of M places with that Spec, in which Keys keys use a number of places. The rate that follows
+// from the places counts what the prior one does not, such as counters of keys that were removed but stay.
+func (s Config) Info(spec filter.Spec, used uint64) filter.Info {
+	fill := float64(used) / float64(s.M)
+	return filter.Info{
+		Spec: spec, Keys: s.Keys, Bits: s.M * s.Width, Fill: fill,
+		FPRPrior: FPR(s.Keys, s.M, s.K), FPRPosterior: math.Pow(fill, float64(s.K)),
+	}
+}
+
 // ReadConfig reads the parameters bits_per_key, fpr, bytes, capacity, m and k of a Spec. Keys becomes the larger one of
 // capacity and keys.
 func ReadConfig(s filter.Spec, keys, width uint64) (Config, error) {

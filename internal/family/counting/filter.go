@@ -251,13 +251,5 @@ func (f *Filter) Info() filter.Info { return f.info(f.keys, f.used()) }
 // info describes a filter with that many keys and counters that are not 0. Stuck counters of keys that were removed
 // count in the posterior rate, not in the prior one.
 func (f *Filter) info(keys, used uint64) filter.Info {
-	fill := float64(used) / float64(f.m)
-	return filter.Info{
-		Spec:         f.spec(),
-		Keys:         keys,
-		Bits:         f.m * width,
-		Fill:         fill,
-		FPRPrior:     probe.FPR(keys, f.m, f.k), // as for a standard filter of m bits
-		FPRPosterior: math.Pow(fill, float64(f.k)),
-	}
+	return probe.Config{Keys: keys, M: f.m, K: f.k, Width: width}.Info(f.spec(), used)
 }

@@ -35,9 +35,11 @@ type Config struct {
 // not use, the other parameters of the Spec of a built filter.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := family.Reader(s)
-	c := Config{Keys: keys, Size: family.ReadSizing(r)}
-	bits, valueBits, w, wide := r.Uint("r"), r.Uint("value_bits"), r.Uint("w"), r.Uint("wide")
-	seed := r.Uint("seed")
+	small := func(name string) uint { return uint(min(r.Uint(name), math.MaxUint32)) }
+	c := Config{
+		Keys: keys, Size: family.ReadSizing(r), R: small("r"), ValueBits: small("value_bits"), W: small("w"),
+		Wide: small("wide"), Seed: small("seed"),
+	}
 	r.Uint("tail")
 	r.Uint("tail_seed")
 	r.Text("starts", "")
@@ -45,12 +47,9 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		return Config{}, err
 	}
 
-	const most = math.MaxUint32
-	c.R, c.ValueBits, c.W = uint(min(bits, most)), uint(min(valueBits, most)), uint(min(w, most))
-	c.Wide, c.Seed = uint(min(wide, most)), uint(min(seed, most))
-	c.Static = bits == 0 && family.Given(s, "r")
-	if family.Given(s, "w") && w == 0 {
-		return Config{}, family.Invalid("w", w, "want 64 or 128")
+	c.Static = c.R == 0 && family.Given(s, "r")
+	if family.Given(s, "w") && c.W == 0 {
+		return Config{}, family.Invalid("w", c.W, "want 64 or 128")
 	}
 	return c, c.Check()
 }

@@ -28,17 +28,6 @@ func startsFor(w uint, n uint64) uint64 {
 	return max(slots-128*segments, smallLayer)
 }
 
-// emptyPart is about which part of the slots of a layer stays empty: one in that many.
-func emptyPart(s *profile) uint64 {
-	switch s {
-	case &smallProfile:
-		return 90
-	case &fastProfile:
-		return 2048
-	}
-	return 8192
-}
-
 // prediction is the expected geometry of a filter.
 type prediction struct {
 	geometry
@@ -58,7 +47,7 @@ func predict(g geometry, n uint64) prediction {
 	for left > maxTail && len(p.layers) < maxLayers {
 		l := p.addLayer(startsFor(g.w, left))
 		slots := l.blocks * 64
-		next := left - slots + slots/emptyPart(l.profile)
+		next := left - slots + slots/l.empty
 		p.bumped = append(p.bumped, float64(next)/float64(left))
 		left = next
 	}

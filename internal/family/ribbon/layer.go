@@ -31,13 +31,14 @@ type profile struct {
 	width  uint64    // w': slots that a key may use, 64 or 128
 	shift  uint      // log2 of the starts of a bucket
 	limits [4]uint64 // of a class: offsets in the bucket below it are bumped
+	empty  uint64    // about which part of the slots of a layer stays empty: one in that many
 }
 
 var (
-	smallProfile  = profile{64, 5, [4]uint64{0, 6, 13, 32}}
-	fastProfile   = profile{64, 7, [4]uint64{0, 17, 38, 128}}
-	middleProfile = profile{128, 8, [4]uint64{0, 20, 51, 256}}
-	largeProfile  = profile{128, 9, [4]uint64{0, 41, 102, 512}}
+	smallProfile  = profile{64, 5, [4]uint64{0, 6, 13, 32}, 90}
+	fastProfile   = profile{64, 7, [4]uint64{0, 17, 38, 128}, 2048}
+	middleProfile = profile{128, 8, [4]uint64{0, 20, 51, 256}, 8192}
+	largeProfile  = profile{128, 9, [4]uint64{0, 41, 102, 512}, 8192}
 )
 
 // profileOf returns the profile of a layer in a filter of width w.

@@ -15,8 +15,6 @@
 package standard
 
 import (
-	"math"
-
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
@@ -102,13 +100,5 @@ func (f *Filter) Info() filter.Info { return f.info(f.keys, bitvec.OnesCount(f.w
 
 // info describes a filter with that many keys and set bits.
 func (f *Filter) info(keys, ones uint64) filter.Info {
-	fill := float64(ones) / float64(f.m)
-	return filter.Info{
-		Spec:         f.spec(),
-		Keys:         keys,
-		Bits:         f.m,
-		Fill:         fill,
-		FPRPrior:     FPR(keys, f.m, f.k),
-		FPRPosterior: math.Pow(fill, float64(f.k)),
-	}
+	return probe.Config{Keys: keys, M: f.m, K: f.k, Width: 1}.Info(f.spec(), ones)
 }

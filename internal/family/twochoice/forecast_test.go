@@ -61,7 +61,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile("choices.table", anneal.FormatTable(anneal.Measure(atPoint, axes()...)), 0o644); err != nil {
+		if err := os.WriteFile("choices.table", anneal.MeasureTable(atPoint, axes()...), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
