@@ -11,9 +11,8 @@
 //	build.go    the loop: gather, size, search, and again until the rate is kept
 //	config.go   what all families with a search have, and how long a search is
 //	size.go     how many bits a rate needs
-//	pace.go     the division among workers
+//	pace.go     the division among workers and time
 //	part.go     the schedule of one part
-//	clock.go    time, or work in its place
 //	state.go    which keys set which bits
 //	search.go   the passes and their noise
 package anneal

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/paper"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.
@@ -198,8 +199,8 @@ func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if err != nil {
 			return result, err
 		}
-		before := standard.FPR(hashKeys, set.m, set.k)
-		filled := standard.FPR(hashKeys*uint64(set.k), set.m, 1)
+		before := probe.FPR(hashKeys, set.m, set.k)
+		filled := probe.FPR(hashKeys*uint64(set.k), set.m, 1)
 		values := experiment.Columns(trials)
 		curve := figure.Curve{Name: set.name, Dots: true}
 		for i, h := range all {

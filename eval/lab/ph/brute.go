@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/eval/lab/paper"
-	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // The filter of section 2, and its published values.
@@ -55,7 +55,7 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		deviation("ones, standard deviation", values).Noted("exactly %.3f", sd),
 		figure.Exact("ones, standard deviation by the exact law", sd),
 		figure.Exact("fill, mean by the exact law", mean/bruteBits).Against(0.528, 0.0005),
-		figure.Exact("p_b", standard.FPR(bruteKeys, bruteBits, bruteK)).Against(0.0216, 0.00005),
+		figure.Exact("p_b", probe.FPR(bruteKeys, bruteBits, bruteK)).Against(0.0216, 0.00005),
 		figure.Exact("probability of 4089 ones or fewer, by the exact law", upTo(law, bruteBest)),
 		figure.Exact("bound of Theorem 1 on it", paper.OnesTail(bruteKeys, bruteK, far)).Noted("for both tails"),
 	}

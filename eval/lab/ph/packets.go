@@ -7,7 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
-	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // fig12, fig13 and fig14 compare random keys under random hashing with payloads of packets under CRC hashing, at 8, 16
@@ -118,7 +118,7 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 			}
 		}
 	}
-	prior := standard.FPR(uint64(n), uint64(per*n), standardK(per))
+	prior := probe.FPR(uint64(n), uint64(per*n), standardK(per))
 	result.Rows = append(result.Rows, figure.Exact("standard, p_b", prior))
 	plot := figure.Plot{
 		Name: name, Title: fmt.Sprintf("Packets and CRC against random, %d bits a key, n = %d, H = %d, k = %d", per, n,

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/partitioned"
-	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // fig10 and fig11 measure the gain of more functions and of more groups at k = 6, with the bits of the choices charged.
@@ -195,7 +195,7 @@ func (s settings) run(ctx context.Context, c experiment.Config, plot figure.Plot
 	result.Rows = append(result.Rows, engine)
 	plot.Curves = append(plot.Curves,
 		figure.Curve{Name: "our search", Level: true, Points: [][2]float64{{1, engine.Measured}}},
-		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, standard.FPR(uint64(n), uint64(8*n), 6)}}})
+		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, probe.FPR(uint64(n), uint64(8*n), 6)}}})
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"The paper gives the figure only as curves and names g = 250, H = 16384 as the best. The g·k·log2(H) bits of " +

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/partitioned"
-	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // table1 compares the standard filter, the published search and ours.
@@ -87,7 +87,7 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			digits, settled, passes = append(digits, t.digits), append(settled, t.settled), append(passes, t.passes)
 		}
 		label := func(what string) string { return fmt.Sprintf("%d bits a key, %s", t.per, what) }
-		prior := figure.Exact(label("standard, p_b"), standard.FPR(uint64(n), uint64(p.m), t.standardK)).
+		prior := figure.Exact(label("standard, p_b"), probe.FPR(uint64(n), uint64(p.m), t.standardK)).
 			Noted("k = %d", t.standardK)
 		search := figure.Mean(label("published search, p_a"), digits)
 		ended := figure.Mean(label("published search to its end, p_a"), greedy.rates())

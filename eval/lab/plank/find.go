@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.
@@ -44,7 +45,7 @@ func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	formula := figure.Curve{Name: "formula"}
 	for i, published := range printedFull {
-		rate := standard.FPR(tableKeys, tableBits, i+1)
+		rate := probe.FPR(tableKeys, tableBits, i+1)
 		formula.Points = append(formula.Points, [2]float64{float64(i + 1), rate})
 		result.Rows = append(
 			result.Rows,
@@ -86,9 +87,9 @@ func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	result.Rows = append(
 		result.Rows,
-		figure.Exact("best k", float64(standard.OptimalK(tableKeys, tableBits))).Against(7, 0),
+		figure.Exact("best k", float64(probe.OptimalK(tableKeys, tableBits))).Against(7, 0),
 		figure.Exact("rate of the worked example, 80,000,000 keys in 800,000,000 bits, k = 7",
-			standard.FPR(80e6, 800e6, 7)).
+			probe.FPR(80e6, 800e6, 7)).
 			Against(0.00819, 0.000005),
 		figure.Exact("memory of its hash table of 8-byte hashes, half full, GB", 80e6*8/0.5/1e9),
 		figure.Exact("memory of its filter, MB", 800e6/8/1e6),
@@ -118,7 +119,7 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 	for i, published := range printedFilling {
 		rate := fillingFPR(tableKeys, tableBits, i+1)
 		formula.Points = append(formula.Points, [2]float64{float64(i + 1), rate})
-		full.Points = append(full.Points, [2]float64{float64(i + 1), standard.FPR(tableKeys, tableBits, i+1)})
+		full.Points = append(full.Points, [2]float64{float64(i + 1), probe.FPR(tableKeys, tableBits, i+1)})
 		result.Rows = append(
 			result.Rows,
 			figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate).Against(published, halfDigit),
@@ -167,7 +168,7 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 	for _, k := range []int{2, 4, 7, 9} {
 		curve := figure.Curve{Name: fmt.Sprintf("k = %d", k)}
 		for i := 0; i <= tableKeys; i += tableKeys / 100 {
-			curve.Points = append(curve.Points, [2]float64{float64(i), standard.FPR(uint64(i), tableBits, k)})
+			curve.Points = append(curve.Points, [2]float64{float64(i), probe.FPR(uint64(i), tableBits, k)})
 		}
 		filling.Curves = append(filling.Curves, curve)
 	}
@@ -191,7 +192,7 @@ func emptyFilter(k int) (*standard.Filter, error) {
 // are added.
 func fillingFPR(n, m uint64, k int) (mean float64) {
 	for i := range n {
-		mean += standard.FPR(i, m, k)
+		mean += probe.FPR(i, m, k)
 	}
 	return mean / float64(n)
 }

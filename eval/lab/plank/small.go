@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/eval/lab/paper"
-	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -76,7 +76,7 @@ func run16bit(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		figure.Exact("rate by (1-e^(-kn/m))^k", math.Pow(-math.Expm1(-float64(smallK*n)/smallBits), smallK)).
 			Against(0.147, 0.0005).
 			Noted("the formula behind the printed number"),
-		figure.Exact("p_b by (1-(1-1/m)^(kn))^k", standard.FPR(n, smallBits, smallK)).Against(0.147, 0.0005).
+		figure.Exact("p_b by (1-(1-1/m)^(kn))^k", probe.FPR(n, smallBits, smallK)).Against(0.147, 0.0005).
 			Noted("without the approximation by e, which is 6%% lower at 16 bits"),
 		figure.Exact("rate over all sets of four keys, exact", stat.Occupancy(smallBits, smallK)(n)).
 			Against(0.147, 0.0005).

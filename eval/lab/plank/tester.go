@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/eval/lab/paper"
-	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -112,7 +112,7 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			theirs.AddRatio(float64(k)-0.06, figure.Row{Measured: rate, Low: low, High: high}, theory)
 		}
 		result.Rows = append(result.Rows, r.Noted("%s", note))
-		full.Points = append(full.Points, [2]float64{float64(k), standard.FPR(n, uint64(sim.m), k)})
+		full.Points = append(full.Points, [2]float64{float64(k), probe.FPR(n, uint64(sim.m), k)})
 		filling.Points = append(filling.Points, [2]float64{float64(k), theory})
 		ours.Add(float64(k), r)
 		mine.AddRatio(float64(k)+0.06, r, theory)

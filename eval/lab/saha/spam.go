@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.
@@ -40,7 +41,7 @@ func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		n, absent = 50_000, 100_000
 	}
 	m := uint64(n) * (spamBits / spamAddresses)
-	best := standard.OptimalK(spamAddresses, spamBits)
+	best := probe.OptimalK(spamAddresses, spamBits)
 	result.Rows = []figure.Row{
 		figure.Exact("memory of the filter, GB", spamBits/8/1e9),
 		figure.Exact("memory of the addresses, GB", spamAddresses*spamAddressBytes/1e9).
@@ -103,12 +104,12 @@ func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	var full, scaled []figure.Row
 	for i, v := range experiment.Columns(rates) {
 		k := i + 1
-		rate := standard.FPR(spamAddresses, spamBits, k)
+		rate := probe.FPR(spamAddresses, spamBits, k)
 		formula.Points = append(formula.Points, [2]float64{float64(k), rate})
 		full = append(full, figure.Exact(fmt.Sprintf("k = %d, formula, full size", k), rate))
 		r := figure.Mean(fmt.Sprintf("k = %d, spam let through, %d addresses", k, n), v)
 		measured.Add(float64(k), r)
-		scaled = append(scaled, r.Noted("the formula gives %.5f", standard.FPR(uint64(n), m, k)))
+		scaled = append(scaled, r.Noted("the formula gives %.5f", probe.FPR(uint64(n), m, k)))
 	}
 	result.Rows = append(result.Rows, full...)
 	result.Rows = append(result.Rows, scaled...)

@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/eval/lab/paper"
-	"github.com/bloomery/bloomery/internal/family/standard"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // universal compares the universal families with random hashing, on random and on structured keys.
@@ -90,7 +90,7 @@ var universalKeySets = []struct {
 
 func runUniversal(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(1000)
-	formula := standard.FPR(universalKeys, universalBits, universalK)
+	formula := probe.FPR(universalKeys, universalBits, universalK)
 	oneA := figure.Plot{
 		Name: "saha-universal-one-a", Title: fmt.Sprintf("Rates of %d draws: 2-wise with one a for all k", c.Trials),
 		X: drawsAxis, Y: "false positive rate",

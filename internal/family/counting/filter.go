@@ -94,6 +94,42 @@ func present(words []uint64, i uint64) uint64 {
 	return bitvec.Bit(words, i*width)&stuck + stuck
 }
 
+// first is the number of probes of every key that are prefetched at once. At half fill three probes leave an eighth of
+// the absent keys.
+const first = 3
+
+// HasMany sets dst[i] to Has(hs[i]) for every i; see probe.HasMany. In the caches a call less is worth 4% of the time.
+func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
+	if len(f.words) < probe.InCache {
+		family.CheckBatch(dst, hs)
+		f.hasEach(dst, hs)
+		return
+	}
+	probe.HasMany(len(f.words), dst, hs, f.prefetch, f.hasEach)
+}
+
+// prefetch prefetches the words of the first probes of at most probe.BatchSize keys.
+func (f *Filter) prefetch(hs []filter.Hash) {
+	var room [probe.BatchSize * first]uint64
+	bits := room[:0]
+	for _, h := range hs {
+		x, by := h.Lo, h.Hi
+		for range min(first, f.k) {
+			bits = append(bits, probe.Position(x, f.m)*width)
+			x = probe.Next(x, by)
+		}
+	}
+	bitvec.PrefetchBits(f.words, bits)
+}
+
+// hasEach sets dst[i] to Has(hs[i]) for every i.
+func (f *Filter) hasEach(dst []bool, hs []filter.Hash) {
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
+	for i, h := range hs {
+		dst[i] = f.Has(h)
+	}
+}
+
 func (f *Filter) counter(i uint64) uint64 { return f.words[i/inWord] >> (i % inWord * width) & stuck }
 
 // load is counter while other goroutines may change the filter.
@@ -252,4 +288,42 @@ func (f *Filter) Info() filter.Info { return f.info(f.keys, f.used()) }
 // count in the posterior rate, not in the prior one.
 func (f *Filter) info(keys, used uint64) filter.Info {
 	return probe.Config{Keys: keys, M: f.m, K: f.k, Width: width}.Info(f.spec(), used)
+}
+
+// lossSteps is the number of steps of the integral in lossPerAbsent. 64 steps are within 0.1% of 1000.
+const lossSteps = 64
+
+// lossPerAbsent returns the mean number of keys that become absent for each absent key in a list of keys to remove, if
+// fill is the share of counters that are not 0 and keep the share of the keys that are not in the list.
+//
+// The counters are about Poisson with mean λ = -ln(1-fill); the counters of the kept keys have the mean κ = keep·λ.
+// While the list is removed, the mean falls from λ to κ, and an absent key looks present with probability f^k, where f
+// is the share of counters that are not 0 at that time. Its removal then decrements k of these counters. A counter that
+// stands for one kept key, a share κe^-κ/f of them, makes that key absent. Keys that were added more than once are lost
+// less often.
+func lossPerAbsent(fill float64, k int, keep float64) float64 {
+	lambda := min(-math.Log1p(-fill), 64) // -ln 0 if every counter is in use
+	kept := keep * lambda
+	var sum float64
+	for i := range lossSteps {
+		mean := kept + (lambda-kept)*(float64(i)+0.5)/lossSteps
+		sum += math.Pow(-math.Expm1(-mean), float64(k-1))
+	}
+	return float64(k) * kept * math.Exp(-kept) * sum / lossSteps
+}
+
+// Cells describes the counters: a counter of 0 is free.
+func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
+
+// Free returns the number of counters that are 0 in both filters. Errors are the errors of Merge.
+func (f *Filter) Free(other family.Filter) (uint64, error) {
+	o, err := bitvec.Same(f, other)
+	if err != nil {
+		return 0, err
+	}
+	free := f.m
+	for i, w := range f.words {
+		free -= usedIn(w | o.words[i])
+	}
+	return free, nil
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Family is the name in a Spec.
@@ -119,6 +120,29 @@ func (f *arrays) hasFar(h filter.Hash) bool {
 	u := f.bucket(b)
 	_, ok := u.find(chain, remainder)
 	return ok
+}
+
+// HasMany sets dst[i] to Has(hs[i]) for every i; see probe.HasMany.
+func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
+	probe.HasMany(len(f.table), dst, hs, f.prefetch, f.hasEach)
+}
+
+// prefetch requests the indexes of the buckets of at most probe.BatchSize keys from memory.
+func (a *arrays) prefetch(hs []filter.Hash) {
+	var at [probe.BatchSize]uint64
+	for i, h := range hs {
+		b, chain, _ := a.walk.Locate(h.Hi, h.Lo)
+		at[i] = b*a.words + chain/64
+	}
+	bitvec.Prefetch(a.table, at[:len(hs)])
+}
+
+// hasEach sets dst[i] to Has(hs[i]) for every i.
+func (f *Filter) hasEach(dst []bool, hs []filter.Hash) {
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
+	for i, h := range hs {
+		dst[i] = f.Has(h)
+	}
 }
 
 // Get returns the value of the key with hash h, and whether the key may be in the set. The value is 0 if the key is

@@ -2,6 +2,7 @@ package standard
 
 import (
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Traits are what the family can do and which hash functions it takes. Package families lists them.
@@ -36,5 +37,5 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return m, FPR(keys, m, k), nil
+	return m, probe.FPR(keys, m, k), nil
 }

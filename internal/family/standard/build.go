@@ -13,7 +13,7 @@ type Config struct {
 	Keys uint64        // number of distinct keys that will be added; needed unless Bits or Size.Bytes is set
 	Size family.Sizing // default: FPR = 0.01; for an FPR, m is the smallest that reaches it
 	Bits uint64        // m, instead of Size
-	K    int           // probes per key, 1 to MaxK; default: OptimalK of Keys and m
+	K    int           // probes per key, 1 to MaxK; default: probe.OptimalK of Keys and m
 }
 
 // ConfigFromSpec reads standard(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys takes its

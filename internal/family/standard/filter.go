@@ -102,3 +102,9 @@ func (f *Filter) Info() filter.Info { return f.info(f.keys, bitvec.OnesCount(f.w
 func (f *Filter) info(keys, ones uint64) filter.Info {
 	return probe.Config{Keys: keys, M: f.m, K: f.k, Width: 1}.Info(f.spec(), ones)
 }
+
+// Cells describes the bits.
+func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
+
+// Free returns the number of bits that are 0 in both filters. Errors are the errors of Merge.
+func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.m) }

@@ -22,11 +22,11 @@ func TestPublishedFPR(t *testing.T) {
 		{10_000, 80_000, 6, 0.0216}, {10_000, 160_000, 11, 4.59e-4}, {10_000, 320_000, 22, 2.11e-7},
 		{80_000, 800_000, 1, 0.0952}, {80_000, 800_000, 7, 0.0082},
 	} {
-		if got := FPR(c.n, c.m, c.k); math.Abs(got/c.want-1) > 0.005 {
+		if got := probe.FPR(c.n, c.m, c.k); math.Abs(got/c.want-1) > 0.005 {
 			t.Errorf("FPR(%d, %d, %d) = %.4g, published %g", c.n, c.m, c.k, got, c.want)
 		}
 	}
-	if k := OptimalK(100_000_000, 800_000_000); k != 6 {
+	if k := probe.OptimalK(100_000_000, 800_000_000); k != 6 {
 		t.Errorf("OptimalK at 8 bits a key = %d, want 6", k)
 	}
 }
