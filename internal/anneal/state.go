@@ -10,7 +10,7 @@
 //
 //	build.go    the loop: gather, size, search, and again until the rate is kept
 //	config.go   what all families with a search have, and how long a search is
-//	size.go     how many bits a rate needs
+//	forecast.go what a search will reach, and how many bits a rate needs
 //	pace.go     the division among workers and time
 //	part.go     the schedule of one part
 //	state.go    which keys set which bits

@@ -226,11 +226,7 @@ func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 		return newEmpty(width), err
 	}
 
-	f, err := solve(ctx, &keys, b.c.Geometry)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return family.As[family.Filter](solve(ctx, &keys, b.c.Geometry))
 }
 
 // all takes the keys out of the builder.

@@ -305,10 +305,7 @@ type Builder struct {
 // Build returns a *Filter. The error wraps filter.ErrFull with the probability Config.Overflow.
 func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	f, err := b.build(ctx)
-	if err = errors.Join(err, b.Close()); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return family.As[family.Filter](f, errors.Join(err, b.Close()))
 }
 
 func (b *Builder) build(ctx context.Context) (*Filter, error) {
