@@ -30,12 +30,16 @@ type Limits struct {
 
 // Check returns an error wrapping filter.ErrConfig if c is wrong for any number of keys.
 func (l Limits) Check(c Common) error {
-	err := errors.Join(c.Size.Check(), Check(c.Effort, c.From), checkTable(c.Table))
-	if err != nil {
+	if err := errors.Join(c.Size.Check(), family.CheckEffort(c.Effort)); err != nil {
 		return err
 	}
 
 	switch per := c.Size.BitsPerKey; {
+	case c.Effort.Level == filter.Keep && !c.From:
+		return family.Invalid("effort", c.Effort.Level,
+			"it keeps the search of an earlier filter; name one, or want fast, default or max")
+	case c.Table > tables:
+		return family.Invalid("table", c.Table, "want 1 to %d; newer versions of Bloomery may have more", tables)
 	case c.Empty:
 		return family.Invalid("from", "an empty Filter", "want one that was built or read")
 	case c.K < 0 || c.K > l.MaxK:
@@ -48,19 +52,6 @@ func (l Limits) Check(c Common) error {
 		return family.Invalid("bits_per_key", per, "want %d to %d", l.Least, l.Most)
 	case c.Effort.Target != 0 && !l.Target:
 		return family.Invalid("target", c.Effort.Target, "%s takes no target; give fpr", l.Family)
-	}
-	return nil
-}
-
-// Check returns an error wrapping filter.ErrConfig if the Effort is wrong, or keeps an earlier search and there is
-// none.
-func Check(e filter.Effort, earlier bool) error {
-	if err := family.CheckEffort(e); err != nil {
-		return err
-	}
-	if e.Level == filter.Keep && !earlier {
-		return family.Invalid("effort", e.Level,
-			"it keeps the search of an earlier filter; name one, or want fast, default or max")
 	}
 	return nil
 }

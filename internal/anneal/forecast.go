@@ -4,22 +4,12 @@ import (
 	_ "embed"
 	"math"
 	"sync"
-
-	"github.com/bloomery/bloomery/internal/family"
 )
 
 // tables is the version of the tables that geometries and forecasts come from, the parameter table= of a Spec. If a
 // table changes, or how a family uses it, that is a new version, and the old one stays: the same keys and the same Spec
 // give the same bytes.
 const tables = 1
-
-// checkTable returns an error wrapping filter.ErrConfig if there is no table of that version. 0 is the newest.
-func checkTable(version uint64) error {
-	if version > tables {
-		return family.Invalid("table", version, "want 1 to %d; newer versions of Bloomery may have more", tables)
-	}
-	return nil
-}
 
 //go:generate go test -run TestTables -update -timeout 1h
 
