@@ -77,19 +77,7 @@ func (c *Concurrent) Spec() filter.Spec { return c.f.spec() }
 
 // Info counts the set bits of every block, which reads the whole filter. While others write, keys that are being added
 // may be missing.
-func (c *Concurrent) Info() filter.Info {
-	keys := c.Keys()
-	n := newCensus(c.f.k)
-	var block [bitvec.LineWords]uint64
-	size := c.f.blockWords()
-	for i := 0; i < len(c.f.words); i += size {
-		for j := range size {
-			block[j] = atomic.LoadUint64(&c.f.words[i+j])
-		}
-		n.add(block[:size])
-	}
-	return n.info(&c.f, keys)
-}
+func (c *Concurrent) Info() filter.Info { return c.f.info(c.Keys()) }
 
 // Snapshot returns a copy, a *Filter; see bitvec.CopyShared. It has every key that its Keys counts.
 func (c *Concurrent) Snapshot() (family.Filter, error) {

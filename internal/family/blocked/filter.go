@@ -160,13 +160,7 @@ func (f *Filter) layout() Layout {
 }
 
 // Info counts the set bits of every block, which reads the whole filter.
-func (f *Filter) Info() filter.Info {
-	c := newCensus(f.k)
-	for i := 0; i < len(f.words); i += f.blockWords() {
-		c.add(f.words[i:][:f.blockWords()])
-	}
-	return c.info(f, f.keys)
-}
+func (f *Filter) Info() filter.Info { return f.info(f.keys) }
 
 func (f *Filter) spec() filter.Spec {
 	return family.NewSpec(Family, "blocks", f.blocks, "k", f.k, "layout", string(f.layout()))

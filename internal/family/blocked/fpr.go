@@ -3,6 +3,9 @@ package blocked
 import (
 	"math"
 	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -111,47 +114,36 @@ func (c *formula) optimalK(n, blocks uint64) int {
 	return k
 }
 
-// census sums up the fill and the posterior rate block by block.
-type census struct {
-	ones uint64
-	sum  float64
-	pow  []float64 // rates of a line block with 0, 1, ... set bits
-}
+// info describes a filter with that many keys. It counts the set bits of every block, which reads the whole filter.
+// Other goroutines may add keys at the same time.
+func (f *Filter) info(keys uint64) filter.Info {
+	rates := stat.Powers(lineBits, f.k) // of a line block with 0, 1, ... set bits
+	ones, sum, size := 0, 0.0, f.blockWords()
+	for i := 0; i < len(f.words); i += size {
+		split, n := 1.0, 0
+		for j := range size {
+			x := atomic.LoadUint64(&f.words[i+j])
+			a, b := bits.OnesCount32(uint32(x)), bits.OnesCount32(uint32(x>>32))
+			n += a + b
+			split *= float64(a) * float64(b) / (32 * 32)
+		}
 
-func newCensus(k int) *census { return &census{pow: stat.Powers(lineBits, k)} }
-
-// add adds one block: 4 words in the split layout, 8 in the line layout.
-func (c *census) add(w []uint64) {
-	split, n := 1.0, 0
-	for _, x := range w {
-		a, b := bits.OnesCount32(uint32(x)), bits.OnesCount32(uint32(x>>32))
-		n += a + b
-		split *= float64(a) * float64(b) / (32 * 32)
+		ones += n
+		if f.split {
+			sum += split
+		} else {
+			sum += rates[n]
+		}
 	}
 
-	c.ones += uint64(n)
-	if len(w) == splitBits/64 {
-		c.sum += split
-	} else {
-		c.sum += c.pow[n]
-	}
-}
-
-// info describes f, whose blocks were added, with that many keys.
-func (c *census) info(f *Filter, keys uint64) filter.Info {
-	total := f.blocks * f.layout().BlockBits()
-	posterior := c.sum / float64(f.blocks)
+	posterior := sum / float64(f.blocks)
 	if f.split {
 		posterior = min(1, posterior+float64(splitAlike*float64(keys)/float64(f.blocks)))
 	}
-
+	total := f.blocks * f.layout().BlockBits()
 	return filter.Info{
-		Spec:         f.spec(),
-		Keys:         keys,
-		Bits:         total,
-		Fill:         float64(c.ones) / float64(total),
-		FPRPrior:     FPR(keys, f.blocks, f.k, f.layout()),
-		FPRPosterior: posterior,
+		Spec: f.spec(), Keys: keys, Bits: total, Fill: float64(ones) / float64(total),
+		FPRPrior: FPR(keys, f.blocks, f.k, f.layout()), FPRPosterior: posterior,
 	}
 }
 
@@ -186,4 +178,78 @@ func (f *Filter) Cells() family.Cells {
 // Free returns the number of bits that are 0 in both filters. Errors are the errors of Merge.
 func (f *Filter) Free(other family.Filter) (uint64, error) {
 	return bitvec.Free(f, other, uint64(len(f.words))*64)
+}
+
+// values are functions of the number of keys in a block, as lists of their values for 0, 1, ... keys.
+type values struct {
+	rates   [MaxK + 1][]float64 // of a line block, for each k
+	squares [MaxK + 1][]float64 // of their squares; see scatter
+
+	splitRates, splitSquares []float64 // the same for a split block
+}
+
+// mostValues is the largest number of values of a list. Blocks with more keys have a rate near 1.
+const mostValues = 1 << 10
+
+// valueAt returns the value for j keys: from the list, which it extends, or beyond mostValues from the function.
+func valueAt(list *[]float64, j uint64, function func(j uint64) float64) float64 {
+	if j >= mostValues {
+		return function(j)
+	}
+	for n := uint64(len(*list)); n <= j; n++ {
+		*list = append(*list, function(n))
+	}
+	return (*list)[j]
+}
+
+// moment returns the function j -> E[(X/B)^e] of a line block of B bits with j keys of k probes each, where X is the
+// number of bits that are set. j·k is at most stat.MostThrows.
+func (c *formula) moment(k, e int) func(j uint64) float64 {
+	return func(j uint64) float64 {
+		if c.bins == nil {
+			c.bins = stat.NewBins(lineBits)
+		}
+		if c.powers[e] == nil {
+			c.powers[e] = stat.Powers(lineBits, e)
+		}
+		return c.bins.Mean(int(j)*k, c.powers[e])
+	}
+}
+
+// known has the longest lists that any formula has computed. A formula starts with them: they take most of the time of
+// sizing a filter, and programs that make many filters make similar ones. All lists together take at most 544 KiB. A
+// list never changes; it is only replaced by a longer one.
+var known struct {
+	sync.Mutex
+	values
+}
+
+// newFormula returns a formula with the values that are known. Call remember after use.
+func newFormula() *formula {
+	known.Lock()
+	defer known.Unlock()
+	c := &formula{values: known.values}
+	c.eachList(func(list, _ *[]float64) { *list = slices.Clip(*list) }) // so that it does not append to a known list
+	return c
+}
+
+// remember makes the values of c known.
+func (c *formula) remember() {
+	known.Lock()
+	defer known.Unlock()
+	c.eachList(func(list, known *[]float64) {
+		if len(*list) > len(*known) {
+			*known = *list
+		}
+	})
+}
+
+// eachList calls do with each list of c and the known one.
+func (c *formula) eachList(do func(list, known *[]float64)) {
+	for k := range c.rates {
+		do(&c.rates[k], &known.rates[k])
+		do(&c.squares[k], &known.squares[k])
+	}
+	do(&c.splitRates, &known.splitRates)
+	do(&c.splitSquares, &known.splitSquares)
 }
