@@ -135,7 +135,7 @@ type Builder struct {
 	c     Config
 	mu    sync.Mutex
 	keys  list           // without a limit: Lo of all keys, in any order
-	spill *hashes.Sorted // with a limit: Lo of all keys as Hi; else nil
+	spill *hashes.Sorted // with a limit: Lo of all keys, also as Hi, so that it sorts them; else nil
 	built bool           // or closed
 }
 
@@ -164,7 +164,7 @@ func (b *Builder) SetOptions(o family.BuildOptions) {
 	if o.Memory > 0 {
 		b.spill = hashes.NewSorted(hashes.Config{
 			Memory: o.Memory, Dir: o.Dir, Expect: b.c.Keys,
-			Form: func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Lo} },
+			Form: func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Lo, Lo: h.Lo} },
 		})
 	}
 }
@@ -189,14 +189,19 @@ func (b *Builder) AddMany(hs []filter.Hash) error {
 		return tooMany(n)
 	}
 
+	appendKeys(&b.keys, hs)
+	return nil
+}
+
+// appendKeys appends the keys of hashes, their Lo, to a list.
+func appendKeys(keys *list, hs []filter.Hash) {
 	for len(hs) > 0 {
-		room := b.keys.Next(len(hs))
+		room := keys.Next(len(hs))
 		for i := range room {
 			room[i] = hs[i].Lo
 		}
 		hs = hs[len(room):]
 	}
-	return nil
 }
 
 // Close drops the keys and removes their file. Build calls it; call it for a builder that will not Build.
@@ -250,13 +255,7 @@ func (b *Builder) all(ctx context.Context) (keys list, err error) {
 	}
 
 	err = b.spill.Blocks(ctx, func(hs []filter.Hash) error {
-		for len(hs) > 0 {
-			room := keys.Next(len(hs))
-			for i := range room {
-				room[i] = hs[i].Hi
-			}
-			hs = hs[len(room):]
-		}
+		appendKeys(&keys, hs)
 		return nil
 	})
 	return keys, err

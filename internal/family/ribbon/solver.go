@@ -255,18 +255,15 @@ type progress struct {
 	keys  uint64                // all keys
 	came  uint64
 	start time.Time
-	last  time.Time // of the last report
 }
 
-// add counts keys and reports them if a tenth of a second has passed.
+// add counts keys, at least one, and reports them. A segment takes a few hundredths of a second.
 func (p *progress) add(keys int) {
 	p.came += uint64(keys)
-	now := time.Now()
-	if p.give == nil || p.keys == 0 || now.Sub(p.last) < time.Second/10 {
+	if p.give == nil {
 		return
 	}
-	p.last = now
 	// All layers take about a sixteenth more keys than the first one.
 	done := min(float64(p.came)/float64(p.keys+p.keys/16+1), 1)
-	p.give(filter.Progress{Done: done, Left: time.Duration(float64(now.Sub(p.start)) * (1 - done) / done)})
+	p.give(filter.Progress{Done: done, Left: time.Duration(float64(time.Since(p.start)) * (1 - done) / done)})
 }
