@@ -80,13 +80,17 @@ func (s Sizing) AtMost(most, keys uint64, family string) error {
 	if err != nil || keys == 0 || asked <= most+keys {
 		return err
 	}
-	field, value := "bits_per_key", any(s.BitsPerKey)
-	if s.Bytes != 0 {
-		field, value = "bytes", s.Bytes
-	}
 	const reason = "%s takes at most %.3g bits a key, %d bytes for %d keys; ask for less, or take family standard or " +
 		"blocked"
-	return Invalid(field, value, reason, family, float64(most)/float64(keys), (most+7)/8, keys)
+	return s.Invalid(reason, family, float64(most)/float64(keys), (most+7)/8, keys)
+}
+
+// Invalid returns an Invalid that names Bytes, if it is set, else BitsPerKey.
+func (s Sizing) Invalid(reason string, args ...any) error {
+	if s.Bytes != 0 {
+		return Invalid("bytes", s.Bytes, reason, args...)
+	}
+	return Invalid("bits_per_key", s.BitsPerKey, reason, args...)
 }
 
 // ValidRate reports whether r is a false-positive rate to choose, in [0, 1), where 0 stands for none. The rate of a

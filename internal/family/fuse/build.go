@@ -94,11 +94,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 	}
 
 	if total < slots {
-		field, value := "bits_per_key", any(c.Size.BitsPerKey)
-		if c.Size.Bytes != 0 {
-			field, value = "bytes", c.Size.Bytes
-		}
-		return 0, 0, family.Invalid(field, value, "fuse needs %d bits or more for %d keys", slots, n)
+		return 0, 0, c.Size.Invalid("fuse needs %d bits or more for %d keys", slots, n)
 	}
 
 	if total/slots > MaxWidth {

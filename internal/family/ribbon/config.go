@@ -166,12 +166,8 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 	columns := (float64(total)-classes)/slots - float64(c.ValueBits)
 	least := float64(p.leastPrints()) / wideUnit
 	if columns < least {
-		field, value := "bits_per_key", any(c.Size.BitsPerKey)
-		if c.Size.Bytes != 0 {
-			field, value = "bytes", c.Size.Bytes
-		}
 		needs := math.Ceil((least+float64(c.ValueBits))*slots + classes)
-		return 0, 0, family.Invalid(field, value, "ribbon needs %.0f bits or more for %d keys", needs, n)
+		return 0, 0, c.Size.Invalid("ribbon needs %.0f bits or more for %d keys", needs, n)
 	}
 
 	if columns >= MaxBits {
