@@ -17,6 +17,15 @@ var geometries = []Geometry{
 	{Bits: 50, K: 2},
 }
 
+// base returns the number of base positions. With Words that is Bits; else the last one plus the largest shift is the
+// last bit.
+func (s Geometry) base() uint64 {
+	if s.Words {
+		return s.Bits
+	}
+	return s.Bits - (1<<s.Width - 1)
+}
+
 // fresh returns a state with random base positions.
 func fresh(geometry Geometry, groups, perGroup int, seed uint64) *State {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -28,7 +37,7 @@ func fresh(geometry Geometry, groups, perGroup int, seed uint64) *State {
 	s.Reset(geometry, sizes)
 	for j := range sizes {
 		for i := range s.Positions(j) {
-			u := r.Uint32N(uint32(geometry.Base()))
+			u := r.Uint32N(uint32(geometry.base()))
 			if geometry.Words {
 				u = Twice(u)
 			}

@@ -32,18 +32,10 @@ type Geometry struct {
 	Bits  uint64 // of the bitmap, below 2^31
 	K     int
 	Width int // bits of a shift, 0 to MaxWidth
-	// With Words each shift leads to a bit of the 32-bit word of the base position: bit (u + shift) mod 32 of word u/32
+	// Without Words the last base position plus the largest shift is the last bit. With Words all bits are base
+	// positions, and each shift leads to a bit of the 32-bit word of the base position: bit (u + shift) mod 32 of word u/32
 	// instead of bit u + shift. Bits is then a multiple of 32.
 	Words bool
-}
-
-// Base returns the number of base positions. With Words that is Bits; else the last one plus the largest shift is the
-// last bit.
-func (s Geometry) Base() uint64 {
-	if s.Words {
-		return s.Bits
-	}
-	return s.Bits - (1<<s.Width - 1)
 }
 
 // State is what a search changes: the shifts of all groups, and the number of (key, slot) pairs that set each bit.

@@ -71,7 +71,7 @@ func lay(s *State, geometry Geometry, sizes []uint32, r *rand.Rand) {
 	for j := range sizes {
 		pos := s.Positions(j)
 		for i := range pos {
-			if pos[i] = uint32(r.Uint64N(geometry.Base())); geometry.Words {
+			if pos[i] = uint32(r.Uint64N(geometry.base())); geometry.Words {
 				pos[i] = Twice(pos[i])
 			}
 		}
