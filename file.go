@@ -16,7 +16,6 @@ import (
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/shardset"
 )
 
@@ -165,14 +164,14 @@ func Lock(ctx context.Context, path string, o ...Option) (*Locked, error) {
 	if err := shardset.CheckFile(path); err != nil {
 		return nil, err
 	}
-	file, was, err := flock.Lock(ctx, path, opts.waiting)
+	file, was, err := container.Lock(ctx, path, opts.waiting)
 	if err != nil {
 		return nil, err
 	}
 	opts.InMemory = true
 	s, err := openFile(ctx, path, opts)
 	if err != nil {
-		_ = flock.Unlock(file)
+		_ = container.Unlock(file)
 		return nil, err
 	}
 	return &Locked{Set: s, was: s, path: path, file: file, replaced: was}, nil
@@ -199,7 +198,7 @@ func (l *Locked) Close() error {
 	l.closed = true
 	err := l.was.inner().Close()
 	if l.file != nil {
-		err = errors.Join(err, flock.Unlock(l.file))
+		err = errors.Join(err, container.Unlock(l.file))
 	}
 	return err
 }

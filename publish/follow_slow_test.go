@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -221,7 +221,7 @@ func TestLocked(t *testing.T) {
 	f := s.follower(web.URL)
 	mustPoll(t, f)
 	f.options.transport.Stall = little // not before: a busy machine may take longer for a poll
-	lock, _, err := flock.LockFile(t.Context(), f.file+lockSuffix, nil, nil)
+	lock, _, err := container.LockFile(t.Context(), f.file+lockSuffix, nil, nil)
 	must(t, err)
 	if _, err := f.Poll(t.Context()); !errors.Is(err, transport.ErrStalled) ||
 		!strings.Contains(err.Error(), "another follower has held the lock for 200ms") {
@@ -232,7 +232,7 @@ func TestLocked(t *testing.T) {
 	if _, err := f.Poll(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	must(t, flock.Unlock(lock))
+	must(t, container.Unlock(lock))
 	f.polls <- struct{}{}
 	pollFails(t, f, transport.ErrStalled)
 	<-f.polls
@@ -274,9 +274,9 @@ func TestExpiresDuringPoll(t *testing.T) {
 				t.Errorf("at the start: %v", err)
 			}
 			if c.locks {
-				lock, _, err := flock.LockFile(t.Context(), file+lockSuffix, nil, nil)
+				lock, _, err := container.LockFile(t.Context(), file+lockSuffix, nil, nil)
 				must(t, err)
-				defer flock.Unlock(lock)
+				defer container.Unlock(lock)
 			} else {
 				web.hook(c.hook)
 			}

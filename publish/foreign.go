@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
 )
@@ -171,7 +171,7 @@ func (f *Follower) lock(ctx context.Context, target string) (unlock func(), err 
 	var file *os.File
 	if err = g.noLink(path); err == nil {
 		trusts := func(st fs.FileInfo) error { return g.trusts(path, st) }
-		file, _, err = flock.LockFile(waiting, path, trusts, nil)
+		file, _, err = container.LockFile(waiting, path, trusts, nil)
 	}
 	if err != nil {
 		<-f.polls
@@ -181,7 +181,7 @@ func (f *Follower) lock(ctx context.Context, target string) (unlock func(), err 
 		return nil, err
 	}
 	return func() {
-		_ = flock.Unlock(file)
+		_ = container.Unlock(file)
 		<-f.polls
 	}, nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/drift"
-	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -47,11 +46,11 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 	if err := os.MkdirAll(p.store.dir, 0o777); err != nil {
 		return Report{}, err
 	}
-	lock, _, err := flock.Lock(ctx, dir, o.Waiting)
+	lock, _, err := container.Lock(ctx, dir, o.Waiting)
 	if err != nil {
 		return Report{}, err
 	}
-	defer flock.Unlock(lock)
+	defer container.Unlock(lock)
 	defer p.store.release()
 	if err := p.publish(ctx, file); err != nil {
 		p.store.undo()

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -64,12 +64,12 @@ func TestStateLocked(t *testing.T) {
 	stateWait = 100 * time.Millisecond
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
-	lock, _, err := flock.LockFile(t.Context(), s.State[0]+flock.Suffix, nil, nil)
+	lock, _, err := container.LockFile(t.Context(), s.State[0]+container.LockSuffix, nil, nil)
 	must(t, err)
 	other, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if again, _, err := flock.LockFile(other, s.State[0]+flock.Suffix, nil, nil); err == nil {
-		_ = flock.Unlock(again)
+	if again, _, err := container.LockFile(other, s.State[0]+container.LockSuffix, nil, nil); err == nil {
+		_ = container.Unlock(again)
 		t.Skip("no locks here")
 	}
 	waited := 0
@@ -79,7 +79,7 @@ func TestStateLocked(t *testing.T) {
 	if waited != 1 {
 		t.Errorf("Waiting was called %d times", waited)
 	}
-	must(t, flock.Unlock(lock))
+	must(t, container.Unlock(lock))
 	s.publish(dir)
 	if st, err := os.Stat(s.State[0]); err != nil || st.Mode().Perm()&0o007 != 0 {
 		t.Errorf("%v: others may read the state: %v", err, st.Mode())

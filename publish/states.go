@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -127,7 +126,7 @@ type states struct {
 func openStates(ctx context.Context, paths []string, warn func(error)) (*states, error) {
 	s := new(states)
 	for _, name := range paths {
-		path, err := flock.Path(name)
+		path, err := container.Resolve(name)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
 		}
@@ -177,7 +176,7 @@ func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err e
 	var locked []*os.File
 	unlock = func() {
 		for _, f := range locked {
-			_ = flock.Unlock(f)
+			_ = container.Unlock(f)
 		}
 	}
 	for _, path := range s.paths {
@@ -200,7 +199,7 @@ func lockState(ctx context.Context, path string, waiting func()) (*os.File, erro
 	late := fmt.Errorf("%s: another process has locked it for %v; end it", path, stateWait)
 	ctx, cancel := context.WithTimeoutCause(ctx, stateWait, late)
 	defer cancel()
-	f, _, err := flock.LockFile(ctx, path+flock.Suffix, nil, waiting)
+	f, _, err := container.LockFile(ctx, path+container.LockSuffix, nil, waiting)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -39,16 +39,16 @@ func (a *app) dedup(ctx context.Context, f dedupFlags, inputs []string) error {
 	}
 
 	if f.state != "" {
-		state, err := flock.Path(f.state)
+		state, err := container.Resolve(f.state)
 		if err != nil {
 			return fmt.Errorf("--state: %w", err)
 		}
 		waiting := func() { a.note("waiting for another dedup with the state %s", state) }
-		lock, _, err := flock.LockFile(ctx, state+flock.Suffix, nil, waiting)
+		lock, _, err := container.LockFile(ctx, state+container.LockSuffix, nil, waiting)
 		if err != nil {
 			return err
 		}
-		defer flock.Unlock(lock)
+		defer container.Unlock(lock)
 		f.state = state // whatever the name stands for later
 	}
 	m, err := a.memory(f)

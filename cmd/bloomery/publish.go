@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/publish"
 )
 
@@ -154,7 +154,7 @@ func (f *publishFlags) options(a *app) (o publish.Options, err error) {
 		}
 		o.Sign = append(o.Sign, k)
 		if f.state == "" {
-			real, err := flock.Path(path) // a key that has two names has one state
+			real, err := container.Resolve(path) // a key that has two names has one state
 			if err != nil {
 				return o, fmt.Errorf("--sign: %w; or name its state with --state", err)
 			}

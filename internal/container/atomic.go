@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"github.com/bloomery/bloomery/internal/flock"
 )
 
 // WriteAtomic creates or replaces the file at path with the output of write. It writes a temporary file in the same
@@ -84,7 +82,7 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	if err := tmp.Sync(); err != nil {
 		return err
 	}
-	if !flock.Supported { // such systems may not rename open files
+	if !canLock { // such systems may not rename open files
 		if err := tmp.Close(); err != nil {
 			return err
 		}

@@ -7,13 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/bloomery/bloomery/internal/flock"
 )
 
 // TestBatch: in a Batch the temporary file of a killed writer stays until RemoveAbandoned, and the file is complete.
 func TestBatch(t *testing.T) {
-	if !flock.Supported {
+	if !canLock {
 		t.Skip("this system has no locks: temporary files stay")
 	}
 	path := filepath.Join(t.TempDir(), "file")

@@ -89,3 +89,25 @@ func (a acl) limit(both fs.FileMode) {
 		}
 	}
 }
+
+// giveTo gives a file of root to the owner of its folder.
+func giveTo(f *os.File, folder fs.FileInfo) error {
+	if s, ok := folder.Sys().(*syscall.Stat_t); ok && s.Uid != 0 {
+		return f.Chown(int(s.Uid), int(s.Gid))
+	}
+	return nil
+}
+
+// links returns the number of names of a file.
+func links(st fs.FileInfo) int {
+	if s, ok := st.Sys().(*syscall.Stat_t); ok {
+		return int(s.Nlink)
+	}
+	return 1
+}
+
+// stranger reports whether a file belongs neither to this user nor to root.
+func stranger(st fs.FileInfo) bool {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	return ok && s.Uid != 0 && int(s.Uid) != os.Geteuid()
+}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
@@ -29,7 +28,7 @@ func createTemp(target string, mode fs.FileMode) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		taken, elsewhere := flock.Try(f)
+		taken, elsewhere := tryLock(f)
 		if !elsewhere && (!taken || names(name, f)) {
 			return f, nil
 		}
@@ -53,7 +52,7 @@ func removeAbandoned(target string) {
 // whose names match, or for all if match is nil. It leaves those that a living process holds, or that it may not open.
 // On systems without locks it does nothing.
 func RemoveAbandoned(folder string, match func(name string) bool) {
-	if !flock.Supported {
+	if !canLock {
 		return
 	}
 	dir, err := os.Open(folder)
@@ -92,7 +91,7 @@ func removeUnlocked(path string) {
 		return
 	}
 	defer f.Close()
-	if taken, _ := flock.Try(f); taken {
+	if taken, _ := tryLock(f); taken {
 		_ = os.Remove(path) // names are never used again: if the writer has renamed it, there is nothing to remove
 	}
 }
@@ -118,11 +117,11 @@ func MayWrite(path string) error {
 
 func discard(f *os.File) error {
 	var err error
-	if flock.Supported { // while it is locked
+	if canLock { // while it is locked
 		err = os.Remove(f.Name())
 	}
 	err = errors.Join(err, ignore(f.Close(), os.ErrClosed))
-	if !flock.Supported {
+	if !canLock {
 		err = errors.Join(err, os.Remove(f.Name()))
 	}
 	return ignore(err, fs.ErrNotExist)

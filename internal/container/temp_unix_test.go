@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/bloomery/bloomery/internal/flock"
 )
 
 // holdEnv names the file that a process started by TestAbandoned writes until its standard input ends.
@@ -56,7 +54,7 @@ func TestAbandoned(t *testing.T) {
 		fmt.Println(err)
 		os.Exit(0)
 	}
-	if !flock.Supported {
+	if !canLock {
 		t.Skip("this system has no locks: temporary files stay")
 	}
 	dir := t.TempDir()

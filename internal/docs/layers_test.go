@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"internal/bitvec", "internal/filtertest", "internal/parallel"},
 	{"internal/probe"},
 	{"internal/hashes", "internal/kernel", "internal/except", "internal/untrusted"},
-	{"internal/anneal", "internal/flock", "internal/keyio", "publish/transport"},
+	{"internal/anneal", "internal/keyio", "publish/transport"},
 	{"internal/family/*"},
 	{"internal/families"},
 

@@ -20,7 +20,6 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -86,7 +85,7 @@ func LockFolder(ctx context.Context, dir string, o Locking) (*Folder, error) {
 	}
 	step()
 	var err error
-	if f.lock, _, err = flock.Lock(waiting, dir, o.Waiting); err != nil {
+	if f.lock, _, err = container.Lock(waiting, dir, o.Waiting); err != nil {
 		if waiting.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("%s: %w; wait for it, or name another folder", dir, filter.ErrLocked)
 		}
@@ -308,7 +307,7 @@ func (f *Folder) Unlock() error {
 	step()
 	lock := f.lock
 	f.lock = nil
-	return flock.Unlock(lock)
+	return container.Unlock(lock)
 }
 
 // Leftover says which files a sweep may remove, in a folder and in a bucket. It is the one rule of all writers of sets.

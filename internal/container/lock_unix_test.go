@@ -1,6 +1,6 @@
 //go:build unix
 
-package flock
+package container
 
 import (
 	"context"
@@ -125,14 +125,14 @@ func TestLockFileOfOthers(t *testing.T) {
 	}
 }
 
-// TestLockFileRemoved: whoever waits while the lock file is removed locks the new one.
+// TestLockFileRemoved: a process that waits while the lock file is removed locks the new one.
 func TestLockFileRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.lock")
 	first, _, err := LockFile(t.Context(), path, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, elsewhere := Try(first); elsewhere {
+	if _, elsewhere := tryLock(first); elsewhere {
 		t.Fatal("not locked")
 	}
 	second, was, err := LockFile(t.Context(), path, nil, func() {
@@ -149,8 +149,8 @@ func TestLockFileRemoved(t *testing.T) {
 	}
 }
 
-// TestPath: a file has one Path, also before it exists.
-func TestPath(t *testing.T) {
+// TestResolve: a file has one Path, also before it exists.
+func TestResolve(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -168,9 +168,43 @@ func TestPath(t *testing.T) {
 		"linked/missing": "folder/missing", "missing": "missing",
 		"one": "", "two": "", "three": "", "dangling": "", "self": "", "pipe": "", "folder": "", "none/file": "",
 	} {
-		got, err := Path(dir + "/" + name)
+		got, err := Resolve(dir + "/" + name)
 		if err == nil && got != in(want) || (err != nil) != (want == "") {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 		}
+	}
+}
+
+// TestLockPipe: a pipe is an error at once, and a folder can be locked.
+func TestLockPipe(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip("no named pipes here: ", err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := Lock(t.Context(), path, nil)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, untrusted.ErrNotRegular) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for a writer")
+	}
+	f, _, err := Lock(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	if _, _, err := Lock(ctx, dir, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("locked twice: %v", err)
+	}
+	if err := Unlock(f); err != nil {
+		t.Error(err)
 	}
 }

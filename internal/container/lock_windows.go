@@ -1,4 +1,4 @@
-package flock
+package container
 
 import (
 	"errors"
@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Supported is false: files can be locked, and neither renamed nor removed while they are open.
-const Supported = false
+// canLock is false: files can be locked, and neither renamed nor removed while they are open.
+const canLock = false
 
-// Try takes the lock of an open file until it is closed. taken is false if another open file has it, or if the file
+// tryLock takes the lock of an open file until it is closed. taken is false if another open file has it, or if the file
 // system has no locks; elsewhere tells which.
-func Try(f *os.File) (taken, elsewhere bool) {
+func tryLock(f *os.File) (taken, elsewhere bool) {
 	// One byte far behind the end: others may read and write the file.
 	at := &windows.Overlapped{OffsetHigh: 1 << 30}
 	const how = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY

@@ -1,7 +1,4 @@
-// Package flock takes the advisory locks of files and folders that are about to be changed. It locks them by what they
-// are, not by their names: Lock by the file itself, LockFile by a file that is there for the lock, beside the file that
-// Path names. All waits end with their context.
-package flock
+package container
 
 import (
 	"context"
@@ -16,8 +13,12 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// interval is the time between two attempts to take a lock.
-const interval = 50 * time.Millisecond
+// Advisory locks of files and folders that are about to be changed. They are locked by what they are, not by their
+// names: Lock takes the lock of the file itself, LockFile of a file that is there for the lock, beside the file that
+// Resolve names. All waits end with their context.
+
+// lockInterval is the time between two attempts to take a lock.
+const lockInterval = 50 * time.Millisecond
 
 // Lock takes the lock of a file or folder, until Unlock. While another open file has it, Lock waits; before that it
 // calls waiting, if not nil. It returns ctx.Err() when ctx ends, after at least one attempt. The FileInfo describes the
@@ -35,7 +36,7 @@ func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileIn
 	if err != nil {
 		return nil, nil, err
 	}
-	f, _, err := LockFile(ctx, path+Suffix, nil, waiting)
+	f, _, err := LockFile(ctx, path+LockSuffix, nil, waiting)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,8 +48,8 @@ func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileIn
 	return f, was, file.Close()
 }
 
-// Suffix is the suffix of a lock file, behind the Path of the file that it stands for.
-const Suffix = ".lock"
+// LockSuffix is the suffix of a lock file, behind the resolved path of the file that it stands for.
+const LockSuffix = ".lock"
 
 // LockFile is Lock for a file that is there for the lock only, and creates it if needed: for files that need not exist,
 // or are replaced several times while they are locked. Links, folders, pipes and devices are errors at once. Who may
@@ -99,10 +100,10 @@ func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.Fil
 	return f, st, nil
 }
 
-// Path returns the path of a file with all its links resolved, so that a file has one Path and one lock. The file need
-// not exist. What cannot be replaced as the one file that it is has no Path: a link to a missing file, a file with
-// several hard links, of which the others would stay as they are, and what is no regular file.
-func Path(path string) (string, error) {
+// Resolve returns the path of a file with all its links resolved, so that a file has one path and one lock. The file
+// need not exist. It returns an error for a file that cannot be replaced as one file: a link to a missing file, a file
+// with several hard links, of which the others would stay as they are, and anything that is not a regular file.
+func Resolve(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
@@ -137,7 +138,7 @@ func lock(
 		if err != nil {
 			return nil, nil, err
 		}
-		_, elsewhere := Try(f)
+		_, elsewhere := tryLock(f)
 		now, err := os.Stat(path)
 		if !elsewhere && err == nil && os.SameFile(was, now) { // else the path has just been given to another file
 			return f, was, nil
@@ -154,7 +155,7 @@ func lock(
 		select {
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
-		case <-time.After(interval):
+		case <-time.After(lockInterval):
 		}
 	}
 }
