@@ -139,8 +139,8 @@ func refuse(format string, args ...any) *fnpb.StartWorkerResponse {
 // StopWorker stops the worker with that id which the same connection has started. The request has no endpoint, but
 // runners start and stop a worker through one connection: Prism, and the class ExternalEnvironmentFactory of Beam for
 // Java, which ends the control stream of the worker before the request. A worker ends with its control stream in any
-// case, so StopWorker leaves workers of other connections alone: they belong to other task managers. It is no error if
-// there is no such worker: Beam for Java would make it an error of the job.
+// case, so StopWorker leaves workers of other connections alone: they belong to other task managers. If there is no
+// such worker, it returns no error: Beam for Java would make it an error of the job.
 func (p *pool) StopWorker(ctx context.Context, r *fnpb.StopWorkerRequest) (*fnpb.StopWorkerResponse, error) {
 	from := connection(ctx)
 	var found []*pooled

@@ -13,8 +13,8 @@ import (
 
 // others are the packages of other modules that the root package may bring along.
 var others = []string{
-	"github.com/FastFilter/xorfilter", "github.com/cespare/xxhash/v2", "github.com/dchest/siphash",
-	"github.com/klauspost/cpuid/v2", "github.com/zeebo/xxh3", "golang.org/x/sys/cpu", "golang.org/x/sys/unix",
+	"github.com/cespare/xxhash/v2", "github.com/dchest/siphash", "github.com/klauspost/cpuid/v2",
+	"github.com/zeebo/xxh3", "golang.org/x/sys/cpu", "golang.org/x/sys/unix",
 }
 
 // mostPackages is how many packages of bloomery the root package may compile, itself included.

@@ -52,9 +52,9 @@ func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileIn
 const LockSuffix = ".lock"
 
 // LockFile is Lock for a file that is there for the lock only, and creates it if needed: for files that need not exist,
-// or are replaced several times while they are locked. Links, folders, pipes and devices are errors at once. Who may
-// write the folder may wait for the lock, and nobody else may hold it. trusts returns an error if the lock file is not
-// to be used; if it is nil, that is one of another user in a sticky folder, where it could not be removed.
+// or are replaced several times while they are locked. Links, folders, pipes and devices are errors at once. Users who
+// may write to the folder may open the lock file, and nobody else may. trusts returns an error if the lock file is not
+// to be used. If it is nil, a lock file of another user in a sticky folder is an error: it could not be removed there.
 func LockFile(
 	ctx context.Context, path string, trusts func(fs.FileInfo) error, waiting func(),
 ) (*os.File, fs.FileInfo, error) {

@@ -139,7 +139,7 @@ func (r *reader) useHeader(b *block, raw []byte, names []string) (at columns, er
 	case r.head.names == nil:
 		b.Header, r.head = raw, header{b.Input, slices.Clone(names)}
 	case !slices.Equal(names, r.head.names):
-		return at, fmt.Errorf("%s: its header row is not that of %s, so their rows make no table; "+
+		return at, fmt.Errorf("%s: its header row differs from the header row of %s, so their rows make no table; "+
 			"read them one at a time", b.Input, r.head.input)
 	}
 	if at.key, err = columnOf(b.Input, names, set.Column, set.columns.key); err == nil {

@@ -128,7 +128,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestRowsRandom: the rows of a table, one after the other, are the table, and its keys are those of encoding/csv. Also
+// TestRowsRandom: the rows of a table, one after the other, are the table, and its keys are what encoding/csv reads. Also
 // if it comes one byte at a time through a pipe, compressed.
 func TestRowsRandom(t *testing.T) {
 	const seed = 7

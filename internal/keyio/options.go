@@ -28,7 +28,7 @@ const (
 // column, wrong quotes, digits that are not hexadecimal, or a field that Options.Parse does not take.
 //
 // An input that cannot be read further, is damaged or is no list of keys, and a row of CSV whose end is unknown, are
-// errors whatever BadRows is.
+// errors with every BadRows.
 type BadRows string
 
 // The ways to treat bad rows.

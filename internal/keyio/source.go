@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// maxWindow is the largest zstd window accepted, in bytes: the one of zstd --long=27, and the most that the zstd tool
+// maxWindow is the largest zstd window accepted, in bytes: the window of zstd --long=27, and the most that the zstd tool
 // decompresses without a flag. The decoder allocates about twice as much.
 const maxWindow = 128 << 20
 

@@ -41,8 +41,7 @@ func next(hi Op, state Register) {
 // bitsAddMany sets the bits of n keys, at least one.
 func bitsAddMany() {
 	function("bitsAddMany", "func("+bitsType+", hs *uint64, n uint64)")
-	b := bits{Load(Param("b"), GP64())}
-	h := Load(Param("hs"), GP64())
+	b, h := bits{param("b")}, param("hs")
 	words, left := GP64(), GP64()
 	MOVQ(b.words(), words)
 	add := func(keys int, suffix string) {
@@ -56,8 +55,7 @@ func bitsAddMany() {
 		for i, state := range states[:keys] {
 			MOVQ(state, RDX)
 			place, word := b.place()
-			content := GP64()
-			MOVQ(Mem{Base: words, Index: word, Scale: 8}, content)
+			content := copied(Mem{Base: words, Index: word, Scale: 8})
 			BTSQ(place, content)
 			MOVQ(content, Mem{Base: words, Index: word, Scale: 8})
 			next(Mem{Base: h, Disp: 16 * i}, state)
@@ -87,10 +85,7 @@ func bitsAddMany() {
 func bitsHasMany() {
 	function("bitsHasMany", "func("+bitsType+", dst *bool, hs *uint64, n uint64, room *uint64)")
 	rest := AllocLocal(8)
-	b := bits{Load(Param("b"), GP64())}
-	dst := Load(Param("dst"), GP64())
-	h := Load(Param("hs"), GP64())
-	room := Load(Param("room"), GP64()).(GPVirtual)
+	b, dst, h, room := bits{param("b")}, param("dst"), param("hs"), param("room")
 	words, i, left, maybe := GP64(), GP64(), GP64(), GP64() // maybe: where the next key that may be present goes
 	MOVQ(b.words(), words)
 	MOVQ(b.k(), left)
@@ -171,8 +166,7 @@ func bitsHasMany() {
 	}
 	DECQ(rest)
 	JNE(LabelRef("probe"))
-	to := GP64()
-	MOVQ(addr("dst"), to)
+	to := copied(addr("dst"))
 	for j := range together {
 		MOVQ(Mem{Base: room, Disp: 16*j + 8}, at)
 		MOVB(found[j].As8(), Mem{Base: to, Index: at, Scale: 1})
@@ -189,11 +183,8 @@ const firstProbes = 3
 
 // probeBits answers for a *kernel.Bits. Like the code in Go, it branches after three probes, when one absent key in
 // eight remains.
-func probeBits(at, hi, lo GPVirtual, found Mem, leave func()) {
-	words, m, k := GP64(), GP64(), GP64()
-	MOVQ(Mem{Base: at}, words)
-	MOVQ(Mem{Base: at, Disp: 24}, m)
-	MOVQ(Mem{Base: at, Disp: 32}, k)
+func probeBits(at, hi, lo GPVirtual, found Mem) {
+	words, m, k := copied(Mem{Base: at}), copied(Mem{Base: at, Disp: 24}), copied(Mem{Base: at, Disp: 32})
 	MOVQ(lo, RDX)
 	all := GP64()
 	probe := func(first bool) {
@@ -231,5 +222,5 @@ func probeBits(at, hi, lo GPVirtual, found Mem, leave func()) {
 	Label("no") // all is even
 	ANDL(Imm(1), all.As32())
 	MOVB(all.As8(), found)
-	leave()
+	RET()
 }

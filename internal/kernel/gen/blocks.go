@@ -23,8 +23,8 @@ func (b blocks) full(i int) Mem     { return b.field(144 + 32*i) }
 // blocksHasIn is blocksHas for the bytes of one block, at any address, and at most one round of probes.
 func blocksHasIn() {
 	function("blocksHasIn", "func("+blocksType+", block *byte, lo uint64) bool")
-	b := blocks{Load(Param("b"), GP64())}
-	line := Mem{Base: Load(Param("block"), GP64())}
+	b := blocks{param("b")}
+	line := Mem{Base: param("block")}
 	found := answer()
 	x := YMM()
 	CMPQ(b.how(), Imm(byLine))
@@ -53,7 +53,7 @@ const blocksType = "b *[26]uint64" // see unsafe.Sizeof
 // blocksHas uses as few instructions outside the vector unit as possible. So all its constants are fields of Blocks.
 func blocksHas() {
 	function("blocksHas", "func("+blocksType+", hi, lo uint64) bool")
-	b := blocks{Load(Param("b"), GP64())}
+	b := blocks{param("b")}
 	found := answer()
 	x := YMM()
 	MOVQ(b.count(), RAX)
@@ -150,14 +150,8 @@ func splitMask(x VecVirtual, salts, ones Op) {
 // distance in bytes from a key to the key whose block it prefetches.
 func blocksHasMany() {
 	function("blocksHasMany", "func("+blocksType+", dst *bool, hs *uint64, n, ahead uint64)")
-	b := blocks{Load(Param("b"), GP64())}
-	dst := Load(Param("dst"), GP64())
-	h := Load(Param("hs"), GP64())
-	n := Load(Param("n"), GP64())
-	ahead := Load(Param("ahead"), GP64())
-	words, count := GP64(), GP64()
-	MOVQ(b.words(), words)
-	MOVQ(b.count(), count)
+	b, dst, h, n, ahead := blocks{param("b")}, param("dst"), param("hs"), param("n"), param("ahead")
+	words, count := copied(b.words()), copied(b.count())
 	v0, v1, ones := YMM(), YMM(), YMM()
 	VMOVDQU(b.last(0), v0)
 	VMOVDQU(b.last(1), v1)
@@ -180,8 +174,7 @@ func blocksHasMany() {
 		INCQ(dst)
 		DECQ(n)
 		JNE(LabelRef(name))
-		VZEROUPPER()
-		RET()
+		leaveVector()
 	}
 	line, split := layouts(h, v0, v1, ones)
 	loop("line", 6, line)
@@ -208,12 +201,7 @@ func layouts(h, v0, v1, ones Register) (line, split func(block Mem)) {
 // block to the block which it prefetches.
 func blocksHasAt() {
 	function("blocksHasAt", "func("+blocksType+", dst *bool, hs *uint64, at *uint64, n, ahead uint64)")
-	b := blocks{Load(Param("b"), GP64())}
-	dst := Load(Param("dst"), GP64())
-	h := Load(Param("hs"), GP64())
-	at := Load(Param("at"), GP64())
-	n := Load(Param("n"), GP64())
-	ahead := Load(Param("ahead"), GP64())
+	b, dst, h, at, n, ahead := blocks{param("b")}, param("dst"), param("hs"), param("at"), param("n"), param("ahead")
 	v0, v1, ones := YMM(), YMM(), YMM()
 	VMOVDQU(b.last(0), v0)
 	VMOVDQU(b.last(1), v1)
@@ -223,8 +211,7 @@ func blocksHasAt() {
 
 	loop := func(name string, has func(block Mem)) {
 		Label(name)
-		first := GP64()
-		MOVQ(Mem{Base: at, Index: ahead, Scale: 1}, first)
+		first := copied(Mem{Base: at, Index: ahead, Scale: 1})
 		PREFETCHT0(Mem{Base: first})
 		MOVQ(Mem{Base: at}, first)
 		has(Mem{Base: first})
@@ -234,8 +221,7 @@ func blocksHasAt() {
 		INCQ(dst)
 		DECQ(n)
 		JNE(LabelRef(name))
-		VZEROUPPER()
-		RET()
+		leaveVector()
 	}
 	line, split := layouts(h, v0, v1, ones)
 	loop("line", line)
@@ -245,13 +231,8 @@ func blocksHasAt() {
 // blocksAddSplit sets the bits of n keys in the split layout. ahead is as in blocksHasMany.
 func blocksAddSplit() {
 	function("blocksAddSplit", "func("+blocksType+", hs *uint64, n, ahead uint64)")
-	b := blocks{Load(Param("b"), GP64())}
-	h := Load(Param("hs"), GP64())
-	n := Load(Param("n"), GP64())
-	ahead := Load(Param("ahead"), GP64())
-	words, count := GP64(), GP64()
-	MOVQ(b.words(), words)
-	MOVQ(b.count(), count)
+	b, h, n, ahead := blocks{param("b")}, param("hs"), param("n"), param("ahead")
+	words, count := copied(b.words()), copied(b.count())
 	salts, ones, x := YMM(), YMM(), YMM()
 	VMOVDQU(b.last(0), salts)
 	VMOVDQU(b.last(1), ones)
@@ -270,22 +251,15 @@ func blocksAddSplit() {
 	ADDQ(Imm(16), h)
 	DECQ(n)
 	JNE(LabelRef("key"))
-	VZEROUPPER()
-	RET()
+	leaveVector()
 }
 
 // blocksAddLine sets the bits of n keys in the line layout with at most seven probes, with a loop for each number of
 // probes. ahead is as in blocksHasMany.
 func blocksAddLine() {
 	function("blocksAddLine", "func("+blocksType+", hs *uint64, n, ahead uint64)")
-	b := blocks{Load(Param("b"), GP64())}
-	h := Load(Param("hs"), GP64())
-	n := Load(Param("n"), GP64())
-	ahead := Load(Param("ahead"), GP64())
-	words, count, probes := GP64(), GP64(), GP64()
-	MOVQ(b.words(), words)
-	MOVQ(b.count(), count)
-	MOVQ(b.k(), probes)
+	b, h, n, ahead := blocks{param("b")}, param("hs"), param("n"), param("ahead")
+	words, count, probes := copied(b.words()), copied(b.count()), copied(b.k())
 	for k := 1; k <= lineProbes; k++ {
 		loop := fmt.Sprintf("k%d", k)
 		if k < lineProbes {
@@ -301,8 +275,7 @@ func blocksAddLine() {
 		MULQ(Mem{Base: h})
 		SHLQ(Imm(6), RDX)
 		ADDQ(words, RDX)
-		x := GP64()
-		MOVQ(Mem{Base: h, Disp: 8}, x)
+		x := copied(Mem{Base: h, Disp: 8})
 		for i := range k {
 			word, content := GP64(), GP64()
 			if i > 0 {

@@ -131,7 +131,7 @@ func dispatch(c chains) {
 func chainsHas() {
 	function("chainsHas", "func("+chainsType+", hi, lo uint64) uint64")
 	found := answer()
-	chainsWalk(chains{Load(Param("c"), GP64())}, func() {
+	chainsWalk(chains{param("c")}, func() {
 		result := GP64()
 		SETEQ(result.As8())
 		MOVBQZX(result.As8(), result)
@@ -150,10 +150,9 @@ func chainsHas() {
 // chainsAsk is chainsHas for the filter of a *kernel.Query. It goes on in Go for what only that knows.
 func chainsAsk() {
 	function("chainsAsk", "func("+queryType+", hi, lo uint64) bool")
-	q := query{Load(Param("q"), GP64())}
+	q := query{param("q")}
 	found := answer()
-	at := GP64()
-	MOVQ(q.probe(), at)
+	at := copied(q.probe())
 	chainsWalk(chains{at}, func() { SETEQ(found) })
 	Label("no")
 	MOVB(U8(0), found)
@@ -190,8 +189,7 @@ func chainsWalk(c chains, equal func()) {
 		equal()
 		RET()
 		Label("smaller" + name)
-		was := GP64()
-		MOVQ(w.at, was)
+		was := copied(w.at)
 		MOVQ(n, w.at)
 		CMPQ(was, n)
 		JCS(LabelRef(next))
@@ -209,7 +207,7 @@ func chainsWalk(c chains, equal func()) {
 // chainsFollow also returns the position where it ended.
 func chainsFollow() {
 	function("chainsFollow", "func("+chainsType+", hi, lo uint64) (base, remainder, at, n, cell, end uint64)")
-	c := chains{Load(Param("c"), GP64())}
+	c := chains{param("c")}
 	CMPQ(c.how(), Imm(byFour))
 	JCS(LabelRef("go"))
 	w := chainLocate(c)
@@ -243,8 +241,7 @@ func chainsFollow() {
 	walk("eight", byEight, "eight")
 	leave := func(name string, end uint64) {
 		Label(name)
-		how := GP64()
-		MOVQ(U64(end), how)
+		how := copied(U64(end))
 		Store(how, Return("end"))
 		Store(w.at, Return("at"))
 		Store(n, Return("n"))
@@ -261,18 +258,17 @@ func chainsFollow() {
 // chainsUsed counts the set bits of an index: whole words, and the one in which the span ends.
 func chainsUsed() {
 	function("chainsUsed", "func("+chainsType+", base uint64) uint64")
-	c := chains{Load(Param("c"), GP64())}
+	c := chains{param("c")}
 	CMPQ(c.how(), Imm(byFour))
 	JCS(LabelRef("go"))
-	line := Load(Param("base"), GP64())
+	line := param("base")
 	SHLQ(Imm(3), line)
 	ADDQ(c.words(), line)
 	sum, span, end := GP64(), GP64(), GP64()
 	MOVQ(c.span(), span)
 	MOVQ(span, end)
 	SHRQ(Imm(6), end)
-	last := GP64()
-	MOVQ(Mem{Base: line, Index: end, Scale: 8}, last)
+	last := copied(Mem{Base: line, Index: end, Scale: 8})
 	ANDQ(Imm(63), span)
 	BZHIQ(span, last, last)
 	POPCNTQ(last, sum)
@@ -336,8 +332,7 @@ func chainsShift(name string, up bool) {
 		TEXT(name, NOSPLIT, "func("+chainsType+", base, bit, cell, at uint64)")
 	}
 	Pragma("noescape")
-	c := chains{Load(Param("c"), GP64())}
-	line := Load(Param("base"), GP64())
+	c, line := chains{param("c")}, param("base")
 	SHLQ(Imm(3), line)
 	ADDQ(c.words(), line)
 	low, high := chainLine(c, line, addr("bit"), addr("cell"))
@@ -401,8 +396,7 @@ func chainsShift(name string, up bool) {
 	}
 	VMOVDQU(low.x, Mem{Base: line})
 	VMOVDQU(high.x, Mem{Base: line, Disp: 32})
-	VZEROUPPER()
-	RET()
+	leaveVector()
 }
 
 // place XORs a field, of which a register holds four copies, into a line at a bit: shifted left in the word where it

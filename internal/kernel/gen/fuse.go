@@ -15,9 +15,9 @@ func (f fuse) count() Mem   { return Mem{Base: f.at, Disp: 32} }
 func (f fuse) segment() Mem { return Mem{Base: f.at, Disp: 40} }
 
 // slots returns the three positions of a key and, in the low bits, its fingerprint. It changes key.
-func (f fuse) slots(key GPVirtual) (h0, h1, h2, print GPVirtual) {
+func (f fuse) slots(key GPVirtual) (h []GPVirtual, print GPVirtual) {
 	segment, mask := GP64(), GP64()
-	h0, h1, h2, print = GP64(), GP64(), GP64(), key
+	h0, h1, h2 := GP64(), GP64(), GP64()
 	ADDQ(f.seed(), key)
 	shifted(key, 33)
 	IMULQ(constant(0xff51afd7ed558ccd), key)
@@ -31,38 +31,31 @@ func (f fuse) slots(key GPVirtual) (h0, h1, h2, print GPVirtual) {
 	LEAQ(Mem{Base: segment, Disp: -1}, mask)
 	LEAQ(Mem{Base: h0, Index: segment, Scale: 1}, h1)
 	LEAQ(Mem{Base: h0, Index: segment, Scale: 2}, h2)
-	t := GP64()
-	MOVQ(key, t)
+	t := copied(key)
 	SHRQ(Imm(18), t)
 	ANDQ(mask, t)
 	XORQ(t, h1)
 	ANDQ(key, mask)
 	XORQ(mask, h2)
-	shifted(print, 32)
-	return h0, h1, h2, print
+	shifted(key, 32)
+	return []GPVirtual{h0, h1, h2}, key
 }
 
 // fuseHasMany is a Has of n keys. It does not prefetch: the queries of a loop overlap.
 func fuseHasMany() {
 	function("fuseHasMany", "func(f *[6]uint64, dst *bool, hs *uint64, n, width uint64)")
-	f := fuse{Load(Param("f"), GP64())}
+	f := fuse{param("f")}
 	manyHashes(func(h Register, found Mem) {
-		lo := GP64()
-		MOVQ(Mem{Base: h, Disp: 8}, lo)
-		h0, h1, h2, print := f.slots(lo)
-		words := GP64()
-		MOVQ(f.words(), words)
+		lo := copied(Mem{Base: h, Disp: 8})
+		slots, print := f.slots(lo)
+		words := copied(f.words())
 		CMPQ(addr("width"), Imm(8))
 		JNE(LabelRef("wide"))
-		for _, h := range []GPVirtual{h0, h1, h2} {
-			XORB(Mem{Base: words, Index: h, Scale: 1}, print.As8())
-		}
+		xorSlots(words, slots, print, 8)
 		SETEQ(found)
 		JMP(LabelRef("next"))
 		Label("wide")
-		for _, h := range []GPVirtual{h0, h1, h2} {
-			XORW(Mem{Base: words, Index: h, Scale: 2}, print.As16())
-		}
+		xorSlots(words, slots, print, 16)
 		SETEQ(found)
 	})
 }
@@ -72,9 +65,7 @@ func fuseAskIntegers() {
 	function("fuseAskIntegers", "func("+queryType+", dst *bool, keys *uint64, n uint64)")
 	const seed, flip, count, mask = 0, 8, 16, 24 // offsets in local
 	local := AllocLocal(32)
-	q := query{Load(Param("q"), GP64())}
-	dst := Load(Param("dst"), GP64())
-	at := Load(Param("keys"), GP64())
+	q, dst, at := query{param("q")}, param("dst"), param("keys")
 	f := fuse{GP64()}
 	words, segment, t, end := GP64(), GP64(), GP64(), GP64()
 	MOVQ(q.probe(), f.at)
@@ -92,7 +83,7 @@ func fuseAskIntegers() {
 	CMPQ(q.how(), Imm(howFuse16))
 	by, eight := constant(prime64+8<<2), constant(eightPrime)
 	first, second := constant(0xff51afd7ed558ccd), constant(0xc4ceb9fe1a85ec53)
-	integers := func(name string, probe func(h []GPVirtual, print GPVirtual)) {
+	integers := func(name string, width int) {
 		Label(name)
 		lo := GP64()
 		fold := func(n uint64) {
@@ -128,7 +119,7 @@ func fuseAskIntegers() {
 		ANDQ(lo, RDX)
 		XORQ(RDX, h[2])
 		fold(32)
-		probe(h, lo)
+		xorSlots(words, h, lo, width)
 		SETEQ(Mem{Base: dst})
 		ADDQ(Imm(8), at)
 		INCQ(dst)
@@ -137,22 +128,24 @@ func fuseAskIntegers() {
 		RET()
 	}
 	JEQ(LabelRef("integers16"))
-	integers("integers8", func(h []GPVirtual, print GPVirtual) {
-		for _, h := range h {
-			XORB(Mem{Base: words, Index: h, Scale: 1}, print.As8())
+	integers("integers8", 8)
+	integers("integers16", 16)
+}
+
+// xorSlots XORs a fingerprint with the slots of a number of bits, 8 or 16, in words.
+func xorSlots(words Register, slots []GPVirtual, print GPVirtual, width int) {
+	for _, at := range slots {
+		if width == 8 {
+			XORB(Mem{Base: words, Index: at, Scale: 1}, print.As8())
+		} else {
+			XORW(Mem{Base: words, Index: at, Scale: 2}, print.As16())
 		}
-	})
-	integers("integers16", func(h []GPVirtual, print GPVirtual) {
-		for _, h := range h {
-			XORW(Mem{Base: words, Index: h, Scale: 2}, print.As16())
-		}
-	})
+	}
 }
 
 // manyHashes calls code for each of n hashes, at least one, at hs, whose answers go to dst. code ends at next.
 func manyHashes(code func(h Register, found Mem)) {
-	dst := Load(Param("dst"), GP64())
-	h := Load(Param("hs"), GP64())
+	dst, h := param("dst"), param("hs")
 	end := GP64()
 	Load(Param("n"), end)
 	ADDQ(dst, end)

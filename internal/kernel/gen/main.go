@@ -47,8 +47,7 @@ func bestLanes() {
 	cells := Load(Param("cells").Base(), GP64())
 	at := Load(Param("at").Base(), GP64())
 	n := Load(Param("at").Len(), GP64())
-	start := Load(Param("start"), GP64())
-	keepAt := Load(Param("keep"), GP64())
+	start, keepAt := param("start"), param("keep")
 	sum, sum2, keep := YMM(), YMM(), YMM()
 	VMOVDQU(Mem{Base: start}, sum)
 	VPXOR(sum2, sum2, sum2)
@@ -99,6 +98,16 @@ func bestLanes() {
 	RET()
 }
 
+// param returns a register with a parameter.
+func param(name string) GPVirtual { return Load(Param(name), GP64()).(GPVirtual) }
+
+// copied returns a register with the value of an operand.
+func copied(from Op) GPVirtual {
+	r := GP64()
+	MOVQ(from, r)
+	return r
+}
+
 // addr returns the address of a parameter.
 func addr(param string) Mem {
 	from, err := Param(param).Resolve()
@@ -132,6 +141,11 @@ func goOn(name string) {
 // leaveCarry returns the carry flag.
 func leaveCarry(found Mem) {
 	SETCS(found)
+	leaveVector()
+}
+
+// leaveVector returns from a function that has used vector registers.
+func leaveVector() {
 	VZEROUPPER()
 	RET()
 }

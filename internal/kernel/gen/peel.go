@@ -61,12 +61,8 @@ func (p peel) slots() (h [3]GPVirtual) {
 // peelPartition counts the mixed keys of each part in starts if to is nil, and else moves them to their places.
 func peelPartition() {
 	function("peelPartition", "func("+peelType+", starts, keys *uint64, n, shift uint64, to *uint64)")
-	p := peel{Load(Param("p"), GP64())}
-	starts := Load(Param("starts"), GP64())
-	key := Load(Param("keys"), GP64())
-	n := Load(Param("n"), GP64())
-	shift := Load(Param("shift"), GP64())
-	to := Load(Param("to"), GP64()).(GPVirtual)
+	p, starts, key, n, shift := peel{param("p")}, param("starts"), param("keys"), param("n"), param("shift")
+	to := param("to")
 	first, second := constant(0xff51afd7ed558ccd), constant(0xc4ceb9fe1a85ec53)
 	x, part, at := GP64(), GP64(), GP64()
 	each := func(name string, take func()) {
@@ -94,9 +90,7 @@ func peelPartition() {
 // peelAdd adds n mixed keys to their slots, and returns how often a number of uses overflowed.
 func peelAdd() {
 	function("peelAdd", "func("+peelType+", mixed *uint64, n uint64) uint64")
-	p := peel{Load(Param("p"), GP64())}
-	key := Load(Param("mixed"), GP64())
-	n := Load(Param("n"), GP64())
+	p, key, n := peel{param("p")}, param("mixed"), param("n")
 	xors, uses, over := GP64(), GP64(), GP64()
 	MOVQ(p.xors(), xors)
 	MOVQ(p.uses(), uses)
@@ -124,7 +118,7 @@ func peelAdd() {
 // peelKeys peels keys until no slot has a single one, or most are peeled.
 func peelKeys() {
 	function("peelKeys", "func("+peelType+", most uint64)")
-	p := peel{Load(Param("p"), GP64())}
+	p := peel{param("p")}
 	xors, uses, stack, mixed := GP64(), GP64(), GP64(), GP64()
 	top, n := GP64(), GP64()
 	MOVQ(p.xors(), xors)
@@ -149,8 +143,7 @@ func peelKeys() {
 	CMPL(slot.As32(), Imm(1))
 	JNE(LabelRef("slot"))
 	ANDL(Imm(3), place.As32())
-	places := GP64()
-	MOVQ(p.places(), places)
+	places := copied(p.places())
 	MOVQ(RDX, Mem{Base: mixed, Index: n, Scale: 8})
 	MOVB(place.As8(), Mem{Base: places, Index: n, Scale: 1})
 	INCQ(n)
@@ -186,16 +179,11 @@ func peelKeys() {
 // peelFill sets the slots of n keys, the last one first, to fingerprints of 8 or 16 bits.
 func peelFill() {
 	function("peelFill", "func("+peelType+", words *uint64, from, n, width uint64)")
-	p := peel{Load(Param("p"), GP64())}
-	words := Load(Param("words"), GP64())
-	from := Load(Param("from"), GP64())
-	n := Load(Param("n"), GP64())
-	mixed, places := GP64(), GP64()
-	MOVQ(p.mixed(), mixed)
-	MOVQ(p.places(), places)
+	p, words, from, n := peel{param("p")}, param("words"), param("from"), param("n")
+	mixed, places := copied(p.mixed()), copied(p.places())
 	LEAQ(Mem{Base: mixed, Index: from, Scale: 8}, mixed)
 	ADDQ(from, places)
-	fill := func(name string, set func(h [3]GPVirtual, print, slot GPVirtual)) {
+	fill := func(name string, width int, set func(print, slot GPVirtual)) {
 		Label(name)
 		place, print := GP64(), GP64()
 		MOVQ(Mem{Base: mixed, Index: n, Scale: 8, Disp: -8}, RDX)
@@ -204,28 +192,22 @@ func peelFill() {
 		MOVQ(RDX, print)
 		SHRQ(Imm(32), RDX)
 		XORQ(RDX, print)
-		slot := GP64()
-		MOVQ(h[0], slot)
+		slot := copied(h[0])
 		CMPL(place.As32(), Imm(1))
 		CMOVQEQ(h[1], slot)
 		CMOVQHI(h[2], slot)
-		set(h, print, slot) // the slot is 0 yet
+		xorSlots(words, h[:], print, width) // the slot is 0 yet
+		set(print, slot)
 		DECQ(n)
 		JNE(LabelRef(name))
 		RET()
 	}
 	CMPQ(addr("width"), Imm(8))
 	JNE(LabelRef("wide"))
-	fill("narrow", func(h [3]GPVirtual, print, slot GPVirtual) {
-		for _, at := range h {
-			XORB(Mem{Base: words, Index: at, Scale: 1}, print.As8())
-		}
+	fill("narrow", 8, func(print, slot GPVirtual) {
 		MOVB(print.As8(), Mem{Base: words, Index: slot, Scale: 1})
 	})
-	fill("wide", func(h [3]GPVirtual, print, slot GPVirtual) {
-		for _, at := range h {
-			XORW(Mem{Base: words, Index: at, Scale: 2}, print.As16())
-		}
+	fill("wide", 16, func(print, slot GPVirtual) {
 		MOVW(print.As16(), Mem{Base: words, Index: slot, Scale: 2})
 	})
 }

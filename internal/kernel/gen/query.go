@@ -51,15 +51,12 @@ const (
 
 // constant returns a register with a value.
 func constant(v uint64) GPVirtual {
-	r := GP64()
-	MOVQ(U64(v), r)
-	return r
+	return copied(U64(v))
 }
 
 // shifted sets x to x ^ x>>n.
 func shifted(x GPVirtual, n uint64) {
-	t := GP64()
-	MOVQ(x, t)
+	t := copied(x)
 	SHRQ(Imm(n), t)
 	XORQ(t, x)
 }
@@ -67,8 +64,7 @@ func shifted(x GPVirtual, n uint64) {
 // folded returns the exclusive or of the halves of RAX·x.
 func folded(x GPVirtual) GPVirtual {
 	MULQ(x)
-	r := GP64()
-	MOVQ(RDX, r)
+	r := copied(RDX)
 	XORQ(RAX, r)
 	return r
 }
@@ -76,9 +72,7 @@ func folded(x GPVirtual) GPVirtual {
 // ask hashes a key of n bytes and probes the filter. If n is -1, key is the address of a filter.Hash.
 func ask() {
 	function("ask", "func("+queryType+", key *byte, n int) bool")
-	q := query{Load(Param("q"), GP64())}
-	key := Load(Param("key"), GP64()).(GPVirtual)
-	n := Load(Param("n"), GP64()).(GPVirtual)
+	q, key, n := query{param("q")}, param("key"), param("n")
 	hi, lo := GP64(), GP64()
 	CMPQ(q.how(), Imm(0))
 	JE(LabelRef("other"))
@@ -86,10 +80,8 @@ func ask() {
 	Label("probe")
 	probes(q, hi, lo)
 	Label("fuse")
-	how, at := GP64(), GP64()
-	MOVQ(q.how(), how)
-	MOVQ(q.probe(), at)
-	probeFuse(how, at, lo, answer(), func() { RET() }, "")
+	how, at := copied(q.how()), copied(q.probe())
+	probeFuse(how, at, lo, answer(), "")
 
 	Label("nosize")
 	CMPQ(n, I32(-1))
@@ -245,8 +237,7 @@ func sumMiddle(q query, key, n, hi, lo GPVirtual, enough func()) {
 		ADDQ(folded(b), sum)
 	}
 	cross := func(words Mem, sum GPVirtual) {
-		t := GP64()
-		MOVQ(words, t)
+		t := copied(words)
 		ADDQ(words.Offset(8), t)
 		XORQ(t, sum)
 	}
@@ -287,8 +278,7 @@ func sumXXH64(key GPVirtual, n int, hi, lo GPVirtual) {
 	first, second, fourth := constant(prime64), constant(secondPrime), constant(xxPrime4)
 	MOVQ(U64(xxPrime5+uint64(n)), lo)
 	for i := 0; i < n; i += 8 {
-		w := GP64()
-		MOVQ(Mem{Base: key, Disp: i}, w)
+		w := copied(Mem{Base: key, Disp: i})
 		IMULQ(second, w)
 		ROLQ(Imm(31), w)
 		IMULQ(first, w)
@@ -310,15 +300,9 @@ func sumXXH64(key GPVirtual, n int, hi, lo GPVirtual) {
 // probes answers for a hash. For kernels that are large it goes on in their functions, which have the same frame: the
 // arguments of ask become theirs.
 func probes(q query, hi, lo GPVirtual) {
-	how, at := GP64(), GP64()
-	MOVQ(q.how(), how)
-	MOVQ(q.probe(), at)
-	leave := func() {
-		VZEROUPPER()
-		RET()
-	}
+	how, at := copied(q.how()), copied(q.probe())
 	Label("dispatch")
-	probeVector(how, at, hi, lo, answer(), leave)
+	probeVector(how, at, hi, lo, answer())
 	Label("more")
 	CMPQ(how, Imm(howBits))
 	JE(LabelRef("bits"))
@@ -343,9 +327,9 @@ func probes(q query, hi, lo GPVirtual) {
 	Label("go")
 	goOn("hasGo")
 	Label("bits")
-	probeBits(at, hi, lo, answer(), func() { RET() })
+	probeBits(at, hi, lo, answer())
 	Label("inshard")
-	probeFuse(how, at, lo, answer(), func() { RET() }, "inshard")
+	probeFuse(how, at, lo, answer(), "inshard")
 
 	Label("shards")
 	of := probeShard(at, hi, lo)
@@ -380,7 +364,7 @@ func probeShard(at, hi, lo GPVirtual) (probe GPVirtual) {
 }
 
 // probeVector answers for howSplit and howLine, and goes on at more for others.
-func probeVector(how, at, hi, lo GPVirtual, found Mem, leave func()) {
+func probeVector(how, at, hi, lo GPVirtual, found Mem) {
 	x, block := YMM(), YMM()
 	b := blocks{at}
 	find := func(shift uint64) {
@@ -398,33 +382,59 @@ func probeVector(how, at, hi, lo GPVirtual, found Mem, leave func()) {
 	splitMask(x, b.last(0), b.last(1))
 	VMOVDQU(Mem{Base: RDX}, block)
 	VPTEST(x, block)
-	SETCS(found)
-	leave()
+	leaveCarry(found)
 	Label("line")
 	find(6)
 	VPBROADCASTQ(x.AsX(), x)
 	VPTEST(b.ones(), lineProbe(x, b.last(0), b.last(1), Mem{Base: RDX}))
-	SETCS(found)
-	leave()
+	leaveCarry(found)
 }
 
 // probeFuse answers for howFuse8 and howFuse16 and the low half of a hash. suffix tells its label from others.
-func probeFuse(how, at, lo GPVirtual, found Mem, leave func(), suffix string) {
+func probeFuse(how, at, lo GPVirtual, found Mem, suffix string) {
 	words := GP64()
 	f := fuse{at}
-	h0, h1, h2, print := f.slots(lo)
+	h, print := f.slots(lo)
 	MOVQ(f.words(), words)
 	CMPQ(how, Imm(howFuse16))
 	JE(LabelRef("fuse16" + suffix))
-	for _, h := range []GPVirtual{h0, h1, h2} {
-		XORB(Mem{Base: words, Index: h, Scale: 1}, print.As8())
-	}
+	xorSlots(words, h, print, 8)
 	SETEQ(found)
-	leave()
+	RET()
 	Label("fuse16" + suffix)
-	for _, h := range []GPVirtual{h0, h1, h2} {
-		XORW(Mem{Base: words, Index: h, Scale: 2}, print.As16())
-	}
+	xorSlots(words, h, print, 16)
 	SETEQ(found)
-	leave()
+	RET()
+}
+
+// sums hashes keys until end or one that it cannot hash, and returns where it stopped. Keys are integers if stride is
+// 8, otherwise their addresses and sizes are stride bytes apart. It prefetches the bytes of the key ahead bytes
+// further, which must be among the keys.
+func sums() {
+	function("sums", "func("+queryType+", dst *uint64, keys *uint64, stride, end, ahead uint64) uint64")
+	q, dst, at := query{param("q")}, param("dst"), param("keys")
+	hi, lo, key, n := GP64(), GP64(), GP64(), GP64()
+	Label("key")
+	CMPQ(at, addr("end"))
+	JE(LabelRef("end"))
+	MOVQ(at, key)
+	MOVQ(U32(8), n)
+	CMPQ(addr("stride"), Imm(8))
+	JE(LabelRef("integer"))
+	MOVQ(addr("ahead"), key)
+	MOVQ(Mem{Base: at, Index: key, Scale: 1}, key)
+	PREFETCHT0(Mem{Base: key})
+	MOVQ(Mem{Base: at}, key)
+	MOVQ(Mem{Base: at, Disp: 8}, n)
+	Label("integer")
+	hashes(q, key, n, hi, lo, true, "store", "end")
+	Label("store")
+	MOVQ(hi, Mem{Base: dst})
+	MOVQ(lo, Mem{Base: dst, Disp: 8})
+	ADDQ(Imm(16), dst)
+	ADDQ(addr("stride"), at)
+	JMP(LabelRef("key"))
+	Label("end")
+	Store(at, ReturnIndex(0))
+	RET()
 }

@@ -60,8 +60,7 @@ var ribbonAll = []ribbonForm{
 
 // ribbonForms calls code for each form, and other for byGo.
 func ribbonForms(r ribbon, other func(), code func(f ribbonForm)) {
-	how := GP64()
-	MOVQ(r.how(), how)
+	how := copied(r.how())
 	const half = 3 // forms of an instruction set
 	CMPQ(how, Imm(half))
 	JHI(LabelRef("further"))
@@ -87,7 +86,7 @@ func ribbonForms(r ribbon, other func(), code func(f ribbonForm)) {
 // ribbonHas is Ribbon.Has.
 func ribbonHas() {
 	function("ribbonHas", "func("+ribbonType+", hi, lo uint64) bool")
-	r := ribbon{Load(Param("r"), GP64())}
+	r := ribbon{param("r")}
 	result := answer()
 	Label("layer")
 	ribbonForms(r, func() { goOn("ribbonHasGo") }, func(f ribbonForm) {
@@ -111,7 +110,7 @@ func ribbonHas() {
 // ribbonGet is Ribbon.Get.
 func ribbonGet() {
 	function("ribbonGet", "func("+ribbonType+", hi, lo uint64) (result, columns uint64)")
-	r := ribbon{Load(Param("r"), GP64())}
+	r := ribbon{param("r")}
 	ribbonForms(r, func() { goOn("ribbonGetGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
 		f.sameColumns(r)
@@ -121,8 +120,7 @@ func ribbonGet() {
 		f.sums.clear()
 		RET()
 		Label("bumped" + f.suffix)
-		all := GP64()
-		MOVQ(I32(-1), all)
+		all := copied(I32(-1))
 		Store(all, ReturnIndex(1))
 		RET()
 	})
@@ -133,16 +131,12 @@ func ribbonGet() {
 // whose blocks are prefetched.
 func ribbonHasMany() {
 	function("ribbonHasMany", "func("+ribbonType+", dst *bool, hs *uint64, n, ahead uint64, bumped *uint16) uint64")
-	r := ribbon{Load(Param("r"), GP64())}
+	r := ribbon{param("r")}
 	ribbonForms(r, func() { RET() }, func(f ribbonForm) {
-		h := Load(Param("hs"), GP64())
-		dst := Load(Param("dst"), GP64())
-		n := Load(Param("n"), GP64())
-		list := Load(Param("bumped"), GP64())
+		h, dst, n, list := param("hs"), param("dst"), param("n"), param("bumped")
 		f.sameColumns(r)
 		Label("key" + f.suffix)
-		ahead := GP64()
-		MOVQ(addr("ahead"), ahead)
+		ahead := copied(addr("ahead"))
 		TESTQ(ahead, ahead)
 		JEQ(LabelRef("cached" + f.suffix))
 		ribbonPrefetch(r, f, Mem{Base: h, Index: ahead, Scale: 1})
@@ -202,8 +196,7 @@ func ribbonStart(r ribbon, hi Mem, bumped string) GPVirtual {
 	SHRXQ(n, start, bucket)
 	BZHIQ(n, start, n)
 	ADDQ(r.bucket(), bucket)
-	word := GP64()
-	MOVQ(bucket, word)
+	word := copied(bucket)
 	SHRQ(Imm(5), word)
 	MOVQ(r.classes(), class)
 	ADDL(bucket.As32(), bucket.As32())
@@ -216,8 +209,7 @@ func ribbonStart(r ribbon, hi Mem, bumped string) GPVirtual {
 
 // ribbonBlock turns a start into the block of its slot. There are one or two blocks without starts for each segment.
 func ribbonBlock(f ribbonForm, start GPVirtual) GPVirtual {
-	segment := GP64()
-	MOVQ(start, segment)
+	segment := copied(start)
 	SHRQ(Imm(ribbonSegment), segment)
 	SHRQ(Imm(6), start)
 	if f.words == 3 {
@@ -272,21 +264,17 @@ func ribbonLocate(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual, withPrint
 	}
 	f.sums.coefficients(coefficients)
 	if f.few {
-		stride := GP64()
-		MOVQ(r.stride(), stride)
+		stride := copied(r.stride())
 		IMULQ(stride, block)
 		ADDQ(r.words(), block)
 		k.at = []Mem{{Base: block}, {Base: block, Index: stride, Scale: 1}}
 		return k
 	}
 
-	wide, n := GP64(), GP64()
-	MOVQ(r.wide(), wide)
-	MOVQ(block, n)
+	wide, n := copied(r.wide()), copied(block)
 	CMPQ(block, wide)
 	CMOVQCC(wide, n)
-	at := GP64()
-	MOVQ(r.stride(), at)
+	at := copied(r.stride())
 	IMULQ(block, at)
 	LEAQ(Mem{Base: at, Index: n, Scale: 8}, at)
 	ADDQ(r.words(), at)

@@ -17,7 +17,7 @@ const (
 // slotsHas has a lane of 32 bits for each of eight slots.
 func slotsHas() {
 	function("slotsHas", "func("+slotsType+", hi, lo uint64) bool")
-	s := blocks{Load(Param("s"), GP64())}
+	s := blocks{param("s")}
 	line, bit := GP64(), GP64()
 
 	MOVQ(s.field(24), RAX) // blocks
@@ -39,8 +39,8 @@ func slotsHas() {
 // blocks.
 func slotsHasIn() {
 	function("slotsHasIn", "func("+slotsType+", block *byte, rest, lo uint64) bool")
-	s := blocks{Load(Param("s"), GP64())}
-	line, bit := Load(Param("block"), GP64()).(GPVirtual), GP64()
+	s := blocks{param("s")}
+	line, bit := param("block"), GP64()
 	MOVQ(s.field(32), RAX) // groups
 	MULQ(addr("rest"))
 	MOVQ(RDX, bit)
@@ -69,20 +69,17 @@ func slotsRounds(s blocks, line, bit GPVirtual) {
 	JNE(LabelRef("no"))
 	Label("yes")
 	MOVB(Imm(1), found)
-	VZEROUPPER()
-	RET()
+	leaveVector()
 	Label("no")
 	MOVB(Imm(0), found)
-	VZEROUPPER()
-	RET()
+	leaveVector()
 }
 
 // slotsSet returns the bit set of the slots, of eight, that are set. The two registers of shifts are for slots 0, 1, 4,
 // 5 and for 2, 3, 6, 7; VSHUFPS sorts them.
 func slotsSet(s blocks, u VecVirtual, line, bit GPVirtual) GPVirtual {
 	field := func(i int) Mem { return s.field(80 + 32*i) }
-	shifts := GP64()
-	MOVQ(bit, shifts)
+	shifts := copied(bit)
 	SHRQ(Imm(3), shifts)
 	MOVQ(Mem{Base: line, Index: shifts, Scale: 1}, shifts)
 	MOVQ(bit, RCX)
