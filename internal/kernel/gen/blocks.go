@@ -35,10 +35,7 @@ func blocksHasIn() {
 	leaveCarry(found)
 	Label("split")
 	VPBROADCASTD(addr("lo"), x)
-	splitMask(x, b.last(0), b.last(1))
-	block := YMM()
-	VMOVDQU(line, block)
-	VPTEST(x, block)
+	testSplit(b, x, line)
 	leaveCarry(found)
 }
 
@@ -72,10 +69,7 @@ func blocksHas() {
 	SHLQ(Imm(5), RDX)
 	ADDQ(b.words(), RDX)
 	VPBROADCASTD(addr("lo"), x)
-	splitMask(x, b.last(0), b.last(1))
-	block := YMM()
-	VMOVDQU(Mem{Base: RDX}, block)
-	VPTEST(x, block)
+	testSplit(b, x, Mem{Base: RDX})
 	leaveCarry(found)
 
 	Label("neither")
@@ -146,28 +140,36 @@ func splitMask(x VecVirtual, salts, ones Op) {
 	VPSLLVD(x, one, x)
 }
 
+// testSplit sets the carry flag if a split block has the bits of a key. x has eight times the low half of its hash.
+func testSplit(b blocks, x VecVirtual, block Mem) {
+	splitMask(x, b.last(0), b.last(1))
+	content := YMM()
+	VMOVDQU(block, content)
+	VPTEST(x, content)
+}
+
+// locate prefetches the block of the key ahead bytes behind the key at h, and leaves the offset of the block of the key
+// at h in RDX. Blocks have 1<<shift bytes.
+func locate(h, ahead, words, count Register, shift uint64) {
+	MOVQ(count, RAX)
+	MULQ(Mem{Base: h, Index: ahead, Scale: 1})
+	SHLQ(Imm(shift), RDX)
+	PREFETCHT0(Mem{Base: words, Index: RDX, Scale: 1})
+	MOVQ(count, RAX)
+	MULQ(Mem{Base: h})
+	SHLQ(Imm(shift), RDX)
+}
+
 // blocksHasMany is blocksHas for n keys, in the line layout with at most seven probes or the split layout. ahead is the
 // distance in bytes from a key to the key whose block it prefetches.
 func blocksHasMany() {
 	function("blocksHasMany", "func("+blocksType+", dst *bool, hs *uint64, n, ahead uint64)")
 	b, dst, h, n, ahead := blocks{param("b")}, param("dst"), param("hs"), param("n"), param("ahead")
 	words, count := copied(b.words()), copied(b.count())
-	v0, v1, ones := YMM(), YMM(), YMM()
-	VMOVDQU(b.last(0), v0)
-	VMOVDQU(b.last(1), v1)
-	VMOVDQU(b.ones(), ones)
-	CMPQ(b.how(), Imm(byLine))
-	JNE(LabelRef("split"))
-
+	line, split := layouts(b, h)
 	loop := func(name string, shift uint64, has func(block Mem)) {
 		Label(name)
-		MOVQ(count, RAX)
-		MULQ(Mem{Base: h, Index: ahead, Scale: 1})
-		SHLQ(Imm(shift), RDX)
-		PREFETCHT0(Mem{Base: words, Index: RDX, Scale: 1})
-		MOVQ(count, RAX)
-		MULQ(Mem{Base: h})
-		SHLQ(Imm(shift), RDX)
+		locate(h, ahead, words, count, shift)
 		has(Mem{Base: words, Index: RDX, Scale: 1})
 		SETCS(Mem{Base: dst})
 		ADDQ(Imm(16), h)
@@ -176,13 +178,19 @@ func blocksHasMany() {
 		JNE(LabelRef(name))
 		leaveVector()
 	}
-	line, split := layouts(h, v0, v1, ones)
 	loop("line", 6, line)
 	loop("split", 5, split)
 }
 
-// layouts returns what tests the key at h in a block of each layout, and sets the carry flag if the block has it.
-func layouts(h, v0, v1, ones Register) (line, split func(block Mem)) {
+// layouts goes on at split for the split layout. It returns what tests the key at h in a block of each layout, and sets
+// the carry flag if the block has it.
+func layouts(b blocks, h Register) (line, split func(block Mem)) {
+	v0, v1, ones := YMM(), YMM(), YMM()
+	VMOVDQU(b.last(0), v0)
+	VMOVDQU(b.last(1), v1)
+	VMOVDQU(b.ones(), ones)
+	CMPQ(b.how(), Imm(byLine))
+	JNE(LabelRef("split"))
 	x, content := YMM(), YMM()
 	line = func(block Mem) {
 		VPBROADCASTQ(Mem{Base: h, Disp: 8}, x)
@@ -202,13 +210,7 @@ func layouts(h, v0, v1, ones Register) (line, split func(block Mem)) {
 func blocksHasAt() {
 	function("blocksHasAt", "func("+blocksType+", dst *bool, hs *uint64, at *uint64, n, ahead uint64)")
 	b, dst, h, at, n, ahead := blocks{param("b")}, param("dst"), param("hs"), param("at"), param("n"), param("ahead")
-	v0, v1, ones := YMM(), YMM(), YMM()
-	VMOVDQU(b.last(0), v0)
-	VMOVDQU(b.last(1), v1)
-	VMOVDQU(b.ones(), ones)
-	CMPQ(b.how(), Imm(byLine))
-	JNE(LabelRef("split"))
-
+	line, split := layouts(b, h)
 	loop := func(name string, has func(block Mem)) {
 		Label(name)
 		first := copied(Mem{Base: at, Index: ahead, Scale: 1})
@@ -223,7 +225,6 @@ func blocksHasAt() {
 		JNE(LabelRef(name))
 		leaveVector()
 	}
-	line, split := layouts(h, v0, v1, ones)
 	loop("line", line)
 	loop("split", split)
 }
@@ -237,13 +238,7 @@ func blocksAddSplit() {
 	VMOVDQU(b.last(0), salts)
 	VMOVDQU(b.last(1), ones)
 	Label("key")
-	MOVQ(count, RAX)
-	MULQ(Mem{Base: h, Index: ahead, Scale: 1})
-	SHLQ(Imm(5), RDX)
-	PREFETCHT0(Mem{Base: words, Index: RDX, Scale: 1})
-	MOVQ(count, RAX)
-	MULQ(Mem{Base: h})
-	SHLQ(Imm(5), RDX)
+	locate(h, ahead, words, count, 5)
 	VPBROADCASTD(Mem{Base: h, Disp: 8}, x)
 	splitMask(x, salts, ones)
 	VPOR(Mem{Base: words, Index: RDX, Scale: 1}, x, x)
@@ -267,13 +262,7 @@ func blocksAddLine() {
 			JNE(LabelRef("no" + loop))
 		}
 		Label(loop)
-		MOVQ(count, RAX)
-		MULQ(Mem{Base: h, Index: ahead, Scale: 1})
-		SHLQ(Imm(6), RDX)
-		PREFETCHT0(Mem{Base: words, Index: RDX, Scale: 1})
-		MOVQ(count, RAX)
-		MULQ(Mem{Base: h})
-		SHLQ(Imm(6), RDX)
+		locate(h, ahead, words, count, 6)
 		ADDQ(words, RDX)
 		x := copied(Mem{Base: h, Disp: 8})
 		for i := range k {

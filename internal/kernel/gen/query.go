@@ -61,6 +61,13 @@ func shifted(x GPVirtual, n uint64) {
 	XORQ(t, x)
 }
 
+// avalanched mixes the bits of a half of XXH3; by is avalanche.
+func avalanched(x, by GPVirtual) {
+	shifted(x, 37)
+	IMULQ(by, x)
+	shifted(x, 32)
+}
+
 // folded returns the exclusive or of the halves of RAX·x.
 func folded(x GPVirtual) GPVirtual {
 	MULQ(x)
@@ -179,15 +186,11 @@ func sumShort(q query, key, n, hi, lo GPVirtual, enough func()) {
 	MULQ(second)
 	MOVQ(RAX, lo)
 	by := constant(avalanche)
-	shifted(lo, 37)
-	IMULQ(by, lo)
-	shifted(lo, 32)
+	avalanched(lo, by)
 	enough()
 	IMULQ(second, hi)
 	ADDQ(RDX, hi)
-	shifted(hi, 37)
-	IMULQ(by, hi)
-	shifted(hi, 32)
+	avalanched(hi, by)
 }
 
 // sumWord is XXH3-128 for keys of 4 to 8 bytes. RAX has the first four bytes in its lower half, the last four in its
@@ -205,7 +208,7 @@ func sumWord(q query, by, hi, lo GPVirtual, enough func()) {
 	IMULQ(constant(eightPrime), lo)
 	shifted(lo, 28)
 	enough()
-	shifted(hi, 37)
+	shifted(hi, 37) // as avalanched, with a constant that is loaded later
 	IMULQ(constant(avalanche), hi)
 	shifted(hi, 32)
 }
@@ -254,9 +257,7 @@ func sumMiddle(q query, key, n, hi, lo GPVirtual, enough func()) {
 	MOVQ(low, lo)
 	ADDQ(high, lo)
 	by := constant(avalanche)
-	shifted(lo, 37)
-	IMULQ(by, lo)
-	shifted(lo, 32)
+	avalanched(lo, by)
 	enough()
 	fourth := constant(xxPrime4)
 	second := constant(secondPrime)
@@ -267,9 +268,7 @@ func sumMiddle(q query, key, n, hi, lo GPVirtual, enough func()) {
 	ADDQ(high, hi)
 	IMULQ(constant(prime64), low)
 	ADDQ(low, hi)
-	shifted(hi, 37)
-	IMULQ(by, hi)
-	shifted(hi, 32)
+	avalanched(hi, by)
 	NEGQ(hi)
 }
 
@@ -365,7 +364,7 @@ func probeShard(at, hi, lo GPVirtual) (probe GPVirtual) {
 
 // probeVector answers for howSplit and howLine, and goes on at more for others.
 func probeVector(how, at, hi, lo GPVirtual, found Mem) {
-	x, block := YMM(), YMM()
+	x := YMM()
 	b := blocks{at}
 	find := func(shift uint64) {
 		MOVQ(hi, RAX)
@@ -379,9 +378,7 @@ func probeVector(how, at, hi, lo GPVirtual, found Mem) {
 	JE(LabelRef("line"))
 	find(5)
 	VPBROADCASTD(x.AsX(), x)
-	splitMask(x, b.last(0), b.last(1))
-	VMOVDQU(Mem{Base: RDX}, block)
-	VPTEST(x, block)
+	testSplit(b, x, Mem{Base: RDX})
 	leaveCarry(found)
 	Label("line")
 	find(6)
