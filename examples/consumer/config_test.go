@@ -1,13 +1,24 @@
 package main
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/window"
 )
 
 // TestConfigOfAUser builds filters that a user of a service describes, in bounded memory.
@@ -70,4 +81,63 @@ func TestCloneOfPlain(t *testing.T) {
 	if err := set.AddString("later"); err != nil || clone.ContainsString("later") {
 		t.Errorf("the clone changes with its set: %v", err)
 	}
+}
+
+// TestSecretIsHidden prints everything that holds a secret in every way and searches for the secret in every notation.
+func TestSecretIsHidden(t *testing.T) {
+	secret := filter.Secret([]byte("the-secret-words"))
+	config := bloomery.Config{Secret: &secret, Keys: 100}
+	set := must(bloomery.New(config))(t)
+	forgets := must(window.New[string](window.Config{Keys: 100, TTL: time.Hour, Secret: &secret}))(t)
+	live := liveOf(t, set, &secret)
+	values := map[string]any{
+		"Set": set, "*Set in a struct": struct{ S *bloomery.Set }{set}, "Config": config, "*Config": &config,
+		"Config in a struct": struct{ C bloomery.Config }{config}, "Hasher": set.Hasher(), "Live": live,
+		"Hasher in a struct": struct{ H filter.Hasher }{set.Hasher()},
+		"unexported field":   struct{ h filter.Hasher }{set.Hasher()}, "Option": bloomery.WithSecret(&secret),
+		"window.Filter": forgets, "window.Filter by value": *forgets,
+		"window.Config": window.Config{Keys: 100, TTL: time.Hour, Secret: &secret},
+	}
+	var forms []string
+	words := []uint64{binary.LittleEndian.Uint64(secret[:]), binary.LittleEndian.Uint64(secret[8:])}
+	for _, w := range append(words, binary.BigEndian.Uint64(secret[:]), binary.BigEndian.Uint64(secret[8:])) {
+		forms = append(forms, strconv.FormatUint(w, 10), strconv.FormatUint(w, 16), strconv.FormatUint(w, 2))
+	}
+	forms = append(forms, string(secret[:]), hex.EncodeToString(secret[:]),
+		base64.StdEncoding.EncodeToString(secret[:])[:20],
+		strings.Trim(fmt.Sprint(secret[:]), "[]"), strings.Trim(strings.ReplaceAll(fmt.Sprint(secret[:]), " ", ","), "[]"),
+		strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%#v", secret[:]), "[]byte{"), "}"))
+	for what, v := range values {
+		var logs bytes.Buffer
+		slog.New(slog.NewTextHandler(&logs, nil)).Info("text", "value", v)
+		slog.New(slog.NewJSONHandler(&logs, nil)).Info("json", "value", v)
+		if b, err := json.Marshal(v); err == nil {
+			logs.Write(b)
+		}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "%b"} {
+			fmt.Fprintf(&logs, verb+"\n", v)
+		}
+		for _, form := range forms {
+			if strings.Contains(strings.ToLower(logs.String()), strings.ToLower(form)) {
+				t.Errorf("%s shows the secret as %q", what, form)
+			}
+		}
+	}
+	for _, want := range []string{"standard(", "siphash-128", "0 keys"} {
+		if s := fmt.Sprint(set); !strings.Contains(s, want) {
+			t.Errorf("%q does not say %q", s, want)
+		}
+	}
+}
+
+// liveOf returns a Live of the file of a set, which the test closes.
+func liveOf(t *testing.T, set *bloomery.Set, secret *filter.Secret) *bloomery.Live {
+	t.Helper()
+	path := t.TempDir() + "/keys.bloom"
+	if err := set.Save(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	live := must(bloomery.OpenLive(t.Context(), path, bloomery.WithSecret(secret)))(t)
+	t.Cleanup(func() { _ = live.Close() })
+	return live
 }
