@@ -133,8 +133,8 @@ func PatchFile(ctx context.Context, old string, d []byte, out string, o Options)
 	return container.WriteAtomic(ctx, out, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
-// readVersion returns the content of a filter file or an exact set, which may be a pipe of at most 1 GiB, or the sharded
-// set in a folder.
+// readVersion returns the content of a filter file or an exact set, which may be a pipe of at most 1 GiB, or the
+// sharded set in a folder.
 func readVersion(ctx context.Context, path string) (v patch.Version, err error) {
 	const head = 8 // the longest magic
 	limit := untrusted.Limit{MaxBytes: math.MaxInt64, Streams: true, Head: head, Check: func(b []byte) error {
@@ -182,6 +182,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o Option
 		}
 		return err
 	}
+
 	text, err := patch.Patch(ctx, from, d, o.MaxBytes, put)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
@@ -190,8 +191,9 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o Option
 	if err != nil {
 		return err
 	}
+
 	same := shardset.SameFile(dir, out)
-	for _, e := range m.Shards { // those that both versions have
+	for _, e := range m.Shards { // both versions have them
 		if same || made[e.File] {
 			continue
 		}

@@ -73,6 +73,7 @@ func load(ctx context.Context, path string, s *objects, o Options) (*content, er
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	c.Total = uint64(len(c.file))
+
 	stored, err := s.put(ctx, c.file)
 	c.SHA256, c.Bytes = stored.SHA256, stored.Bytes
 	return c, err
@@ -131,6 +132,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 	if err != nil {
 		return decoded{}, container.Broken(f.SpecAt(), err.Error(), filter.ErrCorrupt)
 	}
+
 	d := decoded{bytes: b, file: f, info: whole.Info()}
 	d.info.FPRPosterior = shardset.Rate(max(d.info.FPRPosterior, family.LowestRate(f.Hash, d.info.Keys)))
 	t, ok := one.(family.Trimmer)
@@ -145,6 +147,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 	case err != nil:
 		return d, nil
 	}
+
 	small := *f
 	small.Encoded = t.Trimmed().(family.Encoder).Encode()
 	if !trim {
@@ -153,6 +156,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 		}
 		return d, nil
 	}
+
 	var out bytes.Buffer
 	if err := container.Write(&out, &small); err != nil {
 		return decoded{}, err
@@ -206,6 +210,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 		e.SHA256, e.Bytes = stored.SHA256, stored.Bytes
 		e.File = shardset.HashName(i, len(m.Shards), e.SHA256)
 	}
+
 	var out bytes.Buffer
 	if _, err := m.WriteTo(&out); err != nil {
 		return nil, err
@@ -216,6 +221,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 	if saved > 0 {
 		c.trimmed = c.Total - saved
 	}
+
 	stored, err := s.put(ctx, c.file)
 	c.SHA256, c.Bytes = stored.SHA256, stored.Bytes
 	return c, err

@@ -62,6 +62,7 @@ func (p *publisher) readCurrent(ctx context.Context) error {
 	default:
 		return fmt.Errorf("%s: %w: %w", p.path(), ErrUntrusted, err)
 	}
+
 	p.current, p.raw = r, raw
 	if ahead := r.Published.Sub(p.o.Now); ahead > 24*time.Hour {
 		p.warn(fmt.Errorf("release %d says that it was published at %s, and here it is %s: is the clock right?",
@@ -107,6 +108,7 @@ func (p *publisher) readHistory(ctx context.Context) error {
 	return err
 }
 
+// history returns the history of a release.
 func (s *objects) history(ctx context.Context, r *record) (history, error) {
 	if r.History == nil {
 		return nil, nil
@@ -141,6 +143,7 @@ func (p *publisher) findName() (err error) {
 		}
 		name = filepath.Base(path)
 	}
+
 	if !validName(name) || name == string(filepath.Separator) {
 		return fmt.Errorf("%w: name %q; want 1 to %d bytes of printable text", ErrOptions, name, maxName)
 	}
@@ -196,6 +199,7 @@ func (p *publisher) begin(ctx context.Context) error {
 		p.warn(fmt.Errorf("%s has objects, but no %s: the numbers start at 1 again, and readers that have seen a higher "+
 			"one refuse that; state a number", p.dir, ReleaseName))
 	}
+
 	unlock, err := p.states.lock(ctx, p.o.Waiting)
 	if err != nil {
 		return err
@@ -218,6 +222,7 @@ func (p *publisher) known() (newest lastSigned) {
 	return newest
 }
 
+// number returns the number of the next release.
 func (p *publisher) number() (uint64, error) {
 	used := p.known().Number
 	switch {

@@ -65,8 +65,8 @@ func WithMaxBytes(n uint64) FollowOption { return func(o *followOptions) { o.max
 // not call the Follower. No two functions of OnEvent and OnProgress run at the same time.
 func OnEvent(f func(Event)) FollowOption { return func(o *followOptions) { o.notify = f } }
 
-// OnProgress calls f while bodies are loaded, with the bytes loaded by this poll and those that it expects to load. The
-// latter may change. f must not call the Follower.
+// OnProgress calls f while bodies are loaded, with the bytes that this poll has loaded and the bytes that it expects to
+// load, which may change. f must not call the Follower.
 func OnProgress(f func(loaded, expected int64)) FollowOption {
 	return func(o *followOptions) { o.progress = f }
 }
@@ -143,12 +143,12 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 
 // Follow keeps a file current until ctx ends or the Live is closed, and returns a Live of the file, which has every new
 // release at once. If there is a good file, Follow returns at once and polls in the background; else it waits until the
-// first release is loaded, or ctx ends, and tries again after errors that may pass. It returns all others: of
+// first release is loaded, or ctx ends, and tries again after transient errors. It returns all others: of
 // signatures, formats, names, secrets and limits, if the release cannot be opened, and if nothing is published at that
 // address. If an exact set is published, the error wraps ErrKind.
 //
-// Live.Err returns the error of the last poll. It wraps ErrExpired as soon as the release has expired, and after the end
-// of ctx the cause of that. See also OnEvent. WithOpen has the options of opening.
+// Live.Err returns the error of the last poll. It wraps ErrExpired as soon as the release has expired, and the cause of
+// ctx after ctx ends. See also OnEvent. WithOpen has the options of opening.
 func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {
 	return follow(ctx, address, file, o, []string{File, Set}, func(f *Follower, update updater) (*bloomery.Live, error) {
 		with := bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live, report func(error)) {
@@ -190,6 +190,7 @@ func follow[L any](
 		if opened == nil {
 			return l, nil
 		}
+
 		event, err := f.Poll(ctx)
 		if event.Kind != "" {
 			f.tell(event, err, 0)
@@ -200,11 +201,13 @@ func follow[L any](
 		} else if !errors.Is(opened, fs.ErrNotExist) {
 			err = errors.Join(err, opened) // there is a file
 		}
-		// Neither a later release nor an error that passes makes a wrong secret right, or a limit large enough.
+
+		// Neither a later release nor time makes a wrong secret right, or a limit large enough.
 		final := errors.Is(opened, filter.ErrSecret) || errors.Is(opened, filter.ErrTooLarge)
 		if ctx.Err() != nil || final || !passes(err) {
 			return none, err
 		}
+
 		wait := f.delay(failures, err)
 		f.tell(Event{}, err, wait)
 		select {

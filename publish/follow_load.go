@@ -29,8 +29,8 @@ func (f *Follower) isPart(name string) bool {
 	return ok && err == nil && len(digits) == partDigits
 }
 
-// clean removes all part files but keep, and reports whether there was one. With spare it leaves the newest other one: a
-// poll that loads a delta must not lose what an earlier one has loaded of the whole file.
+// clean removes all part files but keep, and reports whether there was one. With spare it leaves the newest other one:
+// a poll that loads a delta must not lose what an earlier one has loaded of the whole file.
 func (f *Follower) clean(keep string, spare bool) (removed bool) {
 	all, _ := os.ReadDir(filepath.Dir(f.target))
 	var other string
@@ -63,6 +63,7 @@ func (p *poll) download(ctx context.Context, o object) (path string, err error) 
 	if err != nil {
 		return "", err
 	}
+
 	resumed, err := p.fill(ctx, out, o)
 	if resumed && errors.Is(err, ErrObject) { // what was there may have been damaged
 		_, err = p.fill(ctx, out, o)
@@ -126,13 +127,14 @@ func (p *poll) loadRest(ctx context.Context, out *os.File, at int64, o object) e
 	if got.Size >= 0 && uint64(got.Size) != o.Bytes {
 		return fmt.Errorf("%w: the server has %d bytes, and the release names %d", ErrObject, got.Size, o.Bytes)
 	}
-	if got.Offset != at {
+	if got.Offset != at { // the server sends all
 		at = 0
 		_, err := out.Seek(0, io.SeekStart)
 		if err = errors.Join(err, out.Truncate(0)); err != nil {
 			return err
 		}
 	}
+
 	p.expected -= at
 	n, err := io.Copy(out, got.Body)
 	if err == nil && uint64(at+n) < o.Bytes {

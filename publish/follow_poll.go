@@ -23,7 +23,7 @@ import (
 //
 // It returns Updated or Unchanged, with an error wrapping ErrExpired if the release has expired. On any other error the
 // Event is zero and the file is as before, and complete. It ends soon after ctx does. Its requests take at most
-// 2 × Stall + bytes / MinRate of transport.Config together; a download that takes longer is resumed by the next poll. It
+// 2 × Stall + bytes / MinRate of transport.Config together; the next poll resumes a download that takes longer. It
 // waits for the lock of other followers for at most 2 × Stall. Then the error wraps transport.ErrStalled.
 func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	target, err := f.options.guard.follows(f.file)
@@ -36,6 +36,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 		return Event{}, absent(err)
 	}
 	defer unlock()
+
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p := &poll{Follower: f, pace: newPace(f.patience(), f.options.transport.MinRate, cancel)}
@@ -45,6 +46,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	if p.held, err = f.look(ctx); err != nil {
 		return Event{}, err
 	}
+
 	event, err := p.makeCurrent(ctx)
 	if err != nil {
 		return Event{}, err
@@ -65,6 +67,7 @@ type poll struct {
 	unused    error  // why a delta was not used
 }
 
+// makeCurrent asks for the release, and replaces the file unless it is that release already.
 func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	request := transport.Request{MaxBytes: maxRelease}
 	if s := p.was; p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
@@ -85,6 +88,7 @@ func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	default:
 		p.next = p.was
 	}
+
 	if p.next.SHA256 == p.held.sum {
 		p.removeLeftovers(ctx)
 		return Event{Kind: Unchanged, Release: Release{Number: p.next.Release}, Bytes: p.loaded}, p.writeState(ctx)
@@ -92,6 +96,7 @@ func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	if err := p.mayReplace(); err != nil {
 		return Event{}, err
 	}
+
 	event := Event{Kind: Updated, Release: p.release.Release}
 	p.removeAbandoned()
 	event.Delta, event.From, err = p.update(ctx)
@@ -102,6 +107,7 @@ func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("%s: release %d: %w", p.source, p.release.Number, err)
 	}
+
 	p.clean("", false)
 	event.Bytes, event.Unused = p.loaded, p.unused
 	return event, nil
@@ -140,6 +146,7 @@ func (p *poll) mayReplace() error {
 	case p.was.Release != 0 || !h.exists || h.folder:
 		return nil
 	}
+
 	in, st, err := untrusted.Open(p.file)
 	if err != nil {
 		return err
@@ -152,6 +159,8 @@ func (p *poll) mayReplace() error {
 	return lasting{fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)}
 }
 
+// update replaces the file by the release: by the delta from the release before, if that is smaller and can be used,
+// else by the whole. It also returns the number of the release before, or 0 if it is not known.
 func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error) {
 	d, from := p.delta(ctx)
 	var content loaded
@@ -162,12 +171,14 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 			return false, from, p.unused
 		}
 	}
+
 	if !byDelta {
 		p.expected = p.loaded + int64(p.release.Total)
 		if content, err = p.kind().whole(ctx, p); err != nil && p.unused != nil {
 			err = fmt.Errorf("%w; the delta was not used: %v", err, p.unused) // why the whole failed decides what is next
 		}
 	}
+
 	if err == nil {
 		err = p.kind().install(ctx, p, content)
 	}
@@ -176,6 +187,7 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 
 func (p *poll) kind() kind { return kinds[p.release.Kind] }
 
+// patch makes the release from what is held and a delta.
 func (p *poll) patch(ctx context.Context, d *object) (c loaded, err error) {
 	text, err := p.object(ctx, *d)
 	if err != nil {
@@ -185,6 +197,7 @@ func (p *poll) patch(ctx context.Context, d *object) (c loaded, err error) {
 	if err != nil {
 		return c, err
 	}
+
 	read := func(e part) ([]byte, error) {
 		return untrusted.ReadFile(ctx, p.inSet(e.name), untrusted.Limit{MaxBytes: e.Bytes})
 	}
@@ -210,6 +223,7 @@ func (p *poll) delta(ctx context.Context) (d *object, from uint64) {
 	if r := p.release.Previous; r != nil && r.SHA256 == p.held.sum {
 		return r.Delta, r.Number
 	}
+
 	h := p.release.History
 	if h == nil || h.Bytes >= p.release.Total {
 		return nil, from
@@ -224,6 +238,7 @@ func (p *poll) delta(ctx context.Context) (d *object, from uint64) {
 		p.unused = err
 		return nil, from
 	}
+
 	for _, s := range all {
 		if s.SHA256 == p.held.sum {
 			return s.Delta, s.Number
@@ -241,6 +256,7 @@ type held struct {
 	manifest       *shard.Manifest // or nil if it cannot be read
 }
 
+// look returns what there is at the path of the file.
 func (f *Follower) look(ctx context.Context) (h held, err error) {
 	st, err := os.Stat(f.file)
 	if errors.Is(err, fs.ErrNotExist) {

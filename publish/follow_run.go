@@ -245,7 +245,7 @@ func cannotOpen(err error) error {
 	return lasting{err}
 }
 
-// passes reports whether an error may pass.
+// passes reports whether an error is transient: another poll may succeed.
 func passes(err error) bool {
 	is := func(p error) bool { return errors.Is(err, p) }
 	return !slices.ContainsFunc(permanent, is) && !errors.As(err, new(lasting))

@@ -105,8 +105,8 @@ func TestNumbersOfStrangers(t *testing.T) {
 	holds(t, f, second)
 }
 
-// TestStolenName: a reader whose first release was signed by a thief, with another name and the largest number, recovers
-// with the next key and the right name.
+// TestStolenName: a reader whose first release was signed by a thief, with another name and the largest number,
+// recovers with the next key and the right name.
 func TestStolenName(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()

@@ -240,8 +240,8 @@ func TestLocked(t *testing.T) {
 	mustPoll(t, f)
 }
 
-// TestExpiresDuringPoll: Err and OnEvent tell within seconds that a release has expired, while a poll waits for a server
-// or for a lock, and after polls that have failed.
+// TestExpiresDuringPoll: Err and OnEvent tell within seconds that a release has expired, while a poll waits for a
+// server or for a lock, and after polls that have failed.
 func TestExpiresDuringPoll(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

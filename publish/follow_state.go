@@ -67,6 +67,7 @@ func (f *Follower) readState(ctx context.Context, target string) (*state, error)
 	if f.options.guard.shared(path, st) && !f.options.guard.off {
 		return nil, fmt.Errorf("%s: %w: its permissions are %v", path, ErrForeign, st.Mode())
 	}
+
 	var s state
 	b, err := untrusted.Read(ctx, in, untrusted.Limit{MaxBytes: maxState})
 	switch {
@@ -131,6 +132,7 @@ func (f *Follower) accept(text []byte, was *state) (*record, *state, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
 	now := newest{r.Number, r.SHA256}
 	if name := cmp.Or(f.options.name, was.Name); name != "" && r.Name != name {
 		return nil, nil, fmt.Errorf("%w: %q, and %s follows %q", ErrOtherName, r.Name, f.file, name)
@@ -142,7 +144,8 @@ func (f *Follower) accept(text []byte, was *state) (*record, *state, error) {
 		return nil, nil, err
 	}
 
-	next := &state{Name: r.Name, newest: now, Published: r.Published, Expires: r.Expires, URL: f.source.String(), Seen: map[string]newest{}}
+	next := &state{Name: r.Name, newest: now, Published: r.Published, Expires: r.Expires, URL: f.source.String()}
+	next.Seen = map[string]newest{}
 	maps.Copy(next.Seen, was.Seen)
 	for _, id := range by {
 		next.Seen[id] = now

@@ -29,7 +29,8 @@ func (r *Release) step() step {
 
 // check returns an error if a field of a step is out of range.
 func (s *step) check() error {
-	if s.Number == 0 || s.Number > maxNumber || s.Keys > maxNumber || !family.MeasuredRate(s.FPRPosterior) || !isWhole(s.Published) {
+	if s.Number == 0 || s.Number > maxNumber || s.Keys > maxNumber || !family.MeasuredRate(s.FPRPosterior) ||
+		!isWhole(s.Published) {
 		return fmt.Errorf("%w: history: release %d of %v with %d keys, rate %v", ErrRelease, s.Number, s.Published,
 			s.Keys, s.FPRPosterior)
 	}
@@ -86,6 +87,7 @@ func retain(older history, n int, now time.Time) history {
 	if n == 0 {
 		return nil
 	}
+
 	keep := make([]bool, len(older))
 	for i := range min(n, len(older)) {
 		keep[i] = true
@@ -99,6 +101,7 @@ func retain(older history, n int, now time.Time) history {
 			keep[i] = true
 		}
 	}
+
 	var kept history
 	for i, s := range older {
 		if keep[i] {

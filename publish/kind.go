@@ -161,7 +161,7 @@ func (p *poll) unchanged() error {
 
 func openFilter(_ context.Context, p *poll, c loaded) error {
 	options := p.options.open
-	if p.options.guard.off { // another user may cut the part file, which would crash those that map it
+	if p.options.guard.off { // another user may cut the part file, which would crash programs that map it
 		options = append(slices.Clip(options), bloomery.InMemory())
 	}
 	if c.part != "" {

@@ -156,12 +156,14 @@ func (setForm) install(ctx context.Context, p *poll, c loaded) error {
 	if err != nil {
 		return err
 	}
+
 	c.to.Sweep(m)
 	for _, e := range m.Shards {
 		if err := p.loadShard(ctx, c.to, e); err != nil {
 			return fmt.Errorf("shard %s: %w", e.File, err)
 		}
 	}
+
 	if err := p.opensSet(m, c.bytes); err != nil {
 		c.to.Sweep()
 		return err
@@ -169,9 +171,11 @@ func (setForm) install(ctx context.Context, p *poll, c loaded) error {
 	if err := p.writeState(ctx); err != nil {
 		return err
 	}
+
 	if err := c.to.Commit(ctx, m, c.bytes, nil); err != nil {
 		return err
 	}
+
 	named := map[string]bool{}
 	for _, e := range m.Shards {
 		named[p.inSet(e.File)] = true
@@ -230,7 +234,8 @@ func link(from, to string) error {
 	return os.Symlink(from, to)
 }
 
-// removeLeftShards is removeLeftovers in the folder of a set. It takes the lock only if there is something to remove, and does not wait.
+// removeLeftShards is removeLeftovers in the folder of a set. It takes the lock only if there is something to remove,
+// and does not wait.
 func (p *poll) removeLeftShards(ctx context.Context) {
 	m := p.held.manifest
 	all, _ := os.ReadDir(p.file)

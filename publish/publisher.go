@@ -46,6 +46,7 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 	if err := os.MkdirAll(p.store.dir, 0o777); err != nil {
 		return Report{}, err
 	}
+
 	lock, _, err := container.Lock(ctx, dir, o.Waiting)
 	if err != nil {
 		return Report{}, err
@@ -150,6 +151,7 @@ func (p *publisher) renew(ctx context.Context) error {
 		return err
 	}
 	p.clean(ctx, nil)
+
 	left := p.current.Expires.Sub(p.o.Now)
 	if p.o.Renew || left < p.o.Lifetime/2 || left > p.o.Lifetime || !slices.Equal(before, idsOf(p.o.signers())) {
 		r := *p.current
@@ -166,6 +168,7 @@ func (p *publisher) renew(ctx context.Context) error {
 	return nil
 }
 
+// release makes a new release of c, with deltas from the older releases that are kept.
 func (p *publisher) release(ctx context.Context, c *content) error {
 	r := &c.record
 	r.Name, r.Published, r.Expires = p.name, p.o.Now, p.o.Now.Add(p.o.Lifetime)
@@ -188,6 +191,7 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 		}
 		p.report.kept = kept
 	}
+
 	container.SyncFolder(p.store.dir)
 	if err := p.sign(ctx, r); err != nil {
 		return err
@@ -197,9 +201,8 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 	return nil
 }
 
-// deltas stores a delta from each of the older releases to c, where that is smaller than c, and sets Step.Delta. A
-// release with the content of c needs none. An old file that cannot be used costs its delta, with a
-// warning, not the release.
+// deltas stores a delta from each of the older releases to c, where that is smaller than c, and sets step.Delta. A
+// release with the content of c needs none. If an old file cannot be used, a warning says so and there is no delta.
 func (p *publisher) deltas(ctx context.Context, older history, c *content) error {
 	same := map[shard.Sum]*object{c.SHA256: nil} // releases may have the same filter
 	for i := range older {
@@ -239,6 +242,7 @@ func (p *publisher) sign(ctx context.Context, r *record) error {
 		return err
 	}
 	defer unlock()
+
 	p.last = p.states.newestOf(p.name)
 	if r.Number == 0 {
 		if r.Number, err = p.number(); err != nil {
@@ -253,6 +257,7 @@ func (p *publisher) sign(ctx context.Context, r *record) error {
 		}
 	}
 	p.report.State = p.states.paths
+
 	b, err := r.marshal(p.o.Sign...)
 	if err != nil {
 		return err
@@ -310,6 +315,7 @@ func (p *publisher) finish() {
 	} else if was != nil && was.Delta != nil {
 		p.report.Daily = uint64(len(p.raw)) + was.Delta.Bytes
 	}
+
 	all := []drift.Measured{{Release: r.Number, FPRPosterior: r.FPRPosterior}}
 	for _, s := range p.report.kept {
 		o := Older{Number: s.Number, Published: s.Published, Same: s.SHA256 == r.SHA256}

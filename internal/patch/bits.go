@@ -231,7 +231,7 @@ func (r *bitReader) text(most uint64) string {
 	return string(b)
 }
 
-// end returns an error unless all bits were read, except those that fill the last byte, which must be clear.
+// end returns an error unless all bits were read. The bits that fill the last byte may be left, and must be clear.
 func (r *bitReader) end() error {
 	if r.err == nil && (r.left() >= 8 || r.field(uint(r.left())) != 0) {
 		r.fail(errBehind)

@@ -13,8 +13,8 @@ const (
 )
 
 // The lists of mode cells, and of a block of mode blocks, whose cells are bits, in this order: cells that fall by one,
-// of those that are not 0; cells that rise by one, of those that do not have the largest value; other changes, of all
-// cells.
+// among the cells that are not 0; cells that rise by one, among the cells below the largest value; other changes, among
+// all cells.
 const (
 	falls = iota
 	rises
@@ -81,7 +81,7 @@ func (s *ranks) rankOf(i uint64) (rank uint64, ok bool) {
 	return s.rank + uint64(bits.OnesCount64(mask&(1<<bit-1))), mask>>bit&1 == 1
 }
 
-// cellAt returns the cell of a rank, which must be below the number of those that count.
+// cellAt returns the cell of a rank, which must be below the number of cells that count.
 func (s *ranks) cellAt(rank uint64) uint64 {
 	mask := s.mask(s.kind, s.word)
 	for n := uint64(bits.OnesCount64(mask)); s.rank+n <= rank; n = uint64(bits.OnesCount64(mask)) {

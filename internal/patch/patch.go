@@ -193,10 +193,10 @@ func (c *change) flips() (n uint64) {
 // with its shards, has at most maxBytes; 0: DefaultMaxBytes. A trimmed rankindexed filter must also fit in memory with
 // that limit, where it is larger than its file.
 //
-// For a sharded set, Patch first calls write with the name and the content of each file that the new manifest names with
-// another name, length or SHA-256 than the old one; it reads and makes one shard at a time. The manifest is verified
-// last: on error, remove what was written. The new files have other names than the files of the old set if both
-// manifests have names with hashes.
+// For a sharded set, Patch first calls write with the name and the content of each file that the new manifest names
+// with another name, length or SHA-256 than the old one; it reads and makes one shard at a time. The manifest is
+// verified last: on error, remove what was written. The new files have other names than the files of the old set if
+// both manifests have names with hashes.
 //
 // Peak memory besides its arguments: the new file, and for method replay 3x both files. Patch allocates nothing whose
 // size old and maxBytes do not bound.

@@ -130,7 +130,7 @@ func (c *change) replayed(ctx context.Context, limit int) ([]byte, error) {
 	return c.delta(ctx, w, Replay, h.flags, old.sections, limit)
 }
 
-// edit is the cells that go and those that come.
+// edit is the cells that go and the cells that come.
 type edit struct {
 	keys
 	removed []uint64 // ranks among the cells of the base, ascending

@@ -1,6 +1,6 @@
-// Package untrusted opens and reads files that somebody else may have made: a filter, a release, a key, a lock file in a
-// folder that others can write. It never waits for a pipe, never reads a device without end, and never allocates more
-// than a limit.
+// Package untrusted opens and reads files that somebody else may have made: a filter, a release, a key, a lock file in
+// a folder that others can write. It never waits for a pipe, never reads a device without end, and never allocates
+// more than a limit.
 package untrusted
 
 import (

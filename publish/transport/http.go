@@ -286,8 +286,8 @@ func ifShort(s string) string {
 // would otherwise never stall. A Follower is stricter: see Config.MinRate.
 const slowest = 1 << 10
 
-// limit returns the body of an object, of at most most bytes. Read returns an error wrapping ErrTooLarge after them, and
-// one wrapping ErrStalled after Config.Stall without a byte, or if the mean rate is below slowest after twice that
+// limit returns the body of an object, of at most most bytes. Read returns an error wrapping ErrTooLarge after them,
+// and one wrapping ErrStalled after Config.Stall without a byte, or if the mean rate is below slowest after twice that
 // time. ctx is the context of the request, and cancel its cancel function, which Close calls.
 func (w *web) limit(
 	ctx context.Context, cancel context.CancelCauseFunc, o *Object, name string, most int64,

@@ -3,8 +3,8 @@
 // publish.WithTransport; for another kind of server, write a [Source] and pass it to publish.WithSource.
 //
 // All that a server sends is bounded: the length of bodies, headers and redirects, and the time until it answers and
-// between two parts of a body. Redirects stay on the host, and never lead from https to http; their bodies are not read.
-// A Follower bounds all requests of a poll together; see Config.MinRate.
+// between two parts of a body. Redirects stay on the host, and never lead from https to http. Their bodies are not
+// read. A Follower bounds all requests of a poll together; see Config.MinRate.
 package transport
 
 import (
