@@ -63,9 +63,7 @@ func forms(t *testing.T) (all []form) {
 		}
 		for _, text := range specs[f.Name] {
 			s, err := filter.ParseSpec(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			for id := filter.XXH3; id <= filter.Uint64; id++ {
 				if !f.TakesHash(s, id) {
 					continue
@@ -78,9 +76,7 @@ func forms(t *testing.T) (all []form) {
 					key = nil
 				}
 				h, err := f.Hasher(s, id, seed, key)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				all = append(all, form{f, s, h})
 			}
 		}
@@ -90,16 +86,10 @@ func forms(t *testing.T) (all []form) {
 
 func (f form) build(t *testing.T, hs []filter.Hash) family.Filter {
 	b, err := f.family.NewBuilder(f.spec, uint64(len(hs)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.AddMany(hs); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, b.AddMany(hs))
 	built, err := b.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return built
 }
 

@@ -134,12 +134,8 @@ func (j *document) manifest() (*Manifest, error) {
 	switch {
 	case j.Format != formatName:
 		return nil, fmt.Errorf("%w: its format is %q, want %q", ErrManifest, j.Format, formatName)
-	case j.Version < 1:
-		return nil, fmt.Errorf("%w: version %d", ErrManifest, j.Version)
 	case j.Routing != routing:
 		return nil, fmt.Errorf("%w: routing %d; this program knows %d", ErrManifest, j.Routing, routing)
-	case j.Count != len(j.Shards):
-		return nil, fmt.Errorf("%w: it lists %d of %d shards", ErrManifest, len(j.Shards), j.Count)
 	case len(j.Spec) > maxSpec:
 		return nil, fmt.Errorf("%w: a spec of %d bytes", ErrManifest, len(j.Spec))
 	}
@@ -150,14 +146,8 @@ func (j *document) manifest() (*Manifest, error) {
 	if m.Hash, err = family.ParseHashID(j.Hash); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
-	if m.Seed, err = strconv.ParseUint(j.Seed, 10, 64); err != nil {
-		return nil, fmt.Errorf("%w: seed %q", ErrManifest, j.Seed)
-	}
-	if j.KeyCheck != "" {
-		if m.KeyCheck, err = strconv.ParseUint(j.KeyCheck, 16, 64); err != nil {
-			return nil, fmt.Errorf("%w: key_check %q", ErrManifest, j.KeyCheck)
-		}
-	}
+	m.Seed, _ = strconv.ParseUint(j.Seed, 10, 64)         // another text than that of the number
+	m.KeyCheck, _ = strconv.ParseUint(j.KeyCheck, 16, 64) // is refused below
 	if err := m.check(); err != nil {
 		return nil, err
 	}
@@ -166,7 +156,7 @@ func (j *document) manifest() (*Manifest, error) {
 		return nil, fmt.Errorf("%w: plan %.40q, but its fields give %s: it was edited", ErrManifest, j.Plan, want.Plan)
 	}
 	if j.head != want {
-		return nil, fmt.Errorf("%w: its spec, seed or key_check is not in the canonical form", ErrManifest)
+		return nil, fmt.Errorf("%w: a field is not in the canonical form", ErrManifest)
 	}
 	return m, nil
 }

@@ -58,9 +58,7 @@ func TestManifestOrder(t *testing.T) {
 	list := regexp.MustCompile(`(?s)"shards": \[.*\]`).FindString(good)
 	other := strings.Replace(strings.Replace(good, ",\n  "+list, "", 1), "{", "{"+list+",", 1)
 	m, err := shard.ReadManifest(strings.NewReader(other))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if text(t, m) != good {
 		t.Error("another manifest if the shards come first")
 	}

@@ -52,9 +52,7 @@ func fileName(s, shards int) string { return fmt.Sprintf("%05d-of-%05d.bloom", s
 
 func manifest(t *testing.T) *shard.Manifest {
 	spec, err := filter.ParseSpec("blocked(fpr=0.01)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	m := &shard.Manifest{Spec: spec, Hash: filter.XXH3, Seed: math.MaxUint64, FPRChosen: 0.01}
 	for i := range 3 {
 		m.Shards = append(m.Shards, shard.Entry{
@@ -82,9 +80,7 @@ func TestManifest(t *testing.T) {
 		t.Errorf("no %s in\n%s", want, first)
 	}
 	back, err := shard.ReadManifest(strings.NewReader(first))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if again := text(t, back); again != first {
 		t.Errorf("read and written again:\n%s\nbefore:\n%s", again, first)
 	}
@@ -169,9 +165,7 @@ func FuzzManifest(f *testing.F) {
 	}
 	for _, path := range append(paths, "testdata/manifest.json") {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		check(f, err)
 		f.Add(text)
 	}
 	var b bytes.Buffer
@@ -218,5 +212,13 @@ func TestParseName(t *testing.T) {
 		if ok != (want >= 0) || ok && (s != want || shards <= s) {
 			t.Errorf("%s: shard %d of %d, %t", name, s, shards, ok)
 		}
+	}
+}
+
+// check ends a test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

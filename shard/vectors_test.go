@@ -27,9 +27,7 @@ type vector struct {
 func (v vector) hash(t *testing.T) (given, of filter.Hash) {
 	number := func(text string, base int) uint64 {
 		n, err := strconv.ParseUint(text, base, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return n
 	}
 	given = filter.Hash{Hi: number(v.Hi, 16), Lo: number(v.Lo, 16)}
@@ -73,16 +71,12 @@ func formula(h filter.Hash, shards int) int {
 // in other languages may use that file: its vectors never change.
 func TestRouteVectors(t *testing.T) {
 	text, err := os.ReadFile("testdata/routing.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var file struct {
 		Routing      int
 		Hashes, Keys []vector
 	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(text, &file))
 	if file.Routing != 1 || len(file.Hashes) < 10 || len(file.Keys) < 20 {
 		t.Fatalf("routing %d, %d and %d vectors", file.Routing, len(file.Hashes), len(file.Keys))
 	}
@@ -93,9 +87,7 @@ func TestRouteVectors(t *testing.T) {
 		}
 		for number, want := range v.Shards {
 			shards, err := strconv.Atoi(number)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if got := shard.Route(given, shards); got != want {
 				t.Errorf("%+v: shard %d of %d", v, got, shards)
 			}
@@ -123,9 +115,7 @@ func documented(v vector) string {
 // checkDocumented requires that every vector in the table of docs/format.md is in testdata/routing.json.
 func checkDocumented(t *testing.T, vectors []vector) {
 	doc, err := os.ReadFile("../docs/format.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	known := map[string]bool{}
 	for _, v := range vectors {
 		known[documented(v)] = true
@@ -146,13 +136,9 @@ func checkDocumented(t *testing.T, vectors []vector) {
 // TestManifestExample reads the example of docs/format.md and writes it again.
 func TestManifestExample(t *testing.T) {
 	want, err := os.ReadFile("testdata/manifest.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	m, err := shard.ReadManifest(bytes.NewReader(want))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if got := text(t, m); got != string(want) {
 		t.Errorf("written again:\n%s", got)
 	}

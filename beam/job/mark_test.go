@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -61,6 +62,15 @@ func TestMark(t *testing.T) {
 		d, err := p.Range(t.Context(), steps.Files(), out, i, steps.Options{})
 		if err != nil {
 			t.Fatal(err)
+		}
+		packed := encodeDone(d)
+		if back, err := decodeDone(packed); err != nil || !reflect.DeepEqual(back, d) {
+			t.Errorf("%+v is %+v after it was packed, %v", d, back, err)
+		}
+		for n := range 8 {
+			if _, err := decodeDone(packed[:len(packed)-n]); (err == nil) != (n == 0) {
+				t.Errorf("a result without its last %d bytes: %v", n, err)
+			}
 		}
 		want.ranges, want.keys = want.ranges+1, want.keys+d.Keys
 		count()

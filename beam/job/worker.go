@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	_ "github.com/bloomery/bloomery/buckets/all" // s3:// and gs://
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
@@ -121,8 +122,26 @@ func (w *worker) hash(ctx context.Context, i int, bytes int64) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	b, err := d.MarshalBinary()
-	return result{element: b, ranges: 1, keys: int64(d.Keys)}, err
+	return result{element: encodeDone(d), ranges: 1, keys: int64(d.Keys)}, nil
+}
+
+// encodeDone returns a Done as bytes: the numbers of its range and of the shards, then its counts.
+func encodeDone(d steps.Done) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(d.Range))
+	b = binary.LittleEndian.AppendUint32(b, uint32(d.Index.Shards))
+	b, _ = binary.Append(b, binary.LittleEndian, d.Index.Counts) // never fails: a Count has a fixed size
+	return b
+}
+
+// decodeDone is the reverse of encodeDone. Gather checks the counts.
+func decodeDone(b []byte) (steps.Done, error) {
+	count := binary.Size(hashes.Count{})
+	if len(b) < 8 || (len(b)-8)%count != 0 {
+		return steps.Done{}, fmt.Errorf("%w: the result of a range has %d bytes", hashes.ErrDamaged, len(b))
+	}
+	x := &hashes.Index{Shards: int(binary.LittleEndian.Uint32(b[4:])), Counts: make([]hashes.Count, (len(b)-8)/count)}
+	_, _ = binary.Decode(b[8:], binary.LittleEndian, x.Counts) // the length is right
+	return steps.Done{Range: int(binary.LittleEndian.Uint32(b)), Keys: x.Keys(), Index: x}, nil
 }
 
 // gather is the step between ranges and shards: it requires all ranges. It returns the number of keys.
@@ -130,8 +149,8 @@ func (w *worker) gather(ctx context.Context, next func(*[]byte) bool) (keys uint
 	done := []steps.Done{} // not nil, with which Gather would read the run files
 	var b []byte
 	for next(&b) {
-		var d steps.Done
-		if err := d.UnmarshalBinary(b); err != nil {
+		d, err := decodeDone(b)
+		if err != nil {
 			return 0, err
 		}
 		done, b = append(done, d), nil

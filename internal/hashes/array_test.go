@@ -79,9 +79,7 @@ func TestSort(t *testing.T) {
 				var a array
 				a.add(hs, 0)
 				equal, err := a.sort(t.Context(), workers)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				wantArray(t, &a, want, "%s, %d hashes, %d workers", in.name, n, workers)
 				if twice := len(ordered(hs)) < n; equal != twice {
 					t.Errorf("%s, %d hashes, %d workers: some are equal: %t, want %t",
@@ -120,5 +118,13 @@ func TestArrayPart(t *testing.T) {
 				t.Errorf("part(%d, %d): %d hashes, copied: %v", lo, hi, len(got), copied)
 			}
 		}
+	}
+}
+
+// check ends a test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

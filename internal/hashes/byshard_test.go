@@ -27,9 +27,7 @@ func TestByShard(t *testing.T) {
 			s := NewByShard(shards, 0, dir)
 			s.limit = limit
 			for part := range slices.Chunk(hs, 777) {
-				if err := s.Add(part); err != nil {
-					t.Fatal(err)
-				}
+				check(t, s.Add(part))
 			}
 			if spilled := s.file != nil; spilled != (limit <= len(hs)) {
 				t.Errorf("limit %d: a file: %v", limit, spilled)
@@ -72,9 +70,7 @@ func TestPairs(t *testing.T) {
 			hs[i], values[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}, r.Uint64()
 			want[hs[i]] = values[i]
 		}
-		if err := s.AddPairs(hs, values); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.AddPairs(hs, values))
 	}
 	keys, all := len(want), uint64(0)
 	for at := range shards {
@@ -158,9 +154,7 @@ func TestOneShard(t *testing.T) {
 			s := oneShard(tt.limit, dir)
 			for at, step := 0, 1; at < tt.total; at, step = at+step, step*2+1 {
 				step = min(step, tt.total-at)
-				if err := s.Add(countedHashes(at, step)); err != nil {
-					t.Fatal(err)
-				}
+				check(t, s.Add(countedHashes(at, step)))
 				if tt.total < 2000 {
 					wantHashes(t, s, at+step)
 				}
@@ -225,9 +219,7 @@ func TestByShardErrors(t *testing.T) {
 	}
 
 	s = oneShard(1, t.TempDir())
-	if err := s.Add(countedHashes(0, 10)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Add(countedHashes(0, 10)))
 	stop := errors.New("stop")
 	if err := s.Each(t.Context(), 0, func([]filter.Hash) error { return stop }); err != stop {
 		t.Errorf("Each: %v", err)
@@ -248,9 +240,7 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 	const n = 2*BlockSize/hashSize + BlockSize/hashSize/2
 	fill := func(limit, from int) *ByShard {
 		s := oneShard(limit, t.TempDir())
-		if err := s.Add(countedHashes(from, n)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Add(countedHashes(from, n)))
 		return s
 	}
 	for _, limit := range []int{0, 2 * BlockSize / hashSize, BlockSize / hashSize} { // in memory, two with a file

@@ -42,9 +42,7 @@ func TestMemory(t *testing.T) {
 			add = min(add, allocated(func() {
 				k = NewSorted(tt.c)
 				for batch := range slices.Chunk(hs[:tt.n], 1000) {
-					if err := k.AddMany(batch); err != nil {
-						t.Fatal(err)
-					}
+					check(t, k.AddMany(batch))
 				}
 			}))
 			finish = min(finish, allocated(func() {
@@ -104,9 +102,7 @@ func BenchmarkSorted(b *testing.B) {
 			k.Close()
 			k = NewSorted(Config{Memory: memory, Dir: b.TempDir(), Expect: 1_000_000})
 			for batch := range slices.Chunk(hs, 4096) {
-				if err := k.AddMany(batch); err != nil {
-					b.Fatal(err)
-				}
+				check(b, k.AddMany(batch))
 			}
 		}
 		bench := func(op string, f func(b *testing.B)) {
@@ -140,9 +136,7 @@ func BenchmarkSorted(b *testing.B) {
 			for b.Loop() {
 				part := func(h filter.Hash) uint64 { return h.Hi >> 59 }
 				err := k.Each(b.Context(), part, func(uint64, []filter.Hash) error { return nil })
-				if err != nil {
-					b.Fatal(err)
-				}
+				check(b, err)
 			}
 		})
 		k.Close()

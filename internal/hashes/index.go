@@ -118,30 +118,6 @@ func (x *Index) Each(f func(s int, g Segment)) {
 	}
 }
 
-// AppendBinary appends the number of shards, the number of groups and the counts.
-func (x *Index) AppendBinary(b []byte) ([]byte, error) {
-	b = binary.LittleEndian.AppendUint32(b, uint32(x.Shards))
-	b = binary.LittleEndian.AppendUint32(b, uint32(x.Groups()))
-	return binary.Append(b, binary.LittleEndian, x.Counts)
-}
-
-// UnmarshalBinary is the reverse of AppendBinary. The error wraps ErrDamaged.
-func (x *Index) UnmarshalBinary(b []byte) error {
-	if len(b) < 8 {
-		return fmt.Errorf("%w: an index of %d bytes", ErrDamaged, len(b))
-	}
-	shards, groups := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
-	if shards == 0 || shards > MaxShards || uint64(len(b)-8) != uint64(shards)*uint64(groups)*entrySize {
-		return fmt.Errorf("%w: an index of %d bytes for %d shards and %d groups", ErrDamaged, len(b), shards, groups)
-	}
-	read := Index{int(shards), countsIn(b[8:])}
-	if err := read.Check(int(shards)); err != nil {
-		return err
-	}
-	*x = read
-	return nil
-}
-
 // countsIn returns the counts in b, whose length is a multiple of entrySize.
 func countsIn(b []byte) []Count {
 	counts := make([]Count, len(b)/entrySize)

@@ -22,9 +22,7 @@ func TestRaw(t *testing.T) {
 		var buf []byte
 		for _, k := range keys {
 			buf = append(buf[:0], k...)
-			if err := r.Add(buf); err != nil {
-				t.Fatal(err)
-			}
+			check(t, r.Add(buf))
 			clear(buf) // it is not kept
 		}
 		if r.Len() != uint64(len(keys)) {

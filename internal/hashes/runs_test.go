@@ -109,9 +109,7 @@ func TestReadBack(t *testing.T) {
 	hs := input(12, inputs[0].make, 10_000)
 	f := &fullFile{room: 1 << 30}
 	k := spilling(t.TempDir(), f)
-	if err := k.AddMany(hs); err != nil {
-		t.Fatal(err)
-	}
+	check(t, k.AddMany(hs))
 	if _, err := k.Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -135,9 +133,7 @@ func TestReadBack(t *testing.T) {
 
 	k = spilling(t.TempDir(), f)
 	defer k.Close()
-	if err := k.AddMany(hs); err != nil {
-		t.Fatal(err)
-	}
+	check(t, k.AddMany(hs))
 	f.readErr = bad
 	if _, err := k.Finish(t.Context()); !errors.Is(err, bad) {
 		t.Errorf("Finish: %v", err)
@@ -148,9 +144,7 @@ func TestReadBack(t *testing.T) {
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	k := spilling(dir, &fullFile{locked: true, room: 1 << 30})
-	if err := k.AddMany(input(13, inputs[0].make, 2000)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, k.AddMany(input(13, inputs[0].make, 2000)))
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
 		t.Errorf("%d files: %v", len(names), err)
 	}
@@ -164,14 +158,10 @@ func TestLocked(t *testing.T) {
 func TestSortedFile(t *testing.T) {
 	dir := t.TempDir()
 	f, err := createTemp(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer f.Close()
 	info, err := os.Stat(f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if ok, _ := filepath.Match(filepath.Join(dir, "bloomery-keys-*"), f.Name()); !ok || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("%s, %v", f.Name(), info.Mode())
 	}

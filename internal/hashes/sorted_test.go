@@ -38,9 +38,7 @@ func pieces(t *testing.T, k *Sorted, part func(filter.Hash) uint64) []piece {
 		got = append(got, piece{p, keys})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return got
 }
 
@@ -113,9 +111,7 @@ func testSorted(t *testing.T, hs, want []filter.Hash, memory int64) {
 	for at, step := 0, 1; at < n; at, step = at+step, step*2%9973 {
 		step = min(step, n-at)
 		batch := slices.Clone(hs[at : at+step])
-		if err := k.AddMany(batch); err != nil {
-			t.Fatal(err)
-		}
+		check(t, k.AddMany(batch))
 		clear(batch) // no reference is kept
 	}
 	if got, err := k.Finish(t.Context()); got != uint64(len(want)) || err != nil {
@@ -170,9 +166,7 @@ func TestRepeated(t *testing.T) {
 	defer k.Close()
 	hs := input(4, inputs[0].make, room/2)
 	for range 50 {
-		if err := k.AddMany(hs); err != nil {
-			t.Fatal(err)
-		}
+		check(t, k.AddMany(hs))
 	}
 	wantSpilled(t, k, false)
 	if n, err := k.Finish(t.Context()); n != room/2 || err != nil {
@@ -230,9 +224,7 @@ func TestCanceled(t *testing.T) {
 		looks := int64(0)
 		for ; ; looks += 1 + looks/10 {
 			k := NewSorted(Config{Memory: memory, Dir: t.TempDir(), Workers: 2})
-			if err := k.AddMany(hs); err != nil {
-				t.Fatal(err)
-			}
+			check(t, k.AddMany(hs))
 			ctx := &lateContext{Context: t.Context()}
 			ctx.left.Store(looks)
 			n, err := k.Finish(ctx)
@@ -251,9 +243,7 @@ func TestCanceled(t *testing.T) {
 			if err := k.Each(t.Context(), parts["one"], nil); err != context.Canceled {
 				t.Fatalf("Each after that: %v", err)
 			}
-			if err := k.Close(); err != nil {
-				t.Fatal(err)
-			}
+			check(t, k.Close())
 		}
 		if looks < 10 {
 			t.Errorf("memory %d: Finish looks %d times", memory, looks)
@@ -265,9 +255,7 @@ func TestEachStops(t *testing.T) {
 	for _, memory := range []int64{0, 10 << 10} {
 		k := NewSorted(Config{Memory: memory, Dir: t.TempDir()})
 		defer k.Close()
-		if err := k.AddMany(input(8, inputs[0].make, 3000)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, k.AddMany(input(8, inputs[0].make, 3000)))
 		if _, err := k.Finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -348,9 +336,7 @@ func testForm(t *testing.T, c Config, hs, want []filter.Hash) {
 	defer k.Close()
 	for batch := range slices.Chunk(hs, 777) {
 		given := slices.Clone(batch)
-		if err := k.AddMany(batch); err != nil {
-			t.Fatal(err)
-		}
+		check(t, k.AddMany(batch))
 		if !slices.Equal(batch, given) {
 			t.Fatal("AddMany changes the hashes of its caller")
 		}

@@ -71,9 +71,7 @@ func TestDuplicates(t *testing.T) {
 	k := NewSorted(Config{Workers: 3})
 	defer k.Close()
 	for range 2 {
-		if err := k.AddMany(hs); err != nil {
-			t.Fatal(err)
-		}
+		check(t, k.AddMany(hs))
 	}
 	want := ordered(hs)
 	if n, err := k.Finish(t.Context()); n != uint64(len(want)) || err != nil {
@@ -88,20 +86,14 @@ func TestParts(t *testing.T) {
 	want := ordered(hs)
 	for _, memory := range []int64{0, chunkLen * hashSize} {
 		k := NewSorted(Config{Memory: memory, Dir: t.TempDir()})
-		if err := k.AddMany(hs); err != nil {
-			t.Fatal(err)
-		}
+		check(t, k.AddMany(hs))
 		if _, err := k.Finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		part := parts["many"]
 		var all []Part
-		if err := k.Parts(t.Context(), part, func(p Part) error { all = append(all, p); return nil }); err != nil {
-			t.Fatal(err)
-		}
-		if err := k.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, k.Parts(t.Context(), part, func(p Part) error { all = append(all, p); return nil }))
+		check(t, k.Close())
 		got := make([]piece, len(all))
 		var wg sync.WaitGroup
 		for i, p := range all {
@@ -130,16 +122,12 @@ func TestChange(t *testing.T) {
 		for _, workers := range []int{1, 3} {
 			k := NewSorted(Config{Workers: workers})
 			wantError(t, k.Change(t.Context(), turn(1)), "before Finish")
-			if err := k.AddMany(hs); err != nil {
-				t.Fatal(err)
-			}
+			check(t, k.AddMany(hs))
 			if _, err := k.Finish(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			for _, by := range []int{20, 44} {
-				if err := k.Change(t.Context(), turn(by)); err != nil {
-					t.Fatal(err)
-				}
+				check(t, k.Change(t.Context(), turn(by)))
 				want := slices.Clone(hs)
 				for i, h := range hs {
 					want[i] = turn(by % 44)(h)
@@ -160,9 +148,7 @@ func TestChange(t *testing.T) {
 	}
 	k := NewSorted(Config{Memory: 1, Dir: t.TempDir()})
 	defer k.Close()
-	if err := k.AddMany(input(18, inputs[0].make, 5000)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, k.AddMany(input(18, inputs[0].make, 5000)))
 	if _, err := k.Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -114,9 +114,7 @@ func wholeSet(t *testing.T, dir string) (*shard.Manifest, map[string]string) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	files := map[string]string{}
 	for _, e := range m.Shards {
 		b, err := os.ReadFile(filepath.Join(dir, e.File))
@@ -134,18 +132,14 @@ func setFolder(t *testing.T, s scenario) (dir string, foreign []string) {
 	dir = filepath.Join(t.TempDir(), "set")
 	work := strings.TrimSuffix(WorkName(strings.Repeat("ab", 16), ""), "/")
 	plan := filepath.Join(dir, work, Name(1, 3, "cd")) // of a distributed build that runs
-	if err := errors.Join(os.MkdirAll(filepath.Dir(plan), 0o777), os.WriteFile(plan, nil, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(os.MkdirAll(filepath.Dir(plan), 0o777), os.WriteFile(plan, nil, 0o666)))
 	if s.before == 0 {
 		return dir, []string{work}
 	}
 	if _, err := transact(t.Context(), dir, scenario{named: s.named}, s.before, 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666))
 	return dir, []string{"notes.txt", work}
 }
 
@@ -155,9 +149,7 @@ func setFolder(t *testing.T, s scenario) (dir string, foreign []string) {
 func TestKilledFolder(t *testing.T) {
 	if env := strings.SplitN(os.Getenv(killEnv), "|", 3); len(env) == 3 {
 		left, err := strconv.ParseInt(env[1], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var done atomic.Int64
 		step = func() {
 			if done.Add(1) > left {
@@ -214,9 +206,7 @@ func TestKilledFolder(t *testing.T) {
 					f.Sweep()
 					err = errors.Join(err, f.Close())
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				wholeSet(t, dir)
 			}
 			m, err := transact(t.Context(), dir, s, s.after, 2)
@@ -244,9 +234,7 @@ func TestKilledFolder(t *testing.T) {
 func entries(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, e := range all {
 		names = append(names, e.Name())
 	}

@@ -62,9 +62,7 @@ func TestAbort(t *testing.T) {
 	put := func(f *Folder, i int) {
 		t.Helper()
 		err := f.PutBytes(t.Context(), m.Shards[i].File, []byte{byte(i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	lock := func() *Folder {
 		t.Helper()
@@ -72,9 +70,7 @@ func TestAbort(t *testing.T) {
 		if err == nil {
 			err = f.Read()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return f
 	}
 	f := lock()
@@ -88,9 +84,7 @@ func TestAbort(t *testing.T) {
 	if _, err := LockFolder(ctx, dir, Locking{}); hasLocks && !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, f.Close())
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the new folder stays: %v", err)
 	}
@@ -104,12 +98,8 @@ func TestAbort(t *testing.T) {
 	if _, err := other.WriteTo(&text); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, shard.ManifestName), text.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(dir, shard.ManifestName), text.Bytes(), 0o666))
+	check(t, f.Close())
 	for i, want := range []bool{true, false} {
 		if _, err := os.Stat(filepath.Join(dir, m.Shards[i].File)); (err == nil) != want {
 			t.Errorf("shard %d: %v", i, err)
@@ -132,11 +122,17 @@ func TestAbort(t *testing.T) {
 func mustSpec(t *testing.T) filter.Spec {
 	t.Helper()
 	s, err := filter.ParseSpec("standard(bytes=64)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s
 }
 
 // hasLocks reports whether this system has file locks.
 var hasLocks = runtime.GOOS != "js" && runtime.GOOS != "wasip1"
+
+// check ends a test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

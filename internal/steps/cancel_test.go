@@ -73,14 +73,10 @@ func TestCancel(t *testing.T) {
 			p, err := steps.NewPlan(t.Context(), in, []string{"keys.txt"}, steps.Config{
 				Build: bloomery.Config{Spec: tt.spec, Shards: 1},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			out := endlessStore{Store: memoryOf(), reads: tt.reads, writes: tt.writes, began: make(chan struct{}, 100)}
 			source := endlessStore{Store: in, reads: tt.reads, began: out.began}
-			if err := p.Save(t.Context(), out); err != nil {
-				t.Fatal(err)
-			}
+			check(t, p.Save(t.Context(), out))
 			step := func(ctx context.Context) error {
 				_, err := p.Range(ctx, source, out, 0, steps.Options{})
 				if err == nil {

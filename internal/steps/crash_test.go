@@ -21,9 +21,7 @@ func whole(t *testing.T, out *memory) (m *shard.Manifest) {
 		return nil
 	}
 	m, err := shard.ReadManifest(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, e := range m.Shards {
 		if sha256.Sum256([]byte(out.objects[e.File])) != e.SHA256 {
 			t.Fatalf("%s is not the file in the manifest", e.File)
@@ -43,9 +41,7 @@ func TestCrashes(t *testing.T) {
 	plan := func(pattern string) *steps.Plan {
 		p, err := steps.NewPlan(t.Context(), in, []string{pattern},
 			steps.Config{Build: bloomery.Config{Spec: "fuse", Shards: 3}, RangeBytes: 3000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return p
 	}
 	before, after := plan("old"), plan("new/")
@@ -97,20 +93,14 @@ func TestResume(t *testing.T) {
 	in, out := memoryOf("keys", text), memoryOf()
 	p, err := steps.NewPlan(t.Context(), in, []string{"keys"},
 		steps.Config{Build: bloomery.Config{Spec: "standard", Shards: 2}, RangeBytes: 9000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Save(t.Context(), out); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, p.Save(t.Context(), out))
 	o, numbers := steps.Options{}, []int{0, 1, 2, 3}
 	if len(p.Ranges) != len(numbers) {
 		t.Fatalf("%d ranges", len(p.Ranges))
 	}
 	done, err := p.RangeAll(t.Context(), in, out, numbers, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	kept := maps.Clone(in.objects)
 	in.objects = map[string]string{} // it is not read again
 	if _, err := p.RangeAll(t.Context(), in, out, numbers, o); err != nil {
@@ -118,27 +108,16 @@ func TestResume(t *testing.T) {
 	}
 	in.objects = kept
 
-	// The results of the ranges, packed and twice, are as good as the run files.
-	var packed []steps.Done
-	for _, d := range append(done, done...) {
-		b, err := d.MarshalBinary()
-		var back steps.Done
-		if err := errors.Join(err, back.UnmarshalBinary(b)); err != nil {
-			t.Fatal(err)
-		}
-		packed = append(packed, back)
-	}
+	// The results of the ranges, also twice, are as good as the run files.
 	var missing *steps.MissingError
-	if _, err := p.Gather(t.Context(), out, packed[:3], o); !errors.As(err, &missing) || missing.Numbers[0] != 3 {
+	if _, err := p.Gather(t.Context(), out, done[:3], o); !errors.As(err, &missing) || missing.Numbers[0] != 3 {
 		t.Errorf("three of four results: %v", err)
 	}
-	if n, err := p.Gather(t.Context(), out, packed, o); err != nil || n != 3000 {
+	if n, err := p.Gather(t.Context(), out, append(done, done...), o); err != nil || n != 3000 {
 		t.Errorf("%d keys, %v", n, err)
 	}
 	good, err := p.BuildAll(t.Context(), out, []int{0, 1}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	unbuild := func() {
 		for n := range out.objects {
 			if strings.HasSuffix(n, ".bloom") || strings.HasSuffix(n, ".json") && strings.Contains(n, "shard-") {
@@ -183,9 +162,7 @@ func TestResume(t *testing.T) {
 	}
 
 	entries, err := p.BuildAll(t.Context(), out, []int{0, 1}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	file := entries[1].File
 	goodFile := out.objects[file]
 	out.objects[file] = goodFile[:len(goodFile)-1] + "x"
@@ -226,12 +203,8 @@ func TestFinishCrashes(t *testing.T) {
 	in, start := memoryOf("keys", text), memoryOf()
 	p, err := steps.NewPlan(t.Context(), in, []string{"keys"},
 		steps.Config{Build: bloomery.Config{Spec: "fuse", Shards: 3}, RangeBytes: 3000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Save(t.Context(), start); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, p.Save(t.Context(), start))
 	for i := range p.Ranges {
 		if _, err := p.Range(t.Context(), in, start, i, steps.Options{}); err != nil {
 			t.Fatal(err)

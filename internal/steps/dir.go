@@ -53,7 +53,7 @@ func (d dir) Open(ctx context.Context, name string, offset, length int64) (io.Re
 	if length < 0 {
 		length = math.MaxInt64 - offset
 	}
-	return &readCloser{untrusted.Reader(ctx, io.NewSectionReader(f, offset, length)), f}, nil
+	return readCloser{untrusted.Reader(ctx, io.NewSectionReader(f, offset, length)), f}, nil
 }
 
 func (d dir) Stat(_ context.Context, name string) (Object, error) {

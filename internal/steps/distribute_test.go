@@ -24,12 +24,8 @@ import (
 // write writes a file and returns its path.
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	check(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
@@ -101,9 +97,7 @@ func folder(t *testing.T, dir string) map[string]string {
 		files[filepath.ToSlash(name)] = string(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return files
 }
 
@@ -120,9 +114,7 @@ func TestFamilies(t *testing.T) {
 			c.Build.Seed = 7
 		}
 		p, err := steps.NewPlan(t.Context(), in, []string{"part-*"}, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if len(p.Ranges) < 5 {
 			t.Fatalf("%d ranges", len(p.Ranges))
 		}
@@ -136,20 +128,14 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%s: %d files are left", f.Name, len(files))
 		}
 		h, err := f.Hasher(p.Spec, 0, c.Build.Seed, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		for s, e := range m.Shards {
 			own := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return shard.Route(h.SumString(k), shards) != s })
 			one := bloomery.Config{Spec: f.Name, Seed: c.Build.Seed, Keys: uint64(len(own))}
 			set, err := bloomery.Build(t.Context(), slices.Values(own), one)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			want, err := set.MarshalBinary()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if files[e.File] != string(want) {
 				t.Errorf("%s: shard %d differs from the filter of its keys", f.Name, s)
 			}

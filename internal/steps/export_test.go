@@ -12,7 +12,9 @@ func SetSaveWait(d time.Duration) (reset func()) {
 	return func() { saveWait = was }
 }
 
-// ParsePlanOf is ParsePlan with other limits of objects and ranges.
-func ParsePlanOf(b []byte, objects, ranges int) (*Plan, error) {
-	return parsePlan(b, nil, objects, ranges)
+// ParsePlanOf is ParsePlan with another limit of objects and ranges.
+func ParsePlanOf(b []byte, items int) (*Plan, error) {
+	defer func(was int) { mostItems = was }(mostItems)
+	mostItems = items
+	return ParsePlan(b, nil)
 }

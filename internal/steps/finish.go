@@ -39,29 +39,13 @@ func (p *Plan) Finish(ctx context.Context, out Store, o Options) (m *shard.Manif
 
 func (p *Plan) finish(ctx context.Context, out Store, o Options) (*shard.Manifest, error) {
 	m, err := p.wasFinished(ctx, out)
+	if err == nil && m == nil {
+		m, err = p.commit(ctx, out)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if m == nil {
-		there, err := p.replaces(ctx, out) // before the shards: a Finish of another plan removes this record last
-		if err != nil {
-			return nil, err
-		}
-		var all []found
-		if m, all, err = p.shards(ctx, out); err != nil {
-			return nil, err
-		}
-		if err := p.commit(ctx, out, there, m, all); err != nil {
-			return nil, err
-		}
-	}
 	return m, p.clean(ctx, out, m, o)
-}
-
-// Manifest returns the manifest that Finish writes. Errors are as for Finish.
-func (p *Plan) Manifest(ctx context.Context, out Source) (*shard.Manifest, error) {
-	m, _, err := p.shards(ctx, out)
-	return m, err
 }
 
 // shards returns the manifest that Finish writes, and where the files of the shards are now.
@@ -92,23 +76,32 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 	return m, all, engine.CheckShards(m, p.MaxFPR)
 }
 
-// commit installs the shards, writes the manifest, and a note that this plan has done so.
-func (p *Plan) commit(ctx context.Context, out Store, there replaced, m *shard.Manifest, all []found) error {
+// commit installs the shards, writes the manifest, which it returns, and a note that this plan has done so.
+func (p *Plan) commit(ctx context.Context, out Store) (*shard.Manifest, error) {
+	there, err := p.replaces(ctx, out) // before the shards: a Finish of another plan removes this record last
+	if err != nil {
+		return nil, err
+	}
+	m, all, err := p.shards(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+
 	var b bytes.Buffer
-	if _, err := m.WriteTo(&b); err != nil {
-		return err
+	if _, err = m.WriteTo(&b); err == nil {
+		err = there.by(b.Bytes())
 	}
-	if err := there.by(b.Bytes()); err != nil {
-		return err
+	if err == nil {
+		err = p.install(ctx, out, all)
 	}
-	if err := p.install(ctx, out, all); err != nil {
-		return err
+	if err == nil {
+		err = putManifest(ctx, out, there.version, b.Bytes())
 	}
-	if err := putManifest(ctx, out, there.version, b.Bytes()); err != nil {
-		return err
+	if err != nil {
+		return nil, err
 	}
 	sum := sha256.Sum256(b.Bytes())
-	return put(ctx, out, p.work(finishedName), []byte(hex.EncodeToString(sum[:])))
+	return m, put(ctx, out, p.work(finishedName), []byte(hex.EncodeToString(sum[:])))
 }
 
 // putManifest replaces the version was of the manifest. If a Conditional Store has another one now, the error wraps

@@ -69,13 +69,13 @@ func (p *Plan) indexHeader(segments uint64) []byte {
 func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) ([]*hashes.Index, error) {
 	all := make([]*hashes.Index, len(p.Ranges))
 	for _, d := range done {
-		if d.Range < 0 || d.Range >= len(all) || d.index == nil {
+		if d.Range < 0 || d.Range >= len(all) || d.Index == nil {
 			return nil, fmt.Errorf("a result of range %d, of %d", d.Range, len(all))
 		}
-		if err := d.index.Check(p.Shards); err != nil {
+		if err := d.Index.Check(p.Shards); err != nil {
 			return nil, err
 		}
-		all[d.Range] = d.index
+		all[d.Range] = d.Index
 	}
 	return all, require(ctx, "range", len(all), func(ctx context.Context, i int) (err error) {
 		if done == nil {

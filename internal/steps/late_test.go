@@ -28,9 +28,7 @@ func latePlan(t *testing.T, name string) (*steps.Plan, steps.Source) {
 	p, err := steps.NewPlan(t.Context(), in, []string{name}, steps.Config{
 		Build: bloomery.Config{Spec: "blocked(bytes=65536)", Shards: lateShards}, RangeBytes: 3000,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return p, in
 }
 
@@ -155,15 +153,11 @@ func TestLateWorker(t *testing.T) {
 func restore(t *testing.T, out output, was map[string]string) {
 	t.Helper()
 	for name := range out.files() {
-		if err := out.store.Remove(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
+		check(t, out.store.Remove(t.Context(), name))
 	}
 	for name, text := range was {
 		err := out.store.Write(t.Context(), name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 }
 

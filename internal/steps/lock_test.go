@@ -44,9 +44,7 @@ func unfinished(t *testing.T, dir string, keys int) (*steps.Plan, steps.Store) {
 	for s := 0; err == nil && s < p.Shards; s++ {
 		_, err = p.Build(t.Context(), out, s, steps.Options{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return p, out
 }
 
@@ -67,17 +65,13 @@ func TestFinishWaits(t *testing.T) {
 	set(t, dir)
 	p, out := unfinished(t, dir, 2000)
 	l, err := bloomery.Lock(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if _, err := p.Finish(short, out, steps.Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Finish beside a Locked: %v", err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, l.Close())
 	waited := make(chan bool, 1)
 	hung := &hanging{Store: out, at: func() {
 		l, err := bloomery.Lock(short, dir, bloomery.WithWaiting(func() { waited <- true }))
@@ -120,17 +114,13 @@ func TestSaveBesideBuild(t *testing.T) {
 	needLocks(t)
 	dir := t.TempDir()
 	b, err := settest.NewShardBuilder(dir, bloomery.Config{Spec: "standard", Shards: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer b.Close()
 	defer steps.SetSaveWait(100 * time.Millisecond)()
 	_, text := lines("key", 100)
 	p, err := steps.NewPlan(t.Context(), memoryOf("keys", text), []string{"keys"},
 		steps.Config{Build: bloomery.Config{Spec: "standard", Shards: 3}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if err := p.Save(t.Context(), steps.Dir(dir)); !errors.Is(err, filter.ErrLocked) {
 		t.Errorf("Save: %v", err)
 	}
@@ -224,12 +214,8 @@ func TestChangedSet(t *testing.T) {
 	set(t, dir)
 	p, out := unfinished(t, dir, 2000)
 	l, err := bloomery.Lock(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(l.AddString("a new key"), l.Commit(t.Context()), l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, errors.Join(l.AddString("a new key"), l.Commit(t.Context()), l.Close()))
 	if err := p.Save(t.Context(), out); err != nil { // the plan is there: nothing is recorded again
 		t.Fatal(err)
 	}
@@ -239,18 +225,12 @@ func TestChangedSet(t *testing.T) {
 		t.Fatalf("Finish: %v", err)
 	}
 	s, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if !s.ContainsString("a new key") {
 		t.Error("the new key is gone")
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, filepath.FromSlash(record))); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Close())
+	check(t, os.Remove(filepath.Join(dir, filepath.FromSlash(record))))
 	if _, err := p.BuildAll(t.Context(), out, []int{0, 1, 2}, steps.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/bloomery/bloomery/internal/steps"
 )
@@ -190,4 +191,12 @@ func (c conditional) WriteIf(ctx context.Context, name, was string, write func(i
 	}
 	c.objects[name] = b.String()
 	return err
+}
+
+// check ends a test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -35,11 +35,8 @@ const DefaultRangeBytes = 32 << 20
 // requests of a build take more time than its keys.
 const LeastRangeBytes = 64 << 10
 
-// MaxObjects and MaxRanges are the largest numbers of objects and ranges of a plan.
-const (
-	MaxObjects = 1 << 24
-	MaxRanges  = 1 << 24
-)
+// mostItems is the largest number of objects, and of ranges, of a plan. Tests set it.
+var mostItems = 1 << 24
 
 // Config says what to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and MaxFPR
 // mean what they mean for bloomery.Build; the other fields of Build are ignored, but Build.Allow must be nil.
@@ -170,9 +167,9 @@ func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
 		for _, s := range all {
 			p.Ranges = append(p.Ranges, Range{Object: i, Span: s})
 		}
-		if len(p.Ranges) > MaxRanges {
+		if len(p.Ranges) > mostItems {
 			return &filter.ConfigError{Field: "range_bytes", Value: c.RangeBytes,
-				Reason: fmt.Sprintf("the input has more than %d ranges; make them larger", MaxRanges)}
+				Reason: fmt.Sprintf("the input has more than %d ranges; make them larger", mostItems)}
 		}
 	}
 	return nil
@@ -224,10 +221,10 @@ func (p *Plan) check() error {
 		return bad("version", p.Version, fmt.Sprintf("this program reads %d", planVersion))
 	case p.Shards < 1 || p.Shards > shard.Max:
 		return bad("shards", p.Shards, fmt.Sprintf("want 1 to %d", shard.Max))
-	case len(p.Objects) > MaxObjects:
-		return bad("objects", len(p.Objects), fmt.Sprintf("want at most %d; put the keys into fewer files", MaxObjects))
-	case len(p.Ranges) > MaxRanges:
-		return bad("ranges", len(p.Ranges), fmt.Sprintf("want at most %d", MaxRanges))
+	case len(p.Objects) > mostItems:
+		return bad("objects", len(p.Objects), fmt.Sprintf("want at most %d; put the keys into fewer files", mostItems))
+	case len(p.Ranges) > mostItems:
+		return bad("ranges", len(p.Ranges), fmt.Sprintf("want at most %d", mostItems))
 	case (p.KeyCheck != 0) != (p.Hash == filter.SipHash) || p.Seed != 0 && p.Hash != filter.XXH3:
 		return bad("hash", p.Hash, "seed or key check do not belong to it")
 	case utf8.RuneCountInString(p.Keys.Delimiter) > 1:

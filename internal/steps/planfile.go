@@ -65,26 +65,17 @@ func put(ctx context.Context, out Store, name string, b []byte) error {
 }
 
 // ParsePlan returns the plan in JSON. The error wraps filter.ErrConfig if the plan contradicts itself. formats are
-// the formats that the plan may name and keyio does not have. Lists of more than MaxObjects and MaxRanges are not read.
+// the formats that the plan may name and keyio does not have. Lists of more than mostItems values are not read.
 func ParsePlan(b []byte, formats Formats) (*Plan, error) {
-	return parsePlan(b, formats, MaxObjects, MaxRanges)
-}
-
-func parsePlan(b []byte, formats Formats, objects, ranges int) (*Plan, error) {
-	j := planText{Plan: &Plan{formats: formats}, limits: map[string]int{"objects": objects, "ranges": ranges}}
-	if err := strictjson.Unmarshal(b, &j); err != nil {
+	p := &Plan{formats: formats}
+	if err := strictjson.Unmarshal(b, p); err != nil {
 		return nil, fmt.Errorf("reading a plan: %w", err)
 	}
-	return j.Plan, j.check()
+	return p, p.check()
 }
 
-// planText is a plan in JSON. The memory for lists above the limits is never taken.
-type planText struct {
-	*Plan
-	limits map[string]int // largest number of values by the name of the list
-}
-
-func (p *planText) MaxItems(list string) int { return p.limits[list] }
+// MaxItems limits the lists of a plan that is read: memory for more is never taken.
+func (p *Plan) MaxItems(string) int { return mostItems }
 
 // Plans returns the ids of the plans in an output, sorted. Work on them has not finished.
 func Plans(ctx context.Context, out Source) (ids []string, err error) {

@@ -24,9 +24,7 @@ func planText(t *testing.T) (*steps.Plan, string) {
 	_, text := lines("key", 100)
 	p, err := steps.NewPlan(t.Context(), memoryOf("a", text, "b", text), []string{"a", "b"},
 		steps.Config{Build: bloomery.Config{Spec: "partitioned", Shards: 2}, RangeBytes: 4 * int64(len(text))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	b, err := json.Marshal(p)
 	if err != nil || len(p.Objects) != 2 || len(p.Ranges) != 2 {
 		t.Fatalf("%v, %s", err, b)
@@ -37,16 +35,13 @@ func planText(t *testing.T) (*steps.Plan, string) {
 // TestPlanLists: the lists of a plan are decoded up to their limits.
 func TestPlanLists(t *testing.T) {
 	want, text := planText(t)
-	p, err := steps.ParsePlanOf([]byte(text), 2, 2)
+	p, err := steps.ParsePlanOf([]byte(text), 2)
 	if err != nil || p.ID() != want.ID() || !reflect.DeepEqual(p.Objects, want.Objects) ||
 		!reflect.DeepEqual(p.Ranges, want.Ranges) {
 		t.Errorf("%v, or another plan", err)
 	}
-	for _, most := range [][2]int{{1, 2}, {2, 1}} {
-		_, err := steps.ParsePlanOf([]byte(text), most[0], most[1])
-		if err == nil || !strings.Contains(err.Error(), "more than 1") {
-			t.Errorf("limits %v: error %v", most, err)
-		}
+	if _, err := steps.ParsePlanOf([]byte(text), 1); err == nil || !strings.Contains(err.Error(), "more than 1") {
+		t.Errorf("a limit of 1: error %v", err)
 	}
 	for _, change := range [][2]string{
 		{`"objects":[`, `"objects":[{"new":1},`},
@@ -62,7 +57,7 @@ func TestPlanLists(t *testing.T) {
 	bomb := []byte(`{"objects":[` + strings.Repeat("{},", 1_000_000) + `{}]}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err = steps.ParsePlanOf(bomb, 1000, 1000)
+	_, err = steps.ParsePlanOf(bomb, 1000)
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; err == nil || n > 16_000_000 {
 		t.Errorf("%d bytes for %d of text, error %v", n, len(bomb), err)
@@ -97,9 +92,7 @@ func TestPlanSpec(t *testing.T) {
 func TestPlanIDConcurrent(t *testing.T) {
 	want, text := planText(t)
 	p, err := steps.ParsePlan([]byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -123,12 +116,8 @@ func TestTwoPlans(t *testing.T) {
 		write(t, filepath.Join(inDir, name), text)
 		c := steps.Config{Build: bloomery.Config{Spec: "blocked(bytes=65536)", Shards: 4}}
 		p, err := steps.NewPlan(t.Context(), in, []string{name}, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Save(t.Context(), out); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, p.Save(t.Context(), out))
 		if _, err := p.Range(t.Context(), in, out, 0, steps.Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -151,9 +140,7 @@ func TestTwoPlans(t *testing.T) {
 		t.Error("the attempt to finish it changed files")
 	}
 	set, err := bloomery.Open(t.Context(), outDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer set.Close()
 	keys, _ := lines("a", 5000)
 	for _, k := range keys {

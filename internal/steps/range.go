@@ -2,7 +2,6 @@ package steps
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -18,28 +17,7 @@ import (
 type Done struct {
 	Range int
 	Keys  uint64
-	index *hashes.Index
-}
-
-// MarshalBinary returns the Done as bytes, for a scheduler that passes it on.
-func (d Done) MarshalBinary() ([]byte, error) {
-	if d.index == nil {
-		return nil, errors.New("steps: a Done that no Range has returned")
-	}
-	return d.index.AppendBinary(binary.LittleEndian.AppendUint32(nil, uint32(d.Range)))
-}
-
-// UnmarshalBinary is the reverse of MarshalBinary.
-func (d *Done) UnmarshalBinary(b []byte) error {
-	if len(b) < 4 {
-		return fmt.Errorf("%w: a Done of %d bytes", hashes.ErrDamaged, len(b))
-	}
-	x := new(hashes.Index)
-	if err := x.UnmarshalBinary(b[4:]); err != nil {
-		return err
-	}
-	*d = Done{int(binary.LittleEndian.Uint32(b)), x.Keys(), x}
-	return nil
+	Index *hashes.Index
 }
 
 // RangePrefix begins the names of run files, and of no other working files.

@@ -46,9 +46,7 @@ func TestBuildReads(t *testing.T) {
 	in, out := memoryOf("keys", text), memoryOf()
 	p, err := steps.NewPlan(t.Context(), in, []string{"keys"},
 		steps.Config{Build: bloomery.Config{Spec: "fuse", Shards: 3}, RangeBytes: 5000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for i := range p.Ranges {
 		if _, err := p.Range(t.Context(), in, out, i, steps.Options{}); err != nil {
 			t.Fatal(err)
@@ -71,9 +69,7 @@ func TestBuildReads(t *testing.T) {
 	} {
 		s := &slow{memory: out, least: c.least}
 		e, err := p.Build(t.Context(), s, 1, c.o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if s.most < c.least || s.most > c.most {
 			t.Errorf("%+v: %d segments at the same time, want %d to %d", c.o, s.most, c.least, c.most)
 		}

@@ -48,16 +48,12 @@ func unbuilt(t *testing.T, out steps.Store, name string) *steps.Plan {
 	in := memoryOf(name, text)
 	p, err := steps.NewPlan(t.Context(), in, []string{name},
 		steps.Config{Build: bloomery.Config{Spec: "fuse", Shards: 20}, RangeBytes: 9000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	unwatched := out
 	if w, ok := out.(*watched); ok { // Save and Finish read the manifest themselves
 		unwatched = w.exclusive
 	}
-	if err := p.Save(t.Context(), unwatched); err != nil {
-		t.Fatal(err)
-	}
+	check(t, p.Save(t.Context(), unwatched))
 	for i := range p.Ranges {
 		if _, err := p.Range(t.Context(), in, out, i, steps.Options{}); err != nil {
 			t.Fatal(err)
@@ -96,9 +92,7 @@ func TestReplaceReadsOnce(t *testing.T) {
 	if err == nil {
 		err = os.Chtimes(path, st.ModTime(), st.ModTime().Add(time.Second))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	build(second, out, numbers[10:])
 	if n := out.reads.Load(); n != 2 {
 		t.Errorf("10 shards before and 10 after a change: the manifest was read %d times", n)

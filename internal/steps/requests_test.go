@@ -58,20 +58,14 @@ func TestRequests(t *testing.T) {
 		in, out := memoryOf("keys", text), &counting{conditional: &conditional{memory: memoryOf()}}
 		p, err := steps.NewPlan(t.Context(), in, []string{"keys"},
 			steps.Config{Build: bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: shards}, RangeBytes: rangeBytes})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Save(t.Context(), out); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, p.Save(t.Context(), out))
 		in.ops, out.reads, out.writes = 0, 0, 0
 		var done []steps.Done
 		o := steps.Options{Workers: 1, Memory: 1} // one read at a time
 		for i := range p.Ranges {
 			d, err := p.Range(t.Context(), in, out, i, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			done = append(done, d)
 		}
 		if _, err := p.Gather(t.Context(), out, done, o); err != nil {

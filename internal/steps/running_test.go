@@ -74,9 +74,7 @@ func TestFinishLeavesFolders(t *testing.T) {
 	p := builtPlan(t, "a", steps.Dir(dir), every...)
 	notes := filepath.Join(dir, "work-notes", "todo.txt")
 	err := errors.Join(os.Mkdir(filepath.Dir(notes), 0o777), os.WriteFile(notes, []byte("buy milk"), 0o666))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if _, err := p.Finish(t.Context(), steps.Dir(dir), steps.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	if st.SetChanged = there.changed; err != nil || !there.changed || len(st.MissingShards) > 0 {
 		return st, err
 	}
-	m, err := p.Manifest(ctx, out) // an interrupted Finish may have written it
+	m, _, err := p.shards(ctx, out) // an interrupted Finish may have written it
 	if err == nil {
 		st.SetChanged = there.by([]byte(manifestText(m))) != nil
 	}

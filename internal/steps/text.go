@@ -108,7 +108,7 @@ func (l *lineReader) begin() error {
 			l.at += int64(i) + 1
 			l.first = l.at
 			rest := io.MultiReader(bytes.NewReader(buf[i+1:n]), l.r)
-			l.r = &readCloser{rest, l.r}
+			l.r = readCloser{rest, l.r}
 			return nil
 		}
 		l.at += int64(n)

@@ -24,9 +24,7 @@ func keysOf(t *testing.T, text string, k steps.KeyFormat, size int64) (keys []st
 	in := memoryOf("o", text)
 	p, err := steps.NewPlan(t.Context(), in, []string{"o"},
 		steps.Config{Build: bloomery.Config{Spec: "standard", Shards: 1}, Keys: k, RangeBytes: size})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	format, objects := steps.Text(p.Keys), p.Objects
 	for _, r := range p.Ranges {
 		span := r.Span
@@ -42,9 +40,7 @@ func keysOf(t *testing.T, text string, k steps.KeyFormat, size int64) (keys []st
 				return nil
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	return keys, len(p.Ranges)
 }
@@ -129,9 +125,7 @@ func TestFolderPatterns(t *testing.T) {
 	}
 	for _, link := range [][2]string{{"../a.txt", "sub/link"}, {"sub", "link"}, {"nothing", "dangling/link"}} {
 		at := filepath.Join(dir, filepath.FromSlash(link[1]))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.Symlink(link[0], at)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.Symlink(link[0], at)))
 	}
 	for pattern, want := range map[string]string{
 		"a.txt": "a.txt", "?.txt": "a.txt b.txt", "sub/": "sub/c.txt sub/deep/d.txt sub/link",
@@ -173,9 +167,7 @@ func TestErrors(t *testing.T) {
 	} {
 		p, err := steps.NewPlan(t.Context(), in, []string{name}, steps.Config{
 			Build: bloomery.Config{Spec: "standard", Shards: 2}, RangeBytes: 1000, Keys: steps.KeyFormat{MaxKey: 50}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if name == "changed" {
 			in.objects[name] += "more\n"
 		}
@@ -202,17 +194,13 @@ func TestTogether(t *testing.T) {
 	in, want := memoryOf("keys", text), memoryOf()
 	p, err := steps.NewPlan(t.Context(), in, []string{"keys"},
 		steps.Config{Build: bloomery.Config{Spec: "blocked", Shards: 4}, RangeBytes: 9000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if _, err := all(t.Context(), p, in, want, steps.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	out := steps.Dir(dir)
-	if err := p.Save(t.Context(), out); err != nil {
-		t.Fatal(err)
-	}
+	check(t, p.Save(t.Context(), out))
 	step := func(f func() error) {
 		var wg sync.WaitGroup
 		for range 4 {
@@ -259,12 +247,8 @@ func TestPlanHostile(t *testing.T) {
 	secret := filter.NewSecret()
 	c := bloomery.Config{Spec: "blocked", Shards: 4, Secret: secret, FPRChosen: 0.02}
 	p, err := steps.NewPlan(t.Context(), in, []string{"keys"}, steps.Config{Build: c, RangeBytes: 9000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Save(t.Context(), out); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, p.Save(t.Context(), out))
 	name := "work-" + p.ID() + "/plan.json"
 	good := out.objects[name]
 	if bytes.Contains([]byte(good), secret[:]) || strings.Contains(good, fmt.Sprintf("%x", secret[:])) {

@@ -72,13 +72,9 @@ func TestValues(t *testing.T) {
 		c.Shards = shards
 		dir := t.TempDir()
 		b, err := settest.NewShardBuilder(dir, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		for i := range n {
-			if err := b.AddManyValues([][]byte{fmt.Append(nil, "key-", i)}, []uint64{uint64(i * i % 251)}); err != nil {
-				t.Fatal(err)
-			}
+			check(t, b.AddManyValues([][]byte{fmt.Append(nil, "key-", i)}, []uint64{uint64(i * i % 251)}))
 		}
 		if _, err := b.Build(t.Context()); err != nil {
 			t.Fatal(err)
@@ -98,9 +94,7 @@ func TestValues(t *testing.T) {
 		} {
 			p, err := steps.NewPlan(t.Context(), in, strings.Fields(tt.objects),
 				steps.Config{Build: c, Keys: tt.keys, RangeBytes: 2000, Formats: formats})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if p.Version != 1 || len(p.Ranges) < 2 && (tt.objects == "blank" || tt.objects == "nul") {
 				t.Errorf("%s: version %d, %d ranges", tt.objects, p.Version, len(p.Ranges))
 			}
@@ -132,9 +126,7 @@ func TestConflict(t *testing.T) {
 		"a", valued(2000, tabbed), "b", "key-5\t25\nother\t1\n", "c", "x\t1\n", "d", "key-7\t50\nkey-7\t50\n")
 	p, err := steps.NewPlan(t.Context(), in, []string{"*"},
 		steps.Config{Build: bloomery.Config{Spec: "ribbon(value_bits=8)", Shards: 1}, RangeBytes: 4000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	out := steps.Dir(t.TempDir())
 	_, err = all(t.Context(), p, in, out, steps.Options{})
 	var e *steps.ConflictError
@@ -180,9 +172,7 @@ func TestBadValues(t *testing.T) {
 	} {
 		p, err := steps.NewPlan(t.Context(), in, []string{tt.object}, steps.Config{Keys: tt.keys,
 			Build: bloomery.Config{Spec: "ribbon(value_bits=7)", Shards: 2}, RangeBytes: 3000, Formats: formats})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		dir := t.TempDir()
 		o := steps.Options{}
 		_, err = all(t.Context(), p, in, steps.Dir(dir), o)
@@ -228,13 +218,9 @@ func TestValuePlans(t *testing.T) {
 		t.Errorf("the id of a plan without values has changed to %s, %v", p.ID(), err)
 	}
 	p, err = plan(with, steps.KeyFormat{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	b, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if again, err := steps.ParsePlan(b, nil); err != nil || again.ID() != p.ID() {
 		t.Errorf("%s: %v", b, err)
 	}

@@ -25,24 +25,20 @@ func (s *Set) Has(h filter.Hash) (present bool) {
 	defer func() {
 		debug.SetPanicOnFault(was)
 		if r := recover(); r != nil {
-			present = s.faulted(r)
+			s.failed(s.file.Fault(r)) // panics if it is no fault in the mapping
+			present = true            // not a false negative
 		}
 	}()
 	return s.filter.Has(h)
 }
 
-// faulted takes the panic of a query. It returns true, which is not a false negative, and keeps the error if the query
-// faulted in the mapping, else it panics.
-func (s *Set) faulted(p any) bool {
-	s.failed(s.file.Fault(p))
-	return true
-}
-
-// guard calls f, which reads the filter, and keeps the error of a fault for Err.
-func (m *mapping) guard(f func()) {
-	if err := m.file.Guard(f); err != nil {
+// guard calls f, which reads the filter, and reports whether it ended. It keeps the error of a fault for Err.
+func (m *mapping) guard(f func()) (ended bool) {
+	err := m.file.Guard(f)
+	if err != nil {
 		m.failed(err)
 	}
+	return err == nil
 }
 
 // Guarded calls f, which reads the filter, and returns its error, or one wrapping filter.ErrFile if the mapped file

@@ -2,7 +2,6 @@ package one
 
 import (
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/bloomery/bloomery/filter"
@@ -21,9 +20,8 @@ func (s *Set) Contains(h filter.Hash, raw []byte) bool {
 
 // hasKey reports whether a raw key may be in the set. Families that take raw keys hash them themselves.
 func (s *Set) hasKey(key []byte) (present bool) {
-	present = true
-	s.guard(func() { present = s.raw.HasKey(key) })
-	return present
+	ended := s.guard(func() { present = s.raw.HasKey(key) })
+	return present || !ended
 }
 
 // Ask is Contains that returns an error if the answer cannot be known.
@@ -83,21 +81,13 @@ func (s *Set) query(dst []bool, hs []filter.Hash, cold bool) {
 	})
 }
 
-// guarded calls f, which sets dst. If f faults in the mapping, it sets dst as faulted says.
+// guarded calls f, which sets dst. If f faults in the mapping, all of dst is true, which is not a false negative.
 func (s *Set) guarded(dst []bool, f func()) {
-	if s.file != nil {
-		was := debug.SetPanicOnFault(true)
-		defer func() {
-			debug.SetPanicOnFault(was)
-			if r := recover(); r != nil {
-				present := s.faulted(r)
-				for i := range dst {
-					dst[i] = present
-				}
-			}
-		}()
+	if !s.guard(f) {
+		for i := range dst {
+			dst[i] = true
+		}
 	}
-	f()
 }
 
 // Count returns how often a key was added.

@@ -42,9 +42,7 @@ func TestAllowShards(t *testing.T) {
 				t.Fatalf("%s: %v", what, err)
 			}
 			s, err := bloomery.Open(ctx, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer s.Close()
 			info := s.Info() // of shards that are not loaded
 			settest.Exact(t, what, s, n, allowed)
@@ -77,22 +75,14 @@ func shardAlone(t *testing.T, c bloomery.Config, i, n, allowed int) *bloomery.Se
 	t.Helper()
 	shards := c.Shards
 	c, err := c.ForShard(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	b, err := bloomery.NewBuilder(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	h := b.Hasher()
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, b.Close())
 	c.Allow = routedTo(settest.Numbered("allowed", allowed), h, i, shards)
 	s, err := bloomery.Build(context.Background(), routedTo(settest.Numbered("member", n), h, i, shards), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s
 }
 
@@ -116,9 +106,7 @@ func TestAllowShardsReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := bloomery.Open(ctx, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer s.Close()
 	key := []byte("new")
 	for name, err := range map[string]error{
@@ -136,17 +124,11 @@ func TestAllowShardsReadOnly(t *testing.T) {
 		t.Errorf("Allower: %v", err)
 	}
 	small, err := s.Trimmed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	next := t.TempDir()
-	if err := small.Save(ctx, next); err != nil {
-		t.Fatal(err)
-	}
+	check(t, small.Save(ctx, next))
 	o, err := bloomery.Open(ctx, next)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer o.Close()
 	settest.Exact(t, "trimmed", o, n, allowed)
 	is, was := o.Info(), s.Info()
@@ -208,14 +190,10 @@ func TestAllowShardsConflict(t *testing.T) {
 func filesIn(t *testing.T, dir string) (all string) {
 	t.Helper()
 	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, f := range files {
 		b, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		all += fmt.Sprintf("%s %x\n", f.Name(), filter.NewHasher(0).Sum(b).Lo)
 	}
 	return all
@@ -230,9 +208,7 @@ func TestAllowShardsLike(t *testing.T) {
 		t.Fatal(err)
 	}
 	old, err := bloomery.Open(ctx, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer old.Close()
 	if _, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Dir: t.TempDir(), Like: old}); !errors.Is(err,
 		filter.ErrConfig) {
@@ -245,9 +221,7 @@ func TestAllowShardsLike(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := bloomery.Open(ctx, next)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		defer s.Close()
 		settest.Exact(t, "like", s, n, allowed+more)
 		if more == 0 && !s.Equal(old) {
@@ -268,32 +242,22 @@ func TestAllowShardsShort(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	c := bloomery.Config{Spec: "standard", Shards: 2, Allow: settest.Numbered("allowed", 10)}
 	m, err := settest.BuildShards(ctx, settest.Numbered("member", 100), dir, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for words := range 3 {
 		e := &m.Shards[1]
 		path := filepath.Join(dir, e.File)
 		f, err := container.ReadFile(path, container.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		f.Exceptions = make([]uint64, words)
-		if err := container.WriteFile(ctx, path, f); err != nil {
-			t.Fatal(err)
-		}
+		check(t, container.WriteFile(ctx, path, f))
 		file, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		e.Bytes, e.SHA256 = uint64(len(file)), sha256.Sum256(file)
 		err = container.WriteAtomic(ctx, filepath.Join(dir, shard.ManifestName), func(w io.Writer) error {
 			_, err := m.WriteTo(w)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		_, err = bloomery.Open(ctx, dir)
 		var bad *shard.Error
 		if !errors.As(err, &bad) || bad.File != path {

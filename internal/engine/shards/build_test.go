@@ -34,9 +34,7 @@ func TestShardedBuild(t *testing.T) {
 		shares := 0.0
 		c.Progress = func(p filter.Progress) { shares = p.Done }
 		m, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if shares < 0.999 || len(settest.FilesOf(t, temp)) > 0 {
 			t.Errorf("progress ends at %v; %d temporary files are left", shares, len(settest.FilesOf(t, temp)))
 		}
@@ -52,13 +50,9 @@ func TestShardedBuild(t *testing.T) {
 		for s, e := range m.Shards {
 			own := settest.OfShard(keys, filter.NewHasher(3), s, shards)
 			one, err := bloomery.Build(t.Context(), slices.Values(own), bloomery.Config{Spec: c.Spec, Seed: 3})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			want, err := one.MarshalBinary()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if files[e.File] != string(want) || sha256.Sum256(want) != e.SHA256 || uint64(len(want)) != e.Bytes ||
 				e.Keys != uint64(len(own)) || e.FPRPosterior != shardset.Rate(one.Info().FPRPosterior) {
 				t.Errorf("shard %d is not the filter of its keys, or the manifest is wrong: %+v", s, e)
@@ -76,9 +70,7 @@ func TestShardedBuilderAdds(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := settest.NewShardBuilder(dirs[1], c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer b.Close()
 	var wg sync.WaitGroup
 	for part := range slices.Chunk(keys, 4000) {
@@ -186,15 +178,11 @@ func TestShardFolder(t *testing.T) {
 	}
 	c := bloomery.Config{Spec: "standard", Shards: 3}
 	other := filepath.Join(dir, "letter.txt")
-	if err := os.WriteFile(other, []byte("dear"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(other, []byte("dear"), 0o600))
 	if err := build(t.Context(), c, keys); err == nil || len(settest.FilesOf(t, dir)) != 1 {
 		t.Errorf("error %v for a folder with a letter", err)
 	}
-	if err := os.Rename(other, filepath.Join(dir, "00007-of-00009.bloom")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Rename(other, filepath.Join(dir, "00007-of-00009.bloom")))
 	if err := build(t.Context(), c, keys); err != nil || len(settest.FilesOf(t, dir)) != 4 {
 		t.Errorf("error %v for a folder with a shard of a killed build: %d files", err, len(settest.FilesOf(t, dir)))
 	}
@@ -215,9 +203,7 @@ func TestShardFolder(t *testing.T) {
 	}
 	c.MaxFPR = 0
 	one := slices.IndexFunc(keys, func(k string) bool { return shard.Route(filter.NewHasher(0).SumString(k), 3) == 1 })
-	if err := build(t.Context(), c, slices.Delete(slices.Clone(keys), one, one+1)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, build(t.Context(), c, slices.Delete(slices.Clone(keys), one, one+1)))
 	now := settest.FilesOf(t, dir)
 	first, second := shardset.Name(0, 3, ""), shardset.Name(1, 3, "")
 	if len(now) != 4 || now[first] != old[first] || now[second] != "" {
@@ -225,9 +211,7 @@ func TestShardFolder(t *testing.T) {
 	}
 
 	b, err := settest.NewShardBuilder(dir, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if hasLocks {
 		if err := build(t.Context(), c, keys); !errors.Is(err, filter.ErrLocked) || !maps.Equal(settest.FilesOf(t, dir),
 			now) {
@@ -266,16 +250,12 @@ func (c replaced) Err() error {
 func TestEndAfterCommit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	c := bloomery.Config{Dir: dir, Shards: 3}
-	if err := settest.Build(t, settest.Words(1000), c).Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, settest.Build(t, settest.Words(1000), c).Close())
 	path := filepath.Join(dir, "manifest.json")
 	ctx := replaced{context.Background(), path, string(settest.ReadAll(t, path))}
 	all := settest.Words(2000)
 	s, err := bloomery.Build(ctx, slices.Values(all), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer s.Close()
 	if ctx.Err() == nil {
 		t.Fatal("the set was not replaced")
@@ -293,19 +273,13 @@ func TestOptimizeSmallShards(t *testing.T) {
 	dir, keys := t.TempDir(), settest.Names("member", 600)
 	settest.WriteShards(t, dir, bloomery.Config{Spec: "partitioned(bits_per_key=16)"}, 128, keys)
 	set, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer set.Close()
 	optimize := func(keys []string) error {
 		b, err := set.Optimizer(bloomery.JobConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		defer b.Close()
-		if err := b.AddMany(settest.AsKeys(keys)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, b.AddMany(settest.AsKeys(keys)))
 		_, err = b.Commit(t.Context())
 		return err
 	}
@@ -322,9 +296,7 @@ func TestMaxBytesLikeShards(t *testing.T) {
 	dir := t.TempDir()
 	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 16, settest.Names("member", 1000))
 	old, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer old.Close()
 	for limit, want := range map[uint64]error{16 * 4096: nil, 20_000: filter.ErrTooLarge} {
 		b, err := settest.NewShardBuilder(t.TempDir(), bloomery.Config{Like: old, MaxBytes: limit})

@@ -33,9 +33,7 @@ func sharded(tb testing.TB, spec string, shards int, keys []string) (dir string,
 func holds(tb testing.TB, dir string, keys []string) *bloomery.Set {
 	tb.Helper()
 	set, err := bloomery.Open(tb.Context(), dir)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	tb.Cleanup(func() { _ = set.Close() })
 	got := make([]bool, len(keys))
 	bloomery.Keyed[string](set).ContainsMany(got, keys)
@@ -44,18 +42,14 @@ func holds(tb testing.TB, dir string, keys []string) *bloomery.Set {
 			tb.Fatalf("%s is missing", keys[i])
 		}
 	}
-	if err := set.Check(tb.Context(), nil); err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, set.Check(tb.Context(), nil))
 	return set
 }
 
 func lockDir(tb testing.TB, dir string) *bloomery.Locked {
 	tb.Helper()
 	l, err := bloomery.Lock(tb.Context(), dir)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	tb.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -90,18 +84,14 @@ func TestShardedAdd(t *testing.T) {
 				defer setLockedMemory(setLockedMemory(memory))
 				dir, before := sharded(t, spec, 20, old)
 				l := lockDir(t, dir)
-				if err := add(l); err != nil {
-					t.Fatal(err)
-				}
+				check(t, add(l))
 				if l.Len() != uint64(len(old)+len(more)) {
 					t.Errorf("%d keys", l.Len())
 				}
 				if pending := len(settest.Entries(t, dir)) - 21; (pending > 0) != (memory == 1) {
 					t.Errorf("%d files before Replace", pending)
 				}
-				if err := l.Commit(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				check(t, l.Commit(t.Context()))
 				set := holds(t, dir, append(slices.Clone(old), more...))
 				kept := 0
 				for i, e := range set.Manifest().Shards {
@@ -141,9 +131,7 @@ func TestShardedAbandoned(t *testing.T) {
 		shardset.Name(1, 8, "0123456789ab"), "." + shardset.Name(2, 8, "aa") + ".tmp-0123456789abcdef",
 		"notes.txt", shardset.Name(1, 9, "aa"),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666))
 	}
 	_ = lockDir(t, dir).Close()
 	if left := settest.Entries(t, dir); hasLocks && len(left) != 11 { // files of others stay
@@ -160,20 +148,14 @@ func TestShardedOpenDuringChange(t *testing.T) {
 	old := settest.Names("old", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, old)
 	reader, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer reader.Close()
 	live, err := bloomery.OpenLive(t.Context(), dir, bloomery.WithInterval(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer live.Close()
 	l := lockDir(t, dir)
 	more := settest.Names("more", 100)
-	if err := errors.Join(bloomery.Keyed[[]byte](l.Set).AddMany(settest.AsKeys(more)), l.Commit(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(bloomery.Keyed[[]byte](l.Set).AddMany(settest.AsKeys(more)), l.Commit(t.Context())))
 	for _, k := range old {
 		if ok, err := reader.ContainsContext(t.Context(), []byte(k)); !ok || err != nil {
 			t.Fatalf("%s: %v, %v", k, ok, err)
@@ -213,9 +195,7 @@ func TestShardedRemove(t *testing.T) {
 		if err := bloomery.Keyed[string](l.Set).Remove("no such key"); !errors.Is(err, filter.ErrNotFound) {
 			t.Errorf("Remove: %v", err)
 		}
-		if err := l.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, l.Commit(t.Context()))
 		set := holds(t, dir, keys[500:])
 		found := 0
 		for _, k := range keys[:500] {
@@ -239,23 +219,17 @@ func TestShardedPut(t *testing.T) {
 		t.Fatalf("%d bits, %v", bits, err)
 	}
 	for i, k := range keys {
-		if err := l.Put([]byte(k), uint64(i%256)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, l.Put([]byte(k), uint64(i%256)))
 	}
 	err := errors.Join(l.AddValue([]byte("new"), 77), l.Upsert([]byte("newer"), 78), l.Upsert([]byte("newer"), 79))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if err := l.Put([]byte("absent"), 1); !errors.Is(err, filter.ErrNotFound) {
 		t.Errorf("Put: %v", err)
 	}
 	if present, err := l.TestAndAdd([]byte("newest")); present || err != nil {
 		t.Errorf("TestAndAdd: %v, %v", present, err)
 	}
-	if err := l.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, l.Commit(t.Context()))
 	set := holds(t, dir, keys)
 	wrong := 0
 	for i, k := range append(slices.Clone(keys), "new", "newer") {
@@ -280,9 +254,7 @@ func TestShardedFull(t *testing.T) {
 	dir, m := sharded(t, "rankindexed(capacity=40,fpr=0.01)", 4, keys)
 	l := lockDir(t, dir)
 	a, err := l.Addition(bloomery.JobConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer a.Close()
 	err = errors.Join(a.AddMany(settest.AsKeys(settest.Names("more", 2000))), a.Commit(t.Context()))
 	var s *shard.Error
@@ -312,30 +284,18 @@ func testShardedCombine(t *testing.T) {
 		dirB, _ := sharded(t, spec, 4, both)
 		_, union := sharded(t, spec, 4, append(slices.Clone(a), both...))
 		merged, err := bloomery.MergeFiles(t.Context(), []string{dirA, dirB})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		defer merged.Close()
 		out := filepath.Join(t.TempDir(), "union")
-		if err := merged.Save(t.Context(), out); err != nil {
-			t.Fatal(err)
-		}
+		check(t, merged.Save(t.Context(), out))
 		set := holds(t, out, append(slices.Clone(a), both...))
 		inMemory, err := bloomery.Open(t.Context(), dirA)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		defer inMemory.Close()
-		if err := inMemory.Merge(set); err != nil {
-			t.Fatal(err)
-		}
-		if err := set.Merge(set); err != nil {
-			t.Fatal(err)
-		}
+		check(t, inMemory.Merge(set))
+		check(t, set.Merge(set))
 		again := filepath.Join(t.TempDir(), "again")
-		if err := inMemory.Save(t.Context(), again); err != nil {
-			t.Fatal(err)
-		}
+		check(t, inMemory.Save(t.Context(), again))
 		one := holds(t, out, nil).Manifest()
 		for i, e := range one.Shards {
 			file, want := settest.ReadAll(t, filepath.Join(out, e.File)), union.Shards[i]
@@ -344,9 +304,7 @@ func testShardedCombine(t *testing.T) {
 			}
 		}
 		x, err := bloomery.IntersectFiles(t.Context(), []string{dirA, dirB})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		defer x.Close()
 		for _, k := range a[:500] {
 			if !x.ContainsString(k) {
@@ -377,9 +335,7 @@ func TestShardedMismatch(t *testing.T) {
 	seed := t.TempDir()
 	settest.WriteShards(t, seed, bloomery.Config{Spec: "standard(bytes=4096)", Seed: 8}, 4, settest.Names("a", 100))
 	one, err := bloomery.New(bloomery.Config{Spec: "standard(bytes=4096)", Seed: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	file := settest.Save(t, one)
 	for _, other := range []string{more, size, seed, file} {
 		for _, paths := range [][]string{{dir, other}, {other, dir}} {
@@ -399,9 +355,7 @@ func TestShardedMismatch(t *testing.T) {
 	larger, with := sharded(t, "standard(fpr=0.01)", 4, settest.Names("b", 9000))
 	m.Shards[3] = with.Shards[3]
 	data := settest.ReadAll(t, filepath.Join(larger, with.Shards[3].File))
-	if err := os.WriteFile(filepath.Join(mixed, m.Shards[3].File), data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(mixed, m.Shards[3].File), data, 0o666))
 	settest.WriteManifest(t, mixed, m)
 	set := holds(t, fpr, settest.Names("a", 1000))
 	if err := set.Merge(holds(t, mixed, nil)); !errors.Is(err, filter.ErrMismatch) || set.Len() != 1000 {
@@ -416,9 +370,7 @@ func TestShardedSave(t *testing.T) {
 	set := holds(t, dir, keys)
 	tmp := t.TempDir()
 	file := filepath.Join(tmp, "file")
-	if err := os.WriteFile(file, []byte("text"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(file, []byte("text"), 0o666))
 	for _, path := range []string{file, filepath.Join(tmp, "x.bloom")} {
 		if err := set.Save(t.Context(), path); err == nil || !strings.Contains(err.Error(), "folder") {
 			t.Errorf("%s: %v", path, err)
@@ -432,9 +384,7 @@ func TestShardedSave(t *testing.T) {
 	}
 	copied := filepath.Join(tmp, "copy")
 	for range 2 { // the second one replaces a set
-		if err := set.Save(t.Context(), copied); err != nil {
-			t.Fatal(err)
-		}
+		check(t, set.Save(t.Context(), copied))
 		for _, name := range settest.Entries(t, dir) {
 			if !bytes.Equal(settest.ReadAll(t, filepath.Join(dir, name)), settest.ReadAll(t, filepath.Join(copied, name))) {
 				t.Errorf("%s differs", name)
@@ -446,19 +396,13 @@ func TestShardedSave(t *testing.T) {
 	}
 	// A changed set in the same place: new names for the shards that differ, also if the old ones are open.
 	c, err := set.Clone()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.AddString("new"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, c.AddString("new"))
 	if c.Equal(set) || set.Len() != 1000 || c.Len() != 1001 {
 		t.Error("the clone is equal, or the set has changed")
 	}
 	for _, to := range []string{copied, dir} {
-		if err := c.Save(t.Context(), to); err != nil {
-			t.Fatal(err)
-		}
+		check(t, c.Save(t.Context(), to))
 		now := holds(t, to, append(keys, "new")).Manifest()
 		changed := 0
 		for i, e := range now.Shards {
@@ -478,12 +422,8 @@ func TestShardedTrim(t *testing.T) {
 	dir, m := sharded(t, "rankindexed(capacity=5000,fpr=0.01)", 3, keys)
 	l := lockDir(t, dir)
 	small, err := l.Trimmed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := settest.CommitWith(t.Context(), l, small); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, settest.CommitWith(t.Context(), l, small))
 	if l.FileInfo().Bytes >= m.Bytes()/2 {
 		t.Errorf("%d bytes, full %d", l.FileInfo().Bytes, m.Bytes())
 	}
@@ -493,13 +433,9 @@ func TestShardedTrim(t *testing.T) {
 		t.Errorf("%+v", set.FileInfo())
 	}
 	full, err := set.Full()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	out := filepath.Join(t.TempDir(), "full")
-	if err := full.Save(t.Context(), out); err != nil {
-		t.Fatal(err)
-	}
+	check(t, full.Save(t.Context(), out))
 	if back := holds(t, out, keys).Manifest(); !slices.Equal(back.Shards, m.Shards) {
 		t.Error("the full form differs from the first one")
 	}
@@ -514,25 +450,15 @@ func TestShardedOptimize(t *testing.T) {
 	keys := settest.Names("key", 3000)
 	dir, m := sharded(t, "partitioned(bits_per_key=8,effort=fast,later=200)", 3, keys)
 	l := lockDir(t, dir)
-	if err := bloomery.Keyed[[]byte](l.Set).AddMany(settest.AsKeys(settest.Names("late", 100))); err != nil {
-		t.Fatal(err)
-	}
+	check(t, bloomery.Keyed[[]byte](l.Set).AddMany(settest.AsKeys(settest.Names("late", 100))))
 	all := append(keys, settest.Names("late", 100)...)
 	b, err := l.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Level: "fast"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer b.Close()
-	if err := b.AddMany(settest.AsKeys(all)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, b.AddMany(settest.AsKeys(all)))
 	better, err := b.Commit(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := settest.CommitWith(t.Context(), l, better); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, settest.CommitWith(t.Context(), l, better))
 	set := holds(t, dir, all)
 	_, was := m.FPR()
 	if info := set.Info(); info.Keys != 3100 || info.FPRPosterior > 1.5*was {
@@ -554,9 +480,7 @@ func TestShardedConcurrentWriters(t *testing.T) {
 	keys := settest.Names("key", 1000)
 	dir, _ := sharded(t, "standard(bytes=4096)", 4, keys)
 	set, err := bloomery.Open(t.Context(), dir, bloomery.WithConcurrent())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer set.Close()
 	done := make(chan error)
 	for g := range 4 {
@@ -565,17 +489,13 @@ func TestShardedConcurrentWriters(t *testing.T) {
 		}()
 	}
 	for range 4 {
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		check(t, <-done)
 	}
 	snapshot, err := set.Clone()
 	if err != nil || snapshot.Len() != 3000 || set.Len() != 3000 {
 		t.Fatalf("%v, %d keys", err, set.Len())
 	}
-	if err := set.Save(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	check(t, set.Save(t.Context(), dir))
 	holds(t, dir, append(keys, settest.Names("xxx", 500)...))
 	static, _ := sharded(t, "fuse(width=8)", 2, keys)
 	if _, err := bloomery.Open(t.Context(), static, bloomery.WithConcurrent()); !errors.Is(err, filter.ErrUnsupported) {
@@ -603,9 +523,7 @@ func TestShardedFailingSteps(t *testing.T) {
 	before := settest.Entries(t, dir)
 	for n := 0; ; n++ {
 		l := lockDir(t, dir)
-		if err := bloomery.Keyed[[]byte](l.Set).AddMany(settest.AsKeys(more)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, bloomery.Keyed[[]byte](l.Set).AddMany(settest.AsKeys(more)))
 		var left atomic.Int64
 		left.Store(int64(n))
 		err := l.Commit(steps{t.Context(), &left})
@@ -628,9 +546,7 @@ func TestShardedFailingSteps(t *testing.T) {
 	}
 	// A manifest that another process replaced.
 	l := lockDir(t, dir)
-	if err := l.AddString("x"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, l.AddString("x"))
 	settest.WriteManifest(t, dir, l.Manifest())
 	if err := l.Commit(t.Context()); !errors.Is(err, filter.ErrChanged) {
 		t.Errorf("a manifest that changed: %v", err)
@@ -643,15 +559,11 @@ func TestShardedRetry(t *testing.T) {
 	dir, m := sharded(t, "standard(bytes=2048)", 4, keys)
 	file := filepath.Join(dir, m.Shards[1].File)
 	data := settest.ReadAll(t, file)
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(file))
 	if _, err := bloomery.Open(t.Context(), dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(file, data, 0o666))
 	stop := make(chan struct{})
 	writer := make(chan error, 1)
 	go func() {
@@ -675,9 +587,7 @@ func TestShardedRetry(t *testing.T) {
 	}()
 	for range 100 {
 		set, err := bloomery.Open(t.Context(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		for _, k := range keys {
 			if ok, err := set.ContainsContext(t.Context(), []byte(k)); !ok || err != nil {
 				t.Fatalf("%s: %v, %v", k, ok, err)
@@ -686,9 +596,7 @@ func TestShardedRetry(t *testing.T) {
 		_ = set.Close()
 	}
 	close(stop)
-	if err := <-writer; err != nil {
-		t.Fatal(err)
-	}
+	check(t, <-writer)
 }
 
 // setDerivedMemory sets the size up to which a derived sharded Set stays in memory and returns the old one.
@@ -701,4 +609,12 @@ func setDerivedMemory(n uint64) (old uint64) {
 func setLockedMemory(n int64) (old int64) {
 	old, shards.LockedMemory = shards.LockedMemory, n
 	return old
+}
+
+// check ends a test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -63,17 +63,13 @@ func TestSpoiledManifest(t *testing.T) {
 			return got, set.Err()
 		}
 		want, err := answers()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		path := filepath.Join(dir, shard.ManifestName)
 		good := settest.ReadAll(t, path)
 		r, refused := rand.New(rand.NewPCG(seed, 1)), 0
 		for round := range 2000 {
 			bad := spoil(r, good, round)
-			if err := os.WriteFile(path, bad, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile(path, bad, 0o666))
 			switch got, err := answers(); {
 			case errors.Is(err, fs.ErrNotExist):
 				t.Fatalf("%s, seed %d, round %d: %v", c.name, seed, round, err)

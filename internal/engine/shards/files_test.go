@@ -31,9 +31,7 @@ func files(t *testing.T, dir string) map[string]string {
 		all[path] = string(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return all
 }
 
@@ -59,13 +57,9 @@ func TestPatchFolder(t *testing.T) {
 	deltaSet(t, path("old"), 0, 2000)
 	deltaSet(t, path("new"), 10, 2010)
 	d, err := delta.DiffFiles(ctx, path("old"), path("new"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := files(t, path("new"))
-	if err := delta.PatchFile(ctx, path("old"), d, path("copy"), delta.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, delta.PatchFile(ctx, path("old"), d, path("copy"), delta.Options{}))
 	if got := files(t, path("copy")); !maps.Equal(got, want) {
 		t.Errorf("%d files", len(got))
 	}
@@ -101,9 +95,7 @@ func TestPatchFolder(t *testing.T) {
 	if d, err = delta.DiffFiles(ctx, path("old"), path("next")); err != nil {
 		t.Fatal(err)
 	}
-	if err := delta.PatchFile(ctx, path("old"), d, path("old"), delta.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, delta.PatchFile(ctx, path("old"), d, path("old"), delta.Options{}))
 	if got := files(t, path("old")); !maps.Equal(got, files(t, path("next"))) {
 		t.Errorf("%d files", len(got))
 	}
@@ -120,13 +112,9 @@ func TestFileOfSet(t *testing.T) {
 	before, text := settest.ReadAll(t, path), settest.ReadAll(t, manifest)
 	other := settest.Build(t, settest.Words(100), bloomery.Config{Spec: "counting(m=65536)"})
 	was, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	d, err := delta.DiffFiles(ctx, path, settest.Save(t, other))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	engineOfOther := settest.EngineOf(t, other)
 	alone := settest.Save(t, settest.Must(bloomery.FromBytes(before)))
 	for what, f := range map[string]func() error{
@@ -162,15 +150,11 @@ func TestFileOfSet(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := os.Remove(manifest); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(manifest))
 	if err := errors.Join(other.Save(ctx, path), other.Save(ctx, manifest)); err != nil {
 		t.Errorf("without a manifest: %v", err)
 	}
-	if err := os.WriteFile(manifest, []byte("no manifest"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(manifest, []byte("no manifest"), 0o600))
 	if err := other.Save(ctx, path); !errors.Is(err, shard.ErrManifest) {
 		t.Errorf("with a damaged manifest: %v", err)
 	}

@@ -19,27 +19,19 @@ func TestShardedFewFiles(t *testing.T) {
 	dir := t.TempDir()
 	settest.WriteShards(t, dir, bloomery.Config{Spec: "standard(fpr=0.01)"}, 200, keys)
 	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
-		t.Fatal(err)
-	}
+	check(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was))
 	defer func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
-			t.Fatal(err)
-		}
+		check(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was))
 	}()
 	few := was
 	for i := range 400 {
 		few.Cur = uint64(100 + i%60)
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
-			t.Fatal(err)
-		}
+		check(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few))
 		set, err := bloomery.Open(t.Context(), dir)
 		if err != nil {
 			t.Fatalf("%d open files: %v", few.Cur, err)
 		}
-		if err := set.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, set.Close())
 	}
 	holds(t, dir, keys)
 }
@@ -58,23 +50,15 @@ func TestShardsKeepModes(t *testing.T) {
 		}
 	}
 	each(func(path string) {
-		if err := os.Chmod(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chmod(path, 0o600))
 	})
 	l, err := bloomery.Lock(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer l.Close()
 	for _, key := range settest.Names("new", 100) {
-		if err := l.AddString(key); err != nil {
-			t.Fatal(err)
-		}
+		check(t, l.AddString(key))
 	}
-	if err := l.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, l.Commit(t.Context()))
 	each(func(path string) {
 		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", path, st.Mode(), err)

@@ -28,13 +28,9 @@ func TestSaveBesideLocked(t *testing.T) {
 		}
 	}
 	l, err := bloomery.Lock(t.Context(), dirs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	other, err := bloomery.Open(t.Context(), dirs[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer other.Close()
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -47,9 +43,7 @@ func TestSaveBesideLocked(t *testing.T) {
 	if err := errors.Join(l.AddString("new"), l.Save(t.Context(), dirs[0])); err != nil {
 		t.Errorf("Save of the Locked: %v", err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, l.Close())
 	if err := other.Save(t.Context(), dirs[0]); err != nil {
 		t.Error(err)
 	}
@@ -77,26 +71,16 @@ func TestReplaceBesideLocked(t *testing.T) {
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, keys)
 	manifest := filepath.Join(dir, "manifest.json")
 	set, err := shards.Open(t.Context(), dir, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer set.Close()
 	was, err := os.Stat(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := addTo(set, "new"); err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Replace(locking{t.Context(), dir}, dir, was, set); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, addTo(set, "new"))
+	check(t, set.Replace(locking{t.Context(), dir}, dir, was, set))
 	holds(t, dir, append(keys, "new"))
 
 	l, err := bloomery.Lock(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer l.Close()
 	if was, err = os.Stat(manifest); err != nil {
 		t.Fatal(err)
@@ -105,9 +89,7 @@ func TestReplaceBesideLocked(t *testing.T) {
 		filter.ErrLocked) {
 		t.Errorf("Replace beside a Locked: %v", err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, l.Close())
 	if err := set.Replace(t.Context(), dir, was, set); err != nil {
 		t.Errorf("Replace again: %v", err)
 	}

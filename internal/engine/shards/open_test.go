@@ -41,9 +41,7 @@ func TestSharded(t *testing.T) {
 			keys := settest.Names("member", c.keys)
 			m := settest.WriteShards(t, dir, bloomery.Config{Spec: c.spec, Seed: seedOf(c.spec)}, c.shards, keys)
 			set, err := bloomery.Open(t.Context(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer set.Close()
 			absent := settest.Names("absent", c.keys)
 			all := append(absent, keys...)
@@ -61,12 +59,8 @@ func TestSharded(t *testing.T) {
 					hits++
 				}
 			}
-			if err := set.Err(); err != nil {
-				t.Fatal(err)
-			}
-			if err := set.Check(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			check(t, set.Err())
+			check(t, set.Check(t.Context(), nil))
 			info := set.Info()
 			prior, posterior := m.FPR()
 			if info.Keys != uint64(c.keys) || set.Len() != uint64(c.keys) || info.FPRPrior != prior ||
@@ -102,9 +96,7 @@ func TestShardedValues(t *testing.T) {
 	dir := t.TempDir()
 	settest.WriteShards(t, dir, bloomery.Config{Spec: "rankindexed(counting=1,fpr=0.0001)"}, 8, keys)
 	set, err := bloomery.Open(t.Context(), filepath.Join(dir, shard.ManifestName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer set.Close()
 	for i := range 3000 {
 		want := uint64(1)
@@ -129,9 +121,7 @@ func TestShardedConcurrent(t *testing.T) {
 	dir := t.TempDir()
 	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)"}, 64, keys)
 	set, err := bloomery.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer set.Close()
 	var wg sync.WaitGroup
 	for g := range 8 {
@@ -173,9 +163,7 @@ func TestShardedSecret(t *testing.T) {
 		t.Errorf("with another: %v", err)
 	}
 	set, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer set.Close()
 	if !set.ContainsString("member-1") || strings.Contains(fmt.Sprintf("%+v %#v", set, set), fmt.Sprint(secret[:4])) {
 		t.Errorf("%v", set)
@@ -258,10 +246,8 @@ func TestShardedDamage(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			dir := t.TempDir()
 			m := settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 5, keys)
-			if err := d.do(t, dir, m); err != nil {
-				t.Fatal(err)
-			}
-			check := func(err error) {
+			check(t, d.do(t, dir, m))
+			expect := func(err error) {
 				t.Helper()
 				var s *shard.Error
 				if !errors.As(err, &s) || !strings.Contains(s.File, "-of-00005") || !strings.HasPrefix(s.File, dir) {
@@ -278,7 +264,7 @@ func TestShardedDamage(t *testing.T) {
 			}
 			set, err := bloomery.Open(t.Context(), dir)
 			if err != nil {
-				check(err)
+				expect(err)
 				return
 			}
 			defer set.Close()
@@ -293,13 +279,13 @@ func TestShardedDamage(t *testing.T) {
 						t.Fatalf("%s is absent", k)
 					}
 				}
-				check(set.Err())
+				expect(set.Err())
 			}
 			failed := 0
 			for _, k := range keys {
 				if ok, err := set.ContainsContext(t.Context(), []byte(k)); err != nil {
 					failed++
-					check(err)
+					expect(err)
 				} else if !ok {
 					t.Fatalf("%s is absent", k)
 				}
@@ -308,11 +294,9 @@ func TestShardedDamage(t *testing.T) {
 				t.Errorf("%d keys with an error, want about %d", failed, want)
 			}
 			again, err := bloomery.Open(t.Context(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer again.Close()
-			check(again.Check(t.Context(), nil))
+			expect(again.Check(t.Context(), nil))
 		})
 	}
 }
@@ -326,9 +310,7 @@ func TestShardedFolders(t *testing.T) {
 	}
 	unfinished := t.TempDir()
 	m := settest.WriteShards(t, unfinished, bloomery.Config{Spec: "blocked(fpr=0.01)"}, 3, settest.Names("a", 100))
-	if err := os.Remove(filepath.Join(unfinished, shard.ManifestName)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(filepath.Join(unfinished, shard.ManifestName)))
 	_, err = bloomery.Open(t.Context(), unfinished)
 	if !errors.Is(err, filter.ErrNoManifest) || !strings.Contains(err.Error(), "un it again") {
 		t.Errorf("unfinished: %v", err)
@@ -348,9 +330,7 @@ func TestShardedFolders(t *testing.T) {
 		t.Errorf("raw keys: %v", err)
 	}
 	broken := t.TempDir()
-	if err := os.WriteFile(filepath.Join(broken, shard.ManifestName), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(broken, shard.ManifestName), []byte("{"), 0o666))
 	_, err = bloomery.Open(t.Context(), broken)
 	if !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), broken) {
 		t.Errorf("broken: %v", err)
@@ -365,9 +345,7 @@ func TestShardedMaxBytes(t *testing.T) {
 		t.Errorf("one byte less: %v", err)
 	}
 	set, err := bloomery.Open(t.Context(), dir, bloomery.WithMaxBytes(m.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer set.Close()
 	if err := set.Check(t.Context(), nil); err != nil {
 		t.Error(err)
@@ -391,17 +369,13 @@ func TestShardedInPlace(t *testing.T) {
 				dir := t.TempDir()
 				m := settest.WriteShards(t, dir, bloomery.Config{Spec: spec}, 4, keys)
 				set, err := bloomery.Open(t.Context(), dir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				got := make([]bool, len(keys))
 				if used {
 					bloomery.Keyed[string](set).ContainsMany(got, keys)
 				}
 				path := filepath.Join(dir, m.Shards[1].File)
-				if err := change(path, settest.ReadAll(t, path)); err != nil {
-					t.Fatal(err)
-				}
+				check(t, change(path, settest.ReadAll(t, path)))
 				inMemory := used && !container.CanMap(m.Shards[1].Bytes)
 				bloomery.Keyed[string](set).ContainsMany(got, keys)
 				for i, k := range keys {
@@ -426,9 +400,7 @@ func TestShardedLive(t *testing.T) {
 	dir := t.TempDir()
 	m := settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 4, settest.Names("a", 100))
 	live, err := bloomery.OpenLive(t.Context(), filepath.Join(dir, shard.ManifestName), bloomery.WithInterval(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer live.Close()
 	m.Shards[0].SHA256[0]++
 	m.Shards[0].Keys++

@@ -71,9 +71,7 @@ func TestShardedBatchesChange(t *testing.T) {
 		bloomery.Keyed[uint64](set).ContainsMany(got, keys) // loads all shards
 		further := settest.Integers(len(keys), 2)
 		for _, k := range further {
-			if err := bloomery.Keyed[uint64](set).Add(k); err != nil {
-				t.Fatal(err)
-			}
+			check(t, bloomery.Keyed[uint64](set).Add(k))
 		}
 		for _, part := range [][]uint64{keys, further} {
 			bloomery.Keyed[uint64](set).ContainsMany(got, part)
@@ -98,9 +96,7 @@ func TestShardedBatchesUnreadable(t *testing.T) {
 		got := make([]bool, n)
 		bloomery.Keyed[uint64](set).ContainsMany(make([]bool, len(keys)), keys) // loads all shards
 		bloomery.Keyed[uint64](set).ContainsMany(got, keys[:n])
-		if err := os.Truncate(filepath.Join(path, shardset.Name(1, shards, "")), 0); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Truncate(filepath.Join(path, shardset.Name(1, shards, "")), 0))
 		absent := settest.Integers(n, 2)
 		bloomery.Keyed[uint64](set).ContainsMany(got, absent)
 		for i, k := range absent {

@@ -33,16 +33,10 @@ func manifestOf(t *testing.T, f families.Family, s filter.Spec, parts [][]filter
 			keys = uint64(len(hs))
 		}
 		b, err := f.NewBuilder(s, keys)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.AddMany(hs); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, b.AddMany(hs))
 		built, err := b.Build(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		info := built.Info()
 		m.Shards = append(m.Shards, shard.Entry{
 			File: shardset.Name(i, len(parts), ""), Keys: info.Keys, Bytes: 1,
@@ -109,9 +103,7 @@ func TestShardedExceeds(t *testing.T) {
 // its rate if the mean over all shards does: in a set of 16 shards it does, in one of 1,000 it does not.
 func TestShardedOverfull(t *testing.T) {
 	f, err := families.ByName("standard")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	const rate = 0.02
 	for _, x := range []struct {
 		shards int
@@ -143,19 +135,13 @@ func TestShardedInfo(t *testing.T) {
 					spec = fmt.Sprintf("%s(effort=fast,fpr=%g)", family, rate)
 				}
 				b, err := settest.NewShardBuilder(dir, bloomery.Config{Spec: spec, Shards: shards})
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				defer b.Close()
 				for _, k := range settest.Integers(keys, 1) {
-					if err := settest.AddUint64(b, k); err != nil {
-						t.Fatal(err)
-					}
+					check(t, settest.AddUint64(b, k))
 				}
 				m, err := b.Build(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				set := settest.OpenSet(t, dir)
 				info := set.Info()
 				prior, posterior := m.FPR()
@@ -173,9 +159,7 @@ func TestShardedInfo(t *testing.T) {
 					t.Errorf("%+v, posterior %g", observed, posterior)
 				}
 				for _, k := range settest.Integers(keys, 3) {
-					if err := bloomery.Keyed[uint64](set).Add(k); err != nil {
-						t.Fatal(err)
-					}
+					check(t, bloomery.Keyed[uint64](set).Add(k))
 				}
 				if info := set.Info(); !info.Exceeded() {
 					t.Errorf("after as many keys again: %+v", info)

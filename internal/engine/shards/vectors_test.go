@@ -54,15 +54,9 @@ func TestShardVectors(t *testing.T) {
 			text := v.vectors(t, dir, held[:min(v.keys, 20)], absent)
 			golden := filepath.Join("..", "..", "..", "shard", "testdata", "sets", v.name)
 			if *update {
-				if err := os.RemoveAll(golden); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.CopyFS(golden, os.DirFS(dir)); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(golden+".json", []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check(t, os.RemoveAll(golden))
+				check(t, os.CopyFS(golden, os.DirFS(dir)))
+				check(t, os.WriteFile(golden+".json", []byte(text), 0o644))
 			}
 			got, want := settest.FilesOf(t, dir), settest.FilesOf(t, golden)
 			if !maps.Equal(got, want) || len(want) != v.config.Shards+1 {
@@ -79,9 +73,7 @@ func TestShardVectors(t *testing.T) {
 // build builds the set in dir. In counting sets some keys count more than once.
 func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) {
 	b, err := settest.NewShardBuilder(dir, v.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer b.Close()
 	for i, k := range keys {
 		times := 1
@@ -89,21 +81,15 @@ func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) 
 			times += i % 6
 		}
 		for range times {
-			if err := b.AddHashes([]filter.Hash{k.Hash(b.Hasher())}); err != nil {
-				t.Fatal(err)
-			}
+			check(t, b.AddHashes([]filter.Hash{k.Hash(b.Hasher())}))
 		}
 	}
 	m, err := b.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if v.suffix != "" {
 		old := m.Shards[1].File
 		m.Shards[1].File = shardset.Name(1, len(m.Shards), v.suffix)
-		if err := os.Rename(filepath.Join(dir, old), filepath.Join(dir, m.Shards[1].File)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Rename(filepath.Join(dir, old), filepath.Join(dir, m.Shards[1].File)))
 		settest.WriteManifest(t, dir, m)
 	}
 	// Only the files of the set: no lock file, no file that was replaced.
@@ -113,9 +99,7 @@ func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) 
 	}
 	for name := range settest.FilesOf(t, dir) {
 		if !slices.Contains(names, name) {
-			if err := os.Remove(filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.Remove(filepath.Join(dir, name)))
 		}
 	}
 }
@@ -123,9 +107,7 @@ func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) 
 // vectors returns the JSON of the vectors. All keys of held must be present.
 func (v vectorSet) vectors(t *testing.T, dir string, held, absent []filtertest.VectorKey) string {
 	set, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(v.config.Secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer set.Close()
 	var b bytes.Buffer
 	hasher := set.Hasher()
@@ -150,8 +132,6 @@ func (v vectorSet) vectors(t *testing.T, dir string, held, absent []filtertest.V
 		b.WriteString("}")
 	}
 	b.WriteString("\n  ]\n}\n")
-	if err := set.Err(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, set.Err())
 	return b.String()
 }

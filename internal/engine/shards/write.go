@@ -67,27 +67,14 @@ func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) 
 			return err
 		}
 	}
-	var next *shard.Manifest
-	bits := make([]uint64, len(t.parts))
-	if s == t {
-		next = shardset.Clone(t.manifest)
-		err = t.parallel(context.Background(), writers, func(i int) (err error) {
-			if !t.parts[i].changed.Load() {
-				return nil
-			}
-			next.Shards[i], bits[i], err = put(ctx, to, i, len(t.parts), t.sets[i].Load())
-			if err != nil {
-				err = t.Fail(i, err)
-			}
-			return err
-		})
-	} else {
-		next, err = s.writeAll(ctx, to)
+	inFolder := s.inFolder(to)
+	if s == t { // Commit fails if the folder has another set by now
+		inFolder = func(i int) bool { return !t.parts[i].changed.Load() }
 	}
+	next, bits, err := s.write(ctx, to, inFolder)
 	if err != nil {
 		return err
 	}
-	next.FPRChosen = s.chosen
 	if err := to.Commit(ctx, next, nil, was); err != nil {
 		return err
 	}
@@ -115,29 +102,35 @@ func (t *Set) written(i int, e shard.Entry, bits uint64) {
 // writers is the number of goroutines that write shards.
 const writers = 2
 
-// writeAll writes all shards to a folder and returns the new manifest, which it does not write.
-func (t *Set) writeAll(ctx context.Context, to *shardset.Folder) (next *shard.Manifest, err error) {
+// inFolder returns a function that reports whether a folder has a shard as it is.
+func (t *Set) inFolder(to *shardset.Folder) func(i int) bool {
 	old := to.Manifest()
 	own := t.derive == nil && shardset.SameFile(to.Path("."), t.dir) && old != nil && len(old.Shards) == len(t.parts)
-	next = shardset.Clone(t.manifest)
-	err = t.parallel(context.Background(), writers, func(i int) error {
-		mine := t.manifest.Shards[i]
-		if own && old.Shards[i] == mine && !t.parts[i].changed.Load() {
+	return func(i int) bool { return own && old.Shards[i] == t.manifest.Shards[i] && !t.parts[i].changed.Load() }
+}
+
+// write writes the shards that are not in a folder. It returns the new manifest, which it does not write, and for each
+// shard that it has written the number of bits in its sections.
+func (t *Set) write(
+	ctx context.Context, to *shardset.Folder, inFolder func(i int) bool,
+) (next *shard.Manifest, bits []uint64, err error) {
+	next, bits = shardset.Clone(t.manifest), make([]uint64, len(t.parts))
+	next.FPRChosen = t.chosen
+	return next, bits, t.parallel(context.Background(), writers, func(i int) error {
+		if inFolder(i) {
 			return nil
 		}
-		return t.visitOne(i, func(s *one.Set) error {
-			e, _, err := put(ctx, to, i, len(t.parts), s)
-			if err != nil {
+		return t.visitOne(i, func(s *one.Set) (err error) {
+			mine, e := t.manifest.Shards[i], &next.Shards[i]
+			if *e, bits[i], err = put(ctx, to, i, len(t.parts), s); err != nil {
 				return t.Fail(i, err)
 			}
 			if e.SHA256 == mine.SHA256 { // the rates of the build, even if this machine rounds differently
 				e.FPRPrior, e.FPRPosterior = mine.FPRPrior, mine.FPRPosterior
 			}
-			next.Shards[i] = e
 			return nil
 		})
 	})
-	return next, err
 }
 
 // Save creates the folder, or replaces the set in it. It locks the folder, unless
@@ -168,11 +161,10 @@ func (t *Set) Save(ctx context.Context, dir string) (err error) {
 	if err := to.Read(); err != nil {
 		return err
 	}
-	next, err := t.writeAll(ctx, to)
+	next, _, err := t.write(ctx, to, t.inFolder(to))
 	if err != nil {
 		return err
 	}
-	next.FPRChosen = t.chosen
 	if err := to.Commit(ctx, next, nil, nil); err != nil {
 		return err
 	}
